@@ -1,0 +1,240 @@
+//! `perf_event_attr`: how an event was opened.
+
+use super::Endian;
+use super::attr_flags::AttrFlags;
+use super::read_format::ReadFormat;
+use super::sample_type::{BranchSampleType, SampleType};
+use crate::open_enum;
+use binrw::{BinRead, BinWrite, binrw};
+use std::io::Cursor;
+
+open_enum! {
+    /// `perf_event_attr.type`: which PMU an event is of. Values from 6 on are numbered by the recording machine (feature
+    /// PMU_MAPPINGS).
+    AttrType: u32 {
+        /// Generic hardware event, `config` as in `PERF_COUNT_HW_*`.
+        HARDWARE = 0,
+        /// Software event, `config` as in [`SoftwareEvent`].
+        SOFTWARE = 1,
+        /// Tracepoint, `config` is its id.
+        TRACEPOINT = 2,
+        /// Cache event: cache, operation and result packed in `config`.
+        HW_CACHE = 3,
+        /// Event of the CPU's own numbering.
+        RAW = 4,
+        /// Hardware breakpoint.
+        BREAKPOINT = 5,
+    }
+}
+
+open_enum! {
+    /// `PERF_COUNT_SW_*`: `config` of a software event.
+    SoftwareEvent: u64 {
+        /// Nanoseconds of a CPU's clock.
+        CPU_CLOCK = 0,
+        /// Nanoseconds that the task ran.
+        TASK_CLOCK = 1,
+        /// Page faults.
+        PAGE_FAULTS = 2,
+        /// Context switches.
+        CONTEXT_SWITCHES = 3,
+        /// Migrations to another CPU.
+        CPU_MIGRATIONS = 4,
+        /// Page faults without I/O.
+        PAGE_FAULTS_MIN = 5,
+        /// Page faults with I/O.
+        PAGE_FAULTS_MAJ = 6,
+        /// Alignment faults.
+        ALIGNMENT_FAULTS = 7,
+        /// Emulated instructions.
+        EMULATION_FAULTS = 8,
+        /// Counts nothing; carries MMAP, COMM and the like.
+        DUMMY = 9,
+        /// Output of a BPF program.
+        BPF_OUTPUT = 10,
+        /// Switches to another cgroup.
+        CGROUP_SWITCHES = 11,
+    }
+}
+
+open_enum! {
+    /// `PERF_COUNT_HW_*`: `config` of a generic hardware event.
+    HardwareEvent: u64 {
+        /// Cycles.
+        CPU_CYCLES = 0,
+        /// Instructions.
+        INSTRUCTIONS = 1,
+        /// Cache references.
+        CACHE_REFERENCES = 2,
+        /// Cache misses.
+        CACHE_MISSES = 3,
+        /// Branches.
+        BRANCH_INSTRUCTIONS = 4,
+        /// Mispredicted branches.
+        BRANCH_MISSES = 5,
+        /// Bus cycles.
+        BUS_CYCLES = 6,
+        /// Stalled cycles at issue.
+        STALLED_CYCLES_FRONTEND = 7,
+        /// Stalled cycles at retirement.
+        STALLED_CYCLES_BACKEND = 8,
+        /// Cycles of a constant frequency.
+        REF_CPU_CYCLES = 9,
+    }
+}
+
+/// `struct perf_event_attr`.
+///
+/// The structure has grown with the kernel, from 64 bytes (Linux 2.6.31) to 144 (config4, 7.0). Fields beyond those that
+/// the recorder wrote are 0; bytes beyond those that are known here are in `tail`; writing gives as many bytes as were
+/// read.
+#[binrw]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attr {
+    /// Which PMU.
+    pub kind: AttrType,
+    /// Size of the structure as the recorder says it; 0 means 64.
+    pub size: u32,
+    /// Which event of the PMU. For types 0 and 3 bits 32 to 63 may name a PMU.
+    pub config: u64,
+    /// Period, or frequency with [`AttrFlags::FREQ`].
+    pub sample_period: u64,
+    /// Fields of the samples.
+    pub sample_type: SampleType,
+    /// Layout of counter values.
+    pub read_format: ReadFormat,
+    /// The bit-fields.
+    pub flags: AttrFlags,
+    /// Events, or bytes with [`AttrFlags::WATERMARK`], between two wakeups.
+    pub wakeup_events: u32,
+    /// Kind of breakpoint.
+    pub bp_type: u32,
+    /// Address of a breakpoint; also config1, `kprobe_func`, `uprobe_path`.
+    pub bp_addr: u64,
+    /// Length of a breakpoint; also config2, `kprobe_addr`, `probe_offset`. Since Linux 2.6.33.
+    pub bp_len: u64,
+    /// Which branches. Since Linux 3.4.
+    pub branch_sample_type: BranchSampleType,
+    /// Mask of user registers in samples. Since Linux 3.7.
+    pub sample_regs_user: u64,
+    /// Bytes of user stack in samples.
+    pub sample_stack_user: u32,
+    /// Clock of the times, with [`AttrFlags::USE_CLOCKID`].
+    pub clockid: i32,
+    /// Mask of registers at the interrupt. Since Linux 3.19.
+    pub sample_regs_intr: u64,
+    /// Bytes in the AUX area between two wakeups. Since Linux 4.1.
+    pub aux_watermark: u32,
+    /// Longest call chain.
+    pub sample_max_stack: u16,
+    /// Unused.
+    pub reserved_2: u16,
+    /// Bytes of AUX area in samples. Since Linux 5.5.
+    pub aux_sample_size: u32,
+    /// Bit-fields in the recorder's own bit order: start paused, pause, resume. Since Linux 6.13, unused before.
+    pub aux_action: u32,
+    /// Data of a SIGTRAP. Since Linux 5.13.
+    pub sig_data: u64,
+    /// Extension of `config`. Since Linux 6.3.
+    pub config3: u64,
+    /// Extension of `config`. Since Linux 7.0.
+    pub config4: u64,
+    /// How many bytes the structure takes in the recording.
+    #[brw(ignore)]
+    stored: usize,
+    /// Bytes beyond the fields above.
+    #[brw(ignore)]
+    pub tail: Vec<u8>,
+}
+
+impl Attr {
+    /// Size of the first published structure, and what a `size` of 0 stands for.
+    pub const SIZE_VER0: usize = 64;
+    /// Size of the fields known here.
+    pub const SIZE_KNOWN: usize = 144;
+
+    /// Reads a structure that takes all of `bytes`, of whatever version.
+    ///
+    /// # Errors
+    /// Where there are fewer than 64 bytes.
+    pub fn read(bytes: &[u8], endian: Endian) -> binrw::BinResult<Self> {
+        if bytes.len() < Self::SIZE_VER0 {
+            let message = format!("a perf_event_attr of {} bytes is shorter than the first version's 64", bytes.len());
+            return Err(binrw::Error::AssertFail { pos: 0, message });
+        }
+        let known = bytes.len().min(Self::SIZE_KNOWN);
+        let mut whole = [0; Self::SIZE_KNOWN];
+        whole[..known].copy_from_slice(&bytes[..known]);
+        let mut attr = Self::read_options(&mut Cursor::new(whole), endian, ())?;
+        attr.stored = bytes.len();
+        attr.tail = bytes[known..].to_vec();
+        Ok(attr)
+    }
+
+    /// The structure as bytes, as long as it was when read.
+    ///
+    /// # Errors
+    /// None in practice: the bytes go to memory.
+    pub fn to_bytes(&self, endian: Endian) -> binrw::BinResult<Vec<u8>> {
+        let mut out = Cursor::new(Vec::with_capacity(self.stored.max(Self::SIZE_KNOWN)));
+        self.write_options(&mut out, endian, ())?;
+        let mut bytes = out.into_inner();
+        bytes.truncate(self.stored);
+        bytes.extend_from_slice(&self.tail);
+        Ok(bytes)
+    }
+
+    /// What `size` says, with 0 read as 64.
+    pub fn declared_size(bytes: &[u8], endian: Endian) -> Option<usize> {
+        let mut reader = super::bytes::Reader::new(bytes, endian);
+        reader.u32()?;
+        Some(match reader.u32()? {
+            0 => Self::SIZE_VER0,
+            size => size as usize,
+        })
+    }
+
+    /// Whether the event is the software event of that number.
+    pub fn is_software(&self, event: SoftwareEvent) -> bool {
+        self.kind == AttrType::SOFTWARE && self.config == event.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbered(len: usize) -> Vec<u8> {
+        (0..len).map(|at| (at as u8).wrapping_mul(7)).collect()
+    }
+
+    #[test]
+    fn every_size_is_written_back_as_it_was() {
+        for endian in [Endian::Little, Endian::Big] {
+            for len in [64, 72, 80, 96, 100, 104, 112, 120, 128, 136, 144, 152, 200] {
+                let bytes = numbered(len);
+                let attr = Attr::read(&bytes, endian).unwrap();
+                assert_eq!(attr.tail.len(), len.saturating_sub(Attr::SIZE_KNOWN));
+                assert_eq!(attr.to_bytes(endian).unwrap(), bytes, "{len} bytes, {endian:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn fields_stand_where_the_kernel_puts_them() {
+        let bytes = numbered(144);
+        let attr = Attr::read(&bytes, Endian::Little).unwrap();
+        let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
+        assert_eq!(attr.flags.bits(), word(40));
+        assert_eq!(attr.branch_sample_type.bits(), word(72));
+        assert_eq!(attr.sample_regs_intr, word(96));
+        assert_eq!(u64::from(attr.aux_sample_size), word(112) & 0xffff_ffff);
+        assert_eq!((attr.sig_data, attr.config4), (word(120), word(136)));
+    }
+
+    #[test]
+    fn less_than_the_first_version_is_refused() {
+        assert!(Attr::read(&[0; 63], Endian::Little).is_err());
+        assert_eq!(Attr::declared_size(&[0; 8], Endian::Little), Some(64));
+    }
+}

@@ -1,0 +1,42 @@
+//! Flag words of which a newer kernel may use more bits.
+
+/// Declares a set of named bits over an integer (see the `bitflags` crate), read and written in the recording's byte
+/// order. Bits without a name are kept.
+#[macro_export]
+macro_rules! bit_set {
+    ($(#[$($outer:tt)*])* $name:ident: $int:ty { $($(#[$($inner:tt)*])* $flag:ident = $value:expr,)* }) => {
+        bitflags::bitflags! {
+            $(#[$($outer)*])*
+            #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+            pub struct $name: $int {
+                $($(#[$($inner)*])* const $flag = $value;)*
+                const _ = !0;
+            }
+        }
+
+        impl binrw::BinRead for $name {
+            type Args<'a> = ();
+
+            fn read_options<R: std::io::Read + std::io::Seek>(
+                reader: &mut R,
+                endian: binrw::Endian,
+                (): (),
+            ) -> binrw::BinResult<Self> {
+                <$int>::read_options(reader, endian, ()).map(Self::from_bits_retain)
+            }
+        }
+
+        impl binrw::BinWrite for $name {
+            type Args<'a> = ();
+
+            fn write_options<W: std::io::Write + std::io::Seek>(
+                &self,
+                writer: &mut W,
+                endian: binrw::Endian,
+                (): (),
+            ) -> binrw::BinResult<()> {
+                self.bits().write_options(writer, endian, ())
+            }
+        }
+    };
+}

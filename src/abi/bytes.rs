@@ -1,0 +1,136 @@
+//! Integers from a slice in a byte order known at run time: for the hand-written views on hot paths, which borrow where
+//! the binrw definitions own.
+
+use super::Endian;
+
+/// Walks a slice from its front. Every method gives `None` where the slice ends first, and then has taken nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct Reader<'a> {
+    rest: &'a [u8],
+    endian: Endian,
+}
+
+impl<'a> Reader<'a> {
+    /// Starts at the front of `bytes`.
+    #[inline]
+    pub fn new(bytes: &'a [u8], endian: Endian) -> Self {
+        Self { rest: bytes, endian }
+    }
+
+    /// What has not been taken yet.
+    #[inline]
+    pub fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
+    /// The next `len` bytes.
+    #[inline]
+    pub fn take(&mut self, len: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.rest.split_at_checked(len)?;
+        self.rest = rest;
+        Some(taken)
+    }
+
+    /// The next 2 bytes as a number.
+    #[inline]
+    pub fn u16(&mut self) -> Option<u16> {
+        let (bytes, rest) = self.rest.split_first_chunk()?;
+        self.rest = rest;
+        Some(match self.endian {
+            Endian::Little => u16::from_le_bytes(*bytes),
+            Endian::Big => u16::from_be_bytes(*bytes),
+        })
+    }
+
+    /// The next 4 bytes as a number.
+    #[inline]
+    pub fn u32(&mut self) -> Option<u32> {
+        let (bytes, rest) = self.rest.split_first_chunk()?;
+        self.rest = rest;
+        Some(match self.endian {
+            Endian::Little => u32::from_le_bytes(*bytes),
+            Endian::Big => u32::from_be_bytes(*bytes),
+        })
+    }
+
+    /// The next 8 bytes as a number.
+    #[inline]
+    pub fn u64(&mut self) -> Option<u64> {
+        let (bytes, rest) = self.rest.split_first_chunk()?;
+        self.rest = rest;
+        Some(match self.endian {
+            Endian::Little => u64::from_le_bytes(*bytes),
+            Endian::Big => u64::from_be_bytes(*bytes),
+        })
+    }
+
+    /// The next `count` 8-byte numbers, left where they are.
+    #[inline]
+    pub fn words(&mut self, count: u64) -> Option<Words<'a>> {
+        let len = usize::try_from(count).ok()?.checked_mul(8)?;
+        Some(Words { bytes: self.take(len)?, endian: self.endian })
+    }
+}
+
+/// An array of `u64` in the recording's byte order, borrowed from a record.
+#[derive(Clone, Copy, Debug)]
+pub struct Words<'a> {
+    bytes: &'a [u8],
+    endian: Endian,
+}
+
+impl<'a> Words<'a> {
+    /// How many numbers there are.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.bytes.len() / 8
+    }
+
+    /// Whether there are none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// The bytes as recorded: equal arrays of one recording have equal bytes.
+    #[inline]
+    pub fn as_bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// The numbers from first to last.
+    #[inline]
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = u64> + use<'a> {
+        let endian = self.endian;
+        self.bytes.as_chunks::<8>().0.iter().map(move |bytes| match endian {
+            Endian::Little => u64::from_le_bytes(*bytes),
+            Endian::Big => u64::from_be_bytes(*bytes),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_follow_the_byte_order() {
+        let bytes = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14];
+        let mut little = Reader::new(&bytes, Endian::Little);
+        let mut big = Reader::new(&bytes, Endian::Big);
+        assert_eq!((little.u64(), big.u64()), (Some(0x0807_0605_0403_0201), Some(0x0102_0304_0506_0708)));
+        assert_eq!((little.u32(), big.u32()), (Some(0x0c0b_0a09), Some(0x090a_0b0c)));
+        assert_eq!((little.u16(), big.u16()), (Some(0x0e0d), Some(0x0d0e)));
+        assert_eq!(little.u16(), None);
+    }
+
+    #[test]
+    fn a_count_beyond_the_slice_takes_nothing() {
+        let bytes = [0; 24];
+        let mut reader = Reader::new(&bytes, Endian::Little);
+        assert!(reader.words(u64::MAX).is_none());
+        assert!(reader.words(1 << 61).is_none());
+        assert!(reader.words(4).is_none());
+        assert_eq!(reader.words(3).unwrap().len(), 3);
+    }
+}

@@ -1,0 +1,73 @@
+//! The string of feature sections: HOSTNAME, OSRELEASE, VERSION, ARCH, CPUDESC and CPUID are one, CMDLINE is a list.
+
+use crate::abi::text::until_nul;
+use binrw::{BinResult, binrw};
+
+/// `u32 len; char text[len]`: text, a NUL, and zeros; perf rounds `len` up to a multiple of 64.
+#[binrw]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PerfStr {
+    #[br(temp)]
+    #[bw(calc = bytes.len() as u32)]
+    len: u32,
+    /// All `len` bytes.
+    #[br(parse_with = bounded_bytes, args(len.into()))]
+    pub bytes: Vec<u8>,
+}
+
+impl PerfStr {
+    /// The text, without NUL and padding.
+    pub fn text(&self) -> &[u8] {
+        until_nul(&self.bytes)
+    }
+
+    /// The text, with what is not UTF-8 replaced.
+    pub fn to_text(&self) -> String {
+        String::from_utf8_lossy(self.text()).into_owned()
+    }
+}
+
+/// `u32 nr; string[nr]`: CMDLINE, the arguments of perf, its own path first.
+#[binrw]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StrList {
+    #[br(temp)]
+    #[bw(calc = strings.len() as u32)]
+    nr: u32,
+    /// The strings.
+    #[br(count = nr)]
+    pub strings: Vec<PerfStr>,
+}
+
+/// Reads `len` bytes where that many are left, without trusting `len` for what to allocate.
+#[binrw::parser(reader)]
+pub(crate) fn bounded_bytes(len: u64) -> BinResult<Vec<u8>> {
+    let pos = reader.stream_position()?;
+    let mut bytes = Vec::new();
+    std::io::Read::read_to_end(&mut std::io::Read::take(&mut *reader, len), &mut bytes)?;
+    if bytes.len() as u64 != len {
+        let message = format!("{len} bytes are announced, {} are left", bytes.len());
+        return Err(binrw::Error::AssertFail { pos, message });
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::{self, Endian};
+
+    #[test]
+    fn any_length_and_a_missing_nul_are_read() {
+        let (text, used): (PerfStr, usize) = abi::parse(b"\0\0\0\x05perf\0rest", Endian::Big, ()).unwrap();
+        assert_eq!((text.text(), used), (&b"perf"[..], 9));
+        let (text, _): (PerfStr, usize) = abi::parse(b"\x03\0\0\0abc", Endian::Little, ()).unwrap();
+        assert_eq!(text.to_text(), "abc");
+    }
+
+    #[test]
+    fn hostile_counts_allocate_nothing() {
+        assert!(abi::parse::<PerfStr>(b"\xff\xff\xff\xffabc", Endian::Little, ()).is_err());
+        assert!(abi::parse::<StrList>(b"\xff\xff\xff\xff\x01\0\0\0a", Endian::Little, ()).is_err());
+    }
+}

@@ -1,0 +1,163 @@
+//! The first bytes of a recording: which container, which byte order, where the sections are.
+
+use super::Endian;
+use binrw::{BinRead, binrw};
+use std::io::Cursor;
+
+/// The magic of version 2 read as a number in the recorder's byte order; as bytes it is `PERFILE2` from a little-endian
+/// machine and `2ELIFREP` from a big-endian one.
+pub const MAGIC2: u64 = 0x3245_4c49_4652_4550;
+
+/// The byte order that a version 2 magic tells, or `None` where the bytes are not one.
+pub fn magic2(bytes: &[u8]) -> Option<Endian> {
+    let magic = *bytes.first_chunk::<8>()?;
+    if u64::from_le_bytes(magic) == MAGIC2 {
+        Some(Endian::Little)
+    } else if u64::from_be_bytes(magic) == MAGIC2 {
+        Some(Endian::Big)
+    } else {
+        None
+    }
+}
+
+/// `struct perf_file_section`: where something is in the file.
+#[binrw]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Section {
+    /// From the beginning of the file.
+    pub offset: u64,
+    /// In bytes.
+    pub size: u64,
+}
+
+impl Section {
+    /// One past its last byte; a section that claims to reach past the end of the numbers ends there.
+    pub fn end(&self) -> u64 {
+        self.offset.saturating_add(self.size)
+    }
+}
+
+/// `struct perf_file_header` without its feature bitmap.
+///
+/// ```c
+/// u64 magic, size, attr_size;
+/// struct perf_file_section attrs, data, event_types;
+/// DECLARE_BITMAP(adds_features, 256);
+/// ```
+#[binrw]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileHeader {
+    /// [`MAGIC2`].
+    pub magic: u64,
+    /// Size of the header: 104, or 72 where it has no feature bitmap (very old files).
+    pub size: u64,
+    /// Size of an entry of the attrs section: of the writer's `perf_event_attr` and a [`Section`].
+    pub attr_size: u64,
+    /// The events.
+    pub attrs: Section,
+    /// The records.
+    pub data: Section,
+    /// Names of events in very old files, unused since.
+    pub event_types: Section,
+}
+
+impl FileHeader {
+    /// Size of a header with a feature bitmap.
+    pub const SIZE: u64 = 104;
+    /// Size of a header without one.
+    pub const SIZE_WITHOUT_FEATURES: u64 = 72;
+
+    /// Reads the header from the front of `bytes`.
+    ///
+    /// # Errors
+    /// Where there are fewer than 72 bytes.
+    pub fn read_from(bytes: &[u8], endian: Endian) -> binrw::BinResult<Self> {
+        Self::read_options(&mut Cursor::new(bytes), endian, ())
+    }
+}
+
+/// `adds_features`: which feature sections a file has, one bit for each of 256.
+///
+/// The bitmap is an array of the recorder's `unsigned long`. On little-endian machines that makes no difference; on
+/// big-endian ones the words may be of 4 or of 8 bytes, which the file does not say: every file that perf writes has a
+/// HOSTNAME (bit 3), so the word size that puts a bit there is taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FeatureBits {
+    bits: [u64; 4],
+    /// Whether the recorder's words were of 4 bytes, where that makes a difference.
+    words_of_4: bool,
+}
+
+impl FeatureBits {
+    const HOSTNAME: u32 = 3;
+
+    /// Reads the 32 bytes of the bitmap.
+    pub fn read(bytes: &[u8; 32], endian: Endian) -> Self {
+        let mut wide = Self::default();
+        for (word, bytes) in wide.bits.iter_mut().zip(bytes.as_chunks::<8>().0) {
+            *word = match endian {
+                Endian::Little => u64::from_le_bytes(*bytes),
+                Endian::Big => u64::from_be_bytes(*bytes),
+            };
+        }
+        let mut narrow = wide;
+        narrow.words_of_4 = true;
+        narrow.bits.iter_mut().for_each(|word| *word = word.rotate_left(32));
+        if endian == Endian::Big && !wide.has(Self::HOSTNAME) && narrow.has(Self::HOSTNAME) { narrow } else { wide }
+    }
+
+    /// The 32 bytes of the bitmap.
+    pub fn to_bytes(&self, endian: Endian) -> [u8; 32] {
+        let mut out = [0; 32];
+        for (bytes, word) in out.as_chunks_mut::<8>().0.iter_mut().zip(self.bits) {
+            *bytes = match endian {
+                Endian::Little => word.to_le_bytes(),
+                Endian::Big if self.words_of_4 => word.rotate_left(32).to_be_bytes(),
+                Endian::Big => word.to_be_bytes(),
+            };
+        }
+        out
+    }
+
+    /// Whether the bit is set.
+    pub fn has(&self, bit: u32) -> bool {
+        self.bits[bit as usize / 64] >> (bit % 64) & 1 == 1
+    }
+
+    /// The bits that are set, lowest first.
+    pub fn iter(&self) -> impl Iterator<Item = u32> + use<> {
+        let bits = *self;
+        (0..256).filter(move |&bit| bits.has(bit))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_magic_is_the_byte_order() {
+        assert_eq!(magic2(b"PERFILE2...."), Some(Endian::Little));
+        assert_eq!(magic2(b"2ELIFREP"), Some(Endian::Big));
+        assert_eq!(magic2(b"PERFFILE"), None);
+        assert_eq!(magic2(b"PERF"), None);
+    }
+
+    #[test]
+    fn big_endian_feature_words_may_be_of_4_or_8_bytes() {
+        let mut of_8 = [0; 32];
+        of_8[7] = 1 << 3;
+        of_8[3] = 1; // bit 32
+        let mut of_4 = [0; 32];
+        of_4[3] = 1 << 3;
+        of_4[7] = 1;
+        for bytes in [of_8, of_4] {
+            let bits = FeatureBits::read(&bytes, Endian::Big);
+            assert_eq!(bits.iter().collect::<Vec<_>>(), [3, 32]);
+            assert_eq!(bits.to_bytes(Endian::Big), bytes);
+        }
+        let little = FeatureBits::read(&of_4, Endian::Little);
+        assert_eq!(little.iter().collect::<Vec<_>>(), [27, 56]);
+        assert_eq!(little.to_bytes(Endian::Little), of_4);
+    }
+}

@@ -1,0 +1,46 @@
+//! What the bytes mean: definitions of every structure of a `perf.data`, for reading and writing.
+//!
+//! No I/O and no policy here: each definition takes a slice and a byte order, and gives bytes back. Names are those of
+//! the kernel's `perf_event.h` and of perf itself.
+//!
+//! Conventions that hold in this room:
+//!
+//! * Byte order is a value at run time, [`Endian`], since a recording may come from any machine.
+//! * A record's body is parsed from the exact slice without its header and `sample_id` trailer ([`parse`]); bytes that a
+//!   definition does not cover stay with the caller.
+//! * Numbers that name things are open enums: a value that has no name yet is kept. Flag words keep unknown bits.
+//! * Text keeps the bytes behind its NUL ([`text::PaddedStr`]), since writers differ in how they pad.
+
+pub mod attr;
+pub mod attr_flags;
+pub mod bit_set;
+pub mod branch;
+pub mod bytes;
+pub mod callchain;
+pub mod feature;
+pub mod header;
+pub mod open_enum;
+pub mod read_format;
+pub mod record;
+pub mod sample_id;
+pub mod sample_type;
+pub mod sample_view;
+pub mod text;
+
+pub use binrw::Endian;
+
+use binrw::BinRead;
+use std::io::Cursor;
+
+/// Parses one definition from the front of a slice and says how many bytes it took.
+///
+/// # Errors
+/// What binrw says when the slice is too short for the definition or holds what it does not allow.
+pub fn parse<'a, T>(bytes: &'a [u8], endian: Endian, args: T::Args<'a>) -> binrw::BinResult<(T, usize)>
+where
+    T: BinRead,
+{
+    let mut cursor = Cursor::new(bytes);
+    let value = T::read_options(&mut cursor, endian, args)?;
+    Ok((value, cursor.position() as usize))
+}

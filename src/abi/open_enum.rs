@@ -1,0 +1,67 @@
+//! Numbers that name things, of which a newer kernel or perf may bring more.
+
+/// Declares a newtype over an integer with named values, so that unknown values are kept, shown as numbers, and written
+/// back as they were.
+///
+/// Each named value becomes an associated constant; [`Display`](std::fmt::Display) and `name()` give the name.
+#[macro_export]
+macro_rules! open_enum {
+    ($(#[$outer:meta])* $name:ident: $int:ty { $($(#[$inner:meta])* $constant:ident = $value:expr,)* }) => {
+        $(#[$outer])*
+        #[binrw::binrw]
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+        pub struct $name(pub $int);
+
+        impl $name {
+            $($(#[$inner])* pub const $constant: Self = Self($value);)*
+
+            /// Every value that has a name.
+            pub const NAMED: &'static [(Self, &'static str)] = &[$((Self::$constant, stringify!($constant)),)*];
+
+            /// The value's name, if it has one.
+            pub fn name(self) -> Option<&'static str> {
+                match self {
+                    $(Self::$constant => Some(stringify!($constant)),)*
+                    _ => None,
+                }
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                match self.name() {
+                    Some(name) => f.write_str(name),
+                    None => write!(f, "{}", self.0),
+                }
+            }
+        }
+
+        impl std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                write!(f, "{}({})", stringify!($name), self)
+            }
+        }
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    open_enum! {
+        /// Two of the signals.
+        Signal: u16 {
+            /// Interrupted.
+            INT = 2,
+            /// Terminated.
+            TERM = 15,
+        }
+    }
+
+    #[test]
+    fn an_unknown_value_is_kept_and_shown_as_a_number() {
+        assert_eq!(Signal(2), Signal::INT);
+        assert_eq!(Signal::TERM.to_string(), "TERM");
+        assert_eq!(Signal(77).to_string(), "77");
+        assert_eq!(Signal(77).name(), None);
+        assert_eq!(Signal::NAMED.len(), 2);
+    }
+}

@@ -1,0 +1,125 @@
+//! `perf_event_attr.read_format` and the counter values that it lays out, in SAMPLE and READ records.
+
+use super::bytes::Reader;
+use crate::bit_set;
+
+bit_set! {
+    /// `PERF_FORMAT_*`: which values stand in a `read_format` structure.
+    ReadFormat: u64 {
+        /// Nanoseconds that the event was enabled.
+        TOTAL_TIME_ENABLED = 1 << 0,
+        /// Nanoseconds that it was counting.
+        TOTAL_TIME_RUNNING = 1 << 1,
+        /// The event's id beside each value.
+        ID = 1 << 2,
+        /// Values of the whole group.
+        GROUP = 1 << 3,
+        /// Lost samples beside each value. Since Linux 6.0.
+        LOST = 1 << 4,
+    }
+}
+
+/// One event's value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReadValue {
+    /// The counter's value since it was created, not since the last sample.
+    pub value: u64,
+    /// Which event, with [`ReadFormat::ID`].
+    pub id: Option<u64>,
+    /// Samples lost so far, with [`ReadFormat::LOST`].
+    pub lost: Option<u64>,
+}
+
+/// A `read_format` structure, borrowed from a record.
+///
+/// ```c
+/// struct { u64 value; u64 time_enabled; u64 time_running; u64 id; u64 lost; }          // without GROUP
+/// struct { u64 nr; u64 time_enabled; u64 time_running; { u64 value, id, lost } [nr]; } // with GROUP
+/// ```
+/// Each member but `value` and `nr` is there only if its bit is set.
+#[derive(Clone, Copy, Debug)]
+pub struct ReadView<'a> {
+    /// Nanoseconds enabled.
+    pub time_enabled: Option<u64>,
+    /// Nanoseconds counting.
+    pub time_running: Option<u64>,
+    values: Reader<'a>,
+    format: ReadFormat,
+    count: usize,
+}
+
+impl<'a> ReadView<'a> {
+    /// Takes the structure from the front of `reader`; `None` where the bytes end first.
+    pub fn take(reader: &mut Reader<'a>, format: ReadFormat) -> Option<Self> {
+        let has = |bit| format.contains(bit);
+        let each = 1 + u64::from(has(ReadFormat::ID)) + u64::from(has(ReadFormat::LOST));
+        if has(ReadFormat::GROUP) {
+            let nr = reader.u64()?;
+            let time_enabled = if has(ReadFormat::TOTAL_TIME_ENABLED) { Some(reader.u64()?) } else { None };
+            let time_running = if has(ReadFormat::TOTAL_TIME_RUNNING) { Some(reader.u64()?) } else { None };
+            let values = *reader;
+            reader.words(nr.checked_mul(each)?)?;
+            Some(Self { time_enabled, time_running, values, format, count: nr as usize })
+        } else {
+            let values = *reader;
+            reader.u64()?;
+            let time_enabled = if has(ReadFormat::TOTAL_TIME_ENABLED) { Some(reader.u64()?) } else { None };
+            let time_running = if has(ReadFormat::TOTAL_TIME_RUNNING) { Some(reader.u64()?) } else { None };
+            reader.words(each - 1)?;
+            Some(Self { time_enabled, time_running, values, format, count: 1 })
+        }
+    }
+
+    /// The values, the group's leader first.
+    pub fn values(&self) -> impl Iterator<Item = ReadValue> + use<'a> {
+        let mut reader = self.values;
+        let format = self.format;
+        let times = [ReadFormat::TOTAL_TIME_ENABLED, ReadFormat::TOTAL_TIME_RUNNING];
+        (0..self.count).map_while(move |_| {
+            let value = reader.u64()?;
+            if !format.contains(ReadFormat::GROUP) {
+                reader.words(times.iter().filter(|&&bit| format.contains(bit)).count() as u64)?;
+            }
+            let id = if format.contains(ReadFormat::ID) { Some(reader.u64()?) } else { None };
+            let lost = if format.contains(ReadFormat::LOST) { Some(reader.u64()?) } else { None };
+            Some(ReadValue { value, id, lost })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::Endian;
+
+    fn words(values: &[u64]) -> Vec<u8> {
+        values.iter().flat_map(|value| value.to_le_bytes()).collect()
+    }
+
+    #[test]
+    fn a_group_has_a_value_for_each_member() {
+        let bytes = words(&[2, 100, 50, 7, 71, 0, 8, 81, 3, 99]);
+        let mut reader = Reader::new(&bytes, Endian::Little);
+        let view = ReadView::take(&mut reader, ReadFormat::from_bits_retain(0x1f)).unwrap();
+        assert_eq!((view.time_enabled, view.time_running), (Some(100), Some(50)));
+        let values: Vec<_> = view.values().map(|v| (v.value, v.id, v.lost)).collect();
+        assert_eq!(values, [(7, Some(71), Some(0)), (8, Some(81), Some(3))]);
+        assert_eq!(reader.u64(), Some(99), "what follows is left");
+    }
+
+    #[test]
+    fn a_lone_event_has_its_times_between_value_and_id() {
+        let bytes = words(&[7, 100, 50, 71, 5]);
+        let mut reader = Reader::new(&bytes, Endian::Little);
+        let view = ReadView::take(&mut reader, ReadFormat::from_bits_retain(0x17)).unwrap();
+        assert_eq!(view.values().collect::<Vec<_>>(), [ReadValue { value: 7, id: Some(71), lost: Some(5) }]);
+        assert!(reader.rest().is_empty());
+    }
+
+    #[test]
+    fn a_count_beyond_the_record_is_refused() {
+        let bytes = words(&[u64::MAX, 1, 2]);
+        let format = ReadFormat::GROUP | ReadFormat::ID;
+        assert!(ReadView::take(&mut Reader::new(&bytes, Endian::Little), format).is_none());
+    }
+}

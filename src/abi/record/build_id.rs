@@ -1,0 +1,35 @@
+//! `PERF_RECORD_HEADER_BUILD_ID`, also an entry of the feature BUILD_ID.
+
+use super::Misc;
+use crate::abi::text::PaddedStr;
+use binrw::binrw;
+
+/// The build id of a file that the recording refers to.
+///
+/// ```c
+/// s32 pid; u8 build_id[20]; u8 size; u8 reserved_1; u16 reserved_2; char filename[];
+/// ```
+#[binrw]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BuildId {
+    /// -1 for the host, else the guest.
+    pub pid: i32,
+    /// The id, zero-padded.
+    pub build_id: [u8; 20],
+    /// How many bytes of it count, with [`Misc::BUILD_ID_SIZE`]; perf before 5.12 wrote 20 bytes and no size.
+    pub size: u8,
+    /// Unused.
+    pub reserved_1: u8,
+    /// Unused.
+    pub reserved_2: u16,
+    /// Path of the file.
+    pub filename: PaddedStr,
+}
+
+impl BuildId {
+    /// The id's own bytes.
+    pub fn id(&self, misc: Misc) -> &[u8] {
+        let size = if misc.contains(Misc::BUILD_ID_SIZE) { usize::from(self.size) } else { self.build_id.len() };
+        &self.build_id[..size.min(self.build_id.len())]
+    }
+}

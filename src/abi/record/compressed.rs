@@ -1,0 +1,41 @@
+//! `PERF_RECORD_COMPRESSED` and `PERF_RECORD_COMPRESSED2`: frames of compressed records.
+
+use super::{RecordHeader, RecordType};
+use crate::abi::Endian;
+use crate::abi::bytes::Reader;
+
+/// The compressed bytes that a frame record holds.
+///
+/// COMPRESSED (perf 5.2) is compressed bytes to its end. COMPRESSED2 (perf 6.16) is `u64 data_size`, as many compressed
+/// bytes, and zeros up to a multiple of 8.
+///
+/// `None` where the record is no frame, or a COMPRESSED2 whose `data_size` does not fit.
+pub fn compressed_bytes(record: &[u8], endian: Endian) -> Option<&[u8]> {
+    let header = RecordHeader::peek(record, endian)?;
+    let body = record.get(RecordHeader::SIZE..)?;
+    match header.kind {
+        RecordType::COMPRESSED => Some(body),
+        RecordType::COMPRESSED2 => {
+            let mut reader = Reader::new(body, endian);
+            let data_size = reader.u64()?;
+            reader.take(usize::try_from(data_size).ok()?)
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_padding_of_a_compressed2_is_not_data() {
+        let record = [83, 0, 0, 0, 0, 0, 24, 0, 3, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 0, 0, 0, 0, 0];
+        assert_eq!(compressed_bytes(&record, Endian::Little), Some(&[1, 2, 3][..]));
+        let mut too_long = record;
+        too_long[8] = 9;
+        assert_eq!(compressed_bytes(&too_long, Endian::Little), None);
+        let old = [81, 0, 0, 0, 0, 0, 11, 0, 1, 2, 3];
+        assert_eq!(compressed_bytes(&old, Endian::Little), Some(&[1, 2, 3][..]));
+    }
+}

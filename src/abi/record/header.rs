@@ -1,0 +1,209 @@
+//! `perf_event_header`: the 8 bytes that every record begins with.
+
+use crate::abi::Endian;
+use crate::abi::bytes::Reader;
+use crate::{bit_set, open_enum};
+use binrw::binrw;
+
+open_enum! {
+    /// `perf_event_header.type`. The kernel's types are below 64, perf's own from 64 on.
+    RecordType: u32 {
+        /// A file was mapped.
+        MMAP = 1,
+        /// Records were lost.
+        LOST = 2,
+        /// A thread was named.
+        COMM = 3,
+        /// A thread ended.
+        EXIT = 4,
+        /// Sampling was throttled.
+        THROTTLE = 5,
+        /// Sampling went on.
+        UNTHROTTLE = 6,
+        /// A thread began.
+        FORK = 7,
+        /// Counter values at a thread's end.
+        READ = 8,
+        /// A sample.
+        SAMPLE = 9,
+        /// A file was mapped, with inode or build id. Since Linux 3.12.
+        MMAP2 = 10,
+        /// Data arrived in the AUX area. Since Linux 4.1.
+        AUX = 11,
+        /// Instruction tracing of a thread began. Since Linux 4.1.
+        ITRACE_START = 12,
+        /// Samples were lost. Since Linux 4.2.
+        LOST_SAMPLES = 13,
+        /// A context switch of the thread. Since Linux 4.3.
+        SWITCH = 14,
+        /// A context switch of the CPU. Since Linux 4.3.
+        SWITCH_CPU_WIDE = 15,
+        /// Namespaces of a thread. Since Linux 4.11.
+        NAMESPACES = 16,
+        /// A kernel symbol came or went. Since Linux 5.1.
+        KSYMBOL = 17,
+        /// A BPF program came or went. Since Linux 5.1.
+        BPF_EVENT = 18,
+        /// A cgroup was made. Since Linux 5.7.
+        CGROUP = 19,
+        /// Kernel code was changed. Since Linux 5.9.
+        TEXT_POKE = 20,
+        /// Hardware id of an event that writes to the AUX area. Since Linux 5.16.
+        AUX_OUTPUT_HW_ID = 21,
+        /// User call chain of earlier samples. Since Linux 6.19.
+        CALLCHAIN_DEFERRED = 22,
+        /// An event's attr, in a pipe.
+        HEADER_ATTR = 64,
+        /// Name of an event, in very old pipes.
+        HEADER_EVENT_TYPE = 65,
+        /// Formats of tracepoints follow, in a pipe.
+        HEADER_TRACING_DATA = 66,
+        /// Build id of a file, in a pipe.
+        HEADER_BUILD_ID = 67,
+        /// All buffers were drained once.
+        FINISHED_ROUND = 68,
+        /// CPU and thread of each event id.
+        ID_INDEX = 69,
+        /// What wrote the AUX area.
+        AUXTRACE_INFO = 70,
+        /// A piece of AUX area follows.
+        AUXTRACE = 71,
+        /// Decoding the AUX area failed.
+        AUXTRACE_ERROR = 72,
+        /// Recorded threads.
+        THREAD_MAP = 73,
+        /// Recorded CPUs.
+        CPU_MAP = 74,
+        /// Settings of `perf stat`.
+        STAT_CONFIG = 75,
+        /// A count of `perf stat`.
+        STAT = 76,
+        /// End of a round of `perf stat`.
+        STAT_ROUND = 77,
+        /// Unit, scale, name or CPUs of an event.
+        EVENT_UPDATE = 78,
+        /// Conversion of the hardware's clock.
+        TIME_CONV = 79,
+        /// A feature section, in a pipe.
+        HEADER_FEATURE = 80,
+        /// Compressed records.
+        COMPRESSED = 81,
+        /// All that existed before the recording has been told. Since perf 6.0.
+        FINISHED_INIT = 82,
+        /// Compressed records, padded. Since perf 6.16.
+        COMPRESSED2 = 83,
+        /// Variables of a BPF program. Since perf 6.17.
+        BPF_METADATA = 84,
+        /// Scheduler statistics of a CPU. Since perf 7.0.
+        SCHEDSTAT_CPU = 85,
+        /// Scheduler statistics of a domain. Since perf 7.0.
+        SCHEDSTAT_DOMAIN = 86,
+    }
+}
+
+impl RecordType {
+    /// The first type that is perf's, not the kernel's.
+    pub const USER_START: Self = Self(64);
+
+    /// Whether records of this type end with a `sample_id` where `sample_id_all` is set.
+    #[inline]
+    pub fn has_sample_id(self) -> bool {
+        self < Self::USER_START && self != Self::SAMPLE
+    }
+}
+
+bit_set! {
+    /// `perf_event_header.misc`. Bits 0 to 2 are the [`CpuMode`]; what the upper bits mean depends on the type.
+    Misc: u16 {
+        /// perf gave up reading the process's maps (MMAP, MMAP2).
+        PROC_MAP_PARSE_TIMEOUT = 1 << 12,
+        /// Bit 13. Of MMAP and MMAP2: the mapping is not executable.
+        MMAP_DATA = 1 << 13,
+        /// Bit 13. Of COMM: the name is that of a new program.
+        COMM_EXEC = 1 << 13,
+        /// Bit 13. Of SWITCH: out of the CPU.
+        SWITCH_OUT = 1 << 13,
+        /// Bit 14. Of SAMPLE: the address is exact.
+        EXACT_IP = 1 << 14,
+        /// Bit 14. Of SWITCH: the thread did not sleep.
+        SWITCH_OUT_PREEMPT = 1 << 14,
+        /// Bit 14. Of MMAP2: a build id stands in place of the inode.
+        MMAP_BUILD_ID = 1 << 14,
+        /// Bit 15. Of HEADER_BUILD_ID: the size of the build id is told.
+        BUILD_ID_SIZE = 1 << 15,
+    }
+}
+
+impl Misc {
+    /// In which mode the CPU was.
+    #[inline]
+    pub fn cpu_mode(self) -> CpuMode {
+        CpuMode(self.bits() & 7)
+    }
+}
+
+open_enum! {
+    /// `PERF_RECORD_MISC_CPUMODE_*`: the address space that a record is about.
+    CpuMode: u16 {
+        /// Not told.
+        UNKNOWN = 0,
+        /// Kernel of the host.
+        KERNEL = 1,
+        /// User space of the host.
+        USER = 2,
+        /// Hypervisor.
+        HYPERVISOR = 3,
+        /// Kernel of a guest.
+        GUEST_KERNEL = 4,
+        /// User space of a guest.
+        GUEST_USER = 5,
+    }
+}
+
+/// `struct perf_event_header`.
+#[binrw]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecordHeader {
+    /// What the record is.
+    pub kind: RecordType,
+    /// More about it.
+    pub misc: Misc,
+    /// Size of the record in bytes, this header included.
+    pub size: u16,
+}
+
+impl RecordHeader {
+    /// Size of the header itself, and of the smallest record.
+    pub const SIZE: usize = 8;
+
+    /// The header at the front of `bytes`; `None` where there are fewer than 8.
+    #[inline]
+    pub fn peek(bytes: &[u8], endian: Endian) -> Option<Self> {
+        let mut reader = Reader::new(bytes, endian);
+        let kind = RecordType(reader.u32()?);
+        let misc = Misc::from_bits_retain(reader.u16()?);
+        Some(Self { kind, misc, size: reader.u16()? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi;
+
+    #[test]
+    fn the_hand_written_header_agrees_with_its_definition() {
+        for endian in [Endian::Little, Endian::Big] {
+            let bytes = [0, 1, 2, 3, 4, 5, 6, 7];
+            let (defined, used): (RecordHeader, usize) = abi::parse(&bytes, endian, ()).unwrap();
+            assert_eq!((RecordHeader::peek(&bytes, endian), used), (Some(defined), RecordHeader::SIZE));
+        }
+        assert_eq!(RecordHeader::peek(&[0; 7], Endian::Little), None);
+    }
+
+    #[test]
+    fn the_cpu_mode_is_three_bits_of_misc() {
+        assert_eq!(Misc::from_bits_retain(0x4005).cpu_mode(), CpuMode::GUEST_USER);
+        assert_eq!(Misc::from_bits_retain(7).cpu_mode().to_string(), "7");
+    }
+}

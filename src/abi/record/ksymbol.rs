@@ -1,0 +1,45 @@
+//! `PERF_RECORD_KSYMBOL`.
+
+use crate::abi::text::PaddedStr;
+use crate::{bit_set, open_enum};
+use binrw::binrw;
+
+open_enum! {
+    /// What kind of kernel symbol.
+    KsymbolType: u16 {
+        /// Not told.
+        UNKNOWN = 0,
+        /// A BPF program.
+        BPF = 1,
+        /// Code out of line: a kprobe's, a trampoline.
+        OOL = 2,
+    }
+}
+
+bit_set! {
+    /// Flags of a KSYMBOL.
+    KsymbolFlags: u16 {
+        /// The symbol went.
+        UNREGISTER = 1 << 0,
+    }
+}
+
+/// A symbol was added to the running kernel or taken from it. Since Linux 5.1.
+///
+/// ```c
+/// u64 addr; u32 len; u16 ksym_type; u16 flags; char name[];
+/// ```
+#[binrw]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ksymbol {
+    /// First address.
+    pub addr: u64,
+    /// Bytes.
+    pub len: u32,
+    /// What it is.
+    pub kind: KsymbolType,
+    /// Whether it came or went.
+    pub flags: KsymbolFlags,
+    /// Its name, such as `bpf_prog_<tag>_<name>`.
+    pub name: PaddedStr,
+}

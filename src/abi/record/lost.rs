@@ -1,0 +1,21 @@
+//! `PERF_RECORD_LOST` and `PERF_RECORD_LOST_SAMPLES`.
+
+use binrw::binrw;
+
+/// The ring buffer was full: records of any type were lost. Since Linux 2.6.31.
+#[binrw]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lost {
+    /// Event whose buffer it was.
+    pub id: u64,
+    /// How many records.
+    pub lost: u64,
+}
+
+/// Samples were lost: in hardware, or, told by perf from 6.1 on, by a full ring buffer. Since Linux 4.2.
+#[binrw]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LostSamples {
+    /// How many samples.
+    pub lost: u64,
+}

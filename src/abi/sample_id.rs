@@ -1,0 +1,94 @@
+//! `sample_id`: the trailer that tells of a record other than SAMPLE whose it is and when it was written.
+
+use super::Endian;
+use super::bytes::Reader;
+use super::sample_type::SampleType;
+
+/// The trailer of kernel records (type below 64, not SAMPLE) where `sample_id_all` is set.
+///
+/// ```c
+/// struct sample_id {
+///     u32 pid, tid;       // with PERF_SAMPLE_TID
+///     u64 time;           // TIME
+///     u64 id;             // ID
+///     u64 stream_id;      // STREAM_ID
+///     u32 cpu, res;       // CPU
+///     u64 identifier;     // IDENTIFIER
+/// };
+/// ```
+/// Since Linux 2.6.38. It stands at the end of the record, so that its place follows from the record's size.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SampleId {
+    /// Process and thread.
+    pub task: Option<(u32, u32)>,
+    /// Nanoseconds of the recording's clock. 0 and all ones in records that perf made up: no time.
+    pub time: Option<u64>,
+    /// Id of the event.
+    pub id: Option<u64>,
+    /// Id of the event itself.
+    pub stream_id: Option<u64>,
+    /// CPU, and the unused word beside it.
+    pub cpu: Option<(u32, u32)>,
+    /// Id of the event, last in the record.
+    pub identifier: Option<u64>,
+}
+
+impl SampleId {
+    /// The fields that a trailer can have.
+    const FIELDS: SampleType = SampleType::TID
+        .union(SampleType::TIME)
+        .union(SampleType::ID)
+        .union(SampleType::STREAM_ID)
+        .union(SampleType::CPU)
+        .union(SampleType::IDENTIFIER);
+
+    /// Bytes that the trailer takes, 8 for each of its fields.
+    #[inline]
+    pub fn size(sample_type: SampleType) -> usize {
+        8 * (sample_type.bits() & Self::FIELDS.bits()).count_ones() as usize
+    }
+
+    /// Reads a trailer from exactly its bytes; `None` where they are too few.
+    #[inline]
+    pub fn read(bytes: &[u8], sample_type: SampleType, endian: Endian) -> Option<Self> {
+        let mut reader = Reader::new(bytes, endian);
+        let mut this = Self::default();
+        let has = |field| sample_type.contains(field);
+        if has(SampleType::TID) {
+            this.task = Some((reader.u32()?, reader.u32()?));
+        }
+        if has(SampleType::TIME) {
+            this.time = Some(reader.u64()?);
+        }
+        if has(SampleType::ID) {
+            this.id = Some(reader.u64()?);
+        }
+        if has(SampleType::STREAM_ID) {
+            this.stream_id = Some(reader.u64()?);
+        }
+        if has(SampleType::CPU) {
+            this.cpu = Some((reader.u32()?, reader.u32()?));
+        }
+        if has(SampleType::IDENTIFIER) {
+            this.identifier = Some(reader.u64()?);
+        }
+        Some(this)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_come_in_kernel_order() {
+        let sample_type =
+            SampleType::TID | SampleType::TIME | SampleType::CPU | SampleType::IDENTIFIER | SampleType::IP;
+        assert_eq!(SampleId::size(sample_type), 32);
+        let bytes: Vec<u8> = [7_u64 | 8 << 32, 99, 3, 1234].iter().flat_map(|w| w.to_le_bytes()).collect();
+        let id = SampleId::read(&bytes, sample_type, Endian::Little).unwrap();
+        assert_eq!((id.task, id.time, id.cpu, id.identifier), (Some((7, 8)), Some(99), Some((3, 0)), Some(1234)));
+        assert_eq!((id.id, id.stream_id), (None, None));
+        assert!(SampleId::read(&bytes[..24], sample_type, Endian::Little).is_none());
+    }
+}

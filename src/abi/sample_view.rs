@@ -1,0 +1,297 @@
+//! `PERF_RECORD_SAMPLE`, borrowed: the hot path.
+
+use super::Endian;
+use super::attr::Attr;
+use super::branch::BranchStackView;
+use super::bytes::{Reader, Words};
+use super::read_format::{ReadFormat, ReadView};
+use super::sample_type::{BranchSampleType, SampleType};
+
+/// What of an event's attr decides how its samples are laid out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SampleLayout {
+    /// Which fields.
+    pub sample_type: SampleType,
+    /// Counter values.
+    pub read_format: ReadFormat,
+    /// Branch stacks.
+    pub branch_sample_type: BranchSampleType,
+    /// User registers.
+    pub regs_user: u64,
+    /// Registers at the interrupt.
+    pub regs_intr: u64,
+}
+
+impl From<&Attr> for SampleLayout {
+    fn from(attr: &Attr) -> Self {
+        Self {
+            sample_type: attr.sample_type,
+            read_format: attr.read_format,
+            branch_sample_type: attr.branch_sample_type,
+            regs_user: attr.sample_regs_user,
+            regs_intr: attr.sample_regs_intr,
+        }
+    }
+}
+
+/// Registers of a sample: `u64 abi; u64 regs[popcount(mask)]`, without the registers where `abi` is 0.
+#[derive(Clone, Copy, Debug)]
+pub struct RegsView<'a> {
+    /// 0 none, 1 32-bit, 2 64-bit.
+    pub abi: u64,
+    /// One word for each bit of the mask, lowest first.
+    pub regs: Words<'a>,
+}
+
+/// Copy of the user stack: `u64 size; u8 data[size]; u64 dyn_size`, the last two only where `size` is not 0.
+#[derive(Clone, Copy, Debug)]
+pub struct StackView<'a> {
+    /// What was copied, and behind it stale bytes of the ring buffer.
+    pub data: &'a [u8],
+    /// How many bytes of `data` are the stack.
+    pub dyn_size: u64,
+}
+
+/// A SAMPLE record's body. A field is there if its bit of `sample_type` is set.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SampleView<'a> {
+    /// [`SampleType::IDENTIFIER`].
+    pub identifier: Option<u64>,
+    /// [`SampleType::IP`].
+    pub ip: Option<u64>,
+    /// [`SampleType::TID`]: process, thread.
+    pub task: Option<(u32, u32)>,
+    /// [`SampleType::TIME`].
+    pub time: Option<u64>,
+    /// [`SampleType::ADDR`].
+    pub addr: Option<u64>,
+    /// [`SampleType::ID`].
+    pub id: Option<u64>,
+    /// [`SampleType::STREAM_ID`].
+    pub stream_id: Option<u64>,
+    /// [`SampleType::CPU`]: the CPU, and the unused word beside it.
+    pub cpu: Option<(u32, u32)>,
+    /// [`SampleType::PERIOD`].
+    pub period: Option<u64>,
+    /// [`SampleType::READ`].
+    pub read: Option<ReadView<'a>>,
+    /// [`SampleType::CALLCHAIN`]: addresses and marks ([`Context`](super::callchain::Context)), leaf first.
+    pub callchain: Option<Words<'a>>,
+    /// [`SampleType::RAW`].
+    pub raw: Option<&'a [u8]>,
+    /// [`SampleType::BRANCH_STACK`].
+    pub branch_stack: Option<BranchStackView<'a>>,
+    /// [`SampleType::REGS_USER`].
+    pub regs_user: Option<RegsView<'a>>,
+    /// [`SampleType::STACK_USER`].
+    pub stack_user: Option<StackView<'a>>,
+    /// [`SampleType::WEIGHT`] or [`SampleType::WEIGHT_STRUCT`], one word either way.
+    pub weight: Option<u64>,
+    /// [`SampleType::DATA_SRC`].
+    pub data_src: Option<u64>,
+    /// [`SampleType::TRANSACTION`].
+    pub transaction: Option<u64>,
+    /// [`SampleType::REGS_INTR`].
+    pub regs_intr: Option<RegsView<'a>>,
+    /// [`SampleType::PHYS_ADDR`].
+    pub phys_addr: Option<u64>,
+    /// [`SampleType::CGROUP`].
+    pub cgroup: Option<u64>,
+    /// [`SampleType::DATA_PAGE_SIZE`].
+    pub data_page_size: Option<u64>,
+    /// [`SampleType::CODE_PAGE_SIZE`].
+    pub code_page_size: Option<u64>,
+    /// [`SampleType::AUX`].
+    pub aux: Option<&'a [u8]>,
+    /// Bytes behind the last known field: fields of bits beyond [`SampleType::KNOWN`], else nothing.
+    pub tail: &'a [u8],
+}
+
+impl<'a> SampleView<'a> {
+    /// Reads the body of a SAMPLE record, or says which field runs past its end.
+    ///
+    /// # Errors
+    /// The name of the field that does not fit.
+    #[inline]
+    pub fn read(body: &'a [u8], layout: &SampleLayout, endian: Endian) -> Result<Self, &'static str> {
+        let first = Self::read_as(body, layout, endian, true);
+        let may_lack_hw_idx = layout.branch_sample_type.contains(BranchSampleType::HW_INDEX)
+            && layout.sample_type.contains(SampleType::BRANCH_STACK);
+        if !may_lack_hw_idx || first.as_ref().is_ok_and(|view| view.tail.is_empty()) {
+            return first;
+        }
+        match Self::read_as(body, layout, endian, false) {
+            Ok(view) if view.tail.is_empty() => Ok(view),
+            _ => first,
+        }
+    }
+
+    #[inline]
+    fn read_as(
+        body: &'a [u8],
+        layout: &SampleLayout,
+        endian: Endian,
+        hw_idx_if_empty: bool,
+    ) -> Result<Self, &'static str> {
+        let mut reader = Reader::new(body, endian);
+        let mut view = Self::default();
+        let has = |field| layout.sample_type.contains(field);
+        if has(SampleType::IDENTIFIER) {
+            view.identifier = Some(reader.u64().ok_or("IDENTIFIER")?);
+        }
+        if has(SampleType::IP) {
+            view.ip = Some(reader.u64().ok_or("IP")?);
+        }
+        if has(SampleType::TID) {
+            view.task = Some((reader.u32().ok_or("TID")?, reader.u32().ok_or("TID")?));
+        }
+        if has(SampleType::TIME) {
+            view.time = Some(reader.u64().ok_or("TIME")?);
+        }
+        if has(SampleType::ADDR) {
+            view.addr = Some(reader.u64().ok_or("ADDR")?);
+        }
+        if has(SampleType::ID) {
+            view.id = Some(reader.u64().ok_or("ID")?);
+        }
+        if has(SampleType::STREAM_ID) {
+            view.stream_id = Some(reader.u64().ok_or("STREAM_ID")?);
+        }
+        if has(SampleType::CPU) {
+            view.cpu = Some((reader.u32().ok_or("CPU")?, reader.u32().ok_or("CPU")?));
+        }
+        if has(SampleType::PERIOD) {
+            view.period = Some(reader.u64().ok_or("PERIOD")?);
+        }
+        if has(SampleType::READ) {
+            view.read = Some(ReadView::take(&mut reader, layout.read_format).ok_or("READ")?);
+        }
+        if has(SampleType::CALLCHAIN) {
+            let nr = reader.u64().ok_or("CALLCHAIN")?;
+            view.callchain = Some(reader.words(nr).ok_or("CALLCHAIN")?);
+        }
+        if has(SampleType::RAW) {
+            let size = reader.u32().ok_or("RAW")?;
+            view.raw = Some(reader.take(size as usize).ok_or("RAW")?);
+        }
+        if has(SampleType::BRANCH_STACK) {
+            let stack = BranchStackView::take(&mut reader, layout.branch_sample_type, hw_idx_if_empty);
+            view.branch_stack = Some(stack.ok_or("BRANCH_STACK")?);
+        }
+        if has(SampleType::REGS_USER) {
+            view.regs_user = Some(regs(&mut reader, layout.regs_user).ok_or("REGS_USER")?);
+        }
+        if has(SampleType::STACK_USER) {
+            view.stack_user = Some(stack(&mut reader).ok_or("STACK_USER")?);
+        }
+        if layout.sample_type.intersects(SampleType::WEIGHT | SampleType::WEIGHT_STRUCT) {
+            view.weight = Some(reader.u64().ok_or("WEIGHT")?);
+        }
+        if has(SampleType::DATA_SRC) {
+            view.data_src = Some(reader.u64().ok_or("DATA_SRC")?);
+        }
+        if has(SampleType::TRANSACTION) {
+            view.transaction = Some(reader.u64().ok_or("TRANSACTION")?);
+        }
+        if has(SampleType::REGS_INTR) {
+            view.regs_intr = Some(regs(&mut reader, layout.regs_intr).ok_or("REGS_INTR")?);
+        }
+        if has(SampleType::PHYS_ADDR) {
+            view.phys_addr = Some(reader.u64().ok_or("PHYS_ADDR")?);
+        }
+        if has(SampleType::CGROUP) {
+            view.cgroup = Some(reader.u64().ok_or("CGROUP")?);
+        }
+        if has(SampleType::DATA_PAGE_SIZE) {
+            view.data_page_size = Some(reader.u64().ok_or("DATA_PAGE_SIZE")?);
+        }
+        if has(SampleType::CODE_PAGE_SIZE) {
+            view.code_page_size = Some(reader.u64().ok_or("CODE_PAGE_SIZE")?);
+        }
+        if has(SampleType::AUX) {
+            let size = reader.u64().ok_or("AUX")?;
+            let size = usize::try_from(size).map_err(|_| "AUX")?;
+            view.aux = Some(reader.take(size).ok_or("AUX")?);
+        }
+        view.tail = reader.rest();
+        Ok(view)
+    }
+}
+
+fn regs<'a>(reader: &mut Reader<'a>, mask: u64) -> Option<RegsView<'a>> {
+    let abi = reader.u64()?;
+    let count = if abi == 0 { 0 } else { mask.count_ones() };
+    Some(RegsView { abi, regs: reader.words(count.into())? })
+}
+
+fn stack<'a>(reader: &mut Reader<'a>) -> Option<StackView<'a>> {
+    let size = reader.u64()?;
+    if size == 0 {
+        return Some(StackView { data: &[], dyn_size: 0 });
+    }
+    Some(StackView { data: reader.take(usize::try_from(size).ok()?)?, dyn_size: reader.u64()? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(values: &[u64]) -> Vec<u8> {
+        values.iter().flat_map(|value| value.to_le_bytes()).collect()
+    }
+
+    fn layout(sample_type: SampleType) -> SampleLayout {
+        SampleLayout { sample_type, ..Default::default() }
+    }
+
+    #[test]
+    fn late_fields_come_in_the_kernels_order_not_in_that_of_their_bits() {
+        let sample_type = SampleType::AUX
+            | SampleType::PHYS_ADDR
+            | SampleType::CGROUP
+            | SampleType::DATA_PAGE_SIZE
+            | SampleType::CODE_PAGE_SIZE
+            | SampleType::WEIGHT_STRUCT
+            | SampleType::DATA_SRC;
+        let body = words(&[50, 60, 1, 2, 3, 4, 8, 0x1122]);
+        let view = SampleView::read(&body, &layout(sample_type), Endian::Little).unwrap();
+        assert_eq!((view.weight, view.data_src), (Some(50), Some(60)));
+        assert_eq!((view.phys_addr, view.cgroup), (Some(1), Some(2)));
+        assert_eq!((view.data_page_size, view.code_page_size), (Some(3), Some(4)));
+        assert_eq!(view.aux, Some(&words(&[0x1122])[..]));
+    }
+
+    #[test]
+    fn an_empty_branch_stack_may_lack_its_hw_idx() {
+        let mut layout = layout(SampleType::BRANCH_STACK | SampleType::DATA_SRC);
+        layout.branch_sample_type = BranchSampleType::HW_INDEX;
+        let without = words(&[0, 77]);
+        let view = SampleView::read(&without, &layout, Endian::Little).unwrap();
+        assert_eq!((view.branch_stack.unwrap().hw_idx, view.data_src), (None, Some(77)));
+        let with = words(&[0, u64::MAX, 77]);
+        let view = SampleView::read(&with, &layout, Endian::Little).unwrap();
+        assert_eq!((view.branch_stack.unwrap().hw_idx, view.data_src), (Some(u64::MAX), Some(77)));
+    }
+
+    #[test]
+    fn hostile_counts_name_their_field() {
+        let read = |values: &[u64], field| {
+            SampleView::read(&words(values), &layout(field), Endian::Little).map(|_| ()).unwrap_err()
+        };
+        assert_eq!(read(&[u64::MAX, 1], SampleType::CALLCHAIN), "CALLCHAIN");
+        assert_eq!(read(&[u64::MAX / 3, 1], SampleType::BRANCH_STACK), "BRANCH_STACK");
+        assert_eq!(read(&[u64::MAX, 1], SampleType::STACK_USER), "STACK_USER");
+        assert_eq!(read(&[u64::MAX, 1], SampleType::AUX), "AUX");
+        assert_eq!(read(&[u64::from(u32::MAX)], SampleType::RAW), "RAW");
+        assert_eq!(read(&[], SampleType::IP), "IP");
+    }
+
+    #[test]
+    fn fields_of_unknown_bits_are_left_behind_the_known_ones() {
+        let body = words(&[9, 1, 2]);
+        let view =
+            SampleView::read(&body, &layout(SampleType::IP | SampleType::from_bits_retain(1 << 30)), Endian::Little)
+                .unwrap();
+        assert_eq!((view.ip, view.tail.len()), (Some(9), 16));
+    }
+}

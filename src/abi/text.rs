@@ -1,0 +1,54 @@
+//! Text of a record: bytes up to a NUL, with whatever the writer padded it with.
+
+use binrw::binrw;
+
+/// A NUL-terminated string with its padding, up to the end of the slice that it is parsed from.
+///
+/// The kernel pads file names, comms and the like with zeros to a multiple of 8; other writers leave stale bytes there,
+/// and a name may lack its NUL altogether. All of it is kept.
+#[binrw]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct PaddedStr {
+    #[br(parse_with = binrw::helpers::until_eof)]
+    bytes: Vec<u8>,
+}
+
+impl PaddedStr {
+    /// Text as the kernel writes it: a NUL, then zeros up to a multiple of `align` bytes.
+    pub fn new(text: &[u8], align: usize) -> Self {
+        let mut bytes = text.to_vec();
+        bytes.resize((text.len() + 1).next_multiple_of(align), 0);
+        Self { bytes }
+    }
+
+    /// The text, without NUL and padding. Not necessarily UTF-8.
+    pub fn text(&self) -> &[u8] {
+        until_nul(&self.bytes)
+    }
+
+    /// All bytes as recorded.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// The part of `bytes` before its first NUL, or all of it.
+pub fn until_nul(bytes: &[u8]) -> &[u8] {
+    let end = bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len());
+    &bytes[..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::{self, Endian};
+
+    #[test]
+    fn padding_is_kept_but_is_not_text() {
+        let (name, used): (PaddedStr, usize) = abi::parse(b"cat\0\0stale", Endian::Little, ()).unwrap();
+        assert_eq!((name.text(), name.as_bytes(), used), (&b"cat"[..], &b"cat\0\0stale"[..], 10));
+        assert_eq!(PaddedStr::new(b"cat", 8).as_bytes(), b"cat\0\0\0\0\0");
+        assert_eq!(PaddedStr::new(b"1234567", 8).as_bytes().len(), 8);
+        assert_eq!(until_nul(b"no end"), b"no end");
+    }
+}
