@@ -140,6 +140,9 @@ impl Collector {
     /// What was collected, and what became of the records.
     pub fn finish(mut self, meta: &Meta) -> (Profile, Ledger) {
         self.note_missing_frames();
+        if self.rows.is_empty() {
+            self.ledger.note("the recording has no samples: the profile is empty".to_owned());
+        }
         let main_mapping = self.main_map.map(|id| self.mappings.id(id, self.session.map(id)));
         let clock = meta.clock_data();
         let wall_clock_start = self.times.zip(clock).and_then(|((first, _), clock)| {
@@ -172,14 +175,14 @@ impl Collector {
         let MissingFrames { stack_dumps, deferred } = self.missing;
         if stack_dumps > 0 {
             self.ledger.note(format!(
-                "{stack_dumps} samples have a copy of the user stack (--call-graph dwarf), which is not unwound: their \
-                 user callers are missing"
+                "samples with a copy of the user stack (--call-graph dwarf): {stack_dumps}; it is not unwound, so that \
+                 their user callers are missing"
             ));
         }
         if deferred > 0 {
             self.ledger.note(format!(
-                "the user callers of {deferred} samples come in records of their own (CALLCHAIN_DEFERRED), which are not \
-                 put together with them"
+                "samples whose user callers come in records of their own (CALLCHAIN_DEFERRED): {deferred}; these are not \
+                 put together"
             ));
         }
     }
