@@ -31,6 +31,8 @@ pub struct Collector {
     mappings: Mappings,
     resolved: ResolvedStacks,
     rows: HashMap<(StackId, EventIndex), (u64, u64)>,
+    /// Samples that are in the rows.
+    samples: u64,
     times: Option<(u64, u64)>,
     main_map: Option<MapId>,
     missing: MissingFrames,
@@ -51,7 +53,7 @@ impl Sink for Collector {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         match raw.header.kind {
             RecordType::SAMPLE => match self.sample(meta, raw) {
-                Ok(()) => self.ledger.emitted(RecordType::SAMPLE, 1),
+                Ok(()) => self.samples += 1,
                 Err(reason) => self.ledger.dropped(RecordType::SAMPLE, reason),
             },
             kind @ (RecordType::LOST | RecordType::LOST_SAMPLES) => {
@@ -139,6 +141,7 @@ impl Collector {
 
     /// What was collected, and what became of the records.
     pub fn finish(mut self, meta: &Meta) -> (Profile, Ledger) {
+        self.ledger.emitted(RecordType::SAMPLE, self.samples);
         self.note_missing_frames();
         if self.rows.is_empty() {
             self.ledger.note("the recording has no samples: the profile is empty".to_owned());
