@@ -168,13 +168,32 @@ pub struct RecordHeader {
     pub kind: RecordType,
     /// More about it.
     pub misc: Misc,
-    /// Size of the record in bytes, this header included.
+    /// Lower half of the record's size; see [`len`](Self::len).
     pub size: u16,
 }
 
 impl RecordHeader {
     /// Size of the header itself, and of the smallest record.
     pub const SIZE: usize = 8;
+
+    /// The first type of those that simpleperf (Android) made up. Their headers have a size of 32 bits and no misc.
+    const SIMPLEPERF_START: RecordType = RecordType(32768);
+
+    /// Size of the record in bytes, this header included.
+    #[inline]
+    pub fn len(&self) -> usize {
+        if self.kind >= Self::SIMPLEPERF_START {
+            usize::from(self.size) << 16 | usize::from(self.misc.bits())
+        } else {
+            self.size.into()
+        }
+    }
+
+    /// Whether the size says that there is no record at all: a sign of damage.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
 
     /// The header at the front of `bytes`; `None` where there are fewer than 8.
     #[inline]

@@ -1,0 +1,49 @@
+//! The directory container: `data`, and with `perf record --threads` a `data.N` of bare records for each thread.
+
+use super::input::{Input, Opened};
+use super::{Container, ReadOptions, Reader};
+use crate::abi::header::magic2;
+use crate::error::{Error, Result};
+use std::path::{Path, PathBuf};
+
+/// Opens a folder that perf recorded into.
+///
+/// # Errors
+/// Where it holds no recording.
+pub fn open(path: &Path, options: ReadOptions) -> Result<Reader> {
+    let main = path.join("data");
+    if !main.is_file() {
+        let what = "this folder is no recording: perf.data folders have a file named data in them";
+        return Err(Error::input(path.display().to_string(), None, what));
+    }
+    let name = main.display().to_string();
+    let Opened::Bytes(bytes) = Input::Path(main).open()? else {
+        return Err(Error::input(name, 0, "the main file of a perf.data folder cannot be compressed"));
+    };
+    let Some(endian) = magic2(&bytes) else { return Err(super::not_a_recording(&name, &bytes)) };
+    let mut reader = Reader::new(&name, Container::Directory, endian, options);
+    reader.add_file(&bytes)?;
+    for part in parts(path)? {
+        let source = reader.files.len() as u32;
+        reader.files.push(part.display().to_string());
+        if let Opened::Bytes(bytes) = Input::Path(part).open()? {
+            reader.add_records(source, 0, bytes);
+        }
+    }
+    Ok(reader)
+}
+
+/// The `data.N` of a folder, by their number.
+fn parts(path: &Path) -> Result<Vec<PathBuf>> {
+    let name = path.display().to_string();
+    let mut parts = Vec::new();
+    for entry in path.read_dir().map_err(Error::io(&name, "cannot list"))? {
+        let path = entry.map_err(Error::io(&name, "cannot list"))?.path();
+        let number = path.file_name().and_then(|name| name.to_str()?.strip_prefix("data.")?.parse::<u32>().ok());
+        if let Some(number) = number {
+            parts.push((number, path));
+        }
+    }
+    parts.sort();
+    Ok(parts.into_iter().map(|(_, path)| path).collect())
+}

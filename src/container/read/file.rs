@@ -1,0 +1,167 @@
+//! The file container: a header that says where events, records and features are.
+
+use crate::abi::Endian;
+use crate::abi::attr::Attr;
+use crate::abi::bytes::Reader;
+use crate::abi::feature::FeatureId;
+use crate::abi::header::{FeatureBits, FileHeader, Section, magic2};
+use crate::container::walk::Damage;
+use crate::error::{Error, Result};
+use bytes::Bytes;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// An event of a recording: how it was opened, and the ids of its instances.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileAttr {
+    /// How it was opened.
+    pub attr: Attr,
+    /// One id for each CPU or thread that it was opened on.
+    pub ids: Vec<u64>,
+}
+
+/// What a file holds, and where.
+pub struct FileSections {
+    /// The events.
+    pub attrs: Vec<FileAttr>,
+    /// The records.
+    pub data: Range<usize>,
+    /// The features.
+    pub features: BTreeMap<FeatureId, Bytes>,
+    /// What is missing or does not fit.
+    pub damage: Vec<Damage>,
+}
+
+/// Offsets of the header's fields, for messages.
+const SIZE_AT: u64 = 8;
+const ATTR_SIZE_AT: u64 = 16;
+const ATTRS_AT: u64 = 24;
+/// Size of the section that follows each attr and says where its ids are.
+const IDS_SIZE: usize = 16;
+
+impl FileSections {
+    /// Reads header, events and features of a file.
+    ///
+    /// # Errors
+    /// Where there is nothing to read records with: no whole header, no sound events, no place for records.
+    pub fn read(name: &str, bytes: &Bytes) -> Result<Self> {
+        let fail = |at, what: String| Err(Error::input(name, at, what));
+        let len = bytes.len() as u64;
+        let endian = magic2(bytes).unwrap_or(Endian::NATIVE);
+        let Ok(header) = FileHeader::read_from(bytes, endian) else {
+            return fail(0, format!("the perf.data is cut in its header, after {len} bytes"));
+        };
+        if header.size != FileHeader::SIZE && header.size != FileHeader::SIZE_WITHOUT_FEATURES {
+            return fail(
+                SIZE_AT,
+                format!("the header says that it takes {} bytes; 104 or 72 would be right", header.size),
+            );
+        }
+        if len < header.size {
+            return fail(0, format!("the perf.data is cut in its header, after {len} bytes"));
+        }
+        if header.attr_size < (Attr::SIZE_VER0 + IDS_SIZE) as u64 {
+            let what = format!(
+                "the header says that an event takes {} bytes, at least 80 are needed; was perf record ended properly?",
+                header.attr_size
+            );
+            return fail(ATTR_SIZE_AT, what);
+        }
+        let attrs = read_attrs(name, bytes, &header, endian)?;
+        if header.data.offset >= len {
+            return fail(header.data.offset, format!("the file is cut before its first record, after {len} bytes"));
+        }
+        let mut sections = Self { attrs, data: 0..0, features: BTreeMap::new(), damage: Vec::new() };
+        sections.find_data(name, &header, len);
+        if header.size == FileHeader::SIZE && header.data.size > 0 {
+            let bitmap = bytes[FileHeader::SIZE_WITHOUT_FEATURES as usize..].first_chunk().copied().unwrap_or_default();
+            sections.read_features(name, bytes, &header.data, FeatureBits::read(&bitmap, endian), endian);
+        }
+        Ok(sections)
+    }
+
+    fn find_data(&mut self, name: &str, header: &FileHeader, len: u64) {
+        let data = header.data;
+        let mut end = data.end();
+        if data.size == 0 {
+            end = len;
+            self.note(
+                name,
+                data.offset,
+                "perf record was killed before it finished the file: all records up to the end are read, and the features \
+                 (host, command line, names of the events) are missing",
+            );
+        } else if end > len {
+            let missing = end - len;
+            self.note(name, len, format!("the file is cut: the last {missing} bytes of its records are missing"));
+            end = len;
+        }
+        self.data = data.offset as usize..end as usize;
+    }
+
+    fn read_features(&mut self, name: &str, bytes: &Bytes, data: &Section, bits: FeatureBits, endian: Endian) {
+        let Some(table) = bytes.get(data.end() as usize..) else { return };
+        let mut table = Reader::new(table, endian);
+        let mut missing = Vec::new();
+        for bit in bits.iter() {
+            let id = FeatureId(bit);
+            let section = (|| Some(Section { offset: table.u64()?, size: table.u64()? }))();
+            let range = section.map(|section| section.offset as usize..section.end() as usize);
+            match range {
+                Some(range) if range.end <= bytes.len() => drop(self.features.insert(id, bytes.slice(range))),
+                _ => missing.push(id.to_string()),
+            }
+        }
+        if !missing.is_empty() {
+            let what = format!("the file is cut or its feature table damaged: missing are {}", missing.join(", "));
+            self.note(name, data.end(), what);
+        }
+    }
+
+    fn note(&mut self, file: &str, offset: u64, what: impl Into<String>) {
+        self.damage.push(Damage { file: file.to_owned(), offset, what: what.into() });
+    }
+}
+
+fn read_attrs(name: &str, bytes: &Bytes, header: &FileHeader, endian: Endian) -> Result<Vec<FileAttr>> {
+    let fail = |at, what: String| Error::input(name, at, what);
+    let section = bytes.get(header.attrs.offset as usize..).and_then(|rest| rest.get(..header.attrs.size as usize));
+    let Some(section) = section else {
+        let what = format!(
+            "the events should be in the {} bytes at offset {}, but the file has only {} bytes",
+            header.attrs.size,
+            header.attrs.offset,
+            bytes.len()
+        );
+        return Err(fail(ATTRS_AT, what));
+    };
+    let stride = header.attr_size as usize;
+    if !section.len().is_multiple_of(stride) {
+        let what =
+            format!("the events take {} bytes, which is not a multiple of {stride}, the size of each", section.len());
+        return Err(fail(ATTRS_AT, what));
+    }
+    let mut attrs = Vec::with_capacity(section.len() / stride);
+    for (index, entry) in section.chunks_exact(stride).enumerate() {
+        let at = header.attrs.offset + (index * stride) as u64;
+        let room = stride - IDS_SIZE;
+        let declared = Attr::declared_size(entry, endian).unwrap_or(room);
+        if declared > room {
+            return Err(fail(at, format!("event {index} says that it takes {declared} bytes, but has only {room}")));
+        }
+        // Where the two sizes differ, writers disagree on where the ids are told: behind the entry's or the attr's end.
+        let found = [room, declared].into_iter().find_map(|len| {
+            let attr = Attr::read(&entry[..len], endian).ok()?;
+            let mut place = Reader::new(&entry[len..], endian);
+            let place = Section { offset: place.u64()?, size: place.u64()? };
+            let ids = bytes.get(place.offset as usize..)?.get(..place.size as usize)?;
+            let ids = Reader::new(ids, endian).words(place.size / 8)?.iter().collect();
+            Some(FileAttr { attr, ids })
+        });
+        let Some(attr) = found else {
+            return Err(fail(at, format!("the ids of event {index} should be outside of the file")));
+        };
+        attrs.push(attr);
+    }
+    Ok(attrs)
+}

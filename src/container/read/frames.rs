@@ -1,0 +1,166 @@
+//! Frames of compressed records: COMPRESSED and COMPRESSED2.
+//!
+//! perf compresses the records of a file as one zstd stream and cuts what comes out into frames, so that a frame can only
+//! be read after those before it, and a record may begin in one frame and end in the next.
+
+use crate::abi::Endian;
+use crate::container::walk::{Step, whole_records};
+use bytes::Bytes;
+use std::io;
+use zstd::stream::raw::{Decoder, InBuffer, Operation, OutBuffer};
+
+/// How much is decompressed at a time. A frame of 64 KiB can hold gigabytes; so much of it is in memory at once.
+const PIECE: usize = 256 << 10;
+
+/// Decompresses the frames of one file, in order.
+pub struct Decompressor {
+    decoder: Decoder<'static>,
+    /// Beginning of a record whose end is in the next frame.
+    rest: Vec<u8>,
+    endian: Endian,
+}
+
+impl Decompressor {
+    /// A decompressor for a file with no frame read yet.
+    ///
+    /// # Errors
+    /// Where zstd cannot get memory.
+    pub fn new(endian: Endian) -> io::Result<Self> {
+        Ok(Self { decoder: Decoder::new()?, rest: Vec::new(), endian })
+    }
+
+    /// Starts decompressing a frame.
+    pub fn frame<'a>(&'a mut self, compressed: &'a [u8]) -> Pieces<'a> {
+        Pieces { decompressor: self, input: InBuffer::around(compressed), ended: false, failure: None }
+    }
+
+    /// Bytes of a record that never ended.
+    pub fn rest(&self) -> usize {
+        self.rest.len()
+    }
+}
+
+/// The records of one frame, in pieces that hold whole records.
+pub struct Pieces<'a> {
+    decompressor: &'a mut Decompressor,
+    input: InBuffer<'a>,
+    ended: bool,
+    failure: Option<io::Error>,
+}
+
+impl Pieces<'_> {
+    /// The next piece. An error comes after all that could be read before it; the stream is lost then: only a frame that
+    /// begins one of its own can be read.
+    ///
+    /// # Errors
+    /// What zstd says about damaged bytes.
+    pub fn next(&mut self) -> io::Result<Option<Bytes>> {
+        while !self.ended {
+            let mut bytes = std::mem::take(&mut self.decompressor.rest);
+            bytes.reserve_exact(PIECE);
+            self.decompress(&mut bytes);
+            // What is no record is passed on too: whoever walks the records says so.
+            let (whole, end) = whole_records(&bytes, self.decompressor.endian);
+            if matches!(end, Step::Cut { .. }) {
+                self.decompressor.rest = bytes.split_off(whole);
+            }
+            if !bytes.is_empty() {
+                bytes.shrink_to_fit();
+                return Ok(Some(bytes.into()));
+            }
+        }
+        let Some(failure) = self.failure.take() else { return Ok(None) };
+        self.decompressor.rest.clear();
+        self.decompressor.decoder.reinit()?;
+        Err(failure)
+    }
+
+    fn decompress(&mut self, bytes: &mut Vec<u8>) {
+        let start = bytes.len();
+        let mut output = OutBuffer::around_pos(bytes, start);
+        while output.pos() < output.capacity() {
+            let before = (self.input.pos(), output.pos());
+            self.failure = self.decompressor.decoder.run(&mut self.input, &mut output).err();
+            let stuck = (self.input.pos(), output.pos()) == before;
+            let room_left = output.pos() < output.capacity();
+            if self.failure.is_some() || stuck || (room_left && self.input.pos() == self.input.src.len()) {
+                self.ended = true;
+                break;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use zstd::stream::raw::Encoder;
+
+    fn record(len: u16, fill: u8) -> Vec<u8> {
+        let mut bytes = vec![9, 0, 0, 0, 0, 0, len as u8, (len >> 8) as u8];
+        bytes.resize(len.into(), fill);
+        bytes
+    }
+
+    /// Compresses as perf does: one stream, flushed after each frame.
+    fn frames(parts: &[&[u8]]) -> Vec<Vec<u8>> {
+        let mut encoder = Encoder::new(1).unwrap();
+        let mut frame = |part: &[u8]| {
+            let mut out = vec![0; part.len() + 1000];
+            let mut input = InBuffer::around(part);
+            let mut output = OutBuffer::around(&mut out);
+            while input.pos() < part.len() {
+                encoder.run(&mut input, &mut output).unwrap();
+            }
+            while encoder.flush(&mut output).unwrap() > 0 {}
+            let len = output.pos();
+            out.truncate(len);
+            out
+        };
+        parts.iter().map(|part| frame(part)).collect()
+    }
+
+    fn decompress(decompressor: &mut Decompressor, frame: &[u8]) -> io::Result<Vec<u8>> {
+        let mut all = Vec::new();
+        let mut pieces = decompressor.frame(frame);
+        while let Some(piece) = pieces.next()? {
+            all.extend_from_slice(&piece);
+        }
+        Ok(all)
+    }
+
+    #[test]
+    fn a_record_belongs_to_the_frame_it_ends_in() {
+        let records = [record(40, 1), record(800, 2), record(16, 3)].concat();
+        let frames = frames(&[&records[..100], &records[100..]]);
+        let mut decompressor = Decompressor::new(Endian::Little).unwrap();
+        assert_eq!(decompress(&mut decompressor, &frames[0]).unwrap(), records[..40]);
+        assert_eq!(decompressor.rest(), 60);
+        assert_eq!(decompress(&mut decompressor, &frames[1]).unwrap(), records[40..]);
+        assert_eq!(decompressor.rest(), 0);
+    }
+
+    #[test]
+    fn a_bomb_comes_in_pieces() {
+        let records = record(64, 0).repeat(400_000);
+        let frames = frames(&[&records]);
+        assert!(frames[0].len() < records.len() / 200);
+        let mut decompressor = Decompressor::new(Endian::Little).unwrap();
+        let mut pieces = decompressor.frame(&frames[0]);
+        let mut len = 0;
+        while let Some(piece) = pieces.next().unwrap() {
+            assert!(piece.len() <= PIECE + 64);
+            len += piece.len();
+        }
+        assert_eq!(len, records.len());
+    }
+
+    #[test]
+    fn behind_garbage_an_independent_frame_is_read_again() {
+        let mut decompressor = Decompressor::new(Endian::Little).unwrap();
+        assert!(decompress(&mut decompressor, b"garbage, not a frame").is_err());
+        assert_eq!(decompressor.rest(), 0);
+        let records = record(40, 1);
+        assert_eq!(decompress(&mut decompressor, &frames(&[&records])[0]).unwrap(), records);
+    }
+}

@@ -1,0 +1,202 @@
+//! Reading: from what the user named to blocks of records.
+
+pub mod directory;
+pub mod file;
+pub mod frames;
+pub mod input;
+pub mod pipe;
+
+use crate::abi::Endian;
+use crate::abi::feature::FeatureId;
+use crate::abi::header::{FileHeader, magic2};
+use crate::container::block::Block;
+use crate::container::spool::Spool;
+use crate::container::walk::Damage;
+use crate::error::{Error, Result};
+use bytes::Bytes;
+use file::FileAttr;
+use input::{Input, Opened};
+use std::collections::{BTreeMap, VecDeque};
+use std::io::{self, Read};
+use std::path::PathBuf;
+
+/// How to read.
+#[derive(Clone, Debug, Default)]
+pub struct ReadOptions {
+    /// Where temporary files go that hold what arrives on a stream but must be read twice; the system's folder if not set.
+    pub spool_dir: Option<PathBuf>,
+}
+
+/// Which kind of container a recording is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Container {
+    /// A file with sections.
+    File,
+    /// A stream of records, from a pipe or saved to a file.
+    Pipe,
+    /// A folder with a file of its own for each thread of `perf record --threads`.
+    Directory,
+}
+
+/// An opened recording: what its header tells, and its records, a block at a time.
+pub struct Reader {
+    /// Files that records come from, by the number that is in [`Block::source`].
+    pub files: Vec<String>,
+    /// Container.
+    pub container: Container,
+    /// Byte order of the recorder.
+    pub endian: Endian,
+    /// Events that the header tells; in a pipe they come as records.
+    pub attrs: Vec<FileAttr>,
+    /// Feature sections; in a pipe they come as records.
+    pub features: BTreeMap<FeatureId, Bytes>,
+    /// What is wrong with header and sections.
+    pub damage: Vec<Damage>,
+    streams: VecDeque<Records>,
+    options: ReadOptions,
+    next_serial: u64,
+}
+
+/// Records of one file.
+enum Records {
+    /// All there, in memory or mapped.
+    Whole(Block),
+    /// Still arriving.
+    Arriving(pipe::PipeBlocks),
+}
+
+impl Reader {
+    /// Opens a recording, whatever its container and whether it is compressed as a whole (gzip, zstd).
+    ///
+    /// # Errors
+    /// Where there is no recording, or none that can be read.
+    pub fn open(input: Input, options: ReadOptions) -> Result<Self> {
+        let name = input.name();
+        match input.open()? {
+            Opened::Directory(path) => directory::open(&path, options),
+            Opened::Bytes(bytes) => Self::from_bytes(&name, bytes, options),
+            Opened::Stream(stream) => Self::from_stream(&name, stream, options),
+        }
+    }
+
+    fn new(name: &str, container: Container, endian: Endian, options: ReadOptions) -> Self {
+        Self {
+            files: vec![name.to_owned()],
+            container,
+            endian,
+            attrs: Vec::new(),
+            features: BTreeMap::new(),
+            damage: Vec::new(),
+            streams: VecDeque::new(),
+            options,
+            next_serial: 0,
+        }
+    }
+
+    fn from_bytes(name: &str, bytes: Bytes, options: ReadOptions) -> Result<Self> {
+        if let Some(endian) = pipe::recognise(&bytes) {
+            let mut reader = Self::new(name, Container::Pipe, endian, options);
+            reader.add_records(0, pipe::HEADER_SIZE as u64, bytes.slice(pipe::HEADER_SIZE..));
+            return Ok(reader);
+        }
+        let Some(endian) = magic2(&bytes) else { return Err(not_a_recording(name, &bytes)) };
+        let mut reader = Self::new(name, Container::File, endian, options);
+        reader.add_file(&bytes)?;
+        Ok(reader)
+    }
+
+    /// Takes header, events, features and records from the file that is named first.
+    fn add_file(&mut self, bytes: &Bytes) -> Result<()> {
+        let file = file::FileSections::read(&self.files[0], bytes)?;
+        self.attrs = file.attrs;
+        self.features = file.features;
+        self.damage.extend(file.damage);
+        self.add_records(0, file.data.start as u64, bytes.slice(file.data));
+        Ok(())
+    }
+
+    fn add_records(&mut self, source: u32, base: u64, bytes: Bytes) {
+        let serial = self.serial();
+        self.streams.push_back(Records::Whole(Block { bytes, source, base, decompressed: false, serial }));
+    }
+
+    fn from_stream(name: &str, mut stream: Box<dyn Read>, options: ReadOptions) -> Result<Self> {
+        let mut start = Vec::new();
+        let header = (&mut stream).take(pipe::HEADER_SIZE as u64).read_to_end(&mut start);
+        header.map_err(Error::io(name, "cannot read"))?;
+        if let Some(endian) = pipe::recognise(&start) {
+            let mut reader = Self::new(name, Container::Pipe, endian, options);
+            let blocks = pipe::PipeBlocks::new(name, stream, endian);
+            reader.streams.push_back(Records::Arriving(blocks));
+            return Ok(reader);
+        }
+        if magic2(&start).is_none() {
+            return Err(not_a_recording(name, &start));
+        }
+        let (bytes, failure) = (|| {
+            let mut spool = Spool::new(options.spool_dir.as_deref())?;
+            let (_, failure) = spool.fill(&mut io::Cursor::new(start).chain(stream))?;
+            Ok((spool.into_bytes()?, failure))
+        })()
+        .map_err(Error::io(name, "cannot keep in a temporary file"))?;
+        let len = bytes.len() as u64;
+        let mut reader = Self::from_bytes(name, bytes, options)?;
+        reader.note_failure(failure.as_ref().map(|failure| (len, failure)));
+        Ok(reader)
+    }
+
+    fn note_failure(&mut self, failure: Option<(u64, &io::Error)>) {
+        if let Some((offset, failure)) = failure {
+            let what = format!("reading failed here, what follows is missing: {failure}");
+            self.damage.push(Damage { file: self.files[0].clone(), offset, what });
+        }
+    }
+
+    /// The next block of records, in the order of the file. Its records are whole, except where the file is damaged or
+    /// ends.
+    ///
+    /// # Errors
+    /// Where a large record of a stream cannot be kept in a temporary file.
+    pub fn next_block(&mut self) -> Result<Option<Block>> {
+        while let Some(records) = self.streams.front_mut() {
+            match records {
+                Records::Whole(_) => {
+                    let Some(Records::Whole(block)) = self.streams.pop_front() else { continue };
+                    return Ok(Some(block));
+                }
+                Records::Arriving(blocks) => {
+                    if let Some((base, bytes)) = blocks.next(&self.options)? {
+                        let serial = self.serial();
+                        return Ok(Some(Block { bytes, source: 0, base, decompressed: false, serial }));
+                    }
+                    if let Some(Records::Arriving(blocks)) = self.streams.pop_front() {
+                        self.note_failure(blocks.failure());
+                    }
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// A serial number for one more block.
+    pub fn serial(&mut self) -> u64 {
+        self.next_serial += 1;
+        self.next_serial
+    }
+}
+
+/// Why these bytes are no recording, as well as can be told.
+fn not_a_recording(name: &str, bytes: &[u8]) -> Error {
+    let what = if bytes.is_empty() {
+        "the file is empty".to_owned()
+    } else if bytes.starts_with(b"PERFFILE") {
+        "this is a perf.data of version 1 (perf before 3.4), which is not read yet".to_owned()
+    } else if bytes.len() < FileHeader::SIZE_WITHOUT_FEATURES as usize
+        && b"PERFILE2".starts_with(&bytes[..bytes.len().min(8)])
+    {
+        format!("the perf.data is cut in its header, after {} bytes", bytes.len())
+    } else {
+        "this is not a perf.data: it does not begin with PERFILE2".to_owned()
+    };
+    Error::input(name, 0, what)
+}

@@ -1,0 +1,183 @@
+//! The pipe container: a header of 16 bytes, then records to the end.
+
+use super::ReadOptions;
+use crate::abi::Endian;
+use crate::abi::bytes::Reader;
+use crate::abi::header::magic2;
+use crate::container::spool::Spool;
+use crate::container::walk::{Step, whole_records};
+use crate::error::{Error, Result};
+use bytes::Bytes;
+use std::io::{self, Read, Write};
+
+/// Size of the header: the magic, and this number.
+pub const HEADER_SIZE: usize = 16;
+
+/// How much is read at a time.
+const CHUNK: usize = 1 << 20;
+
+/// A record that needs more than this, with the AUX area behind it, goes to a temporary file.
+const LARGE: u64 = 16 << 20;
+
+/// The byte order of a pipe's header, or `None` where the bytes do not begin with one.
+pub fn recognise(bytes: &[u8]) -> Option<Endian> {
+    let endian = magic2(bytes)?;
+    let mut reader = Reader::new(&bytes[8..], endian);
+    (reader.u64()? == HEADER_SIZE as u64).then_some(endian)
+}
+
+/// The records of a stream, in blocks of about a megabyte that end with a whole record.
+pub struct PipeBlocks {
+    name: String,
+    stream: Box<dyn Read>,
+    endian: Endian,
+    /// Beginning of a record whose end has not arrived yet.
+    rest: Vec<u8>,
+    /// Where in the stream `rest` begins.
+    offset: u64,
+    ended: bool,
+    failure: Option<io::Error>,
+}
+
+impl PipeBlocks {
+    /// Takes a stream whose header has been read.
+    pub fn new(name: &str, stream: Box<dyn Read>, endian: Endian) -> Self {
+        let (name, offset) = (name.to_owned(), HEADER_SIZE as u64);
+        Self { name, stream, endian, rest: Vec::new(), offset, ended: false, failure: None }
+    }
+
+    /// Why the stream ended before its end, if it did, and where.
+    pub fn failure(&self) -> Option<(u64, &io::Error)> {
+        Some((self.offset, self.failure.as_ref()?))
+    }
+
+    /// The next block and where in the stream it begins. The last one may end in the middle of a record. A stream that
+    /// fails ends there ([`failure`](Self::failure)).
+    ///
+    /// # Errors
+    /// Where a large record cannot be kept in a temporary file.
+    pub fn next(&mut self, options: &ReadOptions) -> Result<Option<(u64, Bytes)>> {
+        let mut bytes = std::mem::take(&mut self.rest);
+        let mut wanted = bytes.len() + CHUNK;
+        while !self.ended {
+            self.read_up_to(&mut bytes, wanted);
+            if self.ended {
+                break;
+            }
+            match whole_records(&bytes, self.endian) {
+                (0, Step::Cut { needed }) if needed > LARGE => return self.spool(bytes, needed, options).map(Some),
+                (0, Step::Cut { needed }) => wanted = (needed as usize).max(bytes.len() + CHUNK),
+                (whole, Step::Cut { .. }) => {
+                    self.rest = bytes.split_off(whole);
+                    break;
+                }
+                // Either all are whole, or what follows is no record: whoever walks the block says so.
+                _ => break,
+            }
+        }
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        let at = self.offset;
+        self.offset += bytes.len() as u64;
+        Ok(Some((at, bytes.into())))
+    }
+
+    fn read_up_to(&mut self, bytes: &mut Vec<u8>, wanted: usize) {
+        let missing = wanted.saturating_sub(bytes.len());
+        bytes.reserve_exact(missing);
+        match (&mut self.stream).take(missing as u64).read_to_end(bytes) {
+            Ok(read) => self.ended = read < missing,
+            Err(e) => {
+                self.ended = true;
+                self.failure = Some(e);
+            }
+        }
+    }
+
+    /// Moves one large record to a temporary file.
+    fn spool(&mut self, begun: Vec<u8>, needed: u64, options: &ReadOptions) -> Result<(u64, Bytes)> {
+        let missing = needed - begun.len() as u64;
+        let spooled = (|| {
+            let mut spool = Spool::new(options.spool_dir.as_deref())?;
+            spool.write_all(&begun)?;
+            let (copied, failure) = spool.fill(&mut (&mut self.stream).take(missing))?;
+            self.ended = copied < missing;
+            self.failure = failure;
+            spool.into_bytes()
+        })();
+        let bytes = spooled.map_err(|e: io::Error| Error::io(&self.name, "cannot keep in a temporary file")(e))?;
+        let at = self.offset;
+        self.offset += bytes.len() as u64;
+        Ok((at, bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives a few bytes at a time, as pipes do.
+    struct Dribble(Vec<u8>, usize, usize);
+
+    impl Read for Dribble {
+        fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+            let n = out.len().min(self.2).min(self.0.len() - self.1);
+            out[..n].copy_from_slice(&self.0[self.1..self.1 + n]);
+            self.1 += n;
+            Ok(n)
+        }
+    }
+
+    fn records(count: usize) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for i in 0..count {
+            let len = 8 + i % 100 * 8;
+            bytes.extend([9, 0, 0, 0, 0, 0, len as u8, (len >> 8) as u8]);
+            bytes.resize(bytes.len() + len - 8, i as u8);
+        }
+        bytes
+    }
+
+    #[test]
+    fn blocks_hold_whole_records_however_the_bytes_arrive() {
+        let all = records(7000);
+        for step in [1000, 4093, usize::MAX] {
+            let stream = Box::new(Dribble(all.clone(), 0, step));
+            let mut blocks = PipeBlocks::new("test", stream, Endian::Little);
+            let mut seen = Vec::new();
+            while let Some((at, bytes)) = blocks.next(&ReadOptions::default()).unwrap() {
+                assert_eq!(at, (HEADER_SIZE + seen.len()) as u64);
+                assert!(matches!(whole_records(&bytes, Endian::Little), (len, Step::End) if len == bytes.len()));
+                seen.extend_from_slice(&bytes);
+            }
+            assert!(seen == all);
+        }
+    }
+
+    #[test]
+    fn a_large_payload_goes_to_a_temporary_file_and_comes_back() {
+        let mut all = records(10);
+        let payload = LARGE + 5;
+        all.extend([71, 0, 0, 0, 0, 0, 48, 0]);
+        all.extend(payload.to_le_bytes());
+        all.resize(all.len() + 32 + payload as usize, 3);
+        all.extend(records(10));
+        let mut blocks = PipeBlocks::new("test", Box::new(io::Cursor::new(all.clone())), Endian::Little);
+        let mut seen = Vec::new();
+        while let Some((_, bytes)) = blocks.next(&ReadOptions::default()).unwrap() {
+            seen.extend_from_slice(&bytes);
+        }
+        assert!(seen == all);
+    }
+
+    #[test]
+    fn a_cut_stream_gives_all_that_arrived() {
+        let mut all = records(50);
+        all.truncate(all.len() - 3);
+        let mut blocks = PipeBlocks::new("test", Box::new(io::Cursor::new(all.clone())), Endian::Little);
+        let (_, bytes) = blocks.next(&ReadOptions::default()).unwrap().unwrap();
+        assert!(bytes == all);
+        assert!(blocks.next(&ReadOptions::default()).unwrap().is_none());
+    }
+}

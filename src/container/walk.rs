@@ -1,0 +1,158 @@
+//! From one record to the next.
+
+use crate::abi::Endian;
+use crate::abi::record::payload::payload_size;
+use crate::abi::record::{RecordHeader, RecordType};
+use std::fmt;
+
+/// What stands at a place among records.
+#[derive(Clone, Copy, Debug)]
+pub enum Step {
+    /// A whole record.
+    Record {
+        /// Its header.
+        header: RecordHeader,
+        /// Its size.
+        len: usize,
+        /// How many bytes follow that belong to it but are not counted in its size.
+        payload: usize,
+    },
+    /// The bytes end before the record does.
+    Cut {
+        /// How many bytes the record takes with its payload, as far as can be told.
+        needed: u64,
+    },
+    /// No record can be smaller than its header.
+    Undersized {
+        /// What the header says.
+        size: usize,
+    },
+    /// Exactly here the bytes end.
+    End,
+}
+
+/// Looks at the place `at` bytes into `bytes`.
+#[inline]
+pub fn step(bytes: &[u8], at: usize, endian: Endian) -> Step {
+    let rest = &bytes[at..];
+    let Some(header) = RecordHeader::peek(rest, endian) else {
+        return if rest.is_empty() { Step::End } else { Step::Cut { needed: RecordHeader::SIZE as u64 } };
+    };
+    let len = header.len();
+    if len < RecordHeader::SIZE {
+        return Step::Undersized { size: len };
+    }
+    let Some(record) = rest.get(..len) else { return Step::Cut { needed: len as u64 } };
+    if !matches!(header.kind, RecordType::AUXTRACE | RecordType::HEADER_TRACING_DATA) {
+        return Step::Record { header, len, payload: 0 };
+    }
+    let payload = payload_size(record, endian);
+    let needed = (len as u64).saturating_add(payload);
+    if needed > rest.len() as u64 {
+        Step::Cut { needed }
+    } else {
+        Step::Record { header, len, payload: payload as usize }
+    }
+}
+
+/// How many of the bytes are whole records, and why they end there.
+pub fn whole_records(bytes: &[u8], endian: Endian) -> (usize, Step) {
+    let mut at = 0;
+    loop {
+        match step(bytes, at, endian) {
+            Step::Record { len, payload, .. } => at += len + payload,
+            end => return (at, end),
+        }
+    }
+}
+
+/// How many records in a row must look sound before a place behind damage is believed to be a record.
+const BELIEVABLE: usize = 6;
+
+/// The first place behind `from` where sound records begin again: several in a row, of known types and no absurd size, or
+/// fewer that end exactly where the bytes end.
+pub fn resynchronise(bytes: &[u8], from: usize, endian: Endian) -> Option<usize> {
+    (from + 1..bytes.len()).find(|&start| {
+        let mut at = start;
+        for seen in 0..BELIEVABLE {
+            match step(bytes, at, endian) {
+                Step::Record { header, len, payload } if looks_sound(&header) => at += len + payload,
+                Step::End => return seen > 0,
+                _ => return false,
+            }
+        }
+        true
+    })
+}
+
+/// Whether a header is one that a recorder would write: a type with a name, and a size that the kernel would give it.
+fn looks_sound(header: &RecordHeader) -> bool {
+    header.kind.name().is_some() && (header.kind >= RecordType::USER_START || header.len().is_multiple_of(8))
+}
+
+/// Something that is not as it should be, and how reading went on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Damage {
+    /// Which of the recording's files, by name.
+    pub file: String,
+    /// Where in it.
+    pub offset: u64,
+    /// What is wrong and what is missing for it.
+    pub what: String,
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: at offset {}: {}", self.file, self.offset, self.what)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(kind: u8, len: u8) -> Vec<u8> {
+        let mut bytes = vec![kind, 0, 0, 0, 0, 0, len, 0];
+        bytes.resize(len.into(), 0xee);
+        bytes
+    }
+
+    #[test]
+    fn whole_records_end_where_the_last_one_does_not_fit() {
+        let mut bytes = [record(3, 24), record(68, 8)].concat();
+        assert!(matches!(whole_records(&bytes, Endian::Little), (32, Step::End)));
+        bytes.extend(&record(9, 40)[..39]);
+        assert!(matches!(whole_records(&bytes, Endian::Little), (32, Step::Cut { needed: 40 })));
+        bytes.truncate(36);
+        assert!(matches!(whole_records(&bytes, Endian::Little), (32, Step::Cut { needed: 8 })));
+        bytes.truncate(32);
+        bytes.extend([0; 16]);
+        assert!(matches!(whole_records(&bytes, Endian::Little), (32, Step::Undersized { size: 0 })));
+    }
+
+    #[test]
+    fn a_payload_belongs_to_its_record() {
+        let mut bytes = record(71, 48);
+        bytes[8..16].copy_from_slice(&16_u64.to_le_bytes());
+        bytes.extend([0; 16]);
+        assert!(matches!(step(&bytes, 0, Endian::Little), Step::Record { len: 48, payload: 16, .. }));
+        bytes[8..16].copy_from_slice(&u64::MAX.to_le_bytes());
+        assert!(matches!(step(&bytes, 0, Endian::Little), Step::Cut { needed: u64::MAX }));
+    }
+
+    #[test]
+    fn records_behind_damage_are_found_again() {
+        let mut bytes = vec![0; 50];
+        let sound = bytes.len();
+        bytes.extend((0..8).flat_map(|_| record(9, 40)));
+        assert_eq!(resynchronise(&bytes, 0, Endian::Little), Some(sound));
+        assert_eq!(resynchronise(&[0; 500], 0, Endian::Little), None);
+    }
+
+    #[test]
+    fn simpleperfs_sizes_are_of_32_bits() {
+        let mut bytes = vec![1, 0x80, 0, 0, 16, 0, 1, 0];
+        bytes.resize(0x1_0010, 0);
+        assert!(matches!(step(&bytes, 0, Endian::Little), Step::Record { len: 0x1_0010, .. }));
+    }
+}
