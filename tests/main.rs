@@ -1,1 +1,6 @@
+//! The program as its users meet it: real recordings in; exit status, ledger, warnings and output out.
 
+mod suite {
+    mod files;
+    mod walk;
+}
