@@ -2,5 +2,7 @@
 
 mod suite {
     mod files;
+    mod program;
+    mod samples;
     mod walk;
 }
