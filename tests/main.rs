@@ -2,6 +2,7 @@
 
 mod suite {
     mod files;
+    mod pprof;
     mod program;
     mod samples;
     mod walk;
