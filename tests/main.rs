@@ -1,6 +1,8 @@
 //! The program as its users meet it: real recordings in; exit status, ledger, warnings and output out.
 
 mod suite {
+    mod bad_input;
+    mod cli;
     mod files;
     mod pprof;
     mod program;
