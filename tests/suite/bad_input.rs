@@ -188,8 +188,8 @@ fn no_damage_makes_it_panic_or_hang() {
 fn salvaged(bytes: &[u8], offset: Option<usize>) -> Ledger {
     let (run, output) = converted(bytes, &[]);
     assert_eq!(run.status, 0, "{}", run.stderr);
-    let is_placed = |warning: &&str| offset.is_none_or(|offset| warning.contains(&format!("{offset:#x}")));
-    assert!(run.warnings().iter().any(is_placed), "no warning for offset {offset:x?}: {}", run.stderr);
+    let is_placed = |warning: &&str| offset.is_none_or(|offset| warning.contains(&format!("at offset {offset}:")));
+    assert!(run.warnings().iter().any(is_placed), "no warning for offset {offset:?}: {}", run.stderr);
     let (strict, strict_output) = converted(bytes, &["--strict"]);
     assert_eq!(strict.status, 3, "{}", strict.stderr);
     assert_eq!(strict_output, output);

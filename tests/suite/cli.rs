@@ -257,7 +257,7 @@ fn binary_output_to_a_terminal_is_refused() {
         return writeln!(std::io::stderr(), "not tried on a terminal: there is no script(1)").unwrap();
     }
     let said = String::from_utf8(run.stdout).expect("no binary output");
-    assert_eq!(run.status, 1, "{said}");
+    assert_eq!(run.status, 2, "{said}");
     assert!(said.contains("terminal"), "{said}");
 }
 

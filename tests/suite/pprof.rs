@@ -118,9 +118,11 @@ fn valid(profile: &Profile) -> Result<(), String> {
     each(&strings, |&index| text(index).is_some(), "a string that is not in the table")?;
     let named = |value: &ValueType| [value.r#type, value.unit].iter().all(|&index| written(index));
     each(&profile.sample_type, named, "a column without type or unit")?;
-    holds(!profile.sample_type.is_empty(), || "there are no columns".into())?;
     holds(distinct(profile.sample_type.iter().map(|value| (value.r#type, value.unit))), || "a column twice".into())?;
-    holds(profile.period_type.as_ref().is_some_and(named), || "no period type".into())?;
+    // A recording without events has nothing to name.
+    let is_measured = !profile.sample_type.is_empty();
+    holds(is_measured || profile.sample.is_empty(), || "there are no columns".into())?;
+    holds(!is_measured || profile.period_type.as_ref().is_some_and(named), || "no period type".into())?;
     holds(profile.time_nanos >= 0 && profile.duration_nanos >= 0, || "a negative time".into())?;
 
     dense("mapping", profile.mapping.iter().map(|mapping| mapping.id))?;

@@ -84,7 +84,8 @@ impl Run {
 
 const WARNING: &str = "perfconv: warning: ";
 
-/// `[ perfconv: out.pb.gz: 712 samples in, 709 out, 3 dropped (2 of unknown event, 1 damaged) ]`
+/// `[ perfconv: out.pb.gz: 712 samples in, 709 out, 3 dropped (2 of unknown event, 1 damaged) ]`, and behind semicolons
+/// what was dropped that is no sample and what the kernel lost.
 #[derive(Debug, PartialEq)]
 pub struct Ledger {
     pub output: String,
@@ -92,6 +93,8 @@ pub struct Ledger {
     pub samples_out: u64,
     pub dropped: u64,
     pub reasons: Vec<(u64, String)>,
+    /// Records other than samples that were dropped.
+    pub others_dropped: u64,
     /// Records about lost events, and the samples lost by them.
     pub lost: Option<(u64, u64)>,
 }
@@ -99,11 +102,18 @@ pub struct Ledger {
 impl Ledger {
     fn parse(line: &str) -> Option<Ledger> {
         let line = line.strip_prefix("[ perfconv: ")?.strip_suffix(" ]")?;
-        let (line, lost) = match line.split_once("; lost by the kernel: ") {
-            Some((line, lost)) => (line, Some(lost.split_once(", ")?)),
-            None => (line, None),
-        };
-        let (output, counts) = line.rsplit_once(": ")?;
+        let mut parts = line.split("; ");
+        let (output, counts) = parts.next()?.rsplit_once(": ")?;
+        let (mut others_dropped, mut lost) = (0, None);
+        for part in parts {
+            if let Some((records, samples)) = part.strip_prefix("lost by the kernel: ").and_then(|p| p.split_once(", "))
+            {
+                lost = Some((counted(records, &["record", "records"])?, counted(samples, &["sample", "samples"])?));
+            } else {
+                let (count, _) = part.split_once(" (")?;
+                others_dropped = counted(count, &["other record dropped", "other records dropped"])?;
+            }
+        }
         let (counts, reasons) = match counts.split_once(" (") {
             Some((counts, reasons)) => (counts, reasons.strip_suffix(")")?.split(", ").collect()),
             None => (counts, Vec::new()),
@@ -115,12 +125,8 @@ impl Ledger {
             samples_out: counted(samples_out, &["out"])?,
             dropped: counted(dropped, &["dropped"])?,
             reasons: reasons.iter().map(|reason| number(reason)).collect::<Option<_>>()?,
-            lost: match lost {
-                Some((records, samples)) => {
-                    Some((counted(records, &["record", "records"])?, counted(samples, &["sample", "samples"])?))
-                }
-                None => None,
-            },
+            others_dropped,
+            lost,
         })
     }
 }

@@ -76,9 +76,11 @@ impl Walk {
     /// Records to the end of the bytes, with one zstd stream over all that are compressed.
     fn stream(&mut self, bytes: &[u8]) {
         let mut frames = Frames { decoder: Decoder::new().expect("zstd starts"), rest: Vec::new() };
-        let end = self.walk(bytes, &mut frames);
-        if end != bytes.len() {
-            self.damaged(&format!("no whole record at {end} of the stream"));
+        let mut at = self.walk(bytes, &mut frames);
+        while at != bytes.len() {
+            self.damaged(&format!("no whole record at {at} of the stream"));
+            at = (at + 1..bytes.len()).find(|&at| self.looks_sound(&bytes[at..])).unwrap_or(bytes.len());
+            at += self.walk(&bytes[at..], &mut frames);
         }
         if !frames.rest.is_empty() {
             self.damaged("no whole record at the end of the compressed stream");
@@ -119,6 +121,25 @@ impl Walk {
         let size = self.u16(bytes, 6)? as usize;
         let high = if self.u32(bytes, 0)? >= SIMPLEPERF { self.u16(bytes, 4)? as usize } else { 0 };
         bytes.get(..high << 16 | size).filter(|record| record.len() >= 8)
+    }
+
+    /// Whether behind damage it goes on here: with ten records in a row, or some that reach the end.
+    fn looks_sound(&self, mut bytes: &[u8]) -> bool {
+        for seen in 0..10 {
+            if bytes.is_empty() {
+                return seen > 1;
+            }
+            let Some(record) = self.record(bytes) else { return false };
+            let is_known = match self.u32(record, 0) {
+                Some(1..=22) => record.len() % 8 == 0,
+                kind => matches!(kind, Some(64..=86)),
+            };
+            if !is_known {
+                return false;
+            }
+            bytes = &bytes[record.len()..];
+        }
+        true
     }
 
     fn frame(&mut self, payload: Option<&[u8]>, frames: &mut Frames) {
