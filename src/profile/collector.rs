@@ -12,6 +12,7 @@ use crate::abi::feature::FeatureId;
 use crate::abi::record::lost::{Lost, LostSamples};
 use crate::abi::record::{Misc, RecordType};
 use crate::abi::sample_view::SampleView;
+use crate::container::walk::Damage;
 use crate::error::Result;
 use crate::session::map::MapId;
 use crate::session::{Applied, Session};
@@ -64,7 +65,10 @@ impl Sink for Collector {
             kind => match self.session.apply(meta, raw) {
                 Applied::Consumed => self.ledger.consumed(kind, 1),
                 Applied::NotApplicable => self.ledger.not_applicable(kind, 1),
-                Applied::Damaged => self.ledger.dropped(kind, Reason::Damaged),
+                Applied::Damaged => {
+                    let reason = self.damaged(meta, raw, "its fields do not fit its size");
+                    self.ledger.dropped(kind, reason);
+                }
             },
         }
         Ok(())
@@ -74,7 +78,8 @@ impl Sink for Collector {
 impl Collector {
     fn sample(&mut self, meta: &Meta, raw: &Raw<'_>) -> std::result::Result<(), Reason> {
         let (index, event) = meta.events.of(raw).ok_or(Reason::UnknownEvent)?;
-        let view = SampleView::read(raw.body(), &event.layout, raw.endian).map_err(|_| Reason::Damaged)?;
+        let view = SampleView::read(raw.body(), &event.layout, raw.endian)
+            .map_err(|field| self.damaged(meta, raw, &format!("its field {field} does not fit its size")))?;
         let pid = view.task.map_or(u32::MAX, |(pid, _)| pid);
         if view.stack_user.is_some_and(|stack| stack.dyn_size > 0) {
             self.missing.stack_dumps += 1;
@@ -91,6 +96,14 @@ impl Collector {
             self.main_map = self.session.process(pid).and_then(|process| process.main_map);
         }
         Ok(())
+    }
+
+    /// Notes that a record cannot be used.
+    fn damaged(&mut self, meta: &Meta, raw: &Raw<'_>, why: &str) -> Reason {
+        let file = meta.files[raw.block.source as usize].clone();
+        let what = format!("the {} record here is left out: {why}", raw.header.kind);
+        self.ledger.damage(Damage { file, offset: raw.offset(), what });
+        Reason::Damaged
     }
 
     /// The number of a sample's stack: remembered where the same chain was seen in the same maps.
