@@ -4,6 +4,9 @@ use super::{RecordHeader, RecordType};
 use crate::abi::Endian;
 use crate::abi::bytes::Reader;
 
+/// Size of a HEADER_TRACING_DATA without its data; 12 bytes before perf 6.12. simpleperf's has the data in the record.
+const TRACING_DATA_SIZE: usize = 16;
+
 /// How many bytes follow the record: those of the AUX area behind an AUXTRACE (`u64 size` first in its body), and the
 /// tracing data behind a HEADER_TRACING_DATA (`u32 size`). 0 for all others.
 pub fn payload_size(record: &[u8], endian: Endian) -> u64 {
@@ -11,7 +14,7 @@ pub fn payload_size(record: &[u8], endian: Endian) -> u64 {
     let mut body = Reader::new(record.get(RecordHeader::SIZE..).unwrap_or_default(), endian);
     match header.kind {
         RecordType::AUXTRACE => body.u64(),
-        RecordType::HEADER_TRACING_DATA => body.u32().map(u64::from),
+        RecordType::HEADER_TRACING_DATA if header.len() <= TRACING_DATA_SIZE => body.u32().map(u64::from),
         _ => None,
     }
     .unwrap_or(0)
@@ -32,7 +35,10 @@ mod tests {
             payload_size(&record, Endian::Little)
         };
         assert_eq!(of(RecordType::AUXTRACE), 100 | 1 << 32);
-        assert_eq!(of(RecordType::HEADER_TRACING_DATA), 100);
+        assert_eq!(of(RecordType::HEADER_TRACING_DATA), 0, "it has its data in itself");
         assert_eq!(of(RecordType::SAMPLE), 0);
+        record[6] = 12;
+        record[0] = 66;
+        assert_eq!(payload_size(&record[..12], Endian::Little), 100);
     }
 }
