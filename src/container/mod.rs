@@ -1,6 +1,8 @@
 //! Where the bytes lie: files, pipes, directories.
 
 pub mod block;
+pub mod image;
 pub mod read;
 pub mod spool;
 pub mod walk;
+pub mod write;

@@ -5,6 +5,7 @@ use crate::abi::attr::Attr;
 use crate::abi::bytes::Reader;
 use crate::abi::feature::FeatureId;
 use crate::abi::header::{FeatureBits, FileHeader, Section, magic2};
+use crate::container::image::FileImage;
 use crate::container::walk::Damage;
 use crate::error::{Error, Result};
 use bytes::Bytes;
@@ -28,6 +29,8 @@ pub struct FileSections {
     pub data: Range<usize>,
     /// The features.
     pub features: BTreeMap<FeatureId, Bytes>,
+    /// Everything but the records, as it is.
+    pub image: FileImage,
     /// What is missing or does not fit.
     pub damage: Vec<Damage>,
 }
@@ -71,11 +74,14 @@ impl FileSections {
         if header.data.offset >= len {
             return fail(header.data.offset, format!("the file is cut before its first record, after {len} bytes"));
         }
-        let mut sections = Self { attrs, data: 0..0, features: BTreeMap::new(), damage: Vec::new() };
+        let image = FileImage { header, before: Bytes::new(), behind: Bytes::new() };
+        let mut sections = Self { attrs, data: 0..0, features: BTreeMap::new(), image, damage: Vec::new() };
         for at in without_ids {
             sections.note(name, at, "the ids of the event told here lie outside of the file and are missing");
         }
         sections.find_data(name, &header, len);
+        sections.image.before = bytes.slice(..sections.data.start);
+        sections.image.behind = bytes.slice(sections.data.end..);
         if header.size == FileHeader::SIZE && header.data.size > 0 {
             let bitmap = bytes[FileHeader::SIZE_WITHOUT_FEATURES as usize..].first_chunk().copied().unwrap_or_default();
             sections.read_features(name, bytes, &header.data, FeatureBits::read(&bitmap, endian), endian);

@@ -10,6 +10,7 @@ use crate::abi::Endian;
 use crate::abi::feature::FeatureId;
 use crate::abi::header::{FileHeader, magic2};
 use crate::container::block::Block;
+use crate::container::image::FileImage;
 use crate::container::spool::Spool;
 use crate::container::walk::Damage;
 use crate::error::{Error, Result};
@@ -50,6 +51,8 @@ pub struct Reader {
     pub attrs: Vec<FileAttr>,
     /// Feature sections; in a pipe they come as records.
     pub features: BTreeMap<FeatureId, Bytes>,
+    /// Of a file, or the main file of a folder: everything but the records, as it is.
+    pub image: Option<FileImage>,
     /// What is wrong with header and sections.
     pub damage: Vec<Damage>,
     streams: VecDeque<Records>,
@@ -86,6 +89,7 @@ impl Reader {
             endian,
             attrs: Vec::new(),
             features: BTreeMap::new(),
+            image: None,
             damage: Vec::new(),
             streams: VecDeque::new(),
             options,
@@ -110,6 +114,7 @@ impl Reader {
         let file = file::FileSections::read(&self.files[0], bytes)?;
         self.attrs = file.attrs;
         self.features = file.features;
+        self.image = Some(file.image);
         self.damage.extend(file.damage);
         self.add_records(0, file.data.start as u64, bytes.slice(file.data));
         Ok(())
