@@ -13,19 +13,28 @@
 
 pub mod attr;
 pub mod attr_flags;
+pub mod bit_fields;
 pub mod bit_set;
 pub mod branch;
 pub mod bytes;
 pub mod callchain;
+mod counted;
+pub mod data_src;
 pub mod feature;
 pub mod header;
 pub mod open_enum;
 pub mod read_format;
 pub mod record;
+pub mod regs;
+pub mod sample;
 pub mod sample_id;
 pub mod sample_type;
 pub mod sample_view;
+#[cfg(test)]
+mod testing;
 pub mod text;
+pub mod transaction;
+pub mod weight;
 
 pub use binrw::Endian;
 

@@ -1,7 +1,8 @@
 //! The string of feature sections: HOSTNAME, OSRELEASE, VERSION, ARCH, CPUDESC and CPUID are one, CMDLINE is a list.
 
+use crate::abi::counted;
 use crate::abi::text::until_nul;
-use binrw::{BinResult, binrw};
+use binrw::binrw;
 
 /// `u32 len; char text[len]`: text, a NUL, and zeros; perf rounds `len` up to a multiple of 64.
 #[binrw]
@@ -11,7 +12,7 @@ pub struct PerfStr {
     #[bw(calc = bytes.len() as u32)]
     len: u32,
     /// All `len` bytes.
-    #[br(parse_with = bounded_bytes, args(len.into()))]
+    #[br(parse_with = counted::bytes, args(len.into()))]
     pub bytes: Vec<u8>,
 }
 
@@ -35,21 +36,8 @@ pub struct StrList {
     #[bw(calc = strings.len() as u32)]
     nr: u32,
     /// The strings.
-    #[br(count = nr)]
+    #[br(parse_with = counted::items, args(nr.into()))]
     pub strings: Vec<PerfStr>,
-}
-
-/// Reads `len` bytes where that many are left, without trusting `len` for what to allocate.
-#[binrw::parser(reader)]
-pub(crate) fn bounded_bytes(len: u64) -> BinResult<Vec<u8>> {
-    let pos = reader.stream_position()?;
-    let mut bytes = Vec::new();
-    std::io::Read::read_to_end(&mut std::io::Read::take(&mut *reader, len), &mut bytes)?;
-    if bytes.len() as u64 != len {
-        let message = format!("{len} bytes are announced, {} are left", bytes.len());
-        return Err(binrw::Error::AssertFail { pos, message });
-    }
-    Ok(bytes)
 }
 
 #[cfg(test)]
