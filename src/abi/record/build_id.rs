@@ -33,3 +33,26 @@ impl BuildId {
         &self.build_id[..size.min(self.build_id.len())]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::testing::both_orders;
+
+    #[test]
+    fn bytes() {
+        both_orders(
+            &BuildId {
+                pid: -1,
+                build_id: [7; 20],
+                size: 20,
+                reserved_1: 1,
+                reserved_2: 2,
+                filename: PaddedStr::new(b"/bin/ls", 8),
+            },
+            (),
+            "ffffffff 07 *20 14 01 0200 '/bin/ls' 00",
+            "ffffffff 07 *20 14 01 0002 '/bin/ls' 00",
+        );
+    }
+}

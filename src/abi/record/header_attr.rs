@@ -1,0 +1,71 @@
+//! `PERF_RECORD_HEADER_ATTR` and `PERF_RECORD_HEADER_EVENT_TYPE`: events, in a pipe.
+
+use crate::abi::attr::Attr;
+use crate::abi::counted;
+use crate::abi::text::FixedStr;
+use binrw::binrw;
+
+/// An event and its ids: what the attrs section of a file tells.
+///
+/// ```c
+/// struct perf_event_attr attr; u64 id[];
+/// ```
+#[binrw]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeaderAttr {
+    /// Type and size of the attr, seen before it is read.
+    #[br(temp, restore_position)]
+    #[bw(ignore)]
+    front: [u32; 2],
+    /// How it was opened. It takes as many bytes as it says.
+    #[br(args_raw = Attr::size_or_default(front[1]))]
+    pub attr: Attr,
+    /// Its ids, one for each CPU or thread.
+    #[br(parse_with = counted::u64s_to_end)]
+    pub ids: Vec<u64>,
+}
+
+/// Name of an event, in pipes of perf before 3.4.
+///
+/// ```c
+/// u64 event_id; char name[64];
+/// ```
+#[binrw]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeaderEventType {
+    /// The `config` of the event.
+    pub event_id: u64,
+    /// Its name.
+    pub name: FixedStr<64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::testing::{both_orders, hex};
+    use crate::abi::{self, Endian};
+
+    #[test]
+    fn bytes() {
+        let name = FixedStr::new(b"cycles");
+        both_orders(
+            &HeaderEventType { event_id: 2, name },
+            (),
+            "0200000000000000 'cycles' 00 *58",
+            "0000000000000002 'cycles' 00 *58",
+        );
+    }
+
+    #[test]
+    fn the_attr_takes_as_many_bytes_as_it_says() {
+        for (size, taken) in [("00000000", 64), ("48000000", 72)] {
+            let bytes = hex(&format!("01000000 {size} 0300000000000000 00 *{} 0900000000000000", taken - 16));
+            let (record, used): (HeaderAttr, usize) = abi::parse(&bytes, Endian::Little, ()).unwrap();
+            assert_eq!((record.attr.config, record.ids, used), (3, vec![9], bytes.len()));
+        }
+        let too_small = hex("01000000 3f000000 00 *100");
+        assert!(abi::parse::<HeaderAttr>(&too_small, Endian::Little, ()).is_err());
+        let too_large = hex("01000000 ffffffff 00 *100");
+        assert!(abi::parse::<HeaderAttr>(&too_large, Endian::Little, ()).is_err());
+    }
+}
