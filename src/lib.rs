@@ -4,9 +4,24 @@
 //!
 //! * [`abi`]: what the bytes mean.
 //! * [`container`]: where the bytes lie.
+//! * [`stream`]: what flows.
+//! * [`session`]: who ran what, where.
+//! * [`profile`]: stacks and values.
+//! * [`formats`]: the other formats.
+//!
+//! * [`cli`]: the person at the terminal; with the cargo feature `cli`.
+//!
+//! [`convert`] puts them together.
 
 pub mod abi;
+#[cfg(feature = "cli")]
+pub mod cli;
 pub mod container;
+pub mod convert;
 pub mod error;
+pub mod formats;
+pub mod profile;
+pub mod session;
+pub mod stream;
 
 pub use error::{Error, Result};

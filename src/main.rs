@@ -1,3 +1,7 @@
-//! The program.
+//! The program `perfconv`. See [`perfconv::cli`].
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    perfconv::cli::main()
+}

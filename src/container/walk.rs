@@ -22,10 +22,11 @@ pub enum Step {
         /// How many bytes the record takes with its payload, as far as can be told.
         needed: u64,
     },
-    /// No record can be smaller than its header.
-    Undersized {
-        /// What the header says.
-        size: usize,
+    /// What stands here cannot be the header of a record: no record is smaller than its header, and no recorder numbers
+    /// types like this.
+    Garbage {
+        /// What the header would be.
+        header: RecordHeader,
     },
     /// Exactly here the bytes end.
     End,
@@ -39,8 +40,8 @@ pub fn step(bytes: &[u8], at: usize, endian: Endian) -> Step {
         return if rest.is_empty() { Step::End } else { Step::Cut { needed: RecordHeader::SIZE as u64 } };
     };
     let len = header.len();
-    if len < RecordHeader::SIZE {
-        return Step::Undersized { size: len };
+    if len < RecordHeader::SIZE || !is_possible(header.kind) {
+        return Step::Garbage { header };
     }
     let Some(record) = rest.get(..len) else { return Step::Cut { needed: len as u64 } };
     if !matches!(header.kind, RecordType::AUXTRACE | RecordType::HEADER_TRACING_DATA) {
@@ -53,6 +54,13 @@ pub fn step(bytes: &[u8], at: usize, endian: Endian) -> Step {
     } else {
         Step::Record { header, len, payload: payload as usize }
     }
+}
+
+/// Whether a recorder may write records of this type, known here or not: the kernel and perf number theirs from 1 and from
+/// 64 on, simpleperf from 32768 on.
+#[inline]
+fn is_possible(kind: RecordType) -> bool {
+    matches!(kind.0, 1..256 | 32768..33024)
 }
 
 /// How many of the bytes are whole records, and why they end there.
@@ -77,7 +85,7 @@ pub fn resynchronise(bytes: &[u8], from: usize, endian: Endian) -> Option<usize>
         for seen in 0..BELIEVABLE {
             match step(bytes, at, endian) {
                 Step::Record { header, len, payload } if looks_sound(&header) => at += len + payload,
-                Step::End => return seen > 0,
+                Step::End => return seen > 1,
                 _ => return false,
             }
         }
@@ -86,7 +94,7 @@ pub fn resynchronise(bytes: &[u8], from: usize, endian: Endian) -> Option<usize>
 }
 
 /// Whether a header is one that a recorder would write: a type with a name, and a size that the kernel would give it.
-fn looks_sound(header: &RecordHeader) -> bool {
+pub fn looks_sound(header: &RecordHeader) -> bool {
     header.kind.name().is_some() && (header.kind >= RecordType::USER_START || header.len().is_multiple_of(8))
 }
 
@@ -127,7 +135,7 @@ mod tests {
         assert!(matches!(whole_records(&bytes, Endian::Little), (32, Step::Cut { needed: 8 })));
         bytes.truncate(32);
         bytes.extend([0; 16]);
-        assert!(matches!(whole_records(&bytes, Endian::Little), (32, Step::Undersized { size: 0 })));
+        assert!(matches!(whole_records(&bytes, Endian::Little), (32, Step::Garbage { .. })));
     }
 
     #[test]

@@ -54,7 +54,7 @@ impl Pieces<'_> {
     ///
     /// # Errors
     /// What zstd says about damaged bytes.
-    pub fn next(&mut self) -> io::Result<Option<Bytes>> {
+    pub fn piece(&mut self) -> io::Result<Option<Bytes>> {
         while !self.ended {
             let mut bytes = std::mem::take(&mut self.decompressor.rest);
             bytes.reserve_exact(PIECE);
@@ -123,7 +123,7 @@ mod tests {
     fn decompress(decompressor: &mut Decompressor, frame: &[u8]) -> io::Result<Vec<u8>> {
         let mut all = Vec::new();
         let mut pieces = decompressor.frame(frame);
-        while let Some(piece) = pieces.next()? {
+        while let Some(piece) = pieces.piece()? {
             all.extend_from_slice(&piece);
         }
         Ok(all)
@@ -144,11 +144,11 @@ mod tests {
     fn a_bomb_comes_in_pieces() {
         let records = record(64, 0).repeat(400_000);
         let frames = frames(&[&records]);
-        assert!(frames[0].len() < records.len() / 200);
+        assert!(frames[0].len() < records.len() / 10, "{} bytes", frames[0].len());
         let mut decompressor = Decompressor::new(Endian::Little).unwrap();
         let mut pieces = decompressor.frame(&frames[0]);
         let mut len = 0;
-        while let Some(piece) = pieces.next().unwrap() {
+        while let Some(piece) = pieces.piece().unwrap() {
             assert!(piece.len() <= PIECE + 64);
             len += piece.len();
         }

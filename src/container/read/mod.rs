@@ -117,7 +117,14 @@ impl Reader {
 
     fn add_records(&mut self, source: u32, base: u64, bytes: Bytes) {
         let serial = self.serial();
-        self.streams.push_back(Records::Whole(Block { bytes, source, base, decompressed: false, serial }));
+        self.streams.push_back(Records::Whole(Block {
+            bytes,
+            source,
+            base,
+            decompressed: false,
+            in_memory: false,
+            serial,
+        }));
     }
 
     fn from_stream(name: &str, mut stream: Box<dyn Read>, options: ReadOptions) -> Result<Self> {
@@ -167,7 +174,14 @@ impl Reader {
                 Records::Arriving(blocks) => {
                     if let Some((base, bytes)) = blocks.next(&self.options)? {
                         let serial = self.serial();
-                        return Ok(Some(Block { bytes, source: 0, base, decompressed: false, serial }));
+                        return Ok(Some(Block {
+                            bytes,
+                            source: 0,
+                            base,
+                            decompressed: false,
+                            in_memory: true,
+                            serial,
+                        }));
                     }
                     if let Some(Records::Arriving(blocks)) = self.streams.pop_front() {
                         self.note_failure(blocks.failure());

@@ -1,0 +1,82 @@
+//! What the user can say.
+
+use clap::{ArgAction, Args, Parser, Subcommand};
+use std::path::PathBuf;
+
+/// Reads, writes, converts and rewrites Linux perf.data recordings.
+#[derive(Debug, Parser)]
+#[command(name = "perfconv", version, args_conflicts_with_subcommands = true, after_help = AFTER_HELP)]
+pub struct Cli {
+    /// What to do; converting, where nothing is said.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+
+    #[command(flatten)]
+    pub convert: ConvertArgs,
+}
+
+const AFTER_HELP: &str = "\
+Examples:
+  perfconv -o out.pb.gz                 perf.data in this folder to pprof
+  perf record -o - ./app | perfconv - -o out.pb.gz
+  perfconv old.data.gz -t pprof -o - | pprof -top /dev/stdin
+
+Exit status: 0 success, 1 failure, 2 wrong usage, 3 with --strict when something is missing from the output.";
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Convert a recording to another format
+    Convert(ConvertArgs),
+}
+
+/// Options of converting.
+#[derive(Args, Debug)]
+pub struct ConvertArgs {
+    /// Recording to read: a file, a folder, or - for standard input [default: perf.data]
+    #[arg(value_name = "IN", conflicts_with = "input_option")]
+    pub input: Option<PathBuf>,
+
+    /// Recording to read, said as perf does
+    #[arg(short = 'i', long = "input", value_name = "IN")]
+    pub input_option: Option<PathBuf>,
+
+    /// File to write, or - for standard output; .gz or .zst at its end compresses it
+    #[arg(short, long, value_name = "OUT")]
+    pub output: Option<PathBuf>,
+
+    /// Format to write, whatever the name of the output ends with
+    #[arg(short, long, value_name = "FORMAT")]
+    pub to: Option<String>,
+
+    /// Overwrite an output that exists
+    #[arg(short, long)]
+    pub force: bool,
+
+    /// Exit with status 3 when anything of the input is missing from the output
+    #[arg(long)]
+    pub strict: bool,
+
+    /// Folder for temporary files [default: the system's]
+    #[arg(long, value_name = "DIR")]
+    pub spool_dir: Option<PathBuf>,
+
+    /// Tell what became of each type of record
+    #[arg(short, long, action = ArgAction::SetTrue)]
+    pub verbose: bool,
+
+    /// Tell nothing but errors
+    #[arg(short, long, conflicts_with = "verbose")]
+    pub quiet: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_arguments_are_consistent() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,70 @@
+//! `perfconv IN -o OUT`, `perfconv convert`.
+
+use super::args::ConvertArgs;
+use super::failure::Failure;
+use super::output::{Allowed, Output};
+use super::report;
+use crate::container::read::ReadOptions;
+use crate::container::read::input::Input;
+use crate::convert::profile;
+use crate::formats::envelope::Envelope;
+use crate::formats::{FORMATS, Format, by_file_name, by_name};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Exit status of `--strict` when something is missing from the output.
+const INCOMPLETE: u8 = 3;
+
+/// Converts a recording.
+///
+/// # Errors
+/// Where the arguments do not make sense, or it cannot be done.
+pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
+    let Some(output) = &args.output else {
+        return Err(Failure::Usage("no output is named: say for instance -o out.pb.gz (--help tells more)".into()));
+    };
+    let (format, envelope) = choose_format(output, args.to.as_deref())?;
+    let input = args.input.or(args.input_option).unwrap_or_else(|| PathBuf::from("perf.data"));
+    let allowed = Allowed { overwrite: args.force, on_terminal: !format.is_binary && envelope == Envelope::Bare };
+    let output = Output::check(output, &input, allowed)?;
+    let input = if input == Path::new("-") { Input::Stdin } else { Input::Path(input) };
+
+    let (profile, ledger) = profile(input, ReadOptions { spool_dir: args.spool_dir })?;
+    output.write(|out| envelope.around(out, |out| (format.write)(&profile, out).map_err(Failure::from)))?;
+
+    if !args.quiet {
+        report::ledger(&ledger, &output.name(), args.verbose);
+    }
+    let is_incomplete = args.strict && ledger.is_incomplete();
+    Ok(if is_incomplete { ExitCode::from(INCOMPLETE) } else { ExitCode::SUCCESS })
+}
+
+/// The format and how to compress it: by `--to`, else by the name of the output.
+fn choose_format(output: &Path, to: Option<&str>) -> Result<(&'static Format, Envelope), Failure> {
+    let name = output.to_string_lossy();
+    let by_name_of_file = by_file_name(&name);
+    let Some(to) = to else {
+        return by_name_of_file.ok_or_else(|| {
+            let what =
+                format!("{name}: its name does not tell a format; say --to FORMAT, or end it in one of {}", endings());
+            Failure::Usage(what)
+        });
+    };
+    let Some(format) = by_name(to) else {
+        let names: Vec<_> = FORMATS.iter().map(|format| format.name).collect();
+        return Err(Failure::Usage(format!("there is no format {to}; there is {}", names.join(", "))));
+    };
+    match by_name_of_file {
+        Some((named, envelope)) if named.name == format.name => Ok((format, envelope)),
+        _ => match Envelope::strip(&name) {
+            (_, Envelope::Bare) => Ok((format, format.envelope)),
+            (_, asked_for) => Ok((format, asked_for)),
+        },
+    }
+}
+
+/// The endings that tell a format.
+fn endings() -> String {
+    let endings = FORMATS.iter().flat_map(|format| format.extensions).map(|(extension, _)| format!(".{extension}"));
+    endings.collect::<Vec<_>>().join(", ")
+}

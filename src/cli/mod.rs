@@ -1,0 +1,25 @@
+//! The person at the terminal.
+//!
+//! Exit status: 0 success, 1 failure, 2 wrong usage, 3 with `--strict` when anything of the input is missing from the
+//! output, 141 when whoever reads the output has gone.
+
+mod args;
+mod convert;
+mod failure;
+mod output;
+mod report;
+
+use args::{Cli, Command};
+use clap::Parser;
+use failure::Failure;
+use std::process::ExitCode;
+
+/// Runs the program with the arguments that it was called with.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let done = match cli.command {
+        Some(Command::Convert(args)) => convert::run(args),
+        None => convert::run(cli.convert),
+    };
+    done.unwrap_or_else(Failure::report)
+}

@@ -1,0 +1,53 @@
+//! Compression of an output as a whole.
+
+use std::io::{self, Write};
+
+/// How an output is compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Envelope {
+    /// Not at all.
+    Bare,
+    /// gzip.
+    Gzip,
+    /// Zstandard.
+    Zstd,
+}
+
+impl Envelope {
+    /// Splits the ending that asks for an envelope off a file name.
+    pub fn strip(name: &str) -> (&str, Self) {
+        if let Some(stem) = name.strip_suffix(".gz") {
+            (stem, Self::Gzip)
+        } else if let Some(stem) = name.strip_suffix(".zst") {
+            (stem, Self::Zstd)
+        } else {
+            (name, Self::Bare)
+        }
+    }
+
+    /// Has `write` write to `out` through the envelope, and finishes it.
+    ///
+    /// # Errors
+    /// What `write` or `out` says.
+    pub fn around<E: From<io::Error>>(
+        self,
+        out: &mut dyn Write,
+        write: impl FnOnce(&mut dyn Write) -> Result<(), E>,
+    ) -> Result<(), E> {
+        match self {
+            Self::Bare => write(out),
+            Self::Gzip => {
+                let mut encoder = flate2::write::GzEncoder::new(out, flate2::Compression::default());
+                write(&mut encoder)?;
+                encoder.finish()?;
+                Ok(())
+            }
+            Self::Zstd => {
+                let mut encoder = zstd::Encoder::new(out, zstd::DEFAULT_COMPRESSION_LEVEL)?;
+                write(&mut encoder)?;
+                encoder.finish()?;
+                Ok(())
+            }
+        }
+    }
+}

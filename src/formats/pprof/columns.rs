@@ -1,0 +1,116 @@
+//! The columns of a profile.
+
+use crate::profile::Profile;
+use crate::profile::event::Unit;
+
+/// The two columns of an event: samples, and what they stand for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EventColumns {
+    /// Type of the column that counts samples; its unit is `count`.
+    pub samples: String,
+    /// Type of the column that sums periods.
+    pub value: String,
+    /// Its unit.
+    pub unit: &'static str,
+    /// What lies between two samples.
+    pub period: u64,
+}
+
+/// The columns of a profile, and to which of them each event belongs.
+pub struct Columns {
+    /// One for each event that has samples; for the first event where none has.
+    pub events: Vec<EventColumns>,
+    /// By the events' places in the profile.
+    by_event: Vec<Option<usize>>,
+}
+
+impl Columns {
+    /// The columns that a profile needs.
+    pub fn new(profile: &Profile) -> Self {
+        let mut has_samples = vec![false; profile.events.len()];
+        profile.rows.iter().for_each(|row| has_samples[row.event as usize] = true);
+        if profile.rows.is_empty() {
+            has_samples.iter_mut().take(1).for_each(|first| *first = true);
+        }
+        let is_alone = has_samples.iter().filter(|&&has| has).count() == 1;
+        let mut columns = Self { events: Vec::new(), by_event: vec![None; profile.events.len()] };
+        for (index, event) in profile.events.iter().enumerate().filter(|&(index, _)| has_samples[index]) {
+            let unit = match event.unit {
+                Unit::Nanoseconds => "nanoseconds",
+                Unit::Count => "count",
+            };
+            let (samples, value) = match (is_alone, event.unit) {
+                (true, Unit::Nanoseconds) => ("samples".to_owned(), "cpu".to_owned()),
+                (true, Unit::Count) => ("samples".to_owned(), event.name.clone()),
+                (false, _) => {
+                    let name = columns.unused(&event.name);
+                    (format!("{name}_samples"), name)
+                }
+            };
+            columns.by_event[index] = Some(columns.events.len());
+            columns.events.push(EventColumns { samples, value, unit, period: event.period.unwrap_or(0) });
+        }
+        columns
+    }
+
+    /// The place of an event's columns among all: that of samples, which that of values follows.
+    pub fn of(&self, event: u32) -> Option<usize> {
+        Some(2 * (*self.by_event.get(event as usize)?)?)
+    }
+
+    /// The name, or one with a number behind it where another event has the same.
+    fn unused(&self, name: &str) -> String {
+        let is_used = |name: &str| self.events.iter().any(|columns| columns.value == name);
+        let numbered = (2..).map(|number| format!("{name}#{number}"));
+        std::iter::once(name.to_owned()).chain(numbered).find(|name| !is_used(name)).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::Row;
+    use crate::profile::event::ProfileEvent;
+
+    fn profile(events: &[(&str, Unit, bool)]) -> Profile {
+        let mut profile = Profile::default();
+        for (index, &(name, unit, has_samples)) in events.iter().enumerate() {
+            profile.events.push(ProfileEvent { name: name.into(), unit, period: None });
+            if has_samples {
+                profile.rows.push(Row { stack: 0, event: index as u32, samples: 1, value: 1 });
+            }
+        }
+        profile
+    }
+
+    fn names(columns: &Columns) -> Vec<(&str, &str, &str)> {
+        columns.events.iter().map(|c| (&*c.samples, &*c.value, c.unit)).collect()
+    }
+
+    #[test]
+    fn a_lone_clock_has_the_names_that_everyone_knows() {
+        let columns =
+            Columns::new(&profile(&[("dummy:HG", Unit::Count, false), ("cpu-clock:u", Unit::Nanoseconds, true)]));
+        assert_eq!(names(&columns), [("samples", "cpu", "nanoseconds")]);
+        assert_eq!((columns.of(0), columns.of(1)), (None, Some(0)));
+    }
+
+    #[test]
+    fn several_events_are_told_apart_by_name() {
+        let count = |name| (name, Unit::Count, true);
+        let columns = Columns::new(&profile(&[count("cycles"), count("cycles"), count("faults")]));
+        let expected = [
+            ("cycles_samples", "cycles", "count"),
+            ("cycles#2_samples", "cycles#2", "count"),
+            ("faults_samples", "faults", "count"),
+        ];
+        assert_eq!(names(&columns), expected);
+        assert_eq!(columns.of(2), Some(4));
+    }
+
+    #[test]
+    fn without_samples_the_first_event_has_its_columns() {
+        let columns = Columns::new(&profile(&[("cycles", Unit::Count, false), ("faults", Unit::Count, false)]));
+        assert_eq!(names(&columns), [("samples", "cycles", "count")]);
+    }
+}

@@ -1,0 +1,11 @@
+//! pprof's profile.proto.
+//!
+//! One profile for all events: a pair of columns for each event that has samples, the number of samples and the sum of
+//! their periods. A lone event's columns are called `samples` and, for the CPU's clocks, `cpu`, the names that Go's PGO and
+//! Pyroscope know; several events' columns carry the events' names.
+
+mod columns;
+mod encode;
+pub mod proto;
+
+pub use encode::write;

@@ -1,0 +1,82 @@
+//! The events of a profile: what to call them and in what they are counted.
+
+use crate::abi::attr::{Attr, AttrType, HardwareEvent, SoftwareEvent};
+use crate::abi::attr_flags::AttrFlags;
+use crate::stream::events::Event;
+
+/// In what an event counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Nanoseconds of CPU time.
+    Nanoseconds,
+    /// Occurrences.
+    Count,
+}
+
+/// An event of a profile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProfileEvent {
+    /// Its name as the recording tells it, or made from its type and number.
+    pub name: String,
+    /// In what it counts.
+    pub unit: Unit,
+    /// How much of it lies between two samples, where that is fixed or follows from the frequency.
+    pub period: Option<u64>,
+}
+
+impl From<&Event> for ProfileEvent {
+    fn from(event: &Event) -> Self {
+        let attr = &event.attr;
+        let is_clock = attr.is_software(SoftwareEvent::CPU_CLOCK) || attr.is_software(SoftwareEvent::TASK_CLOCK);
+        let unit = if is_clock { Unit::Nanoseconds } else { Unit::Count };
+        let period = match (attr.flags.contains(AttrFlags::FREQ), unit) {
+            (false, _) => Some(attr.sample_period),
+            (true, Unit::Nanoseconds) => 1_000_000_000_u64.checked_div(attr.sample_period),
+            (true, Unit::Count) => None,
+        };
+        Self {
+            name: event.name.clone().unwrap_or_else(|| fallback_name(attr)),
+            unit,
+            period: period.filter(|&p| p > 0),
+        }
+    }
+}
+
+/// The name of an event that the recording has no name for.
+fn fallback_name(attr: &Attr) -> String {
+    let named = match attr.kind {
+        AttrType::HARDWARE => HardwareEvent(attr.config & 0xffff_ffff).name(),
+        AttrType::SOFTWARE => SoftwareEvent(attr.config).name(),
+        _ => None,
+    };
+    match (named, attr.kind) {
+        (Some(name), _) => name.to_lowercase().replace('_', "-"),
+        (None, AttrType::TRACEPOINT) => format!("tracepoint:{}", attr.config),
+        (None, AttrType::BREAKPOINT) => format!("mem:{:#x}", attr.bp_addr),
+        (None, AttrType::RAW) => format!("raw {:#x}", attr.config),
+        (None, kind) => format!("pmu {}/config={:#x}/", kind.0, attr.config),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::Endian;
+
+    #[test]
+    fn clocks_count_nanoseconds_and_unnamed_events_get_a_name() {
+        let mut attr = Attr::read(&[0; 64], Endian::Little).unwrap();
+        assert_eq!(fallback_name(&attr), "cpu-cycles");
+        attr.kind = AttrType::SOFTWARE;
+        assert_eq!(fallback_name(&attr), "cpu-clock");
+        attr.flags = AttrFlags::FREQ;
+        attr.sample_period = 4000;
+        let mut events = crate::stream::events::Events::default();
+        events.add(attr.clone(), vec![]);
+        attr.config = SoftwareEvent::PAGE_FAULTS.0;
+        events.add(attr, vec![]);
+        let events: Vec<ProfileEvent> = events.list().iter().map(Into::into).collect();
+        assert_eq!((events[0].unit, events[0].period), (Unit::Nanoseconds, Some(250_000)));
+        assert_eq!((events[1].unit, events[1].period), (Unit::Count, None));
+    }
+}

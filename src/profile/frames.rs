@@ -1,0 +1,122 @@
+//! From what a sample tells of its stack to addresses in address spaces.
+
+use crate::abi::bytes::Words;
+use crate::abi::callchain::Context;
+use crate::session::space::Space;
+
+/// An address as a sample tells it, and where it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Address {
+    /// The address, of a caller that of the last byte of its call.
+    pub address: u64,
+    /// In which address space it is.
+    pub space: Space,
+}
+
+/// What a sample tells of its stack.
+#[derive(Clone, Copy, Debug)]
+pub struct SampledStack<'a> {
+    /// Where the CPU was.
+    pub ip: Option<u64>,
+    /// In which address space that is.
+    pub space: Space,
+    /// The call chain, with its marks.
+    pub callchain: Option<Words<'a>>,
+}
+
+impl SampledStack<'_> {
+    /// Calls `found` for each frame, leaf first. Returns whether frames are told to come apart from the sample.
+    ///
+    /// The instruction pointer is the leaf. The chain repeats it as its first address, unless it leaves out the address
+    /// space that the CPU was in. Behind the leaf and behind each mark stands an address that execution was interrupted
+    /// at; all others are return addresses, and stand for the call before them.
+    pub fn for_each(&self, mut found: impl FnMut(Address)) -> bool {
+        let mut deferred = false;
+        if let Some(ip) = self.ip {
+            found(Address { address: ip, space: self.space });
+        }
+        let Some(chain) = self.callchain else { return deferred };
+        let mut space = self.space;
+        let mut is_first = true;
+        let mut may_repeat_leaf = self.ip.is_some();
+        let mut words = chain.iter();
+        while let Some(word) = words.next() {
+            if let Some(context) = Context::of(word) {
+                if context == Context::USER_DEFERRED {
+                    deferred = true;
+                    // The cookie that the frames will come with.
+                    words.next();
+                }
+                space = context.into();
+                is_first = true;
+                continue;
+            }
+            let repeats_leaf = may_repeat_leaf && space == self.space;
+            may_repeat_leaf = false;
+            if !repeats_leaf {
+                let address = if is_first { word } else { word.saturating_sub(1) };
+                found(Address { address, space });
+            }
+            is_first = false;
+        }
+        deferred
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::Endian;
+    use crate::abi::bytes::Reader;
+
+    fn frames(ip: Option<u64>, space: Space, chain: &[u64]) -> (Vec<(u64, Space)>, bool) {
+        let bytes: Vec<u8> = chain.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let callchain = Reader::new(&bytes, Endian::Little).words(chain.len() as u64);
+        let mut frames = Vec::new();
+        let stack = SampledStack { ip, space, callchain };
+        let deferred = stack.for_each(|frame| frames.push((frame.address, frame.space)));
+        (frames, deferred)
+    }
+
+    const KERNEL: u64 = Context::KERNEL.0;
+    const USER: u64 = Context::USER.0;
+
+    #[test]
+    fn callers_stand_at_their_call_and_the_leaf_comes_once() {
+        let (found, _) = frames(Some(100), Space::User, &[USER, 100, 200, 300]);
+        assert_eq!(found, [(100, Space::User), (199, Space::User), (299, Space::User)]);
+    }
+
+    #[test]
+    fn the_first_address_behind_a_mark_is_where_user_code_was_interrupted() {
+        let (found, _) = frames(Some(1000), Space::Kernel, &[KERNEL, 1000, 1100, USER, 50, 60]);
+        let (k, u) = (Space::Kernel, Space::User);
+        assert_eq!(found, [(1000, k), (1099, k), (50, u), (59, u)]);
+    }
+
+    #[test]
+    fn a_chain_without_the_leafs_space_repeats_nothing() {
+        let (found, _) = frames(Some(1000), Space::Kernel, &[USER, 50, 60]);
+        assert_eq!(found, [(1000, Space::Kernel), (50, Space::User), (59, Space::User)]);
+        let (found, _) = frames(None, Space::User, &[USER, 50, 60]);
+        assert_eq!(found, [(50, Space::User), (59, Space::User)]);
+    }
+
+    #[test]
+    fn a_precise_leaf_replaces_the_chains_first_address() {
+        let (found, _) = frames(Some(100), Space::User, &[USER, 104, 200]);
+        assert_eq!(found, [(100, Space::User), (199, Space::User)]);
+    }
+
+    #[test]
+    fn the_cookie_of_deferred_frames_is_no_address() {
+        let chain = [KERNEL, 1000, Context::USER_DEFERRED.0, 0x1234];
+        assert_eq!(frames(Some(1000), Space::Kernel, &chain), (vec![(1000, Space::Kernel)], true));
+    }
+
+    #[test]
+    fn without_any_mark_the_samples_own_space_counts() {
+        let (found, _) = frames(Some(100), Space::Unknown, &[100, 200]);
+        assert_eq!(found, [(100, Space::Unknown), (199, Space::Unknown)]);
+    }
+}

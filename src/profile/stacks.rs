@@ -1,0 +1,101 @@
+//! Frames and stacks, each kept once.
+
+use super::Frame;
+use hashbrown::{DefaultHashBuilder, HashTable};
+use std::hash::BuildHasher;
+
+/// Number of a frame in [`Stacks`].
+pub type FrameId = u32;
+
+/// Number of a stack in [`Stacks`].
+pub type StackId = u32;
+
+/// Frames and stacks by number. A stack is a list of frames, leaf first.
+#[derive(Debug, Default)]
+pub struct Stacks {
+    hasher: DefaultHashBuilder,
+    frames: Vec<Frame>,
+    frame_table: HashTable<FrameId>,
+    /// The frames of all stacks, one stack behind the other.
+    arena: Vec<FrameId>,
+    /// Where each stack ends in the arena.
+    ends: Vec<usize>,
+    stack_table: HashTable<StackId>,
+}
+
+impl Stacks {
+    /// The number of a frame.
+    pub fn frame_id(&mut self, frame: Frame) -> FrameId {
+        let Self { hasher, frames, frame_table, .. } = self;
+        let id = frames.len() as FrameId;
+        let same = |&id: &FrameId| frames[id as usize] == frame;
+        let entry = frame_table.entry(hasher.hash_one(frame), same, |&id| hasher.hash_one(frames[id as usize]));
+        let id = *entry.or_insert(id).get();
+        if id as usize == frames.len() {
+            frames.push(frame);
+        }
+        id
+    }
+
+    /// The number of a stack.
+    pub fn stack_id(&mut self, stack: &[FrameId]) -> StackId {
+        let Self { hasher, arena, ends, stack_table, .. } = self;
+        let id = ends.len() as StackId;
+        let same = |&id: &StackId| slice(arena, ends, id) == stack;
+        let entry = stack_table.entry(hasher.hash_one(stack), same, |&id| hasher.hash_one(slice(arena, ends, id)));
+        let id = *entry.or_insert(id).get();
+        if id as usize == ends.len() {
+            arena.extend_from_slice(stack);
+            ends.push(arena.len());
+        }
+        id
+    }
+
+    /// All frames, by number.
+    pub fn frames(&self) -> &[Frame] {
+        &self.frames
+    }
+
+    /// A stack, leaf first.
+    pub fn stack(&self, id: StackId) -> &[FrameId] {
+        slice(&self.arena, &self.ends, id)
+    }
+}
+
+fn slice<'a>(arena: &'a [FrameId], ends: &[usize], id: StackId) -> &'a [FrameId] {
+    let id = id as usize;
+    let start = if id == 0 { 0 } else { ends[id - 1] };
+    &arena[start..ends[id]]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_is_kept_once() {
+        let mut stacks = Stacks::default();
+        let a = stacks.frame_id(Frame { mapping: Some(1), address: 10 });
+        let b = stacks.frame_id(Frame { mapping: None, address: 10 });
+        assert_ne!(a, b);
+        assert_eq!(stacks.frame_id(Frame { mapping: Some(1), address: 10 }), a);
+        let ids: Vec<_> = [&[a, b][..], &[b], &[], &[a, b], &[]].map(|stack| stacks.stack_id(stack)).into();
+        assert_eq!(ids, [0, 1, 2, 0, 2]);
+        assert_eq!((stacks.stack(0), stacks.stack(2), stacks.frames().len()), (&[a, b][..], &[][..], 2));
+    }
+
+    #[test]
+    fn many_stacks_keep_their_numbers_as_the_tables_grow() {
+        let mut stacks = Stacks::default();
+        let stack = |i: u64| (0..i % 7).map(move |depth| Frame { mapping: None, address: i * 10 + depth });
+        for round in 0..2 {
+            for i in 1..5000 {
+                let frames: Vec<_> = stack(i).map(|frame| stacks.frame_id(frame)).collect();
+                let id = stacks.stack_id(&frames);
+                let addresses: Vec<_> = stacks.stack(id).iter().map(|&f| stacks.frames()[f as usize]).collect();
+                assert_eq!(addresses, stack(i).collect::<Vec<_>>(), "round {round}");
+            }
+        }
+        assert_eq!(stacks.frames().len() as u64, (1..5000).map(|i| i % 7).sum::<u64>());
+    }
+}

@@ -1,0 +1,83 @@
+//! A mapped file, or something that is mapped without one.
+
+/// Number of a [`Map`] in its [`Session`](super::Session).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MapId(pub u32);
+
+/// What was mapped, where, as it was mapped: later maps may have covered parts of it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Map {
+    /// First address.
+    pub start: u64,
+    /// One past the last address.
+    pub limit: u64,
+    /// Offset in the file; of the kernel the address of its reference symbol.
+    pub pgoff: u64,
+    /// Path or name.
+    pub filename: Box<[u8]>,
+    /// Build id that the record told; not from the table of the recording.
+    pub build_id: Option<Box<[u8]>>,
+}
+
+impl Map {
+    /// A map of `len` bytes. One that would reach past the highest address ends there.
+    pub fn new(start: u64, len: u64, pgoff: u64, filename: &[u8], build_id: Option<&[u8]>) -> Self {
+        let build_id = build_id.filter(|id| !id.is_empty()).map(Into::into);
+        Self { start, limit: start.saturating_add(len), pgoff, filename: filename.into(), build_id }
+    }
+
+    /// Old kernels are recorded as mapped from 0 or nearly so; they begin at their reference symbol.
+    pub(super) fn raise_start_to_kernel(&mut self) {
+        const UPPER_HALF: u64 = 1 << 63;
+        const PAGE: u64 = 4096;
+        if self.start <= UPPER_HALF && UPPER_HALF < self.pgoff && UPPER_HALF < self.limit && self.pgoff < self.limit {
+            self.start = self.pgoff / PAGE * PAGE;
+        }
+    }
+
+    /// Whether it is the kernel itself, under one of the names that perf gives it.
+    pub fn is_kernel(&self) -> bool {
+        self.filename.starts_with(b"[kernel.kallsyms]")
+    }
+
+    /// Whether it can be the program that a process runs: a file that is no library, nor made up.
+    pub fn may_be_main(&self) -> bool {
+        let path = self.filename.strip_suffix(b" (deleted)").unwrap_or(&self.filename);
+        let name = path.rsplit(|&b| b == b'/').next().unwrap_or_default();
+        let made_up = [&b"//"[..], b"[", b"/memfd:", b"/anon_hugepage", b"anon_inode:", b"/dev/", b"/SYSV"];
+        let is_library =
+            name.ends_with(b".so") || name.windows(4).any(|part| part == b".so.") || name.ends_with(b".ko");
+        !path.is_empty() && !is_library && !made_up.iter().any(|prefix| path.starts_with(prefix))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(name: &str) -> Map {
+        Map::new(0x1000, 0x1000, 0, name.as_bytes(), None)
+    }
+
+    #[test]
+    fn programs_are_told_from_libraries_and_made_up_names() {
+        for name in ["/usr/bin/cat", "/home/me/my.sort", "/tmp/x (deleted)"] {
+            assert!(named(name).may_be_main(), "{name}");
+        }
+        for name in
+            ["", "/lib/libc.so.6", "/lib/ld.so", "/x/libm.so.6 (deleted)", "//anon", "[vdso]", "/memfd:jit", "/m/x.ko"]
+        {
+            assert!(!named(name).may_be_main(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_kernel_mapped_from_0_begins_at_its_reference_symbol() {
+        let mut map = Map::new(0, u64::MAX, 0xffff_ffff_8100_0198, b"[kernel.kallsyms]_text", None);
+        map.raise_start_to_kernel();
+        assert_eq!(map.start, 0xffff_ffff_8100_0000);
+        let mut usual = Map::new(0xffff_ffff_8100_0000, 0x100_0000, 0xffff_ffff_8100_0198, b"", None);
+        usual.raise_start_to_kernel();
+        assert_eq!(usual.start, 0xffff_ffff_8100_0000);
+    }
+}

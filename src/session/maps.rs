@@ -1,0 +1,134 @@
+//! The maps of one address space, by address.
+
+use super::map::MapId;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What is mapped at each address. A new map takes the place of whatever was there: the kernel tells of no munmap.
+#[derive(Clone, Debug, Default)]
+pub struct Maps {
+    /// Parts of maps that are visible, by their first address. They do not overlap.
+    parts: BTreeMap<u64, Part>,
+    generation: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Part {
+    limit: u64,
+    map: MapId,
+}
+
+impl Maps {
+    /// The map at an address.
+    #[inline]
+    pub fn find(&self, address: u64) -> Option<MapId> {
+        let (_, part) = self.parts.range(..=address).next_back()?;
+        (address < part.limit).then_some(part.map)
+    }
+
+    /// Puts a map at `start..limit`.
+    pub fn insert(&mut self, start: u64, limit: u64, map: MapId) {
+        self.remove(start, limit);
+        self.parts.insert(start, Part { limit, map });
+    }
+
+    /// Takes away whatever is at `start..limit`; of maps that reach beyond, the rest stays.
+    pub fn remove(&mut self, start: u64, limit: u64) {
+        self.generation = next_generation();
+        if start >= limit {
+            return;
+        }
+        if let Some((&first, &part)) = self.parts.range(..start).next_back()
+            && part.limit > start
+        {
+            self.parts.insert(first, Part { limit: start, ..part });
+            if part.limit > limit {
+                self.parts.insert(limit, part);
+            }
+        }
+        while let Some((&first, &part)) = self.parts.range(start..limit).next() {
+            self.parts.remove(&first);
+            if part.limit > limit {
+                self.parts.insert(limit, part);
+            }
+        }
+    }
+
+    /// The same number means the same maps. An empty space that nothing was ever in has 0.
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+}
+
+/// A number that was not used before.
+fn next_generation() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn maps(inserted: &[(u64, u64)]) -> Maps {
+        let mut maps = Maps::default();
+        for (index, &(start, limit)) in inserted.iter().enumerate() {
+            maps.insert(start, limit, MapId(index as u32));
+        }
+        maps
+    }
+
+    fn at(maps: &Maps, addresses: &[u64]) -> Vec<Option<u32>> {
+        addresses.iter().map(|&address| maps.find(address).map(|id| id.0)).collect()
+    }
+
+    #[test]
+    fn a_map_in_the_middle_splits_the_older_one() {
+        let maps = maps(&[(10, 50), (20, 30)]);
+        assert_eq!(
+            at(&maps, &[9, 10, 19, 20, 29, 30, 49, 50]),
+            [None, Some(0), Some(0), Some(1), Some(1), Some(0), Some(0), None]
+        );
+    }
+
+    #[test]
+    fn a_larger_map_covers_several() {
+        let maps = maps(&[(10, 20), (20, 30), (40, 50), (15, 45)]);
+        assert_eq!(
+            at(&maps, &[10, 14, 15, 25, 35, 44, 45, 49]),
+            [Some(0), Some(0), Some(3), Some(3), Some(3), Some(3), Some(2), Some(2)]
+        );
+    }
+
+    #[test]
+    fn removing_leaves_the_ends() {
+        let mut maps = maps(&[(10, 50)]);
+        let before = maps.generation();
+        maps.remove(20, 30);
+        assert_ne!(maps.generation(), before);
+        assert_eq!(at(&maps, &[19, 20, 29, 30]), [Some(0), None, None, Some(0)]);
+        maps.remove(0, u64::MAX);
+        assert_eq!(at(&maps, &[10, 40]), [None, None]);
+    }
+
+    #[test]
+    fn a_naive_table_agrees() {
+        proptest::proptest!(|(ops: Vec<(u8, u8, bool)>)| {
+            let mut maps = Maps::default();
+            let mut naive = [None; 256];
+            for (index, (a, b, insert)) in ops.into_iter().enumerate() {
+                let (start, limit) = (a.min(b), a.max(b));
+                let map = MapId(index as u32);
+                if insert && start < limit {
+                    maps.insert(start.into(), limit.into(), map);
+                } else {
+                    maps.remove(start.into(), limit.into());
+                }
+                naive[start as usize..limit as usize].fill(insert.then_some(map));
+            }
+            for (address, expected) in naive.into_iter().enumerate() {
+                assert_eq!(maps.find(address as u64), expected);
+            }
+        });
+    }
+}

@@ -1,0 +1,166 @@
+//! Who ran what, where: processes and threads, and what was mapped in their address spaces when.
+
+pub mod map;
+pub mod maps;
+pub mod process;
+pub mod space;
+
+use crate::abi;
+use crate::abi::record::comm::Comm;
+use crate::abi::record::ksymbol::{Ksymbol, KsymbolFlags};
+use crate::abi::record::mmap::Mmap;
+use crate::abi::record::mmap2::Mmap2;
+use crate::abi::record::task::Task;
+use crate::abi::record::{CpuMode, Misc, RecordType};
+use crate::stream::meta::Meta;
+use crate::stream::raw::Raw;
+use hashbrown::HashMap;
+use map::{Map, MapId};
+use maps::Maps;
+use process::{Process, Thread};
+use space::Space;
+
+/// What a record did to a [`Session`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Applied {
+    /// It changed what is known.
+    Consumed,
+    /// It tells nothing of processes and maps.
+    NotApplicable,
+    /// It should have, but its fields do not fit its size.
+    Damaged,
+}
+
+/// The state of the machine at the time of the latest record.
+#[derive(Default)]
+pub struct Session {
+    processes: HashMap<u32, Process>,
+    threads: HashMap<u32, Thread>,
+    kernel: Maps,
+    guest_kernel: Maps,
+    /// Every map that there ever was.
+    maps: Vec<Map>,
+}
+
+/// The process that stands for the kernel in MMAP records.
+const KERNEL_PID: u32 = u32::MAX;
+
+impl Session {
+    /// Takes what a record tells of processes, threads and maps. Records must come in time order.
+    pub fn apply(&mut self, meta: &Meta, raw: &Raw<'_>) -> Applied {
+        let (body, _) = meta.events.split(raw);
+        let misc = raw.header.misc;
+        let applied = match raw.header.kind {
+            RecordType::MMAP => abi::parse(body, raw.endian, ()).map(|(mmap, _)| self.mmap(mmap, misc)),
+            RecordType::MMAP2 => abi::parse(body, raw.endian, (misc,)).map(|(mmap, _)| self.mmap2(mmap, misc)),
+            RecordType::COMM => abi::parse(body, raw.endian, ()).map(|(comm, _)| self.comm(comm, misc)),
+            RecordType::FORK => abi::parse(body, raw.endian, ()).map(|(task, _)| self.fork(task, misc)),
+            // Samples of a process can follow its end, so what is known of it stays until its number is used again.
+            RecordType::EXIT => abi::parse::<Task>(body, raw.endian, ()).map(|_| ()),
+            RecordType::KSYMBOL => abi::parse(body, raw.endian, ()).map(|(symbol, _)| self.ksymbol(symbol)),
+            _ => return Applied::NotApplicable,
+        };
+        if applied.is_ok() { Applied::Consumed } else { Applied::Damaged }
+    }
+
+    fn mmap(&mut self, mmap: Mmap, misc: Misc) {
+        let map = Map::new(mmap.addr, mmap.len, mmap.pgoff, mmap.filename.text(), None);
+        self.insert(map, mmap.pid, misc);
+    }
+
+    fn mmap2(&mut self, mmap: Mmap2, misc: Misc) {
+        let map = Map::new(mmap.addr, mmap.len, mmap.pgoff, mmap.filename.text(), mmap.file.build_id());
+        self.insert(map, mmap.pid, misc);
+    }
+
+    fn insert(&mut self, mut map: Map, pid: u32, misc: Misc) {
+        if map.start >= map.limit {
+            return;
+        }
+        let id = MapId(self.maps.len() as u32);
+        match misc.cpu_mode() {
+            CpuMode::KERNEL => {
+                map.raise_start_to_kernel();
+                self.kernel.insert(map.start, map.limit, id);
+            }
+            CpuMode::GUEST_KERNEL => self.guest_kernel.insert(map.start, map.limit, id),
+            _ if pid == KERNEL_PID => self.kernel.insert(map.start, map.limit, id),
+            _ => {
+                let process = self.processes.entry(pid).or_default();
+                if process.main_map.is_none() && map.may_be_main() {
+                    process.main_map = Some(id);
+                }
+                process.maps_mut().insert(map.start, map.limit, id);
+            }
+        }
+        self.maps.push(map);
+    }
+
+    fn comm(&mut self, comm: Comm, misc: Misc) {
+        let name: Box<[u8]> = comm.comm.text().into();
+        if comm.pid == comm.tid {
+            let process = self.processes.entry(comm.pid).or_default();
+            if misc.contains(Misc::COMM_EXEC) {
+                process.exec();
+            }
+            process.comm = Some(name.clone());
+        }
+        self.threads.insert(comm.tid, Thread { pid: comm.pid, comm: Some(name) });
+    }
+
+    fn fork(&mut self, task: Task, misc: Misc) {
+        if task.pid != task.ppid {
+            let parent = self.processes.get(&task.ppid).cloned().unwrap_or_default();
+            // Of a process that ran before the recording, perf tells the maps itself, and marks its FORK as one with an
+            // exec.
+            let child = if misc.contains(Misc::COMM_EXEC) { Process::named(parent.comm) } else { parent };
+            self.processes.insert(task.pid, child);
+        }
+        let comm = self.threads.get(&task.ptid).and_then(|parent| parent.comm.clone());
+        self.threads.insert(task.tid, Thread { pid: task.pid, comm });
+    }
+
+    fn ksymbol(&mut self, symbol: Ksymbol) {
+        let limit = symbol.addr.saturating_add(symbol.len.into());
+        if symbol.flags.contains(KsymbolFlags::UNREGISTER) {
+            self.kernel.remove(symbol.addr, limit);
+        } else if symbol.addr < limit {
+            let id = MapId(self.maps.len() as u32);
+            self.maps.push(Map::new(symbol.addr, symbol.len.into(), 0, symbol.name.text(), None));
+            self.kernel.insert(symbol.addr, limit, id);
+        }
+    }
+
+    /// A map by its number.
+    pub fn map(&self, id: MapId) -> &Map {
+        &self.maps[id.0 as usize]
+    }
+
+    /// What is known of a process.
+    pub fn process(&self, pid: u32) -> Option<&Process> {
+        self.processes.get(&pid)
+    }
+
+    /// What is known of a thread.
+    pub fn thread(&self, tid: u32) -> Option<&Thread> {
+        self.threads.get(&tid)
+    }
+
+    /// The map that is at an address of a space, as seen from a process.
+    pub fn map_at(&self, pid: u32, space: Space, address: u64) -> Option<MapId> {
+        let user = || self.processes.get(&pid)?.maps().find(address);
+        match space {
+            Space::Kernel => self.kernel.find(address),
+            Space::User => user(),
+            Space::GuestKernel => self.guest_kernel.find(address),
+            Space::Unknown => user().or_else(|| self.kernel.find(address)),
+            Space::Hypervisor | Space::GuestUser => None,
+        }
+    }
+
+    /// Numbers that change whenever an address of a process, or of the kernel, may be in another map than before.
+    pub fn generation(&self, pid: u32) -> [u64; 3] {
+        let process = self.processes.get(&pid).map_or(0, |process| process.maps().generation());
+        [process, self.kernel.generation(), self.guest_kernel.generation()]
+    }
+}

@@ -1,0 +1,47 @@
+//! Address spaces: the same number is another place in each.
+
+use crate::abi::callchain::Context;
+use crate::abi::record::CpuMode;
+
+/// In which address space an address is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Space {
+    /// Not told.
+    Unknown,
+    /// Kernel of the host.
+    Kernel,
+    /// User space of the host.
+    User,
+    /// Hypervisor.
+    Hypervisor,
+    /// Kernel of a guest.
+    GuestKernel,
+    /// User space of a guest.
+    GuestUser,
+}
+
+impl From<CpuMode> for Space {
+    fn from(mode: CpuMode) -> Self {
+        match mode {
+            CpuMode::KERNEL => Self::Kernel,
+            CpuMode::USER => Self::User,
+            CpuMode::HYPERVISOR => Self::Hypervisor,
+            CpuMode::GUEST_KERNEL => Self::GuestKernel,
+            CpuMode::GUEST_USER => Self::GuestUser,
+            _ => Self::Unknown,
+        }
+    }
+}
+
+impl From<Context> for Space {
+    fn from(context: Context) -> Self {
+        match context {
+            Context::KERNEL => Self::Kernel,
+            Context::USER | Context::USER_DEFERRED => Self::User,
+            Context::HV => Self::Hypervisor,
+            Context::GUEST_KERNEL => Self::GuestKernel,
+            Context::GUEST_USER => Self::GuestUser,
+            _ => Self::Unknown,
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! The events of a recording, and to which of them a record belongs.
+
+use crate::abi::Endian;
+use crate::abi::attr::Attr;
+use crate::abi::attr_flags::AttrFlags;
+use crate::abi::bytes::Reader;
+use crate::abi::record::RecordType;
+use crate::abi::sample_id::SampleId;
+use crate::abi::sample_type::SampleType;
+use crate::abi::sample_view::SampleLayout;
+use crate::stream::raw::Raw;
+use hashbrown::HashMap;
+
+/// An event, as far as it is known.
+#[derive(Clone, Debug)]
+pub struct Event {
+    /// How it was opened.
+    pub attr: Attr,
+    /// Ids of its instances.
+    pub ids: Vec<u64>,
+    /// Its name, where the recording tells it.
+    pub name: Option<String>,
+    /// How its samples are laid out.
+    pub layout: SampleLayout,
+    /// Size of the trailer of its other records, 0 where they have none.
+    id_size: usize,
+}
+
+impl Event {
+    fn new(attr: Attr, ids: Vec<u64>) -> Self {
+        let layout = SampleLayout::from(&attr);
+        let has_trailer = attr.flags.contains(AttrFlags::SAMPLE_ID_ALL);
+        let id_size = if has_trailer { SampleId::size(attr.sample_type) } else { 0 };
+        Self { attr, ids, name: None, layout, id_size }
+    }
+
+    /// Whether the event has samples of its own to give: a dummy only carries other records.
+    fn has_time(&self) -> bool {
+        self.layout.sample_type.contains(SampleType::TIME)
+    }
+}
+
+/// All events, by their order in the recording and by their ids.
+#[derive(Clone, Debug, Default)]
+pub struct Events {
+    list: Vec<Event>,
+    by_id: HashMap<u64, u32>,
+}
+
+/// Number of an event in [`Events`].
+pub type EventIndex = u32;
+
+impl Events {
+    /// Adds an event, unless one with its first id (or, without ids, the same attr) is there already.
+    pub fn add(&mut self, attr: Attr, ids: Vec<u64>) {
+        let known = match ids.first() {
+            Some(id) => self.by_id.contains_key(id),
+            None => self.list.iter().any(|event| event.ids.is_empty() && event.attr == attr),
+        };
+        if known {
+            return;
+        }
+        let index = self.list.len() as EventIndex;
+        self.by_id.extend(ids.iter().map(|&id| (id, index)));
+        self.list.push(Event::new(attr, ids));
+    }
+
+    /// Names the event that has this id.
+    pub fn name_by_id(&mut self, id: u64, name: &str) {
+        if let Some(&index) = self.by_id.get(&id) {
+            self.list[index as usize].name = Some(name.to_owned());
+        }
+    }
+
+    /// Names an event by its place.
+    pub fn name_by_index(&mut self, index: usize, name: &str) {
+        if let Some(event) = self.list.get_mut(index) {
+            event.name = Some(name.to_owned());
+        }
+    }
+
+    /// The events in the recording's order.
+    pub fn list(&self) -> &[Event] {
+        &self.list
+    }
+
+    /// The event that a record belongs to; `None` where there are several and the record's id is of none of them.
+    ///
+    /// As in perf: a lone event has all records; an id of 0 (records that perf made up) and records without any id are the
+    /// first event's.
+    #[inline]
+    pub fn of(&self, raw: &Raw<'_>) -> Option<(EventIndex, &Event)> {
+        let first = self.list.first()?;
+        if self.list.len() == 1 {
+            return Some((0, first));
+        }
+        let index = match self.id_of(raw, first) {
+            None | Some(0) => 0,
+            Some(id) => *self.by_id.get(&id)?,
+        };
+        Some((index, &self.list[index as usize]))
+    }
+
+    /// The id in a record. All events of a recording have it at the same place, or perf could not read it.
+    #[inline]
+    fn id_of(&self, raw: &Raw<'_>, first: &Event) -> Option<u64> {
+        let sample_type = first.layout.sample_type;
+        let has = |field| sample_type.contains(field);
+        let body = raw.body();
+        if raw.header.kind == RecordType::SAMPLE {
+            if has(SampleType::IDENTIFIER) {
+                return word(body, 0, raw.endian);
+            }
+            let before = [SampleType::IP, SampleType::TID, SampleType::TIME, SampleType::ADDR];
+            let at = before.into_iter().filter(|&field| has(field)).count();
+            return if has(SampleType::ID) { word(body, at, raw.endian) } else { None };
+        }
+        if !first.attr.flags.contains(AttrFlags::SAMPLE_ID_ALL) {
+            return None;
+        }
+        let words_behind = if has(SampleType::IDENTIFIER) {
+            0
+        } else if has(SampleType::ID) {
+            usize::from(has(SampleType::CPU)) + usize::from(has(SampleType::STREAM_ID))
+        } else {
+            return None;
+        };
+        let at = body.len().checked_sub(8 * (words_behind + 1))?;
+        Reader::new(&body[at..], raw.endian).u64()
+    }
+
+    /// The trailer of a record, and the body without it; all of the body where it has none.
+    #[inline]
+    pub fn split<'a>(&self, raw: &Raw<'a>) -> (&'a [u8], Option<SampleId>) {
+        let body = raw.body();
+        if !raw.header.kind.has_sample_id() {
+            return (body, None);
+        }
+        let Some((_, event)) = self.of(raw) else { return (body, None) };
+        if event.id_size == 0 {
+            return (body, None);
+        }
+        let Some(at) = body.len().checked_sub(event.id_size) else { return (body, None) };
+        let (body, trailer) = body.split_at(at);
+        (body, SampleId::read(trailer, event.layout.sample_type, raw.endian))
+    }
+
+    /// When a record was written, where it says so. Records that perf made up have a time of 0 or all ones: none.
+    #[inline]
+    pub fn time(&self, raw: &Raw<'_>) -> Option<u64> {
+        let time = if raw.header.kind == RecordType::SAMPLE {
+            let (_, event) = self.of(raw)?;
+            let sample_type = event.layout.sample_type;
+            if !event.has_time() {
+                return None;
+            }
+            let before = [SampleType::IDENTIFIER, SampleType::IP, SampleType::TID];
+            let at = before.into_iter().filter(|&field| sample_type.contains(field)).count();
+            word(raw.body(), at, raw.endian)?
+        } else if raw.header.kind < RecordType::USER_START {
+            match self.split(raw) {
+                (_, Some(id)) => id.time?,
+                // Recorders without trailers tell the time of a fork or an exit in the record itself.
+                (body, None) if matches!(raw.header.kind, RecordType::FORK | RecordType::EXIT) => {
+                    word(body, 2, raw.endian)?
+                }
+                _ => return None,
+            }
+        } else {
+            return None;
+        };
+        (time != 0 && time != u64::MAX).then_some(time)
+    }
+}
+
+/// The `index`th 8 bytes of `body` as a number.
+#[inline]
+fn word(body: &[u8], index: usize, endian: Endian) -> Option<u64> {
+    Reader::new(body.get(8 * index..)?, endian).u64()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::record::RecordHeader;
+    use crate::container::block::Block;
+
+    fn attr(sample_type: SampleType, flags: AttrFlags) -> Attr {
+        let mut attr = Attr::read(&[0; 64], Endian::Little).unwrap();
+        attr.sample_type = sample_type;
+        attr.flags = flags;
+        attr
+    }
+
+    fn record(kind: RecordType, words: &[u64]) -> Block {
+        let len = (RecordHeader::SIZE + 8 * words.len()) as u16;
+        let mut bytes = vec![kind.0 as u8, 0, 0, 0, 0, 0, len as u8, (len >> 8) as u8];
+        bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+        Block { bytes: bytes.into(), source: 0, base: 0, decompressed: false, in_memory: true, serial: 1 }
+    }
+
+    fn raw(block: &Block) -> Raw<'_> {
+        let header = RecordHeader::peek(&block.bytes, Endian::Little).unwrap();
+        Raw { header, endian: Endian::Little, block, at: 0 }
+    }
+
+    #[test]
+    fn samples_and_other_records_are_told_apart_by_id() {
+        let sample_type = SampleType::IP | SampleType::TID | SampleType::TIME | SampleType::ID | SampleType::CPU;
+        let mut events = Events::default();
+        events.add(attr(sample_type, AttrFlags::SAMPLE_ID_ALL), vec![10, 11]);
+        events.add(attr(sample_type, AttrFlags::SAMPLE_ID_ALL), vec![20]);
+        let sample = record(RecordType::SAMPLE, &[0x400000, 1, 500, 20, 0]);
+        assert_eq!(events.of(&raw(&sample)).unwrap().0, 1);
+        assert_eq!(events.time(&raw(&sample)), Some(500));
+        let exit = record(RecordType::EXIT, &[1, 1, 600, 7, 600, 11, 0]);
+        assert_eq!(events.of(&raw(&exit)).unwrap().0, 0);
+        let (body, id) = events.split(&raw(&exit));
+        assert_eq!((body.len(), id.unwrap().time), (24, Some(600)));
+        let unknown = record(RecordType::SAMPLE, &[0x400000, 1, 500, 30, 0]);
+        assert!(events.of(&raw(&unknown)).is_none());
+        let made_up = record(RecordType::COMM, &[1, 0x61, 0, 0, 0, 0]);
+        assert_eq!(events.of(&raw(&made_up)).unwrap().0, 0);
+        assert_eq!(events.time(&raw(&made_up)), None, "a time of 0 is none");
+    }
+
+    #[test]
+    fn an_event_told_twice_is_there_once() {
+        let mut events = Events::default();
+        events.add(attr(SampleType::IP, AttrFlags::empty()), vec![]);
+        events.add(attr(SampleType::IP, AttrFlags::empty()), vec![]);
+        events.add(attr(SampleType::IP, AttrFlags::empty()), vec![5]);
+        events.add(attr(SampleType::IP, AttrFlags::empty()), vec![5, 6]);
+        assert_eq!(events.list().len(), 2);
+    }
+
+    #[test]
+    fn without_trailers_a_fork_tells_its_time_itself() {
+        let mut events = Events::default();
+        events.add(attr(SampleType::IP | SampleType::TIME, AttrFlags::empty()), vec![]);
+        assert_eq!(events.time(&raw(&record(RecordType::FORK, &[1, 1, 77]))), Some(77));
+        assert_eq!(events.time(&raw(&record(RecordType::COMM, &[1, 1, 77]))), None);
+    }
+}

@@ -1,0 +1,232 @@
+//! The account of a conversion: nothing that went in is lost without a word.
+
+use crate::abi::record::RecordType;
+use crate::container::walk::Damage;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Why something that should have contributed did not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Reason {
+    /// There are several events, and the record's id is of none of them.
+    UnknownEvent,
+    /// The record's fields do not fit its size.
+    Damaged,
+    /// A frame could not be decompressed.
+    Undecodable,
+    /// User frames that arrived apart from their sample are not put together with it.
+    Deferred,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::UnknownEvent => "of unknown event",
+            Self::Damaged => "damaged",
+            Self::Undecodable => "undecodable",
+            Self::Deferred => "deferred",
+        })
+    }
+}
+
+/// What became of the records of one type. `read` is the sum of the others.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Entry {
+    /// Records that were read.
+    pub read: u64,
+    /// Contributed to the output by themselves.
+    pub emitted: u64,
+    /// Used to understand others.
+    pub consumed: u64,
+    /// Of no use to this kind of output.
+    pub not_applicable: u64,
+    /// Should have contributed and did not.
+    pub dropped: BTreeMap<Reason, u64>,
+}
+
+impl Entry {
+    /// All that were dropped, for whatever reason.
+    pub fn dropped(&self) -> u64 {
+        self.dropped.values().sum()
+    }
+}
+
+/// Most messages of damage that are kept; beyond it they are only counted.
+const MESSAGES: usize = 100;
+
+/// The account of one conversion.
+#[derive(Clone, Debug, Default)]
+pub struct Ledger {
+    entries: BTreeMap<RecordType, Entry>,
+    /// Records that the kernel could not write (LOST).
+    pub lost_records: u64,
+    /// Samples that the kernel or the hardware could not write (LOST_SAMPLES).
+    pub lost_samples: u64,
+    damage: Vec<Damage>,
+    damaged: u64,
+    notes: Vec<String>,
+}
+
+impl Ledger {
+    fn entry(&mut self, kind: RecordType) -> &mut Entry {
+        self.entries.entry(kind).or_default()
+    }
+
+    /// Counts records that were read.
+    pub fn read(&mut self, kind: RecordType, count: u64) {
+        self.entry(kind).read += count;
+    }
+
+    /// Counts records that are in the output.
+    pub fn emitted(&mut self, kind: RecordType, count: u64) {
+        self.entry(kind).emitted += count;
+    }
+
+    /// Counts records that were used to understand others.
+    pub fn consumed(&mut self, kind: RecordType, count: u64) {
+        self.entry(kind).consumed += count;
+    }
+
+    /// Counts records that this kind of output has no use for.
+    pub fn not_applicable(&mut self, kind: RecordType, count: u64) {
+        self.entry(kind).not_applicable += count;
+    }
+
+    /// Counts a record that should have contributed and did not.
+    pub fn dropped(&mut self, kind: RecordType, reason: Reason) {
+        *self.entry(kind).dropped.entry(reason).or_default() += 1;
+    }
+
+    /// Adds what another part of the program has noted.
+    pub fn merge(&mut self, other: Self) {
+        for (kind, entry) in other.entries {
+            let mine = self.entry(kind);
+            mine.read += entry.read;
+            mine.emitted += entry.emitted;
+            mine.consumed += entry.consumed;
+            mine.not_applicable += entry.not_applicable;
+            for (reason, count) in entry.dropped {
+                *mine.dropped.entry(reason).or_default() += count;
+            }
+        }
+        self.lost_records += other.lost_records;
+        self.lost_samples += other.lost_samples;
+        self.damaged += other.damaged - other.damage.len() as u64;
+        other.damage.into_iter().for_each(|damage| self.damage(damage));
+        self.notes.extend(other.notes);
+    }
+
+    /// Notes that something is wrong with the input.
+    pub fn damage(&mut self, damage: Damage) {
+        self.damaged += 1;
+        if self.damage.len() < MESSAGES {
+            self.damage.push(damage);
+        }
+    }
+
+    /// Notes what the user should know of the result.
+    pub fn note(&mut self, note: String) {
+        self.notes.push(note);
+    }
+
+    /// What is wrong with the input: the messages that were kept.
+    pub fn messages(&self) -> &[Damage] {
+        &self.damage
+    }
+
+    /// How many messages were not kept.
+    pub fn further_messages(&self) -> u64 {
+        self.damaged - self.damage.len() as u64
+    }
+
+    /// What the user should know of the result.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// What became of each type of record.
+    pub fn entries(&self) -> &BTreeMap<RecordType, Entry> {
+        &self.entries
+    }
+
+    /// What became of the records of one type.
+    pub fn of(&self, kind: RecordType) -> Entry {
+        self.entries.get(&kind).cloned().unwrap_or_default()
+    }
+
+    /// Whether anything is missing from the output: records that were dropped, or parts of the input that could not be read.
+    pub fn is_incomplete(&self) -> bool {
+        self.damaged > 0 || self.entries.values().any(|entry| entry.dropped() > 0)
+    }
+
+    /// All dropped records other than samples, by reason.
+    fn dropped_others(&self) -> BTreeMap<Reason, u64> {
+        let mut reasons = BTreeMap::new();
+        for (_, entry) in self.entries.iter().filter(|&(&kind, _)| kind != RecordType::SAMPLE) {
+            for (&reason, count) in &entry.dropped {
+                *reasons.entry(reason).or_default() += count;
+            }
+        }
+        reasons
+    }
+}
+
+/// One line: samples in, out and dropped, by reason; other records that were dropped; what the kernel lost.
+impl fmt::Display for Ledger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let samples = self.of(RecordType::SAMPLE);
+        write!(f, "{} samples in, {} out, {} dropped", samples.read, samples.emitted, samples.dropped())?;
+        write_reasons(f, &samples.dropped)?;
+        let others = self.dropped_others();
+        if !others.is_empty() {
+            write!(f, "; {} other records dropped", others.values().sum::<u64>())?;
+            write_reasons(f, &others)?;
+        }
+        if self.lost_records + self.lost_samples > 0 {
+            write!(f, "; lost by the kernel: {} records, {} samples", self.lost_records, self.lost_samples)?;
+        }
+        Ok(())
+    }
+}
+
+fn write_reasons(f: &mut fmt::Formatter<'_>, reasons: &BTreeMap<Reason, u64>) -> fmt::Result {
+    for (index, (reason, count)) in reasons.iter().enumerate() {
+        write!(f, "{}{count} {reason}", if index == 0 { " (" } else { ", " })?;
+    }
+    if reasons.is_empty() { Ok(()) } else { f.write_str(")") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_line_tells_it_all() {
+        let mut ledger = Ledger::default();
+        ledger.read(RecordType::SAMPLE, 10);
+        ledger.emitted(RecordType::SAMPLE, 10);
+        assert_eq!(ledger.to_string(), "10 samples in, 10 out, 0 dropped");
+        assert!(!ledger.is_incomplete());
+        ledger.read(RecordType::SAMPLE, 3);
+        ledger.dropped(RecordType::SAMPLE, Reason::UnknownEvent);
+        ledger.dropped(RecordType::SAMPLE, Reason::Damaged);
+        ledger.dropped(RecordType::SAMPLE, Reason::UnknownEvent);
+        ledger.dropped(RecordType::COMPRESSED, Reason::Undecodable);
+        ledger.lost_samples = 7;
+        assert_eq!(
+            ledger.to_string(),
+            "13 samples in, 10 out, 3 dropped (2 of unknown event, 1 damaged); 1 other records dropped (1 undecodable); \
+             lost by the kernel: 0 records, 7 samples"
+        );
+        assert!(ledger.is_incomplete());
+    }
+
+    #[test]
+    fn messages_are_bounded() {
+        let mut ledger = Ledger::default();
+        for offset in 0..1000 {
+            ledger.damage(Damage { file: "x".into(), offset, what: "broken".into() });
+        }
+        assert_eq!((ledger.messages().len(), ledger.further_messages()), (MESSAGES, 900));
+    }
+}

@@ -1,0 +1,40 @@
+//! What flows: records one after the other, with what is known about the recording so far.
+
+pub mod events;
+pub mod ledger;
+pub mod meta;
+pub mod order;
+pub mod raw;
+pub mod runs;
+pub mod source;
+
+use crate::error::Result;
+use meta::Meta;
+use raw::Raw;
+
+/// What takes a stream of records.
+pub trait Sink {
+    /// The first call, with what is known before the first record: of a file everything, of a pipe only the byte order.
+    ///
+    /// # Errors
+    /// Where the sink cannot go on.
+    fn begin(&mut self, meta: &Meta) -> Result<()> {
+        let _ = meta;
+        Ok(())
+    }
+
+    /// A record. A frame of compressed records comes first as itself, then each record in it.
+    ///
+    /// # Errors
+    /// Where the sink cannot go on.
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()>;
+
+    /// The last call.
+    ///
+    /// # Errors
+    /// Where the sink cannot go on.
+    fn end(&mut self, meta: &Meta) -> Result<()> {
+        let _ = meta;
+        Ok(())
+    }
+}

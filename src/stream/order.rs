@@ -1,0 +1,206 @@
+//! Time order: what the kernel wrote to one buffer for each CPU, put back into the order in which it happened.
+//!
+//! perf drains the buffers one after the other and marks the end of each such round (FINISHED_ROUND). What is older than
+//! the newest record of the round before can be passed on. Recordings without such marks are sorted as a whole, in runs
+//! that go to temporary files when there are many.
+
+use crate::abi::record::{RecordHeader, RecordType};
+use crate::container::block::Block;
+use crate::container::read::Container;
+use crate::container::spool::Spool;
+use crate::error::{Error, Result};
+use crate::stream::Sink;
+use crate::stream::meta::Meta;
+use crate::stream::raw::Raw;
+use crate::stream::runs::{Entry, Runs};
+use std::collections::VecDeque;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+/// How much memory waiting records may take before temporary files are used.
+#[derive(Clone, Debug)]
+pub struct Budget {
+    /// Times and places that wait in memory.
+    pub entries: usize,
+    /// Bytes of records that wait in memory; those of mapped files do not count.
+    pub bytes: usize,
+    /// Where temporary files go; the system's folder if not set.
+    pub spool_dir: Option<PathBuf>,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self { entries: 2 << 20, bytes: 48 << 20, spool_dir: None }
+    }
+}
+
+/// Puts records in time order on their way to a sink. Records without a time, and perf's own, pass at once.
+pub struct Order<S> {
+    sink: S,
+    budget: Budget,
+    waiting: Vec<Entry>,
+    runs: Runs,
+    blocks: Held,
+    newest: u64,
+    /// The newest time of the rounds that are finished.
+    finished: u64,
+}
+
+impl<S: Sink> Order<S> {
+    /// Puts an order before a sink.
+    pub fn new(sink: S, budget: Budget) -> Self {
+        let blocks = Held::default();
+        Self { sink, budget, waiting: Vec::new(), runs: Runs::default(), blocks, newest: 0, finished: 0 }
+    }
+
+    /// The sink.
+    pub fn into_inner(self) -> S {
+        self.sink
+    }
+
+    fn wait(&mut self, time: u64, raw: &Raw<'_>) -> Result<()> {
+        self.newest = self.newest.max(time);
+        let place = self.blocks.hold(raw);
+        self.waiting.push(Entry { time, place });
+        let spool = self.waiting.len() >= self.budget.entries;
+        if spool {
+            self.waiting.sort();
+            let added = self.runs.add(&self.waiting, self.budget.spool_dir.as_deref());
+            added.map_err(Error::io("temporary file", "cannot sort in it"))?;
+            self.waiting.clear();
+        }
+        if self.blocks.bytes_in_memory > self.budget.bytes {
+            let moved = self.blocks.move_to_file(&self.budget);
+            moved.map_err(Error::io("temporary file", "cannot keep records in it"))?;
+        }
+        Ok(())
+    }
+
+    /// Passes on what waits and is not newer than `limit`.
+    fn flush(&mut self, meta: &Meta, limit: u64) -> Result<()> {
+        self.waiting.sort();
+        let ready = self.waiting.partition_point(|entry| entry.time <= limit);
+        for index in 0..ready {
+            let entry = self.waiting[index];
+            while let Some(earlier) = self.runs.peek().filter(|&earlier| earlier < entry) {
+                self.runs.pop();
+                self.pass(meta, earlier)?;
+            }
+            self.pass(meta, entry)?;
+        }
+        self.waiting.drain(..ready);
+        while let Some(entry) = self.runs.peek().filter(|entry| entry.time <= limit) {
+            self.runs.pop();
+            self.pass(meta, entry)?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn pass(&mut self, meta: &Meta, entry: Entry) -> Result<()> {
+        let (block, at) = self.blocks.at(entry.place);
+        if let Some(header) = RecordHeader::peek(&block.bytes[at..], meta.endian) {
+            self.sink.record(meta, &Raw { header, endian: meta.endian, block, at })?;
+        }
+        self.blocks.release(entry.place);
+        Ok(())
+    }
+}
+
+impl<S: Sink> Sink for Order<S> {
+    fn begin(&mut self, meta: &Meta) -> Result<()> {
+        self.sink.begin(meta)
+    }
+
+    #[inline]
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+        if let Some(time) = meta.events.time(raw) {
+            return self.wait(time, raw);
+        }
+        self.sink.record(meta, raw)?;
+        // The files of a folder are read one after the other: no round ends in all of them.
+        if raw.header.kind == RecordType::FINISHED_ROUND && meta.container != Container::Directory {
+            self.flush(meta, self.finished)?;
+            self.finished = self.newest;
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, meta: &Meta) -> Result<()> {
+        self.flush(meta, u64::MAX)?;
+        self.sink.end(meta)
+    }
+}
+
+/// The blocks that waiting records are in.
+#[derive(Default)]
+struct Held {
+    blocks: VecDeque<(Block, u32)>,
+    /// Number of the first block in `blocks`.
+    first: u32,
+    bytes_in_memory: usize,
+}
+
+impl Held {
+    /// Holds on to a record's block, and says where the record is.
+    #[inline]
+    fn hold(&mut self, raw: &Raw<'_>) -> u64 {
+        match self.blocks.back_mut() {
+            Some((block, waiting)) if block.serial == raw.block.serial => *waiting += 1,
+            _ => {
+                if raw.block.in_memory {
+                    self.bytes_in_memory += raw.block.bytes.len();
+                }
+                self.blocks.push_back((raw.block.clone(), 1));
+            }
+        }
+        let number = self.first.wrapping_add(self.blocks.len() as u32 - 1);
+        u64::from(number) << 32 | raw.at as u64
+    }
+
+    fn index(&self, place: u64) -> usize {
+        ((place >> 32) as u32).wrapping_sub(self.first) as usize
+    }
+
+    #[inline]
+    fn at(&self, place: u64) -> (&Block, usize) {
+        (&self.blocks[self.index(place)].0, place as u32 as usize)
+    }
+
+    /// Lets go of a record that has been passed on; of the block, when it was the last one in it.
+    #[inline]
+    fn release(&mut self, place: u64) {
+        let index = self.index(place);
+        let (block, waiting) = &mut self.blocks[index];
+        *waiting -= 1;
+        if *waiting > 0 {
+            return;
+        }
+        if block.in_memory {
+            self.bytes_in_memory -= block.bytes.len();
+            block.in_memory = false;
+        }
+        block.bytes.clear();
+        // A block that more records may come from would be held twice; its serial keeps it apart.
+        block.serial = 0;
+        while let Some((_, 0)) = self.blocks.front() {
+            self.blocks.pop_front();
+            self.first = self.first.wrapping_add(1);
+        }
+    }
+
+    /// Moves the bytes of all blocks in memory to a temporary file.
+    fn move_to_file(&mut self, budget: &Budget) -> io::Result<()> {
+        let mut spool = io::BufWriter::new(Spool::new(budget.spool_dir.as_deref())?);
+        for (block, _) in self.blocks.iter().filter(|(block, _)| block.in_memory) {
+            spool.write_all(&block.bytes)?;
+        }
+        let mut moved = spool.into_inner().map_err(|e| e.into_error())?.into_bytes()?;
+        for (block, _) in self.blocks.iter_mut().filter(|(block, _)| block.in_memory) {
+            block.bytes = moved.split_to(block.bytes.len());
+            block.in_memory = false;
+        }
+        self.bytes_in_memory = 0;
+        Ok(())
+    }
+}

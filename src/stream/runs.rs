@@ -1,0 +1,115 @@
+//! Times and places of records, in sorted runs that do not take memory.
+
+use crate::container::spool::Spool;
+use bytes::Bytes;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+/// When a record was written, and where it is. Ordered by time, then by place, which makes any sort a stable one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Entry {
+    /// Nanoseconds.
+    pub time: u64,
+    /// Number of the block in the upper half, place within it in the lower.
+    pub place: u64,
+}
+
+impl Entry {
+    const SIZE: usize = 16;
+
+    fn to_bytes(self) -> [u8; Self::SIZE] {
+        let mut bytes = [0; Self::SIZE];
+        bytes[..8].copy_from_slice(&self.time.to_ne_bytes());
+        bytes[8..].copy_from_slice(&self.place.to_ne_bytes());
+        bytes
+    }
+
+    fn from_bytes(bytes: [u8; Self::SIZE]) -> Self {
+        let both = u128::from_ne_bytes(bytes);
+        let (first, second) = ((both as u64), (both >> 64) as u64);
+        if cfg!(target_endian = "little") {
+            Self { time: first, place: second }
+        } else {
+            Self { time: second, place: first }
+        }
+    }
+}
+
+/// Sorted entries in a temporary file.
+struct Run {
+    bytes: Bytes,
+    at: usize,
+}
+
+impl Run {
+    fn peek(&self) -> Option<Entry> {
+        Some(Entry::from_bytes(*self.bytes.get(self.at..)?.first_chunk()?))
+    }
+}
+
+/// Sorted runs, merged when they are read.
+#[derive(Default)]
+pub struct Runs {
+    runs: Vec<Run>,
+    /// The first entry of each run that has one.
+    heads: BinaryHeap<Reverse<(Entry, usize)>>,
+}
+
+impl Runs {
+    /// Whether all entries have been taken.
+    pub fn is_empty(&self) -> bool {
+        self.heads.is_empty()
+    }
+
+    /// Keeps sorted entries in a temporary file.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn add(&mut self, entries: &[Entry], spool_dir: Option<&Path>) -> io::Result<()> {
+        let mut out = BufWriter::new(Spool::new(spool_dir)?);
+        for entry in entries {
+            out.write_all(&entry.to_bytes())?;
+        }
+        let bytes = out.into_inner().map_err(|e| e.into_error())?.into_bytes()?;
+        let run = Run { bytes, at: 0 };
+        self.heads.extend(run.peek().map(|head| Reverse((head, self.runs.len()))));
+        self.runs.push(run);
+        Ok(())
+    }
+
+    /// The lowest entry of all.
+    pub fn peek(&self) -> Option<Entry> {
+        self.heads.peek().map(|Reverse((entry, _))| *entry)
+    }
+
+    /// Takes the lowest entry of all.
+    pub fn pop(&mut self) -> Option<Entry> {
+        let Reverse((entry, index)) = self.heads.pop()?;
+        let run = &mut self.runs[index];
+        run.at += Entry::SIZE;
+        self.heads.extend(run.peek().map(|head| Reverse((head, index))));
+        if self.heads.is_empty() {
+            self.runs.clear();
+        }
+        Some(entry)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_merged_by_time_then_place() {
+        let entry = |time, place| Entry { time, place };
+        let mut runs = Runs::default();
+        runs.add(&[entry(1, 5), entry(3, 1), entry(3, 9)], None).unwrap();
+        runs.add(&[], None).unwrap();
+        runs.add(&[entry(2, 7), entry(3, 4)], None).unwrap();
+        let merged: Vec<_> = std::iter::from_fn(|| runs.pop()).map(|e| (e.time, e.place)).collect();
+        assert_eq!(merged, [(1, 5), (2, 7), (3, 1), (3, 4), (3, 9)]);
+        assert!(runs.is_empty());
+    }
+}
