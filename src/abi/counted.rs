@@ -70,7 +70,7 @@ where
 }
 
 /// Bytes between here and the end.
-fn left<R: Read + Seek>(reader: &mut R) -> BinResult<u64> {
+pub(crate) fn left<R: Read + Seek>(reader: &mut R) -> BinResult<u64> {
     let here = reader.stream_position()?;
     let end = reader.seek(SeekFrom::End(0))?;
     reader.seek(SeekFrom::Start(here))?;

@@ -1,6 +1,7 @@
 //! A record as its parts.
 
-use super::{Body, RecordHeader};
+use super::build_id::BuildId;
+use super::{Body, RecordHeader, RecordType};
 use crate::abi::Endian;
 use crate::abi::attr::Attr;
 use crate::abi::attr_flags::AttrFlags;
@@ -25,6 +26,22 @@ impl RecordContext {
     pub fn new(attr: &Attr, endian: Endian) -> Self {
         Self { endian, layout: attr.into(), sample_id_all: attr.flags.contains(AttrFlags::SAMPLE_ID_ALL) }
     }
+
+    /// Where in a record's body its `sample_id` begins, if it has one.
+    ///
+    /// `perf inject -b` gives one to its HEADER_BUILD_ID records since perf 6.12, as if they were the kernel's. Zeros behind
+    /// the name are taken for padding.
+    fn trailer(&self, kind: RecordType, body: &[u8]) -> Option<usize> {
+        if !self.sample_id_all {
+            return None;
+        }
+        let at = body.len().checked_sub(SampleId::size(self.layout.sample_type))?;
+        let has_one = kind.has_sample_id()
+            || kind == RecordType::HEADER_BUILD_ID
+                && BuildId::end_of_name(body) == Some(at)
+                && body[at..].iter().any(|&byte| byte != 0);
+        has_one.then_some(at)
+    }
 }
 
 /// A record as its parts. Nothing of it is lost: what no definition covers is in `tail`, or in
@@ -47,12 +64,9 @@ impl Record {
         let header = RecordHeader::peek(bytes, context.endian).filter(|header| header.len() == bytes.len())?;
         let mut body = bytes.get(RecordHeader::SIZE..)?;
         let mut id = None;
-        if context.sample_id_all && header.kind.has_sample_id() {
-            let split = body.len().checked_sub(SampleId::size(context.layout.sample_type));
-            if let Some((before, trailer)) = split.map(|at| body.split_at(at)) {
-                id = SampleId::read(trailer, context.layout.sample_type, context.endian);
-                body = before;
-            }
+        if let Some(at) = context.trailer(header.kind, body) {
+            id = SampleId::read(&body[at..], context.layout.sample_type, context.endian);
+            body = &body[..at];
         }
         let (body, tail) = Body::read(header.kind, header.misc, body, context);
         Some(Self { header, body, tail: tail.to_vec(), id })
@@ -82,7 +96,7 @@ impl Record {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::abi::record::{Misc, RecordType};
+    use crate::abi::record::Misc;
     use crate::abi::sample_type::{BranchSampleType, SampleType};
     use crate::abi::testing::hex;
     use proptest::prelude::*;
@@ -116,6 +130,18 @@ mod tests {
         assert_eq!((record.id, &record.tail[..]), (None, &[1, 2, 3, 4][..]));
         assert_eq!(record.to_bytes(Endian::Little).unwrap(), bytes);
         assert_eq!(Record::read(&bytes[..11], &context(Endian::Little, SampleType::TID)), None);
+    }
+
+    #[test]
+    fn a_build_id_of_perf_inject_has_a_trailer_and_others_have_padding() {
+        let context = context(Endian::Little, SampleType::TID | SampleType::TIME);
+        for (trailer, is_one) in [("01000000 02000000 0300000000000000", true), ("00 *16", false)] {
+            let bytes = hex(&format!("43000000 0280 4000 ffffffff 07 *20 14 00 *3 '/bin/cat.so' 00 {trailer}"));
+            let record = Record::read(&bytes, &context).unwrap();
+            assert_eq!(record.id.is_some(), is_one);
+            assert!(matches!(&record.body, Body::HeaderBuildId(id) if id.filename.text() == b"/bin/cat.so"));
+            assert_eq!(record.to_bytes(Endian::Little).unwrap(), bytes);
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::abi::attr::Attr;
 use crate::abi::counted;
-use crate::abi::text::FixedStr;
+use crate::abi::text::PaddedStr;
 use binrw::binrw;
 
 /// An event and its ids: what the attrs section of a file tells.
@@ -28,7 +28,7 @@ pub struct HeaderAttr {
 /// Name of an event, in pipes of perf before 3.4.
 ///
 /// ```c
-/// u64 event_id; char name[64];
+/// u64 event_id; char name[];
 /// ```
 #[binrw]
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub struct HeaderEventType {
     /// The `config` of the event.
     pub event_id: u64,
     /// Its name.
-    pub name: FixedStr<64>,
+    pub name: PaddedStr,
 }
 
 #[cfg(test)]
@@ -47,12 +47,12 @@ mod tests {
 
     #[test]
     fn bytes() {
-        let name = FixedStr::new(b"cycles");
+        let name = PaddedStr::new(b"cycles", 8);
         both_orders(
             &HeaderEventType { event_id: 2, name },
             (),
-            "0200000000000000 'cycles' 00 *58",
-            "0000000000000002 'cycles' 00 *58",
+            "0200000000000000 'cycles' 0000",
+            "0000000000000002 'cycles' 0000",
         );
     }
 

@@ -1,5 +1,6 @@
 //! Bytes that follow a record and are not counted in its header's size.
 
+use super::tracing_data::HeaderTracingData;
 use super::{RecordHeader, RecordType};
 use crate::abi::Endian;
 use crate::abi::bytes::Reader;
@@ -11,7 +12,9 @@ pub fn payload_size(record: &[u8], endian: Endian) -> u64 {
     let mut body = Reader::new(record.get(RecordHeader::SIZE..).unwrap_or_default(), endian);
     match header.kind {
         RecordType::AUXTRACE => body.u64(),
-        RecordType::HEADER_TRACING_DATA => body.u32().map(u64::from),
+        RecordType::HEADER_TRACING_DATA => {
+            body.u32().map(|size| HeaderTracingData::outside(size, body.rest().len() as u64).into())
+        }
         _ => None,
     }
     .unwrap_or(0)
@@ -25,14 +28,17 @@ mod tests {
     fn only_two_types_have_a_payload() {
         let mut record = [0_u8; 48];
         record[6] = 48;
-        record[8] = 100;
+        record[8] = 36;
         record[12] = 1;
-        let mut of = |kind: RecordType| {
+        let mut of = |kind: RecordType, len: usize| {
             record[0] = kind.0 as u8;
-            payload_size(&record, Endian::Little)
+            payload_size(&record[..len], Endian::Little)
         };
-        assert_eq!(of(RecordType::AUXTRACE), 100 | 1 << 32);
-        assert_eq!(of(RecordType::HEADER_TRACING_DATA), 100);
-        assert_eq!(of(RecordType::SAMPLE), 0);
+        assert_eq!(of(RecordType::AUXTRACE, 48), 36 | 1 << 32);
+        assert_eq!(of(RecordType::HEADER_TRACING_DATA, 12), 36);
+        assert_eq!(of(RecordType::HEADER_TRACING_DATA, 16), 36);
+        assert_eq!(of(RecordType::HEADER_TRACING_DATA, 47), 36, "there is no room for them inside");
+        assert_eq!(of(RecordType::HEADER_TRACING_DATA, 48), 0, "simpleperf has them inside");
+        assert_eq!(of(RecordType::SAMPLE, 48), 0);
     }
 }
