@@ -5,6 +5,7 @@ use super::attr_flags::{AttrFlags, AuxAction};
 use super::counted;
 use super::read_format::ReadFormat;
 use super::sample_type::{BranchSampleType, SampleType};
+use super::stored::Stored;
 use crate::open_enum;
 use binrw::{BinRead, BinWrite, binrw};
 use std::io::Cursor;
@@ -93,7 +94,7 @@ open_enum! {
 #[br(import_raw(size: usize), pre_assert(size >= Self::SIZE_VER0, "an attr of {size} bytes is shorter than the first version's 64"))]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attr {
-    #[br(calc = Stored(size))]
+    #[br(calc = Stored::new(size))]
     #[bw(ignore)]
     stored: Stored,
     /// Which PMU.
@@ -159,28 +160,8 @@ pub struct Attr {
     #[brw(if(stored.reaches(144)))]
     pub config4: u64,
     /// Bytes beyond the fields above.
-    #[br(parse_with = counted::bytes, args(stored.beyond_fields()))]
+    #[br(parse_with = counted::bytes, args(stored.beyond(&Self::FIELD_ENDS)))]
     pub tail: Vec<u8>,
-}
-
-/// How many bytes a structure takes in the recording.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stored(usize);
-
-impl Stored {
-    /// Where the fields end that were added after the first version.
-    const ENDS: [usize; 14] = [72, 80, 88, 92, 96, 104, 108, 110, 112, 116, 120, 128, 136, Attr::SIZE_KNOWN];
-
-    /// Whether a field is there that ends at `end`.
-    fn reaches(&self, end: usize) -> bool {
-        self.0 >= end
-    }
-
-    /// How many bytes stand behind the last whole field.
-    fn beyond_fields(&self) -> u64 {
-        let fields = Self::ENDS.into_iter().rfind(|&end| self.reaches(end)).unwrap_or(Attr::SIZE_VER0);
-        self.0.saturating_sub(fields) as u64
-    }
 }
 
 impl Attr {
@@ -188,6 +169,10 @@ impl Attr {
     pub const SIZE_VER0: usize = 64;
     /// Size of the fields known here.
     pub const SIZE_KNOWN: usize = 144;
+
+    /// Where the first version and the fields that were added to it end.
+    const FIELD_ENDS: [usize; 15] =
+        [Self::SIZE_VER0, 72, 80, 88, 92, 96, 104, 108, 110, 112, 116, 120, 128, 136, Self::SIZE_KNOWN];
 
     /// Reads a structure that takes all of `bytes`, of whatever version.
     ///
@@ -202,7 +187,7 @@ impl Attr {
     /// # Errors
     /// None in practice: the bytes go to memory.
     pub fn to_bytes(&self, endian: Endian) -> binrw::BinResult<Vec<u8>> {
-        let mut out = Cursor::new(Vec::with_capacity(self.stored.0));
+        let mut out = Cursor::new(Vec::with_capacity(self.stored.len()));
         self.write_options(&mut out, endian, ())?;
         Ok(out.into_inner())
     }

@@ -30,6 +30,7 @@ pub mod sample;
 pub mod sample_id;
 pub mod sample_type;
 pub mod sample_view;
+mod stored;
 #[cfg(test)]
 mod testing;
 pub mod text;

@@ -12,7 +12,7 @@ bit_fields! {
         VAR1_DW = 0..32,
         /// Second: on x86 the latency of the instruction. Since Linux 5.12.
         VAR2_W = 32..48,
-        /// Third: on x86 the cycles to its retirement. Since Linux 6.1.
+        /// Third: on x86 the cycles to its retirement. Since Linux 6.3.
         VAR3_W = 48..64,
     }
 }

@@ -17,6 +17,16 @@ pub struct PerfStr {
 }
 
 impl PerfStr {
+    /// What perf rounds lengths up to.
+    const NAME_ALIGN: usize = 64;
+
+    /// The text as perf writes it.
+    pub fn new(text: &[u8]) -> Self {
+        let mut bytes = text.to_vec();
+        bytes.resize((text.len() + 1).next_multiple_of(Self::NAME_ALIGN), 0);
+        Self { bytes }
+    }
+
     /// The text, without NUL and padding.
     pub fn text(&self) -> &[u8] {
         until_nul(&self.bytes)
@@ -28,7 +38,7 @@ impl PerfStr {
     }
 }
 
-/// `u32 nr; string[nr]`: CMDLINE, the arguments of perf, its own path first.
+/// `u32 nr; string[nr]`: CMDLINE, the arguments of perf, its own path first; and parts of CPU_TOPOLOGY.
 #[binrw]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StrList {
@@ -43,7 +53,20 @@ pub struct StrList {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::abi::testing::both_orders;
     use crate::abi::{self, Endian};
+
+    #[test]
+    fn bytes() {
+        both_orders(&PerfStr::new(b"arm"), (), "40000000 'arm' 00 *61", "00000040 'arm' 00 *61");
+        let strings = vec![PerfStr::new(b"perf"), PerfStr { bytes: b"-a".to_vec() }];
+        both_orders(
+            &StrList { strings },
+            (),
+            "02000000 40000000 'perf' 00 *60 02000000 '-a'",
+            "00000002 00000040 'perf' 00 *60 00000002 '-a'",
+        );
+    }
 
     #[test]
     fn any_length_and_a_missing_nul_are_read() {

@@ -2,7 +2,7 @@
 
 use binrw::binrw;
 
-/// A piece of the AUX area follows the record; it is not counted in its size. Since perf 4.1.
+/// A piece of the AUX area follows the record; it is not counted in its size. Since perf 4.2.
 ///
 /// ```c
 /// u64 size, offset, reference; u32 idx, tid, cpu, reserved;

@@ -14,7 +14,7 @@ open_enum! {
     }
 }
 
-/// Decoding the AUX area failed at some place. Since perf 4.1.
+/// Decoding the AUX area failed at some place. Since perf 4.2.
 ///
 /// ```c
 /// u32 type, code, cpu, pid, tid, fmt; u64 ip;

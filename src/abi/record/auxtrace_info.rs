@@ -26,7 +26,7 @@ open_enum! {
     }
 }
 
-/// How to decode the AUX area. Since perf 4.1.
+/// How to decode the AUX area. Since perf 4.2.
 ///
 /// ```c
 /// u32 type, reserved; u64 priv[];

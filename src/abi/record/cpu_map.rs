@@ -16,7 +16,7 @@ open_enum! {
     }
 }
 
-/// The CPUs that were recorded. Since perf 4.4.
+/// The CPUs that were recorded. Since perf 4.5.
 #[binrw]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CpuMap {

@@ -19,7 +19,7 @@ open_enum! {
     }
 }
 
-/// Something more about an event than its attr tells. Since perf 4.6.
+/// Something more about an event than its attr tells. Since perf 4.5.
 ///
 /// ```c
 /// u64 type; u64 id; union { char unit[]; double scale; char name[]; struct cpu_map_data cpus; };

@@ -38,7 +38,7 @@ open_enum! {
         SWITCH = 14,
         /// A context switch of the CPU. Since Linux 4.3.
         SWITCH_CPU_WIDE = 15,
-        /// Namespaces of a thread. Since Linux 4.11.
+        /// Namespaces of a thread. Since Linux 4.12.
         NAMESPACES = 16,
         /// A kernel symbol came or went. Since Linux 5.1.
         KSYMBOL = 17,

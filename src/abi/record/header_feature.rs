@@ -4,7 +4,7 @@ use crate::abi::counted;
 use crate::abi::feature::FeatureId;
 use binrw::binrw;
 
-/// A feature section, in a pipe. Since perf 4.17.
+/// A feature section, in a pipe. Since perf 4.14.
 ///
 /// ```c
 /// u64 feat_id; u8 data[];

@@ -13,7 +13,7 @@ open_enum! {
         INTERVAL = 1,
         /// Whether counts are scaled by the time that they were running.
         SCALE = 2,
-        /// Level of the cache that counts are summed over. Since perf 6.4.
+        /// Level of the cache that counts are summed over. Since perf 6.5.
         AGGR_LEVEL = 3,
     }
 }

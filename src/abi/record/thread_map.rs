@@ -4,7 +4,7 @@ use crate::abi::counted;
 use crate::abi::text::FixedStr;
 use binrw::binrw;
 
-/// The threads that were recorded. Since perf 4.4.
+/// The threads that were recorded. Since perf 4.5.
 ///
 /// ```c
 /// u64 nr; struct { u64 pid; char comm[16]; } entries[nr];

@@ -3,7 +3,7 @@
 use binrw::binrw;
 
 /// How ticks of the hardware's clock become nanoseconds of perf's: `time_zero + (ticks * time_mult >> time_shift)`. Since
-/// perf 4.1.
+/// perf 4.7.
 ///
 /// ```c
 /// u64 time_shift, time_mult, time_zero;
