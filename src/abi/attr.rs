@@ -7,7 +7,7 @@ use super::read_format::ReadFormat;
 use super::sample_type::{BranchSampleType, SampleType};
 use super::stored::Stored;
 use crate::open_enum;
-use binrw::{BinRead, BinWrite, binrw};
+use binrw::{BinRead, binrw};
 use std::io::Cursor;
 
 open_enum! {
@@ -187,9 +187,7 @@ impl Attr {
     /// # Errors
     /// None in practice: the bytes go to memory.
     pub fn to_bytes(&self, endian: Endian) -> binrw::BinResult<Vec<u8>> {
-        let mut out = Cursor::new(Vec::with_capacity(self.stored.len()));
-        self.write_options(&mut out, endian, ())?;
-        Ok(out.into_inner())
+        super::to_bytes(self, endian)
     }
 
     /// What `size` says, with 0 read as 64.
@@ -216,6 +214,7 @@ impl Attr {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::abi::testing::both_orders;
 
     fn numbered(len: usize) -> Vec<u8> {
         (0..len).map(|at| (at as u8).wrapping_mul(7)).collect()
@@ -235,15 +234,45 @@ mod tests {
     }
 
     #[test]
-    fn fields_stand_where_the_kernel_puts_them() {
-        let bytes = numbered(144);
-        let attr = Attr::read(&bytes, Endian::Little).unwrap();
-        let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
-        assert_eq!(attr.flags.bits(), word(40));
-        assert_eq!(attr.branch_sample_type.bits(), word(72));
-        assert_eq!(attr.sample_regs_intr, word(96));
-        assert_eq!(u64::from(attr.aux_sample_size), word(112) & 0xffff_ffff);
-        assert_eq!((attr.sig_data, attr.config4), (word(120), word(136)));
+    fn bytes_of_the_largest_version() {
+        let attr = Attr {
+            stored: Stored::new(Attr::SIZE_KNOWN),
+            kind: AttrType::RAW,
+            size: 144,
+            config: 1,
+            sample_period: 4000,
+            sample_type: SampleType::IP | SampleType::TID,
+            read_format: ReadFormat::LOST,
+            flags: AttrFlags::MMAP2,
+            wakeup_events: 2,
+            bp_type: 3,
+            bp_addr: 4,
+            bp_len: 5,
+            branch_sample_type: BranchSampleType::USER,
+            sample_regs_user: 6,
+            sample_stack_user: 7,
+            clockid: -1,
+            sample_regs_intr: 8,
+            aux_watermark: 9,
+            sample_max_stack: 127,
+            reserved_2: 10,
+            aux_sample_size: 11,
+            aux_action: AuxAction::AUX_PAUSE,
+            sig_data: 12,
+            config3: 13,
+            config4: 14,
+            tail: Vec::new(),
+        };
+        both_orders(
+            &attr,
+            Attr::SIZE_KNOWN,
+            "04000000 90000000 0100000000000000 a00f000000000000 0300000000000000 1000000000000000 0000800000000000 \
+             02000000 03000000 0400000000000000 0500000000000000 0100000000000000 0600000000000000 07000000 ffffffff \
+             0800000000000000 09000000 7f00 0a00 0b000000 02000000 0c00000000000000 0d00000000000000 0e00000000000000",
+            "00000004 00000090 0000000000000001 0000000000000fa0 0000000000000003 0000000000000010 0000010000000000 \
+             00000002 00000003 0000000000000004 0000000000000005 0000000000000001 0000000000000006 00000007 ffffffff \
+             0000000000000008 00000009 007f 000a 0000000b 40000000 000000000000000c 000000000000000d 000000000000000e",
+        );
     }
 
     #[test]

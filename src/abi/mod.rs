@@ -39,18 +39,31 @@ pub mod weight;
 
 pub use binrw::Endian;
 
-use binrw::BinRead;
+use binrw::{BinRead, BinResult, BinWrite};
 use std::io::Cursor;
 
 /// Parses one definition from the front of a slice and says how many bytes it took.
 ///
 /// # Errors
 /// What binrw says when the slice is too short for the definition or holds what it does not allow.
-pub fn parse<'a, T>(bytes: &'a [u8], endian: Endian, args: T::Args<'a>) -> binrw::BinResult<(T, usize)>
+pub fn parse<'a, T>(bytes: &'a [u8], endian: Endian, args: T::Args<'a>) -> BinResult<(T, usize)>
 where
     T: BinRead,
 {
     let mut cursor = Cursor::new(bytes);
     let value = T::read_options(&mut cursor, endian, args)?;
     Ok((value, cursor.position() as usize))
+}
+
+/// The bytes of one definition.
+///
+/// # Errors
+/// Where a value does not fit its place, such as a name that is longer than a header can tell.
+pub fn to_bytes<T>(value: &T, endian: Endian) -> BinResult<Vec<u8>>
+where
+    T: for<'a> BinWrite<Args<'a> = ()>,
+{
+    let mut out = Cursor::new(Vec::new());
+    value.write_options(&mut out, endian, ())?;
+    Ok(out.into_inner())
 }

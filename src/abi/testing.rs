@@ -43,7 +43,5 @@ where
 
 /// The value's bytes.
 pub fn to_bytes<T: for<'a> BinWrite<Args<'a> = ()>>(value: &T, endian: Endian) -> Vec<u8> {
-    let mut out = Cursor::new(Vec::new());
-    value.write_options(&mut out, endian, ()).expect("memory takes all");
-    out.into_inner()
+    super::to_bytes(value, endian).expect("it fits")
 }

@@ -1,8 +1,9 @@
 //! BTF: types of BPF programs, in the compact form of the kernel.
 
-use crate::abi::{Endian, counted};
+use crate::abi::text::until_nul;
+use crate::abi::{self, Endian, counted};
 use crate::{bit_set, open_enum};
-use binrw::{BinRead, BinResult, BinWrite, binrw};
+use binrw::{BinRead, BinResult, binrw};
 use std::io::Cursor;
 
 open_enum! {
@@ -117,9 +118,7 @@ impl Btf {
     /// # Errors
     /// None in practice: the bytes go to memory.
     pub fn to_bytes(&self) -> BinResult<Vec<u8>> {
-        let mut types = Cursor::new(Vec::new());
-        self.types.write_options(&mut types, self.endian, ())?;
-        let types = types.into_inner();
+        let types = abi::to_bytes(&self.types, self.endian)?;
         let header = BtfHeader {
             magic: Self::MAGIC,
             version: self.version,
@@ -130,14 +129,13 @@ impl Btf {
             str_off: types.len() as u32,
             str_len: self.strings.len() as u32,
         };
-        let mut out = Cursor::new(Vec::new());
-        header.write_options(&mut out, self.endian, ())?;
-        Ok([&out.into_inner()[..], &self.header_tail, &types, &self.strings].concat())
+        let header = abi::to_bytes(&header, self.endian)?;
+        Ok([&header[..], &self.header_tail, &types, &self.strings].concat())
     }
 
     /// The string at that place.
     pub fn string(&self, offset: u32) -> &[u8] {
-        crate::abi::text::until_nul(self.strings.get(offset as usize..).unwrap_or_default())
+        until_nul(self.strings.get(offset as usize..).unwrap_or_default())
     }
 }
 

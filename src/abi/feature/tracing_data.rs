@@ -29,6 +29,11 @@ pub struct TracingData {
     pub files: TracingFiles,
 }
 
+impl TracingData {
+    /// What all of it begins with.
+    pub const MAGIC: &[u8] = b"\x17\x08\x44tracing";
+}
+
 /// A byte order as tracing data tells it: 0 for little-endian.
 #[binrw]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

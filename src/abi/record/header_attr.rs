@@ -42,7 +42,7 @@ pub struct HeaderEventType {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::abi::testing::{both_orders, hex};
+    use crate::abi::testing::{both_orders, hex, to_bytes};
     use crate::abi::{self, Endian};
 
     #[test]
@@ -58,10 +58,15 @@ mod tests {
 
     #[test]
     fn the_attr_takes_as_many_bytes_as_it_says() {
-        for (size, taken) in [("00000000", 64), ("48000000", 72)] {
-            let bytes = hex(&format!("01000000 {size} 0300000000000000 00 *{} 0900000000000000", taken - 16));
-            let (record, used): (HeaderAttr, usize) = abi::parse(&bytes, Endian::Little, ()).unwrap();
-            assert_eq!((record.attr.config, record.ids, used), (3, vec![9], bytes.len()));
+        for (endian, front, taken, id) in [
+            (Endian::Little, "01000000 00000000 0300000000000000", 64, "0900000000000000"),
+            (Endian::Little, "01000000 48000000 0300000000000000", 72, "0900000000000000"),
+            (Endian::Big, "00000001 00000048 0000000000000003", 72, "0000000000000009"),
+        ] {
+            let bytes = hex(&format!("{front} 00 *{} {id}", taken - 16));
+            let (record, used): (HeaderAttr, usize) = abi::parse(&bytes, endian, ()).unwrap();
+            assert_eq!((record.attr.config, &record.ids[..], used), (3, &[9][..], bytes.len()));
+            assert_eq!(to_bytes(&record, endian), bytes);
         }
         let too_small = hex("01000000 3f000000 00 *100");
         assert!(abi::parse::<HeaderAttr>(&too_small, Endian::Little, ()).is_err());
