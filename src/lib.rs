@@ -25,3 +25,8 @@ pub mod session;
 pub mod stream;
 
 pub use error::{Error, Result};
+
+/// The examples of the README, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

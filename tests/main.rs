@@ -1,1 +1,11 @@
-//! Integration tests.
+//! The program as its users meet it: real recordings in; exit status, ledger, warnings and output out.
+
+mod suite {
+    mod bad_input;
+    mod cli;
+    mod files;
+    mod pprof;
+    mod program;
+    mod samples;
+    mod walk;
+}

@@ -114,19 +114,33 @@ impl<'a> SampleView<'a> {
     /// The name of the field that does not fit.
     #[inline]
     pub fn read(body: &'a [u8], layout: &SampleLayout, endian: Endian) -> Result<Self, &'static str> {
-        let first = Self::read_as(body, layout, endian, true);
         let may_lack_hw_idx = layout.branch_sample_type.contains(BranchSampleType::HW_INDEX)
             && layout.sample_type.contains(SampleType::BRANCH_STACK);
-        if !may_lack_hw_idx || first.as_ref().is_ok_and(|view| view.tail.is_empty()) {
-            return first;
-        }
-        match Self::read_as(body, layout, endian, false) {
-            Ok(view) if view.tail.is_empty() => Ok(view),
-            _ => first,
+        if may_lack_hw_idx {
+            Self::read_with_or_without_hw_idx(body, layout, endian)
+        } else {
+            Self::read_as(body, layout, endian, true)
         }
     }
 
-    #[inline]
+    /// Reads an empty branch stack the way that leaves nothing behind the last field.
+    #[inline(never)]
+    fn read_with_or_without_hw_idx(
+        body: &'a [u8],
+        layout: &SampleLayout,
+        endian: Endian,
+    ) -> Result<Self, &'static str> {
+        let with = Self::read_as(body, layout, endian, true);
+        if with.as_ref().is_ok_and(|view| view.tail.is_empty()) {
+            return with;
+        }
+        match Self::read_as(body, layout, endian, false) {
+            Ok(without) if without.tail.is_empty() => Ok(without),
+            _ => with,
+        }
+    }
+
+    #[inline(always)]
     fn read_as(
         body: &'a [u8],
         layout: &SampleLayout,

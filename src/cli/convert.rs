@@ -30,7 +30,7 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
     let input = if input == Path::new("-") { Input::Stdin } else { Input::Path(input) };
 
     let (profile, ledger) = profile(input, ReadOptions { spool_dir: args.spool_dir })?;
-    output.write(|out| envelope.around(out, |out| (format.write)(&profile, out).map_err(Failure::from)))?;
+    output.write(|out| envelope.around(out, |out| (format.write)(&profile, out)))?;
 
     if !args.quiet {
         report::ledger(&ledger, &output.name(), args.verbose);

@@ -2,7 +2,6 @@
 
 use super::report::say;
 use crate::error::Error;
-use std::io;
 use std::process::ExitCode;
 
 /// Why a command did not do what it was asked for.
@@ -34,15 +33,6 @@ impl Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        match error {
-            Error::Output(e) if e.kind() == io::ErrorKind::BrokenPipe => Self::ReaderGone,
-            error => Self::Failed(error.to_string()),
-        }
-    }
-}
-
-impl From<io::Error> for Failure {
-    fn from(error: io::Error) -> Self {
-        Error::Output(error).into()
+        Self::Failed(error.to_string())
     }
 }

@@ -1,6 +1,7 @@
 //! Where output goes: a file that appears only when it is complete, standard output, or whatever else has a path.
 
 use super::failure::Failure;
+use crate::error::{Error, Result};
 use same_file::Handle;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -37,7 +38,7 @@ impl Output {
     ///
     /// # Errors
     /// Where it exists and must not be overwritten, is the input, or is a terminal that could not show it.
-    pub fn check(path: &Path, input: &Path, allowed: Allowed) -> Result<Self, Failure> {
+    pub fn check(path: &Path, input: &Path, allowed: Allowed) -> std::result::Result<Self, Failure> {
         if path == Path::new("-") {
             if io::stdout().is_terminal() && !allowed.on_terminal {
                 return Err(Failure::Usage(
@@ -77,8 +78,8 @@ impl Output {
     ///
     /// # Errors
     /// What `write` or the system says.
-    pub fn write(&self, write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>) -> Result<(), Failure> {
-        match self {
+    pub fn write(&self, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> std::result::Result<(), Failure> {
+        let written = match self {
             Self::Stdout => buffered(io::stdout().lock(), write).map(drop),
             Self::Special(path) => {
                 let file = File::options().write(true).open(path).map_err(|e| self.failed("cannot open", &e))?;
@@ -86,11 +87,15 @@ impl Output {
             }
             Self::File { target, .. } => {
                 let file = beside(target).map_err(|e| self.failed("cannot create", &e))?;
-                let file = buffered(file, write)?;
-                file.persist(target).map_err(|e| self.failed("cannot put in place", &e.error))?;
-                Ok(())
+                let put_in_place = |file: NamedTempFile| file.persist(target).map_err(|e| Error::Output(e.error));
+                buffered(file, write).and_then(put_in_place).map(drop)
             }
-        }
+        };
+        written.map_err(|error| match error {
+            Error::Output(e) if e.kind() == io::ErrorKind::BrokenPipe => Failure::ReaderGone,
+            Error::Output(e) => self.failed("cannot write", &e),
+            error => error.into(),
+        })
     }
 
     fn failed(&self, doing: &str, error: &io::Error) -> Failure {
@@ -98,10 +103,10 @@ impl Output {
     }
 }
 
-fn buffered<W: Write>(out: W, write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>) -> Result<W, Failure> {
+fn buffered<W: Write>(out: W, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<W> {
     let mut out = BufWriter::with_capacity(1 << 17, out);
     write(&mut out)?;
-    Ok(out.into_inner().map_err(io::IntoInnerError::into_error)?)
+    out.into_inner().map_err(|e| Error::Output(e.into_error()))
 }
 
 /// A temporary file in the target's folder, with the target's permissions, or those that new files get.

@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn simpleperfs_sizes_are_of_32_bits() {
-        let mut bytes = vec![1, 0x80, 0, 0, 16, 0, 1, 0];
+        let mut bytes = vec![1, 0x80, 0, 0, 1, 0, 16, 0];
         bytes.resize(0x1_0010, 0);
         assert!(matches!(step(&bytes, 0, Endian::Little), Step::Record { len: 0x1_0010, .. }));
     }

@@ -1,6 +1,7 @@
 //! Compression of an output as a whole.
 
-use std::io::{self, Write};
+use crate::error::{Error, Result};
+use std::io::Write;
 
 /// How an output is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,25 +30,21 @@ impl Envelope {
     ///
     /// # Errors
     /// What `write` or `out` says.
-    pub fn around<E: From<io::Error>>(
-        self,
-        out: &mut dyn Write,
-        write: impl FnOnce(&mut dyn Write) -> Result<(), E>,
-    ) -> Result<(), E> {
-        match self {
-            Self::Bare => write(out),
+    pub fn around(self, out: &mut dyn Write, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
+        let finished = match self {
+            Self::Bare => return write(out),
             Self::Gzip => {
                 let mut encoder = flate2::write::GzEncoder::new(out, flate2::Compression::default());
                 write(&mut encoder)?;
-                encoder.finish()?;
-                Ok(())
+                encoder.finish()
             }
             Self::Zstd => {
-                let mut encoder = zstd::Encoder::new(out, zstd::DEFAULT_COMPRESSION_LEVEL)?;
+                let level = zstd::DEFAULT_COMPRESSION_LEVEL;
+                let mut encoder = zstd::Encoder::new(out, level).map_err(Error::Output)?;
                 write(&mut encoder)?;
-                encoder.finish()?;
-                Ok(())
+                encoder.finish()
             }
-        }
+        };
+        finished.map(drop).map_err(Error::Output)
     }
 }

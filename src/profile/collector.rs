@@ -12,6 +12,7 @@ use crate::abi::feature::FeatureId;
 use crate::abi::record::lost::{Lost, LostSamples};
 use crate::abi::record::{Misc, RecordType};
 use crate::abi::sample_view::SampleView;
+use crate::container::walk::Damage;
 use crate::error::Result;
 use crate::session::map::MapId;
 use crate::session::{Applied, Session};
@@ -31,6 +32,8 @@ pub struct Collector {
     mappings: Mappings,
     resolved: ResolvedStacks,
     rows: HashMap<(StackId, EventIndex), (u64, u64)>,
+    /// Samples that are in the rows.
+    samples: u64,
     times: Option<(u64, u64)>,
     main_map: Option<MapId>,
     missing: MissingFrames,
@@ -51,7 +54,7 @@ impl Sink for Collector {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         match raw.header.kind {
             RecordType::SAMPLE => match self.sample(meta, raw) {
-                Ok(()) => self.ledger.emitted(RecordType::SAMPLE, 1),
+                Ok(()) => self.samples += 1,
                 Err(reason) => self.ledger.dropped(RecordType::SAMPLE, reason),
             },
             kind @ (RecordType::LOST | RecordType::LOST_SAMPLES) => {
@@ -62,7 +65,10 @@ impl Sink for Collector {
             kind => match self.session.apply(meta, raw) {
                 Applied::Consumed => self.ledger.consumed(kind, 1),
                 Applied::NotApplicable => self.ledger.not_applicable(kind, 1),
-                Applied::Damaged => self.ledger.dropped(kind, Reason::Damaged),
+                Applied::Damaged => {
+                    let reason = self.damaged(meta, raw, "its fields do not fit its size");
+                    self.ledger.dropped(kind, reason);
+                }
             },
         }
         Ok(())
@@ -72,7 +78,8 @@ impl Sink for Collector {
 impl Collector {
     fn sample(&mut self, meta: &Meta, raw: &Raw<'_>) -> std::result::Result<(), Reason> {
         let (index, event) = meta.events.of(raw).ok_or(Reason::UnknownEvent)?;
-        let view = SampleView::read(raw.body(), &event.layout, raw.endian).map_err(|_| Reason::Damaged)?;
+        let view = SampleView::read(raw.body(), &event.layout, raw.endian)
+            .map_err(|field| self.damaged(meta, raw, &format!("its field {field} does not fit its size")))?;
         let pid = view.task.map_or(u32::MAX, |(pid, _)| pid);
         if view.stack_user.is_some_and(|stack| stack.dyn_size > 0) {
             self.missing.stack_dumps += 1;
@@ -89,6 +96,14 @@ impl Collector {
             self.main_map = self.session.process(pid).and_then(|process| process.main_map);
         }
         Ok(())
+    }
+
+    /// Notes that a record cannot be used.
+    fn damaged(&mut self, meta: &Meta, raw: &Raw<'_>, why: &str) -> Reason {
+        let file = meta.files[raw.block.source as usize].clone();
+        let what = format!("the {} record here is left out: {why}", raw.header.kind);
+        self.ledger.damage(Damage { file, offset: raw.offset(), what });
+        Reason::Damaged
     }
 
     /// The number of a sample's stack: remembered where the same chain was seen in the same maps.
@@ -139,7 +154,11 @@ impl Collector {
 
     /// What was collected, and what became of the records.
     pub fn finish(mut self, meta: &Meta) -> (Profile, Ledger) {
+        self.ledger.emitted(RecordType::SAMPLE, self.samples);
         self.note_missing_frames();
+        if self.rows.is_empty() {
+            self.ledger.note("the recording has no samples: the profile is empty".to_owned());
+        }
         let main_mapping = self.main_map.map(|id| self.mappings.id(id, self.session.map(id)));
         let clock = meta.clock_data();
         let wall_clock_start = self.times.zip(clock).and_then(|((first, _), clock)| {
@@ -172,14 +191,14 @@ impl Collector {
         let MissingFrames { stack_dumps, deferred } = self.missing;
         if stack_dumps > 0 {
             self.ledger.note(format!(
-                "{stack_dumps} samples have a copy of the user stack (--call-graph dwarf), which is not unwound: their \
-                 user callers are missing"
+                "samples with a copy of the user stack (--call-graph dwarf): {stack_dumps}; it is not unwound, so that \
+                 their user callers are missing"
             ));
         }
         if deferred > 0 {
             self.ledger.note(format!(
-                "the user callers of {deferred} samples come in records of their own (CALLCHAIN_DEFERRED), which are not \
-                 put together with them"
+                "samples whose user callers come in records of their own (CALLCHAIN_DEFERRED): {deferred}; these are not \
+                 put together"
             ));
         }
     }

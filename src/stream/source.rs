@@ -5,6 +5,7 @@ use crate::abi::record::{RecordHeader, RecordType};
 use crate::container::block::Block;
 use crate::container::read::frames::Decompressor;
 use crate::container::read::input::Input;
+use crate::container::read::pipe::HEADER_SIZE;
 use crate::container::read::{ReadOptions, Reader};
 use crate::container::walk::{Damage, Step, looks_sound, resynchronise, step};
 use crate::error::{Error, Result};
@@ -179,7 +180,10 @@ impl Source {
             Some(damage) => {
                 Error::input(&damage.file, damage.offset, format!("not a single record can be read: {}", damage.what))
             }
-            None => Error::input(&self.meta.files[0], None, "the recording is cut before its first record"),
+            // Only a pipe's header can be all there is: a file's says where its records should be.
+            None => {
+                Error::input(&self.meta.files[0], HEADER_SIZE as u64, "the recording is cut before its first record")
+            }
         }
     }
 }

@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn unknown_types_are_opaque_and_simpleperfs_have_long_sizes() {
-        let mut bytes = hex("01800000 10000100");
+        let mut bytes = hex("01800000 01001000");
         bytes.resize(0x1_0010, 9);
         let record = Record::read(&bytes, &context(Endian::Little, SampleType::TID)).unwrap();
         assert!(matches!(&record.body, Body::Opaque(bytes) if bytes.len() == 0x1_0008));
@@ -199,7 +199,7 @@ mod tests {
             bytes[0] = kind;
             let context = context(Endian::Little, SampleType::CALLCHAIN);
             let record = Record::read(&bytes, &RecordContext { sample_id_all: false, ..context }).unwrap();
-            let counted = [9, 16, 20, 22, 64, 69, 72, 73, 75, 83, 84];
+            let counted = [9, 16, 20, 22, 64, 66, 69, 72, 73, 75, 83, 84];
             assert_eq!(matches!(record.body, Body::Opaque(_)), counted.contains(&kind), "{:?}", record.body);
             assert_eq!(record.to_bytes(Endian::Little).unwrap(), bytes);
         }

@@ -180,14 +180,15 @@ impl RecordHeader {
     /// Size of the header itself, and of the smallest record.
     pub const SIZE: usize = 8;
 
-    /// The first type of those that simpleperf (Android) made up. Their headers have a size of 32 bits and no misc.
+    /// The first type of those that simpleperf (Android) made up. Their headers have the upper half of a 32-bit size where
+    /// others have misc.
     const SIMPLEPERF_START: RecordType = RecordType(32768);
 
     /// Size of the record in bytes, this header included.
     #[inline]
     pub fn len(&self) -> usize {
         if self.kind >= Self::SIMPLEPERF_START {
-            usize::from(self.size) << 16 | usize::from(self.misc.bits())
+            usize::from(self.misc.bits()) << 16 | usize::from(self.size)
         } else {
             self.size.into()
         }
@@ -197,7 +198,7 @@ impl RecordHeader {
     pub fn with_len(self, len: usize) -> Option<Self> {
         if self.kind >= Self::SIMPLEPERF_START {
             let len = u32::try_from(len).ok()?;
-            Some(Self { misc: Misc::from_bits_retain(len as u16), size: (len >> 16) as u16, ..self })
+            Some(Self { misc: Misc::from_bits_retain((len >> 16) as u16), size: len as u16, ..self })
         } else {
             Some(Self { size: len.try_into().ok()?, ..self })
         }

@@ -1,9 +1,11 @@
 //! Bytes that follow a record and are not counted in its header's size.
 
-use super::tracing_data::HeaderTracingData;
 use super::{RecordHeader, RecordType};
 use crate::abi::Endian;
 use crate::abi::bytes::Reader;
+
+/// Size of a HEADER_TRACING_DATA without its data; 12 bytes before perf 6.12. simpleperf's has the data in the record.
+const TRACING_DATA_SIZE: usize = 16;
 
 /// How many bytes follow the record: those of the AUX area behind an AUXTRACE (`u64 size` first in its body), and the
 /// tracing data behind a HEADER_TRACING_DATA (`u32 size`). 0 for all others.
@@ -12,9 +14,7 @@ pub fn payload_size(record: &[u8], endian: Endian) -> u64 {
     let mut body = Reader::new(record.get(RecordHeader::SIZE..).unwrap_or_default(), endian);
     match header.kind {
         RecordType::AUXTRACE => body.u64(),
-        RecordType::HEADER_TRACING_DATA => {
-            body.u32().map(|size| HeaderTracingData::outside(size, body.rest().len() as u64).into())
-        }
+        RecordType::HEADER_TRACING_DATA if header.len() <= TRACING_DATA_SIZE => body.u32().map(u64::from),
         _ => None,
     }
     .unwrap_or(0)
@@ -28,17 +28,17 @@ mod tests {
     fn only_two_types_have_a_payload() {
         let mut record = [0_u8; 48];
         record[6] = 48;
-        record[8] = 36;
+        record[8] = 100;
         record[12] = 1;
-        let mut of = |kind: RecordType, len: usize| {
+        let mut of = |kind: RecordType| {
             record[0] = kind.0 as u8;
-            payload_size(&record[..len], Endian::Little)
+            payload_size(&record, Endian::Little)
         };
-        assert_eq!(of(RecordType::AUXTRACE, 48), 36 | 1 << 32);
-        assert_eq!(of(RecordType::HEADER_TRACING_DATA, 12), 36);
-        assert_eq!(of(RecordType::HEADER_TRACING_DATA, 16), 36);
-        assert_eq!(of(RecordType::HEADER_TRACING_DATA, 47), 36, "there is no room for them inside");
-        assert_eq!(of(RecordType::HEADER_TRACING_DATA, 48), 0, "simpleperf has them inside");
-        assert_eq!(of(RecordType::SAMPLE, 48), 0);
+        assert_eq!(of(RecordType::AUXTRACE), 100 | 1 << 32);
+        assert_eq!(of(RecordType::HEADER_TRACING_DATA), 0, "it has its data in itself");
+        assert_eq!(of(RecordType::SAMPLE), 0);
+        record[6] = 12;
+        record[0] = 66;
+        assert_eq!(payload_size(&record[..12], Endian::Little), 100);
     }
 }

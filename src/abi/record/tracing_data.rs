@@ -23,17 +23,10 @@ pub struct HeaderTracingData {
     pub pad: Option<u32>,
 }
 
-impl HeaderTracingData {
-    /// How many bytes follow the record, if so many are left in it behind `size`.
-    pub(crate) fn outside(size: u32, left: u64) -> u32 {
-        let room_for_pad = 4;
-        if left > room_for_pad && left >= size.into() { 0 } else { size }
-    }
-}
-
 fn inside<R: Read + Seek>(reader: &mut R, endian: Endian, (size,): (u32,)) -> BinResult<Vec<u8>> {
-    let outside = HeaderTracingData::outside(size, counted::left(reader)?);
-    counted::bytes(reader, endian, (u64::from(size - outside),))
+    let room_of_pad = 4;
+    let is_inside = counted::left(reader)? > room_of_pad;
+    counted::bytes(reader, endian, (if is_inside { size.into() } else { 0 },))
 }
 
 #[cfg(test)]

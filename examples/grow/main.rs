@@ -1,0 +1,80 @@
+//! Grows a real recording to any size, for measurements of time and memory.
+//!
+//! Repetition alone would let time run backwards and add nothing new to know. Here each copy of the data is moved: later
+//! in time, by other processes, at other user addresses. The kernel, of which there is one, stays where it is.
+//!
+//! `cargo run --release --example grow -- IN OUT --size MB [--no-rounds] [--compress] [--pipe]`
+
+mod output;
+mod recording;
+mod shift;
+
+use std::error::Error;
+use std::path::PathBuf;
+
+use output::Output;
+use recording::{Recording, kind};
+use shift::Shift;
+
+const USAGE: &str = "usage: grow IN OUT --size MB [--no-rounds] [--compress] [--pipe]
+IN is a little-endian perf.data in file mode, not compressed, whose events have one sample_type.";
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let options = Options::parse(std::env::args().skip(1)).ok_or(USAGE)?;
+    let recording =
+        Recording::parse(std::fs::read(&options.input)?).ok_or("IN is not of the kind that can be grown")?;
+    let shift = Shift::of(&recording);
+    let mut output = Output::create(&options.output, &recording, options.pipe, options.compress)?;
+    let mut moved = Vec::new();
+    for copy in 0.. {
+        if copy > 0 && output.data_size() >= options.size {
+            break;
+        }
+        for record in recording.records() {
+            match kind(record) {
+                kind::FINISHED_ROUND if options.without_rounds => {}
+                kind::FINISHED_ROUND => output.round(record)?,
+                kind::FIRST_USER.. if copy == 0 => output.user_record(record)?,
+                kind::FIRST_USER.. => {}
+                _ => {
+                    moved.clear();
+                    moved.extend_from_slice(record);
+                    if shift.apply(&mut moved, copy) {
+                        output.record(&moved)?;
+                    }
+                }
+            }
+        }
+    }
+    output.finish()?;
+    Ok(())
+}
+
+struct Options {
+    input: PathBuf,
+    output: PathBuf,
+    /// Bytes of records, before compression.
+    size: u64,
+    without_rounds: bool,
+    compress: bool,
+    pipe: bool,
+}
+
+impl Options {
+    fn parse(mut arguments: impl Iterator<Item = String>) -> Option<Options> {
+        let (mut paths, mut size) = (Vec::new(), None);
+        let (mut without_rounds, mut compress, mut pipe) = (false, false, false);
+        while let Some(argument) = arguments.next() {
+            match &*argument {
+                "--size" => size = Some(arguments.next()?.parse::<u64>().ok()? << 20),
+                "--no-rounds" => without_rounds = true,
+                "--compress" => compress = true,
+                "--pipe" => pipe = true,
+                option if option.starts_with('-') => return None,
+                path => paths.push(PathBuf::from(path)),
+            }
+        }
+        let [input, output] = paths.try_into().ok()?;
+        Some(Options { input, output, size: size?, without_rounds, compress, pipe })
+    }
+}

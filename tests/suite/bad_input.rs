@@ -1,0 +1,285 @@
+//! Bad input: a clear sentence where nothing is readable, a warning and all that can be read where something is.
+
+use std::fs;
+use std::ops::Range;
+use std::path::Path;
+
+use super::files::{self, fixture};
+use super::program::{self, Ledger, Run, perfconv, run};
+use super::walk::Walk;
+
+const ATTR_SIZE: usize = 16;
+const ATTRS_OFFSET: usize = 24;
+const ATTRS_SIZE: usize = 32;
+const DATA_OFFSET: usize = 40;
+const DATA_SIZE: usize = 48;
+const FEATURES: Range<usize> = 72..104;
+const COMPRESSED: u32 = 81;
+const SAMPLE: u32 = 9;
+
+#[test]
+fn what_is_no_recording_is_refused() {
+    refused(b"", "an empty file");
+    refused(b"Not a recording, but a text.\n".repeat(100).as_slice(), "a text");
+    refused(b"PERF", "half a magic number");
+    refused(&[0; 4096], "zeros");
+    let folder = tempfile::tempdir().unwrap();
+    refused_at(&folder.path().join("missing.data"), "a missing file");
+    let empty = folder.path().join("empty");
+    fs::create_dir(&empty).unwrap();
+    refused_at(&empty, "an empty folder");
+    let texts = folder.path().join("texts");
+    fs::create_dir(&texts).unwrap();
+    fs::write(texts.join("data"), "text").unwrap();
+    refused_at(&texts, "a folder whose data are a text");
+}
+
+#[test]
+fn a_file_cut_before_its_first_record_is_refused() {
+    for name in ["callgraph.data", "compressed2.data", "big-endian.data"] {
+        let bytes = read(name);
+        let data = if name == "big-endian.data" {
+            u64::from_be_bytes(bytes[DATA_OFFSET..DATA_OFFSET + 8].try_into().unwrap()) as usize
+        } else {
+            word(&bytes, DATA_OFFSET)
+        };
+        for length in [8, 12, 60, 103, 104, 110, data - 17, data - 1, data, data + 7] {
+            places(&refused(&bytes[..length], &format!("{name}, {length} bytes")));
+        }
+    }
+    let bytes = read("pipe.data");
+    for length in [8, 15, 16, 23, 100] {
+        places(&refused(&bytes[..length], &format!("a pipe of {length} bytes")));
+    }
+}
+
+#[test]
+fn attrs_that_do_not_fit_are_refused() {
+    let bytes = read("callgraph.data");
+    let length = bytes.len() as u64;
+    for attr_size in [0, 16, 64, 79] {
+        places(&refused(&with(&bytes, ATTR_SIZE, attr_size), &format!("attr_size {attr_size}")));
+    }
+    for (field, value) in [
+        (ATTRS_OFFSET, length),
+        (ATTRS_OFFSET, length - 100),
+        (ATTRS_OFFSET, u64::MAX - 8),
+        (ATTRS_SIZE, length),
+        (ATTRS_SIZE, u64::MAX),
+        (ATTRS_SIZE, 40),
+        (ATTR_SIZE, length),
+        (ATTR_SIZE, u64::MAX),
+    ] {
+        places(&refused(&with(&bytes, field, value), &format!("{value} at {field} of the header")));
+    }
+}
+
+#[test]
+fn attrs_of_other_sizes_are_read() {
+    let bytes = read("callgraph.data");
+    let attr = &bytes[word(&bytes, ATTRS_OFFSET)..][..word(&bytes, ATTR_SIZE) - 16];
+    let unchanged = converted(&of_one_event(&bytes, attr), &[]);
+    let oldest = converted(&of_one_event(&bytes, &sized(&attr[..64], 0)), &[]);
+    let newer = [attr, &[0; 64]].concat();
+    let newer = converted(&of_one_event(&bytes, &sized(&newer, newer.len() as u32)), &[]);
+    for (run, output) in [&oldest, &newer] {
+        assert_eq!(run.stderr, unchanged.0.stderr);
+        assert_eq!(*output, unchanged.1);
+    }
+    assert_eq!(unchanged.0.ledger().unwrap().samples_in, 377);
+}
+
+#[test]
+fn a_damaged_record_costs_no_other_before_it() {
+    let bytes = read("callgraph.data");
+    let samples: Vec<usize> = records(&bytes).filter(|record| record.kind == SAMPLE).map(|record| record.at).collect();
+    let at = samples[200];
+    for size in [0_u16, 4, u16::MAX] {
+        let mut damaged = bytes.clone();
+        damaged[at + 6..at + 8].copy_from_slice(&size.to_le_bytes());
+        let ledger = salvaged(&damaged, Some(at));
+        assert!((200..377).contains(&ledger.samples_in), "size {size}: {ledger:?}");
+    }
+}
+
+#[test]
+fn a_sample_that_does_not_fit_its_record_is_dropped_and_nothing_else() {
+    let bytes = read("callgraph.data");
+    let sample = records(&bytes).filter(|record| record.kind == SAMPLE).nth(200).unwrap();
+    // IP, TID, TIME and PERIOD stand before the number of the callchain's entries.
+    let damaged = with(&bytes, sample.at + 8 + 4 * 8, u64::MAX);
+    let ledger = salvaged(&damaged, Some(sample.at));
+    assert_eq!((ledger.samples_in, ledger.samples_out, ledger.dropped), (377, 376, 1));
+}
+
+#[test]
+fn a_garbage_frame_costs_no_record_before_it() {
+    let bytes = read("lost.data");
+    let frames: Vec<Record> = records(&bytes).filter(|record| record.kind == COMPRESSED).collect();
+    let frame = &frames[frames.len() / 2];
+    let mut damaged = bytes.clone();
+    damaged[frame.at + 8..frame.at + frame.size].fill(0xff);
+    let before = with(&bytes[..frame.at], DATA_SIZE, (frame.at - word(&bytes, DATA_OFFSET)) as u64);
+    let before = Walk::of(temporary(&before).as_ref()).samples;
+    let ledger = salvaged(&damaged, Some(frame.at));
+    assert!(before > 100 && ledger.samples_in >= before, "{before} samples before the frame: {ledger:?}");
+}
+
+#[test]
+fn cut_files_give_what_is_left() {
+    for recording in files::fixtures().iter().filter(|recording| recording.path.is_file()) {
+        let bytes = fs::read(&recording.path).unwrap();
+        for length in [bytes.len() * 2 / 3 + 3, bytes.len() - 5] {
+            let file = temporary(&bytes[..length]);
+            let walk = Walk::of(file.as_ref());
+            let (run, _) = converted(&bytes[..length], &[]);
+            let ledger = run.ledger().unwrap_or_else(|wrong| panic!("{}: {wrong}", recording.name));
+            assert!(!run.warnings().is_empty(), "{} cut to {length} bytes: {}", recording.name, run.stderr);
+            assert_eq!(ledger.samples_in, walk.samples, "{} cut to {length} bytes: {walk:?}", recording.name);
+        }
+    }
+}
+
+#[test]
+fn cut_and_killed_files_are_failures_for_the_strict() {
+    // Nothing is missing but what the killed recorder had still in its buffers: that has no place in the file.
+    salvaged(&read("killed.data"), None);
+    let truncated = read("truncated.data");
+    let last = records(&truncated).last().unwrap();
+    salvaged(&truncated, Some(last.at + last.size));
+}
+
+#[test]
+fn no_damage_makes_it_panic_or_hang() {
+    // Damage that is the same in every run: positions and values from a linear congruential generator.
+    let mut state = 1_u64;
+    let mut random = || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 33) as usize
+    };
+    let mut damaged = Vec::new();
+    for recording in files::fixtures().iter().filter(|recording| recording.path.is_file()) {
+        let bytes = fs::read(&recording.path).unwrap();
+        for _ in 0..12 {
+            let mut bytes = bytes.clone();
+            let at = random() % bytes.len();
+            let length = (random() % 9).min(bytes.len() - at);
+            let value = [0, 1, 0x7f, 0x80, 0xff][random() % 5];
+            bytes[at..at + length].fill(value);
+            let what = format!("{}: {length} bytes at {at} are {value}", recording.name);
+            damaged.push((what, bytes));
+        }
+        for _ in 0..4 {
+            let length = random() % bytes.len();
+            damaged.push((format!("{}: {length} bytes", recording.name), bytes[..length].to_vec()));
+        }
+    }
+    let runs = program::for_each(&damaged, |(_, bytes)| converted(bytes, &[]).0);
+    for ((what, _), run) in damaged.iter().zip(runs) {
+        match run.status {
+            0 => drop(run.ledger().unwrap_or_else(|wrong| panic!("{what}: {wrong}"))),
+            _ => drop(run.failure().unwrap_or_else(|wrong| panic!("{what}: {wrong}"))),
+        }
+    }
+}
+
+/// Converts bytes that hold something readable and something damaged, and a warning says so and names the offset.
+/// With `--strict` the same bytes are written, and the exit status tells.
+fn salvaged(bytes: &[u8], offset: Option<usize>) -> Ledger {
+    let (run, output) = converted(bytes, &[]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    let is_placed = |warning: &&str| offset.is_none_or(|offset| warning.contains(&format!("at offset {offset}:")));
+    assert!(run.warnings().iter().any(is_placed), "no warning for offset {offset:?}: {}", run.stderr);
+    let (strict, strict_output) = converted(bytes, &["--strict"]);
+    assert_eq!(strict.status, 3, "{}", strict.stderr);
+    assert_eq!(strict_output, output);
+    run.ledger().unwrap()
+}
+
+/// The sentence by which bytes in a file are refused, without the name of the file.
+fn refused(bytes: &[u8], what: &str) -> String {
+    refused_at(temporary(bytes).as_ref(), what)
+}
+
+fn refused_at(input: &Path, what: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let run = program::convert(input, &folder.path().join("out.pb.gz"));
+    let sentence = run.failure().unwrap_or_else(|wrong| panic!("{what}: {wrong}"));
+    let sentence = sentence.strip_prefix(&*input.to_string_lossy()).unwrap_or_else(|| panic!("{what}: {sentence}"));
+    assert!(sentence.len() > 20, "{what}: {sentence}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "{what}: an output is left");
+    sentence.into()
+}
+
+/// Whether a sentence tells an offset or a size.
+fn places(sentence: &str) {
+    assert!(sentence.contains(|letter: char| letter.is_ascii_digit()), "no place in the file: {sentence}");
+}
+
+/// The run on bytes in a file, always under one name, and the output.
+fn converted(bytes: &[u8], arguments: &[&str]) -> (Run, Vec<u8>) {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("in.data"), bytes).unwrap();
+    let run = run(perfconv().current_dir(&folder).args(["in.data", "-o", "out.pb.gz"]).args(arguments));
+    (run, fs::read(folder.path().join("out.pb.gz")).unwrap_or_default())
+}
+
+fn temporary(bytes: &[u8]) -> tempfile::TempPath {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    fs::write(file.path(), bytes).unwrap();
+    file.into_temp_path()
+}
+
+fn read(name: &str) -> Vec<u8> {
+    fs::read(fixture(name)).unwrap()
+}
+
+/// The bytes with another word at a place.
+fn with(bytes: &[u8], at: usize, word: u64) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    bytes[at..at + 8].copy_from_slice(&word.to_le_bytes());
+    bytes
+}
+
+fn word(bytes: &[u8], at: usize) -> usize {
+    u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize
+}
+
+/// The attr with another number in its field `size`.
+fn sized(attr: &[u8], size: u32) -> Vec<u8> {
+    [&attr[..4], &size.to_le_bytes(), &attr[8..]].concat()
+}
+
+/// A file with the header and the data of another one, with one attr, without ids and features.
+fn of_one_event(bytes: &[u8], attr: &[u8]) -> Vec<u8> {
+    let data = &bytes[word(bytes, DATA_OFFSET)..][..word(bytes, DATA_SIZE)];
+    let mut header = bytes[..104].to_vec();
+    header[FEATURES].fill(0);
+    let attr_size = attr.len() as u64 + 16;
+    for (field, value) in
+        [(ATTR_SIZE, attr_size), (ATTRS_OFFSET, 104), (ATTRS_SIZE, attr_size), (DATA_OFFSET, 104 + attr_size)]
+    {
+        header = with(&header, field, value);
+    }
+    [&header, attr, &[0; 16], data].concat()
+}
+
+struct Record {
+    at: usize,
+    kind: u32,
+    size: usize,
+}
+
+/// The whole records in the data of a little-endian file.
+fn records(bytes: &[u8]) -> impl Iterator<Item = Record> {
+    let start = word(bytes, DATA_OFFSET);
+    let end = bytes.len().min(start + word(bytes, DATA_SIZE));
+    let mut at = start;
+    std::iter::from_fn(move || {
+        let header = bytes[at..end].first_chunk::<8>()?;
+        let size = u16::from_le_bytes([header[6], header[7]]) as usize;
+        let record = Record { at, kind: u32::from_le_bytes([header[0], header[1], header[2], header[3]]), size };
+        at += size;
+        (at <= end).then_some(record)
+    })
+}

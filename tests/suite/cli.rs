@@ -1,0 +1,305 @@
+//! The person at the terminal: inputs, outputs, options and exit statuses.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use tempfile::{TempDir, tempdir};
+
+use super::files::fixture;
+use super::program::{self, Run, perfconv, run};
+
+/// A folder in which to convert.
+struct Desk(TempDir);
+
+impl Desk {
+    fn new() -> Desk {
+        Desk(tempdir().unwrap())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn read(&self, name: &str) -> Vec<u8> {
+        fs::read(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    /// Runs the program in the folder, with a recording as `in.data` beside it.
+    fn run(&self, arguments: &[&str]) -> Run {
+        fs::copy(fixture("callgraph.data"), self.path("in.data")).unwrap();
+        run(perfconv().current_dir(&self.0).args(arguments))
+    }
+
+    /// Runs a line of shell in the folder, in which `perfconv` is the program.
+    fn shell(&self, line: &str) -> Run {
+        let folder = Path::new(env!("CARGO_BIN_EXE_perfconv")).parent().unwrap().to_str().unwrap();
+        let path = format!("{folder}:{}", std::env::var("PATH").unwrap());
+        fs::copy(fixture("callgraph.data"), self.path("in.data")).unwrap();
+        run(Command::new("sh").args(["-c", line]).current_dir(&self.0).env("PATH", path).stdin(Stdio::null()))
+    }
+}
+
+/// What comes out of a fixture that is named by its path.
+fn expected(name: &str) -> Vec<u8> {
+    let desk = Desk::new();
+    let run = program::convert(&fixture(name), &desk.path("out.pb.gz"));
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    desk.read("out.pb.gz")
+}
+
+#[test]
+fn an_input_is_named_in_every_way() {
+    let expected = expected("callgraph.data");
+    for arguments in [
+        &["in.data", "-o", "out.pb.gz"][..],
+        &["-i", "in.data", "-o", "out.pb.gz"],
+        &["convert", "in.data", "-o", "out.pb.gz"],
+        &["convert", "-i", "in.data", "-o", "out.pb.gz"],
+        &["-o", "out.pb.gz", "in.data"],
+    ] {
+        let desk = Desk::new();
+        let run = desk.run(arguments);
+        assert_eq!(run.ledger().unwrap().output, "out.pb.gz", "{arguments:?}");
+        assert_eq!(desk.read("out.pb.gz"), expected, "{arguments:?}");
+    }
+}
+
+#[test]
+fn without_a_name_it_is_perf_data() {
+    let desk = Desk::new();
+    let missing = desk.run(&["-o", "out.pb.gz"]);
+    assert!(missing.failure().unwrap().contains("perf.data"), "{}", missing.stderr);
+    fs::copy(fixture("callgraph.data"), desk.path("perf.data")).unwrap();
+    assert_eq!(desk.run(&["-o", "out.pb.gz"]).status, 0);
+    assert_eq!(desk.read("out.pb.gz"), expected("callgraph.data"));
+}
+
+#[test]
+fn from_standard_input_comes_what_comes_from_the_path() {
+    for name in ["callgraph.data", "compressed.data", "compressed2.data", "tracepoints.data", "big-endian.data"] {
+        let desk = Desk::new();
+        fs::copy(fixture(name), desk.path("recording")).unwrap();
+        for line in ["cat recording | perfconv - -o out.pb.gz -f", "perfconv - -o out.pb.gz -f <recording"] {
+            let run = desk.shell(line);
+            assert_eq!(run.status, 0, "{name}: {line}: {}", run.stderr);
+            assert_eq!(desk.read("out.pb.gz"), expected(name), "{name}: {line}");
+        }
+    }
+}
+
+#[test]
+fn a_pipe_stream_is_read_from_a_pipe_and_from_a_file() {
+    for name in ["pipe.data", "pipe-compressed.data"] {
+        let desk = Desk::new();
+        fs::copy(fixture(name), desk.path("stream")).unwrap();
+        let run = desk.shell("cat stream | perfconv -i - -o out.pb.gz");
+        assert_eq!(run.status, 0, "{name}: {}", run.stderr);
+        assert_eq!(desk.read("out.pb.gz"), expected(name), "{name}");
+    }
+}
+
+#[test]
+fn compressed_inputs_are_recognised_whatever_their_name() {
+    for name in ["callgraph.data", "compressed.data", "pipe.data", "big-endian.data"] {
+        let desk = Desk::new();
+        let bytes = fs::read(fixture(name)).unwrap();
+        let mut gzip = GzEncoder::new(File::create(desk.path("gzipped")).unwrap(), Compression::default());
+        gzip.write_all(&bytes).unwrap();
+        gzip.finish().unwrap();
+        fs::write(desk.path("zstandard"), zstd::encode_all(&bytes[..], 3).unwrap()).unwrap();
+        for line in [
+            "perfconv gzipped -o out.pb.gz -f",
+            "perfconv zstandard -o out.pb.gz -f",
+            "cat gzipped | perfconv - -o out.pb.gz -f",
+            "cat zstandard | perfconv - -o out.pb.gz -f",
+        ] {
+            let run = desk.shell(line);
+            assert_eq!(run.status, 0, "{name}: {line}: {}", run.stderr);
+            assert_eq!(desk.read("out.pb.gz"), expected(name), "{name}: {line}");
+        }
+    }
+}
+
+#[test]
+fn the_output_is_compressed_as_its_name_says() {
+    let expected = program::decode(&expected("callgraph.data"));
+    let desk = Desk::new();
+    assert_eq!(desk.run(&["in.data", "-o", "out.pb.gz"]).status, 0);
+    assert_eq!(program::decode(&desk.read("out.pb.gz")), expected);
+    assert_eq!(desk.run(&["in.data", "-o", "out.pb.zst"]).status, 0);
+    let message = zstd::decode_all(&desk.read("out.pb.zst")[..]).expect("zstd by the name");
+    assert_eq!(<_ as prost::Message>::decode(&message[..]), Ok(expected));
+}
+
+#[test]
+fn the_format_is_told_by_option_or_extension() {
+    let desk = Desk::new();
+    for arguments in [["-t", "pprof"], ["--to", "pprof"]] {
+        let run = desk.run(&[&["in.data", "-f", "-o", "out.txt"], &arguments[..]].concat());
+        assert_eq!(run.status, 0, "{}", run.stderr);
+        assert_eq!(program::decode(&desk.read("out.txt")), program::decode(&expected("callgraph.data")));
+    }
+    let unknown = desk.run(&["in.data", "-o", "out.xyz"]);
+    assert_eq!(unknown.status, 2, "{}", unknown.stderr);
+    assert!(unknown.stderr.contains("pprof"), "the known formats are not named: {}", unknown.stderr);
+    assert!(!desk.path("out.xyz").exists());
+}
+
+#[test]
+fn usage_errors_have_status_2() {
+    let desk = Desk::new();
+    for arguments in [
+        &["in.data", "-o", "out.pb.gz", "--no-such-option"][..],
+        &["in.data", "-o"],
+        &["in.data", "-o", "out.pb.gz", "-t", "no-such-format"],
+        &["in.data", "-i", "in.data", "-o", "out.pb.gz"],
+    ] {
+        let run = desk.run(arguments);
+        assert_eq!(run.status, 2, "{arguments:?}: {}", run.stderr);
+        assert!(!run.stderr.is_empty() && run.stdout.is_empty(), "{arguments:?}");
+        assert!(!desk.path("out.pb.gz").exists(), "{arguments:?}");
+    }
+}
+
+#[test]
+fn an_existing_output_needs_force() {
+    let desk = Desk::new();
+    fs::write(desk.path("out.pb.gz"), "precious").unwrap();
+    let run = desk.run(&["in.data", "-o", "out.pb.gz"]);
+    assert!(run.failure().unwrap().contains("out.pb.gz"), "{}", run.stderr);
+    assert!(run.stderr.contains("-f"), "what to do is not said: {}", run.stderr);
+    assert_eq!(desk.read("out.pb.gz"), b"precious");
+    assert_eq!(desk.run(&["in.data", "-o", "out.pb.gz", "-f"]).status, 0);
+    assert_eq!(desk.read("out.pb.gz"), expected("callgraph.data"));
+}
+
+#[test]
+fn a_failure_leaves_the_existing_output() {
+    let desk = Desk::new();
+    fs::write(desk.path("out.pb.gz"), "precious").unwrap();
+    fs::write(desk.path("text"), "not a recording").unwrap();
+    desk.run(&["text", "-o", "out.pb.gz", "-f"]).failure().unwrap();
+    assert_eq!(desk.read("out.pb.gz"), b"precious");
+}
+
+#[test]
+fn an_input_is_never_overwritten_by_its_own_output() {
+    let desk = Desk::new();
+    desk.run(&["--version"]);
+    symlink("in.data", desk.path("symbolic")).unwrap();
+    fs::hard_link(desk.path("in.data"), desk.path("hard")).unwrap();
+    for output in ["in.data", "./in.data", "symbolic", "hard"] {
+        let run = desk.run(&["in.data", "-t", "pprof", "-f", "-o", output]);
+        run.failure().unwrap_or_else(|wrong| panic!("{output}: {wrong}"));
+        assert_eq!(desk.read("in.data"), fs::read(fixture("callgraph.data")).unwrap(), "{output}");
+    }
+}
+
+#[test]
+fn a_link_is_followed_and_the_mode_kept() {
+    let desk = Desk::new();
+    fs::write(desk.path("target.pb.gz"), "old").unwrap();
+    fs::set_permissions(desk.path("target.pb.gz"), fs::Permissions::from_mode(0o640)).unwrap();
+    symlink("target.pb.gz", desk.path("out.pb.gz")).unwrap();
+    assert_eq!(desk.run(&["in.data", "-f", "-o", "out.pb.gz"]).status, 0);
+    assert!(desk.path("out.pb.gz").is_symlink());
+    assert_eq!(desk.read("target.pb.gz"), expected("callgraph.data"));
+    assert_eq!(fs::metadata(desk.path("target.pb.gz")).unwrap().permissions().mode() & 0o777, 0o640);
+}
+
+#[test]
+fn a_new_output_has_the_mode_that_the_umask_gives() {
+    let desk = Desk::new();
+    assert_eq!(desk.shell("umask 027; perfconv in.data -o out.pb.gz").status, 0);
+    assert_eq!(fs::metadata(desk.path("out.pb.gz")).unwrap().permissions().mode() & 0o777, 0o640);
+}
+
+#[test]
+fn nothing_is_left_beside_the_output() {
+    let desk = Desk::new();
+    assert_eq!(desk.run(&["in.data", "-o", "out.pb.gz"]).status, 0);
+    let mut names: Vec<_> = fs::read_dir(&desk.0).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["in.data", "out.pb.gz"]);
+}
+
+#[test]
+fn standard_output_gets_what_a_file_gets() {
+    let desk = Desk::new();
+    let run = desk.run(&["in.data", "-t", "pprof", "-o", "-"]);
+    assert_eq!(run.ledger().unwrap().samples_in, 377);
+    assert_eq!(program::decode(&run.stdout), program::decode(&expected("callgraph.data")));
+}
+
+#[test]
+fn what_is_no_regular_file_is_written_directly() {
+    let desk = Desk::new();
+    let run = desk.run(&["in.data", "-t", "pprof", "-o", "/dev/null"]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    assert!(!fs::metadata("/dev/null").unwrap().is_file());
+    let run =
+        desk.shell("mkfifo fifo.pb.gz; cat fifo.pb.gz >read & perfconv in.data -o fifo.pb.gz; s=$?; wait; exit $s");
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    assert_eq!(desk.read("read"), expected("callgraph.data"));
+    assert!(!fs::metadata(desk.path("fifo.pb.gz")).unwrap().is_file());
+}
+
+#[test]
+fn binary_output_to_a_terminal_is_refused() {
+    let desk = Desk::new();
+    let run = desk.shell("script -qec 'perfconv in.data -t pprof -o -' /dev/null");
+    if run.status == 127 {
+        return writeln!(std::io::stderr(), "not tried on a terminal: there is no script(1)").unwrap();
+    }
+    let said = String::from_utf8(run.stdout).expect("no binary output");
+    assert_eq!(run.status, 2, "{said}");
+    assert!(said.contains("terminal"), "{said}");
+}
+
+#[test]
+fn a_closed_pipe_is_no_error_message() {
+    let desk = Desk::new();
+    let run = desk.shell("{ sleep 0.3; perfconv in.data -t pprof -o -; } | true");
+    assert!(!run.stderr.lines().any(|line| line.starts_with("perfconv: ")), "{}", run.stderr);
+}
+
+#[test]
+fn a_full_device_is_a_failure() {
+    let desk = Desk::new();
+    let run = desk.run(&["in.data", "-t", "pprof", "-o", "/dev/full"]);
+    assert!(run.failure().unwrap().contains("/dev/full"), "{}", run.stderr);
+}
+
+#[test]
+fn quiet_says_nothing_and_verbose_says_more() {
+    let desk = Desk::new();
+    let quiet = desk.run(&["in.data", "-q", "-o", "out.pb.gz"]);
+    assert_eq!((quiet.status, &*quiet.stderr), (0, ""));
+    let normal = desk.run(&["in.data", "-f", "-o", "out.pb.gz"]);
+    let verbose = desk.run(&["in.data", "-f", "-v", "-o", "out.pb.gz"]);
+    assert_eq!(verbose.status, 0);
+    assert!(verbose.stderr.len() > normal.stderr.len(), "{}", verbose.stderr);
+    assert!(verbose.stderr.ends_with(&normal.stderr), "the ledger is not last: {}", verbose.stderr);
+}
+
+#[test]
+fn quiet_does_not_hide_a_failure() {
+    let desk = Desk::new();
+    desk.run(&["missing.data", "-q", "-o", "out.pb.gz"]).failure().unwrap();
+}
+
+#[test]
+fn help_and_version_are_told() {
+    let desk = Desk::new();
+    let help = desk.run(&["--help"]);
+    assert_eq!((help.status, &*help.stderr), (0, ""));
+    assert!(String::from_utf8(help.stdout).unwrap().contains("--strict"));
+    let version = desk.run(&["--version"]);
+    let expected = format!("perfconv {}\n", env!("CARGO_PKG_VERSION"));
+    assert_eq!((version.status, version.stdout), (0, expected.into_bytes()));
+}
