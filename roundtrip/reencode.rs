@@ -21,17 +21,6 @@ use perfconv::stream::source::Source;
 use std::fs;
 use std::path::Path;
 
-/// The arrays of a BPF program one after the other, each filled up to a multiple of 8 with what is there: perf leaves what
-/// was in its memory.
-fn joined_arrays(program: &BpfProg) -> Option<Vec<u8>> {
-    program.arrays.iter().try_fold(Vec::new(), |mut joined, which| {
-        joined.extend_from_slice(program.array(which)?);
-        let padding = program.data.get(joined.len()..joined.len().next_multiple_of(8))?;
-        joined.extend_from_slice(padding);
-        Some(joined)
-    })
-}
-
 #[test]
 fn everything_is_written_as_it_was_read() {
     let mut reencoder = Reencoder::default();
@@ -47,6 +36,7 @@ fn everything_is_written_as_it_was_read() {
     let Reencoder { headers, records, features, unexpected, .. } = reencoder;
     println!("{read} recordings, {} without records:\n{}\n", refused.len(), refused.join("\n"));
     println!("{headers}\n{records}\n{features}");
+    assert!(read > 0, "there are no recordings");
     assert!(unexpected.is_empty(), "{}", unexpected.join("\n"));
 }
 
@@ -220,4 +210,15 @@ impl Reencoder {
         let complaint = check(&mut self.headers, name, true, bytes, endian, reencode);
         self.complain(complaint);
     }
+}
+
+/// The arrays of a BPF program one after the other, each filled up to a multiple of 8 with what is there: perf leaves what
+/// was in its memory.
+fn joined_arrays(program: &BpfProg) -> Option<Vec<u8>> {
+    program.arrays.iter().try_fold(Vec::new(), |mut joined, which| {
+        joined.extend_from_slice(program.array(which)?);
+        let padding = program.data.get(joined.len()..joined.len().next_multiple_of(8))?;
+        joined.extend_from_slice(padding);
+        Some(joined)
+    })
 }

@@ -42,18 +42,16 @@ impl Table {
 
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let titles = ["", "instances", "exact", "opaque", "bytes", "opaque bytes", "zeros behind", "other behind"];
-        let line = |f: &mut fmt::Formatter<'_>, cells: [&str; 8]| {
-            write!(f, "{:32}", cells[0])?;
-            cells[1..].iter().try_for_each(|cell| write!(f, "{cell:>13}"))?;
+        let titles = ["instances", "exact", "opaque", "bytes", "opaque bytes", "zeros behind", "other behind"];
+        let line = |f: &mut fmt::Formatter<'_>, name: &str, cells: &[String]| {
+            write!(f, "{name:24}")?;
+            cells.iter().try_for_each(|cell| write!(f, "{cell:>14}"))?;
             writeln!(f)
         };
-        line(f, titles)?;
+        line(f, "", &titles.map(str::to_owned))?;
         for (name, row) in &self.0 {
-            let numbers = [row.instances, row.exact, row.opaque, row.bytes, row.opaque_bytes, row.padding, row.tail]
-                .map(|n| n.to_string());
-            let [a, b, c, d, e, g, h] = &numbers;
-            line(f, [name, a, b, c, d, e, g, h])?;
+            let numbers = [row.instances, row.exact, row.opaque, row.bytes, row.opaque_bytes, row.padding, row.tail];
+            line(f, name, &numbers.map(|number| number.to_string()))?;
         }
         Ok(())
     }

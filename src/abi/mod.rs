@@ -10,6 +10,9 @@
 //!   definition does not cover stay with the caller.
 //! * Numbers that name things are open enums: a value that has no name yet is kept. Flag words keep unknown bits.
 //! * Text keeps the bytes behind its NUL ([`text::PaddedStr`]), since writers differ in how they pad.
+//! * Counts and lengths are checked against the bytes that are left before anything is allocated.
+//! * [`record::Record`] and [`feature::FeatureSection`] put body and tail together: what was read is written as the same
+//!   bytes, whatever the bytes.
 
 pub mod attr;
 pub mod attr_flags;
