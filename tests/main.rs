@@ -7,5 +7,6 @@ mod suite {
     mod pprof;
     mod program;
     mod samples;
+    mod stacks;
     mod walk;
 }

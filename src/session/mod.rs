@@ -101,7 +101,8 @@ impl Session {
         if comm.pid == comm.tid {
             let process = self.processes.entry(comm.pid).or_default();
             if misc.contains(Misc::COMM_EXEC) {
-                process.exec();
+                // The old program's maps stay until new ones cover them: until exec returns, user frames are still its.
+                process.main_map = None;
             }
             process.comm = Some(name.clone());
         }

@@ -29,12 +29,6 @@ impl Process {
     pub(super) fn maps_mut(&mut self) -> &mut Maps {
         Arc::make_mut(&mut self.maps)
     }
-
-    /// The process runs another program: nothing of the old one is mapped any more.
-    pub(super) fn exec(&mut self) {
-        self.main_map = None;
-        self.maps = Arc::default();
-    }
 }
 
 /// What is known of a thread.

@@ -179,7 +179,8 @@ impl fmt::Display for Ledger {
         write_reasons(f, &samples.dropped)?;
         let others = self.dropped_others();
         if !others.is_empty() {
-            write!(f, "; {} other records dropped", others.values().sum::<u64>())?;
+            let count: u64 = others.values().sum();
+            write!(f, "; {count} other record{} dropped", if count == 1 { "" } else { "s" })?;
             write_reasons(f, &others)?;
         }
         if self.lost_records + self.lost_samples > 0 {
@@ -215,7 +216,7 @@ mod tests {
         ledger.lost_samples = 7;
         assert_eq!(
             ledger.to_string(),
-            "13 samples in, 10 out, 3 dropped (2 of unknown event, 1 damaged); 1 other records dropped (1 undecodable); \
+            "13 samples in, 10 out, 3 dropped (2 of unknown event, 1 damaged); 1 other record dropped (1 undecodable); \
              lost by the kernel: 0 records, 7 samples"
         );
         assert!(ledger.is_incomplete());

@@ -25,6 +25,8 @@ pub struct Source {
     counts: Counts,
     /// One for each of the recording's files that has frames.
     decompressors: Vec<Option<Decompressor>>,
+    /// Of which files the last frame could not be read.
+    undecodable: Vec<bool>,
 }
 
 impl Source {
@@ -35,8 +37,9 @@ impl Source {
     pub fn open(input: Input, options: ReadOptions) -> Result<Self> {
         let reader = Reader::open(input, options)?;
         let decompressors = reader.files.iter().map(|_| None).collect();
+        let undecodable = vec![false; reader.files.len()];
         let meta = Meta::new(&reader);
-        Ok(Self { reader, meta, ledger: Ledger::default(), counts: Counts::default(), decompressors })
+        Ok(Self { reader, meta, ledger: Ledger::default(), counts: Counts::default(), decompressors, undecodable })
     }
 
     /// What the container's header tells.
@@ -116,7 +119,10 @@ impl Source {
                         Block { bytes, source: frame.block.source, base, decompressed: true, in_memory: true, serial };
                     self.walk(&piece, sink)?;
                 }
-                Ok(None) => break,
+                Ok(None) => {
+                    self.undecodable[file] = false;
+                    break;
+                }
                 Err(e) => {
                     self.undecodable(frame, &e.to_string());
                     break;
@@ -127,9 +133,15 @@ impl Source {
         Ok(())
     }
 
+    /// Counts a frame that cannot be read. Those that follow it in its stream cannot either, which is said once.
     fn undecodable(&mut self, frame: &Raw<'_>, why: &str) {
         self.ledger.dropped(frame.header.kind, Reason::Undecodable);
-        self.damage(frame.block, frame.at, format!("the records in this compressed frame are missing: {why}"));
+        if !std::mem::replace(&mut self.undecodable[frame.block.source as usize], true) {
+            let what = format!(
+                "the records in this compressed frame are missing, and those in frames that continue it: {why}"
+            );
+            self.damage(frame.block, frame.at, what);
+        }
     }
 
     fn note_unfinished_frames(&mut self) {

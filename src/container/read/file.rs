@@ -67,11 +67,14 @@ impl FileSections {
             );
             return fail(ATTR_SIZE_AT, what);
         }
-        let attrs = read_attrs(name, bytes, &header, endian)?;
+        let (attrs, without_ids) = read_attrs(name, bytes, &header, endian)?;
         if header.data.offset >= len {
             return fail(header.data.offset, format!("the file is cut before its first record, after {len} bytes"));
         }
         let mut sections = Self { attrs, data: 0..0, features: BTreeMap::new(), damage: Vec::new() };
+        for at in without_ids {
+            sections.note(name, at, "the ids of the event told here lie outside of the file and are missing");
+        }
         sections.find_data(name, &header, len);
         if header.size == FileHeader::SIZE && header.data.size > 0 {
             let bitmap = bytes[FileHeader::SIZE_WITHOUT_FEATURES as usize..].first_chunk().copied().unwrap_or_default();
@@ -123,7 +126,8 @@ impl FileSections {
     }
 }
 
-fn read_attrs(name: &str, bytes: &Bytes, header: &FileHeader, endian: Endian) -> Result<Vec<FileAttr>> {
+/// The events, and where in the file those are told whose ids are not in it.
+fn read_attrs(name: &str, bytes: &Bytes, header: &FileHeader, endian: Endian) -> Result<(Vec<FileAttr>, Vec<u64>)> {
     let fail = |at, what: String| Error::input(name, at, what);
     let section = bytes.get(header.attrs.offset as usize..).and_then(|rest| rest.get(..header.attrs.size as usize));
     let Some(section) = section else {
@@ -141,7 +145,7 @@ fn read_attrs(name: &str, bytes: &Bytes, header: &FileHeader, endian: Endian) ->
             format!("the events take {} bytes, which is not a multiple of {stride}, the size of each", section.len());
         return Err(fail(ATTRS_AT, what));
     }
-    let mut attrs = Vec::with_capacity(section.len() / stride);
+    let (mut attrs, mut without_ids) = (Vec::with_capacity(section.len() / stride), Vec::new());
     for (index, entry) in section.chunks_exact(stride).enumerate() {
         let at = header.attrs.offset + (index * stride) as u64;
         let room = stride - IDS_SIZE;
@@ -151,17 +155,17 @@ fn read_attrs(name: &str, bytes: &Bytes, header: &FileHeader, endian: Endian) ->
         }
         // Where the two sizes differ, writers disagree on where the ids are told: behind the entry's or the attr's end.
         let found = [room, declared].into_iter().find_map(|len| {
-            let attr = Attr::read(&entry[..len], endian).ok()?;
             let mut place = Reader::new(&entry[len..], endian);
             let place = Section { offset: place.u64()?, size: place.u64()? };
             let ids = bytes.get(place.offset as usize..)?.get(..place.size as usize)?;
-            let ids = Reader::new(ids, endian).words(place.size / 8)?.iter().collect();
-            Some(FileAttr { attr, ids })
+            Some((len, Reader::new(ids, endian).words(place.size / 8)?.iter().collect()))
         });
-        let Some(attr) = found else {
-            return Err(fail(at, format!("the ids of event {index} should be outside of the file")));
-        };
-        attrs.push(attr);
+        let (len, ids) = found.unwrap_or_else(|| {
+            without_ids.push(at);
+            (room, Vec::new())
+        });
+        let attr = Attr::read(&entry[..len], endian).map_err(|e| fail(at, format!("event {index}: {e}")))?;
+        attrs.push(FileAttr { attr, ids });
     }
-    Ok(attrs)
+    Ok((attrs, without_ids))
 }

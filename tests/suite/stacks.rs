@@ -1,0 +1,220 @@
+//! Every frame is in the map that perf finds it in, and every stack is as deep as perf's.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::{self, Write};
+use std::process::Stdio;
+
+use perfconv::abi::attr_flags::AttrFlags;
+use perfconv::abi::sample_type::BranchSampleType;
+use perfconv::container::read::ReadOptions;
+use perfconv::container::read::input::Input;
+use perfconv::formats::pprof::proto::Profile;
+use perfconv::stream::source::Source;
+
+use super::files::{self, Recording};
+use super::program;
+use super::walk::Walk;
+
+/// As many files of the corpus are to be compared, where it is there and perf is.
+const ENOUGH: usize = 150;
+
+/// A frame as perf prints it: the file that it is in, and an address there or in memory.
+type Printed = (String, u64);
+
+/// A frame of a profile: its address, and what perf may print for it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Frame {
+    file: String,
+    address: u64,
+    /// The address in the file. perf prints either one.
+    in_file: u64,
+}
+
+const PAGE: u64 = 4096;
+
+impl Frame {
+    /// Whether perf means this frame. It prints return addresses where a profile has the call before them, and nothing
+    /// that tells the address of a frame that it finds in no file.
+    fn is(&self, (file, address): &Printed, is_leaf: bool) -> bool {
+        let steps = if is_leaf { 0..=0 } else { 0..=1 };
+        let is_at = |own: u64, place: fn(u64) -> u64| {
+            steps.clone().any(|step| place(own.wrapping_add(step)) == place(*address))
+        };
+        self.file == *file
+            && match &**file {
+                "[unknown]" => true,
+                "[kernel]" => is_at(self.address, |address| address),
+                // perf knows where in its file a place is, which a profile tells to the page.
+                _ => [self.address, self.in_file].iter().any(|&own| is_at(own, |address| address % PAGE)),
+            }
+    }
+}
+
+#[test]
+fn frames_are_where_perf_finds_them() {
+    let recordings = files::recordings();
+    let results = program::for_each(&recordings, judge);
+    let mut skipped: BTreeMap<&str, usize> = BTreeMap::new();
+    let (mut compared, mut stacks, mut failures) = (0, 0, Vec::new());
+    for (recording, result) in recordings.iter().zip(&results) {
+        match result {
+            Ok(Ok(count)) => (compared, stacks) = (compared + 1, stacks + count),
+            Ok(Err(reason)) => *skipped.entry(reason).or_default() += 1,
+            Err(wrong) => failures.push(format!("{}: {wrong}", recording.name)),
+        }
+    }
+    let mut out = io::stderr().lock();
+    writeln!(out, "stacks: {stacks} samples of {compared} recordings compared with perf script").unwrap();
+    skipped.iter().for_each(|(reason, count)| writeln!(out, "{count:6} skipped: {reason}").unwrap());
+    assert!(failures.is_empty(), "{} of {}:\n{}", failures.len(), recordings.len(), failures.join("\n"));
+    let has_corpus = recordings.len() > files::fixtures().len();
+    let has_perf = !skipped.contains_key("perf is not installed");
+    assert!(!has_perf || compared >= if has_corpus { ENOUGH } else { 8 }, "only {compared} files were compared");
+}
+
+/// How many samples agree, or why they are not compared.
+fn judge(recording: &Recording) -> Result<Result<u64, &'static str>, String> {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let output = folder.path().join("out.pb.gz");
+    let run = program::convert(&recording.path, &output);
+    if run.status != 0 {
+        return Ok(Err("not readable"));
+    }
+    let by_perf = match stacks_by_perf(recording) {
+        Ok(stacks) => stacks,
+        Err(reason) => return Ok(Err(reason)),
+    };
+    let profile = program::profile(&output);
+    if let Some(reason) = perf_shows_otherwise(recording) {
+        return Ok(Err(reason));
+    }
+    if run.warnings().iter().any(|warning| warning.contains("--call-graph dwarf")) {
+        return Ok(Err("perf unwinds the copies of user stacks"));
+    }
+    let mut ours = stacks_of(&profile);
+    let samples: u64 = ours.values().flatten().map(|(_, count)| count).sum();
+    if by_perf.len() as u64 != samples {
+        return Ok(Err("perf prints no frames of some samples"));
+    }
+    let mut differing = by_perf.iter().filter(|printed| !take(&mut ours, printed));
+    match differing.next() {
+        None => Ok(Ok(samples)),
+        Some(printed) => {
+            let more = 1 + differing.count();
+            let left = ours.get(&files(printed));
+            Err(format!(
+                "{more} of {samples} samples differ: perf prints\n  {printed:x?}; left of these files are\n  {left:x?}"
+            ))
+        }
+    }
+}
+
+/// Stacks with the number of their samples, by the files that their frames are in.
+type Stacks = HashMap<Vec<String>, Vec<(Vec<Frame>, u64)>>;
+
+fn files(stack: &[Printed]) -> Vec<String> {
+    stack.iter().map(|(file, _)| file.clone()).collect()
+}
+
+/// Takes a sample with the stack that perf prints, if there is one.
+fn take(ours: &mut Stacks, printed: &[Printed]) -> bool {
+    let is_same = |frames: &[Frame]| {
+        frames.iter().zip(printed).enumerate().all(|(depth, (frame, printed))| frame.is(printed, depth == 0))
+    };
+    let alike = ours.get_mut(&files(printed)).into_iter().flatten();
+    match alike.into_iter().find(|(frames, count)| *count > 0 && is_same(frames)) {
+        Some((_, count)) => {
+            *count -= 1;
+            true
+        }
+        None => false,
+    }
+}
+
+/// Why perf's stacks are not those that the samples hold.
+fn perf_shows_otherwise(recording: &Recording) -> Option<&'static str> {
+    if Walk::of(&recording.path).group_reads {
+        return Some("perf prints a sample for each event of a group that was read");
+    }
+    let source = Source::open(Input::Path(recording.path.clone()), ReadOptions::default()).ok()?;
+    let attrs = || source.meta().events.list().iter().map(|event| &event.attr);
+    let half_chains = AttrFlags::EXCLUDE_CALLCHAIN_KERNEL | AttrFlags::EXCLUDE_CALLCHAIN_USER;
+    if attrs().any(|attr| attr.branch_sample_type.contains(BranchSampleType::CALL_STACK)) {
+        Some("perf takes the callers from the branch stack")
+    } else if attrs().any(|attr| attr.flags.intersects(half_chains)) {
+        Some("perf leaves out a leaf whose space the chain leaves out")
+    } else {
+        None
+    }
+}
+
+/// The stacks that perf prints, one a sample.
+fn stacks_by_perf(recording: &Recording) -> Result<Vec<Vec<Printed>>, &'static str> {
+    let mut perf = program::with_time_limit("perf");
+    perf.args(["script", "--force", "--no-inline", "--no-itrace", "--max-stack", "1000", "-F", "ip,sym,dso", "-i"]);
+    perf.arg(&recording.path).env_remove("DEBUGINFOD_URLS").env("LC_ALL", "C").stdin(Stdio::null());
+    let output = perf.output().expect("timeout runs");
+    match output.status.code() {
+        Some(0) => {}
+        Some(127) => return Err("perf is not installed"),
+        _ => return Err("perf does not read it"),
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    let mut stacks = Vec::new();
+    let mut stack = Vec::new();
+    for line in text.lines().chain([""]) {
+        if let Some(frame) = frame(line) {
+            stack.push(frame);
+            // Without a call chain a sample is one line.
+            if line.starts_with('\t') {
+                continue;
+            }
+        }
+        if !stack.is_empty() {
+            stacks.push(std::mem::take(&mut stack));
+        }
+    }
+    Ok(stacks)
+}
+
+/// `    55d6af8ae297 main+0x10 (/tmp/loop-pie)`.
+fn frame(line: &str) -> Option<Printed> {
+    let (address, rest) = line.trim_start().split_once(' ')?;
+    let dso = &rest[rest.rfind(" (").map_or(rest.find('(')?, |at| at + 1) + 1..];
+    Some((file(dso.strip_suffix(')')?), u64::from_str_radix(address, 16).ok()?))
+}
+
+/// One name for what perf and recordings call by several.
+fn file(name: &str) -> String {
+    let base = name.rsplit('/').next().unwrap_or(name);
+    let module = base.split(".ko").next().filter(|_| base.contains(".ko"));
+    match module {
+        Some(module) => format!("[{}]", module.replace('-', "_")),
+        // Where perf looks for the names of what was compiled at run time.
+        None if name.starts_with("/tmp/perf-") && name.ends_with(".map") => "//anon".into(),
+        None if name.starts_with("[kernel.kallsyms]") || name.starts_with("[kernel.vmlinux]") => "[kernel]".into(),
+        None => name.into(),
+    }
+}
+
+fn stacks_of(profile: &Profile) -> Stacks {
+    let frame = |&id: &u64| {
+        let location = &profile.location[id as usize - 1];
+        let address = location.address;
+        match (location.mapping_id as usize).checked_sub(1).map(|index| &profile.mapping[index]) {
+            None => Frame { file: "[unknown]".into(), address, in_file: address },
+            Some(mapping) => {
+                let in_file = address.wrapping_sub(mapping.memory_start).wrapping_add(mapping.file_offset);
+                Frame { file: file(&profile.string_table[mapping.filename as usize]), address, in_file }
+            }
+        }
+    };
+    let mut stacks = Stacks::new();
+    for sample in &profile.sample {
+        let frames: Vec<Frame> = sample.location_id.iter().map(frame).collect();
+        let files = frames.iter().map(|frame| frame.file.clone()).collect();
+        let samples: i64 = sample.value.iter().step_by(2).sum();
+        stacks.entry(files).or_default().push((frames, samples as u64));
+    }
+    stacks
+}
