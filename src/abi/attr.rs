@@ -1,11 +1,13 @@
 //! `perf_event_attr`: how an event was opened.
 
 use super::Endian;
-use super::attr_flags::AttrFlags;
+use super::attr_flags::{AttrFlags, AuxAction};
+use super::counted;
 use super::read_format::ReadFormat;
 use super::sample_type::{BranchSampleType, SampleType};
+use super::stored::Stored;
 use crate::open_enum;
-use binrw::{BinRead, BinWrite, binrw};
+use binrw::{BinRead, binrw};
 use std::io::Cursor;
 
 open_enum! {
@@ -86,11 +88,15 @@ open_enum! {
 /// `struct perf_event_attr`.
 ///
 /// The structure has grown with the kernel, from 64 bytes (Linux 2.6.31) to 144 (config4, 7.0). Fields beyond those that
-/// the recorder wrote are 0; bytes beyond those that are known here are in `tail`; writing gives as many bytes as were
-/// read.
+/// the recorder wrote are 0 and are not written; bytes beyond those that are known here, or that are a part of a field, are
+/// in `tail`. Reading takes the structure's size as its argument.
 #[binrw]
+#[br(import_raw(size: usize), pre_assert(size >= Self::SIZE_VER0, "an attr of {size} bytes is shorter than the first version's 64"))]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attr {
+    #[br(calc = Stored::new(size))]
+    #[bw(ignore)]
+    stored: Stored,
     /// Which PMU.
     pub kind: AttrType,
     /// Size of the structure as the recorder says it; 0 means 64.
@@ -112,38 +118,49 @@ pub struct Attr {
     /// Address of a breakpoint; also config1, `kprobe_func`, `uprobe_path`.
     pub bp_addr: u64,
     /// Length of a breakpoint; also config2, `kprobe_addr`, `probe_offset`. Since Linux 2.6.33.
+    #[brw(if(stored.reaches(72)))]
     pub bp_len: u64,
     /// Which branches. Since Linux 3.4.
+    #[brw(if(stored.reaches(80)))]
     pub branch_sample_type: BranchSampleType,
     /// Mask of user registers in samples. Since Linux 3.7.
+    #[brw(if(stored.reaches(88)))]
     pub sample_regs_user: u64,
     /// Bytes of user stack in samples.
+    #[brw(if(stored.reaches(92)))]
     pub sample_stack_user: u32,
     /// Clock of the times, with [`AttrFlags::USE_CLOCKID`].
+    #[brw(if(stored.reaches(96)))]
     pub clockid: i32,
     /// Mask of registers at the interrupt. Since Linux 3.19.
+    #[brw(if(stored.reaches(104)))]
     pub sample_regs_intr: u64,
     /// Bytes in the AUX area between two wakeups. Since Linux 4.1.
+    #[brw(if(stored.reaches(108)))]
     pub aux_watermark: u32,
     /// Longest call chain.
+    #[brw(if(stored.reaches(110)))]
     pub sample_max_stack: u16,
     /// Unused.
+    #[brw(if(stored.reaches(112)))]
     pub reserved_2: u16,
     /// Bytes of AUX area in samples. Since Linux 5.5.
+    #[brw(if(stored.reaches(116)))]
     pub aux_sample_size: u32,
-    /// Bit-fields in the recorder's own bit order: start paused, pause, resume. Since Linux 6.13, unused before.
-    pub aux_action: u32,
+    /// What an overflow does to the AUX area. Since Linux 6.13, unused before.
+    #[brw(if(stored.reaches(120)))]
+    pub aux_action: AuxAction,
     /// Data of a SIGTRAP. Since Linux 5.13.
+    #[brw(if(stored.reaches(128)))]
     pub sig_data: u64,
     /// Extension of `config`. Since Linux 6.3.
+    #[brw(if(stored.reaches(136)))]
     pub config3: u64,
     /// Extension of `config`. Since Linux 7.0.
+    #[brw(if(stored.reaches(144)))]
     pub config4: u64,
-    /// How many bytes the structure takes in the recording.
-    #[brw(ignore)]
-    stored: usize,
     /// Bytes beyond the fields above.
-    #[brw(ignore)]
+    #[br(parse_with = counted::bytes, args(stored.beyond(&Self::FIELD_ENDS)))]
     pub tail: Vec<u8>,
 }
 
@@ -153,22 +170,16 @@ impl Attr {
     /// Size of the fields known here.
     pub const SIZE_KNOWN: usize = 144;
 
+    /// Where the first version and the fields that were added to it end.
+    const FIELD_ENDS: [usize; 15] =
+        [Self::SIZE_VER0, 72, 80, 88, 92, 96, 104, 108, 110, 112, 116, 120, 128, 136, Self::SIZE_KNOWN];
+
     /// Reads a structure that takes all of `bytes`, of whatever version.
     ///
     /// # Errors
     /// Where there are fewer than 64 bytes.
     pub fn read(bytes: &[u8], endian: Endian) -> binrw::BinResult<Self> {
-        if bytes.len() < Self::SIZE_VER0 {
-            let message = format!("a perf_event_attr of {} bytes is shorter than the first version's 64", bytes.len());
-            return Err(binrw::Error::AssertFail { pos: 0, message });
-        }
-        let known = bytes.len().min(Self::SIZE_KNOWN);
-        let mut whole = [0; Self::SIZE_KNOWN];
-        whole[..known].copy_from_slice(&bytes[..known]);
-        let mut attr = Self::read_options(&mut Cursor::new(whole), endian, ())?;
-        attr.stored = bytes.len();
-        attr.tail = bytes[known..].to_vec();
-        Ok(attr)
+        Self::read_options(&mut Cursor::new(bytes), endian, bytes.len())
     }
 
     /// The structure as bytes, as long as it was when read.
@@ -176,22 +187,22 @@ impl Attr {
     /// # Errors
     /// None in practice: the bytes go to memory.
     pub fn to_bytes(&self, endian: Endian) -> binrw::BinResult<Vec<u8>> {
-        let mut out = Cursor::new(Vec::with_capacity(self.stored.max(Self::SIZE_KNOWN)));
-        self.write_options(&mut out, endian, ())?;
-        let mut bytes = out.into_inner();
-        bytes.truncate(self.stored);
-        bytes.extend_from_slice(&self.tail);
-        Ok(bytes)
+        super::to_bytes(self, endian)
     }
 
     /// What `size` says, with 0 read as 64.
     pub fn declared_size(bytes: &[u8], endian: Endian) -> Option<usize> {
         let mut reader = super::bytes::Reader::new(bytes, endian);
         reader.u32()?;
-        Some(match reader.u32()? {
+        reader.u32().map(Self::size_or_default)
+    }
+
+    /// How many bytes a structure takes by its `size`.
+    pub(crate) fn size_or_default(size: u32) -> usize {
+        match size {
             0 => Self::SIZE_VER0,
             size => size as usize,
-        })
+        }
     }
 
     /// Whether the event is the software event of that number.
@@ -203,6 +214,7 @@ impl Attr {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::abi::testing::both_orders;
 
     fn numbered(len: usize) -> Vec<u8> {
         (0..len).map(|at| (at as u8).wrapping_mul(7)).collect()
@@ -214,22 +226,53 @@ mod tests {
             for len in [64, 72, 80, 96, 100, 104, 112, 120, 128, 136, 144, 152, 200] {
                 let bytes = numbered(len);
                 let attr = Attr::read(&bytes, endian).unwrap();
-                assert_eq!(attr.tail.len(), len.saturating_sub(Attr::SIZE_KNOWN));
+                let beyond = if len == 100 { 4 } else { len.saturating_sub(Attr::SIZE_KNOWN) };
+                assert_eq!(attr.tail.len(), beyond, "{len} bytes");
                 assert_eq!(attr.to_bytes(endian).unwrap(), bytes, "{len} bytes, {endian:?}");
             }
         }
     }
 
     #[test]
-    fn fields_stand_where_the_kernel_puts_them() {
-        let bytes = numbered(144);
-        let attr = Attr::read(&bytes, Endian::Little).unwrap();
-        let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
-        assert_eq!(attr.flags.bits(), word(40));
-        assert_eq!(attr.branch_sample_type.bits(), word(72));
-        assert_eq!(attr.sample_regs_intr, word(96));
-        assert_eq!(u64::from(attr.aux_sample_size), word(112) & 0xffff_ffff);
-        assert_eq!((attr.sig_data, attr.config4), (word(120), word(136)));
+    fn bytes_of_the_largest_version() {
+        let attr = Attr {
+            stored: Stored::new(Attr::SIZE_KNOWN),
+            kind: AttrType::RAW,
+            size: 144,
+            config: 1,
+            sample_period: 4000,
+            sample_type: SampleType::IP | SampleType::TID,
+            read_format: ReadFormat::LOST,
+            flags: AttrFlags::MMAP2,
+            wakeup_events: 2,
+            bp_type: 3,
+            bp_addr: 4,
+            bp_len: 5,
+            branch_sample_type: BranchSampleType::USER,
+            sample_regs_user: 6,
+            sample_stack_user: 7,
+            clockid: -1,
+            sample_regs_intr: 8,
+            aux_watermark: 9,
+            sample_max_stack: 127,
+            reserved_2: 10,
+            aux_sample_size: 11,
+            aux_action: AuxAction::AUX_PAUSE,
+            sig_data: 12,
+            config3: 13,
+            config4: 14,
+            tail: Vec::new(),
+        };
+        both_orders(
+            &attr,
+            Attr::SIZE_KNOWN,
+            "04000000 90000000 0100000000000000 a00f000000000000 0300000000000000 1000000000000000 0000800000000000 \
+             02000000 03000000 0400000000000000 0500000000000000 0100000000000000 0600000000000000 07000000 ffffffff \
+             0800000000000000 09000000 7f00 0a00 0b000000 02000000 0c00000000000000 0d00000000000000 0e00000000000000",
+            "00000004 00000090 0000000000000001 0000000000000fa0 0000000000000003 0000000000000010 0000010000000000 \
+             00000002 00000003 0000000000000004 0000000000000005 0000000000000001 0000000000000006 00000007 ffffffff \
+             0000000000000008 00000009 007f 000a 0000000b 40000000 000000000000000c 000000000000000d 000000000000000e",
+        );
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The bit-field word of `perf_event_attr`.
+//! The bit-fields of `perf_event_attr`.
 
 use super::Endian;
 use binrw::{BinRead, BinResult, BinWrite};
@@ -134,9 +134,48 @@ impl BinWrite for AttrFlags {
     }
 }
 
+bitflags::bitflags! {
+    /// `perf_event_attr.aux_action`, numbered as on a little-endian machine whatever machine recorded them.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    pub struct AuxAction: u32 {
+        /// The event that writes to the AUX area starts paused.
+        const AUX_START_PAUSED = 1 << 0;
+        /// An overflow pauses it.
+        const AUX_PAUSE = 1 << 1;
+        /// An overflow resumes it.
+        const AUX_RESUME = 1 << 2;
+        const _ = !0;
+    }
+}
+
+impl BinRead for AuxAction {
+    type Args<'a> = ();
+
+    fn read_options<R: Read + Seek>(reader: &mut R, endian: Endian, (): ()) -> BinResult<Self> {
+        let word = u32::read_options(reader, endian, ())?;
+        Ok(Self::from_bits_retain(match endian {
+            Endian::Little => word,
+            Endian::Big => word.reverse_bits(),
+        }))
+    }
+}
+
+impl BinWrite for AuxAction {
+    type Args<'a> = ();
+
+    fn write_options<W: Write + Seek>(&self, writer: &mut W, endian: Endian, (): ()) -> BinResult<()> {
+        let word = match endian {
+            Endian::Little => self.bits(),
+            Endian::Big => self.bits().reverse_bits(),
+        };
+        word.write_options(writer, endian, ())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::abi::testing::both_orders;
     use std::io::Cursor;
 
     fn read(bytes: [u8; 8], endian: Endian) -> AttrFlags {
@@ -150,6 +189,12 @@ mod tests {
         assert_eq!(flags, expected);
         assert_eq!(flags.precise_ip(), 1);
         assert_eq!(read([1, 0x80, 0x04, 0, 0, 0, 0, 0], Endian::Little), expected);
+    }
+
+    #[test]
+    fn an_aux_action_is_in_the_lowest_or_the_highest_bits() {
+        both_orders(&AuxAction::AUX_START_PAUSED, (), "01000000", "80000000");
+        both_orders(&AuxAction::AUX_RESUME, (), "04000000", "20000000");
     }
 
     #[test]

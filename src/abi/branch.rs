@@ -1,9 +1,120 @@
 //! `PERF_SAMPLE_BRANCH_STACK`: the last branches before a sample.
 
+use super::bit_fields::{from_recorded, to_recorded};
 use super::bytes::{Reader, Words};
 use super::sample_type::BranchSampleType;
+use super::{Endian, counted};
+use crate::{bit_fields, open_enum};
+use binrw::{BinRead, BinResult, BinWrite, binrw};
+use std::io::{Read, Seek, Write};
 
-/// A branch stack, borrowed from a SAMPLE.
+open_enum! {
+    /// `PERF_BR_*`: what kind of branch.
+    BranchType: u8 {
+        /// Not told.
+        UNKNOWN = 0,
+        /// Conditional jump.
+        COND = 1,
+        /// Jump.
+        UNCOND = 2,
+        /// Indirect jump.
+        IND = 3,
+        /// Call.
+        CALL = 4,
+        /// Indirect call.
+        IND_CALL = 5,
+        /// Return.
+        RET = 6,
+        /// System call.
+        SYSCALL = 7,
+        /// Return from a system call.
+        SYSRET = 8,
+        /// Conditional call.
+        COND_CALL = 9,
+        /// Conditional return.
+        COND_RET = 10,
+        /// Return from an exception.
+        ERET = 11,
+        /// Interrupt.
+        IRQ = 12,
+        /// System error.
+        SERROR = 13,
+        /// Not in a transaction.
+        NO_TX = 14,
+        /// See [`BranchFlags::NEW_TYPE`]. Since Linux 6.1.
+        EXTEND_ABI = 15,
+    }
+}
+
+bit_fields! {
+    /// The flags of a branch, placed as on a little-endian machine whatever machine recorded them.
+    BranchFlags {
+        /// The target was mispredicted.
+        MISPRED = 0..1,
+        /// The target was predicted.
+        PREDICTED = 1..2,
+        /// In a transaction.
+        IN_TX = 2..3,
+        /// The transaction was aborted.
+        ABORT = 3..4,
+        /// Cycles since the branch before.
+        CYCLES = 4..20,
+        /// A [`BranchType`].
+        TYPE = 20..24,
+        /// Speculation: 0 not told, 1 on the wrong path, 2 not speculative and on the right one, 3 speculative and on the
+        /// right one. Since Linux 6.1.
+        SPEC = 24..26,
+        /// More types: 0 to 2 faults of alignment, data, instruction; 3 to 7 of the architecture. Since Linux 6.1.
+        NEW_TYPE = 26..30,
+        /// Privilege: 0 not told, 1 user, 2 kernel, 3 hypervisor. Since Linux 6.1.
+        PRIV = 30..33,
+        /// Unused.
+        RESERVED = 33..64,
+    }
+}
+
+impl BranchFlags {
+    /// The flags from a word of a recorder of that byte order.
+    #[inline]
+    pub fn from_word(word: u64, endian: Endian) -> Self {
+        Self(from_recorded(word, endian, Self::FIELDS))
+    }
+
+    /// What kind of branch.
+    pub fn branch_type(self) -> BranchType {
+        BranchType(self.get(Self::TYPE) as u8)
+    }
+}
+
+impl BinRead for BranchFlags {
+    type Args<'a> = ();
+
+    fn read_options<R: Read + Seek>(reader: &mut R, endian: Endian, (): ()) -> BinResult<Self> {
+        Ok(Self::from_word(u64::read_options(reader, endian, ())?, endian))
+    }
+}
+
+impl BinWrite for BranchFlags {
+    type Args<'a> = ();
+
+    fn write_options<W: Write + Seek>(&self, writer: &mut W, endian: Endian, (): ()) -> BinResult<()> {
+        to_recorded(self.0, endian, Self::FIELDS).write_options(writer, endian, ())
+    }
+}
+
+/// A branch.
+#[binrw]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BranchEntry {
+    /// Address of the branch.
+    pub from: u64,
+    /// Address that it went to.
+    pub to: u64,
+    /// More about it.
+    pub flags: BranchFlags,
+}
+
+/// A branch stack.
 ///
 /// ```c
 /// u64 nr;
@@ -11,21 +122,40 @@ use super::sample_type::BranchSampleType;
 /// struct { u64 from, to, flags; } entries[nr];
 /// u64 counters[nr];               // with BRANCH_COUNTERS
 /// ```
+/// Where the kernel has no branch stack it writes `nr` = 0 alone, without `hw_idx` even if that was asked for; the second
+/// argument of reading says whether to expect it then.
+#[binrw]
+#[br(import(what: BranchSampleType, hw_idx_if_empty: bool))]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BranchStack {
+    #[br(temp)]
+    #[bw(calc = entries.len() as u64)]
+    nr: u64,
+    /// Index of the newest entry in the hardware's ring.
+    #[br(if(what.contains(BranchSampleType::HW_INDEX) && (nr > 0 || hw_idx_if_empty)))]
+    pub hw_idx: Option<u64>,
+    /// Newest first.
+    #[br(parse_with = counted::items, args(nr))]
+    pub entries: Vec<BranchEntry>,
+    /// Event counts, one word an entry, or none.
+    #[br(parse_with = counted::u64s, args(if what.contains(BranchSampleType::COUNTERS) { nr } else { 0 }))]
+    pub counters: Vec<u64>,
+}
+
+/// A [`BranchStack`], borrowed from a SAMPLE.
 #[derive(Clone, Copy, Debug)]
 pub struct BranchStackView<'a> {
     /// Index of the newest entry in the hardware's ring.
     pub hw_idx: Option<u64>,
-    /// Three words an entry: from, to, flags; newest first.
+    /// Three words an entry: from, to, flags ([`BranchFlags::from_word`]); newest first.
     pub entries: Words<'a>,
     /// Event counts, one word an entry.
     pub counters: Option<Words<'a>>,
 }
 
 impl<'a> BranchStackView<'a> {
-    /// Takes the structure from the front of `reader`; `None` where the bytes end first.
-    ///
-    /// Where the kernel has no branch stack it writes `nr` = 0 alone, without `hw_idx` even if that was asked for;
-    /// `hw_idx_if_empty` says whether to expect it then.
+    /// Takes the structure from the front of `reader`; `None` where the bytes end first. `hw_idx_if_empty` says whether an
+    /// empty stack has its `hw_idx`.
     pub fn take(reader: &mut Reader<'a>, what: BranchSampleType, hw_idx_if_empty: bool) -> Option<Self> {
         let nr = reader.u64()?;
         let hw_idx = if what.contains(BranchSampleType::HW_INDEX) && (nr > 0 || hw_idx_if_empty) {
@@ -46,5 +176,48 @@ impl<'a> BranchStackView<'a> {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::testing::both_orders;
+
+    #[test]
+    fn flags_stand_at_opposite_ends_of_the_word() {
+        let field =
+            |field, value, little, big| both_orders(&BranchFlags::default().with(field, value), (), little, big);
+        field(BranchFlags::MISPRED, 1, "0100000000000000", "8000000000000000");
+        field(BranchFlags::PREDICTED, 1, "0200000000000000", "4000000000000000");
+        field(BranchFlags::IN_TX, 1, "0400000000000000", "2000000000000000");
+        field(BranchFlags::ABORT, 1, "0800000000000000", "1000000000000000");
+        field(BranchFlags::CYCLES, 0x1234, "4023010000000000", "0123400000000000");
+        field(BranchFlags::TYPE, 5, "0000500000000000", "0000050000000000");
+        field(BranchFlags::SPEC, 1, "0000000100000000", "0000004000000000");
+        field(BranchFlags::NEW_TYPE, 3, "0000000c00000000", "0000000c00000000");
+        field(BranchFlags::PRIV, 1, "0000004000000000", "0000000080000000");
+        field(BranchFlags::PRIV, 4, "0000000001000000", "0000000200000000");
+        field(BranchFlags::RESERVED, 1, "0000000002000000", "0000000000000001");
+        assert_eq!(BranchFlags::default().with(BranchFlags::TYPE, 5).branch_type(), BranchType::IND_CALL);
+    }
+
+    #[test]
+    fn bytes_of_a_stack() {
+        let flags = BranchFlags(2);
+        let mut stack = BranchStack { entries: vec![BranchEntry { from: 1, to: 2, flags }], ..Default::default() };
+        let little = "0100000000000000 0200000000000000 0200000000000000";
+        let big = "0000000000000001 0000000000000002 4000000000000000";
+        let none = BranchSampleType::empty();
+        both_orders(&stack, (none, true), &format!("0100000000000000 {little}"), &format!("0000000000000001 {big}"));
+        (stack.hw_idx, stack.counters) = (Some(7), vec![9]);
+        both_orders(
+            &stack,
+            (BranchSampleType::HW_INDEX | BranchSampleType::COUNTERS, true),
+            &format!("0100000000000000 0700000000000000 {little} 0900000000000000"),
+            &format!("0000000000000001 0000000000000007 {big} 0000000000000009"),
+        );
+        let empty = BranchStack::default();
+        both_orders(&empty, (BranchSampleType::HW_INDEX, false), "00 *8", "00 *8");
     }
 }

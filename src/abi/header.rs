@@ -134,6 +134,7 @@ impl FeatureBits {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::abi::testing::both_orders;
 
     #[test]
     fn the_magic_is_the_byte_order() {
@@ -141,6 +142,26 @@ mod tests {
         assert_eq!(magic2(b"2ELIFREP"), Some(Endian::Big));
         assert_eq!(magic2(b"PERFFILE"), None);
         assert_eq!(magic2(b"PERF"), None);
+    }
+
+    #[test]
+    fn bytes_of_the_header() {
+        let section = |offset| Section { offset, size: 8 };
+        both_orders(
+            &FileHeader {
+                magic: MAGIC2,
+                size: 104,
+                attr_size: 160,
+                attrs: section(0x68),
+                data: section(0x110),
+                event_types: Section::default(),
+            },
+            (),
+            "'PERFILE2' 6800000000000000 a000000000000000 6800000000000000 0800000000000000 \
+             1001000000000000 0800000000000000 00 *16",
+            "'2ELIFREP' 0000000000000068 00000000000000a0 0000000000000068 0000000000000008 \
+             0000000000000110 0000000000000008 00 *16",
+        );
     }
 
     #[test]

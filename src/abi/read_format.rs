@@ -1,7 +1,9 @@
 //! `perf_event_attr.read_format` and the counter values that it lays out, in SAMPLE and READ records.
 
 use super::bytes::Reader;
+use super::counted;
 use crate::bit_set;
+use binrw::binrw;
 
 bit_set! {
     /// `PERF_FORMAT_*`: which values stand in a `read_format` structure.
@@ -20,23 +22,68 @@ bit_set! {
 }
 
 /// One event's value.
+#[binrw]
+#[br(import_raw(format: ReadFormat))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadValue {
     /// The counter's value since it was created, not since the last sample.
     pub value: u64,
     /// Which event, with [`ReadFormat::ID`].
+    #[br(if(format.contains(ReadFormat::ID)))]
     pub id: Option<u64>,
     /// Samples lost so far, with [`ReadFormat::LOST`].
+    #[br(if(format.contains(ReadFormat::LOST)))]
     pub lost: Option<u64>,
 }
 
-/// A `read_format` structure, borrowed from a record.
+/// A `read_format` structure.
 ///
 /// ```c
 /// struct { u64 value; u64 time_enabled; u64 time_running; u64 id; u64 lost; }          // without GROUP
 /// struct { u64 nr; u64 time_enabled; u64 time_running; { u64 value, id, lost } [nr]; } // with GROUP
 /// ```
 /// Each member but `value` and `nr` is there only if its bit is set.
+#[binrw]
+#[br(import_raw(format: ReadFormat))]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReadValues {
+    /// Of one event.
+    #[br(pre_assert(!format.contains(ReadFormat::GROUP)))]
+    Single {
+        /// The counter's value since it was created, not since the last sample.
+        value: u64,
+        /// Nanoseconds enabled.
+        #[br(if(format.contains(ReadFormat::TOTAL_TIME_ENABLED)))]
+        time_enabled: Option<u64>,
+        /// Nanoseconds counting.
+        #[br(if(format.contains(ReadFormat::TOTAL_TIME_RUNNING)))]
+        time_running: Option<u64>,
+        /// Which event.
+        #[br(if(format.contains(ReadFormat::ID)))]
+        id: Option<u64>,
+        /// Samples lost so far.
+        #[br(if(format.contains(ReadFormat::LOST)))]
+        lost: Option<u64>,
+    },
+    /// Of a group.
+    #[br(pre_assert(format.contains(ReadFormat::GROUP)))]
+    Group {
+        #[br(temp)]
+        #[bw(calc = values.len() as u64)]
+        nr: u64,
+        /// Nanoseconds enabled.
+        #[br(if(format.contains(ReadFormat::TOTAL_TIME_ENABLED)))]
+        time_enabled: Option<u64>,
+        /// Nanoseconds counting.
+        #[br(if(format.contains(ReadFormat::TOTAL_TIME_RUNNING)))]
+        time_running: Option<u64>,
+        /// The values, the group's leader first.
+        #[br(parse_with = counted::items_with, args(nr, format))]
+        values: Vec<ReadValue>,
+    },
+}
+
+/// [`ReadValues`], borrowed from a record.
 #[derive(Clone, Copy, Debug)]
 pub struct ReadView<'a> {
     /// Nanoseconds enabled.
@@ -91,6 +138,35 @@ impl<'a> ReadView<'a> {
 mod tests {
     use super::*;
     use crate::abi::Endian;
+    use crate::abi::testing::both_orders;
+
+    #[test]
+    fn bytes_of_every_combination() {
+        for bits in 0..32 {
+            let format = ReadFormat::from_bits_retain(bits);
+            let has = |bit: ReadFormat, value: u64| format.contains(bit).then_some(value);
+            let (time_enabled, time_running) =
+                (has(ReadFormat::TOTAL_TIME_ENABLED, 2), has(ReadFormat::TOTAL_TIME_RUNNING, 3));
+            let (id, lost) = (has(ReadFormat::ID, 4), has(ReadFormat::LOST, 5));
+            let (values, numbers) = if format.contains(ReadFormat::GROUP) {
+                let values = vec![ReadValue { value: 1, id, lost }; 2];
+                let each = [Some(1), id, lost];
+                (
+                    ReadValues::Group { time_enabled, time_running, values },
+                    vec![vec![Some(2), time_enabled, time_running], each.to_vec(), each.to_vec()],
+                )
+            } else {
+                (
+                    ReadValues::Single { value: 1, time_enabled, time_running, id, lost },
+                    vec![vec![Some(1), time_enabled, time_running, id, lost]],
+                )
+            };
+            let numbers: Vec<u64> = numbers.concat().into_iter().flatten().collect();
+            let little: String = numbers.iter().map(|n| format!("{:016x} ", n.swap_bytes())).collect();
+            let big: String = numbers.iter().map(|n| format!("{n:016x} ")).collect();
+            both_orders(&values, format, &little, &big);
+        }
+    }
 
     fn words(values: &[u64]) -> Vec<u8> {
         values.iter().flat_map(|value| value.to_le_bytes()).collect()

@@ -3,6 +3,7 @@
 use super::Endian;
 use super::bytes::Reader;
 use super::sample_type::SampleType;
+use binrw::binrw;
 
 /// The trailer of kernel records (type below 64, not SAMPLE) where `sample_id_all` is set.
 ///
@@ -17,19 +18,27 @@ use super::sample_type::SampleType;
 /// };
 /// ```
 /// Since Linux 2.6.38. It stands at the end of the record, so that its place follows from the record's size.
+#[binrw]
+#[br(import_raw(sample_type: SampleType))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SampleId {
     /// Process and thread.
+    #[br(if(sample_type.contains(SampleType::TID)))]
     pub task: Option<(u32, u32)>,
     /// Nanoseconds of the recording's clock. 0 and all ones in records that perf made up: no time.
+    #[br(if(sample_type.contains(SampleType::TIME)))]
     pub time: Option<u64>,
     /// Id of the event.
+    #[br(if(sample_type.contains(SampleType::ID)))]
     pub id: Option<u64>,
     /// Id of the event itself.
+    #[br(if(sample_type.contains(SampleType::STREAM_ID)))]
     pub stream_id: Option<u64>,
     /// CPU, and the unused word beside it.
+    #[br(if(sample_type.contains(SampleType::CPU)))]
     pub cpu: Option<(u32, u32)>,
     /// Id of the event, last in the record.
+    #[br(if(sample_type.contains(SampleType::IDENTIFIER)))]
     pub identifier: Option<u64>,
 }
 
@@ -48,7 +57,7 @@ impl SampleId {
         8 * (sample_type.bits() & Self::FIELDS.bits()).count_ones() as usize
     }
 
-    /// Reads a trailer from exactly its bytes; `None` where they are too few.
+    /// Reads a trailer from exactly its bytes; `None` where they are too few. By hand, as every record has one.
     #[inline]
     pub fn read(bytes: &[u8], sample_type: SampleType, endian: Endian) -> Option<Self> {
         let mut reader = Reader::new(bytes, endian);
@@ -79,6 +88,26 @@ impl SampleId {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::abi::testing::{both_orders, hex};
+
+    #[test]
+    fn bytes() {
+        let id = SampleId {
+            task: Some((1, 2)),
+            time: Some(3),
+            id: Some(4),
+            stream_id: Some(5),
+            cpu: Some((6, 7)),
+            identifier: Some(8),
+        };
+        let little = "01000000 02000000 0300000000000000 0400000000000000 0500000000000000 06000000 07000000 \
+                      0800000000000000";
+        let big = "00000001 00000002 0000000000000003 0000000000000004 0000000000000005 00000006 00000007 \
+                   0000000000000008";
+        both_orders(&id, SampleId::FIELDS, little, big);
+        assert_eq!(SampleId::read(&hex(little), SampleId::FIELDS, Endian::Little), Some(id));
+        assert_eq!(SampleId::read(&hex(big), SampleId::FIELDS, Endian::Big), Some(id));
+    }
 
     #[test]
     fn fields_come_in_kernel_order() {

@@ -1,5 +1,6 @@
 //! Text of a record: bytes up to a NUL, with whatever the writer padded it with.
 
+use super::counted;
 use binrw::binrw;
 
 /// A NUL-terminated string with its padding, up to the end of the slice that it is parsed from.
@@ -9,7 +10,7 @@ use binrw::binrw;
 #[binrw]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct PaddedStr {
-    #[br(parse_with = binrw::helpers::until_eof)]
+    #[br(parse_with = counted::bytes_to_end)]
     bytes: Vec<u8>,
 }
 
@@ -32,6 +33,32 @@ impl PaddedStr {
     }
 }
 
+impl From<Vec<u8>> for PaddedStr {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self { bytes }
+    }
+}
+
+/// A string in a place of `N` bytes: `char name[N]`, with a NUL where it is shorter.
+#[binrw]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FixedStr<const N: usize>(pub [u8; N]);
+
+impl<const N: usize> FixedStr<N> {
+    /// The text and zeros behind it; text beyond `N` bytes is cut.
+    pub fn new(text: &[u8]) -> Self {
+        let mut bytes = [0; N];
+        let len = text.len().min(N);
+        bytes[..len].copy_from_slice(&text[..len]);
+        Self(bytes)
+    }
+
+    /// The text, without NUL and padding.
+    pub fn text(&self) -> &[u8] {
+        until_nul(&self.0)
+    }
+}
+
 /// The part of `bytes` before its first NUL, or all of it.
 pub fn until_nul(bytes: &[u8]) -> &[u8] {
     let end = bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len());
@@ -50,5 +77,11 @@ mod tests {
         assert_eq!(PaddedStr::new(b"cat", 8).as_bytes(), b"cat\0\0\0\0\0");
         assert_eq!(PaddedStr::new(b"1234567", 8).as_bytes().len(), 8);
         assert_eq!(until_nul(b"no end"), b"no end");
+    }
+
+    #[test]
+    fn a_fixed_place_is_filled_and_never_overrun() {
+        assert_eq!(FixedStr::<4>::new(b"ab").0, *b"ab\0\0");
+        assert_eq!(FixedStr::<4>::new(b"abcdef").text(), b"abcd");
     }
 }

@@ -7,7 +7,7 @@ use crate::abi::feature::string::{PerfStr, StrList};
 use crate::abi::feature::{FeatureId, build_ids, event_desc};
 use crate::abi::record::RecordType;
 use crate::abi::record::build_id::BuildId;
-use crate::abi::record::event_update::{EventUpdate, EventUpdateType};
+use crate::abi::record::event_update::{EventUpdate, EventUpdateValue};
 use crate::abi::record::{Misc, RecordHeader};
 use crate::abi::{self, Endian};
 use crate::container::read::{Container, Reader as ContainerReader};
@@ -74,9 +74,9 @@ impl Meta {
             }
             RecordType::EVENT_UPDATE => {
                 if let Ok((update, _)) = abi::parse::<EventUpdate>(body, self.endian, ())
-                    && update.kind == EventUpdateType::NAME
+                    && let Some(EventUpdateValue::Name(name)) = update.value
                 {
-                    self.events.name_by_id(update.id, &String::from_utf8_lossy(update.data.text()));
+                    self.events.name_by_id(update.id, &String::from_utf8_lossy(name.text()));
                 }
             }
             _ => {}

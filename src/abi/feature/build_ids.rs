@@ -1,38 +1,182 @@
 //! Feature BUILD_ID.
 
 use crate::abi::record::build_id::BuildId;
-use crate::abi::record::{Misc, RecordHeader};
-use crate::abi::{self, Endian};
+use crate::abi::record::{Misc, RecordHeader, RecordType};
+use crate::abi::text::PaddedStr;
+use crate::abi::{self, Endian, counted};
+use binrw::{BinRead, BinResult, BinWrite, binrw};
+use std::io::{Read, Seek, SeekFrom, Write};
 
-/// The entries of the section, each a record like HEADER_BUILD_ID (with a type that perf leaves 0), up to the first that
-/// does not fit.
-pub fn read(mut bytes: &[u8], endian: Endian) -> Vec<(Misc, BuildId)> {
-    let mut entries = Vec::new();
-    while let Some(header) = RecordHeader::peek(bytes, endian) {
-        let Some((entry, rest)) = bytes.split_at_checked(header.size.into()) else { break };
-        let Some(body) = entry.get(RecordHeader::SIZE..) else { break };
-        let Ok((build_id, _)) = abi::parse::<BuildId>(body, endian, ()) else { break };
-        entries.push((header.misc, build_id));
-        bytes = rest;
+/// Build ids of files. Since perf 2.6.33.
+///
+/// Entries up to the first that does not fit; what follows is left to the caller.
+#[binrw]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BuildIds {
+    /// The entries.
+    #[br(parse_with = entries)]
+    pub entries: Vec<BuildIdEntry>,
+}
+
+/// An entry: a record like HEADER_BUILD_ID.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BuildIdEntry {
+    /// perf leaves it 0.
+    pub kind: RecordType,
+    /// In which address space the file was mapped, and whether the size of the id is told.
+    pub misc: Misc,
+    /// The build id.
+    pub content: BuildIdContent,
+}
+
+/// What an entry says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BuildIdContent {
+    /// A build id as in the record.
+    BuildId(BuildId),
+    /// A build id as perf before 2.6.35 wrote it.
+    WithoutPid(BuildIdWithoutPid),
+}
+
+/// A build id as perf before 2.6.35 wrote it.
+///
+/// ```c
+/// u8 build_id[20]; u8 pad[4]; char filename[];
+/// ```
+#[binrw]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BuildIdWithoutPid {
+    /// The id.
+    pub build_id: [u8; 20],
+    /// Unused.
+    pub pad: [u8; 4],
+    /// Path of the file.
+    pub filename: PaddedStr,
+}
+
+impl BuildIdContent {
+    fn read(body: &[u8], endian: Endian, without_pid: bool) -> BinResult<Self> {
+        if without_pid {
+            abi::parse(body, endian, ()).map(|(content, _)| Self::WithoutPid(content))
+        } else {
+            abi::parse(body, endian, ()).map(|(content, _)| Self::BuildId(content))
+        }
     }
-    entries
+
+    /// As in the record; for the host where it does not say for whom.
+    pub fn to_build_id(&self) -> BuildId {
+        match self {
+            Self::BuildId(build_id) => build_id.clone(),
+            Self::WithoutPid(old) => BuildId {
+                pid: -1,
+                build_id: old.build_id,
+                size: 0,
+                reserved_1: 0,
+                reserved_2: 0,
+                filename: old.filename.clone(),
+            },
+        }
+    }
+}
+
+impl BinWrite for BuildIdEntry {
+    type Args<'a> = ();
+
+    fn write_options<W: Write + Seek>(&self, writer: &mut W, endian: Endian, (): ()) -> BinResult<()> {
+        let start = writer.stream_position()?;
+        let header = RecordHeader { kind: self.kind, misc: self.misc, size: 0 };
+        header.write_options(writer, endian, ())?;
+        match &self.content {
+            BuildIdContent::BuildId(content) => content.write_options(writer, endian, ())?,
+            BuildIdContent::WithoutPid(content) => content.write_options(writer, endian, ())?,
+        }
+        let end = writer.stream_position()?;
+        let Some(header) = header.with_len((end - start) as usize) else {
+            let message = "the name is longer than an entry can tell".to_owned();
+            return Err(binrw::Error::AssertFail { pos: start, message });
+        };
+        writer.seek(SeekFrom::Start(start))?;
+        header.write_options(writer, endian, ())?;
+        writer.seek(SeekFrom::Start(end))?;
+        Ok(())
+    }
+}
+
+fn entries<R: Read + Seek>(reader: &mut R, endian: Endian, (): ()) -> BinResult<Vec<BuildIdEntry>> {
+    let mut entries = Vec::new();
+    let mut without_pid = false;
+    loop {
+        let start = reader.stream_position()?;
+        let Ok((header, body)) = entry(reader, endian) else {
+            reader.seek(SeekFrom::Start(start))?;
+            return Ok(entries);
+        };
+        // The first entry is the kernel's: where its name is cut by 4 bytes, the layout has none for the pid.
+        if entries.is_empty() {
+            let cut = abi::parse::<BuildId>(&body, endian, ());
+            without_pid = cut.is_ok_and(|(cut, _)| cut.filename.text() == b"nel.kallsyms]");
+        }
+        let Ok(content) = BuildIdContent::read(&body, endian, without_pid) else {
+            reader.seek(SeekFrom::Start(start))?;
+            return Ok(entries);
+        };
+        entries.push(BuildIdEntry { kind: header.kind, misc: header.misc, content });
+    }
+}
+
+/// A whole entry: its header, and its bytes behind that.
+fn entry<R: Read + Seek>(reader: &mut R, endian: Endian) -> BinResult<(RecordHeader, Vec<u8>)> {
+    let header = RecordHeader::read_options(reader, endian, ())?;
+    // Shorter than its own header, an entry would not lead to the next.
+    let len = header.len().checked_sub(RecordHeader::SIZE).map_or(u64::MAX, |len| len as u64);
+    counted::bytes(reader, endian, (len,)).map(|body| (header, body))
+}
+
+/// The entries of the section, up to the first that does not fit.
+pub fn read(bytes: &[u8], endian: Endian) -> Vec<(Misc, BuildId)> {
+    let ids = abi::parse::<BuildIds>(bytes, endian, ()).map(|(ids, _)| ids.entries).unwrap_or_default();
+    ids.into_iter().map(|entry| (entry.misc, entry.content.to_build_id())).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::abi::testing::{hex, to_bytes};
+
+    #[test]
+    fn bytes() {
+        for (endian, entry) in [
+            (Endian::Little, "00000000 0280 2c00 ffffffff 07 *20 14 00 *3 '/bin/ls' 00"),
+            (Endian::Big, "00000000 8002 002c ffffffff 07 *20 14 00 *3 '/bin/ls' 00"),
+        ] {
+            let bytes = hex(entry);
+            let entries = read(&bytes, endian);
+            assert_eq!(entries.len(), 1);
+            assert_eq!((entries[0].1.id(entries[0].0), entries[0].1.filename.text()), (&[7; 20][..], &b"/bin/ls"[..]));
+            let (ids, used): (BuildIds, usize) = abi::parse(&bytes, endian, ()).unwrap();
+            assert_eq!((to_bytes(&ids, endian), used), (bytes.clone(), bytes.len()));
+        }
+    }
 
     #[test]
     fn reading_ends_at_the_first_entry_that_does_not_fit() {
-        let mut entry = vec![0, 0, 0, 0, 2, 0x80, 44, 0, 0xff, 0xff, 0xff, 0xff];
-        entry.extend([9; 20]);
-        entry.extend([16, 0, 0, 0]);
-        entry.extend(b"/bin/ls\0");
-        let mut bytes = entry.clone();
-        bytes.extend(&entry[..30]);
-        let entries = read(&bytes, Endian::Little);
-        assert_eq!(entries.len(), 1);
-        assert_eq!((entries[0].1.id(entries[0].0), entries[0].1.filename.text()), (&[9; 16][..], &b"/bin/ls"[..]));
+        let entry = hex("00000000 0280 2c00 ffffffff 09 *20 10 00 *3 '/bin/ls' 00");
+        let bytes = [&entry[..], &entry[..30]].concat();
+        let (ids, used): (BuildIds, usize) = abi::parse(&bytes, Endian::Little, ()).unwrap();
+        assert_eq!((ids.entries.len(), used), (1, entry.len()));
+        assert_eq!(ids.entries[0].content.to_build_id().id(ids.entries[0].misc), &[9; 16]);
         assert!(read(&[0; 16], Endian::Little).is_empty(), "a size of 0 ends it");
+    }
+
+    #[test]
+    fn entries_of_old_perfs_have_no_pid() {
+        let bytes = hex(
+            "00000000 0100 3400 05 *20 00 *4 '[kernel.kallsyms]' 00 *3 00000000 0200 2800 06 *20 00 *4 '/bin/ls' 00",
+        );
+        let (ids, used): (BuildIds, usize) = abi::parse(&bytes, Endian::Little, ()).unwrap();
+        assert_eq!((to_bytes(&ids, Endian::Little), used), (bytes.clone(), bytes.len()));
+        let names: Vec<_> =
+            read(&bytes, Endian::Little).into_iter().map(|(_, id)| id.filename.text().to_vec()).collect();
+        assert_eq!(names, [&b"[kernel.kallsyms]"[..], b"/bin/ls"]);
     }
 }

@@ -3,6 +3,10 @@
 use binrw::binrw;
 
 /// The recording's clock and the wall clock, read at the same moment. Since perf 5.9, where a clock was chosen (`-k`).
+///
+/// ```c
+/// u32 version, clockid; u64 wall_clock_ns, clockid_ns;
+/// ```
 #[binrw]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockData {
@@ -14,4 +18,20 @@ pub struct ClockData {
     pub wall_clock_ns: u64,
     /// Nanoseconds of the recording's clock.
     pub clockid_ns: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::testing::both_orders;
+
+    #[test]
+    fn bytes() {
+        both_orders(
+            &ClockData { version: 1, clockid: 4, wall_clock_ns: 0x1122, clockid_ns: 0x33 },
+            (),
+            "01000000 04000000 2211000000000000 3300000000000000",
+            "00000001 00000004 0000000000001122 0000000000000033",
+        );
+    }
 }

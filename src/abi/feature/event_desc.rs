@@ -1,39 +1,70 @@
 //! Feature EVENT_DESC.
 
 use super::string::PerfStr;
-use crate::abi::Endian;
 use crate::abi::attr::Attr;
-use crate::abi::bytes::Reader;
+use crate::abi::{self, Endian, counted};
+use binrw::binrw;
 
-/// An event as EVENT_DESC tells it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EventDesc {
-    /// How it was opened.
-    pub attr: Attr,
-    /// Its name, as given to perf, with modifiers.
-    pub name: PerfStr,
-    /// Its ids, one for each CPU or thread.
-    pub ids: Vec<u64>,
-}
-
-/// Reads the section.
+/// The events as EVENT_DESC tells them. Since perf 3.2.
 ///
 /// ```c
 /// u32 nr, attr_size;
 /// struct { perf_event_attr attr; u32 nr_ids; string name; u64 ids[nr_ids]; } events[nr];
 /// ```
-/// `None` where the counts do not fit the bytes.
+#[binrw]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EventDescs {
+    #[br(temp)]
+    #[bw(calc = events.len() as u32)]
+    nr: u32,
+    /// Size of each attr.
+    pub attr_size: u32,
+    /// The events.
+    #[br(parse_with = counted::items_with, args(nr.into(), attr_size as usize))]
+    pub events: Vec<EventDesc>,
+}
+
+/// An event as EVENT_DESC tells it.
+#[binrw]
+#[br(import_raw(attr_size: usize))]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EventDesc {
+    /// How it was opened.
+    #[br(args_raw = attr_size)]
+    pub attr: Attr,
+    #[br(temp)]
+    #[bw(calc = ids.len() as u32)]
+    nr_ids: u32,
+    /// Its name, as given to perf, with modifiers.
+    pub name: PerfStr,
+    /// Its ids, one for each CPU or thread.
+    #[br(parse_with = counted::u64s, args(nr_ids.into()))]
+    pub ids: Vec<u64>,
+}
+
+/// Reads the section; `None` where its counts do not fit the bytes.
 pub fn read(bytes: &[u8], endian: Endian) -> Option<Vec<EventDesc>> {
-    let mut reader = Reader::new(bytes, endian);
-    let (nr, attr_size) = (reader.u32()?, reader.u32()?);
-    let mut events = Vec::new();
-    for _ in 0..nr {
-        let attr = Attr::read(reader.take(attr_size as usize)?, endian).ok()?;
-        let nr_ids = reader.u32()?;
-        let (name, used) = crate::abi::parse::<PerfStr>(reader.rest(), endian, ()).ok()?;
-        reader.take(used)?;
-        let ids = reader.words(nr_ids.into())?.iter().collect();
-        events.push(EventDesc { attr, name, ids });
+    abi::parse::<EventDescs>(bytes, endian, ()).ok().map(|(descs, _)| descs.events)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::testing::{hex, to_bytes};
+
+    #[test]
+    fn bytes() {
+        for (endian, front, ids) in [
+            (Endian::Little, "01000000 40000000 01000000 40000000", "02000000 04000000 'cpu' 00 07 00 *7 08 00 *7"),
+            (Endian::Big, "00000001 00000040 00000001 00000040", "00000002 00000004 'cpu' 00 00 *7 07 00 *7 08"),
+        ] {
+            let bytes = hex(&format!("{front} 00 *56 {ids}"));
+            let (descs, used): (EventDescs, usize) = abi::parse(&bytes, endian, ()).unwrap();
+            let event = &descs.events[0];
+            assert_eq!((event.attr.kind.0, event.attr.size, event.name.text()), (1, 64, &b"cpu"[..]));
+            assert_eq!((&event.ids[..], used), (&[7, 8][..], bytes.len()));
+            assert_eq!(to_bytes(&descs, endian), bytes);
+            assert_eq!(read(&bytes[..bytes.len() - 1], endian), None);
+        }
     }
-    Some(events)
 }

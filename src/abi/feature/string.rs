@@ -1,7 +1,8 @@
 //! The string of feature sections: HOSTNAME, OSRELEASE, VERSION, ARCH, CPUDESC and CPUID are one, CMDLINE is a list.
 
+use crate::abi::counted;
 use crate::abi::text::until_nul;
-use binrw::{BinResult, binrw};
+use binrw::binrw;
 
 /// `u32 len; char text[len]`: text, a NUL, and zeros; perf rounds `len` up to a multiple of 64.
 #[binrw]
@@ -11,11 +12,21 @@ pub struct PerfStr {
     #[bw(calc = bytes.len() as u32)]
     len: u32,
     /// All `len` bytes.
-    #[br(parse_with = bounded_bytes, args(len.into()))]
+    #[br(parse_with = counted::bytes, args(len.into()))]
     pub bytes: Vec<u8>,
 }
 
 impl PerfStr {
+    /// What perf rounds lengths up to.
+    const NAME_ALIGN: usize = 64;
+
+    /// The text as perf writes it.
+    pub fn new(text: &[u8]) -> Self {
+        let mut bytes = text.to_vec();
+        bytes.resize((text.len() + 1).next_multiple_of(Self::NAME_ALIGN), 0);
+        Self { bytes }
+    }
+
     /// The text, without NUL and padding.
     pub fn text(&self) -> &[u8] {
         until_nul(&self.bytes)
@@ -27,7 +38,7 @@ impl PerfStr {
     }
 }
 
-/// `u32 nr; string[nr]`: CMDLINE, the arguments of perf, its own path first.
+/// `u32 nr; string[nr]`: CMDLINE, the arguments of perf, its own path first; and parts of CPU_TOPOLOGY.
 #[binrw]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StrList {
@@ -35,27 +46,27 @@ pub struct StrList {
     #[bw(calc = strings.len() as u32)]
     nr: u32,
     /// The strings.
-    #[br(count = nr)]
+    #[br(parse_with = counted::items, args(nr.into()))]
     pub strings: Vec<PerfStr>,
-}
-
-/// Reads `len` bytes where that many are left, without trusting `len` for what to allocate.
-#[binrw::parser(reader)]
-pub(crate) fn bounded_bytes(len: u64) -> BinResult<Vec<u8>> {
-    let pos = reader.stream_position()?;
-    let mut bytes = Vec::new();
-    std::io::Read::read_to_end(&mut std::io::Read::take(&mut *reader, len), &mut bytes)?;
-    if bytes.len() as u64 != len {
-        let message = format!("{len} bytes are announced, {} are left", bytes.len());
-        return Err(binrw::Error::AssertFail { pos, message });
-    }
-    Ok(bytes)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::abi::testing::both_orders;
     use crate::abi::{self, Endian};
+
+    #[test]
+    fn bytes() {
+        both_orders(&PerfStr::new(b"arm"), (), "40000000 'arm' 00 *61", "00000040 'arm' 00 *61");
+        let strings = vec![PerfStr::new(b"perf"), PerfStr { bytes: b"-a".to_vec() }];
+        both_orders(
+            &StrList { strings },
+            (),
+            "02000000 40000000 'perf' 00 *60 02000000 '-a'",
+            "00000002 00000040 'perf' 00 *60 00000002 '-a'",
+        );
+    }
 
     #[test]
     fn any_length_and_a_missing_nul_are_read() {

@@ -1,7 +1,7 @@
 //! `PERF_RECORD_HEADER_BUILD_ID`, also an entry of the feature BUILD_ID.
 
-use super::Misc;
-use crate::abi::text::PaddedStr;
+use super::{Misc, RecordHeader};
+use crate::abi::text::{PaddedStr, until_nul};
 use binrw::binrw;
 
 /// The build id of a file that the recording refers to.
@@ -27,9 +27,42 @@ pub struct BuildId {
 }
 
 impl BuildId {
+    /// Where in the body the name begins.
+    const FILENAME: usize = 28;
+
+    /// Where in a record's body the name ends that a NUL and zeros fill up, so that the record is a multiple of 8.
+    pub(crate) fn end_of_name(body: &[u8]) -> Option<usize> {
+        let name = until_nul(body.get(Self::FILENAME..)?);
+        let record = RecordHeader::SIZE + Self::FILENAME + name.len() + 1;
+        Some(record.next_multiple_of(8) - RecordHeader::SIZE)
+    }
+
     /// The id's own bytes.
     pub fn id(&self, misc: Misc) -> &[u8] {
         let size = if misc.contains(Misc::BUILD_ID_SIZE) { usize::from(self.size) } else { self.build_id.len() };
         &self.build_id[..size.min(self.build_id.len())]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::testing::both_orders;
+
+    #[test]
+    fn bytes() {
+        both_orders(
+            &BuildId {
+                pid: -1,
+                build_id: [7; 20],
+                size: 20,
+                reserved_1: 1,
+                reserved_2: 2,
+                filename: PaddedStr::new(b"/bin/ls", 8),
+            },
+            (),
+            "ffffffff 07 *20 14 01 0200 '/bin/ls' 00",
+            "ffffffff 07 *20 14 01 0002 '/bin/ls' 00",
+        );
     }
 }

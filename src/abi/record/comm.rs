@@ -18,3 +18,19 @@ pub struct Comm {
     /// Name, at most 15 bytes from the kernel.
     pub comm: PaddedStr,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::testing::both_orders;
+
+    #[test]
+    fn bytes() {
+        both_orders(
+            &Comm { pid: 0x1234, tid: 2, comm: PaddedStr::new(b"cat", 8) },
+            (),
+            "34120000 02000000 'cat' 0000000000",
+            "00001234 00000002 'cat' 0000000000",
+        );
+    }
+}

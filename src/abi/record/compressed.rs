@@ -1,8 +1,34 @@
 //! `PERF_RECORD_COMPRESSED` and `PERF_RECORD_COMPRESSED2`: frames of compressed records.
 
 use super::{RecordHeader, RecordType};
-use crate::abi::Endian;
 use crate::abi::bytes::Reader;
+use crate::abi::{Endian, counted};
+use binrw::binrw;
+
+/// Compressed records, to the end. Since perf 5.2.
+#[binrw]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Compressed {
+    /// A piece of a zstd stream.
+    #[br(parse_with = counted::bytes_to_end)]
+    pub data: Vec<u8>,
+}
+
+/// Compressed records, and zeros up to a multiple of 8. Since perf 6.16.
+///
+/// ```c
+/// u64 data_size; u8 data[data_size];
+/// ```
+#[binrw]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Compressed2 {
+    #[br(temp)]
+    #[bw(calc = data.len() as u64)]
+    data_size: u64,
+    /// A piece of a zstd stream.
+    #[br(parse_with = counted::bytes, args(data_size))]
+    pub data: Vec<u8>,
+}
 
 /// The compressed bytes that a frame record holds.
 ///
@@ -27,6 +53,14 @@ pub fn compressed_bytes(record: &[u8], endian: Endian) -> Option<&[u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::abi::testing::both_orders;
+
+    #[test]
+    fn bytes() {
+        both_orders(&Compressed { data: vec![1, 2, 3] }, (), "010203", "010203");
+        let data = vec![1, 2, 3];
+        both_orders(&Compressed2 { data }, (), "0300000000000000 010203", "0000000000000003 010203");
+    }
 
     #[test]
     fn the_padding_of_a_compressed2_is_not_data() {

@@ -38,7 +38,7 @@ open_enum! {
         SWITCH = 14,
         /// A context switch of the CPU. Since Linux 4.3.
         SWITCH_CPU_WIDE = 15,
-        /// Namespaces of a thread. Since Linux 4.11.
+        /// Namespaces of a thread. Since Linux 4.12.
         NAMESPACES = 16,
         /// A kernel symbol came or went. Since Linux 5.1.
         KSYMBOL = 17,
@@ -121,6 +121,8 @@ bit_set! {
         MMAP_DATA = 1 << 13,
         /// Bit 13. Of COMM: the name is that of a new program.
         COMM_EXEC = 1 << 13,
+        /// Bit 13. Of FORK: an exec follows. Within perf only.
+        FORK_EXEC = 1 << 13,
         /// Bit 13. Of SWITCH: out of the CPU.
         SWITCH_OUT = 1 << 13,
         /// Bit 14. Of SAMPLE: the address is exact.
@@ -131,6 +133,8 @@ bit_set! {
         MMAP_BUILD_ID = 1 << 14,
         /// Bit 15. Of HEADER_BUILD_ID: the size of the build id is told.
         BUILD_ID_SIZE = 1 << 15,
+        /// Bit 15. Of LOST_SAMPLES: a BPF program lost them.
+        LOST_SAMPLES_BPF = 1 << 15,
     }
 }
 
@@ -187,6 +191,16 @@ impl RecordHeader {
             usize::from(self.misc.bits()) << 16 | usize::from(self.size)
         } else {
             self.size.into()
+        }
+    }
+
+    /// The header of a record that takes `len` bytes; `None` where that is more than it can tell.
+    pub fn with_len(self, len: usize) -> Option<Self> {
+        if self.kind >= Self::SIMPLEPERF_START {
+            let len = u32::try_from(len).ok()?;
+            Some(Self { misc: Misc::from_bits_retain((len >> 16) as u16), size: len as u16, ..self })
+        } else {
+            Some(Self { size: len.try_into().ok()?, ..self })
         }
     }
 

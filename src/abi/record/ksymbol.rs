@@ -43,3 +43,25 @@ pub struct Ksymbol {
     /// Its name, such as `bpf_prog_<tag>_<name>`.
     pub name: PaddedStr,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::testing::both_orders;
+
+    #[test]
+    fn bytes() {
+        both_orders(
+            &Ksymbol {
+                addr: 0x1000,
+                len: 0x20,
+                kind: KsymbolType::OOL,
+                flags: KsymbolFlags::UNREGISTER,
+                name: PaddedStr::new(b"probe", 8),
+            },
+            (),
+            "0010000000000000 20000000 0200 0100 'probe' 000000",
+            "0000000000001000 00000020 0002 0001 'probe' 000000",
+        );
+    }
+}

@@ -19,3 +19,20 @@ pub struct LostSamples {
     /// How many samples.
     pub lost: u64,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::testing::both_orders;
+
+    #[test]
+    fn bytes() {
+        both_orders(
+            &Lost { id: 0x1234, lost: 5 },
+            (),
+            "3412000000000000 0500000000000000",
+            "0000000000001234 0000000000000005",
+        );
+        both_orders(&LostSamples { lost: 0x1234 }, (), "3412000000000000", "0000000000001234");
+    }
+}

@@ -24,3 +24,19 @@ pub struct Mmap {
     /// Path, or a name such as `[vdso]`, `//anon`, `[kernel.kallsyms]_text`.
     pub filename: PaddedStr,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::testing::both_orders;
+
+    #[test]
+    fn bytes() {
+        both_orders(
+            &Mmap { pid: u32::MAX, tid: 2, addr: 0x1000, len: 0x20, pgoff: 3, filename: PaddedStr::new(b"//anon", 8) },
+            (),
+            "ffffffff 02000000 0010000000000000 2000000000000000 0300000000000000 '//anon' 0000",
+            "ffffffff 00000002 0000000000001000 0000000000000020 0000000000000003 '//anon' 0000",
+        );
+    }
+}

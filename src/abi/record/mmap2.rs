@@ -15,7 +15,7 @@ use binrw::binrw;
 /// u32 prot, flags; char filename[];
 /// ```
 #[binrw]
-#[brw(import(misc: Misc))]
+#[br(import(misc: Misc))]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mmap2 {
     /// Process; -1 for the kernel.
@@ -84,21 +84,36 @@ impl MappedFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::abi::{self, Endian};
+    use crate::abi::testing::both_orders;
+
+    fn mmap2(file: MappedFile) -> Mmap2 {
+        let filename = PaddedStr::new(b"/bin/cat", 8);
+        Mmap2 { pid: 1, tid: 2, addr: 0x1000, len: 0x20, pgoff: 3, file, prot: 5, flags: 0x1802, filename }
+    }
 
     #[test]
-    fn misc_tells_inode_from_build_id() {
-        let mut bytes = vec![1, 0, 0, 0, 2, 0, 0, 0];
-        bytes.extend([0_u8; 24]);
-        bytes.extend([200, 9, 0, 0]);
-        bytes.extend([7; 20]);
-        bytes.extend([5, 0, 0, 0, 2, 0, 0, 0]);
-        bytes.extend(b"/bin/cat\0\0\0\0\0\0\0\0");
-        let parse = |misc| abi::parse::<Mmap2>(&bytes, Endian::Little, (misc,)).unwrap().0;
-        let by_inode = parse(Misc::empty());
-        assert_eq!(by_inode.file.build_id(), None);
-        assert_eq!((by_inode.prot, by_inode.filename.text()), (5, &b"/bin/cat"[..]));
-        let by_id = parse(Misc::MMAP_BUILD_ID);
-        assert_eq!(by_id.file.build_id(), Some(&[7; 20][..]), "a size of 200 does not reach past the id");
+    fn bytes_with_an_inode() {
+        both_orders(
+            &mmap2(MappedFile::Inode { maj: 8, min: 1, ino: 0x99, ino_generation: 0x77 }),
+            (Misc::empty(),),
+            "01000000 02000000 0010000000000000 2000000000000000 0300000000000000 \
+             08000000 01000000 9900000000000000 7700000000000000 05000000 02180000 '/bin/cat' 00 *8",
+            "00000001 00000002 0000000000001000 0000000000000020 0000000000000003 \
+             00000008 00000001 0000000000000099 0000000000000077 00000005 00001802 '/bin/cat' 00 *8",
+        );
+    }
+
+    #[test]
+    fn bytes_with_a_build_id() {
+        let file = MappedFile::BuildId { size: 200, reserved_1: 9, reserved_2: 10, build_id: [7; 20] };
+        assert_eq!(file.build_id(), Some(&[7; 20][..]), "a size of 200 does not reach past the id");
+        both_orders(
+            &mmap2(file),
+            (Misc::MMAP_BUILD_ID,),
+            "01000000 02000000 0010000000000000 2000000000000000 0300000000000000 \
+             c8 09 0a00 07 *20 05000000 02180000 '/bin/cat' 00 *8",
+            "00000001 00000002 0000000000001000 0000000000000020 0000000000000003 \
+             c8 09 000a 07 *20 00000005 00001802 '/bin/cat' 00 *8",
+        );
     }
 }

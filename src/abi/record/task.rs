@@ -21,3 +21,19 @@ pub struct Task {
     /// Nanoseconds of the recording's clock.
     pub time: u64,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::testing::both_orders;
+
+    #[test]
+    fn bytes() {
+        both_orders(
+            &Task { pid: 1, ppid: 2, tid: 3, ptid: 4, time: 0x1234 },
+            (),
+            "01000000 02000000 03000000 04000000 3412000000000000",
+            "00000001 00000002 00000003 00000004 0000000000001234",
+        );
+    }
+}

@@ -1,0 +1,6 @@
+//! The proof that nothing is lost: every recording at hand is taken apart through the definitions, put together again and
+//! compared byte by byte.
+
+mod recordings;
+mod reencode;
+mod table;

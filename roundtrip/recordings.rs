@@ -1,0 +1,35 @@
+//! The recordings that are tried: the fixtures, and the corpus beside the repository when it is there.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// Every recording in the folders.
+pub fn all() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut found = Vec::new();
+    for folder in ["roundtrip/fixtures", "../shared/corpus/own", "../shared/corpus/peers"] {
+        find(&root.join(folder), &mut found);
+    }
+    found.sort();
+    found
+}
+
+fn find(path: &Path, found: &mut Vec<PathBuf>) {
+    let Ok(entries) = fs::read_dir(path) else {
+        found.extend(looks_like_a_recording(path).then(|| path.to_owned()));
+        return;
+    };
+    if path.join("data").is_file() {
+        found.push(path.to_owned());
+        return;
+    }
+    entries.flatten().for_each(|entry| find(&entry.path(), found));
+}
+
+/// Whether a file begins with the magic of either byte order. Some in the corpus are compressed as a whole.
+fn looks_like_a_recording(path: &Path) -> bool {
+    let mut magic = [0; 8];
+    let begins = File::open(path).and_then(|mut file| file.read_exact(&mut magic));
+    begins.is_ok() && matches!(&magic, b"PERFILE2" | b"2ELIFREP")
+}

@@ -1,0 +1,224 @@
+//! Every header, attr, record and feature is read through its definition and written again: in its own byte order, and in
+//! the other one and back.
+
+use crate::recordings;
+use crate::table::Table;
+use perfconv::abi::attr::Attr;
+use perfconv::abi::feature::bpf_prog_info::BpfProg;
+use perfconv::abi::feature::tracing_data::TracingData;
+use perfconv::abi::feature::{Feature, FeatureContext, FeatureId, FeatureSection};
+use perfconv::abi::header::{FeatureBits, FileHeader, magic2};
+use perfconv::abi::record::payload::payload_size;
+use perfconv::abi::record::{Body, Record, RecordContext};
+use perfconv::abi::{self, Endian};
+use perfconv::container::read::ReadOptions;
+use perfconv::container::read::input::Input;
+use perfconv::error::Result;
+use perfconv::stream::Sink;
+use perfconv::stream::meta::Meta;
+use perfconv::stream::raw::Raw;
+use perfconv::stream::source::Source;
+use std::fs;
+use std::path::Path;
+
+#[test]
+fn everything_is_written_as_it_was_read() {
+    let mut reencoder = Reencoder::default();
+    let (mut read, mut refused) = (0, Vec::new());
+    for path in recordings::all() {
+        reencoder.file = path.display().to_string();
+        reencoder.header(&path);
+        match Source::open(Input::Path(path), ReadOptions::default()).and_then(|source| source.run(&mut reencoder)) {
+            Ok(_) => read += 1,
+            Err(e) => refused.push(e.to_string()),
+        }
+    }
+    let Reencoder { headers, records, features, unexpected, .. } = reencoder;
+    println!("{read} recordings, {} without records:\n{}\n", refused.len(), refused.join("\n"));
+    println!("{headers}\n{records}\n{features}");
+    assert!(read > 0, "there are no recordings");
+    assert!(unexpected.is_empty(), "{}", unexpected.join("\n"));
+}
+
+/// Re-encodes what streams by.
+#[derive(Default)]
+struct Reencoder {
+    file: String,
+    headers: Table,
+    records: Table,
+    features: Table,
+    unexpected: Vec<String>,
+}
+
+/// What a definition makes of bytes.
+#[derive(Default)]
+struct Reencoded {
+    /// What it writes.
+    bytes: Vec<u8>,
+    /// Whether it did not fit.
+    opaque: bool,
+    /// What it does not cover.
+    tail: Vec<u8>,
+}
+
+/// Tries a definition on bytes in `endian`: it must write them as they are, also by way of the other byte order.
+/// `reencode` reads in the first byte order and writes in the second. The complaint, if there is one.
+fn check(
+    table: &mut Table,
+    name: &str,
+    must_fit: bool,
+    bytes: &[u8],
+    endian: Endian,
+    reencode: impl Fn(&[u8], Endian, Endian) -> Reencoded,
+) -> Option<String> {
+    let other = if endian == Endian::Little { Endian::Big } else { Endian::Little };
+    let written = reencode(bytes, endian, endian);
+    let swapped = reencode(bytes, endian, other);
+    let back = reencode(&swapped.bytes, other, endian);
+    table.add(name, bytes, &written.bytes, written.opaque, &written.tail);
+    let sound = written.bytes == bytes && back.bytes == bytes && !(must_fit && written.opaque);
+    (!sound).then(|| format!("{name} of {} bytes: {:02x?}", bytes.len(), &bytes[..bytes.len().min(64)]))
+}
+
+impl Sink for Reencoder {
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+        let context = match meta.events.of(raw) {
+            Some((_, event)) => RecordContext::new(&event.attr, raw.endian),
+            None => RecordContext { endian: raw.endian, layout: Default::default(), sample_id_all: false },
+        };
+        let (kind, bytes) = (raw.header.kind, raw.bytes());
+        let reencode = |bytes: &[u8], from, to| {
+            let record = Record::read(bytes, &RecordContext { endian: from, ..context });
+            record.map_or_else(Reencoded::default, |record| Reencoded {
+                bytes: record.to_bytes(to).unwrap_or_default(),
+                opaque: matches!(record.body, Body::Opaque(_)),
+                tail: record.tail,
+            })
+        };
+        let is_known = kind.name().is_some();
+        let complaint = check(&mut self.records, &kind.to_string(), is_known, bytes, raw.endian, reencode);
+        self.complain(complaint);
+        if let Some(Body::HeaderTracingData(tracing)) = Record::read(bytes, &context).map(|record| record.body) {
+            let payload = &raw.block.bytes[raw.at + bytes.len()..][..payload_size(bytes, raw.endian) as usize];
+            for payload in [&tracing.inside, payload].into_iter().filter(|payload| !payload.is_empty()) {
+                self.feature(FeatureId::TRACING_DATA, payload, raw.endian, &FeatureContext::default());
+            }
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, meta: &Meta) -> Result<()> {
+        let context = FeatureContext::new(meta.features.get(&FeatureId::NRCPUS).map(AsRef::as_ref), meta.endian);
+        for (id, bytes) in &meta.features {
+            self.feature(*id, bytes, meta.endian, &context);
+        }
+        Ok(())
+    }
+}
+
+impl Reencoder {
+    fn complain(&mut self, complaint: Option<String>) {
+        self.unexpected.extend(complaint.map(|complaint| format!("{}: {complaint}", self.file)));
+    }
+
+    fn feature(&mut self, id: FeatureId, bytes: &[u8], endian: Endian, context: &FeatureContext) {
+        let reencode = |bytes: &[u8], from, to| {
+            let section = FeatureSection::read(id, bytes, from, context);
+            Reencoded {
+                bytes: section.to_bytes(to).unwrap_or_default(),
+                opaque: matches!(section.feature, Feature::Opaque(_)),
+                tail: section.tail,
+            }
+        };
+        // `perf inject` writes the tracing data of a pipe in front of its record: what follows that is something else.
+        let is_there = id != FeatureId::TRACING_DATA || bytes.starts_with(TracingData::MAGIC);
+        let must_fit = id.name().is_some() && is_there;
+        let complaint = check(&mut self.features, &id.to_string(), must_fit, bytes, endian, reencode);
+        self.complain(complaint);
+        self.parts(&FeatureSection::read(id, bytes, endian, context).feature, endian);
+    }
+
+    /// What a feature carries as bytes, and has a structure and byte order of its own.
+    fn parts(&mut self, feature: &Feature, endian: Endian) {
+        let reencoded = |bytes: Option<Vec<u8>>| match bytes {
+            Some(bytes) => Reencoded { bytes, ..Default::default() },
+            None => Reencoded { opaque: true, ..Default::default() },
+        };
+        let mut complaints = Vec::new();
+        match feature {
+            Feature::TracingData(data) => {
+                for file in data.files.systems.iter().flat_map(|system| &system.formats).chain(&data.files.ftrace) {
+                    let show = |_: &[u8], _, _| reencoded(file.format().map(|format| format.to_string().into_bytes()));
+                    complaints.push(check(&mut self.features, "  format", true, &file.text, endian, show));
+                }
+            }
+            Feature::BpfProgInfos(infos) => {
+                for program in &infos.programs {
+                    let join = |_: &[u8], _, _| reencoded(joined_arrays(program));
+                    complaints.push(check(&mut self.features, "  arrays", true, &program.data, endian, join));
+                }
+            }
+            Feature::BpfBtf(btf) => {
+                for entry in &btf.entries {
+                    let write = |_: &[u8], _, _| reencoded(entry.btf().and_then(|btf| btf.to_bytes().ok()));
+                    complaints.push(check(&mut self.features, "  BTF", true, &entry.data, endian, write));
+                }
+            }
+            _ => {}
+        }
+        complaints.into_iter().for_each(|complaint| self.complain(complaint));
+    }
+
+    /// Header and attrs of a file.
+    fn header(&mut self, path: &Path) {
+        let main = if path.is_dir() { path.join("data") } else { path.to_owned() };
+        let bytes = fs::read(main).expect("a recording can be read");
+        let Some(endian) = magic2(&bytes) else { return };
+        let Ok(header) = FileHeader::read_from(&bytes, endian) else { return };
+        let Some((head, bits)) = bytes.get(..FileHeader::SIZE as usize).and_then(<[u8]>::split_last_chunk::<32>) else {
+            return;
+        };
+        if header.size != FileHeader::SIZE {
+            return;
+        }
+        self.plain("file header", head, endian, |bytes, from, to| {
+            abi::parse::<FileHeader>(bytes, from, ()).ok().and_then(|(header, _)| abi::to_bytes(&header, to).ok())
+        });
+        self.plain("feature bits", bits, endian, |bytes, from, to| {
+            Some(FeatureBits::read(bytes.first_chunk()?, from).to_bytes(to).to_vec())
+        });
+        let attrs = bytes.get(header.attrs.offset as usize..header.attrs.end() as usize).unwrap_or_default();
+        for entry in attrs.chunks_exact(header.attr_size as usize) {
+            let attr = &entry[..entry.len() - 16];
+            self.plain("perf_event_attr", attr, endian, |bytes, from, to| {
+                Attr::read(bytes, from).ok()?.to_bytes(to).ok()
+            });
+        }
+    }
+
+    fn plain(
+        &mut self,
+        name: &str,
+        bytes: &[u8],
+        endian: Endian,
+        reencode: impl Fn(&[u8], Endian, Endian) -> Option<Vec<u8>>,
+    ) {
+        let reencode = |bytes: &[u8], from, to| {
+            let bytes = reencode(bytes, from, to);
+            Reencoded { opaque: bytes.is_none(), bytes: bytes.unwrap_or_default(), tail: Vec::new() }
+        };
+        let complaint = check(&mut self.headers, name, true, bytes, endian, reencode);
+        self.complain(complaint);
+    }
+}
+
+/// The arrays of a BPF program one after the other, each filled up to a multiple of 8 with what is there: perf leaves what
+/// was in its memory.
+fn joined_arrays(program: &BpfProg) -> Option<Vec<u8>> {
+    program.arrays.iter().try_fold(Vec::new(), |mut joined, which| {
+        joined.extend_from_slice(program.array(which)?);
+        let padding = program.data.get(joined.len()..joined.len().next_multiple_of(8))?;
+        joined.extend_from_slice(padding);
+        Some(joined)
+    })
+}

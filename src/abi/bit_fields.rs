@@ -1,0 +1,100 @@
+//! Words of 64 bits that are made of small numbers: the bit-fields of C.
+
+use super::Endian;
+
+/// Where in its word a bit-field stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BitField {
+    /// Its lowest bit, counted from the lowest of the word.
+    pub shift: u32,
+    /// How many bits it has.
+    pub width: u32,
+}
+
+impl BitField {
+    /// The field's value in a word.
+    #[inline]
+    pub fn get(self, word: u64) -> u64 {
+        word >> self.shift & self.mask()
+    }
+
+    /// The word with another value in the field; bits of the value that do not fit are cut.
+    #[inline]
+    pub fn set(self, word: u64, value: u64) -> u64 {
+        word & !(self.mask() << self.shift) | (value & self.mask()) << self.shift
+    }
+
+    fn mask(self) -> u64 {
+        u64::MAX >> (u64::BITS - self.width)
+    }
+
+    /// The place that a big-endian machine's compiler gives to the field.
+    fn in_big_endian(self) -> Self {
+        Self { shift: u64::BITS - self.shift - self.width, ..self }
+    }
+}
+
+/// The word as a little-endian machine would have it, from that of a machine of some byte order: compilers allot bit-fields
+/// from the lowest bit on little-endian machines and from the highest on big-endian ones. The fields must cover all bits.
+pub(crate) fn from_recorded(word: u64, endian: Endian, fields: &[(BitField, &str)]) -> u64 {
+    match endian {
+        Endian::Little => word,
+        Endian::Big => fields.iter().fold(0, |out, (field, _)| field.set(out, field.in_big_endian().get(word))),
+    }
+}
+
+/// The reverse of [`from_recorded`].
+pub(crate) fn to_recorded(word: u64, endian: Endian, fields: &[(BitField, &str)]) -> u64 {
+    match endian {
+        Endian::Little => word,
+        Endian::Big => fields.iter().fold(0, |out, (field, _)| field.in_big_endian().set(out, field.get(word))),
+    }
+}
+
+/// Declares a newtype over a `u64` with named bit-fields, each a constant of type [`BitField`].
+#[macro_export]
+macro_rules! bit_fields {
+    ($(#[$outer:meta])* $name:ident { $($(#[$inner:meta])* $field:ident = $from:literal..$to:literal,)* }) => {
+        $(#[$outer])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+        pub struct $name(pub u64);
+
+        impl $name {
+            $(
+                $(#[$inner])*
+                pub const $field: $crate::abi::bit_fields::BitField =
+                    $crate::abi::bit_fields::BitField { shift: $from, width: $to - $from };
+            )*
+
+            /// Every field with its name, lowest first.
+            pub const FIELDS: &'static [($crate::abi::bit_fields::BitField, &'static str)] =
+                &[$((Self::$field, stringify!($field)),)*];
+
+            /// A field's value.
+            #[inline]
+            pub fn get(self, field: $crate::abi::bit_fields::BitField) -> u64 {
+                field.get(self.0)
+            }
+
+            /// The same with another value in a field.
+            #[inline]
+            pub fn with(self, field: $crate::abi::bit_fields::BitField, value: u64) -> Self {
+                Self(field.set(self.0, value))
+            }
+        }
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_field_is_read_and_set_in_its_place() {
+        let field = BitField { shift: 4, width: 16 };
+        assert_eq!(field.get(0xabcd_ef12), 0xdef1);
+        assert_eq!(field.set(0xabcd_ef12, 0xf_1234), 0xabc1_2342);
+        let all = BitField { shift: 0, width: 64 };
+        assert_eq!(all.set(1, u64::MAX), u64::MAX);
+    }
+}

@@ -1,0 +1,80 @@
+//! Feature AUXTRACE.
+
+use crate::abi::counted;
+use binrw::{BinResult, Endian, binrw};
+use std::io::{Read, Seek};
+
+/// Where in the file the AUXTRACE records are. Since perf 4.2. It must be made anew when they move.
+///
+/// ```c
+/// u64 nr; struct { u64 file_offset, sz; } entries[nr];
+/// ```
+#[binrw]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AuxtraceIndex {
+    /// As perf writes it.
+    Counted {
+        #[br(temp)]
+        #[bw(calc = entries.len() as u64)]
+        nr: u64,
+        /// The records.
+        #[br(parse_with = counted::items, args(nr))]
+        entries: Vec<AuxtraceIndexEntry>,
+    },
+    /// As simpleperf writes it: without `nr`, up to the section's end.
+    Uncounted {
+        /// The records.
+        #[br(parse_with = entries_to_end)]
+        entries: Vec<AuxtraceIndexEntry>,
+    },
+}
+
+impl AuxtraceIndex {
+    /// The records.
+    pub fn entries(&self) -> &[AuxtraceIndexEntry] {
+        match self {
+            Self::Counted { entries } | Self::Uncounted { entries } => entries,
+        }
+    }
+}
+
+fn entries_to_end<R: Read + Seek>(reader: &mut R, endian: Endian, (): ()) -> BinResult<Vec<AuxtraceIndexEntry>> {
+    let size = 16;
+    let left = counted::left(reader)?;
+    if !left.is_multiple_of(size) {
+        let pos = reader.stream_position()?;
+        let message = format!("{left} bytes are no entries of {size} bytes");
+        return Err(binrw::Error::AssertFail { pos, message });
+    }
+    counted::items(reader, endian, (left / size,))
+}
+
+/// Where an AUXTRACE record is.
+#[binrw]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AuxtraceIndexEntry {
+    /// From the beginning of the file.
+    pub file_offset: u64,
+    /// Size of the record, without the data that follows it.
+    pub sz: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::testing::both_orders;
+
+    #[test]
+    fn bytes() {
+        let entries = vec![AuxtraceIndexEntry { file_offset: 0x1000, sz: 48 }];
+        assert_eq!(AuxtraceIndex::Counted { entries: entries.clone() }.entries(), entries);
+        let (little, big) = ("0010000000000000 3000000000000000", "0000000000001000 0000000000000030");
+        both_orders(
+            &AuxtraceIndex::Counted { entries: entries.clone() },
+            (),
+            &format!("0100000000000000 {little}"),
+            &format!("0000000000000001 {big}"),
+        );
+        both_orders(&AuxtraceIndex::Uncounted { entries }, (), little, big);
+    }
+}

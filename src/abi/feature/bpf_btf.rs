@@ -1,0 +1,58 @@
+//! Feature BPF_BTF.
+
+use super::btf::Btf;
+use crate::abi::counted;
+use binrw::binrw;
+
+/// Types of BPF programs. Since perf 5.1.
+///
+/// ```c
+/// u32 nr; struct { u32 id, data_size; u8 data[data_size]; } entries[nr];
+/// ```
+#[binrw]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BpfBtf {
+    #[br(temp)]
+    #[bw(calc = entries.len() as u32)]
+    nr: u32,
+    /// One for each set of types.
+    #[br(parse_with = counted::items, args(nr.into()))]
+    pub entries: Vec<BtfEntry>,
+}
+
+/// A set of types.
+#[binrw]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BtfEntry {
+    /// Its number, which programs refer to.
+    pub id: u32,
+    #[br(temp)]
+    #[bw(calc = data.len() as u32)]
+    data_size: u32,
+    /// The types, in the recorder's byte order.
+    #[br(parse_with = counted::bytes, args(data_size.into()))]
+    pub data: Vec<u8>,
+}
+
+impl BtfEntry {
+    /// The types.
+    pub fn btf(&self) -> Option<Btf> {
+        Btf::read(&self.data)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::testing::both_orders;
+
+    #[test]
+    fn bytes() {
+        both_orders(
+            &BpfBtf { entries: vec![BtfEntry { id: 5, data: vec![1, 2, 3] }] },
+            (),
+            "01000000 05000000 03000000 010203",
+            "00000001 00000005 00000003 010203",
+        );
+    }
+}

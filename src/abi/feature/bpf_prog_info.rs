@@ -1,0 +1,242 @@
+//! Feature BPF_PROG_INFO.
+
+use crate::abi::counted;
+use crate::abi::stored::Stored;
+use crate::abi::text::FixedStr;
+use crate::bit_set;
+use binrw::binrw;
+
+bit_set! {
+    /// `PERF_BPIL_*`: arrays that come with a program.
+    BpfArrays: u64 {
+        /// Machine code.
+        JITED_INSNS = 1 << 0,
+        /// BPF instructions.
+        XLATED_INSNS = 1 << 1,
+        /// `u32`: maps that it uses.
+        MAP_IDS = 1 << 2,
+        /// `u64`: address of each function.
+        JITED_KSYMS = 1 << 3,
+        /// `u32`: size of each function.
+        JITED_FUNC_LENS = 1 << 4,
+        /// `u32 insn_off, type_id` and perhaps more: name of each function.
+        FUNC_INFO = 1 << 5,
+        /// `u32 insn_off, file_name_off, line_off, line_col` and perhaps more: source lines.
+        LINE_INFO = 1 << 6,
+        /// `u64`: address of each of those lines.
+        JITED_LINE_INFO = 1 << 7,
+        /// `u8[8]`: tag of each function.
+        PROG_TAGS = 1 << 8,
+    }
+}
+
+/// BPF programs that were loaded. Since perf 5.1.
+///
+/// ```c
+/// u32 nr;
+/// struct { u32 info_len, data_len; u64 arrays; struct bpf_prog_info info; u8 data[data_len]; } programs[nr];
+/// ```
+#[binrw]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BpfProgInfos {
+    #[br(temp)]
+    #[bw(calc = programs.len() as u32)]
+    nr: u32,
+    /// The programs.
+    #[br(parse_with = counted::items, args(nr.into()))]
+    pub programs: Vec<BpfProg>,
+}
+
+/// A BPF program.
+#[binrw]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BpfProg {
+    #[br(temp)]
+    #[bw(calc = info.stored.len() as u32)]
+    info_len: u32,
+    #[br(temp)]
+    #[bw(calc = data.len() as u32)]
+    data_len: u32,
+    /// Which arrays are in `data`.
+    pub arrays: BpfArrays,
+    /// What the kernel tells of it.
+    #[br(args_raw = info_len as usize)]
+    pub info: BpfProgInfo,
+    /// The arrays, each filled up to a multiple of 8; in the recorder's byte order.
+    #[br(parse_with = counted::bytes, args(data_len.into()))]
+    pub data: Vec<u8>,
+}
+
+impl BpfProg {
+    /// One of the arrays; `None` where it is not there.
+    pub fn array(&self, which: BpfArrays) -> Option<&[u8]> {
+        let info = &self.info;
+        let (offset, count, size) = match which {
+            BpfArrays::JITED_INSNS => (info.jited_prog_insns, info.jited_prog_len, 1),
+            BpfArrays::XLATED_INSNS => (info.xlated_prog_insns, info.xlated_prog_len, 1),
+            BpfArrays::MAP_IDS => (info.map_ids, info.nr_map_ids, 4),
+            BpfArrays::JITED_KSYMS => (info.jited_ksyms, info.nr_jited_ksyms, 8),
+            BpfArrays::JITED_FUNC_LENS => (info.jited_func_lens, info.nr_jited_func_lens, 4),
+            BpfArrays::FUNC_INFO => (info.func_info, info.nr_func_info, info.func_info_rec_size),
+            BpfArrays::LINE_INFO => (info.line_info, info.nr_line_info, info.line_info_rec_size),
+            BpfArrays::JITED_LINE_INFO => {
+                (info.jited_line_info, info.nr_jited_line_info, info.jited_line_info_rec_size)
+            }
+            BpfArrays::PROG_TAGS => (info.prog_tags, info.nr_prog_tags, 8),
+            _ => return None,
+        };
+        let from = self.arrays.contains(which).then_some(self.data.get(usize::try_from(offset).ok()?..)?)?;
+        from.get(..usize::try_from(u64::from(count) * u64::from(size)).ok()?)
+    }
+}
+
+/// `struct bpf_prog_info`. Addresses of arrays are offsets into the program's data. Like an attr it has grown: fields that
+/// are not there are 0.
+#[binrw]
+#[br(import_raw(size: usize), pre_assert(size >= Self::FIELD_ENDS[0]))]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BpfProgInfo {
+    #[br(calc = Stored::new(size))]
+    #[bw(ignore)]
+    stored: Stored,
+    /// `BPF_PROG_TYPE_*`.
+    pub kind: u32,
+    /// Its id.
+    pub id: u32,
+    /// Hash of its instructions.
+    pub tag: [u8; 8],
+    /// Bytes of machine code.
+    pub jited_prog_len: u32,
+    /// Bytes of BPF instructions.
+    pub xlated_prog_len: u32,
+    /// Where the machine code is.
+    pub jited_prog_insns: u64,
+    /// Where the BPF instructions are.
+    pub xlated_prog_insns: u64,
+    /// Nanoseconds from boot to its loading.
+    pub load_time: u64,
+    /// User that loaded it.
+    pub created_by_uid: u32,
+    /// How many maps it uses.
+    pub nr_map_ids: u32,
+    /// Where their ids are.
+    pub map_ids: u64,
+    /// Its name.
+    pub name: FixedStr<16>,
+    /// Network interface that it is offloaded to.
+    pub ifindex: u32,
+    /// A bit-field, lowest bit on little-endian machines, highest on big-endian ones: whether it may call functions that
+    /// are under the GPL.
+    pub gpl_compatible: u32,
+    /// Network namespace of that interface: device.
+    pub netns_dev: u64,
+    /// Network namespace of that interface: inode.
+    pub netns_ino: u64,
+    /// How many addresses of functions.
+    pub nr_jited_ksyms: u32,
+    /// How many sizes of functions.
+    pub nr_jited_func_lens: u32,
+    /// Where the addresses are.
+    pub jited_ksyms: u64,
+    /// Where the sizes are.
+    pub jited_func_lens: u64,
+    /// Its types, in the feature BPF_BTF.
+    pub btf_id: u32,
+    /// Bytes of each name of a function.
+    pub func_info_rec_size: u32,
+    /// Where the names of functions are.
+    pub func_info: u64,
+    /// How many.
+    pub nr_func_info: u32,
+    /// How many source lines.
+    pub nr_line_info: u32,
+    /// Where they are.
+    pub line_info: u64,
+    /// Where their addresses are.
+    pub jited_line_info: u64,
+    /// How many of those.
+    pub nr_jited_line_info: u32,
+    /// Bytes of each source line.
+    pub line_info_rec_size: u32,
+    /// Bytes of each address of a line.
+    pub jited_line_info_rec_size: u32,
+    /// How many tags of functions.
+    pub nr_prog_tags: u32,
+    /// Where they are.
+    pub prog_tags: u64,
+    /// Nanoseconds that it ran. Since Linux 5.1.
+    #[brw(if(stored.reaches(200)))]
+    pub run_time_ns: u64,
+    /// How often it ran. Since Linux 5.1.
+    #[brw(if(stored.reaches(208)))]
+    pub run_cnt: u64,
+    /// How often it was not run because it was running already. Since Linux 5.12.
+    #[brw(if(stored.reaches(216)))]
+    pub recursion_misses: u64,
+    /// Instructions that the verifier looked at. Since Linux 5.16.
+    #[brw(if(stored.reaches(220)))]
+    pub verified_insns: u32,
+    /// Types of what it is attached to. Since Linux 6.0.
+    #[brw(if(stored.reaches(224)))]
+    pub attach_btf_obj_id: u32,
+    /// Which of them. Since Linux 6.0.
+    #[brw(if(stored.reaches(228)))]
+    pub attach_btf_id: u32,
+    /// Unused.
+    #[brw(if(stored.reaches(232)))]
+    pub pad: u32,
+    /// Bytes beyond the fields above.
+    #[br(parse_with = counted::bytes, args(stored.beyond(&Self::FIELD_ENDS)))]
+    pub tail: Vec<u8>,
+}
+
+impl BpfProgInfo {
+    /// Where the first part and the fields that were added to it end.
+    const FIELD_ENDS: [usize; 8] = [192, 200, 208, 216, 220, 224, 228, 232];
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::testing::{hex, to_bytes};
+    use crate::abi::{self, Endian};
+
+    /// Two programs' worth of numbers, each of which is its place in the structure.
+    fn numbered(endian: Endian, info_len: u32) -> Vec<u8> {
+        let u32s = |value: u32| if endian == Endian::Big { value.to_be_bytes() } else { value.to_le_bytes() };
+        let mut bytes = [u32s(1), u32s(info_len), u32s(16)].concat();
+        bytes.extend(if endian == Endian::Big { 0x18_u64.to_be_bytes() } else { 0x18_u64.to_le_bytes() });
+        bytes.extend((0..info_len / 4).flat_map(|at| u32s(if (26..30).contains(&at) { at % 2 + 1 } else { 0 })));
+        bytes.extend(hex("0102030405060708 09 *8"));
+        bytes
+    }
+
+    #[test]
+    fn bytes_of_every_size() {
+        for endian in [Endian::Little, Endian::Big] {
+            for info_len in [192, 200, 208, 216, 220, 224, 228, 232, 240] {
+                let bytes = numbered(endian, info_len);
+                let (infos, used): (BpfProgInfos, usize) = abi::parse(&bytes, endian, ()).unwrap();
+                let program = &infos.programs[0];
+                assert_eq!((program.info.nr_jited_ksyms, program.info.nr_jited_func_lens), (1, 2));
+                assert_eq!(program.info.tail.len(), info_len.saturating_sub(232) as usize);
+                assert_eq!((to_bytes(&infos, endian), used), (bytes.clone(), bytes.len()), "{info_len}");
+            }
+            assert!(abi::parse::<BpfProgInfos>(&numbered(endian, 188), endian, ()).is_err());
+        }
+    }
+
+    #[test]
+    fn an_array_is_a_slice_of_the_data() {
+        let bytes = numbered(Endian::Little, 232);
+        let (mut infos, _): (BpfProgInfos, usize) = abi::parse(&bytes, Endian::Little, ()).unwrap();
+        let program = &mut infos.programs[0];
+        program.info.jited_ksyms = 0;
+        program.info.jited_func_lens = 8;
+        assert_eq!(program.array(BpfArrays::JITED_KSYMS), Some(&[1, 2, 3, 4, 5, 6, 7, 8][..]));
+        assert_eq!(program.array(BpfArrays::JITED_FUNC_LENS), Some(&[9; 8][..]));
+        assert_eq!(program.array(BpfArrays::PROG_TAGS), None, "the bit is not set");
+        program.info.jited_func_lens = 9;
+        assert_eq!(program.array(BpfArrays::JITED_FUNC_LENS), None, "it does not fit");
+    }
+}

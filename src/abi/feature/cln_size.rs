@@ -1,0 +1,22 @@
+//! Feature CLN_SIZE.
+
+use binrw::binrw;
+
+/// Size of a cache line. Since perf 7.1.
+#[binrw]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClnSize {
+    /// Bytes.
+    pub cln_size: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::testing::both_orders;
+
+    #[test]
+    fn bytes() {
+        both_orders(&ClnSize { cln_size: 64 }, (), "40000000", "00000040");
+    }
+}

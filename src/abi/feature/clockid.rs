@@ -1,0 +1,22 @@
+//! Feature CLOCKID.
+
+use binrw::binrw;
+
+/// Resolution of the clock that was chosen (`-k`). Since perf 5.0.
+#[binrw]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClockId {
+    /// Nanoseconds.
+    pub clockid_res_ns: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::testing::both_orders;
+
+    #[test]
+    fn bytes() {
+        both_orders(&ClockId { clockid_res_ns: 0x102 }, (), "0201000000000000", "0000000000000102");
+    }
+}

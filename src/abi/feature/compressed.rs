@@ -1,0 +1,50 @@
+//! Feature COMPRESSED.
+
+use crate::open_enum;
+use binrw::binrw;
+
+open_enum! {
+    /// `PERF_COMP_*`: how records are compressed.
+    CompressionType: u32 {
+        /// Not at all.
+        NONE = 0,
+        /// By zstd.
+        ZSTD = 1,
+    }
+}
+
+/// How records are compressed. Since perf 5.2.
+///
+/// ```c
+/// u32 version, type, level, ratio, mmap_len;
+/// ```
+#[binrw]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Compression {
+    /// 0.
+    pub version: u32,
+    /// How.
+    pub kind: CompressionType,
+    /// Level that was asked for.
+    pub level: u32,
+    /// Plain bytes for each compressed one, rounded.
+    pub ratio: u32,
+    /// The most bytes that one record holds when decompressed.
+    pub mmap_len: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::testing::both_orders;
+
+    #[test]
+    fn bytes() {
+        both_orders(
+            &Compression { version: 0, kind: CompressionType::ZSTD, level: 3, ratio: 9, mmap_len: 0x8_1000 },
+            (),
+            "00000000 01000000 03000000 09000000 00100800",
+            "00000000 00000001 00000003 00000009 00081000",
+        );
+    }
+}

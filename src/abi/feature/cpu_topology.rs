@@ -1,0 +1,87 @@
+//! Feature CPU_TOPOLOGY.
+
+use super::string::StrList;
+use crate::abi::counted;
+use binrw::binrw;
+
+/// How CPUs are made of threads, cores and dies. Since perf 3.2.
+///
+/// ```c
+/// u32 nr; string cores[nr];
+/// u32 nr; string threads[nr];
+/// struct { u32 core_id, socket_id; } cpus[nr_cpus_avail];  // since perf 4.4
+/// u32 nr; string dies[nr];                                 // since perf 5.3, where there are dies
+/// u32 die_ids[nr_cpus_avail];
+/// ```
+/// Reading needs to know the number of CPUs (feature NRCPUS), without which the parts behind the threads are left to the
+/// caller.
+#[binrw]
+#[br(import(nr_cpus_avail: Option<u32>))]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CpuTopology {
+    /// Sets of CPUs that share a socket, such as `0-3`.
+    pub cores: StrList,
+    /// Sets of CPUs that share a core.
+    pub threads: StrList,
+    /// Core and socket of each CPU, or none.
+    #[br(try, parse_with = counted::items, args(nr_cpus_avail.unwrap_or(0).into()))]
+    pub cpus: Vec<CpuPlace>,
+    /// Dies.
+    #[br(if(!cpus.is_empty()), try, args(cpus.len() as u64))]
+    pub dies: Option<Dies>,
+}
+
+/// Where a CPU is.
+#[binrw]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CpuPlace {
+    /// Its core, by a number that is its own within the socket.
+    pub core_id: u32,
+    /// Its socket.
+    pub socket_id: u32,
+}
+
+/// The dies.
+#[binrw]
+#[br(import(nr_cpus_avail: u64))]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dies {
+    /// Sets of CPUs that share a die.
+    pub dies: StrList,
+    /// The die of each CPU.
+    #[br(parse_with = counted::items, args(nr_cpus_avail))]
+    pub die_ids: Vec<u32>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::feature::string::PerfStr;
+    use crate::abi::testing::{both_orders, hex};
+    use crate::abi::{self, Endian};
+
+    fn list(text: &[u8]) -> StrList {
+        StrList { strings: vec![PerfStr { bytes: text.to_vec() }] }
+    }
+
+    #[test]
+    fn bytes_of_each_revision() {
+        let mut topology = CpuTopology { cores: list(b"0-1"), threads: list(b"0,1"), cpus: Vec::new(), dies: None };
+        let (mut little, mut big) = (
+            "01000000 03000000 '0-1' 01000000 03000000 '0,1' ".to_owned(),
+            "00000001 00000003 '0-1' 00000001 00000003 '0,1' ".to_owned(),
+        );
+        both_orders(&topology, (Some(2),), &little, &big);
+        both_orders(&topology, (None,), &little, &big);
+        topology.cpus = vec![CpuPlace { core_id: 0, socket_id: 1 }, CpuPlace { core_id: 2, socket_id: 3 }];
+        little += "00000000 01000000 02000000 03000000 ";
+        big += "00000000 00000001 00000002 00000003 ";
+        both_orders(&topology, (Some(2),), &little, &big);
+        topology.dies = Some(Dies { dies: list(b"0-1"), die_ids: vec![5, 6] });
+        little += "01000000 03000000 '0-1' 05000000 06000000";
+        big += "00000001 00000003 '0-1' 00000005 00000006";
+        both_orders(&topology, (Some(2),), &little, &big);
+        let (_, used) = abi::parse::<CpuTopology>(&hex(&little), Endian::Little, (None,)).unwrap();
+        assert_eq!(used, 22, "without the number of CPUs only the names are read");
+    }
+}

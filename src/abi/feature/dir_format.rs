@@ -1,0 +1,22 @@
+//! Feature DIR_FORMAT.
+
+use binrw::binrw;
+
+/// How a recording in a folder is laid out. Since perf 5.1.
+#[binrw]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DirFormat {
+    /// 0 one file, 1 a `data.N` for each thread of perf.
+    pub version: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::testing::both_orders;
+
+    #[test]
+    fn bytes() {
+        both_orders(&DirFormat { version: 1 }, (), "0100000000000000", "0000000000000001");
+    }
+}

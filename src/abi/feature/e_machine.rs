@@ -1,0 +1,28 @@
+//! Feature E_MACHINE.
+
+use binrw::binrw;
+
+/// The machine by its number in ELF files. Since perf 7.1.
+///
+/// ```c
+/// u32 e_machine, e_flags;
+/// ```
+#[binrw]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EMachine {
+    /// `EM_*`.
+    pub e_machine: u32,
+    /// `EF_*` of that machine.
+    pub e_flags: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::testing::both_orders;
+
+    #[test]
+    fn bytes() {
+        both_orders(&EMachine { e_machine: 62, e_flags: 1 }, (), "3e000000 01000000", "0000003e 00000001");
+    }
+}

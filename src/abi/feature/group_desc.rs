@@ -1,0 +1,50 @@
+//! Feature GROUP_DESC.
+
+use super::string::PerfStr;
+use crate::abi::counted;
+use binrw::binrw;
+
+/// The groups of events. Since perf 3.9.
+///
+/// ```c
+/// u32 nr; struct { string name; u32 leader_idx, nr_members; } groups[nr];
+/// ```
+#[binrw]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupDesc {
+    #[br(temp)]
+    #[bw(calc = groups.len() as u32)]
+    nr: u32,
+    /// The groups.
+    #[br(parse_with = counted::items, args(nr.into()))]
+    pub groups: Vec<Group>,
+}
+
+/// A group of events.
+#[binrw]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// Its name, `{anon_group}` where it has none.
+    pub name: PerfStr,
+    /// Which event leads it.
+    pub leader_idx: u32,
+    /// How many events it has: the leader and those that follow it.
+    pub nr_members: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::testing::both_orders;
+
+    #[test]
+    fn bytes() {
+        let name = PerfStr { bytes: b"g\0".to_vec() };
+        both_orders(
+            &GroupDesc { groups: vec![Group { name, leader_idx: 1, nr_members: 3 }] },
+            (),
+            "01000000 02000000 'g' 00 01000000 03000000",
+            "00000001 00000002 'g' 00 00000001 00000003",
+        );
+    }
+}

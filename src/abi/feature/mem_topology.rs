@@ -1,0 +1,71 @@
+//! Feature MEM_TOPOLOGY.
+
+use crate::abi::counted;
+use binrw::binrw;
+
+/// Which blocks of memory are on which node. Since perf 4.17.
+///
+/// ```c
+/// u64 version, block_size_bytes, nr;
+/// struct { u64 node, size; bitmap set; } nodes[nr];
+/// ```
+#[binrw]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemTopology {
+    /// 1.
+    pub version: u64,
+    /// Bytes of a block.
+    pub block_size_bytes: u64,
+    #[br(temp)]
+    #[bw(calc = nodes.len() as u64)]
+    nr: u64,
+    /// The nodes.
+    #[br(parse_with = counted::items, args(nr))]
+    pub nodes: Vec<MemoryNode>,
+}
+
+/// A node and its blocks.
+#[binrw]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemoryNode {
+    /// Its number.
+    pub node: u64,
+    /// How many blocks the set speaks of.
+    pub size: u64,
+    /// The blocks that are there.
+    pub set: Bitmap,
+}
+
+/// A set of numbers: `u64 nr_bits; u64 words[(nr_bits + 63) / 64]`.
+#[binrw]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bitmap {
+    /// Numbers that it speaks of.
+    pub nr_bits: u64,
+    /// Number n is bit n % 64 of word n / 64.
+    #[br(parse_with = counted::u64s, args(nr_bits.div_ceil(64)))]
+    pub words: Vec<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::testing::both_orders;
+
+    #[test]
+    fn bytes() {
+        let set = Bitmap { nr_bits: 65, words: vec![0xff, 1] };
+        both_orders(
+            &MemTopology {
+                version: 1,
+                block_size_bytes: 0x800_0000,
+                nodes: vec![MemoryNode { node: 2, size: 65, set }],
+            },
+            (),
+            "0100000000000000 0000000800000000 0100000000000000 0200000000000000 4100000000000000 \
+             4100000000000000 ff00000000000000 0100000000000000",
+            "0000000000000001 0000000008000000 0000000000000001 0000000000000002 0000000000000041 \
+             0000000000000041 00000000000000ff 0000000000000001",
+        );
+    }
+}

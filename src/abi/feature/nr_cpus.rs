@@ -1,0 +1,28 @@
+//! Feature NRCPUS.
+
+use binrw::binrw;
+
+/// Numbers of CPUs. Since perf 3.2.
+///
+/// ```c
+/// u32 nr_cpus_avail, nr_cpus_online;
+/// ```
+#[binrw]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NrCpus {
+    /// CPUs that there can be.
+    pub nr_cpus_avail: u32,
+    /// CPUs that were online.
+    pub nr_cpus_online: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::testing::both_orders;
+
+    #[test]
+    fn bytes() {
+        both_orders(&NrCpus { nr_cpus_avail: 8, nr_cpus_online: 4 }, (), "08000000 04000000", "00000008 00000004");
+    }
+}

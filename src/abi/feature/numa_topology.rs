@@ -1,0 +1,52 @@
+//! Feature NUMA_TOPOLOGY.
+
+use super::string::PerfStr;
+use crate::abi::counted;
+use binrw::binrw;
+
+/// The memory nodes. Since perf 3.2.
+///
+/// ```c
+/// u32 nr; struct { u32 node; u64 mem_total, mem_free; string cpus; } nodes[nr];  // packed
+/// ```
+#[binrw]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NumaTopology {
+    #[br(temp)]
+    #[bw(calc = nodes.len() as u32)]
+    nr: u32,
+    /// The nodes.
+    #[br(parse_with = counted::items, args(nr.into()))]
+    pub nodes: Vec<NumaNode>,
+}
+
+/// A memory node.
+#[binrw]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NumaNode {
+    /// Its number.
+    pub node: u32,
+    /// Its memory in kB.
+    pub mem_total: u64,
+    /// Of that, how much was free.
+    pub mem_free: u64,
+    /// Its CPUs, such as `0-3`.
+    pub cpus: PerfStr,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::testing::both_orders;
+
+    #[test]
+    fn bytes() {
+        let cpus = PerfStr { bytes: b"0-3\0".to_vec() };
+        both_orders(
+            &NumaTopology { nodes: vec![NumaNode { node: 1, mem_total: 0x200, mem_free: 3, cpus }] },
+            (),
+            "01000000 01000000 0002000000000000 0300000000000000 04000000 '0-3' 00",
+            "00000001 00000001 0000000000000200 0000000000000003 00000004 '0-3' 00",
+        );
+    }
+}

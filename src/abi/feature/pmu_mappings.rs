@@ -1,0 +1,48 @@
+//! Feature PMU_MAPPINGS.
+
+use super::string::PerfStr;
+use crate::abi::counted;
+use binrw::binrw;
+
+/// The numbers that the machine gave to its PMUs. Since perf 3.7.
+///
+/// ```c
+/// u32 nr; struct { u32 type; string name; } pmus[nr];
+/// ```
+#[binrw]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PmuMappings {
+    #[br(temp)]
+    #[bw(calc = pmus.len() as u32)]
+    nr: u32,
+    /// The PMUs.
+    #[br(parse_with = counted::items, args(nr.into()))]
+    pub pmus: Vec<PmuMapping>,
+}
+
+/// A PMU.
+#[binrw]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PmuMapping {
+    /// Its number: the `type` of events' attrs.
+    pub kind: u32,
+    /// Its name.
+    pub name: PerfStr,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::testing::both_orders;
+
+    #[test]
+    fn bytes() {
+        let name = PerfStr { bytes: b"cpu\0".to_vec() };
+        both_orders(
+            &PmuMappings { pmus: vec![PmuMapping { kind: 4, name }] },
+            (),
+            "01000000 04000000 04000000 'cpu' 00",
+            "00000001 00000004 00000004 'cpu' 00",
+        );
+    }
+}

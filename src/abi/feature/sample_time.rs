@@ -1,0 +1,33 @@
+//! Feature SAMPLE_TIME.
+
+use binrw::binrw;
+
+/// Times of the first and the last sample, both 0 where perf did not look. Since perf 4.16.
+///
+/// ```c
+/// u64 first_sample_time, last_sample_time;
+/// ```
+#[binrw]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SampleTime {
+    /// Nanoseconds of the recording's clock.
+    pub first_sample_time: u64,
+    /// Nanoseconds of the recording's clock.
+    pub last_sample_time: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::testing::both_orders;
+
+    #[test]
+    fn bytes() {
+        both_orders(
+            &SampleTime { first_sample_time: 1, last_sample_time: 0x200 },
+            (),
+            "0100000000000000 0002000000000000",
+            "0000000000000001 0000000000000200",
+        );
+    }
+}

@@ -1,0 +1,22 @@
+//! Feature TOTAL_MEM.
+
+use binrw::binrw;
+
+/// Memory of the machine. Since perf 3.2.
+#[binrw]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TotalMem {
+    /// In kB.
+    pub total_mem: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::testing::both_orders;
+
+    #[test]
+    fn bytes() {
+        both_orders(&TotalMem { total_mem: 0x1234 }, (), "3412000000000000", "0000000000001234");
+    }
+}

@@ -1,0 +1,173 @@
+//! Feature TRACING_DATA, and what follows a HEADER_TRACING_DATA: formats of tracepoints.
+
+use super::tracepoint_format::TracepointFormat;
+use crate::abi::counted;
+use binrw::{NullString, binrw};
+
+/// Files of tracefs that are needed to read the RAW bytes of tracepoints' samples. Since perf 2.6.33.
+///
+/// ```c
+/// u8 magic[10] = "\x17\x08\x44tracing"; char version[];  // NUL-terminated
+/// u8 big_endian, long_size;
+/// u32 page_size;
+/// ...
+/// ```
+/// The numbers behind `big_endian` are in the byte order that it tells.
+#[binrw]
+#[brw(magic = b"\x17\x08\x44tracing")]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TracingData {
+    /// Version of the layout, such as `0.6`.
+    pub version: NullString,
+    /// Byte order of the traced machine.
+    pub byte_order: ByteOrder,
+    /// Bytes of a `long` on it.
+    pub long_size: u8,
+    /// The files.
+    #[br(args(has_saved_cmdlines(&version)))]
+    #[brw(is_big = byte_order.is_big())]
+    pub files: TracingFiles,
+}
+
+impl TracingData {
+    /// What all of it begins with.
+    pub const MAGIC: &[u8] = b"\x17\x08\x44tracing";
+}
+
+/// A byte order as tracing data tells it: 0 for little-endian.
+#[binrw]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ByteOrder(pub u8);
+
+impl ByteOrder {
+    fn is_big(&self) -> bool {
+        self.0 != 0
+    }
+}
+
+/// The files of tracefs.
+#[binrw]
+#[br(import(has_saved_cmdlines: bool))]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TracingFiles {
+    /// Bytes of a page.
+    pub page_size: u32,
+    /// `events/header_page`: how a page of the ring buffer begins.
+    #[brw(magic = b"header_page\0")]
+    pub header_page: TraceFile,
+    /// `events/header_event`: how an event begins.
+    #[brw(magic = b"header_event\0")]
+    pub header_event: TraceFile,
+    #[br(temp)]
+    #[bw(calc = ftrace.len() as u32)]
+    nr_ftrace: u32,
+    /// Formats of the function tracer's own events.
+    #[br(parse_with = counted::items, args(nr_ftrace.into()))]
+    pub ftrace: Vec<TraceFile>,
+    #[br(temp)]
+    #[bw(calc = systems.len() as u32)]
+    nr_systems: u32,
+    /// Formats of tracepoints, by system.
+    #[br(parse_with = counted::items, args(nr_systems.into()))]
+    pub systems: Vec<TraceSystem>,
+    #[br(temp)]
+    #[bw(calc = kallsyms.len() as u32)]
+    kallsyms_size: u32,
+    /// `/proc/kallsyms`, empty in all but very old recordings.
+    #[br(parse_with = counted::bytes, args(kallsyms_size.into()))]
+    pub kallsyms: Vec<u8>,
+    #[br(temp)]
+    #[bw(calc = printk_formats.len() as u32)]
+    printk_size: u32,
+    /// `printk_formats`: the texts of `trace_printk`, by address.
+    #[br(parse_with = counted::bytes, args(printk_size.into()))]
+    pub printk_formats: Vec<u8>,
+    /// `saved_cmdlines`: names of threads. Since version 0.6 (perf 4.17).
+    #[br(if(has_saved_cmdlines))]
+    pub saved_cmdlines: Option<TraceFile>,
+}
+
+/// Content of a file: `u64 size; char text[size]`.
+#[binrw]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TraceFile {
+    #[br(temp)]
+    #[bw(calc = text.len() as u64)]
+    size: u64,
+    /// The text.
+    #[br(parse_with = counted::bytes, args(size))]
+    pub text: Vec<u8>,
+}
+
+impl TraceFile {
+    /// The file as the format of a tracepoint.
+    pub fn format(&self) -> Option<TracepointFormat> {
+        TracepointFormat::parse(&self.text)
+    }
+}
+
+/// A system of tracepoints: `char name[]; u32 nr; file formats[nr]`.
+#[binrw]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TraceSystem {
+    /// Its name, such as `sched`.
+    pub name: NullString,
+    #[br(temp)]
+    #[bw(calc = formats.len() as u32)]
+    nr: u32,
+    /// Formats of those of its tracepoints that were recorded.
+    #[br(parse_with = counted::items, args(nr.into()))]
+    pub formats: Vec<TraceFile>,
+}
+
+/// Whether a version of the layout ends with the names of threads.
+fn has_saved_cmdlines(version: &NullString) -> bool {
+    let number = |text: Option<&str>| text.and_then(|text| text.parse().ok()).unwrap_or(0_u32);
+    let version = String::from_utf8_lossy(version);
+    let mut parts = version.split('.');
+    (number(parts.next()), number(parts.next())) >= (0, 6)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::testing::both_orders;
+
+    fn file(text: &[u8]) -> TraceFile {
+        TraceFile { text: text.to_vec() }
+    }
+
+    fn data(version: &str, byte_order: u8) -> TracingData {
+        TracingData {
+            version: version.into(),
+            byte_order: ByteOrder(byte_order),
+            long_size: 8,
+            files: TracingFiles {
+                page_size: 0x1000,
+                header_page: file(b"p"),
+                header_event: file(b"ev"),
+                ftrace: vec![file(b"f")],
+                systems: vec![TraceSystem { name: "sched".into(), formats: vec![file(b"sw")] }],
+                kallsyms: b"k".to_vec(),
+                printk_formats: b"pf".to_vec(),
+                saved_cmdlines: None,
+            },
+        }
+    }
+
+    #[test]
+    fn bytes_in_the_byte_order_that_they_tell() {
+        let little = "17 08 44 'tracing' '0.5' 00 00 08 00100000 'header_page' 00 0100000000000000 'p' \
+                      'header_event' 00 0200000000000000 'ev' 01000000 0100000000000000 'f' \
+                      01000000 'sched' 00 01000000 0200000000000000 'sw' 01000000 'k' 02000000 'pf'";
+        both_orders(&data("0.5", 0), (), little, little);
+        let big = "17 08 44 'tracing' '0.5' 00 01 08 00001000 'header_page' 00 0000000000000001 'p' \
+                   'header_event' 00 0000000000000002 'ev' 00000001 0000000000000001 'f' \
+                   00000001 'sched' 00 00000001 0000000000000002 'sw' 00000001 'k' 00000002 'pf'";
+        both_orders(&data("0.5", 1), (), big, big);
+        let mut newer = data("0.6", 0);
+        newer.files.saved_cmdlines = Some(file(b"1 init"));
+        let little = little.replace("'0.5'", "'0.6'") + " 0600000000000000 31 20 'init'";
+        both_orders(&newer, (), &little, &little);
+    }
+}

@@ -1,0 +1,80 @@
+//! `PERF_RECORD_AUX`, `PERF_RECORD_ITRACE_START` and `PERF_RECORD_AUX_OUTPUT_HW_ID`.
+
+use crate::bit_set;
+use binrw::binrw;
+
+bit_set! {
+    /// `PERF_AUX_FLAG_*`.
+    AuxFlags: u64 {
+        /// There was no room for all of the data.
+        TRUNCATED = 1 << 0,
+        /// The buffer is a ring that is written over: only the newest data is there.
+        OVERWRITE = 1 << 1,
+        /// There are gaps in the data.
+        PARTIAL = 1 << 2,
+        /// Data of another event may be among it.
+        COLLISION = 1 << 3,
+        /// Which format of its own the PMU wrote; 0x100 is CoreSight's raw one.
+        PMU_FORMAT_TYPE_MASK = 0xff00,
+    }
+}
+
+/// Data arrived in the AUX area. Since Linux 4.1.
+///
+/// ```c
+/// u64 aux_offset, aux_size, flags;
+/// ```
+#[binrw]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Aux {
+    /// Where in the AUX area.
+    pub aux_offset: u64,
+    /// Bytes.
+    pub aux_size: u64,
+    /// More about it.
+    pub flags: AuxFlags,
+}
+
+/// Instruction tracing of a thread began. Since Linux 4.1.
+///
+/// ```c
+/// u32 pid, tid;
+/// ```
+#[binrw]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ItraceStart {
+    /// Process.
+    pub pid: u32,
+    /// Thread.
+    pub tid: u32,
+}
+
+/// Which number the hardware gives in its trace to the event that the record's `sample_id` names. Since Linux 5.16.
+///
+/// ```c
+/// u64 hw_id;
+/// ```
+#[binrw]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AuxOutputHwId {
+    /// The number.
+    pub hw_id: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::testing::both_orders;
+
+    #[test]
+    fn bytes() {
+        both_orders(
+            &Aux { aux_offset: 0x1000, aux_size: 0x20, flags: AuxFlags::PARTIAL | AuxFlags::from_bits_retain(0x100) },
+            (),
+            "0010000000000000 2000000000000000 0401000000000000",
+            "0000000000001000 0000000000000020 0000000000000104",
+        );
+        both_orders(&ItraceStart { pid: 7, tid: 8 }, (), "07000000 08000000", "00000007 00000008");
+        both_orders(&AuxOutputHwId { hw_id: 0x0102 }, (), "0201000000000000", "0000000000000102");
+    }
+}

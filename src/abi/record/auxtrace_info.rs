@@ -1,0 +1,60 @@
+//! `PERF_RECORD_AUXTRACE_INFO`.
+
+use crate::abi::counted;
+use crate::open_enum;
+use binrw::binrw;
+
+open_enum! {
+    /// `PERF_AUXTRACE_*`: what wrote the AUX area.
+    AuxtraceType: u32 {
+        /// Not told.
+        UNKNOWN = 0,
+        /// Intel Processor Trace.
+        INTEL_PT = 1,
+        /// Intel Branch Trace Store.
+        INTEL_BTS = 2,
+        /// Arm CoreSight.
+        CS_ETM = 3,
+        /// Arm Statistical Profiling Extension.
+        ARM_SPE = 4,
+        /// The sampling facility of s390.
+        S390_CPUMSF = 5,
+        /// HiSilicon PCIe trace.
+        HISI_PTT = 6,
+        /// Dispatch trace log of PowerPC. Since perf 7.0.
+        VPA_DTL = 7,
+    }
+}
+
+/// How to decode the AUX area. Since perf 4.2.
+///
+/// ```c
+/// u32 type, reserved; u64 priv[];
+/// ```
+#[binrw]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuxtraceInfo {
+    /// What wrote it.
+    pub kind: AuxtraceType,
+    /// Unused.
+    pub reserved: u32,
+    /// What the decoder of that type needs.
+    #[br(parse_with = counted::u64s_to_end)]
+    pub private: Vec<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::testing::both_orders;
+
+    #[test]
+    fn bytes() {
+        both_orders(
+            &AuxtraceInfo { kind: AuxtraceType::CS_ETM, reserved: 1, private: vec![2, 3] },
+            (),
+            "03000000 01000000 0200000000000000 0300000000000000",
+            "00000003 00000001 0000000000000002 0000000000000003",
+        );
+    }
+}

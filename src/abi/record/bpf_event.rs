@@ -1,0 +1,50 @@
+//! `PERF_RECORD_BPF_EVENT`.
+
+use crate::open_enum;
+use binrw::binrw;
+
+open_enum! {
+    /// What happened to a BPF program.
+    BpfEventType: u16 {
+        /// Not told.
+        UNKNOWN = 0,
+        /// It was loaded.
+        PROG_LOAD = 1,
+        /// It was unloaded.
+        PROG_UNLOAD = 2,
+    }
+}
+
+/// A BPF program was loaded or unloaded. Since Linux 5.1.
+///
+/// ```c
+/// u16 type, flags; u32 id; u8 tag[8];
+/// ```
+#[binrw]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BpfEvent {
+    /// What happened.
+    pub kind: BpfEventType,
+    /// Unused.
+    pub flags: u16,
+    /// The program's id.
+    pub id: u32,
+    /// Hash of its instructions.
+    pub tag: [u8; 8],
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::testing::both_orders;
+
+    #[test]
+    fn bytes() {
+        both_orders(
+            &BpfEvent { kind: BpfEventType::PROG_UNLOAD, flags: 3, id: 0x1234, tag: *b"12345678" },
+            (),
+            "0200 0300 34120000 '12345678'",
+            "0002 0003 00001234 '12345678'",
+        );
+    }
+}

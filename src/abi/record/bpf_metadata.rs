@@ -1,0 +1,50 @@
+//! `PERF_RECORD_BPF_METADATA`.
+
+use crate::abi::counted;
+use crate::abi::text::FixedStr;
+use binrw::binrw;
+
+/// Variables of a BPF program whose names begin with `bpf_metadata_`. Since perf 6.17.
+///
+/// ```c
+/// char prog_name[512]; u64 nr; struct { char key[64]; char value[256]; } entries[nr];
+/// ```
+#[binrw]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BpfMetadata {
+    /// Name of the program, as in its KSYMBOL.
+    pub prog_name: FixedStr<512>,
+    #[br(temp)]
+    #[bw(calc = entries.len() as u64)]
+    nr: u64,
+    /// The variables.
+    #[br(parse_with = counted::items, args(nr))]
+    pub entries: Vec<BpfMetadataEntry>,
+}
+
+/// A variable of a BPF program.
+#[binrw]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BpfMetadataEntry {
+    /// Its name, without the prefix.
+    pub key: FixedStr<64>,
+    /// Its value as text.
+    pub value: FixedStr<256>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::testing::both_orders;
+
+    #[test]
+    fn bytes() {
+        let entry = BpfMetadataEntry { key: FixedStr::new(b"version"), value: FixedStr::new(b"3") };
+        both_orders(
+            &BpfMetadata { prog_name: FixedStr::new(b"prog"), entries: vec![entry] },
+            (),
+            "'prog' 00 *508 0100000000000000 'version' 00 *57 '3' 00 *255",
+            "'prog' 00 *508 0000000000000001 'version' 00 *57 '3' 00 *255",
+        );
+    }
+}

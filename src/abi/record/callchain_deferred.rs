@@ -1,0 +1,39 @@
+//! `PERF_RECORD_CALLCHAIN_DEFERRED`.
+
+use crate::abi::counted;
+use binrw::binrw;
+
+/// The user call chain of earlier samples of the same thread: of those whose chain ends with
+/// [`Context::USER_DEFERRED`](crate::abi::callchain::Context::USER_DEFERRED) and this cookie. Since Linux 6.19.
+///
+/// ```c
+/// u64 cookie; u64 nr; u64 ips[nr];
+/// ```
+#[binrw]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallchainDeferred {
+    /// Which samples it belongs to.
+    pub cookie: u64,
+    #[br(temp)]
+    #[bw(calc = ips.len() as u64)]
+    nr: u64,
+    /// Marks and addresses, leaf first.
+    #[br(parse_with = counted::u64s, args(nr))]
+    pub ips: Vec<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::testing::both_orders;
+
+    #[test]
+    fn bytes() {
+        both_orders(
+            &CallchainDeferred { cookie: 0xc0de, ips: vec![512_u64.wrapping_neg(), 0x40_1000] },
+            (),
+            "dec0000000000000 0200000000000000 00feffffffffffff 0010400000000000",
+            "000000000000c0de 0000000000000002 fffffffffffffe00 0000000000401000",
+        );
+    }
+}

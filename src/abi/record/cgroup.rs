@@ -1,0 +1,34 @@
+//! `PERF_RECORD_CGROUP`.
+
+use crate::abi::text::PaddedStr;
+use binrw::binrw;
+
+/// A cgroup was made, or was there before the recording began. Since Linux 5.7.
+///
+/// ```c
+/// u64 id; char path[];
+/// ```
+#[binrw]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cgroup {
+    /// Its id, that of its directory's file handle.
+    pub id: u64,
+    /// Its path below the mount point.
+    pub path: PaddedStr,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::testing::both_orders;
+
+    #[test]
+    fn bytes() {
+        both_orders(
+            &Cgroup { id: 0x77, path: PaddedStr::new(b"/sys", 8) },
+            (),
+            "7700000000000000 '/sys' 00000000",
+            "0000000000000077 '/sys' 00000000",
+        );
+    }
+}

@@ -1,0 +1,207 @@
+//! A record as its parts.
+
+use super::build_id::BuildId;
+use super::{Body, RecordHeader, RecordType};
+use crate::abi::Endian;
+use crate::abi::attr::Attr;
+use crate::abi::attr_flags::AttrFlags;
+use crate::abi::sample_id::SampleId;
+use crate::abi::sample_view::SampleLayout;
+use binrw::{BinResult, BinWrite};
+use std::io::Cursor;
+
+/// What must be known to read a record: the recorder's byte order, and what of the record's event lays it out.
+#[derive(Clone, Copy, Debug)]
+pub struct RecordContext {
+    /// Byte order.
+    pub endian: Endian,
+    /// Layout of samples and counter values.
+    pub layout: SampleLayout,
+    /// Whether records of the kernel other than SAMPLE end with a `sample_id`.
+    pub sample_id_all: bool,
+}
+
+impl RecordContext {
+    /// The context of records of an event.
+    pub fn new(attr: &Attr, endian: Endian) -> Self {
+        Self { endian, layout: attr.into(), sample_id_all: attr.flags.contains(AttrFlags::SAMPLE_ID_ALL) }
+    }
+
+    /// Where in a record's body its `sample_id` begins, if it has one.
+    ///
+    /// `perf inject -b` gives one to its HEADER_BUILD_ID records since perf 6.12, as if they were the kernel's. Zeros behind
+    /// the name are taken for padding.
+    fn trailer(&self, kind: RecordType, body: &[u8]) -> Option<usize> {
+        if !self.sample_id_all {
+            return None;
+        }
+        let at = body.len().checked_sub(SampleId::size(self.layout.sample_type))?;
+        let has_one = kind.has_sample_id()
+            || kind == RecordType::HEADER_BUILD_ID
+                && BuildId::end_of_name(body) == Some(at)
+                && body[at..].iter().any(|&byte| byte != 0);
+        has_one.then_some(at)
+    }
+}
+
+/// A record as its parts. Nothing of it is lost: what no definition covers is in `tail`, or in
+/// [`Body::Opaque`] as a whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// Its header. The size is that of the record as it was read; writing tells the size that it then has.
+    pub header: RecordHeader,
+    /// Its body.
+    pub body: Body,
+    /// Bytes behind what the body's definition covers, mostly padding.
+    pub tail: Vec<u8>,
+    /// Its trailer, and of which event it has the fields.
+    pub id: Option<SampleId>,
+}
+
+impl Record {
+    /// Reads a record from exactly its bytes; `None` where they are not one record, by its own size.
+    pub fn read(bytes: &[u8], context: &RecordContext) -> Option<Self> {
+        let header = RecordHeader::peek(bytes, context.endian).filter(|header| header.len() == bytes.len())?;
+        let mut body = bytes.get(RecordHeader::SIZE..)?;
+        let mut id = None;
+        if let Some(at) = context.trailer(header.kind, body) {
+            id = SampleId::read(&body[at..], context.layout.sample_type, context.endian);
+            body = &body[..at];
+        }
+        let (body, tail) = Body::read(header.kind, header.misc, body, context);
+        Some(Self { header, body, tail: tail.to_vec(), id })
+    }
+
+    /// The record's bytes: those that were read, where nothing was changed.
+    ///
+    /// # Errors
+    /// Where the record is longer than a header can tell.
+    pub fn to_bytes(&self, endian: Endian) -> BinResult<Vec<u8>> {
+        let mut out = Cursor::new(vec![0; RecordHeader::SIZE]);
+        out.set_position(RecordHeader::SIZE as u64);
+        self.body.write(&mut out, endian)?;
+        self.tail.write_options(&mut out, endian, ())?;
+        self.id.write_options(&mut out, endian, ())?;
+        let len = out.get_ref().len();
+        let Some(header) = self.header.with_len(len) else {
+            let message = format!("a record of {len} bytes is longer than its header can tell");
+            return Err(binrw::Error::AssertFail { pos: 0, message });
+        };
+        out.set_position(0);
+        header.write_options(&mut out, endian, ())?;
+        Ok(out.into_inner())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::record::Misc;
+    use crate::abi::sample_type::{BranchSampleType, SampleType};
+    use crate::abi::testing::hex;
+    use proptest::prelude::*;
+
+    fn context(endian: Endian, sample_type: SampleType) -> RecordContext {
+        RecordContext { endian, layout: SampleLayout { sample_type, ..Default::default() }, sample_id_all: true }
+    }
+
+    #[test]
+    fn a_record_is_header_body_tail_and_id() {
+        let bytes = hex(
+            "14000000 0100 3000 0010000000000000 0100 0200 90 ccc3 00 0000000000000000 01000000 02000000 3412000000000000",
+        );
+        let context = context(Endian::Little, SampleType::TID | SampleType::TIME | SampleType::IP);
+        let mut record = Record::read(&bytes, &context).unwrap();
+        assert_eq!((record.header.kind, record.header.misc.bits()), (RecordType::TEXT_POKE, 1));
+        assert!(matches!(&record.body, Body::TextPoke(poke) if poke.new == [0xcc, 0xc3]));
+        assert_eq!(record.tail, [0; 9]);
+        assert_eq!(record.id.unwrap().time, Some(0x1234));
+        assert_eq!(record.to_bytes(Endian::Little).unwrap(), bytes);
+        record.tail.truncate(1);
+        assert_eq!(record.to_bytes(Endian::Little).unwrap()[6..8], [40, 0], "the size follows");
+        record.tail = vec![0; 1 << 16];
+        assert!(record.to_bytes(Endian::Little).is_err());
+    }
+
+    #[test]
+    fn a_record_too_short_for_its_trailer_has_none() {
+        let bytes = hex("0e000000 0020 0c00 01020304");
+        let record = Record::read(&bytes, &context(Endian::Little, SampleType::TID)).unwrap();
+        assert_eq!((record.id, &record.tail[..]), (None, &[1, 2, 3, 4][..]));
+        assert_eq!(record.to_bytes(Endian::Little).unwrap(), bytes);
+        assert_eq!(Record::read(&bytes[..11], &context(Endian::Little, SampleType::TID)), None);
+    }
+
+    #[test]
+    fn a_build_id_of_perf_inject_has_a_trailer_and_others_have_padding() {
+        let context = context(Endian::Little, SampleType::TID | SampleType::TIME);
+        for (trailer, is_one) in [("01000000 02000000 0300000000000000", true), ("00 *16", false)] {
+            let bytes = hex(&format!("43000000 0280 4000 ffffffff 07 *20 14 00 *3 '/bin/cat.so' 00 {trailer}"));
+            let record = Record::read(&bytes, &context).unwrap();
+            assert_eq!(record.id.is_some(), is_one);
+            assert!(matches!(&record.body, Body::HeaderBuildId(id) if id.filename.text() == b"/bin/cat.so"));
+            assert_eq!(record.to_bytes(Endian::Little).unwrap(), bytes);
+        }
+    }
+
+    #[test]
+    fn unknown_types_are_opaque_and_simpleperfs_have_long_sizes() {
+        let mut bytes = hex("01800000 01001000");
+        bytes.resize(0x1_0010, 9);
+        let record = Record::read(&bytes, &context(Endian::Little, SampleType::TID)).unwrap();
+        assert!(matches!(&record.body, Body::Opaque(bytes) if bytes.len() == 0x1_0008));
+        assert_eq!(record.to_bytes(Endian::Little).unwrap(), bytes);
+    }
+
+    /// Bytes among which counts, lengths and kinds of any size are likely.
+    fn body() -> impl Strategy<Value = Vec<u8>> {
+        let byte = prop_oneof![6 => Just(0_u8), 2 => 0..=4_u8, 1 => Just(0xff), 1 => any::<u8>()];
+        proptest::collection::vec(byte, 0..300)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(1024))]
+
+        #[test]
+        fn whatever_the_bytes_they_are_written_as_they_were(
+            kind in prop_oneof![1..=22_u32, 64..=86_u32, any::<u32>()],
+            misc: u16,
+            body in body(),
+            big: bool,
+            sample_id_all: bool,
+            sample_type in prop_oneof![0..1_u64 << 25, any::<u64>()],
+            read_format in 0..32_u64,
+            branch_sample_type in 0..1_u64 << 20,
+            regs in 0..16_u64,
+        ) {
+            let endian = if big { Endian::Big } else { Endian::Little };
+            let header = RecordHeader { kind: RecordType(kind), misc: Misc::from_bits_retain(misc), size: 0 };
+            let header = header.with_len(RecordHeader::SIZE + body.len()).unwrap();
+            let mut out = Cursor::new(Vec::new());
+            header.write_options(&mut out, endian, ()).unwrap();
+            let bytes = [out.into_inner(), body].concat();
+            let layout = SampleLayout {
+                sample_type: SampleType::from_bits_retain(sample_type),
+                read_format: crate::abi::read_format::ReadFormat::from_bits_retain(read_format),
+                branch_sample_type: BranchSampleType::from_bits_retain(branch_sample_type),
+                regs_user: regs,
+                regs_intr: regs,
+            };
+            let record = Record::read(&bytes, &RecordContext { endian, layout, sample_id_all }).unwrap();
+            prop_assert_eq!(record.to_bytes(endian).unwrap(), bytes);
+        }
+    }
+
+    #[test]
+    fn hostile_counts_make_a_record_opaque() {
+        for kind in (1..=22).chain(64..=86) {
+            let mut bytes = hex("00000000 0000 5800 ff *80");
+            bytes[0] = kind;
+            let context = context(Endian::Little, SampleType::CALLCHAIN);
+            let record = Record::read(&bytes, &RecordContext { sample_id_all: false, ..context }).unwrap();
+            let counted = [9, 16, 20, 22, 64, 66, 69, 72, 73, 75, 83, 84];
+            assert_eq!(matches!(record.body, Body::Opaque(_)), counted.contains(&kind), "{:?}", record.body);
+            assert_eq!(record.to_bytes(Endian::Little).unwrap(), bytes);
+        }
+    }
+}

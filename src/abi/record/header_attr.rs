@@ -1,0 +1,76 @@
+//! `PERF_RECORD_HEADER_ATTR` and `PERF_RECORD_HEADER_EVENT_TYPE`: events, in a pipe.
+
+use crate::abi::attr::Attr;
+use crate::abi::counted;
+use crate::abi::text::PaddedStr;
+use binrw::binrw;
+
+/// An event and its ids: what the attrs section of a file tells.
+///
+/// ```c
+/// struct perf_event_attr attr; u64 id[];
+/// ```
+#[binrw]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeaderAttr {
+    /// Type and size of the attr, seen before it is read.
+    #[br(temp, restore_position)]
+    #[bw(ignore)]
+    front: [u32; 2],
+    /// How it was opened. It takes as many bytes as it says.
+    #[br(args_raw = Attr::size_or_default(front[1]))]
+    pub attr: Attr,
+    /// Its ids, one for each CPU or thread.
+    #[br(parse_with = counted::u64s_to_end)]
+    pub ids: Vec<u64>,
+}
+
+/// Name of an event, in pipes of perf before 3.4.
+///
+/// ```c
+/// u64 event_id; char name[];
+/// ```
+#[binrw]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeaderEventType {
+    /// The `config` of the event.
+    pub event_id: u64,
+    /// Its name.
+    pub name: PaddedStr,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::testing::{both_orders, hex, to_bytes};
+    use crate::abi::{self, Endian};
+
+    #[test]
+    fn bytes() {
+        let name = PaddedStr::new(b"cycles", 8);
+        both_orders(
+            &HeaderEventType { event_id: 2, name },
+            (),
+            "0200000000000000 'cycles' 0000",
+            "0000000000000002 'cycles' 0000",
+        );
+    }
+
+    #[test]
+    fn the_attr_takes_as_many_bytes_as_it_says() {
+        for (endian, front, taken, id) in [
+            (Endian::Little, "01000000 00000000 0300000000000000", 64, "0900000000000000"),
+            (Endian::Little, "01000000 48000000 0300000000000000", 72, "0900000000000000"),
+            (Endian::Big, "00000001 00000048 0000000000000003", 72, "0000000000000009"),
+        ] {
+            let bytes = hex(&format!("{front} 00 *{} {id}", taken - 16));
+            let (record, used): (HeaderAttr, usize) = abi::parse(&bytes, endian, ()).unwrap();
+            assert_eq!((record.attr.config, &record.ids[..], used), (3, &[9][..], bytes.len()));
+            assert_eq!(to_bytes(&record, endian), bytes);
+        }
+        let too_small = hex("01000000 3f000000 00 *100");
+        assert!(abi::parse::<HeaderAttr>(&too_small, Endian::Little, ()).is_err());
+        let too_large = hex("01000000 ffffffff 00 *100");
+        assert!(abi::parse::<HeaderAttr>(&too_large, Endian::Little, ()).is_err());
+    }
+}

@@ -1,0 +1,42 @@
+//! `PERF_RECORD_HEADER_FEATURE`.
+
+use crate::abi::counted;
+use crate::abi::feature::FeatureId;
+use binrw::binrw;
+
+/// A feature section, in a pipe. Since perf 4.14.
+///
+/// ```c
+/// u64 feat_id; u8 data[];
+/// ```
+///
+/// One without data whose number is beyond those that its writer knows is the mark that no more features come.
+#[binrw]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeaderFeature {
+    /// Which feature; see [`id`](Self::id).
+    pub feat_id: u64,
+    /// Its bytes, as in a file's section.
+    #[br(parse_with = counted::bytes_to_end)]
+    pub data: Vec<u8>,
+}
+
+impl HeaderFeature {
+    /// Which feature, or `None` where the number is beyond all that a file could hold.
+    pub fn id(&self) -> Option<FeatureId> {
+        u32::try_from(self.feat_id).ok().map(FeatureId)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::testing::both_orders;
+
+    #[test]
+    fn bytes() {
+        let feature = HeaderFeature { feat_id: 34, data: vec![1, 2, 3] };
+        assert_eq!(feature.id(), Some(FeatureId::CLN_SIZE));
+        both_orders(&feature, (), "2200000000000000 010203", "0000000000000022 010203");
+    }
+}

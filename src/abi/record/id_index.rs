@@ -1,0 +1,71 @@
+//! `PERF_RECORD_ID_INDEX`.
+
+use crate::abi::counted;
+use binrw::binrw;
+
+/// CPU and thread of each event id. Since perf 3.19.
+///
+/// ```c
+/// u64 nr;
+/// struct { u64 id, idx, cpu, tid; } entries[nr];
+/// struct { u64 machine_pid, vcpu; } guests[nr];  // since perf 6.0, where there are guests
+/// ```
+#[binrw]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IdIndex {
+    #[br(temp)]
+    #[bw(calc = entries.len() as u64)]
+    nr: u64,
+    /// One for each id.
+    #[br(parse_with = counted::items, args(nr))]
+    pub entries: Vec<IdIndexEntry>,
+    /// As many, in the same order, or none.
+    #[br(try, parse_with = counted::items, args(nr))]
+    pub guests: Vec<IdIndexGuest>,
+}
+
+/// What an id stands for.
+#[binrw]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IdIndexEntry {
+    /// The id.
+    pub id: u64,
+    /// Which ring buffer.
+    pub idx: u64,
+    /// CPU, -1 for any.
+    pub cpu: i64,
+    /// Thread, -1 for any.
+    pub tid: i64,
+}
+
+/// The guest that an id belongs to.
+#[binrw]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IdIndexGuest {
+    /// Process of the virtual machine on the host; 0 for the host itself.
+    pub machine_pid: u64,
+    /// The guest's CPU.
+    pub vcpu: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::testing::both_orders;
+
+    #[test]
+    fn bytes() {
+        let entries = vec![IdIndexEntry { id: 10, idx: 1, cpu: 2, tid: -1 }];
+        let (little, big) = (
+            "0100000000000000 0a00000000000000 0100000000000000 0200000000000000 ffffffffffffffff",
+            "0000000000000001 000000000000000a 0000000000000001 0000000000000002 ffffffffffffffff",
+        );
+        both_orders(&IdIndex { entries: entries.clone(), guests: Vec::new() }, (), little, big);
+        both_orders(
+            &IdIndex { entries, guests: vec![IdIndexGuest { machine_pid: 99, vcpu: 3 }] },
+            (),
+            &format!("{little} 6300000000000000 0300000000000000"),
+            &format!("{big} 0000000000000063 0000000000000003"),
+        );
+    }
+}

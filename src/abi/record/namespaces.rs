@@ -1,0 +1,68 @@
+//! `PERF_RECORD_NAMESPACES`.
+
+use crate::abi::counted;
+use binrw::binrw;
+
+/// The namespaces of a thread, after it was made or changed them. Since Linux 4.12.
+///
+/// ```c
+/// u32 pid, tid; u64 nr; struct { u64 dev, ino; } link_info[nr];
+/// ```
+#[binrw]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Namespaces {
+    /// Process.
+    pub pid: u32,
+    /// Thread.
+    pub tid: u32,
+    #[br(temp)]
+    #[bw(calc = link_info.len() as u64)]
+    nr: u64,
+    /// The namespaces by their number: one of the constants of [`Namespace`].
+    #[br(parse_with = counted::items, args(nr))]
+    pub link_info: Vec<Namespace>,
+}
+
+/// What identifies a namespace.
+#[binrw]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Namespace {
+    /// Device of its file in `/proc/PID/ns`.
+    pub dev: u64,
+    /// Inode of that file.
+    pub ino: u64,
+}
+
+impl Namespace {
+    /// Place of the network namespace.
+    pub const NET: usize = 0;
+    /// Place of the namespace of host names.
+    pub const UTS: usize = 1;
+    /// Place of the namespace of System V IPC.
+    pub const IPC: usize = 2;
+    /// Place of the namespace of process ids.
+    pub const PID: usize = 3;
+    /// Place of the namespace of users.
+    pub const USER: usize = 4;
+    /// Place of the namespace of mounts.
+    pub const MNT: usize = 5;
+    /// Place of the namespace of cgroups.
+    pub const CGROUP: usize = 6;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::testing::both_orders;
+
+    #[test]
+    fn bytes() {
+        let link_info = vec![Namespace { dev: 3, ino: 0xf000_0000 }, Namespace { dev: 3, ino: 4 }];
+        both_orders(
+            &Namespaces { pid: 1, tid: 2, link_info },
+            (),
+            "01000000 02000000 0200000000000000 0300000000000000 000000f000000000 0300000000000000 0400000000000000",
+            "00000001 00000002 0000000000000002 0000000000000003 00000000f0000000 0000000000000003 0000000000000004",
+        );
+    }
+}

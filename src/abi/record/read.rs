@@ -1,0 +1,42 @@
+//! `PERF_RECORD_READ`.
+
+use crate::abi::read_format::{ReadFormat, ReadValues};
+use binrw::binrw;
+
+/// What a thread's counter stood at when it ended, with [`AttrFlags::INHERIT_STAT`]. Since Linux 2.6.31.
+///
+/// ```c
+/// u32 pid, tid; struct read_format values;
+/// ```
+///
+/// [`AttrFlags::INHERIT_STAT`]: crate::abi::attr_flags::AttrFlags::INHERIT_STAT
+#[binrw]
+#[br(import(format: ReadFormat))]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Read {
+    /// Process.
+    pub pid: u32,
+    /// Thread.
+    pub tid: u32,
+    /// The values, laid out by the event's `read_format`.
+    #[br(args_raw = format)]
+    pub values: ReadValues,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::testing::both_orders;
+
+    #[test]
+    fn bytes() {
+        let values =
+            ReadValues::Single { value: 9, time_enabled: Some(10), time_running: None, id: Some(3), lost: None };
+        both_orders(
+            &Read { pid: 1, tid: 2, values },
+            (ReadFormat::TOTAL_TIME_ENABLED | ReadFormat::ID,),
+            "01000000 02000000 0900000000000000 0a00000000000000 0300000000000000",
+            "00000001 00000002 0000000000000009 000000000000000a 0000000000000003",
+        );
+    }
+}

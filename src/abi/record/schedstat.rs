@@ -1,0 +1,290 @@
+//! `PERF_RECORD_SCHEDSTAT_CPU` and `PERF_RECORD_SCHEDSTAT_DOMAIN`: a line of `/proc/schedstat` each.
+
+use binrw::binrw;
+
+/// Scheduler statistics of a CPU. Since perf 7.0.
+///
+/// ```c
+/// u64 timestamp; u32 cpu; u16 version, pad;
+/// struct schedstat_cpu counts;  // the same in versions 15, 16 and 17
+/// ```
+#[binrw]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SchedstatCpu {
+    /// Jiffies when the statistics were read.
+    pub timestamp: u64,
+    /// CPU.
+    pub cpu: u32,
+    /// Version of `/proc/schedstat`.
+    pub version: u16,
+    /// Unused.
+    pub pad: u16,
+    /// The counts; `None` in a version that is not known here.
+    #[br(if(matches!(version, 15..=17)))]
+    pub counts: Option<CpuCounts>,
+}
+
+/// What `/proc/schedstat` counts of a CPU.
+#[binrw]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CpuCounts {
+    /// Calls of sched_yield(2).
+    pub yld_count: u32,
+    /// Switches to the expired array, of a scheduler that is no more.
+    pub array_exp: u32,
+    /// Runs of the scheduler.
+    pub sched_count: u32,
+    /// Of those, how many found nothing to run.
+    pub sched_goidle: u32,
+    /// Tasks woken up.
+    pub ttwu_count: u32,
+    /// Of those, how many from this CPU.
+    pub ttwu_local: u32,
+    /// Nanoseconds that tasks ran.
+    pub rq_cpu_time: u64,
+    /// Nanoseconds that tasks waited to run.
+    pub run_delay: u64,
+    /// Time slices run.
+    pub pcount: u64,
+}
+
+/// Scheduler statistics of a domain that a CPU is in. Since perf 7.0.
+///
+/// ```c
+/// u64 timestamp; u32 cpu; u16 version, domain;
+/// struct schedstat_domain counts;  // different in each version
+/// ```
+#[binrw]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SchedstatDomain {
+    /// Jiffies when the statistics were read.
+    pub timestamp: u64,
+    /// CPU.
+    pub cpu: u32,
+    /// Version of `/proc/schedstat`.
+    pub version: u16,
+    /// Which of the CPU's domains, from 0 for the smallest.
+    pub domain: u16,
+    /// The counts; `None` in a version that is not known here.
+    #[br(if(matches!(version, 15..=17)), args(version))]
+    pub counts: Option<DomainCounts>,
+}
+
+/// What `/proc/schedstat` counts of a domain.
+#[binrw]
+#[br(import(version: u16))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DomainCounts {
+    /// Balancing, by the state that the CPU was in.
+    #[br(args(version))]
+    pub balance: Balance,
+    /// Active balancing: tries.
+    pub alb_count: u32,
+    /// Active balancing: failures.
+    pub alb_failed: u32,
+    /// Active balancing: tasks moved.
+    pub alb_pushed: u32,
+    /// Balancing at exec, unused.
+    pub sbe_count: u32,
+    /// Balancing at exec, unused.
+    pub sbe_balanced: u32,
+    /// Balancing at exec, unused.
+    pub sbe_pushed: u32,
+    /// Balancing at fork, unused.
+    pub sbf_count: u32,
+    /// Balancing at fork, unused.
+    pub sbf_balanced: u32,
+    /// Balancing at fork, unused.
+    pub sbf_pushed: u32,
+    /// Tasks woken on another CPU of the domain than they last ran on.
+    pub ttwu_wake_remote: u32,
+    /// Of those, how many because their data was in its cache.
+    pub ttwu_move_affine: u32,
+    /// Of those, how many to balance.
+    pub ttwu_move_balance: u32,
+}
+
+/// Balancing by the CPU's state: the order in which the states are told differs.
+#[binrw]
+#[br(import(version: u16))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Balance {
+    /// Version 15, up to Linux 6.9.
+    #[br(pre_assert(version == 15))]
+    V15 {
+        /// The CPU was idle.
+        idle: LoadBalance,
+        /// It was busy.
+        busy: LoadBalance,
+        /// It was about to be idle.
+        newidle: LoadBalance,
+    },
+    /// Version 16, from Linux 6.10.
+    #[br(pre_assert(version == 16))]
+    V16 {
+        /// The CPU was busy.
+        busy: LoadBalance,
+        /// It was idle.
+        idle: LoadBalance,
+        /// It was about to be idle.
+        newidle: LoadBalance,
+    },
+    /// Version 17, from Linux 6.14.
+    #[br(pre_assert(version == 17))]
+    V17 {
+        /// The CPU was busy.
+        busy: LoadBalance17,
+        /// It was idle.
+        idle: LoadBalance17,
+        /// It was about to be idle.
+        newidle: LoadBalance17,
+    },
+}
+
+/// Balancing in one state of the CPU, up to version 16.
+#[binrw]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LoadBalance {
+    /// Tries.
+    pub count: u32,
+    /// Of those, how many found no need.
+    pub balanced: u32,
+    /// Of those, how many failed.
+    pub failed: u32,
+    /// Sum of the imbalances found.
+    pub imbalance: u32,
+    /// Tasks taken from another CPU.
+    pub gained: u32,
+    /// Of those, how many although their data was in its cache.
+    pub hot_gained: u32,
+    /// How often no busier queue was found.
+    pub nobusyq: u32,
+    /// How often no busier group was found.
+    pub nobusyg: u32,
+}
+
+/// Balancing in one state of the CPU, in version 17: imbalances of four kinds.
+#[binrw]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LoadBalance17 {
+    /// Tries.
+    pub count: u32,
+    /// Of those, how many found no need.
+    pub balanced: u32,
+    /// Of those, how many failed.
+    pub failed: u32,
+    /// Sum of the imbalances of load.
+    pub imbalance_load: u32,
+    /// Sum of the imbalances of utilization.
+    pub imbalance_util: u32,
+    /// Sum of the imbalances of numbers of tasks.
+    pub imbalance_task: u32,
+    /// Sum of the imbalances of tasks too large for their CPU.
+    pub imbalance_misfit: u32,
+    /// Tasks taken from another CPU.
+    pub gained: u32,
+    /// Of those, how many although their data was in its cache.
+    pub hot_gained: u32,
+    /// How often no busier queue was found.
+    pub nobusyq: u32,
+    /// How often no busier group was found.
+    pub nobusyg: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::testing::{both_orders, hex};
+    use crate::abi::{self, Endian};
+
+    /// The numbers from `first` on, in both byte orders.
+    fn numbers(first: u32, count: u32) -> [String; 2] {
+        let all = |endian: fn(u32) -> u32| (first..first + count).map(|n| format!("{:08x} ", endian(n))).collect();
+        [all(u32::swap_bytes), all(|n| n)]
+    }
+
+    #[test]
+    fn bytes_of_a_cpu() {
+        let counts = CpuCounts {
+            yld_count: 1,
+            array_exp: 2,
+            sched_count: 3,
+            sched_goidle: 4,
+            ttwu_count: 5,
+            ttwu_local: 6,
+            rq_cpu_time: 7,
+            run_delay: 8,
+            pcount: 9,
+        };
+        let [little, big] = numbers(1, 6);
+        both_orders(
+            &SchedstatCpu { timestamp: 0x10, cpu: 3, version: 17, pad: 0, counts: Some(counts) },
+            (),
+            &format!("1000000000000000 03000000 1100 0000 {little} 0700000000000000 0800000000000000 0900000000000000"),
+            &format!("0000000000000010 00000003 0011 0000 {big} 0000000000000007 0000000000000008 0000000000000009"),
+        );
+    }
+
+    #[test]
+    fn bytes_of_a_domain_in_each_version() {
+        let old = |first| LoadBalance {
+            count: first,
+            balanced: first + 1,
+            failed: first + 2,
+            imbalance: first + 3,
+            gained: first + 4,
+            hot_gained: first + 5,
+            nobusyq: first + 6,
+            nobusyg: first + 7,
+        };
+        let new = |first| LoadBalance17 {
+            count: first,
+            balanced: first + 1,
+            failed: first + 2,
+            imbalance_load: first + 3,
+            imbalance_util: first + 4,
+            imbalance_task: first + 5,
+            imbalance_misfit: first + 6,
+            gained: first + 7,
+            hot_gained: first + 8,
+            nobusyq: first + 9,
+            nobusyg: first + 10,
+        };
+        let check = |version: u16, balance, behind: u32| {
+            let counts = DomainCounts {
+                balance,
+                alb_count: behind,
+                alb_failed: behind + 1,
+                alb_pushed: behind + 2,
+                sbe_count: behind + 3,
+                sbe_balanced: behind + 4,
+                sbe_pushed: behind + 5,
+                sbf_count: behind + 6,
+                sbf_balanced: behind + 7,
+                sbf_pushed: behind + 8,
+                ttwu_wake_remote: behind + 9,
+                ttwu_move_affine: behind + 10,
+                ttwu_move_balance: behind + 11,
+            };
+            let [little, big] = numbers(1, behind + 11);
+            both_orders(
+                &SchedstatDomain { timestamp: 0x10, cpu: 3, version, domain: 2, counts: Some(counts) },
+                (),
+                &format!("1000000000000000 03000000 {version:02x}00 0200 {little}"),
+                &format!("0000000000000010 00000003 00{version:02x} 0002 {big}"),
+            );
+        };
+        check(15, Balance::V15 { idle: old(1), busy: old(9), newidle: old(17) }, 25);
+        check(16, Balance::V16 { busy: old(1), idle: old(9), newidle: old(17) }, 25);
+        check(17, Balance::V17 { busy: new(1), idle: new(12), newidle: new(23) }, 34);
+    }
+
+    #[test]
+    fn counts_of_an_unknown_version_are_left_to_the_caller() {
+        let bytes = hex("1000000000000000 03000000 1200 0200 01020304");
+        let (cpu, used): (SchedstatCpu, usize) = abi::parse(&bytes, Endian::Little, ()).unwrap();
+        assert_eq!((cpu.counts, used), (None, 16));
+        let (domain, used): (SchedstatDomain, usize) = abi::parse(&bytes, Endian::Little, ()).unwrap();
+        assert_eq!((domain.counts, used), (None, 16));
+    }
+}

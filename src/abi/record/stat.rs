@@ -1,0 +1,119 @@
+//! `PERF_RECORD_STAT_CONFIG`, `PERF_RECORD_STAT` and `PERF_RECORD_STAT_ROUND`: what `perf stat record` writes.
+
+use crate::abi::counted;
+use crate::open_enum;
+use binrw::binrw;
+
+open_enum! {
+    /// `PERF_STAT_CONFIG_TERM__*`: a setting of `perf stat`.
+    StatConfigTag: u64 {
+        /// What counts are summed over.
+        AGGR_MODE = 0,
+        /// Milliseconds between two rounds.
+        INTERVAL = 1,
+        /// Whether counts are scaled by the time that they were running.
+        SCALE = 2,
+        /// Level of the cache that counts are summed over. Since perf 6.5.
+        AGGR_LEVEL = 3,
+    }
+}
+
+open_enum! {
+    /// `PERF_STAT_ROUND_TYPE__*`: why a round ended.
+    StatRoundType: u64 {
+        /// The interval was over.
+        INTERVAL = 0,
+        /// Counting was over.
+        FINAL = 1,
+    }
+}
+
+/// How counting was set. Since perf 4.5.
+///
+/// ```c
+/// u64 nr; struct { u64 tag, val; } data[nr];
+/// ```
+#[binrw]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StatConfig {
+    #[br(temp)]
+    #[bw(calc = data.len() as u64)]
+    nr: u64,
+    /// The settings.
+    #[br(parse_with = counted::items, args(nr))]
+    pub data: Vec<StatConfigTerm>,
+}
+
+/// A setting.
+#[binrw]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StatConfigTerm {
+    /// Which.
+    pub tag: StatConfigTag,
+    /// Its value.
+    pub val: u64,
+}
+
+/// A count. Since perf 4.5.
+///
+/// ```c
+/// u64 id; u32 cpu, thread; u64 val, ena, run;
+/// ```
+#[binrw]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stat {
+    /// Id of the event.
+    pub id: u64,
+    /// Which of the event's CPUs.
+    pub cpu: u32,
+    /// Which of the event's threads.
+    pub thread: u32,
+    /// The count.
+    pub val: u64,
+    /// Nanoseconds enabled.
+    pub ena: u64,
+    /// Nanoseconds counting.
+    pub run: u64,
+}
+
+/// The end of a round: all its counts are before it. Since perf 4.5.
+///
+/// ```c
+/// u64 type, time;
+/// ```
+#[binrw]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StatRound {
+    /// Why it ended.
+    pub kind: StatRoundType,
+    /// Nanoseconds since counting began.
+    pub time: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::testing::both_orders;
+
+    #[test]
+    fn bytes() {
+        both_orders(
+            &StatConfig { data: vec![StatConfigTerm { tag: StatConfigTag::SCALE, val: 1 }] },
+            (),
+            "0100000000000000 0200000000000000 0100000000000000",
+            "0000000000000001 0000000000000002 0000000000000001",
+        );
+        both_orders(
+            &Stat { id: 1, cpu: 2, thread: 3, val: 4, ena: 5, run: 6 },
+            (),
+            "0100000000000000 02000000 03000000 0400000000000000 0500000000000000 0600000000000000",
+            "0000000000000001 00000002 00000003 0000000000000004 0000000000000005 0000000000000006",
+        );
+        both_orders(
+            &StatRound { kind: StatRoundType::FINAL, time: 0x3344 },
+            (),
+            "0100000000000000 4433000000000000",
+            "0000000000000001 0000000000003344",
+        );
+    }
+}

@@ -1,0 +1,36 @@
+//! `PERF_RECORD_SWITCH` and `PERF_RECORD_SWITCH_CPU_WIDE`.
+
+use binrw::binrw;
+
+/// The thread was switched in or, with [`Misc::SWITCH_OUT`](super::Misc::SWITCH_OUT), out: all else is in the record's
+/// `sample_id`. Since Linux 4.3.
+#[binrw]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Switch;
+
+/// The CPU switched from one thread to another: a SWITCH of a recording of whole CPUs. Since Linux 4.3.
+///
+/// ```c
+/// u32 next_prev_pid, next_prev_tid;
+/// ```
+#[binrw]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SwitchCpuWide {
+    /// Process that comes next (out) or was before (in).
+    pub next_prev_pid: u32,
+    /// Its thread.
+    pub next_prev_tid: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::testing::both_orders;
+
+    #[test]
+    fn bytes() {
+        both_orders(&Switch, (), "", "");
+        let switch = SwitchCpuWide { next_prev_pid: 0x102, next_prev_tid: 3 };
+        both_orders(&switch, (), "02010000 03000000", "00000102 00000003");
+    }
+}

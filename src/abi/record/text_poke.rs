@@ -1,0 +1,44 @@
+//! `PERF_RECORD_TEXT_POKE`.
+
+use crate::abi::counted;
+use binrw::binrw;
+
+/// Kernel code was changed while running. Since Linux 5.9. Zeros follow up to a multiple of 8.
+///
+/// ```c
+/// u64 addr; u16 old_len, new_len; u8 bytes[old_len + new_len];
+/// ```
+#[binrw]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TextPoke {
+    /// Address of the code.
+    pub addr: u64,
+    #[br(temp)]
+    #[bw(calc = old.len() as u16)]
+    old_len: u16,
+    #[br(temp)]
+    #[bw(calc = new.len() as u16)]
+    new_len: u16,
+    /// The bytes before; none where the code is new.
+    #[br(parse_with = counted::bytes, args(old_len.into()))]
+    pub old: Vec<u8>,
+    /// The bytes since; none where the code went.
+    #[br(parse_with = counted::bytes, args(new_len.into()))]
+    pub new: Vec<u8>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::testing::both_orders;
+
+    #[test]
+    fn bytes() {
+        both_orders(
+            &TextPoke { addr: 0x1000, old: vec![0x90], new: vec![0xcc, 0xc3] },
+            (),
+            "0010000000000000 0100 0200 90 ccc3",
+            "0000000000001000 0001 0002 90 ccc3",
+        );
+    }
+}

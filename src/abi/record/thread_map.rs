@@ -1,0 +1,48 @@
+//! `PERF_RECORD_THREAD_MAP`.
+
+use crate::abi::counted;
+use crate::abi::text::FixedStr;
+use binrw::binrw;
+
+/// The threads that were recorded. Since perf 4.5.
+///
+/// ```c
+/// u64 nr; struct { u64 pid; char comm[16]; } entries[nr];
+/// ```
+#[binrw]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ThreadMap {
+    #[br(temp)]
+    #[bw(calc = entries.len() as u64)]
+    nr: u64,
+    /// The threads; one of -1 where CPUs were recorded.
+    #[br(parse_with = counted::items, args(nr))]
+    pub entries: Vec<ThreadMapEntry>,
+}
+
+/// A thread that was recorded.
+#[binrw]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ThreadMapEntry {
+    /// Thread; -1 for all.
+    pub pid: i64,
+    /// Its name.
+    pub comm: FixedStr<16>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::testing::both_orders;
+
+    #[test]
+    fn bytes() {
+        let comm = FixedStr::new(b"cat");
+        both_orders(
+            &ThreadMap { entries: vec![ThreadMapEntry { pid: 0x1234, comm }] },
+            (),
+            "0100000000000000 3412000000000000 'cat' 00 *13",
+            "0000000000000001 0000000000001234 'cat' 00 *13",
+        );
+    }
+}

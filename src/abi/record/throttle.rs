@@ -1,0 +1,35 @@
+//! `PERF_RECORD_THROTTLE` and `PERF_RECORD_UNTHROTTLE`.
+
+use binrw::binrw;
+
+/// An event fired too often and was stopped (THROTTLE), or was started again (UNTHROTTLE). Since Linux 2.6.31.
+///
+/// ```c
+/// u64 time, id, stream_id;
+/// ```
+#[binrw]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Throttle {
+    /// Nanoseconds of the recording's clock.
+    pub time: u64,
+    /// Id of the event, of the parent where inherited.
+    pub id: u64,
+    /// Id of the event itself.
+    pub stream_id: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::testing::both_orders;
+
+    #[test]
+    fn bytes() {
+        both_orders(
+            &Throttle { time: 0x1122_3344_5566_7788, id: 5, stream_id: 6 },
+            (),
+            "8877665544332211 0500000000000000 0600000000000000",
+            "1122334455667788 0000000000000005 0000000000000006",
+        );
+    }
+}

@@ -1,0 +1,69 @@
+//! `PERF_RECORD_TIME_CONV`.
+
+use binrw::binrw;
+
+/// How ticks of the hardware's clock become nanoseconds of perf's: `time_zero + (ticks * time_mult >> time_shift)`. Since
+/// perf 4.7.
+///
+/// ```c
+/// u64 time_shift, time_mult, time_zero;
+/// u64 time_cycles, time_mask;                      // since perf 5.10
+/// u8 cap_user_time_zero, cap_user_time_short;
+/// u8 reserved[6];
+/// ```
+#[binrw]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimeConv {
+    /// Bits to shift.
+    pub time_shift: u64,
+    /// Factor.
+    pub time_mult: u64,
+    /// Nanoseconds when the clock was 0.
+    pub time_zero: u64,
+    /// Of a clock of few bits.
+    #[br(try)]
+    pub short: Option<TimeConvShort>,
+}
+
+/// How a clock of few bits is extended.
+#[binrw]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimeConvShort {
+    /// Ticks at some moment before all others.
+    pub time_cycles: u64,
+    /// The bits that the clock has.
+    pub time_mask: u64,
+    /// Whether `time_zero` is valid.
+    pub cap_user_time_zero: u8,
+    /// Whether the clock is to be extended.
+    pub cap_user_time_short: u8,
+    /// Unused.
+    pub reserved: [u8; 6],
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::testing::both_orders;
+
+    #[test]
+    fn bytes_of_the_short_and_the_long_form() {
+        let mut conv = TimeConv { time_shift: 31, time_mult: 0x0123, time_zero: 1, short: None };
+        let little = "1f00000000000000 2301000000000000 0100000000000000";
+        let big = "000000000000001f 0000000000000123 0000000000000001";
+        both_orders(&conv, (), little, big);
+        conv.short = Some(TimeConvShort {
+            time_cycles: 5,
+            time_mask: 0xff,
+            cap_user_time_zero: 1,
+            cap_user_time_short: 2,
+            reserved: [0; 6],
+        });
+        both_orders(
+            &conv,
+            (),
+            &format!("{little} 0500000000000000 ff00000000000000 01 02 00 *6"),
+            &format!("{big} 0000000000000005 00000000000000ff 01 02 00 *6"),
+        );
+    }
+}

@@ -1,0 +1,51 @@
+//! `PERF_RECORD_HEADER_TRACING_DATA`.
+
+use crate::abi::counted;
+use binrw::{BinResult, Endian, binrw};
+use std::io::{Read, Seek};
+
+/// The formats of tracepoints follow the record, as they are in the feature TRACING_DATA; they are not counted in its
+/// size. simpleperf has them in the record instead.
+///
+/// ```c
+/// u32 size; u32 pad;  // no pad before perf 6.12
+/// ```
+#[binrw]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeaderTracingData {
+    /// How many bytes there are, with their own padding to a multiple of 8.
+    pub size: u32,
+    /// The formats, where the record has them.
+    #[br(parse_with = inside, args(size))]
+    pub inside: Vec<u8>,
+    /// Unused.
+    #[br(if(inside.is_empty()), try)]
+    pub pad: Option<u32>,
+}
+
+fn inside<R: Read + Seek>(reader: &mut R, endian: Endian, (size,): (u32,)) -> BinResult<Vec<u8>> {
+    let room_of_pad = 4;
+    let is_inside = counted::left(reader)? > room_of_pad;
+    counted::bytes(reader, endian, (if is_inside { size.into() } else { 0 },))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::testing::both_orders;
+
+    #[test]
+    fn bytes() {
+        let mut data = HeaderTracingData { size: 0x1234, inside: Vec::new(), pad: None };
+        both_orders(&data, (), "34120000", "00001234");
+        data.pad = Some(1);
+        both_orders(&data, (), "34120000 01000000", "00001234 00000001");
+        let inside = vec![0x17, 8, 0x44, 0, 0];
+        both_orders(
+            &HeaderTracingData { size: 5, inside, pad: None },
+            (),
+            "05000000 1708440000",
+            "00000005 1708440000",
+        );
+    }
+}

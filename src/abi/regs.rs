@@ -1,0 +1,58 @@
+//! `PERF_SAMPLE_REGS_USER` and `PERF_SAMPLE_REGS_INTR`: registers.
+
+use super::counted;
+use crate::open_enum;
+use binrw::binrw;
+
+open_enum! {
+    /// `PERF_SAMPLE_REGS_ABI_*`: which machine the registers are of.
+    RegsAbi: u64 {
+        /// There are none.
+        NONE = 0,
+        /// A 32-bit one.
+        ABI_32 = 1,
+        /// A 64-bit one.
+        ABI_64 = 2,
+    }
+}
+
+impl RegsAbi {
+    /// How many registers follow, with that mask in the event's attr.
+    #[inline]
+    pub fn count(self, mask: u64) -> u64 {
+        if self == Self::NONE { 0 } else { mask.count_ones().into() }
+    }
+}
+
+/// Registers of a sample.
+///
+/// ```c
+/// u64 abi; u64 regs[popcount(mask)];  // no registers with abi 0
+/// ```
+#[binrw]
+#[br(import_raw(mask: u64))]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Regs {
+    /// Which machine they are of.
+    pub abi: RegsAbi,
+    /// One word for each bit of the mask, lowest first.
+    #[br(parse_with = counted::u64s, args(abi.count(mask)))]
+    pub regs: Vec<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::testing::both_orders;
+
+    #[test]
+    fn bytes() {
+        both_orders(&Regs { abi: RegsAbi::NONE, regs: Vec::new() }, 0b101, "00 *8", "00 *8");
+        both_orders(
+            &Regs { abi: RegsAbi::ABI_64, regs: vec![3, 4] },
+            0b101,
+            "0200000000000000 0300000000000000 0400000000000000",
+            "0000000000000002 0000000000000003 0000000000000004",
+        );
+    }
+}

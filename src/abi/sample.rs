@@ -1,0 +1,358 @@
+//! `PERF_RECORD_SAMPLE`, owned: the definition, for reading and writing.
+//!
+//! Where samples come by the million, [`SampleView`] reads the same bytes without owning them.
+
+use super::Endian;
+use super::branch::BranchStack;
+use super::counted;
+use super::data_src::DataSrc;
+use super::read_format::ReadValues;
+use super::regs::Regs;
+use super::sample_type::SampleType;
+use super::sample_view::{SampleLayout, SampleView};
+use super::transaction::Transaction;
+use super::weight::Weight;
+use binrw::binrw;
+
+/// What a SAMPLE's bytes are read by.
+#[derive(Clone, Copy, Debug)]
+pub struct SampleArgs {
+    /// Layout of the event's samples.
+    layout: SampleLayout,
+    /// Whether an empty branch stack has its `hw_idx`.
+    hw_idx_if_empty: bool,
+}
+
+impl SampleArgs {
+    /// For the body of a SAMPLE of an event.
+    pub fn new(body: &[u8], layout: &SampleLayout, endian: Endian) -> Self {
+        let view = SampleView::read(body, layout, endian);
+        let stack = view.ok().and_then(|view| view.branch_stack);
+        Self { layout: *layout, hw_idx_if_empty: stack.is_none_or(|stack| stack.hw_idx.is_some()) }
+    }
+
+    fn has(&self, field: SampleType) -> bool {
+        self.layout.sample_type.contains(field)
+    }
+}
+
+/// The body of a SAMPLE record. A field is there if its bit of `sample_type` is set; the order is the kernel's, which is not
+/// that of the bits. A sample of an event with bits beyond [`SampleType::KNOWN`] is not read.
+///
+/// Since Linux 2.6.31.
+#[binrw]
+#[br(import_raw(args: SampleArgs), pre_assert(SampleType::KNOWN.contains(args.layout.sample_type)))]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sample {
+    /// [`SampleType::IDENTIFIER`]: id of the event.
+    #[br(if(args.has(SampleType::IDENTIFIER)))]
+    pub identifier: Option<u64>,
+    /// [`SampleType::IP`]: instruction pointer.
+    #[br(if(args.has(SampleType::IP)))]
+    pub ip: Option<u64>,
+    /// [`SampleType::TID`]: process, thread.
+    #[br(if(args.has(SampleType::TID)))]
+    pub task: Option<(u32, u32)>,
+    /// [`SampleType::TIME`]: nanoseconds of the recording's clock.
+    #[br(if(args.has(SampleType::TIME)))]
+    pub time: Option<u64>,
+    /// [`SampleType::ADDR`]: address that the event is about.
+    #[br(if(args.has(SampleType::ADDR)))]
+    pub addr: Option<u64>,
+    /// [`SampleType::ID`]: id of the event, of the parent where inherited.
+    #[br(if(args.has(SampleType::ID)))]
+    pub id: Option<u64>,
+    /// [`SampleType::STREAM_ID`]: id of the event itself.
+    #[br(if(args.has(SampleType::STREAM_ID)))]
+    pub stream_id: Option<u64>,
+    /// [`SampleType::CPU`]: the CPU, and the unused word beside it.
+    #[br(if(args.has(SampleType::CPU)))]
+    pub cpu: Option<(u32, u32)>,
+    /// [`SampleType::PERIOD`]: how much of the event this sample stands for.
+    #[br(if(args.has(SampleType::PERIOD)))]
+    pub period: Option<u64>,
+    /// [`SampleType::READ`]: counter values.
+    #[br(if(args.has(SampleType::READ)), args_raw = args.layout.read_format)]
+    pub read: Option<ReadValues>,
+    /// [`SampleType::CALLCHAIN`].
+    #[br(if(args.has(SampleType::CALLCHAIN)))]
+    pub callchain: Option<Callchain>,
+    /// [`SampleType::RAW`].
+    #[br(if(args.has(SampleType::RAW)))]
+    pub raw: Option<Raw>,
+    /// [`SampleType::BRANCH_STACK`].
+    #[br(if(args.has(SampleType::BRANCH_STACK)), args(args.layout.branch_sample_type, args.hw_idx_if_empty))]
+    pub branch_stack: Option<BranchStack>,
+    /// [`SampleType::REGS_USER`].
+    #[br(if(args.has(SampleType::REGS_USER)), args_raw = args.layout.regs_user)]
+    pub regs_user: Option<Regs>,
+    /// [`SampleType::STACK_USER`].
+    #[br(if(args.has(SampleType::STACK_USER)))]
+    pub stack_user: Option<StackUser>,
+    /// [`SampleType::WEIGHT`] or [`SampleType::WEIGHT_STRUCT`], one word either way.
+    #[br(if(args.layout.sample_type.intersects(SampleType::WEIGHT | SampleType::WEIGHT_STRUCT)))]
+    pub weight: Option<Weight>,
+    /// [`SampleType::DATA_SRC`].
+    #[br(if(args.has(SampleType::DATA_SRC)))]
+    pub data_src: Option<DataSrc>,
+    /// [`SampleType::TRANSACTION`].
+    #[br(if(args.has(SampleType::TRANSACTION)))]
+    pub transaction: Option<Transaction>,
+    /// [`SampleType::REGS_INTR`].
+    #[br(if(args.has(SampleType::REGS_INTR)), args_raw = args.layout.regs_intr)]
+    pub regs_intr: Option<Regs>,
+    /// [`SampleType::PHYS_ADDR`]: physical address of the data.
+    #[br(if(args.has(SampleType::PHYS_ADDR)))]
+    pub phys_addr: Option<u64>,
+    /// [`SampleType::CGROUP`]: id of the cgroup.
+    #[br(if(args.has(SampleType::CGROUP)))]
+    pub cgroup: Option<u64>,
+    /// [`SampleType::DATA_PAGE_SIZE`]: bytes of the page that the data is in.
+    #[br(if(args.has(SampleType::DATA_PAGE_SIZE)))]
+    pub data_page_size: Option<u64>,
+    /// [`SampleType::CODE_PAGE_SIZE`]: bytes of the page that the code is in.
+    #[br(if(args.has(SampleType::CODE_PAGE_SIZE)))]
+    pub code_page_size: Option<u64>,
+    /// [`SampleType::AUX`].
+    #[br(if(args.has(SampleType::AUX)))]
+    pub aux: Option<AuxSample>,
+}
+
+/// A call chain: `u64 nr; u64 ips[nr]`.
+#[binrw]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Callchain {
+    #[br(temp)]
+    #[bw(calc = ips.len() as u64)]
+    nr: u64,
+    /// Addresses and marks ([`Context`](super::callchain::Context)), leaf first.
+    #[br(parse_with = counted::u64s, args(nr))]
+    pub ips: Vec<u64>,
+}
+
+/// Bytes of the event's own: `u32 size; u8 data[size]`. They are in the recorder's byte order.
+#[binrw]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Raw {
+    #[br(temp)]
+    #[bw(calc = data.len() as u32)]
+    size: u32,
+    /// The bytes, with the kernel's padding: together with their size they take a multiple of 8.
+    #[br(parse_with = counted::bytes, args(size.into()))]
+    pub data: Vec<u8>,
+}
+
+/// Copy of the user stack: `u64 size; u8 data[size]; u64 dyn_size`, the last two only where `size` is not 0.
+#[binrw]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StackUser {
+    #[br(temp)]
+    #[bw(calc = data.len() as u64)]
+    size: u64,
+    /// What was copied, and behind it stale bytes of the ring buffer. In the recorder's byte order.
+    #[br(parse_with = counted::bytes, args(size))]
+    pub data: Vec<u8>,
+    /// How many bytes of `data` are the stack.
+    #[brw(if(!data.is_empty()))]
+    pub dyn_size: u64,
+}
+
+/// A piece of the AUX area: `u64 size; u8 data[size]`. It is in the recorder's byte order.
+#[binrw]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AuxSample {
+    #[br(temp)]
+    #[bw(calc = data.len() as u64)]
+    size: u64,
+    /// The bytes.
+    #[br(parse_with = counted::bytes, args(size))]
+    pub data: Vec<u8>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi;
+    use crate::abi::branch::{BranchEntry, BranchFlags};
+    use crate::abi::read_format::{ReadFormat, ReadValue, ReadView};
+    use crate::abi::regs::RegsAbi;
+    use crate::abi::sample_type::BranchSampleType;
+    use crate::abi::sample_view::RegsView;
+    use crate::abi::testing::{both_orders, hex, to_bytes};
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    const ALL: SampleLayout = SampleLayout {
+        sample_type: SampleType::KNOWN,
+        read_format: ReadFormat::GROUP,
+        branch_sample_type: BranchSampleType::HW_INDEX,
+        regs_user: 0b1001,
+        regs_intr: 0b0010,
+    };
+
+    #[test]
+    fn bytes_of_every_field_in_the_kernels_order() {
+        let entry = BranchEntry { from: 1, to: 2, flags: BranchFlags(1) };
+        let sample = Sample {
+            identifier: Some(0x11),
+            ip: Some(0x12),
+            task: Some((0x13, 0x14)),
+            time: Some(0x15),
+            addr: Some(0x16),
+            id: Some(0x17),
+            stream_id: Some(0x18),
+            cpu: Some((0x19, 0x1a)),
+            period: Some(0x1b),
+            read: Some(ReadValues::Group {
+                time_enabled: None,
+                time_running: None,
+                values: vec![ReadValue { value: 0x1c, id: None, lost: None }],
+            }),
+            callchain: Some(Callchain { ips: vec![0x1d] }),
+            raw: Some(Raw { data: vec![1, 2, 3, 4] }),
+            branch_stack: Some(BranchStack { hw_idx: Some(0x1e), entries: vec![entry], counters: Vec::new() }),
+            regs_user: Some(Regs { abi: RegsAbi::ABI_32, regs: vec![0x1f, 0x20] }),
+            stack_user: Some(StackUser { data: vec![5; 8], dyn_size: 6 }),
+            weight: Some(Weight(0x0003_0002_0000_0001)),
+            data_src: Some(DataSrc(0x21)),
+            transaction: Some(Transaction::RETRY),
+            regs_intr: Some(Regs { abi: RegsAbi::NONE, regs: Vec::new() }),
+            phys_addr: Some(0x23),
+            cgroup: Some(0x24),
+            data_page_size: Some(0x25),
+            code_page_size: Some(0x26),
+            aux: Some(AuxSample { data: vec![7; 8] }),
+        };
+        both_orders(
+            &sample,
+            SampleArgs { layout: ALL, hw_idx_if_empty: true },
+            "1100000000000000 1200000000000000 13000000 14000000 1500000000000000 1600000000000000 1700000000000000 \
+             1800000000000000 19000000 1a000000 1b00000000000000 \
+             0100000000000000 1c00000000000000 0100000000000000 1d00000000000000 04000000 01020304 \
+             0100000000000000 1e00000000000000 0100000000000000 0200000000000000 0100000000000000 \
+             0100000000000000 1f00000000000000 2000000000000000 \
+             0800000000000000 05 *8 0600000000000000 0100000002000300 2100000000000000 1000000000000000 \
+             0000000000000000 2300000000000000 2400000000000000 2500000000000000 2600000000000000 \
+             0800000000000000 07 *8",
+            "0000000000000011 0000000000000012 00000013 00000014 0000000000000015 0000000000000016 0000000000000017 \
+             0000000000000018 00000019 0000001a 000000000000001b \
+             0000000000000001 000000000000001c 0000000000000001 000000000000001d 00000004 01020304 \
+             0000000000000001 000000000000001e 0000000000000001 0000000000000002 8000000000000000 \
+             0000000000000001 000000000000001f 0000000000000020 \
+             0000000000000008 05 *8 0000000000000006 0003000200000001 0000000000000021 0000000000000010 \
+             0000000000000000 0000000000000023 0000000000000024 0000000000000025 0000000000000026 \
+             0000000000000008 07 *8",
+        );
+        assert_eq!(sample.weight.unwrap().get(Weight::VAR2_W), 2);
+    }
+
+    #[test]
+    fn an_empty_branch_stack_may_lack_its_hw_idx() {
+        let mut layout = SampleLayout { sample_type: SampleType::BRANCH_STACK | SampleType::DATA_SRC, ..ALL };
+        layout.branch_sample_type = BranchSampleType::HW_INDEX;
+        for (bytes, hw_idx) in [("00 *8 4d 00 *7", None), ("00 *8 ff *8 4d 00 *7", Some(u64::MAX))] {
+            let bytes = hex(bytes);
+            let args = SampleArgs::new(&bytes, &layout, Endian::Little);
+            let (sample, used): (Sample, usize) = abi::parse(&bytes, Endian::Little, args).unwrap();
+            assert_eq!((sample.data_src, used), (Some(DataSrc(0x4d)), bytes.len()));
+            assert_eq!(sample.branch_stack.as_ref().unwrap().hw_idx, hw_idx);
+            assert_eq!(to_bytes(&sample, Endian::Little), bytes);
+        }
+    }
+
+    #[test]
+    fn a_sample_with_unknown_bits_is_not_read() {
+        let layout = SampleLayout { sample_type: SampleType::IP | SampleType::from_bits_retain(1 << 25), ..ALL };
+        let args = SampleArgs::new(&[0; 16], &layout, Endian::Little);
+        assert!(abi::parse::<Sample>(&[0; 16], Endian::Little, args).is_err());
+    }
+
+    /// What the view says, owned.
+    fn owned(view: &SampleView<'_>, layout: &SampleLayout, endian: Endian) -> Sample {
+        let regs = |view: &RegsView<'_>| Regs { abi: RegsAbi(view.abi), regs: view.regs.iter().collect() };
+        let read = |view: &ReadView<'_>| {
+            let values: Vec<_> = view.values().collect();
+            let (time_enabled, time_running) = (view.time_enabled, view.time_running);
+            if layout.read_format.contains(ReadFormat::GROUP) {
+                return ReadValues::Group { time_enabled, time_running, values };
+            }
+            let ReadValue { value, id, lost } = values[0];
+            ReadValues::Single { value, time_enabled, time_running, id, lost }
+        };
+        Sample {
+            identifier: view.identifier,
+            ip: view.ip,
+            task: view.task,
+            time: view.time,
+            addr: view.addr,
+            id: view.id,
+            stream_id: view.stream_id,
+            cpu: view.cpu,
+            period: view.period,
+            read: view.read.as_ref().map(read),
+            callchain: view.callchain.map(|ips| Callchain { ips: ips.iter().collect() }),
+            raw: view.raw.map(|data| Raw { data: data.to_vec() }),
+            branch_stack: view.branch_stack.map(|stack| BranchStack {
+                hw_idx: stack.hw_idx,
+                entries: (stack.entries.iter().collect::<Vec<_>>().as_chunks().0.iter())
+                    .map(|&[from, to, flags]| BranchEntry { from, to, flags: BranchFlags::from_word(flags, endian) })
+                    .collect(),
+                counters: stack.counters.map(|counters| counters.iter().collect()).unwrap_or_default(),
+            }),
+            regs_user: view.regs_user.as_ref().map(regs),
+            stack_user: view.stack_user.map(|stack| StackUser { data: stack.data.to_vec(), dyn_size: stack.dyn_size }),
+            weight: view.weight.map(Weight),
+            data_src: view.data_src.map(DataSrc),
+            transaction: view.transaction.map(Transaction::from_bits_retain),
+            regs_intr: view.regs_intr.as_ref().map(regs),
+            phys_addr: view.phys_addr,
+            cgroup: view.cgroup,
+            data_page_size: view.data_page_size,
+            code_page_size: view.code_page_size,
+            aux: view.aux.map(|data| AuxSample { data: data.to_vec() }),
+        }
+    }
+
+    fn layout() -> impl Strategy<Value = SampleLayout> {
+        let some = 0..1_u64 << 25;
+        ((some.clone(), some), 0..32_u64, 0..1_u64 << 20, 0..16_u64, 0..16_u64).prop_map(
+            |(sample_type, read_format, branch_sample_type, regs_user, regs_intr)| SampleLayout {
+                sample_type: SampleType::from_bits_retain(sample_type.0 & sample_type.1),
+                read_format: ReadFormat::from_bits_retain(read_format),
+                branch_sample_type: BranchSampleType::from_bits_retain(branch_sample_type),
+                regs_user,
+                regs_intr,
+            },
+        )
+    }
+
+    /// Words of which many are small enough to be counts that fit.
+    fn body() -> impl Strategy<Value = Vec<u8>> {
+        let word = prop_oneof![8 => 0..3_u64, 1 => (0..3_u64).prop_map(|n| n << 32), 1 => Just(8), 2 => any::<u64>()];
+        (any::<bool>(), vec(word, 0..120), 0..8_usize).prop_map(|(big, words, cut)| {
+            let bytes = |word: u64| if big { word.to_be_bytes() } else { word.to_le_bytes() };
+            let mut bytes: Vec<u8> = words.into_iter().flat_map(bytes).collect();
+            bytes.truncate(bytes.len().saturating_sub(cut));
+            bytes
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4096))]
+
+        #[test]
+        fn the_owned_sample_and_the_view_agree(body in body(), layout in layout(), big: bool) {
+            let endian = if big { Endian::Big } else { Endian::Little };
+            let view = SampleView::read(&body, &layout, endian);
+            let sample = abi::parse::<Sample>(&body, endian, SampleArgs::new(&body, &layout, endian));
+            prop_assert_eq!(view.is_ok(), sample.is_ok());
+            if let (Ok(view), Ok((sample, used))) = (view, sample) {
+                prop_assert_eq!(owned(&view, &layout, endian), sample.clone());
+                prop_assert_eq!(view.tail, &body[used..]);
+                prop_assert_eq!(to_bytes(&sample, endian), &body[..used]);
+                let whole = SampleView::read(&body[..used], &layout, endian).map(|view| owned(&view, &layout, endian));
+                prop_assert_eq!(whole, Ok(sample), "without a tail");
+            }
+        }
+    }
+}
