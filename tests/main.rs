@@ -4,6 +4,7 @@ mod suite {
     mod bad_input;
     mod cli;
     mod files;
+    mod forms;
     mod pprof;
     mod program;
     mod samples;
