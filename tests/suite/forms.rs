@@ -174,6 +174,10 @@ impl Facts {
             (is_pipe && self.is_stat, "perf does not show pipes of perf stat as it shows files"),
             (is_pipe && self.has_branches, "perf uses branch stacks only with a feature that pipes do not have"),
             (is_saved_pipe && self.has_auxtrace, "perf does not find its way behind AUX areas in a saved pipe"),
+            (
+                shape == Shape::Folder && self.has_auxtrace,
+                "perf shows the CPUs of AUX events by a feature that folders do not have",
+            ),
             (is_pipe && self.is_simpleperf, "perf refuses simpleperf's features in a pipe"),
             (is_pipe && is_events && small, "perf takes ids of pipes for fields of small attrs"),
             (self.is_pipe && of_files.contains(&view.name), "perf shows less of pipes than of files"),
