@@ -1,6 +1,7 @@
 //! The proof that nothing is lost: every recording at hand is taken apart through the definitions, put together again and
 //! compared byte by byte.
 
+mod containers;
 mod recordings;
 mod reencode;
 mod table;

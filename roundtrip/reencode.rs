@@ -8,7 +8,6 @@ use perfconv::abi::feature::bpf_prog_info::BpfProg;
 use perfconv::abi::feature::tracing_data::TracingData;
 use perfconv::abi::feature::{Feature, FeatureContext, FeatureId, FeatureSection};
 use perfconv::abi::header::{FeatureBits, FileHeader, magic2};
-use perfconv::abi::record::payload::payload_size;
 use perfconv::abi::record::{Body, Record, RecordContext};
 use perfconv::abi::{self, Endian};
 use perfconv::container::read::ReadOptions;
@@ -82,10 +81,7 @@ fn check(
 
 impl Sink for Reencoder {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        let context = match meta.events.of(raw) {
-            Some((_, event)) => RecordContext::new(&event.attr, raw.endian),
-            None => RecordContext { endian: raw.endian, layout: Default::default(), sample_id_all: false },
-        };
+        let context = meta.context(raw);
         let (kind, bytes) = (raw.header.kind, raw.bytes());
         let reencode = |bytes: &[u8], from, to| {
             let record = Record::read(bytes, &RecordContext { endian: from, ..context });
@@ -99,8 +95,7 @@ impl Sink for Reencoder {
         let complaint = check(&mut self.records, &kind.to_string(), is_known, bytes, raw.endian, reencode);
         self.complain(complaint);
         if let Some(Body::HeaderTracingData(tracing)) = Record::read(bytes, &context).map(|record| record.body) {
-            let payload = &raw.block.bytes[raw.at + bytes.len()..][..payload_size(bytes, raw.endian) as usize];
-            for payload in [&tracing.inside, payload].into_iter().filter(|payload| !payload.is_empty()) {
+            for payload in [&tracing.inside, raw.payload()].into_iter().filter(|payload| !payload.is_empty()) {
                 self.feature(FeatureId::TRACING_DATA, payload, raw.endian, &FeatureContext::default());
             }
         }

@@ -1,22 +1,22 @@
-//! The main job in one call: a recording to another format.
+//! The main job in one call: a recording to a profile.
 
-use crate::container::read::ReadOptions;
-use crate::container::read::input::Input;
 use crate::error::Result;
 use crate::profile::Profile;
 use crate::profile::collector::Collector;
 use crate::stream::ledger::Ledger;
 use crate::stream::order::{Budget, Order};
 use crate::stream::source::Source;
+use std::path::Path;
 
-/// Reads a recording, in time order, into a profile.
+/// Reads a recording, in time order, into a profile. What waits for its turn and is too much for memory goes to temporary
+/// files, in `spool_dir` or else the system's folder.
 ///
 /// # Errors
-/// Where there is no recording, or none that can be read. What is wrong in parts of it is told by the ledger.
-pub fn profile(input: Input, options: ReadOptions) -> Result<(Profile, Ledger)> {
-    let budget = Budget { spool_dir: options.spool_dir.clone(), ..Budget::default() };
+/// Where there is not a single record that can be read. What is wrong in parts is told by the ledger.
+pub fn profile(source: Source, spool_dir: Option<&Path>) -> Result<(Profile, Ledger)> {
+    let budget = Budget { spool_dir: spool_dir.map(Path::to_owned), ..Budget::default() };
     let mut ordered = Order::new(Collector::default(), budget);
-    let (meta, mut ledger) = Source::open(input, options)?.run(&mut ordered)?;
+    let (meta, mut ledger) = source.run(&mut ordered)?;
     let (profile, collected) = ordered.into_inner().finish(&meta);
     ledger.merge(collected);
     Ok((profile, ledger))

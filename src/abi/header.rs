@@ -131,6 +131,17 @@ impl FeatureBits {
     }
 }
 
+impl FromIterator<u32> for FeatureBits {
+    /// The bits to set. Those beyond 255 have no place and are left out.
+    fn from_iter<I: IntoIterator<Item = u32>>(bits: I) -> Self {
+        let mut this = Self::default();
+        for bit in bits.into_iter().filter(|&bit| bit < 256) {
+            this.bits[bit as usize / 64] |= 1 << (bit % 64);
+        }
+        this
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

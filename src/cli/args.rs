@@ -1,6 +1,7 @@
 //! What the user can say.
 
-use clap::{ArgAction, Args, Parser, Subcommand};
+use crate::container::read::Container;
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
 /// Reads, writes, converts and rewrites Linux perf.data recordings.
@@ -19,6 +20,7 @@ const AFTER_HELP: &str = "\
 Examples:
   perfconv -o out.pb.gz                 perf.data in this folder to pprof
   perf record -o - ./app | perfconv - -o out.pb.gz
+  perfconv piped.data -o out.data --container file --decompress
   perfconv old.data.gz -t pprof -o - | pprof -top /dev/stdin
 
 Exit status: 0 success, 1 failure, 2 wrong usage, 3 with --strict when something is missing from the output.";
@@ -78,6 +80,14 @@ pub struct ConvertArgs {
     #[arg(short, long, value_name = "FORMAT")]
     pub to: Option<String>,
 
+    /// Container of a perf.data that is written [default: that of the input; pipe on standard output]
+    #[arg(long, value_enum, value_name = "CONTAINER")]
+    pub container: Option<ContainerArg>,
+
+    /// Write the records of a compressed recording plain
+    #[arg(long)]
+    pub decompress: bool,
+
     /// Overwrite an output that exists
     #[arg(short, long)]
     pub force: bool,
@@ -97,6 +107,27 @@ pub struct ConvertArgs {
     /// Tell nothing but errors
     #[arg(short, long, conflicts_with = "verbose")]
     pub quiet: bool,
+}
+
+/// A container, as it is named on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ContainerArg {
+    /// A file with header and sections
+    File,
+    /// A stream of records, as perf record writes it to a pipe
+    Pipe,
+    /// A folder, as perf record --threads writes it
+    Dir,
+}
+
+impl From<ContainerArg> for Container {
+    fn from(arg: ContainerArg) -> Self {
+        match arg {
+            ContainerArg::File => Self::File,
+            ContainerArg::Pipe => Self::Pipe,
+            ContainerArg::Dir => Self::Directory,
+        }
+    }
 }
 
 #[cfg(test)]

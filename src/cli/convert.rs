@@ -3,12 +3,13 @@
 use super::args::ConvertArgs;
 use super::failure::Failure;
 use super::output::{Allowed, Output};
-use super::report;
+use super::{report, rewrite};
 use crate::container::read::ReadOptions;
 use crate::container::read::input::Input;
 use crate::convert::profile;
 use crate::formats::envelope::Envelope;
-use crate::formats::{FORMATS, Format, by_file_name, by_name};
+use crate::formats::{FORMATS, Format, Writes, by_file_name, by_name};
+use crate::stream::source::Source;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -24,13 +25,24 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
         return Err(Failure::Usage("no output is named: say for instance -o out.pb.gz (--help tells more)".into()));
     };
     let (format, envelope) = choose_format(output, args.to.as_deref())?;
-    let input = args.input.or(args.input_option).unwrap_or_else(|| PathBuf::from("perf.data"));
-    let allowed = Allowed { overwrite: args.force, on_terminal: !format.is_binary && envelope == Envelope::Bare };
+    let input = args.input.clone().or(args.input_option.clone()).unwrap_or_else(|| PathBuf::from("perf.data"));
+    let allowed = Allowed {
+        overwrite: args.force,
+        on_terminal: !format.is_binary && envelope == Envelope::Bare,
+        folder: matches!(format.writes, Writes::Records),
+    };
     let output = Output::check(output, &input, allowed)?;
-    let input = if input == Path::new("-") { Input::Stdin } else { Input::Path(input) };
+    let options = ReadOptions { spool_dir: args.spool_dir.clone() };
+    let source = Source::open(if input == Path::new("-") { Input::Stdin } else { Input::Path(input) }, options)?;
 
-    let (profile, ledger) = profile(input, ReadOptions { spool_dir: args.spool_dir })?;
-    output.write(|out| envelope.around(out, |out| (format.write)(&profile, out)))?;
+    let ledger = match format.writes {
+        Writes::Records => rewrite::run(source, &output, envelope, &args)?,
+        Writes::Profile(write) => {
+            let (profile, ledger) = profile(source, args.spool_dir.as_deref())?;
+            output.write(|out| envelope.around(out, |out| write(&profile, out)))?;
+            ledger
+        }
+    };
 
     if !args.quiet {
         report::ledger(&ledger, &output.name(), args.verbose);

@@ -9,6 +9,7 @@ mod convert;
 mod failure;
 mod output;
 mod report;
+mod rewrite;
 
 use args::{Cli, Command};
 use clap::Parser;

@@ -1,12 +1,19 @@
 //! Where output goes: a file that appears only when it is complete, standard output, or whatever else has a path.
 
 use super::failure::Failure;
+use crate::container::spool::Spool;
 use crate::error::{Error, Result};
+use crate::formats::envelope::Envelope;
 use same_file::Handle;
 use std::fs::{self, File};
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, BufWriter, IsTerminal, Seek, Write};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
+
+/// What can be written to and gone back in.
+pub trait WriteSeek: Write + Seek {}
+
+impl<T: Write + Seek> WriteSeek for T {}
 
 /// A checked target, not opened yet.
 #[derive(Debug)]
@@ -31,6 +38,8 @@ pub struct Allowed {
     pub overwrite: bool,
     /// Whether the output is of a kind that a terminal can show.
     pub on_terminal: bool,
+    /// To put a folder in the place of one.
+    pub folder: bool,
 }
 
 impl Output {
@@ -50,10 +59,11 @@ impl Output {
         let name = path.display().to_string();
         let target = follow_links(path);
         let Ok(found) = fs::metadata(&target) else { return Ok(Self::File { target, name }) };
-        if found.is_dir() {
+        let is_recording = found.is_dir() && allowed.folder && target.join("data").is_file();
+        if found.is_dir() && !is_recording {
             return Err(Failure::Failed(format!("{name}: is a folder; name a file to write")));
         }
-        if !found.is_file() {
+        if !found.is_file() && !is_recording {
             return Ok(Self::Special(target));
         }
         if is_input(&target, input) {
@@ -79,23 +89,79 @@ impl Output {
     /// # Errors
     /// What `write` or the system says.
     pub fn write(&self, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> std::result::Result<(), Failure> {
-        let written = match self {
-            Self::Stdout => buffered(io::stdout().lock(), write).map(drop),
+        match self {
+            Self::Stdout => buffered(io::stdout().lock(), write).map(drop).map_err(|error| self.explained(error)),
             Self::Special(path) => {
                 let file = File::options().write(true).open(path).map_err(|e| self.failed("cannot open", &e))?;
-                buffered(file, write).map(drop)
+                buffered(file, write).map(drop).map_err(|error| self.explained(error))
             }
             Self::File { target, .. } => {
                 let file = beside(target).map_err(|e| self.failed("cannot create", &e))?;
-                let put_in_place = |file: NamedTempFile| file.persist(target).map_err(|e| Error::Output(e.error));
-                buffered(file, write).and_then(put_in_place).map(drop)
+                self.put_in_place(buffered(file, write))
             }
+        }
+    }
+
+    /// Has `write` write it, where it must be able to go back to what it wrote. What cannot seek gets it from a temporary
+    /// file.
+    ///
+    /// # Errors
+    /// What `write` or the system says.
+    pub fn write_seekable(
+        &self,
+        envelope: Envelope,
+        spool_dir: Option<&Path>,
+        write: impl FnOnce(&mut dyn WriteSeek) -> Result<()>,
+    ) -> std::result::Result<(), Failure> {
+        if let (Self::File { target, .. }, Envelope::Bare) = (self, envelope) {
+            let file = beside(target).map_err(|e| self.failed("cannot create", &e))?;
+            let mut out = BufWriter::with_capacity(1 << 17, file);
+            let written = write(&mut out).and_then(|()| out.into_inner().map_err(|e| Error::Output(e.into_error())));
+            return self.put_in_place(written);
+        }
+        let mut spool = BufWriter::new(Spool::new(spool_dir).map_err(|e| self.failed("cannot keep", &e))?);
+        write(&mut spool)?;
+        let spooled = spool.into_inner().map_err(io::IntoInnerError::into_error).and_then(Spool::into_bytes);
+        let bytes = spooled.map_err(|e| self.failed("cannot keep", &e))?;
+        self.write(|out| envelope.around(out, |out| out.write_all(&bytes).map_err(Error::Output)))
+    }
+
+    /// Has `write` fill a folder, which then takes the output's place.
+    ///
+    /// # Errors
+    /// Where the output cannot be a folder, and what `write` or the system says.
+    pub fn write_folder(&self, write: impl FnOnce(&Path) -> Result<()>) -> std::result::Result<(), Failure> {
+        let Self::File { target, .. } = self else {
+            return Err(Failure::Usage(format!("{}: cannot be a folder; name one with -o", self.name())));
         };
-        written.map_err(|error| match error {
+        let folder = temporary().tempdir_in(parent(target)).map_err(|e| self.failed("cannot create", &e))?;
+        write(folder.path())?;
+        let put_in_place = (|| {
+            if !target.exists() {
+                return fs::rename(folder.path(), target);
+            }
+            let old = temporary().tempdir_in(parent(target))?;
+            let old_inside = old.path().join("replaced");
+            fs::rename(target, &old_inside)?;
+            fs::rename(folder.path(), target).inspect_err(|_| drop(fs::rename(&old_inside, target)))
+        })();
+        put_in_place.map_err(|e| self.failed("cannot put in place", &e))
+    }
+
+    fn put_in_place(&self, written: Result<NamedTempFile>) -> std::result::Result<(), Failure> {
+        let placed = written.and_then(|file| match self {
+            Self::File { target, .. } => file.persist(target).map(drop).map_err(|e| Error::Output(e.error)),
+            Self::Stdout | Self::Special(_) => Ok(()),
+        });
+        placed.map_err(|error| self.explained(error))
+    }
+
+    fn explained(&self, error: Error) -> Failure {
+        match error {
             Error::Output(e) if e.kind() == io::ErrorKind::BrokenPipe => Failure::ReaderGone,
             Error::Output(e) => self.failed("cannot write", &e),
             error => error.into(),
-        })
+        }
     }
 
     fn failed(&self, doing: &str, error: &io::Error) -> Failure {
@@ -111,22 +177,32 @@ fn buffered<W: Write>(out: W, write: impl FnOnce(&mut dyn Write) -> Result<()>) 
 
 /// A temporary file in the target's folder, with the target's permissions, or those that new files get.
 fn beside(target: &Path) -> io::Result<NamedTempFile> {
-    let folder = match target.parent() {
-        Some(folder) if folder != Path::new("") => folder,
-        _ => Path::new("."),
-    };
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".perfconv-").suffix(".tmp");
+    let mut builder = temporary();
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    let file = builder.tempfile_in(folder)?;
+    let file = builder.tempfile_in(parent(target))?;
     if let Ok(found) = fs::metadata(target) {
         file.as_file().set_permissions(found.permissions())?;
     }
     Ok(file)
+}
+
+/// The names of temporary files and folders.
+fn temporary() -> tempfile::Builder<'static, 'static> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".perfconv-").suffix(".tmp");
+    builder
+}
+
+/// The folder that a path is in.
+fn parent(target: &Path) -> &Path {
+    match target.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    }
 }
 
 /// Where a path leads, also if nothing is there yet.

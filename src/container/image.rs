@@ -1,18 +1,15 @@
-//! A file without its records: what stands before and behind them, byte for byte.
+//! A recording without its records: what stands before and behind them, byte for byte.
 //!
 //! Writers differ in where they put things: events before or behind the records, gaps, spare slots in the feature table,
 //! sections that share bytes. Records that are written back unchanged go between the same bytes.
 
-use crate::abi::header::FileHeader;
 use bytes::Bytes;
 
 /// Everything of a file but its records.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct FileImage {
-    /// The header, as far as it tells sections.
-    pub header: FileHeader,
-    /// All bytes before the records: header, and most often the events.
+    /// All bytes before the records: the header, and in files most often the events.
     pub before: Bytes,
-    /// All bytes behind the records: the feature table, the features, sometimes the events.
+    /// All bytes behind the records: in files the feature table, the features, sometimes the events.
     pub behind: Bytes,
 }

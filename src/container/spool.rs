@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 /// Maps a whole file. An empty file gives empty bytes.
@@ -31,7 +31,7 @@ mod map {
     }
 }
 
-/// A temporary file that has no name, is written once from front to back, and is then mapped.
+/// A temporary file that has no name, is written, and is then mapped.
 pub struct Spool {
     file: File,
 }
@@ -85,6 +85,12 @@ impl Write for Spool {
 
     fn flush(&mut self) -> io::Result<()> {
         self.file.flush()
+    }
+}
+
+impl Seek for Spool {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.file.seek(to)
     }
 }
 

@@ -1,6 +1,7 @@
 //! From one record to the next.
 
 use crate::abi::Endian;
+use crate::abi::feature::tracing_data::TracingData;
 use crate::abi::record::payload::payload_size;
 use crate::abi::record::{RecordHeader, RecordType};
 use std::fmt;
@@ -47,7 +48,12 @@ pub fn step(bytes: &[u8], at: usize, endian: Endian) -> Step {
     if !matches!(header.kind, RecordType::AUXTRACE | RecordType::HEADER_TRACING_DATA) {
         return Step::Record { header, len, payload: 0 };
     }
-    let payload = payload_size(record, endian);
+    let mut payload = payload_size(record, endian);
+    // `perf inject` to a pipe writes tracing data before the record that should announce it.
+    let tracing_data = &rest[len..rest.len().min(len + TracingData::MAGIC.len())];
+    if header.kind == RecordType::HEADER_TRACING_DATA && !TracingData::MAGIC.starts_with(tracing_data) {
+        payload = 0;
+    }
     let needed = (len as u64).saturating_add(payload);
     if needed > rest.len() as u64 {
         Step::Cut { needed }
@@ -146,6 +152,17 @@ mod tests {
         assert!(matches!(step(&bytes, 0, Endian::Little), Step::Record { len: 48, payload: 16, .. }));
         bytes[8..16].copy_from_slice(&u64::MAX.to_le_bytes());
         assert!(matches!(step(&bytes, 0, Endian::Little), Step::Cut { needed: u64::MAX }));
+    }
+
+    #[test]
+    fn tracing_data_that_stands_elsewhere_is_not_taken_from_other_records() {
+        let mut bytes = record(66, 16);
+        bytes[8..12].copy_from_slice(&16_u32.to_le_bytes());
+        let with = [&bytes[..], TracingData::MAGIC, &[0; 6]].concat();
+        assert!(matches!(step(&with, 0, Endian::Little), Step::Record { len: 16, payload: 16, .. }));
+        assert!(matches!(step(&with[..20], 0, Endian::Little), Step::Cut { needed: 32 }));
+        bytes.extend(record(9, 40));
+        assert!(matches!(step(&bytes, 0, Endian::Little), Step::Record { len: 16, payload: 0, .. }));
     }
 
     #[test]

@@ -21,19 +21,38 @@ pub struct Format {
     pub envelope: Envelope,
     /// Whether it is for programs, not to be shown on a terminal.
     pub is_binary: bool,
-    /// Writes a profile.
-    pub write: fn(&Profile, &mut dyn Write) -> Result<()>,
+    /// What it is written from.
+    pub writes: Writes,
+}
+
+/// What a format is written from.
+#[derive(Clone, Copy, Debug)]
+pub enum Writes {
+    /// The stream of records: the format carries all of them.
+    Records,
+    /// Stacks and values.
+    Profile(fn(&Profile, &mut dyn Write) -> Result<()>),
 }
 
 /// Every format.
-pub const FORMATS: &[Format] = &[Format {
-    name: "pprof",
-    about: "profile.proto, for pprof, Go's PGO, Pyroscope, Parca, speedscope",
-    extensions: &[("pb", Envelope::Bare), ("pprof", Envelope::Gzip), ("prof", Envelope::Gzip)],
-    envelope: Envelope::Gzip,
-    is_binary: true,
-    write: pprof::write,
-}];
+pub const FORMATS: &[Format] = &[
+    Format {
+        name: "perf.data",
+        about: "a recording, as perf reads it",
+        extensions: &[("data", Envelope::Bare)],
+        envelope: Envelope::Bare,
+        is_binary: true,
+        writes: Writes::Records,
+    },
+    Format {
+        name: "pprof",
+        about: "profile.proto, for pprof, Go's PGO, Pyroscope, Parca, speedscope",
+        extensions: &[("pb", Envelope::Bare), ("pprof", Envelope::Gzip), ("prof", Envelope::Gzip)],
+        envelope: Envelope::Gzip,
+        is_binary: true,
+        writes: Writes::Profile(pprof::write),
+    },
+];
 
 /// The format of that name.
 pub fn by_name(name: &str) -> Option<&'static Format> {
@@ -62,6 +81,7 @@ mod tests {
         assert_eq!(choice("out.pb"), Some(("pprof", Envelope::Bare)));
         assert_eq!(choice("out.pprof"), Some(("pprof", Envelope::Gzip)));
         assert_eq!(choice("out.pprof.zst"), Some(("pprof", Envelope::Zstd)));
+        assert_eq!(choice("perf.data"), Some(("perf.data", Envelope::Bare)));
         assert_eq!(choice("out.gz"), None);
         assert_eq!(choice("pb"), None);
     }

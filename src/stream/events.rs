@@ -201,7 +201,7 @@ mod tests {
 
     fn raw(block: &Block) -> Raw<'_> {
         let header = RecordHeader::peek(&block.bytes, Endian::Little).unwrap();
-        Raw { header, endian: Endian::Little, block, at: 0 }
+        Raw { header, endian: Endian::Little, block, at: 0, payload: 0 }
     }
 
     #[test]

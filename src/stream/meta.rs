@@ -8,8 +8,10 @@ use crate::abi::feature::{FeatureId, build_ids, event_desc};
 use crate::abi::record::RecordType;
 use crate::abi::record::build_id::BuildId;
 use crate::abi::record::event_update::{EventUpdate, EventUpdateValue};
-use crate::abi::record::{Misc, RecordHeader};
+use crate::abi::record::{Misc, RecordContext, RecordHeader};
+use crate::abi::sample_view::SampleLayout;
 use crate::abi::{self, Endian};
+use crate::container::image::FileImage;
 use crate::container::read::{Container, Reader as ContainerReader};
 use crate::stream::events::Events;
 use crate::stream::raw::Raw;
@@ -29,6 +31,8 @@ pub struct Meta {
     pub events: Events,
     /// Feature sections.
     pub features: BTreeMap<FeatureId, Bytes>,
+    /// Everything of the recording's main file but the records, as it is.
+    pub image: FileImage,
     /// Build ids that records tell (`perf inject -b` to a pipe), apart from the feature's.
     pub build_id_records: Vec<(Misc, BuildId)>,
 }
@@ -42,6 +46,7 @@ impl Meta {
             endian: reader.endian,
             events: Events::default(),
             features: reader.features.clone(),
+            image: reader.image.clone(),
             build_id_records: Vec::new(),
         };
         for file_attr in &reader.attrs {
@@ -66,6 +71,9 @@ impl Meta {
                         self.name_events();
                     }
                 }
+            }
+            RecordType::HEADER_TRACING_DATA if raw.payload > 0 => {
+                self.features.insert(FeatureId::TRACING_DATA, raw.block.bytes.slice_ref(raw.payload()));
             }
             RecordType::HEADER_BUILD_ID => {
                 if let Ok((build_id, _)) = abi::parse::<BuildId>(body, self.endian, ()) {
@@ -104,6 +112,14 @@ impl Meta {
         }
     }
 
+    /// What must be known to read a record. One whose event is not known is read as if it had no trailer.
+    pub fn context(&self, raw: &Raw<'_>) -> RecordContext {
+        match self.events.of(raw) {
+            Some((_, event)) => RecordContext::new(&event.attr, raw.endian),
+            None => RecordContext { endian: raw.endian, layout: SampleLayout::default(), sample_id_all: false },
+        }
+    }
+
     /// A feature that is a string, such as [`FeatureId::VERSION`].
     pub fn string(&self, id: FeatureId) -> Option<String> {
         let section = self.features.get(&id)?;
@@ -134,8 +150,17 @@ impl Meta {
 
 /// Whether a record of this type tells about the recording as a whole.
 pub fn is_about_recording(header: &RecordHeader) -> bool {
+    is_header(header.kind) || header.kind == RecordType::EVENT_UPDATE
+}
+
+/// Whether a record of this type tells in a pipe what a file tells in its header and sections.
+pub fn is_header(kind: RecordType) -> bool {
     matches!(
-        header.kind,
-        RecordType::HEADER_ATTR | RecordType::HEADER_FEATURE | RecordType::HEADER_BUILD_ID | RecordType::EVENT_UPDATE
+        kind,
+        RecordType::HEADER_ATTR
+            | RecordType::HEADER_EVENT_TYPE
+            | RecordType::HEADER_FEATURE
+            | RecordType::HEADER_TRACING_DATA
+            | RecordType::HEADER_BUILD_ID
     )
 }

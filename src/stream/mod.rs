@@ -7,10 +7,11 @@ pub mod order;
 pub mod raw;
 pub mod runs;
 pub mod source;
+pub mod write;
 
 use crate::error::Result;
 use meta::Meta;
-use raw::Raw;
+use raw::{Gap, Raw};
 
 /// What takes a stream of records.
 pub trait Sink {
@@ -28,6 +29,15 @@ pub trait Sink {
     /// # Errors
     /// Where the sink cannot go on.
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()>;
+
+    /// Bytes between records that are none: damage.
+    ///
+    /// # Errors
+    /// Where the sink cannot go on.
+    fn gap(&mut self, meta: &Meta, gap: &Gap<'_>) -> Result<()> {
+        let _ = (meta, gap);
+        Ok(())
+    }
 
     /// The last call.
     ///

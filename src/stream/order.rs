@@ -11,7 +11,7 @@ use crate::container::spool::Spool;
 use crate::error::{Error, Result};
 use crate::stream::Sink;
 use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
+use crate::stream::raw::{Gap, Raw};
 use crate::stream::runs::{Entry, Runs};
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -100,7 +100,7 @@ impl<S: Sink> Order<S> {
     fn pass(&mut self, meta: &Meta, entry: Entry) -> Result<()> {
         let (block, at) = self.blocks.at(entry.place);
         if let Some(header) = RecordHeader::peek(&block.bytes[at..], meta.endian) {
-            self.sink.record(meta, &Raw { header, endian: meta.endian, block, at })?;
+            self.sink.record(meta, &Raw { header, endian: meta.endian, block, at, payload: 0 })?;
         }
         self.blocks.release(entry.place);
         Ok(())
@@ -124,6 +124,10 @@ impl<S: Sink> Sink for Order<S> {
             self.finished = self.newest;
         }
         Ok(())
+    }
+
+    fn gap(&mut self, meta: &Meta, gap: &Gap<'_>) -> Result<()> {
+        self.sink.gap(meta, gap)
     }
 
     fn end(&mut self, meta: &Meta) -> Result<()> {

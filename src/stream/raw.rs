@@ -15,6 +15,8 @@ pub struct Raw<'a> {
     pub block: &'a Block,
     /// How far into the block it begins.
     pub at: usize,
+    /// How many bytes behind it belong to it: AUX area, tracing data.
+    pub payload: usize,
 }
 
 impl<'a> Raw<'a> {
@@ -30,8 +32,26 @@ impl<'a> Raw<'a> {
         &self.bytes()[RecordHeader::SIZE..]
     }
 
+    /// What follows the record and belongs to it, not counted in its size: AUX area, tracing data.
+    #[inline]
+    pub fn payload(&self) -> &'a [u8] {
+        let start = self.at + self.header.len();
+        &self.block.bytes[start..start + self.payload]
+    }
+
     /// Where in its file the record is; for one that was compressed, where its frame is.
     pub fn offset(&self) -> u64 {
         self.block.offset(self.at)
     }
+}
+
+/// Bytes between records that are none.
+#[derive(Clone, Copy, Debug)]
+pub struct Gap<'a> {
+    /// Where they are.
+    pub block: &'a Block,
+    /// How far into the block they begin.
+    pub at: usize,
+    /// How many there are.
+    pub len: usize,
 }

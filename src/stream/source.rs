@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::stream::Sink;
 use crate::stream::ledger::{Ledger, Reason};
 use crate::stream::meta::{Meta, is_about_recording};
-use crate::stream::raw::Raw;
+use crate::stream::raw::{Gap, Raw};
 
 /// How far into a block records may begin, so that places in blocks fit 32 bits.
 const BLOCK_LIMIT: usize = 1 << 31;
@@ -82,7 +82,7 @@ impl Source {
         while at < BLOCK_LIMIT {
             match step(&block.bytes, at, endian) {
                 Step::Record { header, len, payload } => {
-                    let raw = Raw { header, endian, block, at };
+                    let raw = Raw { header, endian, block, at, payload };
                     self.counts.add(header.kind);
                     if is_about_recording(&header) {
                         self.meta.note(&raw);
@@ -94,10 +94,15 @@ impl Source {
                     at += len + payload;
                 }
                 Step::End => return Ok(None),
-                end => match self.skip_damage(block, at, end) {
-                    Some(next) => at = next,
-                    None => return Ok(None),
-                },
+                end => {
+                    let next = self.skip_damage(block, at, end);
+                    let len = next.unwrap_or(block.bytes.len()) - at;
+                    sink.gap(&self.meta, &Gap { block, at, len })?;
+                    match next {
+                        Some(next) => at = next,
+                        None => return Ok(None),
+                    }
+                }
             }
         }
         Ok(Some(at))

@@ -74,8 +74,8 @@ impl FileSections {
         if header.data.offset >= len {
             return fail(header.data.offset, format!("the file is cut before its first record, after {len} bytes"));
         }
-        let image = FileImage { header, before: Bytes::new(), behind: Bytes::new() };
-        let mut sections = Self { attrs, data: 0..0, features: BTreeMap::new(), image, damage: Vec::new() };
+        let mut sections =
+            Self { attrs, data: 0..0, features: BTreeMap::new(), image: FileImage::default(), damage: Vec::new() };
         for at in without_ids {
             sections.note(name, at, "the ids of the event told here lie outside of the file and are missing");
         }

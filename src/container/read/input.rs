@@ -13,6 +13,13 @@ pub enum Input {
     Path(PathBuf),
     /// Standard input.
     Stdin,
+    /// Bytes that are there already.
+    Bytes {
+        /// How to call them in messages.
+        name: String,
+        /// The bytes.
+        bytes: Bytes,
+    },
 }
 
 /// What is behind an [`Input`], decompressed.
@@ -60,6 +67,7 @@ impl Input {
         match self {
             Self::Path(path) => path.display().to_string(),
             Self::Stdin => "standard input".to_owned(),
+            Self::Bytes { name, .. } => name.clone(),
         }
     }
 
@@ -77,6 +85,7 @@ impl Input {
                 open_file(File::open(&path).map_err(Error::io(&name, "cannot open"))?)
             }
             Self::Stdin => stdin().and_then(open_file),
+            Self::Bytes { bytes, .. } => Ok(Opened::Bytes(bytes)),
         };
         let read = |e| Error::io(&name, "cannot read")(e);
         match opened.map_err(read)? {

@@ -51,8 +51,8 @@ pub struct Reader {
     pub attrs: Vec<FileAttr>,
     /// Feature sections; in a pipe they come as records.
     pub features: BTreeMap<FeatureId, Bytes>,
-    /// Of a file, or the main file of a folder: everything but the records, as it is.
-    pub image: Option<FileImage>,
+    /// Everything of the recording's main file but the records, as it is.
+    pub image: FileImage,
     /// What is wrong with header and sections.
     pub damage: Vec<Damage>,
     streams: VecDeque<Records>,
@@ -89,7 +89,7 @@ impl Reader {
             endian,
             attrs: Vec::new(),
             features: BTreeMap::new(),
-            image: None,
+            image: FileImage::default(),
             damage: Vec::new(),
             streams: VecDeque::new(),
             options,
@@ -100,6 +100,7 @@ impl Reader {
     fn from_bytes(name: &str, bytes: Bytes, options: ReadOptions) -> Result<Self> {
         if let Some(endian) = pipe::recognise(&bytes) {
             let mut reader = Self::new(name, Container::Pipe, endian, options);
+            reader.image.before = bytes.slice(..pipe::HEADER_SIZE);
             reader.add_records(0, pipe::HEADER_SIZE as u64, bytes.slice(pipe::HEADER_SIZE..));
             return Ok(reader);
         }
@@ -114,7 +115,7 @@ impl Reader {
         let file = file::FileSections::read(&self.files[0], bytes)?;
         self.attrs = file.attrs;
         self.features = file.features;
-        self.image = Some(file.image);
+        self.image = file.image;
         self.damage.extend(file.damage);
         self.add_records(0, file.data.start as u64, bytes.slice(file.data));
         Ok(())
@@ -138,6 +139,7 @@ impl Reader {
         header.map_err(Error::io(name, "cannot read"))?;
         if let Some(endian) = pipe::recognise(&start) {
             let mut reader = Self::new(name, Container::Pipe, endian, options);
+            reader.image.before = start.into();
             let blocks = pipe::PipeBlocks::new(name, stream, endian);
             reader.streams.push_back(Records::Arriving(blocks));
             return Ok(reader);

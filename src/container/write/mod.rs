@@ -1,1 +1,11 @@
-//! Writing.
+//! Writing: containers from events, records and features.
+
+pub mod file;
+pub mod pipe;
+
+use crate::error::{Error, Result};
+
+/// Bytes of a structure that was written to memory. What has no place in the format is an error.
+fn encoded(bytes: binrw::BinResult<Vec<u8>>) -> Result<Vec<u8>> {
+    bytes.map_err(|e| Error::Output(std::io::Error::new(std::io::ErrorKind::InvalidData, e.to_string())))
+}

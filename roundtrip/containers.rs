@@ -1,0 +1,109 @@
+//! Every recording is written back: as it is, to the same bytes; and in every container and byte order and back, to the
+//! bytes that its plain form has.
+
+use crate::recordings;
+use perfconv::abi::Endian;
+use perfconv::container::read::input::Input;
+use perfconv::container::read::{Container, ReadOptions};
+use perfconv::error::Result;
+use perfconv::stream::source::Source;
+use perfconv::stream::write::file::ToFile;
+use perfconv::stream::write::form::Form;
+use perfconv::stream::write::pipe::ToPipe;
+use perfconv::stream::write::verbatim::Verbatim;
+use std::fs;
+use std::io::Cursor;
+use std::path::{Path, PathBuf};
+
+fn open(path: &Path) -> Result<Source> {
+    Source::open(Input::Path(path.to_owned()), ReadOptions::default())
+}
+
+/// The recordings of which at least one record can be read.
+fn readable() -> Vec<PathBuf> {
+    let mut all = recordings::all();
+    all.retain(|path| open(path).and_then(|source| source.run(&mut Verbatim::new(sinks(&source_files(path))))).is_ok());
+    assert!(!all.is_empty(), "there are no recordings");
+    all
+}
+
+fn source_files(path: &Path) -> Vec<String> {
+    open(path).map(|source| source.meta().files.clone()).unwrap_or_default()
+}
+
+fn sinks(files: &[String]) -> Vec<Vec<u8>> {
+    files.iter().map(|_| Vec::new()).collect()
+}
+
+#[test]
+fn a_verbatim_copy_is_the_same_bytes() {
+    let (mut files, mut bytes, mut differing) = (0, 0, Vec::new());
+    for path in readable() {
+        let source = open(&path).expect("it was readable");
+        let names = source.meta().files.clone();
+        let mut copy = Verbatim::new(sinks(&names));
+        source.run(&mut copy).expect("it was readable");
+        for (name, copy) in names.iter().zip(copy.into_inner()) {
+            let original = fs::read(name).expect("it was readable");
+            (files, bytes) = (files + 1, bytes + original.len());
+            if original != copy {
+                differing.push(format!("{name}: {} bytes, not {}", copy.len(), original.len()));
+            }
+        }
+    }
+    println!("{files} files, {bytes} bytes copied");
+    assert!(differing.is_empty(), "{}", differing.join("\n"));
+}
+
+/// The recording as a plain file in a byte order, from bytes or from its path.
+fn to_file(source: Source, endian: Endian) -> Result<Vec<u8>> {
+    let mut file = ToFile::new(Cursor::new(Vec::new()), Form { decompress: true, endian: Some(endian) });
+    source.run(&mut file)?;
+    Ok(file.into_inner().map(Cursor::into_inner).unwrap_or_default())
+}
+
+fn to_pipe(source: Source, endian: Endian) -> Result<Vec<u8>> {
+    let mut pipe = ToPipe::new(Vec::new(), Form { decompress: true, endian: Some(endian) });
+    source.run(&mut pipe)?;
+    Ok(pipe.into_inner())
+}
+
+fn reopen(bytes: Vec<u8>) -> Result<Source> {
+    Source::open(Input::Bytes { name: "written".into(), bytes: bytes.into() }, ReadOptions::default())
+}
+
+fn other(endian: Endian) -> Endian {
+    if endian == Endian::Little { Endian::Big } else { Endian::Little }
+}
+
+#[test]
+fn byte_order_and_container_change_and_change_back() {
+    let (mut compared, mut differing) = (0, Vec::new());
+    for path in readable() {
+        let plain = |endian| to_file(open(&path)?, endian);
+        let result = (|| {
+            let source = open(&path)?;
+            let (endian, container) = (source.meta().endian, source.meta().container);
+            let plain_here = plain(endian)?;
+            let swapped_back = to_file(reopen(plain(other(endian))?)?, endian)?;
+            let again = to_file(reopen(plain_here.clone())?, endian)?;
+            let pipe = to_pipe(source, endian)?;
+            let pipe_swapped_back = to_pipe(reopen(to_pipe(open(&path)?, other(endian))?)?, endian)?;
+            let forms = [
+                ("plain, again", again == plain_here || container == Container::Pipe),
+                ("in the other byte order and back", swapped_back == again),
+                ("as a pipe in the other byte order and back", pipe_swapped_back == pipe),
+            ];
+            let wrong: Vec<_> = forms.iter().filter(|(_, same)| !same).map(|(form, _)| *form).collect();
+            Ok(wrong.join("; "))
+        })();
+        compared += 1;
+        match result {
+            Ok(wrong) if wrong.is_empty() => {}
+            Ok(wrong) => differing.push(format!("{}: {wrong}", path.display())),
+            Err(e) => differing.push(format!("{}: {}", path.display(), perfconv::Error::to_string(&e))),
+        }
+    }
+    println!("{compared} recordings written in the other byte order and back, as files and pipes");
+    assert!(differing.is_empty(), "{} of {compared}:\n{}", differing.len(), differing.join("\n"));
+}

@@ -1,0 +1,105 @@
+//! A recording as a recording: `perfconv IN -o OUT.data`.
+
+use super::args::ConvertArgs;
+use super::failure::Failure;
+use super::output::Output;
+use crate::abi::record::RecordType;
+use crate::container::read::Container;
+use crate::error::{Error, Result};
+use crate::formats::envelope::Envelope;
+use crate::stream::ledger::Ledger;
+use crate::stream::meta::Meta;
+use crate::stream::source::Source;
+use crate::stream::write::directory::{ToDirectory, copy_others};
+use crate::stream::write::file::ToFile;
+use crate::stream::write::form::Form;
+use crate::stream::write::pipe::ToPipe;
+use crate::stream::write::verbatim::Verbatim;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+/// Writes a recording; where nothing is to be changed, the same bytes.
+///
+/// # Errors
+/// Where it cannot be read or written.
+pub fn run(
+    source: Source,
+    output: &Output,
+    envelope: Envelope,
+    args: &ConvertArgs,
+) -> std::result::Result<Ledger, Failure> {
+    let from = source.meta().container;
+    let to = match (args.container, output) {
+        (Some(container), _) => container.into(),
+        (None, Output::Stdout) => Container::Pipe,
+        (None, _) => from,
+    };
+    let form = Form { decompress: args.decompress || from == Container::Directory && to != from, endian: None };
+    let is_copy = from == to && !form.decompress;
+    let spool_dir = args.spool_dir.as_deref();
+    let mut ledger = None;
+    match to {
+        Container::Directory => output.write_folder(|path| {
+            ledger = Some(if is_copy { copy_folder(source, path)? } else { run_folder(source, path, form)? });
+            Ok(())
+        }),
+        _ if is_copy => output.write(|out| {
+            envelope.around(out, |out| {
+                let mut sink = Verbatim::new(vec![out]);
+                ledger = Some(account(source.run(&mut sink)?, &form));
+                Ok(())
+            })
+        }),
+        Container::File => output.write_seekable(envelope, spool_dir, |out| {
+            ledger = Some(account(source.run(&mut ToFile::new(out, form))?, &form));
+            Ok(())
+        }),
+        Container::Pipe => output.write(|out| {
+            envelope.around(out, |out| {
+                let mut sink = ToPipe::new(out, form);
+                let mut account = account(source.run(&mut sink)?, &form);
+                if !sink.left_out().is_empty() {
+                    account.note(format!("a pipe has no place for {}", sink.left_out().join(", ")));
+                }
+                ledger = Some(account);
+                Ok(())
+            })
+        }),
+    }?;
+    Ok(ledger.unwrap_or_default())
+}
+
+fn run_folder(source: Source, path: &Path, form: Form) -> Result<Ledger> {
+    Ok(account(source.run(&mut ToDirectory::new(path, form))?, &Form { decompress: true, ..form }))
+}
+
+/// Copies a folder with all that is in it.
+fn copy_folder(source: Source, path: &Path) -> Result<Ledger> {
+    let files = source.meta().files.clone();
+    let outs = files.iter().map(|file| {
+        let name = Path::new(file).file_name().unwrap_or_default();
+        let out = File::create_new(path.join(name)).map_err(Error::Output)?;
+        Ok(Box::new(BufWriter::with_capacity(1 << 17, out)) as Box<dyn Write>)
+    });
+    let mut sink = Verbatim::new(outs.collect::<Result<Vec<_>>>()?);
+    let ledger = account(source.run(&mut sink)?, &Form::default());
+    if let Some(folder) = Path::new(&files[0]).parent() {
+        copy_others(folder, path)?;
+    }
+    Ok(ledger)
+}
+
+/// Of a recording that is written every record is in the output: frames as themselves, or as what was in them.
+fn account((_, mut ledger): (Meta, Ledger), form: &Form) -> Ledger {
+    let read: Vec<_> = ledger.entries().iter().map(|(&kind, entry)| (kind, entry.read - entry.dropped())).collect();
+    for (kind, count) in read {
+        let is_frame = matches!(kind, RecordType::COMPRESSED | RecordType::COMPRESSED2);
+        if is_frame && form.decompress {
+            ledger.consumed(kind, count);
+        } else {
+            ledger.emitted(kind, count);
+        }
+    }
+    ledger
+}

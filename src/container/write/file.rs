@@ -1,0 +1,142 @@
+//! The file container, laid out as perf record does: header, ids, events, records, feature table, features. Events that are
+//! known only when all records have been seen come last, as `perf inject` puts them.
+
+use super::encoded;
+use crate::abi;
+use crate::abi::Endian;
+use crate::abi::attr::Attr;
+use crate::abi::feature::FeatureId;
+use crate::abi::header::{FeatureBits, FileHeader, MAGIC2, Section};
+use crate::container::read::file::FileAttr;
+use crate::error::{Error, Result};
+use std::collections::BTreeMap;
+use std::io::{self, Seek, SeekFrom, Write};
+
+/// Writes a file from front to back, and then its header.
+pub struct FileWriter<W> {
+    out: W,
+    endian: Endian,
+    /// How much has been written.
+    at: u64,
+    header: FileHeader,
+}
+
+/// Size of the section that follows each attr and says where its ids are.
+const IDS_SIZE: u64 = 16;
+
+impl<W: Write + Seek> FileWriter<W> {
+    /// Begins a file; with its events, if they are known.
+    ///
+    /// # Errors
+    /// What `out` says.
+    pub fn begin(out: W, endian: Endian, events: &[FileAttr]) -> Result<Self> {
+        let nothing = Section::default();
+        let attr_size = Attr::SIZE_KNOWN as u64 + IDS_SIZE;
+        let size = FileHeader::SIZE;
+        let header = FileHeader { magic: MAGIC2, size, attr_size, attrs: nothing, data: nothing, event_types: nothing };
+        let mut this = Self { out, endian, at: 0, header };
+        this.write(&[0; FileHeader::SIZE as usize])?;
+        if !events.is_empty() {
+            this.events(events)?;
+        }
+        this.header.data.offset = this.at;
+        Ok(this)
+    }
+
+    /// Where the next byte goes.
+    pub fn position(&self) -> u64 {
+        self.at
+    }
+
+    /// Writes records.
+    ///
+    /// # Errors
+    /// What `out` says.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.out.write_all(bytes).map_err(Error::Output)?;
+        self.at += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn events(&mut self, events: &[FileAttr]) -> Result<()> {
+        let mut entries = Vec::new();
+        for event in events {
+            let ids = Section { offset: self.at, size: 8 * event.ids.len() as u64 };
+            entries.push((encoded(event.attr.to_bytes(self.endian))?, encoded(abi::to_bytes(&ids, self.endian))?));
+            self.write(&encoded(abi::to_bytes(&event.ids, self.endian))?)?;
+        }
+        // All entries are of one size. perf takes events of several, too, as long as each says its own.
+        let size = entries.iter().map(|(attr, _)| attr.len()).max().unwrap_or_default();
+        self.header.attr_size = size as u64 + IDS_SIZE;
+        self.header.attrs = Section { offset: self.at, size: self.header.attr_size * entries.len() as u64 };
+        for (mut attr, ids) in entries {
+            attr.resize(size, 0);
+            self.write(&attr)?;
+            self.write(&ids)?;
+        }
+        Ok(())
+    }
+
+    /// Ends the file behind its records: with its features, and with its events if it did not begin with them.
+    ///
+    /// # Errors
+    /// What `out` says.
+    pub fn finish(mut self, events: &[FileAttr], features: &BTreeMap<FeatureId, Vec<u8>>) -> Result<W> {
+        self.header.data.size = self.at - self.header.data.offset;
+        let features: Vec<_> = features.iter().filter(|(id, _)| id.0 < 256).collect();
+        let table_size = IDS_SIZE * features.len() as u64;
+        let mut offset = self.at + table_size;
+        for (_, bytes) in &features {
+            let section = Section { offset, size: bytes.len() as u64 };
+            self.write(&encoded(abi::to_bytes(&section, self.endian))?)?;
+            offset = section.end();
+        }
+        for (_, bytes) in &features {
+            self.write(bytes)?;
+        }
+        if self.header.attrs.size == 0 && !events.is_empty() {
+            self.events(events)?;
+        }
+        let bits = features.iter().map(|(id, _)| id.0).collect::<FeatureBits>().to_bytes(self.endian);
+        let header = encoded(abi::to_bytes(&self.header, self.endian))?;
+        let rewritten: io::Result<()> = (|| {
+            self.out.seek(SeekFrom::Start(0))?;
+            self.out.write_all(&header)?;
+            self.out.write_all(&bits)?;
+            self.out.seek(SeekFrom::End(0))?;
+            self.out.flush()
+        })();
+        rewritten.map_err(Error::Output)?;
+        Ok(self.out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::container::read::file::FileSections;
+    use std::io::Cursor;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let mut attr = Attr::read(&[0; 128], Endian::Little).unwrap();
+        attr.size = 128;
+        attr.config = 7;
+        let events = [FileAttr { attr: attr.clone(), ids: vec![3, 4] }, FileAttr { attr, ids: vec![] }];
+        let features = BTreeMap::from([(FeatureId::ARCH, vec![1; 5]), (FeatureId(200), vec![2; 9])]);
+        for endian in [Endian::Little, Endian::Big] {
+            for events_first in [true, false] {
+                let first = if events_first { &events[..] } else { &[] };
+                let mut writer = FileWriter::begin(Cursor::new(Vec::new()), endian, first).unwrap();
+                writer.write(&[9; 24]).unwrap();
+                let bytes = writer.finish(&events, &features).unwrap().into_inner().into();
+                let read = FileSections::read("test", &bytes).unwrap();
+                assert_eq!(read.attrs, events);
+                assert_eq!(bytes[read.data], [9; 24]);
+                let found: BTreeMap<_, _> = read.features.into_iter().map(|(id, bytes)| (id, bytes.to_vec())).collect();
+                assert_eq!(found, features);
+                assert!(read.damage.is_empty());
+            }
+        }
+    }
+}

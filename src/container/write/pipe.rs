@@ -1,0 +1,122 @@
+//! The pipe container: what a file tells in its header and sections is told by records.
+
+use super::encoded;
+use crate::abi;
+use crate::abi::Endian;
+use crate::abi::feature::FeatureId;
+use crate::abi::header::MAGIC2;
+use crate::abi::record::build_id::BuildId;
+use crate::abi::record::{Misc, RecordHeader, RecordType};
+use crate::abi::text::PaddedStr;
+use crate::container::read::file::FileAttr;
+use crate::container::read::pipe::HEADER_SIZE;
+use crate::error::Result;
+
+/// The feature number that marks the end of the features: beyond those that are known, as it must be for a reader to take
+/// it for the mark.
+const END_MARK: u64 = FeatureId::CLN_SIZE.0 as u64 + 1;
+
+/// The header.
+///
+/// # Errors
+/// None in practice: the bytes go to memory.
+pub fn header(endian: Endian) -> Result<Vec<u8>> {
+    encoded(abi::to_bytes(&[MAGIC2, HEADER_SIZE as u64], endian))
+}
+
+/// A record of these bytes, or `None` where they are more than a record can hold.
+fn record(kind: RecordType, misc: Misc, parts: &[&[u8]], endian: Endian) -> Result<Option<Vec<u8>>> {
+    let body = parts.concat();
+    let Ok(size) = u16::try_from(RecordHeader::SIZE + body.len()) else { return Ok(None) };
+    let mut bytes = encoded(abi::to_bytes(&RecordHeader { kind, misc, size }, endian))?;
+    bytes.extend(body);
+    Ok(Some(bytes))
+}
+
+/// An event: HEADER_ATTR. `None` where it has more ids than a record can hold.
+///
+/// # Errors
+/// None in practice: the bytes go to memory.
+pub fn event(event: &FileAttr, endian: Endian) -> Result<Option<Vec<u8>>> {
+    let attr = encoded(event.attr.to_bytes(endian))?;
+    let ids = encoded(abi::to_bytes(&event.ids, endian))?;
+    record(RecordType::HEADER_ATTR, Misc::empty(), &[&attr, &ids], endian)
+}
+
+/// Whether perf tells a feature in a pipe, in a HEADER_FEATURE record.
+pub fn has_feature(id: FeatureId) -> bool {
+    !matches!(
+        id,
+        FeatureId::TRACING_DATA
+            | FeatureId::BUILD_ID
+            | FeatureId::BRANCH_STACK
+            | FeatureId::AUXTRACE
+            | FeatureId::STAT
+            | FeatureId::CACHE
+            | FeatureId::DIR_FORMAT
+            | FeatureId::HYBRID_TOPOLOGY
+    )
+}
+
+/// A feature: HEADER_FEATURE. `None` where it is larger than a record can be.
+///
+/// # Errors
+/// None in practice: the bytes go to memory.
+pub fn feature(id: FeatureId, bytes: &[u8], endian: Endian) -> Result<Option<Vec<u8>>> {
+    let id = encoded(abi::to_bytes(&u64::from(id.0), endian))?;
+    record(RecordType::HEADER_FEATURE, Misc::empty(), &[&id, bytes], endian)
+}
+
+/// The mark that no more features come.
+///
+/// # Errors
+/// None in practice: the bytes go to memory.
+pub fn end_of_features(endian: Endian) -> Result<Vec<u8>> {
+    let mark = encoded(abi::to_bytes(&END_MARK, endian))?;
+    Ok(record(RecordType::HEADER_FEATURE, Misc::empty(), &[&mark], endian)?.unwrap_or_default())
+}
+
+/// Formats of tracepoints: HEADER_TRACING_DATA and what follows it.
+///
+/// # Errors
+/// None in practice: the bytes go to memory.
+pub fn tracing_data(bytes: &[u8], endian: Endian) -> Result<Vec<u8>> {
+    let padded = bytes.len().next_multiple_of(8);
+    let size = encoded(abi::to_bytes(&[padded as u32, 0], endian))?;
+    let mut out = record(RecordType::HEADER_TRACING_DATA, Misc::empty(), &[&size], endian)?.unwrap_or_default();
+    out.extend(bytes);
+    out.resize(out.len() + padded - bytes.len(), 0);
+    Ok(out)
+}
+
+/// A build id: HEADER_BUILD_ID. `None` where the name is longer than a record can hold.
+///
+/// Behind the name stand zeros, whatever the recording has there: other bytes could be taken for a `sample_id`. perf from
+/// 7.1 on refuses records of which the size is no multiple of 8.
+///
+/// # Errors
+/// None in practice: the bytes go to memory.
+pub fn build_id(misc: Misc, build_id: &BuildId, endian: Endian) -> Result<Option<Vec<u8>>> {
+    let build_id = BuildId { filename: PaddedStr::new(build_id.filename.text(), 1), ..build_id.clone() };
+    let body = encoded(abi::to_bytes(&build_id, endian))?;
+    let padding = vec![0; body.len().next_multiple_of(8) - body.len()];
+    record(RecordType::HEADER_BUILD_ID, misc, &[&body, &padding], endian)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_are_as_perf_writes_them() {
+        assert_eq!(header(Endian::Little).unwrap(), b"PERFILE2\x10\0\0\0\0\0\0\0");
+        assert_eq!(header(Endian::Big).unwrap(), b"2ELIFREP\0\0\0\0\0\0\0\x10");
+        let mark = end_of_features(Endian::Little).unwrap();
+        assert_eq!(mark, [80, 0, 0, 0, 0, 0, 16, 0, 35, 0, 0, 0, 0, 0, 0, 0]);
+        let feature_of = |len| feature(FeatureId::ARCH, &vec![1; len], Endian::Little).unwrap();
+        assert_eq!(feature_of(3).unwrap().len(), 19);
+        assert!(feature_of(65520).is_none());
+        let tracing = tracing_data(&[7; 13], Endian::Little).unwrap();
+        assert_eq!((tracing[6], tracing[8], tracing.len()), (16, 16, 32));
+    }
+}

@@ -1,0 +1,93 @@
+//! A stream of records as a folder, as `perf record --threads` writes it.
+
+use super::form::{Form, events};
+use crate::abi::record::RecordType;
+use crate::container::read::Container;
+use crate::container::write::file::FileWriter;
+use crate::error::{Error, Result};
+use crate::stream::Sink;
+use crate::stream::meta::{Meta, is_header};
+use crate::stream::raw::Raw;
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// Writes records of any container to a folder: those without a time, and perf's own, to `data`, all others to `data.0`.
+/// Rounds do not exist in a folder, which is sorted as a whole.
+pub struct ToDirectory {
+    form: Form,
+    path: PathBuf,
+    main: Option<FileWriter<BufWriter<File>>>,
+    timed: Option<BufWriter<File>>,
+}
+
+impl ToDirectory {
+    /// Takes a folder that is there and empty. Compressed records are written plain.
+    pub fn new(path: &Path, form: Form) -> Self {
+        Self { form: Form { decompress: true, ..form }, path: path.to_owned(), main: None, timed: None }
+    }
+
+    fn create(&self, name: &str) -> Result<BufWriter<File>> {
+        let path = self.path.join(name);
+        let file = File::create_new(&path).map_err(Error::io(path.display().to_string(), "cannot create"))?;
+        Ok(BufWriter::with_capacity(1 << 17, file))
+    }
+}
+
+impl Sink for ToDirectory {
+    fn begin(&mut self, meta: &Meta) -> Result<()> {
+        self.main = Some(FileWriter::begin(self.create("data")?, self.form.endian(meta), &events(meta))?);
+        self.timed = Some(self.create("data.0")?);
+        Ok(())
+    }
+
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+        let is_told_elsewhere = meta.container == Container::Pipe && is_header(raw.header.kind);
+        if is_told_elsewhere || raw.header.kind == RecordType::FINISHED_ROUND {
+            return Ok(());
+        }
+        let Some(record) = self.form.record(meta, raw)? else { return Ok(()) };
+        match (meta.events.time(raw), &mut self.timed, &mut self.main) {
+            (Some(_), Some(timed), _) => timed.write_all(&record).map_err(Error::Output),
+            (None, _, Some(main)) => {
+                main.write(&record)?;
+                main.write(raw.payload())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn end(&mut self, meta: &Meta) -> Result<()> {
+        if let Some(main) = self.main.take() {
+            main.finish(&events(meta), &self.form.features(meta, Container::Directory)?)?;
+        }
+        if let Some(mut timed) = self.timed.take() {
+            timed.flush().map_err(Error::Output)?;
+        }
+        Ok(())
+    }
+}
+
+/// Copies what a folder holds beside the recording, such as `kcore_dir`.
+///
+/// # Errors
+/// What the system says.
+pub fn copy_others(from: &Path, to: &Path) -> Result<()> {
+    let shown = from.display().to_string();
+    for entry in from.read_dir().map_err(Error::io(&shown, "cannot list"))? {
+        let path = entry.map_err(Error::io(&shown, "cannot list"))?.path();
+        let Some(name) = path.file_name() else { continue };
+        let target = to.join(name);
+        if target.exists() || name.to_string_lossy().starts_with("data") {
+            continue;
+        }
+        let shown = path.display().to_string();
+        if path.is_dir() {
+            fs::create_dir(&target).map_err(Error::io(target.display().to_string(), "cannot create"))?;
+            copy_others(&path, &target)?;
+        } else {
+            fs::copy(&path, &target).map_err(Error::io(shown, "cannot copy"))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,71 @@
+//! A stream of records as a file.
+
+use super::form::{Form, events};
+use crate::abi;
+use crate::abi::feature::FeatureId;
+use crate::abi::feature::auxtrace::{AuxtraceIndex, AuxtraceIndexEntry};
+use crate::abi::record::RecordType;
+use crate::container::read::Container;
+use crate::container::write::file::FileWriter;
+use crate::error::{Error, Result};
+use crate::stream::Sink;
+use crate::stream::meta::{Meta, is_header};
+use crate::stream::raw::Raw;
+use std::io::{self, Seek, Write};
+
+/// Writes records of any container to a file.
+pub struct ToFile<W> {
+    form: Form,
+    out: Option<W>,
+    writer: Option<FileWriter<W>>,
+    auxtrace: Vec<AuxtraceIndexEntry>,
+}
+
+impl<W: Write + Seek> ToFile<W> {
+    /// Takes the output.
+    pub fn new(out: W, form: Form) -> Self {
+        Self { form, out: Some(out), writer: None, auxtrace: Vec::new() }
+    }
+
+    /// The output, when all has been written.
+    pub fn into_inner(self) -> Option<W> {
+        self.out
+    }
+}
+
+impl<W: Write + Seek> Sink for ToFile<W> {
+    fn begin(&mut self, meta: &Meta) -> Result<()> {
+        let Some(out) = self.out.take() else { return Ok(()) };
+        self.writer = Some(FileWriter::begin(out, self.form.endian(meta), &events(meta))?);
+        Ok(())
+    }
+
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+        let Some(writer) = &mut self.writer else { return Ok(()) };
+        // What a pipe tells of itself in records, a file tells in its sections.
+        if meta.container == Container::Pipe && is_header(raw.header.kind) {
+            return Ok(());
+        }
+        if let Some(record) = self.form.record(meta, raw)? {
+            if raw.header.kind == RecordType::AUXTRACE {
+                self.auxtrace.push(AuxtraceIndexEntry { file_offset: writer.position(), sz: record.len() as u64 });
+            }
+            writer.write(&record)?;
+            writer.write(raw.payload())?;
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, meta: &Meta) -> Result<()> {
+        let Some(writer) = self.writer.take() else { return Ok(()) };
+        let mut features = self.form.features(meta, Container::File)?;
+        if !self.auxtrace.is_empty() {
+            let index = AuxtraceIndex::Counted { entries: std::mem::take(&mut self.auxtrace) };
+            let bytes = abi::to_bytes(&index, self.form.endian(meta));
+            let bytes = bytes.map_err(|e| Error::Output(io::Error::new(io::ErrorKind::InvalidData, e.to_string())))?;
+            features.insert(FeatureId::AUXTRACE, bytes);
+        }
+        self.out = Some(writer.finish(&events(meta), &features)?);
+        Ok(())
+    }
+}

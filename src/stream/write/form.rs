@@ -1,0 +1,133 @@
+//! In which form records are written: compressed as they were or plain, in which byte order. And what follows from that
+//! for events and features.
+
+use crate::abi;
+use crate::abi::Endian;
+use crate::abi::feature::{FeatureContext, FeatureId, FeatureSection};
+use crate::abi::record::{Record, RecordHeader, RecordType};
+use crate::container::read::Container;
+use crate::container::read::file::FileAttr;
+use crate::error::{Error, Result};
+use crate::stream::meta::Meta;
+use crate::stream::raw::Raw;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::io;
+
+/// The form in which a recording is written.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Form {
+    /// The records in frames instead of the frames.
+    pub decompress: bool,
+    /// Byte order; the recorder's if not set. Another one needs `decompress`, since frames hold records.
+    ///
+    /// Some bytes belong to the recorder and stay as they are: raw data, stacks, AUX areas, BPF programs, tracing data.
+    pub endian: Option<Endian>,
+}
+
+impl Form {
+    /// The byte order in which a recording is written.
+    pub fn endian(&self, meta: &Meta) -> Endian {
+        self.endian.unwrap_or(meta.endian)
+    }
+
+    fn is_same_endian(&self, meta: &Meta) -> bool {
+        self.endian(meta) == meta.endian
+    }
+
+    /// The record in this form; `None` where another record has what it holds.
+    ///
+    /// # Errors
+    /// Where a record cannot be written in the other byte order.
+    pub fn record<'a>(&self, meta: &Meta, raw: &Raw<'a>) -> Result<Option<Cow<'a, [u8]>>> {
+        let is_frame = matches!(raw.header.kind, RecordType::COMPRESSED | RecordType::COMPRESSED2);
+        if if self.decompress { is_frame } else { raw.block.decompressed } {
+            return Ok(None);
+        }
+        if self.is_same_endian(meta) {
+            return Ok(Some(Cow::Borrowed(raw.bytes())));
+        }
+        let recoded = match raw.header.kind {
+            RecordType::HEADER_FEATURE => self.feature_record(meta, raw)?,
+            _ => {
+                let record = Record::read(raw.bytes(), &meta.context(raw));
+                record.map(|record| record.to_bytes(self.endian(meta))).transpose().map_err(in_other_order)?
+            }
+        };
+        Ok(Some(Cow::Owned(recoded.unwrap_or_default())))
+    }
+
+    /// A HEADER_FEATURE in the other byte order, with what is in the feature.
+    fn feature_record(&self, meta: &Meta, raw: &Raw<'_>) -> Result<Option<Vec<u8>>> {
+        let endian = self.endian(meta);
+        let Some((id, bytes)) = raw.body().split_at_checked(8) else { return Ok(None) };
+        let Ok((number, _)) = abi::parse::<u64>(id, raw.endian, ()) else { return Ok(None) };
+        let section = match u32::try_from(number) {
+            Ok(id) if !bytes.is_empty() => self.section(meta, FeatureId(id), bytes)?,
+            _ => bytes.to_vec(),
+        };
+        let number = abi::to_bytes(&number, endian).map_err(in_other_order)?;
+        let header = RecordHeader { size: raw.header.size, ..raw.header };
+        let header = abi::to_bytes(&header, endian).map_err(in_other_order)?;
+        Ok(Some([header, number, section].concat()))
+    }
+
+    /// A feature section in this form.
+    fn section(&self, meta: &Meta, id: FeatureId, bytes: &[u8]) -> Result<Vec<u8>> {
+        if self.is_same_endian(meta) {
+            return Ok(bytes.to_vec());
+        }
+        let context = FeatureContext::new(meta.features.get(&FeatureId::NRCPUS).map(AsRef::as_ref), meta.endian);
+        FeatureSection::read(id, bytes, meta.endian, &context).to_bytes(self.endian(meta)).map_err(in_other_order)
+    }
+
+    /// The features in this form, for the container that they are written to. AUXTRACE is left out: whoever writes records
+    /// knows where they are then.
+    ///
+    /// # Errors
+    /// Where a feature cannot be written in the other byte order.
+    pub fn features(&self, meta: &Meta, to: Container) -> Result<BTreeMap<FeatureId, Vec<u8>>> {
+        let mut features = BTreeMap::new();
+        for (&id, bytes) in &meta.features {
+            let goes = match id {
+                FeatureId::AUXTRACE | FeatureId::DIR_FORMAT => false,
+                FeatureId::COMPRESSED => !self.decompress,
+                _ => true,
+            };
+            if goes {
+                features.insert(id, self.section(meta, id, bytes)?);
+            }
+        }
+        if to == Container::Directory {
+            let version: u64 = 1;
+            features.insert(FeatureId::DIR_FORMAT, abi::to_bytes(&version, self.endian(meta)).map_err(in_other_order)?);
+        }
+        if meta.container == Container::Pipe && !meta.build_id_records.is_empty() {
+            features.insert(FeatureId::BUILD_ID, self.build_ids(meta)?);
+        }
+        Ok(features)
+    }
+
+    /// The build ids of records as the feature has them.
+    fn build_ids(&self, meta: &Meta) -> Result<Vec<u8>> {
+        let mut section = Vec::new();
+        for (misc, build_id) in &meta.build_id_records {
+            let body = abi::to_bytes(build_id, self.endian(meta)).map_err(in_other_order)?;
+            let size = (RecordHeader::SIZE + body.len()) as u16;
+            let header = RecordHeader { kind: RecordType(0), misc: *misc, size };
+            section.extend(abi::to_bytes(&header, self.endian(meta)).map_err(in_other_order)?);
+            section.extend(body);
+        }
+        Ok(section)
+    }
+}
+
+/// The events as containers tell them.
+pub fn events(meta: &Meta) -> Vec<FileAttr> {
+    let events = meta.events.list().iter();
+    events.map(|event| FileAttr { attr: event.attr.clone(), ids: event.ids.clone() }).collect()
+}
+
+fn in_other_order(e: binrw::Error) -> Error {
+    Error::Output(io::Error::new(io::ErrorKind::InvalidData, e.to_string()))
+}

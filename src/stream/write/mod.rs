@@ -1,0 +1,7 @@
+//! Writing a stream of records as a recording.
+
+pub mod directory;
+pub mod file;
+pub mod form;
+pub mod pipe;
+pub mod verbatim;

@@ -1,0 +1,94 @@
+//! A stream of records as a pipe.
+
+use super::form::{Form, events};
+use crate::abi::feature::FeatureId;
+use crate::container::read::Container;
+use crate::container::write::pipe;
+use crate::error::{Error, Result};
+use crate::stream::Sink;
+use crate::stream::meta::Meta;
+use crate::stream::raw::Raw;
+use std::io::Write;
+
+/// Writes records of any container to a pipe.
+pub struct ToPipe<W> {
+    form: Form,
+    out: W,
+    /// Features and events that a pipe has no place for.
+    left_out: Vec<String>,
+}
+
+impl<W: Write> ToPipe<W> {
+    /// Takes the output.
+    pub fn new(out: W, form: Form) -> Self {
+        Self { form, out, left_out: Vec::new() }
+    }
+
+    /// The names of what a pipe has no place for.
+    pub fn left_out(&self) -> &[String] {
+        &self.left_out
+    }
+
+    /// The output.
+    pub fn into_inner(self) -> W {
+        self.out
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.out.write_all(bytes).map_err(Error::Output)
+    }
+
+    fn write_or_leave_out(&mut self, record: Option<Vec<u8>>, what: impl FnOnce() -> String) -> Result<()> {
+        match record {
+            Some(record) => self.write(&record),
+            None => {
+                self.left_out.push(what());
+                Ok(())
+            }
+        }
+    }
+
+    /// What a file tells in its header and sections, in the order in which perf record tells it.
+    fn header(&mut self, meta: &Meta) -> Result<()> {
+        let endian = self.form.endian(meta);
+        for (index, event) in events(meta).iter().enumerate() {
+            self.write_or_leave_out(pipe::event(event, endian)?, || format!("event {index}"))?;
+        }
+        let features = self.form.features(meta, Container::Pipe)?;
+        for (&id, bytes) in &features {
+            if pipe::has_feature(id) {
+                self.write_or_leave_out(pipe::feature(id, bytes, endian)?, || id.to_string())?;
+            } else if !matches!(id, FeatureId::TRACING_DATA | FeatureId::BUILD_ID) {
+                self.left_out.push(id.to_string());
+            }
+        }
+        self.write(&pipe::end_of_features(endian)?)?;
+        if let Some(bytes) = features.get(&FeatureId::TRACING_DATA) {
+            self.write(&pipe::tracing_data(bytes, endian)?)?;
+        }
+        for (misc, build_id) in meta.build_ids() {
+            let name = || format!("build id of {}", String::from_utf8_lossy(build_id.filename.text()));
+            self.write_or_leave_out(pipe::build_id(misc, &build_id, endian)?, name)?;
+        }
+        Ok(())
+    }
+}
+
+impl<W: Write> Sink for ToPipe<W> {
+    fn begin(&mut self, meta: &Meta) -> Result<()> {
+        self.write(&pipe::header(self.form.endian(meta))?)?;
+        if meta.container == Container::Pipe { Ok(()) } else { self.header(meta) }
+    }
+
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+        if let Some(record) = self.form.record(meta, raw)? {
+            self.write(&record)?;
+            self.write(raw.payload())?;
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, _: &Meta) -> Result<()> {
+        self.out.flush().map_err(Error::Output)
+    }
+}
