@@ -8,6 +8,7 @@ use crate::abi;
 use crate::abi::feature::auxtrace::AuxtraceIndex;
 use crate::abi::feature::compressed::Compression;
 use crate::abi::feature::{FeatureContext, FeatureId};
+use crate::abi::header::FileHeader;
 use crate::abi::record::{Body, RecordType};
 use crate::container::read::input::Input;
 use crate::container::read::{Container, ReadOptions};
@@ -54,7 +55,7 @@ impl Checked {
 pub fn check(input: Input, options: ReadOptions, found: &mut dyn FnMut(Finding)) -> Result<Checked> {
     let source = Source::open(input, options)?;
     let mut checker = Checker::new(Findings { found, checked: Checked::default() });
-    checker.container(&source);
+    checker.container(source.meta());
     let (meta, ledger) = source.run(&mut checker)?;
     checker.damage(&meta, &ledger);
     Ok(checker.findings.checked)
@@ -98,11 +99,11 @@ impl<'a> Checker<'a> {
     }
 
     /// Checks the sections of a file.
-    fn container(&mut self, source: &Source) {
-        let Some(image) = source.image() else { return };
-        let meta = source.meta();
+    fn container(&mut self, meta: &Meta) {
+        let header = FileHeader::read_from(&meta.image.before, meta.endian);
+        let (Ok(header), true) = (header, meta.container != Container::Pipe) else { return };
         let report = &mut |rule, at: u64, subject, what| self.findings.add(&meta.files[0], at, subject, rule, what);
-        let layout = Layout::check(image, meta.endian, report);
+        let layout = Layout::check(&meta.image, header, meta.endian, report);
         self.places = layout.features.iter().map(|&(id, section)| (id, section.offset)).collect();
     }
 

@@ -18,6 +18,7 @@ const SLOT_SIZE: u64 = 16;
 /// A file's sections, as far as they are found.
 pub struct Layout<'a> {
     image: &'a FileImage,
+    header: FileHeader,
     endian: Endian,
     /// One past the last record; where the header does not know it, there is nothing behind.
     data_end: u64,
@@ -29,10 +30,14 @@ pub struct Layout<'a> {
 
 impl<'a> Layout<'a> {
     /// Looks at the sections of a file, and reports what is wrong with each.
-    pub fn check(image: &'a FileImage, endian: Endian, report: &mut impl FnMut(Rule, u64, Subject, String)) -> Self {
-        let header = &image.header;
+    pub fn check(
+        image: &'a FileImage,
+        header: FileHeader,
+        endian: Endian,
+        report: &mut impl FnMut(Rule, u64, Subject, String),
+    ) -> Self {
         let data_end = if header.data.size == 0 { u64::MAX } else { header.data.end() };
-        let mut layout = Self { image, endian, data_end, sections: Vec::new(), features: Vec::new() };
+        let mut layout = Self { image, header, endian, data_end, sections: Vec::new(), features: Vec::new() };
         layout.add(Section { offset: 0, size: header.size }, "the header");
         layout.add(header.attrs, "the events");
         layout.add(Section { size: data_end - header.data.offset, ..header.data }, "the records");
@@ -61,7 +66,7 @@ impl<'a> Layout<'a> {
     fn find_features(&mut self) {
         let header = Section { offset: 0, size: FileHeader::SIZE };
         let bits = self.bytes(header).and_then(|header| header.last_chunk()).copied().unwrap_or_default();
-        if self.image.header.size != FileHeader::SIZE || self.image.behind.is_empty() {
+        if self.header.size != FileHeader::SIZE || self.image.behind.is_empty() {
             return;
         }
         let mut slots = Reader::new(&self.image.behind, self.endian);
@@ -76,7 +81,7 @@ impl<'a> Layout<'a> {
     }
 
     fn check_attrs(&mut self, report: &mut impl FnMut(Rule, u64, Subject, String)) {
-        let header = &self.image.header;
+        let header = self.header;
         let (Some(entries), stride) = (self.bytes(header.attrs), header.attr_size as usize) else { return };
         let (mut owners, mut sections) = (HashMap::new(), HashMap::new());
         for (index, entry) in entries.chunks_exact(stride).enumerate() {
@@ -156,7 +161,7 @@ mod tests {
     use bytes::Bytes;
 
     /// A file with one event, whose ids are at `ids`, in which nothing follows the records but what is given.
-    fn image(ids: Section, behind: &[u8]) -> FileImage {
+    fn image(ids: Section, behind: &[u8]) -> (FileImage, FileHeader) {
         let section = |offset, size| Section { offset, size };
         let mut before = vec![0; 104 + 8 + 80];
         before[112..].copy_from_slice(&[&[0; 64][..], &ids.offset.to_le_bytes(), &ids.size.to_le_bytes()].concat());
@@ -168,12 +173,12 @@ mod tests {
             data: section(192, 16),
             event_types: Section::default(),
         };
-        FileImage { header, before: before.into(), behind: Bytes::copy_from_slice(behind) }
+        (FileImage { before: before.into(), behind: Bytes::copy_from_slice(behind) }, header)
     }
 
-    fn rules(image: &FileImage) -> Vec<(Rule, u64)> {
+    fn rules((image, header): &(FileImage, FileHeader)) -> Vec<(Rule, u64)> {
         let mut found = Vec::new();
-        Layout::check(image, Endian::Little, &mut |rule, at, _, _| found.push((rule, at)));
+        Layout::check(image, *header, Endian::Little, &mut |rule, at, _, _| found.push((rule, at)));
         found
     }
 
@@ -189,9 +194,9 @@ mod tests {
     #[test]
     fn the_sizes_of_an_event_have_to_agree() {
         let mut image = image(Section { offset: 104, size: 8 }, &[]);
-        let mut before = image.before.to_vec();
+        let mut before = image.0.before.to_vec();
         before[116] = 72;
-        image.before = before.into();
+        image.0.before = before.into();
         assert_eq!(rules(&image), [(Rule::AttrSize, 112)]);
     }
 }

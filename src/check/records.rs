@@ -126,10 +126,7 @@ fn check_text(name: &str, text: &[u8], report: &mut impl FnMut(Rule, String)) {
 pub fn feature<'a>(record: &Record, raw: &Raw<'a>) -> Option<(FeatureId, &'a [u8])> {
     match &record.body {
         Body::HeaderFeature(feature) if !feature.data.is_empty() => Some((feature.id()?, raw.body().get(8..)?)),
-        Body::HeaderTracingData(tracing) if tracing.inside.is_empty() => {
-            let start = raw.at + raw.header.len();
-            Some((FeatureId::TRACING_DATA, raw.block.bytes.get(start..start + tracing.size as usize)?))
-        }
+        Body::HeaderTracingData(tracing) if tracing.inside.is_empty() => Some((FeatureId::TRACING_DATA, raw.payload())),
         _ => None,
     }
 }

@@ -3,7 +3,6 @@
 use crate::abi::record::compressed::compressed_bytes;
 use crate::abi::record::{RecordHeader, RecordType};
 use crate::container::block::Block;
-use crate::container::image::FileImage;
 use crate::container::read::frames::Decompressor;
 use crate::container::read::input::Input;
 use crate::container::read::pipe::HEADER_SIZE;
@@ -46,11 +45,6 @@ impl Source {
     /// What the container's header tells.
     pub fn meta(&self) -> &Meta {
         &self.meta
-    }
-
-    /// Of a file, or the main file of a folder: everything but the records.
-    pub fn image(&self) -> Option<&FileImage> {
-        self.reader.image.as_ref()
     }
 
     /// Streams all records, and says what is known and what was read at the end.
