@@ -5,6 +5,7 @@
 //! * [`abi`]: what the bytes mean.
 //! * [`container`]: where the bytes lie.
 //! * [`stream`]: what flows.
+//! * [`check`]: what is wrong with a recording.
 //! * [`session`]: who ran what, where.
 //! * [`profile`]: stacks and values.
 //! * [`formats`]: the other formats.
@@ -14,6 +15,7 @@
 //! [`convert`] puts them together.
 
 pub mod abi;
+pub mod check;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod container;

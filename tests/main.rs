@@ -2,6 +2,7 @@
 
 mod suite {
     mod bad_input;
+    mod check;
     mod cli;
     mod files;
     mod forms;

@@ -30,6 +30,35 @@ Exit status: 0 success, 1 failure, 2 wrong usage, 3 with --strict when something
 pub enum Command {
     /// Convert a recording to another format
     Convert(ConvertArgs),
+    /// Say what is wrong with recordings
+    #[command(after_help = CHECK_AFTER_HELP)]
+    Check(CheckArgs),
+}
+
+const CHECK_AFTER_HELP: &str = "\
+An error is something that is lost or cannot be read; a warning is a broken rule that other readers may stumble over; a
+note is something new or without meaning.
+
+Exit status: 0 nothing but notes, 1 a recording cannot be read at all, 2 wrong usage, 3 warnings or errors.";
+
+/// Options of checking.
+#[derive(Args, Debug)]
+pub struct CheckArgs {
+    /// Recordings to check: files, folders, or - for standard input
+    #[arg(value_name = "FILE", required = true)]
+    pub inputs: Vec<PathBuf>,
+
+    /// One JSON object a line for each finding
+    #[arg(long)]
+    pub json: bool,
+
+    /// Show all findings, however many are alike
+    #[arg(short, long, conflicts_with = "json")]
+    pub verbose: bool,
+
+    /// Folder for temporary files [default: the system's]
+    #[arg(long, value_name = "DIR")]
+    pub spool_dir: Option<PathBuf>,
 }
 
 /// Options of converting.

@@ -1,9 +1,10 @@
 //! The person at the terminal.
 //!
 //! Exit status: 0 success, 1 failure, 2 wrong usage, 3 with `--strict` when anything of the input is missing from the
-//! output, 141 when whoever reads the output has gone.
+//! output and of `check` when it found warnings or errors, 141 when whoever reads the output has gone.
 
 mod args;
+mod check;
 mod convert;
 mod failure;
 mod output;
@@ -20,6 +21,7 @@ pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = match cli.command {
         Some(Command::Convert(args)) => convert::run(args),
+        Some(Command::Check(args)) => check::run(args),
         None => convert::run(cli.convert),
     };
     done.unwrap_or_else(Failure::report)

@@ -1,0 +1,200 @@
+//! The check of a recording from end to end.
+
+use super::finding::{Finding, Rule, Severity, Subject};
+use super::flow::{AuxtraceRecords, Frame, Rounds};
+use super::layout::Layout;
+use super::{attrs, features, records};
+use crate::abi;
+use crate::abi::feature::auxtrace::AuxtraceIndex;
+use crate::abi::feature::compressed::Compression;
+use crate::abi::feature::{FeatureContext, FeatureId};
+use crate::abi::header::FileHeader;
+use crate::abi::record::{Body, RecordType};
+use crate::container::read::input::Input;
+use crate::container::read::{Container, ReadOptions};
+use crate::error::{Place, Result};
+use crate::stream::Sink;
+use crate::stream::ledger::Ledger;
+use crate::stream::meta::Meta;
+use crate::stream::raw::Raw;
+use crate::stream::source::Source;
+use std::collections::HashMap;
+
+/// How a check ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Checked {
+    /// Records that were read, those in frames too.
+    pub records: u64,
+    /// Findings that are errors.
+    pub errors: u64,
+    /// Findings that are warnings.
+    pub warnings: u64,
+    /// Findings that are notes.
+    pub notes: u64,
+}
+
+impl Checked {
+    /// Whether there is nothing but notes.
+    pub fn is_sound(&self) -> bool {
+        self.errors + self.warnings == 0
+    }
+
+    fn count(&mut self, severity: Severity) {
+        *match severity {
+            Severity::Error => &mut self.errors,
+            Severity::Warning => &mut self.warnings,
+            Severity::Note => &mut self.notes,
+        } += 1;
+    }
+}
+
+/// Checks a recording, and calls `found` for each thing that is found.
+///
+/// # Errors
+/// Where there is no recording, or none of which a single record can be read.
+pub fn check(input: Input, options: ReadOptions, found: &mut dyn FnMut(Finding)) -> Result<Checked> {
+    let source = Source::open(input, options)?;
+    let mut checker = Checker::new(Findings { found, checked: Checked::default() });
+    checker.container(source.meta());
+    let (meta, ledger) = source.run(&mut checker)?;
+    checker.damage(&meta, &ledger);
+    Ok(checker.findings.checked)
+}
+
+/// Passes findings on and counts them.
+struct Findings<'a> {
+    found: &'a mut dyn FnMut(Finding),
+    checked: Checked,
+}
+
+impl Findings<'_> {
+    fn add(&mut self, file: &str, offset: impl Into<Option<u64>>, subject: Subject, rule: Rule, what: String) {
+        self.checked.count(rule.severity());
+        (self.found)(Finding { rule, place: Place { file: file.to_owned(), offset: offset.into() }, subject, what });
+    }
+}
+
+struct Checker<'a> {
+    findings: Findings<'a>,
+    /// Where a file has its features; a pipe has them in records.
+    places: HashMap<FeatureId, u64>,
+    rounds: Rounds,
+    frame: Frame,
+    frames_announced: bool,
+    mmap_len: u32,
+    auxtrace: AuxtraceRecords,
+}
+
+impl<'a> Checker<'a> {
+    fn new(findings: Findings<'a>) -> Self {
+        Self {
+            findings,
+            places: HashMap::new(),
+            rounds: Rounds::default(),
+            frame: Frame::default(),
+            frames_announced: false,
+            mmap_len: 0,
+            auxtrace: AuxtraceRecords::default(),
+        }
+    }
+
+    /// Checks the sections of a file.
+    fn container(&mut self, meta: &Meta) {
+        let header = FileHeader::read_from(&meta.image.before, meta.endian);
+        let (Ok(header), true) = (header, meta.container != Container::Pipe) else { return };
+        let report = &mut |rule, at: u64, subject, what| self.findings.add(&meta.files[0], at, subject, rule, what);
+        let layout = Layout::check(&meta.image, header, meta.endian, report);
+        self.places = layout.features.iter().map(|&(id, section)| (id, section.offset)).collect();
+    }
+
+    fn feature(&mut self, meta: &Meta, id: FeatureId, bytes: &[u8], file: &str, offset: Option<u64>) {
+        let context = FeatureContext::new(meta.features.get(&FeatureId::NRCPUS).map(AsRef::as_ref), meta.endian);
+        let report = |rule, what| self.findings.add(file, offset, Subject::Feature(id), rule, what);
+        features::check(id, bytes, meta.endian, &context, meta.events.list().len(), report);
+    }
+
+    /// Follows what records say together.
+    fn flow(&mut self, meta: &Meta, raw: &Raw<'_>, report_at: (&str, Subject)) {
+        let (file, subject) = report_at;
+        let mut report = |rule, what| self.findings.add(file, raw.offset(), subject, rule, what);
+        if let Some(late) = meta.events.time(raw).and_then(|time| self.rounds.record(time)) {
+            report(Rule::RoundOrder, format!("it comes {late} ns too late for its round"));
+        }
+        if raw.block.decompressed
+            && let Some(bytes) = self.frame.record(raw.header.len(), self.mmap_len)
+            && self.frames_announced
+        {
+            let what = format!("its frame holds {bytes} bytes and more, COMPRESSED says {}", self.mmap_len);
+            report(Rule::FrameTooLarge, what);
+        }
+        match raw.header.kind {
+            RecordType::FINISHED_ROUND => self.rounds.finish(),
+            RecordType::COMPRESSED | RecordType::COMPRESSED2 => {
+                self.frame = Frame::default();
+                let announced = meta.features.get(&FeatureId::COMPRESSED);
+                let announced = announced.and_then(|bytes| abi::parse::<Compression>(bytes, meta.endian, ()).ok());
+                self.frames_announced = announced.is_some();
+                self.mmap_len = announced.map_or(0, |(compression, _)| compression.mmap_len);
+                if !self.frames_announced {
+                    report(Rule::CompressionUnannounced, "the feature COMPRESSED is not there before it".into());
+                }
+            }
+            RecordType::AUXTRACE if raw.block.source == 0 => {
+                self.auxtrace.add(raw.offset(), raw.header.len() as u64);
+            }
+            _ => {}
+        }
+    }
+
+    /// What the reader noticed.
+    fn damage(&mut self, meta: &Meta, ledger: &Ledger) {
+        for damage in ledger.messages() {
+            self.findings.add(&damage.file, damage.offset, Subject::Container, Rule::Damage, damage.what.clone());
+        }
+        if ledger.further_messages() > 0 {
+            let what = format!("{} more places are damaged", ledger.further_messages());
+            self.findings.add(&meta.files[0], None, Subject::Container, Rule::Damage, what);
+        }
+    }
+}
+
+impl Sink for Checker<'_> {
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+        let file = meta.files[raw.block.source as usize].as_str();
+        let subject = Subject::Record { index: self.findings.checked.records, kind: raw.header.kind };
+        self.findings.checked.records += 1;
+        let mut report = |rule, what| self.findings.add(file, raw.offset(), subject, rule, what);
+        let record = records::check(raw, &meta.events, &mut report);
+        if let Some(Body::HeaderAttr(event)) = record.as_ref().map(|record| &record.body) {
+            attrs::check(&event.attr, &mut report);
+        }
+        if let Some((id, bytes)) = record.and_then(|record| records::feature(&record, raw)) {
+            self.feature(meta, id, bytes, file, Some(raw.offset()));
+        }
+        self.flow(meta, raw, (file, subject));
+        Ok(())
+    }
+
+    fn end(&mut self, meta: &Meta) -> Result<()> {
+        let file = meta.files[0].as_str();
+        if meta.container != Container::Pipe {
+            for (&id, bytes) in &meta.features {
+                if let Some(&offset) = self.places.get(&id) {
+                    self.feature(meta, id, bytes, file, Some(offset));
+                }
+            }
+            if !meta.features.contains_key(&FeatureId::STAT) {
+                let report = |index, rule, what| self.findings.add(file, None, Subject::Event(index), rule, what);
+                attrs::check_together(meta.events.list(), report);
+            }
+        }
+        if let Some(bytes) = meta.features.get(&FeatureId::AUXTRACE)
+            && let Ok((index, _)) = abi::parse::<AuxtraceIndex>(bytes, meta.endian, ())
+        {
+            let subject = Subject::Feature(FeatureId::AUXTRACE);
+            let report = |offset: u64, what| self.findings.add(file, offset, subject, Rule::AuxtraceIndex, what);
+            std::mem::take(&mut self.auxtrace).compare(index.entries(), report);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,202 @@
+//! The rules that the sections of a file have to keep.
+
+use super::attrs;
+use super::finding::{Rule, Subject};
+use crate::abi::Endian;
+use crate::abi::attr::Attr;
+use crate::abi::bytes::Reader;
+use crate::abi::feature::FeatureId;
+use crate::abi::header::{FeatureBits, FileHeader, Section};
+use crate::container::image::FileImage;
+use std::collections::HashMap;
+
+/// Size of what follows each attr: where its ids are.
+const IDS_SIZE: usize = 16;
+/// Size of an entry of the feature table.
+const SLOT_SIZE: u64 = 16;
+
+/// A file's sections, as far as they are found.
+pub struct Layout<'a> {
+    image: &'a FileImage,
+    header: FileHeader,
+    endian: Endian,
+    /// One past the last record; where the header does not know it, there is nothing behind.
+    data_end: u64,
+    /// What lies where.
+    sections: Vec<(Section, String)>,
+    /// Where the features are.
+    pub features: Vec<(FeatureId, Section)>,
+}
+
+impl<'a> Layout<'a> {
+    /// Looks at the sections of a file, and reports what is wrong with each.
+    pub fn check(
+        image: &'a FileImage,
+        header: FileHeader,
+        endian: Endian,
+        report: &mut impl FnMut(Rule, u64, Subject, String),
+    ) -> Self {
+        let data_end = if header.data.size == 0 { u64::MAX } else { header.data.end() };
+        let mut layout = Self { image, header, endian, data_end, sections: Vec::new(), features: Vec::new() };
+        layout.add(Section { offset: 0, size: header.size }, "the header");
+        layout.add(header.attrs, "the events");
+        layout.add(Section { size: data_end - header.data.offset, ..header.data }, "the records");
+        layout.add(header.event_types, "the event types");
+        layout.find_features();
+        layout.check_attrs(report);
+        layout.check_places(report);
+        layout
+    }
+
+    fn add(&mut self, section: Section, name: impl Into<String>) {
+        if section.size > 0 {
+            self.sections.push((section, name.into()));
+        }
+    }
+
+    /// The bytes of a section that lies outside of the records.
+    fn bytes(&self, section: Section) -> Option<&'a [u8]> {
+        let (bytes, base) = match section.offset.checked_sub(self.data_end) {
+            Some(behind) => (&self.image.behind, behind),
+            None => (&self.image.before, section.offset),
+        };
+        bytes.get(base as usize..)?.get(..section.size as usize)
+    }
+
+    fn find_features(&mut self) {
+        let header = Section { offset: 0, size: FileHeader::SIZE };
+        let bits = self.bytes(header).and_then(|header| header.last_chunk()).copied().unwrap_or_default();
+        if self.header.size != FileHeader::SIZE || self.image.behind.is_empty() {
+            return;
+        }
+        let mut slots = Reader::new(&self.image.behind, self.endian);
+        let bits: Vec<u32> = FeatureBits::read(&bits, self.endian).iter().collect();
+        self.add(Section { offset: self.data_end, size: bits.len() as u64 * SLOT_SIZE }, "the feature table");
+        for id in bits.into_iter().map(FeatureId) {
+            let (Some(offset), Some(size)) = (slots.u64(), slots.u64()) else { return };
+            let section = Section { offset, size };
+            self.add(section, format!("feature {id}"));
+            self.features.push((id, section));
+        }
+    }
+
+    fn check_attrs(&mut self, report: &mut impl FnMut(Rule, u64, Subject, String)) {
+        let header = self.header;
+        let (Some(entries), stride) = (self.bytes(header.attrs), header.attr_size as usize) else { return };
+        let (mut owners, mut sections) = (HashMap::new(), HashMap::new());
+        for (index, entry) in entries.chunks_exact(stride).enumerate() {
+            let at = header.attrs.offset + (index * stride) as u64;
+            let mut report = |rule, what| report(rule, at, Subject::Event(index), what);
+            let room = stride - IDS_SIZE;
+            let declared = Attr::declared_size(entry, self.endian).unwrap_or(room);
+            if declared != room {
+                report(Rule::AttrSize, format!("its size is {declared}, the header leaves {room} bytes for it"));
+            }
+            attrs::check_bytes(&entry[..room], self.endian, &mut report);
+            // Where the two sizes differ, writers disagree on where the ids are told.
+            let told = |len: usize| {
+                let mut place = Reader::new(entry.get(len..)?, self.endian);
+                let ids = Section { offset: place.u64()?, size: place.u64()? };
+                Some((ids, self.bytes(ids)?))
+            };
+            let Some((section, ids)) = told(room).or_else(|| told(declared)) else { continue };
+            if section.size == 0 {
+                continue;
+            }
+            if let Some(owner) = sections.insert((section.offset, section.size), index) {
+                report(Rule::DuplicateId, format!("all of its ids are those of event {owner}"));
+                continue;
+            }
+            if !section.size.is_multiple_of(8) {
+                report(Rule::IdsSize, format!("its ids take {} bytes, which is not a multiple of 8", section.size));
+            }
+            for id in Reader::new(ids, self.endian).words(section.size / 8).iter().flat_map(|ids| ids.iter()) {
+                let owner = *owners.entry(id).or_insert(index);
+                if owner != index {
+                    report(Rule::DuplicateId, format!("its id {id} is one of event {owner} too"));
+                }
+            }
+            self.add(section, format!("the ids of event {index}"));
+        }
+    }
+
+    /// Reports sections that share bytes, and bytes that are in none.
+    fn check_places(&mut self, report: &mut impl FnMut(Rule, u64, Subject, String)) {
+        self.sections.sort_by_key(|(section, _)| (section.offset, section.end()));
+        let (mut end, mut before) = (0, "the beginning");
+        for (section, name) in &self.sections {
+            if section.offset < end {
+                let shared = end.min(section.end()) - section.offset;
+                report(
+                    Rule::Overlap,
+                    section.offset,
+                    Subject::Container,
+                    format!("{shared} bytes are of {name} and of {before}"),
+                );
+            } else if section.offset > end {
+                let gap = Section { offset: end, size: section.offset - end };
+                self.check_gap(gap, &format!("between {before} and {name}"), report);
+            }
+            if section.end() > end {
+                (end, before) = (section.end(), name);
+            }
+        }
+        let len = self.data_end.saturating_add(self.image.behind.len() as u64);
+        if len > end {
+            self.check_gap(Section { offset: end, size: len - end }, &format!("behind {before}"), report);
+        }
+    }
+
+    fn check_gap(&self, gap: Section, place: &str, report: &mut impl FnMut(Rule, u64, Subject, String)) {
+        let Some(bytes) = self.bytes(gap) else { return };
+        let zeros = if bytes.iter().all(|&byte| byte == 0) { " of zeros" } else { "" };
+        let what = format!("{} bytes{zeros} {place} belong to no section", gap.size);
+        report(Rule::Gap, gap.offset, Subject::Container, what);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bytes::Bytes;
+
+    /// A file with one event, whose ids are at `ids`, in which nothing follows the records but what is given.
+    fn image(ids: Section, behind: &[u8]) -> (FileImage, FileHeader) {
+        let section = |offset, size| Section { offset, size };
+        let mut before = vec![0; 104 + 8 + 80];
+        before[112..].copy_from_slice(&[&[0; 64][..], &ids.offset.to_le_bytes(), &ids.size.to_le_bytes()].concat());
+        let header = FileHeader {
+            magic: crate::abi::header::MAGIC2,
+            size: 104,
+            attr_size: 80,
+            attrs: section(112, 80),
+            data: section(192, 16),
+            event_types: Section::default(),
+        };
+        (FileImage { before: before.into(), behind: Bytes::copy_from_slice(behind) }, header)
+    }
+
+    fn rules((image, header): &(FileImage, FileHeader)) -> Vec<(Rule, u64)> {
+        let mut found = Vec::new();
+        Layout::check(image, *header, Endian::Little, &mut |rule, at, _, _| found.push((rule, at)));
+        found
+    }
+
+    #[test]
+    fn each_byte_has_one_section() {
+        let section = |offset, size| Section { offset, size };
+        assert_eq!(rules(&image(section(104, 8), &[])), []);
+        assert_eq!(rules(&image(section(104, 0), &[])), [(Rule::Gap, 104)]);
+        assert_eq!(rules(&image(section(104, 8), &[0; 4])), [(Rule::Gap, 208)]);
+        assert_eq!(rules(&image(section(100, 12), &[])), [(Rule::IdsSize, 112), (Rule::Overlap, 100)]);
+    }
+
+    #[test]
+    fn the_sizes_of_an_event_have_to_agree() {
+        let mut image = image(Section { offset: 104, size: 8 }, &[]);
+        let mut before = image.0.before.to_vec();
+        before[116] = 72;
+        image.0.before = before.into();
+        assert_eq!(rules(&image), [(Rule::AttrSize, 112)]);
+    }
+}

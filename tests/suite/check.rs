@@ -1,0 +1,284 @@
+//! `perfconv check`: nothing to complain of in sound recordings, and each kind of damage is found.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use perfconv::check::{Finding, Rule, Severity, check};
+use perfconv::container::read::{ReadOptions, input::Input};
+use serde_json::Value;
+
+use super::files::{self, Recording, fixture};
+use super::program::{Run, for_each, perfconv, run};
+
+/// Fixtures that are there because something is wrong with them.
+const DAMAGED: [&str; 2] = ["killed.data", "truncated.data"];
+
+fn checked(path: &Path, options: &[&str]) -> Run {
+    run(perfconv().arg("check").arg(path).args(options))
+}
+
+fn text(run: &Run) -> &str {
+    str::from_utf8(&run.stdout).expect("findings are UTF-8")
+}
+
+fn findings(path: &Path) -> Result<Vec<Finding>, String> {
+    let mut findings = Vec::new();
+    let input = Input::Path(path.to_owned());
+    check(input, ReadOptions::default(), &mut |finding| findings.push(finding)).map_err(|error| error.to_string())?;
+    Ok(findings)
+}
+
+/// The rules that changed bytes break and the unchanged ones do not.
+fn broken_by(name: &str, change: impl FnOnce(&mut Vec<u8>)) -> Vec<Rule> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("in.data");
+    let mut bytes = fs::read(fixture(name)).unwrap();
+    fs::write(&path, &bytes).unwrap();
+    let before = findings(&path).unwrap();
+    change(&mut bytes);
+    fs::write(&path, bytes).unwrap();
+    let mut rules: Vec<Rule> = findings(&path).unwrap().iter().map(|finding| finding.rule).collect();
+    for known in before {
+        if let Some(index) = rules.iter().position(|&rule| rule == known.rule) {
+            rules.remove(index);
+        }
+    }
+    rules.dedup();
+    rules
+}
+
+fn put(bytes: &mut [u8], at: usize, word: u64) {
+    bytes[at..at + 8].copy_from_slice(&word.to_le_bytes());
+}
+
+fn word(bytes: &[u8], at: usize) -> usize {
+    u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize
+}
+
+/// Where the first record of a type begins in a little-endian file.
+fn find(bytes: &[u8], kind: u32) -> usize {
+    let mut at = word(bytes, 40);
+    while bytes[at..at + 4] != kind.to_le_bytes() {
+        at += usize::from(u16::from_le_bytes([bytes[at + 6], bytes[at + 7]]));
+    }
+    at
+}
+
+#[test]
+fn sound_fixtures_are_sound() {
+    for recording in files::fixtures() {
+        let run = checked(&recording.path, &["-v"]);
+        if DAMAGED.contains(&&recording.name[..]) {
+            assert_eq!(run.status, 3, "{}", text(&run));
+            assert!(text(&run).contains(": error: container: "), "{}", text(&run));
+            continue;
+        }
+        assert_eq!((run.status, &run.stderr[..]), (0, ""), "{}", text(&run));
+        let lines: Vec<&str> = text(&run).lines().collect();
+        let (last, notes) = lines.split_last().expect("a last line");
+        assert!(last.starts_with(&format!("{}: sound: ", recording.path.display())), "{last}");
+        assert!(notes.iter().all(|line| line.contains(": note: ")), "{}", text(&run));
+    }
+}
+
+#[test]
+fn what_is_no_recording_is_said_and_the_others_are_checked() {
+    let run = run(perfconv().arg("check").args([fixture("README.md"), fixture("plain.data")]));
+    assert_eq!(run.status, 1);
+    assert!(run.stderr.starts_with("perfconv: ") && run.stderr.lines().count() == 1, "{}", run.stderr);
+    assert!(text(&run).contains("plain.data: sound: 364 records"), "{}", text(&run));
+    assert_eq!(checked(Path::new("-"), &[]).status, 1, "nothing comes from standard input");
+    assert_eq!(super::program::run(perfconv().arg("check")).status, 2);
+}
+
+#[test]
+fn machines_are_told_each_finding() {
+    let run = checked(&fixture("truncated.data"), &["--json"]);
+    assert_eq!(run.status, 3);
+    let objects: Vec<Value> = text(&run).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(objects.len(), 2);
+    for object in &objects {
+        assert_eq!((&object["severity"], &object["rule"]), (&"error".into(), &"damage".into()), "{object}");
+        assert!(object["offset"].as_u64().is_some_and(|offset| offset > 17_000), "{object}");
+    }
+    let run = checked(&fixture("big-endian.data"), &["--json"]);
+    assert_eq!(run.status, 0);
+    let objects: Vec<Value> = text(&run).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let padding = objects.iter().find(|object| object["rule"] == "padding").expect("padding is found");
+    assert_eq!((&padding["record"]["index"], &padding["record"]["type"]), (&5.into(), &"MMAP2".into()), "{padding}");
+}
+
+#[test]
+fn many_that_are_alike_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("in.data");
+    let mut bytes = fs::read(fixture("two-events.data")).unwrap();
+    // The second event's id is told as another one: none of its records has an owner then.
+    let ids = word(&bytes, word(&bytes, 24) + word(&bytes, 16) * 2 - 16);
+    put(&mut bytes, ids, 1 << 40);
+    fs::write(&path, bytes).unwrap();
+    let (few, all) = (checked(&path, &[]), checked(&path, &["-v"]));
+    assert_eq!((few.status, all.status), (3, 3));
+    let errors = |run: &Run| text(run).lines().filter(|line| line.contains(": error: record ")).count();
+    assert_eq!(errors(&few), 3);
+    let more = format!(": error: {} more like these of SAMPLE records (unknown-event)", errors(&all) - 3);
+    assert!(text(&few).contains(&more), "{}", text(&few));
+}
+
+#[test]
+fn broken_sections_are_found() {
+    assert_eq!(broken_by("plain.data", |bytes| put(bytes, 56, 104)), []);
+    let attrs_into_records = broken_by("plain.data", |bytes| {
+        let size = word(bytes, 16) as u64;
+        let copy = bytes[word(bytes, 24)..][..size as usize].to_vec();
+        bytes.extend(copy);
+        let at = (bytes.len() as u64) - size;
+        put(bytes, 24, at);
+    });
+    assert_eq!(attrs_into_records, [Rule::Gap], "events behind all else are legal and leave a gap");
+    assert_eq!(broken_by("plain.data", |bytes| put(bytes, 64, 112)), [Rule::Overlap], "event types over the events");
+    let ids_of_another = broken_by("two-events.data", |bytes| {
+        let (attrs, stride) = (word(bytes, 24), word(bytes, 16));
+        let ids = bytes[attrs + stride - 16..attrs + stride].to_vec();
+        bytes[attrs + 2 * stride - 16..attrs + 2 * stride].copy_from_slice(&ids);
+    });
+    assert!(ids_of_another.contains(&Rule::DuplicateId), "{ids_of_another:?}");
+    let attr_size = broken_by("plain.data", |bytes| {
+        let at = word(bytes, 24) + 4;
+        bytes[at] -= 8;
+    });
+    assert_eq!(attr_size, [Rule::AttrSize]);
+    let unknown_bit = broken_by("plain.data", |bytes| {
+        let at = word(bytes, 24) + 45;
+        bytes[at] = 1;
+    });
+    assert_eq!(unknown_bit, [Rule::Unknown]);
+}
+
+#[test]
+fn broken_records_are_found() {
+    let (mmap, comm, exit, compressed) = (1, 3, 4, 81);
+    let missing_nul = broken_by("callgraph.data", |bytes| {
+        let at = find(bytes, mmap);
+        bytes[at + 40 + b"[kernel.kallsyms]_text".len()..at + 64].fill(b'x');
+    });
+    assert!(missing_nul.contains(&Rule::MissingNul), "{missing_nul:?}");
+    let unaligned = broken_by("plain.data", |bytes| {
+        let at = find(bytes, comm);
+        bytes[at + 6] += 4;
+    });
+    assert!(unaligned.contains(&Rule::Unaligned), "{unaligned:?}");
+    let too_small = broken_by("plain.data", |bytes| {
+        let at = find(bytes, comm);
+        bytes[at..at + 4].copy_from_slice(&73_u32.to_le_bytes());
+        let at = find(bytes, exit);
+        bytes[at..at + 4].copy_from_slice(&10_u32.to_le_bytes());
+    });
+    assert!(too_small.contains(&Rule::TooSmall) && too_small.contains(&Rule::Undecodable), "{too_small:?}");
+    let unknown = broken_by("plain.data", |bytes| {
+        let at = find(bytes, comm);
+        bytes[at..at + 4].copy_from_slice(&200_u32.to_le_bytes());
+    });
+    assert_eq!(unknown, [Rule::Unknown]);
+    let damaged_frame = broken_by("compressed.data", |bytes| {
+        let at = find(bytes, compressed);
+        bytes[at + 8] ^= 0xff;
+    });
+    assert!(damaged_frame.contains(&Rule::Damage), "{damaged_frame:?}");
+    let late = broken_by("plain.data", |bytes| {
+        // A sample from the far future, and two rounds end: those behind it are older than what was passed on.
+        let sample = find(bytes, 9);
+        let mut future = bytes[sample..sample + usize::from(bytes[sample + 6])].to_vec();
+        put(&mut future, 24, 1 << 62);
+        let round = [68, 0, 0, 0, 0, 0, 8, 0];
+        let inserted = [&future[..], &round, &round].concat();
+        let data_end = word(bytes, 40) + word(bytes, 48);
+        // What is behind the records moves: without features there is nothing.
+        bytes.truncate(data_end);
+        bytes[72..104].fill(0);
+        let size = (word(bytes, 48) + inserted.len()) as u64;
+        put(bytes, 48, size);
+        bytes.splice(sample..sample, inserted);
+    });
+    assert!(late.contains(&Rule::RoundOrder), "{late:?}");
+}
+
+#[test]
+fn broken_features_are_found() {
+    let compressed = 27;
+    let unannounced = broken_by("compressed.data", |bytes| {
+        bytes[72 + compressed / 8] &= !(1 << (compressed % 8));
+    });
+    assert!(unannounced.contains(&Rule::CompressionUnannounced), "{unannounced:?}");
+    let slot = |bytes: &[u8], feature: usize| {
+        let before = (0..feature).filter(|bit| bytes[72 + bit / 8] >> (bit % 8) & 1 == 1).count();
+        word(bytes, word(bytes, 40) + word(bytes, 48) + 16 * before)
+    };
+    let too_large = broken_by("compressed.data", |bytes| {
+        let at = slot(bytes, compressed);
+        bytes[at + 16..at + 20].copy_from_slice(&500_u32.to_le_bytes());
+    });
+    assert_eq!(too_large, [Rule::FrameTooLarge]);
+    let version = broken_by("plain.data", |bytes| {
+        let at = slot(bytes, 20);
+        bytes[at] = 9;
+    });
+    assert_eq!(version, [Rule::Version], "of CACHE");
+    let undecodable = broken_by("plain.data", |bytes| {
+        let at = slot(bytes, 3);
+        bytes[at + 3] = 1;
+    });
+    assert_eq!(undecodable, [Rule::Undecodable], "HOSTNAME is longer than it is");
+    let limit = broken_by("plain.data", |bytes| {
+        let at = slot(bytes, 7);
+        bytes[at + 4] = 200;
+    });
+    assert!(limit.contains(&Rule::Limit), "more CPUs are online than there are: {limit:?}");
+}
+
+/// Whether a recording is one that nothing happened to: it was not killed, cut or broken by `perf inject`.
+fn is_sound(recording: &Recording) -> bool {
+    let name = recording.name.rsplit('/').next().unwrap_or_default();
+    let is_known = DAMAGED.contains(&name) || recording.name.contains("/trunc/") || name.starts_with("killed");
+    // A file whose recorder was killed does not tell the size of its records.
+    let is_pipe = |bytes: &[u8]| matches!(bytes.get(8..16), Some([16, 0, .., 0, 0] | [0, 0, .., 0, 16]));
+    let is_killed = |bytes: Vec<u8>| !is_pipe(&bytes) && bytes.get(48..56) == Some(&[0; 8]);
+    let is_killed = fs::read(&recording.path).is_ok_and(is_killed);
+    recording.listed_samples.is_some() && !is_known && !is_killed
+}
+
+#[test]
+fn sound_recordings_have_no_errors() {
+    let recordings = files::recordings();
+    let results = for_each(&recordings, |recording| findings(&recording.path));
+    let mut kinds: BTreeMap<(Severity, Rule), (u64, u64)> = BTreeMap::new();
+    let (mut sound, mut refused, mut unexpected) = (0, Vec::new(), Vec::new());
+    for (recording, result) in recordings.iter().zip(results) {
+        sound += u64::from(is_sound(recording));
+        let findings = match result {
+            Ok(findings) => findings,
+            Err(error) => {
+                refused.push(error);
+                continue;
+            }
+        };
+        let mut counts: BTreeMap<Rule, u64> = BTreeMap::new();
+        findings.iter().for_each(|finding| *counts.entry(finding.rule).or_default() += 1);
+        for (rule, count) in counts {
+            let (recordings, all) = kinds.entry((rule.severity(), rule)).or_default();
+            *recordings += 1;
+            *all += count;
+        }
+        let error = findings.iter().find(|finding| finding.rule.severity() == Severity::Error);
+        unexpected.extend(error.filter(|_| is_sound(recording)).map(ToString::to_string));
+    }
+    println!("{} recordings, {sound} of them sound, {} without records:", recordings.len(), refused.len());
+    refused.iter().for_each(|error| println!("{error}"));
+    println!("{:10}{:28}{:>12}{:>12}", "", "", "recordings", "findings");
+    for ((severity, rule), (recordings, all)) in kinds {
+        println!("{:10}{:28}{recordings:>12}{all:>12}", severity.to_string(), rule.name());
+    }
+    assert!(sound > 10, "only {sound} sound recordings");
+    assert!(unexpected.is_empty(), "{}", unexpected.join("\n"));
+}
