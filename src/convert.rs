@@ -18,6 +18,7 @@ pub fn profile(source: Source, spool_dir: Option<&Path>) -> Result<(Profile, Led
     let mut ordered = Order::new(Collector::default(), budget);
     let (meta, mut ledger) = source.run(&mut ordered)?;
     let (profile, collected) = ordered.into_inner().finish(&meta);
+    ledger.account_for_stream();
     ledger.merge(collected);
     Ok((profile, ledger))
 }

@@ -92,7 +92,7 @@ open_enum! {
 /// in `tail`. Reading takes the structure's size as its argument.
 #[binrw]
 #[br(import_raw(size: usize), pre_assert(size >= Self::SIZE_VER0, "an attr of {size} bytes is shorter than the first version's 64"))]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Attr {
     #[br(calc = Stored::new(size))]
     #[bw(ignore)]

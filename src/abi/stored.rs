@@ -1,7 +1,7 @@
 //! Structures that grew: how much of them a recorder wrote.
 
 /// How many bytes a structure takes in the recording. Its later fields are there only where it is long enough.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Stored(usize);
 
 impl Stored {

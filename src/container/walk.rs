@@ -80,6 +80,23 @@ pub fn whole_records(bytes: &[u8], endian: Endian) -> (usize, Step) {
     }
 }
 
+/// How many of the bytes are a whole number of records and of gaps between them, so that what follows can wait for more
+/// bytes; and why they end there.
+pub fn complete(bytes: &[u8], endian: Endian) -> (usize, Step) {
+    let mut from = 0;
+    loop {
+        let (whole, end) = whole_records(&bytes[from..], endian);
+        from += whole;
+        match end {
+            Step::Garbage { .. } => match resynchronise(bytes, from, endian) {
+                Some(next) => from = next,
+                None => return (from, end),
+            },
+            _ => return (from, end),
+        }
+    }
+}
+
 /// How many records in a row must look sound before a place behind damage is believed to be a record.
 const BELIEVABLE: usize = 6;
 
@@ -142,6 +159,14 @@ mod tests {
         bytes.truncate(32);
         bytes.extend([0; 16]);
         assert!(matches!(whole_records(&bytes, Endian::Little), (32, Step::Garbage { .. })));
+    }
+
+    #[test]
+    fn a_gap_is_passed_over_and_the_cut_record_behind_it_waits() {
+        let sound = record(9, 40).repeat(8);
+        let bytes = [&sound[..], &[0; 50], &sound[..], &record(9, 40)[..30]].concat();
+        assert!(matches!(complete(&bytes, Endian::Little), (690, Step::Cut { needed: 40 })));
+        assert!(matches!(complete(&bytes[..360], Endian::Little), (320, Step::Garbage { .. })));
     }
 
     #[test]

@@ -1,23 +1,25 @@
 //! From records in time order to a [`Profile`].
 
-use super::event::ProfileEvent;
+use super::event::{ProfileEvent, period};
 use super::frames::SampledStack;
 use super::mappings::Mappings;
 use super::resolved::{Key, Resolved, ResolvedStacks};
 use super::stacks::{FrameId, StackId, Stacks};
 use super::{Frame, Profile, Row};
 use crate::abi;
-use crate::abi::attr_flags::AttrFlags;
 use crate::abi::feature::FeatureId;
+use crate::abi::read_format::ReadFormat;
 use crate::abi::record::lost::{Lost, LostSamples};
 use crate::abi::record::{Misc, RecordType};
+use crate::abi::sample_type::SampleType;
 use crate::abi::sample_view::SampleView;
 use crate::container::walk::Damage;
 use crate::error::Result;
 use crate::session::map::MapId;
 use crate::session::{Applied, Session};
 use crate::stream::Sink;
-use crate::stream::events::{Event, EventIndex};
+use crate::stream::events::{Event, EventIndex, is_time};
+use crate::stream::is_used_by_stream;
 use crate::stream::ledger::{Ledger, Reason};
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
@@ -36,18 +38,20 @@ pub struct Collector {
     samples: u64,
     times: Option<(u64, u64)>,
     main_map: Option<MapId>,
-    missing: MissingFrames,
+    missing: Missing,
     /// Frames of the stack at hand, kept for its memory.
     frames: Vec<FrameId>,
 }
 
-/// Samples whose stacks are known to lack frames.
+/// Samples that are known to tell more than the profile has.
 #[derive(Default)]
-struct MissingFrames {
+struct Missing {
     /// Samples with a copy of the stack instead of a call chain.
     stack_dumps: u64,
     /// Samples whose user frames come in a record of their own.
     deferred: u64,
+    /// Samples with the counters of all events of a group.
+    group_reads: u64,
 }
 
 impl Sink for Collector {
@@ -57,10 +61,15 @@ impl Sink for Collector {
                 Ok(()) => self.samples += 1,
                 Err(reason) => self.ledger.dropped(RecordType::SAMPLE, reason),
             },
-            kind @ (RecordType::LOST | RecordType::LOST_SAMPLES) => {
-                self.lost(meta, raw);
-                self.ledger.consumed(kind, 1);
-            }
+            kind @ (RecordType::LOST | RecordType::LOST_SAMPLES) => match self.lost(meta, raw) {
+                Ok(()) => self.ledger.consumed(kind, 1),
+                Err(_) => {
+                    let reason = self.damaged(meta, raw, "its fields do not fit its size");
+                    self.ledger.dropped(kind, reason);
+                }
+            },
+            // What the stream itself uses is in its own account.
+            kind if is_used_by_stream(kind) => {}
             RecordType::CALLCHAIN_DEFERRED => self.ledger.dropped(RecordType::CALLCHAIN_DEFERRED, Reason::Deferred),
             kind => match self.session.apply(meta, raw) {
                 Applied::Consumed => self.ledger.consumed(kind, 1),
@@ -81,6 +90,13 @@ impl Collector {
         let view = SampleView::read(raw.body(), &event.layout, raw.endian)
             .map_err(|field| self.damaged(meta, raw, &format!("its field {field} does not fit its size")))?;
         let pid = view.task.map_or(u32::MAX, |(pid, _)| pid);
+        if !view.tail.is_empty() && SampleType::KNOWN.contains(event.layout.sample_type) {
+            let why = format!("{} bytes follow its last field, which may have been other records", view.tail.len());
+            self.note_damage(meta, raw, &format!("the sample here is larger than its fields: {why}"));
+        }
+        if view.read.is_some() && event.layout.read_format.contains(ReadFormat::GROUP) {
+            self.missing.group_reads += 1;
+        }
         if view.stack_user.is_some_and(|stack| stack.dyn_size > 0) {
             self.missing.stack_dumps += 1;
         }
@@ -88,7 +104,7 @@ impl Collector {
         let (samples, value) = self.rows.entry((stack, index)).or_default();
         *samples += 1;
         *value = value.saturating_add(weight(&view, event));
-        if let Some(time) = view.time {
+        if let Some(time) = view.time.filter(|&time| is_time(time)) {
             let (first, last) = self.times.get_or_insert((time, time));
             (*first, *last) = (time.min(*first), time.max(*last));
         }
@@ -100,10 +116,13 @@ impl Collector {
 
     /// Notes that a record cannot be used.
     fn damaged(&mut self, meta: &Meta, raw: &Raw<'_>, why: &str) -> Reason {
-        let file = meta.files[raw.block.source as usize].clone();
-        let what = format!("the {} record here is left out: {why}", raw.header.kind);
-        self.ledger.damage(Damage { file, offset: raw.offset(), what });
+        self.note_damage(meta, raw, &format!("the {} record here is left out: {why}", raw.header.kind));
         Reason::Damaged
+    }
+
+    fn note_damage(&mut self, meta: &Meta, raw: &Raw<'_>, what: &str) {
+        let file = meta.files[raw.block.source as usize].clone();
+        self.ledger.damage(Damage { file, offset: raw.offset(), what: what.to_owned() });
     }
 
     /// The number of a sample's stack: remembered where the same chain was seen in the same maps.
@@ -142,30 +161,28 @@ impl Collector {
         Resolved { stack: stacks.stack_id(frames), is_deferred }
     }
 
-    fn lost(&mut self, meta: &Meta, raw: &Raw<'_>) {
+    fn lost(&mut self, meta: &Meta, raw: &Raw<'_>) -> binrw::BinResult<()> {
         let (body, _) = meta.events.split(raw);
-        if raw.header.kind == RecordType::LOST {
-            self.ledger.lost_records += abi::parse::<Lost>(body, raw.endian, ()).map_or(0, |(lost, _)| lost.lost);
-        } else {
-            self.ledger.lost_samples +=
-                abi::parse::<LostSamples>(body, raw.endian, ()).map_or(0, |(lost, _)| lost.lost);
-        }
+        let (records, samples) = match raw.header.kind {
+            RecordType::LOST => (abi::parse::<Lost>(body, raw.endian, ())?.0.lost, 0),
+            _ => (0, abi::parse::<LostSamples>(body, raw.endian, ())?.0.lost),
+        };
+        self.ledger.lost(records, samples);
+        Ok(())
     }
 
     /// What was collected, and what became of the records.
     pub fn finish(mut self, meta: &Meta) -> (Profile, Ledger) {
         self.ledger.emitted(RecordType::SAMPLE, self.samples);
-        self.note_missing_frames();
+        self.note_missing();
         if self.rows.is_empty() {
             self.ledger.note("the recording has no samples: the profile is empty".to_owned());
         }
         let main_mapping = self.main_map.map(|id| self.mappings.id(id, self.session.map(id)));
         let clock = meta.clock_data();
         let wall_clock_start = self.times.zip(clock).and_then(|((first, _), clock)| {
-            first
-                .checked_sub(clock.clockid_ns)
-                .map(|since| clock.wall_clock_ns + since)
-                .or_else(|| clock.wall_clock_ns.checked_sub(clock.clockid_ns - first))
+            let since = i128::from(first) - i128::from(clock.clockid_ns);
+            u64::try_from(i128::from(clock.wall_clock_ns) + since).ok()
         });
         let mut rows: Vec<Row> = self
             .rows
@@ -187,28 +204,30 @@ impl Collector {
         (profile, self.ledger)
     }
 
-    fn note_missing_frames(&mut self) {
-        let MissingFrames { stack_dumps, deferred } = self.missing;
+    fn note_missing(&mut self) {
+        let Missing { stack_dumps, deferred, group_reads } = self.missing;
         if stack_dumps > 0 {
-            self.ledger.note(format!(
+            self.ledger.missing(format!(
                 "samples with a copy of the user stack (--call-graph dwarf): {stack_dumps}; it is not unwound, so that \
                  their user callers are missing"
             ));
         }
         if deferred > 0 {
-            self.ledger.note(format!(
+            self.ledger.missing(format!(
                 "samples whose user callers come in records of their own (CALLCHAIN_DEFERRED): {deferred}; these are not \
                  put together"
+            ));
+        }
+        if group_reads > 0 {
+            self.ledger.missing(format!(
+                "samples with the counters of a whole group: {group_reads}; only the period of the event that sampled is \
+                 counted"
             ));
         }
     }
 }
 
-/// How much of its event a sample stands for: its period, or else the one that the event was opened with.
+/// How much of its event a sample stands for: its period, or else the one that follows from how the event was opened.
 fn weight(view: &SampleView<'_>, event: &Event) -> u64 {
-    match view.period {
-        Some(period) => period,
-        None if event.attr.flags.contains(AttrFlags::FREQ) => 1,
-        None => event.attr.sample_period.max(1),
-    }
+    view.period.or_else(|| period(&event.attr)).unwrap_or(1)
 }

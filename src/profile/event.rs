@@ -27,19 +27,26 @@ pub struct ProfileEvent {
 impl From<&Event> for ProfileEvent {
     fn from(event: &Event) -> Self {
         let attr = &event.attr;
-        let is_clock = attr.is_software(SoftwareEvent::CPU_CLOCK) || attr.is_software(SoftwareEvent::TASK_CLOCK);
-        let unit = if is_clock { Unit::Nanoseconds } else { Unit::Count };
-        let period = match (attr.flags.contains(AttrFlags::FREQ), unit) {
-            (false, _) => Some(attr.sample_period),
-            (true, Unit::Nanoseconds) => 1_000_000_000_u64.checked_div(attr.sample_period),
-            (true, Unit::Count) => None,
-        };
-        Self {
-            name: event.name.clone().unwrap_or_else(|| fallback_name(attr)),
-            unit,
-            period: period.filter(|&p| p > 0),
-        }
+        let name = event.name.clone().unwrap_or_else(|| fallback_name(attr));
+        Self { name, unit: Unit::of(attr), period: period(attr) }
     }
+}
+
+impl Unit {
+    fn of(attr: &Attr) -> Self {
+        let is_clock = attr.is_software(SoftwareEvent::CPU_CLOCK) || attr.is_software(SoftwareEvent::TASK_CLOCK);
+        if is_clock { Self::Nanoseconds } else { Self::Count }
+    }
+}
+
+/// How much of an event lies between two samples, where that is fixed or follows from the frequency.
+pub fn period(attr: &Attr) -> Option<u64> {
+    let period = match (attr.flags.contains(AttrFlags::FREQ), Unit::of(attr)) {
+        (false, _) => Some(attr.sample_period),
+        (true, Unit::Nanoseconds) => 1_000_000_000_u64.checked_div(attr.sample_period),
+        (true, Unit::Count) => None,
+    };
+    period.filter(|&period| period > 0)
 }
 
 /// The name of an event that the recording has no name for.

@@ -9,7 +9,7 @@ use std::hash::BuildHasher;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key<'a> {
     /// Which maps there were.
-    pub generation: [u64; 3],
+    pub generation: [u64; 4],
     /// Where the CPU was.
     pub ip: Option<u64>,
     /// In which mode it was.
@@ -29,7 +29,7 @@ pub struct Resolved {
 
 /// A key whose chain lies in the cache's own memory.
 struct Slot {
-    generation: [u64; 3],
+    generation: [u64; 4],
     ip: Option<u64>,
     mode: CpuMode,
     start: usize,
@@ -85,12 +85,12 @@ mod tests {
     #[test]
     fn every_part_of_the_key_counts_and_a_full_cache_starts_anew() {
         let mut cache = ResolvedStacks::default();
-        let key = Key { generation: [1, 2, 3], ip: Some(4), mode: CpuMode::USER, chain: &[1, 2] };
+        let key = Key { generation: [1, 2, 3, 0], ip: Some(4), mode: CpuMode::USER, chain: &[1, 2] };
         let resolved = Resolved { stack: 7, is_deferred: false };
         cache.insert(&key, resolved);
         assert_eq!(cache.find(&key), Some(resolved));
         let others = [
-            Key { generation: [1, 2, 4], ..key },
+            Key { generation: [1, 2, 4, 0], ..key },
             Key { ip: None, ..key },
             Key { mode: CpuMode::KERNEL, ..key },
             Key { chain: &[1], ..key },

@@ -28,6 +28,9 @@ impl Maps {
 
     /// Puts a map at `start..limit`.
     pub fn insert(&mut self, start: u64, limit: u64, map: MapId) {
+        if self.parts.get(&start) == Some(&Part { limit, map }) {
+            return;
+        }
         self.remove(start, limit);
         self.parts.insert(start, Part { limit, map });
     }

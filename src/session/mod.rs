@@ -19,6 +19,7 @@ use map::{Map, MapId};
 use maps::Maps;
 use process::{Process, Thread};
 use space::Space;
+use std::collections::VecDeque;
 
 /// What a record did to a [`Session`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,9 +39,21 @@ pub struct Session {
     threads: HashMap<u32, Thread>,
     kernel: Maps,
     guest_kernel: Maps,
-    /// Every map that there ever was.
+    /// Every different map that there ever was.
     maps: Vec<Map>,
+    map_ids: HashMap<Map, MapId>,
+    /// Threads that have ended, the earliest first.
+    ended: VecDeque<Ended>,
 }
+
+/// A thread that has ended.
+struct Ended {
+    pid: u32,
+    tid: u32,
+}
+
+/// How many threads that have ended are remembered. Samples can follow a thread's end, but not many other ends.
+const REMEMBERED: usize = 4096;
 
 /// The process that stands for the kernel in MMAP records.
 const KERNEL_PID: u32 = u32::MAX;
@@ -55,8 +68,7 @@ impl Session {
             RecordType::MMAP2 => abi::parse(body, raw.endian, (misc,)).map(|(mmap, _)| self.mmap2(mmap, misc)),
             RecordType::COMM => abi::parse(body, raw.endian, ()).map(|(comm, _)| self.comm(comm, misc)),
             RecordType::FORK => abi::parse(body, raw.endian, ()).map(|(task, _)| self.fork(task, misc)),
-            // Samples of a process can follow its end, so what is known of it stays until its number is used again.
-            RecordType::EXIT => abi::parse::<Task>(body, raw.endian, ()).map(|_| ()),
+            RecordType::EXIT => abi::parse(body, raw.endian, ()).map(|(task, _)| self.exit(task)),
             RecordType::KSYMBOL => abi::parse(body, raw.endian, ()).map(|(symbol, _)| self.ksymbol(symbol)),
             _ => return Applied::NotApplicable,
         };
@@ -77,23 +89,34 @@ impl Session {
         if map.start >= map.limit {
             return;
         }
-        let id = MapId(self.maps.len() as u32);
-        match misc.cpu_mode() {
-            CpuMode::KERNEL => {
-                map.raise_start_to_kernel();
-                self.kernel.insert(map.start, map.limit, id);
-            }
-            CpuMode::GUEST_KERNEL => self.guest_kernel.insert(map.start, map.limit, id),
-            _ if pid == KERNEL_PID => self.kernel.insert(map.start, map.limit, id),
+        let mode = misc.cpu_mode();
+        let is_kernel = mode == CpuMode::KERNEL || (pid == KERNEL_PID && mode != CpuMode::GUEST_KERNEL);
+        if is_kernel {
+            map.raise_start_to_kernel();
+        }
+        let (start, limit, may_be_main) = (map.start, map.limit, map.may_be_main());
+        let id = self.map_id(map);
+        match mode {
+            _ if is_kernel => self.kernel.insert(start, limit, id),
+            CpuMode::GUEST_KERNEL => self.guest_kernel.insert(start, limit, id),
+            // Nothing is known of the processes in a guest or under a hypervisor but a number that the host uses too.
+            CpuMode::GUEST_USER | CpuMode::HYPERVISOR => {}
             _ => {
                 let process = self.processes.entry(pid).or_default();
-                if process.main_map.is_none() && map.may_be_main() {
+                if process.main_map.is_none() && may_be_main {
                     process.main_map = Some(id);
                 }
-                process.maps_mut().insert(map.start, map.limit, id);
+                process.maps_mut().insert(start, limit, id);
             }
         }
-        self.maps.push(map);
+    }
+
+    fn map_id(&mut self, map: Map) -> MapId {
+        let Self { maps, map_ids, .. } = self;
+        *map_ids.entry(map).or_insert_with_key(|map| {
+            maps.push(map.clone());
+            MapId(maps.len() as u32 - 1)
+        })
     }
 
     fn comm(&mut self, comm: Comm, misc: Misc) {
@@ -101,8 +124,7 @@ impl Session {
         if comm.pid == comm.tid {
             let process = self.processes.entry(comm.pid).or_default();
             if misc.contains(Misc::COMM_EXEC) {
-                // The old program's maps stay until new ones cover them: until exec returns, user frames are still its.
-                process.main_map = None;
+                process.exec();
             }
             process.comm = Some(name.clone());
         }
@@ -112,23 +134,45 @@ impl Session {
     fn fork(&mut self, task: Task, misc: Misc) {
         if task.pid != task.ppid {
             let parent = self.processes.get(&task.ppid).cloned().unwrap_or_default();
-            // Of a process that ran before the recording, perf tells the maps itself, and marks its FORK as one with an
-            // exec.
-            let child = if misc.contains(Misc::COMM_EXEC) { Process::named(parent.comm) } else { parent };
+            // Of a process that ran before the recording, perf tells the maps itself, and marks its FORK.
+            let mut child = if misc.contains(Misc::FORK_EXEC) { Process::named(parent.comm) } else { parent };
+            child.is_gone = false;
             self.processes.insert(task.pid, child);
         }
         let comm = self.threads.get(&task.ptid).and_then(|parent| parent.comm.clone());
         self.threads.insert(task.tid, Thread { pid: task.pid, comm });
     }
 
+    /// Samples can follow a thread's end, so that it is only forgotten when many others have ended.
+    fn exit(&mut self, task: Task) {
+        if task.pid == task.tid
+            && let Some(process) = self.processes.get_mut(&task.pid)
+        {
+            process.is_gone = true;
+        }
+        self.ended.push_back(Ended { pid: task.pid, tid: task.tid });
+        if self.ended.len() > REMEMBERED
+            && let Some(Ended { pid, tid }) = self.ended.pop_front()
+        {
+            if pid != tid {
+                self.threads.remove(&tid);
+            } else if self.processes.get(&pid).is_some_and(|process| process.is_gone) {
+                self.processes.remove(&pid);
+                self.threads.remove(&tid);
+            }
+        }
+    }
+
     fn ksymbol(&mut self, symbol: Ksymbol) {
         let limit = symbol.addr.saturating_add(symbol.len.into());
-        if symbol.flags.contains(KsymbolFlags::UNREGISTER) {
+        let map = Map::new(symbol.addr, symbol.len.into(), 0, symbol.name.text(), None);
+        if !symbol.flags.contains(KsymbolFlags::UNREGISTER) {
+            if symbol.addr < limit {
+                let id = self.map_id(map);
+                self.kernel.insert(symbol.addr, limit, id);
+            }
+        } else if self.map_ids.get(&map).copied() == self.kernel.find(symbol.addr) {
             self.kernel.remove(symbol.addr, limit);
-        } else if symbol.addr < limit {
-            let id = MapId(self.maps.len() as u32);
-            self.maps.push(Map::new(symbol.addr, symbol.len.into(), 0, symbol.name.text(), None));
-            self.kernel.insert(symbol.addr, limit, id);
         }
     }
 
@@ -149,7 +193,7 @@ impl Session {
 
     /// The map that is at an address of a space, as seen from a process.
     pub fn map_at(&self, pid: u32, space: Space, address: u64) -> Option<MapId> {
-        let user = || self.processes.get(&pid)?.maps().find(address);
+        let user = || self.processes.get(&pid)?.find(address);
         match space {
             Space::Kernel => self.kernel.find(address),
             Space::User => user(),
@@ -159,9 +203,13 @@ impl Session {
         }
     }
 
-    /// Numbers that change whenever an address of a process, or of the kernel, may be in another map than before.
-    pub fn generation(&self, pid: u32) -> [u64; 3] {
-        let process = self.processes.get(&pid).map_or(0, |process| process.maps().generation());
-        [process, self.kernel.generation(), self.guest_kernel.generation()]
+    /// Numbers that change whenever an address of a process, or of the kernel, may be in another map than before. Whoever
+    /// asks has heard of the process.
+    pub fn generation(&mut self, pid: u32) -> [u64; 4] {
+        let [maps, before_exec] = self.processes.get_mut(&pid).map_or([0, 0], |process| {
+            process.is_gone = false;
+            process.generation()
+        });
+        [maps, before_exec, self.kernel.generation(), self.guest_kernel.generation()]
     }
 }

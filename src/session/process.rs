@@ -12,6 +12,10 @@ pub struct Process {
     /// The map of the program that it runs.
     pub main_map: Option<MapId>,
     maps: Arc<Maps>,
+    /// What was mapped before the latest exec: until it returns, user frames are still of the old program.
+    before_exec: Option<Arc<Maps>>,
+    /// Whether its main thread has ended and nothing was heard of it since.
+    pub(super) is_gone: bool,
 }
 
 impl Process {
@@ -20,9 +24,20 @@ impl Process {
         Self { comm, ..Self::default() }
     }
 
-    /// What is mapped.
-    pub fn maps(&self) -> &Maps {
-        &self.maps
+    /// The map at an address.
+    pub fn find(&self, address: u64) -> Option<MapId> {
+        self.maps.find(address).or_else(|| self.before_exec.as_ref()?.find(address))
+    }
+
+    /// Numbers that are the same where [`find`](Self::find) finds the same.
+    pub fn generation(&self) -> [u64; 2] {
+        [self.maps.generation(), self.before_exec.as_ref().map_or(0, |maps| maps.generation())]
+    }
+
+    /// The process runs another program, of which nothing is mapped yet.
+    pub(super) fn exec(&mut self) {
+        self.main_map = None;
+        self.before_exec = Some(std::mem::take(&mut self.maps));
     }
 
     /// What is mapped, to be changed.

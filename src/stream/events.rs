@@ -9,7 +9,7 @@ use crate::abi::sample_id::SampleId;
 use crate::abi::sample_type::SampleType;
 use crate::abi::sample_view::SampleLayout;
 use crate::stream::raw::Raw;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 /// An event, as far as it is known.
 #[derive(Clone, Debug)]
@@ -34,7 +34,7 @@ impl Event {
         Self { attr, ids, name: None, layout, id_size }
     }
 
-    /// Whether the event has samples of its own to give: a dummy only carries other records.
+    /// Whether its records tell when they were written.
     fn has_time(&self) -> bool {
         self.layout.sample_type.contains(SampleType::TIME)
     }
@@ -45,20 +45,43 @@ impl Event {
 pub struct Events {
     list: Vec<Event>,
     by_id: HashMap<u64, u32>,
+    /// Attrs of events without ids.
+    without_ids: HashSet<Attr>,
+    /// Whether there are events that could not be read, so that no record goes without saying to one that could.
+    is_incomplete: bool,
 }
 
 /// Number of an event in [`Events`].
 pub type EventIndex = u32;
 
 impl Events {
-    /// Adds an event, unless one with its first id (or, without ids, the same attr) is there already.
+    /// Adds an event that a record tells. One that is there already, by its first id or else by its attr, only gets the ids
+    /// that are new.
+    pub fn add_or_extend(&mut self, attr: Attr, ids: Vec<u64>) {
+        match ids.first().map(|id| self.by_id.get(id)) {
+            Some(Some(&index)) => {
+                let known = &mut self.list[index as usize].ids;
+                for id in ids {
+                    self.by_id.entry(id).or_insert_with(|| {
+                        known.push(id);
+                        index
+                    });
+                }
+            }
+            None if self.without_ids.contains(&attr) => {}
+            _ => self.add(attr, ids),
+        }
+    }
+
+    /// Notes that there is an event that cannot be read.
+    pub fn miss(&mut self) {
+        self.is_incomplete = true;
+    }
+
+    /// Adds an event.
     pub fn add(&mut self, attr: Attr, ids: Vec<u64>) {
-        let known = match ids.first() {
-            Some(id) => self.by_id.contains_key(id),
-            None => self.list.iter().any(|event| event.ids.is_empty() && event.attr == attr),
-        };
-        if known {
-            return;
+        if ids.is_empty() {
+            self.without_ids.insert(attr.clone());
         }
         let index = self.list.len() as EventIndex;
         self.by_id.extend(ids.iter().map(|&id| (id, index)));
@@ -91,7 +114,7 @@ impl Events {
     #[inline]
     pub fn of(&self, raw: &Raw<'_>) -> Option<(EventIndex, &Event)> {
         let first = self.list.first()?;
-        if self.list.len() == 1 {
+        if self.list.len() == 1 && !self.is_incomplete {
             return Some((0, first));
         }
         let index = match self.id_of(raw, first) {
@@ -169,8 +192,14 @@ impl Events {
         } else {
             return None;
         };
-        (time != 0 && time != u64::MAX).then_some(time)
+        is_time(time).then_some(time)
     }
+}
+
+/// Whether a time is one: records that perf made up have 0 or all ones instead.
+#[inline]
+pub fn is_time(time: u64) -> bool {
+    time != 0 && time != u64::MAX
 }
 
 /// The `index`th 8 bytes of `body` as a number.
@@ -227,11 +256,22 @@ mod tests {
     #[test]
     fn an_event_told_twice_is_there_once() {
         let mut events = Events::default();
-        events.add(attr(SampleType::IP, AttrFlags::empty()), vec![]);
-        events.add(attr(SampleType::IP, AttrFlags::empty()), vec![]);
-        events.add(attr(SampleType::IP, AttrFlags::empty()), vec![5]);
-        events.add(attr(SampleType::IP, AttrFlags::empty()), vec![5, 6]);
-        assert_eq!(events.list().len(), 2);
+        events.add_or_extend(attr(SampleType::IP, AttrFlags::empty()), vec![]);
+        events.add_or_extend(attr(SampleType::IP, AttrFlags::empty()), vec![]);
+        events.add_or_extend(attr(SampleType::IP, AttrFlags::empty()), vec![5]);
+        events.add_or_extend(attr(SampleType::IP, AttrFlags::empty()), vec![5, 6]);
+        let ids: Vec<_> = events.list().iter().map(|event| &event.ids[..]).collect();
+        assert_eq!(ids, [&[][..], &[5, 6]]);
+    }
+
+    #[test]
+    fn a_lone_event_does_not_take_the_samples_of_one_that_could_not_be_read() {
+        let mut events = Events::default();
+        events.add(attr(SampleType::IP | SampleType::ID, AttrFlags::empty()), vec![5]);
+        let sample = record(RecordType::SAMPLE, &[0x400000, 6]);
+        assert!(events.of(&raw(&sample)).is_some());
+        events.miss();
+        assert!(events.of(&raw(&sample)).is_none());
     }
 
     #[test]

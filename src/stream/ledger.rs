@@ -2,6 +2,7 @@
 
 use crate::abi::record::RecordType;
 use crate::container::walk::Damage;
+use crate::stream::is_used_by_stream;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -65,6 +66,8 @@ pub struct Ledger {
     damage: Vec<Damage>,
     damaged: u64,
     notes: Vec<String>,
+    /// Whether a note tells of something that is not in the output.
+    is_missing: bool,
 }
 
 impl Ledger {
@@ -109,11 +112,24 @@ impl Ledger {
                 *mine.dropped.entry(reason).or_default() += count;
             }
         }
-        self.lost_records += other.lost_records;
-        self.lost_samples += other.lost_samples;
+        self.lost(other.lost_records, other.lost_samples);
+        self.is_missing |= other.is_missing;
         self.damaged += other.damaged - other.damage.len() as u64;
         other.damage.into_iter().for_each(|damage| self.damage(damage));
         self.notes.extend(other.notes);
+    }
+
+    /// Counts what the kernel could not write.
+    pub fn lost(&mut self, records: u64, samples: u64) {
+        self.lost_records = self.lost_records.saturating_add(records);
+        self.lost_samples = self.lost_samples.saturating_add(samples);
+    }
+
+    /// Counts as used what the stream itself used of the records that were read.
+    pub fn account_for_stream(&mut self) {
+        for (_, entry) in self.entries.iter_mut().filter(|&(&kind, _)| is_used_by_stream(kind)) {
+            entry.consumed = entry.read - entry.dropped();
+        }
     }
 
     /// Notes that something is wrong with the input.
@@ -127,6 +143,12 @@ impl Ledger {
     /// Notes what the user should know of the result.
     pub fn note(&mut self, note: String) {
         self.notes.push(note);
+    }
+
+    /// Notes something of the input that is not in the output, though no record was dropped.
+    pub fn missing(&mut self, note: String) {
+        self.is_missing = true;
+        self.note(note);
     }
 
     /// What is wrong with the input: the messages that were kept.
@@ -154,9 +176,10 @@ impl Ledger {
         self.entries.get(&kind).cloned().unwrap_or_default()
     }
 
-    /// Whether anything is missing from the output: records that were dropped, or parts of the input that could not be read.
+    /// Whether anything is missing from the output: records that were dropped, parts of records that this kind of output
+    /// does not have yet, or parts of the input that could not be read.
     pub fn is_incomplete(&self) -> bool {
-        self.damaged > 0 || self.entries.values().any(|entry| entry.dropped() > 0)
+        self.is_missing || self.damaged > 0 || self.entries.values().any(|entry| entry.dropped() > 0)
     }
 
     /// All dropped records other than samples, by reason.
@@ -183,7 +206,7 @@ impl fmt::Display for Ledger {
             write!(f, "; {count} other record{} dropped", if count == 1 { "" } else { "s" })?;
             write_reasons(f, &others)?;
         }
-        if self.lost_records + self.lost_samples > 0 {
+        if self.lost_records.max(self.lost_samples) > 0 {
             write!(f, "; lost by the kernel: {} records, {} samples", self.lost_records, self.lost_samples)?;
         }
         Ok(())

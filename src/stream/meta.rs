@@ -16,7 +16,11 @@ use crate::container::read::{Container, Reader as ContainerReader};
 use crate::stream::events::Events;
 use crate::stream::raw::Raw;
 use bytes::Bytes;
+use hashbrown::{HashMap, HashSet};
 use std::collections::BTreeMap;
+
+/// How many features there can be: as many as the bitmap in a file's header has bits.
+const FEATURES: u32 = 256;
 
 /// What is known about a recording.
 #[derive(Clone, Debug)]
@@ -35,6 +39,10 @@ pub struct Meta {
     pub image: FileImage,
     /// Build ids that records tell (`perf inject -b` to a pipe), apart from the feature's.
     pub build_id_records: Vec<(Misc, BuildId)>,
+    /// The bytes of these, so that each is there once.
+    build_ids_told: HashSet<Box<[u8]>>,
+    /// Names that EVENT_DESC tells, by the events' first ids, for events that come later.
+    names: HashMap<u64, String>,
 }
 
 impl Meta {
@@ -48,6 +56,8 @@ impl Meta {
             features: reader.features.clone(),
             image: reader.image.clone(),
             build_id_records: Vec::new(),
+            build_ids_told: HashSet::new(),
+            names: HashMap::new(),
         };
         for file_attr in &reader.attrs {
             meta.events.add(file_attr.attr.clone(), file_attr.ids.clone());
@@ -56,20 +66,23 @@ impl Meta {
         meta
     }
 
-    /// Takes what a record tells about the recording as a whole.
-    pub fn note(&mut self, raw: &Raw<'_>) {
+    /// Takes what a record tells about the recording as a whole. `None` where it cannot be read.
+    pub fn note(&mut self, raw: &Raw<'_>) -> Option<()> {
         let body = raw.body();
         match raw.header.kind {
-            RecordType::HEADER_ATTR => self.note_attr(body),
+            RecordType::HEADER_ATTR => {
+                let noted = self.note_attr(body);
+                if noted.is_none() {
+                    self.events.miss();
+                }
+                return noted;
+            }
             RecordType::HEADER_FEATURE => {
                 let mut reader = Reader::new(body, self.endian);
-                let Some(id) = reader.u64().and_then(|id| u32::try_from(id).ok()).map(FeatureId) else { return };
+                let id = reader.u64()?;
                 // The mark at the end of a pipe's header is a feature without content.
                 if !reader.rest().is_empty() {
-                    self.features.insert(id, raw.block.bytes.slice_ref(reader.rest()));
-                    if id == FeatureId::EVENT_DESC {
-                        self.name_events();
-                    }
+                    self.note_feature(FeatureId(u32::try_from(id).ok().filter(|&id| id < FEATURES)?), reader.rest());
                 }
             }
             RecordType::HEADER_TRACING_DATA if raw.payload > 0 => {
@@ -80,28 +93,41 @@ impl Meta {
                 self.features.entry(FeatureId::STAT).or_default();
             }
             RecordType::HEADER_BUILD_ID => {
-                if let Ok((build_id, _)) = abi::parse::<BuildId>(body, self.endian, ()) {
+                let (build_id, _) = abi::parse::<BuildId>(body, self.endian, ()).ok()?;
+                if self.build_ids_told.insert(body.into()) {
                     self.build_id_records.push((raw.header.misc, build_id));
                 }
             }
             RecordType::EVENT_UPDATE => {
-                if let Ok((update, _)) = abi::parse::<EventUpdate>(body, self.endian, ())
-                    && let Some(EventUpdateValue::Name(name)) = update.value
-                {
+                let (update, _) = abi::parse::<EventUpdate>(body, self.endian, ()).ok()?;
+                if let Some(EventUpdateValue::Name(name)) = update.value {
                     self.events.name_by_id(update.id, &String::from_utf8_lossy(name.text()));
                 }
             }
             _ => {}
         }
+        Some(())
     }
 
-    fn note_attr(&mut self, body: &[u8]) {
-        let Some(size) = Attr::declared_size(body, self.endian) else { return };
-        let Some((attr, ids)) = body.split_at_checked(size) else { return };
-        let Ok(attr) = Attr::read(attr, self.endian) else { return };
-        let ids = Reader::new(ids, self.endian).words(ids.len() as u64 / 8).map(|ids| ids.iter().collect());
-        self.events.add(attr, ids.unwrap_or_default());
-        self.name_events();
+    fn note_feature(&mut self, id: FeatureId, bytes: &[u8]) {
+        // A copy, so that a few bytes do not keep all that arrived with them.
+        self.features.insert(id, Bytes::copy_from_slice(bytes));
+        if id == FeatureId::EVENT_DESC {
+            self.name_events();
+        }
+    }
+
+    fn note_attr(&mut self, body: &[u8]) -> Option<()> {
+        let (attr, ids) = body.split_at_checked(Attr::declared_size(body, self.endian)?)?;
+        let attr = Attr::read(attr, self.endian).ok()?;
+        let ids = Reader::new(ids, self.endian).words(ids.len() as u64 / 8)?.iter().collect();
+        self.events.add_or_extend(attr, ids);
+        let Some(event) = self.events.list().last() else { return Some(()) };
+        let name = event.ids.first().and_then(|id| self.names.get(id));
+        if let (Some(&id), Some(name)) = (event.ids.first(), name.cloned()) {
+            self.events.name_by_id(id, &name);
+        }
+        Some(())
     }
 
     /// Gives the events the names of EVENT_DESC: by id, and by place for events without ids.
@@ -110,7 +136,10 @@ impl Meta {
         for (index, desc) in event_desc::read(section, self.endian).unwrap_or_default().into_iter().enumerate() {
             let name = desc.name.to_text();
             match desc.ids.first() {
-                Some(&id) => self.events.name_by_id(id, &name),
+                Some(&id) => {
+                    self.events.name_by_id(id, &name);
+                    self.names.insert(id, name);
+                }
                 None => self.events.name_by_index(index, &name),
             }
         }

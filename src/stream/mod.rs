@@ -9,9 +9,17 @@ pub mod runs;
 pub mod source;
 pub mod write;
 
+use crate::abi::record::RecordType;
 use crate::error::Result;
 use meta::Meta;
 use raw::{Gap, Raw};
+
+/// Whether records of this type are used by the stream itself: to decompress, to order, to know events and features. What
+/// makes a profile need not look at them.
+pub fn is_used_by_stream(kind: RecordType) -> bool {
+    let is_frame = matches!(kind, RecordType::COMPRESSED | RecordType::COMPRESSED2);
+    is_frame || meta::is_header(kind) || matches!(kind, RecordType::EVENT_UPDATE | RecordType::FINISHED_ROUND)
+}
 
 /// What takes a stream of records.
 pub trait Sink {

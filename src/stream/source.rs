@@ -13,6 +13,7 @@ use crate::stream::Sink;
 use crate::stream::ledger::{Ledger, Reason};
 use crate::stream::meta::{Meta, is_about_recording};
 use crate::stream::raw::{Gap, Raw};
+use std::collections::BTreeMap;
 
 /// How far into a block records may begin, so that places in blocks fit 32 bits.
 const BLOCK_LIMIT: usize = 1 << 31;
@@ -23,10 +24,18 @@ pub struct Source {
     meta: Meta,
     ledger: Ledger,
     counts: Counts,
-    /// One for each of the recording's files that has frames.
-    decompressors: Vec<Option<Decompressor>>,
-    /// Of which files the last frame could not be read.
-    undecodable: Vec<bool>,
+    /// Of the file that is being read, if it has frames.
+    frames: Option<Frames>,
+}
+
+/// The frames of one file.
+struct Frames {
+    decompressor: Decompressor,
+    source: u32,
+    /// Where the last one is.
+    offset: u64,
+    /// Whether the last one could not be read.
+    is_undecodable: bool,
 }
 
 impl Source {
@@ -36,10 +45,8 @@ impl Source {
     /// Where there is no recording, or none that can be read.
     pub fn open(input: Input, options: ReadOptions) -> Result<Self> {
         let reader = Reader::open(input, options)?;
-        let decompressors = reader.files.iter().map(|_| None).collect();
-        let undecodable = vec![false; reader.files.len()];
         let meta = Meta::new(&reader);
-        Ok(Self { reader, meta, ledger: Ledger::default(), counts: Counts::default(), decompressors, undecodable })
+        Ok(Self { reader, meta, ledger: Ledger::default(), counts: Counts::default(), frames: None })
     }
 
     /// What the container's header tells.
@@ -54,11 +61,15 @@ impl Source {
     pub fn run(mut self, sink: &mut impl Sink) -> Result<(Meta, Ledger)> {
         sink.begin(&self.meta)?;
         while let Some(mut block) = self.reader.next_block()? {
+            // A decompressor takes megabytes, and is of no use to another file.
+            if self.frames.as_ref().is_some_and(|frames| frames.source != block.source) {
+                self.end_frames();
+            }
             while let Some(at) = self.walk(&block, sink)? {
                 block = block.from(at, self.reader.serial());
             }
         }
-        self.note_unfinished_frames();
+        self.end_frames();
         let damage = std::mem::take(&mut self.reader.damage);
         if self.counts.total() == 0 {
             return Err(self.nothing_read(damage));
@@ -78,8 +89,13 @@ impl Source {
                 Step::Record { header, len, payload } => {
                     let raw = Raw { header, endian, block, at, payload };
                     self.counts.add(header.kind);
-                    if is_about_recording(&header) {
-                        self.meta.note(&raw);
+                    if is_about_recording(&header) && self.meta.note(&raw).is_none() {
+                        self.ledger.dropped(header.kind, Reason::Damaged);
+                        self.damage(
+                            block,
+                            at,
+                            format!("the {} record here cannot be read and is left out", header.kind),
+                        );
                     }
                     sink.record(&self.meta, &raw)?;
                     if matches!(header.kind, RecordType::COMPRESSED | RecordType::COMPRESSED2) && !block.decompressed {
@@ -104,44 +120,49 @@ impl Source {
 
     /// Passes on the records in a frame.
     fn decompress(&mut self, frame: &Raw<'_>, sink: &mut impl Sink) -> Result<()> {
-        let file = frame.block.source as usize;
+        let (source, offset) = (frame.block.source, frame.offset());
+        let mut frames = match self.frames.take() {
+            Some(frames) => Frames { offset, ..frames },
+            None => {
+                let made = Decompressor::new(frame.endian);
+                let file = &self.meta.files[source as usize];
+                let decompressor = made.map_err(Error::io(file, "cannot decompress"))?;
+                Frames { decompressor, source, offset, is_undecodable: false }
+            }
+        };
+        let was_undecodable = frames.is_undecodable;
+        frames.is_undecodable = false;
         let Some(compressed) = compressed_bytes(frame.bytes(), frame.endian) else {
-            self.undecodable(frame, "its size does not fit");
+            self.frames = Some(frames);
+            self.undecodable(frame, was_undecodable, "its size does not fit");
             return Ok(());
         };
-        let made = match self.decompressors[file].take() {
-            Some(decompressor) => Ok(decompressor),
-            None => Decompressor::new(frame.endian),
-        };
-        let mut decompressor = made.map_err(Error::io(&self.meta.files[file], "cannot decompress"))?;
-        let mut pieces = decompressor.frame(compressed);
-        loop {
+        let mut pieces = frames.decompressor.frame(compressed);
+        let failure = loop {
             match pieces.piece() {
                 Ok(Some(bytes)) => {
                     let serial = self.reader.serial();
-                    let base = frame.offset();
-                    let piece =
-                        Block { bytes, source: frame.block.source, base, decompressed: true, in_memory: true, serial };
+                    let piece = Block { bytes, source, base: offset, decompressed: true, in_memory: true, serial };
                     self.walk(&piece, sink)?;
                 }
-                Ok(None) => {
-                    self.undecodable[file] = false;
-                    break;
-                }
-                Err(e) => {
-                    self.undecodable(frame, &e.to_string());
-                    break;
-                }
+                Ok(None) => break None,
+                Err(e) => break Some(e.to_string()),
             }
+        };
+        self.frames = Some(frames);
+        if let Some(why) = failure {
+            self.undecodable(frame, was_undecodable, &why);
         }
-        self.decompressors[file] = Some(decompressor);
         Ok(())
     }
 
     /// Counts a frame that cannot be read. Those that follow it in its stream cannot either, which is said once.
-    fn undecodable(&mut self, frame: &Raw<'_>, why: &str) {
+    fn undecodable(&mut self, frame: &Raw<'_>, is_told: bool, why: &str) {
         self.ledger.dropped(frame.header.kind, Reason::Undecodable);
-        if !std::mem::replace(&mut self.undecodable[frame.block.source as usize], true) {
+        if let Some(frames) = &mut self.frames {
+            frames.is_undecodable = true;
+        }
+        if !is_told {
             let what = format!(
                 "the records in this compressed frame are missing, and those in frames that continue it: {why}"
             );
@@ -149,16 +170,15 @@ impl Source {
         }
     }
 
-    fn note_unfinished_frames(&mut self) {
-        for (file, decompressor) in self.decompressors.iter().enumerate() {
-            let rest = decompressor.as_ref().map_or(0, Decompressor::rest);
-            if rest > 0 {
-                let file = self.meta.files[file].clone();
-                let what = format!(
-                    "the last compressed frame ends in the middle of a record, of which {rest} bytes are there"
-                );
-                self.ledger.damage(Damage { file, offset: 0, what });
-            }
+    /// Says what the last frame of a file left unfinished.
+    fn end_frames(&mut self) {
+        let Some(frames) = self.frames.take() else { return };
+        let rest = frames.decompressor.rest();
+        if rest > 0 {
+            let file = self.meta.files[frames.source as usize].clone();
+            let what =
+                format!("the last compressed frame ends in the middle of a record, of which {rest} bytes are there");
+            self.ledger.damage(Damage { file, offset: frames.offset, what });
         }
     }
 
@@ -208,12 +228,12 @@ impl Source {
 /// Records read by type, counted without a look-up for those of low numbers, which are nearly all.
 struct Counts {
     low: [u64; 256],
-    high: u64,
+    high: BTreeMap<RecordType, u64>,
 }
 
 impl Default for Counts {
     fn default() -> Self {
-        Self { low: [0; 256], high: 0 }
+        Self { low: [0; 256], high: BTreeMap::new() }
     }
 }
 
@@ -222,19 +242,17 @@ impl Counts {
     fn add(&mut self, kind: RecordType) {
         match self.low.get_mut(kind.0 as usize) {
             Some(count) => *count += 1,
-            None => self.high += 1,
+            None => *self.high.entry(kind).or_default() += 1,
         }
     }
 
     fn total(&self) -> u64 {
-        self.low.iter().sum::<u64>() + self.high
+        self.low.iter().chain(self.high.values()).sum()
     }
 
     fn enter(&self, ledger: &mut Ledger) {
         let low = self.low.iter().enumerate().filter(|&(_, &count)| count > 0);
         low.for_each(|(kind, &count)| ledger.read(RecordType(kind as u32), count));
-        if self.high > 0 {
-            ledger.read(RecordType(u32::MAX), self.high);
-        }
+        self.high.iter().for_each(|(&kind, &count)| ledger.read(kind, count));
     }
 }

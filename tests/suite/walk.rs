@@ -10,6 +10,7 @@ use super::files;
 const SAMPLE: u32 = 9;
 const HEADER_ATTR: u32 = 64;
 const HEADER_TRACING_DATA: u32 = 66;
+const TRACING: &[u8] = b"\x17\x08\x44tracing";
 const AUXTRACE: u32 = 71;
 const COMPRESSED: u32 = 81;
 const COMPRESSED2: u32 = 83;
@@ -96,8 +97,8 @@ impl Walk {
             match self.u32(record, 0) {
                 Some(SAMPLE) => self.samples += 1,
                 Some(HEADER_ATTR) => self.attr(&record[8..]),
-                // simpleperf keeps the payload inside of the record, perf puts it behind.
-                Some(HEADER_TRACING_DATA) if record.len() <= 16 => {
+                // simpleperf keeps the payload inside of the record, perf puts it behind; but perf inject before it.
+                Some(HEADER_TRACING_DATA) if record.len() <= 16 && bytes[at..].starts_with(TRACING) => {
                     at += self.u32(record, 8).map_or(0, |size| size.next_multiple_of(8) as usize);
                 }
                 Some(AUXTRACE) => at = at.saturating_add(self.u64(record, 8).unwrap_or(0) as usize),

@@ -3,6 +3,7 @@
 use super::input::{Input, Opened};
 use super::{Container, ReadOptions, Reader};
 use crate::abi::header::magic2;
+use crate::container::walk::Damage;
 use crate::error::{Error, Result};
 use std::path::{Path, PathBuf};
 
@@ -23,27 +24,42 @@ pub fn open(path: &Path, options: ReadOptions) -> Result<Reader> {
     let Some(endian) = magic2(&bytes) else { return Err(super::not_a_recording(&name, &bytes)) };
     let mut reader = Reader::new(&name, Container::Directory, endian, options);
     reader.add_file(&bytes)?;
-    for part in parts(path)? {
+    let mut expected = 0;
+    for (number, part) in parts(path)? {
+        let file = part.display().to_string();
+        if number != expected {
+            let what = format!("the file before this one, data.{}, is missing", number - 1);
+            reader.damage.push(Damage { file: file.clone(), offset: 0, what });
+        }
+        expected = number.saturating_add(1);
         let source = reader.files.len() as u32;
-        reader.files.push(part.display().to_string());
-        if let Opened::Bytes(bytes) = Input::Path(part).open()? {
-            reader.add_records(source, 0, bytes);
+        reader.files.push(file.clone());
+        let bytes = if part.is_file() { Input::Path(part).open()? } else { Opened::Directory(part) };
+        match bytes {
+            Opened::Bytes(bytes) => reader.add_records(source, 0, bytes),
+            Opened::Stream(stream) => reader.add_spooled(source, &file, stream)?,
+            Opened::Directory(_) => {
+                let what = "this is no file: its records are missing".to_owned();
+                reader.damage.push(Damage { file, offset: 0, what });
+            }
         }
     }
     Ok(reader)
 }
 
 /// The `data.N` of a folder, by their number.
-fn parts(path: &Path) -> Result<Vec<PathBuf>> {
+fn parts(path: &Path) -> Result<Vec<(u32, PathBuf)>> {
     let name = path.display().to_string();
     let mut parts = Vec::new();
     for entry in path.read_dir().map_err(Error::io(&name, "cannot list"))? {
         let path = entry.map_err(Error::io(&name, "cannot list"))?.path();
         let number = path.file_name().and_then(|name| name.to_str()?.strip_prefix("data.")?.parse::<u32>().ok());
+        // Not data.01 or data.+1, which would be read a second time.
+        let number = number.filter(|number| path.ends_with(format!("data.{number}")));
         if let Some(number) = number {
             parts.push((number, path));
         }
     }
     parts.sort();
-    Ok(parts.into_iter().map(|(_, path)| path).collect())
+    Ok(parts)
 }

@@ -77,7 +77,11 @@ impl FileSections {
         let mut sections =
             Self { attrs, data: 0..0, features: BTreeMap::new(), image: FileImage::default(), damage: Vec::new() };
         for at in without_ids {
-            sections.note(name, at, "the ids of the event told here lie outside of the file and are missing");
+            sections.note(
+                name,
+                at,
+                "the ids of the event told here are missing: they would lie outside of the file, or be more than it",
+            );
         }
         sections.find_data(name, &header, len);
         sections.image.before = bytes.slice(..sections.data.start);
@@ -109,16 +113,16 @@ impl FileSections {
     }
 
     fn read_features(&mut self, name: &str, bytes: &Bytes, data: &Section, bits: FeatureBits, endian: Endian) {
-        let Some(table) = bytes.get(data.end() as usize..) else { return };
+        let table = usize::try_from(data.end()).ok().and_then(|end| bytes.get(end..));
+        let Some(table) = table else { return };
         let mut table = Reader::new(table, endian);
         let mut missing = Vec::new();
         for bit in bits.iter() {
             let id = FeatureId(bit);
             let section = (|| Some(Section { offset: table.u64()?, size: table.u64()? }))();
-            let range = section.map(|section| section.offset as usize..section.end() as usize);
-            match range {
-                Some(range) if range.end <= bytes.len() => drop(self.features.insert(id, bytes.slice(range))),
-                _ => missing.push(id.to_string()),
+            match section.and_then(|section| slice(bytes, &section)) {
+                Some(feature) => drop(self.features.insert(id, feature)),
+                None => missing.push(id.to_string()),
             }
         }
         if !missing.is_empty() {
@@ -132,11 +136,16 @@ impl FileSections {
     }
 }
 
+/// The bytes of a section; `None` where they are not all in the file.
+fn slice(bytes: &Bytes, section: &Section) -> Option<Bytes> {
+    let (start, end) = (usize::try_from(section.offset).ok()?, usize::try_from(section.end()).ok()?);
+    (start <= end && end <= bytes.len()).then(|| bytes.slice(start..end))
+}
+
 /// The events, and where in the file those are told whose ids are not in it.
 fn read_attrs(name: &str, bytes: &Bytes, header: &FileHeader, endian: Endian) -> Result<(Vec<FileAttr>, Vec<u64>)> {
     let fail = |at, what: String| Error::input(name, at, what);
-    let section = bytes.get(header.attrs.offset as usize..).and_then(|rest| rest.get(..header.attrs.size as usize));
-    let Some(section) = section else {
+    let Some(section) = slice(bytes, &header.attrs) else {
         let what = format!(
             "the events should be in the {} bytes at offset {}, but the file has only {} bytes",
             header.attrs.size,
@@ -151,6 +160,8 @@ fn read_attrs(name: &str, bytes: &Bytes, header: &FileHeader, endian: Endian) ->
             format!("the events take {} bytes, which is not a multiple of {stride}, the size of each", section.len());
         return Err(fail(ATTRS_AT, what));
     }
+    // Ids that are told again and again by many events would be more than the file.
+    let mut room_for_ids = bytes.len() as u64;
     let (mut attrs, mut without_ids) = (Vec::with_capacity(section.len() / stride), Vec::new());
     for (index, entry) in section.chunks_exact(stride).enumerate() {
         let at = header.attrs.offset + (index * stride) as u64;
@@ -163,8 +174,9 @@ fn read_attrs(name: &str, bytes: &Bytes, header: &FileHeader, endian: Endian) ->
         let found = [room, declared].into_iter().find_map(|len| {
             let mut place = Reader::new(&entry[len..], endian);
             let place = Section { offset: place.u64()?, size: place.u64()? };
-            let ids = bytes.get(place.offset as usize..)?.get(..place.size as usize)?;
-            Some((len, Reader::new(ids, endian).words(place.size / 8)?.iter().collect()))
+            let ids = slice(bytes, &place)?;
+            room_for_ids = room_for_ids.checked_sub(place.size)?;
+            Some((len, Reader::new(&ids, endian).words(place.size / 8)?.iter().collect()))
         });
         let (len, ids) = found.unwrap_or_else(|| {
             without_ids.push(at);

@@ -4,7 +4,7 @@
 //! be read after those before it, and a record may begin in one frame and end in the next.
 
 use crate::abi::Endian;
-use crate::container::walk::{Step, whole_records};
+use crate::container::walk::{Step, complete};
 use bytes::Bytes;
 use std::io;
 use zstd::stream::raw::{Decoder, InBuffer, Operation, OutBuffer};
@@ -59,9 +59,10 @@ impl Pieces<'_> {
             let mut bytes = std::mem::take(&mut self.decompressor.rest);
             bytes.reserve_exact(PIECE);
             self.decompress(&mut bytes);
-            // What is no record is passed on too: whoever walks the records says so.
-            let (whole, end) = whole_records(&bytes, self.decompressor.endian);
-            if matches!(end, Step::Cut { .. }) {
+            // What is no record is passed on too, if no record comes soon: whoever walks the records says so.
+            let (whole, end) = complete(&bytes, self.decompressor.endian);
+            let may_wait = matches!(end, Step::Garbage { .. }) && bytes.len() - whole < PIECE;
+            if may_wait || matches!(end, Step::Cut { .. }) {
                 self.decompressor.rest = bytes.split_off(whole);
             }
             if !bytes.is_empty() {

@@ -147,22 +147,25 @@ impl Reader {
         if magic2(&start).is_none() {
             return Err(not_a_recording(name, &start));
         }
-        let (bytes, failure) = (|| {
-            let mut spool = Spool::new(options.spool_dir.as_deref())?;
-            let (_, failure) = spool.fill(&mut io::Cursor::new(start).chain(stream))?;
-            Ok((spool.into_bytes()?, failure))
-        })()
-        .map_err(Error::io(name, "cannot keep in a temporary file"))?;
+        let (bytes, failure) = spooled(&mut io::Cursor::new(start).chain(stream), name, &options)?;
         let len = bytes.len() as u64;
         let mut reader = Self::from_bytes(name, bytes, options)?;
-        reader.note_failure(failure.as_ref().map(|failure| (len, failure)));
+        reader.note_failure(0, failure.as_ref().map(|failure| (len, failure)));
         Ok(reader)
     }
 
-    fn note_failure(&mut self, failure: Option<(u64, &io::Error)>) {
+    /// Adds the records of a file that comes as a stream.
+    fn add_spooled(&mut self, source: u32, name: &str, mut stream: Box<dyn Read>) -> Result<()> {
+        let (bytes, failure) = spooled(&mut stream, name, &self.options)?;
+        self.note_failure(source, failure.as_ref().map(|failure| (bytes.len() as u64, failure)));
+        self.add_records(source, 0, bytes);
+        Ok(())
+    }
+
+    fn note_failure(&mut self, source: u32, failure: Option<(u64, &io::Error)>) {
         if let Some((offset, failure)) = failure {
             let what = format!("reading failed here, what follows is missing: {failure}");
-            self.damage.push(Damage { file: self.files[0].clone(), offset, what });
+            self.damage.push(Damage { file: self.files[source as usize].clone(), offset, what });
         }
     }
 
@@ -191,7 +194,7 @@ impl Reader {
                         }));
                     }
                     if let Some(Records::Arriving(blocks)) = self.streams.pop_front() {
-                        self.note_failure(blocks.failure());
+                        self.note_failure(0, blocks.failure());
                     }
                 }
             }
@@ -204,6 +207,16 @@ impl Reader {
         self.next_serial += 1;
         self.next_serial
     }
+}
+
+/// All of a stream in a temporary file, and how it failed if it did.
+fn spooled(stream: &mut dyn Read, name: &str, options: &ReadOptions) -> Result<(Bytes, Option<io::Error>)> {
+    let spooled = (|| {
+        let mut spool = Spool::new(options.spool_dir.as_deref())?;
+        let (_, failure) = spool.fill(stream)?;
+        Ok((spool.into_bytes()?, failure))
+    })();
+    spooled.map_err(Error::io(name, "cannot keep in a temporary file"))
 }
 
 /// Why these bytes are no recording, as well as can be told.

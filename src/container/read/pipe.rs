@@ -5,7 +5,7 @@ use crate::abi::Endian;
 use crate::abi::bytes::Reader;
 use crate::abi::header::magic2;
 use crate::container::spool::Spool;
-use crate::container::walk::{Step, whole_records};
+use crate::container::walk::{Step, complete};
 use crate::error::{Error, Result};
 use bytes::Bytes;
 use std::io::{self, Read, Write};
@@ -18,6 +18,9 @@ const CHUNK: usize = 1 << 20;
 
 /// A record that needs more than this, with the AUX area behind it, goes to a temporary file.
 const LARGE: u64 = 16 << 20;
+
+/// How far sound records are waited for behind damage.
+const GARBAGE: usize = 4 << 20;
 
 /// The byte order of a pipe's header, or `None` where the bytes do not begin with one.
 pub fn recognise(bytes: &[u8]) -> Option<Endian> {
@@ -64,15 +67,16 @@ impl PipeBlocks {
             if self.ended {
                 break;
             }
-            match whole_records(&bytes, self.endian) {
+            match complete(&bytes, self.endian) {
                 (0, Step::Cut { needed }) if needed > LARGE => return self.spool(bytes, needed, options).map(Some),
                 (0, Step::Cut { needed }) => wanted = (needed as usize).max(bytes.len() + CHUNK),
-                (whole, Step::Cut { .. }) => {
+                (0, Step::Garbage { .. }) if bytes.len() < GARBAGE => wanted = bytes.len() + CHUNK,
+                // So much that is no record is passed on: whoever walks the block says so.
+                (0, _) => break,
+                (whole, _) => {
                     self.rest = bytes.split_off(whole);
                     break;
                 }
-                // Either all are whole, or what follows is no record: whoever walks the block says so.
-                _ => break,
             }
         }
         if bytes.is_empty() {
@@ -116,6 +120,7 @@ impl PipeBlocks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::container::walk::whole_records;
 
     /// Gives a few bytes at a time, as pipes do.
     struct Dribble(Vec<u8>, usize, usize);
@@ -153,6 +158,20 @@ mod tests {
             }
             assert!(seen == all);
         }
+    }
+
+    #[test]
+    fn damage_costs_no_record_that_straddles_blocks() {
+        let mut all = records(9000);
+        all[300_000..300_100].fill(0);
+        let mut blocks = PipeBlocks::new("test", Box::new(io::Cursor::new(all.clone())), Endian::Little);
+        let (mut seen, mut ends) = (Vec::new(), Vec::new());
+        while let Some((_, bytes)) = blocks.next(&ReadOptions::default()).unwrap() {
+            ends.push(matches!(complete(&bytes, Endian::Little), (len, Step::End) if len == bytes.len()));
+            seen.extend_from_slice(&bytes);
+        }
+        assert!(seen == all);
+        assert!(ends.len() > 2 && ends.iter().all(|whole| *whole), "{ends:?}");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::profile::Profile;
 use crate::profile::event::Unit;
+use hashbrown::HashMap;
 
 /// The two columns of an event: samples, and what they stand for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +23,8 @@ pub struct Columns {
     pub events: Vec<EventColumns>,
     /// By the events' places in the profile.
     by_event: Vec<Option<usize>>,
+    /// How many events have each name.
+    names: HashMap<String, usize>,
 }
 
 impl Columns {
@@ -33,7 +36,8 @@ impl Columns {
             has_samples.iter_mut().take(1).for_each(|first| *first = true);
         }
         let is_alone = has_samples.iter().filter(|&&has| has).count() == 1;
-        let mut columns = Self { events: Vec::new(), by_event: vec![None; profile.events.len()] };
+        let by_event = vec![None; profile.events.len()];
+        let mut columns = Self { events: Vec::new(), by_event, names: HashMap::new() };
         for (index, event) in profile.events.iter().enumerate().filter(|&(index, _)| has_samples[index]) {
             let unit = match event.unit {
                 Unit::Nanoseconds => "nanoseconds",
@@ -59,10 +63,15 @@ impl Columns {
     }
 
     /// The name, or one with a number behind it where another event has the same.
-    fn unused(&self, name: &str) -> String {
-        let is_used = |name: &str| self.events.iter().any(|columns| columns.value == name);
-        let numbered = (2..).map(|number| format!("{name}#{number}"));
-        std::iter::once(name.to_owned()).chain(numbered).find(|name| !is_used(name)).unwrap_or_default()
+    fn unused(&mut self, name: &str) -> String {
+        let mut unused = name.to_owned();
+        while self.names.contains_key(&unused) {
+            let count = self.names.entry_ref(name).or_default();
+            *count += 1;
+            unused = format!("{name}#{count}");
+        }
+        self.names.insert(unused.clone(), 1);
+        unused
     }
 }
 
