@@ -5,6 +5,7 @@ mod suite {
     mod check;
     mod cli;
     mod files;
+    mod fuzz_corpus;
     mod pprof;
     mod program;
     mod samples;
