@@ -1,49 +1,25 @@
-//! Records, samples and features by themselves. The first bytes of an input say what must be known to read the others.
+//! Records, samples and features by themselves.
 
+use super::inputs::{FeatureInput, feature_of, record_of};
 use perfconv::abi::Endian;
-use perfconv::abi::feature::nr_cpus::NrCpus;
-use perfconv::abi::feature::{Feature, FeatureContext, FeatureId, FeatureSection};
-use perfconv::abi::read_format::ReadFormat;
+use perfconv::abi::feature::{Feature, FeatureSection};
 use perfconv::abi::record::{Body, Record, RecordContext, RecordHeader, RecordType};
-use perfconv::abi::sample_type::{BranchSampleType, SampleType};
-use perfconv::abi::sample_view::{SampleLayout, SampleView};
+use perfconv::abi::sample_type::SampleType;
+use perfconv::abi::sample_view::SampleView;
 
-/// `u8 flags, kind; u16 misc; u32 sample_type; u32 branch_sample_type; u8 read_format, regs_user, regs_intr, unused`, then
-/// the body of a record.
-const CONTEXT: usize = 16;
-
-/// Bits of `flags`.
-const BIG: u8 = 1;
-const SAMPLE_ID_ALL: u8 = 2;
-/// With it, `kind` is a number, not a place in the list of types.
-const ANY_KIND: u8 = 4;
-
-/// The record that an input is, and what must be known to read it.
-pub fn record_of(input: &[u8]) -> Option<(Vec<u8>, RecordContext)> {
-    let (head, body) = input.split_first_chunk()?;
-    let context = context(head);
-    let named = RecordType::NAMED;
-    let kind = match head[0] & ANY_KIND {
-        0 => named[usize::from(head[1]) % named.len()].0,
-        _ => RecordType(head[1].into()),
-    };
-    Some((with_header(kind, [head[2], head[3]], body, context.endian)?, context))
-}
-
-/// Any bytes as a record: it is written as it was read, also by way of the other byte order.
+/// Any bytes as a record: it is written as it was read, also by way of the other byte order. What is behind the fields stays
+/// in the recorder's order, in which it may be taken for fields: it is not asked of records that have such a tail.
 pub fn record(bytes: &[u8]) {
-    if let Some((bytes, context)) = record_of(bytes) {
+    if let Some((bytes, context)) = record_of(bytes, None) {
         check_record(&bytes, &context);
     }
 }
 
 /// Any bytes as a sample: the borrowed view and the owned definition agree.
 pub fn sample(bytes: &[u8]) {
-    let Some((head, body)) = bytes.split_first_chunk() else { return };
-    let context = context(head);
-    let Some(bytes) = with_header(RecordType::SAMPLE, [head[2], head[3]], body, context.endian) else { return };
+    let Some((bytes, context)) = record_of(bytes, Some(RecordType::SAMPLE)) else { return };
     let record = check_record(&bytes, &context);
-    let view = SampleView::read(body, &context.layout, context.endian);
+    let view = SampleView::read(&bytes[RecordHeader::SIZE..], &context.layout, context.endian);
     let Body::Sample(owned) = record.body else {
         let is_known = SampleType::KNOWN.contains(context.layout.sample_type);
         assert!(view.is_err() || !is_known, "the view reads what the definition does not");
@@ -69,29 +45,12 @@ pub fn sample(bytes: &[u8]) {
     assert_eq!(view.tail, record.tail);
 }
 
-/// A feature that an input is, and what must be known to read it.
-#[derive(Clone, Copy)]
-pub struct FeatureInput<'a> {
-    pub id: FeatureId,
-    pub bytes: &'a [u8],
-    pub endian: Endian,
-    pub context: FeatureContext,
-}
-
-/// `u8 id, endian, nr_cpus_avail, nr_cpus_online`, then the bytes of the feature.
-pub fn feature_of(input: &[u8]) -> Option<FeatureInput<'_>> {
-    let (&[id, flags, nr_cpus_avail, nr_cpus_online], bytes) = input.split_first_chunk()?;
-    let nr_cpus = NrCpus { nr_cpus_avail: nr_cpus_avail.into(), nr_cpus_online: nr_cpus_online.into() };
-    let context = FeatureContext { nr_cpus: Some(nr_cpus) };
-    Some(FeatureInput { id: FeatureId(id.into()), bytes, endian: endian(flags), context })
-}
-
 /// Any bytes as a feature: it is written as it was read, also by way of the other byte order.
 pub fn feature(bytes: &[u8]) {
     let Some(FeatureInput { id, bytes, endian, context }) = feature_of(bytes) else { return };
     let section = FeatureSection::read(id, bytes, endian, &context);
     assert_eq!(section.to_bytes(endian).expect("what was read can be written"), bytes);
-    if matches!(section.feature, Feature::Opaque(_)) {
+    if matches!(section.feature, Feature::Opaque(_)) || !section.tail.is_empty() {
         return;
     }
     let swapped = section.to_bytes(other(endian)).expect("it takes as many bytes in the other byte order");
@@ -103,39 +62,13 @@ fn check_record(bytes: &[u8], context: &RecordContext) -> Record {
     let endian = context.endian;
     let record = Record::read(bytes, context).expect("it is as long as its header says");
     assert_eq!(record.to_bytes(endian).expect("what was read can be written"), bytes);
-    if !matches!(record.body, Body::Opaque(_)) {
+    if !matches!(record.body, Body::Opaque(_)) && record.tail.is_empty() {
         let swapped = record.to_bytes(other(endian)).expect("it takes as many bytes in the other byte order");
         let context = RecordContext { endian: other(endian), ..*context };
         let back = Record::read(&swapped, &context).expect("it is as long as its header says");
         assert_eq!(back.to_bytes(endian).expect("what was read can be written"), bytes, "by way of the other order");
     }
     record
-}
-
-fn context(head: &[u8; CONTEXT]) -> RecordContext {
-    let word = |at: usize| u64::from(u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]));
-    let layout = SampleLayout {
-        sample_type: SampleType::from_bits_retain(word(4)),
-        branch_sample_type: BranchSampleType::from_bits_retain(word(8)),
-        read_format: ReadFormat::from_bits_retain(head[12].into()),
-        regs_user: head[13].into(),
-        regs_intr: head[14].into(),
-    };
-    RecordContext { endian: endian(head[0]), layout, sample_id_all: head[0] & SAMPLE_ID_ALL != 0 }
-}
-
-fn with_header(kind: RecordType, misc: [u8; 2], body: &[u8], endian: Endian) -> Option<Vec<u8>> {
-    let len = u16::try_from(RecordHeader::SIZE + body.len()).ok()?;
-    let misc = u16::from_le_bytes(misc);
-    let header = match endian {
-        Endian::Little => [&kind.0.to_le_bytes()[..], &misc.to_le_bytes(), &len.to_le_bytes()].concat(),
-        Endian::Big => [&kind.0.to_be_bytes()[..], &misc.to_be_bytes(), &len.to_be_bytes()].concat(),
-    };
-    Some([header, body.to_vec()].concat())
-}
-
-fn endian(flags: u8) -> Endian {
-    if flags & BIG == 0 { Endian::Little } else { Endian::Big }
 }
 
 fn other(endian: Endian) -> Endian {

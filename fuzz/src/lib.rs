@@ -3,6 +3,7 @@
 
 mod definitions;
 mod files;
+mod inputs;
 mod structured;
 
 pub use definitions::{feature, record, sample};
