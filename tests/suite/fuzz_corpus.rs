@@ -6,7 +6,9 @@ use std::path::Path;
 #[path = "../../fuzz/src/lib.rs"]
 mod fuzz;
 
-const TARGETS: [(&str, fn(&[u8])); 5] = [
+type Target = fn(&[u8]);
+
+const TARGETS: [(&str, Target); 5] = [
     ("open", fuzz::open),
     ("record", fuzz::record),
     ("feature", fuzz::feature),
