@@ -5,6 +5,7 @@ mod suite {
     mod check;
     mod cli;
     mod files;
+    mod forms;
     mod fuzz_corpus;
     mod pprof;
     mod program;

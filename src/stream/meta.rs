@@ -75,6 +75,10 @@ impl Meta {
             RecordType::HEADER_TRACING_DATA if raw.payload > 0 => {
                 self.features.insert(FeatureId::TRACING_DATA, raw.block.bytes.slice_ref(raw.payload()));
             }
+            // Files of perf stat are marked by a feature, which pipes do not have.
+            RecordType::STAT_CONFIG if self.container == Container::Pipe => {
+                self.features.entry(FeatureId::STAT).or_default();
+            }
             RecordType::HEADER_BUILD_ID => {
                 if let Ok((build_id, _)) = abi::parse::<BuildId>(body, self.endian, ()) {
                     self.build_id_records.push((raw.header.misc, build_id));
@@ -150,7 +154,7 @@ impl Meta {
 
 /// Whether a record of this type tells about the recording as a whole.
 pub fn is_about_recording(header: &RecordHeader) -> bool {
-    is_header(header.kind) || header.kind == RecordType::EVENT_UPDATE
+    is_header(header.kind) || matches!(header.kind, RecordType::EVENT_UPDATE | RecordType::STAT_CONFIG)
 }
 
 /// Whether a record of this type tells in a pipe what a file tells in its header and sections.

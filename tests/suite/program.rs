@@ -39,7 +39,7 @@ pub struct Run {
     pub stderr: String,
 }
 
-/// Runs a command to its end.
+/// Runs the program to its end.
 pub fn run(command: &mut Command) -> Run {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     Run {
@@ -47,6 +47,13 @@ pub fn run(command: &mut Command) -> Run {
         stdout: output.stdout,
         stderr: String::from_utf8(output.stderr).expect("messages are UTF-8"),
     }
+}
+
+/// Runs a program that is not ours to its end: what it says need not be UTF-8.
+pub fn run_other(command: &mut Command) -> Run {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    Run { status: output.status.code().unwrap_or(-1), stdout: output.stdout, stderr }
 }
 
 impl Run {

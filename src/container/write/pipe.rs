@@ -3,6 +3,7 @@
 use super::encoded;
 use crate::abi;
 use crate::abi::Endian;
+use crate::abi::attr::Attr;
 use crate::abi::feature::FeatureId;
 use crate::abi::header::MAGIC2;
 use crate::abi::record::build_id::BuildId;
@@ -12,9 +13,9 @@ use crate::container::read::file::FileAttr;
 use crate::container::read::pipe::HEADER_SIZE;
 use crate::error::Result;
 
-/// The feature number that marks the end of the features: beyond those that are known, as it must be for a reader to take
-/// it for the mark.
-const END_MARK: u64 = FeatureId::CLN_SIZE.0 as u64 + 1;
+/// The numbers that mark the end of the features: perf's count of the features that it knows, as of 5.14 to 6.19, and as
+/// of 7.1. Older ones refuse a higher number; newer ones take a lower one for the feature of that number.
+const END_MARKS: [u64; 2] = [32, 35];
 
 /// The header.
 ///
@@ -35,10 +36,13 @@ fn record(kind: RecordType, misc: Misc, parts: &[&[u8]], endian: Endian) -> Resu
 
 /// An event: HEADER_ATTR. `None` where it has more ids than a record can hold.
 ///
+/// The attr takes as many bytes as it says itself: its ids follow there.
+///
 /// # Errors
 /// None in practice: the bytes go to memory.
 pub fn event(event: &FileAttr, endian: Endian) -> Result<Option<Vec<u8>>> {
-    let attr = encoded(event.attr.to_bytes(endian))?;
+    let mut attr = encoded(event.attr.to_bytes(endian))?;
+    attr.truncate(Attr::declared_size(&attr, endian).unwrap_or(attr.len()));
     let ids = encoded(abi::to_bytes(&event.ids, endian))?;
     record(RecordType::HEADER_ATTR, Misc::empty(), &[&attr, &ids], endian)
 }
@@ -67,12 +71,14 @@ pub fn feature(id: FeatureId, bytes: &[u8], endian: Endian) -> Result<Option<Vec
     record(RecordType::HEADER_FEATURE, Misc::empty(), &[&id, bytes], endian)
 }
 
-/// The mark that no more features come.
+/// The mark that no more features come, after those up to `last`.
 ///
 /// # Errors
 /// None in practice: the bytes go to memory.
-pub fn end_of_features(endian: Endian) -> Result<Vec<u8>> {
-    let mark = encoded(abi::to_bytes(&END_MARK, endian))?;
+pub fn end_of_features(last: Option<FeatureId>, endian: Endian) -> Result<Vec<u8>> {
+    let last = last.map_or(0, |last| u64::from(last.0));
+    let mark = END_MARKS.into_iter().find(|&mark| mark > last).unwrap_or(last + 1);
+    let mark = encoded(abi::to_bytes(&mark, endian))?;
     Ok(record(RecordType::HEADER_FEATURE, Misc::empty(), &[&mark], endian)?.unwrap_or_default())
 }
 
@@ -111,8 +117,9 @@ mod tests {
     fn records_are_as_perf_writes_them() {
         assert_eq!(header(Endian::Little).unwrap(), b"PERFILE2\x10\0\0\0\0\0\0\0");
         assert_eq!(header(Endian::Big).unwrap(), b"2ELIFREP\0\0\0\0\0\0\0\x10");
-        let mark = end_of_features(Endian::Little).unwrap();
-        assert_eq!(mark, [80, 0, 0, 0, 0, 0, 16, 0, 35, 0, 0, 0, 0, 0, 0, 0]);
+        let mark = |last| end_of_features(last, Endian::Little).unwrap();
+        assert_eq!(mark(None), [80, 0, 0, 0, 0, 0, 16, 0, 32, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!([mark(Some(FeatureId(32)))[8], mark(Some(FeatureId(40)))[8]], [35, 41]);
         let feature_of = |len| feature(FeatureId::ARCH, &vec![1; len], Endian::Little).unwrap();
         assert_eq!(feature_of(3).unwrap().len(), 19);
         assert!(feature_of(65520).is_none());

@@ -78,7 +78,8 @@ pub fn copy_others(from: &Path, to: &Path) -> Result<()> {
         let path = entry.map_err(Error::io(&shown, "cannot list"))?.path();
         let Some(name) = path.file_name() else { continue };
         let target = to.join(name);
-        if target.exists() || name.to_string_lossy().starts_with("data") {
+        let is_written = name.to_str().is_some_and(|name| name == "data" || name.starts_with("data."));
+        if is_written || target.exists() {
             continue;
         }
         let shown = path.display().to_string();

@@ -62,7 +62,8 @@ impl<W: Write> ToPipe<W> {
                 self.left_out.push(id.to_string());
             }
         }
-        self.write(&pipe::end_of_features(endian)?)?;
+        let last = features.keys().copied().rfind(|&id| pipe::has_feature(id));
+        self.write(&pipe::end_of_features(last, endian)?)?;
         if let Some(bytes) = features.get(&FeatureId::TRACING_DATA) {
             self.write(&pipe::tracing_data(bytes, endian)?)?;
         }
