@@ -1,7 +1,10 @@
 //! The proof that nothing is lost: every recording at hand is taken apart through the definitions, put together again and
 //! compared byte by byte.
 
+mod change;
 mod containers;
+#[path = "../fuzz/src/inputs.rs"]
+mod inputs;
 mod recordings;
 mod reencode;
 mod table;

@@ -6,6 +6,7 @@ mod suite {
     mod cli;
     mod files;
     mod forms;
+    mod fuzz_corpus;
     mod pprof;
     mod program;
     mod samples;
