@@ -175,7 +175,7 @@ impl Collector {
     pub fn finish(mut self, meta: &Meta) -> (Profile, Ledger) {
         self.ledger.emitted(RecordType::SAMPLE, self.samples);
         self.note_missing();
-        if self.rows.is_empty() {
+        if self.samples == 0 && self.ledger.of(RecordType::SAMPLE).dropped() == 0 {
             self.ledger.note("the recording has no samples: the profile is empty".to_owned());
         }
         let main_mapping = self.main_map.map(|id| self.mappings.id(id, self.session.map(id)));

@@ -2,15 +2,23 @@
 
 use super::map::MapId;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What is mapped at each address. A new map takes the place of whatever was there: the kernel tells of no munmap.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Maps {
     /// Parts of maps that are visible, by their first address. They do not overlap.
     parts: BTreeMap<u64, Part>,
+    /// What is at all other addresses: the maps at the time of a fork, which parent and child share.
+    below: Option<Arc<Maps>>,
+    /// How many there are below each other.
+    depth: usize,
     generation: u64,
 }
+
+/// How deep maps may lie below each other before they are made one, so that they are found quickly.
+const DEPTH: usize = 8;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Part {
@@ -22,8 +30,40 @@ impl Maps {
     /// The map at an address.
     #[inline]
     pub fn find(&self, address: u64) -> Option<MapId> {
-        let (_, part) = self.parts.range(..=address).next_back()?;
-        (address < part.limit).then_some(part.map)
+        let part = self.parts.range(..=address).next_back().map(|(_, part)| part);
+        match part.filter(|part| address < part.limit) {
+            Some(part) => Some(part.map),
+            None => self.below.as_ref()?.find(address),
+        }
+    }
+
+    /// The same maps for a child: both share what there is now, and have their own of what comes.
+    pub fn fork(&mut self) -> Self {
+        if !self.parts.is_empty() {
+            let mut now = std::mem::take(self);
+            if now.depth >= DEPTH {
+                now.flatten();
+            }
+            let (depth, generation) = (now.depth + 1, now.generation);
+            *self = Self { parts: BTreeMap::new(), below: Some(Arc::new(now)), depth, generation };
+        }
+        Self { parts: BTreeMap::new(), below: self.below.clone(), ..*self }
+    }
+
+    /// Puts all maps into one table.
+    fn flatten(&mut self) {
+        let mut layers = Vec::new();
+        let mut below = self.below.take();
+        while let Some(layer) = below {
+            below = layer.below.clone();
+            layers.push(layer);
+        }
+        let own = std::mem::take(&mut self.parts);
+        for (&start, part) in layers.iter().rev().flat_map(|layer| &layer.parts).chain(&own) {
+            self.clear(start, part.limit);
+            self.parts.insert(start, *part);
+        }
+        self.depth = 0;
     }
 
     /// Puts a map at `start..limit`.
@@ -35,9 +75,13 @@ impl Maps {
         self.parts.insert(start, Part { limit, map });
     }
 
-    /// Takes away whatever is at `start..limit`; of maps that reach beyond, the rest stays.
+    /// Takes away whatever is at `start..limit`; of maps that reach beyond, the rest stays. Not for maps that were forked.
     pub fn remove(&mut self, start: u64, limit: u64) {
         self.generation = next_generation();
+        self.clear(start, limit);
+    }
+
+    fn clear(&mut self, start: u64, limit: u64) {
         if start >= limit {
             return;
         }
@@ -112,6 +156,33 @@ mod tests {
         assert_eq!(at(&maps, &[19, 20, 29, 30]), [Some(0), None, None, Some(0)]);
         maps.remove(0, u64::MAX);
         assert_eq!(at(&maps, &[10, 40]), [None, None]);
+    }
+
+    #[test]
+    fn parent_and_child_go_on_from_the_same_maps() {
+        let mut parent = maps(&[(10, 50)]);
+        let mut child = parent.fork();
+        assert_eq!(child.generation(), parent.generation());
+        child.insert(20, 30, MapId(7));
+        parent.insert(40, 60, MapId(8));
+        assert_ne!(child.generation(), parent.generation());
+        assert_eq!(at(&child, &[15, 20, 45, 55]), [Some(0), Some(7), Some(0), None]);
+        assert_eq!(at(&parent, &[15, 20, 45, 55]), [Some(0), Some(0), Some(8), Some(8)]);
+    }
+
+    #[test]
+    fn many_forks_find_what_one_table_would() {
+        let (mut parent, mut naive) = (Maps::default(), [None; 512]);
+        for generation in 0..100 {
+            let start = generation * 37 % 400;
+            parent.insert(start, start + 60, MapId(generation as u32));
+            naive[start as usize..start as usize + 60].fill(Some(generation as u32));
+            let child = parent.fork();
+            assert!(child.depth <= DEPTH + 1);
+            let addresses: Vec<u64> = (0..512).collect();
+            assert_eq!(at(&child, &addresses), naive);
+            assert_eq!(at(&parent, &addresses), naive);
+        }
     }
 
     #[test]

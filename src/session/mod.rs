@@ -133,10 +133,13 @@ impl Session {
 
     fn fork(&mut self, task: Task, misc: Misc) {
         if task.pid != task.ppid {
-            let parent = self.processes.get(&task.ppid).cloned().unwrap_or_default();
+            let parent = self.processes.get_mut(&task.ppid);
             // Of a process that ran before the recording, perf tells the maps itself, and marks its FORK.
-            let mut child = if misc.contains(Misc::FORK_EXEC) { Process::named(parent.comm) } else { parent };
-            child.is_gone = false;
+            let child = match parent {
+                Some(parent) if misc.contains(Misc::FORK_EXEC) => Process::named(parent.comm.clone()),
+                Some(parent) => parent.fork(),
+                None => Process::default(),
+            };
             self.processes.insert(task.pid, child);
         }
         let comm = self.threads.get(&task.ptid).and_then(|parent| parent.comm.clone());

@@ -4,14 +4,14 @@ use super::map::MapId;
 use super::maps::Maps;
 use std::sync::Arc;
 
-/// What is known of a process. A clone shares the maps until one of the two changes them.
-#[derive(Clone, Debug, Default)]
+/// What is known of a process.
+#[derive(Debug, Default)]
 pub struct Process {
     /// Name of its main thread.
     pub comm: Option<Box<[u8]>>,
     /// The map of the program that it runs.
     pub main_map: Option<MapId>,
-    maps: Arc<Maps>,
+    maps: Maps,
     /// What was mapped before the latest exec: until it returns, user frames are still of the old program.
     before_exec: Option<Arc<Maps>>,
     /// Whether its main thread has ended and nothing was heard of it since.
@@ -37,12 +37,23 @@ impl Process {
     /// The process runs another program, of which nothing is mapped yet.
     pub(super) fn exec(&mut self) {
         self.main_map = None;
-        self.before_exec = Some(std::mem::take(&mut self.maps));
+        self.before_exec = Some(Arc::new(std::mem::take(&mut self.maps)));
     }
 
     /// What is mapped, to be changed.
     pub(super) fn maps_mut(&mut self) -> &mut Maps {
-        Arc::make_mut(&mut self.maps)
+        &mut self.maps
+    }
+
+    /// A child that goes on from where this process is.
+    pub(super) fn fork(&mut self) -> Self {
+        Self {
+            comm: self.comm.clone(),
+            main_map: self.main_map,
+            maps: self.maps.fork(),
+            before_exec: self.before_exec.clone(),
+            is_gone: false,
+        }
     }
 }
 
