@@ -1,4 +1,4 @@
-//! Reads, writes, converts and rewrites Linux `perf.data` recordings.
+//! Reads Linux `perf.data` recordings, converts them to pprof, writes them back in any container, and checks them.
 //!
 //! The rooms of the house, each of which uses only those above it:
 //!

@@ -1,12 +1,13 @@
 //! What the user can say.
 
 use crate::container::read::Container;
+use crate::formats::FORMATS;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
-/// Reads, writes, converts and rewrites Linux perf.data recordings.
+/// Reads Linux perf.data recordings, converts them to pprof, writes them back in any container, and checks them.
 #[derive(Debug, Parser)]
-#[command(name = "perfconv", version, args_conflicts_with_subcommands = true, after_help = AFTER_HELP)]
+#[command(name = "perfconv", version, args_conflicts_with_subcommands = true, after_help = after_help())]
 pub struct Cli {
     /// What to do; converting, where nothing is said.
     #[command(subcommand)]
@@ -16,14 +17,29 @@ pub struct Cli {
     pub convert: ConvertArgs,
 }
 
-const AFTER_HELP: &str = "\
+const EXAMPLES_AND_STATUS: &str = "\
 Examples:
   perfconv -o out.pb.gz                 perf.data in this folder to pprof
   perf record -o - ./app | perfconv - -o out.pb.gz
   perfconv piped.data -o out.data --container file --decompress
-  perfconv old.data.gz -t pprof -o - | pprof -top /dev/stdin
+  perfconv old.data.gz -t perf.data -o - | perf report -i -
 
-Exit status: 0 success, 1 failure, 2 wrong usage, 3 with --strict when something is missing from the output.";
+Exit status:
+  0    success
+  1    failure
+  2    wrong usage
+  3    with --strict: something is missing from the output
+  141  whoever reads the output has gone
+  Ended by a signal: 128 and its number, as shells tell it";
+
+fn after_help() -> String {
+    let mut help = "Formats, and the endings that choose them; a further .gz or .zst compresses:\n".to_owned();
+    for format in FORMATS {
+        let endings: Vec<_> = format.extensions.iter().map(|(extension, _)| format!(".{extension}")).collect();
+        help += &format!("  {:<10} {:<19} {}\n", format.name, endings.join(" "), format.about);
+    }
+    help + "\n" + EXAMPLES_AND_STATUS
+}
 
 /// What to do.
 #[derive(Debug, Subcommand)]
@@ -67,6 +83,10 @@ pub struct ConvertArgs {
     /// Recording to read: a file, a folder, or - for standard input [default: perf.data]
     #[arg(value_name = "IN", conflicts_with = "input_option")]
     pub input: Option<PathBuf>,
+
+    // Without this they would be taken for subcommands, and complained about as such.
+    #[arg(hide = true)]
+    pub further_inputs: Vec<PathBuf>,
 
     /// Recording to read, said as perf does
     #[arg(short = 'i', long = "input", value_name = "IN")]

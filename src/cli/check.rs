@@ -2,7 +2,7 @@
 
 use super::args::CheckArgs;
 use super::failure::Failure;
-use super::report::say;
+use super::report::{harmless, say};
 use crate::abi::record::RecordType;
 use crate::check::{Checked, Finding, Rule, Subject, check};
 use crate::container::read::ReadOptions;
@@ -52,7 +52,7 @@ fn check_one(path: &Path, args: &CheckArgs, out: &mut impl Write) -> Result<Opti
         if written.is_ok() && args.json {
             written = writeln!(out, "{}", to_json(&finding));
         } else if written.is_ok() && (alike.count(&finding) <= ALIKE || args.verbose) {
-            written = writeln!(out, "{finding}");
+            written = writeln!(out, "{}", harmless(finding));
         }
     });
     written.map_err(failed)?;
@@ -68,7 +68,7 @@ fn check_one(path: &Path, args: &CheckArgs, out: &mut impl Write) -> Result<Opti
         if !args.verbose {
             alike.write_further(&name, out).map_err(failed)?;
         }
-        writeln!(out, "{name}: {}", summary(&checked)).map_err(failed)?;
+        writeln!(out, "{}: {}", harmless(&name), summary(&checked)).map_err(failed)?;
     }
     Ok(Some(checked))
 }
@@ -107,6 +107,7 @@ impl Alike {
 
     /// Tells how many there are that were not shown.
     fn write_further(&self, name: &str, out: &mut impl Write) -> io::Result<()> {
+        let name = harmless(name);
         for ((rule, kind), count) in self.0.iter().filter(|&(_, &count)| count > ALIKE) {
             let of = kind.map_or_else(String::new, |kind| format!(" of {kind} records"));
             let (further, severity, rule) = (count - ALIKE, rule.severity(), rule.name());

@@ -7,7 +7,7 @@ use super::{report, rewrite};
 use crate::container::read::ReadOptions;
 use crate::container::read::input::Input;
 use crate::convert::profile;
-use crate::formats::envelope::Envelope;
+use crate::formats::envelope::{self, Envelope};
 use crate::formats::{FORMATS, Format, Writes, by_file_name, by_name};
 use crate::stream::source::Source;
 use std::path::{Path, PathBuf};
@@ -21,14 +21,18 @@ const INCOMPLETE: u8 = 3;
 /// # Errors
 /// Where the arguments do not make sense, or it cannot be done.
 pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
+    if let Some(further) = args.further_inputs.first() {
+        let further = further.display();
+        return Err(Failure::Usage(format!("{further}: is one input too many: a conversion reads one recording")));
+    }
     let Some(output) = &args.output else {
         return Err(Failure::Usage("no output is named: say for instance -o out.pb.gz (--help tells more)".into()));
     };
-    let (format, envelope) = choose_format(output, args.to.as_deref())?;
+    let (format, envelopes) = choose_format(output, args.to.as_deref())?;
     let input = args.input.clone().or(args.input_option.clone()).unwrap_or_else(|| PathBuf::from("perf.data"));
     let allowed = Allowed {
         overwrite: args.force,
-        on_terminal: !format.is_binary && envelope == Envelope::Bare,
+        on_terminal: !format.is_binary && envelopes.is_empty(),
         folder: matches!(format.writes, Writes::Records),
     };
     let output = Output::check(output, &input, allowed)?;
@@ -36,10 +40,10 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
     let source = Source::open(if input == Path::new("-") { Input::Stdin } else { Input::Path(input) }, options)?;
 
     let ledger = match format.writes {
-        Writes::Records => rewrite::run(source, &output, envelope, &args)?,
+        Writes::Records => rewrite::run(source, &output, &envelopes, &args)?,
         Writes::Profile(write) => {
             let (profile, ledger) = profile(source, args.spool_dir.as_deref())?;
-            output.write(|out| envelope.around(out, |out| write(&profile, out)))?;
+            output.write(|out| envelope::around(&envelopes, out, |out| write(&profile, out)))?;
             ledger
         }
     };
@@ -52,7 +56,7 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
 }
 
 /// The format and how to compress it: by `--to`, else by the name of the output.
-fn choose_format(output: &Path, to: Option<&str>) -> Result<(&'static Format, Envelope), Failure> {
+fn choose_format(output: &Path, to: Option<&str>) -> Result<(&'static Format, Vec<Envelope>), Failure> {
     let name = output.to_string_lossy();
     let by_name_of_file = by_file_name(&name);
     let Some(to) = to else {
@@ -67,11 +71,11 @@ fn choose_format(output: &Path, to: Option<&str>) -> Result<(&'static Format, En
         return Err(Failure::Usage(format!("there is no format {to}; there is {}", names.join(", "))));
     };
     match by_name_of_file {
-        Some((named, envelope)) if named.name == format.name => Ok((format, envelope)),
-        _ => match Envelope::strip(&name) {
-            (_, Envelope::Bare) => Ok((format, format.envelope)),
-            (_, asked_for) => Ok((format, asked_for)),
-        },
+        Some((named, envelopes)) if named.name == format.name => Ok((format, envelopes)),
+        _ => {
+            let (_, asked_for) = envelope::strip(&name);
+            Ok((format, if asked_for.is_empty() { Vec::from_iter(format.envelope) } else { asked_for }))
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Exit status: 0 success, 1 failure, 2 wrong usage, 3 with `--strict` when anything of the input is missing from the
 //! output and of `check` when it found warnings or errors, 141 when whoever reads the output has gone.
+//! A signal that ends the program does so as it does without us, and shells tell it as 128 and its number.
 
 mod args;
 mod check;
@@ -10,6 +11,7 @@ mod failure;
 mod output;
 mod report;
 mod rewrite;
+mod unfinished;
 
 use args::{Cli, Command};
 use clap::Parser;
@@ -24,5 +26,7 @@ pub fn main() -> ExitCode {
         Some(Command::Check(args)) => check::run(args),
         None => convert::run(cli.convert),
     };
+    // Where a signal is ending the program, what came of it is not to be told.
+    let _signals_wait = unfinished::hold();
     done.unwrap_or_else(Failure::report)
 }

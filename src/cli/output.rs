@@ -1,14 +1,17 @@
 //! Where output goes: a file that appears only when it is complete, standard output, or whatever else has a path.
 
-use super::failure::Failure;
+use super::{failure::Failure, unfinished};
 use crate::container::spool::Spool;
 use crate::error::{Error, Result};
-use crate::formats::envelope::Envelope;
+use crate::formats::envelope::{Envelope, around};
 use same_file::Handle;
 use std::fs::{self, File};
-use std::io::{self, BufWriter, IsTerminal, Seek, Write};
+use std::io::{self, BufWriter, ErrorKind, IsTerminal, Seek, Write};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
+
+const EXISTS: &str = "exists already; -f overwrites it";
+const IS_INPUT: &str = "is the input; an input is never overwritten";
 
 /// What can be written to and gone back in.
 pub trait WriteSeek: Write + Seek {}
@@ -26,8 +29,10 @@ pub enum Output {
         target: PathBuf,
         /// How the user called it.
         name: String,
+        /// Whether it may take the place of another.
+        overwrite: bool,
     },
-    /// A device, a FIFO: written to directly.
+    /// A device, a FIFO, what a process has open: written to directly.
     Special(PathBuf),
 }
 
@@ -48,31 +53,49 @@ impl Output {
     /// # Errors
     /// Where it exists and must not be overwritten, is the input, or is a terminal that could not show it.
     pub fn check(path: &Path, input: &Path, allowed: Allowed) -> std::result::Result<Self, Failure> {
+        let refused = |name: &str| {
+            let what = format!("{name}: this output is not for terminals: name a file with -o, or pipe it on");
+            Err(Failure::Usage(what))
+        };
         if path == Path::new("-") {
             if io::stdout().is_terminal() && !allowed.on_terminal {
-                return Err(Failure::Usage(
-                    "this output is not for terminals: name a file with -o, or pipe it on".into(),
-                ));
+                return refused("standard output");
             }
-            return Ok(Self::Stdout);
+            return match Handle::stdout() {
+                Ok(stdout) if is_regular(stdout.as_file().metadata()) && is_input(&stdout, input) => {
+                    Err(Failure::Failed(format!("standard output: {IS_INPUT}")))
+                }
+                _ => Ok(Self::Stdout),
+            };
         }
         let name = path.display().to_string();
-        let target = follow_links(path);
-        let Ok(found) = fs::metadata(&target) else { return Ok(Self::File { target, name }) };
-        let is_recording = found.is_dir() && allowed.folder && target.join("data").is_file();
-        if found.is_dir() && !is_recording {
-            return Err(Failure::Failed(format!("{name}: is a folder; name a file to write")));
+        let failed = |what: &str| Err(Failure::Failed(format!("{name}: {what}")));
+        let found = match fs::metadata(path) {
+            Ok(found) => Some(found),
+            Err(e) if e.kind() == ErrorKind::NotFound => None,
+            Err(e) => return failed(&format!("cannot look at it: {e}")),
+        };
+        let is_recording = |folder: &Path| allowed.folder && folder.join("data").is_file();
+        if let Some(found) = &found {
+            if found.is_dir() && !is_recording(path) {
+                return failed("is a folder; name a file to write");
+            }
+            if !found.is_dir() && !found.is_file() {
+                let is_refused = is_terminal(path, found) && !allowed.on_terminal;
+                return if is_refused { refused(&name) } else { Ok(Self::Special(path.to_owned())) };
+            }
+            if Handle::from_path(path).is_ok_and(|target| is_input(&target, input)) {
+                return failed(IS_INPUT);
+            }
         }
-        if !found.is_file() && !is_recording {
-            return Ok(Self::Special(target));
+        let Some(target) = follow_links(path) else { return Ok(Self::Special(path.to_owned())) };
+        if found.is_some() && !allowed.overwrite {
+            return failed(EXISTS);
         }
-        if is_input(&target, input) {
-            return Err(Failure::Failed(format!("{name}: is the input; an input is never overwritten")));
+        if !parent(&target).is_dir() {
+            return failed(&format!("cannot create: the folder {} does not exist", parent(&target).display()));
         }
-        if !allowed.overwrite {
-            return Err(Failure::Failed(format!("{name}: exists already; -f overwrites it")));
-        }
-        Ok(Self::File { target, name })
+        Ok(Self::File { target, name, overwrite: allowed.overwrite })
     }
 
     /// How to call it.
@@ -90,14 +113,20 @@ impl Output {
     /// What `write` or the system says.
     pub fn write(&self, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> std::result::Result<(), Failure> {
         match self {
-            Self::Stdout => buffered(io::stdout().lock(), write).map(drop).map_err(|error| self.explained(error)),
+            // The file itself: std's own writer looks for ends of lines, and keeps what follows the last one.
+            Self::Stdout => Handle::stdout()
+                .map_err(Error::Output)
+                .and_then(|stdout| buffered(stdout.as_file(), write))
+                .map_err(|error| self.explained(error)),
             Self::Special(path) => {
-                let file = File::options().write(true).open(path).map_err(|e| self.failed("cannot open", &e))?;
-                buffered(file, write).map(drop).map_err(|error| self.explained(error))
+                // What a process has open may hold something already.
+                let file = File::options().append(true).open(path).map_err(|e| self.failed("cannot open", &e))?;
+                buffered(file, write).map_err(|error| self.explained(error))
             }
-            Self::File { target, .. } => {
+            Self::File { target, overwrite, .. } => {
                 let file = beside(target).map_err(|e| self.failed("cannot create", &e))?;
-                self.put_in_place(buffered(file, write))
+                let written = buffered(file.as_file(), write);
+                self.put_in_place(file, written, target, *overwrite)
             }
         }
     }
@@ -109,21 +138,22 @@ impl Output {
     /// What `write` or the system says.
     pub fn write_seekable(
         &self,
-        envelope: Envelope,
+        envelopes: &[Envelope],
         spool_dir: Option<&Path>,
         write: impl FnOnce(&mut dyn WriteSeek) -> Result<()>,
     ) -> std::result::Result<(), Failure> {
-        if let (Self::File { target, .. }, Envelope::Bare) = (self, envelope) {
+        if let (Self::File { target, overwrite, .. }, []) = (self, envelopes) {
             let file = beside(target).map_err(|e| self.failed("cannot create", &e))?;
-            let mut out = BufWriter::with_capacity(1 << 17, file);
-            let written = write(&mut out).and_then(|()| out.into_inner().map_err(|e| Error::Output(e.into_error())));
-            return self.put_in_place(written);
+            let mut out = BufWriter::with_capacity(1 << 17, file.as_file());
+            let written = write(&mut out).and_then(|()| out.flush().map_err(Error::Output));
+            drop(out);
+            return self.put_in_place(file, written, target, *overwrite);
         }
         let mut spool = BufWriter::new(Spool::new(spool_dir).map_err(|e| self.failed("cannot keep", &e))?);
         write(&mut spool)?;
         let spooled = spool.into_inner().map_err(io::IntoInnerError::into_error).and_then(Spool::into_bytes);
         let bytes = spooled.map_err(|e| self.failed("cannot keep", &e))?;
-        self.write(|out| envelope.around(out, |out| out.write_all(&bytes).map_err(Error::Output)))
+        self.write(|out| around(envelopes, out, |out| out.write_all(&bytes).map_err(Error::Output)))
     }
 
     /// Has `write` fill a folder, which then takes the output's place.
@@ -131,34 +161,52 @@ impl Output {
     /// # Errors
     /// Where the output cannot be a folder, and what `write` or the system says.
     pub fn write_folder(&self, write: impl FnOnce(&Path) -> Result<()>) -> std::result::Result<(), Failure> {
-        let Self::File { target, .. } = self else {
+        let Self::File { target, name, overwrite } = self else {
             return Err(Failure::Usage(format!("{}: cannot be a folder; name one with -o", self.name())));
         };
-        let folder = temporary().tempdir_in(parent(target)).map_err(|e| self.failed("cannot create", &e))?;
-        write(folder.path())?;
+        let folder = unfinished::folder_in(parent(target)).map_err(|e| self.failed("cannot create", &e))?;
+        write(folder.path()).map_err(|error| match error {
+            Error::Io { file, doing, source } => {
+                let file = file.replacen(&*folder.path().to_string_lossy(), name, 1);
+                Error::Io { file, doing, source }.into()
+            }
+            error => self.explained(error),
+        })?;
+        let _signals_wait = unfinished::hold();
         let put_in_place = (|| {
-            if !target.exists() {
+            if !overwrite || !target.exists() {
                 return fs::rename(folder.path(), target);
             }
-            let old = temporary().tempdir_in(parent(target))?;
+            let old = unfinished::temporary().tempdir_in(parent(target))?;
             let old_inside = old.path().join("replaced");
             fs::rename(target, &old_inside)?;
             fs::rename(folder.path(), target).inspect_err(|_| drop(fs::rename(&old_inside, target)))
         })();
-        put_in_place.map_err(|e| self.failed("cannot put in place", &e))
+        put_in_place.map_err(|e| match e.kind() {
+            ErrorKind::AlreadyExists | ErrorKind::DirectoryNotEmpty | ErrorKind::NotADirectory => self.exists(),
+            _ => self.failed("cannot put in place", &e),
+        })
     }
 
-    fn put_in_place(&self, written: Result<NamedTempFile>) -> std::result::Result<(), Failure> {
-        let placed = written.and_then(|file| match self {
-            Self::File { target, .. } => file.persist(target).map(drop).map_err(|e| Error::Output(e.error)),
-            Self::Stdout | Self::Special(_) => Ok(()),
-        });
-        placed.map_err(|error| self.explained(error))
+    fn put_in_place(
+        &self,
+        file: NamedTempFile,
+        written: Result<()>,
+        target: &Path,
+        overwrite: bool,
+    ) -> std::result::Result<(), Failure> {
+        written.map_err(|error| self.explained(error))?;
+        let _signals_wait = unfinished::hold();
+        let placed = if overwrite { file.persist(target) } else { file.persist_noclobber(target) };
+        placed.map(drop).map_err(|e| match e.error.kind() {
+            ErrorKind::AlreadyExists => self.exists(),
+            _ => self.failed("cannot put in place", &e.error),
+        })
     }
 
     fn explained(&self, error: Error) -> Failure {
         match error {
-            Error::Output(e) if e.kind() == io::ErrorKind::BrokenPipe => Failure::ReaderGone,
+            Error::Output(e) if e.kind() == ErrorKind::BrokenPipe => Failure::ReaderGone,
             Error::Output(e) => self.failed("cannot write", &e),
             error => error.into(),
         }
@@ -167,34 +215,34 @@ impl Output {
     fn failed(&self, doing: &str, error: &io::Error) -> Failure {
         Failure::Failed(format!("{}: {doing}: {error}", self.name()))
     }
+
+    fn exists(&self) -> Failure {
+        Failure::Failed(format!("{}: {EXISTS}", self.name()))
+    }
 }
 
-fn buffered<W: Write>(out: W, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<W> {
+fn buffered(out: impl Write, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
     let mut out = BufWriter::with_capacity(1 << 17, out);
     write(&mut out)?;
-    out.into_inner().map_err(|e| Error::Output(e.into_error()))
+    out.flush().map_err(Error::Output)
 }
 
 /// A temporary file in the target's folder, with the target's permissions, or those that new files get.
 fn beside(target: &Path) -> io::Result<NamedTempFile> {
-    let mut builder = temporary();
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(fs::Permissions::from_mode(0o666));
-    }
-    let file = builder.tempfile_in(parent(target))?;
+    let file = unfinished::file_in(parent(target))?;
     if let Ok(found) = fs::metadata(target) {
         file.as_file().set_permissions(found.permissions())?;
     }
     Ok(file)
 }
 
-/// The names of temporary files and folders.
-fn temporary() -> tempfile::Builder<'static, 'static> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".perfconv-").suffix(".tmp");
-    builder
+/// Whether something that is there is a terminal. Of other things only devices are opened: a FIFO would wait for a reader.
+fn is_terminal(path: &Path, found: &fs::Metadata) -> bool {
+    #[cfg(unix)]
+    let may_be = std::os::unix::fs::FileTypeExt::is_char_device(&found.file_type());
+    #[cfg(not(unix))]
+    let may_be = !found.is_dir();
+    may_be && File::options().append(true).open(path).is_ok_and(|file| file.is_terminal())
 }
 
 /// The folder that a path is in.
@@ -205,26 +253,35 @@ fn parent(target: &Path) -> &Path {
     }
 }
 
-/// Where a path leads, also if nothing is there yet.
-fn follow_links(path: &Path) -> PathBuf {
+/// Where a path leads, also if nothing is there yet; `None` where it leads to what a process has open, which is not found
+/// by what the link says.
+fn follow_links(path: &Path) -> Option<PathBuf> {
     let mut target = path.to_owned();
     // As many links as Linux follows.
     for _ in 0..40 {
         let Ok(link) = fs::read_link(&target) else { break };
-        target = target.parent().unwrap_or(Path::new("")).join(link);
+        let folder = parent(&target);
+        if fs::canonicalize(folder).is_ok_and(|folder| folder.starts_with("/proc")) {
+            return None;
+        }
+        target = folder.join(link);
     }
-    target
+    Some(target)
+}
+
+fn is_regular(found: io::Result<fs::Metadata>) -> bool {
+    found.is_ok_and(|found| found.is_file())
 }
 
 /// Whether a file is the input, or one of the files of an input that is a folder.
-fn is_input(target: &Path, input: &Path) -> bool {
-    let Ok(target) = Handle::from_path(target) else { return false };
-    let is_same = |other: io::Result<Handle>| other.is_ok_and(|other| other == target);
+fn is_input(target: &Handle, input: &Path) -> bool {
+    let is_same = |other: io::Result<Handle>| other.is_ok_and(|other| other == *target);
     if input == Path::new("-") {
         is_same(Handle::stdin())
     } else if input.is_dir() {
         fs::read_dir(input).into_iter().flatten().flatten().any(|entry| is_same(Handle::from_path(entry.path())))
     } else {
-        is_same(Handle::from_path(input))
+        // Whoever writes to a FIFO would take this look for its reader, that has gone.
+        is_regular(fs::metadata(input)) && is_same(Handle::from_path(input))
     }
 }

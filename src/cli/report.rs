@@ -9,7 +9,20 @@ const WARNINGS: usize = 10;
 
 /// Writes a line to standard error. Nobody is left to tell when that fails.
 pub fn say(line: fmt::Arguments<'_>) {
-    let _ = writeln!(io::stderr(), "{line}");
+    let _ = writeln!(io::stderr(), "{}", harmless(line));
+}
+
+/// A line whose control characters are spelled out: what a file or a recording calls something commands no terminal.
+pub fn harmless(line: impl fmt::Display) -> String {
+    let mut harmless = String::new();
+    for char in line.to_string().chars() {
+        if char.is_control() {
+            harmless.extend(char.escape_default());
+        } else {
+            harmless.push(char);
+        }
+    }
+    harmless
 }
 
 /// Tells what became of the input: warnings, then one line.

@@ -6,7 +6,7 @@ use super::output::Output;
 use crate::abi::record::RecordType;
 use crate::container::read::Container;
 use crate::error::{Error, Result};
-use crate::formats::envelope::Envelope;
+use crate::formats::envelope::{Envelope, around};
 use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
 use crate::stream::source::Source;
@@ -26,7 +26,7 @@ use std::path::Path;
 pub fn run(
     source: Source,
     output: &Output,
-    envelope: Envelope,
+    envelopes: &[Envelope],
     args: &ConvertArgs,
 ) -> std::result::Result<Ledger, Failure> {
     let from = source.meta().container;
@@ -45,18 +45,18 @@ pub fn run(
             Ok(())
         }),
         _ if is_copy => output.write(|out| {
-            envelope.around(out, |out| {
+            around(envelopes, out, |out| {
                 let mut sink = Verbatim::new(vec![out]);
                 ledger = Some(account(source.run(&mut sink)?, &form));
                 Ok(())
             })
         }),
-        Container::File => output.write_seekable(envelope, spool_dir, |out| {
+        Container::File => output.write_seekable(envelopes, spool_dir, |out| {
             ledger = Some(account(source.run(&mut ToFile::new(out, form))?, &form));
             Ok(())
         }),
         Container::Pipe => output.write(|out| {
-            envelope.around(out, |out| {
+            around(envelopes, out, |out| {
                 let mut sink = ToPipe::new(out, form);
                 let mut account = account(source.run(&mut sink)?, &form);
                 if !sink.left_out().is_empty() {

@@ -16,9 +16,9 @@ pub struct Format {
     /// What it is, in a few words.
     pub about: &'static str,
     /// Endings of file names that choose it, and how a file is compressed whose name ends with just that.
-    pub extensions: &'static [(&'static str, Envelope)],
+    pub extensions: &'static [(&'static str, Option<Envelope>)],
     /// How it is compressed where no name says.
-    pub envelope: Envelope,
+    pub envelope: Option<Envelope>,
     /// Whether it is for programs, not to be shown on a terminal.
     pub is_binary: bool,
     /// What it is written from.
@@ -39,16 +39,16 @@ pub const FORMATS: &[Format] = &[
     Format {
         name: "perf.data",
         about: "a recording, as perf reads it",
-        extensions: &[("data", Envelope::Bare)],
-        envelope: Envelope::Bare,
+        extensions: &[("data", None)],
+        envelope: None,
         is_binary: true,
         writes: Writes::Records,
     },
     Format {
         name: "pprof",
         about: "profile.proto, for pprof, Go's PGO, Pyroscope, Parca, speedscope",
-        extensions: &[("pb", Envelope::Bare), ("pprof", Envelope::Gzip), ("prof", Envelope::Gzip)],
-        envelope: Envelope::Gzip,
+        extensions: &[("pb", None), ("pprof", Some(Envelope::Gzip)), ("prof", Some(Envelope::Gzip))],
+        envelope: Some(Envelope::Gzip),
         is_binary: true,
         writes: Writes::Profile(pprof::write),
     },
@@ -59,29 +59,35 @@ pub fn by_name(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
 }
 
-/// The format and the envelope that a file name asks for: `x.pb.gz` is a pprof in gzip, `x.pb` a bare one.
-pub fn by_file_name(name: &str) -> Option<(&'static Format, Envelope)> {
-    let (stem, asked_for) = Envelope::strip(name);
+/// The format and the envelopes, outermost first, that a file name asks for: `x.pb.gz` is a pprof in gzip, `x.pb` a bare
+/// one.
+pub fn by_file_name(name: &str) -> Option<(&'static Format, Vec<Envelope>)> {
+    let (stem, asked_for) = envelope::strip(name);
     let (_, ending) = stem.rsplit_once('.')?;
-    FORMATS.iter().find_map(|format| {
-        let &(_, usual) = format.extensions.iter().find(|(extension, _)| *extension == ending)?;
-        Some((format, if asked_for == Envelope::Bare { usual } else { asked_for }))
-    })
+    let (format, usual) = FORMATS.iter().find_map(|format| {
+        let &(_, usual) = format.extensions.iter().find(|(extension, _)| extension.eq_ignore_ascii_case(ending))?;
+        Some((format, usual))
+    })?;
+    Some((format, if asked_for.is_empty() { Vec::from_iter(usual) } else { asked_for }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use Envelope::{Gzip, Zstd};
 
     #[test]
     fn names_choose_format_and_envelope() {
-        let choice = |name| by_file_name(name).map(|(format, envelope)| (format.name, envelope));
-        assert_eq!(choice("a/out.pb.gz"), Some(("pprof", Envelope::Gzip)));
-        assert_eq!(choice("out.pb.zst"), Some(("pprof", Envelope::Zstd)));
-        assert_eq!(choice("out.pb"), Some(("pprof", Envelope::Bare)));
-        assert_eq!(choice("out.pprof"), Some(("pprof", Envelope::Gzip)));
-        assert_eq!(choice("out.pprof.zst"), Some(("pprof", Envelope::Zstd)));
-        assert_eq!(choice("perf.data"), Some(("perf.data", Envelope::Bare)));
+        let choice = |name| by_file_name(name).map(|(format, envelopes)| (format.name, envelopes));
+        assert_eq!(choice("a/out.pb.gz"), Some(("pprof", vec![Gzip])));
+        assert_eq!(choice("OUT.PB.GZ"), Some(("pprof", vec![Gzip])));
+        assert_eq!(choice("out.pb.zst"), Some(("pprof", vec![Zstd])));
+        assert_eq!(choice("out.pb.gz.zst"), Some(("pprof", vec![Zstd, Gzip])));
+        assert_eq!(choice("out.pb"), Some(("pprof", vec![])));
+        assert_eq!(choice("out.pprof"), Some(("pprof", vec![Gzip])));
+        assert_eq!(choice("out.pprof.zst"), Some(("pprof", vec![Zstd])));
+        assert_eq!(choice("perf.data"), Some(("perf.data", vec![])));
+        assert_eq!(choice("perf.data.gz"), Some(("perf.data", vec![Gzip])));
         assert_eq!(choice("out.gz"), None);
         assert_eq!(choice("pb"), None);
     }

@@ -35,6 +35,16 @@ fn what_is_no_recording_is_refused() {
 }
 
 #[test]
+fn what_has_to_be_unpacked_first_is_told() {
+    let once = zstd::encode_all(&read("callgraph.data")[..], 3).unwrap();
+    let twice = zstd::encode_all(&once[..], 3).unwrap();
+    for bytes in [&twice[..], b"\xfd7zXZ\0\0\x04"] {
+        let sentence = refused(bytes, "to be unpacked first");
+        assert!(sentence.contains("unpack it first"), "{sentence}");
+    }
+}
+
+#[test]
 fn a_file_cut_before_its_first_record_is_refused() {
     for name in ["callgraph.data", "compressed2.data", "big-endian.data"] {
         let bytes = read(name);

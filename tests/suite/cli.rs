@@ -3,8 +3,11 @@
 use std::fs::{self, File};
 use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -27,6 +30,14 @@ impl Desk {
 
     fn read(&self, name: &str) -> Vec<u8> {
         fs::read(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    /// What is in the folder.
+    fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(&self.0).unwrap();
+        let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
     }
 
     /// Runs the program in the folder, with a recording as `in.data` beside it.
@@ -133,7 +144,12 @@ fn the_output_is_compressed_as_its_name_says() {
     assert_eq!(program::decode(&desk.read("out.pb.gz")), expected);
     assert_eq!(desk.run(&["in.data", "-o", "out.pb.zst"]).status, 0);
     let message = zstd::decode_all(&desk.read("out.pb.zst")[..]).expect("zstd by the name");
-    assert_eq!(<_ as prost::Message>::decode(&message[..]), Ok(expected));
+    assert_eq!(<_ as prost::Message>::decode(&message[..]), Ok(expected.clone()));
+    assert_eq!(desk.run(&["in.data", "-o", "OUT.PB.GZ"]).status, 0);
+    assert_eq!(program::decode(&desk.read("OUT.PB.GZ")), expected);
+    assert_eq!(desk.run(&["in.data", "-o", "out.pb.gz.zst"]).status, 0);
+    let gzip = zstd::decode_all(&desk.read("out.pb.gz.zst")[..]).expect("zstd by the name");
+    assert_eq!(program::decode(&gzip), expected);
 }
 
 #[test]
@@ -223,9 +239,7 @@ fn a_new_output_has_the_mode_that_the_umask_gives() {
 fn nothing_is_left_beside_the_output() {
     let desk = Desk::new();
     assert_eq!(desk.run(&["in.data", "-o", "out.pb.gz"]).status, 0);
-    let mut names: Vec<_> = fs::read_dir(&desk.0).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    names.sort();
-    assert_eq!(names, ["in.data", "out.pb.gz"]);
+    assert_eq!(desk.names(), ["in.data", "out.pb.gz"]);
 }
 
 #[test]
@@ -252,20 +266,27 @@ fn what_is_no_regular_file_is_written_directly() {
 #[test]
 fn binary_output_to_a_terminal_is_refused() {
     let desk = Desk::new();
-    let run = desk.shell("script -qec 'perfconv in.data -t pprof -o -' /dev/null");
-    if run.status == 127 {
-        return writeln!(std::io::stderr(), "not tried on a terminal: there is no script(1)").unwrap();
+    for output in ["-", "/dev/tty", "/dev/stdout"] {
+        let run = desk.shell(&format!("script -qec 'perfconv in.data -t pprof -o {output}' /dev/null"));
+        if run.status == 127 {
+            return writeln!(std::io::stderr(), "not tried on a terminal: there is no script(1)").unwrap();
+        }
+        let said = String::from_utf8(run.stdout).expect("no binary output");
+        assert_eq!(run.status, 2, "{output}: {said}");
+        assert!(said.contains("not for terminals"), "{output}: {said}");
     }
-    let said = String::from_utf8(run.stdout).expect("no binary output");
-    assert_eq!(run.status, 2, "{said}");
-    assert!(said.contains("terminal"), "{said}");
 }
 
 #[test]
 fn a_closed_pipe_is_no_error_message() {
     let desk = Desk::new();
-    let run = desk.shell("{ sleep 0.3; perfconv in.data -t pprof -o -; } | true");
-    assert!(!run.stderr.lines().any(|line| line.starts_with("perfconv: ")), "{}", run.stderr);
+    let recording = fixture("killed.data");
+    // More than fits into a pipe, so that it cannot end before it is seen that nobody reads.
+    assert!(fs::metadata(&recording).unwrap().len() > 1 << 16);
+    fs::copy(recording, desk.path("large.data")).unwrap();
+    let run = desk.shell("{ perfconv large.data -q -t perf.data --container file -o -; echo $? >status; } | true");
+    assert_eq!(run.stderr, "");
+    assert_eq!(desk.read("status"), b"141\n");
 }
 
 #[test]
@@ -273,6 +294,146 @@ fn a_full_device_is_a_failure() {
     let desk = Desk::new();
     let run = desk.run(&["in.data", "-t", "pprof", "-o", "/dev/full"]);
     assert!(run.failure().unwrap().contains("/dev/full"), "{}", run.stderr);
+    for name in ["group-read.data", "callgraph.data"] {
+        fs::copy(fixture(name), desk.path("recording")).unwrap();
+        let run = desk.shell("perfconv recording -t pprof -o - >/dev/full");
+        assert!(run.failure().unwrap().contains("standard output"), "{name}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn what_a_process_has_open_is_an_output() {
+    let desk = Desk::new();
+    let expected = expected("callgraph.data");
+    for line in [
+        "perfconv in.data -q -t pprof -o /dev/stdout >out",
+        "perfconv in.data -q -t pprof -o /dev/stdout | cat >out",
+        "perfconv in.data -q -t pprof -o /dev/fd/3 3>out",
+        "{ perfconv in.data -q -t pprof -o /dev/fd/3 3>&1 | cat >out; }",
+    ] {
+        let run = desk.shell(line);
+        assert_eq!((run.status, &*run.stderr), (0, ""), "{line}");
+        assert_eq!(desk.read("out"), expected, "{line}");
+    }
+    let run = desk.shell("echo kept >out; perfconv in.data -q -t pprof -o /dev/stdout >>out");
+    assert_eq!((run.status, &*run.stderr), (0, ""));
+    assert_eq!(desk.read("out"), [b"kept\n", &*expected].concat());
+}
+
+#[test]
+fn an_open_input_is_not_written_to() {
+    let desk = Desk::new();
+    for line in ["perfconv in.data -t pprof -o - >>in.data", "perfconv in.data -t pprof -o /dev/fd/3 3>>in.data"] {
+        let run = desk.shell(line);
+        assert!(run.failure().unwrap().contains("is the input"), "{line}: {}", run.stderr);
+        assert_eq!(desk.read("in.data"), fs::read(fixture("callgraph.data")).unwrap(), "{line}");
+    }
+}
+
+#[test]
+fn a_fifo_is_an_input_beside_an_existing_output() {
+    let desk = Desk::new();
+    let run = desk.shell("echo old >out.pb.gz; mkfifo fifo; cat in.data >fifo & perfconv fifo -f -o out.pb.gz");
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    assert_eq!(desk.read("out.pb.gz"), expected("callgraph.data"));
+}
+
+#[test]
+fn an_output_that_cannot_be_is_told_by_its_own_name() {
+    let desk = Desk::new();
+    symlink("loop.pb", desk.path("loop.pb")).unwrap();
+    for (output, told) in [
+        ("loop.pb", "loop.pb: cannot look at it: "),
+        ("in.data/out.pb", "in.data/out.pb: cannot look at it: "),
+        ("no/folder/out.pb", "no/folder/out.pb: cannot create: the folder no/folder does not exist"),
+        ("/proc/out.pb", "/proc/out.pb: cannot create: "),
+    ] {
+        let run = desk.run(&["in.data", "-o", output]);
+        assert!(run.failure().unwrap().starts_with(told), "{output}: {}", run.stderr);
+        assert!(!run.stderr.contains(".tmp"), "{output}: {}", run.stderr);
+    }
+}
+
+/// The program while it writes: it has got the first half of a recording and waits for the other.
+struct Writing {
+    program: Child,
+    rest: Vec<u8>,
+}
+
+impl Writing {
+    fn start(desk: &Desk, arguments: &[&str]) -> Writing {
+        let mut recording = fs::read(fixture("pipe.data")).unwrap();
+        let rest = recording.split_off(recording.len() / 2);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_perfconv"));
+        command.current_dir(&desk.0).args(["-", "-q"]).args(arguments).stdin(Stdio::piped()).stderr(Stdio::piped());
+        let mut program = command.spawn().unwrap();
+        program.stdin.as_mut().unwrap().write_all(&recording).unwrap();
+        let started = Instant::now();
+        while desk.names().is_empty() {
+            assert!(started.elapsed() < Duration::from_secs(60), "it does not begin to write");
+            thread::sleep(Duration::from_millis(5));
+        }
+        Writing { program, rest }
+    }
+
+    fn finish(mut self) -> Output {
+        self.program.stdin.as_mut().unwrap().write_all(&self.rest).unwrap();
+        self.program.wait_with_output().unwrap()
+    }
+}
+
+#[test]
+fn a_signal_leaves_nothing_behind() {
+    for container in ["pipe", "file", "dir"] {
+        for (name, number) in [("INT", 2), ("TERM", 15)] {
+            let desk = Desk::new();
+            let mut writing = Writing::start(&desk, &["--container", container, "-o", "out.data"]);
+            // Open to the end, without which there would be nothing to wait for.
+            let _input = writing.program.stdin.take();
+            let kill = Command::new("kill").args(["-s", name, &writing.program.id().to_string()]).status();
+            assert!(kill.unwrap().success());
+            let ended = writing.program.wait_with_output().unwrap();
+            // Shells tell this as 128 and the number.
+            assert_eq!(ended.status.signal(), Some(number), "{container}: {:?}", ended);
+            assert_eq!(String::from_utf8_lossy(&ended.stderr), "", "{container}");
+            assert!(desk.names().is_empty(), "{container}: {:?}", desk.names());
+        }
+    }
+}
+
+#[test]
+fn what_appears_meanwhile_is_not_overwritten_without_force() {
+    for container in ["pipe", "file", "dir"] {
+        let desk = Desk::new();
+        let writing = Writing::start(&desk, &["--container", container, "-o", "out.data"]);
+        fs::write(desk.path("out.data"), "precious").unwrap();
+        let ended = writing.finish();
+        let said = String::from_utf8(ended.stderr).unwrap();
+        assert_eq!(ended.status.code(), Some(1), "{container}: {said}");
+        assert!(said.starts_with("perfconv: out.data: exists already; -f"), "{container}: {said}");
+        assert_eq!(desk.read("out.data"), b"precious", "{container}");
+        assert_eq!(desk.names(), ["out.data"], "{container}");
+    }
+}
+
+#[test]
+fn several_inputs_are_told_as_that() {
+    let desk = Desk::new();
+    let run = desk.run(&["in.data", "other.data", "-o", "out.pb.gz"]);
+    assert_eq!(run.status, 2, "{}", run.stderr);
+    assert!(run.stderr.starts_with("perfconv: other.data: is one input too many"), "{}", run.stderr);
+}
+
+#[test]
+fn names_do_not_command_the_terminal() {
+    let desk = Desk::new();
+    let name = "\x1b[31mred\n";
+    fs::write(desk.path(name), "text").unwrap();
+    let run = desk.run(&[name, "-o", "out.pb.gz"]);
+    assert!(run.failure().unwrap().starts_with("\\u{1b}[31mred\\n: "), "{}", run.stderr);
+    fs::copy(fixture("callgraph.data"), desk.path(name)).unwrap();
+    let run = desk.run(&["check", name]);
+    assert!(String::from_utf8(run.stdout).unwrap().starts_with("\\u{1b}[31mred\\n: "), "{}", run.stderr);
 }
 
 #[test]
@@ -298,7 +459,10 @@ fn help_and_version_are_told() {
     let desk = Desk::new();
     let help = desk.run(&["--help"]);
     assert_eq!((help.status, &*help.stderr), (0, ""));
-    assert!(String::from_utf8(help.stdout).unwrap().contains("--strict"));
+    let help = String::from_utf8(help.stdout).unwrap();
+    for told in ["--strict", "141", ".pprof", "perf.data  .data"] {
+        assert!(help.contains(told), "{told}: {help}");
+    }
     let version = desk.run(&["--version"]);
     let expected = format!("perfconv {}\n", env!("CARGO_PKG_VERSION"));
     assert_eq!((version.status, version.stdout), (0, expected.into_bytes()));

@@ -1,6 +1,7 @@
 //! The recordings that the tests run on: the fixtures always, the corpus beside the repository when it is there.
 
 use std::fs;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// A recording: a file, or a directory that `perf record --threads` wrote.
@@ -48,6 +49,17 @@ pub fn corpus() -> Vec<Recording> {
 /// Fixtures and corpus.
 pub fn recordings() -> Vec<Recording> {
     fixtures().into_iter().chain(corpus()).collect()
+}
+
+/// Whether a test has more than the fixtures. Where it has not, it says so.
+pub fn has_corpus(test: &str) -> bool {
+    let has_corpus = !corpus().is_empty();
+    if !has_corpus {
+        // Not through the macros, whose output the test harness hides when the test passes.
+        let mut out = io::stderr();
+        writeln!(out, "{test}: the fixtures alone, there is no corpus").unwrap();
+    }
+    has_corpus
 }
 
 /// The path of a fixture.

@@ -11,6 +11,10 @@ use perfconv::formats::pprof::proto::{Profile, ValueType};
 use super::files::{self, Recording};
 use super::program;
 
+/// As many outputs are to be valid, and shown with samples to the real pprof where it is there.
+const ENOUGH: (usize, usize) = (500, 450);
+const ENOUGH_OF_FIXTURES: (usize, usize) = (14, 14);
+
 #[test]
 fn every_output_is_valid_and_the_real_pprof_accepts_it() {
     let pprof = the_real_pprof();
@@ -28,7 +32,9 @@ fn every_output_is_valid_and_the_real_pprof_accepts_it() {
     let shown = results.iter().filter(|result| **result == Ok(Shown::Accepted)).count();
     let valid = results.iter().filter(|result| **result != Ok(Shown::NoOutput)).count();
     writeln!(io::stderr(), "pprof: {valid} outputs are valid, the real pprof accepts {shown} with samples").unwrap();
-    assert!(shown > 0 || pprof.is_err(), "no output has samples");
+    let enough = if files::has_corpus("pprof") { ENOUGH } else { ENOUGH_OF_FIXTURES };
+    assert!(valid >= enough.0, "only {valid} outputs of {} are there", enough.0);
+    assert!(shown >= enough.1 || pprof.is_err(), "only {shown} outputs of {} were shown to the real pprof", enough.1);
 }
 
 #[derive(PartialEq)]

@@ -229,6 +229,10 @@ fn not_a_recording(name: &str, bytes: &[u8]) -> Error {
         && b"PERFILE2".starts_with(&bytes[..bytes.len().min(8)])
     {
         format!("the perf.data is cut in its header, after {} bytes", bytes.len())
+    } else if bytes.starts_with(b"\x1f\x8b") || bytes.starts_with(b"\x28\xb5\x2f\xfd") {
+        "this is compressed more than once; unpack it first, down to one gzip or zstd around the perf.data".to_owned()
+    } else if bytes.starts_with(b"\xfd7zXZ") {
+        "this is compressed by xz, which is not read; unpack it first (xz -d)".to_owned()
     } else {
         "this is not a perf.data: it does not begin with PERFILE2".to_owned()
     };

@@ -1,0 +1,86 @@
+//! Outputs that are not complete yet, under their temporary names. A signal that ends the program removes what there is.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use tempfile::{Builder, NamedTempFile, TempDir};
+
+/// The one that is being written. A signal waits for the lock before it ends the program.
+static CURRENT: Mutex<Option<PathBuf>> = Mutex::new(None);
+
+/// Keeps signals from ending the program as long as the guard lives.
+pub fn hold() -> MutexGuard<'static, Option<PathBuf>> {
+    CURRENT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Starts a file in a folder, with the permissions that new files get.
+///
+/// # Errors
+/// What the system says.
+pub fn file_in(folder: &Path) -> io::Result<NamedTempFile> {
+    let mut builder = temporary();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
+    }
+    start(|| builder.tempfile_in(folder), NamedTempFile::path)
+}
+
+/// Starts a folder in a folder.
+///
+/// # Errors
+/// What the system says.
+pub fn folder_in(folder: &Path) -> io::Result<TempDir> {
+    start(|| temporary().tempdir_in(folder), TempDir::path)
+}
+
+/// The names of temporary files and folders.
+pub fn temporary() -> Builder<'static, 'static> {
+    let mut builder = Builder::new();
+    builder.prefix(".perfconv-").suffix(".tmp");
+    builder
+}
+
+fn start<T>(create: impl FnOnce() -> io::Result<T>, path: fn(&T) -> &Path) -> io::Result<T> {
+    #[cfg(unix)]
+    signals::watch()?;
+    let mut current = hold();
+    // The user knows the output by another name than the one that tempfile adds to what the system said.
+    let created = create().map_err(|e| io::Error::from(e.kind()))?;
+    *current = Some(path(&created).to_owned());
+    Ok(created)
+}
+
+#[cfg(unix)]
+mod signals {
+    use signal_hook::consts::{SIGINT, SIGTERM};
+    use signal_hook::iterator::Signals;
+    use signal_hook::low_level::emulate_default_handler;
+    use std::path::Path;
+    use std::{fs, io, thread};
+
+    /// Has the signals by which users and systems end programs remove what is not complete, and then do what they do.
+    pub fn watch() -> io::Result<()> {
+        let mut signals = Signals::new([SIGINT, SIGTERM])?;
+        let watch = move || {
+            for signal in signals.forever() {
+                let current = super::hold();
+                current.as_deref().into_iter().for_each(remove);
+                // It does not return: both end a program, and the lock is never given back to whoever would go on.
+                let _ = emulate_default_handler(signal);
+            }
+        };
+        thread::Builder::new().spawn(watch).map(drop)
+    }
+
+    /// Nobody is left to tell when it fails. A folder that is still being filled may need more than one attempt.
+    fn remove(path: &Path) {
+        let is_gone = || match fs::symlink_metadata(path) {
+            Ok(found) if found.is_dir() => fs::remove_dir_all(path).is_ok(),
+            Ok(_) => fs::remove_file(path).is_ok(),
+            Err(_) => true,
+        };
+        let _ = (0..100).any(|_| is_gone());
+    }
+}
