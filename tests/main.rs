@@ -9,6 +9,7 @@ mod suite {
     mod fuzz_corpus;
     mod pprof;
     mod program;
+    mod readme;
     mod samples;
     mod stacks;
     mod walk;
