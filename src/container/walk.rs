@@ -44,11 +44,20 @@ pub fn step(bytes: &[u8], at: usize, endian: Endian) -> Step {
     if len < RecordHeader::SIZE || !is_possible(header.kind) {
         return Step::Garbage { header };
     }
-    let Some(record) = rest.get(..len) else { return Step::Cut { needed: len as u64 } };
-    if !matches!(header.kind, RecordType::AUXTRACE | RecordType::HEADER_TRACING_DATA) {
-        return Step::Record { header, len, payload: 0 };
+    if len > rest.len() {
+        return Step::Cut { needed: len as u64 };
     }
-    let mut payload = payload_size(record, endian);
+    if matches!(header.kind, RecordType::AUXTRACE | RecordType::HEADER_TRACING_DATA) {
+        return with_payload(header, rest, endian);
+    }
+    Step::Record { header, len, payload: 0 }
+}
+
+/// A record of a type that bytes may follow. There are few of them.
+#[cold]
+fn with_payload(header: RecordHeader, rest: &[u8], endian: Endian) -> Step {
+    let len = header.len();
+    let mut payload = payload_size(&rest[..len], endian);
     // `perf inject` to a pipe writes tracing data before the record that should announce it.
     let tracing_data = &rest[len..rest.len().min(len + TracingData::MAGIC.len())];
     if header.kind == RecordType::HEADER_TRACING_DATA && !TracingData::MAGIC.starts_with(tracing_data) {

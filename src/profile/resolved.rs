@@ -3,10 +3,10 @@
 use super::stacks::StackId;
 use crate::abi::record::CpuMode;
 use hashbrown::{DefaultHashBuilder, HashTable};
-use std::hash::BuildHasher;
+use std::hash::{BuildHasher, Hash, Hasher};
 
 /// All that decides what a sample's stack is: the same key gives the same stack.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key<'a> {
     /// Which maps there were.
     pub generation: [u64; 4],
@@ -16,6 +16,14 @@ pub struct Key<'a> {
     pub mode: CpuMode,
     /// The call chain as recorded.
     pub chain: &'a [u8],
+}
+
+/// The chain says most; where it is the same, the maps may differ, and where there is none, the address does.
+impl Hash for Key<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.generation[0] ^ self.ip.unwrap_or(0).rotate_left(32));
+        state.write(self.chain);
+    }
 }
 
 /// A resolved stack.

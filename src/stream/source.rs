@@ -242,8 +242,13 @@ impl Counts {
     fn add(&mut self, kind: RecordType) {
         match self.low.get_mut(kind.0 as usize) {
             Some(count) => *count += 1,
-            None => *self.high.entry(kind).or_default() += 1,
+            None => self.add_high(kind),
         }
+    }
+
+    #[cold]
+    fn add_high(&mut self, kind: RecordType) {
+        *self.high.entry(kind).or_default() += 1;
     }
 
     fn total(&self) -> u64 {
