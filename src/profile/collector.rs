@@ -13,7 +13,6 @@ use crate::abi::record::lost::{Lost, LostSamples};
 use crate::abi::record::{Misc, RecordType};
 use crate::abi::sample_type::SampleType;
 use crate::abi::sample_view::SampleView;
-use crate::container::walk::Damage;
 use crate::error::Result;
 use crate::session::map::MapId;
 use crate::session::{Applied, Session};
@@ -121,8 +120,7 @@ impl Collector {
     }
 
     fn note_damage(&mut self, meta: &Meta, raw: &Raw<'_>, what: &str) {
-        let file = meta.files[raw.block.source as usize].clone();
-        self.ledger.damage(Damage { file, offset: raw.offset(), what: what.to_owned() });
+        self.ledger.damage(meta.damage(raw.block, raw.at, what.to_owned()));
     }
 
     /// The number of a sample's stack: remembered where the same chain was seen in the same maps.

@@ -11,8 +11,10 @@ use crate::abi::record::event_update::{EventUpdate, EventUpdateValue};
 use crate::abi::record::{Misc, RecordContext, RecordHeader};
 use crate::abi::sample_view::SampleLayout;
 use crate::abi::{self, Endian};
+use crate::container::block::Block;
 use crate::container::image::FileImage;
 use crate::container::read::{Container, Reader as ContainerReader};
+use crate::container::walk::Damage;
 use crate::stream::events::Events;
 use crate::stream::raw::Raw;
 use bytes::Bytes;
@@ -143,6 +145,11 @@ impl Meta {
                 None => self.events.name_by_index(index, &name),
             }
         }
+    }
+
+    /// What is wrong at a place in a block, with the file that it is in.
+    pub fn damage(&self, block: &Block, at: usize, what: String) -> Damage {
+        Damage { file: self.files[block.source as usize].clone(), offset: block.offset(at), what }
     }
 
     /// What must be known to read a record. One whose event is not known is read as if it had no trailer.

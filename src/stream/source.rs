@@ -207,8 +207,7 @@ impl Source {
     }
 
     fn damage(&mut self, block: &Block, at: usize, what: String) {
-        let file = self.meta.files[block.source as usize].clone();
-        self.ledger.damage(Damage { file, offset: block.offset(at), what });
+        self.ledger.damage(self.meta.damage(block, at, what));
     }
 
     /// Why there is not a single record.

@@ -6,6 +6,6 @@ pub mod pipe;
 use crate::error::{Error, Result};
 
 /// Bytes of a structure that was written to memory. What has no place in the format is an error.
-fn encoded(bytes: binrw::BinResult<Vec<u8>>) -> Result<Vec<u8>> {
+pub(crate) fn encoded(bytes: binrw::BinResult<Vec<u8>>) -> Result<Vec<u8>> {
     bytes.map_err(|e| Error::Output(std::io::Error::new(std::io::ErrorKind::InvalidData, e.to_string())))
 }

@@ -6,12 +6,13 @@ use crate::abi::feature::FeatureId;
 use crate::abi::feature::auxtrace::{AuxtraceIndex, AuxtraceIndexEntry};
 use crate::abi::record::RecordType;
 use crate::container::read::Container;
+use crate::container::write::encoded;
 use crate::container::write::file::FileWriter;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::stream::Sink;
 use crate::stream::meta::{Meta, is_header};
 use crate::stream::raw::Raw;
-use std::io::{self, Seek, Write};
+use std::io::{Seek, Write};
 
 /// Writes records of any container to a file.
 pub struct ToFile<W> {
@@ -61,9 +62,7 @@ impl<W: Write + Seek> Sink for ToFile<W> {
         let mut features = self.form.features(meta, Container::File)?;
         if !self.auxtrace.is_empty() {
             let index = AuxtraceIndex::Counted { entries: std::mem::take(&mut self.auxtrace) };
-            let bytes = abi::to_bytes(&index, self.form.endian(meta));
-            let bytes = bytes.map_err(|e| Error::Output(io::Error::new(io::ErrorKind::InvalidData, e.to_string())))?;
-            features.insert(FeatureId::AUXTRACE, bytes);
+            features.insert(FeatureId::AUXTRACE, encoded(abi::to_bytes(&index, self.form.endian(meta)))?);
         }
         self.out = Some(writer.finish(&events(meta), &features)?);
         Ok(())

@@ -7,12 +7,12 @@ use crate::abi::feature::{FeatureContext, FeatureId, FeatureSection};
 use crate::abi::record::{Record, RecordHeader, RecordType};
 use crate::container::read::Container;
 use crate::container::read::file::FileAttr;
-use crate::error::{Error, Result};
+use crate::container::write::encoded;
+use crate::error::Result;
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::io;
 
 /// The form in which a recording is written.
 #[derive(Clone, Copy, Debug, Default)]
@@ -51,7 +51,7 @@ impl Form {
             RecordType::HEADER_FEATURE => self.feature_record(meta, raw)?,
             _ => {
                 let record = Record::read(raw.bytes(), &meta.context(raw));
-                record.map(|record| record.to_bytes(self.endian(meta))).transpose().map_err(in_other_order)?
+                record.map(|record| encoded(record.to_bytes(self.endian(meta)))).transpose()?
             }
         };
         Ok(Some(Cow::Owned(recoded.unwrap_or_default())))
@@ -66,9 +66,8 @@ impl Form {
             Ok(id) if !bytes.is_empty() => self.section(meta, FeatureId(id), bytes)?,
             _ => bytes.to_vec(),
         };
-        let number = abi::to_bytes(&number, endian).map_err(in_other_order)?;
-        let header = RecordHeader { size: raw.header.size, ..raw.header };
-        let header = abi::to_bytes(&header, endian).map_err(in_other_order)?;
+        let number = encoded(abi::to_bytes(&number, endian))?;
+        let header = encoded(abi::to_bytes(&raw.header, endian))?;
         Ok(Some([header, number, section].concat()))
     }
 
@@ -78,7 +77,7 @@ impl Form {
             return Ok(bytes.to_vec());
         }
         let context = FeatureContext::new(meta.features.get(&FeatureId::NRCPUS).map(AsRef::as_ref), meta.endian);
-        FeatureSection::read(id, bytes, meta.endian, &context).to_bytes(self.endian(meta)).map_err(in_other_order)
+        encoded(FeatureSection::read(id, bytes, meta.endian, &context).to_bytes(self.endian(meta)))
     }
 
     /// The features in this form, for the container that they are written to. AUXTRACE is left out: whoever writes records
@@ -100,7 +99,7 @@ impl Form {
         }
         if to == Container::Directory {
             let version: u64 = 1;
-            features.insert(FeatureId::DIR_FORMAT, abi::to_bytes(&version, self.endian(meta)).map_err(in_other_order)?);
+            features.insert(FeatureId::DIR_FORMAT, encoded(abi::to_bytes(&version, self.endian(meta)))?);
         }
         if meta.container == Container::Pipe && !meta.build_id_records.is_empty() {
             features.insert(FeatureId::BUILD_ID, self.build_ids(meta)?);
@@ -112,10 +111,10 @@ impl Form {
     fn build_ids(&self, meta: &Meta) -> Result<Vec<u8>> {
         let mut section = Vec::new();
         for (misc, build_id) in &meta.build_id_records {
-            let body = abi::to_bytes(build_id, self.endian(meta)).map_err(in_other_order)?;
+            let body = encoded(abi::to_bytes(build_id, self.endian(meta)))?;
             let size = (RecordHeader::SIZE + body.len()) as u16;
             let header = RecordHeader { kind: RecordType(0), misc: *misc, size };
-            section.extend(abi::to_bytes(&header, self.endian(meta)).map_err(in_other_order)?);
+            section.extend(encoded(abi::to_bytes(&header, self.endian(meta)))?);
             section.extend(body);
         }
         Ok(section)
@@ -126,8 +125,4 @@ impl Form {
 pub fn events(meta: &Meta) -> Vec<FileAttr> {
     let events = meta.events.list().iter();
     events.map(|event| FileAttr { attr: event.attr.clone(), ids: event.ids.clone() }).collect()
-}
-
-fn in_other_order(e: binrw::Error) -> Error {
-    Error::Output(io::Error::new(io::ErrorKind::InvalidData, e.to_string()))
 }
