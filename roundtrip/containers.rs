@@ -5,10 +5,11 @@ use crate::recordings;
 use perfconv::abi::Endian;
 use perfconv::container::read::input::Input;
 use perfconv::container::read::{Container, ReadOptions};
+use perfconv::container::write::frames::{FrameKind, FrameOptions};
 use perfconv::error::Result;
 use perfconv::stream::source::Source;
 use perfconv::stream::write::file::ToFile;
-use perfconv::stream::write::form::Form;
+use perfconv::stream::write::form::{Form, Frames};
 use perfconv::stream::write::pipe::ToPipe;
 use perfconv::stream::write::verbatim::Verbatim;
 use std::fs;
@@ -58,13 +59,21 @@ fn a_verbatim_copy_is_the_same_bytes() {
 
 /// The recording as a plain file in a byte order, from bytes or from its path.
 fn to_file(source: Source, endian: Endian) -> Result<Vec<u8>> {
-    let mut file = ToFile::new(Cursor::new(Vec::new()), Form { decompress: true, endian: Some(endian) });
+    to_file_of(source, Form { frames: Frames::Plain, endian: Some(endian) })
+}
+
+fn to_file_of(source: Source, form: Form) -> Result<Vec<u8>> {
+    let mut file = ToFile::new(Cursor::new(Vec::new()), form);
     source.run(&mut file)?;
     Ok(file.into_inner().map(Cursor::into_inner).unwrap_or_default())
 }
 
 fn to_pipe(source: Source, endian: Endian) -> Result<Vec<u8>> {
-    let mut pipe = ToPipe::new(Vec::new(), Form { decompress: true, endian: Some(endian) });
+    to_pipe_of(source, Form { frames: Frames::Plain, endian: Some(endian) })
+}
+
+fn to_pipe_of(source: Source, form: Form) -> Result<Vec<u8>> {
+    let mut pipe = ToPipe::new(Vec::new(), form);
     source.run(&mut pipe)?;
     Ok(pipe.into_inner())
 }
@@ -106,5 +115,45 @@ fn byte_order_and_container_change_and_change_back() {
         }
     }
     println!("{compared} recordings written in the other byte order and back, as files and pipes");
+    assert!(differing.is_empty(), "{} of {compared}:\n{}", differing.len(), differing.join("\n"));
+}
+
+#[test]
+fn what_is_compressed_anew_is_the_same_when_it_is_plain_again() {
+    let (mut compared, mut sizes, mut differing) = (0, [0; 3], Vec::new());
+    for path in readable("compression") {
+        let compress = |kind, endian| {
+            let frames = Frames::Compressed(FrameOptions { kind, level: 1 });
+            Form { frames, endian: Some(endian) }
+        };
+        let result = (|| {
+            let endian = open(&path)?.meta().endian;
+            let (plain, pipe) = (to_file(open(&path)?, endian)?, to_pipe(open(&path)?, endian)?);
+            let old = to_file_of(open(&path)?, compress(FrameKind::Compressed, endian))?;
+            let new = to_file_of(open(&path)?, compress(FrameKind::Compressed2, other(endian)))?;
+            let new_pipe = to_pipe_of(open(&path)?, compress(FrameKind::Compressed2, endian))?;
+            let forms = [
+                ("of COMPRESSED", to_file(reopen(old.clone())?, endian)? == to_file(reopen(plain.clone())?, endian)?),
+                (
+                    "of COMPRESSED2 in the other byte order",
+                    to_file(reopen(new.clone())?, endian)? == to_file(reopen(plain.clone())?, endian)?,
+                ),
+                ("of a pipe of COMPRESSED2", to_pipe(reopen(new_pipe)?, endian)? == pipe),
+            ];
+            for (sum, len) in sizes.iter_mut().zip([plain.len(), old.len(), new.len()]) {
+                *sum += len;
+            }
+            let wrong: Vec<_> = forms.iter().filter(|(_, same)| !same).map(|(form, _)| *form).collect();
+            Ok(wrong.join("; "))
+        })();
+        compared += 1;
+        match result {
+            Ok(wrong) if wrong.is_empty() => {}
+            Ok(wrong) => differing.push(format!("{}: {wrong}", path.display())),
+            Err(e) => differing.push(format!("{}: {}", path.display(), perfconv::Error::to_string(&e))),
+        }
+    }
+    let [plain, old, new] = sizes;
+    println!("{compared} recordings compressed anew, {plain} bytes to {old} (COMPRESSED) and {new} (COMPRESSED2)");
     assert!(differing.is_empty(), "{} of {compared}:\n{}", differing.len(), differing.join("\n"));
 }

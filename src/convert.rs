@@ -4,18 +4,16 @@ use crate::error::Result;
 use crate::profile::Profile;
 use crate::profile::collector::Collector;
 use crate::stream::ledger::Ledger;
-use crate::stream::order::{Budget, Order};
+use crate::stream::order::Order;
 use crate::stream::source::Source;
-use std::path::Path;
 
 /// Reads a recording, in time order, into a profile. What waits for its turn and is too much for memory goes to temporary
-/// files, in `spool_dir` or else the system's folder.
+/// files.
 ///
 /// # Errors
 /// Where there is not a single record that can be read. What is wrong in parts is told by the ledger.
-pub fn profile(source: Source, spool_dir: Option<&Path>) -> Result<(Profile, Ledger)> {
-    let budget = Budget { spool_dir: spool_dir.map(Path::to_owned), ..Budget::default() };
-    let mut ordered = Order::new(Collector::default(), budget);
+pub fn profile(source: Source) -> Result<(Profile, Ledger)> {
+    let mut ordered = Order::new(Collector::default(), source.options().clone());
     let (meta, mut ledger) = source.run(&mut ordered)?;
     let (profile, collected) = ordered.into_inner().finish(&meta);
     ledger.account_for_stream();

@@ -5,7 +5,7 @@ use perfconv::container::read::{ReadOptions, input::Input};
 use perfconv::error::Result;
 use perfconv::stream::Sink;
 use perfconv::stream::meta::Meta;
-use perfconv::stream::order::{Budget, Order};
+use perfconv::stream::order::Order;
 use perfconv::stream::raw::Raw;
 use perfconv::stream::source::Source;
 
@@ -13,7 +13,7 @@ use perfconv::stream::source::Source;
 /// was.
 pub fn open(bytes: &[u8]) {
     let ordered = Source::open(input(bytes), ReadOptions::default())
-        .and_then(|source| source.run(&mut Order::new(Count::default(), Budget::default())));
+        .and_then(|source| source.run(&mut Order::new(Count::default(), ReadOptions::default())));
     let mut reproduced = true;
     let mut found = |finding: perfconv::check::Finding| reproduced &= finding.rule != Rule::NotReproduced;
     let checked = check(input(bytes), ReadOptions::default(), &mut found);

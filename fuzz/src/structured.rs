@@ -35,7 +35,7 @@ use perfconv::stream::meta::Meta;
 use perfconv::stream::raw::Raw;
 use perfconv::stream::source::Source;
 use std::collections::BTreeMap;
-use std::io::Cursor;
+use std::io::{Cursor, Write};
 
 /// Values made of any bytes, written and read again.
 pub fn written(bytes: &[u8]) {
@@ -97,7 +97,7 @@ impl Sink for Collect {
 fn file(recording: &Recording, records: &[u8]) -> Vec<u8> {
     let events = std::slice::from_ref(&recording.event);
     let mut file = FileWriter::begin(Cursor::new(Vec::new()), recording.endian, events).expect("it goes to memory");
-    file.write(records).expect("it goes to memory");
+    file.write_all(records).expect("it goes to memory");
     file.finish(events, &BTreeMap::new()).expect("it goes to memory").into_inner()
 }
 

@@ -108,6 +108,18 @@ pub struct ConvertArgs {
     #[arg(long)]
     pub decompress: bool,
 
+    /// Compress the records anew, as perf record -z does; zstd's levels go from 1 (fast) to 22 (small) [default level: 3]
+    #[arg(
+        long,
+        value_name = "LEVEL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "3",
+        value_parser = clap::value_parser!(i32).range(1..=22),
+        conflicts_with = "decompress"
+    )]
+    pub compress: Option<i32>,
+
     /// Overwrite an output that exists
     #[arg(short, long)]
     pub force: bool,

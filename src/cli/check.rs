@@ -48,7 +48,8 @@ fn check_one(path: &Path, args: &CheckArgs, out: &mut impl Write) -> Result<Opti
     let name = input.name();
     let mut written = Ok(());
     let mut alike = Alike::default();
-    let checked = check(input, ReadOptions { spool_dir: args.spool_dir.clone() }, &mut |finding| {
+    let options = ReadOptions { spool_dir: args.spool_dir.clone(), ..ReadOptions::default() };
+    let checked = check(input, options, &mut |finding| {
         if written.is_ok() && args.json {
             written = writeln!(out, "{}", to_json(&finding));
         } else if written.is_ok() && (alike.count(&finding) <= ALIKE || args.verbose) {

@@ -36,13 +36,13 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
         folder: matches!(format.writes, Writes::Records),
     };
     let output = Output::check(output, &input, allowed)?;
-    let options = ReadOptions { spool_dir: args.spool_dir.clone() };
+    let options = ReadOptions { spool_dir: args.spool_dir.clone(), ..ReadOptions::default() };
     let source = Source::open(if input == Path::new("-") { Input::Stdin } else { Input::Path(input) }, options)?;
 
     let ledger = match format.writes {
         Writes::Records => rewrite::run(source, &output, &envelopes, &args)?,
         Writes::Profile(write) => {
-            let (profile, ledger) = profile(source, args.spool_dir.as_deref())?;
+            let (profile, ledger) = profile(source)?;
             output.write(|out| envelope::around(&envelopes, out, |out| write(&profile, out)))?;
             ledger
         }

@@ -5,6 +5,7 @@ use super::failure::Failure;
 use super::output::Output;
 use crate::abi::record::RecordType;
 use crate::container::read::Container;
+use crate::container::write::frames::FrameOptions;
 use crate::error::{Error, Result};
 use crate::formats::envelope::{Envelope, around};
 use crate::stream::ledger::Ledger;
@@ -12,7 +13,7 @@ use crate::stream::meta::Meta;
 use crate::stream::source::Source;
 use crate::stream::write::directory::{ToDirectory, copy_others};
 use crate::stream::write::file::ToFile;
-use crate::stream::write::form::Form;
+use crate::stream::write::form::{Form, Frames};
 use crate::stream::write::pipe::ToPipe;
 use crate::stream::write::verbatim::Verbatim;
 use std::fs::File;
@@ -35,8 +36,8 @@ pub fn run(
         (None, Output::Stdout) => Container::Pipe,
         (None, _) => from,
     };
-    let form = Form { decompress: args.decompress || from == Container::Directory && to != from, endian: None };
-    let is_copy = from == to && !form.decompress;
+    let form = Form { frames: frames(args), endian: None };
+    let is_copy = from == to && form.frames == Frames::Kept;
     let spool_dir = args.spool_dir.as_deref();
     let mut ledger = None;
     match to {
@@ -70,8 +71,19 @@ pub fn run(
     Ok(ledger.unwrap_or_default())
 }
 
+/// What becomes of frames, as was asked for.
+fn frames(args: &ConvertArgs) -> Frames {
+    match args.compress {
+        Some(level) => Frames::Compressed(FrameOptions { level, ..FrameOptions::default() }),
+        None if args.decompress => Frames::Plain,
+        None => Frames::Kept,
+    }
+}
+
 fn run_folder(source: Source, path: &Path, form: Form) -> Result<Ledger> {
-    Ok(account(source.run(&mut ToDirectory::new(path, form))?, &Form { decompress: true, ..form }))
+    let mut sink = ToDirectory::new(path, form);
+    let streamed = source.run(&mut sink)?;
+    Ok(account(streamed, &sink.form()))
 }
 
 /// Copies a folder with all that is in it.
@@ -91,11 +103,11 @@ fn copy_folder(source: Source, path: &Path) -> Result<Ledger> {
 }
 
 /// Of a recording that is written every record is in the output: frames as themselves, or as what was in them.
-fn account((_, mut ledger): (Meta, Ledger), form: &Form) -> Ledger {
+fn account((meta, mut ledger): (Meta, Ledger), form: &Form) -> Ledger {
     let read: Vec<_> = ledger.entries().iter().map(|(&kind, entry)| (kind, entry.read - entry.dropped())).collect();
     for (kind, count) in read {
         let is_frame = matches!(kind, RecordType::COMPRESSED | RecordType::COMPRESSED2);
-        if is_frame && form.decompress {
+        if is_frame && !form.keeps_frames(&meta) {
             ledger.consumed(kind, count);
         } else {
             ledger.emitted(kind, count);

@@ -2,6 +2,7 @@
 
 pub mod block;
 pub mod image;
+pub mod limits;
 pub mod read;
 pub mod spool;
 pub mod walk;

@@ -43,6 +43,8 @@ pub struct Meta {
     pub build_id_records: Vec<(Misc, BuildId)>,
     /// The bytes of these, so that each is there once.
     build_ids_told: HashSet<Box<[u8]>>,
+    /// How many more bytes records may tell about the recording.
+    room: u64,
     /// Names that EVENT_DESC tells, by the events' first ids, for events that come later.
     names: HashMap<u64, String>,
 }
@@ -59,6 +61,7 @@ impl Meta {
             image: reader.image.clone(),
             build_id_records: Vec::new(),
             build_ids_told: HashSet::new(),
+            room: reader.options.limits.about,
             names: HashMap::new(),
         };
         for file_attr in &reader.attrs {
@@ -68,17 +71,23 @@ impl Meta {
         meta
     }
 
-    /// Takes what a record tells about the recording as a whole. `None` where it cannot be read.
+    /// Takes what a record tells about the recording as a whole. `None` where it cannot be read, or where it is
+    /// [too much](crate::container::limits::Limits::about).
     pub fn note(&mut self, raw: &Raw<'_>) -> Option<()> {
+        let noted = self.room.checked_sub(raw.body().len() as u64).and_then(|room| {
+            self.room = room;
+            self.take(raw)
+        });
+        if noted.is_none() && raw.header.kind == RecordType::HEADER_ATTR {
+            self.events.miss();
+        }
+        noted
+    }
+
+    fn take(&mut self, raw: &Raw<'_>) -> Option<()> {
         let body = raw.body();
         match raw.header.kind {
-            RecordType::HEADER_ATTR => {
-                let noted = self.note_attr(body);
-                if noted.is_none() {
-                    self.events.miss();
-                }
-                return noted;
-            }
+            RecordType::HEADER_ATTR => return self.note_attr(body),
             RecordType::HEADER_FEATURE => {
                 let mut reader = Reader::new(body, self.endian);
                 let id = reader.u64()?;

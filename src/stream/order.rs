@@ -6,7 +6,7 @@
 
 use crate::abi::record::{RecordHeader, RecordType};
 use crate::container::block::Block;
-use crate::container::read::Container;
+use crate::container::read::{Container, ReadOptions};
 use crate::container::spool::Spool;
 use crate::error::{Error, Result};
 use crate::stream::Sink;
@@ -15,29 +15,12 @@ use crate::stream::raw::{Gap, Raw};
 use crate::stream::runs::{Entry, Runs};
 use std::collections::VecDeque;
 use std::io::{self, Write};
-use std::path::PathBuf;
-
-/// How much memory waiting records may take before temporary files are used.
-#[derive(Clone, Debug)]
-pub struct Budget {
-    /// Times and places that wait in memory.
-    pub entries: usize,
-    /// Bytes of records that wait in memory; those of mapped files do not count.
-    pub bytes: usize,
-    /// Where temporary files go; the system's folder if not set.
-    pub spool_dir: Option<PathBuf>,
-}
-
-impl Default for Budget {
-    fn default() -> Self {
-        Self { entries: 2 << 20, bytes: 48 << 20, spool_dir: None }
-    }
-}
+use std::path::Path;
 
 /// Puts records in time order on their way to a sink. Records without a time, and perf's own, pass at once.
 pub struct Order<S> {
     sink: S,
-    budget: Budget,
+    options: ReadOptions,
     waiting: Vec<Entry>,
     runs: Runs,
     blocks: Held,
@@ -47,10 +30,10 @@ pub struct Order<S> {
 }
 
 impl<S: Sink> Order<S> {
-    /// Puts an order before a sink.
-    pub fn new(sink: S, budget: Budget) -> Self {
+    /// Puts an order before a sink. What waits beyond the [limits](ReadOptions::limits) goes to temporary files.
+    pub fn new(sink: S, options: ReadOptions) -> Self {
         let blocks = Held::default();
-        Self { sink, budget, waiting: Vec::new(), runs: Runs::default(), blocks, newest: 0, finished: 0 }
+        Self { sink, options, waiting: Vec::new(), runs: Runs::default(), blocks, newest: 0, finished: 0 }
     }
 
     /// The sink.
@@ -62,15 +45,15 @@ impl<S: Sink> Order<S> {
         self.newest = self.newest.max(time);
         let place = self.blocks.hold(raw);
         self.waiting.push(Entry { time, place });
-        let spool = self.waiting.len() >= self.budget.entries;
+        let spool = self.waiting.len() >= self.options.limits.waiting;
         if spool {
             self.waiting.sort();
-            let added = self.runs.add(&self.waiting, self.budget.spool_dir.as_deref());
+            let added = self.runs.add(&self.waiting, self.options.spool_dir.as_deref());
             added.map_err(Error::io("temporary file", "cannot sort in it"))?;
             self.waiting.clear();
         }
-        if self.blocks.bytes_in_memory > self.budget.bytes {
-            let moved = self.blocks.move_to_file(&self.budget);
+        if self.blocks.bytes_in_memory > self.options.limits.waiting_bytes {
+            let moved = self.blocks.move_to_file(self.options.spool_dir.as_deref());
             moved.map_err(Error::io("temporary file", "cannot keep records in it"))?;
         }
         Ok(())
@@ -194,8 +177,8 @@ impl Held {
     }
 
     /// Moves the bytes of all blocks in memory to a temporary file.
-    fn move_to_file(&mut self, budget: &Budget) -> io::Result<()> {
-        let mut spool = io::BufWriter::new(Spool::new(budget.spool_dir.as_deref())?);
+    fn move_to_file(&mut self, spool_dir: Option<&Path>) -> io::Result<()> {
+        let mut spool = io::BufWriter::new(Spool::new(spool_dir)?);
         for (block, _) in self.blocks.iter().filter(|(block, _)| block.in_memory) {
             spool.write_all(&block.bytes)?;
         }

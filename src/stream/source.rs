@@ -49,6 +49,11 @@ impl Source {
         Ok(Self { reader, meta, ledger: Ledger::default(), counts: Counts::default(), frames: None })
     }
 
+    /// How it is read.
+    pub fn options(&self) -> &ReadOptions {
+        &self.reader.options
+    }
+
     /// What the container's header tells.
     pub fn meta(&self) -> &Meta {
         &self.meta
@@ -124,7 +129,7 @@ impl Source {
         let mut frames = match self.frames.take() {
             Some(frames) => Frames { offset, ..frames },
             None => {
-                let made = Decompressor::new(frame.endian);
+                let made = Decompressor::new(frame.endian, self.reader.options.limits.clone());
                 let file = &self.meta.files[source as usize];
                 let decompressor = made.map_err(Error::io(file, "cannot decompress"))?;
                 Frames { decompressor, source, offset, is_undecodable: false }

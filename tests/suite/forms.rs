@@ -1,5 +1,5 @@
-//! The real perf shows the same of a recording and of its other forms: decompressed, as a file, as a pipe, as a folder, in
-//! the other byte order.
+//! The real perf shows the same of a recording and of its other forms: decompressed, compressed anew, as a file, as a
+//! pipe, as a folder, in the other byte order.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -18,7 +18,7 @@ use perfconv::stream::meta::Meta;
 use perfconv::stream::raw::Raw;
 use perfconv::stream::source::Source;
 use perfconv::stream::write::file::ToFile;
-use perfconv::stream::write::form::Form;
+use perfconv::stream::write::form::{Form, Frames};
 
 use super::files::{self, Recording};
 use super::program;
@@ -28,6 +28,9 @@ enum Shape {
     File,
     Pipe,
     Folder,
+    Compressed,
+    CompressedPipe,
+    CompressedFolder,
     OtherByteOrder,
 }
 
@@ -41,15 +44,24 @@ struct View {
     enough: (usize, usize),
 }
 
+/// In the recording's own byte order.
+const SHAPES: &[Shape] =
+    &[Shape::File, Shape::Pipe, Shape::Folder, Shape::Compressed, Shape::CompressedPipe, Shape::CompressedFolder];
+
 const VIEWS: &[View] = &[
-    View { name: "perf script", show: script, shapes: &[Shape::File, Shape::Pipe, Shape::Folder], enough: (588, 33) },
+    View { name: "perf script", show: script, shapes: SHAPES, enough: (1190, 33) },
     View {
         name: "perf script in the other byte order",
         show: plain_script,
         shapes: &[Shape::OtherByteOrder],
         enough: (192, 11),
     },
-    View { name: "perf report -D", show: dump, shapes: &[Shape::File, Shape::Pipe], enough: (387, 22) },
+    View {
+        name: "perf report -D",
+        show: dump,
+        shapes: &[Shape::File, Shape::Pipe, Shape::Compressed],
+        enough: (387, 22),
+    },
     View { name: "perf report --header-only", show: header, shapes: &[Shape::File], enough: (187, 9) },
     View { name: "perf evlist -v", show: events, shapes: &[Shape::File, Shape::Pipe], enough: (275, 17) },
     View { name: "perf buildid-list", show: build_ids, shapes: &[Shape::File], enough: (173, 9) },
@@ -92,9 +104,11 @@ fn judge(recording: &Recording) -> Judged {
     let mut judged = Judged::default();
     let Some(facts) = Facts::of(recording) else { return judged };
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let shapes = [Shape::File, Shape::Pipe, Shape::Folder, Shape::OtherByteOrder];
-    let written: Vec<_> =
-        shapes.iter().filter_map(|&shape| Some((shape, write(recording, shape, folder.path())?))).collect();
+    let written: Vec<_> = SHAPES
+        .iter()
+        .chain(&[Shape::OtherByteOrder])
+        .filter_map(|&shape| Some((shape, write(recording, shape, folder.path())?)))
+        .collect();
     for view in VIEWS {
         let forms = || written.iter().filter(|(shape, _)| view.shapes.contains(shape));
         // Of a pipe perf shows some fields that were not asked for: what it shows of files is compared with files.
@@ -164,7 +178,8 @@ impl Facts {
 
     /// Why perf 6.1 shows something else though it is the same.
     fn shown_otherwise(&self, view: &View, shape: Shape) -> Option<&'static str> {
-        let is_pipe = shape == Shape::Pipe;
+        let is_pipe = matches!(shape, Shape::Pipe | Shape::CompressedPipe);
+        let is_folder = matches!(shape, Shape::Folder | Shape::CompressedFolder);
         let any_size = |differs: fn(u32) -> bool| self.attr_sizes.iter().any(|&size| differs(size));
         let is_events = view.name == "perf evlist -v";
         let of_files = ["perf report --header-only", "perf evlist -v", "perf buildid-list"];
@@ -179,10 +194,7 @@ impl Facts {
             (is_pipe && self.is_stat, "perf does not show pipes of perf stat as it shows files"),
             (is_pipe && self.has_branches, "perf uses branch stacks only with a feature that pipes do not have"),
             (is_saved_pipe && self.has_auxtrace, "perf does not find its way behind AUX areas in a saved pipe"),
-            (
-                shape == Shape::Folder && self.has_auxtrace,
-                "perf shows the CPUs of AUX events by a feature that folders do not have",
-            ),
+            (is_folder && self.has_auxtrace, "perf shows the CPUs of AUX events by a feature that folders do not have"),
             (is_pipe && self.is_simpleperf, "perf refuses simpleperf's features in a pipe"),
             (is_pipe && is_events && small, "perf takes ids of pipes for fields of small attrs"),
             (self.is_pipe && of_files.contains(&view.name), "perf shows less of pipes than of files"),
@@ -196,14 +208,17 @@ impl Facts {
 /// The recording in another form; `None` where it cannot be read, or has what is bound to its byte order.
 fn write(recording: &Recording, shape: Shape, folder: &Path) -> Option<PathBuf> {
     let path = folder.join(format!("{shape:?}.data"));
-    let container = match shape {
-        Shape::File => "file",
-        Shape::Pipe => "pipe",
-        Shape::Folder => "dir",
+    let (container, frames) = match shape {
+        Shape::File => ("file", "--decompress"),
+        Shape::Pipe => ("pipe", "--decompress"),
+        Shape::Folder => ("dir", "--decompress"),
+        Shape::Compressed => ("file", "--compress"),
+        Shape::CompressedPipe => ("pipe", "--compress=1"),
+        Shape::CompressedFolder => ("dir", "--compress=19"),
         Shape::OtherByteOrder => return swap(recording, &path).map(|()| path),
     };
     let mut command = program::perfconv();
-    command.arg(&recording.path).args(["--container", container, "--decompress", "-o"]).arg(&path);
+    command.arg(&recording.path).args(["--container", container, frames, "-o"]).arg(&path);
     (program::run(&mut command).status == 0).then_some(path)
 }
 
@@ -211,7 +226,7 @@ fn swap(recording: &Recording, path: &Path) -> Option<()> {
     let source = Source::open(Input::Path(recording.path.clone()), ReadOptions::default()).ok()?;
     let endian = if source.meta().endian == Endian::Little { Endian::Big } else { Endian::Little };
     let out = BufWriter::new(File::create(path).ok()?);
-    let mut sink = ToFile::new(out, Form { decompress: true, endian: Some(endian) });
+    let mut sink = ToFile::new(out, Form { frames: Frames::Plain, endian: Some(endian) });
     source.run(&mut sink).ok()?;
     sink.into_inner()?.flush().ok()
 }

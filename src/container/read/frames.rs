@@ -4,13 +4,11 @@
 //! be read after those before it, and a record may begin in one frame and end in the next.
 
 use crate::abi::Endian;
+use crate::container::limits::Limits;
 use crate::container::walk::{Step, complete};
 use bytes::Bytes;
 use std::io;
 use zstd::stream::raw::{Decoder, InBuffer, Operation, OutBuffer};
-
-/// How much is decompressed at a time. A frame of 64 KiB can hold gigabytes; so much of it is in memory at once.
-const PIECE: usize = 256 << 10;
 
 /// Decompresses the frames of one file, in order.
 pub struct Decompressor {
@@ -18,6 +16,7 @@ pub struct Decompressor {
     /// Beginning of a record whose end is in the next frame.
     rest: Vec<u8>,
     endian: Endian,
+    limits: Limits,
 }
 
 impl Decompressor {
@@ -25,13 +24,14 @@ impl Decompressor {
     ///
     /// # Errors
     /// Where zstd cannot get memory.
-    pub fn new(endian: Endian) -> io::Result<Self> {
-        Ok(Self { decoder: Decoder::new()?, rest: Vec::new(), endian })
+    pub fn new(endian: Endian, limits: Limits) -> io::Result<Self> {
+        Ok(Self { decoder: Decoder::new()?, rest: Vec::new(), endian, limits })
     }
 
     /// Starts decompressing a frame.
     pub fn frame<'a>(&'a mut self, compressed: &'a [u8]) -> Pieces<'a> {
-        Pieces { decompressor: self, input: InBuffer::around(compressed), ended: false, failure: None }
+        let room = self.limits.frame;
+        Pieces { decompressor: self, input: InBuffer::around(compressed), room, ended: false, failure: None }
     }
 
     /// Bytes of a record that never ended.
@@ -44,6 +44,8 @@ impl Decompressor {
 pub struct Pieces<'a> {
     decompressor: &'a mut Decompressor,
     input: InBuffer<'a>,
+    /// How many more plain bytes it may hold.
+    room: u64,
     ended: bool,
     failure: Option<io::Error>,
 }
@@ -57,12 +59,16 @@ impl Pieces<'_> {
     pub fn piece(&mut self) -> io::Result<Option<Bytes>> {
         while !self.ended {
             let mut bytes = std::mem::take(&mut self.decompressor.rest);
-            bytes.reserve_exact(PIECE);
+            bytes.reserve_exact(self.decompressor.limits.piece);
             self.decompress(&mut bytes);
             // What is no record is passed on too, if no record comes soon: whoever walks the records says so.
             let (whole, end) = complete(&bytes, self.decompressor.endian);
-            let may_wait = matches!(end, Step::Garbage { .. }) && bytes.len() - whole < PIECE;
-            if may_wait || matches!(end, Step::Cut { .. }) {
+            let may_wait = match end {
+                Step::Garbage { .. } => bytes.len() - whole < self.decompressor.limits.piece,
+                Step::Cut { needed } => needed <= self.decompressor.limits.record,
+                _ => false,
+            };
+            if may_wait {
                 self.decompressor.rest = bytes.split_off(whole);
             }
             if !bytes.is_empty() {
@@ -87,6 +93,15 @@ impl Pieces<'_> {
             if self.failure.is_some() || stuck || (room_left && self.input.pos() == self.input.src.len()) {
                 self.ended = true;
                 break;
+            }
+        }
+        let made = (output.pos() - start) as u64;
+        match self.room.checked_sub(made) {
+            Some(room) => self.room = room,
+            None => {
+                self.ended = true;
+                let limit = self.decompressor.limits.frame;
+                self.failure = Some(io::Error::other(format!("it holds more than {limit} bytes")));
             }
         }
     }
@@ -134,7 +149,7 @@ mod tests {
     fn a_record_belongs_to_the_frame_it_ends_in() {
         let records = [record(40, 1), record(800, 2), record(16, 3)].concat();
         let frames = frames(&[&records[..100], &records[100..]]);
-        let mut decompressor = Decompressor::new(Endian::Little).unwrap();
+        let mut decompressor = Decompressor::new(Endian::Little, Limits::default()).unwrap();
         assert_eq!(decompress(&mut decompressor, &frames[0]).unwrap(), records[..40]);
         assert_eq!(decompressor.rest(), 60);
         assert_eq!(decompress(&mut decompressor, &frames[1]).unwrap(), records[40..]);
@@ -146,11 +161,11 @@ mod tests {
         let records = record(64, 0).repeat(400_000);
         let frames = frames(&[&records]);
         assert!(frames[0].len() < records.len() / 10, "{} bytes", frames[0].len());
-        let mut decompressor = Decompressor::new(Endian::Little).unwrap();
+        let mut decompressor = Decompressor::new(Endian::Little, Limits::default()).unwrap();
         let mut pieces = decompressor.frame(&frames[0]);
         let mut len = 0;
         while let Some(piece) = pieces.piece().unwrap() {
-            assert!(piece.len() <= PIECE + 64);
+            assert!(piece.len() <= Limits::default().piece + 64);
             len += piece.len();
         }
         assert_eq!(len, records.len());
@@ -158,7 +173,7 @@ mod tests {
 
     #[test]
     fn behind_garbage_an_independent_frame_is_read_again() {
-        let mut decompressor = Decompressor::new(Endian::Little).unwrap();
+        let mut decompressor = Decompressor::new(Endian::Little, Limits::default()).unwrap();
         assert!(decompress(&mut decompressor, b"garbage, not a frame").is_err());
         assert_eq!(decompressor.rest(), 0);
         let records = record(40, 1);

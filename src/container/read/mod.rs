@@ -11,6 +11,7 @@ use crate::abi::feature::FeatureId;
 use crate::abi::header::{FileHeader, magic2};
 use crate::container::block::Block;
 use crate::container::image::FileImage;
+use crate::container::limits::Limits;
 use crate::container::spool::Spool;
 use crate::container::walk::Damage;
 use crate::error::{Error, Result};
@@ -26,6 +27,8 @@ use std::path::PathBuf;
 pub struct ReadOptions {
     /// Where temporary files go that hold what arrives on a stream but must be read twice; the system's folder if not set.
     pub spool_dir: Option<PathBuf>,
+    /// How far the recording is trusted.
+    pub limits: Limits,
 }
 
 /// Which kind of container a recording is in.
@@ -55,8 +58,9 @@ pub struct Reader {
     pub image: FileImage,
     /// What is wrong with header and sections.
     pub damage: Vec<Damage>,
+    /// How it is read.
+    pub options: ReadOptions,
     streams: VecDeque<Records>,
-    options: ReadOptions,
     next_serial: u64,
 }
 

@@ -16,12 +16,6 @@ pub const HEADER_SIZE: usize = 16;
 /// How much is read at a time.
 const CHUNK: usize = 1 << 20;
 
-/// A record that needs more than this, with the AUX area behind it, goes to a temporary file.
-const LARGE: u64 = 16 << 20;
-
-/// How far sound records are waited for behind damage.
-const GARBAGE: usize = 4 << 20;
-
 /// The byte order of a pipe's header, or `None` where the bytes do not begin with one.
 pub fn recognise(bytes: &[u8]) -> Option<Endian> {
     let endian = magic2(bytes)?;
@@ -68,9 +62,11 @@ impl PipeBlocks {
                 break;
             }
             match complete(&bytes, self.endian) {
-                (0, Step::Cut { needed }) if needed > LARGE => return self.spool(bytes, needed, options).map(Some),
+                (0, Step::Cut { needed }) if needed > options.limits.record => {
+                    return self.spool(bytes, needed, options).map(Some);
+                }
                 (0, Step::Cut { needed }) => wanted = (needed as usize).max(bytes.len() + CHUNK),
-                (0, Step::Garbage { .. }) if bytes.len() < GARBAGE => wanted = bytes.len() + CHUNK,
+                (0, Step::Garbage { .. }) if bytes.len() < options.limits.damage => wanted = bytes.len() + CHUNK,
                 // So much that is no record is passed on: whoever walks the block says so.
                 (0, _) => break,
                 (whole, _) => {
@@ -177,7 +173,7 @@ mod tests {
     #[test]
     fn a_large_payload_goes_to_a_temporary_file_and_comes_back() {
         let mut all = records(10);
-        let payload = LARGE + 5;
+        let payload = ReadOptions::default().limits.record + 5;
         all.extend([71, 0, 0, 0, 0, 0, 48, 0]);
         all.extend(payload.to_le_bytes());
         all.resize(all.len() + 32 + payload as usize, 3);

@@ -35,7 +35,7 @@ impl<W: Write + Seek> FileWriter<W> {
         let size = FileHeader::SIZE;
         let header = FileHeader { magic: MAGIC2, size, attr_size, attrs: nothing, data: nothing, event_types: nothing };
         let mut this = Self { out, endian, at: 0, header };
-        this.write(&[0; FileHeader::SIZE as usize])?;
+        this.write_all(&[0; FileHeader::SIZE as usize]).map_err(Error::Output)?;
         if !events.is_empty() {
             this.events(events)?;
         }
@@ -48,22 +48,12 @@ impl<W: Write + Seek> FileWriter<W> {
         self.at
     }
 
-    /// Writes records.
-    ///
-    /// # Errors
-    /// What `out` says.
-    pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        self.out.write_all(bytes).map_err(Error::Output)?;
-        self.at += bytes.len() as u64;
-        Ok(())
-    }
-
     fn events(&mut self, events: &[FileAttr]) -> Result<()> {
         let mut entries = Vec::new();
         for event in events {
             let ids = Section { offset: self.at, size: 8 * event.ids.len() as u64 };
             entries.push((encoded(event.attr.to_bytes(self.endian))?, encoded(abi::to_bytes(&ids, self.endian))?));
-            self.write(&encoded(abi::to_bytes(&event.ids, self.endian))?)?;
+            self.write_all(&encoded(abi::to_bytes(&event.ids, self.endian))?).map_err(Error::Output)?;
         }
         // All entries are of one size. perf takes events of several, too, as long as each says its own.
         let size = entries.iter().map(|(attr, _)| attr.len()).max().unwrap_or_default();
@@ -71,8 +61,7 @@ impl<W: Write + Seek> FileWriter<W> {
         self.header.attrs = Section { offset: self.at, size: self.header.attr_size * entries.len() as u64 };
         for (mut attr, ids) in entries {
             attr.resize(size, 0);
-            self.write(&attr)?;
-            self.write(&ids)?;
+            self.write_all(&attr).and_then(|()| self.write_all(&ids)).map_err(Error::Output)?;
         }
         Ok(())
     }
@@ -88,11 +77,11 @@ impl<W: Write + Seek> FileWriter<W> {
         let mut offset = self.at + table_size;
         for (_, bytes) in &features {
             let section = Section { offset, size: bytes.len() as u64 };
-            self.write(&encoded(abi::to_bytes(&section, self.endian))?)?;
+            self.write_all(&encoded(abi::to_bytes(&section, self.endian))?).map_err(Error::Output)?;
             offset = section.end();
         }
         for (_, bytes) in &features {
-            self.write(bytes)?;
+            self.write_all(bytes).map_err(Error::Output)?;
         }
         if self.header.attrs.size == 0 && !events.is_empty() {
             self.events(events)?;
@@ -108,6 +97,19 @@ impl<W: Write + Seek> FileWriter<W> {
         })();
         rewritten.map_err(Error::Output)?;
         Ok(self.out)
+    }
+}
+
+/// Writes records.
+impl<W: Write> Write for FileWriter<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        self.at += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
     }
 }
 
@@ -128,7 +130,7 @@ mod tests {
             for events_first in [true, false] {
                 let first = if events_first { &events[..] } else { &[] };
                 let mut writer = FileWriter::begin(Cursor::new(Vec::new()), endian, first).unwrap();
-                writer.write(&[9; 24]).unwrap();
+                writer.write_all(&[9; 24]).unwrap();
                 let bytes = writer.finish(&events, &features).unwrap().into_inner().into();
                 let read = FileSections::read("test", &bytes).unwrap();
                 assert_eq!(read.attrs, events);

@@ -1,6 +1,7 @@
 //! Writing: containers from events, records and features.
 
 pub mod file;
+pub mod frames;
 pub mod pipe;
 
 use crate::error::{Error, Result};

@@ -1,6 +1,7 @@
 //! A stream of records as a folder, as `perf record --threads` writes it.
 
-use super::form::{Form, events};
+use super::form::{Form, Frames, events};
+use super::records::Records;
 use crate::abi::record::RecordType;
 use crate::container::read::Container;
 use crate::container::write::file::FileWriter;
@@ -17,14 +18,21 @@ use std::path::{Path, PathBuf};
 pub struct ToDirectory {
     form: Form,
     path: PathBuf,
-    main: Option<FileWriter<BufWriter<File>>>,
-    timed: Option<BufWriter<File>>,
+    main: Option<(FileWriter<BufWriter<File>>, Records)>,
+    timed: Option<(BufWriter<File>, Records)>,
 }
 
 impl ToDirectory {
-    /// Takes a folder that is there and empty. Compressed records are written plain.
+    /// Takes a folder that is there and empty. Frames cannot be kept: what is in them is written plain, unless it is
+    /// compressed anew.
     pub fn new(path: &Path, form: Form) -> Self {
-        Self { form: Form { decompress: true, ..form }, path: path.to_owned(), main: None, timed: None }
+        let frames = if form.frames == Frames::Kept { Frames::Plain } else { form.frames };
+        Self { form: Form { frames, ..form }, path: path.to_owned(), main: None, timed: None }
+    }
+
+    /// The form in which records are written.
+    pub fn form(&self) -> Form {
+        self.form
     }
 
     fn create(&self, name: &str) -> Result<BufWriter<File>> {
@@ -36,8 +44,9 @@ impl ToDirectory {
 
 impl Sink for ToDirectory {
     fn begin(&mut self, meta: &Meta) -> Result<()> {
-        self.main = Some(FileWriter::begin(self.create("data")?, self.form.endian(meta), &events(meta))?);
-        self.timed = Some(self.create("data.0")?);
+        let main = FileWriter::begin(self.create("data")?, self.form.endian(meta), &events(meta))?;
+        self.main = Some((main, Records::begin(self.form, meta)?));
+        self.timed = Some((self.create("data.0")?, Records::begin(self.form, meta)?));
         Ok(())
     }
 
@@ -46,22 +55,20 @@ impl Sink for ToDirectory {
         if is_told_elsewhere || raw.header.kind == RecordType::FINISHED_ROUND {
             return Ok(());
         }
-        let Some(record) = self.form.record(meta, raw)? else { return Ok(()) };
         match (meta.events.time(raw), &mut self.timed, &mut self.main) {
-            (Some(_), Some(timed), _) => timed.write_all(&record).map_err(Error::Output),
-            (None, _, Some(main)) => {
-                main.write(&record)?;
-                main.write(raw.payload())
-            }
+            (Some(_), Some((timed, records)), _) => records.write(meta, raw, timed),
+            (None, _, Some((main, records))) => records.write(meta, raw, main),
             _ => Ok(()),
         }
     }
 
     fn end(&mut self, meta: &Meta) -> Result<()> {
-        if let Some(main) = self.main.take() {
-            main.finish(&events(meta), &self.form.features(meta, Container::Directory)?)?;
+        if let Some((mut main, mut records)) = self.main.take() {
+            records.flush(&mut main)?;
+            main.finish(&events(meta), &records.features(meta, Container::Directory)?)?;
         }
-        if let Some(mut timed) = self.timed.take() {
+        if let Some((mut timed, mut records)) = self.timed.take() {
+            records.flush(&mut timed)?;
             timed.flush().map_err(Error::Output)?;
         }
         Ok(())

@@ -1,6 +1,7 @@
 //! A stream of records as a file.
 
 use super::form::{Form, events};
+use super::records::Records;
 use crate::abi;
 use crate::abi::feature::FeatureId;
 use crate::abi::feature::auxtrace::{AuxtraceIndex, AuxtraceIndexEntry};
@@ -18,7 +19,7 @@ use std::io::{Seek, Write};
 pub struct ToFile<W> {
     form: Form,
     out: Option<W>,
-    writer: Option<FileWriter<W>>,
+    writer: Option<(FileWriter<W>, Records)>,
     auxtrace: Vec<AuxtraceIndexEntry>,
 }
 
@@ -37,29 +38,28 @@ impl<W: Write + Seek> ToFile<W> {
 impl<W: Write + Seek> Sink for ToFile<W> {
     fn begin(&mut self, meta: &Meta) -> Result<()> {
         let Some(out) = self.out.take() else { return Ok(()) };
-        self.writer = Some(FileWriter::begin(out, self.form.endian(meta), &events(meta))?);
+        let writer = FileWriter::begin(out, self.form.endian(meta), &events(meta))?;
+        self.writer = Some((writer, Records::begin(self.form, meta)?));
         Ok(())
     }
 
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        let Some(writer) = &mut self.writer else { return Ok(()) };
+        let Some((writer, records)) = &mut self.writer else { return Ok(()) };
         // What a pipe tells of itself in records, a file tells in its sections.
         if meta.container == Container::Pipe && is_header(raw.header.kind) {
             return Ok(());
         }
-        if let Some(record) = self.form.record(meta, raw)? {
-            if raw.header.kind == RecordType::AUXTRACE {
-                self.auxtrace.push(AuxtraceIndexEntry { file_offset: writer.position(), sz: record.len() as u64 });
-            }
-            writer.write(&record)?;
-            writer.write(raw.payload())?;
+        if raw.header.kind == RecordType::AUXTRACE {
+            records.flush(writer)?;
+            self.auxtrace.push(AuxtraceIndexEntry { file_offset: writer.position(), sz: raw.bytes().len() as u64 });
         }
-        Ok(())
+        records.write(meta, raw, writer)
     }
 
     fn end(&mut self, meta: &Meta) -> Result<()> {
-        let Some(writer) = self.writer.take() else { return Ok(()) };
-        let mut features = self.form.features(meta, Container::File)?;
+        let Some((mut writer, mut records)) = self.writer.take() else { return Ok(()) };
+        records.flush(&mut writer)?;
+        let mut features = records.features(meta, Container::File)?;
         if !self.auxtrace.is_empty() {
             let index = AuxtraceIndex::Counted { entries: std::mem::take(&mut self.auxtrace) };
             features.insert(FeatureId::AUXTRACE, encoded(abi::to_bytes(&index, self.form.endian(meta)))?);

@@ -1,5 +1,5 @@
-//! In which form records are written: compressed as they were or plain, in which byte order. And what follows from that
-//! for events and features.
+//! In which form records are written: compressed or plain, in which byte order. And what follows from that for events and
+//! features.
 
 use crate::abi;
 use crate::abi::Endian;
@@ -8,6 +8,7 @@ use crate::abi::record::{Record, RecordHeader, RecordType};
 use crate::container::read::Container;
 use crate::container::read::file::FileAttr;
 use crate::container::write::encoded;
+use crate::container::write::frames::FrameOptions;
 use crate::error::Result;
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
@@ -17,18 +18,36 @@ use std::collections::BTreeMap;
 /// The form in which a recording is written.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Form {
-    /// The records in frames instead of the frames.
-    pub decompress: bool,
-    /// Byte order; the recorder's if not set. Another one needs `decompress`, since frames hold records.
+    /// What becomes of frames of compressed records.
+    pub frames: Frames,
+    /// Byte order; the recorder's if not set.
     ///
     /// Some bytes belong to the recorder and stay as they are: raw data, stacks, AUX areas, BPF programs, tracing data.
     pub endian: Option<Endian>,
+}
+
+/// What becomes of frames of compressed records.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Frames {
+    /// They are written as they are; plain, where a frame would not be read any more: in another byte order, or torn from
+    /// those before it in its file, as in a folder.
+    #[default]
+    Kept,
+    /// The records in them are written instead.
+    Plain,
+    /// All records from the kernel are compressed anew.
+    Compressed(FrameOptions),
 }
 
 impl Form {
     /// The byte order in which a recording is written.
     pub fn endian(&self, meta: &Meta) -> Endian {
         self.endian.unwrap_or(meta.endian)
+    }
+
+    /// Whether frames are written as they are.
+    pub fn keeps_frames(&self, meta: &Meta) -> bool {
+        self.frames == Frames::Kept && self.is_same_endian(meta) && meta.container != Container::Directory
     }
 
     fn is_same_endian(&self, meta: &Meta) -> bool {
@@ -41,7 +60,7 @@ impl Form {
     /// Where a record cannot be written in the other byte order.
     pub fn record<'a>(&self, meta: &Meta, raw: &Raw<'a>) -> Result<Option<Cow<'a, [u8]>>> {
         let is_frame = matches!(raw.header.kind, RecordType::COMPRESSED | RecordType::COMPRESSED2);
-        if if self.decompress { is_frame } else { raw.block.decompressed } {
+        if if self.keeps_frames(meta) { raw.block.decompressed } else { is_frame } {
             return Ok(None);
         }
         if self.is_same_endian(meta) {
@@ -90,7 +109,7 @@ impl Form {
         for (&id, bytes) in &meta.features {
             let goes = match id {
                 FeatureId::AUXTRACE | FeatureId::DIR_FORMAT => false,
-                FeatureId::COMPRESSED => !self.decompress,
+                FeatureId::COMPRESSED => self.keeps_frames(meta),
                 _ => true,
             };
             if goes {

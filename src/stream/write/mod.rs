@@ -4,4 +4,5 @@ pub mod directory;
 pub mod file;
 pub mod form;
 pub mod pipe;
+pub mod records;
 pub mod verbatim;

@@ -1,7 +1,10 @@
 //! A stream of records as a pipe.
 
 use super::form::{Form, events};
+use super::records::Records;
+use crate::abi::bytes::Reader;
 use crate::abi::feature::FeatureId;
+use crate::abi::record::RecordType;
 use crate::container::read::Container;
 use crate::container::write::pipe;
 use crate::error::{Error, Result};
@@ -14,6 +17,9 @@ use std::io::Write;
 pub struct ToPipe<W> {
     form: Form,
     out: W,
+    records: Option<Records>,
+    /// Whether it has been told how frames are compressed.
+    frames_told: bool,
     /// Features and events that a pipe has no place for.
     left_out: Vec<String>,
 }
@@ -21,7 +27,7 @@ pub struct ToPipe<W> {
 impl<W: Write> ToPipe<W> {
     /// Takes the output.
     pub fn new(out: W, form: Form) -> Self {
-        Self { form, out, left_out: Vec::new() }
+        Self { form, out, records: None, frames_told: false, left_out: Vec::new() }
     }
 
     /// The names of what a pipe has no place for.
@@ -49,12 +55,12 @@ impl<W: Write> ToPipe<W> {
     }
 
     /// What a file tells in its header and sections, in the order in which perf record tells it.
-    fn header(&mut self, meta: &Meta) -> Result<()> {
+    fn header(&mut self, meta: &Meta, records: &Records) -> Result<()> {
         let endian = self.form.endian(meta);
         for (index, event) in events(meta).iter().enumerate() {
             self.write_or_leave_out(pipe::event(event, endian)?, || format!("event {index}"))?;
         }
-        let features = self.form.features(meta, Container::Pipe)?;
+        let features = records.features(meta, Container::Pipe)?;
         for (&id, bytes) in &features {
             if pipe::has_feature(id) {
                 self.write_or_leave_out(pipe::feature(id, bytes, endian)?, || id.to_string())?;
@@ -78,18 +84,44 @@ impl<W: Write> ToPipe<W> {
 impl<W: Write> Sink for ToPipe<W> {
     fn begin(&mut self, meta: &Meta) -> Result<()> {
         self.write(&pipe::header(self.form.endian(meta))?)?;
-        if meta.container == Container::Pipe { Ok(()) } else { self.header(meta) }
-    }
-
-    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        if let Some(record) = self.form.record(meta, raw)? {
-            self.write(&record)?;
-            self.write(raw.payload())?;
+        let records = Records::begin(self.form, meta)?;
+        if meta.container != Container::Pipe {
+            self.header(meta, &records)?;
+            self.frames_told = true;
         }
+        self.records = Some(records);
         Ok(())
     }
 
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+        let Some(records) = &mut self.records else { return Ok(()) };
+        if !self.form.keeps_frames(meta) {
+            // How frames are compressed is told once, among the first features or before the first frame.
+            if !self.frames_told && raw.header.kind != RecordType::HEADER_ATTR {
+                self.frames_told = true;
+                if let Some(feature) = records.compression()? {
+                    let told = pipe::feature(FeatureId::COMPRESSED, &feature, self.form.endian(meta))?;
+                    self.out.write_all(&told.unwrap_or_default()).map_err(Error::Output)?;
+                }
+            }
+            if is_about_frames(raw) {
+                return Ok(());
+            }
+        }
+        records.write(meta, raw, &mut self.out)
+    }
+
     fn end(&mut self, _: &Meta) -> Result<()> {
+        if let Some(records) = &mut self.records {
+            records.flush(&mut self.out)?;
+        }
         self.out.flush().map_err(Error::Output)
     }
+}
+
+/// Whether a record is the feature COMPRESSED.
+fn is_about_frames(raw: &Raw<'_>) -> bool {
+    raw.header.kind == RecordType::HEADER_FEATURE
+        && Reader::new(raw.body(), raw.endian).u64() == Some(FeatureId::COMPRESSED.0.into())
+        && raw.body().len() > size_of::<u64>()
 }

@@ -1,0 +1,259 @@
+//! Frames of compressed records: COMPRESSED and COMPRESSED2.
+//!
+//! Each frame is a zstd frame of its own and holds whole records, so that it can be read without those before it. perf
+//! reads such frames as it reads its own, which continue each other.
+
+use super::encoded;
+use crate::abi;
+use crate::abi::Endian;
+use crate::abi::feature::compressed::{Compression, CompressionType};
+use crate::abi::record::{Misc, RecordHeader, RecordType};
+use crate::error::{Error, Result};
+use std::io::{self, Write};
+use zstd::bulk::Compressor;
+use zstd::zstd_safe::compress_bound;
+
+/// How records are compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrameOptions {
+    /// The record that holds a frame.
+    pub kind: FrameKind,
+    /// zstd's level: 1 is fast, 22 small.
+    pub level: i32,
+}
+
+impl Default for FrameOptions {
+    fn default() -> Self {
+        Self { kind: FrameKind::Compressed, level: 3 }
+    }
+}
+
+/// The record that holds a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrameKind {
+    /// COMPRESSED, which perf reads since 5.2.
+    Compressed,
+    /// COMPRESSED2, which perf reads since 6.16: of a size that is a multiple of 8.
+    Compressed2,
+}
+
+impl FrameKind {
+    /// The most compressed bytes that a record can hold.
+    const fn room(self) -> usize {
+        match self {
+            Self::Compressed => u16::MAX as usize - RecordHeader::SIZE,
+            Self::Compressed2 => u16::MAX as usize / 8 * 8 - RecordHeader::SIZE - size_of::<u64>(),
+        }
+    }
+}
+
+/// The most plain bytes in a frame, which the feature COMPRESSED tells; about what perf has by default.
+const MMAP_LEN: usize = 512 << 10;
+
+/// Gathers records and writes them in frames.
+pub struct FrameWriter {
+    options: FrameOptions,
+    endian: Endian,
+    compressor: Compressor<'static>,
+    /// Records of the frame to come.
+    plain: Vec<u8>,
+    /// Sizes of these.
+    sizes: Vec<usize>,
+    compressed: Vec<u8>,
+    /// At how many plain bytes a frame is written: as many as are likely to fit a record when compressed.
+    target: usize,
+    plain_total: u64,
+    compressed_total: u64,
+}
+
+impl FrameWriter {
+    /// Begins without a record.
+    ///
+    /// # Errors
+    /// Where zstd does not know the level or cannot get memory.
+    pub fn new(options: FrameOptions, endian: Endian) -> Result<Self> {
+        Ok(Self {
+            options,
+            endian,
+            compressor: Compressor::new(options.level).map_err(Error::Output)?,
+            plain: Vec::new(),
+            sizes: Vec::new(),
+            compressed: Vec::new(),
+            target: MMAP_LEN / 4,
+            plain_total: 0,
+            compressed_total: 0,
+        })
+    }
+
+    /// Takes a record, and writes a frame when it is full.
+    ///
+    /// # Errors
+    /// What `out` says.
+    pub fn record(&mut self, record: &[u8], out: &mut impl Write) -> Result<()> {
+        if self.plain.len() + record.len() > self.target {
+            self.flush(out)?;
+        }
+        self.plain.extend_from_slice(record);
+        self.sizes.push(record.len());
+        Ok(())
+    }
+
+    /// Writes what has been taken, so that what is not compressed can follow.
+    ///
+    /// # Errors
+    /// What `out` says.
+    pub fn flush(&mut self, out: &mut impl Write) -> Result<()> {
+        let (plain, mut sizes) = (std::mem::take(&mut self.plain), std::mem::take(&mut self.sizes));
+        let written = self.frames(&plain, &sizes, out);
+        sizes.clear();
+        (self.plain, self.sizes) = (plain, sizes);
+        self.plain.clear();
+        written.map_err(Error::Output)
+    }
+
+    /// Writes records in one frame; in more where they do not fit, and as they are where one alone does not.
+    fn frames(&mut self, plain: &[u8], sizes: &[usize], out: &mut impl Write) -> io::Result<()> {
+        if plain.is_empty() {
+            return Ok(());
+        }
+        self.compressed.clear();
+        self.compressed.reserve(compress_bound(plain.len()));
+        let len = self.compressor.compress_to_buffer(plain, &mut self.compressed)?;
+        let room = self.options.kind.room();
+        if len <= room {
+            if len < room / 2 {
+                self.target = (self.target * 2).min(MMAP_LEN);
+            }
+            return self.write(plain.len(), out);
+        }
+        if sizes.len() == 1 {
+            return out.write_all(plain);
+        }
+        self.target = (self.target / 2).max(room);
+        let (first, second) = sizes.split_at(sizes.len() / 2);
+        let middle = first.iter().sum();
+        self.frames(&plain[..middle], first, out)?;
+        self.frames(&plain[middle..], second, out)
+    }
+
+    /// Writes what is compressed as a record.
+    fn write(&mut self, plain: usize, out: &mut impl Write) -> io::Result<()> {
+        let len = self.compressed.len();
+        self.plain_total += plain as u64;
+        self.compressed_total += len as u64;
+        let (kind, size, data_size) = match self.options.kind {
+            FrameKind::Compressed => (RecordType::COMPRESSED, RecordHeader::SIZE + len, None),
+            FrameKind::Compressed2 => {
+                let size = (RecordHeader::SIZE + size_of::<u64>() + len).next_multiple_of(8);
+                (RecordType::COMPRESSED2, size, Some(len as u64))
+            }
+        };
+        let header = RecordHeader { kind, misc: Misc::empty(), size: size as u16 };
+        out.write_all(&abi::to_bytes(&header, self.endian).map_err(io::Error::other)?)?;
+        if let Some(data_size) = data_size {
+            out.write_all(&abi::to_bytes(&data_size, self.endian).map_err(io::Error::other)?)?;
+            self.compressed.resize(size - RecordHeader::SIZE - size_of::<u64>(), 0);
+        }
+        out.write_all(&self.compressed)
+    }
+
+    /// The feature COMPRESSED, with the ratio of what has been written: without it perf does not read frames.
+    ///
+    /// # Errors
+    /// None in practice: the bytes go to memory.
+    pub fn feature(&self) -> Result<Vec<u8>> {
+        let ratio = (self.plain_total + self.compressed_total / 2).checked_div(self.compressed_total).unwrap_or(0);
+        let feature = Compression {
+            version: 0,
+            kind: CompressionType::ZSTD,
+            level: self.options.level as u32,
+            ratio: ratio as u32,
+            mmap_len: MMAP_LEN as u32,
+        };
+        encoded(abi::to_bytes(&feature, self.endian))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::record::compressed::compressed_bytes;
+    use crate::container::limits::Limits;
+    use crate::container::read::frames::Decompressor;
+    use crate::container::walk::{Step, step};
+
+    /// A record of a size, of bytes that compress (`noise` 0) or do not.
+    fn record(len: usize, noise: u64) -> Vec<u8> {
+        let mut bytes = vec![9, 0, 0, 0, 0, 0, len as u8, (len >> 8) as u8];
+        let mut state = noise;
+        bytes.extend((8..len).map(|_| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(noise);
+            (state >> 56) as u8
+        }));
+        bytes
+    }
+
+    fn written(records: &[Vec<u8>], kind: FrameKind) -> (Vec<u8>, Vec<u8>) {
+        let mut out = Vec::new();
+        let mut writer = FrameWriter::new(FrameOptions { kind, level: 1 }, Endian::Little).unwrap();
+        records.iter().for_each(|record| writer.record(record, &mut out).unwrap());
+        writer.flush(&mut out).unwrap();
+        (out, writer.feature().unwrap())
+    }
+
+    /// Reads each frame without those before it; how many frames there are and how many records beside them.
+    fn read(bytes: &[u8]) -> (Vec<u8>, usize, usize) {
+        let (mut at, mut all, mut frames, mut plain) = (0, Vec::new(), 0, 0);
+        while let Step::Record { header, len, .. } = step(bytes, at, Endian::Little) {
+            let record = &bytes[at..at + len];
+            at += len;
+            let Some(compressed) = compressed_bytes(record, Endian::Little) else {
+                plain += 1;
+                all.extend_from_slice(record);
+                continue;
+            };
+            frames += 1;
+            assert!(header.kind == RecordType::COMPRESSED || len.is_multiple_of(8));
+            let mut decompressor = Decompressor::new(Endian::Little, Limits::default()).unwrap();
+            let (mut pieces, before) = (decompressor.frame(compressed), all.len());
+            while let Some(piece) = pieces.piece().unwrap() {
+                all.extend_from_slice(&piece);
+            }
+            assert!(all.len() - before <= MMAP_LEN);
+            assert_eq!(decompressor.rest(), 0);
+        }
+        assert_eq!(at, bytes.len());
+        (all, frames, plain)
+    }
+
+    #[test]
+    fn each_frame_is_read_alone() {
+        let records: Vec<_> = (0..20_000).map(|i| record(40 + i % 50 * 8, 0)).collect();
+        for kind in [FrameKind::Compressed, FrameKind::Compressed2] {
+            let (bytes, feature) = written(&records, kind);
+            let (all, frames, plain) = read(&bytes);
+            assert!(all == records.concat());
+            assert!((2..60).contains(&frames), "{frames} frames");
+            assert_eq!(plain, 0);
+            assert!(feature[12] > 10, "a ratio of {}", feature[12]);
+        }
+    }
+
+    #[test]
+    fn what_does_not_compress_goes_to_more_frames_or_none() {
+        let mut records: Vec<_> = (1..500).map(|i| record(2000, i)).collect();
+        records.push(record(0xfff8, 7));
+        for kind in [FrameKind::Compressed, FrameKind::Compressed2] {
+            let (bytes, _) = written(&records, kind);
+            let (all, frames, plain) = read(&bytes);
+            assert!(all == records.concat());
+            assert!(frames > 10, "{frames} frames");
+            assert_eq!(plain, 1);
+        }
+    }
+
+    #[test]
+    fn nothing_gives_no_frame() {
+        assert!(written(&[], FrameKind::Compressed).0.is_empty());
+    }
+}

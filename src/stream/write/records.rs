@@ -1,0 +1,76 @@
+//! Writing records in a form, whatever the container.
+
+use super::form::{Form, Frames};
+use crate::abi::feature::FeatureId;
+use crate::abi::record::RecordType;
+use crate::container::read::Container;
+use crate::container::write::frames::FrameWriter;
+use crate::error::{Error, Result};
+use crate::stream::meta::Meta;
+use crate::stream::raw::Raw;
+use std::collections::BTreeMap;
+use std::io::Write;
+
+/// Writes the records of one file in a form.
+pub struct Records {
+    form: Form,
+    frames: Option<FrameWriter>,
+}
+
+impl Records {
+    /// Begins a file.
+    ///
+    /// # Errors
+    /// Where zstd does not know the level or cannot get memory.
+    pub fn begin(form: Form, meta: &Meta) -> Result<Self> {
+        let frames = match form.frames {
+            Frames::Compressed(options) => Some(FrameWriter::new(options, form.endian(meta))?),
+            Frames::Kept | Frames::Plain => None,
+        };
+        Ok(Self { form, frames })
+    }
+
+    /// Writes a record, if it belongs to the form: what comes from the kernel compressed, if anything is, and what is
+    /// perf's own as it is.
+    ///
+    /// # Errors
+    /// Where a record cannot be written in the other byte order, or what `out` says.
+    pub fn write(&mut self, meta: &Meta, raw: &Raw<'_>, out: &mut impl Write) -> Result<()> {
+        let Some(record) = self.form.record(meta, raw)? else { return Ok(()) };
+        if let Some(frames) = &mut self.frames {
+            if raw.header.kind < RecordType::USER_START {
+                return frames.record(&record, out);
+            }
+            frames.flush(out)?;
+        }
+        out.write_all(&record).and_then(|()| out.write_all(raw.payload())).map_err(Error::Output)
+    }
+
+    /// Writes what waits for more to be compressed with.
+    ///
+    /// # Errors
+    /// What `out` says.
+    pub fn flush(&mut self, out: &mut impl Write) -> Result<()> {
+        self.frames.as_mut().map_or(Ok(()), |frames| frames.flush(out))
+    }
+
+    /// The features in this form, for the container that they are written to.
+    ///
+    /// # Errors
+    /// Where a feature cannot be written in the other byte order.
+    pub fn features(&self, meta: &Meta, to: Container) -> Result<BTreeMap<FeatureId, Vec<u8>>> {
+        let mut features = self.form.features(meta, to)?;
+        if let Some(compression) = self.compression()? {
+            features.insert(FeatureId::COMPRESSED, compression);
+        }
+        Ok(features)
+    }
+
+    /// The feature COMPRESSED, if records are compressed.
+    ///
+    /// # Errors
+    /// None in practice: the bytes go to memory.
+    pub fn compression(&self) -> Result<Option<Vec<u8>>> {
+        self.frames.as_ref().map(FrameWriter::feature).transpose()
+    }
+}
