@@ -5,6 +5,8 @@ mod change;
 mod containers;
 #[path = "../fuzz/src/inputs.rs"]
 mod inputs;
+mod limits;
+mod misframed;
 mod recordings;
 mod reencode;
 mod table;

@@ -6,11 +6,18 @@ use std::path::{Path, PathBuf};
 
 /// Every recording in the folders.
 pub fn all() -> Vec<PathBuf> {
+    within(&["roundtrip/fixtures", "../shared/corpus/own", "../shared/corpus/peers"])
+}
+
+/// The recordings that are in the repository.
+pub fn fixtures() -> Vec<PathBuf> {
+    within(&["roundtrip/fixtures"])
+}
+
+fn within(folders: &[&str]) -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut found = Vec::new();
-    for folder in ["roundtrip/fixtures", "../shared/corpus/own", "../shared/corpus/peers"] {
-        find(&root.join(folder), &mut found);
-    }
+    folders.iter().for_each(|folder| find(&root.join(folder), &mut found));
     found.sort();
     found
 }

@@ -10,13 +10,15 @@ use crate::abi::feature::compressed::Compression;
 use crate::abi::feature::{FeatureContext, FeatureId};
 use crate::abi::header::FileHeader;
 use crate::abi::record::{Body, RecordType};
+use crate::container::block::Origin;
+use crate::container::misframed;
 use crate::container::read::input::Input;
 use crate::container::read::{Container, ReadOptions};
 use crate::error::{Place, Result};
 use crate::stream::Sink;
 use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
+use crate::stream::raw::{Gap, Raw};
 use crate::stream::source::Source;
 use std::collections::HashMap;
 
@@ -120,7 +122,7 @@ impl<'a> Checker<'a> {
         if let Some(late) = meta.events.time(raw).and_then(|time| self.rounds.record(time)) {
             report(Rule::RoundOrder, format!("it comes {late} ns too late for its round"));
         }
-        if raw.block.decompressed
+        if raw.block.origin == Origin::Frame
             && let Some(bytes) = self.frame.record(raw.header.len(), self.mmap_len)
             && self.frames_announced
         {
@@ -172,6 +174,17 @@ impl Sink for Checker<'_> {
             self.feature(meta, id, bytes, file, Some(raw.offset()));
         }
         self.flow(meta, raw, (file, subject));
+        Ok(())
+    }
+
+    fn gap(&mut self, meta: &Meta, gap: &Gap<'_>) -> Result<()> {
+        let bytes = &gap.block.bytes[gap.at..gap.at + gap.len];
+        if misframed::size(bytes, meta.endian).is_some() {
+            let (file, at) = (&meta.files[gap.block.source as usize], gap.block.offset(gap.at));
+            let what =
+                format!("frames of {} bytes that perf 6.16 to 7.1 wrote as one, which perf cannot read", gap.len);
+            self.findings.add(file, at, Subject::Container, Rule::Misframed, what);
+        }
         Ok(())
     }
 

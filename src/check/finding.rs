@@ -95,6 +95,8 @@ rules! {
         CompressionUnannounced = "compression-unannounced",
         /// A frame with more in it than the feature COMPRESSED says.
         FrameTooLarge = "frame-too-large",
+        /// Frames of compressed records that are told as one.
+        Misframed = "misframed",
         /// A record older than what its round may hold: perf has passed on newer ones already.
         RoundOrder = "round-order",
         /// An AUXTRACE index and the AUXTRACE records do not agree.

@@ -15,7 +15,8 @@ pub struct Limits {
     /// Bytes of all records that tell about the recording itself (its events, features, build ids): those beyond are left
     /// out, which is told.
     pub about: u64,
-    /// A record of a stream that takes more than this, with the AUX area behind it, goes to a temporary file.
+    /// Bytes of a record with the AUX area behind it. One of a stream that takes more goes to a temporary file, one in a
+    /// frame is no record. What the size of 16 bits can tell is always waited for.
     pub record: u64,
     /// How many bytes of a stream are searched for the next sound record before damage is passed on.
     pub damage: usize,
@@ -23,6 +24,13 @@ pub struct Limits {
     pub waiting: usize,
     /// Bytes of records that wait for their turn; more go to temporary files. Those of mapped files do not count.
     pub waiting_bytes: usize,
+}
+
+impl Limits {
+    /// Whether a record of this size is held in memory until all of it is there.
+    pub fn holds(&self, record: u64) -> bool {
+        record <= self.record.max(u16::MAX.into())
+    }
 }
 
 impl Default for Limits {

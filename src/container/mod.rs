@@ -3,6 +3,7 @@
 pub mod block;
 pub mod image;
 pub mod limits;
+pub mod misframed;
 pub mod read;
 pub mod spool;
 pub mod walk;

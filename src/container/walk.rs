@@ -4,6 +4,7 @@ use crate::abi::Endian;
 use crate::abi::feature::tracing_data::TracingData;
 use crate::abi::record::payload::payload_size;
 use crate::abi::record::{RecordHeader, RecordType};
+use crate::container::misframed;
 use std::fmt;
 
 /// What stands at a place among records.
@@ -22,6 +23,11 @@ pub enum Step {
     Cut {
         /// How many bytes the record takes with its payload, as far as can be told.
         needed: u64,
+    },
+    /// Frames of which the first has swallowed the others.
+    Misframed {
+        /// How many bytes they take.
+        len: usize,
     },
     /// What stands here cannot be the header of a record: no record is smaller than its header, and no recorder numbers
     /// types like this.
@@ -42,15 +48,22 @@ pub fn step(bytes: &[u8], at: usize, endian: Endian) -> Step {
     };
     let len = header.len();
     if len < RecordHeader::SIZE || !is_possible(header.kind) {
-        return Step::Garbage { header };
+        return misframed(header, rest, endian).unwrap_or(Step::Garbage { header });
     }
     if len > rest.len() {
         return Step::Cut { needed: len as u64 };
     }
-    if matches!(header.kind, RecordType::AUXTRACE | RecordType::HEADER_TRACING_DATA) {
-        return with_payload(header, rest, endian);
+    if matches!(header.kind, RecordType::AUXTRACE | RecordType::HEADER_TRACING_DATA | RecordType::COMPRESSED2) {
+        return misframed(header, rest, endian).unwrap_or_else(|| with_payload(header, rest, endian));
     }
     Step::Record { header, len, payload: 0 }
+}
+
+/// Frames of which the first has swallowed the others, if that is what stands here.
+#[cold]
+fn misframed(header: RecordHeader, rest: &[u8], endian: Endian) -> Option<Step> {
+    let needed = misframed::size(rest, endian).filter(|&size| size > header.len() as u64)?;
+    Some(if needed > rest.len() as u64 { Step::Cut { needed } } else { Step::Misframed { len: needed as usize } })
 }
 
 /// A record of a type that bytes may follow. There are few of them.
@@ -84,6 +97,7 @@ pub fn whole_records(bytes: &[u8], endian: Endian) -> (usize, Step) {
     loop {
         match step(bytes, at, endian) {
             Step::Record { len, payload, .. } => at += len + payload,
+            Step::Misframed { len } => at += len,
             end => return (at, end),
         }
     }

@@ -212,7 +212,7 @@ fn word(body: &[u8], index: usize, endian: Endian) -> Option<u64> {
 mod tests {
     use super::*;
     use crate::abi::record::RecordHeader;
-    use crate::container::block::Block;
+    use crate::container::block::{Block, Origin};
 
     fn attr(sample_type: SampleType, flags: AttrFlags) -> Attr {
         let mut attr = Attr::read(&[0; 64], Endian::Little).unwrap();
@@ -225,7 +225,7 @@ mod tests {
         let len = (RecordHeader::SIZE + 8 * words.len()) as u16;
         let mut bytes = vec![kind.0 as u8, 0, 0, 0, 0, 0, len as u8, (len >> 8) as u8];
         bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
-        Block { bytes: bytes.into(), source: 0, base: 0, decompressed: false, in_memory: true, serial: 1 }
+        Block { bytes: bytes.into(), source: 0, base: 0, origin: Origin::File, in_memory: true, serial: 1 }
     }
 
     fn raw(block: &Block) -> Raw<'_> {

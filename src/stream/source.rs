@@ -2,7 +2,8 @@
 
 use crate::abi::record::compressed::compressed_bytes;
 use crate::abi::record::{RecordHeader, RecordType};
-use crate::container::block::Block;
+use crate::container::block::{Block, Origin};
+use crate::container::misframed::reframed;
 use crate::container::read::frames::Decompressor;
 use crate::container::read::input::Input;
 use crate::container::read::pipe::HEADER_SIZE;
@@ -103,10 +104,15 @@ impl Source {
                         );
                     }
                     sink.record(&self.meta, &raw)?;
-                    if matches!(header.kind, RecordType::COMPRESSED | RecordType::COMPRESSED2) && !block.decompressed {
+                    let is_frame = matches!(header.kind, RecordType::COMPRESSED | RecordType::COMPRESSED2);
+                    if is_frame && block.origin != Origin::Frame {
                         self.decompress(&raw, sink)?;
                     }
                     at += len + payload;
+                }
+                Step::Misframed { len } => {
+                    self.reframe(&Gap { block, at, len }, sink)?;
+                    at += len;
                 }
                 Step::End => return Ok(None),
                 end => {
@@ -147,7 +153,7 @@ impl Source {
             match pieces.piece() {
                 Ok(Some(bytes)) => {
                     let serial = self.reader.serial();
-                    let piece = Block { bytes, source, base: offset, decompressed: true, in_memory: true, serial };
+                    let piece = Block { bytes, source, base: offset, origin: Origin::Frame, in_memory: true, serial };
                     self.walk(&piece, sink)?;
                 }
                 Ok(None) => break None,
@@ -159,6 +165,21 @@ impl Source {
             self.undecodable(frame, was_undecodable, &why);
         }
         Ok(())
+    }
+
+    /// Passes on frames of which the first has swallowed the others: as the bytes that they are, then as they should be.
+    fn reframe(&mut self, found: &Gap<'_>, sink: &mut impl Sink) -> Result<()> {
+        let Gap { block, at, len } = *found;
+        sink.gap(&self.meta, found)?;
+        let offset = block.offset(at);
+        let file = &self.meta.files[block.source as usize];
+        self.ledger
+            .note(format!("{file}: at offset {offset}: frames that perf wrote as one of {len} bytes are put right"));
+        let bytes = reframed(&block.bytes[at..at + len], self.meta.endian).into();
+        let serial = self.reader.serial();
+        let records =
+            Block { bytes, source: block.source, base: offset, origin: Origin::Reframed, in_memory: true, serial };
+        self.walk(&records, sink).map(drop)
     }
 
     /// Counts a frame that cannot be read. Those that follow it in its stream cannot either, which is said once.
@@ -200,7 +221,7 @@ impl Source {
                 (format!("the record here has a size of {}, which none can have", header.len()), true)
             }
             Step::Garbage { header } => (format!("a record cannot be of type {}", header.kind), true),
-            Step::Record { .. } | Step::End => return None,
+            Step::Record { .. } | Step::Misframed { .. } | Step::End => return None,
         };
         let next = if may_go_on { resynchronise(&block.bytes, at, self.meta.endian) } else { None };
         let missing = match next {

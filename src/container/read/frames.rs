@@ -65,7 +65,7 @@ impl Pieces<'_> {
             let (whole, end) = complete(&bytes, self.decompressor.endian);
             let may_wait = match end {
                 Step::Garbage { .. } => bytes.len() - whole < self.decompressor.limits.piece,
-                Step::Cut { needed } => needed <= self.decompressor.limits.record,
+                Step::Cut { needed } => self.decompressor.limits.holds(needed),
                 _ => false,
             };
             if may_wait {

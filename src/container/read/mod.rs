@@ -9,7 +9,7 @@ pub mod pipe;
 use crate::abi::Endian;
 use crate::abi::feature::FeatureId;
 use crate::abi::header::{FileHeader, magic2};
-use crate::container::block::Block;
+use crate::container::block::{Block, Origin};
 use crate::container::image::FileImage;
 use crate::container::limits::Limits;
 use crate::container::spool::Spool;
@@ -131,7 +131,7 @@ impl Reader {
             bytes,
             source,
             base,
-            decompressed: false,
+            origin: Origin::File,
             in_memory: false,
             serial,
         }));
@@ -192,7 +192,7 @@ impl Reader {
                             bytes,
                             source: 0,
                             base,
-                            decompressed: false,
+                            origin: Origin::File,
                             in_memory: true,
                             serial,
                         }));

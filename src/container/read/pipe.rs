@@ -62,7 +62,7 @@ impl PipeBlocks {
                 break;
             }
             match complete(&bytes, self.endian) {
-                (0, Step::Cut { needed }) if needed > options.limits.record => {
+                (0, Step::Cut { needed }) if !options.limits.holds(needed) => {
                     return self.spool(bytes, needed, options).map(Some);
                 }
                 (0, Step::Cut { needed }) => wanted = (needed as usize).max(bytes.len() + CHUNK),

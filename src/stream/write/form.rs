@@ -5,6 +5,7 @@ use crate::abi;
 use crate::abi::Endian;
 use crate::abi::feature::{FeatureContext, FeatureId, FeatureSection};
 use crate::abi::record::{Record, RecordHeader, RecordType};
+use crate::container::block::Origin;
 use crate::container::read::Container;
 use crate::container::read::file::FileAttr;
 use crate::container::write::encoded;
@@ -60,7 +61,7 @@ impl Form {
     /// Where a record cannot be written in the other byte order.
     pub fn record<'a>(&self, meta: &Meta, raw: &Raw<'a>) -> Result<Option<Cow<'a, [u8]>>> {
         let is_frame = matches!(raw.header.kind, RecordType::COMPRESSED | RecordType::COMPRESSED2);
-        if if self.keeps_frames(meta) { raw.block.decompressed } else { is_frame } {
+        if if self.keeps_frames(meta) { raw.block.origin == Origin::Frame } else { is_frame } {
             return Ok(None);
         }
         if self.is_same_endian(meta) {

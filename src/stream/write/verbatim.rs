@@ -1,6 +1,6 @@
 //! A recording written back as it is.
 
-use crate::container::block::Block;
+use crate::container::block::{Block, Origin};
 use crate::error::{Error, Result};
 use crate::stream::Sink;
 use crate::stream::meta::Meta;
@@ -28,8 +28,8 @@ impl<W: Write> Verbatim<W> {
     }
 
     fn add(&mut self, block: &Block, at: usize, len: usize) -> Result<()> {
-        // What was decompressed is in the frames already.
-        if block.decompressed {
+        // What was decompressed or put right is in what the file has already.
+        if block.origin != Origin::File {
             return Ok(());
         }
         match &mut self.run {
