@@ -5,6 +5,7 @@
 //!
 //! `cargo run --release --example grow -- IN OUT --size MB [--no-rounds] [--compress] [--pipe]`
 
+mod grow;
 mod output;
 mod recording;
 mod shift;
@@ -13,8 +14,7 @@ use std::error::Error;
 use std::path::PathBuf;
 
 use output::Output;
-use recording::{Recording, kind};
-use shift::Shift;
+use recording::Recording;
 
 const USAGE: &str = "usage: grow IN OUT --size MB [--no-rounds] [--compress] [--pipe]
 IN is a little-endian perf.data in file mode, not compressed, whose events have one sample_type.";
@@ -23,30 +23,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let options = Options::parse(std::env::args().skip(1)).ok_or(USAGE)?;
     let recording =
         Recording::parse(std::fs::read(&options.input)?).ok_or("IN is not of the kind that can be grown")?;
-    let shift = Shift::of(&recording);
-    let mut output = Output::create(&options.output, &recording, options.pipe, options.compress)?;
-    let mut moved = Vec::new();
-    for copy in 0.. {
-        if copy > 0 && output.data_size() >= options.size {
-            break;
-        }
-        for record in recording.records() {
-            match kind(record) {
-                kind::FINISHED_ROUND if options.without_rounds => {}
-                kind::FINISHED_ROUND => output.round(record)?,
-                kind::FIRST_USER.. if copy == 0 => output.user_record(record)?,
-                kind::FIRST_USER.. => {}
-                _ => {
-                    moved.clear();
-                    moved.extend_from_slice(record);
-                    if shift.apply(&mut moved, copy) {
-                        output.record(&moved)?;
-                    }
-                }
-            }
-        }
-    }
-    output.finish()?;
+    let output = Output::create(&options.output, &recording, options.pipe, options.compress)?;
+    grow::grow(&recording, output, options.size, options.without_rounds)?;
     Ok(())
 }
 

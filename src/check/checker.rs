@@ -3,7 +3,7 @@
 use super::finding::{Finding, Rule, Severity, Subject};
 use super::flow::{AuxtraceRecords, Frame, Rounds};
 use super::layout::Layout;
-use super::{attrs, features, records};
+use super::{attrs, features, records, references};
 use crate::abi;
 use crate::abi::feature::auxtrace::AuxtraceIndex;
 use crate::abi::feature::compressed::Compression;
@@ -167,6 +167,9 @@ impl Sink for Checker<'_> {
         self.findings.checked.records += 1;
         let mut report = |rule, what| self.findings.add(file, raw.offset(), subject, rule, what);
         let record = records::check(raw, &meta.events, &mut report);
+        if let Some(record) = &record {
+            references::check(&record.body, meta, &mut report);
+        }
         if let Some(Body::HeaderAttr(event)) = record.as_ref().map(|record| &record.body) {
             attrs::check(&event.attr, &mut report);
         }

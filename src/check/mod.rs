@@ -8,6 +8,7 @@ mod finding;
 mod flow;
 mod layout;
 mod records;
+mod references;
 
 pub use checker::{Checked, check};
 pub use finding::{Finding, Rule, Severity, Subject};

@@ -73,6 +73,11 @@ impl Events {
         }
     }
 
+    /// The event that has this id.
+    pub fn by_id(&self, id: u64) -> Option<EventIndex> {
+        self.by_id.get(&id).copied()
+    }
+
     /// Notes that there is an event that cannot be read.
     pub fn miss(&mut self) {
         self.is_incomplete = true;

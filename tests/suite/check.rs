@@ -237,6 +237,34 @@ fn broken_features_are_found() {
     assert!(limit.contains(&Rule::Limit), "more CPUs are online than there are: {limit:?}");
 }
 
+#[test]
+fn references_to_what_is_not_there_are_found() {
+    let id = |bytes: &[u8]| word(bytes, word(bytes, word(bytes, 24) + word(bytes, 16) - 16));
+    let id_index = |known: bool| {
+        broken_by("plain.data", |bytes| {
+            let told = if known { id(bytes) } else { 0x7777_7777 };
+            // In the place of a COMM, which is large enough, ID_INDEX of one entry and what is left over.
+            let at = find(bytes, 10);
+            let left = usize::from(bytes[at + 6]) - 48;
+            bytes[at..at + 8].copy_from_slice(&[69, 0, 0, 0, 0, 0, 48, 0]);
+            [1, told as u64, 0, 0, 0].iter().enumerate().for_each(|(i, &value)| put(bytes, at + 8 + 8 * i, value));
+            bytes[at + 48..at + 56].copy_from_slice(&[82, 0, 0, 0, 0, 0, left as u8, 0]);
+            bytes[at + 56..at + 48 + left].fill(0);
+        })
+    };
+    assert_eq!(id_index(true), []);
+    assert_eq!(id_index(false), [Rule::Inconsistent]);
+    let cpu = broken_by("system-wide.data", |bytes| {
+        let slot = |bytes: &[u8], feature: usize| {
+            let before = (0..feature).filter(|bit| bytes[72 + bit / 8] >> (bit % 8) & 1 == 1).count();
+            word(bytes, word(bytes, 40) + word(bytes, 48) + 16 * before)
+        };
+        let at = slot(bytes, 7);
+        bytes[at..at + 8].fill(0);
+    });
+    assert!(cpu.contains(&Rule::Inconsistent), "no CPU is there: {cpu:?}");
+}
+
 /// Whether a recording is one that nothing happened to: it was not killed, cut or broken by `perf inject`.
 fn is_sound(recording: &Recording) -> bool {
     let name = recording.name.rsplit('/').next().unwrap_or_default();

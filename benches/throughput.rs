@@ -1,0 +1,211 @@
+//! Bytes a second of what is done with every record, beside what bounds it: reading the file, and zstd alone.
+//!
+//! `cargo bench` grows a fixture to 256 MB; `PERFCONV_BENCH_BASE` names another recording to grow, `PERFCONV_BENCH_MB` another
+//! size. See `examples/grow` for what can be grown and how.
+
+#[path = "../examples/grow/grow.rs"]
+mod grow;
+#[path = "../examples/grow/output.rs"]
+mod output;
+#[path = "../examples/grow/recording.rs"]
+mod recording;
+#[path = "../examples/grow/shift.rs"]
+mod shift;
+
+use divan::counter::BytesCount;
+use divan::{Bencher, black_box};
+use perfconv::abi::record::compressed::compressed_bytes;
+use perfconv::abi::record::{Record, RecordType};
+use perfconv::abi::sample_view::SampleView;
+use perfconv::container::read::{ReadOptions, input::Input};
+use perfconv::container::write::frames::FrameOptions;
+use perfconv::convert::profile;
+use perfconv::error::Result;
+use perfconv::formats::pprof;
+use perfconv::stream::Sink;
+use perfconv::stream::meta::Meta;
+use perfconv::stream::order::Order;
+use perfconv::stream::raw::Raw;
+use perfconv::stream::source::Source;
+use perfconv::stream::write::file::ToFile;
+use perfconv::stream::write::form::{Form, Frames};
+use perfconv::stream::write::verbatim::Verbatim;
+use std::env;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Read};
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use tempfile::TempDir;
+use zstd::stream::raw::{Decoder, InBuffer, Operation, OutBuffer};
+
+fn main() {
+    let inputs = inputs();
+    println!("{} bytes, {} of them compressed", inputs.len, inputs.compressed_len);
+    divan::main();
+}
+
+/// The recordings that are read.
+struct Inputs {
+    folder: TempDir,
+    len: u64,
+    compressed_len: u64,
+}
+
+impl Inputs {
+    fn plain(&self) -> PathBuf {
+        self.folder.path().join("plain.data")
+    }
+
+    fn compressed(&self) -> PathBuf {
+        self.folder.path().join("compressed.data")
+    }
+}
+
+fn inputs() -> &'static Inputs {
+    static INPUTS: OnceLock<Inputs> = OnceLock::new();
+    INPUTS.get_or_init(|| {
+        let base = env::var_os("PERFCONV_BENCH_BASE").map_or("roundtrip/fixtures/callgraph.data".into(), PathBuf::from);
+        let megabytes = env::var("PERFCONV_BENCH_MB").map_or(256, |mb| mb.parse().expect("a number of megabytes"));
+        let base = fs::read(base).expect("the base can be read");
+        let base = recording::Recording::parse(base).expect("the base can be grown");
+        let inputs = Inputs { folder: tempfile::tempdir().expect("a folder"), len: 0, compressed_len: 0 };
+        for (path, compress) in [(inputs.plain(), false), (inputs.compressed(), true)] {
+            let output = output::Output::create(&path, &base, false, compress).expect("it can be written");
+            grow::grow(&base, output, megabytes << 20, false).expect("it can be written");
+        }
+        let len = |path| fs::metadata(path).expect("it was written").len();
+        Inputs { len: len(inputs.plain()), compressed_len: len(inputs.compressed()), ..inputs }
+    })
+}
+
+fn open(path: PathBuf) -> Source {
+    Source::open(Input::Path(path), ReadOptions::default()).expect("a recording")
+}
+
+/// Benches something done with a file, by its plain bytes.
+fn bench(bencher: Bencher, work: impl Fn(&Inputs) + Sync) {
+    let inputs = inputs();
+    bencher.counter(BytesCount::new(inputs.len)).bench(|| work(inputs));
+}
+
+/// Takes records and does nothing.
+struct Scan;
+
+impl Sink for Scan {
+    fn record(&mut self, _: &Meta, raw: &Raw<'_>) -> Result<()> {
+        black_box(raw.header);
+        Ok(())
+    }
+}
+
+/// Decodes every record as the main job does: samples in place, all others to values.
+struct Typed;
+
+impl Sink for Typed {
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+        match (raw.header.kind, meta.events.of(raw)) {
+            (RecordType::SAMPLE, Some((_, event))) => {
+                black_box(SampleView::read(raw.body(), &event.layout, raw.endian)).expect("a sample");
+            }
+            _ => drop(black_box(Record::read(raw.bytes(), &meta.context(raw)))),
+        }
+        Ok(())
+    }
+}
+
+/// Takes every record apart to a value and puts it together again.
+struct Reencode;
+
+impl Sink for Reencode {
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+        let record = Record::read(raw.bytes(), &meta.context(raw)).expect("a record");
+        black_box(record.to_bytes(raw.endian)).expect("it can be written");
+        Ok(())
+    }
+}
+
+/// Gathers what frames hold, as one stream of zstd.
+struct Payloads(Vec<u8>);
+
+impl Sink for Payloads {
+    fn record(&mut self, _: &Meta, raw: &Raw<'_>) -> Result<()> {
+        self.0.extend_from_slice(compressed_bytes(raw.bytes(), raw.endian).unwrap_or_default());
+        Ok(())
+    }
+}
+
+#[divan::bench(sample_count = 10)]
+fn cat(bencher: Bencher) {
+    bench(bencher, |inputs| {
+        let mut file = File::open(inputs.plain()).expect("it was written");
+        let mut buffer = vec![0; 1 << 17];
+        while file.read(&mut buffer).expect("it can be read") > 0 {}
+    });
+}
+
+#[divan::bench(sample_count = 10)]
+fn scan(bencher: Bencher) {
+    bench(bencher, |inputs| drop(open(inputs.plain()).run(&mut Scan).expect("a recording")));
+}
+
+#[divan::bench(sample_count = 10)]
+fn typed(bencher: Bencher) {
+    bench(bencher, |inputs| drop(open(inputs.plain()).run(&mut Typed).expect("a recording")));
+}
+
+#[divan::bench(sample_count = 10)]
+fn typed_in_time_order(bencher: Bencher) {
+    bench(bencher, |inputs| {
+        let mut sink = Order::new(Typed, ReadOptions::default());
+        open(inputs.plain()).run(&mut sink).expect("a recording");
+    });
+}
+
+#[divan::bench(sample_count = 10)]
+fn verbatim_copy(bencher: Bencher) {
+    bench(bencher, |inputs| {
+        let out = File::create(inputs.folder.path().join("copy.data")).expect("it can be created");
+        open(inputs.plain()).run(&mut Verbatim::new(vec![out])).expect("a recording");
+    });
+}
+
+#[divan::bench(sample_count = 5)]
+fn reencode(bencher: Bencher) {
+    bench(bencher, |inputs| drop(open(inputs.plain()).run(&mut Reencode).expect("a recording")));
+}
+
+#[divan::bench(sample_count = 5)]
+fn compress(bencher: Bencher) {
+    bench(bencher, |inputs| {
+        let out = File::create(inputs.folder.path().join("copy.data")).expect("it can be created");
+        let form = Form { frames: Frames::Compressed(FrameOptions::default()), endian: None };
+        let mut sink = ToFile::new(BufWriter::with_capacity(1 << 17, out), form);
+        open(inputs.plain()).run(&mut sink).expect("a recording");
+    });
+}
+
+#[divan::bench(sample_count = 5)]
+fn zstd_alone(bencher: Bencher) {
+    let mut payloads = Payloads(Vec::new());
+    open(inputs().compressed()).run(&mut payloads).expect("a recording");
+    bench(bencher, |_| {
+        let mut decoder = Decoder::new().expect("zstd works");
+        let (mut input, mut plain) = (InBuffer::around(&payloads.0), vec![0; 256 << 10]);
+        while input.pos() < payloads.0.len() {
+            decoder.run(&mut input, &mut OutBuffer::around(&mut plain)).expect("it is a stream of zstd");
+        }
+    });
+}
+
+#[divan::bench(sample_count = 5)]
+fn scan_of_frames(bencher: Bencher) {
+    bench(bencher, |inputs| drop(open(inputs.compressed()).run(&mut Scan).expect("a recording")));
+}
+
+#[divan::bench(sample_count = 5)]
+fn pprof(bencher: Bencher) {
+    bench(bencher, |inputs| {
+        let (profile, _) = profile(open(inputs.plain())).expect("a recording");
+        pprof::write(&profile, &mut io::sink()).expect("it can be written");
+    });
+}

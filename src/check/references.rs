@@ -1,0 +1,40 @@
+//! What a record refers to has to be there.
+
+use super::finding::Rule;
+use crate::abi;
+use crate::abi::feature::FeatureId;
+use crate::abi::feature::nr_cpus::NrCpus;
+use crate::abi::record::Body;
+use crate::abi::record::id_index::IdIndex;
+use crate::abi::sample::Sample;
+use crate::stream::meta::Meta;
+
+/// Reports what a record refers to and the recording does not have.
+pub fn check(body: &Body, meta: &Meta, mut report: impl FnMut(Rule, String)) {
+    match body {
+        Body::IdIndex(index) => check_ids(index, meta, report),
+        Body::Sample(sample) => {
+            if let Some((cpu, cpus)) = cpu_beyond(sample, meta) {
+                report(Rule::Inconsistent, format!("it is of CPU {cpu}, and NRCPUS says that there are {cpus}"));
+            }
+        }
+        _ => {}
+    }
+}
+
+/// perf does not go on where the index has an id that no event has.
+fn check_ids(index: &IdIndex, meta: &Meta, mut report: impl FnMut(Rule, String)) {
+    let mut unknown = index.entries.iter().filter(|entry| meta.events.by_id(entry.id).is_none());
+    if let Some(first) = unknown.next() {
+        let more = unknown.count();
+        let others = if more > 0 { format!(", and {more} more such ids") } else { String::new() };
+        report(Rule::Inconsistent, format!("it tells id {:#x}, which is of none of the events{others}", first.id));
+    }
+}
+
+/// The CPU of a sample and how many there are, where it is beyond them.
+fn cpu_beyond(sample: &Sample, meta: &Meta) -> Option<(u32, u32)> {
+    let (cpu, _) = sample.cpu?;
+    let (cpus, _) = abi::parse::<NrCpus>(meta.features.get(&FeatureId::NRCPUS)?, meta.endian, ()).ok()?;
+    (cpu >= cpus.nr_cpus_avail).then_some((cpu, cpus.nr_cpus_avail))
+}
