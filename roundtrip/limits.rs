@@ -12,6 +12,7 @@ use perfconv::container::read::{ReadOptions, input::Input};
 use perfconv::container::write::file::FileWriter;
 use perfconv::convert::profile;
 use perfconv::error::Result;
+use perfconv::profile::options::ProfileOptions;
 use perfconv::stream::ledger::Ledger;
 use perfconv::stream::source::Source;
 use perfconv::stream::write::verbatim::Verbatim;
@@ -176,7 +177,7 @@ fn what_waits_in_files_is_what_would_wait_in_memory() {
     for path in recordings::all() {
         let convert = |limits| {
             let options = ReadOptions { limits, ..ReadOptions::default() };
-            let (profile, _) = profile(Source::open(Input::Path(path.clone()), options)?)?;
+            let (profile, _) = profile(Source::open(Input::Path(path.clone()), options)?, &ProfileOptions::default())?;
             Ok::<_, perfconv::Error>(profile)
         };
         let few = Limits { waiting: 50, waiting_bytes: 4096, piece: 4096, record: 1024, ..Limits::default() };

@@ -9,6 +9,7 @@ mod check;
 mod convert;
 mod failure;
 mod output;
+mod profiles;
 mod report;
 mod rewrite;
 mod unfinished;

@@ -20,6 +20,8 @@ pub struct Event {
     pub ids: Vec<u64>,
     /// Its name, where the recording tells it.
     pub name: Option<String>,
+    /// The unit of its values, where the recording tells it.
+    pub unit: Option<String>,
     /// How its samples are laid out.
     pub layout: SampleLayout,
     /// Size of the trailer of its other records, 0 where they have none.
@@ -31,7 +33,7 @@ impl Event {
         let layout = SampleLayout::from(&attr);
         let has_trailer = attr.flags.contains(AttrFlags::SAMPLE_ID_ALL);
         let id_size = if has_trailer { SampleId::size(attr.sample_type) } else { 0 };
-        Self { attr, ids, name: None, layout, id_size }
+        Self { attr, ids, name: None, unit: None, layout, id_size }
     }
 
     /// Whether its records tell when they were written.
@@ -97,6 +99,13 @@ impl Events {
     pub fn name_by_id(&mut self, id: u64, name: &str) {
         if let Some(&index) = self.by_id.get(&id) {
             self.list[index as usize].name = Some(name.to_owned());
+        }
+    }
+
+    /// Tells the unit of the event that has this id.
+    pub fn unit_by_id(&mut self, id: u64, unit: &str) {
+        if let Some(&index) = self.by_id.get(&id) {
+            self.list[index as usize].unit = Some(unit.to_owned());
         }
     }
 

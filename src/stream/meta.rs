@@ -111,8 +111,14 @@ impl Meta {
             }
             RecordType::EVENT_UPDATE => {
                 let (update, _) = abi::parse::<EventUpdate>(body, self.endian, ()).ok()?;
-                if let Some(EventUpdateValue::Name(name)) = update.value {
-                    self.events.name_by_id(update.id, &String::from_utf8_lossy(name.text()));
+                match update.value {
+                    Some(EventUpdateValue::Name(name)) => {
+                        self.events.name_by_id(update.id, &String::from_utf8_lossy(name.text()));
+                    }
+                    Some(EventUpdateValue::Unit(unit)) => {
+                        self.events.unit_by_id(update.id, &String::from_utf8_lossy(unit.text()));
+                    }
+                    _ => {}
                 }
             }
             _ => {}

@@ -168,8 +168,7 @@ impl Reader {
 
     fn note_failure(&mut self, source: u32, failure: Option<(u64, &io::Error)>) {
         if let Some((offset, failure)) = failure {
-            let what = format!("reading failed here, what follows is missing: {failure}");
-            self.damage.push(Damage { file: self.files[source as usize].clone(), offset, what });
+            self.damage.push(Damage { file: self.files[source as usize].clone(), offset, what: cut_by(failure) });
         }
     }
 
@@ -211,6 +210,11 @@ impl Reader {
         self.next_serial += 1;
         self.next_serial
     }
+}
+
+/// What to say of a stream that failed.
+fn cut_by(failure: &io::Error) -> String {
+    format!("reading failed here, what follows is missing: {failure}")
 }
 
 /// All of a stream in a temporary file, and how it failed if it did.

@@ -6,6 +6,8 @@
 
 mod columns;
 mod encode;
+mod functions;
 pub mod proto;
+mod strings;
 
-pub use encode::write;
+pub use encode::{begin, write};
