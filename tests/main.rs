@@ -7,6 +7,7 @@ mod suite {
     mod files;
     mod forms;
     mod fuzz_corpus;
+    mod goldens;
     mod ledger;
     mod pprof;
     mod program;
