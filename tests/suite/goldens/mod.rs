@@ -4,6 +4,8 @@
 mod dump;
 mod dumped;
 mod dumped_sample;
+mod headed;
+mod header;
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
