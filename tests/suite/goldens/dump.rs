@@ -21,7 +21,7 @@ fn judge(recording: &Recording) -> Option<Verdict> {
         return Some(Verdict::Skipped("perf finds no record in it".into()));
     }
     Some(match dumped::records(&recording.path) {
-        Ok(ours) => judged(golden.by, theirs, ours),
+        Ok(ours) => judged(golden.by, &theirs, &ours),
         Err(error) => Verdict::Differs(error.to_string()),
     })
 }

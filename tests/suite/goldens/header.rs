@@ -15,7 +15,8 @@ use super::{Enough, Golden, Verdict, compare, headed, judged, words};
 
 #[test]
 fn headers_are_what_other_perfs_show() {
-    let (enough, of_big_endian) = (Enough { recordings: 400, records: 13_800 }, Enough { recordings: 42, records: 1_150 });
+    let (enough, of_big_endian) =
+        (Enough { recordings: 400, records: 13_800 }, Enough { recordings: 42, records: 1_150 });
     compare("perf report --header-only -I", judge, &enough, &of_big_endian);
 }
 
@@ -43,7 +44,7 @@ fn judge(recording: &Recording) -> Option<Verdict> {
         let has = |word: &&str| !features.keys().any(|id| id.name() == Some(word));
         ours.push(missing.split(' ').filter(has).collect::<Vec<_>>().join(" "));
     }
-    Some(judged(golden.by, theirs, ours))
+    Some(judged(golden.by, &theirs, &ours))
 }
 
 const MISSING: &str = "# missing features:";

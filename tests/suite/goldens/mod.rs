@@ -6,6 +6,8 @@ mod dumped;
 mod dumped_sample;
 mod headed;
 mod header;
+mod script;
+mod scripted;
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -68,9 +70,11 @@ fn compare(view: &str, judge: fn(&Recording) -> Option<Verdict>, enough: &Enough
     let mut out = io::stderr().lock();
     writeln!(out, "goldens of {view}: recordings, records and values in them that are the same:").unwrap();
     for ((tag, by), [recordings, records, values]) in &same {
-        writeln!(out, "{recordings:6} {records:7} {values:8}  {tag}, by {by}").unwrap();
+        writeln!(out, "{recordings:6} {records:7} {values:8}  {tag}: {by}").unwrap();
     }
-    skipped.iter().for_each(|((tag, reason), count)| writeln!(out, "{count:6} skipped of {tag}: {reason}").unwrap());
+    skipped
+        .iter()
+        .for_each(|((tag, reason), count)| writeln!(out, "{count:6} {:16}  {tag}: skipped: {reason}", "").unwrap());
     assert!(failures.is_empty(), "{} recordings differ:\n{}", failures.len(), failures.join("\n"));
     let sum = |of: fn(&str) -> bool, index: usize| -> usize {
         same.iter().filter(|((tag, _), _)| of(tag)).map(|(_, sums)| sums[index]).sum()
@@ -132,9 +136,13 @@ fn place(recording: &Recording) -> (PathBuf, &str, &str) {
 }
 
 /// Compares what a golden says of each record with what is decoded of each, in whatever order.
-fn judged(by: &'static str, mut theirs: Vec<String>, mut ours: Vec<String>) -> Verdict {
-    theirs.sort();
-    ours.sort();
+fn judged(by: &'static str, theirs: &[String], ours: &[String]) -> Verdict {
+    let sorted = |list: &[String]| {
+        let mut list = list.to_vec();
+        list.sort_unstable();
+        list
+    };
+    let (theirs, ours) = (sorted(theirs), sorted(ours));
     let (only_theirs, only_ours) = (without(&theirs, &ours), without(&ours, &theirs));
     if only_theirs.is_empty() && only_ours.is_empty() {
         let is_value = |word: &&str| word.contains(|c: char| c.is_ascii_digit());
