@@ -9,6 +9,7 @@ mod suite {
     mod fuzz_corpus;
     mod goldens;
     mod ledger;
+    mod peers_bugs;
     mod pprof;
     mod program;
     mod readme;

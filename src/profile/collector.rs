@@ -13,6 +13,7 @@ use crate::abi::record::lost::{Lost, LostSamples};
 use crate::abi::record::{Misc, RecordType};
 use crate::abi::sample_type::SampleType;
 use crate::abi::sample_view::SampleView;
+use crate::container::read::Container;
 use crate::error::Result;
 use crate::session::map::MapId;
 use crate::session::{Applied, Session};
@@ -174,7 +175,13 @@ impl Collector {
         self.ledger.emitted(RecordType::SAMPLE, self.samples);
         self.note_missing();
         if self.samples == 0 && self.ledger.of(RecordType::SAMPLE).dropped() == 0 {
-            self.ledger.note("the recording has no samples: the profile is empty".to_owned());
+            // The main file of a folder that was recorded by several threads is a whole recording by itself.
+            if meta.container == Container::File && meta.features.contains_key(&FeatureId::DIR_FORMAT) {
+                let what = "the samples of this recording are in the files beside it: name the folder to read them";
+                self.ledger.missing(what.to_owned());
+            } else {
+                self.ledger.note("the recording has no samples: the profile is empty".to_owned());
+            }
         }
         let main_mapping = self.main_map.map(|id| self.mappings.id(id, self.session.map(id)));
         let clock = meta.clock_data();

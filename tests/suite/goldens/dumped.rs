@@ -17,6 +17,7 @@ use perfconv::container::read::input::Input;
 use perfconv::container::read::{Container, ReadOptions};
 use perfconv::stream::Sink;
 use perfconv::stream::meta::Meta;
+use perfconv::stream::order::{Budget, Order};
 use perfconv::stream::raw::Raw;
 use perfconv::stream::source::Source;
 
@@ -29,6 +30,14 @@ pub fn records(path: &Path) -> perfconv::Result<Vec<String>> {
     let mut printer = Printer::default();
     source.run(&mut printer)?;
     Ok(printer.records)
+}
+
+/// The same in the order of their times.
+pub fn in_order(path: &Path) -> perfconv::Result<Vec<String>> {
+    let source = Source::open(Input::Path(path.to_path_buf()), ReadOptions::default())?;
+    let mut order = Order::new(Printer::default(), Budget::default());
+    source.run(&mut order)?;
+    Ok(order.into_inner().records)
 }
 
 #[derive(Default)]
@@ -224,8 +233,11 @@ fn body(
             if let Some(short) = &conv.short {
                 write!(
                     text,
-                    " ... Time Cycles {} ... Time Mask {:x} ... Cap Time Zero {} ... Cap Time Short {}",
-                    short.time_cycles, short.time_mask, short.cap_user_time_zero, short.cap_user_time_short
+                    " ... Time Cycles {} ... Time Mask {} ... Cap Time Zero {} ... Cap Time Short {}",
+                    short.time_cycles,
+                    hex(short.time_mask),
+                    short.cap_user_time_zero,
+                    short.cap_user_time_short
                 )
                 .unwrap();
             }

@@ -1,13 +1,17 @@
 //! `perf script`: whose each sample is, when and where it was taken, and its stack.
 
 use super::super::files::Recording;
-use super::{Enough, Golden, Verdict, compare, is_big_endian, judged, scripted, tag};
+use super::{Enough, Golden, Verdict, any, compare, is_big_endian, judged, own, scripted, tag};
+
+const VIEW: &str = "perf script";
 
 #[test]
 fn samples_are_what_other_perfs_print() {
-    let (enough, of_big_endian) =
-        (Enough { recordings: 370, records: 125_000 }, Enough { recordings: 39, records: 9_300 });
-    compare("perf script", judge, &enough, &of_big_endian);
+    let enough = [
+        Enough { machines: any, recordings: 370, records: 125_000 },
+        Enough { machines: is_big_endian, recordings: 39, records: 9_300 },
+    ];
+    compare(VIEW, &own(VIEW), judge, &enough);
 }
 
 fn judge(recording: &Recording) -> Option<Verdict> {
