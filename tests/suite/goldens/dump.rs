@@ -24,7 +24,8 @@ fn fixtures_are_what_the_installed_perf_dumps() {
     let fixtures = files::fixtures();
     if installed(&fixtures[0].path).is_none() {
         // Not through the macros, whose output the test harness hides when the test passes.
-        writeln!(io::stderr(), "{VIEW} of the fixtures: perf is not installed").unwrap();
+        let mut out = io::stderr();
+        writeln!(out, "{VIEW} of the fixtures: perf is not installed").unwrap();
         return;
     }
     let judge = |recording: &Recording| installed(&recording.path).map(|golden| judged_by(recording, &golden));
