@@ -183,7 +183,7 @@ pub struct ProfileArgs {
 pub const NO_LABELS: &str = "none";
 
 fn label_keys() -> PossibleValuesParser {
-    PossibleValuesParser::new(Label::ALL.iter().map(|label| label.key()).chain([NO_LABELS])).into()
+    PossibleValuesParser::new(Label::ALL.iter().map(|label| label.key()).chain([NO_LABELS]))
 }
 
 fn labels_help() -> String {

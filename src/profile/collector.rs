@@ -19,6 +19,7 @@ use crate::abi::record::lost::{Lost, LostSamples};
 use crate::abi::record::{Misc, RecordType};
 use crate::abi::sample_type::{BranchSampleType, SampleType};
 use crate::abi::sample_view::{SampleLayout, SampleView};
+use crate::container::read::Container;
 use crate::error::{Error, Result};
 use crate::session::map::Map;
 use crate::session::names::Names;
@@ -351,7 +352,8 @@ impl<'a> Collector<'a> {
         self.note_missing();
         let samples = self.ledger.of(RecordType::SAMPLE);
         if samples.emitted + samples.dropped() == 0 {
-            self.ledger.note(self.why_empty(samples.not_applicable).to_owned());
+            let not_applicable = samples.not_applicable;
+            self.note_empty(meta, not_applicable);
             self.parts.index(Key::All);
         }
         let mut parts: Vec<(Profile, Key)> = Vec::new();
@@ -386,11 +388,17 @@ impl<'a> Collector<'a> {
         Ok((named.collect(), self.ledger))
     }
 
-    fn why_empty(&self, not_applicable: u64) -> &'static str {
-        if not_applicable > 0 {
-            "none of the samples is of an event that was asked for: the profile is empty"
+    /// Says why there are no samples.
+    fn note_empty(&mut self, meta: &Meta, not_applicable: u64) {
+        // The main file of a folder that was recorded by several threads is a whole recording by itself.
+        if meta.container == Container::File && meta.features.contains_key(&FeatureId::DIR_FORMAT) {
+            let what = "the samples of this recording are in the files beside it: name the folder to read them";
+            self.ledger.missing(what.to_owned());
+        } else if not_applicable > 0 {
+            let what = "none of the samples is of an event that was asked for: the profile is empty";
+            self.ledger.note(what.to_owned());
         } else {
-            "the recording has no samples: the profile is empty"
+            self.ledger.note("the recording has no samples: the profile is empty".to_owned());
         }
     }
 
