@@ -1,7 +1,7 @@
 //! The events of a recording, and to which of them a record belongs.
 
 use crate::abi::Endian;
-use crate::abi::attr::Attr;
+use crate::abi::attr::{Attr, AttrType};
 use crate::abi::attr_flags::AttrFlags;
 use crate::abi::bytes::Reader;
 use crate::abi::record::RecordType;
@@ -47,6 +47,8 @@ pub struct Events {
     by_id: HashMap<u64, u32>,
     /// Attrs of events without ids.
     without_ids: HashSet<Attr>,
+    /// Tracepoints by their `config`.
+    tracepoints: HashMap<u64, Vec<EventIndex>>,
     /// Whether there are events that could not be read, so that no record goes without saying to one that could.
     is_incomplete: bool,
 }
@@ -85,6 +87,9 @@ impl Events {
         }
         let index = self.list.len() as EventIndex;
         self.by_id.extend(ids.iter().map(|&id| (id, index)));
+        if attr.kind == AttrType::TRACEPOINT {
+            self.tracepoints.entry(attr.config).or_default().push(index);
+        }
         self.list.push(Event::new(attr, ids));
     }
 
@@ -99,6 +104,13 @@ impl Events {
     pub fn name_by_index(&mut self, index: usize, name: &str) {
         if let Some(event) = self.list.get_mut(index) {
             event.name = Some(name.to_owned());
+        }
+    }
+
+    /// Names tracepoints by their `config`, those that have no name yet.
+    pub fn name_by_config(&mut self, config: u64, name: &str) {
+        for &index in self.tracepoints.get(&config).into_iter().flatten() {
+            self.list[index as usize].name.get_or_insert_with(|| name.to_owned());
         }
     }
 

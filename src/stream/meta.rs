@@ -5,16 +5,20 @@ use crate::abi::bytes::Reader;
 use crate::abi::feature::clock_data::ClockData;
 use crate::abi::feature::string::{PerfStr, StrList};
 use crate::abi::feature::{FeatureId, build_ids, event_desc};
+use crate::abi::header::EventType;
 use crate::abi::record::RecordType;
 use crate::abi::record::build_id::BuildId;
 use crate::abi::record::event_update::{EventUpdate, EventUpdateValue};
+use crate::abi::record::header_attr::HeaderEventType;
 use crate::abi::record::{Misc, RecordContext, RecordHeader};
 use crate::abi::sample_view::SampleLayout;
+use crate::abi::text::FixedStr;
 use crate::abi::{self, Endian};
 use crate::container::block::Block;
 use crate::container::image::FileImage;
 use crate::container::read::{Container, Reader as ContainerReader};
 use crate::container::walk::Damage;
+use crate::stream::event_types::EventTypes;
 use crate::stream::events::Events;
 use crate::stream::raw::Raw;
 use bytes::Bytes;
@@ -35,6 +39,8 @@ pub struct Meta {
     pub endian: Endian,
     /// The events.
     pub events: Events,
+    /// Names of tracepoints, apart from those of the feature EVENT_DESC: of very old recordings.
+    pub event_types: EventTypes,
     /// Feature sections.
     pub features: BTreeMap<FeatureId, Bytes>,
     /// Everything of the recording's main file but the records, as it is.
@@ -55,6 +61,7 @@ impl Meta {
             container: reader.container,
             endian: reader.endian,
             events: Events::default(),
+            event_types: EventTypes::default(),
             features: reader.features.clone(),
             image: reader.image.clone(),
             build_id_records: Vec::new(),
@@ -65,6 +72,7 @@ impl Meta {
             meta.events.add(file_attr.attr.clone(), file_attr.ids.clone());
         }
         meta.name_events();
+        reader.event_types.iter().for_each(|event_type| meta.note_event_type(*event_type));
         meta
     }
 
@@ -78,6 +86,11 @@ impl Meta {
                     self.events.miss();
                 }
                 return noted;
+            }
+            RecordType::HEADER_EVENT_TYPE => {
+                let (event_type, _) = abi::parse::<HeaderEventType>(body, self.endian, ()).ok()?;
+                let name = FixedStr::new(event_type.name.text());
+                self.note_event_type(EventType { event_id: event_type.event_id, name });
             }
             RecordType::HEADER_FEATURE => {
                 let mut reader = Reader::new(body, self.endian);
@@ -119,15 +132,25 @@ impl Meta {
         }
     }
 
+    fn note_event_type(&mut self, event_type: EventType) {
+        if let Some(name) = self.event_types.add(event_type) {
+            self.events.name_by_config(event_type.event_id, &name);
+        }
+    }
+
     fn note_attr(&mut self, body: &[u8]) -> Option<()> {
         let (attr, ids) = body.split_at_checked(Attr::declared_size(body, self.endian)?)?;
         let attr = Attr::read(attr, self.endian).ok()?;
         let ids = Reader::new(ids, self.endian).words(ids.len() as u64 / 8)?.iter().collect();
         self.events.add_or_extend(attr, ids);
-        let Some(event) = self.events.list().last() else { return Some(()) };
+        let Some((event, others)) = self.events.list().split_last() else { return Some(()) };
+        let (index, event_type) = (others.len(), self.event_types.name_of(event));
         let name = event.ids.first().and_then(|id| self.names.get(id));
         if let (Some(&id), Some(name)) = (event.ids.first(), name.cloned()) {
             self.events.name_by_id(id, &name);
+        }
+        if let Some(name) = event_type {
+            self.events.name_by_index(index, &name);
         }
         Some(())
     }

@@ -36,7 +36,8 @@ impl ToDirectory {
 
 impl Sink for ToDirectory {
     fn begin(&mut self, meta: &Meta) -> Result<()> {
-        self.main = Some(FileWriter::begin(self.create("data")?, self.form.endian(meta), &events(meta))?);
+        let (data, endian) = (self.create("data")?, self.form.endian(meta));
+        self.main = Some(FileWriter::begin(data, endian, &events(meta), meta.event_types.list())?);
         self.timed = Some(self.create("data.0")?);
         Ok(())
     }
@@ -59,7 +60,8 @@ impl Sink for ToDirectory {
 
     fn end(&mut self, meta: &Meta) -> Result<()> {
         if let Some(main) = self.main.take() {
-            main.finish(&events(meta), &self.form.features(meta, Container::Directory)?)?;
+            let features = self.form.features(meta, Container::Directory)?;
+            main.finish(&events(meta), meta.event_types.list(), &features)?;
         }
         if let Some(mut timed) = self.timed.take() {
             timed.flush().map_err(Error::Output)?;

@@ -1,0 +1,93 @@
+//! Recordings that no recorder at hand has written, put together byte by byte. They go the way of the real ones; and here
+//! what is read of them is compared with what was put into them, and with what perf shows of them.
+
+mod bytes;
+mod perf;
+mod read;
+mod recording;
+mod v1;
+
+use perf::Perf;
+use perfconv::abi::Endian;
+use read::Read;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+/// A recording, what has to be read from it, and what perf has to show of it.
+pub struct Recording {
+    pub name: &'static str,
+    pub endian: Endian,
+    pub bytes: Vec<u8>,
+    /// Compares what was read with what was put in.
+    pub expect: fn(&Read),
+    pub perf: Perf,
+}
+
+impl Recording {
+    fn file_name(&self) -> String {
+        let order = if self.endian == Endian::Big { "big" } else { "little" };
+        format!("{} ({order})", self.name)
+    }
+}
+
+/// What has to be constructed, since no real file has it, and the recordings that have it.
+const COVERED: &[(&str, &[&str])] = &[
+    ("PERFFILE v1", &["v1", "v1 without features", "v1 pipe"]),
+    ("also big-endian", &["v1", "v1 without features", "v1 pipe"]),
+];
+
+fn recordings() -> Vec<Recording> {
+    let of: &[fn(Endian) -> Vec<Recording>] = &[v1::recordings];
+    [Endian::Little, Endian::Big].into_iter().flat_map(|endian| of.iter().flat_map(move |of| of(endian))).collect()
+}
+
+/// The recordings as files.
+pub fn all() -> &'static [PathBuf] {
+    static ALL: OnceLock<Vec<PathBuf>> = OnceLock::new();
+    ALL.get_or_init(|| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("constructed");
+        fs::create_dir_all(&folder).expect("a folder can be made");
+        let write = |recording: Recording| {
+            let path = folder.join(format!("{}.data", recording.file_name()));
+            fs::write(&path, &recording.bytes).expect("a file can be written");
+            path
+        };
+        recordings().into_iter().map(write).collect()
+    })
+}
+
+#[test]
+fn what_is_read_is_what_was_put_in() {
+    let mut lines = Vec::new();
+    for (recording, path) in recordings().iter().zip(all()) {
+        let name = recording.file_name();
+        let read = Read::all(path);
+        let findings = read::findings(path);
+        assert!(findings.is_empty(), "{name}: {}", findings.join("\n"));
+        (recording.expect)(&read);
+        let shown = recording.perf.compare(path);
+        lines.push(format!("{name:44}{:>8}{:>9}  {shown}", read.records.len(), recording.bytes.len()));
+    }
+    println!("{:44}{:>8}{:>9}  perf\n{}", "constructed", "records", "bytes", lines.join("\n"));
+}
+
+#[test]
+fn whatever_no_real_file_has_is_constructed() {
+    let recordings = recordings();
+    let names: Vec<_> = recordings.iter().map(|recording| recording.name).collect();
+    for (what, covering) in COVERED {
+        println!("{what}: {}", covering.join(", "));
+        assert!(covering.iter().all(|name| names.contains(name)), "{what} is covered by {covering:?}");
+    }
+    let covering = |name: &&str| COVERED.iter().any(|(_, covering)| covering.contains(name));
+    assert!(names.iter().all(covering), "of {names:?} some cover nothing");
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus/README.md");
+    let Ok(told) = fs::read_to_string(corpus) else { return };
+    let told = told.split_once("must be constructed").expect("it has a section of that name").1;
+    let told = told.split("##").next().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
+    let missing: Vec<_> = COVERED.iter().filter(|(what, _)| !told.contains(what)).collect();
+    assert!(missing.is_empty(), "not asked for: {missing:?}");
+    let left = COVERED.iter().fold(told, |left, (what, _)| left.replace(what, ""));
+    println!("not in the list: {left}");
+}
