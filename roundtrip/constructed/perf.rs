@@ -4,39 +4,71 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// What perf has to show.
+#[derive(Clone)]
 pub enum Perf {
-    /// The arguments, and texts that stand in the output in this order; runs of blanks are made one.
-    Shows(&'static [&'static str], &'static [&'static str]),
+    /// Arguments, and texts that stand in the output in this order; runs of blanks are made one.
+    Shows(Vec<(&'static [&'static str], Vec<&'static str>)>),
     /// Why nothing of it.
     Unknown(&'static str),
 }
 
 /// Every record and all of its fields.
 pub const DUMP: &[&str] = &["report", "-D", "--stdio"];
+/// The features.
+pub const HEADER: &[&str] = &["report", "--header-only", "-I", "--stdio"];
+/// Every field of the attrs.
+pub const EVENTS: &[&str] = &["evlist", "-v"];
+/// Branch stacks.
+pub const BRANCHES: &[&str] = &["script", "-F", "ip,brstack"];
+/// Build ids of files.
+pub const BUILD_IDS: &[&str] = &["buildid-list"];
+/// Errors in AUX areas.
+pub const AUX_ERRORS: &[&str] = &["script", "--itrace=e"];
 
 impl Perf {
+    /// What perf shows with arguments.
+    pub fn shows(arguments: &'static [&'static str], texts: &[&'static str]) -> Self {
+        Self::Shows(vec![(arguments, texts.to_vec())])
+    }
+
+    /// And with others.
+    pub fn and(self, arguments: &'static [&'static str], texts: &[&'static str]) -> Self {
+        match self {
+            Self::Shows(mut shown) => {
+                shown.push((arguments, texts.to_vec()));
+                Self::Shows(shown)
+            }
+            unknown => unknown,
+        }
+    }
+
     /// Looks for the texts, and says what came of it.
     pub fn compare(&self, path: &Path) -> String {
-        let (arguments, texts) = match self {
-            Self::Shows(arguments, texts) => (arguments, texts),
+        let shown = match self {
+            Self::Shows(shown) => shown,
             Self::Unknown(why) => return format!("skipped: {why}"),
         };
-        let mut perf = Command::new("timeout");
-        perf.args(["60", "perf"]).args(*arguments).arg("--force").arg("-i").arg(path);
-        perf.env("LC_ALL", "C").env_remove("DEBUGINFOD_URLS").stdin(Stdio::null());
-        let Ok(output) = perf.output() else { return "skipped: there is no timeout(1)".to_owned() };
-        if output.status.code() == Some(127) {
-            return "skipped: there is no perf".to_owned();
+        let mut seen = 0;
+        for (arguments, texts) in shown {
+            let Some(output) = output(arguments, path) else { return "skipped: there is no perf".to_owned() };
+            let mut rest = &output[..];
+            for text in texts {
+                let Some(at) = rest.find(text) else {
+                    panic!("{}: perf {arguments:?} does not show {text} in {rest:.4000}", path.display());
+                };
+                rest = &rest[at + text.len()..];
+                seen += 1;
+            }
         }
-        let shown = String::from_utf8_lossy(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
-        let mut rest = &shown[..];
-        for text in *texts {
-            let Some(at) = rest.find(text) else {
-                let errors = String::from_utf8_lossy(&output.stderr);
-                panic!("{}: perf does not show {text} in {rest}\n{errors}", path.display());
-            };
-            rest = &rest[at + text.len()..];
-        }
-        format!("shows {} values", texts.len())
+        format!("shows {seen} values")
     }
+}
+
+/// What perf prints, with runs of blanks made one.
+fn output(arguments: &[&str], path: &Path) -> Option<String> {
+    let mut perf = Command::new("timeout");
+    perf.args(["60", "perf"]).args(arguments).arg("--force").arg("-i").arg(path);
+    perf.env("LC_ALL", "C").env_remove("DEBUGINFOD_URLS").stdin(Stdio::null());
+    let output = perf.output().ok().filter(|output| output.status.code() != Some(127))?;
+    Some(String::from_utf8_lossy(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" "))
 }

@@ -26,7 +26,6 @@ pub struct Event {
 pub const IP: u64 = 1 << 0;
 pub const TID: u64 = 1 << 1;
 pub const TIME: u64 = 1 << 2;
-pub const ADDR: u64 = 1 << 3;
 pub const ID: u64 = 1 << 6;
 pub const CPU: u64 = 1 << 7;
 pub const PERIOD: u64 = 1 << 8;
@@ -34,10 +33,10 @@ pub const RAW: u64 = 1 << 10;
 pub const BRANCH_STACK: u64 = 1 << 11;
 pub const CALLCHAIN: u64 = 1 << 5;
 pub const IDENTIFIER: u64 = 1 << 16;
+pub const REGS_INTR: u64 = 1 << 18;
 pub const AUX: u64 = 1 << 20;
 
 /// Numbers of the attr's bit-fields.
-pub const EXCLUDE_KERNEL: u32 = 5;
 pub const SAMPLE_ID_ALL: u32 = 18;
 pub const AUX_OUTPUT: u32 = 31;
 pub const SIGTRAP: u32 = 37;

@@ -85,7 +85,7 @@ fn in_pipe(endian: Endian) -> Vec<u8> {
 }
 
 pub fn recordings(endian: Endian) -> Vec<Recording> {
-    let shown = Perf::Shows;
+    let shown = Perf::shows;
     let values = &[
         "PERF_RECORD_COMM: old:100/101",
         "PERF_RECORD_MMAP 100/101: [0x400000(0x1000) @ 0x2000]: x /bin/old",

@@ -4,9 +4,9 @@ use crate::abi::Endian;
 use crate::abi::attr::{Attr, AttrType};
 use crate::abi::attr_flags::AttrFlags;
 use crate::abi::bytes::Reader;
-use crate::abi::record::RecordType;
+use crate::abi::record::{RecordContext, RecordType};
 use crate::abi::sample_id::SampleId;
-use crate::abi::sample_type::SampleType;
+use crate::abi::sample_type::{BranchSampleType, SampleType};
 use crate::abi::sample_view::SampleLayout;
 use crate::stream::raw::Raw;
 use hashbrown::{HashMap, HashSet};
@@ -32,6 +32,11 @@ impl Event {
         let has_trailer = attr.flags.contains(AttrFlags::SAMPLE_ID_ALL);
         let id_size = if has_trailer { SampleId::size(attr.sample_type) } else { 0 };
         Self { attr, ids, name: None, layout, id_size }
+    }
+
+    /// What must be known to read its records.
+    pub fn context(&self, endian: Endian) -> RecordContext {
+        RecordContext { layout: self.layout, ..RecordContext::new(&self.attr, endian) }
     }
 
     /// Whether its records tell when they were written.
@@ -111,6 +116,16 @@ impl Events {
     pub fn name_by_config(&mut self, config: u64, name: &str) {
         for &index in self.tracepoints.get(&config).into_iter().flatten() {
             self.list[index as usize].name.get_or_insert_with(|| name.to_owned());
+        }
+    }
+
+    /// Takes a group: an event, and how many follow it in the group, itself counted. Where one of them asks for the counts
+    /// of branches, the kernel writes them to the samples of all.
+    pub fn group(&mut self, leader: usize, members: usize) {
+        let Some(group) = self.list.get_mut(leader..leader.saturating_add(members)) else { return };
+        let counters = BranchSampleType::COUNTERS;
+        if group.iter().any(|event| event.attr.branch_sample_type.contains(counters)) {
+            group.iter_mut().for_each(|event| event.layout.branch_sample_type |= counters);
         }
     }
 

@@ -3,6 +3,7 @@
 use crate::abi::attr::Attr;
 use crate::abi::bytes::Reader;
 use crate::abi::feature::clock_data::ClockData;
+use crate::abi::feature::group_desc::GroupDesc;
 use crate::abi::feature::string::{PerfStr, StrList};
 use crate::abi::feature::{FeatureId, build_ids, event_desc};
 use crate::abi::header::EventType;
@@ -72,6 +73,7 @@ impl Meta {
             meta.events.add(file_attr.attr.clone(), file_attr.ids.clone());
         }
         meta.name_events();
+        meta.group_events();
         reader.event_types.iter().for_each(|event_type| meta.note_event_type(*event_type));
         meta
     }
@@ -127,8 +129,10 @@ impl Meta {
     fn note_feature(&mut self, id: FeatureId, bytes: &[u8]) {
         // A copy, so that a few bytes do not keep all that arrived with them.
         self.features.insert(id, Bytes::copy_from_slice(bytes));
-        if id == FeatureId::EVENT_DESC {
-            self.name_events();
+        match id {
+            FeatureId::EVENT_DESC => self.name_events(),
+            FeatureId::GROUP_DESC => self.group_events(),
+            _ => {}
         }
     }
 
@@ -170,6 +174,19 @@ impl Meta {
         }
     }
 
+    /// Puts the events into the groups of GROUP_DESC.
+    fn group_events(&mut self) {
+        let Some(section) = self.features.get(&FeatureId::GROUP_DESC) else { return };
+        let Ok((desc, _)) = abi::parse::<GroupDesc>(section, self.endian, ()) else { return };
+        // No event is in two groups: what tells more is not worth its time.
+        let mut room = self.events.list().len();
+        for group in &desc.groups {
+            let Some(left) = room.checked_sub(group.nr_members as usize) else { return };
+            room = left;
+            self.events.group(group.leader_idx as usize, group.nr_members as usize);
+        }
+    }
+
     /// What is wrong at a place in a block, with the file that it is in.
     pub fn damage(&self, block: &Block, at: usize, what: String) -> Damage {
         Damage { file: self.files[block.source as usize].clone(), offset: block.offset(at), what }
@@ -178,7 +195,7 @@ impl Meta {
     /// What must be known to read a record. One whose event is not known is read as if it had no trailer.
     pub fn context(&self, raw: &Raw<'_>) -> RecordContext {
         match self.events.of(raw) {
-            Some((_, event)) => RecordContext::new(&event.attr, raw.endian),
+            Some((_, event)) => event.context(raw.endian),
             None => RecordContext { endian: raw.endian, layout: SampleLayout::default(), sample_id_all: false },
         }
     }
