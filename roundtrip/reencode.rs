@@ -179,9 +179,12 @@ impl Reencoder {
         self.plain("file header", head, endian, |bytes, from, to| {
             abi::parse::<FileHeader>(bytes, from, ()).ok().and_then(|(header, _)| abi::to_bytes(&header, to).ok())
         });
-        if !bits.is_empty() {
+        if let Some(recorded) = bits.first_chunk().map(|bits| FeatureBits::read(bits, endian)) {
             self.plain("feature bits", bits, endian, |bytes, from, to| {
-                Some(FeatureBits::read(bytes.first_chunk()?, from).to_bytes(to).to_vec())
+                let bits = FeatureBits::read(bytes.first_chunk()?, from);
+                // Of which size the words of a big-endian bitmap were cannot be told from a little-endian one.
+                let is_back = from != endian && bits.iter().eq(recorded.iter());
+                Some(if is_back { recorded } else { bits }.to_bytes(to).to_vec())
             });
         }
         let types =

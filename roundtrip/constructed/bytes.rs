@@ -42,13 +42,14 @@ impl Bytes {
     }
 
     pub fn u64s(self, values: &[u64]) -> Self {
-        values.iter().fold(self, |bytes, &value| bytes.u64(value))
+        let order = if self.is_big() { u64::to_be_bytes } else { u64::to_le_bytes };
+        let bytes: Vec<u8> = values.iter().flat_map(|&value| order(value)).collect();
+        self.raw(&bytes)
     }
 
     /// Bytes that have no byte order.
-    pub fn raw(mut self, bytes: &[u8]) -> Self {
-        self.bytes.extend_from_slice(bytes);
-        self
+    pub fn raw(self, bytes: &[u8]) -> Self {
+        Self { bytes: [&self.bytes, bytes].concat(), ..self }
     }
 
     /// Text in a place of `len` bytes.
@@ -65,9 +66,9 @@ impl Bytes {
     }
 
     /// Zeros up to a multiple of 8.
-    pub fn align(mut self) -> Self {
-        self.bytes.resize(self.bytes.len().next_multiple_of(8), 0);
-        self
+    pub fn align(self) -> Self {
+        let zeros = vec![0; self.len().next_multiple_of(8) - self.len()];
+        self.raw(&zeros)
     }
 
     /// 8 bytes of C bit-fields, each its value and width, in their order: compilers of little-endian machines begin with

@@ -55,10 +55,8 @@ const COVERED: &[(&str, &[&str])] = &[
     ("branch TYPE_SAVE", &["branches"]),
     ("PRIV_SAVE", &["branches"]),
     ("COUNTERS", &["branches with counters"]),
-    ("CPU_MAP with 32-bit masks", &["CPU_MAP"]),
-    ("the old unaligned form", &["CPU_MAP"]),
-    ("attr sizes 64", &["attr of 64 bytes"]),
-    ("and 104", &["attr of 104 bytes"]),
+    ("CPU_MAP with 32-bit masks and the old unaligned form", &["CPU_MAP"]),
+    ("attr sizes 64 and 104", &["attr of 64 bytes", "attr of 104 bytes"]),
     ("PERFFILE v1", &["v1", "v1 without features", "v1 pipe"]),
     ("also big-endian", &["v1", "v1 without features", "v1 pipe"]),
     ("big-endian forms of the AUX family", &["AUX", "AUX in samples", "AUXTRACE of SPE"]),
@@ -98,7 +96,10 @@ pub fn all() -> &'static [PathBuf] {
         fs::create_dir_all(&folder).expect("a folder can be made");
         let write = |recording: Recording| {
             let path = folder.join(format!("{}.data", recording.file_name()));
-            fs::write(&path, &recording.bytes).expect("a file can be written");
+            // Another run of the tests may have it open.
+            if fs::read(&path).ok().as_ref() != Some(&recording.bytes) {
+                fs::write(&path, &recording.bytes).expect("a file can be written");
+            }
             path
         };
         recordings().into_iter().map(write).collect()
@@ -145,5 +146,7 @@ fn whatever_no_real_file_has_is_constructed() {
     let missing: Vec<_> = COVERED.iter().filter(|(what, _)| !told.contains(what)).collect();
     assert!(missing.is_empty(), "not asked for: {missing:?}");
     let left = COVERED.iter().fold(told, |left, (what, _)| left.replace(what, ""));
-    println!("not in the list: {left}");
+    let (before, after) = left.split_once('(').expect("it tells in brackets what version 1 is");
+    let left = [before, after.split_once(')').unwrap_or_default().1].concat();
+    assert!(!left.contains(char::is_alphanumeric), "not covered: {left}");
 }
