@@ -57,15 +57,15 @@ fn expect(read: &Read, kind: AuxtraceType, private: &[u64], area: &[u8]) {
     assert_eq!((first.sz, second.sz, second.file_offset - first.file_offset), (48, 48, 48 + area.len() as u64));
 }
 
-/// A branch as BTS writes it: from, to, flags.
-fn bts(endian: Endian) -> Vec<u8> {
-    Bytes::new(endian).u64s(&[0x40_0100, 0x40_0200, 0x10]).into_vec()
+/// A branch as BTS writes it: from, to, flags. x86 is little-endian whatever reads it.
+fn bts() -> Vec<u8> {
+    Bytes::new(Endian::Little).u64s(&[0x40_0100, 0x40_0200, 0x10]).into_vec()
 }
 
 const BTS: [u64; 7] = [8, 0, 1, 2, 0x1234, 1, 0];
 
 fn expect_bts(read: &Read) {
-    expect(read, AuxtraceType::INTEL_BTS, &BTS, &bts(read.meta.endian));
+    expect(read, AuxtraceType::INTEL_BTS, &BTS, &bts());
 }
 
 /// Packets of SPE: an address (PC at exception level 0), a latency counter, a timestamp, padding.
@@ -147,7 +147,7 @@ pub fn recordings(endian: Endian) -> Vec<Recording> {
         ],
     );
     vec![
-        area("AUXTRACE of BTS", 2, &BTS, bts(endian), expect_bts as fn(&Read), bts_shown),
+        area("AUXTRACE of BTS", 2, &BTS, bts(), expect_bts as fn(&Read), bts_shown),
         area("AUXTRACE of SPE", 4, &SPE_PRIVATE, SPE.to_vec(), expect_spe, spe_shown),
         area("AUXTRACE of CPUM_SF", 5, &CPUMSF_PRIVATE, cpumsf(), expect_cpumsf, cpumsf_shown),
         area("AUXTRACE of HiSi PTT", 6, &[8], ptt(), expect_ptt, not_known()),

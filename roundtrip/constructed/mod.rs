@@ -16,6 +16,7 @@ mod sizes;
 mod topology;
 mod v1;
 
+use crate::containers::{open, to_file};
 use perf::Perf;
 use perfconv::abi::Endian;
 use read::Read;
@@ -127,6 +128,28 @@ fn what_is_read_is_what_was_put_in() {
     }
     println!("{:34}{:>8}{:>9}  perf\n{}", "constructed", "records", "bytes", lines.join("\n"));
     assert!(failed.is_empty(), "what is wrong is told above: {}", failed.join(", "));
+}
+
+/// What a recorder of one byte order would have written is what comes of the other's recording, to the byte.
+#[test]
+fn each_byte_order_is_written_as_a_recorder_of_it_would() {
+    let recordings: Vec<_> = recordings().into_iter().zip(all()).collect();
+    let (little, big): (Vec<_>, Vec<_>) =
+        recordings.iter().partition(|(recording, _)| recording.endian == Endian::Little);
+    let (mut compared, mut differing) = (0, Vec::new());
+    for (recording, little) in little {
+        let Some((_, big)) = big.iter().find(|(other, _)| other.name == recording.name) else { continue };
+        for (endian, own, other) in [(Endian::Little, *little, *big), (Endian::Big, *big, *little)] {
+            let written = |path| to_file(open(path).unwrap(), endian).unwrap();
+            compared += 1;
+            if written(own) != written(other) {
+                differing.push(format!("{} as {endian:?}", recording.name));
+            }
+        }
+    }
+    println!("{compared} recordings written in the other byte order");
+    assert!(differing.is_empty(), "{}", differing.join("\n"));
+    assert!(compared > 40);
 }
 
 #[test]

@@ -46,7 +46,7 @@ fn records(endian: Endian) -> Vec<Vec<u8>> {
 fn file(endian: Endian) -> Vec<u8> {
     let mut file = File::new(endian, events(), records(endian));
     file.arch("x86_64");
-    file.feature(TRACING_DATA, tracing_data(endian));
+    file.feature(TRACING_DATA, tracing_data());
     file.event_types = EVENT_TYPES.to_vec();
     file.magic_of_v1 = true;
     file.into_bytes()
@@ -63,13 +63,14 @@ fn file_without_features(endian: Endian) -> Vec<u8> {
 
 const TRACING_DATA: u32 = 1;
 
-fn tracing_data(endian: Endian) -> Bytes {
+/// Formats have a byte order of their own, and keep it whatever that of the recording is.
+fn tracing_data() -> Bytes {
     let format = "name: sched_switch\nID: 77\nformat:\n\
                   \tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\n\
                   \tfield:int prev_pid;\toffset:8;\tsize:4;\tsigned:1;\n\n\
                   print fmt: \"prev_pid=%d\", REC->prev_pid\n";
-    let is_big = u8::from(endian == Endian::Big);
-    let data = Bytes::new(endian).raw(b"\x17\x08\x44tracing0.5\0").u8(is_big).u8(8).u32(4096);
+    let is_big = 0;
+    let data = Bytes::new(Endian::Little).raw(b"\x17\x08\x44tracing0.5\0").u8(is_big).u8(8).u32(4096);
     let data = data.raw(b"header_page\0").u64(5).raw(b"page\n").raw(b"header_event\0").u64(6).raw(b"event\n");
     let (formats_of_ftrace, systems, formats) = (0, 1, 1);
     let data = data.u32(formats_of_ftrace).u32(systems).raw(b"sched\0").u32(formats);
