@@ -79,12 +79,17 @@ fn expect_spe(read: &Read) {
     expect(read, AuxtraceType::ARM_SPE, &SPE_PRIVATE, &SPE);
 }
 
-/// One entry of the basic mode, and the trailer of a sampling block. s390 is big-endian whatever reads it.
+/// A sampling block of a page: an entry of the basic and one of the diagnostic mode, and a trailer at the end that tells
+/// their sizes. s390 is big-endian whatever reads it.
 fn cpumsf() -> Vec<u8> {
     let new = || Bytes::new(Endian::Big);
-    let basic = new().u16(1).u16(0x1000).u32(0).u64(0x40_0123).u64(0).u64(0);
-    let mut block = basic.into_vec();
-    block.resize(4096 - 64, 0);
+    let (basic_size, diagnostic_size, trailer_size) = (32, 85, 64);
+    let (address_space, guest, host) = (0x0123_0000, 0, 7);
+    let basic = new().u16(1).u16(0x0300).u32(address_space).u64(0x40_0123).u64(guest).u64(host);
+    let mut block = basic.u16(0x8001).into_vec();
+    block.resize(4096 - trailer_size, 0);
+    let trailer = new().u32(0).u16(basic_size).u16(diagnostic_size).into_vec();
+    block.extend(trailer);
     block.resize(4096, 0);
     block
 }
@@ -118,13 +123,13 @@ pub fn recordings(endian: Endian) -> Vec<Recording> {
         let bytes = file(endian, &Tracer { kind, private, area });
         Recording { name, endian, bytes, expect, perf }
     };
-    let not_known = || Perf::Unknown("perf 6.1 does not know it");
     let bts_shown = Perf::shows(
         DUMP,
         &[
             "PERF_RECORD_AUXTRACE_INFO type: 2 PMU Type 8 Time Shift 0 Time Muliplier 1 Time Zero 2 Cap Time Zero 4660",
             "PERF_RECORD_AUXTRACE size: 0x18 offset: 0 ref: 0x99 idx: 0 tid: 101 cpu: 3",
             "Intel BTS data: size 24 bytes",
+            "400100 -> 400200 pred",
             "PERF_RECORD_AUXTRACE size: 0x18 offset: 0x1000 ref: 0x99 idx: 1 tid: 101 cpu: -1",
         ],
     );
@@ -134,6 +139,9 @@ pub fn recordings(endian: Endian) -> Vec<Recording> {
             "PERF_RECORD_AUXTRACE_INFO type: 4 PMU Type 8",
             "PERF_RECORD_AUXTRACE size: 0x20 offset: 0 ref: 0x99 idx: 0 tid: 101 cpu: 3",
             "ARM SPE data: size 0x20 bytes",
+            "PC 0x400123 el0 ns=1",
+            "LAT 42 TOT",
+            "TS 1",
             "PERF_RECORD_AUXTRACE size: 0x20 offset: 0x1000 ref: 0x99 idx: 1 tid: 101 cpu: -1",
         ],
     );
@@ -143,14 +151,29 @@ pub fn recordings(endian: Endian) -> Vec<Recording> {
             "PERF_RECORD_AUXTRACE_INFO type: 5",
             "PERF_RECORD_AUXTRACE size: 0x1000 offset: 0 ref: 0x99 idx: 0 tid: 101 cpu: 3",
             "s390 AUX data: size 4096 bytes",
+            "Basic Def:0001 Inst:0x03",
+            "IA:0x0000000000400123",
+            "HPP:0x0000000000000007",
+            "Diag Def:8001",
             "PERF_RECORD_AUXTRACE size: 0x1000 offset: 0x1000 ref: 0x99 idx: 1 tid: 101 cpu: -1",
         ],
     );
+    let ptt_shown = Perf::shows(
+        DUMP,
+        &[
+            "PERF_RECORD_AUXTRACE_INFO type: 6 PMU Type 8",
+            "PERF_RECORD_AUXTRACE size: 0x20 offset: 0 ref: 0x99 idx: 0 tid: 101 cpu: 3",
+            "HISI PTT data: size 32 bytes . 00000004: 01 00 00 4a Prefix . 00000008: 22 22 11 11 Header DW0",
+            "PERF_RECORD_AUXTRACE size: 0x20 offset: 0x1000 ref: 0x99 idx: 1 tid: 101 cpu: -1",
+        ],
+    );
+    // perf 6.1 does not know it, and reads no further.
+    let dtl_shown = Perf::shows(DUMP, &["PERF_RECORD_AUXTRACE_INFO type: 7"]);
     vec![
         area("AUXTRACE of BTS", 2, &BTS, bts(), expect_bts as fn(&Read), bts_shown),
         area("AUXTRACE of SPE", 4, &SPE_PRIVATE, SPE.to_vec(), expect_spe, spe_shown),
         area("AUXTRACE of CPUM_SF", 5, &CPUMSF_PRIVATE, cpumsf(), expect_cpumsf, cpumsf_shown),
-        area("AUXTRACE of HiSi PTT", 6, &[8], ptt(), expect_ptt, not_known()),
-        area("AUXTRACE of VPA", 7, &[8], dtl(), expect_dtl, not_known()),
+        area("AUXTRACE of HiSi PTT", 6, &[8], ptt(), expect_ptt, ptt_shown),
+        area("AUXTRACE of VPA", 7, &[8], dtl(), expect_dtl, dtl_shown),
     ]
 }

@@ -152,7 +152,9 @@ pub fn recordings(endian: Endian) -> Vec<Recording> {
     // perf 6.1 does not swap the new types of branches.
     let is_own = endian == Endian::NATIVE;
     let shown = if is_own { shown.and(DUMP, &["3 cycles M A 0 FAULT_INST"]) } else { shown };
-    let counts = "perf 6.1 takes the counts for registers";
+    // perf 6.1 takes the counts for the registers that follow them.
+    let counted_shown =
+        Perf::shows(DUMP, &["... branch stack: nr:2", "..... 1: ffffffff81000100 -> 0000000000400300 3 cycles"]);
     vec![
         Recording { name: "branches", endian, bytes: saved(endian), expect: expect_saved, perf: shown },
         Recording {
@@ -160,7 +162,7 @@ pub fn recordings(endian: Endian) -> Vec<Recording> {
             endian,
             bytes: counted(endian),
             expect: expect_counted,
-            perf: Perf::Unknown(counts),
+            perf: counted_shown,
         },
     ]
 }
