@@ -118,10 +118,10 @@ fn no_header_or_section_reserves_what_is_not_there() {
 fn with_frame(plain: &[u8]) -> Vec<u8> {
     let compressed = zstd::bulk::compress(plain, 19).expect("zstd compresses");
     let size = u16::try_from(8 + compressed.len()).expect("it compresses well");
-    let mut file = FileWriter::begin(Cursor::new(Vec::new()), Endian::Little, &[]).expect("it goes to memory");
+    let mut file = FileWriter::begin(Cursor::new(Vec::new()), Endian::Little, &[], &[]).expect("it goes to memory");
     let record = [&[81, 0, 0, 0, 0, 0][..], &size.to_le_bytes(), &compressed].concat();
     file.write_all(&record).expect("it goes to memory");
-    file.finish(&[], &Default::default()).expect("it goes to memory").into_inner()
+    file.finish(&[], &[], &Default::default()).expect("it goes to memory").into_inner()
 }
 
 #[test]

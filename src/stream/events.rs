@@ -1,12 +1,12 @@
 //! The events of a recording, and to which of them a record belongs.
 
 use crate::abi::Endian;
-use crate::abi::attr::Attr;
+use crate::abi::attr::{Attr, AttrType};
 use crate::abi::attr_flags::AttrFlags;
 use crate::abi::bytes::Reader;
-use crate::abi::record::RecordType;
+use crate::abi::record::{RecordContext, RecordType};
 use crate::abi::sample_id::SampleId;
-use crate::abi::sample_type::SampleType;
+use crate::abi::sample_type::{BranchSampleType, SampleType};
 use crate::abi::sample_view::SampleLayout;
 use crate::stream::raw::Raw;
 use hashbrown::{HashMap, HashSet};
@@ -36,6 +36,11 @@ impl Event {
         Self { attr, ids, name: None, unit: None, layout, id_size }
     }
 
+    /// What must be known to read its records.
+    pub fn context(&self, endian: Endian) -> RecordContext {
+        RecordContext { layout: self.layout, ..RecordContext::new(&self.attr, endian) }
+    }
+
     /// Whether its records tell when they were written.
     fn has_time(&self) -> bool {
         self.layout.sample_type.contains(SampleType::TIME)
@@ -49,6 +54,8 @@ pub struct Events {
     by_id: HashMap<u64, u32>,
     /// Attrs of events without ids.
     without_ids: HashSet<Attr>,
+    /// Tracepoints by their `config`.
+    tracepoints: HashMap<u64, Vec<EventIndex>>,
     /// Whether there are events that could not be read, so that no record goes without saying to one that could.
     is_incomplete: bool,
 }
@@ -92,6 +99,9 @@ impl Events {
         }
         let index = self.list.len() as EventIndex;
         self.by_id.extend(ids.iter().map(|&id| (id, index)));
+        if attr.kind == AttrType::TRACEPOINT {
+            self.tracepoints.entry(attr.config).or_default().push(index);
+        }
         self.list.push(Event::new(attr, ids));
     }
 
@@ -113,6 +123,23 @@ impl Events {
     pub fn name_by_index(&mut self, index: usize, name: &str) {
         if let Some(event) = self.list.get_mut(index) {
             event.name = Some(name.to_owned());
+        }
+    }
+
+    /// Names tracepoints by their `config`, those that have no name yet.
+    pub fn name_by_config(&mut self, config: u64, name: &str) {
+        for &index in self.tracepoints.get(&config).into_iter().flatten() {
+            self.list[index as usize].name.get_or_insert_with(|| name.to_owned());
+        }
+    }
+
+    /// Takes a group: an event, and how many follow it in the group, itself counted. Where one of them asks for the counts
+    /// of branches, the kernel writes them to the samples of all.
+    pub fn group(&mut self, leader: usize, members: usize) {
+        let Some(group) = self.list.get_mut(leader..leader.saturating_add(members)) else { return };
+        let counters = BranchSampleType::COUNTERS;
+        if group.iter().any(|event| event.attr.branch_sample_type.contains(counters)) {
+            group.iter_mut().for_each(|event| event.layout.branch_sample_type |= counters);
         }
     }
 

@@ -17,7 +17,7 @@ use perfconv::container::read::input::Input;
 use perfconv::container::read::{Container, ReadOptions};
 use perfconv::stream::Sink;
 use perfconv::stream::meta::Meta;
-use perfconv::stream::order::{Budget, Order};
+use perfconv::stream::order::Order;
 use perfconv::stream::raw::Raw;
 use perfconv::stream::source::Source;
 
@@ -35,7 +35,7 @@ pub fn records(path: &Path) -> perfconv::Result<Vec<String>> {
 /// The same in the order of their times.
 pub fn in_order(path: &Path) -> perfconv::Result<Vec<String>> {
     let source = Source::open(Input::Path(path.to_path_buf()), ReadOptions::default())?;
-    let mut order = Order::new(Printer::default(), Budget::default());
+    let mut order = Order::new(Printer::default(), ReadOptions::default());
     source.run(&mut order)?;
     Ok(order.into_inner().records)
 }

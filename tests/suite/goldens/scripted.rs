@@ -16,14 +16,14 @@ use perfconv::container::read::input::Input;
 use perfconv::stream::Sink;
 use perfconv::stream::events::Event;
 use perfconv::stream::meta::Meta;
-use perfconv::stream::order::{Budget, Order};
+use perfconv::stream::order::Order;
 use perfconv::stream::raw::Raw;
 use perfconv::stream::source::Source;
 
 /// What perf prints samples from, or why it prints others.
 pub fn records(path: &Path) -> perfconv::Result<Result<Records, &'static str>> {
     let source = Source::open(Input::Path(path.to_path_buf()), ReadOptions::default())?;
-    let mut order = Order::new(Records::default(), Budget::default());
+    let mut order = Order::new(Records::default(), ReadOptions::default());
     let (meta, _) = source.run(&mut order)?;
     let list = order.into_inner();
     let attrs: Vec<&Attr> = meta.events.list().iter().map(|event| &event.attr).collect();
