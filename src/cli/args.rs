@@ -99,6 +99,10 @@ pub struct ConvertArgs {
     #[arg(short, long, value_name = "OUT")]
     pub output: Option<PathBuf>,
 
+    /// Format of the input, where it cannot be told by what it holds or its name
+    #[arg(long, value_name = "FORMAT")]
+    pub from: Option<String>,
+
     /// Format to write, whatever the name of the output ends with
     #[arg(short, long, value_name = "FORMAT")]
     pub to: Option<String>,

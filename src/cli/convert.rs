@@ -2,10 +2,10 @@
 
 use super::args::ConvertArgs;
 use super::failure::Failure;
+use super::input::Recording;
 use super::output::{Allowed, Output};
 use super::{profiles, report, rewrite};
 use crate::container::read::ReadOptions;
-use crate::container::read::input::Input;
 use crate::formats::envelope::{self, Envelope, Envelopes};
 use crate::formats::{FORMATS, Format, Writes, by_file_name, by_name};
 use crate::stream::source::Source;
@@ -43,13 +43,15 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
     };
     let output = Output::check(output, &input, allowed)?;
     let options = ReadOptions { spool_dir: args.spool_dir.clone(), ..ReadOptions::default() };
-    let input = if input == Path::new("-") { Input::Stdin } else { Input::Path(input) };
+    let recording = Recording::new(input, args.from.as_deref(), &options)?;
+    let input = recording.input();
 
-    let ledger = match format.writes {
+    let mut ledger = match format.writes {
         Writes::Records => rewrite::run(Source::open(input, options)?, &output, &envelopes, &args)?,
         Writes::Profile { .. } => profiles::run(input, options, format, &output, &envelopes, &args.profile)?,
     };
 
+    recording.damage().iter().for_each(|damage| ledger.damage(damage.clone()));
     if !args.quiet {
         report::ledger(&ledger, &output.name(), args.verbose);
     }

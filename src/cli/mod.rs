@@ -8,6 +8,7 @@ mod args;
 mod check;
 mod convert;
 mod failure;
+mod input;
 mod output;
 mod profiles;
 mod report;

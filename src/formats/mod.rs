@@ -1,13 +1,16 @@
 //! The formats that recordings are converted to.
 
 pub mod envelope;
+pub mod import;
 pub mod pprof;
 
+use crate::abi::header;
 use crate::error::Result;
 use crate::profile::Profile;
 use crate::profile::collector::TakeSamples;
 use crate::profile::event::ProfileEvent;
 use envelope::Envelope;
+use import::Import;
 use std::io::Write;
 
 /// A format, as the list of all of them tells it.
@@ -25,6 +28,21 @@ pub struct Format {
     pub is_binary: bool,
     /// What it is written from.
     pub writes: Writes,
+    /// What can be read of it.
+    pub reads: Reads,
+    /// Whether an input that begins like this is surely in this format.
+    pub recognises: fn(&[u8]) -> bool,
+}
+
+/// What can be read of a format.
+#[derive(Clone, Copy, Debug)]
+pub enum Reads {
+    /// It is a recording.
+    Recording,
+    /// It carries one, that can be made again.
+    Import(Import),
+    /// Nothing.
+    Nothing,
 }
 
 /// What a format is written from.
@@ -62,6 +80,8 @@ pub const FORMATS: &[Format] = &[
         envelope: None,
         is_binary: true,
         writes: Writes::Records,
+        reads: Reads::Recording,
+        recognises: |start| header::endian(start).is_some(),
     },
     Format {
         name: "pprof",
@@ -70,6 +90,8 @@ pub const FORMATS: &[Format] = &[
         envelope: Some(Envelope::Gzip),
         is_binary: true,
         writes: Writes::Profile { write: pprof::write, streamed: Some(pprof::begin) },
+        reads: Reads::Nothing,
+        recognises: |_| false,
     },
 ];
 

@@ -1,0 +1,67 @@
+//! What the user named, as a recording: as it is, or made again from another format.
+
+use super::failure::Failure;
+use crate::container::read::ReadOptions;
+use crate::container::read::input::Input;
+use crate::container::walk::Damage;
+use crate::formats::import::{Remade, by_content, import, readable};
+use crate::formats::{Format, Reads, by_file_name, by_name};
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// A recording that can be opened.
+#[derive(Debug)]
+pub struct Recording {
+    input: Input,
+    /// Keeps what was made again.
+    remade: Option<Remade>,
+}
+
+impl Recording {
+    /// Finds out what an input is: as the user says, else by what it begins with, else by its name.
+    ///
+    /// # Errors
+    /// Where the user names a format that cannot be read, or the input is not of the format.
+    pub fn new(path: PathBuf, from: Option<&str>, options: &ReadOptions) -> Result<Self, Failure> {
+        let format = match from {
+            Some(name) => Some(by_name(name).ok_or_else(|| not_readable(name))?),
+            None => recognised(&path),
+        };
+        let input = if path == Path::new("-") { Input::Stdin } else { Input::Path(path) };
+        match format.map(|format| (format.name, format.reads)) {
+            None | Some((_, Reads::Recording)) => Ok(Self { input, remade: None }),
+            Some((_, Reads::Import(how))) => {
+                let remade = import(how, input, options)?;
+                Ok(Self { input: remade.input(), remade: Some(remade) })
+            }
+            Some((name, Reads::Nothing)) => Err(not_readable(name)),
+        }
+    }
+
+    /// The recording.
+    pub fn input(&self) -> Input {
+        self.input.clone()
+    }
+
+    /// What could not be read of the format that carried it.
+    pub fn damage(&self) -> &[Damage] {
+        self.remade.as_ref().map_or(&[], |remade| &remade.damage)
+    }
+}
+
+fn not_readable(name: &str) -> Failure {
+    Failure::Usage(format!("--from {name}: is not a format that is read; these are {}", readable().join(", ")))
+}
+
+/// The format of a regular file. What comes but once is not looked at.
+fn recognised(path: &Path) -> Option<&'static Format> {
+    let mut start = Vec::new();
+    if path.is_file() {
+        File::open(path).ok()?.take(64).read_to_end(&mut start).ok()?;
+    }
+    by_content(&start).or_else(|| by_file_name(&path.to_string_lossy()).map(|(format, _)| format)).filter(|format| {
+        // A name may say anything of what is not read.
+        !matches!(format.reads, Reads::Nothing)
+    })
+}
