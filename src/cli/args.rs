@@ -48,7 +48,7 @@ fn after_help() -> String {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Convert a recording to another format
-    Convert(ConvertArgs),
+    Convert(Box<ConvertArgs>),
     /// Say what is wrong with recordings
     #[command(after_help = CHECK_AFTER_HELP)]
     Check(CheckArgs),

@@ -24,7 +24,7 @@ use std::process::ExitCode;
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = match cli.command {
-        Some(Command::Convert(args)) => convert::run(args),
+        Some(Command::Convert(args)) => convert::run(*args),
         Some(Command::Check(args)) => check::run(args),
         None => convert::run(cli.convert),
     };
