@@ -15,5 +15,6 @@ mod suite {
     mod readme;
     mod samples;
     mod stacks;
+    mod values;
     mod walk;
 }

@@ -135,9 +135,6 @@ fn take(ours: &mut Stacks, printed: &[Printed]) -> bool {
 
 /// Why perf's stacks are not those that the samples hold.
 fn perf_shows_otherwise(recording: &Recording) -> Option<&'static str> {
-    if Walk::of(&recording.path).group_reads {
-        return Some("perf prints a sample for each event of a group that was read");
-    }
     let source = Source::open(Input::Path(recording.path.clone()), ReadOptions::default()).ok()?;
     let attrs = || source.meta().events.list().iter().map(|event| &event.attr);
     let half_chains = AttrFlags::EXCLUDE_CALLCHAIN_KERNEL | AttrFlags::EXCLUDE_CALLCHAIN_USER;
