@@ -11,6 +11,7 @@ mod suite {
     mod ledger;
     mod peers_bugs;
     mod pprof;
+    mod profiles;
     mod program;
     mod readme;
     mod samples;

@@ -104,7 +104,7 @@ impl Label {
 pub struct LabelValue {
     /// Its kind.
     pub label: Label,
-    /// Its number, or the number of its text in [`Profile::names`](super::Profile::names).
+    /// Its number, or the number of its text in [`Tables::names`](super::Tables::names).
     pub value: u64,
 }
 

@@ -72,7 +72,7 @@ fn judge(recording: &Recording, pprof: Option<&Path>) -> Result<Shown, String> {
 }
 
 /// The pprof on the PATH, or one that is built from Debian's packages; else the reason why there is none.
-fn the_real_pprof() -> Result<PathBuf, String> {
+pub fn the_real_pprof() -> Result<PathBuf, String> {
     let on_path = std::env::var_os("PATH").unwrap_or_default();
     let built = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pprof");
     let found = std::env::split_paths(&on_path).map(|folder| folder.join("pprof")).chain([built.clone()]);
@@ -84,7 +84,7 @@ fn the_real_pprof() -> Result<PathBuf, String> {
     if output.status.success() { Ok(built) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned()) }
 }
 
-fn report_by(pprof: &Path, report: &str, profile: &Path) -> Result<String, String> {
+pub fn report_by(pprof: &Path, report: &str, profile: &Path) -> Result<String, String> {
     let mut command = program::with_time_limit(&pprof.to_string_lossy());
     command.args(["-symbolize=none", report]).arg(profile).stdin(Stdio::null());
     command.env("PPROF_TMPDIR", profile.parent().expect("the profile is in a folder"));
@@ -93,7 +93,7 @@ fn report_by(pprof: &Path, report: &str, profile: &Path) -> Result<String, Strin
     if run.status == 0 { Ok(text) } else { Err(format!("pprof {report}: {}", run.stderr)) }
 }
 
-fn column_sums(profile: &Profile) -> Vec<i64> {
+pub fn column_sums(profile: &Profile) -> Vec<i64> {
     let sum = |column| profile.sample.iter().map(|sample| sample.value[column]).sum();
     (0..profile.sample_type.len()).map(sum).collect()
 }
@@ -115,7 +115,7 @@ fn column_sums_of(raw: &str) -> Result<Vec<i64>, String> {
 }
 
 /// The rules of pprof's own check, and those by which consumers other than pprof read a profile.
-fn valid(profile: &Profile) -> Result<(), String> {
+pub fn valid(profile: &Profile) -> Result<(), String> {
     let text = |index: i64| usize::try_from(index).ok().and_then(|index| profile.string_table.get(index));
     let written = |index| text(index).is_some_and(|text| !text.is_empty());
     let strings = all_strings(profile);
