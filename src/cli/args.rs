@@ -120,6 +120,10 @@ pub struct ConvertArgs {
     )]
     pub compress: Option<i32>,
 
+    /// Make of a pprof what this other program makes
+    #[arg(long, value_enum, value_name = "PROGRAM")]
+    pub compat: Option<CompatArg>,
+
     /// Overwrite an output that exists
     #[arg(short, long)]
     pub force: bool,
@@ -150,6 +154,14 @@ pub enum ContainerArg {
     Pipe,
     /// A folder, as perf record --threads writes it
     Dir,
+}
+
+/// A program whose output can be had, as it is named on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CompatArg {
+    /// Of perf_data_converter: columns, frames and mappings as pprof gets them from it
+    #[value(name = "perf_to_profile")]
+    PerfToProfile,
 }
 
 impl From<ContainerArg> for Container {

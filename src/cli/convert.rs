@@ -1,9 +1,9 @@
 //! `perfconv IN -o OUT`, `perfconv convert`.
 
-use super::args::ConvertArgs;
+use super::args::{CompatArg, ConvertArgs};
 use super::failure::Failure;
 use super::output::{Allowed, Output};
-use super::{report, rewrite};
+use super::{perf_to_profile, report, rewrite};
 use crate::container::read::ReadOptions;
 use crate::container::read::input::Input;
 use crate::convert::profile;
@@ -29,6 +29,9 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
         return Err(Failure::Usage("no output is named: say for instance -o out.pb.gz (--help tells more)".into()));
     };
     let (format, envelopes) = choose_format(output, args.to.as_deref())?;
+    if args.compat.is_some() && format.name != "pprof" {
+        return Err(Failure::Usage(format!("--compat is for a pprof, and not for {}", format.name)));
+    }
     let input = args.input.clone().or(args.input_option.clone()).unwrap_or_else(|| PathBuf::from("perf.data"));
     let allowed = Allowed {
         overwrite: args.force,
@@ -40,6 +43,9 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
     let source = Source::open(if input == Path::new("-") { Input::Stdin } else { Input::Path(input) }, options)?;
 
     let ledger = match format.writes {
+        Writes::Profile(_) if args.compat == Some(CompatArg::PerfToProfile) => {
+            perf_to_profile::convert(source, &output, &envelopes)?
+        }
         Writes::Records => rewrite::run(source, &output, &envelopes, &args)?,
         Writes::Profile(write) => {
             let (profile, ledger) = profile(source)?;

@@ -4,7 +4,7 @@ pub mod collector;
 pub mod event;
 pub mod frames;
 mod mappings;
-mod resolved;
+pub(crate) mod resolved;
 pub mod stacks;
 
 use crate::session::map::Map;

@@ -72,7 +72,7 @@ fn judge(recording: &Recording, pprof: Option<&Path>) -> Result<Shown, String> {
 }
 
 /// The pprof on the PATH, or one that is built from Debian's packages; else the reason why there is none.
-fn the_real_pprof() -> Result<PathBuf, String> {
+pub fn the_real_pprof() -> Result<PathBuf, String> {
     let on_path = std::env::var_os("PATH").unwrap_or_default();
     let built = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pprof");
     let found = std::env::split_paths(&on_path).map(|folder| folder.join("pprof")).chain([built.clone()]);

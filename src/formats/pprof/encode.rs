@@ -19,7 +19,7 @@ pub fn write(profile: &Profile, out: &mut dyn Write) -> Result<()> {
 }
 
 /// Numbers of the fields of `Profile` that repeat without bound, and are therefore written one by one.
-mod field {
+pub(super) mod field {
     pub const SAMPLE: u32 = 2;
     pub const MAPPING: u32 = 3;
     pub const LOCATION: u32 = 4;
@@ -40,7 +40,7 @@ impl Encoder<'_> {
         self.samples(profile, &columns)?;
         self.mappings(profile, &order)?;
         self.locations(profile, &order)?;
-        for string in std::mem::take(&mut self.strings.list) {
+        for string in std::mem::take(&mut self.strings).into_list() {
             self.buffer.clear();
             prost::encoding::string::encode(field::STRING_TABLE, &string, &mut self.buffer);
             self.out.write_all(&self.buffer)?;
@@ -93,11 +93,7 @@ impl Encoder<'_> {
     fn mappings(&mut self, profile: &Profile, order: &MappingOrder) -> std::io::Result<()> {
         for (number, &mapping) in order.list.iter().enumerate() {
             let map = &profile.mappings[mapping as usize];
-            let build_id = map.build_id.as_deref().unwrap_or_default();
-            let hex = build_id.iter().fold(String::new(), |mut hex, byte| {
-                let _ = write!(hex, "{byte:02x}");
-                hex
-            });
+            let hex = hex(map.build_id.as_deref().unwrap_or_default());
             let mapping = proto::Mapping {
                 id: number as u64 + 1,
                 memory_start: map.start,
@@ -149,8 +145,16 @@ fn mapping_order(profile: &Profile) -> MappingOrder {
     MappingOrder { list, id }
 }
 
+/// Bytes as hexadecimal digits.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
+}
+
 /// The string table; its first entry is the empty string.
-struct Strings {
+pub(super) struct Strings {
     list: Vec<String>,
     ids: HashMap<String, i64>,
 }
@@ -162,11 +166,15 @@ impl Default for Strings {
 }
 
 impl Strings {
-    fn id(&mut self, string: &str) -> i64 {
+    pub(super) fn id(&mut self, string: &str) -> i64 {
         *self.ids.entry_ref(string).or_insert_with(|| {
             self.list.push(string.to_owned());
             self.list.len() as i64 - 1
         })
+    }
+
+    pub(super) fn into_list(self) -> Vec<String> {
+        self.list
     }
 }
 

@@ -1,0 +1,179 @@
+//! The program in the place of perf_to_profile: called by its name, the profiles that it makes, and pprof that runs it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use perfconv::formats::pprof::proto::{Profile, Sample, ValueType};
+use prost::Message;
+use tempfile::{TempDir, tempdir};
+
+use super::files::{self, fixture};
+use super::pprof::the_real_pprof;
+use super::program::{self, Run, run};
+
+/// As many profiles of perf_to_profile are to be compared with.
+const ENOUGH: usize = 323;
+
+/// A folder in which the program has the name `perf_to_profile`.
+struct Desk(TempDir);
+
+impl Desk {
+    fn new() -> Desk {
+        let folder = tempdir().unwrap();
+        symlink(env!("CARGO_BIN_EXE_perfconv"), folder.path().join("perf_to_profile")).unwrap();
+        Desk(folder)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn perf_to_profile(&self, input: &Path, output: &str, options: &[&str]) -> Run {
+        let mut command = program::with_time_limit(&self.path("perf_to_profile").to_string_lossy());
+        run(command.arg("-i").arg(input).arg("-o").arg(self.path(output)).args(options).stdin(Stdio::null()))
+    }
+
+    fn profile(&self, name: &str) -> Profile {
+        Profile::decode(&fs::read(self.path(name)).unwrap()[..]).expect("the output is a bare profile")
+    }
+}
+
+#[test]
+fn profiles_are_those_of_perf_to_profile() {
+    let goldens = goldens();
+    let results = program::for_each(&goldens, |(input, golden)| compare(input, golden));
+    let failures: Vec<String> = goldens
+        .iter()
+        .zip(&results)
+        .filter_map(|((input, _), r)| Some(format!("{input:?}: {}", r.as_ref().err()?)))
+        .collect();
+    let equal = results.len() - failures.len();
+    // Not through the macros, whose output the test harness hides when the test passes.
+    writeln!(io::stderr(), "compat: {equal} of {} profiles equal those of perf_to_profile (e2c2da7)", results.len())
+        .unwrap();
+    assert!(failures.is_empty(), "{} differ:\n{}", failures.len(), failures.join("\n"));
+    if files::has_corpus("compat") {
+        assert!(equal >= ENOUGH, "only {equal} profiles were compared, of {ENOUGH}");
+    }
+}
+
+/// Recordings of the corpus, and what perf_to_profile made of them. It makes nothing of the others.
+fn goldens() -> Vec<(PathBuf, PathBuf)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus");
+    let mut found = Vec::new();
+    let mut folders = vec![root.join("golden-peer")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).into_iter().flatten() {
+            let path = entry.expect("the corpus can be listed").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if let Some(name) = path.to_string_lossy().strip_suffix(".pprof.zst") {
+                let name = Path::new(name).strip_prefix(root.join("golden-peer")).expect("it is below the folder");
+                found.push((root.join(name), path.clone()));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn compare(input: &Path, golden: &Path) -> Result<(), String> {
+    let desk = Desk::new();
+    let run = desk.perf_to_profile(input, "out", &[]);
+    run.ledger()?;
+    let golden = zstd::decode_all(fs::File::open(golden).unwrap()).expect("the corpus is zstd");
+    let golden = Profile::decode(&golden[..]).expect("the corpus is of profiles");
+    same(&desk.profile("out"), &golden)
+}
+
+/// Whether two profiles say the same, whatever the order and the numbers in which they say it.
+fn same(ours: &Profile, theirs: &Profile) -> Result<(), String> {
+    let (ours, theirs) = (Resolved(ours), Resolved(theirs));
+    differ("columns", &ours.columns(), &theirs.columns())?;
+    differ("other fields", &ours.others(), &theirs.others())?;
+    differ("first mapping", &ours.mapping(1), &theirs.mapping(1))?;
+    let mappings = |profile: &Resolved| {
+        counted((1..=profile.0.mapping.len() as u64).map(|id| format!("{:x?}", profile.mapping(id))))
+    };
+    differ_in_sets("mappings", &mappings(&ours), &mappings(&theirs))?;
+    let samples = |profile: &Resolved| counted(profile.0.sample.iter().map(|sample| profile.sample(sample)));
+    differ_in_sets("samples", &samples(&ours), &samples(&theirs))
+}
+
+fn counted(items: impl Iterator<Item = String>) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    items.for_each(|item| *counts.entry(item).or_default() += 1);
+    counts
+}
+
+fn differ<T: PartialEq + std::fmt::Debug>(what: &str, ours: &T, theirs: &T) -> Result<(), String> {
+    if ours == theirs { Ok(()) } else { Err(format!("{what}: {ours:?}, theirs {theirs:?}")) }
+}
+
+fn differ_in_sets(what: &str, ours: &BTreeMap<String, usize>, theirs: &BTreeMap<String, usize>) -> Result<(), String> {
+    let only = |a: &BTreeMap<String, usize>, b: &BTreeMap<String, usize>| {
+        let mut items: Vec<_> =
+            a.iter().filter(|&(item, count)| b.get(item) != Some(count)).map(|(i, c)| format!("{c} {i}")).collect();
+        let count = items.len();
+        items.truncate(3);
+        format!("{count}: {}", items.join("\n    "))
+    };
+    if ours == theirs {
+        return Ok(());
+    }
+    Err(format!("{what}:\n  only ours, {}\n  only theirs, {}", only(ours, theirs), only(theirs, ours)))
+}
+
+/// A profile whose ids are what they stand for.
+struct Resolved<'a>(&'a Profile);
+
+/// Start, limit, offset, file name, build id.
+type Mapping<'a> = (u64, u64, u64, &'a str, &'a str);
+
+impl<'a> Resolved<'a> {
+    fn text(&self, index: i64) -> &'a str {
+        &self.0.string_table[index as usize]
+    }
+
+    fn column(&self, column: &ValueType) -> (&'a str, &'a str) {
+        (self.text(column.r#type), self.text(column.unit))
+    }
+
+    fn columns(&self) -> Vec<(&'a str, &'a str)> {
+        self.0.sample_type.iter().map(|column| self.column(column)).collect()
+    }
+
+    fn others(&self) -> impl PartialEq + std::fmt::Debug + use<'a> {
+        let Profile { time_nanos, duration_nanos, period, drop_frames, keep_frames, doc_url, .. } = *self.0;
+        let comments: Vec<&str> = self.0.comment.iter().map(|&comment| self.text(comment)).collect();
+        let period_type = self.0.period_type.as_ref().map(|column| self.column(column));
+        let shown = self.text(self.0.default_sample_type);
+        let functions = self.0.function.len();
+        let numbers = [time_nanos, duration_nanos, period, drop_frames, keep_frames, doc_url];
+        (comments, period_type, shown, functions, numbers)
+    }
+
+    fn mapping(&self, id: u64) -> Option<Mapping<'a>> {
+        let mapping = self.0.mapping.get(usize::try_from(id.checked_sub(1)?).ok()?)?;
+        assert_eq!(mapping.id, id);
+        let (name, build_id) = (self.text(mapping.filename), self.text(mapping.build_id));
+        Some((mapping.memory_start, mapping.memory_limit, mapping.file_offset, name, build_id))
+    }
+
+    fn sample(&self, sample: &Sample) -> String {
+        let mut text = format!("{:?}", sample.value);
+        for &id in &sample.location_id {
+            let location = &self.0.location[id as usize - 1];
+            assert_eq!((location.id, location.line.len()), (id, 0));
+            text += &format!(" {:x} {:x?}", location.address, self.mapping(location.mapping_id));
+        }
+        for label in &sample.label {
+            text += &format!(" {} {} {}", self.text(label.key), self.text(label.str), label.num);
+        }
+        text
+    }
+}
