@@ -52,12 +52,14 @@ pub fn run() -> Result<ExitCode, Failure> {
     let allowed = Allowed { overwrite: args.force, on_terminal: false, folder: false };
     let output = Output::check(&args.output, &args.input, allowed)?;
     let input = if args.input == Path::new("-") { Input::Stdin } else { Input::Path(args.input) };
-    let ledger = convert(Source::open(input, ReadOptions::default())?, &output, &[])?;
+    let (profile, ledger) = compat::profile(Source::open(input, ReadOptions::default())?)?;
+    // pprof opens the file before it has it written.
+    output.write_in_place(|out| compat::write(&profile, out))?;
     report::ledger(&ledger, &output.name(), false);
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes the profile that perf_to_profile makes.
+/// Writes the profile that perf_to_profile makes, from the ordinary program.
 ///
 /// # Errors
 /// Where it cannot be read or written.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -176,4 +176,109 @@ impl<'a> Resolved<'a> {
         }
         text
     }
+}
+
+#[test]
+fn called_by_its_name_the_program_is_perf_to_profile() {
+    let desk = Desk::new();
+    let run = desk.perf_to_profile(&fixture("callgraph.data"), "out.pb.gz", &["-j"]);
+    assert_eq!(run.ledger().unwrap().samples_out, 377);
+    let profile = desk.profile("out.pb.gz");
+    let column = |index: usize| Resolved(&profile).column(&profile.sample_type[index]);
+    let name = column(0).0.strip_suffix("_sample").expect("the first column counts samples");
+    assert_eq!([column(0).1, column(1).1], ["count", "count"]);
+    assert_eq!(column(1).0, format!("{name}_event"));
+    assert_eq!(profile.string_table[profile.default_sample_type as usize], column(1).0);
+
+    let exists = desk.perf_to_profile(&fixture("callgraph.data"), "out.pb.gz", &[]);
+    assert!(exists.failure().unwrap().contains("exists already"), "{exists:?}");
+    assert_eq!(desk.perf_to_profile(&fixture("callgraph.data"), "out.pb.gz", &["-f"]).status, 0);
+
+    // pprof reads what it had opened before.
+    fs::write(desk.path("opened"), "something long before").unwrap();
+    let mut opened = fs::File::open(desk.path("opened")).unwrap();
+    assert_eq!(desk.perf_to_profile(&fixture("callgraph.data"), "opened", &["-f"]).status, 0);
+    let mut read = Vec::new();
+    opened.read_to_end(&mut read).unwrap();
+    assert_eq!(Profile::decode(&read[..]).unwrap(), profile);
+
+    fs::rename(desk.path("perf_to_profile"), desk.path("link")).unwrap();
+    fs::copy(env!("CARGO_BIN_EXE_perfconv"), desk.path("perf_to_profile")).unwrap();
+    assert_eq!(desk.perf_to_profile(&fixture("callgraph.data"), "of_copy", &[]).status, 0);
+    assert_eq!(desk.profile("of_copy"), profile);
+}
+
+#[test]
+fn what_cannot_be_a_profile_leaves_nothing_behind() {
+    let desk = Desk::new();
+    let run = desk.perf_to_profile(Path::new("/dev/null"), "out", &[]);
+    assert!(run.failure().is_ok(), "{run:?}");
+    let mut empty = b"PERFILE2".to_vec();
+    empty.extend(16_u64.to_le_bytes());
+    // A FINISHED_ROUND: a record, but no sample.
+    empty.extend([68, 0, 0, 0, 0, 0, 8, 0]);
+    fs::write(desk.path("empty"), empty).unwrap();
+    let run = desk.perf_to_profile(&desk.path("empty"), "out", &["-f"]);
+    assert!(run.failure().unwrap().contains("no sample"), "{run:?}");
+    assert!(!desk.path("out").exists());
+    assert_eq!(fs::read_dir(&desk.0).unwrap().count(), 2);
+}
+
+#[test]
+fn the_ordinary_program_makes_the_same_profile() {
+    let desk = Desk::new();
+    desk.perf_to_profile(&fixture("callgraph.data"), "expected", &[]);
+    let compat = |input: Stdio, arguments: &[&str]| {
+        run(program::perfconv().current_dir(&desk.0).args(["--compat", "perf_to_profile"]).args(arguments).stdin(input))
+    };
+    let input = fixture("callgraph.data").to_string_lossy().into_owned();
+    assert_eq!(compat(Stdio::null(), &[&input, "-o", "out.pb.gz"]).status, 0);
+    assert_eq!(program::profile(&desk.path("out.pb.gz")), desk.profile("expected"));
+    assert_eq!(compat(Stdio::null(), &[&input, "-o", "out.pb"]).status, 0);
+    assert_eq!(desk.profile("out.pb"), desk.profile("expected"));
+    assert_eq!(compat(Stdio::null(), &[&input, "-o", "out.data"]).status, 2);
+
+    // What comes once is read once.
+    let shell = format!("cat {input} | {} --compat perf_to_profile - -o piped.pb", env!("CARGO_BIN_EXE_perfconv"));
+    let piped = run(std::process::Command::new("sh").args(["-c", &shell]).current_dir(&desk.0));
+    assert_eq!((piped.status, desk.profile("piped.pb")), (0, desk.profile("expected")), "{}", piped.stderr);
+}
+
+#[test]
+fn every_recording_is_converted_by_the_same_rules() {
+    let recordings = files::recordings();
+    let results = program::for_each(&recordings, |recording| {
+        let desk = Desk::new();
+        let run = desk.perf_to_profile(&recording.path, "out", &[]);
+        if run.failure().is_ok() {
+            let ordinary = program::convert(&recording.path, &desk.path("out.pb.gz"));
+            let is_empty = ordinary.status != 0 || program::profile(&desk.path("out.pb.gz")).sample.is_empty();
+            return is_empty.then_some(false).ok_or(format!("{}: {}", recording.name, run.stderr));
+        }
+        let ledger = run.ledger().map_err(|error| format!("{}: {error}", recording.name))?;
+        let accounted = ledger.samples_in == ledger.samples_out + ledger.dropped;
+        accounted.then_some(true).ok_or(format!("{}: {ledger:?}", recording.name))
+    });
+    let failures: Vec<_> = results.iter().filter_map(|result| result.as_ref().err()).collect();
+    assert!(failures.is_empty(), "{failures:#?}");
+    let converted = results.iter().filter(|result| **result == Ok(true)).count();
+    writeln!(io::stderr(), "compat: {converted} of {} recordings converted, the others have no samples", results.len())
+        .unwrap();
+}
+
+#[test]
+fn pprof_reads_a_perf_data_by_it() {
+    let pprof = match the_real_pprof() {
+        Ok(pprof) => pprof,
+        Err(reason) => return writeln!(io::stderr(), "compat: pprof does not run the program: {reason}").unwrap(),
+    };
+    let desk = Desk::new();
+    fs::copy(fixture("callgraph.data"), desk.path("perf.data")).unwrap();
+    let path = std::env::join_paths([desk.path(""), PathBuf::from("/usr/bin"), PathBuf::from("/bin")]).unwrap();
+    let mut command = program::with_time_limit(&pprof.to_string_lossy());
+    command.current_dir(&desk.0).env("PATH", path).env("PPROF_TMPDIR", desk.path("")).stdin(Stdio::null());
+    let run = program::run_other(command.args(["-symbolize=none", "-top", "perf.data"]));
+    let text = String::from_utf8_lossy(&run.stdout);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    assert!(text.contains("Showing nodes accounting for") && !text.contains("0 of 0 total"), "{text}");
 }

@@ -3,9 +3,10 @@
 use super::build_ids::BuildIds;
 use super::events::Events;
 use super::mmaps::{self, Mmap};
-use super::processes::{Mapping, Processes};
+use super::processes::{KERNEL_PID, Mapping, Processes};
 use super::profile::CompatProfile;
 use super::stack::{Frame, Part, SampledStack, is_address};
+use crate::abi;
 use crate::abi::feature::FeatureId;
 use crate::abi::record::comm::Comm;
 use crate::abi::record::ksymbol::Ksymbol;
@@ -14,7 +15,6 @@ use crate::abi::record::mmap2::MappedFile;
 use crate::abi::record::task::Task;
 use crate::abi::record::{CpuMode, Misc, RecordType};
 use crate::abi::sample_view::SampleView;
-use crate::abi::{self};
 use crate::error::Result;
 use crate::profile::resolved::{Key, Resolved, ResolvedStacks};
 use crate::profile::stacks::StackId;
@@ -110,7 +110,7 @@ impl Builder {
     /// The number of a sample's stack: remembered where the same was seen in the same maps.
     fn stack(&mut self, pid: u32, mode: CpuMode, view: &SampleView<'_>) -> StackId {
         let process = self.processes.process(pid).epoch;
-        let kernel = self.processes.process(super::processes::KERNEL_PID).epoch;
+        let kernel = self.processes.process(KERNEL_PID).epoch;
         let chain = view.callchain.map(|chain| chain.as_bytes()).unwrap_or_default();
         let branches = view.branch_stack.map(|stack| stack.entries);
         let mut key = Key { generation: [process, kernel, chain.len() as u64, 0], ip: view.ip, mode, chain };

@@ -1,13 +1,13 @@
 //! The first look at a recording: all maps are known before the first sample is seen.
 
 use super::builder::Builder;
+use super::events::event_type_name;
 use super::mmaps::Mmap;
 use crate::abi;
 use crate::abi::record::mmap::Mmap as MmapRecord;
 use crate::abi::record::mmap2::{MappedFile, Mmap2};
 use crate::abi::record::{CpuMode, Misc, RecordType};
 use crate::abi::sample_type::SampleType;
-use crate::abi::text::until_nul;
 use crate::container::read::ReadOptions;
 use crate::error::Result;
 use crate::stream::Sink;
@@ -97,13 +97,6 @@ impl FirstLook {
     fn name(&mut self, name: &[u8]) -> Arc<[u8]> {
         Arc::clone(self.names.get_or_insert_with(name, |name| Arc::from(name)))
     }
-
-    /// `struct { u64 event_id; char name[64]; }`.
-    fn event_type(&mut self, raw: &Raw<'_>) {
-        if let Some(name) = raw.body().get(8..) {
-            self.event_types.push(String::from_utf8_lossy(until_nul(name)).into_owned());
-        }
-    }
 }
 
 impl Sink for FirstLook {
@@ -135,7 +128,7 @@ impl Sink for FirstLook {
             }
             kind => {
                 if kind == RecordType::HEADER_EVENT_TYPE {
-                    self.event_type(raw);
+                    self.event_types.extend(event_type_name(raw.body()));
                 }
                 if !is_used_by_stream(kind) {
                     self.ledger.not_applicable(kind, 1);

@@ -138,7 +138,7 @@ pub fn combine(mmaps: Vec<Mmap>) -> Vec<Option<Mmap>> {
         let latest = latest.entry(mmap.pid).or_insert(index);
         match before.get_mut(*latest) {
             Some(Some(last)) if last.combines_with(mmap) => {
-                last.len += mmap.len;
+                last.len = last.len.saturating_add(mmap.len);
                 rest[0] = None;
             }
             _ => *latest = index,
