@@ -21,6 +21,8 @@ mod mmaps;
 mod processes;
 mod profile;
 mod stack;
+#[cfg(test)]
+mod tests;
 
 pub use encode::write;
 pub use profile::CompatProfile;
