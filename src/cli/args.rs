@@ -120,7 +120,7 @@ pub struct ConvertArgs {
     )]
     pub compress: Option<i32>,
 
-    /// Make of a pprof what this other program makes
+    /// Write the pprof that another program makes of the recording
     #[arg(long, value_enum, value_name = "PROGRAM")]
     pub compat: Option<CompatArg>,
 
@@ -159,7 +159,7 @@ pub enum ContainerArg {
 /// A program whose output can be had, as it is named on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum CompatArg {
-    /// Of perf_data_converter: columns, frames and mappings as pprof gets them from it
+    /// Of perf_data_converter: what pprof reads a perf.data by
     #[value(name = "perf_to_profile")]
     PerfToProfile,
 }

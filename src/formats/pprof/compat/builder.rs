@@ -3,7 +3,7 @@
 use super::build_ids::BuildIds;
 use super::events::Events;
 use super::mmaps::{self, Mmap};
-use super::processes::{KERNEL_PID, Mapping, Processes};
+use super::processes::{Mapping, Processes};
 use super::profile::CompatProfile;
 use super::stack::{Frame, Part, SampledStack, is_address};
 use crate::abi;
@@ -109,8 +109,7 @@ impl Builder {
 
     /// The number of a sample's stack: remembered where the same was seen in the same maps.
     fn stack(&mut self, pid: u32, mode: CpuMode, view: &SampleView<'_>) -> StackId {
-        let process = self.processes.process(pid).epoch;
-        let kernel = self.processes.process(KERNEL_PID).epoch;
+        let [process, kernel] = self.processes.epochs(pid);
         let chain = view.callchain.map(|chain| chain.as_bytes()).unwrap_or_default();
         let branches = view.branch_stack.map(|stack| stack.entries);
         let mut key = Key { generation: [process, kernel, chain.len() as u64, 0], ip: view.ip, mode, chain };

@@ -4,11 +4,11 @@
 //! frames are kept, mappings and locations of each process, lost samples as samples. What perf_to_profile refuses is made
 //! a profile by the same rules.
 //!
-//! * [`first_look`]: the order of the records, and all maps.
-//! * [`mmaps`]: quipper's heuristics on maps.
-//! * [`build_ids`], [`processes`], [`stack`], [`events`]: what a sample is understood by.
-//! * [`builder`]: puts them together, to a [`CompatProfile`].
-//! * [`write`]: the profile's encoding.
+//! * `first_look`: the order of the records, and all maps.
+//! * `mmaps`: quipper's heuristics on maps.
+//! * `build_ids`, `processes`, `stack`, `events`: what a sample is understood by.
+//! * `builder`: puts them together, to a [`CompatProfile`].
+//! * `encode`: writes it.
 //!
 //! A serialized PerfDataProto is such a stream of records too, once it is read as a [`Source`].
 

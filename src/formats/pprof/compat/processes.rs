@@ -46,8 +46,8 @@ pub struct Process {
     has_maps: bool,
     /// Whether records told of maps of its own.
     has_mapped: bool,
-    /// Another number whenever anything changes that decides what a sample of the process comes to.
-    pub epoch: u64,
+    /// Another number whenever anything of the process changes, and another for each process.
+    epoch: u64,
     /// The locations of the profile that are this process's, by address.
     pub locations: BTreeMap<u64, u32>,
     /// The mappings of the profile that are this process's.
@@ -62,6 +62,7 @@ pub struct Processes {
     /// The first map of the kernel itself.
     kernel: Option<MapId>,
     epoch: u64,
+    kernel_epoch: u64,
 }
 
 impl Processes {
@@ -74,10 +75,19 @@ impl Processes {
         })
     }
 
+    /// Two numbers, of which one is another whenever anything changes that decides what a sample of a process comes to.
+    #[inline]
+    pub fn epochs(&mut self, pid: u32) -> [u64; 2] {
+        [self.process(pid).epoch, self.kernel_epoch]
+    }
+
     /// A process that something changes.
     fn changed(&mut self, pid: u32) -> &mut Process {
         self.epoch += 1;
         let epoch = self.epoch;
+        if pid == KERNEL_PID {
+            self.kernel_epoch = epoch;
+        }
         let process = self.by_pid.entry(pid).or_default();
         process.epoch = epoch;
         process
