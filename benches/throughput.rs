@@ -22,6 +22,7 @@ use perfconv::container::write::frames::FrameOptions;
 use perfconv::convert::profile;
 use perfconv::error::Result;
 use perfconv::formats::pprof;
+use perfconv::profile::options::ProfileOptions;
 use perfconv::stream::Sink;
 use perfconv::stream::meta::Meta;
 use perfconv::stream::order::Order;
@@ -205,7 +206,7 @@ fn scan_of_frames(bencher: Bencher) {
 #[divan::bench(sample_count = 5)]
 fn pprof(bencher: Bencher) {
     bench(bencher, |inputs| {
-        let (profile, _) = profile(open(inputs.plain())).expect("a recording");
+        let (profile, _) = profile(open(inputs.plain()), &ProfileOptions::default()).expect("a recording");
         pprof::write(&profile, &mut io::sink()).expect("it can be written");
     });
 }

@@ -16,7 +16,7 @@ use std::fs;
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
 
-fn open(path: &Path) -> Result<Source> {
+pub fn open(path: &Path) -> Result<Source> {
     Source::open(Input::Path(path.to_owned()), ReadOptions::default())
 }
 
@@ -58,7 +58,7 @@ fn a_verbatim_copy_is_the_same_bytes() {
 }
 
 /// The recording as a plain file in a byte order, from bytes or from its path.
-fn to_file(source: Source, endian: Endian) -> Result<Vec<u8>> {
+pub fn to_file(source: Source, endian: Endian) -> Result<Vec<u8>> {
     to_file_of(source, Form { frames: Frames::Plain, endian: Some(endian) })
 }
 

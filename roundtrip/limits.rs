@@ -12,6 +12,7 @@ use perfconv::container::read::{ReadOptions, input::Input};
 use perfconv::container::write::file::FileWriter;
 use perfconv::convert::profile;
 use perfconv::error::Result;
+use perfconv::profile::options::ProfileOptions;
 use perfconv::stream::ledger::Ledger;
 use perfconv::stream::source::Source;
 use perfconv::stream::write::verbatim::Verbatim;
@@ -117,10 +118,10 @@ fn no_header_or_section_reserves_what_is_not_there() {
 fn with_frame(plain: &[u8]) -> Vec<u8> {
     let compressed = zstd::bulk::compress(plain, 19).expect("zstd compresses");
     let size = u16::try_from(8 + compressed.len()).expect("it compresses well");
-    let mut file = FileWriter::begin(Cursor::new(Vec::new()), Endian::Little, &[]).expect("it goes to memory");
+    let mut file = FileWriter::begin(Cursor::new(Vec::new()), Endian::Little, &[], &[]).expect("it goes to memory");
     let record = [&[81, 0, 0, 0, 0, 0][..], &size.to_le_bytes(), &compressed].concat();
     file.write_all(&record).expect("it goes to memory");
-    file.finish(&[], &Default::default()).expect("it goes to memory").into_inner()
+    file.finish(&[], &[], &Default::default()).expect("it goes to memory").into_inner()
 }
 
 #[test]
@@ -176,7 +177,7 @@ fn what_waits_in_files_is_what_would_wait_in_memory() {
     for path in recordings::all() {
         let convert = |limits| {
             let options = ReadOptions { limits, ..ReadOptions::default() };
-            let (profile, _) = profile(Source::open(Input::Path(path.clone()), options)?)?;
+            let (profile, _) = profile(Source::open(Input::Path(path.clone()), options)?, &ProfileOptions::default())?;
             Ok::<_, perfconv::Error>(profile)
         };
         let few = Limits { waiting: 50, waiting_bytes: 4096, piece: 4096, record: 1024, ..Limits::default() };

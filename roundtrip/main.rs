@@ -2,6 +2,7 @@
 //! compared byte by byte.
 
 mod change;
+mod constructed;
 mod containers;
 #[path = "../fuzz/src/inputs.rs"]
 mod inputs;

@@ -84,9 +84,9 @@ fn open(bytes: &[u8]) -> Source {
 }
 
 fn as_file(frames: &[u8]) -> Vec<u8> {
-    let mut file = FileWriter::begin(Cursor::new(Vec::new()), Endian::Little, &[]).expect("it goes to memory");
+    let mut file = FileWriter::begin(Cursor::new(Vec::new()), Endian::Little, &[], &[]).expect("it goes to memory");
     file.write_all(frames).expect("it goes to memory");
-    file.finish(&[], &Default::default()).expect("it goes to memory").into_inner()
+    file.finish(&[], &[], &Default::default()).expect("it goes to memory").into_inner()
 }
 
 #[test]

@@ -1,10 +1,12 @@
-//! The recordings that are tried: the fixtures, and the corpus beside the repository when it is there.
+//! The recordings that are tried: the fixtures, those that are constructed, and the corpus beside the repository when it is
+//! there.
 
+use crate::constructed;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// Every recording in the folders.
+/// Every recording.
 pub fn all() -> Vec<PathBuf> {
     within(&["roundtrip/fixtures", "../shared/corpus/own", "../shared/corpus/peers"])
 }
@@ -19,19 +21,20 @@ fn within(folders: &[&str]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     folders.iter().for_each(|folder| find(&root.join(folder), &mut found));
     found.sort();
+    found.extend_from_slice(constructed::all());
     found
 }
 
-/// How many recordings a test has to read, with the corpus and of the fixtures alone. Where the corpus is not there, it
+/// How many recordings a test has to read, with the corpus and without. Where the corpus is not there, it
 /// says so.
 pub fn enough(test: &str) -> usize {
     if Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus").exists() {
-        return 540;
+        return 540 + constructed::all().len();
     }
     // Not through the macros, whose output the test harness hides when the test passes.
     let mut out = io::stderr();
-    writeln!(out, "{test}: the fixtures alone, there is no corpus").unwrap();
-    15
+    writeln!(out, "{test}: the fixtures and what is constructed, there is no corpus").unwrap();
+    15 + constructed::all().len()
 }
 
 fn find(path: &Path, found: &mut Vec<PathBuf>) {
@@ -46,9 +49,9 @@ fn find(path: &Path, found: &mut Vec<PathBuf>) {
     entries.flatten().for_each(|entry| find(&entry.path(), found));
 }
 
-/// Whether a file begins with the magic of either byte order. Some in the corpus are compressed as a whole.
+/// Whether a file begins with the magic of either version and byte order. Some in the corpus are compressed as a whole.
 fn looks_like_a_recording(path: &Path) -> bool {
     let mut magic = [0; 8];
     let begins = File::open(path).and_then(|mut file| file.read_exact(&mut magic));
-    begins.is_ok() && matches!(&magic, b"PERFILE2" | b"2ELIFREP")
+    begins.is_ok() && matches!(&magic, b"PERFILE2" | b"2ELIFREP" | b"PERFFILE")
 }

@@ -7,7 +7,7 @@ use perfconv::abi::attr::Attr;
 use perfconv::abi::feature::bpf_prog_info::BpfProg;
 use perfconv::abi::feature::tracing_data::TracingData;
 use perfconv::abi::feature::{Feature, FeatureContext, FeatureId, FeatureSection};
-use perfconv::abi::header::{FeatureBits, FileHeader, magic2};
+use perfconv::abi::header::{self, EventType, FeatureBits, FileHeader};
 use perfconv::abi::record::{Body, Record, RecordContext};
 use perfconv::abi::{self, Endian};
 use perfconv::container::read::ReadOptions;
@@ -169,20 +169,31 @@ impl Reencoder {
     fn header(&mut self, path: &Path) {
         let main = if path.is_dir() { path.join("data") } else { path.to_owned() };
         let bytes = fs::read(main).expect("a recording can be read");
-        let Some(endian) = magic2(&bytes) else { return };
+        let Some(endian) = header::endian(&bytes) else { return };
         let Ok(header) = FileHeader::read_from(&bytes, endian) else { return };
-        let Some((head, bits)) = bytes.get(..FileHeader::SIZE as usize).and_then(<[u8]>::split_last_chunk::<32>) else {
-            return;
-        };
-        if header.size != FileHeader::SIZE {
+        if ![FileHeader::SIZE, FileHeader::SIZE_WITHOUT_FEATURES].contains(&header.size) {
             return;
         }
+        let Some(head) = bytes.get(..header.size as usize) else { return };
+        let (head, bits) = head.split_at(FileHeader::SIZE_WITHOUT_FEATURES as usize);
         self.plain("file header", head, endian, |bytes, from, to| {
             abi::parse::<FileHeader>(bytes, from, ()).ok().and_then(|(header, _)| abi::to_bytes(&header, to).ok())
         });
-        self.plain("feature bits", bits, endian, |bytes, from, to| {
-            Some(FeatureBits::read(bytes.first_chunk()?, from).to_bytes(to).to_vec())
-        });
+        if let Some(recorded) = bits.first_chunk().map(|bits| FeatureBits::read(bits, endian)) {
+            self.plain("feature bits", bits, endian, |bytes, from, to| {
+                let bits = FeatureBits::read(bytes.first_chunk()?, from);
+                // Of which size the words of a big-endian bitmap were cannot be told from a little-endian one.
+                let is_back = from != endian && bits.iter().eq(recorded.iter());
+                Some(if is_back { recorded } else { bits }.to_bytes(to).to_vec())
+            });
+        }
+        let types =
+            bytes.get(header.event_types.offset as usize..header.event_types.end() as usize).unwrap_or_default();
+        for entry in types.chunks(EventType::SIZE) {
+            self.plain("perf_trace_event_type", entry, endian, |bytes, from, to| {
+                abi::parse::<EventType>(bytes, from, ()).ok().and_then(|(entry, _)| abi::to_bytes(&entry, to).ok())
+            });
+        }
         let attrs = bytes.get(header.attrs.offset as usize..header.attrs.end() as usize).unwrap_or_default();
         for entry in attrs.chunks_exact(header.attr_size as usize) {
             let attr = &entry[..entry.len() - 16];

@@ -1,22 +1,67 @@
-//! The main job in one call: a recording to a profile.
+//! The main job in one call: a recording to profiles.
 
+use crate::container::read::ReadOptions;
+use crate::container::read::input::Input;
 use crate::error::Result;
+use crate::formats::BeginStreamed;
 use crate::profile::Profile;
 use crate::profile::collector::Collector;
+use crate::profile::event::ProfileEvent;
+use crate::profile::look::Look;
+use crate::profile::options::ProfileOptions;
 use crate::stream::ledger::Ledger;
 use crate::stream::order::Order;
 use crate::stream::source::Source;
+use std::io::Write;
 
 /// Reads a recording, in time order, into a profile. What waits for its turn and is too much for memory goes to temporary
 /// files.
 ///
 /// # Errors
-/// Where there is not a single record that can be read. What is wrong in parts is told by the ledger.
-pub fn profile(source: Source) -> Result<(Profile, Ledger)> {
-    let mut ordered = Order::new(Collector::default(), source.options().clone());
+/// Where there is not a single record that can be read, or no event or label that was asked for. What is wrong in parts is
+/// told by the ledger.
+pub fn profile(source: Source, options: &ProfileOptions) -> Result<(Profile, Ledger)> {
+    let (profiles, ledger) = profiles(source, &ProfileOptions { split: None, ..options.clone() })?;
+    Ok((profiles.into_iter().next().unwrap_or_default(), ledger))
+}
+
+/// Reads a recording into the profiles that it is [split](ProfileOptions::split) into.
+///
+/// # Errors
+/// As [`profile`].
+pub fn profiles(source: Source, options: &ProfileOptions) -> Result<(Vec<Profile>, Ledger)> {
+    collected(source, Collector::new(options))
+}
+
+fn collected(source: Source, collector: Collector<'_>) -> Result<(Vec<Profile>, Ledger)> {
+    let mut ordered = Order::new(collector, source.options().clone());
     let (meta, mut ledger) = source.run(&mut ordered)?;
-    let (profile, collected) = ordered.into_inner().finish(&meta);
+    let (profiles, collected) = ordered.into_inner().finish(&meta)?;
     ledger.account_for_stream();
     ledger.merge(collected);
-    Ok((profile, ledger))
+    Ok((profiles, ledger))
+}
+
+/// Writes a recording to a format that takes samples one by one, for profiles of which hardly two samples are equal. The
+/// recording is read twice: which events have samples must be known before the first.
+///
+/// # Errors
+/// As [`profile`], and what `out` says.
+pub fn streamed(
+    input: Input,
+    read: &ReadOptions,
+    options: &ProfileOptions,
+    begin: BeginStreamed,
+    out: &mut dyn Write,
+) -> Result<Ledger> {
+    let (input, damage) = input.repeatable(read)?;
+    let mut look = Look::default();
+    let (meta, _) = Source::open(input.clone(), read.clone())?.run(&mut look)?;
+    let events: Vec<_> = meta.events.list().iter().map(ProfileEvent::from).collect();
+    let mut writer = begin(out, &events, &look.has_samples(options, &meta));
+    let collector = Collector::new(options).passing_samples_to(&mut *writer);
+    let (profiles, mut ledger) = collected(Source::open(input, read.clone())?, collector)?;
+    damage.into_iter().for_each(|damage| ledger.damage(damage));
+    writer.finish(&profiles.into_iter().next().unwrap_or_default())?;
+    Ok(ledger)
 }

@@ -8,7 +8,9 @@ mod suite {
     mod files;
     mod forms;
     mod fuzz_corpus;
+    mod goldens;
     mod ledger;
+    mod peers_bugs;
     mod pprof;
     mod program;
     mod readme;

@@ -4,7 +4,7 @@ use super::inputs::{FeatureInput, feature_of, record_of};
 use perfconv::abi::Endian;
 use perfconv::abi::feature::{Feature, FeatureSection};
 use perfconv::abi::record::{Body, Record, RecordContext, RecordHeader, RecordType};
-use perfconv::abi::sample_type::SampleType;
+use perfconv::abi::sample_type::{BranchSampleType, SampleType};
 use perfconv::abi::sample_view::SampleView;
 
 /// Any bytes as a record: it is written as it was read, also by way of the other byte order. What is behind the fields stays
@@ -62,13 +62,21 @@ fn check_record(bytes: &[u8], context: &RecordContext) -> Record {
     let endian = context.endian;
     let record = Record::read(bytes, context).expect("it is as long as its header says");
     assert_eq!(record.to_bytes(endian).expect("what was read can be written"), bytes);
-    if !matches!(record.body, Body::Opaque(_)) && record.tail.is_empty() {
+    if !matches!(record.body, Body::Opaque(_)) && record.tail.is_empty() && !lacks_hw_idx(&record, context) {
         let swapped = record.to_bytes(other(endian)).expect("it takes as many bytes in the other byte order");
         let context = RecordContext { endian: other(endian), ..*context };
         let back = Record::read(&swapped, &context).expect("it is as long as its header says");
         assert_eq!(back.to_bytes(endian).expect("what was read can be written"), bytes, "by way of the other order");
     }
     record
+}
+
+/// Whether an empty branch stack lacks its `hw_idx`, which only shows by what is behind it: bytes of the recorder among it,
+/// which are not swapped, may let it look otherwise in the other byte order.
+fn lacks_hw_idx(record: &Record, context: &RecordContext) -> bool {
+    let Body::Sample(sample) = &record.body else { return false };
+    let has_hw_idx = context.layout.branch_sample_type.contains(BranchSampleType::HW_INDEX);
+    has_hw_idx && sample.branch_stack.as_ref().is_some_and(|stack| stack.hw_idx.is_none())
 }
 
 fn other(endian: Endian) -> Endian {

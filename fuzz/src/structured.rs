@@ -96,9 +96,10 @@ impl Sink for Collect {
 
 fn file(recording: &Recording, records: &[u8]) -> Vec<u8> {
     let events = std::slice::from_ref(&recording.event);
-    let mut file = FileWriter::begin(Cursor::new(Vec::new()), recording.endian, events).expect("it goes to memory");
+    let mut file =
+        FileWriter::begin(Cursor::new(Vec::new()), recording.endian, events, &[]).expect("it goes to memory");
     file.write_all(records).expect("it goes to memory");
-    file.finish(events, &BTreeMap::new()).expect("it goes to memory").into_inner()
+    file.finish(events, &[], &BTreeMap::new()).expect("it goes to memory").into_inner()
 }
 
 fn pipe_of(recording: &Recording, records: &[u8]) -> Vec<u8> {

@@ -166,7 +166,7 @@ mod tests {
         let mut before = vec![0; 104 + 8 + 80];
         before[112..].copy_from_slice(&[&[0; 64][..], &ids.offset.to_le_bytes(), &ids.size.to_le_bytes()].concat());
         let header = FileHeader {
-            magic: crate::abi::header::MAGIC2,
+            magic: crate::abi::header::Magic::V2,
             size: 104,
             attr_size: 80,
             attrs: section(112, 80),

@@ -23,7 +23,7 @@ pub fn check(raw: &Raw<'_>, events: &Events, mut report: impl FnMut(Rule, String
     // Others than the kernel's need no event, but for the trailer that perf inject gives some of them.
     let event = event.map(|(_, event)| event).or(events.list().first());
     let context = match event {
-        Some(event) => RecordContext::new(&event.attr, raw.endian),
+        Some(event) => event.context(raw.endian),
         None => RecordContext { endian: raw.endian, layout: Default::default(), sample_id_all: false },
     };
     let record = Record::read(raw.bytes(), &context)?;

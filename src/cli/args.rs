@@ -2,6 +2,9 @@
 
 use crate::container::read::Container;
 use crate::formats::FORMATS;
+use crate::profile::labels::Label;
+use crate::profile::options::Split;
+use clap::builder::PossibleValuesParser;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -120,9 +123,21 @@ pub struct ConvertArgs {
     )]
     pub compress: Option<i32>,
 
+    #[command(flatten, next_help_heading = "Profiles")]
+    pub profile: ProfileArgs,
+
     /// Write the pprof that another program makes of the recording
-    #[arg(long, value_enum, value_name = "PROGRAM")]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "PROGRAM",
+        conflicts_with_all = ["labels", "events", "split_by", "lost", "data_addresses", "thread_types"]
+    )]
     pub compat: Option<CompatArg>,
+
+    /// How much a .gz (0 to 9) or .zst (1 to 22) output is compressed
+    #[arg(long, value_name = "LEVEL", value_parser = clap::value_parser!(u32).range(0..=22))]
+    pub level: Option<u32>,
 
     /// Overwrite an output that exists
     #[arg(short, long)]
@@ -145,6 +160,88 @@ pub struct ConvertArgs {
     pub quiet: bool,
 }
 
+/// What goes into a profile.
+#[derive(Args, Debug, Default)]
+pub struct ProfileArgs {
+    /// Labels of samples, separated by commas; none for no labels [default: comm]
+    #[arg(long, value_name = "LABELS", value_delimiter = ',', value_parser = label_keys(), long_help = labels_help())]
+    pub labels: Option<Vec<String>>,
+
+    /// Only samples of this event, with or without its modifiers; may be given more than once
+    #[arg(long = "event", value_name = "NAME")]
+    pub events: Vec<String>,
+
+    /// Write one profile for each of these into a folder
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub split_by: Option<SplitArg>,
+
+    /// What to do with what the kernel lost: leave it apart, or count it as samples of a stack of its own
+    #[arg(long, value_enum, value_name = "HOW", default_value = "apart")]
+    pub lost: LostArg,
+
+    /// Make the address of the data a frame above the leaf
+    #[arg(long)]
+    pub data_addresses: bool,
+
+    /// File with a thread id and what to call its thread on each line, for the label thread_type
+    #[arg(long, value_name = "FILE")]
+    pub thread_types: Option<PathBuf>,
+}
+
+/// Stands for no labels.
+pub const NO_LABELS: &str = "none";
+
+fn label_keys() -> PossibleValuesParser {
+    PossibleValuesParser::new(Label::ALL.iter().map(|label| label.key()).chain([NO_LABELS]))
+}
+
+fn labels_help() -> String {
+    let keys: Vec<_> = Label::ALL.iter().map(|label| label.key()).collect();
+    format!("Labels of samples, separated by commas: {}; none for no labels [default: comm]", keys.join(", "))
+}
+
+/// What a profile is split by, as it is named on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SplitArg {
+    /// Process
+    Pid,
+    /// Name of the process
+    Comm,
+    /// Event
+    Event,
+    /// Cgroup
+    Cgroup,
+}
+
+impl From<SplitArg> for Split {
+    fn from(arg: SplitArg) -> Self {
+        match arg {
+            SplitArg::Pid => Self::Pid,
+            SplitArg::Comm => Self::Comm,
+            SplitArg::Event => Self::Event,
+            SplitArg::Cgroup => Self::Cgroup,
+        }
+    }
+}
+
+/// What to do with what the kernel lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum LostArg {
+    /// Tell how much it is, and leave it out
+    #[default]
+    Apart,
+    /// Samples of a stack of their own
+    AsSamples,
+}
+
+/// A program whose output can be had, as it is named on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CompatArg {
+    /// Of perf_data_converter: what pprof reads a perf.data by
+    #[value(name = "perf_to_profile")]
+    PerfToProfile,
+}
+
 /// A container, as it is named on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ContainerArg {
@@ -154,14 +251,6 @@ pub enum ContainerArg {
     Pipe,
     /// A folder, as perf record --threads writes it
     Dir,
-}
-
-/// A program whose output can be had, as it is named on the command line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum CompatArg {
-    /// Of perf_data_converter: what pprof reads a perf.data by
-    #[value(name = "perf_to_profile")]
-    PerfToProfile,
 }
 
 impl From<ContainerArg> for Container {

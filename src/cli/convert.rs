@@ -3,11 +3,10 @@
 use super::args::{CompatArg, ConvertArgs};
 use super::failure::Failure;
 use super::output::{Allowed, Output};
-use super::{perf_to_profile, report, rewrite};
+use super::{perf_to_profile, profiles, report, rewrite};
 use crate::container::read::ReadOptions;
 use crate::container::read::input::Input;
-use crate::convert::profile;
-use crate::formats::envelope::{self, Envelope};
+use crate::formats::envelope::{self, Envelope, Envelopes};
 use crate::formats::{FORMATS, Format, Writes, by_file_name, by_name};
 use crate::stream::source::Source;
 use std::path::{Path, PathBuf};
@@ -28,30 +27,33 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
     let Some(output) = &args.output else {
         return Err(Failure::Usage("no output is named: say for instance -o out.pb.gz (--help tells more)".into()));
     };
-    let (format, envelopes) = choose_format(output, args.to.as_deref())?;
+    // The name of a folder tells no format.
+    let to = args.to.as_deref().or(args.profile.split_by.map(|_| "pprof"));
+    let (format, envelopes) = choose_format(output, to)?;
     if args.compat.is_some() && format.name != "pprof" {
         return Err(Failure::Usage(format!("--compat is for a pprof, and not for {}", format.name)));
     }
     let input = args.input.clone().or(args.input_option.clone()).unwrap_or_else(|| PathBuf::from("perf.data"));
+    let envelopes = Envelopes { list: envelopes, level: args.level };
     let allowed = Allowed {
         overwrite: args.force,
-        on_terminal: !format.is_binary && envelopes.is_empty(),
-        folder: matches!(format.writes, Writes::Records),
+        on_terminal: !format.is_binary && envelopes.list.is_empty(),
+        folder: match format.writes {
+            Writes::Records => Some(|folder| folder.join("data").is_file()),
+            Writes::Profile { .. } if args.profile.split_by.is_some() => Some(profiles::is_split),
+            Writes::Profile { .. } => None,
+        },
     };
     let output = Output::check(output, &input, allowed)?;
     let options = ReadOptions { spool_dir: args.spool_dir.clone(), ..ReadOptions::default() };
-    let source = Source::open(if input == Path::new("-") { Input::Stdin } else { Input::Path(input) }, options)?;
+    let input = if input == Path::new("-") { Input::Stdin } else { Input::Path(input) };
 
     let ledger = match format.writes {
-        Writes::Profile(_) if args.compat == Some(CompatArg::PerfToProfile) => {
-            perf_to_profile::convert(source, &output, &envelopes)?
+        Writes::Profile { .. } if args.compat == Some(CompatArg::PerfToProfile) => {
+            perf_to_profile::convert(Source::open(input, options)?, &output, &envelopes)?
         }
-        Writes::Records => rewrite::run(source, &output, &envelopes, &args)?,
-        Writes::Profile(write) => {
-            let (profile, ledger) = profile(source)?;
-            output.write(|out| envelope::around(&envelopes, out, |out| write(&profile, out)))?;
-            ledger
-        }
+        Writes::Records => rewrite::run(Source::open(input, options)?, &output, &envelopes, &args)?,
+        Writes::Profile { .. } => profiles::run(input, options, format, &output, &envelopes, &args.profile)?,
     };
 
     if !args.quiet {

@@ -10,6 +10,7 @@ mod convert;
 mod failure;
 mod output;
 mod perf_to_profile;
+mod profiles;
 mod report;
 mod rewrite;
 mod unfinished;

@@ -3,7 +3,7 @@
 use super::{failure::Failure, unfinished};
 use crate::container::spool::Spool;
 use crate::error::{Error, Result};
-use crate::formats::envelope::{Envelope, around};
+use crate::formats::envelope::Envelopes;
 use same_file::Handle;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, Seek, Write};
@@ -43,8 +43,8 @@ pub struct Allowed {
     pub overwrite: bool,
     /// Whether the output is of a kind that a terminal can show.
     pub on_terminal: bool,
-    /// To put a folder in the place of one.
-    pub folder: bool,
+    /// To put a folder in the place of one that is such a folder itself.
+    pub folder: Option<fn(&Path) -> bool>,
 }
 
 impl Output {
@@ -75,9 +75,9 @@ impl Output {
             Err(e) if e.kind() == ErrorKind::NotFound => None,
             Err(e) => return failed(&format!("cannot look at it: {e}")),
         };
-        let is_recording = |folder: &Path| allowed.folder && folder.join("data").is_file();
+        let is_replaced = |folder: &Path| allowed.folder.is_some_and(|is_alike| is_alike(folder));
         if let Some(found) = &found {
-            if found.is_dir() && !is_recording(path) {
+            if found.is_dir() && !is_replaced(path) {
                 return failed("is a folder; name a file to write");
             }
             if !found.is_dir() && !found.is_file() {
@@ -111,7 +111,7 @@ impl Output {
     ///
     /// # Errors
     /// What `write` or the system says.
-    pub fn write(&self, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> std::result::Result<(), Failure> {
+    pub fn write(&self, write: impl FnOnce(&mut (dyn Write + Send)) -> Result<()>) -> std::result::Result<(), Failure> {
         match self {
             // The file itself: std's own writer looks for ends of lines, and keeps what follows the last one.
             Self::Stdout => Handle::stdout()
@@ -135,7 +135,10 @@ impl Output {
     ///
     /// # Errors
     /// What `write` or the system says.
-    pub fn write_in_place(&self, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> std::result::Result<(), Failure> {
+    pub fn write_in_place(
+        &self,
+        write: impl FnOnce(&mut (dyn Write + Send)) -> Result<()>,
+    ) -> std::result::Result<(), Failure> {
         match self {
             Self::File { target, overwrite: true, .. } if target.exists() => {
                 let file = File::options().write(true).truncate(true).open(target);
@@ -153,11 +156,11 @@ impl Output {
     /// What `write` or the system says.
     pub fn write_seekable(
         &self,
-        envelopes: &[Envelope],
+        envelopes: &Envelopes,
         spool_dir: Option<&Path>,
         write: impl FnOnce(&mut dyn WriteSeek) -> Result<()>,
     ) -> std::result::Result<(), Failure> {
-        if let (Self::File { target, overwrite, .. }, []) = (self, envelopes) {
+        if let (Self::File { target, overwrite, .. }, []) = (self, &*envelopes.list) {
             let file = beside(target).map_err(|e| self.failed("cannot create", &e))?;
             let mut out = BufWriter::with_capacity(1 << 17, file.as_file());
             let written = write(&mut out).and_then(|()| out.flush().map_err(Error::Output));
@@ -168,7 +171,7 @@ impl Output {
         write(&mut spool)?;
         let spooled = spool.into_inner().map_err(io::IntoInnerError::into_error).and_then(Spool::into_bytes);
         let bytes = spooled.map_err(|e| self.failed("cannot keep", &e))?;
-        self.write(|out| around(envelopes, out, |out| out.write_all(&bytes).map_err(Error::Output)))
+        self.write(|out| envelopes.around(out, |out| out.write_all(&bytes).map_err(Error::Output)))
     }
 
     /// Has `write` fill a folder, which then takes the output's place.
@@ -236,7 +239,7 @@ impl Output {
     }
 }
 
-fn buffered(out: impl Write, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
+fn buffered(out: impl Write + Send, write: impl FnOnce(&mut (dyn Write + Send)) -> Result<()>) -> Result<()> {
     let mut out = BufWriter::with_capacity(1 << 17, out);
     write(&mut out)?;
     out.flush().map_err(Error::Output)

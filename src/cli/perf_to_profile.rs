@@ -6,7 +6,7 @@ use super::output::{Allowed, Output};
 use super::report;
 use crate::container::read::ReadOptions;
 use crate::container::read::input::Input;
-use crate::formats::envelope::{self, Envelope};
+use crate::formats::envelope::Envelopes;
 use crate::formats::pprof::compat;
 use crate::stream::ledger::Ledger;
 use crate::stream::source::Source;
@@ -49,7 +49,7 @@ pub fn is_our_name() -> bool {
 /// Where it cannot be done.
 pub fn run() -> Result<ExitCode, Failure> {
     let args = PerfToProfileArgs::parse();
-    let allowed = Allowed { overwrite: args.force, on_terminal: false, folder: false };
+    let allowed = Allowed { overwrite: args.force, on_terminal: false, folder: None };
     let output = Output::check(&args.output, &args.input, allowed)?;
     let input = if args.input == Path::new("-") { Input::Stdin } else { Input::Path(args.input) };
     let (profile, ledger) = compat::profile(Source::open(input, ReadOptions::default())?)?;
@@ -63,8 +63,8 @@ pub fn run() -> Result<ExitCode, Failure> {
 ///
 /// # Errors
 /// Where it cannot be read or written.
-pub fn convert(source: Source, output: &Output, envelopes: &[Envelope]) -> Result<Ledger, Failure> {
+pub fn convert(source: Source, output: &Output, envelopes: &Envelopes) -> Result<Ledger, Failure> {
     let (profile, ledger) = compat::profile(source)?;
-    output.write(|out| envelope::around(envelopes, out, |out| compat::write(&profile, out)))?;
+    output.write(|out| envelopes.around(out, |out| compat::write(&profile, out)))?;
     Ok(ledger)
 }

@@ -7,7 +7,7 @@ use crate::abi::record::RecordType;
 use crate::container::read::Container;
 use crate::container::write::frames::FrameOptions;
 use crate::error::{Error, Result};
-use crate::formats::envelope::{Envelope, around};
+use crate::formats::envelope::Envelopes;
 use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
 use crate::stream::source::Source;
@@ -27,7 +27,7 @@ use std::path::Path;
 pub fn run(
     source: Source,
     output: &Output,
-    envelopes: &[Envelope],
+    envelopes: &Envelopes,
     args: &ConvertArgs,
 ) -> std::result::Result<Ledger, Failure> {
     let from = source.meta().container;
@@ -46,7 +46,7 @@ pub fn run(
             Ok(())
         }),
         _ if is_copy => output.write(|out| {
-            around(envelopes, out, |out| {
+            envelopes.around(out, |out| {
                 let mut sink = Verbatim::new(vec![out]);
                 ledger = Some(account(source.run(&mut sink)?, &form));
                 Ok(())
@@ -57,7 +57,7 @@ pub fn run(
             Ok(())
         }),
         Container::Pipe => output.write(|out| {
-            around(envelopes, out, |out| {
+            envelopes.around(out, |out| {
                 let mut sink = ToPipe::new(out, form);
                 let mut account = account(source.run(&mut sink)?, &form);
                 if !sink.left_out().is_empty() {

@@ -5,6 +5,8 @@ pub mod pprof;
 
 use crate::error::Result;
 use crate::profile::Profile;
+use crate::profile::collector::TakeSamples;
+use crate::profile::event::ProfileEvent;
 use envelope::Envelope;
 use std::io::Write;
 
@@ -31,7 +33,24 @@ pub enum Writes {
     /// The stream of records: the format carries all of them.
     Records,
     /// Stacks and values.
-    Profile(fn(&Profile, &mut dyn Write) -> Result<()>),
+    Profile {
+        /// Writes a profile.
+        write: fn(&Profile, &mut dyn Write) -> Result<()>,
+        /// Writes samples one by one, where the format can.
+        streamed: Option<BeginStreamed>,
+    },
+}
+
+/// Begins an output that takes samples one by one, of these events; and which of them have samples.
+pub type BeginStreamed = for<'a> fn(&'a mut dyn Write, &[ProfileEvent], &[bool]) -> Box<dyn Streamed + 'a>;
+
+/// An output that takes samples one by one.
+pub trait Streamed: TakeSamples {
+    /// Writes what comes behind the samples, of a profile without rows.
+    ///
+    /// # Errors
+    /// What the output says.
+    fn finish(self: Box<Self>, profile: &Profile) -> Result<()>;
 }
 
 /// Every format.
@@ -50,7 +69,7 @@ pub const FORMATS: &[Format] = &[
         extensions: &[("pb", None), ("pprof", Some(Envelope::Gzip)), ("prof", Some(Envelope::Gzip))],
         envelope: Some(Envelope::Gzip),
         is_binary: true,
-        writes: Writes::Profile(pprof::write),
+        writes: Writes::Profile { write: pprof::write, streamed: Some(pprof::begin) },
     },
 ];
 

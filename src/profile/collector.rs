@@ -2,44 +2,86 @@
 
 use super::event::{ProfileEvent, period};
 use super::frames::SampledStack;
+use super::labels::{Label, LabelReader, LabelSets, LabelValue, LabelledSample};
 use super::mappings::Mappings;
-use super::resolved::{Key, Resolved, ResolvedStacks};
-use super::stacks::{FrameId, StackId, Stacks};
-use super::{Frame, Profile, Row};
+use super::options::{ProfileOptions, Split};
+use super::parts::{Key, Parts};
+use super::resolved::{self, Resolved, ResolvedStacks};
+use super::selection::Selection;
+use super::stacks::{FrameId, Stacks};
+use super::waiting::{Incomplete, Waiting};
+use super::weights::Weights;
+use super::{Frame, Place, Profile, Tables};
 use crate::abi;
+use crate::abi::bytes::Reader;
 use crate::abi::feature::FeatureId;
-use crate::abi::read_format::ReadFormat;
 use crate::abi::record::lost::{Lost, LostSamples};
 use crate::abi::record::{Misc, RecordType};
-use crate::abi::sample_type::SampleType;
-use crate::abi::sample_view::SampleView;
-use crate::error::Result;
-use crate::session::map::MapId;
+use crate::abi::sample_type::{BranchSampleType, SampleType};
+use crate::abi::sample_view::{SampleLayout, SampleView};
+use crate::container::read::Container;
+use crate::error::{Error, Result};
+use crate::session::map::Map;
+use crate::session::names::Names;
+use crate::session::space::Space;
 use crate::session::{Applied, Session};
-use crate::stream::Sink;
-use crate::stream::events::{Event, EventIndex, is_time};
-use crate::stream::is_used_by_stream;
+use crate::stream::events::EventIndex;
 use crate::stream::ledger::{Ledger, Reason};
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
-use hashbrown::HashMap;
+use crate::stream::{Sink, is_used_by_stream};
+use std::sync::Arc;
 
 /// Collects stacks and values from records. They must come in time order ([`Order`](crate::stream::order::Order)).
 #[derive(Default)]
-pub struct Collector {
+pub struct Collector<'a> {
+    split: Option<Split>,
+    lost_as_samples: bool,
+    data_addresses: bool,
+    /// Labels that the recording has to tell.
+    asked_for: Vec<Label>,
+    selection: Selection,
+    label_reader: LabelReader,
+    /// Takes samples one by one, where they are not to be kept.
+    taker: Option<&'a mut dyn TakeSamples>,
     session: Session,
     ledger: Ledger,
     stacks: Stacks,
     mappings: Mappings,
     resolved: ResolvedStacks,
-    rows: HashMap<(StackId, EventIndex), (u64, u64)>,
-    /// Samples that are in the rows.
-    samples: u64,
-    times: Option<(u64, u64)>,
-    main_map: Option<MapId>,
+    label_sets: LabelSets,
+    weights: Weights,
+    waiting: Waiting,
+    parts: Parts,
     missing: Missing,
-    /// Frames of the stack at hand, kept for its memory.
+    /// Of the sample at hand, kept for their memory.
     frames: Vec<FrameId>,
+    labels: Vec<LabelValue>,
+    found: Vec<(EventIndex, u64)>,
+}
+
+/// What takes samples one by one.
+pub trait TakeSamples {
+    /// Takes a sample.
+    ///
+    /// # Errors
+    /// Where it cannot go on.
+    fn take(&mut self, sample: &TakenSample<'_>) -> Result<()>;
+}
+
+/// A sample on its way to where it is taken.
+#[derive(Clone, Copy, Debug)]
+pub struct TakenSample<'a> {
+    /// Its stack, leaf first.
+    pub frames: &'a [FrameId],
+    /// Its labels.
+    pub labels: &'a [LabelValue],
+    /// The events that it stands for, and how much of each.
+    pub weights: &'a [(EventIndex, u64)],
+    /// How many samples it is.
+    pub samples: u64,
+    /// Texts of labels.
+    pub names: &'a Names,
 }
 
 /// Samples that are known to tell more than the profile has.
@@ -47,163 +89,321 @@ pub struct Collector {
 struct Missing {
     /// Samples with a copy of the stack instead of a call chain.
     stack_dumps: u64,
-    /// Samples whose user frames come in a record of their own.
+    /// Samples whose user frames never came.
     deferred: u64,
-    /// Samples with the counters of all events of a group.
-    group_reads: u64,
 }
 
-impl Sink for Collector {
+/// Where in the stack the address is that stands for what was lost: in no address space that there is.
+const LOST: u64 = 9 << 60;
+
+impl Sink for Collector<'_> {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         match raw.header.kind {
-            RecordType::SAMPLE => match self.sample(meta, raw) {
-                Ok(()) => self.samples += 1,
-                Err(reason) => self.ledger.dropped(RecordType::SAMPLE, reason),
-            },
-            kind @ (RecordType::LOST | RecordType::LOST_SAMPLES) => match self.lost(meta, raw) {
-                Ok(()) => self.ledger.consumed(kind, 1),
-                Err(_) => {
-                    let reason = self.damaged(meta, raw, "its fields do not fit its size");
-                    self.ledger.dropped(kind, reason);
+            RecordType::SAMPLE => return self.sample(meta, raw),
+            kind @ (RecordType::LOST | RecordType::LOST_SAMPLES) => {
+                if self.lost(meta, raw)?.is_some() {
+                    self.ledger.consumed(kind, 1)
+                } else {
+                    self.drop(meta, raw)
                 }
-            },
+            }
+            kind @ RecordType::CALLCHAIN_DEFERRED => {
+                if self.deferred(meta, raw)?.is_some() {
+                    self.ledger.consumed(kind, 1)
+                } else {
+                    self.drop(meta, raw)
+                }
+            }
             // What the stream itself uses is in its own account.
             kind if is_used_by_stream(kind) => {}
-            RecordType::CALLCHAIN_DEFERRED => self.ledger.dropped(RecordType::CALLCHAIN_DEFERRED, Reason::Deferred),
             kind => match self.session.apply(meta, raw) {
                 Applied::Consumed => self.ledger.consumed(kind, 1),
                 Applied::NotApplicable => self.ledger.not_applicable(kind, 1),
-                Applied::Damaged => {
-                    let reason = self.damaged(meta, raw, "its fields do not fit its size");
-                    self.ledger.dropped(kind, reason);
-                }
+                Applied::Damaged => self.drop(meta, raw),
             },
         }
         Ok(())
     }
 }
 
-impl Collector {
-    fn sample(&mut self, meta: &Meta, raw: &Raw<'_>) -> std::result::Result<(), Reason> {
-        let (index, event) = meta.events.of(raw).ok_or(Reason::UnknownEvent)?;
-        let view = SampleView::read(raw.body(), &event.layout, raw.endian)
-            .map_err(|field| self.damaged(meta, raw, &format!("its field {field} does not fit its size")))?;
-        let pid = view.task.map_or(u32::MAX, |(pid, _)| pid);
+impl<'a> Collector<'a> {
+    /// Collects what the options say.
+    pub fn new(options: &ProfileOptions) -> Self {
+        let labels = options.labels.clone().unwrap_or(ProfileOptions::DEFAULT_LABELS.to_vec());
+        Self {
+            split: options.split,
+            lost_as_samples: options.lost_as_samples,
+            data_addresses: options.data_addresses,
+            asked_for: options.labels.clone().unwrap_or_default(),
+            selection: Selection::new(options.events.clone()),
+            label_reader: LabelReader::new(labels, options.thread_types.clone()),
+            ..Self::default()
+        }
+    }
+
+    /// Passes samples on as they come: the profile has no rows then.
+    pub fn passing_samples_to(self, taker: &'a mut dyn TakeSamples) -> Self {
+        Self { taker: Some(taker), ..self }
+    }
+
+    fn sample(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+        let kind = RecordType::SAMPLE;
+        let Some((index, event)) = meta.events.of(raw) else {
+            self.ledger.dropped(kind, Reason::UnknownEvent);
+            return Ok(());
+        };
+        let view = match SampleView::read(raw.body(), &event.layout, raw.endian) {
+            Ok(view) => view,
+            Err(field) => {
+                self.drop_because(meta, raw, &format!("its field {field} does not fit its size"));
+                return Ok(());
+            }
+        };
         if !view.tail.is_empty() && SampleType::KNOWN.contains(event.layout.sample_type) {
             let why = format!("{} bytes follow its last field, which may have been other records", view.tail.len());
             self.note_damage(meta, raw, &format!("the sample here is larger than its fields: {why}"));
         }
-        if view.read.is_some() && event.layout.read_format.contains(ReadFormat::GROUP) {
-            self.missing.group_reads += 1;
+        self.found.clear();
+        self.weights.of(&view, index, &meta.events, &mut self.found);
+        self.found.retain(|&(event, _)| self.selection.has(event, &meta.events));
+        if self.found.is_empty() {
+            // Of an event that is not wanted, or nothing was added to its counters.
+            self.ledger.not_applicable(kind, 1);
+            return Ok(());
         }
         if view.stack_user.is_some_and(|stack| stack.dyn_size > 0) {
             self.missing.stack_dumps += 1;
         }
-        let stack = self.stack(pid, raw.header.misc, &view);
-        let (samples, value) = self.rows.entry((stack, index)).or_default();
-        *samples += 1;
-        *value = value.saturating_add(weight(&view, event));
-        if let Some(time) = view.time.filter(|&time| is_time(time)) {
-            let (first, last) = self.times.get_or_insert((time, time));
-            (*first, *last) = (time.min(*first), time.max(*last));
+        let pid = view.task.map(|(pid, _)| pid);
+        self.labels.clear();
+        let labelled = LabelledSample { view: &view, layout: &event.layout, mode: raw.header.misc.cpu_mode() };
+        self.label_reader.read(&labelled, &mut self.session, &mut self.labels);
+        let resolved = self.stack(pid.unwrap_or(u32::MAX), raw.header.misc, &view, &event.layout);
+        let part = self.parts.index(Key::of(self.split, pid, view.cgroup, &self.session));
+        self.note(part, &view, pid);
+        self.ledger.emitted(kind, 1);
+        match (resolved.cookie, view.task) {
+            (Some(cookie), Some((_, tid))) => {
+                let frames = self.stacks.stack(resolved.stack).to_vec();
+                let (labels, weights) = (self.labels.clone(), self.found.clone());
+                self.waiting.add(tid, cookie, Incomplete { frames, labels, weights, part });
+                Ok(())
+            }
+            _ => self.add(part, resolved.stack, 1),
         }
-        if self.main_map.is_none() {
-            self.main_map = self.session.process(pid).and_then(|process| process.main_map);
+    }
+
+    /// Adds the sample at hand, of these frames.
+    fn add(&mut self, part: usize, stack: u32, samples: u64) -> Result<()> {
+        let Self { taker, stacks, session, label_sets, parts, labels, found, .. } = self;
+        if let Some(taker) = taker {
+            let frames = stacks.stack(stack);
+            return taker.take(&TakenSample { frames, labels, weights: found, samples, names: &session.names });
+        }
+        let labels = if labels.is_empty() { 0 } else { label_sets.id(labels) };
+        for &(event, value) in &*found {
+            let part = if self.split == Some(Split::Event) { parts.index(Key::Event(event)) } else { part };
+            parts.part(part).add(stack, labels, event, samples, value);
         }
         Ok(())
     }
 
-    /// Notes that a record cannot be used.
-    fn damaged(&mut self, meta: &Meta, raw: &Raw<'_>, why: &str) -> Reason {
+    /// Takes note of the sample at hand in its parts.
+    fn note(&mut self, part: usize, view: &SampleView<'_>, pid: Option<u32>) {
+        for &(event, _) in &self.found {
+            let part = if self.split == Some(Split::Event) { self.parts.index(Key::Event(event)) } else { part };
+            let part = self.parts.part(part);
+            part.note(view.time, event);
+            if part.main_map.is_none() {
+                part.main_map = pid.and_then(|pid| self.session.process(pid)).and_then(|process| process.main_map);
+            }
+        }
+    }
+
+    /// The sample's stack: remembered where the same chain was seen in the same maps.
+    fn stack(&mut self, pid: u32, misc: Misc, view: &SampleView<'_>, layout: &SampleLayout) -> Resolved {
+        let is_call_stack = layout.branch_sample_type.contains(BranchSampleType::CALL_STACK);
+        let calls = view.branch_stack.filter(|calls| is_call_stack && !calls.is_empty());
+        let sampled = SampledStack { ip: view.ip, space: misc.cpu_mode().into(), callchain: view.callchain, calls };
+        if calls.is_some() || self.data_addresses {
+            return self.resolve(pid, &sampled, view.addr);
+        }
+        let key = resolved::Key {
+            generation: self.session.generation(pid),
+            ip: view.ip,
+            mode: misc.cpu_mode(),
+            chain: view.callchain.map(|chain| chain.as_bytes()).unwrap_or_default(),
+        };
+        if let Some(resolved) = self.resolved.find(&key) {
+            return resolved;
+        }
+        let resolved = self.resolve(pid, &sampled, None);
+        self.resolved.insert(&key, resolved);
+        resolved
+    }
+
+    fn resolve(&mut self, pid: u32, sampled: &SampledStack<'_>, data: Option<u64>) -> Resolved {
+        self.frames.clear();
+        let mut frames = std::mem::take(&mut self.frames);
+        if let Some(data) = data.filter(|&data| self.data_addresses && data != 0) {
+            frames.push(self.frame(pid, sampled.space, data));
+        }
+        let cookie = sampled.for_each(|found| frames.push(self.frame(pid, found.space, found.address)));
+        if frames.is_empty() && cookie.is_none() {
+            // Every sample has a stack, also one of an event that records no address.
+            frames.push(self.stacks.frame_id(Frame { place: Place::Outside(Space::Unknown), address: 0 }));
+        }
+        let stack = self.stacks.stack_id(&frames);
+        self.frames = frames;
+        Resolved { stack, cookie }
+    }
+
+    fn frame(&mut self, pid: u32, space: Space, address: u64) -> FrameId {
+        let map = self.session.map_at(pid, space, address);
+        let place = match map {
+            Some(id) => Place::In(self.mappings.id(id, self.session.map(id))),
+            None => Place::Outside(space),
+        };
+        self.stacks.frame_id(Frame { place, address })
+    }
+
+    /// Completes the samples that waited for a record's frames. `None` where it cannot be read.
+    fn deferred(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<Option<()>> {
+        let (body, trailer) = meta.events.split(raw);
+        let mut reader = Reader::new(body, raw.endian);
+        let chain = (|| {
+            let (cookie, nr) = (reader.u64()?, reader.u64()?);
+            Some((cookie, reader.words(nr)?))
+        })();
+        let (Some((cookie, chain)), Some((pid, tid))) = (chain, trailer.and_then(|trailer| trailer.task)) else {
+            return Ok(None);
+        };
+        for sample in self.waiting.take(tid, cookie) {
+            let mut frames = sample.frames.clone();
+            let user = SampledStack { ip: None, space: Space::User, callchain: Some(chain), calls: None };
+            user.for_each(|found| frames.push(self.frame(pid, found.space, found.address)));
+            self.complete(sample, &frames)?;
+        }
+        Ok(Some(()))
+    }
+
+    /// Adds a sample that waited.
+    fn complete(&mut self, sample: Incomplete, frames: &[FrameId]) -> Result<()> {
+        let stack = self.stacks.stack_id(frames);
+        (self.labels, self.found) = (sample.labels, sample.weights);
+        self.add(sample.part, stack, 1)
+    }
+
+    /// Counts what the kernel could not write. `None` where the record cannot be read.
+    fn lost(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<Option<()>> {
+        let (body, trailer) = meta.events.split(raw);
+        let read = match raw.header.kind {
+            RecordType::LOST => abi::parse::<Lost>(body, raw.endian, ()).map(|(lost, _)| (lost.lost, 0)),
+            _ => abi::parse::<LostSamples>(body, raw.endian, ()).map(|(lost, _)| (0, lost.lost)),
+        };
+        let Ok((records, samples)) = read else { return Ok(None) };
+        self.ledger.lost(records, samples);
+        // From 6.1 on perf tells lost samples apart from other records; of both, one would be counted twice.
+        let count = if has_lost_samples(meta) { samples } else { records };
+        let index = meta.events.of(raw).map_or(0, |(index, _)| index);
+        if !self.lost_as_samples || count == 0 || !self.selection.has(index, &meta.events) {
+            return Ok(Some(()));
+        }
+        let Some(event) = meta.events.list().get(index as usize) else { return Ok(Some(())) };
+        let each = period(&event.attr).unwrap_or(1);
+        let mapping = self.mappings.made_up(&Map::new(LOST, 1, 0, b"[lost]", None));
+        let frame = self.stacks.frame_id(Frame { place: Place::In(mapping), address: LOST });
+        let stack = self.stacks.stack_id(&[frame]);
+        let pid = trailer.and_then(|trailer| trailer.task).map(|(pid, _)| pid);
+        let part = self.parts.index(Key::of(self.split, pid, None, &self.session));
+        self.labels.clear();
+        self.found.clear();
+        self.found.push((index, each.saturating_mul(count)));
+        self.note(part, &SampleView::default(), pid);
+        self.add(part, stack, count).map(Some)
+    }
+
+    /// Counts a record that cannot be read.
+    fn drop(&mut self, meta: &Meta, raw: &Raw<'_>) {
+        self.drop_because(meta, raw, "its fields do not fit its size");
+    }
+
+    fn drop_because(&mut self, meta: &Meta, raw: &Raw<'_>, why: &str) {
         self.note_damage(meta, raw, &format!("the {} record here is left out: {why}", raw.header.kind));
-        Reason::Damaged
+        self.ledger.dropped(raw.header.kind, Reason::Damaged);
     }
 
     fn note_damage(&mut self, meta: &Meta, raw: &Raw<'_>, what: &str) {
         self.ledger.damage(meta.damage(raw.block, raw.at, what.to_owned()));
     }
 
-    /// The number of a sample's stack: remembered where the same chain was seen in the same maps.
-    fn stack(&mut self, pid: u32, misc: Misc, view: &SampleView<'_>) -> StackId {
-        let key = Key {
-            generation: self.session.generation(pid),
-            ip: view.ip,
-            mode: misc.cpu_mode(),
-            chain: view.callchain.map(|chain| chain.as_bytes()).unwrap_or_default(),
-        };
-        let resolved = match self.resolved.find(&key) {
-            Some(resolved) => resolved,
-            None => {
-                let resolved = self.resolve(pid, misc, view);
-                self.resolved.insert(&key, resolved);
-                resolved
-            }
-        };
-        self.missing.deferred += u64::from(resolved.is_deferred);
-        resolved.stack
-    }
-
-    fn resolve(&mut self, pid: u32, misc: Misc, view: &SampleView<'_>) -> Resolved {
-        let sampled = SampledStack { ip: view.ip, space: misc.cpu_mode().into(), callchain: view.callchain };
-        let Self { session, stacks, mappings, frames, .. } = self;
-        frames.clear();
-        let is_deferred = sampled.for_each(|found| {
-            let map = session.map_at(pid, found.space, found.address);
-            let mapping = map.map(|id| mappings.id(id, session.map(id)));
-            frames.push(stacks.frame_id(Frame { mapping, address: found.address }));
-        });
-        if frames.is_empty() {
-            // Every sample has a stack, also one of an event that records no address.
-            frames.push(stacks.frame_id(Frame { mapping: None, address: 0 }));
+    /// What was collected, a profile for each part, and what became of the records.
+    ///
+    /// # Errors
+    /// Where an event or a label was asked for that the recording does not have.
+    pub fn finish(mut self, meta: &Meta) -> Result<(Vec<Profile>, Ledger)> {
+        self.selection.check(meta)?;
+        check_labels(&self.asked_for, meta)?;
+        for sample in self.waiting.take_all() {
+            self.missing.deferred += 1;
+            let frames = sample.frames.clone();
+            self.complete(sample, &frames)?;
         }
-        Resolved { stack: stacks.stack_id(frames), is_deferred }
-    }
-
-    fn lost(&mut self, meta: &Meta, raw: &Raw<'_>) -> binrw::BinResult<()> {
-        let (body, _) = meta.events.split(raw);
-        let (records, samples) = match raw.header.kind {
-            RecordType::LOST => (abi::parse::<Lost>(body, raw.endian, ())?.0.lost, 0),
-            _ => (0, abi::parse::<LostSamples>(body, raw.endian, ())?.0.lost),
-        };
-        self.ledger.lost(records, samples);
-        Ok(())
-    }
-
-    /// What was collected, and what became of the records.
-    pub fn finish(mut self, meta: &Meta) -> (Profile, Ledger) {
-        self.ledger.emitted(RecordType::SAMPLE, self.samples);
         self.note_missing();
-        if self.samples == 0 && self.ledger.of(RecordType::SAMPLE).dropped() == 0 {
-            self.ledger.note("the recording has no samples: the profile is empty".to_owned());
+        let samples = self.ledger.of(RecordType::SAMPLE);
+        if samples.emitted + samples.dropped() == 0 {
+            let not_applicable = samples.not_applicable;
+            self.note_empty(meta, not_applicable);
+            self.parts.index(Key::All);
         }
-        let main_mapping = self.main_map.map(|id| self.mappings.id(id, self.session.map(id)));
-        let clock = meta.clock_data();
-        let wall_clock_start = self.times.zip(clock).and_then(|((first, _), clock)| {
-            let since = i128::from(first) - i128::from(clock.clockid_ns);
-            u64::try_from(i128::from(clock.wall_clock_ns) + since).ok()
-        });
-        let mut rows: Vec<Row> = self
-            .rows
-            .into_iter()
-            .map(|((stack, event), (samples, value))| Row { stack, event, samples, value })
-            .collect();
-        rows.sort_unstable_by_key(|row| (row.stack, row.event));
-        let profile = Profile {
+        let mut parts: Vec<(Profile, Key)> = Vec::new();
+        let list = std::mem::take(&mut self.parts).into_list();
+        let is_empty = list.iter().all(|part| part.has_samples.is_empty());
+        for mut part in list.into_iter().filter(|part| is_empty || !part.has_samples.is_empty()) {
+            let main_mapping = part.main_map.map(|id| self.mappings.id(id, self.session.map(id)));
+            let profile = Profile {
+                rows: part.rows(),
+                has_samples: std::mem::take(&mut part.has_samples),
+                main_mapping,
+                times: part.times,
+                wall_clock_start: wall_clock(meta, part.times),
+                ..Profile::default()
+            };
+            parts.push((profile, part.key));
+        }
+        let tables = Arc::new(Tables {
             events: meta.events.list().iter().map(ProfileEvent::from).collect(),
             mappings: self.mappings.finish(meta),
-            main_mapping,
             stacks: self.stacks,
-            rows,
-            times: self.times,
-            wall_clock_start,
+            labels: self.label_sets,
+            names: self.session.names,
             perf_version: meta.string(FeatureId::VERSION),
             command: meta.cmdline().map(|arguments| arguments.join(" ")),
-        };
-        (profile, self.ledger)
+        });
+        let named = parts.into_iter().map(|(profile, key)| Profile {
+            name: name_of(key, &tables),
+            tables: tables.clone(),
+            ..profile
+        });
+        Ok((named.collect(), self.ledger))
+    }
+
+    /// Says why there are no samples.
+    fn note_empty(&mut self, meta: &Meta, not_applicable: u64) {
+        // The main file of a folder that was recorded by several threads is a whole recording by itself.
+        if meta.container == Container::File && meta.features.contains_key(&FeatureId::DIR_FORMAT) {
+            let what = "the samples of this recording are in the files beside it: name the folder to read them";
+            self.ledger.missing(what.to_owned());
+        } else if not_applicable > 0 {
+            let what = "none of the samples is of an event that was asked for: the profile is empty";
+            self.ledger.note(what.to_owned());
+        } else {
+            self.ledger.note("the recording has no samples: the profile is empty".to_owned());
+        }
     }
 
     fn note_missing(&mut self) {
-        let Missing { stack_dumps, deferred, group_reads } = self.missing;
+        let Missing { stack_dumps, deferred } = self.missing;
         if stack_dumps > 0 {
             self.ledger.missing(format!(
                 "samples with a copy of the user stack (--call-graph dwarf): {stack_dumps}; it is not unwound, so that \
@@ -212,20 +412,49 @@ impl Collector {
         }
         if deferred > 0 {
             self.ledger.missing(format!(
-                "samples whose user callers come in records of their own (CALLCHAIN_DEFERRED): {deferred}; these are not \
-                 put together"
-            ));
-        }
-        if group_reads > 0 {
-            self.ledger.missing(format!(
-                "samples with the counters of a whole group: {group_reads}; only the period of the event that sampled is \
-                 counted"
+                "samples whose user callers should have come in records of their own (CALLCHAIN_DEFERRED) and did not: \
+                 {deferred}"
             ));
         }
     }
 }
 
-/// How much of its event a sample stands for: its period, or else the one that follows from how the event was opened.
-fn weight(view: &SampleView<'_>, event: &Event) -> u64 {
-    view.period.or_else(|| period(&event.attr)).unwrap_or(1)
+/// Whether the recorder told lost samples in records of their own: perf since 6.1.
+fn has_lost_samples(meta: &Meta) -> bool {
+    let version = meta.string(FeatureId::VERSION).unwrap_or_default();
+    let mut numbers = version.split(|c: char| !c.is_ascii_digit()).map_while(|number| number.parse::<u32>().ok());
+    numbers.next().zip(numbers.next()).is_some_and(|version| version >= (6, 1))
+}
+
+/// Checks that some event tells each of the labels.
+fn check_labels(asked_for: &[Label], meta: &Meta) -> Result<()> {
+    let events = meta.events.list();
+    let is_told = |label: &Label| events.is_empty() || events.iter().any(|event| label.is_in(&event.layout));
+    match asked_for.iter().find(|label| !is_told(label)) {
+        None => Ok(()),
+        Some(label) => {
+            let told: Vec<_> = Label::ALL.iter().filter(|label| is_told(label)).map(|label| label.key()).collect();
+            let what = format!("its samples do not tell {}; they tell {}", label.key(), told.join(", "));
+            Err(Error::input(&meta.files[0], None, what))
+        }
+    }
+}
+
+/// The wall clock at the first sample, where it is known how the clocks relate.
+fn wall_clock(meta: &Meta, times: Option<(u64, u64)>) -> Option<u64> {
+    let ((first, _), clock) = times.zip(meta.clock_data())?;
+    let since = i128::from(first) - i128::from(clock.clockid_ns);
+    u64::try_from(i128::from(clock.wall_clock_ns) + since).ok()
+}
+
+/// What to call a part.
+fn name_of(key: Key, tables: &Tables) -> Option<String> {
+    Some(match key {
+        Key::All => return None,
+        Key::Unknown => "unknown".to_owned(),
+        Key::Pid(pid) => pid.to_string(),
+        Key::Name(name) => String::from_utf8_lossy(tables.names.name(name)).into_owned(),
+        Key::Cgroup(id) => format!("cgroup-{id}"),
+        Key::Event(event) => tables.events[event as usize].name.clone(),
+    })
 }

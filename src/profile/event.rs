@@ -9,6 +9,8 @@ use crate::stream::events::Event;
 pub enum Unit {
     /// Nanoseconds of CPU time.
     Nanoseconds,
+    /// Bytes.
+    Bytes,
     /// Occurrences.
     Count,
 }
@@ -28,11 +30,21 @@ impl From<&Event> for ProfileEvent {
     fn from(event: &Event) -> Self {
         let attr = &event.attr;
         let name = event.name.clone().unwrap_or_else(|| fallback_name(attr));
-        Self { name, unit: Unit::of(attr), period: period(attr) }
+        let unit = event.unit.as_deref().and_then(Unit::by_name).unwrap_or(Unit::of(attr));
+        Self { name, unit, period: period(attr) }
     }
 }
 
 impl Unit {
+    /// The unit that perf tells for an event, where it is one of these.
+    fn by_name(name: &str) -> Option<Self> {
+        match name {
+            "ns" => Some(Self::Nanoseconds),
+            "B" | "bytes" | "Bytes" => Some(Self::Bytes),
+            _ => None,
+        }
+    }
+
     fn of(attr: &Attr) -> Self {
         let is_clock = attr.is_software(SoftwareEvent::CPU_CLOCK) || attr.is_software(SoftwareEvent::TASK_CLOCK);
         if is_clock { Self::Nanoseconds } else { Self::Count }
@@ -44,7 +56,7 @@ pub fn period(attr: &Attr) -> Option<u64> {
     let period = match (attr.flags.contains(AttrFlags::FREQ), Unit::of(attr)) {
         (false, _) => Some(attr.sample_period),
         (true, Unit::Nanoseconds) => 1_000_000_000_u64.checked_div(attr.sample_period),
-        (true, Unit::Count) => None,
+        (true, _) => None,
     };
     period.filter(|&period| period > 0)
 }

@@ -1,5 +1,6 @@
 //! From what a sample tells of its stack to addresses in address spaces.
 
+use crate::abi::branch::BranchStackView;
 use crate::abi::bytes::Words;
 use crate::abi::callchain::Context;
 use crate::session::space::Space;
@@ -22,18 +23,26 @@ pub struct SampledStack<'a> {
     pub space: Space,
     /// The call chain, with its marks.
     pub callchain: Option<Words<'a>>,
+    /// The calls that the hardware followed, newest first, where they were recorded as a call stack: they take the place of
+    /// the chain's user frames.
+    pub calls: Option<BranchStackView<'a>>,
 }
 
 impl SampledStack<'_> {
-    /// Calls `found` for each frame, leaf first. Returns whether frames are told to come apart from the sample.
+    /// Calls `found` for each frame, leaf first. Returns the cookie that user frames will come with, where they come apart
+    /// from the sample.
     ///
     /// The instruction pointer is the leaf. The chain repeats it as its first address, unless it leaves out the address
     /// space that the CPU was in. Behind the leaf and behind each mark stands an address that execution was interrupted
     /// at; all others are return addresses, and stand for the call before them.
-    pub fn for_each(&self, mut found: impl FnMut(Address)) -> bool {
-        let mut deferred = false;
+    pub fn for_each(&self, mut found: impl FnMut(Address)) -> Option<u64> {
+        let mut deferred = None;
         if let Some(ip) = self.ip {
             found(Address { address: ip, space: self.space });
+        }
+        if self.space == Space::User && self.calls.is_some() {
+            self.for_each_call(self.ip.is_some(), found);
+            return deferred;
         }
         let Some(chain) = self.callchain else { return deferred };
         let mut space = self.space;
@@ -43,9 +52,10 @@ impl SampledStack<'_> {
         while let Some(word) = words.next() {
             if let Some(context) = Context::of(word) {
                 if context == Context::USER_DEFERRED {
-                    deferred = true;
-                    // The cookie that the frames will come with.
-                    words.next();
+                    deferred = words.next();
+                } else if context == Context::USER && self.calls.is_some() {
+                    self.for_each_call(false, found);
+                    return deferred;
                 }
                 space = context.into();
                 is_first = true;
@@ -61,6 +71,21 @@ impl SampledStack<'_> {
         }
         deferred
     }
+
+    /// The user frames by the calls that led to them: the newest call's target is in the leaf, which is left out where it is
+    /// known better.
+    fn for_each_call(&self, has_leaf: bool, mut found: impl FnMut(Address)) {
+        let Some(calls) = self.calls else { return };
+        let mut words = calls.entries.iter();
+        let mut is_newest = true;
+        while let (Some(from), Some(to), Some(_flags)) = (words.next(), words.next(), words.next()) {
+            if is_newest && !has_leaf {
+                found(Address { address: to, space: Space::User });
+            }
+            is_newest = false;
+            found(Address { address: from, space: Space::User });
+        }
+    }
 }
 
 #[cfg(test)]
@@ -69,11 +94,11 @@ mod tests {
     use crate::abi::Endian;
     use crate::abi::bytes::Reader;
 
-    fn frames(ip: Option<u64>, space: Space, chain: &[u64]) -> (Vec<(u64, Space)>, bool) {
+    fn frames(ip: Option<u64>, space: Space, chain: &[u64]) -> (Vec<(u64, Space)>, Option<u64>) {
         let bytes: Vec<u8> = chain.iter().flat_map(|word| word.to_le_bytes()).collect();
         let callchain = Reader::new(&bytes, Endian::Little).words(chain.len() as u64);
         let mut frames = Vec::new();
-        let stack = SampledStack { ip, space, callchain };
+        let stack = SampledStack { ip, space, callchain, calls: None };
         let deferred = stack.for_each(|frame| frames.push((frame.address, frame.space)));
         (frames, deferred)
     }
@@ -111,7 +136,23 @@ mod tests {
     #[test]
     fn the_cookie_of_deferred_frames_is_no_address() {
         let chain = [KERNEL, 1000, Context::USER_DEFERRED.0, 0x1234];
-        assert_eq!(frames(Some(1000), Space::Kernel, &chain), (vec![(1000, Space::Kernel)], true));
+        assert_eq!(frames(Some(1000), Space::Kernel, &chain), (vec![(1000, Space::Kernel)], Some(0x1234)));
+    }
+
+    #[test]
+    fn calls_that_the_hardware_followed_are_the_user_frames() {
+        let words = |words: &[u64]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
+        let branches = words(&[2, 210, 100, 0, 310, 200, 0]);
+        let calls = BranchStackView::take(&mut Reader::new(&branches, Endian::Little), Default::default(), true);
+        let chain = words(&[KERNEL, 1000, 1100, USER, 50, 60]);
+        let callchain = Reader::new(&chain, Endian::Little).words(6);
+        let of = |ip, space| {
+            let mut frames = Vec::new();
+            SampledStack { ip: Some(ip), space, callchain, calls }.for_each(|frame| frames.push(frame.address));
+            frames
+        };
+        assert_eq!(of(104, Space::User), [104, 210, 310]);
+        assert_eq!(of(1000, Space::Kernel), [1000, 1099, 100, 210, 310]);
     }
 
     #[test]

@@ -18,12 +18,24 @@ pub struct Mappings {
 impl Mappings {
     /// The number of a session's map.
     pub fn id(&mut self, map_id: MapId, map: &Map) -> MappingId {
-        let Self { list, known, by_map } = self;
-        *by_map.entry(map_id).or_insert_with(|| {
-            *known.entry_ref(map).or_insert_with(|| {
-                list.push(map.clone());
-                list.len() as MappingId - 1
-            })
+        if let Some(&id) = self.by_map.get(&map_id) {
+            return id;
+        }
+        let id = self.number(map);
+        self.by_map.insert(map_id, id);
+        id
+    }
+
+    /// The number of a map that no record told.
+    pub fn made_up(&mut self, map: &Map) -> MappingId {
+        self.number(map)
+    }
+
+    fn number(&mut self, map: &Map) -> MappingId {
+        let Self { list, known, .. } = self;
+        *known.entry_ref(map).or_insert_with(|| {
+            list.push(map.clone());
+            list.len() as MappingId - 1
         })
     }
 

@@ -1,26 +1,58 @@
 //! Stacks and values: what a recording comes to once all records have been seen, in no particular format.
 
 pub mod collector;
+mod data_source;
 pub mod event;
 pub mod frames;
+pub mod labels;
+pub mod look;
 mod mappings;
+pub mod options;
+mod parts;
 pub(crate) mod resolved;
+mod selection;
 pub mod stacks;
+mod waiting;
+mod weights;
 
 use crate::session::map::Map;
+use crate::session::names::Names;
+use crate::session::space::Space;
+use crate::stream::events::EventIndex;
 use event::ProfileEvent;
+use labels::{LabelSets, LabelsId};
 use stacks::{StackId, Stacks};
+use std::sync::Arc;
 
-/// Number of a mapping in [`Profile::mappings`].
+/// Number of a mapping in [`Tables::mappings`].
 pub type MappingId = u32;
 
 /// An address in what is mapped there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Frame {
-    /// What is mapped at the address; `None` where nothing is known to be.
-    pub mapping: Option<MappingId>,
+    /// Where it is.
+    pub place: Place,
     /// The address. Of a caller, the last byte of its call rather than the instruction behind it.
     pub address: u64,
+}
+
+impl Frame {
+    /// What is mapped at the address.
+    pub fn mapping(self) -> Option<MappingId> {
+        match self.place {
+            Place::In(mapping) => Some(mapping),
+            Place::Outside(_) => None,
+        }
+    }
+}
+
+/// Where an address is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// In a mapping.
+    In(MappingId),
+    /// In an address space, where nothing is known to be mapped.
+    Outside(Space),
 }
 
 /// How often a stack was seen with an event, and how much of the event that stands for.
@@ -28,33 +60,50 @@ pub struct Frame {
 pub struct Row {
     /// Which stack.
     pub stack: StackId,
-    /// Which event, by its place in [`Profile::events`].
-    pub event: u32,
+    /// Which labels.
+    pub labels: LabelsId,
+    /// Which event, by its place in [`Tables::events`].
+    pub event: EventIndex,
     /// Samples.
     pub samples: u64,
-    /// Sum of their periods.
+    /// Sum of their weights.
     pub value: u64,
 }
 
-/// Stacks with their values.
+/// What rows refer to by number.
 #[derive(Debug, Default)]
-pub struct Profile {
+pub struct Tables {
     /// The events of the recording.
     pub events: Vec<ProfileEvent>,
     /// What was mapped, each once, whichever processes mapped it.
     pub mappings: Vec<Map>,
-    /// The mapping of the program that was recorded.
-    pub main_mapping: Option<MappingId>,
     /// The stacks.
     pub stacks: Stacks,
-    /// Values, one row for each stack and event.
-    pub rows: Vec<Row>,
-    /// Times of the first and the last sample, nanoseconds of the recording's clock.
-    pub times: Option<(u64, u64)>,
-    /// Wall clock at the first sample, nanoseconds since 1970 UTC, where the recording tells how to convert.
-    pub wall_clock_start: Option<u64>,
+    /// The sets of labels.
+    pub labels: LabelSets,
+    /// Texts of labels.
+    pub names: Names,
     /// Version of perf.
     pub perf_version: Option<String>,
     /// Command line of perf.
     pub command: Option<String>,
+}
+
+/// Stacks with their values: of a recording, or of what it is [split](options::Split) by.
+#[derive(Debug, Default)]
+pub struct Profile {
+    /// What the rows refer to; the parts of a split share it.
+    pub tables: Arc<Tables>,
+    /// What this part of a split is of.
+    pub name: Option<String>,
+    /// Values, by stack, labels and event.
+    pub rows: Vec<Row>,
+    /// Which events have samples, by their places in [`Tables::events`].
+    pub has_samples: Vec<bool>,
+    /// The mapping of the program that was recorded.
+    pub main_mapping: Option<MappingId>,
+    /// Times of the first and the last sample, nanoseconds of the recording's clock.
+    pub times: Option<(u64, u64)>,
+    /// Wall clock at the first sample, nanoseconds since 1970 UTC, where the recording tells how to convert.
+    pub wall_clock_start: Option<u64>,
 }

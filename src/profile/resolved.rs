@@ -31,8 +31,8 @@ impl Hash for Key<'_> {
 pub struct Resolved {
     /// Its number.
     pub stack: StackId,
-    /// Whether it lacks user frames that come in another record.
-    pub is_deferred: bool,
+    /// What the record is known by that its user frames come in, where they come apart.
+    pub cookie: Option<u64>,
 }
 
 /// A key whose chain lies in the cache's own memory.
@@ -94,7 +94,7 @@ mod tests {
     fn every_part_of_the_key_counts_and_a_full_cache_starts_anew() {
         let mut cache = ResolvedStacks::default();
         let key = Key { generation: [1, 2, 3, 0], ip: Some(4), mode: CpuMode::USER, chain: &[1, 2] };
-        let resolved = Resolved { stack: 7, is_deferred: false };
+        let resolved = Resolved { stack: 7, cookie: None };
         cache.insert(&key, resolved);
         assert_eq!(cache.find(&key), Some(resolved));
         let others = [

@@ -71,14 +71,16 @@ fn slice<'a>(arena: &'a [FrameId], ends: &[usize], id: StackId) -> &'a [FrameId]
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::profile::Place;
+    use crate::session::space::Space;
 
     #[test]
     fn the_same_is_kept_once() {
         let mut stacks = Stacks::default();
-        let a = stacks.frame_id(Frame { mapping: Some(1), address: 10 });
-        let b = stacks.frame_id(Frame { mapping: None, address: 10 });
+        let a = stacks.frame_id(Frame { place: Place::In(1), address: 10 });
+        let b = stacks.frame_id(Frame { place: Place::Outside(Space::User), address: 10 });
         assert_ne!(a, b);
-        assert_eq!(stacks.frame_id(Frame { mapping: Some(1), address: 10 }), a);
+        assert_eq!(stacks.frame_id(Frame { place: Place::In(1), address: 10 }), a);
         let ids: Vec<_> = [&[a, b][..], &[b], &[], &[a, b], &[]].map(|stack| stacks.stack_id(stack)).into();
         assert_eq!(ids, [0, 1, 2, 0, 2]);
         assert_eq!((stacks.stack(0), stacks.stack(2), stacks.frames().len()), (&[a, b][..], &[][..], 2));
@@ -87,7 +89,8 @@ mod tests {
     #[test]
     fn many_stacks_keep_their_numbers_as_the_tables_grow() {
         let mut stacks = Stacks::default();
-        let stack = |i: u64| (0..i % 7).map(move |depth| Frame { mapping: None, address: i * 10 + depth });
+        let stack =
+            |i: u64| (0..i % 7).map(move |depth| Frame { place: Place::Outside(Space::User), address: i * 10 + depth });
         for round in 0..2 {
             for i in 1..5000 {
                 let frames: Vec<_> = stack(i).map(|frame| stacks.frame_id(frame)).collect();

@@ -2,10 +2,12 @@
 
 pub mod map;
 pub mod maps;
+pub mod names;
 pub mod process;
 pub mod space;
 
 use crate::abi;
+use crate::abi::record::cgroup::Cgroup;
 use crate::abi::record::comm::Comm;
 use crate::abi::record::ksymbol::{Ksymbol, KsymbolFlags};
 use crate::abi::record::mmap::Mmap;
@@ -17,6 +19,7 @@ use crate::stream::raw::Raw;
 use hashbrown::HashMap;
 use map::{Map, MapId};
 use maps::Maps;
+use names::{NameId, Names};
 use process::{Process, Thread};
 use space::Space;
 use std::collections::VecDeque;
@@ -42,6 +45,9 @@ pub struct Session {
     /// Every different map that there ever was.
     maps: Vec<Map>,
     map_ids: HashMap<Map, MapId>,
+    /// Names of threads and cgroups.
+    pub names: Names,
+    cgroups: HashMap<u64, NameId>,
     /// Threads that have ended, the earliest first.
     ended: VecDeque<Ended>,
 }
@@ -69,6 +75,7 @@ impl Session {
             RecordType::COMM => abi::parse(body, raw.endian, ()).map(|(comm, _)| self.comm(comm, misc)),
             RecordType::FORK => abi::parse(body, raw.endian, ()).map(|(task, _)| self.fork(task, misc)),
             RecordType::EXIT => abi::parse(body, raw.endian, ()).map(|(task, _)| self.exit(task)),
+            RecordType::CGROUP => abi::parse(body, raw.endian, ()).map(|(cgroup, _)| self.cgroup(cgroup)),
             RecordType::KSYMBOL => abi::parse(body, raw.endian, ()).map(|(symbol, _)| self.ksymbol(symbol)),
             _ => return Applied::NotApplicable,
         };
@@ -120,13 +127,13 @@ impl Session {
     }
 
     fn comm(&mut self, comm: Comm, misc: Misc) {
-        let name: Box<[u8]> = comm.comm.text().into();
+        let name = self.names.id(comm.comm.text());
         if comm.pid == comm.tid {
             let process = self.processes.entry(comm.pid).or_default();
             if misc.contains(Misc::COMM_EXEC) {
                 process.exec();
             }
-            process.comm = Some(name.clone());
+            process.comm = Some(name);
         }
         self.threads.insert(comm.tid, Thread { pid: comm.pid, comm: Some(name) });
     }
@@ -136,13 +143,13 @@ impl Session {
             let parent = self.processes.get_mut(&task.ppid);
             // Of a process that ran before the recording, perf tells the maps itself, and marks its FORK.
             let child = match parent {
-                Some(parent) if misc.contains(Misc::FORK_EXEC) => Process::named(parent.comm.clone()),
+                Some(parent) if misc.contains(Misc::FORK_EXEC) => Process::named(parent.comm),
                 Some(parent) => parent.fork(),
                 None => Process::default(),
             };
             self.processes.insert(task.pid, child);
         }
-        let comm = self.threads.get(&task.ptid).and_then(|parent| parent.comm.clone());
+        let comm = self.threads.get(&task.ptid).and_then(|parent| parent.comm);
         self.threads.insert(task.tid, Thread { pid: task.pid, comm });
     }
 
@@ -164,6 +171,11 @@ impl Session {
                 self.threads.remove(&tid);
             }
         }
+    }
+
+    fn cgroup(&mut self, cgroup: Cgroup) {
+        let path = self.names.id(cgroup.path.text());
+        self.cgroups.insert(cgroup.id, path);
     }
 
     fn ksymbol(&mut self, symbol: Ksymbol) {
@@ -192,6 +204,11 @@ impl Session {
     /// What is known of a thread.
     pub fn thread(&self, tid: u32) -> Option<&Thread> {
         self.threads.get(&tid)
+    }
+
+    /// The path of a cgroup by its id.
+    pub fn cgroup_path(&self, id: u64) -> Option<NameId> {
+        self.cgroups.get(&id).copied()
     }
 
     /// The map that is at an address of a space, as seen from a process.

@@ -2,13 +2,14 @@
 
 use super::map::MapId;
 use super::maps::Maps;
+use super::names::NameId;
 use std::sync::Arc;
 
 /// What is known of a process.
 #[derive(Debug, Default)]
 pub struct Process {
     /// Name of its main thread.
-    pub comm: Option<Box<[u8]>>,
+    pub comm: Option<NameId>,
     /// The map of the program that it runs.
     pub main_map: Option<MapId>,
     maps: Maps,
@@ -20,7 +21,7 @@ pub struct Process {
 
 impl Process {
     /// A process with nothing mapped.
-    pub(super) fn named(comm: Option<Box<[u8]>>) -> Self {
+    pub(super) fn named(comm: Option<NameId>) -> Self {
         Self { comm, ..Self::default() }
     }
 
@@ -48,7 +49,7 @@ impl Process {
     /// A child that goes on from where this process is.
     pub(super) fn fork(&mut self) -> Self {
         Self {
-            comm: self.comm.clone(),
+            comm: self.comm,
             main_map: self.main_map,
             maps: self.maps.fork(),
             before_exec: self.before_exec.clone(),
@@ -58,10 +59,10 @@ impl Process {
 }
 
 /// What is known of a thread.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Thread {
     /// Its process.
     pub pid: u32,
     /// Its name.
-    pub comm: Option<Box<[u8]>>,
+    pub comm: Option<NameId>,
 }

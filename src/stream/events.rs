@@ -1,12 +1,12 @@
 //! The events of a recording, and to which of them a record belongs.
 
 use crate::abi::Endian;
-use crate::abi::attr::Attr;
+use crate::abi::attr::{Attr, AttrType};
 use crate::abi::attr_flags::AttrFlags;
 use crate::abi::bytes::Reader;
-use crate::abi::record::RecordType;
+use crate::abi::record::{RecordContext, RecordType};
 use crate::abi::sample_id::SampleId;
-use crate::abi::sample_type::SampleType;
+use crate::abi::sample_type::{BranchSampleType, SampleType};
 use crate::abi::sample_view::SampleLayout;
 use crate::stream::raw::Raw;
 use hashbrown::{HashMap, HashSet};
@@ -20,6 +20,8 @@ pub struct Event {
     pub ids: Vec<u64>,
     /// Its name, where the recording tells it.
     pub name: Option<String>,
+    /// The unit of its values, where the recording tells it.
+    pub unit: Option<String>,
     /// How its samples are laid out.
     pub layout: SampleLayout,
     /// Size of the trailer of its other records, 0 where they have none.
@@ -31,7 +33,12 @@ impl Event {
         let layout = SampleLayout::from(&attr);
         let has_trailer = attr.flags.contains(AttrFlags::SAMPLE_ID_ALL);
         let id_size = if has_trailer { SampleId::size(attr.sample_type) } else { 0 };
-        Self { attr, ids, name: None, layout, id_size }
+        Self { attr, ids, name: None, unit: None, layout, id_size }
+    }
+
+    /// What must be known to read its records.
+    pub fn context(&self, endian: Endian) -> RecordContext {
+        RecordContext { layout: self.layout, ..RecordContext::new(&self.attr, endian) }
     }
 
     /// Whether its records tell when they were written.
@@ -47,6 +54,8 @@ pub struct Events {
     by_id: HashMap<u64, u32>,
     /// Attrs of events without ids.
     without_ids: HashSet<Attr>,
+    /// Tracepoints by their `config`.
+    tracepoints: HashMap<u64, Vec<EventIndex>>,
     /// Whether there are events that could not be read, so that no record goes without saying to one that could.
     is_incomplete: bool,
 }
@@ -90,6 +99,9 @@ impl Events {
         }
         let index = self.list.len() as EventIndex;
         self.by_id.extend(ids.iter().map(|&id| (id, index)));
+        if attr.kind == AttrType::TRACEPOINT {
+            self.tracepoints.entry(attr.config).or_default().push(index);
+        }
         self.list.push(Event::new(attr, ids));
     }
 
@@ -100,10 +112,34 @@ impl Events {
         }
     }
 
+    /// Tells the unit of the event that has this id.
+    pub fn unit_by_id(&mut self, id: u64, unit: &str) {
+        if let Some(&index) = self.by_id.get(&id) {
+            self.list[index as usize].unit = Some(unit.to_owned());
+        }
+    }
+
     /// Names an event by its place.
     pub fn name_by_index(&mut self, index: usize, name: &str) {
         if let Some(event) = self.list.get_mut(index) {
             event.name = Some(name.to_owned());
+        }
+    }
+
+    /// Names tracepoints by their `config`, those that have no name yet.
+    pub fn name_by_config(&mut self, config: u64, name: &str) {
+        for &index in self.tracepoints.get(&config).into_iter().flatten() {
+            self.list[index as usize].name.get_or_insert_with(|| name.to_owned());
+        }
+    }
+
+    /// Takes a group: an event, and how many follow it in the group, itself counted. Where one of them asks for the counts
+    /// of branches, the kernel writes them to the samples of all.
+    pub fn group(&mut self, leader: usize, members: usize) {
+        let Some(group) = self.list.get_mut(leader..leader.saturating_add(members)) else { return };
+        let counters = BranchSampleType::COUNTERS;
+        if group.iter().any(|event| event.attr.branch_sample_type.contains(counters)) {
+            group.iter_mut().for_each(|event| event.layout.branch_sample_type |= counters);
         }
     }
 

@@ -3,18 +3,23 @@
 use crate::abi::attr::Attr;
 use crate::abi::bytes::Reader;
 use crate::abi::feature::clock_data::ClockData;
+use crate::abi::feature::group_desc::GroupDesc;
 use crate::abi::feature::string::{PerfStr, StrList};
 use crate::abi::feature::{FeatureId, build_ids, event_desc};
+use crate::abi::header::EventType;
 use crate::abi::record::RecordType;
 use crate::abi::record::build_id::BuildId;
 use crate::abi::record::event_update::{EventUpdate, EventUpdateValue};
+use crate::abi::record::header_attr::HeaderEventType;
 use crate::abi::record::{Misc, RecordContext, RecordHeader};
 use crate::abi::sample_view::SampleLayout;
+use crate::abi::text::FixedStr;
 use crate::abi::{self, Endian};
 use crate::container::block::Block;
 use crate::container::image::FileImage;
 use crate::container::read::{Container, Reader as ContainerReader};
 use crate::container::walk::Damage;
+use crate::stream::event_types::EventTypes;
 use crate::stream::events::Events;
 use crate::stream::raw::Raw;
 use bytes::Bytes;
@@ -35,6 +40,8 @@ pub struct Meta {
     pub endian: Endian,
     /// The events.
     pub events: Events,
+    /// Names of tracepoints, apart from those of the feature EVENT_DESC: of very old recordings.
+    pub event_types: EventTypes,
     /// Feature sections.
     pub features: BTreeMap<FeatureId, Bytes>,
     /// Everything of the recording's main file but the records, as it is.
@@ -57,6 +64,7 @@ impl Meta {
             container: reader.container,
             endian: reader.endian,
             events: Events::default(),
+            event_types: EventTypes::default(),
             features: reader.features.clone(),
             image: reader.image.clone(),
             build_id_records: Vec::new(),
@@ -68,6 +76,8 @@ impl Meta {
             meta.events.add(file_attr.attr.clone(), file_attr.ids.clone());
         }
         meta.name_events();
+        meta.group_events();
+        reader.event_types.iter().for_each(|event_type| meta.note_event_type(*event_type));
         meta
     }
 
@@ -88,6 +98,11 @@ impl Meta {
         let body = raw.body();
         match raw.header.kind {
             RecordType::HEADER_ATTR => return self.note_attr(body),
+            RecordType::HEADER_EVENT_TYPE => {
+                let (event_type, _) = abi::parse::<HeaderEventType>(body, self.endian, ()).ok()?;
+                let name = FixedStr::new(event_type.name.text());
+                self.note_event_type(EventType { event_id: event_type.event_id, name });
+            }
             RecordType::HEADER_FEATURE => {
                 let mut reader = Reader::new(body, self.endian);
                 let id = reader.u64()?;
@@ -111,8 +126,14 @@ impl Meta {
             }
             RecordType::EVENT_UPDATE => {
                 let (update, _) = abi::parse::<EventUpdate>(body, self.endian, ()).ok()?;
-                if let Some(EventUpdateValue::Name(name)) = update.value {
-                    self.events.name_by_id(update.id, &String::from_utf8_lossy(name.text()));
+                match update.value {
+                    Some(EventUpdateValue::Name(name)) => {
+                        self.events.name_by_id(update.id, &String::from_utf8_lossy(name.text()));
+                    }
+                    Some(EventUpdateValue::Unit(unit)) => {
+                        self.events.unit_by_id(update.id, &String::from_utf8_lossy(unit.text()));
+                    }
+                    _ => {}
                 }
             }
             _ => {}
@@ -123,8 +144,16 @@ impl Meta {
     fn note_feature(&mut self, id: FeatureId, bytes: &[u8]) {
         // A copy, so that a few bytes do not keep all that arrived with them.
         self.features.insert(id, Bytes::copy_from_slice(bytes));
-        if id == FeatureId::EVENT_DESC {
-            self.name_events();
+        match id {
+            FeatureId::EVENT_DESC => self.name_events(),
+            FeatureId::GROUP_DESC => self.group_events(),
+            _ => {}
+        }
+    }
+
+    fn note_event_type(&mut self, event_type: EventType) {
+        if let Some(name) = self.event_types.add(event_type) {
+            self.events.name_by_config(event_type.event_id, &name);
         }
     }
 
@@ -133,10 +162,14 @@ impl Meta {
         let attr = Attr::read(attr, self.endian).ok()?;
         let ids = Reader::new(ids, self.endian).words(ids.len() as u64 / 8)?.iter().collect();
         self.events.add_or_extend(attr, ids);
-        let Some(event) = self.events.list().last() else { return Some(()) };
+        let Some((event, others)) = self.events.list().split_last() else { return Some(()) };
+        let (index, event_type) = (others.len(), self.event_types.name_of(event));
         let name = event.ids.first().and_then(|id| self.names.get(id));
         if let (Some(&id), Some(name)) = (event.ids.first(), name.cloned()) {
             self.events.name_by_id(id, &name);
+        }
+        if let Some(name) = event_type {
+            self.events.name_by_index(index, &name);
         }
         Some(())
     }
@@ -156,6 +189,19 @@ impl Meta {
         }
     }
 
+    /// Puts the events into the groups of GROUP_DESC.
+    fn group_events(&mut self) {
+        let Some(section) = self.features.get(&FeatureId::GROUP_DESC) else { return };
+        let Ok((desc, _)) = abi::parse::<GroupDesc>(section, self.endian, ()) else { return };
+        // No event is in two groups: what tells more is not worth its time.
+        let mut room = self.events.list().len();
+        for group in &desc.groups {
+            let Some(left) = room.checked_sub(group.nr_members as usize) else { return };
+            room = left;
+            self.events.group(group.leader_idx as usize, group.nr_members as usize);
+        }
+    }
+
     /// What is wrong at a place in a block, with the file that it is in.
     pub fn damage(&self, block: &Block, at: usize, what: String) -> Damage {
         Damage { file: self.files[block.source as usize].clone(), offset: block.offset(at), what }
@@ -164,7 +210,7 @@ impl Meta {
     /// What must be known to read a record. One whose event is not known is read as if it had no trailer.
     pub fn context(&self, raw: &Raw<'_>) -> RecordContext {
         match self.events.of(raw) {
-            Some((_, event)) => RecordContext::new(&event.attr, raw.endian),
+            Some((_, event)) => event.context(raw.endian),
             None => RecordContext { endian: raw.endian, layout: SampleLayout::default(), sample_id_all: false },
         }
     }

@@ -1,5 +1,6 @@
 //! What flows: records one after the other, with what is known about the recording so far.
 
+pub mod event_types;
 pub mod events;
 pub mod ledger;
 pub mod meta;

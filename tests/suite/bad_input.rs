@@ -8,11 +8,14 @@ use super::files::{self, fixture};
 use super::program::{self, Ledger, Run, perfconv, run};
 use super::walk::Walk;
 
+const HEADER_SIZE: usize = 8;
 const ATTR_SIZE: usize = 16;
 const ATTRS_OFFSET: usize = 24;
 const ATTRS_SIZE: usize = 32;
 const DATA_OFFSET: usize = 40;
 const DATA_SIZE: usize = 48;
+const EVENT_TYPES_OFFSET: usize = 56;
+const EVENT_TYPES_SIZE: usize = 64;
 const FEATURES: Range<usize> = 72..104;
 const COMPRESSED: u32 = 81;
 const SAMPLE: u32 = 9;
@@ -61,6 +64,20 @@ fn a_file_cut_before_its_first_record_is_refused() {
     for length in [8, 15, 16, 23, 100] {
         places(&refused(&bytes[..length], &format!("a pipe of {length} bytes")));
     }
+}
+
+#[test]
+fn version_1_is_refused_where_it_is_cut_or_does_not_tell_its_byte_order() {
+    let bytes = [b"PERFFILE", &read("callgraph.data")[8..]].concat();
+    for length in [8, 12, 16, 60, 103, 110] {
+        places(&refused(&bytes[..length], &format!("version 1, {length} bytes")));
+    }
+    for size in [0, 17, u64::MAX] {
+        let sentence = refused(&with(&bytes, HEADER_SIZE, size), &format!("a header of {size} bytes"));
+        assert!(sentence.contains("its byte order cannot be told"), "{sentence}");
+    }
+    let event_types = with(&with(&bytes, EVENT_TYPES_OFFSET, 104), EVENT_TYPES_SIZE, u64::MAX);
+    assert!(salvaged(&event_types, Some(EVENT_TYPES_OFFSET)).samples_in > 0);
 }
 
 #[test]

@@ -137,7 +137,9 @@ fn broken_sections_are_found() {
         put(bytes, 24, at);
     });
     assert_eq!(attrs_into_records, [Rule::Gap], "events behind all else are legal and leave a gap");
-    assert_eq!(broken_by("plain.data", |bytes| put(bytes, 64, 112)), [Rule::Overlap], "event types over the events");
+    assert_eq!(broken_by("plain.data", |bytes| put(bytes, 64, 144)), [Rule::Overlap], "event types over the events");
+    let part_of_one = broken_by("plain.data", |bytes| put(bytes, 64, 112));
+    assert_eq!(part_of_one, [Rule::Overlap, Rule::Damage], "the last event type is not whole");
     let ids_of_another = broken_by("two-events.data", |bytes| {
         let (attrs, stride) = (word(bytes, 24), word(bytes, 16));
         let ids = bytes[attrs + stride - 16..attrs + stride].to_vec();

@@ -25,7 +25,7 @@ pub struct HeaderAttr {
     pub ids: Vec<u64>,
 }
 
-/// Name of an event, in pipes of perf before 3.4.
+/// Name of a tracepoint, in very old pipes.
 ///
 /// ```c
 /// u64 event_id; char name[];

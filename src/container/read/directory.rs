@@ -2,7 +2,7 @@
 
 use super::input::{Input, Opened};
 use super::{Container, ReadOptions, Reader};
-use crate::abi::header::magic2;
+use crate::abi::header;
 use crate::container::walk::Damage;
 use crate::error::{Error, Result};
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ pub fn open(path: &Path, options: ReadOptions) -> Result<Reader> {
     let Opened::Bytes(bytes) = Input::Path(main).open()? else {
         return Err(Error::input(name, 0, "the main file of a perf.data folder cannot be compressed"));
     };
-    let Some(endian) = magic2(&bytes) else { return Err(super::not_a_recording(&name, &bytes)) };
+    let Some(endian) = header::endian(&bytes) else { return Err(super::not_a_recording(&name, &bytes)) };
     let mut reader = Reader::new(&name, Container::Directory, endian, options);
     reader.add_file(&bytes)?;
     let mut expected = 0;

@@ -1,10 +1,10 @@
 //! The file container: a header that says where events, records and features are.
 
-use crate::abi::Endian;
 use crate::abi::attr::Attr;
 use crate::abi::bytes::Reader;
 use crate::abi::feature::FeatureId;
-use crate::abi::header::{FeatureBits, FileHeader, Section, magic2};
+use crate::abi::header::{EventType, FeatureBits, FileHeader, Section};
+use crate::abi::{self, Endian};
 use crate::container::image::FileImage;
 use crate::container::walk::Damage;
 use crate::error::{Error, Result};
@@ -25,6 +25,8 @@ pub struct FileAttr {
 pub struct FileSections {
     /// The events.
     pub attrs: Vec<FileAttr>,
+    /// Names of tracepoints, in old files.
+    pub event_types: Vec<EventType>,
     /// The records.
     pub data: Range<usize>,
     /// The features.
@@ -39,6 +41,7 @@ pub struct FileSections {
 const SIZE_AT: u64 = 8;
 const ATTR_SIZE_AT: u64 = 16;
 const ATTRS_AT: u64 = 24;
+const EVENT_TYPES_AT: u64 = 56;
 /// Size of the section that follows each attr and says where its ids are.
 const IDS_SIZE: usize = 16;
 
@@ -47,10 +50,9 @@ impl FileSections {
     ///
     /// # Errors
     /// Where there is nothing to read records with: no whole header, no sound events, no place for records.
-    pub fn read(name: &str, bytes: &Bytes) -> Result<Self> {
+    pub fn read(name: &str, bytes: &Bytes, endian: Endian) -> Result<Self> {
         let fail = |at, what: String| Err(Error::input(name, at, what));
         let len = bytes.len() as u64;
-        let endian = magic2(bytes).unwrap_or(Endian::NATIVE);
         let Ok(header) = FileHeader::read_from(bytes, endian) else {
             return fail(0, format!("the perf.data is cut in its header, after {len} bytes"));
         };
@@ -74,8 +76,14 @@ impl FileSections {
         if header.data.offset >= len {
             return fail(header.data.offset, format!("the file is cut before its first record, after {len} bytes"));
         }
-        let mut sections =
-            Self { attrs, data: 0..0, features: BTreeMap::new(), image: FileImage::default(), damage: Vec::new() };
+        let mut sections = Self {
+            attrs,
+            event_types: Vec::new(),
+            data: 0..0,
+            features: BTreeMap::new(),
+            image: FileImage::default(),
+            damage: Vec::new(),
+        };
         for at in without_ids {
             sections.note(
                 name,
@@ -83,6 +91,7 @@ impl FileSections {
                 "the ids of the event told here are missing: they would lie outside of the file, or be more than it",
             );
         }
+        sections.read_event_types(name, bytes, &header.event_types, endian);
         sections.find_data(name, &header, len);
         sections.image.before = bytes.slice(..sections.data.start);
         sections.image.behind = bytes.slice(sections.data.end..);
@@ -91,6 +100,21 @@ impl FileSections {
             sections.read_features(name, bytes, &header.data, FeatureBits::read(&bitmap, endian), endian);
         }
         Ok(sections)
+    }
+
+    fn read_event_types(&mut self, name: &str, bytes: &Bytes, section: &Section, endian: Endian) {
+        let types = slice(bytes, section).unwrap_or_default();
+        let (types, rest) = types.as_chunks::<{ EventType::SIZE }>();
+        if !rest.is_empty() || types.is_empty() && section.size > 0 {
+            let what = format!(
+                "the names of tracepoints told here take {} bytes, which are not all in the file or no multiple of {}",
+                section.size,
+                EventType::SIZE
+            );
+            self.note(name, EVENT_TYPES_AT, what);
+        }
+        let types = types.iter().filter_map(|bytes| abi::parse(bytes, endian, ()).ok());
+        self.event_types = types.map(|(event_type, _)| event_type).collect();
     }
 
     fn find_data(&mut self, name: &str, header: &FileHeader, len: u64) {

@@ -1,6 +1,8 @@
 //! What the user named: a file, a folder, standard input; possibly compressed as a whole.
 
+use super::{ReadOptions, cut_by, spooled};
 use crate::container::spool::map;
+use crate::container::walk::Damage;
 use crate::error::{Error, Result};
 use bytes::Bytes;
 use std::fs::File;
@@ -8,6 +10,7 @@ use std::io::{self, Read, Seek};
 use std::path::PathBuf;
 
 /// Where a recording comes from.
+#[derive(Clone, Debug)]
 pub enum Input {
     /// A file, a folder, or anything else that can be opened by its path.
     Path(PathBuf),
@@ -68,6 +71,25 @@ impl Input {
             Self::Path(path) => path.display().to_string(),
             Self::Stdin => "standard input".to_owned(),
             Self::Bytes { name, .. } => name.clone(),
+        }
+    }
+
+    /// The same input as one that can be opened more than once: what comes but once is kept in a temporary file. Where reading
+    /// it fails, what came before is kept, and the damage is told.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn repeatable(self, options: &ReadOptions) -> Result<(Self, Option<Damage>)> {
+        let name = self.name();
+        match self.open()? {
+            Opened::Directory(path) => Ok((Self::Path(path), None)),
+            Opened::Bytes(bytes) => Ok((Self::Bytes { name, bytes }, None)),
+            Opened::Stream(mut stream) => {
+                let (bytes, failure) = spooled(&mut stream, &name, options)?;
+                let offset = bytes.len() as u64;
+                let damage = failure.map(|failure| Damage { file: name.clone(), offset, what: cut_by(&failure) });
+                Ok((Self::Bytes { name, bytes }, damage))
+            }
         }
     }
 

@@ -8,7 +8,7 @@ pub mod pipe;
 
 use crate::abi::Endian;
 use crate::abi::feature::FeatureId;
-use crate::abi::header::{FileHeader, magic2};
+use crate::abi::header::{self, EventType, FileHeader};
 use crate::container::block::{Block, Origin};
 use crate::container::image::FileImage;
 use crate::container::limits::Limits;
@@ -52,6 +52,8 @@ pub struct Reader {
     pub endian: Endian,
     /// Events that the header tells; in a pipe they come as records.
     pub attrs: Vec<FileAttr>,
+    /// Names of tracepoints that the header of an old recording tells; in a pipe they come as records.
+    pub event_types: Vec<EventType>,
     /// Feature sections; in a pipe they come as records.
     pub features: BTreeMap<FeatureId, Bytes>,
     /// Everything of the recording's main file but the records, as it is.
@@ -92,6 +94,7 @@ impl Reader {
             container,
             endian,
             attrs: Vec::new(),
+            event_types: Vec::new(),
             features: BTreeMap::new(),
             image: FileImage::default(),
             damage: Vec::new(),
@@ -108,7 +111,7 @@ impl Reader {
             reader.add_records(0, pipe::HEADER_SIZE as u64, bytes.slice(pipe::HEADER_SIZE..));
             return Ok(reader);
         }
-        let Some(endian) = magic2(&bytes) else { return Err(not_a_recording(name, &bytes)) };
+        let Some(endian) = header::endian(&bytes) else { return Err(not_a_recording(name, &bytes)) };
         let mut reader = Self::new(name, Container::File, endian, options);
         reader.add_file(&bytes)?;
         Ok(reader)
@@ -116,8 +119,9 @@ impl Reader {
 
     /// Takes header, events, features and records from the file that is named first.
     fn add_file(&mut self, bytes: &Bytes) -> Result<()> {
-        let file = file::FileSections::read(&self.files[0], bytes)?;
+        let file = file::FileSections::read(&self.files[0], bytes, self.endian)?;
         self.attrs = file.attrs;
+        self.event_types = file.event_types;
         self.features = file.features;
         self.image = file.image;
         self.damage.extend(file.damage);
@@ -148,7 +152,7 @@ impl Reader {
             reader.streams.push_back(Records::Arriving(blocks));
             return Ok(reader);
         }
-        if magic2(&start).is_none() {
+        if header::endian(&start).is_none() {
             return Err(not_a_recording(name, &start));
         }
         let (bytes, failure) = spooled(&mut io::Cursor::new(start).chain(stream), name, &options)?;
@@ -168,8 +172,7 @@ impl Reader {
 
     fn note_failure(&mut self, source: u32, failure: Option<(u64, &io::Error)>) {
         if let Some((offset, failure)) = failure {
-            let what = format!("reading failed here, what follows is missing: {failure}");
-            self.damage.push(Damage { file: self.files[source as usize].clone(), offset, what });
+            self.damage.push(Damage { file: self.files[source as usize].clone(), offset, what: cut_by(failure) });
         }
     }
 
@@ -213,6 +216,11 @@ impl Reader {
     }
 }
 
+/// What to say of a stream that failed.
+fn cut_by(failure: &io::Error) -> String {
+    format!("reading failed here, what follows is missing: {failure}")
+}
+
 /// All of a stream in a temporary file, and how it failed if it did.
 fn spooled(stream: &mut dyn Read, name: &str, options: &ReadOptions) -> Result<(Bytes, Option<io::Error>)> {
     let spooled = (|| {
@@ -227,18 +235,20 @@ fn spooled(stream: &mut dyn Read, name: &str, options: &ReadOptions) -> Result<(
 fn not_a_recording(name: &str, bytes: &[u8]) -> Error {
     let what = if bytes.is_empty() {
         "the file is empty".to_owned()
-    } else if bytes.starts_with(b"PERFFILE") {
-        "this is a perf.data of version 1 (perf before 3.4), which is not read yet".to_owned()
     } else if bytes.len() < FileHeader::SIZE_WITHOUT_FEATURES as usize
-        && b"PERFILE2".starts_with(&bytes[..bytes.len().min(8)])
+        && [b"PERFILE2", b"PERFFILE"].iter().any(|magic| magic.starts_with(&bytes[..bytes.len().min(8)]))
     {
         format!("the perf.data is cut in its header, after {} bytes", bytes.len())
+    } else if bytes.starts_with(b"PERFFILE") {
+        "this perf.data of version 1 says that its header takes neither 104 nor 72 bytes, nor 16 as that of a pipe: its byte \
+         order cannot be told"
+            .to_owned()
     } else if bytes.starts_with(b"\x1f\x8b") || bytes.starts_with(b"\x28\xb5\x2f\xfd") {
         "this is compressed more than once; unpack it first, down to one gzip or zstd around the perf.data".to_owned()
     } else if bytes.starts_with(b"\xfd7zXZ") {
         "this is compressed by xz, which is not read; unpack it first (xz -d)".to_owned()
     } else {
-        "this is not a perf.data: it does not begin with PERFILE2".to_owned()
+        "this is not a perf.data: it does not begin with PERFILE2 or PERFFILE".to_owned()
     };
     Error::input(name, 0, what)
 }

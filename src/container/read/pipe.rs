@@ -3,7 +3,7 @@
 use super::ReadOptions;
 use crate::abi::Endian;
 use crate::abi::bytes::Reader;
-use crate::abi::header::magic2;
+use crate::abi::header::{self, PIPE_HEADER_SIZE};
 use crate::container::spool::Spool;
 use crate::container::walk::{Step, complete};
 use crate::error::{Error, Result};
@@ -11,14 +11,14 @@ use bytes::Bytes;
 use std::io::{self, Read, Write};
 
 /// Size of the header: the magic, and this number.
-pub const HEADER_SIZE: usize = 16;
+pub const HEADER_SIZE: usize = PIPE_HEADER_SIZE as usize;
 
 /// How much is read at a time.
 const CHUNK: usize = 1 << 20;
 
 /// The byte order of a pipe's header, or `None` where the bytes do not begin with one.
 pub fn recognise(bytes: &[u8]) -> Option<Endian> {
-    let endian = magic2(bytes)?;
+    let endian = header::endian(bytes)?;
     let mut reader = Reader::new(&bytes[8..], endian);
     (reader.u64()? == HEADER_SIZE as u64).then_some(endian)
 }

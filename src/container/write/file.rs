@@ -6,7 +6,7 @@ use crate::abi;
 use crate::abi::Endian;
 use crate::abi::attr::Attr;
 use crate::abi::feature::FeatureId;
-use crate::abi::header::{FeatureBits, FileHeader, MAGIC2, Section};
+use crate::abi::header::{EventType, FeatureBits, FileHeader, Magic, Section};
 use crate::container::read::file::FileAttr;
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
@@ -29,15 +29,16 @@ impl<W: Write + Seek> FileWriter<W> {
     ///
     /// # Errors
     /// What `out` says.
-    pub fn begin(out: W, endian: Endian, events: &[FileAttr]) -> Result<Self> {
+    pub fn begin(out: W, endian: Endian, events: &[FileAttr], event_types: &[EventType]) -> Result<Self> {
         let nothing = Section::default();
         let attr_size = Attr::SIZE_KNOWN as u64 + IDS_SIZE;
         let size = FileHeader::SIZE;
-        let header = FileHeader { magic: MAGIC2, size, attr_size, attrs: nothing, data: nothing, event_types: nothing };
+        let header =
+            FileHeader { magic: Magic::V2, size, attr_size, attrs: nothing, data: nothing, event_types: nothing };
         let mut this = Self { out, endian, at: 0, header };
         this.write_all(&[0; FileHeader::SIZE as usize]).map_err(Error::Output)?;
         if !events.is_empty() {
-            this.events(events)?;
+            this.events(events, event_types)?;
         }
         this.header.data.offset = this.at;
         Ok(this)
@@ -48,7 +49,7 @@ impl<W: Write + Seek> FileWriter<W> {
         self.at
     }
 
-    fn events(&mut self, events: &[FileAttr]) -> Result<()> {
+    fn events(&mut self, events: &[FileAttr], event_types: &[EventType]) -> Result<()> {
         let mut entries = Vec::new();
         for event in events {
             let ids = Section { offset: self.at, size: 8 * event.ids.len() as u64 };
@@ -63,6 +64,13 @@ impl<W: Write + Seek> FileWriter<W> {
             attr.resize(size, 0);
             self.write_all(&attr).and_then(|()| self.write_all(&ids)).map_err(Error::Output)?;
         }
+        if !event_types.is_empty() {
+            let size = (EventType::SIZE * event_types.len()) as u64;
+            self.header.event_types = Section { offset: self.at, size };
+            for event_type in event_types {
+                self.write_all(&encoded(abi::to_bytes(event_type, self.endian))?).map_err(Error::Output)?;
+            }
+        }
         Ok(())
     }
 
@@ -70,7 +78,12 @@ impl<W: Write + Seek> FileWriter<W> {
     ///
     /// # Errors
     /// What `out` says.
-    pub fn finish(mut self, events: &[FileAttr], features: &BTreeMap<FeatureId, Vec<u8>>) -> Result<W> {
+    pub fn finish(
+        mut self,
+        events: &[FileAttr],
+        event_types: &[EventType],
+        features: &BTreeMap<FeatureId, Vec<u8>>,
+    ) -> Result<W> {
         self.header.data.size = self.at - self.header.data.offset;
         let features: Vec<_> = features.iter().filter(|(id, _)| id.0 < 256).collect();
         let table_size = IDS_SIZE * features.len() as u64;
@@ -84,7 +97,7 @@ impl<W: Write + Seek> FileWriter<W> {
             self.write_all(bytes).map_err(Error::Output)?;
         }
         if self.header.attrs.size == 0 && !events.is_empty() {
-            self.events(events)?;
+            self.events(events, event_types)?;
         }
         let bits = features.iter().map(|(id, _)| id.0).collect::<FeatureBits>().to_bytes(self.endian);
         let header = encoded(abi::to_bytes(&self.header, self.endian))?;
@@ -116,6 +129,7 @@ impl<W: Write> Write for FileWriter<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::abi::text::FixedStr;
     use crate::container::read::file::FileSections;
     use std::io::Cursor;
 
@@ -125,15 +139,16 @@ mod tests {
         attr.size = 128;
         attr.config = 7;
         let events = [FileAttr { attr: attr.clone(), ids: vec![3, 4] }, FileAttr { attr, ids: vec![] }];
+        let types = [EventType { event_id: 7, name: FixedStr::new(b"a:b") }];
         let features = BTreeMap::from([(FeatureId::ARCH, vec![1; 5]), (FeatureId(200), vec![2; 9])]);
         for endian in [Endian::Little, Endian::Big] {
             for events_first in [true, false] {
                 let first = if events_first { &events[..] } else { &[] };
-                let mut writer = FileWriter::begin(Cursor::new(Vec::new()), endian, first).unwrap();
+                let mut writer = FileWriter::begin(Cursor::new(Vec::new()), endian, first, &types).unwrap();
                 writer.write_all(&[9; 24]).unwrap();
-                let bytes = writer.finish(&events, &features).unwrap().into_inner().into();
-                let read = FileSections::read("test", &bytes).unwrap();
-                assert_eq!(read.attrs, events);
+                let bytes = writer.finish(&events, &types, &features).unwrap().into_inner().into();
+                let read = FileSections::read("test", &bytes, endian).unwrap();
+                assert_eq!((&read.attrs[..], &read.event_types[..]), (&events[..], &types[..]));
                 assert_eq!(bytes[read.data], [9; 24]);
                 let found: BTreeMap<_, _> = read.features.into_iter().map(|(id, bytes)| (id, bytes.to_vec())).collect();
                 assert_eq!(found, features);

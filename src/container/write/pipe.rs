@@ -5,7 +5,7 @@ use crate::abi;
 use crate::abi::Endian;
 use crate::abi::attr::Attr;
 use crate::abi::feature::FeatureId;
-use crate::abi::header::MAGIC2;
+use crate::abi::header::{EventType, Magic};
 use crate::abi::record::build_id::BuildId;
 use crate::abi::record::{Misc, RecordHeader, RecordType};
 use crate::abi::text::PaddedStr;
@@ -22,7 +22,7 @@ const END_MARKS: [u64; 2] = [32, 35];
 /// # Errors
 /// None in practice: the bytes go to memory.
 pub fn header(endian: Endian) -> Result<Vec<u8>> {
-    encoded(abi::to_bytes(&[MAGIC2, HEADER_SIZE as u64], endian))
+    encoded(abi::to_bytes(&(Magic::V2, HEADER_SIZE as u64), endian))
 }
 
 /// A record of these bytes, or `None` where they are more than a record can hold.
@@ -45,6 +45,15 @@ pub fn event(event: &FileAttr, endian: Endian) -> Result<Option<Vec<u8>>> {
     attr.truncate(Attr::declared_size(&attr, endian).unwrap_or(attr.len()));
     let ids = encoded(abi::to_bytes(&event.ids, endian))?;
     record(RecordType::HEADER_ATTR, Misc::empty(), &[&attr, &ids], endian)
+}
+
+/// The name of a tracepoint: HEADER_EVENT_TYPE.
+///
+/// # Errors
+/// None in practice: the bytes go to memory.
+pub fn event_type(event_type: &EventType, endian: Endian) -> Result<Vec<u8>> {
+    let body = encoded(abi::to_bytes(event_type, endian))?;
+    Ok(record(RecordType::HEADER_EVENT_TYPE, Misc::empty(), &[&body], endian)?.unwrap_or_default())
 }
 
 /// Whether perf tells a feature in a pipe, in a HEADER_FEATURE record.

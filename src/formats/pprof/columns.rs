@@ -1,7 +1,6 @@
 //! The columns of a profile.
 
-use crate::profile::Profile;
-use crate::profile::event::Unit;
+use crate::profile::event::{ProfileEvent, Unit};
 use hashbrown::HashMap;
 
 /// The two columns of an event: samples, and what they stand for.
@@ -28,24 +27,25 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// The columns that a profile needs.
-    pub fn new(profile: &Profile) -> Self {
-        let mut has_samples = vec![false; profile.events.len()];
-        profile.rows.iter().for_each(|row| has_samples[row.event as usize] = true);
-        if profile.rows.is_empty() {
+    /// The columns of a profile in which these events have samples.
+    pub fn new(events: &[ProfileEvent], has_samples: &[bool]) -> Self {
+        let mut has_samples = has_samples.to_vec();
+        has_samples.resize(events.len(), false);
+        if !has_samples.contains(&true) {
             has_samples.iter_mut().take(1).for_each(|first| *first = true);
         }
         let is_alone = has_samples.iter().filter(|&&has| has).count() == 1;
-        let by_event = vec![None; profile.events.len()];
+        let by_event = vec![None; events.len()];
         let mut columns = Self { events: Vec::new(), by_event, names: HashMap::new() };
-        for (index, event) in profile.events.iter().enumerate().filter(|&(index, _)| has_samples[index]) {
+        for (index, event) in events.iter().enumerate().filter(|&(index, _)| has_samples[index]) {
             let unit = match event.unit {
                 Unit::Nanoseconds => "nanoseconds",
+                Unit::Bytes => "bytes",
                 Unit::Count => "count",
             };
             let (samples, value) = match (is_alone, event.unit) {
                 (true, Unit::Nanoseconds) => ("samples".to_owned(), "cpu".to_owned()),
-                (true, Unit::Count) => ("samples".to_owned(), event.name.clone()),
+                (true, _) => ("samples".to_owned(), event.name.clone()),
                 (false, _) => {
                     let name = columns.unused(&event.name);
                     (format!("{name}_samples"), name)
@@ -78,18 +78,11 @@ impl Columns {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::Row;
-    use crate::profile::event::ProfileEvent;
 
-    fn profile(events: &[(&str, Unit, bool)]) -> Profile {
-        let mut profile = Profile::default();
-        for (index, &(name, unit, has_samples)) in events.iter().enumerate() {
-            profile.events.push(ProfileEvent { name: name.into(), unit, period: None });
-            if has_samples {
-                profile.rows.push(Row { stack: 0, event: index as u32, samples: 1, value: 1 });
-            }
-        }
-        profile
+    fn columns(events: &[(&str, Unit, bool)]) -> Columns {
+        let event = |&(name, unit, _): &(&str, _, _)| ProfileEvent { name: name.into(), unit, period: None };
+        let has_samples: Vec<_> = events.iter().map(|&(_, _, has)| has).collect();
+        Columns::new(&events.iter().map(event).collect::<Vec<_>>(), &has_samples)
     }
 
     fn names(columns: &Columns) -> Vec<(&str, &str, &str)> {
@@ -98,8 +91,7 @@ mod tests {
 
     #[test]
     fn a_lone_clock_has_the_names_that_everyone_knows() {
-        let columns =
-            Columns::new(&profile(&[("dummy:HG", Unit::Count, false), ("cpu-clock:u", Unit::Nanoseconds, true)]));
+        let columns = columns(&[("dummy:HG", Unit::Count, false), ("cpu-clock:u", Unit::Nanoseconds, true)]);
         assert_eq!(names(&columns), [("samples", "cpu", "nanoseconds")]);
         assert_eq!((columns.of(0), columns.of(1)), (None, Some(0)));
     }
@@ -107,7 +99,7 @@ mod tests {
     #[test]
     fn several_events_are_told_apart_by_name() {
         let count = |name| (name, Unit::Count, true);
-        let columns = Columns::new(&profile(&[count("cycles"), count("cycles"), count("faults")]));
+        let columns = columns(&[count("cycles"), count("cycles"), count("faults")]);
         let expected = [
             ("cycles_samples", "cycles", "count"),
             ("cycles#2_samples", "cycles#2", "count"),
@@ -119,7 +111,7 @@ mod tests {
 
     #[test]
     fn without_samples_the_first_event_has_its_columns() {
-        let columns = Columns::new(&profile(&[("cycles", Unit::Count, false), ("faults", Unit::Count, false)]));
+        let columns = columns(&[("cycles", Unit::Count, false), ("faults", Unit::Count, false)]);
         assert_eq!(names(&columns), [("samples", "cycles", "count")]);
     }
 }

@@ -1,21 +1,40 @@
 //! Writing a profile, a message at a time.
 
 use super::columns::Columns;
+use super::functions::Functions;
 use super::proto;
+use super::strings::Strings;
 use crate::error::{Error, Result};
+use crate::formats::Streamed;
+use crate::profile::collector::{TakeSamples, TakenSample};
+use crate::profile::event::ProfileEvent;
+use crate::profile::labels::LabelValue;
+use crate::profile::stacks::FrameId;
 use crate::profile::{MappingId, Profile};
+use crate::session::names::{NameId, Names};
 use hashbrown::HashMap;
 use prost::Message;
 use std::fmt::Write as _;
-use std::io::Write;
+use std::io::{self, Write};
 
 /// Writes a profile, bare.
 ///
 /// # Errors
 /// What `out` says.
 pub fn write(profile: &Profile, out: &mut dyn Write) -> Result<()> {
-    let mut encoder = Encoder { out, buffer: Vec::new(), strings: Strings::default() };
-    encoder.profile(profile).map_err(Error::Output)
+    let tables = &profile.tables;
+    let mut encoder = Encoder::new(out, &tables.events, &profile.has_samples);
+    for rows in profile.rows.chunk_by(|a, b| (a.stack, a.labels) == (b.stack, b.labels)) {
+        encoder.begin(tables.stacks.stack(rows[0].stack), tables.labels.labels(rows[0].labels), &tables.names);
+        rows.iter().for_each(|row| encoder.value(row.event, row.samples, row.value));
+        encoder.end().map_err(Error::Output)?;
+    }
+    encoder.rest(profile).map_err(Error::Output)
+}
+
+/// Begins a profile that takes samples one by one.
+pub fn begin<'a>(out: &'a mut dyn Write, events: &[ProfileEvent], has_samples: &[bool]) -> Box<dyn Streamed + 'a> {
+    Box::new(Encoder::new(out, events, has_samples))
 }
 
 /// Numbers of the fields of `Profile` that repeat without bound, and are therefore written one by one.
@@ -23,23 +42,96 @@ pub(super) mod field {
     pub const SAMPLE: u32 = 2;
     pub const MAPPING: u32 = 3;
     pub const LOCATION: u32 = 4;
+    pub const FUNCTION: u32 = 5;
     pub const STRING_TABLE: u32 = 6;
 }
 
+/// Writes samples as they come, and then what they refer to.
 struct Encoder<'a> {
     out: &'a mut dyn Write,
     buffer: Vec<u8>,
+    columns: Columns,
     strings: Strings,
+    /// The sample at hand.
+    sample: proto::Sample,
+    /// Numbers of the frames that samples have referred to, 0 where none has.
+    location_ids: Vec<u64>,
+    /// These frames.
+    locations: Vec<FrameId>,
+    /// Numbers of labels' texts.
+    texts: HashMap<NameId, i64>,
 }
 
-impl Encoder<'_> {
-    fn profile(&mut self, profile: &Profile) -> std::io::Result<()> {
-        let columns = Columns::new(profile);
-        let order = mapping_order(profile);
-        self.head(profile, &columns)?;
-        self.samples(profile, &columns)?;
+impl<'a> Encoder<'a> {
+    fn new(out: &'a mut dyn Write, events: &[ProfileEvent], has_samples: &[bool]) -> Self {
+        Self {
+            out,
+            buffer: Vec::new(),
+            columns: Columns::new(events, has_samples),
+            strings: Strings::default(),
+            sample: proto::Sample::default(),
+            location_ids: Vec::new(),
+            locations: Vec::new(),
+            texts: HashMap::new(),
+        }
+    }
+
+    fn begin(&mut self, frames: &[FrameId], labels: &[LabelValue], names: &Names) {
+        self.sample.location_id.clear();
+        for &frame in frames {
+            let index = frame as usize;
+            if self.location_ids.len() <= index {
+                self.location_ids.resize(index + 1, 0);
+            }
+            if self.location_ids[index] == 0 {
+                self.locations.push(frame);
+                self.location_ids[index] = self.locations.len() as u64;
+            }
+            self.sample.location_id.push(self.location_ids[index]);
+        }
+        self.sample.label.clear();
+        for label in labels {
+            let label = self.label(label, names);
+            self.sample.label.push(label);
+        }
+        self.sample.value.clear();
+        self.sample.value.resize(2 * self.columns.events.len(), 0);
+    }
+
+    fn label(&mut self, label: &LabelValue, names: &Names) -> proto::Label {
+        let Self { strings, texts, .. } = self;
+        let key = strings.id(label.label.key());
+        match label.label.unit() {
+            Some(unit) => {
+                proto::Label { key, num: to_i64(label.value), num_unit: strings.id(unit), ..Default::default() }
+            }
+            None => {
+                let name = NameId(label.value as u32);
+                let text = || strings.id(&String::from_utf8_lossy(names.name(name)));
+                proto::Label { key, str: *texts.entry(name).or_insert_with(text), ..Default::default() }
+            }
+        }
+    }
+
+    fn value(&mut self, event: u32, samples: u64, value: u64) {
+        if let Some(at) = self.columns.of(event) {
+            self.sample.value[at] = to_i64(samples);
+            self.sample.value[at + 1] = to_i64(value);
+        }
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        self.buffer.clear();
+        prost::encoding::message::encode(field::SAMPLE, &self.sample, &mut self.buffer);
+        self.out.write_all(&self.buffer)
+    }
+
+    /// Writes what the samples refer to.
+    fn rest(&mut self, profile: &Profile) -> io::Result<()> {
+        let order = self.mapping_order(profile);
         self.mappings(profile, &order)?;
         self.locations(profile, &order)?;
+        self.head(profile)?;
         for string in std::mem::take(&mut self.strings).into_list() {
             self.buffer.clear();
             prost::encoding::string::encode(field::STRING_TABLE, &string, &mut self.buffer);
@@ -49,50 +141,47 @@ impl Encoder<'_> {
     }
 
     /// All of the profile that does not repeat.
-    fn head(&mut self, profile: &Profile, columns: &Columns) -> std::io::Result<()> {
+    fn head(&mut self, profile: &Profile) -> io::Result<()> {
         let strings = &mut self.strings;
         let mut head = proto::Profile::default();
-        for column in &columns.events {
+        for column in &self.columns.events {
             let (samples, count) = (strings.id(&column.samples), strings.id("count"));
             let (value, unit) = (strings.id(&column.value), strings.id(column.unit));
             head.sample_type.push(proto::ValueType { r#type: samples, unit: count });
             head.sample_type.push(proto::ValueType { r#type: value, unit });
         }
-        if let Some(first) = columns.events.first() {
+        if let Some(first) = self.columns.events.first() {
             head.period_type = head.sample_type.get(1).copied();
             head.period = to_i64(first.period);
             head.default_sample_type = strings.id(&first.value);
         }
         head.time_nanos = to_i64(profile.wall_clock_start.unwrap_or(0));
         head.duration_nanos = profile.times.map_or(0, |(first, last)| to_i64(last - first));
-        let comments = [("perf-version:", &profile.perf_version), ("perf-command:", &profile.command)];
+        let comments = [("perf-version:", &profile.tables.perf_version), ("perf-command:", &profile.tables.command)];
         for (what, text) in comments {
             head.comment.extend(text.as_ref().map(|text| strings.id(&format!("{what}{text}"))));
         }
         self.out.write_all(&head.encode_to_vec())
     }
 
-    fn samples(&mut self, profile: &Profile, columns: &Columns) -> std::io::Result<()> {
-        let mut sample = proto::Sample::default();
-        for rows in profile.rows.chunk_by(|a, b| a.stack == b.stack) {
-            sample.location_id.clear();
-            sample.location_id.extend(profile.stacks.stack(rows[0].stack).iter().map(|&frame| u64::from(frame) + 1));
-            sample.value.clear();
-            sample.value.resize(2 * columns.events.len(), 0);
-            for row in rows {
-                if let Some(at) = columns.of(row.event) {
-                    sample.value[at] = to_i64(row.samples);
-                    sample.value[at + 1] = to_i64(row.value);
-                }
+    /// The order in which mappings are written: the main program's first, where consumers look for it.
+    fn mapping_order(&self, profile: &Profile) -> MappingOrder {
+        let frames = profile.tables.stacks.frames();
+        let used = self.locations.iter().filter_map(|&frame| frames[frame as usize].mapping());
+        let mut order = MappingOrder { list: Vec::new(), ids: vec![0; profile.tables.mappings.len()] };
+        for mapping in profile.main_mapping.into_iter().chain(used) {
+            let id = &mut order.ids[mapping as usize];
+            if *id == 0 {
+                order.list.push(mapping);
+                *id = order.list.len() as u64;
             }
-            self.message(field::SAMPLE, &sample)?;
         }
-        Ok(())
+        order
     }
 
-    fn mappings(&mut self, profile: &Profile, order: &MappingOrder) -> std::io::Result<()> {
+    fn mappings(&mut self, profile: &Profile, order: &MappingOrder) -> io::Result<()> {
         for (number, &mapping) in order.list.iter().enumerate() {
-            let map = &profile.mappings[mapping as usize];
+            let map = &profile.tables.mappings[mapping as usize];
             let hex = hex(map.build_id.as_deref().unwrap_or_default());
             let mapping = proto::Mapping {
                 id: number as u64 + 1,
@@ -108,12 +197,20 @@ impl Encoder<'_> {
         Ok(())
     }
 
-    fn locations(&mut self, profile: &Profile, order: &MappingOrder) -> std::io::Result<()> {
-        for (number, frame) in profile.stacks.frames().iter().enumerate() {
+    fn locations(&mut self, profile: &Profile, order: &MappingOrder) -> io::Result<()> {
+        let tables = &profile.tables;
+        let mut functions = Functions::default();
+        for (number, frame) in std::mem::take(&mut self.locations).into_iter().enumerate() {
+            let frame = tables.stacks.frames()[frame as usize];
+            let (function_id, new) = functions.id(frame, tables, &mut self.strings);
+            if let Some(function) = new {
+                self.message(field::FUNCTION, &function)?;
+            }
             let location = proto::Location {
                 id: number as u64 + 1,
-                mapping_id: frame.mapping.map_or(0, |mapping| order.id[mapping as usize]),
+                mapping_id: frame.mapping().map_or(0, |mapping| order.ids[mapping as usize]),
                 address: frame.address,
+                line: vec![proto::Line { function_id, ..Default::default() }],
                 ..Default::default()
             };
             self.message(field::LOCATION, &location)?;
@@ -121,28 +218,33 @@ impl Encoder<'_> {
         Ok(())
     }
 
-    fn message(&mut self, field: u32, message: &impl Message) -> std::io::Result<()> {
+    fn message(&mut self, field: u32, message: &impl Message) -> io::Result<()> {
         self.buffer.clear();
         prost::encoding::message::encode(field, message, &mut self.buffer);
         self.out.write_all(&self.buffer)
     }
 }
 
-/// The order in which mappings are written: the main program's first, where consumers look for it.
-struct MappingOrder {
-    list: Vec<MappingId>,
-    /// Id of each mapping in the output.
-    id: Vec<u64>,
+impl TakeSamples for Encoder<'_> {
+    fn take(&mut self, sample: &TakenSample<'_>) -> Result<()> {
+        self.begin(sample.frames, sample.labels, sample.names);
+        for &(event, value) in sample.weights {
+            self.value(event, sample.samples, value);
+        }
+        self.end().map_err(Error::Output)
+    }
 }
 
-fn mapping_order(profile: &Profile) -> MappingOrder {
-    let mut list: Vec<MappingId> = (0..profile.mappings.len() as MappingId).collect();
-    if let Some(main) = profile.main_mapping {
-        list[..=main as usize].rotate_right(1);
+impl Streamed for Encoder<'_> {
+    fn finish(mut self: Box<Self>, profile: &Profile) -> Result<()> {
+        self.rest(profile).map_err(Error::Output)
     }
-    let mut id = vec![0; list.len()];
-    list.iter().enumerate().for_each(|(number, &mapping)| id[mapping as usize] = number as u64 + 1);
-    MappingOrder { list, id }
+}
+
+struct MappingOrder {
+    list: Vec<MappingId>,
+    /// Number of each mapping in the output, 0 where it is not in it.
+    ids: Vec<u64>,
 }
 
 /// Bytes as hexadecimal digits.
@@ -153,31 +255,6 @@ pub(super) fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// The string table; its first entry is the empty string.
-pub(super) struct Strings {
-    list: Vec<String>,
-    ids: HashMap<String, i64>,
-}
-
-impl Default for Strings {
-    fn default() -> Self {
-        Self { list: vec![String::new()], ids: HashMap::from_iter([(String::new(), 0)]) }
-    }
-}
-
-impl Strings {
-    pub(super) fn id(&mut self, string: &str) -> i64 {
-        *self.ids.entry_ref(string).or_insert_with(|| {
-            self.list.push(string.to_owned());
-            self.list.len() as i64 - 1
-        })
-    }
-
-    pub(super) fn into_list(self) -> Vec<String> {
-        self.list
-    }
-}
-
 /// pprof's numbers are signed; what does not fit stays the largest that does.
 fn to_i64(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
@@ -186,27 +263,36 @@ fn to_i64(value: u64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::event::{ProfileEvent, Unit};
-    use crate::profile::{Frame, Row};
+    use crate::profile::event::Unit;
+    use crate::profile::labels::Label;
+    use crate::profile::{Frame, Place, Row, Tables};
     use crate::session::map::Map;
 
     #[test]
     fn what_is_written_piece_by_piece_reads_as_one_profile() {
-        let mut profile = Profile {
+        let mut tables = Tables {
             events: vec![ProfileEvent { name: "cpu-clock".into(), unit: Unit::Nanoseconds, period: Some(250) }],
             mappings: vec![
                 Map::new(0x7000, 0x1000, 0, b"/lib/libc.so.6", None),
                 Map::new(0x4000, 0x1000, 0x200, b"/bin/cat", Some(&[0xab, 1])),
             ],
+            perf_version: Some("6.1".into()),
+            ..Tables::default()
+        };
+        let leaf = tables.stacks.frame_id(Frame { place: Place::In(0), address: 0x7010 });
+        let caller = tables.stacks.frame_id(Frame { place: Place::In(1), address: 0x4010 });
+        let stack = tables.stacks.stack_id(&[leaf, caller]);
+        let comm = u64::from(tables.names.id(b"cat").0);
+        let labels = [LabelValue { label: Label::Pid, value: 7 }, LabelValue { label: Label::Comm, value: comm }];
+        let labels = tables.labels.id(&labels);
+        let profile = Profile {
+            tables: tables.into(),
+            rows: vec![Row { stack, labels, event: 0, samples: 3, value: u64::MAX }],
+            has_samples: vec![true],
             main_mapping: Some(1),
             times: Some((100, 1100)),
-            perf_version: Some("6.1".into()),
             ..Profile::default()
         };
-        let leaf = profile.stacks.frame_id(Frame { mapping: Some(0), address: 0x7010 });
-        let caller = profile.stacks.frame_id(Frame { mapping: Some(1), address: 0x4010 });
-        let stack = profile.stacks.stack_id(&[leaf, caller]);
-        profile.rows.push(Row { stack, event: 0, samples: 3, value: u64::MAX });
         let mut bytes = Vec::new();
         write(&profile, &mut bytes).unwrap();
 
@@ -223,5 +309,10 @@ mod tests {
         let seen: Vec<_> = locations.iter().zip(&mappings).map(|(l, m)| (l.address, string(m.filename))).collect();
         assert_eq!(seen, [(0x7010, "/lib/libc.so.6"), (0x4010, "/bin/cat")]);
         assert_eq!((string(read.mapping[0].filename), string(read.mapping[0].build_id)), ("/bin/cat", "ab01"));
+        let labels: Vec<_> = read.sample[0].label.iter().map(|l| (string(l.key), l.num, string(l.str))).collect();
+        assert_eq!(labels, [("pid", 7, ""), ("comm", 0, "cat")]);
+        let function = |l: &proto::Location| string(read.function[l.line[0].function_id as usize - 1].name);
+        let functions: Vec<_> = read.location.iter().map(function).collect();
+        assert_eq!(functions, ["libc.so.6+0x10", "cat+0x210"]);
     }
 }

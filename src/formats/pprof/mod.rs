@@ -7,6 +7,8 @@
 mod columns;
 pub mod compat;
 mod encode;
+mod functions;
 pub mod proto;
+mod strings;
 
-pub use encode::write;
+pub use encode::{begin, write};

@@ -44,7 +44,8 @@ impl ToDirectory {
 
 impl Sink for ToDirectory {
     fn begin(&mut self, meta: &Meta) -> Result<()> {
-        let main = FileWriter::begin(self.create("data")?, self.form.endian(meta), &events(meta))?;
+        let (data, endian) = (self.create("data")?, self.form.endian(meta));
+        let main = FileWriter::begin(data, endian, &events(meta), meta.event_types.list())?;
         self.main = Some((main, Records::begin(self.form, meta)?));
         self.timed = Some((self.create("data.0")?, Records::begin(self.form, meta)?));
         Ok(())
@@ -65,7 +66,8 @@ impl Sink for ToDirectory {
     fn end(&mut self, meta: &Meta) -> Result<()> {
         if let Some((mut main, mut records)) = self.main.take() {
             records.flush(&mut main)?;
-            main.finish(&events(meta), &records.features(meta, Container::Directory)?)?;
+            let features = records.features(meta, Container::Directory)?;
+            main.finish(&events(meta), meta.event_types.list(), &features)?;
         }
         if let Some((mut timed, mut records)) = self.timed.take() {
             records.flush(&mut timed)?;

@@ -38,7 +38,7 @@ impl<W: Write + Seek> ToFile<W> {
 impl<W: Write + Seek> Sink for ToFile<W> {
     fn begin(&mut self, meta: &Meta) -> Result<()> {
         let Some(out) = self.out.take() else { return Ok(()) };
-        let writer = FileWriter::begin(out, self.form.endian(meta), &events(meta))?;
+        let writer = FileWriter::begin(out, self.form.endian(meta), &events(meta), meta.event_types.list())?;
         self.writer = Some((writer, Records::begin(self.form, meta)?));
         Ok(())
     }
@@ -64,7 +64,7 @@ impl<W: Write + Seek> Sink for ToFile<W> {
             let index = AuxtraceIndex::Counted { entries: std::mem::take(&mut self.auxtrace) };
             features.insert(FeatureId::AUXTRACE, encoded(abi::to_bytes(&index, self.form.endian(meta)))?);
         }
-        self.out = Some(writer.finish(&events(meta), &features)?);
+        self.out = Some(writer.finish(&events(meta), meta.event_types.list(), &features)?);
         Ok(())
     }
 }

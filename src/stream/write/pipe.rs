@@ -60,6 +60,9 @@ impl<W: Write> ToPipe<W> {
         for (index, event) in events(meta).iter().enumerate() {
             self.write_or_leave_out(pipe::event(event, endian)?, || format!("event {index}"))?;
         }
+        for event_type in meta.event_types.list() {
+            self.write(&pipe::event_type(event_type, endian)?)?;
+        }
         let features = records.features(meta, Container::Pipe)?;
         for (&id, bytes) in &features {
             if pipe::has_feature(id) {

@@ -57,17 +57,11 @@ pub struct Builder {
 
 impl Builder {
     /// Takes what the first look found. The maps come in the order in which their records will.
-    pub fn start(
-        &mut self,
-        meta: &Meta,
-        mut maps: Vec<Mmap>,
-        build_ids: HashMap<Arc<[u8]>, (Misc, MappedFile)>,
-        event_types: &[String],
-    ) {
+    pub fn start(&mut self, meta: &Meta, mut maps: Vec<Mmap>, build_ids: HashMap<Arc<[u8]>, (Misc, MappedFile)>) {
         mmaps::deduce_huge_pages(&mut maps);
         self.mmaps = mmaps::combine(maps).into_iter();
         self.build_ids = BuildIds::new(meta, build_ids);
-        self.profile.events = Events::new(meta, event_types);
+        self.profile.events = Events::new(meta);
         let version = meta.string(FeatureId::VERSION);
         self.counts_lost_samples = version.as_deref().and_then(version_of) >= Some(LOST_SAMPLES_SINCE);
         let command = meta.cmdline().map(|tokens| tokens.join(" "));
@@ -124,7 +118,7 @@ impl Builder {
         let stack = found.unwrap_or_else(|| {
             let ip = view.ip.unwrap_or(0);
             let stack = self.resolve(pid, SampledStack { ip, mode, callchain: view.callchain, branches });
-            self.resolved.insert(&key, Resolved { stack, is_deferred: false });
+            self.resolved.insert(&key, Resolved { stack, cookie: None });
             stack
         });
         self.key = both;

@@ -2,8 +2,9 @@
 
 use super::profile::CompatProfile;
 use crate::error::{Error, Result};
-use crate::formats::pprof::encode::{Strings, field, hex};
+use crate::formats::pprof::encode::{field, hex};
 use crate::formats::pprof::proto;
+use crate::formats::pprof::strings::Strings;
 use prost::Message;
 use std::io::{self, Write};
 

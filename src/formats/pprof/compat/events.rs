@@ -3,25 +3,9 @@
 use crate::abi::attr::Attr;
 use crate::abi::attr_flags::AttrFlags;
 use crate::abi::feature::{FeatureId, event_desc};
-use crate::abi::header::FileHeader;
-use crate::abi::text::until_nul;
 use crate::container::read::Container;
 use crate::stream::meta::Meta;
 use hashbrown::HashMap;
-
-/// The name in a `struct perf_trace_event_type { u64 event_id; char name[64]; }`, which perf before 3.11 wrote.
-pub fn event_type_name(bytes: &[u8]) -> Option<String> {
-    bytes.get(8..).map(|name| String::from_utf8_lossy(until_nul(name)).into_owned())
-}
-
-/// The names in the section that the header calls `event_types`.
-fn in_section(meta: &Meta) -> Option<Vec<String>> {
-    const SIZE: usize = 72;
-    let before = &meta.image.before;
-    let section = FileHeader::read_from(before, meta.endian).ok()?.event_types;
-    let section = before.get(section.offset.try_into().ok()?..section.end().try_into().ok()?)?;
-    section.chunks_exact(SIZE).map(event_type_name).collect()
-}
 
 /// The events in perf_to_profile's order.
 #[derive(Debug, Default)]
@@ -36,15 +20,14 @@ pub struct Events {
 }
 
 impl Events {
-    /// The events that EVENT_DESC tells, else those that header or records tell. Those of old perfs are named by a list of
-    /// its own: in pipes by records, `told`, in files by a section.
-    pub fn new(meta: &Meta, told: &[String]) -> Self {
+    /// The events that EVENT_DESC tells, else those that header or records tell, which very old perfs named apart.
+    pub fn new(meta: &Meta) -> Self {
         let described = meta.features.get(&FeatureId::EVENT_DESC);
         let described = described.and_then(|section| event_desc::read(section, meta.endian)).unwrap_or_default();
         let mut names: Vec<String> = described.iter().map(|event| event.name.to_text()).collect();
         if names.is_empty() {
-            names =
-                if meta.container == Container::File { in_section(meta).unwrap_or_default() } else { told.to_vec() };
+            let old = meta.event_types.list().iter();
+            names = old.map(|event_type| String::from_utf8_lossy(event_type.name.text()).into_owned()).collect();
         }
         let mut events = Self::default();
         if described.is_empty() || meta.container == Container::Pipe {

@@ -1,7 +1,6 @@
 //! The first look at a recording: all maps are known before the first sample is seen.
 
 use super::builder::Builder;
-use super::events::event_type_name;
 use super::mmaps::Mmap;
 use crate::abi;
 use crate::abi::record::mmap::Mmap as MmapRecord;
@@ -28,8 +27,6 @@ pub struct FirstLook {
     names: HashSet<Arc<[u8]>>,
     /// The first build id that maps tell of each file.
     build_ids: HashMap<Arc<[u8]>, (Misc, MappedFile)>,
-    /// Names of events in records of very old pipes.
-    event_types: Vec<String>,
     /// How many events there were at the last look at them, and whether all of them tell times.
     timed: (usize, bool),
     ledger: Ledger,
@@ -43,7 +40,6 @@ impl FirstLook {
             mmaps: Vec::new(),
             names: HashSet::new(),
             build_ids: HashMap::new(),
-            event_types: Vec::new(),
             timed: (0, false),
             ledger: Ledger::default(),
         }
@@ -127,9 +123,6 @@ impl Sink for FirstLook {
                 return Ok(());
             }
             kind => {
-                if kind == RecordType::HEADER_EVENT_TYPE {
-                    self.event_types.extend(event_type_name(raw.body()));
-                }
                 if !is_used_by_stream(kind) {
                     self.ledger.not_applicable(kind, 1);
                 }
@@ -145,7 +138,7 @@ impl Sink for FirstLook {
         mmaps.sort_by_key(|&(turn, _)| turn);
         let mmaps = mmaps.into_iter().map(|(_, mmap)| mmap).collect();
         let build_ids = std::mem::take(&mut self.build_ids);
-        self.order.sink_mut().start(meta, mmaps, build_ids, &self.event_types);
+        self.order.sink_mut().start(meta, mmaps, build_ids);
         self.order.end(meta)
     }
 }

@@ -1,0 +1,168 @@
+//! Branch stacks: the kind and privilege of branches, and event counts between them.
+
+use super::Recording;
+use super::bytes::Bytes;
+use super::perf::{self, DUMP, EVENTS, Perf};
+use super::read::Read;
+use super::recording::{BRANCH_STACK, Event, File, IDENTIFIER, IP, REGS_INTR, TID, TIME, record};
+use perfconv::abi::Endian;
+use perfconv::abi::branch::{BranchEntry, BranchFlags, BranchType};
+use perfconv::abi::sample_type::BranchSampleType;
+
+const ANY: u64 = 1 << 3;
+const TYPE_SAVE: u64 = 1 << 16;
+const HW_INDEX: u64 = 1 << 17;
+const PRIV_SAVE: u64 = 1 << 18;
+const COUNTERS: u64 = 1 << 19;
+const FEATURE_BRANCH_STACK: u32 = 15;
+
+/// Flags of a branch in the order of `struct perf_branch_entry`.
+struct Flags {
+    mispred: u64,
+    predicted: u64,
+    in_tx: u64,
+    abort: u64,
+    cycles: u64,
+    kind: u64,
+    spec: u64,
+    new_type: u64,
+    privilege: u64,
+}
+
+const BRANCHES: [(u64, u64, Flags); 2] = [
+    (
+        0x40_0100,
+        0x40_0200,
+        Flags {
+            mispred: 0,
+            predicted: 1,
+            in_tx: 1,
+            abort: 0,
+            cycles: 0x1234,
+            kind: 5,
+            spec: 2,
+            new_type: 0,
+            privilege: 1,
+        },
+    ),
+    (
+        0xffff_ffff_8100_0100,
+        0x40_0300,
+        Flags { mispred: 1, predicted: 0, in_tx: 0, abort: 1, cycles: 3, kind: 15, spec: 3, new_type: 2, privilege: 2 },
+    ),
+];
+
+fn entries(bytes: Bytes) -> Bytes {
+    BRANCHES.iter().fold(bytes, |bytes, (from, to, flags)| {
+        bytes.u64(*from).u64(*to).bit_fields(&[
+            (flags.mispred, 1),
+            (flags.predicted, 1),
+            (flags.in_tx, 1),
+            (flags.abort, 1),
+            (flags.cycles, 16),
+            (flags.kind, 4),
+            (flags.spec, 2),
+            (flags.new_type, 4),
+            (flags.privilege, 3),
+        ])
+    })
+}
+
+fn sample(endian: Endian, id: u64) -> Bytes {
+    Bytes::new(endian).u64(id).u64(0x40_0123).u32(100).u32(101).u64(7)
+}
+
+fn saved(endian: Endian) -> Vec<u8> {
+    let mut event = Event::cpu_clock(IDENTIFIER | IP | TID | TIME | BRANCH_STACK);
+    (event.kind, event.branch_sample_type, event.ids) = (0, ANY | TYPE_SAVE | PRIV_SAVE | HW_INDEX, vec![71]);
+    let records = vec![record(9, 2, entries(sample(endian, 71).u64(2).u64(9)), endian)];
+    let mut file = File::new(endian, vec![event], records);
+    file.feature(FEATURE_BRANCH_STACK, Bytes::new(endian));
+    file.into_bytes()
+}
+
+fn expect_saved(read: &Read) {
+    let what = read.events()[0].attr.branch_sample_type;
+    assert_eq!(what & BranchSampleType::PRIV_SAVE, BranchSampleType::PRIV_SAVE);
+    assert_eq!(read.samples()[0].branch_stack.as_ref().unwrap().hw_idx, Some(9));
+    expect_entries(&read.samples()[0].branch_stack.as_ref().unwrap().entries);
+}
+
+fn expect_entries(entries: &[BranchEntry]) {
+    assert_eq!(entries.len(), BRANCHES.len());
+    for (entry, (from, to, flags)) in entries.iter().zip(&BRANCHES) {
+        assert_eq!((entry.from, entry.to), (*from, *to));
+        for (field, value) in [
+            (BranchFlags::MISPRED, flags.mispred),
+            (BranchFlags::PREDICTED, flags.predicted),
+            (BranchFlags::IN_TX, flags.in_tx),
+            (BranchFlags::ABORT, flags.abort),
+            (BranchFlags::CYCLES, flags.cycles),
+            (BranchFlags::TYPE, flags.kind),
+            (BranchFlags::SPEC, flags.spec),
+            (BranchFlags::NEW_TYPE, flags.new_type),
+            (BranchFlags::PRIV, flags.privilege),
+            (BranchFlags::RESERVED, 0),
+        ] {
+            assert_eq!(entry.flags.get(field), value, "{field:?}");
+        }
+    }
+    assert_eq!(entries[0].flags.branch_type(), BranchType::IND_CALL);
+    assert_eq!(entries[1].flags.branch_type(), BranchType::EXTEND_ABI);
+}
+
+/// The kernel writes counts for all samples of a group of which one event asks for them; behind them come registers.
+fn counted(endian: Endian) -> Vec<u8> {
+    let mut leader = Event::cpu_clock(IDENTIFIER | IP | TID | TIME | BRANCH_STACK | REGS_INTR);
+    (leader.kind, leader.branch_sample_type, leader.ids) = (0, ANY, vec![71]);
+    leader.sample_regs_intr = 0b101;
+    let member = Event { config: 1, branch_sample_type: ANY | COUNTERS, ids: vec![72], ..leader.clone() };
+    let of = |id| entries(sample(endian, id).u64(2)).u64s(&[0x0102, 0x0304]).u64(2).u64s(&[0x11, 0x22]);
+    let records = vec![record(9, 2, of(72), endian), record(9, 2, of(71), endian)];
+    let mut file = File::new(endian, vec![leader, member], records);
+    file.feature(FEATURE_BRANCH_STACK, Bytes::new(endian));
+    file.feature(GROUP_DESC, Bytes::new(endian).u32(1).string("{anon_group}").u32(0).u32(2));
+    file.into_bytes()
+}
+
+const GROUP_DESC: u32 = 17;
+
+fn expect_counted(read: &Read) {
+    assert_eq!(read.samples().len(), 2);
+    for sample in read.samples() {
+        let stack = sample.branch_stack.as_ref().unwrap();
+        expect_entries(&stack.entries);
+        assert_eq!(stack.counters, [0x0102, 0x0304]);
+        assert_eq!(sample.regs_intr.as_ref().unwrap().regs, [0x11, 0x22]);
+    }
+}
+
+pub fn recordings(endian: Endian) -> Vec<Recording> {
+    let shown = Perf::shows(
+        DUMP,
+        &[
+            "... branch stack: nr:2",
+            "..... 0: 0000000000400100 -> 0000000000400200 4660 cycles P T",
+            "IND_CALL",
+            "..... 1: ffffffff81000100 -> 0000000000400300 3 cycles M A",
+        ],
+    );
+    let saving = ["branch_sample_type: ANY|TYPE_SAVE|HW_INDEX|PRIV_SAVE"];
+    let shown = shown.and(EVENTS, &saving).and(perf::BRANCHES, &["0x400100/0x400200/P/X/-/4660/IND_CALL"]);
+    // perf 6.1 does not swap the new types of branches.
+    let is_own = endian == Endian::NATIVE;
+    let shown = if is_own { shown.and(DUMP, &["3 cycles M A 0 FAULT_INST"]) } else { shown };
+    // perf 6.1 takes the counts for the registers that follow them.
+    let counted_shown =
+        Perf::shows(DUMP, &["... branch stack: nr:2", "..... 1: ffffffff81000100 -> 0000000000400300 3 cycles"]);
+    vec![
+        Recording { name: "branches", endian, bytes: saved(endian), expect: expect_saved, perf: shown },
+        Recording {
+            name: "branches with counters",
+            endian,
+            bytes: counted(endian),
+            expect: expect_counted,
+            perf: counted_shown,
+        },
+    ]
+}

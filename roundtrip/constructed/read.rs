@@ -1,0 +1,81 @@
+//! What the library makes of a recording.
+
+use perfconv::abi::feature::{Feature, FeatureContext, FeatureId, FeatureSection};
+use perfconv::abi::record::{Body, Record};
+use perfconv::abi::sample::Sample;
+use perfconv::check;
+use perfconv::container::read::ReadOptions;
+use perfconv::container::read::input::Input;
+use perfconv::convert;
+use perfconv::error::Result;
+use perfconv::profile::Profile;
+use perfconv::profile::options::ProfileOptions;
+use perfconv::stream::Sink;
+use perfconv::stream::events::Event;
+use perfconv::stream::meta::Meta;
+use perfconv::stream::raw::Raw;
+use perfconv::stream::source::Source;
+use std::path::Path;
+
+/// All of a recording, decoded.
+pub struct Read {
+    pub meta: Meta,
+    pub records: Vec<Record>,
+    /// What follows each record.
+    pub payloads: Vec<Vec<u8>>,
+    pub profile: Profile,
+}
+
+#[derive(Default)]
+struct Records(Vec<Record>, Vec<Vec<u8>>);
+
+impl Sink for Records {
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+        self.0.extend(Record::read(raw.bytes(), &meta.context(raw)));
+        self.1.push(raw.payload().to_vec());
+        Ok(())
+    }
+}
+
+fn open(path: &Path) -> Source {
+    Source::open(Input::Path(path.to_owned()), ReadOptions::default()).expect("it can be opened")
+}
+
+impl Read {
+    pub fn all(path: &Path) -> Self {
+        let mut sink = Records::default();
+        let (meta, _) = open(path).run(&mut sink).expect("it can be read");
+        let (profile, _) = convert::profile(open(path), &ProfileOptions::default()).expect("it can be converted");
+        let mut pprof = Vec::new();
+        perfconv::formats::pprof::write(&profile, &mut pprof).expect("it can be written");
+        assert!(!pprof.is_empty());
+        Self { meta, records: sink.0, payloads: sink.1, profile }
+    }
+
+    pub fn events(&self) -> &[Event] {
+        self.meta.events.list()
+    }
+
+    pub fn samples(&self) -> Vec<&Sample> {
+        let samples =
+            self.bodies().filter_map(|body| if let Body::Sample(sample) = body { Some(&**sample) } else { None });
+        samples.collect()
+    }
+
+    pub fn bodies(&self) -> impl Iterator<Item = &Body> {
+        self.records.iter().map(|record| &record.body)
+    }
+
+    pub fn feature(&self, id: FeatureId) -> Feature {
+        let bytes = self.meta.features.get(&id).expect("the feature is there");
+        FeatureSection::read(id, bytes, self.meta.endian, &FeatureContext::default()).feature
+    }
+}
+
+/// What a check finds.
+pub fn findings(path: &Path) -> Vec<String> {
+    let mut findings = Vec::new();
+    let mut found = |finding: check::Finding| findings.push(finding.to_string());
+    check::check(Input::Path(path.to_owned()), ReadOptions::default(), &mut found).expect("it can be checked");
+    findings
+}

@@ -1,0 +1,161 @@
+//! A recording as a profile, or as a folder of them.
+
+use super::args::{LostArg, NO_LABELS, ProfileArgs};
+use super::failure::Failure;
+use super::output::Output;
+use crate::container::read::ReadOptions;
+use crate::container::read::input::Input;
+use crate::convert::{profile, profiles, streamed};
+use crate::error::{Error, Result};
+use crate::formats::envelope::{Envelope, Envelopes};
+use crate::formats::{BeginStreamed, Format, Writes};
+use crate::profile::Profile;
+use crate::profile::labels::Label;
+use crate::profile::options::ProfileOptions;
+use crate::stream::ledger::Ledger;
+use crate::stream::source::Source;
+use hashbrown::{HashMap, HashSet};
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+/// Writes what was asked for.
+///
+/// # Errors
+/// Where the arguments do not make sense, the recording cannot be read or the output not be written.
+pub fn run(
+    input: Input,
+    read: ReadOptions,
+    format: &Format,
+    output: &Output,
+    envelopes: &Envelopes,
+    args: &ProfileArgs,
+) -> std::result::Result<Ledger, Failure> {
+    let Writes::Profile { write, streamed } = format.writes else { return Ok(Ledger::default()) };
+    let options = options(args)?;
+    let is_unique = options.labels.iter().flatten().any(|label| label.is_unique());
+    match streamed {
+        _ if options.split.is_some() => {
+            let (profiles, ledger) = profiles(Source::open(input, read)?, &options)?;
+            output.write_folder(|folder| write_each(&profiles, folder, format, envelopes))?;
+            Ok(ledger)
+        }
+        Some(begin) if is_unique => one_by_one(input, &read, &options, begin, output, envelopes),
+        _ => {
+            let (profile, ledger) = profile(Source::open(input, read)?, &options)?;
+            output.write(|out| envelopes.around(out, |out| write(&profile, out)))?;
+            Ok(ledger)
+        }
+    }
+}
+
+fn one_by_one(
+    input: Input,
+    read: &ReadOptions,
+    options: &ProfileOptions,
+    begin: BeginStreamed,
+    output: &Output,
+    envelopes: &Envelopes,
+) -> std::result::Result<Ledger, Failure> {
+    let mut ledger = Ledger::default();
+    output.write(|out| {
+        envelopes.around(out, |out| {
+            ledger = streamed(input, read, options, begin, out)?;
+            Ok(())
+        })
+    })?;
+    Ok(ledger)
+}
+
+fn options(args: &ProfileArgs) -> std::result::Result<ProfileOptions, Failure> {
+    let keys = args.labels.as_ref();
+    let labels = keys.map(|keys| keys.iter().filter_map(|key| Label::by_key(key)).collect::<Vec<_>>());
+    if keys.is_some_and(|keys| keys.len() > 1 && keys.iter().any(|key| key == NO_LABELS)) {
+        return Err(Failure::Usage(format!("--labels: {NO_LABELS} stands alone")));
+    }
+    let has_types = labels.iter().flatten().any(|&label| label == Label::ThreadType);
+    if has_types != args.thread_types.is_some() {
+        let what = "the label thread_type and --thread-types FILE need each other: the file says what to call threads";
+        return Err(Failure::Usage(what.to_owned()));
+    }
+    Ok(ProfileOptions {
+        labels,
+        events: args.events.clone(),
+        split: args.split_by.map(Into::into),
+        lost_as_samples: args.lost == LostArg::AsSamples,
+        data_addresses: args.data_addresses,
+        thread_types: args.thread_types.as_deref().map(thread_types).transpose()?.unwrap_or_default(),
+    })
+}
+
+/// Reads lines of a thread id and what to call its thread.
+fn thread_types(path: &Path) -> std::result::Result<HashMap<u32, String>, Failure> {
+    let name = path.display().to_string();
+    let text = fs::read_to_string(path).map_err(Error::io(&name, "cannot read"))?;
+    let mut types = HashMap::new();
+    for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let pair = line.trim().split_once(char::is_whitespace);
+        let Some((tid, kind)) = pair.and_then(|(tid, kind)| Some((tid.parse().ok()?, kind.trim().to_owned()))) else {
+            let what = format!("line {} is not a thread id and what to call its thread: {line}", index + 1);
+            return Err(Error::input(name, None, what).into());
+        };
+        types.insert(tid, kind);
+    }
+    Ok(types)
+}
+
+/// Writes each profile to a file of its own name.
+fn write_each(profiles: &[Profile], folder: &Path, format: &Format, envelopes: &Envelopes) -> Result<()> {
+    let Writes::Profile { write, .. } = format.writes else { return Ok(()) };
+    let mut taken = HashSet::new();
+    for profile in profiles {
+        let stem = file_stem(profile.name.as_deref().unwrap_or("all"));
+        let name = (1..).map(|n| if n == 1 { stem.clone() } else { format!("{stem}#{n}") });
+        let Some(name) = name.into_iter().find(|name| taken.insert(name.clone())) else { continue };
+        let path = folder.join(name + &ending(format, envelopes));
+        let file = File::create_new(&path).map_err(Error::io(path.display().to_string(), "cannot create"))?;
+        let mut out = BufWriter::with_capacity(1 << 17, file);
+        envelopes.around(&mut out, |out| write(profile, out))?;
+        out.flush().map_err(Error::Output)?;
+    }
+    Ok(())
+}
+
+/// A name as a file's: without what leads elsewhere or is not seen, and not too long.
+fn file_stem(name: &str) -> String {
+    let mut stem: String =
+        name.chars().map(|c| if c == '/' || c == '\\' || c.is_control() { '_' } else { c }).take(100).collect();
+    if stem.is_empty() || stem.starts_with('.') {
+        stem.insert(0, '_');
+    }
+    stem
+}
+
+fn ending(format: &Format, envelopes: &Envelopes) -> String {
+    let extension = format.extensions.first().map_or("", |(extension, _)| extension);
+    let packed = envelopes.list.iter().rev().map(|envelope| match envelope {
+        Envelope::Gzip => ".gz",
+        Envelope::Zstd => ".zst",
+    });
+    format!(".{extension}{}", packed.collect::<String>())
+}
+
+/// Whether a folder holds profiles and nothing else, as a split leaves it.
+pub fn is_split(folder: &Path) -> bool {
+    let is_profile = |name: &str| [".pb", ".pb.gz", ".pb.zst"].iter().any(|ending| name.ends_with(ending));
+    let Ok(mut entries) = fs::read_dir(folder) else { return false };
+    entries.all(|entry| entry.is_ok_and(|entry| entry.file_name().to_str().is_some_and(is_profile)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_made_to_be_those_of_files() {
+        assert_eq!(file_stem("kworker/0:1"), "kworker_0:1");
+        assert_eq!(file_stem("../x\n"), "_.._x_");
+        assert_eq!(file_stem(""), "_");
+        assert_eq!(file_stem(&"é".repeat(300)).chars().count(), 100);
+    }
+}

@@ -1,0 +1,91 @@
+//! Where the data of a memory access came from, in the words that perf_data_converter has for it.
+
+use crate::abi::data_src::DataSrc;
+
+/// `PERF_MEM_LVL_*`, the older way to tell a level: bits, from [`DataSrc::MEM_LVL`] on.
+mod lvl {
+    pub const L1: u64 = 0x08;
+    pub const LFB: u64 = 0x10;
+    pub const L2: u64 = 0x20;
+    pub const L3: u64 = 0x40;
+    pub const LOC_RAM: u64 = 0x80;
+    pub const REM_RAM: u64 = 0x100 | 0x200;
+    pub const REM_CCE1: u64 = 0x400;
+    pub const REM_CCE2: u64 = 0x800;
+    pub const IO: u64 = 0x1000;
+    pub const UNC: u64 = 0x2000;
+}
+
+/// The level of memory.
+pub fn level(word: u64) -> &'static str {
+    let source = DataSrc(word);
+    let bits = source.get(DataSrc::MEM_LVL);
+    let levels = [
+        (lvl::L1, "L1"),
+        (lvl::LFB, "LFB"),
+        (lvl::L2, "L2"),
+        (lvl::L3, "Local L3"),
+        (lvl::LOC_RAM, "Local DRAM"),
+        (lvl::REM_RAM, "Remote DRAM"),
+        (lvl::REM_CCE1, "Near L3"),
+        (lvl::REM_CCE2, "Far L3"),
+        (lvl::IO, "IO Memory"),
+        (lvl::UNC, "Uncached Memory"),
+    ];
+    let by_bit = levels.iter().find(|(bit, _)| bits & bit != 0).map(|(_, name)| *name);
+    by_bit.or_else(|| by_number(source)).unwrap_or("Unknown Level")
+}
+
+/// The level by its number, which some processors tell instead.
+fn by_number(source: DataSrc) -> Option<&'static str> {
+    let is_remote = source.get(DataSrc::MEM_REMOTE) == 1;
+    Some(match source.get(DataSrc::MEM_LVL_NUM) {
+        1 => "L1",
+        2 => "L2",
+        3 | 4 if is_remote => "Far L3",
+        3 | 4 => "Local L3",
+        0xa => "IO Memory",
+        0xc => "LFB",
+        8 => "Uncached Memory",
+        0xd if is_remote => "Remote DRAM",
+        0xd => "Local DRAM",
+        _ => return None,
+    })
+}
+
+/// What snooping other caches gave; `None` where it is not told.
+pub fn snoop(word: u64) -> Option<&'static str> {
+    let bits = DataSrc(word).get(DataSrc::MEM_SNOOP);
+    let statuses = [(0x10, "HitM"), (0x04, "Hit"), (0x08, "Miss"), (0x02, "None")];
+    statuses.iter().find(|(bit, _)| bits & bit != 0).map(|(_, name)| *name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_are_told_by_bit_or_by_number() {
+        let by_bit = |bit: u64| level(DataSrc(0).with(DataSrc::MEM_LVL, bit | 2).0);
+        assert_eq!(
+            [by_bit(0x08), by_bit(0x200), by_bit(0x1000), by_bit(0)],
+            ["L1", "Remote DRAM", "IO Memory", "Unknown Level"]
+        );
+        let number = |number: u64, remote: u64| {
+            level(DataSrc(0).with(DataSrc::MEM_LVL_NUM, number).with(DataSrc::MEM_REMOTE, remote).0)
+        };
+        assert_eq!(
+            [number(2, 0), number(3, 1), number(0xd, 1), number(0xf, 0)],
+            ["L2", "Far L3", "Remote DRAM", "Unknown Level"]
+        );
+    }
+
+    #[test]
+    fn a_modified_line_that_was_hit_is_told_as_such() {
+        let of = |bits| snoop(DataSrc(0).with(DataSrc::MEM_SNOOP, bits).0);
+        assert_eq!(
+            [of(1), of(2), of(4), of(8), of(0x10)],
+            [None, Some("None"), Some("Hit"), Some("Miss"), Some("HitM")]
+        );
+    }
+}

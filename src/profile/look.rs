@@ -1,0 +1,59 @@
+//! A first look at a recording: which of its events have samples.
+
+use super::options::ProfileOptions;
+use super::selection::Selection;
+use super::weights::Weights;
+use crate::abi::record::RecordType;
+use crate::abi::sample_view::SampleView;
+use crate::error::Result;
+use crate::stream::Sink;
+use crate::stream::events::EventIndex;
+use crate::stream::meta::Meta;
+use crate::stream::raw::Raw;
+
+/// Finds out which events have samples, in any order of records.
+#[derive(Default)]
+pub struct Look {
+    has_samples: Vec<bool>,
+    has_lost: bool,
+    weights: Weights,
+    found: Vec<(EventIndex, u64)>,
+}
+
+impl Look {
+    /// By the events' places, of those that are wanted.
+    pub fn has_samples(self, options: &ProfileOptions, meta: &Meta) -> Vec<bool> {
+        let mut selection = Selection::new(options.events.clone());
+        let mut has_samples = self.has_samples;
+        has_samples.resize(meta.events.list().len(), false);
+        // What was lost may be of any event.
+        let all = self.has_lost && options.lost_as_samples;
+        let wanted = |(index, has): (usize, bool)| (has || all) && selection.has(index as EventIndex, &meta.events);
+        has_samples.into_iter().enumerate().map(wanted).collect()
+    }
+}
+
+impl Sink for Look {
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+        match raw.header.kind {
+            RecordType::SAMPLE => {}
+            RecordType::LOST | RecordType::LOST_SAMPLES => {
+                self.has_lost = true;
+                return Ok(());
+            }
+            _ => return Ok(()),
+        }
+        let Some((index, event)) = meta.events.of(raw) else { return Ok(()) };
+        let Ok(view) = SampleView::read(raw.body(), &event.layout, raw.endian) else { return Ok(()) };
+        self.found.clear();
+        self.weights.of(&view, index, &meta.events, &mut self.found);
+        for &(event, _) in &self.found {
+            let event = event as usize;
+            if self.has_samples.len() <= event {
+                self.has_samples.resize(event + 1, false);
+            }
+            self.has_samples[event] = true;
+        }
+        Ok(())
+    }
+}

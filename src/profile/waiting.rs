@@ -1,0 +1,42 @@
+//! Samples whose user frames come in a record of their own: CALLCHAIN_DEFERRED.
+
+use super::labels::LabelValue;
+use super::stacks::FrameId;
+use crate::stream::events::EventIndex;
+use hashbrown::HashMap;
+
+/// A sample without its user frames.
+#[derive(Debug)]
+pub struct Incomplete {
+    /// The frames that it has.
+    pub frames: Vec<FrameId>,
+    /// Its labels.
+    pub labels: Vec<LabelValue>,
+    /// The events that it stands for, and how much of each.
+    pub weights: Vec<(EventIndex, u64)>,
+    /// Which part of a split it belongs to.
+    pub part: usize,
+}
+
+/// Samples that wait for their user frames, by thread and cookie.
+#[derive(Debug, Default)]
+pub struct Waiting(HashMap<(u32, u64), Vec<Incomplete>>);
+
+impl Waiting {
+    /// Keeps a sample.
+    pub fn add(&mut self, tid: u32, cookie: u64, sample: Incomplete) {
+        self.0.entry((tid, cookie)).or_default().push(sample);
+    }
+
+    /// The samples that waited for this.
+    pub fn take(&mut self, tid: u32, cookie: u64) -> Vec<Incomplete> {
+        self.0.remove(&(tid, cookie)).unwrap_or_default()
+    }
+
+    /// The samples that still wait, in the order of threads and cookies.
+    pub fn take_all(&mut self) -> Vec<Incomplete> {
+        let mut left: Vec<_> = self.0.drain().collect();
+        left.sort_unstable_by_key(|(key, _)| *key);
+        left.into_iter().flat_map(|(_, samples)| samples).collect()
+    }
+}

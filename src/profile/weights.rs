@@ -1,0 +1,102 @@
+//! How much a sample stands for, and of which events.
+
+use super::event::period;
+use crate::abi::attr_flags::AttrFlags;
+use crate::abi::sample_view::SampleView;
+use crate::stream::events::{Event, EventIndex, Events};
+use hashbrown::HashMap;
+
+/// Tells what samples stand for. Counter values of READ go on from sample to sample, so that a sample stands for what has
+/// been added since the one before.
+#[derive(Debug, Default)]
+pub struct Weights {
+    /// The latest value of each counter, by the event's id and, where threads have counters of their own, the thread.
+    latest: HashMap<(u64, u32), u64>,
+}
+
+impl Weights {
+    /// Adds to `weights` the events that a sample stands for, and how much of each. With counter values that are those in
+    /// which something was added, as perf tells them; without, the sample's own by its period.
+    pub fn of(
+        &mut self,
+        view: &SampleView<'_>,
+        index: EventIndex,
+        events: &Events,
+        weights: &mut Vec<(EventIndex, u64)>,
+    ) {
+        let Some(event) = events.list().get(index as usize) else { return };
+        let Some(read) = view.read else {
+            weights.push((index, weight(view, event)));
+            return;
+        };
+        let own_id = view.identifier.or(view.id);
+        for counter in read.values() {
+            let Some(id) = counter.id.or(own_id) else { continue };
+            let Some(of) = events.by_id(id).or((counter.id.is_none()).then_some(index)) else { continue };
+            let inherits = events.list()[of as usize].attr.flags.contains(AttrFlags::INHERIT);
+            let thread = if inherits { view.task.map_or(0, |(_, tid)| tid) } else { 0 };
+            let latest = self.latest.entry((id, thread)).or_default();
+            // A counter that was set back has counted what it shows.
+            let added = counter.value.checked_sub(*latest).unwrap_or(counter.value);
+            *latest = counter.value;
+            if added > 0 {
+                weights.push((of, added));
+            }
+        }
+    }
+}
+
+/// The sample's period, or else the one that follows from how the event was opened.
+fn weight(view: &SampleView<'_>, event: &Event) -> u64 {
+    view.period.or_else(|| period(&event.attr)).unwrap_or(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::Endian;
+    use crate::abi::attr::Attr;
+    use crate::abi::bytes::Reader;
+    use crate::abi::read_format::{ReadFormat, ReadView};
+
+    fn events(flags: AttrFlags) -> Events {
+        let mut attr = Attr::read(&[0; 64], Endian::Little).unwrap();
+        attr.flags = flags;
+        let mut events = Events::default();
+        events.add(attr.clone(), vec![71]);
+        events.add(attr, vec![81]);
+        events
+    }
+
+    fn group(leader: u64, member: u64, tid: u32) -> SampleView<'static> {
+        let words: Vec<u8> = [2, leader, 71, member, 81].iter().flat_map(|word: &u64| word.to_le_bytes()).collect();
+        let bytes = Box::leak(words.into_boxed_slice());
+        let read = ReadView::take(&mut Reader::new(bytes, Endian::Little), ReadFormat::GROUP | ReadFormat::ID);
+        SampleView { read, period: Some(1000), task: Some((7, tid)), ..SampleView::default() }
+    }
+
+    #[test]
+    fn each_member_of_a_group_stands_for_what_was_added() {
+        let (events, mut weights) = (events(AttrFlags::empty()), Weights::default());
+        let mut of = |view: SampleView<'_>| {
+            let mut found = Vec::new();
+            weights.of(&view, 0, &events, &mut found);
+            found
+        };
+        assert_eq!(of(group(1000, 5, 1)), [(0, 1000), (1, 5)]);
+        assert_eq!(of(group(2000, 5, 2)), [(0, 1000)], "nothing was added to the second");
+        assert_eq!(of(group(30, 6, 2)), [(0, 30), (1, 1)], "the first was set back");
+        assert_eq!(of(SampleView { period: Some(9), ..SampleView::default() }), [(0, 9)]);
+        assert_eq!(of(SampleView::default()), [(0, 1)]);
+    }
+
+    #[test]
+    fn inherited_counters_go_on_thread_by_thread() {
+        let (events, mut weights) = (events(AttrFlags::INHERIT), Weights::default());
+        let mut found = Vec::new();
+        [(100, 1), (40, 2), (130, 1)].iter().for_each(|&(value, tid)| {
+            weights.of(&group(value, 0, tid), 0, &events, &mut found);
+        });
+        assert_eq!(found, [(0, 100), (0, 40), (0, 30)]);
+    }
+}

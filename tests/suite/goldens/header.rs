@@ -1,0 +1,108 @@
+//! `perf report --header-only -I`: what a recording tells of the machine, the events and itself.
+
+use std::path::Path;
+
+use perfconv::abi::feature::{Feature, FeatureContext, FeatureId};
+use perfconv::container::read::input::Input;
+use perfconv::container::read::{Container, ReadOptions};
+use perfconv::stream::Sink;
+use perfconv::stream::meta::Meta;
+use perfconv::stream::raw::Raw;
+use perfconv::stream::source::Source;
+
+use super::super::files::Recording;
+use super::{Enough, Golden, Verdict, any, compare, headed, is_big_endian, judged, own, words};
+
+const VIEW: &str = "perf report --header-only -I";
+
+#[test]
+fn headers_are_what_other_perfs_show() {
+    let enough = [
+        Enough { machines: any, recordings: 400, records: 13_800 },
+        Enough { machines: is_big_endian, recordings: 42, records: 1_150 },
+    ];
+    compare(VIEW, &own(VIEW), judge, &enough);
+}
+
+fn judge(recording: &Recording) -> Option<Verdict> {
+    let golden = Golden::native(recording, "header.txt").or_else(|| Golden::newest(recording, "header"))?;
+    let (features, endian) = match meta(&recording.path) {
+        Ok(meta) => (meta.features, meta.endian),
+        Err(_) => return Some(Verdict::Skipped("the recording is cut in its header".into())),
+    };
+    if golden.text.contains("# data size      : 0\n# feat offset    : ")
+        && !golden.text.contains("# feat offset    : 0")
+    {
+        return Some(Verdict::Skipped("the recorder was killed: perf takes records for features".into()));
+    }
+    let theirs = parse(&golden.text);
+    if theirs.is_empty() {
+        return Some(Verdict::Skipped("perf shows no feature".into()));
+    }
+    let context = FeatureContext::new(features.get(&FeatureId::NRCPUS).map(|bytes| &bytes[..]), endian);
+    let decoded = |id: FeatureId, bytes: &[u8]| Feature::read(id, bytes, endian, &context).0;
+    let contents: Vec<(FeatureId, Feature)> = features.iter().map(|(&id, bytes)| (id, decoded(id, bytes))).collect();
+    let mut ours: Vec<String> = headed::lines(&contents, endian).into_iter().map(words).collect();
+    // Of the features that perf misses, those that are missing.
+    if let Some(missing) = theirs.iter().find(|line| line.starts_with(MISSING)) {
+        let has = |word: &&str| !features.keys().any(|id| id.name() == Some(word));
+        ours.push(missing.split(' ').filter(has).collect::<Vec<_>>().join(" "));
+    }
+    Some(judged(golden.by, &theirs, &ours))
+}
+
+const MISSING: &str = "# missing features:";
+
+/// Takes no record.
+struct Nothing;
+
+impl Sink for Nothing {
+    fn record(&mut self, _: &Meta, _: &Raw<'_>) -> perfconv::Result<()> {
+        Ok(())
+    }
+}
+
+/// What perf looks at: of a file the header, of a pipe the records that tell what is in a file's header.
+fn meta(path: &Path) -> perfconv::Result<Meta> {
+    let source = Source::open(Input::Path(path.to_path_buf()), ReadOptions::default())?;
+    let meta = source.meta().clone();
+    if meta.container == Container::Pipe { Ok(source.run(&mut Nothing)?.0) } else { Ok(meta) }
+}
+
+/// The lines of features.
+fn parse(text: &str) -> Vec<String> {
+    let of_the_file =
+        ["captured on", "header version", "data offset", "data size", "feat offset", "=====", "To display"];
+    let is_of_the_file = |line: &str| {
+        let line = line.trim_start_matches("# ");
+        line.trim_end_matches('#').is_empty() || of_the_file.iter().any(|start| line.starts_with(start))
+    };
+    // That there are no BPF programs is said by some perfs only.
+    let is_nothing = |line: &str| ["# bpf_prog_info empty", "# btf info empty"].contains(&line);
+    text.lines().filter(|line| !is_of_the_file(line) && !is_nothing(line)).map(canonical).collect()
+}
+
+/// A line without what newer perfs add to the values, and without what is not of the recording.
+fn canonical(line: &str) -> String {
+    if let Some((program, code)) = line.strip_prefix("# bpf_prog_info ").and_then(|line| line.split_once(": ")) {
+        // The name is put together from the type information.
+        let (_, code) = code.split_once(' ').expect("the name is a word");
+        return format!("# bpf_prog_info {program}: {code}");
+    }
+    if let Some((_, time)) = line.split_once("reference time: ") {
+        let (_, time) = time.split_once(" = ").expect("the time is told in several ways");
+        return words(format!("# reference time: {time}"));
+    }
+    if !line.starts_with("# event :") {
+        return words(line);
+    }
+    let fields = line
+        .split(", ")
+        .filter(|field| !field.starts_with("config = 0 (") && !["type = 0", "config = 0"].contains(field));
+    let fields = fields.map(|field| {
+        let is_named = field.starts_with("type = ") || field.starts_with("config = ");
+        let field = if is_named { field.split(" (").next().expect("there is a first part") } else { field };
+        headed::sorted_bits(field)
+    });
+    words(fields.collect::<Vec<_>>().join(", "))
+}
