@@ -4,6 +4,7 @@ mod suite {
     mod bad_input;
     mod check;
     mod cli;
+    mod compat;
     mod files;
     mod forms;
     mod fuzz_corpus;

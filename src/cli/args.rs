@@ -130,6 +130,15 @@ pub struct ConvertArgs {
     #[command(flatten, next_help_heading = "Profiles")]
     pub profile: ProfileArgs,
 
+    /// Write the pprof that another program makes of the recording
+    #[arg(
+        long,
+        value_enum,
+        value_name = "PROGRAM",
+        conflicts_with_all = ["labels", "events", "split_by", "lost", "data_addresses", "thread_types"]
+    )]
+    pub compat: Option<CompatArg>,
+
     /// How much a .gz (0 to 9) or .zst (1 to 22) output is compressed
     #[arg(long, value_name = "LEVEL", value_parser = clap::value_parser!(u32).range(0..=22))]
     pub level: Option<u32>,
@@ -227,6 +236,14 @@ pub enum LostArg {
     Apart,
     /// Samples of a stack of their own
     AsSamples,
+}
+
+/// A program whose output can be had, as it is named on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CompatArg {
+    /// Of perf_data_converter: what pprof reads a perf.data by
+    #[value(name = "perf_to_profile")]
+    PerfToProfile,
 }
 
 /// A container, as it is named on the command line.

@@ -1,10 +1,10 @@
 //! `perfconv IN -o OUT`, `perfconv convert`.
 
-use super::args::ConvertArgs;
+use super::args::{CompatArg, ConvertArgs};
 use super::failure::Failure;
 use super::input::Recording;
 use super::output::{Allowed, Output};
-use super::{profiles, report, rewrite};
+use super::{perf_to_profile, profiles, report, rewrite};
 use crate::container::read::ReadOptions;
 use crate::formats::envelope::{self, Envelope, Envelopes};
 use crate::formats::{FORMATS, Format, Writes, by_file_name, by_name};
@@ -30,6 +30,9 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
     // The name of a folder tells no format.
     let to = args.to.as_deref().or(args.profile.split_by.map(|_| "pprof"));
     let (format, envelopes) = choose_format(output, to)?;
+    if args.compat.is_some() && format.name != "pprof" {
+        return Err(Failure::Usage(format!("--compat is for a pprof, and not for {}", format.name)));
+    }
     let input = args.input.clone().or(args.input_option.clone()).unwrap_or_else(|| PathBuf::from("perf.data"));
     let envelopes = Envelopes { list: envelopes, level: args.level };
     let allowed = Allowed {
@@ -47,6 +50,9 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
     let input = recording.input();
 
     let mut ledger = match format.writes {
+        Writes::Profile { .. } if args.compat == Some(CompatArg::PerfToProfile) => {
+            perf_to_profile::convert(Source::open(input, options)?, &output, &envelopes)?
+        }
         Writes::Records => rewrite::run(Source::open(input, options)?, &output, &envelopes, &args)?,
         Writes::Profile { .. } => profiles::run(input, options, format, &output, &envelopes, &args.profile)?,
     };

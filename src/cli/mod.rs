@@ -10,6 +10,7 @@ mod convert;
 mod failure;
 mod input;
 mod output;
+mod perf_to_profile;
 mod profiles;
 mod report;
 mod rewrite;
@@ -20,15 +21,19 @@ use clap::Parser;
 use failure::Failure;
 use std::process::ExitCode;
 
-/// Runs the program with the arguments that it was called with.
+/// Runs the program with the arguments that it was called with; as `perf_to_profile` where that is its name.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
-    let done = match cli.command {
-        Some(Command::Convert(args)) => convert::run(*args),
-        Some(Command::Check(args)) => check::run(args),
-        None => convert::run(cli.convert),
-    };
+    let done = if perf_to_profile::is_our_name() { perf_to_profile::run() } else { run() };
     // Where a signal is ending the program, what came of it is not to be told.
     let _signals_wait = unfinished::hold();
     done.unwrap_or_else(Failure::report)
+}
+
+fn run() -> Result<ExitCode, Failure> {
+    let cli = Cli::parse();
+    match cli.command {
+        Some(Command::Convert(args)) => convert::run(*args),
+        Some(Command::Check(args)) => check::run(args),
+        None => convert::run(cli.convert),
+    }
 }

@@ -131,6 +131,24 @@ impl Output {
         }
     }
 
+    /// Has `write` write it into the very file that is there, for who has that open and reads on from there.
+    ///
+    /// # Errors
+    /// What `write` or the system says.
+    pub fn write_in_place(
+        &self,
+        write: impl FnOnce(&mut (dyn Write + Send)) -> Result<()>,
+    ) -> std::result::Result<(), Failure> {
+        match self {
+            Self::File { target, overwrite: true, .. } if target.exists() => {
+                let file = File::options().write(true).truncate(true).open(target);
+                let file = file.map_err(|e| self.failed("cannot open", &e))?;
+                buffered(file, write).map_err(|error| self.explained(error))
+            }
+            _ => self.write(write),
+        }
+    }
+
     /// Has `write` write it, where it must be able to go back to what it wrote. What cannot seek gets it from a temporary
     /// file.
     ///

@@ -9,7 +9,7 @@ pub mod look;
 mod mappings;
 pub mod options;
 mod parts;
-mod resolved;
+pub(crate) mod resolved;
 mod selection;
 pub mod stacks;
 mod waiting;

@@ -212,7 +212,22 @@ impl Events {
     /// When a record was written, where it says so. Records that perf made up have a time of 0 or all ones: none.
     #[inline]
     pub fn time(&self, raw: &Raw<'_>) -> Option<u64> {
-        let time = if raw.header.kind == RecordType::SAMPLE {
+        let time = match self.recorded_time(raw) {
+            Some(time) => time,
+            // Recorders without trailers tell the time of a fork or an exit in the record itself.
+            None if matches!(raw.header.kind, RecordType::FORK | RecordType::EXIT) => match self.split(raw) {
+                (body, None) => word(body, 2, raw.endian)?,
+                _ => return None,
+            },
+            None => return None,
+        };
+        is_time(time).then_some(time)
+    }
+
+    /// What a sample or a trailer has as its time, whether or not it is one.
+    #[inline]
+    pub fn recorded_time(&self, raw: &Raw<'_>) -> Option<u64> {
+        if raw.header.kind == RecordType::SAMPLE {
             let (_, event) = self.of(raw)?;
             let sample_type = event.layout.sample_type;
             if !event.has_time() {
@@ -220,20 +235,12 @@ impl Events {
             }
             let before = [SampleType::IDENTIFIER, SampleType::IP, SampleType::TID];
             let at = before.into_iter().filter(|&field| sample_type.contains(field)).count();
-            word(raw.body(), at, raw.endian)?
+            word(raw.body(), at, raw.endian)
         } else if raw.header.kind < RecordType::USER_START {
-            match self.split(raw) {
-                (_, Some(id)) => id.time?,
-                // Recorders without trailers tell the time of a fork or an exit in the record itself.
-                (body, None) if matches!(raw.header.kind, RecordType::FORK | RecordType::EXIT) => {
-                    word(body, 2, raw.endian)?
-                }
-                _ => return None,
-            }
+            self.split(raw).1?.time
         } else {
-            return None;
-        };
-        is_time(time).then_some(time)
+            None
+        }
     }
 }
 

@@ -41,7 +41,17 @@ impl<S: Sink> Order<S> {
         self.sink
     }
 
-    fn wait(&mut self, time: u64, raw: &Raw<'_>) -> Result<()> {
+    /// The sink, to be changed.
+    pub fn sink_mut(&mut self) -> &mut S {
+        &mut self.sink
+    }
+
+    /// Has a record wait until all of an earlier time have passed, and those of the same time that came before it: for who
+    /// has an order of his own. Without rounds all wait until the end.
+    ///
+    /// # Errors
+    /// Where what waits cannot be kept.
+    pub fn wait(&mut self, time: u64, raw: &Raw<'_>) -> Result<()> {
         self.newest = self.newest.max(time);
         let place = self.blocks.hold(raw);
         self.waiting.push(Entry { time, place });

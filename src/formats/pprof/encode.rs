@@ -38,7 +38,7 @@ pub fn begin<'a>(out: &'a mut dyn Write, events: &[ProfileEvent], has_samples: &
 }
 
 /// Numbers of the fields of `Profile` that repeat without bound, and are therefore written one by one.
-mod field {
+pub(super) mod field {
     pub const SAMPLE: u32 = 2;
     pub const MAPPING: u32 = 3;
     pub const LOCATION: u32 = 4;
@@ -182,11 +182,7 @@ impl<'a> Encoder<'a> {
     fn mappings(&mut self, profile: &Profile, order: &MappingOrder) -> io::Result<()> {
         for (number, &mapping) in order.list.iter().enumerate() {
             let map = &profile.tables.mappings[mapping as usize];
-            let build_id = map.build_id.as_deref().unwrap_or_default();
-            let hex = build_id.iter().fold(String::new(), |mut hex, byte| {
-                let _ = write!(hex, "{byte:02x}");
-                hex
-            });
+            let hex = hex(map.build_id.as_deref().unwrap_or_default());
             let mapping = proto::Mapping {
                 id: number as u64 + 1,
                 memory_start: map.start,
@@ -249,6 +245,14 @@ struct MappingOrder {
     list: Vec<MappingId>,
     /// Number of each mapping in the output, 0 where it is not in it.
     ids: Vec<u64>,
+}
+
+/// Bytes as hexadecimal digits.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
 }
 
 /// pprof's numbers are signed; what does not fit stays the largest that does.

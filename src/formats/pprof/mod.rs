@@ -5,6 +5,7 @@
 //! Pyroscope know; several events' columns carry the events' names.
 
 mod columns;
+pub mod compat;
 mod encode;
 mod functions;
 pub mod proto;

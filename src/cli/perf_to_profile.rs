@@ -1,0 +1,70 @@
+//! `perf_to_profile -i IN -o OUT [-f] [-j]`: in the place of the program of that name, which pprof runs where it is given a
+//! perf.data.
+
+use super::failure::Failure;
+use super::output::{Allowed, Output};
+use super::report;
+use crate::container::read::ReadOptions;
+use crate::container::read::input::Input;
+use crate::formats::envelope::Envelopes;
+use crate::formats::pprof::compat;
+use crate::stream::ledger::Ledger;
+use crate::stream::source::Source;
+use clap::Parser;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Converts a Linux perf.data to a profile for pprof, as perf_to_profile does. This is perfconv by another name.
+#[derive(Debug, Parser)]
+#[command(name = NAME, version)]
+struct PerfToProfileArgs {
+    /// Recording to read: a file, a folder, or - for standard input
+    #[arg(short = 'i', long = "input", value_name = "IN")]
+    input: PathBuf,
+
+    /// File to write, bare whatever its name, or - for standard output
+    #[arg(short = 'o', long = "output", value_name = "OUT")]
+    output: PathBuf,
+
+    /// Overwrite an output that exists
+    #[arg(short = 'f', long = "force")]
+    force: bool,
+
+    /// Allow maps of JIT code that are not aligned to pages; here they always are
+    #[arg(short = 'j', long = "jit")]
+    _jit: bool,
+}
+
+/// The name by which the program is this one.
+const NAME: &str = "perf_to_profile";
+
+/// Whether the program was called by that name.
+pub fn is_our_name() -> bool {
+    std::env::args_os().next().is_some_and(|name| Path::new(&name).file_stem().is_some_and(|name| name == NAME))
+}
+
+/// Converts as the arguments of the program say.
+///
+/// # Errors
+/// Where it cannot be done.
+pub fn run() -> Result<ExitCode, Failure> {
+    let args = PerfToProfileArgs::parse();
+    let allowed = Allowed { overwrite: args.force, on_terminal: false, folder: None };
+    let output = Output::check(&args.output, &args.input, allowed)?;
+    let input = if args.input == Path::new("-") { Input::Stdin } else { Input::Path(args.input) };
+    let (profile, ledger) = compat::profile(Source::open(input, ReadOptions::default())?)?;
+    // pprof opens the file before it has it written.
+    output.write_in_place(|out| compat::write(&profile, out))?;
+    report::ledger(&ledger, &output.name(), false);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes the profile that perf_to_profile makes, from the ordinary program.
+///
+/// # Errors
+/// Where it cannot be read or written.
+pub fn convert(source: Source, output: &Output, envelopes: &Envelopes) -> Result<Ledger, Failure> {
+    let (profile, ledger) = compat::profile(source)?;
+    output.write(|out| envelopes.around(out, |out| compat::write(&profile, out)))?;
+    Ok(ledger)
+}

@@ -1,0 +1,71 @@
+//! Which build id a map has: its own, or one of the recording's table.
+
+use super::mmaps::Mmap;
+use super::processes::KERNEL;
+use crate::abi::record::mmap2::MappedFile;
+use crate::abi::record::{CpuMode, Misc};
+use crate::stream::meta::Meta;
+use hashbrown::HashMap;
+use std::sync::Arc;
+
+/// Names under which the kernel is mapped, that stand for what the table calls `[kernel.kallsyms]`.
+const KERNEL_ALIASES: [&[u8]; 2] = [b"[kernel.kallsyms]_text", b"[kernel.kallsyms]_stext"];
+
+/// The recording's table of build ids, by the names of files.
+#[derive(Debug, Default)]
+pub struct BuildIds {
+    by_name: HashMap<Arc<[u8]>, Arc<[u8]>>,
+    /// That of the first file of the kernel, modules apart.
+    kernel: Option<Arc<[u8]>>,
+}
+
+impl BuildIds {
+    /// The table: what features and records tell, then what maps told of files that are not in it.
+    pub fn new(meta: &Meta, of_maps: HashMap<Arc<[u8]>, (Misc, MappedFile)>) -> Self {
+        let mut table = Self::default();
+        let mut aliased = None;
+        for (misc, entry) in meta.build_ids() {
+            let id = Arc::from(trimmed(entry.id(misc)));
+            if entry.filename.text() == KERNEL {
+                aliased = Some(Arc::clone(&id));
+            }
+            table.add(misc, entry.filename.text().into(), id);
+        }
+        let mut of_maps: Vec<_> = of_maps.into_iter().collect();
+        of_maps.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+        for (name, (misc, file)) in of_maps {
+            if let Some(id) = file.build_id().filter(|_| !table.by_name.contains_key(&name)) {
+                table.add(misc, name, trimmed(id).into());
+            }
+        }
+        for alias in KERNEL_ALIASES {
+            table.by_name.extend(aliased.clone().map(|id| (alias.into(), id)));
+        }
+        table
+    }
+
+    fn add(&mut self, misc: Misc, name: Arc<[u8]>, id: Arc<[u8]>) {
+        let may_be_kernel = name.starts_with(KERNEL) || !name.ends_with(b".ko");
+        if misc.cpu_mode() == CpuMode::KERNEL && may_be_kernel && self.kernel.is_none() {
+            self.kernel = Some(Arc::clone(&id));
+        }
+        self.by_name.insert(name, id);
+    }
+
+    /// The build id of a map; empty where none is known.
+    pub fn of(&self, mmap: &Mmap) -> Arc<[u8]> {
+        if let Some(id) = mmap.file.as_ref().and_then(MappedFile::build_id).filter(|id| !id.is_empty()) {
+            return id.into();
+        }
+        let kernel = self.kernel.as_ref().filter(|_| mmap.filename.starts_with(KERNEL));
+        self.by_name.get(&mmap.filename).or(kernel).cloned().unwrap_or_default()
+    }
+}
+
+/// A build id of the table is filled up with zeros; ids are made of 4-byte groups.
+fn trimmed(mut id: &[u8]) -> &[u8] {
+    while let Some(rest) = id.strip_suffix(&[0; 4]) {
+        id = rest;
+    }
+    id
+}

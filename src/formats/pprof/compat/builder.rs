@@ -1,0 +1,279 @@
+//! From records in perf_to_profile's order to what its profile has.
+
+use super::build_ids::BuildIds;
+use super::events::Events;
+use super::mmaps::{self, Mmap};
+use super::processes::{Mapping, Processes};
+use super::profile::CompatProfile;
+use super::stack::{Frame, Part, SampledStack, is_address};
+use crate::abi;
+use crate::abi::feature::FeatureId;
+use crate::abi::record::comm::Comm;
+use crate::abi::record::ksymbol::Ksymbol;
+use crate::abi::record::lost::{Lost, LostSamples};
+use crate::abi::record::mmap2::MappedFile;
+use crate::abi::record::task::Task;
+use crate::abi::record::{CpuMode, Misc, RecordType};
+use crate::abi::sample_view::SampleView;
+use crate::error::Result;
+use crate::profile::resolved::{Key, Resolved, ResolvedStacks};
+use crate::profile::stacks::StackId;
+use crate::session::map::MapId;
+use crate::stream::Sink;
+use crate::stream::ledger::{Ledger, Reason};
+use crate::stream::meta::Meta;
+use crate::stream::raw::Raw;
+use hashbrown::HashMap;
+use std::sync::Arc;
+use std::vec;
+
+/// The first perf that tells in LOST_SAMPLES what full buffers lost.
+const LOST_SAMPLES_SINCE: (u32, u32) = (6, 1);
+
+/// Where perf_to_profile puts lost samples: an address that nothing else can have.
+const LOST_ADDRESS: u64 = 9 << 60;
+
+/// Builds perf_to_profile's profile.
+#[derive(Default)]
+pub struct Builder {
+    processes: Processes,
+    build_ids: BuildIds,
+    /// What was made of the maps whose records are still to come.
+    mmaps: vec::IntoIter<Option<Mmap>>,
+    /// Whether LOST_SAMPLES tells what was lost, and not LOST.
+    counts_lost_samples: bool,
+    lost: Option<MapId>,
+    profile: CompatProfile,
+    resolved: ResolvedStacks,
+    samples: u64,
+    /// Samples with a copy of the stack instead of a call chain.
+    stack_dumps: u64,
+    ledger: Ledger,
+    /// Of the sample at hand, kept for their memory: frames, locations, and what its stack is remembered by.
+    frames: Vec<(u64, Option<MapId>)>,
+    locations: Vec<u32>,
+    key: Vec<u8>,
+}
+
+impl Builder {
+    /// Takes what the first look found. The maps come in the order in which their records will.
+    pub fn start(&mut self, meta: &Meta, mut maps: Vec<Mmap>, build_ids: HashMap<Arc<[u8]>, (Misc, MappedFile)>) {
+        mmaps::deduce_huge_pages(&mut maps);
+        self.mmaps = mmaps::combine(maps).into_iter();
+        self.build_ids = BuildIds::new(meta, build_ids);
+        self.profile.events = Events::new(meta);
+        let version = meta.string(FeatureId::VERSION);
+        self.counts_lost_samples = version.as_deref().and_then(version_of) >= Some(LOST_SAMPLES_SINCE);
+        let command = meta.cmdline().map(|tokens| tokens.join(" "));
+        let comments = [("perf-version:", version), ("perf-command:", command)];
+        self.profile.comments =
+            comments.into_iter().filter_map(|(what, text)| Some(format!("{what}{}", text?))).collect();
+    }
+
+    fn sample(&mut self, meta: &Meta, raw: &Raw<'_>) -> std::result::Result<(), Reason> {
+        let (_, event) = meta.events.of(raw).ok_or(Reason::UnknownEvent)?;
+        let view = SampleView::read(raw.body(), &event.layout, raw.endian).map_err(|field| {
+            let what = format!("the SAMPLE record here is left out: its field {field} does not fit its size");
+            self.ledger.damage(meta.damage(raw.block, raw.at, what));
+            Reason::Damaged
+        })?;
+        let event = self.profile.events.find(view.identifier.or(view.id)).ok_or(Reason::UnknownEvent)?;
+        let pid = view.task.map_or(0, |(pid, _)| pid);
+        let mode = raw.header.misc.cpu_mode();
+        self.stack_dumps += u64::from(view.stack_user.is_some_and(|stack| stack.dyn_size > 0));
+        self.begin_profile(pid, mode == CpuMode::KERNEL);
+        let stack = self.stack(pid, mode, &view);
+        self.profile.add(stack, event, 1, view.period);
+        Ok(())
+    }
+
+    /// The first sample decides which mapping is the first.
+    fn begin_profile(&mut self, pid: u32, in_kernel: bool) {
+        if !self.profile.mappings.is_empty() {
+            return;
+        }
+        match self.processes.main(pid, in_kernel) {
+            Some(main) => drop(self.mapping_number(pid, main)),
+            None => {
+                let (filename, build_id) = Default::default();
+                self.profile.mappings.push(Mapping { start: 0, limit: 1, pgoff: 0, filename, build_id });
+            }
+        }
+    }
+
+    /// The number of a sample's stack: remembered where the same was seen in the same maps.
+    fn stack(&mut self, pid: u32, mode: CpuMode, view: &SampleView<'_>) -> StackId {
+        let [process, kernel] = self.processes.epochs(pid);
+        let chain = view.callchain.map(|chain| chain.as_bytes()).unwrap_or_default();
+        let branches = view.branch_stack.map(|stack| stack.entries);
+        let mut key = Key { generation: [process, kernel, chain.len() as u64, 0], ip: view.ip, mode, chain };
+        let mut both = std::mem::take(&mut self.key);
+        if let Some(branches) = branches.filter(|branches| !branches.is_empty()) {
+            both.clear();
+            both.extend_from_slice(chain);
+            both.extend_from_slice(branches.as_bytes());
+            key.chain = &both;
+        }
+        let found = self.resolved.find(&key).map(|resolved| resolved.stack);
+        let stack = found.unwrap_or_else(|| {
+            let ip = view.ip.unwrap_or(0);
+            let stack = self.resolve(pid, SampledStack { ip, mode, callchain: view.callchain, branches });
+            self.resolved.insert(&key, Resolved { stack, cookie: None });
+            stack
+        });
+        self.key = both;
+        stack
+    }
+
+    fn resolve(&mut self, pid: u32, sampled: SampledStack<'_>) -> StackId {
+        let mut frames = std::mem::take(&mut self.frames);
+        frames.clear();
+        let processes = &self.processes;
+        let find = |part, address| {
+            let is_known = part != Part::Other && is_address(address);
+            if is_known { processes.find(pid, address, part != Part::User) } else { None }
+        };
+        sampled.for_each(|part, frame| match frame {
+            Frame::Leaf(ip) => frames.push(find(part, ip).map_or((0, None), |map| (ip, Some(map)))),
+            Frame::Return(ip) => {
+                // At the very beginning of a map there is no call before it.
+                let map = find(part, ip).filter(|&map| ip > processes.mapping(map).start);
+                frames.extend(map.map(|map| (ip - 1, Some(map))));
+            }
+            Frame::Branch(from) => frames.extend(find(part, from).map(|map| (from, Some(map)))),
+        });
+        let mut locations = std::mem::take(&mut self.locations);
+        locations.clear();
+        locations.extend(frames.iter().map(|&(address, map)| self.location(pid, address, map)));
+        let stack = self.profile.stacks.stack_id(&locations);
+        (self.frames, self.locations) = (frames, locations);
+        stack
+    }
+
+    /// The number of a location. What a process has at an address stays so until something is mapped there.
+    fn location(&mut self, pid: u32, address: u64, map: Option<MapId>) -> u32 {
+        if let Some(&number) = self.processes.process(pid).locations.get(&address) {
+            return number;
+        }
+        let mapping = map.map(|map| self.mapping_number(pid, map));
+        self.profile.locations.push((address, mapping));
+        let number = self.profile.locations.len() as u32 - 1;
+        self.processes.process(pid).locations.insert(address, number);
+        number
+    }
+
+    /// The number of a mapping, which each process has of its own.
+    fn mapping_number(&mut self, pid: u32, map: MapId) -> u32 {
+        if let Some(&number) = self.processes.process(pid).emitted.get(&map) {
+            return number;
+        }
+        self.profile.mappings.push(self.processes.mapping(map).clone());
+        let number = self.profile.mappings.len() as u32 - 1;
+        self.processes.process(pid).emitted.insert(map, number);
+        number
+    }
+
+    /// Takes what was lost: as many samples, in a mapping that says so.
+    fn lost(&mut self, meta: &Meta, raw: &Raw<'_>) -> std::result::Result<(), Reason> {
+        let (body, trailer) = meta.events.split(raw);
+        let of_samples = raw.header.kind == RecordType::LOST_SAMPLES;
+        let trailer = trailer.unwrap_or_default();
+        let told = trailer.identifier.or(trailer.id);
+        let (id, lost) = if of_samples {
+            let (record, _) = abi::parse::<LostSamples>(body, raw.endian, ()).map_err(|_| Reason::Damaged)?;
+            self.ledger.lost(0, record.lost);
+            (told, record.lost)
+        } else {
+            let (record, _) = abi::parse::<Lost>(body, raw.endian, ()).map_err(|_| Reason::Damaged)?;
+            self.ledger.lost(record.lost, 0);
+            (Some(record.id), record.lost)
+        };
+        if of_samples != self.counts_lost_samples || lost == 0 {
+            return Ok(());
+        }
+        let event = self.profile.events.find(id).ok_or(Reason::UnknownEvent)?;
+        let pid = trailer.task.map_or(0, |(pid, _)| pid);
+        self.begin_profile(pid, false);
+        let Self { processes, .. } = self;
+        let map = *self.lost.get_or_insert_with(|| {
+            let (filename, build_id) = (Arc::from(&b"[lost]"[..]), Arc::default());
+            processes.add(Mapping { start: LOST_ADDRESS, limit: LOST_ADDRESS + 1, pgoff: 0, filename, build_id })
+        });
+        let location = self.location(pid, LOST_ADDRESS, Some(map));
+        let stack = self.profile.stacks.stack_id(&[location]);
+        self.profile.add(stack, event, lost, None);
+        Ok(())
+    }
+
+    /// Takes what a record tells of processes.
+    fn state(&mut self, meta: &Meta, raw: &Raw<'_>) -> binrw::BinResult<()> {
+        let (body, _) = meta.events.split(raw);
+        match raw.header.kind {
+            RecordType::COMM => {
+                let (comm, _) = abi::parse::<Comm>(body, raw.endian, ())?;
+                let is_exec = raw.header.misc.contains(Misc::COMM_EXEC) || !self.profile.events.tell_exec;
+                self.processes.comm(&comm, is_exec);
+            }
+            RecordType::FORK => {
+                let (task, _) = abi::parse::<Task>(body, raw.endian, ())?;
+                self.processes.fork(&task);
+            }
+            RecordType::KSYMBOL => {
+                let (symbol, _) = abi::parse::<Ksymbol>(body, raw.endian, ())?;
+                self.processes.ksymbol(&symbol);
+            }
+            _ => {
+                if let Some(mmap) = self.mmaps.next().flatten() {
+                    self.processes.mmap(&mmap, &self.build_ids);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What was built, and what became of the records.
+    pub fn finish(mut self) -> (CompatProfile, Ledger) {
+        self.ledger.emitted(RecordType::SAMPLE, self.samples);
+        if self.stack_dumps > 0 {
+            self.ledger.missing(format!(
+                "samples with a copy of the user stack (--call-graph dwarf): {}; it is not unwound, so that their user \
+                 callers are missing",
+                self.stack_dumps
+            ));
+        }
+        (self.profile, self.ledger)
+    }
+}
+
+impl Sink for Builder {
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+        let kind = raw.header.kind;
+        let done = match kind {
+            RecordType::SAMPLE => {
+                let done = self.sample(meta, raw);
+                self.samples += u64::from(done.is_ok());
+                done.map_err(|reason| self.ledger.dropped(kind, reason)).ok();
+                return Ok(());
+            }
+            RecordType::LOST | RecordType::LOST_SAMPLES => self.lost(meta, raw),
+            _ => self.state(meta, raw).map_err(|_| Reason::Damaged),
+        };
+        match done {
+            Ok(()) => self.ledger.consumed(kind, 1),
+            Err(reason) => {
+                if reason == Reason::Damaged {
+                    let what = format!("the {kind} record here is left out: its fields do not fit its size");
+                    self.ledger.damage(meta.damage(raw.block, raw.at, what));
+                }
+                self.ledger.dropped(kind, reason);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Major and minor number of a perf.
+fn version_of(text: &str) -> Option<(u32, u32)> {
+    let mut numbers = text.split(|c: char| !c.is_ascii_digit()).map(str::parse);
+    Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
+}

@@ -1,0 +1,104 @@
+//! Writing the profile, a message at a time.
+
+use super::profile::CompatProfile;
+use crate::error::{Error, Result};
+use crate::formats::pprof::encode::{field, hex};
+use crate::formats::pprof::proto;
+use crate::formats::pprof::strings::Strings;
+use prost::Message;
+use std::io::{self, Write};
+
+/// Stands for a name that is missing: the first 8 bytes of the MD5 of no text.
+const NO_NAME: &str = "d41d8cd98f00b204";
+
+/// Writes the profile, bare.
+///
+/// # Errors
+/// What `out` says.
+pub fn write(profile: &CompatProfile, out: &mut dyn Write) -> Result<()> {
+    let mut encoder = Encoder { out, buffer: Vec::new(), strings: Strings::default() };
+    encoder.profile(profile).map_err(Error::Output)
+}
+
+struct Encoder<'a> {
+    out: &'a mut dyn Write,
+    buffer: Vec<u8>,
+    strings: Strings,
+}
+
+impl Encoder<'_> {
+    fn profile(&mut self, profile: &CompatProfile) -> io::Result<()> {
+        self.head(profile)?;
+        self.samples(profile)?;
+        self.mappings(profile)?;
+        for (number, &(address, mapping)) in profile.locations.iter().enumerate() {
+            let mapping_id = mapping.map_or(0, |mapping| u64::from(mapping) + 1);
+            let location = proto::Location { id: number as u64 + 1, mapping_id, address, ..Default::default() };
+            self.message(field::LOCATION, &location)?;
+        }
+        for string in std::mem::take(&mut self.strings).into_list() {
+            self.buffer.clear();
+            prost::encoding::string::encode(field::STRING_TABLE, &string, &mut self.buffer);
+            self.out.write_all(&self.buffer)?;
+        }
+        Ok(())
+    }
+
+    /// Columns and comments. The unit of a column is always `count`, and the one to be shown first is the last.
+    fn head(&mut self, profile: &CompatProfile) -> io::Result<()> {
+        let mut head = proto::Profile::default();
+        for name in &profile.events.names {
+            for what in ["sample", "event"] {
+                let (r#type, unit) = (self.strings.id(&format!("{name}_{what}")), self.strings.id("count"));
+                head.sample_type.push(proto::ValueType { r#type, unit });
+            }
+        }
+        head.default_sample_type = head.sample_type.last().map_or(0, |column| column.r#type);
+        head.comment = profile.comments.iter().map(|comment| self.strings.id(comment)).collect();
+        self.out.write_all(&head.encode_to_vec())
+    }
+
+    fn samples(&mut self, profile: &CompatProfile) -> io::Result<()> {
+        let mut sample = proto::Sample::default();
+        for rows in profile.rows().chunk_by(|a, b| a.0 == b.0) {
+            let stack = profile.stacks.stack(rows[0].0);
+            sample.location_id.clear();
+            sample.location_id.extend(stack.iter().map(|&location| u64::from(location) + 1));
+            sample.value.clear();
+            sample.value.resize(2 * profile.events.names.len(), 0);
+            for &(_, event, samples, value) in rows {
+                let at = 2 * event as usize;
+                (sample.value[at], sample.value[at + 1]) = (samples as i64, value as i64);
+            }
+            self.message(field::SAMPLE, &sample)?;
+        }
+        Ok(())
+    }
+
+    fn mappings(&mut self, profile: &CompatProfile) -> io::Result<()> {
+        for (number, mapping) in profile.mappings.iter().enumerate() {
+            let is_made_up = mapping.limit == 1;
+            let filename = match &*mapping.filename {
+                [] if !is_made_up => self.strings.id(NO_NAME),
+                name => self.strings.id(&String::from_utf8_lossy(name)),
+            };
+            let mapping = proto::Mapping {
+                id: number as u64 + 1,
+                memory_start: mapping.start,
+                memory_limit: mapping.limit,
+                file_offset: mapping.pgoff,
+                filename,
+                build_id: self.strings.id(&hex(&mapping.build_id)),
+                ..Default::default()
+            };
+            self.message(field::MAPPING, &mapping)?;
+        }
+        Ok(())
+    }
+
+    fn message(&mut self, field: u32, message: &impl Message) -> io::Result<()> {
+        self.buffer.clear();
+        prost::encoding::message::encode(field, message, &mut self.buffer);
+        self.out.write_all(&self.buffer)
+    }
+}

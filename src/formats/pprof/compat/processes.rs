@@ -1,0 +1,238 @@
+//! What perf_to_profile knows of processes: maps, names, and which map is the program that they run.
+
+use super::build_ids::BuildIds;
+use super::mmaps::Mmap;
+use crate::abi::record::comm::Comm;
+use crate::abi::record::ksymbol::{Ksymbol, KsymbolFlags, KsymbolType};
+use crate::abi::record::task::Task;
+use crate::session::map::MapId;
+use crate::session::maps::Maps;
+use hashbrown::HashMap;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What the names begin with under which the kernel is mapped.
+pub const KERNEL: &[u8] = b"[kernel.kallsyms]";
+
+/// The process that stands for the kernel in records.
+pub const KERNEL_PID: u32 = u32::MAX;
+
+/// Where programs are linked to that cannot be moved, on x86-64 and on i386.
+const FIXED_STARTS: [u64; 2] = [FIXED_START, 0x804_8000];
+const FIXED_START: u64 = 0x40_0000;
+
+/// A map, as it stays in the profile whatever is mapped over it later.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mapping {
+    /// First address.
+    pub start: u64,
+    /// One past the last address.
+    pub limit: u64,
+    /// Offset in the file.
+    pub pgoff: u64,
+    /// Path or name.
+    pub filename: Arc<[u8]>,
+    /// Build id, empty where none is known.
+    pub build_id: Arc<[u8]>,
+}
+
+/// A process.
+#[derive(Debug, Default)]
+pub struct Process {
+    maps: Maps,
+    comm: Option<Arc<[u8]>>,
+    main: Option<MapId>,
+    /// Whether it ever had maps, its own or inherited ones.
+    has_maps: bool,
+    /// Whether records told of maps of its own.
+    has_mapped: bool,
+    /// Another number whenever anything of the process changes, and another for each process.
+    epoch: u64,
+    /// The locations of the profile that are this process's, by address.
+    pub locations: BTreeMap<u64, u32>,
+    /// The mappings of the profile that are this process's.
+    pub emitted: HashMap<MapId, u32>,
+}
+
+/// All processes, and all maps that there ever were.
+#[derive(Debug, Default)]
+pub struct Processes {
+    by_pid: HashMap<u32, Process>,
+    mappings: Vec<Mapping>,
+    /// The first map of the kernel itself.
+    kernel: Option<MapId>,
+    epoch: u64,
+    kernel_epoch: u64,
+}
+
+impl Processes {
+    /// A process. One that nothing told of has nothing.
+    pub fn process(&mut self, pid: u32) -> &mut Process {
+        let Self { by_pid, epoch, .. } = self;
+        by_pid.entry(pid).or_insert_with(|| {
+            *epoch += 1;
+            Process { epoch: *epoch, ..Process::default() }
+        })
+    }
+
+    /// Two numbers, of which one is another whenever anything changes that decides what a sample of a process comes to.
+    #[inline]
+    pub fn epochs(&mut self, pid: u32) -> [u64; 2] {
+        [self.process(pid).epoch, self.kernel_epoch]
+    }
+
+    /// A process that something changes.
+    fn changed(&mut self, pid: u32) -> &mut Process {
+        self.epoch += 1;
+        let epoch = self.epoch;
+        if pid == KERNEL_PID {
+            self.kernel_epoch = epoch;
+        }
+        let process = self.by_pid.entry(pid).or_default();
+        process.epoch = epoch;
+        process
+    }
+
+    /// A map.
+    pub fn mapping(&self, id: MapId) -> &Mapping {
+        &self.mappings[id.0 as usize]
+    }
+
+    /// Adds a map that no process has by itself.
+    pub fn add(&mut self, mapping: Mapping) -> MapId {
+        self.mappings.push(mapping);
+        MapId(self.mappings.len() as u32 - 1)
+    }
+
+    /// What is mapped at an address of a process, or of the kernel unless it is told that the CPU was in user mode.
+    pub fn find(&self, pid: u32, address: u64, may_be_kernel: bool) -> Option<MapId> {
+        let find = |pid| self.by_pid.get(&pid)?.maps.find(address);
+        find(pid).or_else(|| if may_be_kernel { find(KERNEL_PID) } else { None })
+    }
+
+    /// Takes a map.
+    pub fn mmap(&mut self, mmap: &Mmap, build_ids: &BuildIds) {
+        let mapping = Mapping {
+            start: kernel_start(mmap),
+            limit: mmap.start.saturating_add(mmap.len),
+            pgoff: mmap.pgoff,
+            filename: Arc::clone(&mmap.filename),
+            build_id: build_ids.of(mmap),
+        };
+        self.insert(mmap.pid, mapping);
+    }
+
+    /// Takes a program that the kernel was given to run.
+    pub fn ksymbol(&mut self, symbol: &Ksymbol) {
+        if symbol.kind == KsymbolType::BPF && symbol.flags == KsymbolFlags::empty() {
+            let mapping = Mapping {
+                start: symbol.addr,
+                limit: symbol.addr.saturating_add(symbol.len.into()),
+                pgoff: 0,
+                filename: symbol.name.text().into(),
+                build_id: Arc::default(),
+            };
+            self.insert(KERNEL_PID, mapping);
+        }
+    }
+
+    fn insert(&mut self, pid: u32, mapping: Mapping) {
+        let Mapping { start, limit, pgoff, .. } = mapping;
+        if start >= limit {
+            return;
+        }
+        let (name, may_be_main) = (Arc::clone(&mapping.filename), may_be_main(&mapping.filename));
+        let id = self.add(mapping);
+        if pid == KERNEL_PID && name.starts_with(KERNEL) {
+            self.kernel.get_or_insert(id);
+        }
+        let process = self.changed(pid);
+        (process.has_maps, process.has_mapped) = (true, true);
+        process.maps.insert(start, limit, id);
+        while let Some((&address, _)) = process.locations.range(start..limit).next() {
+            process.locations.remove(&address);
+        }
+        if FIXED_STARTS.contains(&start) {
+            process.main = Some(id);
+            return;
+        }
+        match process.main {
+            None if may_be_main => process.main = Some(id),
+            None => {}
+            Some(main) => {
+                let main = &mut self.mappings[main.0 as usize];
+                let is_same = start.checked_sub(pgoff) == Some(FIXED_START);
+                if main.start == FIXED_START && main.filename.is_empty() && is_same {
+                    main.filename = name;
+                }
+            }
+        }
+    }
+
+    /// Takes the name of a thread. That of a process's first thread tells a new program where `is_exec`, or where nothing
+    /// is known of the process yet.
+    pub fn comm(&mut self, comm: &Comm, is_exec: bool) {
+        if comm.pid != comm.tid {
+            return;
+        }
+        let process = self.process(comm.pid);
+        process.comm = Some(comm.comm.text().into());
+        if is_exec || !process.has_mapped {
+            let process = self.changed(comm.pid);
+            process.main = None;
+            process.locations.clear();
+            process.emitted.clear();
+        }
+    }
+
+    /// Takes what a child inherits.
+    pub fn fork(&mut self, task: &Task) {
+        if task.pid == task.ppid {
+            return;
+        }
+        let Some(parent) = self.by_pid.get_mut(&task.ppid) else { return };
+        let maps = parent.has_maps.then(|| parent.maps.fork());
+        let (comm, main) = (parent.comm.clone(), parent.main);
+        let child = self.changed(task.pid);
+        if let Some(maps) = maps {
+            (child.maps, child.has_maps) = (maps, true);
+        }
+        child.comm = comm.or(child.comm.take());
+        child.main = main.or(child.main);
+    }
+
+    /// The map of the program that a process runs. A process of which no such map is known, but that was in the kernel, has
+    /// one by its name.
+    pub fn main(&mut self, pid: u32, in_kernel: bool) -> Option<MapId> {
+        let process = self.by_pid.get(&pid);
+        let main = process.and_then(|process| process.main);
+        if main.is_some() || !in_kernel {
+            return main;
+        }
+        match process.and_then(|process| process.comm.clone()) {
+            Some(filename) => {
+                let build_id = self.kernel.map(|kernel| Arc::clone(&self.mapping(kernel).build_id)).unwrap_or_default();
+                Some(self.add(Mapping { start: 0, limit: 1, pgoff: 0, filename, build_id }))
+            }
+            None => self.kernel.filter(|_| pid == 0),
+        }
+    }
+}
+
+/// Old kernels are recorded as mapped from 0 or nearly so; they begin at their reference symbol.
+fn kernel_start(mmap: &Mmap) -> u64 {
+    const UPPER_HALF: u64 = 1 << 63;
+    const PAGE: u64 = 4096;
+    let reaches_up = mmap.start <= UPPER_HALF && mmap.start.saturating_add(mmap.len) > UPPER_HALF;
+    if reaches_up && mmap.pgoff > UPPER_HALF { mmap.pgoff / PAGE * PAGE } else { mmap.start }
+}
+
+/// Whether a map by that name may be the program that a process runs, and is not a library, a module or no file at all.
+fn may_be_main(name: &[u8]) -> bool {
+    const VIRTUAL: [&[u8]; 4] = [b"//", b"[", b"/memfd:", b"[anon:"];
+    const OTHER: [&[u8]; 4] = [b".ko", b".so", b".so (deleted)", b"/classes.jsa"];
+    let is_version = |rest: &[u8]| rest.iter().all(|b| b.is_ascii_digit() || *b == b'.');
+    let file = name.strip_suffix(b" (deleted)").unwrap_or(name);
+    let versioned = file.windows(4).rposition(|part| part == b".so.").is_some_and(|at| is_version(&file[at + 4..]));
+    !versioned && !VIRTUAL.iter().any(|start| name.starts_with(start)) && !OTHER.iter().any(|end| name.ends_with(end))
+}

@@ -1,0 +1,317 @@
+//! The program in the place of perf_to_profile: called by its name, the profiles that it makes, and pprof that runs it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Read, Write};
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use perfconv::container::read::{ReadOptions, input::Input};
+use perfconv::formats::pprof::compat;
+use perfconv::formats::pprof::proto::{Profile, Sample, ValueType};
+use perfconv::stream::source::Source;
+use prost::Message;
+use tempfile::{TempDir, tempdir};
+
+use super::files::{self, fixture};
+use super::pprof::the_real_pprof;
+use super::program::{self, Run, run};
+
+/// As many profiles of perf_to_profile are to be compared with.
+const ENOUGH: usize = 323;
+
+/// A folder in which the program has the name `perf_to_profile`.
+struct Desk(TempDir);
+
+impl Desk {
+    fn new() -> Desk {
+        let folder = tempdir().unwrap();
+        symlink(env!("CARGO_BIN_EXE_perfconv"), folder.path().join("perf_to_profile")).unwrap();
+        Desk(folder)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn perf_to_profile(&self, input: &Path, output: &str, options: &[&str]) -> Run {
+        let mut command = program::with_time_limit(&self.path("perf_to_profile").to_string_lossy());
+        run(command.arg("-i").arg(input).arg("-o").arg(self.path(output)).args(options).stdin(Stdio::null()))
+    }
+
+    fn profile(&self, name: &str) -> Profile {
+        Profile::decode(&fs::read(self.path(name)).unwrap()[..]).expect("the output is a bare profile")
+    }
+}
+
+#[test]
+fn profiles_are_those_of_perf_to_profile() {
+    let goldens = goldens();
+    let results = program::for_each(&goldens, |(input, golden)| compare(input, golden));
+    let failures: Vec<String> = goldens
+        .iter()
+        .zip(&results)
+        .filter_map(|((input, _), r)| Some(format!("{input:?}: {}", r.as_ref().err()?)))
+        .collect();
+    let equal = results.len() - failures.len();
+    let has_golden = |path: &Path| goldens.iter().any(|(input, _)| *input == *path);
+    let without = files::corpus().iter().filter(|recording| !has_golden(&recording.path)).count();
+    // Not through the macros, whose output the test harness hides when the test passes.
+    let mut out = io::stderr().lock();
+    writeln!(out, "compat: {equal} of {} profiles equal those of perf_to_profile (e2c2da7)", results.len()).unwrap();
+    writeln!(out, "compat: {without} recordings are not compared, of which it makes none or a wrong one").unwrap();
+    drop(out);
+    assert!(failures.is_empty(), "{} differ:\n{}", failures.len(), failures.join("\n"));
+    if files::has_corpus("compat") {
+        assert!(equal >= ENOUGH, "only {equal} profiles were compared, of {ENOUGH}");
+    }
+}
+
+/// Recordings of the corpus, and what perf_to_profile made of them. It makes nothing of the others.
+fn goldens() -> Vec<(PathBuf, PathBuf)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus");
+    let mut found = Vec::new();
+    let mut folders = vec![root.join("golden-peer")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).into_iter().flatten() {
+            let path = entry.expect("the corpus can be listed").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if let Some(name) = path.to_string_lossy().strip_suffix(".pprof.zst") {
+                let name = Path::new(name).strip_prefix(root.join("golden-peer")).expect("it is below the folder");
+                found.push((root.join(name), path.clone()));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn compare(input: &Path, golden: &Path) -> Result<(), String> {
+    let desk = Desk::new();
+    let run = desk.perf_to_profile(input, "out", &[]);
+    run.ledger()?;
+    let golden = zstd::decode_all(fs::File::open(golden).unwrap()).expect("the corpus is zstd");
+    let golden = Profile::decode(&golden[..]).expect("the corpus is of profiles");
+    same(&desk.profile("out"), &golden)
+}
+
+/// Whether two profiles say the same, whatever the order and the numbers in which they say it.
+fn same(ours: &Profile, theirs: &Profile) -> Result<(), String> {
+    let (ours, theirs) = (Resolved(ours), Resolved(theirs));
+    differ("columns", &ours.columns(), &theirs.columns())?;
+    differ("other fields", &ours.others(), &theirs.others())?;
+    differ("first mapping", &ours.mapping(1), &theirs.mapping(1))?;
+    let mappings = |profile: &Resolved| {
+        counted((1..=profile.0.mapping.len() as u64).map(|id| format!("{:x?}", profile.mapping(id))))
+    };
+    differ_in_sets("mappings", &mappings(&ours), &mappings(&theirs))?;
+    let samples = |profile: &Resolved| counted(profile.0.sample.iter().map(|sample| profile.sample(sample)));
+    differ_in_sets("samples", &samples(&ours), &samples(&theirs))
+}
+
+fn counted(items: impl Iterator<Item = String>) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    items.for_each(|item| *counts.entry(item).or_default() += 1);
+    counts
+}
+
+fn differ<T: PartialEq + std::fmt::Debug>(what: &str, ours: &T, theirs: &T) -> Result<(), String> {
+    if ours == theirs { Ok(()) } else { Err(format!("{what}: {ours:?}, theirs {theirs:?}")) }
+}
+
+fn differ_in_sets(what: &str, ours: &BTreeMap<String, usize>, theirs: &BTreeMap<String, usize>) -> Result<(), String> {
+    let only = |a: &BTreeMap<String, usize>, b: &BTreeMap<String, usize>| {
+        let mut items: Vec<_> =
+            a.iter().filter(|&(item, count)| b.get(item) != Some(count)).map(|(i, c)| format!("{c} {i}")).collect();
+        let count = items.len();
+        items.truncate(3);
+        format!("{count}: {}", items.join("\n    "))
+    };
+    if ours == theirs {
+        return Ok(());
+    }
+    Err(format!("{what}:\n  only ours, {}\n  only theirs, {}", only(ours, theirs), only(theirs, ours)))
+}
+
+/// A profile whose ids are what they stand for.
+struct Resolved<'a>(&'a Profile);
+
+/// Start, limit, offset, file name, build id.
+type Mapping<'a> = (u64, u64, u64, &'a str, &'a str);
+
+impl<'a> Resolved<'a> {
+    fn text(&self, index: i64) -> &'a str {
+        &self.0.string_table[index as usize]
+    }
+
+    fn column(&self, column: &ValueType) -> (&'a str, &'a str) {
+        (self.text(column.r#type), self.text(column.unit))
+    }
+
+    fn columns(&self) -> Vec<(&'a str, &'a str)> {
+        self.0.sample_type.iter().map(|column| self.column(column)).collect()
+    }
+
+    fn others(&self) -> impl PartialEq + std::fmt::Debug + use<'a> {
+        let Profile { time_nanos, duration_nanos, period, drop_frames, keep_frames, doc_url, .. } = *self.0;
+        let comments: Vec<&str> = self.0.comment.iter().map(|&comment| self.text(comment)).collect();
+        let period_type = self.0.period_type.as_ref().map(|column| self.column(column));
+        let shown = self.text(self.0.default_sample_type);
+        let functions = self.0.function.len();
+        let numbers = [time_nanos, duration_nanos, period, drop_frames, keep_frames, doc_url];
+        (comments, period_type, shown, functions, numbers)
+    }
+
+    fn mapping(&self, id: u64) -> Option<Mapping<'a>> {
+        let mapping = self.0.mapping.get(usize::try_from(id.checked_sub(1)?).ok()?)?;
+        assert_eq!(mapping.id, id);
+        let (name, build_id) = (self.text(mapping.filename), self.text(mapping.build_id));
+        Some((mapping.memory_start, mapping.memory_limit, mapping.file_offset, name, build_id))
+    }
+
+    fn sample(&self, sample: &Sample) -> String {
+        let mut text = format!("{:?}", sample.value);
+        for &id in &sample.location_id {
+            let location = &self.0.location[id as usize - 1];
+            assert_eq!((location.id, location.line.len()), (id, 0));
+            text += &format!(" {:x} {:x?}", location.address, self.mapping(location.mapping_id));
+        }
+        for label in &sample.label {
+            text += &format!(" {} {} {}", self.text(label.key), self.text(label.str), label.num);
+        }
+        text
+    }
+}
+
+#[test]
+fn called_by_its_name_the_program_is_perf_to_profile() {
+    let desk = Desk::new();
+    let run = desk.perf_to_profile(&fixture("callgraph.data"), "out.pb.gz", &["-j"]);
+    assert_eq!(run.ledger().unwrap().samples_out, 377);
+    let profile = desk.profile("out.pb.gz");
+    let column = |index: usize| Resolved(&profile).column(&profile.sample_type[index]);
+    let name = column(0).0.strip_suffix("_sample").expect("the first column counts samples");
+    assert_eq!([column(0).1, column(1).1], ["count", "count"]);
+    assert_eq!(column(1).0, format!("{name}_event"));
+    assert_eq!(profile.string_table[profile.default_sample_type as usize], column(1).0);
+
+    let exists = desk.perf_to_profile(&fixture("callgraph.data"), "out.pb.gz", &[]);
+    assert!(exists.failure().unwrap().contains("exists already"), "{exists:?}");
+    assert_eq!(desk.perf_to_profile(&fixture("callgraph.data"), "out.pb.gz", &["-f"]).status, 0);
+
+    // pprof reads what it had opened before.
+    fs::write(desk.path("opened"), "something long before").unwrap();
+    let mut opened = fs::File::open(desk.path("opened")).unwrap();
+    assert_eq!(desk.perf_to_profile(&fixture("callgraph.data"), "opened", &["-f"]).status, 0);
+    let mut read = Vec::new();
+    opened.read_to_end(&mut read).unwrap();
+    assert_eq!(Profile::decode(&read[..]).unwrap(), profile);
+
+    fs::rename(desk.path("perf_to_profile"), desk.path("link")).unwrap();
+    fs::copy(env!("CARGO_BIN_EXE_perfconv"), desk.path("perf_to_profile")).unwrap();
+    assert_eq!(desk.perf_to_profile(&fixture("callgraph.data"), "of_copy", &[]).status, 0);
+    assert_eq!(desk.profile("of_copy"), profile);
+}
+
+#[test]
+fn what_cannot_be_a_profile_leaves_nothing_behind() {
+    let desk = Desk::new();
+    let run = desk.perf_to_profile(Path::new("/dev/null"), "out", &[]);
+    assert!(run.failure().is_ok(), "{run:?}");
+    let mut empty = b"PERFILE2".to_vec();
+    empty.extend(16_u64.to_le_bytes());
+    // A FINISHED_ROUND: a record, but no sample.
+    empty.extend([68, 0, 0, 0, 0, 0, 8, 0]);
+    fs::write(desk.path("empty"), empty).unwrap();
+    let run = desk.perf_to_profile(&desk.path("empty"), "out", &["-f"]);
+    assert!(run.failure().unwrap().contains("no sample"), "{run:?}");
+    assert!(!desk.path("out").exists());
+    assert_eq!(fs::read_dir(&desk.0).unwrap().count(), 2);
+}
+
+#[test]
+fn the_ordinary_program_makes_the_same_profile() {
+    let desk = Desk::new();
+    desk.perf_to_profile(&fixture("callgraph.data"), "expected", &[]);
+    let compat = |input: Stdio, arguments: &[&str]| {
+        run(program::perfconv().current_dir(&desk.0).args(["--compat", "perf_to_profile"]).args(arguments).stdin(input))
+    };
+    let input = fixture("callgraph.data").to_string_lossy().into_owned();
+    assert_eq!(compat(Stdio::null(), &[&input, "-o", "out.pb.gz"]).status, 0);
+    assert_eq!(program::profile(&desk.path("out.pb.gz")), desk.profile("expected"));
+    assert_eq!(compat(Stdio::null(), &[&input, "-o", "out.pb"]).status, 0);
+    assert_eq!(desk.profile("out.pb"), desk.profile("expected"));
+    assert_eq!(compat(Stdio::null(), &[&input, "-o", "out.data"]).status, 2);
+
+    // What comes once is read once.
+    let shell = format!("cat {input} | {} --compat perf_to_profile - -o piped.pb", env!("CARGO_BIN_EXE_perfconv"));
+    let piped = run(std::process::Command::new("sh").args(["-c", &shell]).current_dir(&desk.0));
+    assert_eq!((piped.status, desk.profile("piped.pb")), (0, desk.profile("expected")), "{}", piped.stderr);
+}
+
+#[test]
+fn every_recording_is_converted_by_the_same_rules() {
+    let recordings = files::recordings();
+    let results = program::for_each(&recordings, |recording| {
+        let desk = Desk::new();
+        let run = desk.perf_to_profile(&recording.path, "out", &[]);
+        if run.failure().is_ok() {
+            let ordinary = program::convert(&recording.path, &desk.path("out.pb.gz"));
+            let is_empty = ordinary.status != 0 || program::profile(&desk.path("out.pb.gz")).sample.is_empty();
+            return is_empty.then_some(false).ok_or(format!("{}: {}", recording.name, run.stderr));
+        }
+        let ledger = run.ledger().map_err(|error| format!("{}: {error}", recording.name))?;
+        let accounted = ledger.samples_in == ledger.samples_out + ledger.dropped;
+        accounted.then_some(true).ok_or(format!("{}: {ledger:?}", recording.name))
+    });
+    let failures: Vec<_> = results.iter().filter_map(|result| result.as_ref().err()).collect();
+    assert!(failures.is_empty(), "{failures:#?}");
+    let converted = results.iter().filter(|result| **result == Ok(true)).count();
+    writeln!(io::stderr(), "compat: {converted} of {} recordings converted, the others have no samples", results.len())
+        .unwrap();
+}
+
+#[test]
+fn no_damage_makes_it_panic_or_hang() {
+    let mut random = 1_u64;
+    let mut next = |below: usize| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (random >> 33) as usize % below
+    };
+    for name in ["forks.data", "lost.data", "pipe-compressed.data", "two-events.data"] {
+        let sound = fs::read(fixture(name)).unwrap();
+        for _ in 0..50 {
+            let mut bytes = sound.clone();
+            for _ in 0..=next(20) {
+                let at = next(bytes.len());
+                bytes[at] = [0, 1, 0x7f, 0x80, 0xff, next(256) as u8][next(6)];
+            }
+            let input = Input::Bytes { name: name.into(), bytes: bytes.into() };
+            let profile = Source::open(input, ReadOptions::default()).and_then(compat::profile);
+            if let Ok((profile, _)) = profile {
+                let mut written = Vec::new();
+                compat::write(&profile, &mut written).unwrap();
+                Profile::decode(&written[..]).unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn pprof_reads_a_perf_data_by_it() {
+    let pprof = match the_real_pprof() {
+        Ok(pprof) => pprof,
+        Err(reason) => return writeln!(io::stderr(), "compat: pprof does not run the program: {reason}").unwrap(),
+    };
+    let desk = Desk::new();
+    fs::copy(fixture("callgraph.data"), desk.path("perf.data")).unwrap();
+    let path = std::env::join_paths([desk.path(""), PathBuf::from("/usr/bin"), PathBuf::from("/bin")]).unwrap();
+    let mut command = program::with_time_limit(&pprof.to_string_lossy());
+    command.current_dir(&desk.0).env("PATH", path).env("PPROF_TMPDIR", desk.path("")).stdin(Stdio::null());
+    let run = program::run_other(command.args(["-symbolize=none", "-top", "perf.data"]));
+    let text = String::from_utf8_lossy(&run.stdout);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    assert!(text.contains("Showing nodes accounting for") && !text.contains("0 of 0 total"), "{text}");
+}
