@@ -54,6 +54,8 @@ pub struct Collector<'a> {
     waiting: Waiting,
     parts: Parts,
     missing: Missing,
+    /// Samples that are in the profile.
+    samples: u64,
     /// Of the sample at hand, kept for their memory.
     frames: Vec<FrameId>,
     labels: Vec<LabelValue>,
@@ -181,7 +183,7 @@ impl<'a> Collector<'a> {
         let resolved = self.stack(pid.unwrap_or(u32::MAX), raw.header.misc, &view, &event.layout);
         let part = self.parts.index(Key::of(self.split, pid, view.cgroup, &self.session));
         self.note(part, &view, pid);
-        self.ledger.emitted(kind, 1);
+        self.samples += 1;
         match (resolved.cookie, view.task) {
             (Some(cookie), Some((_, tid))) => {
                 let frames = self.stacks.stack(resolved.stack).to_vec();
@@ -349,6 +351,7 @@ impl<'a> Collector<'a> {
             let frames = sample.frames.clone();
             self.complete(sample, &frames)?;
         }
+        self.ledger.emitted(RecordType::SAMPLE, self.samples);
         self.note_missing();
         let samples = self.ledger.of(RecordType::SAMPLE);
         if samples.emitted + samples.dropped() == 0 {

@@ -120,11 +120,13 @@ pub struct LabelSets {
     /// Where each set ends in the arena.
     ends: Vec<usize>,
     table: HashTable<LabelsId>,
+    /// The set that was asked for last: the next sample often has the same.
+    latest: LabelsId,
 }
 
 impl Default for LabelSets {
     fn default() -> Self {
-        let mut sets = Self { hasher: <_>::default(), arena: vec![], ends: vec![], table: <_>::default() };
+        let mut sets = Self { hasher: <_>::default(), arena: vec![], ends: vec![], table: <_>::default(), latest: 0 };
         sets.id(&[]);
         sets
     }
@@ -133,7 +135,10 @@ impl Default for LabelSets {
 impl LabelSets {
     /// The number of a set.
     pub fn id(&mut self, labels: &[LabelValue]) -> LabelsId {
-        let Self { hasher, arena, ends, table } = self;
+        let Self { hasher, arena, ends, table, latest } = self;
+        if !ends.is_empty() && slice(arena, ends, *latest) == labels {
+            return *latest;
+        }
         let id = ends.len() as LabelsId;
         let same = |&id: &LabelsId| slice(arena, ends, id) == labels;
         let entry = table.entry(hasher.hash_one(labels), same, |&id| hasher.hash_one(slice(arena, ends, id)));
@@ -142,6 +147,7 @@ impl LabelSets {
             arena.extend_from_slice(labels);
             ends.push(arena.len());
         }
+        *latest = id;
         id
     }
 
