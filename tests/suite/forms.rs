@@ -49,7 +49,7 @@ const SHAPES: &[Shape] =
     &[Shape::File, Shape::Pipe, Shape::Folder, Shape::Compressed, Shape::CompressedPipe, Shape::CompressedFolder];
 
 const VIEWS: &[View] = &[
-    View { name: "perf script", show: script, shapes: SHAPES, enough: (1190, 33) },
+    View { name: "perf script", show: script, shapes: SHAPES, enough: (1190, 76) },
     View {
         name: "perf script in the other byte order",
         show: plain_script,
@@ -60,7 +60,7 @@ const VIEWS: &[View] = &[
         name: "perf report -D",
         show: dump,
         shapes: &[Shape::File, Shape::Pipe, Shape::Compressed],
-        enough: (387, 22),
+        enough: (605, 37),
     },
     View { name: "perf report --header-only", show: header, shapes: &[Shape::File], enough: (187, 9) },
     View { name: "perf evlist -v", show: events, shapes: &[Shape::File, Shape::Pipe], enough: (275, 17) },
