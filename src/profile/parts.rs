@@ -9,12 +9,15 @@ use crate::session::map::MapId;
 use crate::session::names::NameId;
 use crate::stream::events::{EventIndex, is_time};
 use hashbrown::HashMap;
+use std::hash::{Hash, Hasher};
 
 /// The parts.
 #[derive(Debug, Default)]
 pub struct Parts {
     list: Vec<Part>,
     by_key: HashMap<Key, usize>,
+    /// The part that was asked for last: the next sample is often of the same.
+    latest: usize,
 }
 
 /// What tells parts from each other.
@@ -35,13 +38,29 @@ pub enum Key {
     Event(EventIndex),
 }
 
+/// What tells rows from each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct RowKey {
+    stack: StackId,
+    labels: LabelsId,
+    event: EventIndex,
+}
+
+/// In one word, since it is asked for with every sample.
+impl Hash for RowKey {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let labels = u64::from(self.labels) << 32 | u64::from(self.event).rotate_left(48);
+        state.write_u64(u64::from(self.stack) ^ labels);
+    }
+}
+
 /// One part.
 #[derive(Debug, Default)]
 pub struct Part {
     /// What it is of.
     pub key: Key,
     /// Samples and their weight, by stack, labels and event.
-    rows: HashMap<(StackId, LabelsId, EventIndex), (u64, u64)>,
+    rows: HashMap<RowKey, (u64, u64)>,
     /// Which events have samples.
     pub has_samples: Vec<bool>,
     /// Times of the first and the last sample.
@@ -52,8 +71,16 @@ pub struct Part {
 
 impl Parts {
     /// The number of the part of this key.
+    #[inline]
     pub fn index(&mut self, key: Key) -> usize {
-        let Self { list, by_key } = self;
+        if self.list.get(self.latest).is_none_or(|latest| latest.key != key) {
+            self.latest = self.find(key);
+        }
+        self.latest
+    }
+
+    fn find(&mut self, key: Key) -> usize {
+        let Self { list, by_key, .. } = self;
         *by_key.entry(key).or_insert_with(|| {
             list.push(Part { key, ..Part::default() });
             list.len() - 1
@@ -90,7 +117,7 @@ impl Part {
     /// Adds samples to a row.
     #[inline]
     pub fn add(&mut self, stack: StackId, labels: LabelsId, event: EventIndex, samples: u64, value: u64) {
-        let row = self.rows.entry((stack, labels, event)).or_default();
+        let row = self.rows.entry(RowKey { stack, labels, event }).or_default();
         row.0 += samples;
         row.1 = row.1.saturating_add(value);
     }
@@ -113,7 +140,7 @@ impl Part {
     pub fn rows(&mut self) -> Vec<Row> {
         let rows = std::mem::take(&mut self.rows).into_iter();
         let mut rows: Vec<Row> = rows
-            .map(|((stack, labels, event), (samples, value))| Row { stack, labels, event, samples, value })
+            .map(|(RowKey { stack, labels, event }, (samples, value))| Row { stack, labels, event, samples, value })
             .collect();
         rows.sort_unstable_by_key(|row| (row.stack, row.labels, row.event));
         rows
