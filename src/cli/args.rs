@@ -192,6 +192,35 @@ pub struct ProfileArgs {
     pub thread_types: Option<PathBuf>,
 }
 
+impl ProfileArgs {
+    /// The name of an option that was given.
+    pub fn first_given(&self) -> Option<&'static str> {
+        [
+            (self.labels.is_some(), "--labels"),
+            (!self.events.is_empty(), "--event"),
+            (self.split_by.is_some(), "--split-by"),
+            (self.lost != LostArg::Apart, "--lost"),
+            (self.data_addresses, "--data-addresses"),
+            (self.thread_types.is_some(), "--thread-types"),
+        ]
+        .into_iter()
+        .find_map(|(is_given, option)| is_given.then_some(option))
+    }
+}
+
+impl ConvertArgs {
+    /// The name of an option that was given and is for recordings.
+    pub fn first_of_records(&self) -> Option<&'static str> {
+        [
+            (self.container.is_some(), "--container"),
+            (self.decompress, "--decompress"),
+            (self.compress.is_some(), "--compress"),
+        ]
+        .into_iter()
+        .find_map(|(is_given, option)| is_given.then_some(option))
+    }
+}
+
 /// Stands for no labels.
 pub const NO_LABELS: &str = "none";
 

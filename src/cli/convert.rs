@@ -34,6 +34,17 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
         return Err(Failure::Usage(format!("--compat is for a pprof, and not for {}", format.name)));
     }
     let input = args.input.clone().or(args.input_option.clone()).unwrap_or_else(|| PathBuf::from("perf.data"));
+    let misplaced = match format.writes {
+        Writes::Records => args.profile.first_given(),
+        Writes::Profile { .. } => args.first_of_records(),
+    };
+    if let Some(option) = misplaced {
+        return Err(Failure::Usage(format!("{option} is not for {}", format.name)));
+    }
+    let highest = envelopes.iter().map(|envelope| envelope.highest_level()).min();
+    if args.level.zip(highest).is_some_and(|(level, highest)| level > highest) {
+        return Err(Failure::Usage("--level: a .gz goes from 0 to 9, and a .zst from 1 to 22".to_owned()));
+    }
     let envelopes = Envelopes { list: envelopes, level: args.level };
     let allowed = Allowed {
         overwrite: args.force,

@@ -72,12 +72,21 @@ fn around(
 }
 
 impl Envelope {
+    /// The most that it can be asked to compress.
+    pub fn highest_level(self) -> u32 {
+        match self {
+            Self::Gzip => 9,
+            Self::Zstd => 22,
+        }
+    }
+
     fn compress(
         self,
         chunks: impl Iterator<Item = Vec<u8>>,
         level: Option<u32>,
         out: &mut dyn Write,
     ) -> io::Result<()> {
+        let level = level.map(|level| level.min(self.highest_level()));
         match self {
             Self::Gzip => {
                 let level = level.map_or(flate2::Compression::default(), flate2::Compression::new);

@@ -68,7 +68,7 @@ fn each_label_is_told_and_pprof_shows_it_in_every_view() {
             let Ok(pprof) = &pprof else { continue };
             let tags = report_by(pprof, "-tags", &output).unwrap();
             assert!(tags.contains(&format!("{label}:")), "{label} of {input}: {tags}");
-            for (view, holds) in [("-top", "flat%"), ("-traces", "-----+----"), ("-raw", "Locations")] {
+            for (view, holds) in [("-top", "flat%"), ("-traces", "-----+----"), ("-raw", "Locations"), ("-proto", "")] {
                 let text = report_by(pprof, view, &output).unwrap();
                 assert!(text.contains(holds), "{label} of {input}: pprof {view}: {text}");
             }
@@ -170,6 +170,9 @@ fn events_are_chosen_by_name_and_others_are_left_out() {
     assert_eq!(refusal.status, 1);
     assert!(refusal.stderr.contains("do not tell cgroup; they tell pid, tid, comm"), "{}", refusal.stderr);
     assert_eq!(refused("plain.data", &["--labels", "colour"]).status, 2);
+    assert_eq!(refused("plain.data", &["--labels", "pid", "-t", "perf.data"]).status, 2);
+    assert_eq!(refused("plain.data", &["--compress"]).status, 2);
+    assert_eq!(refused("plain.data", &["--level", "22"]).status, 2, "of gzip");
     assert_eq!(refused("plain.data", &["--labels", "thread_type"]).status, 2);
 }
 
