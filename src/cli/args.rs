@@ -2,6 +2,7 @@
 
 use crate::container::read::Container;
 use crate::formats::FORMATS;
+use crate::formats::quipper::Fidelity;
 use crate::profile::labels::Label;
 use crate::profile::options::Split;
 use clap::builder::PossibleValuesParser;
@@ -127,6 +128,10 @@ pub struct ConvertArgs {
     )]
     pub compress: Option<i32>,
 
+    /// How much of a recording a PerfDataProto holds
+    #[arg(long, value_enum, value_name = "FIDELITY", default_value = "lossless")]
+    pub quipper: FidelityArg,
+
     #[command(flatten, next_help_heading = "Profiles")]
     pub profile: ProfileArgs,
 
@@ -227,6 +232,24 @@ pub enum LostArg {
     Apart,
     /// Samples of a stack of their own
     AsSamples,
+}
+
+/// How much of a recording a PerfDataProto holds, as it is named on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FidelityArg {
+    /// What quipper's own reader makes of it, and nothing else
+    Strict,
+    /// All of it, in fields that quipper skips where it has none
+    Lossless,
+}
+
+impl From<FidelityArg> for Fidelity {
+    fn from(arg: FidelityArg) -> Self {
+        match arg {
+            FidelityArg::Strict => Self::Strict,
+            FidelityArg::Lossless => Self::Lossless,
+        }
+    }
 }
 
 /// A container, as it is named on the command line.

@@ -1,0 +1,5 @@
+//! The messages of `proto/perf_data.proto`, with texts as bytes.
+
+#![expect(missing_docs, reason = "generated; the fields are described in proto/perf_data.proto")]
+
+include!(concat!(env!("OUT_DIR"), "/quipper.rs"));
