@@ -32,9 +32,10 @@ macro_rules! flags {
     };
 }
 
-/// The message that tells how an event was opened.
-pub fn describe(attr: &Attr) -> PerfEventAttr {
-    let layout = modelled(&SampleLayout::from(attr));
+/// The message that tells how an event was opened; with `has_samples` only what of its samples the schema has a place for.
+fn describe(attr: &Attr, has_samples: bool) -> PerfEventAttr {
+    let layout = SampleLayout::from(attr);
+    let layout = if has_samples { modelled(&layout) } else { layout };
     let is_watermark = attr.flags.contains(AttrFlags::WATERMARK);
     let mut message = PerfEventAttr {
         r#type: Some(attr.kind.0),
@@ -94,8 +95,8 @@ fn remake(message: &PerfEventAttr, size: usize, endian: Endian) -> Option<Vec<u8
 }
 
 /// An event as a message, and where it differs from that.
-pub fn describe_event(event: &FileAttr, endian: Endian, is_lossless: bool) -> PerfFileAttr {
-    let message = describe(&event.attr);
+pub fn describe_event(event: &FileAttr, has_samples: bool, is_lossless: bool, endian: Endian) -> PerfFileAttr {
+    let message = describe(&event.attr, has_samples);
     let wanted = event.attr.to_bytes(endian).unwrap_or_default();
     let made = remake(&message, wanted.len(), endian).unwrap_or_default();
     let splice = Splice::between(&made, &wanted);

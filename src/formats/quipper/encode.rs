@@ -10,9 +10,10 @@ use super::text::{from_hex, md5_prefix};
 use super::{Fidelity, describe, features, remake, sample};
 use crate::abi::Endian;
 use crate::abi::record::{self, RecordHeader, RecordType};
-use crate::abi::sample_view::SampleView;
+use crate::abi::sample_view::{SampleLayout, SampleView};
 use crate::container::block::Origin;
 use crate::container::read::Container;
+use crate::container::read::file::FileAttr;
 use crate::container::spool::Spool;
 use crate::error::{Error, Result};
 use crate::formats::carry::{Carry, CarryOptions};
@@ -45,6 +46,7 @@ pub fn begin<'a>(out: &'a mut dyn Write, options: &CarryOptions) -> Box<dyn Carr
         waiting: None,
         records: None,
         events: Events::default(),
+        has_samples: Vec::new(),
         event: PerfEvent::default(),
         spare: Box::default(),
         buffer: Vec::new(),
@@ -73,6 +75,8 @@ struct Encoder<'a> {
     records: Option<BufWriter<Spool>>,
     /// What is known of the events by the records so far.
     events: Events,
+    /// Which of them have samples.
+    has_samples: Vec<bool>,
     /// The message at hand.
     event: PerfEvent,
     /// The part of it that samples need, while others do not.
@@ -80,7 +84,7 @@ struct Encoder<'a> {
     buffer: Vec<u8>,
     made: Vec<u8>,
     stats: Stats,
-    /// Build ids that MMAP2 records tell, one for each file.
+    /// Build ids that records tell; of MMAP2 records one for each file.
     build_ids: Vec<PerfBuildId>,
     /// These files.
     files_mapped: HashSet<Vec<u8>>,
@@ -118,6 +122,18 @@ impl Encoder<'_> {
         out.write_all(&self.buffer).map_err(Error::Output)
     }
 
+    /// Writes the events of the recording.
+    fn write_events(&mut self, meta: &Meta, events: &[FileAttr]) -> Result<()> {
+        let listed = meta.events.list().iter().zip(&self.has_samples).filter(|(_, has_samples)| **has_samples);
+        let sampled: HashSet<_> = listed.map(|(event, _)| (&event.attr, &event.ids)).collect();
+        let describe = |event: &FileAttr| {
+            let has_samples = sampled.contains(&(&event.attr, &event.ids));
+            describe_event(event, has_samples, self.is_lossless, meta.endian)
+        };
+        let message = PerfDataProto { file_attrs: events.iter().map(describe).collect(), ..PerfDataProto::default() };
+        self.out.write_all(&message.encode_to_vec()).map_err(Error::Output)
+    }
+
     /// Tells a record by the message at hand; `None` where the schema has no place for it.
     fn describe(&mut self, meta: &Meta, raw: &Raw<'_>) -> Option<()> {
         let mut size = raw.header.size;
@@ -127,8 +143,12 @@ impl Encoder<'_> {
             Some(EventHeader { r#type: Some(raw.header.kind.0), misc: Some(misc), size: Some(size.into()) })
         };
         if raw.header.kind == RecordType::SAMPLE {
-            let (_, owner) = meta.events.of(raw)?;
+            let (index, owner) = meta.events.of(raw)?;
             let view = SampleView::read(raw.body(), &owner.layout, raw.endian).ok()?;
+            if self.has_samples.len() <= index as usize {
+                self.has_samples.resize(index as usize + 1, false);
+            }
+            self.has_samples[index as usize] = true;
             let mut fields = match self.event.sample_event.take() {
                 Some(fields) => fields,
                 None => std::mem::take(&mut self.spare),
@@ -137,7 +157,7 @@ impl Encoder<'_> {
             let timestamp = Some(view.time.unwrap_or(0));
             self.event =
                 PerfEvent { header: header(size), sample_event: Some(fields), timestamp, ..PerfEvent::default() };
-            if sample::modelled(&owner.layout) != owner.layout {
+            if !is_modelled(&owner.layout) {
                 // What is left of the record is shorter.
                 remake::body(&self.event, &self.events, raw.endian, &mut self.made)?;
                 size = (RecordHeader::SIZE + self.made.len()) as u16;
@@ -180,6 +200,16 @@ impl Encoder<'_> {
         };
         self.files_mapped.insert(filename.clone());
         self.build_ids.push(message);
+    }
+
+    /// Keeps the build id that a record of a pipe tells, if it does.
+    fn take_build_id(&mut self, meta: &Meta, raw: &Raw<'_>) {
+        if raw.header.kind == RecordType::HEADER_BUILD_ID {
+            let record = record::Record::read(raw.bytes(), &meta.context(raw));
+            if let Some(record::Record { body: record::Body::HeaderBuildId(build_id), .. }) = record {
+                self.build_ids.push(features::build_id(raw.header.misc, &build_id));
+            }
+        }
     }
 
     /// Keeps a record for which there is no place among others.
@@ -246,10 +276,7 @@ impl Encoder<'_> {
             ..PerfDataProto::default()
         };
         features::describe(meta, &mut message);
-        let told: HashSet<_> =
-            message.build_ids.iter().filter_map(|build_id| build_id.filename.clone()).collect();
-        let mapped = std::mem::take(&mut self.build_ids).into_iter();
-        message.build_ids.extend(mapped.filter(|build_id| !told.contains(build_id.filename())));
+        message.build_ids.append(&mut self.build_ids);
         message
     }
 
@@ -277,6 +304,11 @@ impl Encoder<'_> {
     }
 }
 
+fn is_modelled(layout: &SampleLayout) -> bool {
+    let modelled = sample::modelled(layout);
+    (modelled.sample_type, modelled.branch_sample_type) == (layout.sample_type, layout.branch_sample_type)
+}
+
 fn spool(dir: Option<&Path>) -> Result<BufWriter<Spool>> {
     Ok(BufWriter::with_capacity(1 << 17, Spool::new(dir).map_err(Error::io("the records", "cannot keep in a temporary file"))?))
 }
@@ -289,9 +321,12 @@ impl Sink for Encoder<'_> {
         }
         let events = features::events(meta);
         self.events = events_of_file(&events);
-        let file_attrs = events.iter().map(|event| describe_event(event, meta.endian, self.is_lossless)).collect();
-        let message = PerfDataProto { file_attrs, ..PerfDataProto::default() };
-        self.out.write_all(&message.encode_to_vec()).map_err(Error::Output)
+        if events.iter().any(|event| !is_modelled(&SampleLayout::from(&event.attr))) {
+            // Whether there are samples of it must be known first.
+            self.waiting = Some(spool(self.spool_dir.as_deref())?);
+            return Ok(());
+        }
+        self.write_events(meta, &events)
     }
 
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
@@ -318,6 +353,7 @@ impl Sink for Encoder<'_> {
             counts.0 += 1;
             if meta.container == Container::Pipe {
                 take_event(raw.bytes(), &mut self.events, raw.endian);
+                self.take_build_id(meta, raw);
             }
             if self.is_lossless {
                 self.headers.push((self.items, Bytes::copy_from_slice(&raw.block.bytes[raw.at..raw.at + len])));
@@ -350,9 +386,7 @@ impl Sink for Encoder<'_> {
         self.end_frame()?;
         let events = features::events(meta);
         if let Some(waiting) = self.waiting.take() {
-            let file_attrs = events.iter().map(|event| describe_event(event, meta.endian, self.is_lossless)).collect();
-            let message = PerfDataProto { file_attrs, ..PerfDataProto::default() };
-            self.out.write_all(&message.encode_to_vec()).map_err(Error::Output)?;
+            self.write_events(meta, &events)?;
             self.copy(Some(waiting))?;
         }
         let mut message = self.message(meta);

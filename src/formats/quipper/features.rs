@@ -64,10 +64,11 @@ pub fn describe(meta: &Meta, message: &mut PerfDataProto) {
             feature => describe_feature(&feature, message),
         }
     }
-    message.build_ids = recorded_build_ids(meta).iter().map(|(misc, id)| build_id(*misc, id)).collect();
+    let build_ids = meta.features.get(&FeatureId::BUILD_ID).map(|section| build_ids::read(section, meta.endian));
+    message.build_ids = build_ids.iter().flatten().map(|(misc, id)| build_id(*misc, id)).collect();
     message.tracing_data = meta.features.get(&FeatureId::TRACING_DATA).map(|data| proto::PerfTracingMetadata {
         tracing_data: Some(data.to_vec()),
-        tracing_data_md5_prefix: Some(md5_prefix(data)),
+        tracing_data_md5_prefix: None,
     });
     message.string_metadata = (texts != StringMetadata::default()).then_some(texts);
     message.metadata_mask = vec![mask(meta, message)];
@@ -191,14 +192,6 @@ fn text_and_sum(text: &PerfStr) -> Option<StringAndMd5sumPrefix> {
 
 fn with_sum(text: &[u8]) -> StringAndMd5sumPrefix {
     StringAndMd5sumPrefix { value: Some(text.to_vec()), value_md5_prefix: Some(md5_prefix(text)) }
-}
-
-/// The build ids that the feature tells, or the records of a pipe.
-fn recorded_build_ids(meta: &Meta) -> Vec<(Misc, BuildId)> {
-    if meta.container == Container::Pipe {
-        return meta.build_ids();
-    }
-    meta.features.get(&FeatureId::BUILD_ID).map(|section| build_ids::read(section, meta.endian)).unwrap_or_default()
 }
 
 /// The message that tells a build id.

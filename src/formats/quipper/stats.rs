@@ -8,6 +8,9 @@ use std::rc::Rc;
 
 /// The process that the kernel's mappings are told of.
 const KERNEL: u32 = u32::MAX;
+/// Where kernels are.
+const KERNEL_START: u64 = 1 << 63;
+const PAGE: u64 = 4096;
 /// Call chain entries from here on are marks.
 const MARKS: u64 = -4095_i64 as u64;
 
@@ -37,11 +40,7 @@ impl Stats {
             self.map(map);
         } else if let Some(fork) = &event.fork_event {
             count(&mut self.counts.num_fork_events);
-            if fork.pid() != fork.ppid() {
-                self.last = None;
-                let parents = self.processes.get(&fork.ppid()).cloned();
-                self.processes.insert(fork.pid(), parents.unwrap_or_default());
-            }
+            self.process(fork.pid(), fork.ppid());
         } else if event.exit_event.is_some() && event.header.is_some_and(|header| header.r#type() == RecordType::EXIT.0) {
             count(&mut self.counts.num_exit_events);
         }
@@ -61,11 +60,25 @@ impl Stats {
         }
     }
 
+    /// The mappings of a process. When it is first met it has those of its parent, or else the kernel's,
+    /// as they are then.
+    fn process(&mut self, pid: u32, parent: u32) -> &mut Rc<Ranges> {
+        if !self.processes.contains_key(&pid) {
+            let parents = self.processes.get(&parent).or(self.processes.get(&KERNEL)).cloned().unwrap_or_default();
+            self.processes.insert(pid, parents);
+        }
+        self.processes.entry(pid).or_default()
+    }
+
     fn map(&mut self, map: &MMapEvent) {
         let (mut start, Some(len)) = (map.start(), map.len().checked_sub(1)) else { return };
         let mut end = start.saturating_add(len);
+        if start <= KERNEL_START && map.pgoff() > KERNEL_START && end >= KERNEL_START {
+            // Old recorders tell the kernel from address 0 on, and where it is as the offset.
+            start = map.pgoff() & !(PAGE - 1);
+        }
         self.last = None;
-        let ranges = Rc::make_mut(self.processes.entry(map.pid()).or_default());
+        let ranges = Rc::make_mut(self.process(map.pid(), KERNEL));
         // Runs that touch become one.
         while let Some((&other, &other_end)) = ranges.range(..=end.saturating_add(1)).next_back() {
             if other_end.saturating_add(1) < start {
@@ -79,20 +92,19 @@ impl Stats {
 
     fn is_mapped(&mut self, sample: &SampleEvent) -> bool {
         let pid = sample.pid();
-        let frames = sample.callchain.iter().filter(|&&address| address < MARKS);
+        // Where a branch stack is not full, nothing follows.
+        let branches = sample.branch_stack.iter().take_while(|entry| entry.from_ip() != 0 && entry.to_ip() != 0);
         sample.ip.is_none_or(|ip| self.has(pid, ip))
-            && frames.into_iter().all(|&address| self.has(pid, address))
-            && sample.branch_stack.iter().all(|entry| self.has(pid, entry.from_ip()) && self.has(pid, entry.to_ip()))
+            && sample.callchain.iter().all(|&address| address >= MARKS || self.has(pid, address))
+            && branches.into_iter().all(|entry| self.has(pid, entry.from_ip()) && self.has(pid, entry.to_ip()))
     }
 
     fn has(&mut self, pid: u32, address: u64) -> bool {
         if self.last.is_some_and(|(of, start, end)| of == pid && (start..=end).contains(&address)) {
             return true;
         }
-        let found = [pid, KERNEL].into_iter().find_map(|process| {
-            let (&start, &end) = self.processes.get(&process)?.range(..=address).next_back()?;
-            (address <= end).then_some((pid, start, end))
-        });
+        let found = self.process(pid, KERNEL).range(..=address).next_back().map(|(&start, &end)| (pid, start, end));
+        let found = found.filter(|&(_, _, end)| address <= end);
         self.last = found.or(self.last);
         found.is_some()
     }
