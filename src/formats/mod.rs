@@ -105,7 +105,7 @@ pub const FORMATS: &[Format] = &[
         envelope: None,
         is_binary: true,
         writes: Writes::Carry(quipper::begin),
-        reads: Reads::Nothing,
+        reads: Reads::Import(quipper::import),
         recognises: |_| false,
     },
 ];

@@ -64,11 +64,6 @@ impl Pieces {
         differing.collect()
     }
 
-    /// A feature.
-    pub fn feature(&self, id: FeatureId) -> Option<&Bytes> {
-        self.features.get(&id)
-    }
-
     fn bytes<'a>(&'a self, chunk: &'a Chunk) -> Option<&'a [u8]> {
         if let Some(index) = chunk.attr {
             return self.attrs.get(index as usize).map(Vec::as_slice);

@@ -5,9 +5,11 @@
 
 mod attr;
 mod chunks;
+mod decode;
 mod describe;
 mod encode;
 mod features;
+mod plain;
 pub mod proto;
 mod remake;
 mod sample;
@@ -16,7 +18,9 @@ mod splice;
 mod state;
 mod stats;
 mod text;
+mod wire;
 
+pub use decode::import;
 pub use encode::begin;
 
 /// How much of a recording is written.

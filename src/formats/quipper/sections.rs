@@ -123,7 +123,9 @@ fn cpu_topology(topology: &PerfCpuTopologyMetadata, endian: Endian) -> Vec<u8> {
 }
 
 fn build_ids(messages: &[PerfBuildId], endian: Endian) -> Vec<u8> {
-    let entries = messages.iter().map(|message| {
+    // Those that mappings tell themselves are not told again.
+    let is_mapped = |message: &&PerfBuildId| message.misc() & u32::from(Misc::MMAP_BUILD_ID.bits()) != 0;
+    let entries = messages.iter().filter(|message| !is_mapped(message)).map(|message| {
         let mut build_id = [0; 20];
         let len = message.build_id_hash().len().min(build_id.len());
         build_id[..len].copy_from_slice(&message.build_id_hash()[..len]);
