@@ -12,6 +12,7 @@ mod suite {
     mod peers_bugs;
     mod pprof;
     mod program;
+    mod quipper;
     mod readme;
     mod samples;
     mod stacks;

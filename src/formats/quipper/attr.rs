@@ -70,7 +70,8 @@ fn remake(message: &PerfEventAttr, size: usize, endian: Endian) -> Option<Vec<u8
     attr.kind = AttrType(message.r#type());
     attr.size = size as u32;
     attr.config = message.config();
-    attr.sample_period = if message.freq() { message.sample_freq.unwrap_or(message.sample_period()) } else { message.sample_period() };
+    attr.sample_period =
+        if message.freq() { message.sample_freq.unwrap_or(message.sample_period()) } else { message.sample_period() };
     attr.sample_type = SampleType::from_bits_retain(message.sample_type());
     attr.read_format = ReadFormat::from_bits_retain(message.read_format());
     let mut bits = AttrFlags::empty();
@@ -83,8 +84,7 @@ fn remake(message: &PerfEventAttr, size: usize, endian: Endian) -> Option<Vec<u8
     bits.set(AttrFlags::PRECISE_IP_0, message.precise_ip() & 1 != 0);
     bits.set(AttrFlags::PRECISE_IP_1, message.precise_ip() & 2 != 0);
     attr.flags = bits;
-    attr.wakeup_events =
-        if message.watermark() { message.wakeup_watermark() } else { message.wakeup_events() };
+    attr.wakeup_events = if message.watermark() { message.wakeup_watermark() } else { message.wakeup_events() };
     attr.bp_type = message.bp_type();
     attr.bp_addr = message.bp_addr.or(message.config1).unwrap_or(0);
     attr.bp_len = message.bp_len.or(message.config2).unwrap_or(0);

@@ -108,7 +108,8 @@ impl<'a> Told<'a> {
             Some(folder) => Out::file(&folder.path().join("data"))?,
             None => Out::spool(self.name, options)?,
         };
-        let mut writer = Writer::new(self, first, if layout.is_pipe() { Events::default() } else { events_of_file(&self.attrs) });
+        let mut writer =
+            Writer::new(self, first, if layout.is_pipe() { Events::default() } else { events_of_file(&self.attrs) });
         writer.is_pipe = layout.is_pipe();
         writer.put(&before)?;
         let mut files = layout.files.iter().peekable();
@@ -181,7 +182,8 @@ fn is_part(name: &str) -> bool {
 /// Whether a file of these parts is one: the header tells where the records are, unless they were not told how many.
 fn is_laid_out(before: &[u8], behind: &[u8], records: u64, endian: Endian) -> bool {
     let Ok(header) = FileHeader::read_from(before, endian) else { return false };
-    let is_whole = header.data.size == records || behind.is_empty() && header.data.end() >= before.len() as u64 + records;
+    let is_whole =
+        header.data.size == records || behind.is_empty() && header.data.end() >= before.len() as u64 + records;
     header.data.offset == before.len() as u64 && (is_whole || header.data.size == 0)
 }
 
@@ -213,12 +215,12 @@ impl<'a> Items<'a> {
     }
 
     fn record(&mut self) -> Result<Option<&Record>> {
-        if self.next_record.is_none() {
-            if let Some(field) = Self::field(&mut self.records, field::RECORDS) {
-                let record = Record::decode(field.value)
-                    .map_err(|e| Error::input(self.told.name, field.at, format!("a record kept apart: {e}")))?;
-                self.next_record = Some(record);
-            }
+        if self.next_record.is_none()
+            && let Some(field) = Self::field(&mut self.records, field::RECORDS)
+        {
+            let record = Record::decode(field.value)
+                .map_err(|e| Error::input(self.told.name, field.at, format!("a record kept apart: {e}")))?;
+            self.next_record = Some(record);
         }
         Ok(self.next_record.as_ref())
     }

@@ -73,11 +73,8 @@ pub fn describe(record: &Record, payload: &[u8], context: &RecordContext) -> Opt
             *if is_fork { &mut event.fork_event } else { &mut event.exit_event } = task;
         }
         Body::Lost(lost) => {
-            event.lost_event = Some(Box::new(proto::LostEvent {
-                id: Some(lost.id),
-                lost: Some(lost.lost),
-                sample_info: info(),
-            }));
+            event.lost_event =
+                Some(Box::new(proto::LostEvent { id: Some(lost.id), lost: Some(lost.lost), sample_info: info() }));
         }
         Body::Throttle(throttle) | Body::Unthrottle(throttle) => {
             event.throttle_event = Some(Box::new(proto::ThrottleEvent {

@@ -270,11 +270,8 @@ impl Encoder<'_> {
 
     /// What the schema has behind the records.
     fn message(&mut self, meta: &Meta) -> PerfDataProto {
-        let mut message = PerfDataProto {
-            timestamp_sec: Some(0),
-            stats: Some(self.stats.finish()),
-            ..PerfDataProto::default()
-        };
+        let mut message =
+            PerfDataProto { timestamp_sec: Some(0), stats: Some(self.stats.finish()), ..PerfDataProto::default() };
         features::describe(meta, &mut message);
         message.build_ids.append(&mut self.build_ids);
         message
@@ -310,7 +307,10 @@ fn is_modelled(layout: &SampleLayout) -> bool {
 }
 
 fn spool(dir: Option<&Path>) -> Result<BufWriter<Spool>> {
-    Ok(BufWriter::with_capacity(1 << 17, Spool::new(dir).map_err(Error::io("the records", "cannot keep in a temporary file"))?))
+    Ok(BufWriter::with_capacity(
+        1 << 17,
+        Spool::new(dir).map_err(Error::io("the records", "cannot keep in a temporary file"))?,
+    ))
 }
 
 impl Sink for Encoder<'_> {

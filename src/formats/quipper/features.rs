@@ -66,10 +66,10 @@ pub fn describe(meta: &Meta, message: &mut PerfDataProto) {
     }
     let build_ids = meta.features.get(&FeatureId::BUILD_ID).map(|section| build_ids::read(section, meta.endian));
     message.build_ids = build_ids.iter().flatten().map(|(misc, id)| build_id(*misc, id)).collect();
-    message.tracing_data = meta.features.get(&FeatureId::TRACING_DATA).map(|data| proto::PerfTracingMetadata {
-        tracing_data: Some(data.to_vec()),
-        tracing_data_md5_prefix: None,
-    });
+    message.tracing_data = meta
+        .features
+        .get(&FeatureId::TRACING_DATA)
+        .map(|data| proto::PerfTracingMetadata { tracing_data: Some(data.to_vec()), tracing_data_md5_prefix: None });
     message.string_metadata = (texts != StringMetadata::default()).then_some(texts);
     message.metadata_mask = vec![mask(meta, message)];
 }
@@ -116,10 +116,9 @@ fn describe_feature(feature: &Feature, message: &mut PerfDataProto) {
             r#type: Some(FeatureId::NRCPUS.0),
             data: vec![cpus.nr_cpus_avail, cpus.nr_cpus_online],
         }),
-        Feature::TotalMem(mem) => message.uint64_metadata.push(proto::PerfUint64Metadata {
-            r#type: Some(FeatureId::TOTAL_MEM.0),
-            data: vec![mem.total_mem],
-        }),
+        Feature::TotalMem(mem) => message
+            .uint64_metadata
+            .push(proto::PerfUint64Metadata { r#type: Some(FeatureId::TOTAL_MEM.0), data: vec![mem.total_mem] }),
         Feature::CpuTopology(topology) => {
             let texts = |list: &StrList| list.strings.iter().map(|text| text.text().to_vec()).collect::<Vec<_>>();
             let sums = |list: &StrList| list.strings.iter().map(|text| md5_prefix(text.text())).collect();

@@ -7,7 +7,6 @@ use super::state::events_of_file;
 use crate::abi;
 use crate::abi::feature::FeatureId;
 use crate::abi::feature::auxtrace::{AuxtraceIndex, AuxtraceIndexEntry};
-use crate::abi::record::RecordType;
 use crate::abi::sample_type::SampleType;
 use crate::container::read::ReadOptions;
 use crate::container::spool::Spool;
@@ -17,6 +16,13 @@ use crate::error::{Error, Result};
 use crate::formats::import::Remade;
 use std::collections::BTreeMap;
 use std::io::{BufWriter, IntoInnerError, Write};
+
+/// Size of an AUXTRACE record without its payload.
+const AUXTRACE_SIZE: u64 = 48;
+
+/// Features that are lists, which may be empty: a count of 4 bytes then.
+const LISTS: [FeatureId; 4] =
+    [FeatureId::NUMA_TOPOLOGY, FeatureId::PMU_MAPPINGS, FeatureId::GROUP_DESC, FeatureId::HYBRID_TOPOLOGY];
 
 /// A temporary file.
 pub fn buffered(name: &str, options: &ReadOptions) -> Result<BufWriter<Spool>> {
@@ -35,7 +41,7 @@ pub fn file(told: &Told<'_>, options: &ReadOptions) -> Result<Remade> {
     let mut damage = Vec::new();
     let mut writer = FileWriter::begin(buffered(told.name, options)?, told.endian, &told.attrs, &[])?;
     let mut remaker = Remaker::new(events_of_file(&told.attrs), told.endian);
-    let mut index = Vec::new();
+    let (mut index, mut is_stat) = (Vec::new(), false);
     let mut items = told.items();
     while let Some(item) = items.next(&mut damage)? {
         // What stands for others is in their place.
@@ -44,15 +50,19 @@ pub fn file(told: &Told<'_>, options: &ReadOptions) -> Result<Remade> {
             told.warn(&mut damage, 0, format!("events {number}: {why}; it is left out"));
             continue;
         }
-        if event.header.is_some_and(|header| header.r#type() == RecordType::AUXTRACE.0) {
-            index.push(AuxtraceIndexEntry { file_offset: writer.position(), sz: 48 });
+        if event.auxtrace_event.is_some() {
+            index.push(AuxtraceIndexEntry { file_offset: writer.position(), sz: AUXTRACE_SIZE });
         }
+        is_stat |= event.stat_config_event.is_some();
         writer.write_all(&remaker.record).map_err(Error::Output)?;
     }
     let mut features = features(told);
     if !index.is_empty() {
         let index = AuxtraceIndex::Counted { entries: index };
         features.insert(FeatureId::AUXTRACE, encoded(abi::to_bytes(&index, told.endian))?);
+    }
+    if is_stat {
+        features.insert(FeatureId::STAT, Vec::new());
     }
     let file = writer.finish(&told.attrs, &[], &features)?;
     Remade::from_file(told.name, unbuffered(told.name, file)?, damage)
@@ -64,8 +74,15 @@ fn features(told: &Told<'_>) -> BTreeMap<FeatureId, Vec<u8>> {
     let has_branches = told.attrs.iter().any(|event| event.attr.sample_type.contains(SampleType::BRANCH_STACK));
     let mut features = BTreeMap::new();
     for id in (1..FEATURES).map(FeatureId).filter(|id| mask.is_none_or(|mask| mask >> id.0 & 1 == 1)) {
-        let section = section(id, &told.rest, &told.attrs, told.endian);
-        let is_mark = id == FeatureId::BRANCH_STACK && (mask.is_some() || has_branches);
+        let mut section = section(id, &told.rest, &told.attrs, told.endian);
+        let is_mark = match id {
+            FeatureId::BRANCH_STACK => mask.is_some() || has_branches,
+            FeatureId::BUILD_ID => mask.is_some(),
+            _ => false,
+        };
+        if section.is_empty() && mask.is_some() && LISTS.contains(&id) {
+            section = vec![0; size_of::<u32>()];
+        }
         if !section.is_empty() || is_mark {
             features.insert(id, section);
         }

@@ -213,10 +213,10 @@ fn of_perf(kind: RecordType, event: &PerfEvent) -> Option<(Body, bool)> {
         RecordType::FINISHED_ROUND => fixed(Body::FinishedRound(FinishedRound)),
         RecordType::BPF_METADATA => {
             let metadata = event.bpf_metadata_event.as_ref()?;
-            let entries = metadata.metadata.iter().map(|entry| BpfMetadataEntry {
-                key: FixedStr::new(entry.key()),
-                value: FixedStr::new(entry.value()),
-            });
+            let entries = metadata
+                .metadata
+                .iter()
+                .map(|entry| BpfMetadataEntry { key: FixedStr::new(entry.key()), value: FixedStr::new(entry.value()) });
             fixed(Body::BpfMetadata(Box::new(BpfMetadata {
                 prog_name: FixedStr::new(metadata.prog_name()),
                 entries: entries.collect(),

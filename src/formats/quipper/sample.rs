@@ -200,7 +200,8 @@ fn remake_read(read: Option<&ReadInfo>, format: ReadFormat, fields: &mut Fields<
     };
     let is_group = has(ReadFormat::GROUP);
     let lone = ReadValue::default();
-    let values = if is_group { &read.read_value[..] } else { read.read_value.get(..1).unwrap_or(std::slice::from_ref(&lone)) };
+    let values =
+        if is_group { &read.read_value[..] } else { read.read_value.get(..1).unwrap_or(std::slice::from_ref(&lone)) };
     if is_group {
         fields.u64(values.len() as u64);
         times(fields);

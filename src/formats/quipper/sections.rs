@@ -75,10 +75,10 @@ pub fn section(id: FeatureId, message: &PerfDataProto, events: &[FileAttr], endi
             Some(bytes(&GroupDesc { groups: groups.collect() }, endian))
         }
         FeatureId::HYBRID_TOPOLOGY if !message.hybrid_topology.is_empty() => {
-            let nodes = message.hybrid_topology.iter().map(|node| HybridNode {
-                pmu_name: PerfStr::new(node.pmu_name()),
-                cpus: PerfStr::new(node.cpus()),
-            });
+            let nodes = message
+                .hybrid_topology
+                .iter()
+                .map(|node| HybridNode { pmu_name: PerfStr::new(node.pmu_name()), cpus: PerfStr::new(node.cpus()) });
             Some(bytes(&HybridTopology { nodes: nodes.collect() }, endian))
         }
         _ => None,

@@ -41,7 +41,8 @@ impl Stats {
         } else if let Some(fork) = &event.fork_event {
             count(&mut self.counts.num_fork_events);
             self.process(fork.pid(), fork.ppid());
-        } else if event.exit_event.is_some() && event.header.is_some_and(|header| header.r#type() == RecordType::EXIT.0) {
+        } else if event.exit_event.is_some() && event.header.is_some_and(|header| header.r#type() == RecordType::EXIT.0)
+        {
             count(&mut self.counts.num_exit_events);
         }
     }
