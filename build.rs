@@ -1,8 +1,12 @@
 //! Turns the descriptions in `proto/` into Rust types; protox parses them, so that no `protoc` is needed.
 
+use prost::Message;
 use prost_types::DescriptorProto;
 use prost_types::field_descriptor_proto::Type;
+use std::env;
 use std::error::Error;
+use std::fs;
+use std::path::Path;
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed=proto");
@@ -20,6 +24,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     for field in fields(&recording, "PerfEvent").filter(|field| field.ends_with("_event")) {
         config.boxed(format!("{event}.{field}"));
     }
+    // For the text form.
+    fs::write(Path::new(&env::var("OUT_DIR")?).join("perf_data.bin"), recording.encode_to_vec())?;
     config.compile_fds(recording)?;
     Ok(())
 }

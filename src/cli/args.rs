@@ -40,7 +40,7 @@ fn after_help() -> String {
     let mut help = "Formats, and the endings that choose them; a further .gz or .zst compresses:\n".to_owned();
     for format in FORMATS {
         let endings: Vec<_> = format.extensions.iter().map(|(extension, _)| format!(".{extension}")).collect();
-        help += &format!("  {:<10} {:<19} {}\n", format.name, endings.join(" "), format.about);
+        help += &format!("  {:<12} {:<19} {}\n", format.name, endings.join(" "), format.about);
     }
     help + "\n" + EXAMPLES_AND_STATUS
 }

@@ -108,6 +108,16 @@ pub const FORMATS: &[Format] = &[
         reads: Reads::Import(quipper::import),
         recognises: |_| false,
     },
+    Format {
+        name: "quipper-text",
+        about: "PerfDataProto as text, for people",
+        extensions: &[("pb_text", None)],
+        envelope: None,
+        is_binary: false,
+        writes: Writes::Carry(quipper::begin_text),
+        reads: Reads::Import(quipper::import_text),
+        recognises: |_| false,
+    },
 ];
 
 /// The format of that name.

@@ -244,3 +244,33 @@ fn compressed_outputs_are_read_again() {
         assert!(fs::read(&back).expect("it was written") == plain, "{ending}");
     }
 }
+
+#[test]
+fn the_text_form_is_read_again_and_by_protoc() {
+    let has_protoc = run_other(Command::new("sh").args(["-c", "command -v protoc"])).status == 0;
+    for name in ["callgraph.data", "pipe-tracepoints.data", "group-read.data", "big-endian.data"] {
+        let (told, back) = (scratch(&format!("{name}.pb_text")), scratch(&format!("{name}.of-text")));
+        let to_perf = ["-t", "perf.data", "-q", "-f", "-o"];
+        assert_eq!(run(perfconv().arg(fixture(name)).args(["-q", "-f", "-o"]).arg(&told)).status, 0);
+        assert_eq!(run(perfconv().arg(&told).args(to_perf).arg(&back)).status, 0, "{name}");
+        assert!(fs::read(&back).expect("it was written") == fs::read(fixture(name)).expect("a fixture"), "{name}");
+        let strict = scratch(&format!("{name}.strict.pb_text"));
+        let args = ["--quipper", "strict", "-q", "-f", "-o"];
+        assert_eq!(run(perfconv().arg(fixture(name)).args(args).arg(&strict)).status, 0);
+        if has_protoc {
+            let encoded = run_other(
+                Command::new("protoc")
+                    .args(["-Iproto", "--encode=quipper.PerfDataProto", "proto/perf_data.proto"])
+                    .stdin(fs::File::open(&strict).expect("it was written")),
+            );
+            let binary = self::strict(&fixture(name), &scratch(&format!("{name}.strict"))).expect("it is readable");
+            assert!(encoded.stdout == binary, "{name}: {}", encoded.stderr);
+        }
+    }
+    println!("read by protoc: {has_protoc}");
+    let (bad, output) = (scratch("bad.pb_text"), scratch("bad-text.data"));
+    fs::write(&bad, "timestamp_sec: 0\nevents {\n  no_such_field: 1\n}\n").expect("a file can be written");
+    let run = convert(&bad, &output);
+    assert!(run.failure().expect("a failure").contains("line 2"), "{}", run.stderr);
+    assert!(!output.exists());
+}

@@ -6,6 +6,7 @@ use super::encode::field;
 use super::proto::PerfDataProto;
 use super::proto::perf_data_proto::{Layout, PerfEvent, Record};
 use super::state::{events_of_file, take_event};
+use super::text_format::from_text;
 use super::wire::{Field, Fields};
 use super::{plain, remake};
 use crate::abi;
@@ -40,8 +41,22 @@ pub fn import(stream: &mut dyn Read, name: &str, options: &ReadOptions) -> Resul
     if let Some(failure) = failure {
         return Err(Error::io(name, "cannot read")(failure));
     }
-    let bytes = spool.into_bytes().map_err(kept())?;
-    let message = Told::read(name, &bytes)?;
+    remade(name, &spool.into_bytes().map_err(kept())?, options)
+}
+
+/// Makes the recording again that a PerfDataProto in its text form tells.
+///
+/// # Errors
+/// As [`import`].
+pub fn import_text(stream: &mut dyn Read, name: &str, options: &ReadOptions) -> Result<Remade> {
+    let mut spool = plain::buffered(name, options)?;
+    from_text(stream, name, options, &mut spool)?;
+    let bytes = plain::unbuffered(name, spool)?.into_bytes();
+    remade(name, &bytes.map_err(Error::io(name, "cannot keep in a temporary file"))?, options)
+}
+
+fn remade(name: &str, bytes: &Bytes, options: &ReadOptions) -> Result<Remade> {
+    let message = Told::read(name, bytes)?;
     match &message.rest.layout {
         Some(layout) => message.again(layout, options),
         None => message.anew(options),

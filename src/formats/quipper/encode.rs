@@ -7,6 +7,7 @@ use super::proto::perf_data_proto::{EventHeader, File, Layout, PerfBuildId, Perf
 use super::state::{events_of_file, take_event};
 use super::stats::Stats;
 use super::text::{from_hex, md5_prefix};
+use super::text_format::ToText;
 use super::{Fidelity, describe, features, remake, sample};
 use crate::abi::Endian;
 use crate::abi::record::{self, RecordHeader, RecordType};
@@ -39,34 +40,17 @@ pub mod field {
 
 /// Begins a PerfDataProto.
 pub fn begin<'a>(out: &'a mut dyn Write, options: &CarryOptions) -> Box<dyn Carry + 'a> {
-    Box::new(Encoder {
-        out,
-        spool_dir: options.spool_dir.clone(),
-        is_lossless: options.quipper == Fidelity::Lossless,
-        waiting: None,
-        records: None,
-        events: Events::default(),
-        has_samples: Vec::new(),
-        event: PerfEvent::default(),
-        spare: Box::default(),
-        buffer: Vec::new(),
-        made: Vec::new(),
-        stats: Stats::default(),
-        build_ids: Vec::new(),
-        files_mapped: HashSet::new(),
-        items: 0,
-        frame: None,
-        headers: Vec::new(),
-        files: Vec::new(),
-        source: 0,
-        data_size: 0,
-        counts: BTreeMap::new(),
-    })
+    Box::new(Encoder::new(out, options))
+}
+
+/// Begins one in its text form.
+pub fn begin_text<'a>(out: &'a mut dyn Write, options: &CarryOptions) -> Box<dyn Carry + 'a> {
+    Box::new(Encoder::new(ToText::new(out), options))
 }
 
 /// Writes records as they come, and then what is known at the end.
-struct Encoder<'a> {
-    out: &'a mut dyn Write,
+struct Encoder<W> {
+    out: W,
     spool_dir: Option<PathBuf>,
     is_lossless: bool,
     /// Records of a pipe, which wait for the events that are told among them.
@@ -110,14 +94,40 @@ struct Frame {
     records: Vec<u8>,
 }
 
-impl Encoder<'_> {
+impl<W: Write> Encoder<W> {
+    fn new(out: W, options: &CarryOptions) -> Self {
+        Self {
+            out,
+            spool_dir: options.spool_dir.clone(),
+            is_lossless: options.quipper == Fidelity::Lossless,
+            waiting: None,
+            records: None,
+            events: Events::default(),
+            has_samples: Vec::new(),
+            event: PerfEvent::default(),
+            spare: Box::default(),
+            buffer: Vec::new(),
+            made: Vec::new(),
+            stats: Stats::default(),
+            build_ids: Vec::new(),
+            files_mapped: HashSet::new(),
+            items: 0,
+            frame: None,
+            headers: Vec::new(),
+            files: Vec::new(),
+            source: 0,
+            data_size: 0,
+            counts: BTreeMap::new(),
+        }
+    }
+
     /// Writes the message at hand.
     fn write_event(&mut self) -> Result<()> {
         self.buffer.clear();
         message::encode(field::EVENTS, &self.event, &mut self.buffer);
         let out: &mut dyn Write = match &mut self.waiting {
             Some(waiting) => waiting,
-            None => &mut *self.out,
+            None => &mut self.out,
         };
         out.write_all(&self.buffer).map_err(Error::Output)
     }
@@ -313,7 +323,7 @@ fn spool(dir: Option<&Path>) -> Result<BufWriter<Spool>> {
     ))
 }
 
-impl Sink for Encoder<'_> {
+impl<W: Write> Sink for Encoder<W> {
     fn begin(&mut self, meta: &Meta) -> Result<()> {
         if meta.container == Container::Pipe {
             self.waiting = Some(spool(self.spool_dir.as_deref())?);
@@ -391,7 +401,8 @@ impl Sink for Encoder<'_> {
         }
         let mut message = self.message(meta);
         if !self.is_lossless {
-            return self.out.write_all(&message.encode_to_vec()).map_err(Error::Output);
+            let written = self.out.write_all(&message.encode_to_vec()).and_then(|()| self.out.flush());
+            return written.map_err(Error::Output);
         }
         let pieces = Pieces::new(&events, meta.features.clone(), meta.endian);
         let mut behind = PerfDataProto { features: pieces.differing(&message, &events), ..PerfDataProto::default() };
@@ -409,7 +420,7 @@ impl Sink for Encoder<'_> {
     }
 }
 
-impl Carry for Encoder<'_> {
+impl<W: Write> Carry for Encoder<W> {
     fn account(&self, ledger: &mut Ledger) {
         for (&kind, &(emitted, without_place)) in &self.counts {
             ledger.emitted(kind, emitted);

@@ -18,10 +18,11 @@ mod splice;
 mod state;
 mod stats;
 mod text;
+mod text_format;
 mod wire;
 
-pub use decode::import;
-pub use encode::begin;
+pub use decode::{import, import_text};
+pub use encode::{begin, begin_text};
 
 /// How much of a recording is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
