@@ -8,6 +8,7 @@ mod containers;
 mod inputs;
 mod limits;
 mod misframed;
+mod quipper;
 mod recordings;
 mod reencode;
 mod table;

@@ -4,6 +4,7 @@ use crate::container::read::ReadOptions;
 use crate::container::read::input::Input;
 use crate::error::Result;
 use crate::formats::BeginStreamed;
+use crate::formats::carry::{BeginCarry, CarryOptions};
 use crate::profile::Profile;
 use crate::profile::collector::Collector;
 use crate::profile::event::ProfileEvent;
@@ -63,5 +64,16 @@ pub fn streamed(
     let (profiles, mut ledger) = collected(Source::open(input, read.clone())?, collector)?;
     damage.into_iter().for_each(|damage| ledger.damage(damage));
     writer.finish(&profiles.into_iter().next().unwrap_or_default())?;
+    Ok(ledger)
+}
+
+/// Writes the records of a recording to a format that carries them.
+///
+/// # Errors
+/// Where the recording cannot be read, and what `out` says.
+pub fn carry(source: Source, options: &CarryOptions, begin: BeginCarry, out: &mut dyn Write) -> Result<Ledger> {
+    let mut carrier = begin(out, options);
+    let (_, mut ledger) = source.run(&mut &mut *carrier)?;
+    carrier.account(&mut ledger);
     Ok(ledger)
 }

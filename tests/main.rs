@@ -14,6 +14,7 @@ mod suite {
     mod pprof;
     mod profiles;
     mod program;
+    mod quipper;
     mod readme;
     mod samples;
     mod stacks;

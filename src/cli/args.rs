@@ -2,6 +2,7 @@
 
 use crate::container::read::Container;
 use crate::formats::FORMATS;
+use crate::formats::quipper::Fidelity;
 use crate::profile::labels::Label;
 use crate::profile::options::Split;
 use clap::builder::PossibleValuesParser;
@@ -39,7 +40,7 @@ fn after_help() -> String {
     let mut help = "Formats, and the endings that choose them; a further .gz or .zst compresses:\n".to_owned();
     for format in FORMATS {
         let endings: Vec<_> = format.extensions.iter().map(|(extension, _)| format!(".{extension}")).collect();
-        help += &format!("  {:<10} {:<19} {}\n", format.name, endings.join(" "), format.about);
+        help += &format!("  {:<12} {:<19} {}\n", format.name, endings.join(" "), format.about);
     }
     help + "\n" + EXAMPLES_AND_STATUS
 }
@@ -126,6 +127,10 @@ pub struct ConvertArgs {
         conflicts_with = "decompress"
     )]
     pub compress: Option<i32>,
+
+    /// How much of a recording a PerfDataProto holds
+    #[arg(long, value_enum, value_name = "FIDELITY", default_value = "lossless")]
+    pub quipper: FidelityArg,
 
     #[command(flatten, next_help_heading = "Profiles")]
     pub profile: ProfileArgs,
@@ -273,6 +278,24 @@ pub enum CompatArg {
     /// Of perf_data_converter: what pprof reads a perf.data by
     #[value(name = "perf_to_profile")]
     PerfToProfile,
+}
+
+/// How much of a recording a PerfDataProto holds, as it is named on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FidelityArg {
+    /// What quipper's own reader makes of it, and nothing else
+    Strict,
+    /// All of it, in fields that quipper skips where it has none
+    Lossless,
+}
+
+impl From<FidelityArg> for Fidelity {
+    fn from(arg: FidelityArg) -> Self {
+        match arg {
+            FidelityArg::Strict => Self::Strict,
+            FidelityArg::Lossless => Self::Lossless,
+        }
+    }
 }
 
 /// A container, as it is named on the command line.

@@ -6,8 +6,11 @@ use super::input::Recording;
 use super::output::{Allowed, Output};
 use super::{perf_to_profile, profiles, report, rewrite};
 use crate::container::read::ReadOptions;
+use crate::convert;
+use crate::formats::carry::CarryOptions;
 use crate::formats::envelope::{self, Envelope, Envelopes};
 use crate::formats::{FORMATS, Format, Writes, by_file_name, by_name};
+use crate::stream::ledger::Ledger;
 use crate::stream::source::Source;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -37,6 +40,7 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
     let misplaced = match format.writes {
         Writes::Records => args.profile.first_given(),
         Writes::Profile { .. } => args.first_of_records(),
+        Writes::Carry(_) => args.profile.first_given().or(args.first_of_records()),
     };
     if let Some(option) = misplaced {
         return Err(Failure::Usage(format!("{option} is not for {}", format.name)));
@@ -52,7 +56,7 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
         folder: match format.writes {
             Writes::Records => Some(|folder| folder.join("data").is_file()),
             Writes::Profile { .. } if args.profile.split_by.is_some() => Some(profiles::is_split),
-            Writes::Profile { .. } => None,
+            Writes::Profile { .. } | Writes::Carry(_) => None,
         },
     };
     let output = Output::check(output, &input, allowed)?;
@@ -65,6 +69,18 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
             perf_to_profile::convert(Source::open(input, options)?, &output, &envelopes)?
         }
         Writes::Records => rewrite::run(Source::open(input, options)?, &output, &envelopes, &args)?,
+        Writes::Carry(begin) => {
+            let carry = CarryOptions { quipper: args.quipper.into(), spool_dir: args.spool_dir.clone() };
+            let source = Source::open(input, options)?;
+            let mut ledger = Ledger::default();
+            output.write(|out| {
+                envelopes.around(out, |out| {
+                    ledger = convert::carry(source, &carry, begin, out)?;
+                    Ok(())
+                })
+            })?;
+            ledger
+        }
         Writes::Profile { .. } => profiles::run(input, options, format, &output, &envelopes, &args.profile)?,
     };
 

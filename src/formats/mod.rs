@@ -1,14 +1,17 @@
 //! The formats that recordings are converted to.
 
+pub mod carry;
 pub mod envelope;
 pub mod import;
 pub mod pprof;
+pub mod quipper;
 
 use crate::abi::header;
 use crate::error::Result;
 use crate::profile::Profile;
 use crate::profile::collector::TakeSamples;
 use crate::profile::event::ProfileEvent;
+use carry::BeginCarry;
 use envelope::Envelope;
 use import::Import;
 use std::io::Write;
@@ -48,8 +51,10 @@ pub enum Reads {
 /// What a format is written from.
 #[derive(Clone, Copy, Debug)]
 pub enum Writes {
-    /// The stream of records: the format carries all of them.
+    /// The stream of records: the format is that of recordings.
     Records,
+    /// The stream of records, each in a form of its own.
+    Carry(BeginCarry),
     /// Stacks and values.
     Profile {
         /// Writes a profile.
@@ -91,6 +96,26 @@ pub const FORMATS: &[Format] = &[
         is_binary: true,
         writes: Writes::Profile { write: pprof::write, streamed: Some(pprof::begin) },
         reads: Reads::Nothing,
+        recognises: |_| false,
+    },
+    Format {
+        name: "quipper",
+        about: "PerfDataProto, for quipper, perf_to_profile, AutoFDO",
+        extensions: &[("pb_data", None), ("quipper", None)],
+        envelope: None,
+        is_binary: true,
+        writes: Writes::Carry(quipper::begin),
+        reads: Reads::Import(quipper::import),
+        recognises: |_| false,
+    },
+    Format {
+        name: "quipper-text",
+        about: "PerfDataProto as text, for people",
+        extensions: &[("pb_text", None)],
+        envelope: None,
+        is_binary: false,
+        writes: Writes::Carry(quipper::begin_text),
+        reads: Reads::Import(quipper::import_text),
         recognises: |_| false,
     },
 ];

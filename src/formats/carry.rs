@@ -1,0 +1,25 @@
+//! Formats that carry the records of a recording.
+
+use super::quipper::Fidelity;
+use crate::stream::Sink;
+use crate::stream::ledger::Ledger;
+use std::io::Write;
+use std::path::PathBuf;
+
+/// How records are carried.
+#[derive(Clone, Debug, Default)]
+pub struct CarryOptions {
+    /// How much of a recording a PerfDataProto holds.
+    pub quipper: Fidelity,
+    /// Where temporary files go that hold what is written later than it comes; the system's folder if not set.
+    pub spool_dir: Option<PathBuf>,
+}
+
+/// An output that takes the records of a recording.
+pub trait Carry: Sink {
+    /// Tells, when all is written, what became of the records.
+    fn account(&self, ledger: &mut Ledger);
+}
+
+/// Begins such an output.
+pub type BeginCarry = for<'a> fn(&'a mut dyn Write, &CarryOptions) -> Box<dyn Carry + 'a>;

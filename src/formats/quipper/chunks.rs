@@ -1,0 +1,174 @@
+//! Bytes of a recording that messages tell in another place: they are named, not told again.
+
+use super::proto::PerfDataProto;
+use super::proto::perf_data_proto::{Chunk, Feature, Splice};
+use super::sections::section;
+use super::splice::spliced;
+use crate::abi::bytes::Reader;
+use crate::abi::feature::FeatureId;
+use crate::abi::header::{FeatureBits, FileHeader};
+use crate::abi::record::{RecordHeader, RecordType};
+use crate::abi::{self, Endian};
+use crate::container::read::file::FileAttr;
+use bytes::Bytes;
+use hashbrown::HashMap;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// What is told elsewhere, as it is in the recording.
+pub struct Pieces {
+    endian: Endian,
+    attrs: Vec<Vec<u8>>,
+    ids: Vec<Vec<u8>>,
+    features: BTreeMap<FeatureId, Bytes>,
+    /// Events by attr and ids.
+    by_bytes: HashMap<Vec<u8>, u32>,
+}
+
+/// A piece that should be found somewhere.
+type Place = (u64, Chunk);
+
+impl Pieces {
+    /// The events and features of a recording.
+    pub fn new(events: &[FileAttr], features: BTreeMap<FeatureId, Bytes>, endian: Endian) -> Self {
+        let attrs: Vec<_> = events.iter().map(|event| event.attr.to_bytes(endian).unwrap_or_default()).collect();
+        let ids: Vec<_> = events.iter().map(|event| abi::to_bytes(&event.ids, endian).unwrap_or_default()).collect();
+        let both = attrs.iter().zip(&ids).map(|(attr, ids)| [&attr[..], ids].concat());
+        let by_bytes = both.zip(0..).collect();
+        Self { endian, attrs, ids, features, by_bytes }
+    }
+
+    /// The features that messages tell, with what they do not tell.
+    pub fn of_messages(message: &PerfDataProto, events: &[FileAttr], endian: Endian) -> Option<Self> {
+        let mut features = BTreeMap::<FeatureId, Bytes>::new();
+        for id in (1..super::features::FEATURES).map(FeatureId) {
+            let made = section(id, message, events, endian);
+            if !made.is_empty() {
+                features.insert(id, made.into());
+            }
+        }
+        for Feature { id, splice } in &message.features {
+            let id = FeatureId(id.unwrap_or_default());
+            let made = features.remove(&id).unwrap_or_default();
+            features.insert(id, spliced(made.into(), splice.as_ref())?.into());
+        }
+        Some(Self::new(events, features, endian))
+    }
+
+    /// How the features differ from what is made of messages.
+    pub fn differing(&self, message: &PerfDataProto, events: &[FileAttr]) -> Vec<Feature> {
+        let differing = self.features.iter().filter_map(|(id, bytes)| {
+            let splice = Splice::between(&section(*id, message, events, self.endian), bytes)?;
+            Some(Feature { id: Some(id.0), splice: Some(splice) })
+        });
+        differing.collect()
+    }
+
+    fn bytes<'a>(&'a self, chunk: &'a Chunk) -> Option<&'a [u8]> {
+        if let Some(index) = chunk.attr {
+            return self.attrs.get(index as usize).map(Vec::as_slice);
+        }
+        if let Some(index) = chunk.ids {
+            return self.ids.get(index as usize).map(Vec::as_slice);
+        }
+        match chunk.feature {
+            Some(id) => self.features.get(&FeatureId(id)).map(AsRef::as_ref),
+            None => Some(chunk.raw()),
+        }
+    }
+
+    /// The bytes of chunks; `None` where one is not there any more.
+    pub fn resolve(&self, chunks: &[Chunk]) -> Option<Vec<u8>> {
+        chunks.iter().map(|chunk| self.bytes(chunk)).collect::<Option<Vec<_>>>().map(|parts| parts.concat())
+    }
+
+    /// Bytes of a file from `offset` on, with the pieces that are where they should be.
+    fn chunks(&self, bytes: &[u8], offset: u64, places: &[Place]) -> Vec<Chunk> {
+        let mut chunks = Vec::new();
+        let mut done = 0;
+        for (at, chunk) in places {
+            let Some(at) = at.checked_sub(offset).and_then(|at| usize::try_from(at).ok()) else { continue };
+            let Some(piece) = self.bytes(chunk).filter(|piece| !piece.is_empty() && at >= done) else { continue };
+            if bytes.get(at..).is_some_and(|rest| rest.starts_with(piece)) {
+                chunks.extend(raw(&bytes[done..at]));
+                chunks.push(chunk.clone());
+                done = at + piece.len();
+            }
+        }
+        chunks.extend(raw(&bytes[done..]));
+        chunks
+    }
+
+    /// What is before and behind the records of a file, as chunks.
+    pub fn layout(&self, before: &[u8], behind: &[u8], records: u64) -> (Vec<Chunk>, Vec<Chunk>) {
+        let places = self.places(before, behind, before.len() as u64 + records).unwrap_or_default();
+        let behind_at = before.len() as u64 + records;
+        (self.chunks(before, 0, &places), self.chunks(behind, behind_at, &places))
+    }
+
+    /// Where the header says that pieces are.
+    fn places(&self, before: &[u8], behind: &[u8], behind_at: u64) -> Option<Vec<Place>> {
+        let header = FileHeader::read_from(before, self.endian).ok()?;
+        let at = |range: Range<u64>| {
+            let within = |bytes: &[u8], base: u64| {
+                let (start, end) = (range.start.checked_sub(base)?, range.end.checked_sub(base)?);
+                bytes.get(usize::try_from(start).ok()?..usize::try_from(end).ok()?).map(<[u8]>::to_vec)
+            };
+            within(before, 0).or_else(|| within(behind, behind_at))
+        };
+        let section = |place: u64| {
+            let bytes = at(place..place.checked_add(16)?)?;
+            Reader::new(&bytes, self.endian).u64()
+        };
+        let mut places = Vec::new();
+        for index in 0..self.attrs.len() as u32 {
+            let entry = header.attrs.offset.checked_add(header.attr_size.checked_mul(index.into())?)?;
+            places.push((entry, Chunk { attr: Some(index), ..Chunk::default() }));
+            let ids = entry.checked_add(header.attr_size)?.checked_sub(16).and_then(section);
+            places.extend(ids.map(|ids| (ids, Chunk { ids: Some(index), ..Chunk::default() })));
+        }
+        let bits = before.get(FileHeader::SIZE_WITHOUT_FEATURES as usize..).and_then(|bits| bits.first_chunk());
+        let bits = bits.map(|bits| FeatureBits::read(bits, self.endian)).unwrap_or_default();
+        for (number, id) in (0..).zip(bits.iter()) {
+            let feature = header.data.end().checked_add(16 * number).and_then(section);
+            places.extend(feature.map(|feature| (feature, Chunk { feature: Some(id), ..Chunk::default() })));
+        }
+        places.sort_by_key(|(at, _)| *at);
+        Some(places)
+    }
+
+    /// A record of a pipe that tells about the recording, as chunks.
+    pub fn header_record(&self, record: &[u8]) -> Vec<Chunk> {
+        let found = RecordHeader::peek(record, self.endian).and_then(|header| {
+            let (head, chunks) = match header.kind {
+                RecordType::HEADER_ATTR => {
+                    let index = *self.by_bytes.get(&record[RecordHeader::SIZE..])?;
+                    let attr = Chunk { attr: Some(index), ..Chunk::default() };
+                    (RecordHeader::SIZE, vec![attr, Chunk { ids: Some(index), ..Chunk::default() }])
+                }
+                RecordType::HEADER_FEATURE => {
+                    let head = RecordHeader::SIZE + size_of::<u64>();
+                    let id = Reader::new(record.get(RecordHeader::SIZE..head)?, self.endian).u64()?;
+                    (head, vec![self.whole_feature(id.try_into().ok()?, &record[head..])?])
+                }
+                RecordType::HEADER_TRACING_DATA => {
+                    let head = header.len();
+                    (head, vec![self.whole_feature(FeatureId::TRACING_DATA.0, record.get(head..)?)?])
+                }
+                _ => return None,
+            };
+            Some(raw(&record[..head]).into_iter().chain(chunks).collect())
+        });
+        found.unwrap_or_else(|| raw(record).into_iter().collect())
+    }
+
+    fn whole_feature(&self, id: u32, bytes: &[u8]) -> Option<Chunk> {
+        let feature = self.features.get(&FeatureId(id)).filter(|feature| !feature.is_empty())?;
+        (feature == bytes).then(|| Chunk { feature: Some(id), ..Chunk::default() })
+    }
+}
+
+/// Bytes that are told nowhere else.
+pub fn raw(bytes: &[u8]) -> Option<Chunk> {
+    (!bytes.is_empty()).then(|| Chunk { raw: Some(bytes.to_vec()), ..Chunk::default() })
+}

@@ -1,0 +1,35 @@
+//! quipper's PerfDataProto: records as messages, with what tells about the recording.
+//!
+//! Fields below 1000 are those of the schema, and hold what its own reader makes of a recording. What they cannot hold is in
+//! fields from 1000 on, which other readers skip: with them the recording can be made again, byte for byte.
+
+mod attr;
+mod chunks;
+mod decode;
+mod describe;
+mod encode;
+mod features;
+mod plain;
+pub mod proto;
+mod remake;
+mod sample;
+mod sections;
+mod splice;
+mod state;
+mod stats;
+mod text;
+mod text_format;
+mod wire;
+
+pub use decode::{import, import_text};
+pub use encode::{begin, begin_text};
+
+/// How much of a recording is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fidelity {
+    /// What the schema has a place for, and nothing else.
+    Strict,
+    /// All of it.
+    #[default]
+    Lossless,
+}

@@ -1,0 +1,231 @@
+//! SAMPLE records: from their fields to a message, and back.
+
+use super::proto::perf_data_proto::{BranchStackEntry, ReadInfo, SampleEvent, WeightStruct, read_info::ReadValue};
+use crate::abi::Endian;
+use crate::abi::bit_fields::to_recorded;
+use crate::abi::branch::{BranchFlags, BranchStackView};
+use crate::abi::read_format::{ReadFormat, ReadView};
+use crate::abi::sample_type::{BranchSampleType, SampleType};
+use crate::abi::sample_view::{SampleLayout, SampleView};
+
+/// Fields of samples that the schema has a place for.
+const MODELLED: SampleType = SampleType::KNOWN.difference(
+    SampleType::REGS_USER.union(SampleType::STACK_USER).union(SampleType::REGS_INTR).union(SampleType::AUX),
+);
+
+/// What of a layout the schema has a place for.
+pub fn modelled(layout: &SampleLayout) -> SampleLayout {
+    SampleLayout {
+        sample_type: layout.sample_type.intersection(MODELLED),
+        read_format: layout.read_format.intersection(ReadFormat::from_bits_retain(0x1f)),
+        branch_sample_type: layout.branch_sample_type.difference(BranchSampleType::COUNTERS),
+        regs_user: 0,
+        regs_intr: 0,
+    }
+}
+
+/// Tells a sample by a message that has told another one; its lists keep their memory.
+pub fn describe(view: &SampleView<'_>, layout: &SampleLayout, endian: Endian, sample: &mut SampleEvent) {
+    sample.ip = view.ip;
+    (sample.pid, sample.tid) = view.task.unzip();
+    sample.sample_time_ns = view.time;
+    sample.addr = view.addr;
+    sample.id = view.identifier.or(view.id);
+    sample.stream_id = view.stream_id;
+    sample.cpu = view.cpu.map(|(cpu, _)| cpu);
+    sample.period = view.period;
+    sample.read_info = view.read.map(|read| describe_read(&read));
+    sample.callchain.clear();
+    sample.callchain.extend(view.callchain.iter().flat_map(|chain| chain.iter()));
+    sample.raw_size = view.raw.map(|raw| raw.len() as u32);
+    match view.raw {
+        Some(raw) => {
+            let bytes = sample.raw.get_or_insert_default();
+            bytes.clear();
+            bytes.extend_from_slice(raw);
+        }
+        None => sample.raw = None,
+    }
+    sample.branch_stack.clear();
+    sample.branch_stack.extend(view.branch_stack.iter().flat_map(|stack| branches(stack, endian)));
+    let has_hw_idx = layout.branch_sample_type.contains(BranchSampleType::HW_INDEX);
+    sample.no_hw_idx = view.branch_stack.map(|_| !has_hw_idx);
+    sample.branch_stack_hw_idx = view.branch_stack.map(|stack| stack.hw_idx.unwrap_or(0));
+    let is_struct = layout.sample_type.contains(SampleType::WEIGHT_STRUCT);
+    sample.weight = view.weight.filter(|_| !is_struct);
+    sample.weight_struct = view.weight.filter(|_| is_struct).map(|word| WeightStruct {
+        var1_dw: Some(word as u32),
+        var2_w: Some((word >> 32) as u32 & 0xffff),
+        var3_w: Some((word >> 48) as u32),
+    });
+    sample.data_src = view.data_src;
+    sample.transaction = view.transaction;
+    sample.physical_addr = view.phys_addr;
+    sample.cgroup = view.cgroup;
+    sample.data_page_size = view.data_page_size;
+    sample.code_page_size = view.code_page_size;
+}
+
+fn describe_read(read: &ReadView<'_>) -> ReadInfo {
+    let values = read.values().map(|value| ReadValue { value: Some(value.value), id: value.id, lost: value.lost });
+    ReadInfo { time_enabled: read.time_enabled, time_running: read.time_running, read_value: values.collect() }
+}
+
+fn branches(stack: &BranchStackView<'_>, endian: Endian) -> impl Iterator<Item = BranchStackEntry> {
+    let mut words = stack.entries.iter();
+    std::iter::from_fn(move || {
+        let (from, to, flags) = (words.next()?, words.next()?, words.next()?);
+        let flags = BranchFlags::from_word(flags, endian);
+        let is = |field| Some(flags.get(field) == 1);
+        let number = |field| Some(flags.get(field) as u32);
+        Some(BranchStackEntry {
+            from_ip: Some(from),
+            to_ip: Some(to),
+            mispredicted: is(BranchFlags::MISPRED),
+            predicted: is(BranchFlags::PREDICTED),
+            in_transaction: is(BranchFlags::IN_TX),
+            abort: is(BranchFlags::ABORT),
+            cycles: number(BranchFlags::CYCLES),
+            r#type: number(BranchFlags::TYPE),
+            spec: number(BranchFlags::SPEC),
+        })
+    })
+}
+
+/// Numbers in a recorder's byte order, one behind the other.
+pub struct Fields<'a> {
+    out: &'a mut Vec<u8>,
+    endian: Endian,
+}
+
+impl<'a> Fields<'a> {
+    /// Appends to `out`.
+    pub fn new(out: &'a mut Vec<u8>, endian: Endian) -> Self {
+        Self { out, endian }
+    }
+
+    /// 4 bytes.
+    #[inline]
+    pub fn u32(&mut self, number: u32) {
+        self.out.extend_from_slice(&match self.endian {
+            Endian::Little => number.to_le_bytes(),
+            Endian::Big => number.to_be_bytes(),
+        });
+    }
+
+    /// 8 bytes.
+    #[inline]
+    pub fn u64(&mut self, number: u64) {
+        self.out.extend_from_slice(&match self.endian {
+            Endian::Little => number.to_le_bytes(),
+            Endian::Big => number.to_be_bytes(),
+        });
+    }
+
+    /// 8 bytes, if the field is there.
+    #[inline]
+    pub fn u64_if(&mut self, is_there: bool, number: u64) {
+        if is_there {
+            self.u64(number);
+        }
+    }
+
+    /// 8 bytes each.
+    #[inline]
+    pub fn u64s(&mut self, numbers: &[u64]) {
+        match self.endian {
+            Endian::Little => self.out.extend(numbers.iter().flat_map(|number| number.to_le_bytes())),
+            Endian::Big => self.out.extend(numbers.iter().flat_map(|number| number.to_be_bytes())),
+        }
+    }
+}
+
+/// Appends the body of the record that a message tells, of a [modelled] layout.
+pub fn remake(sample: &SampleEvent, layout: &SampleLayout, endian: Endian, out: &mut Vec<u8>) {
+    let has = |field| layout.sample_type.contains(field);
+    let mut fields = Fields::new(out, endian);
+    fields.u64_if(has(SampleType::IDENTIFIER), sample.id());
+    fields.u64_if(has(SampleType::IP), sample.ip());
+    if has(SampleType::TID) {
+        fields.u32(sample.pid());
+        fields.u32(sample.tid());
+    }
+    fields.u64_if(has(SampleType::TIME), sample.sample_time_ns());
+    fields.u64_if(has(SampleType::ADDR), sample.addr());
+    fields.u64_if(has(SampleType::ID), sample.id());
+    fields.u64_if(has(SampleType::STREAM_ID), sample.stream_id());
+    if has(SampleType::CPU) {
+        fields.u32(sample.cpu());
+        fields.u32(0);
+    }
+    fields.u64_if(has(SampleType::PERIOD), sample.period());
+    if has(SampleType::READ) {
+        remake_read(sample.read_info.as_ref(), layout.read_format, &mut fields);
+    }
+    if has(SampleType::CALLCHAIN) {
+        fields.u64(sample.callchain.len() as u64);
+        fields.u64s(&sample.callchain);
+    }
+    if has(SampleType::RAW) {
+        fields.u32(sample.raw().len() as u32);
+        fields.out.extend_from_slice(sample.raw());
+    }
+    if has(SampleType::BRANCH_STACK) {
+        fields.u64(sample.branch_stack.len() as u64);
+        fields.u64_if(layout.branch_sample_type.contains(BranchSampleType::HW_INDEX), sample.branch_stack_hw_idx());
+        sample.branch_stack.iter().for_each(|entry| remake_branch(entry, &mut fields));
+    }
+    if let Some(weight) = &sample.weight_struct {
+        let (var2_w, var3_w) = (u64::from(weight.var2_w() as u16), u64::from(weight.var3_w() as u16));
+        fields.u64(u64::from(weight.var1_dw()) | var2_w << 32 | var3_w << 48);
+    } else {
+        let has_weight = layout.sample_type.intersects(SampleType::WEIGHT | SampleType::WEIGHT_STRUCT);
+        fields.u64_if(has_weight, sample.weight());
+    }
+    fields.u64_if(has(SampleType::DATA_SRC), sample.data_src());
+    fields.u64_if(has(SampleType::TRANSACTION), sample.transaction());
+    fields.u64_if(has(SampleType::PHYS_ADDR), sample.physical_addr());
+    fields.u64_if(has(SampleType::CGROUP), sample.cgroup());
+    fields.u64_if(has(SampleType::DATA_PAGE_SIZE), sample.data_page_size());
+    fields.u64_if(has(SampleType::CODE_PAGE_SIZE), sample.code_page_size());
+}
+
+fn remake_read(read: Option<&ReadInfo>, format: ReadFormat, fields: &mut Fields<'_>) {
+    let nothing = ReadInfo::default();
+    let read = read.unwrap_or(&nothing);
+    let has = |bit| format.contains(bit);
+    let times = |fields: &mut Fields<'_>| {
+        fields.u64_if(has(ReadFormat::TOTAL_TIME_ENABLED), read.time_enabled());
+        fields.u64_if(has(ReadFormat::TOTAL_TIME_RUNNING), read.time_running());
+    };
+    let is_group = has(ReadFormat::GROUP);
+    let lone = ReadValue::default();
+    let values =
+        if is_group { &read.read_value[..] } else { read.read_value.get(..1).unwrap_or(std::slice::from_ref(&lone)) };
+    if is_group {
+        fields.u64(values.len() as u64);
+        times(fields);
+    }
+    for value in values {
+        fields.u64(value.value());
+        if !is_group {
+            times(fields);
+        }
+        fields.u64_if(has(ReadFormat::ID), value.id());
+        fields.u64_if(has(ReadFormat::LOST), value.lost());
+    }
+}
+
+fn remake_branch(entry: &BranchStackEntry, fields: &mut Fields<'_>) {
+    let flags = BranchFlags::default()
+        .with(BranchFlags::MISPRED, entry.mispredicted().into())
+        .with(BranchFlags::PREDICTED, entry.predicted().into())
+        .with(BranchFlags::IN_TX, entry.in_transaction().into())
+        .with(BranchFlags::ABORT, entry.abort().into())
+        .with(BranchFlags::CYCLES, entry.cycles().into())
+        .with(BranchFlags::TYPE, entry.r#type().into())
+        .with(BranchFlags::SPEC, entry.spec().into());
+    fields.u64(entry.from_ip());
+    fields.u64(entry.to_ip());
+    fields.u64(to_recorded(flags.0, fields.endian, BranchFlags::FIELDS));
+}
