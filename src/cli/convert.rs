@@ -41,7 +41,7 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
         folder: match format.writes {
             Writes::Records => Some(|folder| folder.join("data").is_file()),
             Writes::Profile { .. } if args.profile.split_by.is_some() => Some(profiles::is_split),
-            Writes::Profile { .. } => None,
+            Writes::Encoded(_) | Writes::Profile { .. } => None,
         },
     };
     let output = Output::check(output, &input, allowed)?;
@@ -54,6 +54,7 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
             perf_to_profile::convert(Source::open(input, options)?, &output, &envelopes)?
         }
         Writes::Records => rewrite::run(Source::open(input, options)?, &output, &envelopes, &args)?,
+        Writes::Encoded(encode) => rewrite::encoded(Source::open(input, options)?, &output, &envelopes, encode)?,
         Writes::Profile { .. } => profiles::run(input, options, format, &output, &envelopes, &args.profile)?,
     };
 

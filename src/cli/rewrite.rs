@@ -7,6 +7,7 @@ use crate::abi::record::RecordType;
 use crate::container::read::Container;
 use crate::container::write::frames::FrameOptions;
 use crate::error::{Error, Result};
+use crate::formats::Encode;
 use crate::formats::envelope::Envelopes;
 use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
@@ -71,6 +72,27 @@ pub fn run(
     Ok(ledger.unwrap_or_default())
 }
 
+/// Writes what a format carries of a recording: all of it.
+///
+/// # Errors
+/// Where it cannot be read or written.
+pub fn encoded(
+    source: Source,
+    output: &Output,
+    envelopes: &Envelopes,
+    encode: Encode,
+) -> std::result::Result<Ledger, Failure> {
+    let mut ledger = None;
+    output.write(|out| {
+        envelopes.around(out, |out| {
+            let (_, read) = encode(source, out)?;
+            ledger = Some(account_for(read, true));
+            Ok(())
+        })
+    })?;
+    Ok(ledger.unwrap_or_default())
+}
+
 /// What becomes of frames, as was asked for.
 fn frames(args: &ConvertArgs) -> Frames {
     match args.compress {
@@ -103,11 +125,15 @@ fn copy_folder(source: Source, path: &Path) -> Result<Ledger> {
 }
 
 /// Of a recording that is written every record is in the output: frames as themselves, or as what was in them.
-fn account((meta, mut ledger): (Meta, Ledger), form: &Form) -> Ledger {
+fn account((meta, ledger): (Meta, Ledger), form: &Form) -> Ledger {
+    account_for(ledger, form.keeps_frames(&meta))
+}
+
+fn account_for(mut ledger: Ledger, keeps_frames: bool) -> Ledger {
     let read: Vec<_> = ledger.entries().iter().map(|(&kind, entry)| (kind, entry.read - entry.dropped())).collect();
     for (kind, count) in read {
         let is_frame = matches!(kind, RecordType::COMPRESSED | RecordType::COMPRESSED2);
-        if is_frame && !form.keeps_frames(&meta) {
+        if is_frame && !keeps_frames {
             ledger.consumed(kind, count);
         } else {
             ledger.emitted(kind, count);

@@ -2,6 +2,7 @@
 
 pub mod envelope;
 pub mod import;
+pub mod json;
 pub mod pprof;
 
 use crate::abi::header;
@@ -9,6 +10,9 @@ use crate::error::Result;
 use crate::profile::Profile;
 use crate::profile::collector::TakeSamples;
 use crate::profile::event::ProfileEvent;
+use crate::stream::ledger::Ledger;
+use crate::stream::meta::Meta;
+use crate::stream::source::Source;
 use envelope::Envelope;
 use import::Import;
 use std::io::Write;
@@ -48,8 +52,10 @@ pub enum Reads {
 /// What a format is written from.
 #[derive(Clone, Copy, Debug)]
 pub enum Writes {
-    /// The stream of records: the format carries all of them.
+    /// The stream of records: it is a recording itself.
     Records,
+    /// The stream of records, which the format carries.
+    Encoded(Encode),
     /// Stacks and values.
     Profile {
         /// Writes a profile.
@@ -58,6 +64,9 @@ pub enum Writes {
         streamed: Option<BeginStreamed>,
     },
 }
+
+/// Writes all that a recording holds, and says what is known of it and what was read.
+pub type Encode = fn(Source, &mut (dyn Write + Send)) -> Result<(Meta, Ledger)>;
 
 /// Begins an output that takes samples one by one, of these events; and which of them have samples.
 pub type BeginStreamed = for<'a> fn(&'a mut dyn Write, &[ProfileEvent], &[bool]) -> Box<dyn Streamed + 'a>;
@@ -91,6 +100,26 @@ pub const FORMATS: &[Format] = &[
         is_binary: true,
         writes: Writes::Profile { write: pprof::write, streamed: Some(pprof::begin) },
         reads: Reads::Nothing,
+        recognises: |_| false,
+    },
+    Format {
+        name: "jsonl",
+        about: "a recording as JSON Lines, one object for each record, and back",
+        extensions: &[("jsonl", None), ("ndjson", None)],
+        envelope: None,
+        is_binary: false,
+        writes: Writes::Encoded(json::write_lines),
+        reads: Reads::Import(json::import),
+        recognises: json::recognises,
+    },
+    Format {
+        name: "json",
+        about: "the same objects in one JSON document, and back",
+        extensions: &[("json", None)],
+        envelope: None,
+        is_binary: false,
+        writes: Writes::Encoded(json::write_document),
+        reads: Reads::Import(json::import),
         recognises: |_| false,
     },
 ];
