@@ -6,6 +6,7 @@ mod constructed;
 mod containers;
 #[path = "../fuzz/src/inputs.rs"]
 mod inputs;
+mod json;
 mod limits;
 mod misframed;
 mod quipper;

@@ -110,6 +110,18 @@ fn swap_precise_ip(word: u64) -> u64 {
     word & !(3 << PRECISE_IP_SHIFT) | high << PRECISE_IP_SHIFT | low << (PRECISE_IP_SHIFT + 1)
 }
 
+impl serde::Serialize for AttrFlags {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        super::told::serialize_flags(self, serializer)
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for AttrFlags {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        super::told::deserialize_flags(deserializer)
+    }
+}
+
 impl BinRead for AttrFlags {
     type Args<'a> = ();
 
@@ -145,6 +157,18 @@ bitflags::bitflags! {
         /// An overflow resumes it.
         const AUX_RESUME = 1 << 2;
         const _ = !0;
+    }
+}
+
+impl serde::Serialize for AuxAction {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        super::told::serialize_flags(self, serializer)
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for AuxAction {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        super::told::deserialize_flags(deserializer)
     }
 }
 

@@ -59,6 +59,18 @@ macro_rules! bit_fields {
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
         pub struct $name(pub u64);
 
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                $crate::abi::told::serialize_fields(self.0, Self::FIELDS, serializer)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                $crate::abi::told::deserialize_fields(deserializer, Self::FIELDS).map(Self)
+            }
+        }
+
         impl $name {
             $(
                 $(#[$inner])*

@@ -14,6 +14,18 @@ macro_rules! bit_set {
             }
         }
 
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                $crate::abi::told::serialize_flags(self, serializer)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                $crate::abi::told::deserialize_flags(deserializer)
+            }
+        }
+
         impl binrw::BinRead for $name {
             type Args<'a> = ();
 

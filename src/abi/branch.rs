@@ -4,8 +4,10 @@ use super::bit_fields::{from_recorded, to_recorded};
 use super::bytes::{Reader, Words};
 use super::sample_type::BranchSampleType;
 use super::{Endian, counted};
+use crate::abi::told;
 use crate::{bit_fields, open_enum};
 use binrw::{BinRead, BinResult, BinWrite, binrw};
+use serde::{Deserialize, Serialize};
 use std::io::{Read, Seek, Write};
 
 open_enum! {
@@ -104,11 +106,13 @@ impl BinWrite for BranchFlags {
 
 /// A branch.
 #[binrw]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BranchEntry {
     /// Address of the branch.
+    #[serde(serialize_with = "told::hex")]
     pub from: u64,
     /// Address that it went to.
+    #[serde(serialize_with = "told::hex")]
     pub to: u64,
     /// More about it.
     pub flags: BranchFlags,
@@ -126,7 +130,7 @@ pub struct BranchEntry {
 /// argument of reading says whether to expect it then.
 #[binrw]
 #[br(import(what: BranchSampleType, hw_idx_if_empty: bool))]
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BranchStack {
     #[br(temp)]
     #[bw(calc = entries.len() as u64)]

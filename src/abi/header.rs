@@ -4,6 +4,7 @@ use super::Endian;
 use super::bytes::Reader;
 use super::text::FixedStr;
 use binrw::{BinRead, binrw};
+use serde::{Deserialize, Serialize};
 use std::io::Cursor;
 
 /// The 8 bytes that a recording begins with: which version of the format it is in.
@@ -100,7 +101,7 @@ impl FileHeader {
 /// u64 event_id; char name[64];
 /// ```
 #[binrw]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventType {
     /// The `config` of the event.
     pub event_id: u64,

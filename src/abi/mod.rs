@@ -37,6 +37,7 @@ mod stored;
 #[cfg(test)]
 mod testing;
 pub mod text;
+pub mod told;
 pub mod transaction;
 pub mod weight;
 

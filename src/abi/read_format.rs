@@ -4,6 +4,7 @@ use super::bytes::Reader;
 use super::counted;
 use crate::bit_set;
 use binrw::binrw;
+use serde::{Deserialize, Serialize};
 
 bit_set! {
     /// `PERF_FORMAT_*`: which values stand in a `read_format` structure.
@@ -24,7 +25,7 @@ bit_set! {
 /// One event's value.
 #[binrw]
 #[br(import_raw(format: ReadFormat))]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadValue {
     /// The counter's value since it was created, not since the last sample.
     pub value: u64,
@@ -45,7 +46,8 @@ pub struct ReadValue {
 /// Each member but `value` and `nr` is there only if its bit is set.
 #[binrw]
 #[br(import_raw(format: ReadFormat))]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ReadValues {
     /// Of one event.
     #[br(pre_assert(!format.contains(ReadFormat::GROUP)))]

@@ -1,8 +1,10 @@
 //! `PERF_SAMPLE_REGS_USER` and `PERF_SAMPLE_REGS_INTR`: registers.
 
 use super::counted;
+use crate::abi::told;
 use crate::open_enum;
 use binrw::binrw;
+use serde::{Deserialize, Serialize};
 
 open_enum! {
     /// `PERF_SAMPLE_REGS_ABI_*`: which machine the registers are of.
@@ -31,12 +33,13 @@ impl RegsAbi {
 /// ```
 #[binrw]
 #[br(import_raw(mask: u64))]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Regs {
     /// Which machine they are of.
     pub abi: RegsAbi,
     /// One word for each bit of the mask, lowest first.
     #[br(parse_with = counted::u64s, args(abi.count(mask)))]
+    #[serde(serialize_with = "told::hex")]
     pub regs: Vec<u64>,
 }
 

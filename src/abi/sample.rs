@@ -12,7 +12,9 @@ use super::sample_type::SampleType;
 use super::sample_view::{SampleLayout, SampleView};
 use super::transaction::Transaction;
 use super::weight::Weight;
+use crate::abi::told;
 use binrw::binrw;
+use serde::{Deserialize, Serialize};
 
 /// What a SAMPLE's bytes are read by.
 #[derive(Clone, Copy, Debug)]
@@ -42,22 +44,25 @@ impl SampleArgs {
 /// Since Linux 2.6.31.
 #[binrw]
 #[br(import_raw(args: SampleArgs), pre_assert(SampleType::KNOWN.contains(args.layout.sample_type)))]
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
     /// [`SampleType::IDENTIFIER`]: id of the event.
     #[br(if(args.has(SampleType::IDENTIFIER)))]
     pub identifier: Option<u64>,
     /// [`SampleType::IP`]: instruction pointer.
     #[br(if(args.has(SampleType::IP)))]
+    #[serde(serialize_with = "told::hex")]
     pub ip: Option<u64>,
     /// [`SampleType::TID`]: process, thread.
     #[br(if(args.has(SampleType::TID)))]
+    #[serde(with = "told::task", default)]
     pub task: Option<(u32, u32)>,
     /// [`SampleType::TIME`]: nanoseconds of the recording's clock.
     #[br(if(args.has(SampleType::TIME)))]
     pub time: Option<u64>,
     /// [`SampleType::ADDR`]: address that the event is about.
     #[br(if(args.has(SampleType::ADDR)))]
+    #[serde(serialize_with = "told::hex")]
     pub addr: Option<u64>,
     /// [`SampleType::ID`]: id of the event, of the parent where inherited.
     #[br(if(args.has(SampleType::ID)))]
@@ -67,6 +72,7 @@ pub struct Sample {
     pub stream_id: Option<u64>,
     /// [`SampleType::CPU`]: the CPU, and the unused word beside it.
     #[br(if(args.has(SampleType::CPU)))]
+    #[serde(with = "told::cpu", default)]
     pub cpu: Option<(u32, u32)>,
     /// [`SampleType::PERIOD`]: how much of the event this sample stands for.
     #[br(if(args.has(SampleType::PERIOD)))]
@@ -103,6 +109,7 @@ pub struct Sample {
     pub regs_intr: Option<Regs>,
     /// [`SampleType::PHYS_ADDR`]: physical address of the data.
     #[br(if(args.has(SampleType::PHYS_ADDR)))]
+    #[serde(serialize_with = "told::hex")]
     pub phys_addr: Option<u64>,
     /// [`SampleType::CGROUP`]: id of the cgroup.
     #[br(if(args.has(SampleType::CGROUP)))]
@@ -120,37 +127,40 @@ pub struct Sample {
 
 /// A call chain: `u64 nr; u64 ips[nr]`.
 #[binrw]
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Callchain {
     #[br(temp)]
     #[bw(calc = ips.len() as u64)]
     nr: u64,
     /// Addresses and marks ([`Context`](super::callchain::Context)), leaf first.
     #[br(parse_with = counted::u64s, args(nr))]
+    #[serde(serialize_with = "told::hex")]
     pub ips: Vec<u64>,
 }
 
 /// Bytes of the event's own: `u32 size; u8 data[size]`. They are in the recorder's byte order.
 #[binrw]
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Raw {
     #[br(temp)]
     #[bw(calc = data.len() as u32)]
     size: u32,
     /// The bytes, with the kernel's padding: together with their size they take a multiple of 8.
     #[br(parse_with = counted::bytes, args(size.into()))]
+    #[serde(with = "serde_bytes")]
     pub data: Vec<u8>,
 }
 
 /// Copy of the user stack: `u64 size; u8 data[size]; u64 dyn_size`, the last two only where `size` is not 0.
 #[binrw]
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StackUser {
     #[br(temp)]
     #[bw(calc = data.len() as u64)]
     size: u64,
     /// What was copied, and behind it stale bytes of the ring buffer. In the recorder's byte order.
     #[br(parse_with = counted::bytes, args(size))]
+    #[serde(with = "serde_bytes")]
     pub data: Vec<u8>,
     /// How many bytes of `data` are the stack.
     #[brw(if(!data.is_empty()))]
@@ -159,13 +169,14 @@ pub struct StackUser {
 
 /// A piece of the AUX area: `u64 size; u8 data[size]`. It is in the recorder's byte order.
 #[binrw]
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuxSample {
     #[br(temp)]
     #[bw(calc = data.len() as u64)]
     size: u64,
     /// The bytes.
     #[br(parse_with = counted::bytes, args(size))]
+    #[serde(with = "serde_bytes")]
     pub data: Vec<u8>,
 }
 

@@ -3,7 +3,9 @@
 use super::Endian;
 use super::bytes::Reader;
 use super::sample_type::SampleType;
+use crate::abi::told;
 use binrw::binrw;
+use serde::{Deserialize, Serialize};
 
 /// The trailer of kernel records (type below 64, not SAMPLE) where `sample_id_all` is set.
 ///
@@ -20,10 +22,11 @@ use binrw::binrw;
 /// Since Linux 2.6.38. It stands at the end of the record, so that its place follows from the record's size.
 #[binrw]
 #[br(import_raw(sample_type: SampleType))]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SampleId {
     /// Process and thread.
     #[br(if(sample_type.contains(SampleType::TID)))]
+    #[serde(with = "told::task", default)]
     pub task: Option<(u32, u32)>,
     /// Nanoseconds of the recording's clock. 0 and all ones in records that perf made up: no time.
     #[br(if(sample_type.contains(SampleType::TIME)))]
@@ -36,6 +39,7 @@ pub struct SampleId {
     pub stream_id: Option<u64>,
     /// CPU, and the unused word beside it.
     #[br(if(sample_type.contains(SampleType::CPU)))]
+    #[serde(with = "told::cpu", default)]
     pub cpu: Option<(u32, u32)>,
     /// Id of the event, last in the record.
     #[br(if(sample_type.contains(SampleType::IDENTIFIER)))]

@@ -1,7 +1,9 @@
 //! Structures that grew: how much of them a recorder wrote.
 
+use serde::{Deserialize, Serialize};
+
 /// How many bytes a structure takes in the recording. Its later fields are there only where it is long enough.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct Stored(usize);
 
 impl Stored {

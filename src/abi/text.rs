@@ -1,7 +1,9 @@
 //! Text of a record: bytes up to a NUL, with whatever the writer padded it with.
 
 use super::counted;
+use super::told::Text;
 use binrw::binrw;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A NUL-terminated string with its padding, up to the end of the slice that it is parsed from.
 ///
@@ -22,6 +24,11 @@ impl PaddedStr {
         Self { bytes }
     }
 
+    /// How many bytes text of this length takes with its padding as the kernel writes it.
+    fn usual_room(len: usize) -> usize {
+        (len + 1).next_multiple_of(8)
+    }
+
     /// The text, without NUL and padding. Not necessarily UTF-8.
     pub fn text(&self) -> &[u8] {
         until_nul(&self.bytes)
@@ -30,6 +37,18 @@ impl PaddedStr {
     /// All bytes as recorded.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
+    }
+}
+
+impl Serialize for PaddedStr {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Text::of(&self.bytes, Self::usual_room).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for PaddedStr {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Text::deserialize(deserializer).map(|text| text.into_bytes(Self::usual_room).into())
     }
 }
 
@@ -56,6 +75,19 @@ impl<const N: usize> FixedStr<N> {
     /// The text, without NUL and padding.
     pub fn text(&self) -> &[u8] {
         until_nul(&self.0)
+    }
+}
+
+impl<const N: usize> Serialize for FixedStr<N> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Text::of(&self.0, |_| N).serialize(serializer)
+    }
+}
+
+impl<'de, const N: usize> Deserialize<'de> for FixedStr<N> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let bytes = Text::deserialize(deserializer)?.into_bytes(|_| N);
+        bytes.try_into().map(Self).map_err(|_| serde::de::Error::custom(format_args!("longer than {N} bytes")))
     }
 }
 

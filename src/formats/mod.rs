@@ -3,6 +3,7 @@
 pub mod carry;
 pub mod envelope;
 pub mod import;
+pub mod json;
 pub mod pprof;
 pub mod quipper;
 
@@ -116,6 +117,26 @@ pub const FORMATS: &[Format] = &[
         is_binary: false,
         writes: Writes::Carry(quipper::begin_text),
         reads: Reads::Import(quipper::import_text),
+        recognises: |_| false,
+    },
+    Format {
+        name: "jsonl",
+        about: "a recording as JSON Lines, one object for each record, and back",
+        extensions: &[("jsonl", None), ("ndjson", None)],
+        envelope: None,
+        is_binary: false,
+        writes: Writes::Carry(json::begin_lines),
+        reads: Reads::Import(json::import),
+        recognises: json::recognises,
+    },
+    Format {
+        name: "json",
+        about: "the same objects in one JSON document, and back",
+        extensions: &[("json", None)],
+        envelope: None,
+        is_binary: false,
+        writes: Writes::Carry(json::begin_document),
+        reads: Reads::Import(json::import),
         recognises: |_| false,
     },
 ];

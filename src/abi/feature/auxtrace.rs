@@ -2,6 +2,7 @@
 
 use crate::abi::counted;
 use binrw::{BinResult, Endian, binrw};
+use serde::{Deserialize, Serialize};
 use std::io::{Read, Seek};
 
 /// Where in the file the AUXTRACE records are. Since perf 4.2. It must be made anew when they move.
@@ -10,7 +11,8 @@ use std::io::{Read, Seek};
 /// u64 nr; struct { u64 file_offset, sz; } entries[nr];
 /// ```
 #[binrw]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum AuxtraceIndex {
     /// As perf writes it.
     Counted {
@@ -51,7 +53,7 @@ fn entries_to_end<R: Read + Seek>(reader: &mut R, endian: Endian, (): ()) -> Bin
 
 /// Where an AUXTRACE record is.
 #[binrw]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuxtraceIndexEntry {
     /// From the beginning of the file.
     pub file_offset: u64,

@@ -3,6 +3,7 @@
 use super::btf::Btf;
 use crate::abi::counted;
 use binrw::binrw;
+use serde::{Deserialize, Serialize};
 
 /// Types of BPF programs. Since perf 5.1.
 ///
@@ -10,7 +11,7 @@ use binrw::binrw;
 /// u32 nr; struct { u32 id, data_size; u8 data[data_size]; } entries[nr];
 /// ```
 #[binrw]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BpfBtf {
     #[br(temp)]
     #[bw(calc = entries.len() as u32)]
@@ -22,7 +23,7 @@ pub struct BpfBtf {
 
 /// A set of types.
 #[binrw]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BtfEntry {
     /// Its number, which programs refer to.
     pub id: u32,
@@ -31,6 +32,7 @@ pub struct BtfEntry {
     data_size: u32,
     /// The types, in the recorder's byte order.
     #[br(parse_with = counted::bytes, args(data_size.into()))]
+    #[serde(with = "serde_bytes")]
     pub data: Vec<u8>,
 }
 

@@ -3,8 +3,10 @@
 use crate::abi::counted;
 use crate::abi::stored::Stored;
 use crate::abi::text::FixedStr;
+use crate::abi::told;
 use crate::bit_set;
 use binrw::binrw;
+use serde::{Deserialize, Serialize};
 
 bit_set! {
     /// `PERF_BPIL_*`: arrays that come with a program.
@@ -37,7 +39,7 @@ bit_set! {
 /// struct { u32 info_len, data_len; u64 arrays; struct bpf_prog_info info; u8 data[data_len]; } programs[nr];
 /// ```
 #[binrw]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BpfProgInfos {
     #[br(temp)]
     #[bw(calc = programs.len() as u32)]
@@ -49,7 +51,7 @@ pub struct BpfProgInfos {
 
 /// A BPF program.
 #[binrw]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BpfProg {
     #[br(temp)]
     #[bw(calc = info.stored.len() as u32)]
@@ -64,6 +66,7 @@ pub struct BpfProg {
     pub info: BpfProgInfo,
     /// The arrays, each filled up to a multiple of 8; in the recorder's byte order.
     #[br(parse_with = counted::bytes, args(data_len.into()))]
+    #[serde(with = "serde_bytes")]
     pub data: Vec<u8>,
 }
 
@@ -94,7 +97,7 @@ impl BpfProg {
 /// are not there are 0.
 #[binrw]
 #[br(import_raw(size: usize), pre_assert(size >= Self::FIELD_ENDS[0]))]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BpfProgInfo {
     #[br(calc = Stored::new(size))]
     #[bw(ignore)]
@@ -104,6 +107,7 @@ pub struct BpfProgInfo {
     /// Its id.
     pub id: u32,
     /// Hash of its instructions.
+    #[serde(with = "told::hex_bytes")]
     pub tag: [u8; 8],
     /// Bytes of machine code.
     pub jited_prog_len: u32,
@@ -137,6 +141,7 @@ pub struct BpfProgInfo {
     /// How many sizes of functions.
     pub nr_jited_func_lens: u32,
     /// Where the addresses are.
+    #[serde(serialize_with = "told::hex")]
     pub jited_ksyms: u64,
     /// Where the sizes are.
     pub jited_func_lens: u64,
@@ -187,6 +192,7 @@ pub struct BpfProgInfo {
     pub pad: u32,
     /// Bytes beyond the fields above.
     #[br(parse_with = counted::bytes, args(stored.beyond(&Self::FIELD_ENDS)))]
+    #[serde(with = "serde_bytes", default, skip_serializing_if = "Vec::is_empty")]
     pub tail: Vec<u8>,
 }
 

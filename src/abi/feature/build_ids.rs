@@ -3,15 +3,17 @@
 use crate::abi::record::build_id::BuildId;
 use crate::abi::record::{Misc, RecordHeader, RecordType};
 use crate::abi::text::PaddedStr;
+use crate::abi::told;
 use crate::abi::{self, Endian, counted};
 use binrw::{BinRead, BinResult, BinWrite, binrw};
+use serde::{Deserialize, Serialize};
 use std::io::{Read, Seek, SeekFrom, Write};
 
 /// Build ids of files. Since perf 2.6.33.
 ///
 /// Entries up to the first that does not fit; what follows is left to the caller.
 #[binrw]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BuildIds {
     /// The entries.
     #[br(parse_with = entries)]
@@ -19,7 +21,7 @@ pub struct BuildIds {
 }
 
 /// An entry: a record like HEADER_BUILD_ID.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BuildIdEntry {
     /// perf leaves it 0.
     pub kind: RecordType,
@@ -30,7 +32,8 @@ pub struct BuildIdEntry {
 }
 
 /// What an entry says.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum BuildIdContent {
     /// A build id as in the record.
     BuildId(BuildId),
@@ -44,9 +47,10 @@ pub enum BuildIdContent {
 /// u8 build_id[20]; u8 pad[4]; char filename[];
 /// ```
 #[binrw]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BuildIdWithoutPid {
     /// The id.
+    #[serde(with = "told::hex_bytes")]
     pub build_id: [u8; 20],
     /// Unused.
     pub pad: [u8; 4],

@@ -3,6 +3,7 @@
 use super::string::PerfStr;
 use crate::abi::counted;
 use binrw::binrw;
+use serde::{Deserialize, Serialize};
 
 /// The caches. Since perf 4.6.
 ///
@@ -11,7 +12,7 @@ use binrw::binrw;
 /// struct { u32 level, line_size, sets, ways; string type, size, map; } caches[nr];
 /// ```
 #[binrw]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Caches {
     /// 1.
     pub version: u32,
@@ -25,7 +26,7 @@ pub struct Caches {
 
 /// A cache.
 #[binrw]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cache {
     /// Its level.
     pub level: u32,

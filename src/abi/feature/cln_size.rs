@@ -1,10 +1,11 @@
 //! Feature CLN_SIZE.
 
 use binrw::binrw;
+use serde::{Deserialize, Serialize};
 
 /// Size of a cache line. Since perf 7.1.
 #[binrw]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClnSize {
     /// Bytes.
     pub cln_size: u32,

@@ -1,6 +1,7 @@
 //! Feature CLOCK_DATA.
 
 use binrw::binrw;
+use serde::{Deserialize, Serialize};
 
 /// The recording's clock and the wall clock, read at the same moment. Since perf 5.9, where a clock was chosen (`-k`).
 ///
@@ -8,7 +9,7 @@ use binrw::binrw;
 /// u32 version, clockid; u64 wall_clock_ns, clockid_ns;
 /// ```
 #[binrw]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClockData {
     /// 1.
     pub version: u32,

@@ -1,10 +1,11 @@
 //! Feature CLOCKID.
 
 use binrw::binrw;
+use serde::{Deserialize, Serialize};
 
 /// Resolution of the clock that was chosen (`-k`). Since perf 5.0.
 #[binrw]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClockId {
     /// Nanoseconds.
     pub clockid_res_ns: u64,

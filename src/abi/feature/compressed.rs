@@ -2,6 +2,7 @@
 
 use crate::open_enum;
 use binrw::binrw;
+use serde::{Deserialize, Serialize};
 
 open_enum! {
     /// `PERF_COMP_*`: how records are compressed.
@@ -19,7 +20,7 @@ open_enum! {
 /// u32 version, type, level, ratio, mmap_len;
 /// ```
 #[binrw]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Compression {
     /// 0.
     pub version: u32,

@@ -29,6 +29,8 @@ use super::tracing_data::TracingData;
 use super::{FeatureContext, FeatureId};
 use crate::abi::{self, Endian};
 use binrw::{BinResult, BinWrite};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::io::{Seek, Write};
 
 /// Declares [`Feature`] from the list of features: each with its variant, its definition, and what the definition needs to
@@ -73,6 +75,26 @@ macro_rules! features {
                 match self {
                     $(Self::$variant(content) => content.write_options(writer, endian, ()),)*
                     Self::Opaque(bytes) => Ok(writer.write_all(bytes)?),
+                }
+            }
+
+            /// Reads the fields of a feature, as [`Serialize`] tells them. There are none of a feature that is not known.
+            ///
+            /// # Errors
+            /// Those of the deserializer.
+            pub fn deserialize<'de, D: Deserializer<'de>>(id: FeatureId, deserializer: D) -> Result<Self, D::Error> {
+                match id {
+                    $(FeatureId::$id => Deserialize::deserialize(deserializer).map(Self::$variant),)*
+                    _ => Err(D::Error::custom(format_args!("feature {id} has no fields that are known"))),
+                }
+            }
+        }
+
+        impl Serialize for Feature {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                match self {
+                    $(Self::$variant(content) => content.serialize(serializer),)*
+                    Self::Opaque(bytes) => serde_bytes::serialize(bytes, serializer),
                 }
             }
         }

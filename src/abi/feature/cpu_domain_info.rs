@@ -3,6 +3,7 @@
 use super::string::PerfStr;
 use crate::abi::counted;
 use binrw::binrw;
+use serde::{Deserialize, Serialize};
 
 /// The scheduling domains that each CPU is in. Since perf 7.0.
 ///
@@ -16,7 +17,7 @@ use binrw::binrw;
 /// Reading needs to know the number of CPUs (feature NRCPUS), without which the CPUs are left to the caller.
 #[binrw]
 #[br(import(nr_cpus_online: Option<u32>))]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuDomainInfo {
     /// Version of `/proc/schedstat`.
     pub schedstat_version: u32,
@@ -30,7 +31,7 @@ pub struct CpuDomainInfo {
 /// A CPU and its domains.
 #[binrw]
 #[br(import_raw(version: u32))]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuDomains {
     /// The CPU.
     pub cpu: u32,
@@ -45,7 +46,7 @@ pub struct CpuDomains {
 /// A scheduling domain.
 #[binrw]
 #[br(import_raw(version: u32))]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Domain {
     /// Its number.
     pub domain: u32,

@@ -3,6 +3,7 @@
 use super::string::StrList;
 use crate::abi::counted;
 use binrw::binrw;
+use serde::{Deserialize, Serialize};
 
 /// How CPUs are made of threads, cores and dies. Since perf 3.2.
 ///
@@ -17,7 +18,7 @@ use binrw::binrw;
 /// caller.
 #[binrw]
 #[br(import(nr_cpus_avail: Option<u32>))]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuTopology {
     /// Sets of CPUs that share a socket, such as `0-3`.
     pub cores: StrList,
@@ -33,7 +34,7 @@ pub struct CpuTopology {
 
 /// Where a CPU is.
 #[binrw]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuPlace {
     /// Its core, by a number that is its own within the socket.
     pub core_id: u32,
@@ -44,7 +45,7 @@ pub struct CpuPlace {
 /// The dies.
 #[binrw]
 #[br(import(nr_cpus_avail: u64))]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dies {
     /// Sets of CPUs that share a die.
     pub dies: StrList,

@@ -1,10 +1,11 @@
 //! Feature DIR_FORMAT.
 
 use binrw::binrw;
+use serde::{Deserialize, Serialize};
 
 /// How a recording in a folder is laid out. Since perf 5.1.
 #[binrw]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DirFormat {
     /// 0 one file, 1 a `data.N` for each thread of perf.
     pub version: u64,

@@ -1,6 +1,7 @@
 //! Feature E_MACHINE.
 
 use binrw::binrw;
+use serde::{Deserialize, Serialize};
 
 /// The machine by its number in ELF files. Since perf 7.1.
 ///
@@ -8,7 +9,7 @@ use binrw::binrw;
 /// u32 e_machine, e_flags;
 /// ```
 #[binrw]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EMachine {
     /// `EM_*`.
     pub e_machine: u32,

@@ -4,6 +4,7 @@ use super::string::PerfStr;
 use crate::abi::attr::Attr;
 use crate::abi::{self, Endian, counted};
 use binrw::binrw;
+use serde::{Deserialize, Serialize};
 
 /// The events as EVENT_DESC tells them. Since perf 3.2.
 ///
@@ -12,7 +13,7 @@ use binrw::binrw;
 /// struct { perf_event_attr attr; u32 nr_ids; string name; u64 ids[nr_ids]; } events[nr];
 /// ```
 #[binrw]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventDescs {
     #[br(temp)]
     #[bw(calc = events.len() as u32)]
@@ -27,7 +28,7 @@ pub struct EventDescs {
 /// An event as EVENT_DESC tells it.
 #[binrw]
 #[br(import_raw(attr_size: usize))]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventDesc {
     /// How it was opened.
     #[br(args_raw = attr_size)]

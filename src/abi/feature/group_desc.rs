@@ -3,6 +3,7 @@
 use super::string::PerfStr;
 use crate::abi::counted;
 use binrw::binrw;
+use serde::{Deserialize, Serialize};
 
 /// The groups of events. Since perf 3.9.
 ///
@@ -10,7 +11,7 @@ use binrw::binrw;
 /// u32 nr; struct { string name; u32 leader_idx, nr_members; } groups[nr];
 /// ```
 #[binrw]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GroupDesc {
     #[br(temp)]
     #[bw(calc = groups.len() as u32)]
@@ -22,7 +23,7 @@ pub struct GroupDesc {
 
 /// A group of events.
 #[binrw]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Group {
     /// Its name, `{anon_group}` where it has none.
     pub name: PerfStr,

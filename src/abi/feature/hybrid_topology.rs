@@ -3,6 +3,7 @@
 use super::string::PerfStr;
 use crate::abi::counted;
 use binrw::binrw;
+use serde::{Deserialize, Serialize};
 
 /// Which CPUs belong to which of several core PMUs. Since perf 5.14.
 ///
@@ -10,7 +11,7 @@ use binrw::binrw;
 /// u32 nr; struct { string pmu_name, cpus; } nodes[nr];
 /// ```
 #[binrw]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HybridTopology {
     #[br(temp)]
     #[bw(calc = nodes.len() as u32)]
@@ -22,7 +23,7 @@ pub struct HybridTopology {
 
 /// A core PMU.
 #[binrw]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HybridNode {
     /// Its name, such as `cpu_atom`.
     pub pmu_name: PerfStr,

@@ -1,9 +1,10 @@
 //! Features BRANCH_STACK and STAT, which tell by being there.
 
 use binrw::binrw;
+use serde::{Deserialize, Serialize};
 
 /// A section without content. BRANCH_STACK (perf 3.4): there are branch stacks. STAT (perf 4.5): it is a recording of
 /// `perf stat`.
 #[binrw]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark;

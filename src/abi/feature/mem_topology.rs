@@ -2,6 +2,7 @@
 
 use crate::abi::counted;
 use binrw::binrw;
+use serde::{Deserialize, Serialize};
 
 /// Which blocks of memory are on which node. Since perf 4.17.
 ///
@@ -10,7 +11,7 @@ use binrw::binrw;
 /// struct { u64 node, size; bitmap set; } nodes[nr];
 /// ```
 #[binrw]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemTopology {
     /// 1.
     pub version: u64,
@@ -26,7 +27,7 @@ pub struct MemTopology {
 
 /// A node and its blocks.
 #[binrw]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryNode {
     /// Its number.
     pub node: u64,
@@ -38,7 +39,7 @@ pub struct MemoryNode {
 
 /// A set of numbers: `u64 nr_bits; u64 words[(nr_bits + 63) / 64]`.
 #[binrw]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bitmap {
     /// Numbers that it speaks of.
     pub nr_bits: u64,

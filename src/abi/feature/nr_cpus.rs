@@ -1,6 +1,7 @@
 //! Feature NRCPUS.
 
 use binrw::binrw;
+use serde::{Deserialize, Serialize};
 
 /// Numbers of CPUs. Since perf 3.2.
 ///
@@ -8,7 +9,7 @@ use binrw::binrw;
 /// u32 nr_cpus_avail, nr_cpus_online;
 /// ```
 #[binrw]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NrCpus {
     /// CPUs that there can be.
     pub nr_cpus_avail: u32,

@@ -3,6 +3,7 @@
 use super::string::PerfStr;
 use crate::abi::counted;
 use binrw::binrw;
+use serde::{Deserialize, Serialize};
 
 /// The memory nodes. Since perf 3.2.
 ///
@@ -10,7 +11,7 @@ use binrw::binrw;
 /// u32 nr; struct { u32 node; u64 mem_total, mem_free; string cpus; } nodes[nr];  // packed
 /// ```
 #[binrw]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NumaTopology {
     #[br(temp)]
     #[bw(calc = nodes.len() as u32)]
@@ -22,7 +23,7 @@ pub struct NumaTopology {
 
 /// A memory node.
 #[binrw]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NumaNode {
     /// Its number.
     pub node: u32,

@@ -3,6 +3,7 @@
 use super::string::PerfStr;
 use crate::abi::counted;
 use binrw::binrw;
+use serde::{Deserialize, Serialize};
 
 /// Capabilities of a PMU: all of CPU_PMU_CAPS, which is of the CPU's PMU. Since perf 5.8.
 ///
@@ -10,7 +11,7 @@ use binrw::binrw;
 /// u32 nr; struct { string name, value; } caps[nr];
 /// ```
 #[binrw]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Caps {
     #[br(temp)]
     #[bw(calc = caps.len() as u32)]
@@ -22,7 +23,7 @@ pub struct Caps {
 
 /// A capability.
 #[binrw]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cap {
     /// Its name.
     pub name: PerfStr,
@@ -36,7 +37,7 @@ pub struct Cap {
 /// u32 nr_pmu; struct { u32 nr; struct { string name, value; } caps[nr]; string pmu_name; } pmus[nr_pmu];
 /// ```
 #[binrw]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PmuCaps {
     #[br(temp)]
     #[bw(calc = pmus.len() as u32)]
@@ -48,7 +49,7 @@ pub struct PmuCaps {
 
 /// Capabilities of a PMU, and its name.
 #[binrw]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CapsOfPmu {
     /// Its capabilities.
     pub caps: Caps,

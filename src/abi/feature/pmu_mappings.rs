@@ -3,6 +3,7 @@
 use super::string::PerfStr;
 use crate::abi::counted;
 use binrw::binrw;
+use serde::{Deserialize, Serialize};
 
 /// The numbers that the machine gave to its PMUs. Since perf 3.7.
 ///
@@ -10,7 +11,7 @@ use binrw::binrw;
 /// u32 nr; struct { u32 type; string name; } pmus[nr];
 /// ```
 #[binrw]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PmuMappings {
     #[br(temp)]
     #[bw(calc = pmus.len() as u32)]
@@ -22,7 +23,7 @@ pub struct PmuMappings {
 
 /// A PMU.
 #[binrw]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PmuMapping {
     /// Its number: the `type` of events' attrs.
     pub kind: u32,

@@ -1,6 +1,7 @@
 //! Feature SAMPLE_TIME.
 
 use binrw::binrw;
+use serde::{Deserialize, Serialize};
 
 /// Times of the first and the last sample, both 0 where perf did not look. Since perf 4.16.
 ///
@@ -8,7 +9,7 @@ use binrw::binrw;
 /// u64 first_sample_time, last_sample_time;
 /// ```
 #[binrw]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SampleTime {
     /// Nanoseconds of the recording's clock.
     pub first_sample_time: u64,

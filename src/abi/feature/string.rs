@@ -2,7 +2,9 @@
 
 use crate::abi::counted;
 use crate::abi::text::until_nul;
+use crate::abi::told::Text;
 use binrw::binrw;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// `u32 len; char text[len]`: text, a NUL, and zeros; perf rounds `len` up to a multiple of 64.
 #[binrw]
@@ -23,8 +25,12 @@ impl PerfStr {
     /// The text as perf writes it.
     pub fn new(text: &[u8]) -> Self {
         let mut bytes = text.to_vec();
-        bytes.resize((text.len() + 1).next_multiple_of(Self::NAME_ALIGN), 0);
+        bytes.resize(Self::usual_room(text.len()), 0);
         Self { bytes }
+    }
+
+    fn usual_room(len: usize) -> usize {
+        (len + 1).next_multiple_of(Self::NAME_ALIGN)
     }
 
     /// The text, without NUL and padding.
@@ -38,9 +44,22 @@ impl PerfStr {
     }
 }
 
+impl Serialize for PerfStr {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Text::of(&self.bytes, Self::usual_room).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for PerfStr {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let bytes = Text::deserialize(deserializer)?.into_bytes(Self::usual_room);
+        Ok(Self { bytes })
+    }
+}
+
 /// `u32 nr; string[nr]`: CMDLINE, the arguments of perf, its own path first; and parts of CPU_TOPOLOGY.
 #[binrw]
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StrList {
     #[br(temp)]
     #[bw(calc = strings.len() as u32)]

@@ -1,10 +1,11 @@
 //! Feature TOTAL_MEM.
 
 use binrw::binrw;
+use serde::{Deserialize, Serialize};
 
 /// Memory of the machine. Since perf 3.2.
 #[binrw]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TotalMem {
     /// In kB.
     pub total_mem: u64,

@@ -2,7 +2,9 @@
 
 use super::tracepoint_format::TracepointFormat;
 use crate::abi::counted;
+use crate::abi::told;
 use binrw::{NullString, binrw};
+use serde::{Deserialize, Serialize};
 
 /// Files of tracefs that are needed to read the RAW bytes of tracepoints' samples. Since perf 2.6.33.
 ///
@@ -15,9 +17,10 @@ use binrw::{NullString, binrw};
 /// The numbers behind `big_endian` are in the byte order that it tells.
 #[binrw]
 #[brw(magic = b"\x17\x08\x44tracing")]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TracingData {
     /// Version of the layout, such as `0.6`.
+    #[serde(with = "told::null_string")]
     pub version: NullString,
     /// Byte order of the traced machine.
     pub byte_order: ByteOrder,
@@ -36,7 +39,7 @@ impl TracingData {
 
 /// A byte order as tracing data tells it: 0 for little-endian.
 #[binrw]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ByteOrder(pub u8);
 
 impl ByteOrder {
@@ -48,7 +51,7 @@ impl ByteOrder {
 /// The files of tracefs.
 #[binrw]
 #[br(import(has_saved_cmdlines: bool))]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TracingFiles {
     /// Bytes of a page.
     pub page_size: u32,
@@ -75,12 +78,14 @@ pub struct TracingFiles {
     kallsyms_size: u32,
     /// `/proc/kallsyms`, empty in all but very old recordings.
     #[br(parse_with = counted::bytes, args(kallsyms_size.into()))]
+    #[serde(with = "told::text")]
     pub kallsyms: Vec<u8>,
     #[br(temp)]
     #[bw(calc = printk_formats.len() as u32)]
     printk_size: u32,
     /// `printk_formats`: the texts of `trace_printk`, by address.
     #[br(parse_with = counted::bytes, args(printk_size.into()))]
+    #[serde(with = "told::text")]
     pub printk_formats: Vec<u8>,
     /// `saved_cmdlines`: names of threads. Since version 0.6 (perf 4.17).
     #[br(if(has_saved_cmdlines))]
@@ -89,13 +94,14 @@ pub struct TracingFiles {
 
 /// Content of a file: `u64 size; char text[size]`.
 #[binrw]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TraceFile {
     #[br(temp)]
     #[bw(calc = text.len() as u64)]
     size: u64,
     /// The text.
     #[br(parse_with = counted::bytes, args(size))]
+    #[serde(with = "told::text")]
     pub text: Vec<u8>,
 }
 
@@ -108,9 +114,10 @@ impl TraceFile {
 
 /// A system of tracepoints: `char name[]; u32 nr; file formats[nr]`.
 #[binrw]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TraceSystem {
     /// Its name, such as `sched`.
+    #[serde(with = "told::null_string")]
     pub name: NullString,
     #[br(temp)]
     #[bw(calc = formats.len() as u32)]

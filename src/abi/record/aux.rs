@@ -2,6 +2,7 @@
 
 use crate::bit_set;
 use binrw::binrw;
+use serde::{Deserialize, Serialize};
 
 bit_set! {
     /// `PERF_AUX_FLAG_*`.
@@ -25,7 +26,7 @@ bit_set! {
 /// u64 aux_offset, aux_size, flags;
 /// ```
 #[binrw]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Aux {
     /// Where in the AUX area.
     pub aux_offset: u64,
@@ -41,7 +42,7 @@ pub struct Aux {
 /// u32 pid, tid;
 /// ```
 #[binrw]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ItraceStart {
     /// Process.
     pub pid: u32,
@@ -55,7 +56,7 @@ pub struct ItraceStart {
 /// u64 hw_id;
 /// ```
 #[binrw]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuxOutputHwId {
     /// The number.
     pub hw_id: u64,

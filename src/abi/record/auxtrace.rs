@@ -1,6 +1,7 @@
 //! `PERF_RECORD_AUXTRACE`.
 
 use binrw::binrw;
+use serde::{Deserialize, Serialize};
 
 /// A piece of the AUX area follows the record; it is not counted in its size. Since perf 4.2.
 ///
@@ -8,7 +9,7 @@ use binrw::binrw;
 /// u64 size, offset, reference; u32 idx, tid, cpu, reserved;
 /// ```
 #[binrw]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Auxtrace {
     /// How many bytes follow.
     pub size: u64,

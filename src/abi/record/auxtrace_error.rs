@@ -2,8 +2,10 @@
 
 use crate::abi::counted;
 use crate::abi::text::PaddedStr;
+use crate::abi::told;
 use crate::open_enum;
 use binrw::{BinResult, Endian, binrw};
+use serde::{Deserialize, Serialize};
 use std::io::{Read, Seek};
 
 open_enum! {
@@ -23,7 +25,7 @@ open_enum! {
 /// u32 machine_pid, vcpu;  // fmt 2 (perf 6.0)
 /// ```
 #[binrw]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuxtraceError {
     /// What could not be decoded.
     pub kind: AuxtraceErrorType,
@@ -38,6 +40,7 @@ pub struct AuxtraceError {
     /// Which of the fields below are there.
     pub fmt: u32,
     /// Address that it happened at.
+    #[serde(serialize_with = "told::hex")]
     pub ip: u64,
     /// Nanoseconds of the recording's clock.
     #[br(if(fmt >= 1))]
@@ -52,7 +55,7 @@ pub struct AuxtraceError {
 
 /// The guest that an error happened in.
 #[binrw]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuxtraceErrorGuest {
     /// Process of the virtual machine on the host; 0 for the host itself.
     pub machine_pid: u32,

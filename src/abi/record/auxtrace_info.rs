@@ -3,6 +3,7 @@
 use crate::abi::counted;
 use crate::open_enum;
 use binrw::binrw;
+use serde::{Deserialize, Serialize};
 
 open_enum! {
     /// `PERF_AUXTRACE_*`: what wrote the AUX area.
@@ -32,7 +33,7 @@ open_enum! {
 /// u32 type, reserved; u64 priv[];
 /// ```
 #[binrw]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuxtraceInfo {
     /// What wrote it.
     pub kind: AuxtraceType,

@@ -36,6 +36,8 @@ use super::{Misc, RecordContext, RecordType};
 use crate::abi::sample::{Sample, SampleArgs};
 use crate::abi::{self, Endian};
 use binrw::{BinResult, BinWrite};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::io::{Seek, Write};
 
 /// Declares [`Body`] from the list of types: each with its variant, its definition, and what the definition needs to know
@@ -81,6 +83,27 @@ macro_rules! bodies {
                 match self {
                     $(Self::$variant(body) => body.write_options(writer, endian, ()),)*
                     Self::Opaque(bytes) => Ok(writer.write_all(bytes)?),
+                }
+            }
+
+            /// Reads the fields of the body of a record of that type, as [`Serialize`] tells them. There are none of a type
+            /// that is not known.
+            ///
+            /// # Errors
+            /// Those of the deserializer.
+            pub fn deserialize<'de, D: Deserializer<'de>>(kind: RecordType, deserializer: D) -> Result<Self, D::Error> {
+                match kind {
+                    $(RecordType::$kind => Deserialize::deserialize(deserializer).map(Self::$variant),)*
+                    _ => Err(D::Error::custom(format_args!("records of type {kind} have no fields that are known"))),
+                }
+            }
+        }
+
+        impl Serialize for Body {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                match self {
+                    $(Self::$variant(body) => body.serialize(serializer),)*
+                    Self::Opaque(bytes) => serde_bytes::serialize(bytes, serializer),
                 }
             }
         }

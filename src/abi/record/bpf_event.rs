@@ -1,7 +1,9 @@
 //! `PERF_RECORD_BPF_EVENT`.
 
+use crate::abi::told;
 use crate::open_enum;
 use binrw::binrw;
+use serde::{Deserialize, Serialize};
 
 open_enum! {
     /// What happened to a BPF program.
@@ -21,7 +23,7 @@ open_enum! {
 /// u16 type, flags; u32 id; u8 tag[8];
 /// ```
 #[binrw]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BpfEvent {
     /// What happened.
     pub kind: BpfEventType,
@@ -30,6 +32,7 @@ pub struct BpfEvent {
     /// The program's id.
     pub id: u32,
     /// Hash of its instructions.
+    #[serde(with = "told::hex_bytes")]
     pub tag: [u8; 8],
 }
 

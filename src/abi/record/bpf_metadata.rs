@@ -3,6 +3,7 @@
 use crate::abi::counted;
 use crate::abi::text::FixedStr;
 use binrw::binrw;
+use serde::{Deserialize, Serialize};
 
 /// Variables of a BPF program whose names begin with `bpf_metadata_`. Since perf 6.17.
 ///
@@ -10,7 +11,7 @@ use binrw::binrw;
 /// char prog_name[512]; u64 nr; struct { char key[64]; char value[256]; } entries[nr];
 /// ```
 #[binrw]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BpfMetadata {
     /// Name of the program, as in its KSYMBOL.
     pub prog_name: FixedStr<512>,
@@ -24,7 +25,7 @@ pub struct BpfMetadata {
 
 /// A variable of a BPF program.
 #[binrw]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BpfMetadataEntry {
     /// Its name, without the prefix.
     pub key: FixedStr<64>,

@@ -2,7 +2,9 @@
 
 use super::{Misc, RecordHeader};
 use crate::abi::text::{PaddedStr, until_nul};
+use crate::abi::told;
 use binrw::binrw;
+use serde::{Deserialize, Serialize};
 
 /// The build id of a file that the recording refers to.
 ///
@@ -10,11 +12,12 @@ use binrw::binrw;
 /// s32 pid; u8 build_id[20]; u8 size; u8 reserved_1; u16 reserved_2; char filename[];
 /// ```
 #[binrw]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BuildId {
     /// -1 for the host, else the guest.
     pub pid: i32,
     /// The id, zero-padded.
+    #[serde(with = "told::hex_bytes")]
     pub build_id: [u8; 20],
     /// How many bytes of it count, with [`Misc::BUILD_ID_SIZE`]; perf before 5.12 wrote 20 bytes and no size.
     pub size: u8,

@@ -1,7 +1,9 @@
 //! `PERF_RECORD_CALLCHAIN_DEFERRED`.
 
 use crate::abi::counted;
+use crate::abi::told;
 use binrw::binrw;
+use serde::{Deserialize, Serialize};
 
 /// The user call chain of earlier samples of the same thread: of those whose chain ends with
 /// [`Context::USER_DEFERRED`](crate::abi::callchain::Context::USER_DEFERRED) and this cookie. Since Linux 6.19.
@@ -10,7 +12,7 @@ use binrw::binrw;
 /// u64 cookie; u64 nr; u64 ips[nr];
 /// ```
 #[binrw]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallchainDeferred {
     /// Which samples it belongs to.
     pub cookie: u64,
@@ -19,6 +21,7 @@ pub struct CallchainDeferred {
     nr: u64,
     /// Marks and addresses, leaf first.
     #[br(parse_with = counted::u64s, args(nr))]
+    #[serde(serialize_with = "told::hex")]
     pub ips: Vec<u64>,
 }
 

@@ -2,6 +2,7 @@
 
 use crate::abi::text::PaddedStr;
 use binrw::binrw;
+use serde::{Deserialize, Serialize};
 
 /// A cgroup was made, or was there before the recording began. Since Linux 5.7.
 ///
@@ -9,7 +10,7 @@ use binrw::binrw;
 /// u64 id; char path[];
 /// ```
 #[binrw]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cgroup {
     /// Its id, that of its directory's file handle.
     pub id: u64,

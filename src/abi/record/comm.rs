@@ -2,6 +2,7 @@
 
 use crate::abi::text::PaddedStr;
 use binrw::binrw;
+use serde::{Deserialize, Serialize};
 
 /// A thread was named; with [`Misc::COMM_EXEC`](super::Misc::COMM_EXEC) by running a new program. Since Linux 2.6.31.
 ///
@@ -9,7 +10,7 @@ use binrw::binrw;
 /// u32 pid, tid; char comm[];
 /// ```
 #[binrw]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Comm {
     /// Process.
     pub pid: u32,

@@ -4,13 +4,15 @@ use super::{RecordHeader, RecordType};
 use crate::abi::bytes::Reader;
 use crate::abi::{Endian, counted};
 use binrw::binrw;
+use serde::{Deserialize, Serialize};
 
 /// Compressed records, to the end. Since perf 5.2.
 #[binrw]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Compressed {
     /// A piece of a zstd stream.
     #[br(parse_with = counted::bytes_to_end)]
+    #[serde(with = "serde_bytes")]
     pub data: Vec<u8>,
 }
 
@@ -20,13 +22,14 @@ pub struct Compressed {
 /// u64 data_size; u8 data[data_size];
 /// ```
 #[binrw]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Compressed2 {
     #[br(temp)]
     #[bw(calc = data.len() as u64)]
     data_size: u64,
     /// A piece of a zstd stream.
     #[br(parse_with = counted::bytes, args(data_size))]
+    #[serde(with = "serde_bytes")]
     pub data: Vec<u8>,
 }
 

@@ -3,6 +3,7 @@
 use crate::abi::counted;
 use crate::open_enum;
 use binrw::binrw;
+use serde::{Deserialize, Serialize};
 
 open_enum! {
     /// `PERF_CPU_MAP__*`: how a set of CPUs is told.
@@ -18,7 +19,7 @@ open_enum! {
 
 /// The CPUs that were recorded. Since perf 4.5.
 #[binrw]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuMap {
     /// The CPUs.
     pub data: CpuMapData,
@@ -36,7 +37,7 @@ pub struct CpuMap {
 /// } __attribute__((packed));
 /// ```
 #[binrw]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuMapData {
     /// How it is told.
     pub kind: CpuMapType,
@@ -48,7 +49,8 @@ pub struct CpuMapData {
 /// A set of CPUs, as it is told.
 #[binrw]
 #[br(import(kind: CpuMapType))]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum CpuSet {
     /// A list.
     #[br(pre_assert(kind == CpuMapType::CPUS))]

@@ -4,6 +4,8 @@ use super::cpu_map::CpuMapData;
 use crate::abi::text::PaddedStr;
 use crate::open_enum;
 use binrw::binrw;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 open_enum! {
     /// What an EVENT_UPDATE tells of an event.
@@ -25,7 +27,7 @@ open_enum! {
 /// u64 type; u64 id; union { char unit[]; double scale; char name[]; struct cpu_map_data cpus; };
 /// ```
 #[binrw]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventUpdate {
     /// What is told.
     pub kind: EventUpdateType,
@@ -39,7 +41,8 @@ pub struct EventUpdate {
 /// What an EVENT_UPDATE tells.
 #[binrw]
 #[br(import(kind: EventUpdateType))]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum EventUpdateValue {
     /// Unit.
     #[br(pre_assert(kind == EventUpdateType::UNIT))]
@@ -59,6 +62,27 @@ pub enum EventUpdateValue {
 #[binrw]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scale(pub u64);
+
+/// Told as a decimal number in a string, which reads back as the same bits; what is no number, as its bits.
+impl Serialize for Scale {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.value() {
+            value if value.is_nan() => serializer.collect_str(&format_args!("{:#x}", self.0)),
+            value => serializer.collect_str(&format_args!("{value:?}")),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Scale {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let bits = match text.strip_prefix("0x") {
+            Some(digits) => u64::from_str_radix(digits, 16).ok(),
+            None => text.parse().ok().map(f64::to_bits),
+        };
+        bits.map(Self).ok_or_else(|| D::Error::custom(format_args!("{text:?} is no number")))
+    }
+}
 
 impl Scale {
     /// The number.

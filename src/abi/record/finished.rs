@@ -1,13 +1,14 @@
 //! `PERF_RECORD_FINISHED_ROUND` and `PERF_RECORD_FINISHED_INIT`: marks among the records, without a body.
 
 use binrw::binrw;
+use serde::{Deserialize, Serialize};
 
 /// All buffers were drained once: records older than the newest of the round before will not come any more.
 #[binrw]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FinishedRound;
 
 /// All that existed before the recording has been told. Since perf 6.0.
 #[binrw]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FinishedInit;

@@ -4,6 +4,7 @@ use crate::abi::attr::Attr;
 use crate::abi::counted;
 use crate::abi::text::PaddedStr;
 use binrw::binrw;
+use serde::{Deserialize, Serialize};
 
 /// An event and its ids: what the attrs section of a file tells.
 ///
@@ -11,7 +12,7 @@ use binrw::binrw;
 /// struct perf_event_attr attr; u64 id[];
 /// ```
 #[binrw]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeaderAttr {
     /// Type and size of the attr, seen before it is read.
     #[br(temp, restore_position)]
@@ -31,7 +32,7 @@ pub struct HeaderAttr {
 /// u64 event_id; char name[];
 /// ```
 #[binrw]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeaderEventType {
     /// The `config` of the event.
     pub event_id: u64,

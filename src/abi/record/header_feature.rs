@@ -3,6 +3,7 @@
 use crate::abi::counted;
 use crate::abi::feature::FeatureId;
 use binrw::binrw;
+use serde::{Deserialize, Serialize};
 
 /// A feature section, in a pipe. Since perf 4.14.
 ///
@@ -12,12 +13,13 @@ use binrw::binrw;
 ///
 /// One without data whose number is beyond those that its writer knows is the mark that no more features come.
 #[binrw]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeaderFeature {
     /// Which feature; see [`id`](Self::id).
     pub feat_id: u64,
     /// Its bytes, as in a file's section.
     #[br(parse_with = counted::bytes_to_end)]
+    #[serde(with = "serde_bytes")]
     pub data: Vec<u8>,
 }
 

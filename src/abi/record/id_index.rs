@@ -2,6 +2,7 @@
 
 use crate::abi::counted;
 use binrw::binrw;
+use serde::{Deserialize, Serialize};
 
 /// CPU and thread of each event id. Since perf 3.19.
 ///
@@ -11,7 +12,7 @@ use binrw::binrw;
 /// struct { u64 machine_pid, vcpu; } guests[nr];  // since perf 6.0, where there are guests
 /// ```
 #[binrw]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IdIndex {
     #[br(temp)]
     #[bw(calc = entries.len() as u64)]
@@ -26,7 +27,7 @@ pub struct IdIndex {
 
 /// What an id stands for.
 #[binrw]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IdIndexEntry {
     /// The id.
     pub id: u64,
@@ -40,7 +41,7 @@ pub struct IdIndexEntry {
 
 /// The guest that an id belongs to.
 #[binrw]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IdIndexGuest {
     /// Process of the virtual machine on the host; 0 for the host itself.
     pub machine_pid: u64,

@@ -1,8 +1,10 @@
 //! `PERF_RECORD_KSYMBOL`.
 
 use crate::abi::text::PaddedStr;
+use crate::abi::told;
 use crate::{bit_set, open_enum};
 use binrw::binrw;
+use serde::{Deserialize, Serialize};
 
 open_enum! {
     /// What kind of kernel symbol.
@@ -30,9 +32,10 @@ bit_set! {
 /// u64 addr; u32 len; u16 ksym_type; u16 flags; char name[];
 /// ```
 #[binrw]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ksymbol {
     /// First address.
+    #[serde(serialize_with = "told::hex")]
     pub addr: u64,
     /// Bytes.
     pub len: u32,

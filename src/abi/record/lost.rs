@@ -1,10 +1,11 @@
 //! `PERF_RECORD_LOST` and `PERF_RECORD_LOST_SAMPLES`.
 
 use binrw::binrw;
+use serde::{Deserialize, Serialize};
 
 /// The ring buffer was full: records of any type were lost. Since Linux 2.6.31.
 #[binrw]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lost {
     /// Event whose buffer it was.
     pub id: u64,
@@ -14,7 +15,7 @@ pub struct Lost {
 
 /// Samples were lost: in hardware, or, told by perf from 6.1 on, by a full ring buffer. Since Linux 4.2.
 #[binrw]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LostSamples {
     /// How many samples.
     pub lost: u64,

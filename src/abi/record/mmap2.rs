@@ -2,7 +2,9 @@
 
 use super::Misc;
 use crate::abi::text::PaddedStr;
+use crate::abi::told;
 use binrw::binrw;
+use serde::{Deserialize, Serialize};
 
 /// A file was mapped. Since Linux 3.12; with a build id since 5.12.
 ///
@@ -16,17 +18,19 @@ use binrw::binrw;
 /// ```
 #[binrw]
 #[br(import(misc: Misc))]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mmap2 {
     /// Process; -1 for the kernel.
     pub pid: u32,
     /// Thread that mapped it.
     pub tid: u32,
     /// First address.
+    #[serde(serialize_with = "told::hex")]
     pub addr: u64,
     /// Bytes.
     pub len: u64,
     /// Offset in the file, in bytes. Of the kernel's first map: the address of the reference symbol.
+    #[serde(serialize_with = "told::hex")]
     pub pgoff: u64,
     /// Which file it is.
     #[br(args(misc.contains(Misc::MMAP_BUILD_ID)))]
@@ -42,7 +46,8 @@ pub struct Mmap2 {
 /// What identifies a mapped file: which of the two is there is told by the record's misc word.
 #[binrw]
 #[br(import(by_build_id: bool))]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum MappedFile {
     /// Device and inode.
     #[br(pre_assert(!by_build_id))]
@@ -66,6 +71,7 @@ pub enum MappedFile {
         /// Unused.
         reserved_2: u16,
         /// The id, zero-padded.
+        #[serde(with = "told::hex_bytes")]
         build_id: [u8; 20],
     },
 }

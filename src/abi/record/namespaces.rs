@@ -2,6 +2,7 @@
 
 use crate::abi::counted;
 use binrw::binrw;
+use serde::{Deserialize, Serialize};
 
 /// The namespaces of a thread, after it was made or changed them. Since Linux 4.12.
 ///
@@ -9,7 +10,7 @@ use binrw::binrw;
 /// u32 pid, tid; u64 nr; struct { u64 dev, ino; } link_info[nr];
 /// ```
 #[binrw]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Namespaces {
     /// Process.
     pub pid: u32,
@@ -25,7 +26,7 @@ pub struct Namespaces {
 
 /// What identifies a namespace.
 #[binrw]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Namespace {
     /// Device of its file in `/proc/PID/ns`.
     pub dev: u64,

@@ -2,6 +2,7 @@
 
 use crate::abi::read_format::{ReadFormat, ReadValues};
 use binrw::binrw;
+use serde::{Deserialize, Serialize};
 
 /// What a thread's counter stood at when it ended, with [`AttrFlags::INHERIT_STAT`]. Since Linux 2.6.31.
 ///
@@ -12,7 +13,7 @@ use binrw::binrw;
 /// [`AttrFlags::INHERIT_STAT`]: crate::abi::attr_flags::AttrFlags::INHERIT_STAT
 #[binrw]
 #[br(import(format: ReadFormat))]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Read {
     /// Process.
     pub pid: u32,

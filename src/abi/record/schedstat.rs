@@ -1,6 +1,7 @@
 //! `PERF_RECORD_SCHEDSTAT_CPU` and `PERF_RECORD_SCHEDSTAT_DOMAIN`: a line of `/proc/schedstat` each.
 
 use binrw::binrw;
+use serde::{Deserialize, Serialize};
 
 /// Scheduler statistics of a CPU. Since perf 7.0.
 ///
@@ -9,7 +10,7 @@ use binrw::binrw;
 /// struct schedstat_cpu counts;  // the same in versions 15, 16 and 17
 /// ```
 #[binrw]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SchedstatCpu {
     /// Jiffies when the statistics were read.
     pub timestamp: u64,
@@ -26,7 +27,7 @@ pub struct SchedstatCpu {
 
 /// What `/proc/schedstat` counts of a CPU.
 #[binrw]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuCounts {
     /// Calls of sched_yield(2).
     pub yld_count: u32,
@@ -55,7 +56,7 @@ pub struct CpuCounts {
 /// struct schedstat_domain counts;  // different in each version
 /// ```
 #[binrw]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SchedstatDomain {
     /// Jiffies when the statistics were read.
     pub timestamp: u64,
@@ -73,7 +74,7 @@ pub struct SchedstatDomain {
 /// What `/proc/schedstat` counts of a domain.
 #[binrw]
 #[br(import(version: u16))]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DomainCounts {
     /// Balancing, by the state that the CPU was in.
     #[br(args(version))]
@@ -107,7 +108,8 @@ pub struct DomainCounts {
 /// Balancing by the CPU's state: the order in which the states are told differs.
 #[binrw]
 #[br(import(version: u16))]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Balance {
     /// Version 15, up to Linux 6.9.
     #[br(pre_assert(version == 15))]
@@ -143,7 +145,7 @@ pub enum Balance {
 
 /// Balancing in one state of the CPU, up to version 16.
 #[binrw]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoadBalance {
     /// Tries.
     pub count: u32,
@@ -165,7 +167,7 @@ pub struct LoadBalance {
 
 /// Balancing in one state of the CPU, in version 17: imbalances of four kinds.
 #[binrw]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoadBalance17 {
     /// Tries.
     pub count: u32,

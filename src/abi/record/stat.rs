@@ -3,6 +3,7 @@
 use crate::abi::counted;
 use crate::open_enum;
 use binrw::binrw;
+use serde::{Deserialize, Serialize};
 
 open_enum! {
     /// `PERF_STAT_CONFIG_TERM__*`: a setting of `perf stat`.
@@ -34,7 +35,7 @@ open_enum! {
 /// u64 nr; struct { u64 tag, val; } data[nr];
 /// ```
 #[binrw]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StatConfig {
     #[br(temp)]
     #[bw(calc = data.len() as u64)]
@@ -46,7 +47,7 @@ pub struct StatConfig {
 
 /// A setting.
 #[binrw]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StatConfigTerm {
     /// Which.
     pub tag: StatConfigTag,
@@ -60,7 +61,7 @@ pub struct StatConfigTerm {
 /// u64 id; u32 cpu, thread; u64 val, ena, run;
 /// ```
 #[binrw]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stat {
     /// Id of the event.
     pub id: u64,
@@ -82,7 +83,7 @@ pub struct Stat {
 /// u64 type, time;
 /// ```
 #[binrw]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StatRound {
     /// Why it ended.
     pub kind: StatRoundType,

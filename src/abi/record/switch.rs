@@ -1,11 +1,12 @@
 //! `PERF_RECORD_SWITCH` and `PERF_RECORD_SWITCH_CPU_WIDE`.
 
 use binrw::binrw;
+use serde::{Deserialize, Serialize};
 
 /// The thread was switched in or, with [`Misc::SWITCH_OUT`](super::Misc::SWITCH_OUT), out: all else is in the record's
 /// `sample_id`. Since Linux 4.3.
 #[binrw]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Switch;
 
 /// The CPU switched from one thread to another: a SWITCH of a recording of whole CPUs. Since Linux 4.3.
@@ -14,7 +15,7 @@ pub struct Switch;
 /// u32 next_prev_pid, next_prev_tid;
 /// ```
 #[binrw]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SwitchCpuWide {
     /// Process that comes next (out) or was before (in).
     pub next_prev_pid: u32,

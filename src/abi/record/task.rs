@@ -1,6 +1,7 @@
 //! `PERF_RECORD_FORK` and `PERF_RECORD_EXIT`.
 
 use binrw::binrw;
+use serde::{Deserialize, Serialize};
 
 /// A thread began (FORK) or ended (EXIT). Since Linux 2.6.31.
 ///
@@ -8,7 +9,7 @@ use binrw::binrw;
 /// u32 pid, ppid; u32 tid, ptid; u64 time;
 /// ```
 #[binrw]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {
     /// Process.
     pub pid: u32,

@@ -1,7 +1,9 @@
 //! `PERF_RECORD_TEXT_POKE`.
 
 use crate::abi::counted;
+use crate::abi::told;
 use binrw::binrw;
+use serde::{Deserialize, Serialize};
 
 /// Kernel code was changed while running. Since Linux 5.9. Zeros follow up to a multiple of 8.
 ///
@@ -9,9 +11,10 @@ use binrw::binrw;
 /// u64 addr; u16 old_len, new_len; u8 bytes[old_len + new_len];
 /// ```
 #[binrw]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TextPoke {
     /// Address of the code.
+    #[serde(serialize_with = "told::hex")]
     pub addr: u64,
     #[br(temp)]
     #[bw(calc = old.len() as u16)]
@@ -21,9 +24,11 @@ pub struct TextPoke {
     new_len: u16,
     /// The bytes before; none where the code is new.
     #[br(parse_with = counted::bytes, args(old_len.into()))]
+    #[serde(with = "serde_bytes")]
     pub old: Vec<u8>,
     /// The bytes since; none where the code went.
     #[br(parse_with = counted::bytes, args(new_len.into()))]
+    #[serde(with = "serde_bytes")]
     pub new: Vec<u8>,
 }
 

@@ -3,6 +3,7 @@
 use crate::abi::counted;
 use crate::abi::text::FixedStr;
 use binrw::binrw;
+use serde::{Deserialize, Serialize};
 
 /// The threads that were recorded. Since perf 4.5.
 ///
@@ -10,7 +11,7 @@ use binrw::binrw;
 /// u64 nr; struct { u64 pid; char comm[16]; } entries[nr];
 /// ```
 #[binrw]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadMap {
     #[br(temp)]
     #[bw(calc = entries.len() as u64)]
@@ -22,7 +23,7 @@ pub struct ThreadMap {
 
 /// A thread that was recorded.
 #[binrw]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadMapEntry {
     /// Thread; -1 for all.
     pub pid: i64,

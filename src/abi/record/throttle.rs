@@ -1,6 +1,7 @@
 //! `PERF_RECORD_THROTTLE` and `PERF_RECORD_UNTHROTTLE`.
 
 use binrw::binrw;
+use serde::{Deserialize, Serialize};
 
 /// An event fired too often and was stopped (THROTTLE), or was started again (UNTHROTTLE). Since Linux 2.6.31.
 ///
@@ -8,7 +9,7 @@ use binrw::binrw;
 /// u64 time, id, stream_id;
 /// ```
 #[binrw]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Throttle {
     /// Nanoseconds of the recording's clock.
     pub time: u64,

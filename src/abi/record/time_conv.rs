@@ -1,6 +1,7 @@
 //! `PERF_RECORD_TIME_CONV`.
 
 use binrw::binrw;
+use serde::{Deserialize, Serialize};
 
 /// How ticks of the hardware's clock become nanoseconds of perf's: `time_zero + (ticks * time_mult >> time_shift)`. Since
 /// perf 4.7.
@@ -12,7 +13,7 @@ use binrw::binrw;
 /// u8 reserved[6];
 /// ```
 #[binrw]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimeConv {
     /// Bits to shift.
     pub time_shift: u64,
@@ -27,7 +28,7 @@ pub struct TimeConv {
 
 /// How a clock of few bits is extended.
 #[binrw]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimeConvShort {
     /// Ticks at some moment before all others.
     pub time_cycles: u64,

@@ -2,6 +2,7 @@
 
 use crate::abi::counted;
 use binrw::{BinResult, Endian, binrw};
+use serde::{Deserialize, Serialize};
 use std::io::{Read, Seek};
 
 /// The formats of tracepoints follow the record, as they are in the feature TRACING_DATA; they are not counted in its
@@ -11,12 +12,13 @@ use std::io::{Read, Seek};
 /// u32 size; u32 pad;  // no pad before perf 6.12
 /// ```
 #[binrw]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeaderTracingData {
     /// How many bytes there are, with their own padding to a multiple of 8.
     pub size: u32,
     /// The formats, where the record has them.
     #[br(parse_with = inside, args(size))]
+    #[serde(with = "serde_bytes")]
     pub inside: Vec<u8>,
     /// Unused.
     #[br(if(inside.is_empty()), try)]

@@ -49,6 +49,11 @@ impl<W: Write + Seek> FileWriter<W> {
         self.at
     }
 
+    /// Passes over bytes that are written by other means.
+    pub fn skip(&mut self, bytes: u64) {
+        self.at += bytes;
+    }
+
     fn events(&mut self, events: &[FileAttr], event_types: &[EventType]) -> Result<()> {
         let mut entries = Vec::new();
         for event in events {

@@ -48,7 +48,7 @@ impl FrameKind {
 }
 
 /// The most plain bytes in a frame, which the feature COMPRESSED tells; about what perf has by default.
-const MMAP_LEN: usize = 512 << 10;
+pub const MMAP_LEN: usize = 512 << 10;
 
 /// Gathers records and writes them in frames.
 pub struct FrameWriter {

@@ -1,0 +1,266 @@
+//! The objects of the format: one for each thing that a recording holds.
+
+use super::de::Later;
+use crate::abi::Endian;
+use crate::abi::feature::FeatureId;
+use crate::abi::header::EventType;
+use crate::abi::record::{Body, CpuMode, Misc, RecordType};
+use crate::abi::sample_id::SampleId;
+use crate::container::read::Container;
+use serde::{Deserialize, Serialize, Serializer};
+use serde_bytes::{ByteBuf, Bytes};
+
+/// Version of the format. A reader takes this one alone.
+pub const VERSION: u32 = 1;
+
+/// An object as it is read, whichever it is; its fields say which. What depends on others of them is read later.
+#[derive(Deserialize)]
+pub struct Object<'a> {
+    pub perfconv: Option<u32>,
+    pub container: Option<ContainerName>,
+    pub endian: Option<EndianName>,
+    pub files: Option<Vec<String>>,
+    #[serde(borrow)]
+    pub attr: Option<Later<'a>>,
+    pub ids: Option<Vec<u64>>,
+    pub event_type: Option<EventType>,
+    pub before: Option<Change>,
+    pub file: Option<u32>,
+    pub record: Option<RecordType>,
+    pub nr: Option<u64>,
+    pub frame: Option<u64>,
+    pub cpumode: Option<CpuMode>,
+    pub misc: Option<Misc>,
+    pub body: Option<Later<'a>>,
+    pub raw: Option<ByteBuf>,
+    pub room: Option<usize>,
+    pub tail: Option<ByteBuf>,
+    pub sample_id: Option<SampleId>,
+    pub payload: Option<ByteBuf>,
+    pub gap: Option<ByteBuf>,
+    pub misframed: Option<bool>,
+    pub feature: Option<FeatureId>,
+    pub content: Option<Later<'a>>,
+    pub end: Option<End>,
+}
+
+/// The first object: what the container is.
+#[derive(Serialize)]
+pub struct FileObject {
+    pub perfconv: u32,
+    pub container: ContainerName,
+    pub endian: EndianName,
+    pub files: Option<Vec<String>>,
+}
+
+/// An event of a file's header.
+#[derive(Serialize)]
+pub struct AttrObject<'a> {
+    pub attr: &'a crate::abi::attr::Attr,
+    pub ids: &'a [u64],
+}
+
+/// A name of a tracepoint, of very old files.
+#[derive(Serialize)]
+pub struct EventTypeObject<'a> {
+    pub event_type: &'a EventType,
+}
+
+/// How what lies before the records differs from what perf writes now.
+#[derive(Serialize)]
+pub struct BeforeObject {
+    pub before: Change,
+}
+
+/// Where the records of the next file of a folder begin.
+#[derive(Serialize)]
+pub struct SourceObject {
+    pub file: u32,
+}
+
+/// A record.
+#[derive(Serialize)]
+pub struct RecordObject<'a> {
+    pub record: RecordType,
+    /// Number of an AUXTRACE record, by which the index refers to it.
+    pub nr: Option<u64>,
+    pub frame: Option<u64>,
+    pub cpumode: Option<CpuMode>,
+    pub misc: Option<NamedMisc>,
+    pub body: Option<&'a Body>,
+    pub raw: Option<&'a Bytes>,
+    pub feature: Option<FeatureId>,
+    pub content: Option<&'a crate::abi::feature::Feature>,
+    pub room: Option<usize>,
+    pub tail: Option<&'a Bytes>,
+    pub sample_id: Option<SampleId>,
+    pub payload: Option<&'a Bytes>,
+}
+
+/// Bytes between records that are none.
+#[derive(Serialize)]
+pub struct GapObject<'a> {
+    pub gap: &'a Bytes,
+    pub frame: Option<u64>,
+    pub misframed: Option<bool>,
+}
+
+/// A feature section of a file.
+#[derive(Serialize)]
+pub struct FeatureObject<'a, T> {
+    pub feature: FeatureId,
+    pub content: Option<&'a T>,
+    pub raw: Option<&'a Bytes>,
+    pub room: Option<usize>,
+    pub tail: Option<&'a Bytes>,
+}
+
+/// The last object.
+#[derive(Serialize)]
+pub struct EndObject {
+    pub end: End,
+}
+
+/// How what lies behind the records, and what the header says of them, differs from what perf writes now. It holds as long
+/// as the rest is as it was.
+#[derive(Default, Serialize, Deserialize)]
+pub struct End {
+    /// Bytes of records.
+    pub data: Option<u64>,
+    /// What the header says how many these are.
+    pub data_size: Option<u64>,
+    /// The header's bitmap of features.
+    pub adds_features: Option<ByteBuf>,
+    /// What lies behind the records.
+    pub behind: Option<Change>,
+}
+
+/// Bytes that stand in the place of others, in bytes that are made from what else is told.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Change {
+    /// Checksum (CRC-32) of what is made. Where it is another one, nothing is changed.
+    pub of: u32,
+    /// Where they stand.
+    pub at: usize,
+    /// How many there are to be replaced.
+    pub instead_of: usize,
+    /// What stands there.
+    pub bytes: ByteBuf,
+}
+
+/// The index of AUXTRACE records, which it tells by their number.
+#[derive(Serialize, Deserialize)]
+pub struct Index {
+    /// Whether it is led by how many entries there are, as perf has it.
+    pub counted: bool,
+    pub entries: Vec<IndexEntry>,
+}
+
+/// An entry of the index.
+#[derive(Serialize, Deserialize)]
+pub struct IndexEntry {
+    /// The record, by its number.
+    pub nr: Option<u64>,
+    /// The place, where there is no record.
+    pub file_offset: Option<u64>,
+    pub sz: u64,
+}
+
+/// A container by its name.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ContainerName {
+    File,
+    Pipe,
+    Directory,
+}
+
+impl From<Container> for ContainerName {
+    fn from(container: Container) -> Self {
+        match container {
+            Container::File => Self::File,
+            Container::Pipe => Self::Pipe,
+            Container::Directory => Self::Directory,
+        }
+    }
+}
+
+/// A byte order by its name.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EndianName {
+    Little,
+    Big,
+}
+
+impl From<Endian> for EndianName {
+    fn from(endian: Endian) -> Self {
+        match endian {
+            Endian::Little => Self::Little,
+            Endian::Big => Self::Big,
+        }
+    }
+}
+
+impl From<EndianName> for Endian {
+    fn from(name: EndianName) -> Self {
+        match name {
+            EndianName::Little => Self::Little,
+            EndianName::Big => Self::Big,
+        }
+    }
+}
+
+/// The bits of `misc` apart from the CPU mode, by the names that they have in records of a type.
+pub struct NamedMisc {
+    pub kind: RecordType,
+    pub misc: Misc,
+}
+
+impl NamedMisc {
+    fn names(&self) -> &'static [Misc] {
+        match self.kind {
+            RecordType::MMAP => &[Misc::MMAP_DATA, Misc::PROC_MAP_PARSE_TIMEOUT],
+            RecordType::MMAP2 => &[Misc::MMAP_DATA, Misc::PROC_MAP_PARSE_TIMEOUT, Misc::MMAP_BUILD_ID],
+            RecordType::COMM => &[Misc::COMM_EXEC],
+            RecordType::FORK => &[Misc::FORK_EXEC],
+            RecordType::SWITCH | RecordType::SWITCH_CPU_WIDE => &[Misc::SWITCH_OUT, Misc::SWITCH_OUT_PREEMPT],
+            RecordType::SAMPLE => &[Misc::EXACT_IP],
+            RecordType::HEADER_BUILD_ID => &[Misc::BUILD_ID_SIZE],
+            RecordType::LOST_SAMPLES => &[Misc::LOST_SAMPLES_BPF],
+            _ => &[],
+        }
+    }
+
+    /// The name of a bit in records of the type: several share one.
+    fn name(&self, bit: Misc) -> &'static str {
+        match (self.kind, bit) {
+            (RecordType::MMAP | RecordType::MMAP2, Misc::MMAP_DATA) => "MMAP_DATA",
+            (RecordType::COMM, _) => "COMM_EXEC",
+            (RecordType::FORK, _) => "FORK_EXEC",
+            (RecordType::SAMPLE, _) => "EXACT_IP",
+            (RecordType::MMAP2, Misc::MMAP_BUILD_ID) => "MMAP_BUILD_ID",
+            (RecordType::HEADER_BUILD_ID, _) => "BUILD_ID_SIZE",
+            (RecordType::LOST_SAMPLES, _) => "LOST_SAMPLES_BPF",
+            (_, Misc::SWITCH_OUT) => "SWITCH_OUT",
+            (_, Misc::SWITCH_OUT_PREEMPT) => "SWITCH_OUT_PREEMPT",
+            _ => "PROC_MAP_PARSE_TIMEOUT",
+        }
+    }
+}
+
+impl Serialize for NamedMisc {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use serde::ser::SerializeSeq;
+        let mut told = serializer.serialize_seq(None)?;
+        let mut rest = self.misc;
+        for &bit in self.names().iter().filter(|&&bit| self.misc.contains(bit)) {
+            told.serialize_element(self.name(bit))?;
+            rest = Misc::from_bits_retain(rest.bits() & !bit.bits());
+        }
+        if rest.bits() != 0 {
+            told.serialize_element(&format_args!("{:#x}", rest.bits()))?;
+        }
+        told.end()
+    }
+}

@@ -1,0 +1,392 @@
+//! Values as JSON, by the rules of this format: fields without a value are left out, integers that JavaScript would round
+//! are strings, bytes are base64.
+
+use crate::abi::told;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use serde::{Serialize, Serializer, ser};
+use std::fmt::{self, Display, Write};
+
+/// The largest integer below which all are exact in a `double`: 2^53-1.
+pub const MAX_SAFE: u64 = (1 << 53) - 1;
+
+/// Appends the JSON of a value to `out`.
+///
+/// # Errors
+/// Where the value is not one that this format tells, such as a float.
+pub fn append(out: &mut Vec<u8>, value: &impl Serialize) -> Result<(), Unsupported> {
+    value.serialize(&mut Writer { out, hex: false, is_none: false })
+}
+
+/// A kind of value that no definition has.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Unsupported(String);
+
+impl ser::Error for Unsupported {
+    fn custom<T: Display>(message: T) -> Self {
+        Self(message.to_string())
+    }
+}
+
+/// Writes JSON.
+struct Writer<'a> {
+    out: &'a mut Vec<u8>,
+    /// Whether numbers are shown in hexadecimal.
+    hex: bool,
+    /// Whether what was written last is no value, which fields leave out.
+    is_none: bool,
+}
+
+type Written = Result<(), Unsupported>;
+
+impl Writer<'_> {
+    fn push(&mut self, bytes: &[u8]) {
+        self.out.extend_from_slice(bytes);
+    }
+
+    fn integer(&mut self, negative: bool, magnitude: u64) {
+        let is_string = self.hex || magnitude > MAX_SAFE;
+        let (base, mut digits, mut at, mut rest) = (if self.hex { 16 } else { 10 }, [0; 20], 20, magnitude);
+        loop {
+            at -= 1;
+            digits[at] = b"0123456789abcdef"[(rest % base) as usize];
+            rest /= base;
+            if rest == 0 {
+                break;
+            }
+        }
+        if is_string {
+            self.out.push(b'"');
+        }
+        if negative {
+            self.out.push(b'-');
+        }
+        if self.hex {
+            self.push(b"0x");
+        }
+        self.push(&digits[at..]);
+        if is_string {
+            self.out.push(b'"');
+        }
+    }
+
+    fn string(&mut self, text: &str) {
+        self.out.push(b'"');
+        self.escaped(text);
+        self.out.push(b'"');
+    }
+
+    fn escaped(&mut self, text: &str) {
+        let mut written = 0;
+        for (at, &byte) in text.as_bytes().iter().enumerate() {
+            if byte >= 0x20 && byte != b'"' && byte != b'\\' && byte != 0x7f {
+                continue;
+            }
+            self.push(&text.as_bytes()[written..at]);
+            written = at + 1;
+            match byte {
+                b'"' | b'\\' => self.push(&[b'\\', byte]),
+                b'\n' => self.push(b"\\n"),
+                b'\t' => self.push(b"\\t"),
+                _ => self.push(format!("\\u{byte:04x}").as_bytes()),
+            }
+        }
+        self.push(&text.as_bytes()[written..]);
+    }
+}
+
+/// What the parts of an array or object are written through.
+struct Parts<'w, 'a> {
+    writer: &'w mut Writer<'a>,
+    is_first: bool,
+    /// What closes it.
+    end: &'static [u8],
+}
+
+impl<'w, 'a> Parts<'w, 'a> {
+    fn begin(writer: &'w mut Writer<'a>, start: &[u8], end: &'static [u8]) -> Self {
+        writer.push(start);
+        Self { writer, is_first: true, end }
+    }
+
+    fn comma(&mut self) {
+        if !std::mem::take(&mut self.is_first) {
+            self.writer.out.push(b',');
+        }
+    }
+
+    fn element(&mut self, value: &(impl Serialize + ?Sized)) -> Written {
+        self.comma();
+        value.serialize(&mut *self.writer)
+    }
+
+    /// A field, if it has a value.
+    fn field(&mut self, key: &str, value: &(impl Serialize + ?Sized)) -> Written {
+        let (start, was_first) = (self.writer.out.len(), self.is_first);
+        self.comma();
+        self.writer.string(key);
+        self.writer.out.push(b':');
+        self.writer.is_none = false;
+        value.serialize(&mut *self.writer)?;
+        if std::mem::take(&mut self.writer.is_none) {
+            self.writer.out.truncate(start);
+            self.is_first = was_first;
+        }
+        Ok(())
+    }
+
+    fn close(self) -> Written {
+        self.writer.push(self.end);
+        self.writer.is_none = false;
+        Ok(())
+    }
+}
+
+impl<'w, 'a> Serializer for &'w mut Writer<'a> {
+    type Ok = ();
+    type Error = Unsupported;
+    type SerializeSeq = Parts<'w, 'a>;
+    type SerializeTuple = Parts<'w, 'a>;
+    type SerializeTupleStruct = Parts<'w, 'a>;
+    type SerializeTupleVariant = Parts<'w, 'a>;
+    type SerializeMap = Parts<'w, 'a>;
+    type SerializeStruct = Parts<'w, 'a>;
+    type SerializeStructVariant = Parts<'w, 'a>;
+
+    fn serialize_bool(self, value: bool) -> Written {
+        self.push(if value { b"true" } else { b"false" });
+        Ok(())
+    }
+
+    fn serialize_i8(self, value: i8) -> Written {
+        self.serialize_i64(value.into())
+    }
+
+    fn serialize_i16(self, value: i16) -> Written {
+        self.serialize_i64(value.into())
+    }
+
+    fn serialize_i32(self, value: i32) -> Written {
+        self.serialize_i64(value.into())
+    }
+
+    fn serialize_i64(self, value: i64) -> Written {
+        self.integer(value < 0, value.unsigned_abs());
+        Ok(())
+    }
+
+    fn serialize_u8(self, value: u8) -> Written {
+        self.serialize_u64(value.into())
+    }
+
+    fn serialize_u16(self, value: u16) -> Written {
+        self.serialize_u64(value.into())
+    }
+
+    fn serialize_u32(self, value: u32) -> Written {
+        self.serialize_u64(value.into())
+    }
+
+    fn serialize_u64(self, value: u64) -> Written {
+        self.integer(false, value);
+        Ok(())
+    }
+
+    fn serialize_f32(self, _: f32) -> Written {
+        Err(Unsupported("a float".into()))
+    }
+
+    fn serialize_f64(self, _: f64) -> Written {
+        Err(Unsupported("a float".into()))
+    }
+
+    fn serialize_char(self, value: char) -> Written {
+        self.serialize_str(value.encode_utf8(&mut [0; 4]))
+    }
+
+    fn serialize_str(self, value: &str) -> Written {
+        self.string(value);
+        Ok(())
+    }
+
+    fn collect_str<T: Display + ?Sized>(self, value: &T) -> Written {
+        struct Escaped<'w, 'a>(&'w mut Writer<'a>);
+
+        impl fmt::Write for Escaped<'_, '_> {
+            fn write_str(&mut self, text: &str) -> fmt::Result {
+                self.0.escaped(text);
+                Ok(())
+            }
+        }
+
+        self.out.push(b'"');
+        write!(Escaped(self), "{value}").map_err(ser::Error::custom)?;
+        self.out.push(b'"');
+        Ok(())
+    }
+
+    fn serialize_bytes(self, value: &[u8]) -> Written {
+        self.out.push(b'"');
+        let start = self.out.len();
+        self.out.resize(start + value.len().div_ceil(3) * 4, 0);
+        BASE64.encode_slice(value, &mut self.out[start..]).map_err(ser::Error::custom)?;
+        self.out.push(b'"');
+        Ok(())
+    }
+
+    fn serialize_none(self) -> Written {
+        self.push(b"null");
+        self.is_none = true;
+        Ok(())
+    }
+
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Written {
+        value.serialize(self)
+    }
+
+    fn serialize_unit(self) -> Written {
+        self.push(b"null");
+        Ok(())
+    }
+
+    fn serialize_unit_struct(self, _: &'static str) -> Written {
+        self.push(b"{}");
+        Ok(())
+    }
+
+    fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Written {
+        self.serialize_str(variant)
+    }
+
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, name: &'static str, value: &T) -> Written {
+        let was_hex = self.hex;
+        self.hex |= name == told::HEX;
+        value.serialize(&mut *self)?;
+        self.hex = was_hex;
+        Ok(())
+    }
+
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        value: &T,
+    ) -> Written {
+        let mut parts = Parts::begin(self, b"{", b"}");
+        parts.field(variant, value)?;
+        parts.close()
+    }
+
+    fn serialize_seq(self, _: Option<usize>) -> Result<Parts<'w, 'a>, Unsupported> {
+        Ok(Parts::begin(self, b"[", b"]"))
+    }
+
+    fn serialize_tuple(self, _: usize) -> Result<Parts<'w, 'a>, Unsupported> {
+        self.serialize_seq(None)
+    }
+
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Parts<'w, 'a>, Unsupported> {
+        self.serialize_seq(None)
+    }
+
+    fn serialize_tuple_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        _: usize,
+    ) -> Result<Parts<'w, 'a>, Unsupported> {
+        self.push(b"{");
+        self.string(variant);
+        Ok(Parts::begin(self, b":[", b"]}"))
+    }
+
+    fn serialize_map(self, _: Option<usize>) -> Result<Parts<'w, 'a>, Unsupported> {
+        Ok(Parts::begin(self, b"{", b"}"))
+    }
+
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Parts<'w, 'a>, Unsupported> {
+        self.serialize_map(None)
+    }
+
+    fn serialize_struct_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        _: usize,
+    ) -> Result<Parts<'w, 'a>, Unsupported> {
+        self.push(b"{");
+        self.string(variant);
+        Ok(Parts::begin(self, b":{", b"}}"))
+    }
+}
+
+/// Implements the traits of what has elements.
+macro_rules! elements {
+    ($($trait:ident: $method:ident,)*) => {
+        $(
+            impl ser::$trait for Parts<'_, '_> {
+                type Ok = ();
+                type Error = Unsupported;
+
+                fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> Written {
+                    self.element(value)
+                }
+
+                fn end(self) -> Written {
+                    self.close()
+                }
+            }
+        )*
+    };
+}
+
+elements! {
+    SerializeSeq: serialize_element,
+    SerializeTuple: serialize_element,
+    SerializeTupleStruct: serialize_field,
+    SerializeTupleVariant: serialize_field,
+}
+
+/// Implements the traits of what has fields.
+macro_rules! fields {
+    ($($trait:ident),*) => {
+        $(
+            impl ser::$trait for Parts<'_, '_> {
+                type Ok = ();
+                type Error = Unsupported;
+
+                fn serialize_field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Written {
+                    self.field(key, value)
+                }
+
+                fn end(self) -> Written {
+                    self.close()
+                }
+            }
+        )*
+    };
+}
+
+fields!(SerializeStruct, SerializeStructVariant);
+
+impl ser::SerializeMap for Parts<'_, '_> {
+    type Ok = ();
+    type Error = Unsupported;
+
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Written {
+        self.element(key)
+    }
+
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Written {
+        self.writer.out.push(b':');
+        value.serialize(&mut *self.writer)
+    }
+
+    fn end(self) -> Written {
+        self.close()
+    }
+}
