@@ -15,6 +15,12 @@ use crate::stream::raw::{Gap, Raw};
 use hashbrown::HashMap;
 use std::mem;
 
+// Of `mmap`.
+const PROT_READ: u32 = 1;
+const PROT_READ_WRITE: u32 = 3;
+const PROT_EXEC: u32 = 4;
+const MAP_TYPE: u32 = 0xf;
+
 /// A mapping that a record tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Map {
@@ -77,13 +83,24 @@ impl Map {
             || name.rsplit(|&byte| byte == b'/').next().is_some_and(|name| name.starts_with(b"x.buildid_"))
     }
 
+    fn is_executable(&self) -> bool {
+        self.prot & PROT_EXEC != 0
+    }
+
     /// Whether another one goes on where this one ends, in memory and in the file.
     fn continues(&self, next: &Self) -> bool {
-        self.filename == next.filename
+        let is_named_alike = self.filename == next.filename || self.is_huge() || next.is_huge();
+        let is_protected_alike = self.prot == next.prot
+            || matches!((self.prot, next.prot), (PROT_READ, PROT_READ_WRITE) | (PROT_READ_WRITE, PROT_READ));
+        let is_shared_alike = self.flags & MAP_TYPE == next.flags & MAP_TYPE || self.is_executable();
+        // What a program's zeros take behind the file's end is no file's.
+        let is_zeros = !self.is_executable() && !self.is_huge() && next.filename == b"//anon";
+        is_named_alike
+            && is_protected_alike
+            && is_shared_alike
             && !self.filename.starts_with(b"/dev/")
-            && (self.prot, self.flags) == (next.prot, next.flags)
             && self.end() == next.start
-            && self.pgoff.saturating_add(self.len) == next.pgoff
+            && (is_zeros || self.pgoff.saturating_add(self.len) == next.pgoff)
     }
 }
 
