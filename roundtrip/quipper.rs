@@ -21,8 +21,8 @@ const OURS: u32 = 1000;
 
 fn written(input: Input, quipper: Fidelity) -> Result<Vec<u8>> {
     let mut out = Vec::new();
-    let source = Source::open(input, ReadOptions::default())?;
-    carry(source, &CarryOptions { quipper, ..CarryOptions::default() }, begin, &mut out)?;
+    let options = CarryOptions { quipper, ..CarryOptions::default() };
+    carry(input, &ReadOptions::default(), &options, begin, &mut out)?;
     Ok(out)
 }
 

@@ -6,6 +6,7 @@
 //! * [`container`]: where the bytes lie.
 //! * [`stream`]: what flows.
 //! * [`check`]: what is wrong with a recording.
+//! * [`rewrite`]: records to records.
 //! * [`session`]: who ran what, where.
 //! * [`profile`]: stacks and values.
 //! * [`formats`]: the other formats.
@@ -23,6 +24,7 @@ pub mod convert;
 pub mod error;
 pub mod formats;
 pub mod profile;
+pub mod rewrite;
 pub mod session;
 pub mod stream;
 

@@ -287,6 +287,8 @@ pub enum FidelityArg {
     Strict,
     /// All of it, in fields that quipper skips where it has none
     Lossless,
+    /// What perf_converter writes: strict, in the order of time, with mappings put together
+    PerfConverter,
 }
 
 impl From<FidelityArg> for Fidelity {
@@ -294,6 +296,7 @@ impl From<FidelityArg> for Fidelity {
         match arg {
             FidelityArg::Strict => Self::Strict,
             FidelityArg::Lossless => Self::Lossless,
+            FidelityArg::PerfConverter => Self::PerfConverter,
         }
     }
 }

@@ -71,11 +71,10 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
         Writes::Records => rewrite::run(Source::open(input, options)?, &output, &envelopes, &args)?,
         Writes::Carry(begin) => {
             let carry = CarryOptions { quipper: args.quipper.into(), spool_dir: args.spool_dir.clone() };
-            let source = Source::open(input, options)?;
             let mut ledger = Ledger::default();
             output.write(|out| {
                 envelopes.around(out, |out| {
-                    ledger = convert::carry(source, &carry, begin, out)?;
+                    ledger = convert::carry(input, &options, &carry, begin, out)?;
                     Ok(())
                 })
             })?;

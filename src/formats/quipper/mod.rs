@@ -32,4 +32,7 @@ pub enum Fidelity {
     /// All of it.
     #[default]
     Lossless,
+    /// What the peer's converter writes: what the schema has a place for, in the order of time where all events tell it,
+    /// with mappings put together.
+    PerfConverter,
 }

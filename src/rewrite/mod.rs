@@ -1,0 +1,3 @@
+//! Records to records: one pass a file.
+
+pub mod maps;
