@@ -9,6 +9,7 @@ mod suite {
     mod forms;
     mod fuzz_corpus;
     mod goldens;
+    mod json;
     mod ledger;
     mod peers_bugs;
     mod pprof;

@@ -19,6 +19,8 @@ pub struct FileWriter<W> {
     /// How much has been written.
     at: u64,
     header: FileHeader,
+    /// Slots of the feature table that no feature takes.
+    spare_slots: u64,
 }
 
 /// Size of the section that follows each attr and says where its ids are.
@@ -35,7 +37,7 @@ impl<W: Write + Seek> FileWriter<W> {
         let size = FileHeader::SIZE;
         let header =
             FileHeader { magic: Magic::V2, size, attr_size, attrs: nothing, data: nothing, event_types: nothing };
-        let mut this = Self { out, endian, at: 0, header };
+        let mut this = Self { out, endian, at: 0, header, spare_slots: 0 };
         this.write_all(&[0; FileHeader::SIZE as usize]).map_err(Error::Output)?;
         if !events.is_empty() {
             this.events(events, event_types)?;
@@ -52,6 +54,11 @@ impl<W: Write + Seek> FileWriter<W> {
     /// Passes over bytes that are written by other means.
     pub fn skip(&mut self, bytes: u64) {
         self.at += bytes;
+    }
+
+    /// Leaves slots of the feature table free, as perf does for each feature that it means to write and then has not.
+    pub fn leave_slots(&mut self, slots: u8) {
+        self.spare_slots = slots.into();
     }
 
     fn events(&mut self, events: &[FileAttr], event_types: &[EventType]) -> Result<()> {
@@ -91,13 +98,15 @@ impl<W: Write + Seek> FileWriter<W> {
     ) -> Result<W> {
         self.header.data.size = self.at - self.header.data.offset;
         let features: Vec<_> = features.iter().filter(|(id, _)| id.0 < 256).collect();
-        let table_size = IDS_SIZE * features.len() as u64;
+        let table_size = IDS_SIZE * (features.len() as u64 + self.spare_slots);
         let mut offset = self.at + table_size;
         for (_, bytes) in &features {
             let section = Section { offset, size: bytes.len() as u64 };
             self.write_all(&encoded(abi::to_bytes(&section, self.endian))?).map_err(Error::Output)?;
             offset = section.end();
         }
+        let spare = vec![0; (IDS_SIZE * self.spare_slots) as usize];
+        self.write_all(&spare).map_err(Error::Output)?;
         for (_, bytes) in &features {
             self.write_all(bytes).map_err(Error::Output)?;
         }

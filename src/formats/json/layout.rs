@@ -18,7 +18,7 @@ use std::ops::Range;
 
 /// Where in the header the size of the header is told, that of the records, and the bitmap of features.
 const HEADER_SIZE: Range<usize> = 8..16;
-const DATA_SIZE: Range<usize> = 40..48;
+const DATA_SIZE: Range<usize> = 48..56;
 const ADDS_FEATURES: Range<usize> = 72..104;
 
 /// What is in a file apart from its records.
@@ -44,8 +44,8 @@ impl Layout<'_> {
         Ok(before)
     }
 
-    /// What perf would write behind the records, which end at `end`.
-    pub fn behind(&self, end: u64, features: &BTreeMap<FeatureId, Vec<u8>>) -> Result<Vec<u8>> {
+    /// What perf would write behind the records, which end at `end`, with slots of the feature table left free.
+    fn behind(&self, end: u64, features: &BTreeMap<FeatureId, Vec<u8>>, spare_slots: u8) -> Result<Vec<u8>> {
         if self.container == Container::Pipe {
             return Ok(Vec::new());
         }
@@ -53,6 +53,7 @@ impl Layout<'_> {
         let mut writer = FileWriter::begin(none, self.endian, self.events, self.event_types)?;
         let len = writer.position();
         writer.skip(end.saturating_sub(len));
+        writer.leave_slots(spare_slots);
         let mut behind = writer.finish(self.events, self.event_types, features)?.into_inner();
         behind.drain(..len as usize);
         Ok(behind)
@@ -72,7 +73,9 @@ impl Layout<'_> {
         if self.container == Container::Pipe {
             return Ok(End::default());
         }
-        let behind = change(&self.behind(image.before.len() as u64 + data, features)?, &image.behind);
+        let end = image.before.len() as u64 + data;
+        let spare_slots = self.spare_slots(&image.behind, end, features.len() as u64);
+        let behind = change(&self.behind(end, features, spare_slots)?, &image.behind);
         let size = image.before.get(DATA_SIZE).map(|bytes| number(bytes, self.endian));
         let data_size = size.filter(|&size| size != data);
         let mut adds_features = None;
@@ -81,7 +84,16 @@ impl Layout<'_> {
             adds_features = (found != bitmap(features, self.endian)).then(|| ByteBuf::from(found));
         }
         let deviates = behind.is_some() || data_size.is_some() || adds_features.is_some();
-        Ok(End { data: deviates.then_some(data), data_size, adds_features, behind })
+        let spare_slots = (spare_slots > 0).then_some(spare_slots);
+        Ok(End { spare_slots, data: deviates.then_some(data), data_size, adds_features, behind })
+    }
+
+    /// How many slots are free between a feature table and the first feature, by where that is.
+    fn spare_slots(&self, behind: &[u8], end: u64, features: u64) -> u8 {
+        let slot = 16;
+        let first = behind.get(..8).map(|offset| number(offset, self.endian)).filter(|_| features > 0);
+        let spare = first.and_then(|first| first.checked_sub(end + slot * features));
+        spare.filter(|bytes| bytes.is_multiple_of(slot)).and_then(|bytes| (bytes / slot).try_into().ok()).unwrap_or(0)
     }
 
     /// The bytes behind the records; and puts into the header what it says of records and features.
@@ -92,7 +104,8 @@ impl Layout<'_> {
         features: &BTreeMap<FeatureId, Vec<u8>>,
         told: &End,
     ) -> Result<Vec<u8>> {
-        let mut behind = self.behind(before.len() as u64 + data, features)?;
+        let spare_slots = told.spare_slots.unwrap_or(0);
+        let mut behind = self.behind(before.len() as u64 + data, features, spare_slots)?;
         if self.container == Container::Pipe {
             return Ok(behind);
         }

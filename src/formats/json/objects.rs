@@ -125,6 +125,8 @@ pub struct EndObject {
 /// as the rest is as it was.
 #[derive(Default, Serialize, Deserialize)]
 pub struct End {
+    /// Slots of the feature table that no feature takes.
+    pub spare_slots: Option<u8>,
     /// Bytes of records.
     pub data: Option<u64>,
     /// What the header says how many these are.
