@@ -28,7 +28,7 @@ pub fn size(bytes: &[u8], endian: Endian) -> Option<u64> {
         Some(next) => RecordHeader::peek(next, endian).is_none_or(|next| next.kind == RecordType::COMPRESSED2),
         None => true,
     };
-    (is_misframed && goes_on()).then_some(HEADER as u64 + data_size)
+    (is_misframed && goes_on()).then(|| HEADER as u64 + data_size)
 }
 
 /// The records as they should be, of all the bytes that one takes with those that it has swallowed.
