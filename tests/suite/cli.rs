@@ -460,7 +460,7 @@ fn help_and_version_are_told() {
     let help = desk.run(&["--help"]);
     assert_eq!((help.status, &*help.stderr), (0, ""));
     let help = String::from_utf8(help.stdout).unwrap();
-    for told in ["--strict", "141", ".pprof", "perf.data  .data"] {
+    for told in ["--strict", "141", ".pprof", "perf.data    .data"] {
         assert!(help.contains(told), "{told}: {help}");
     }
     let version = desk.run(&["--version"]);

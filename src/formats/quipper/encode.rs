@@ -27,7 +27,7 @@ use bytes::Bytes;
 use hashbrown::HashSet;
 use md5::{Digest, Md5};
 use prost::Message;
-use prost::encoding::message;
+use prost::encoding::{WireType, encode_key, encode_varint, message};
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -65,6 +65,7 @@ struct Encoder<W> {
     event: PerfEvent,
     /// The part of it that samples need, while others do not.
     spare: Box<SampleEvent>,
+    encoded: Vec<u8>,
     buffer: Vec<u8>,
     made: Vec<u8>,
     stats: Stats,
@@ -106,6 +107,7 @@ impl<W: Write> Encoder<W> {
             has_samples: Vec::new(),
             event: PerfEvent::default(),
             spare: Box::default(),
+            encoded: Vec::new(),
             buffer: Vec::new(),
             made: Vec::new(),
             stats: Stats::default(),
@@ -123,8 +125,13 @@ impl<W: Write> Encoder<W> {
 
     /// Writes the message at hand.
     fn write_event(&mut self) -> Result<()> {
+        // Encoded first, it need not be measured first.
+        self.encoded.clear();
+        self.event.encode_raw(&mut self.encoded);
         self.buffer.clear();
-        message::encode(field::EVENTS, &self.event, &mut self.buffer);
+        encode_key(field::EVENTS, WireType::LengthDelimited, &mut self.buffer);
+        encode_varint(self.encoded.len() as u64, &mut self.buffer);
+        self.buffer.extend_from_slice(&self.encoded);
         let out: &mut dyn Write = match &mut self.waiting {
             Some(waiting) => waiting,
             None => &mut self.out,
