@@ -118,7 +118,7 @@ impl<'a> Text<'a> {
     pub fn of(place: &'a [u8], usual: impl FnOnce(usize) -> usize) -> Self {
         let text = super::text::until_nul(place);
         let padding = &place[text.len()..];
-        let is_zero = padding.iter().all(|&byte| byte == 0);
+        let is_zero = padding.len() <= MOST_ZEROS && padding.iter().all(|&byte| byte == 0);
         Self {
             text: text.into(),
             room: (place.len() != usual(text.len())).then_some(place.len()),
@@ -164,8 +164,8 @@ impl Serialize for Text<'_> {
     }
 }
 
-/// The most bytes that the place of a text may be told to take: more than any record holds.
-const MOST_ROOM: usize = 1 << 20;
+/// The most zeros that are told by their number alone, so that a few bytes of text cannot ask for much memory.
+pub const MOST_ZEROS: usize = 4096;
 
 impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -200,8 +200,9 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
                     }
                 }
                 let text: Vec<u8> = text.ok_or_else(|| A::Error::missing_field("text"))?;
-                if room.is_some_and(|room| room > MOST_ROOM) {
-                    return Err(A::Error::custom(format_args!("room of more than {MOST_ROOM} bytes")));
+                let told = text.len() + padding.as_ref().map_or(0, |padding: &Cow<'_, [u8]>| padding.len());
+                if room.is_some_and(|room| room > told + MOST_ZEROS) {
+                    return Err(A::Error::custom(format_args!("room for more than {MOST_ZEROS} zeros")));
                 }
                 Ok(Text { text: text.into(), room, padding })
             }

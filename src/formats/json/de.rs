@@ -569,3 +569,51 @@ impl<'de> VariantAccess<'de> for Variant<'_, 'de> {
         self.reader.object(Some(fields), visitor)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::ser::append;
+    use super::*;
+    use crate::abi::record::mmap::Mmap;
+    use proptest::prelude::*;
+
+    #[test]
+    fn integers_may_be_strings_and_large_ones_are() {
+        let mut json = Vec::new();
+        append(&mut json, &[0, (1 << 53) - 1, 1 << 53, u64::MAX]).unwrap();
+        assert_eq!(json, br#"[0,9007199254740991,"9007199254740992","18446744073709551615"]"#);
+        let read: Vec<u64> = from_slice(&json).unwrap();
+        assert_eq!(read, [0, (1 << 53) - 1, 1 << 53, u64::MAX]);
+        assert_eq!(from_slice::<Vec<u64>>(br#"["0x10", 16, "16"]"#).unwrap(), [16; 3]);
+        assert_eq!(from_slice::<Vec<i64>>(br#"[-1, "-9223372036854775808"]"#).unwrap(), [-1, i64::MIN]);
+        assert_eq!(
+            from_slice::<Vec<u8>>(b"[1,300]").unwrap_err().to_string(),
+            "[1]: invalid value: integer `300`, expected u8"
+        );
+    }
+
+    #[test]
+    fn text_is_unescaped() {
+        let read: String = from_slice(r#""a\u00e9\ud83d\ude00\n\"\\""#.as_bytes()).unwrap();
+        assert_eq!(read, "a\u{e9}\u{1f600}\n\"\\");
+        for broken in [r#""\ud83d""#, r#""\u12""#, r#""\x""#, "\"a", "\"\\"] {
+            assert!(from_slice::<String>(broken.as_bytes()).is_err(), "{broken}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn strings_come_back(text: String) {
+            let mut json = Vec::new();
+            append(&mut json, &text).unwrap();
+            prop_assert_eq!(from_slice::<String>(&json).unwrap(), text);
+        }
+
+        #[test]
+        fn whatever_the_bytes_nothing_panics(json in "[\\[\\]{}:,\"a-f0-9x\\\\u -]{0,60}") {
+            let _ = from_slice::<Mmap>(json.as_bytes());
+            let _ = from_slice::<Vec<String>>(json.as_bytes());
+            let _ = from_slice::<Later<'_>>(json.as_bytes());
+        }
+    }
+}

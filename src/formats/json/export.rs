@@ -11,6 +11,7 @@ use crate::abi::feature::{Feature, FeatureContext, FeatureId, FeatureSection};
 use crate::abi::header::EventType;
 use crate::abi::record::{Body, Misc, Record, RecordType};
 use crate::abi::sample_id::SampleId;
+use crate::abi::told::MOST_ZEROS;
 use crate::container::block::Origin;
 use crate::container::read::Container;
 use crate::container::read::file::FileAttr;
@@ -143,7 +144,7 @@ fn feature_context(meta: &Meta) -> FeatureContext {
 /// usual, and which these are, where they are not zeros.
 fn left_over(covered: usize, tail: &[u8], usual: fn(usize) -> usize) -> (Option<usize>, Option<&Base64>) {
     let room = covered + tail.len();
-    let is_zero = tail.iter().all(|&byte| byte == 0);
+    let is_zero = tail.len() <= MOST_ZEROS && tail.iter().all(|&byte| byte == 0);
     ((room != usual(covered)).then_some(room), (!is_zero).then(|| Base64::new(tail)))
 }
 

@@ -13,6 +13,7 @@ use crate::abi::feature::{Feature, FeatureId, FeatureSection};
 use crate::abi::header::EventType;
 use crate::abi::record::header_feature::HeaderFeature;
 use crate::abi::record::{Body, Misc, Record, RecordHeader, RecordType};
+use crate::abi::told::MOST_ZEROS;
 use crate::abi::{self, Endian};
 use crate::container::read::file::FileAttr;
 use crate::container::read::{Container, ReadOptions};
@@ -503,9 +504,6 @@ fn section(
     Ok(bytes)
 }
 
-/// Most bytes that may be told to be in a record or section behind what its fields cover.
-const MOST_LEFT_OVER: usize = 1 << 20;
-
 /// The bytes behind `covered` bytes, of as many in all as are told. Where the fields have outgrown these, there are as many
 /// words of 8 bytes more as they need; bytes that are told stay only as long as they fill the room.
 fn left_over(
@@ -520,7 +518,9 @@ fn left_over(
     }
     match tail {
         Some(tail) if covered.checked_add(tail.len()) == Some(room) => Ok(tail.to_vec()),
-        _ if room - covered > MOST_LEFT_OVER => Err(Wrong::new("more than is believable").within("room")),
+        _ if room - covered > MOST_ZEROS => {
+            Err(Wrong::new(format!("room for more than {MOST_ZEROS} zeros")).within("room"))
+        }
         _ => Ok(vec![0; room - covered]),
     }
 }
