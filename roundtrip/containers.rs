@@ -86,6 +86,15 @@ fn other(endian: Endian) -> Endian {
     if endian == Endian::Little { Endian::Big } else { Endian::Little }
 }
 
+/// What of a recording's forms is not the same, if anything is.
+fn what_differs(path: &Path, forms: Result<[(&str, bool); 3]>) -> Option<String> {
+    let wrong = match forms {
+        Ok(forms) => forms.iter().filter(|(_, same)| !same).map(|(form, _)| *form).collect::<Vec<_>>().join("; "),
+        Err(e) => e.to_string(),
+    };
+    (!wrong.is_empty()).then(|| format!("{}: {wrong}", path.display()))
+}
+
 #[test]
 fn byte_order_and_container_change_and_change_back() {
     let (mut compared, mut differing) = (0, Vec::new());
@@ -104,15 +113,10 @@ fn byte_order_and_container_change_and_change_back() {
                 ("in the other byte order and back", swapped_back == again),
                 ("as a pipe in the other byte order and back", pipe_swapped_back == pipe),
             ];
-            let wrong: Vec<_> = forms.iter().filter(|(_, same)| !same).map(|(form, _)| *form).collect();
-            Ok(wrong.join("; "))
+            Ok(forms)
         })();
         compared += 1;
-        match result {
-            Ok(wrong) if wrong.is_empty() => {}
-            Ok(wrong) => differing.push(format!("{}: {wrong}", path.display())),
-            Err(e) => differing.push(format!("{}: {}", path.display(), perfconv::Error::to_string(&e))),
-        }
+        differing.extend(what_differs(&path, result));
     }
     println!("{compared} recordings written in the other byte order and back, as files and pipes");
     assert!(differing.is_empty(), "{} of {compared}:\n{}", differing.len(), differing.join("\n"));
@@ -143,15 +147,10 @@ fn what_is_compressed_anew_is_the_same_when_it_is_plain_again() {
             for (sum, len) in sizes.iter_mut().zip([plain.len(), old.len(), new.len()]) {
                 *sum += len;
             }
-            let wrong: Vec<_> = forms.iter().filter(|(_, same)| !same).map(|(form, _)| *form).collect();
-            Ok(wrong.join("; "))
+            Ok(forms)
         })();
         compared += 1;
-        match result {
-            Ok(wrong) if wrong.is_empty() => {}
-            Ok(wrong) => differing.push(format!("{}: {wrong}", path.display())),
-            Err(e) => differing.push(format!("{}: {}", path.display(), perfconv::Error::to_string(&e))),
-        }
+        differing.extend(what_differs(&path, result));
     }
     let [plain, old, new] = sizes;
     println!("{compared} recordings compressed anew, {plain} bytes to {old} (COMPRESSED) and {new} (COMPRESSED2)");
