@@ -98,11 +98,17 @@ impl<'a> Words<'a> {
         self.bytes
     }
 
+    /// The numbers' bytes as recorded.
+    #[inline]
+    pub fn as_chunks(&self) -> &'a [[u8; 8]] {
+        self.bytes.as_chunks().0
+    }
+
     /// The numbers from first to last.
     #[inline]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = u64> + use<'a> {
         let endian = self.endian;
-        self.bytes.as_chunks::<8>().0.iter().map(move |bytes| match endian {
+        self.as_chunks().iter().map(move |bytes| match endian {
             Endian::Little => u64::from_le_bytes(*bytes),
             Endian::Big => u64::from_be_bytes(*bytes),
         })

@@ -61,6 +61,22 @@ bit_set! {
 impl SampleType {
     /// Every bit that this crate knows the layout of.
     pub const KNOWN: Self = Self::from_bits_retain((1 << 25) - 1);
+
+    /// Which 8-byte word of a sample its time is.
+    pub fn time_at(self) -> Option<usize> {
+        self.word_of(Self::TIME, &[Self::IDENTIFIER, Self::IP, Self::TID])
+    }
+
+    /// Which 8-byte word of a sample the id of its event is: the identifier, where there is one.
+    pub fn id_at(self) -> Option<usize> {
+        let id = || self.word_of(Self::ID, &[Self::IP, Self::TID, Self::TIME, Self::ADDR]);
+        self.word_of(Self::IDENTIFIER, &[]).or_else(id)
+    }
+
+    /// Which word a field is that these, of a word each, come before.
+    fn word_of(self, field: Self, before: &[Self]) -> Option<usize> {
+        self.contains(field).then(|| before.iter().filter(|&&field| self.contains(field)).count())
+    }
 }
 
 bit_set! {

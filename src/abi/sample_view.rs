@@ -108,127 +108,173 @@ pub struct SampleView<'a> {
 }
 
 impl<'a> SampleView<'a> {
+    /// The fields up to the call chain. Most samples have no others.
+    const FIRST: SampleType = SampleType::from_bits_retain(
+        SampleType::IDENTIFIER.bits()
+            | SampleType::IP.bits()
+            | SampleType::TID.bits()
+            | SampleType::TIME.bits()
+            | SampleType::ADDR.bits()
+            | SampleType::ID.bits()
+            | SampleType::STREAM_ID.bits()
+            | SampleType::CPU.bits()
+            | SampleType::PERIOD.bits()
+            | SampleType::READ.bits()
+            | SampleType::CALLCHAIN.bits(),
+    );
+
     /// Reads the body of a SAMPLE record, or says which field runs past its end.
     ///
     /// # Errors
     /// The name of the field that does not fit.
-    #[inline]
     pub fn read(body: &'a [u8], layout: &SampleLayout, endian: Endian) -> Result<Self, &'static str> {
+        let mut view = Self::default();
+        view.fill(body, layout, endian)?;
+        Ok(view)
+    }
+
+    /// Reads into a view that is empty. A view is large: who reads many spares to move each.
+    ///
+    /// # Errors
+    /// The name of the field that does not fit.
+    #[inline]
+    pub fn fill(&mut self, body: &'a [u8], layout: &SampleLayout, endian: Endian) -> Result<(), &'static str> {
         let may_lack_hw_idx = layout.branch_sample_type.contains(BranchSampleType::HW_INDEX)
             && layout.sample_type.contains(SampleType::BRANCH_STACK);
         if may_lack_hw_idx {
-            Self::read_with_or_without_hw_idx(body, layout, endian)
+            self.fill_with_or_without_hw_idx(body, layout, endian)
         } else {
-            Self::read_as(body, layout, endian, true)
+            self.fill_as(body, layout, endian, true)
         }
     }
 
     /// Reads an empty branch stack the way that leaves nothing behind the last field.
     #[inline(never)]
-    fn read_with_or_without_hw_idx(
+    fn fill_with_or_without_hw_idx(
+        &mut self,
         body: &'a [u8],
         layout: &SampleLayout,
         endian: Endian,
-    ) -> Result<Self, &'static str> {
-        let with = Self::read_as(body, layout, endian, true);
-        if with.as_ref().is_ok_and(|view| view.tail.is_empty()) {
+    ) -> Result<(), &'static str> {
+        let with = self.fill_as(body, layout, endian, true);
+        if with.is_ok() && self.tail.is_empty() {
             return with;
         }
-        match Self::read_as(body, layout, endian, false) {
-            Ok(without) if without.tail.is_empty() => Ok(without),
-            _ => with,
+        let mut without = Self::default();
+        if without.fill_as(body, layout, endian, false).is_ok() && without.tail.is_empty() {
+            *self = without;
+            return Ok(());
         }
+        with
     }
 
     #[inline(always)]
-    fn read_as(
+    fn fill_as(
+        &mut self,
         body: &'a [u8],
         layout: &SampleLayout,
         endian: Endian,
         hw_idx_if_empty: bool,
-    ) -> Result<Self, &'static str> {
+    ) -> Result<(), &'static str> {
         let mut reader = Reader::new(body, endian);
-        let mut view = Self::default();
         let has = |field| layout.sample_type.contains(field);
         if has(SampleType::IDENTIFIER) {
-            view.identifier = Some(reader.u64().ok_or("IDENTIFIER")?);
+            self.identifier = Some(reader.u64().ok_or("IDENTIFIER")?);
         }
         if has(SampleType::IP) {
-            view.ip = Some(reader.u64().ok_or("IP")?);
+            self.ip = Some(reader.u64().ok_or("IP")?);
         }
         if has(SampleType::TID) {
-            view.task = Some((reader.u32().ok_or("TID")?, reader.u32().ok_or("TID")?));
+            self.task = Some((reader.u32().ok_or("TID")?, reader.u32().ok_or("TID")?));
         }
         if has(SampleType::TIME) {
-            view.time = Some(reader.u64().ok_or("TIME")?);
+            self.time = Some(reader.u64().ok_or("TIME")?);
         }
         if has(SampleType::ADDR) {
-            view.addr = Some(reader.u64().ok_or("ADDR")?);
+            self.addr = Some(reader.u64().ok_or("ADDR")?);
         }
         if has(SampleType::ID) {
-            view.id = Some(reader.u64().ok_or("ID")?);
+            self.id = Some(reader.u64().ok_or("ID")?);
         }
         if has(SampleType::STREAM_ID) {
-            view.stream_id = Some(reader.u64().ok_or("STREAM_ID")?);
+            self.stream_id = Some(reader.u64().ok_or("STREAM_ID")?);
         }
         if has(SampleType::CPU) {
-            view.cpu = Some((reader.u32().ok_or("CPU")?, reader.u32().ok_or("CPU")?));
+            self.cpu = Some((reader.u32().ok_or("CPU")?, reader.u32().ok_or("CPU")?));
         }
         if has(SampleType::PERIOD) {
-            view.period = Some(reader.u64().ok_or("PERIOD")?);
+            self.period = Some(reader.u64().ok_or("PERIOD")?);
         }
         if has(SampleType::READ) {
-            view.read = Some(ReadView::take(&mut reader, layout.read_format).ok_or("READ")?);
+            let mut behind = reader;
+            self.read = Some(ReadView::take(&mut behind, layout.read_format).ok_or("READ")?);
+            reader = behind;
         }
         if has(SampleType::CALLCHAIN) {
             let nr = reader.u64().ok_or("CALLCHAIN")?;
-            view.callchain = Some(reader.words(nr).ok_or("CALLCHAIN")?);
+            self.callchain = Some(reader.words(nr).ok_or("CALLCHAIN")?);
         }
+        if Self::FIRST.contains(layout.sample_type) {
+            self.tail = reader.rest();
+            return Ok(());
+        }
+        self.fill_rest(reader, layout, hw_idx_if_empty)
+    }
+
+    /// Reads what comes behind the call chain.
+    #[inline(never)]
+    fn fill_rest(
+        &mut self,
+        mut reader: Reader<'a>,
+        layout: &SampleLayout,
+        hw_idx_if_empty: bool,
+    ) -> Result<(), &'static str> {
+        let has = |field| layout.sample_type.contains(field);
         if has(SampleType::RAW) {
             let size = reader.u32().ok_or("RAW")?;
-            view.raw = Some(reader.take(size as usize).ok_or("RAW")?);
+            self.raw = Some(reader.take(size as usize).ok_or("RAW")?);
         }
         if has(SampleType::BRANCH_STACK) {
             let stack = BranchStackView::take(&mut reader, layout.branch_sample_type, hw_idx_if_empty);
-            view.branch_stack = Some(stack.ok_or("BRANCH_STACK")?);
+            self.branch_stack = Some(stack.ok_or("BRANCH_STACK")?);
         }
         if has(SampleType::REGS_USER) {
-            view.regs_user = Some(regs(&mut reader, layout.regs_user).ok_or("REGS_USER")?);
+            self.regs_user = Some(regs(&mut reader, layout.regs_user).ok_or("REGS_USER")?);
         }
         if has(SampleType::STACK_USER) {
-            view.stack_user = Some(stack(&mut reader).ok_or("STACK_USER")?);
+            self.stack_user = Some(stack(&mut reader).ok_or("STACK_USER")?);
         }
         if layout.sample_type.intersects(SampleType::WEIGHT | SampleType::WEIGHT_STRUCT) {
-            view.weight = Some(reader.u64().ok_or("WEIGHT")?);
+            self.weight = Some(reader.u64().ok_or("WEIGHT")?);
         }
         if has(SampleType::DATA_SRC) {
-            view.data_src = Some(reader.u64().ok_or("DATA_SRC")?);
+            self.data_src = Some(reader.u64().ok_or("DATA_SRC")?);
         }
         if has(SampleType::TRANSACTION) {
-            view.transaction = Some(reader.u64().ok_or("TRANSACTION")?);
+            self.transaction = Some(reader.u64().ok_or("TRANSACTION")?);
         }
         if has(SampleType::REGS_INTR) {
-            view.regs_intr = Some(regs(&mut reader, layout.regs_intr).ok_or("REGS_INTR")?);
+            self.regs_intr = Some(regs(&mut reader, layout.regs_intr).ok_or("REGS_INTR")?);
         }
         if has(SampleType::PHYS_ADDR) {
-            view.phys_addr = Some(reader.u64().ok_or("PHYS_ADDR")?);
+            self.phys_addr = Some(reader.u64().ok_or("PHYS_ADDR")?);
         }
         if has(SampleType::CGROUP) {
-            view.cgroup = Some(reader.u64().ok_or("CGROUP")?);
+            self.cgroup = Some(reader.u64().ok_or("CGROUP")?);
         }
         if has(SampleType::DATA_PAGE_SIZE) {
-            view.data_page_size = Some(reader.u64().ok_or("DATA_PAGE_SIZE")?);
+            self.data_page_size = Some(reader.u64().ok_or("DATA_PAGE_SIZE")?);
         }
         if has(SampleType::CODE_PAGE_SIZE) {
-            view.code_page_size = Some(reader.u64().ok_or("CODE_PAGE_SIZE")?);
+            self.code_page_size = Some(reader.u64().ok_or("CODE_PAGE_SIZE")?);
         }
         if has(SampleType::AUX) {
             let size = reader.u64().ok_or("AUX")?;
             let size = usize::try_from(size).map_err(|_| "AUX")?;
-            view.aux = Some(reader.take(size).ok_or("AUX")?);
+            self.aux = Some(reader.take(size).ok_or("AUX")?);
         }
-        view.tail = reader.rest();
-        Ok(view)
+        self.tail = reader.rest();
+        Ok(())
     }
 }
 

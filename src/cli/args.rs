@@ -5,7 +5,7 @@ use crate::formats::FORMATS;
 use crate::formats::quipper::Fidelity;
 use crate::profile::labels::Label;
 use crate::profile::options::Split;
-use clap::builder::PossibleValuesParser;
+use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -128,9 +128,9 @@ pub struct ConvertArgs {
     )]
     pub compress: Option<i32>,
 
-    /// How much of a recording a PerfDataProto holds
-    #[arg(long, value_enum, value_name = "FIDELITY", default_value = "lossless")]
-    pub quipper: FidelityArg,
+    /// How much of a recording a PerfDataProto holds [default: lossless]
+    #[arg(long, value_enum, value_name = "FIDELITY")]
+    pub quipper: Option<FidelityArg>,
 
     #[command(flatten, next_help_heading = "Profiles")]
     pub profile: ProfileArgs,
@@ -177,7 +177,7 @@ pub struct ProfileArgs {
     pub labels: Option<Vec<String>>,
 
     /// Only samples of this event, with or without its modifiers; may be given more than once
-    #[arg(long = "event", value_name = "NAME")]
+    #[arg(long = "event", value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub events: Vec<String>,
 
     /// Write one profile for each of these into a folder

@@ -1,6 +1,6 @@
 //! `perfconv IN -o OUT`, `perfconv convert`.
 
-use super::args::{CompatArg, ConvertArgs};
+use super::args::{CompatArg, ConvertArgs, FidelityArg};
 use super::failure::Failure;
 use super::input::Recording;
 use super::output::{Allowed, Output};
@@ -39,9 +39,10 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
     let input = args.input.clone().or(args.input_option.clone()).unwrap_or_else(|| PathBuf::from("perf.data"));
     let misplaced = match format.writes {
         Writes::Records => args.profile.first_given(),
-        Writes::Profile { .. } => args.first_of_records(),
+        Writes::Profile(_) => args.first_of_records(),
         Writes::Carry(_) => args.profile.first_given().or(args.first_of_records()),
     };
+    let misplaced = misplaced.or(args.quipper.filter(|_| !format.name.starts_with("quipper")).map(|_| "--quipper"));
     if let Some(option) = misplaced {
         return Err(Failure::Usage(format!("{option} is not for {}", format.name)));
     }
@@ -55,8 +56,8 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
         on_terminal: !format.is_binary && envelopes.list.is_empty(),
         folder: match format.writes {
             Writes::Records => Some(|folder| folder.join("data").is_file()),
-            Writes::Profile { .. } if args.profile.split_by.is_some() => Some(profiles::is_split),
-            Writes::Profile { .. } | Writes::Carry(_) => None,
+            Writes::Profile(_) if args.profile.split_by.is_some() => Some(profiles::is_split),
+            Writes::Profile(_) | Writes::Carry(_) => None,
         },
     };
     let output = Output::check(output, &input, allowed)?;
@@ -65,12 +66,15 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
     let input = recording.input();
 
     let mut ledger = match format.writes {
-        Writes::Profile { .. } if args.compat == Some(CompatArg::PerfToProfile) => {
+        Writes::Profile(_) if args.compat == Some(CompatArg::PerfToProfile) => {
             perf_to_profile::convert(Source::open(input, options)?, &output, &envelopes)?
         }
         Writes::Records => rewrite::run(Source::open(input, options)?, &output, &envelopes, &args)?,
         Writes::Carry(begin) => {
-            let carry = CarryOptions { quipper: args.quipper.into(), spool_dir: args.spool_dir.clone() };
+            let carry = CarryOptions {
+                quipper: args.quipper.unwrap_or(FidelityArg::Lossless).into(),
+                spool_dir: args.spool_dir.clone(),
+            };
             let mut ledger = Ledger::default();
             output.write(|out| {
                 envelopes.around(out, |out| {
@@ -80,7 +84,11 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
             })?;
             ledger
         }
-        Writes::Profile { .. } => profiles::run(input, options, format, &output, &envelopes, &args.profile)?,
+        Writes::Profile(writes) => {
+            let extension = format.extensions.first().map_or("", |(extension, _)| extension);
+            let format = profiles::ProfileFormat { writes, extension };
+            profiles::run(input, options, &format, &output, &envelopes, &args.profile)?
+        }
     };
 
     recording.damage().iter().for_each(|damage| ledger.damage(damage.clone()));

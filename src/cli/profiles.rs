@@ -8,7 +8,7 @@ use crate::container::read::input::Input;
 use crate::convert::{profile, profiles, streamed};
 use crate::error::{Error, Result};
 use crate::formats::envelope::{Envelope, Envelopes};
-use crate::formats::{BeginStreamed, Format, Writes};
+use crate::formats::{BeginStreamed, WriteProfile};
 use crate::profile::Profile;
 use crate::profile::labels::Label;
 use crate::profile::options::ProfileOptions;
@@ -19,6 +19,14 @@ use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
+/// The format of profiles that was chosen.
+pub struct ProfileFormat {
+    /// How it is written.
+    pub writes: WriteProfile,
+    /// How its files' names end.
+    pub extension: &'static str,
+}
+
 /// Writes what was asked for.
 ///
 /// # Errors
@@ -26,12 +34,12 @@ use std::path::Path;
 pub fn run(
     input: Input,
     read: ReadOptions,
-    format: &Format,
+    format: &ProfileFormat,
     output: &Output,
     envelopes: &Envelopes,
     args: &ProfileArgs,
 ) -> std::result::Result<Ledger, Failure> {
-    let Writes::Profile { write, streamed } = format.writes else { return Ok(Ledger::default()) };
+    let WriteProfile { write, streamed } = format.writes;
     let options = options(args)?;
     let is_unique = options.labels.iter().flatten().any(|label| label.is_unique());
     match streamed {
@@ -105,8 +113,7 @@ fn thread_types(path: &Path) -> std::result::Result<HashMap<u32, String>, Failur
 }
 
 /// Writes each profile to a file of its own name.
-fn write_each(profiles: &[Profile], folder: &Path, format: &Format, envelopes: &Envelopes) -> Result<()> {
-    let Writes::Profile { write, .. } = format.writes else { return Ok(()) };
+fn write_each(profiles: &[Profile], folder: &Path, format: &ProfileFormat, envelopes: &Envelopes) -> Result<()> {
     let mut taken = HashSet::new();
     for profile in profiles {
         let stem = file_stem(profile.name.as_deref().unwrap_or("all"));
@@ -115,7 +122,7 @@ fn write_each(profiles: &[Profile], folder: &Path, format: &Format, envelopes: &
         let path = folder.join(name + &ending(format, envelopes));
         let file = File::create_new(&path).map_err(Error::io(path.display().to_string(), "cannot create"))?;
         let mut out = BufWriter::with_capacity(1 << 17, file);
-        envelopes.around(&mut out, |out| write(profile, out))?;
+        envelopes.around(&mut out, |out| (format.writes.write)(profile, out))?;
         out.flush().map_err(Error::Output)?;
     }
     Ok(())
@@ -131,8 +138,8 @@ fn file_stem(name: &str) -> String {
     stem
 }
 
-fn ending(format: &Format, envelopes: &Envelopes) -> String {
-    let extension = format.extensions.first().map_or("", |(extension, _)| extension);
+fn ending(format: &ProfileFormat, envelopes: &Envelopes) -> String {
+    let extension = format.extension;
     let packed = envelopes.list.iter().rev().map(|envelope| match envelope {
         Envelope::Gzip => ".gz",
         Envelope::Zstd => ".zst",

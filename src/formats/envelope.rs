@@ -71,6 +71,10 @@ fn around(
     })
 }
 
+/// How much a `.gz` is compressed where nobody says. Of a profile with many stacks, zlib's own 6 would take a third of the
+/// whole conversion's time to save a twentieth of the file.
+const GZIP_LEVEL: u32 = 2;
+
 impl Envelope {
     /// The most that it can be asked to compress.
     pub fn highest_level(self) -> u32 {
@@ -89,7 +93,7 @@ impl Envelope {
         let level = level.map(|level| level.min(self.highest_level()));
         match self {
             Self::Gzip => {
-                let level = level.map_or(flate2::Compression::default(), flate2::Compression::new);
+                let level = flate2::Compression::new(level.unwrap_or(GZIP_LEVEL));
                 let mut encoder = flate2::write::GzEncoder::new(out, level);
                 for chunk in chunks {
                     encoder.write_all(&chunk)?;

@@ -57,12 +57,16 @@ pub enum Writes {
     /// The stream of records, each in a form of its own.
     Carry(BeginCarry),
     /// Stacks and values.
-    Profile {
-        /// Writes a profile.
-        write: fn(&Profile, &mut dyn Write) -> Result<()>,
-        /// Writes samples one by one, where the format can.
-        streamed: Option<BeginStreamed>,
-    },
+    Profile(WriteProfile),
+}
+
+/// How a profile is written.
+#[derive(Clone, Copy, Debug)]
+pub struct WriteProfile {
+    /// Writes a profile.
+    pub write: fn(&Profile, &mut dyn Write) -> Result<()>,
+    /// Writes samples one by one, where the format can.
+    pub streamed: Option<BeginStreamed>,
 }
 
 /// Begins an output that takes samples one by one, of these events; and which of them have samples.
@@ -95,7 +99,7 @@ pub const FORMATS: &[Format] = &[
         extensions: &[("pb", None), ("pprof", Some(Envelope::Gzip)), ("prof", Some(Envelope::Gzip))],
         envelope: Some(Envelope::Gzip),
         is_binary: true,
-        writes: Writes::Profile { write: pprof::write, streamed: Some(pprof::begin) },
+        writes: Writes::Profile(WriteProfile { write: pprof::write, streamed: Some(pprof::begin) }),
         reads: Reads::Nothing,
         recognises: |_| false,
     },

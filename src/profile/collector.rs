@@ -6,25 +6,25 @@ use super::labels::{Label, LabelReader, LabelSets, LabelValue, LabelledSample};
 use super::mappings::Mappings;
 use super::options::{ProfileOptions, Split};
 use super::parts::{Key, Parts};
-use super::resolved::{self, Resolved, ResolvedStacks};
+use super::resolved::{self, ResolvedStacks};
 use super::selection::Selection;
-use super::stacks::{FrameId, Stacks};
+use super::stacks::{FrameId, StackId, Stacks};
 use super::waiting::{Incomplete, Waiting};
 use super::weights::Weights;
-use super::{Frame, Place, Profile, Tables};
+use super::{Frame, Place, Profile, Row, Tables};
 use crate::abi;
 use crate::abi::bytes::Reader;
 use crate::abi::feature::FeatureId;
 use crate::abi::record::lost::{Lost, LostSamples};
-use crate::abi::record::{Misc, RecordType};
+use crate::abi::record::{CpuMode, RecordType};
 use crate::abi::sample_type::{BranchSampleType, SampleType};
 use crate::abi::sample_view::{SampleLayout, SampleView};
 use crate::container::read::Container;
 use crate::error::{Error, Result};
-use crate::session::map::Map;
+use crate::session::map::{Map, MapId};
 use crate::session::names::Names;
 use crate::session::space::Space;
-use crate::session::{Applied, Session};
+use crate::session::{Applied, Seen, Session};
 use crate::stream::events::EventIndex;
 use crate::stream::ledger::{Ledger, Reason};
 use crate::stream::meta::Meta;
@@ -48,7 +48,7 @@ pub struct Collector<'a> {
     ledger: Ledger,
     stacks: Stacks,
     mappings: Mappings,
-    resolved: ResolvedStacks,
+    resolved: ResolvedStacks<1>,
     label_sets: LabelSets,
     weights: Weights,
     waiting: Waiting,
@@ -93,6 +93,14 @@ struct Missing {
     stack_dumps: u64,
     /// Samples whose user frames never came.
     deferred: u64,
+}
+
+/// A sample's stack, as far as the sample tells it.
+#[derive(Clone, Copy)]
+struct Resolved {
+    stack: StackId,
+    /// What the record is known by that its user frames come in, where they come apart.
+    cookie: Option<u64>,
 }
 
 /// Where in the stack the address is that stands for what was lost: in no address space that there is.
@@ -154,20 +162,20 @@ impl<'a> Collector<'a> {
             self.ledger.dropped(kind, Reason::UnknownEvent);
             return Ok(());
         };
-        let view = match SampleView::read(raw.body(), &event.layout, raw.endian) {
-            Ok(view) => view,
-            Err(field) => {
-                self.drop_because(meta, raw, &format!("its field {field} does not fit its size"));
-                return Ok(());
-            }
-        };
+        let mut view = SampleView::default();
+        if let Err(field) = view.fill(raw.body(), &event.layout, raw.endian) {
+            self.drop_because(meta, raw, &format!("its field {field} does not fit its size"));
+            return Ok(());
+        }
         if !view.tail.is_empty() && SampleType::KNOWN.contains(event.layout.sample_type) {
             let why = format!("{} bytes follow its last field, which may have been other records", view.tail.len());
             self.note_damage(meta, raw, &format!("the sample here is larger than its fields: {why}"));
         }
         self.found.clear();
         self.weights.of(&view, index, &meta.events, &mut self.found);
-        self.found.retain(|&(event, _)| self.selection.has(event, &meta.events));
+        if !self.selection.is_all() {
+            self.found.retain(|&(event, _)| self.selection.has(event, &meta.events));
+        }
         if self.found.is_empty() {
             // Of an event that is not wanted, or nothing was added to its counters.
             self.ledger.not_applicable(kind, 1);
@@ -177,12 +185,14 @@ impl<'a> Collector<'a> {
             self.missing.stack_dumps += 1;
         }
         let pid = view.task.map(|(pid, _)| pid);
+        let mode = raw.header.misc.cpu_mode();
+        let seen = self.session.seen(pid.unwrap_or(u32::MAX));
         self.labels.clear();
-        let labelled = LabelledSample { view: &view, layout: &event.layout, mode: raw.header.misc.cpu_mode() };
+        let labelled = LabelledSample { view: &view, layout: &event.layout, mode, comm: seen.comm };
         self.label_reader.read(&labelled, &mut self.session, &mut self.labels);
-        let resolved = self.stack(pid.unwrap_or(u32::MAX), raw.header.misc, &view, &event.layout);
+        let resolved = self.stack(seen, mode, &view, &event.layout);
         let part = self.parts.index(Key::of(self.split, pid, view.cgroup, &self.session));
-        self.note(part, &view, pid);
+        self.note(part, view.time, seen.main_map);
         self.samples += 1;
         match (resolved.cookie, view.task) {
             (Some(cookie), Some((_, tid))) => {
@@ -202,45 +212,44 @@ impl<'a> Collector<'a> {
             let frames = stacks.stack(stack);
             return taker.take(&TakenSample { frames, labels, weights: found, samples, names: &session.names });
         }
-        let labels = if labels.is_empty() { 0 } else { label_sets.id(labels) };
+        let labels = label_sets.id(labels);
         for &(event, value) in &*found {
             let part = if self.split == Some(Split::Event) { parts.index(Key::Event(event)) } else { part };
-            parts.part(part).add(stack, labels, event, samples, value);
+            parts.add(part, Row { stack, labels, event, samples, value });
         }
         Ok(())
     }
 
     /// Takes note of the sample at hand in its parts.
-    fn note(&mut self, part: usize, view: &SampleView<'_>, pid: Option<u32>) {
+    #[inline]
+    fn note(&mut self, part: usize, time: Option<u64>, main_map: Option<MapId>) {
         for &(event, _) in &self.found {
             let part = if self.split == Some(Split::Event) { self.parts.index(Key::Event(event)) } else { part };
             let part = self.parts.part(part);
-            part.note(view.time, event);
-            if part.main_map.is_none() {
-                part.main_map = pid.and_then(|pid| self.session.process(pid)).and_then(|process| process.main_map);
-            }
+            part.note(time, event);
+            part.main_map = part.main_map.or(main_map);
         }
     }
 
     /// The sample's stack: remembered where the same chain was seen in the same maps.
-    fn stack(&mut self, pid: u32, misc: Misc, view: &SampleView<'_>, layout: &SampleLayout) -> Resolved {
+    fn stack(&mut self, seen: Seen, mode: CpuMode, view: &SampleView<'_>, layout: &SampleLayout) -> Resolved {
+        let pid = view.task.map_or(u32::MAX, |(pid, _)| pid);
         let is_call_stack = layout.branch_sample_type.contains(BranchSampleType::CALL_STACK);
         let calls = view.branch_stack.filter(|calls| is_call_stack && !calls.is_empty());
-        let sampled = SampledStack { ip: view.ip, space: misc.cpu_mode().into(), callchain: view.callchain, calls };
+        let sampled = SampledStack { ip: view.ip, space: mode.into(), callchain: view.callchain, calls };
         if calls.is_some() || self.data_addresses {
             return self.resolve(pid, &sampled, view.addr);
         }
-        let key = resolved::Key {
-            generation: self.session.generation(pid),
-            ip: view.ip,
-            mode: misc.cpu_mode(),
-            chain: view.callchain.map(|chain| chain.as_bytes()).unwrap_or_default(),
-        };
-        if let Some(resolved) = self.resolved.find(&key) {
-            return resolved;
+        let chain = view.callchain.map(|chain| chain.as_chunks()).unwrap_or_default();
+        let key = resolved::Key { view: [seen.view], ip: view.ip, mode, chain };
+        if let Some(stack) = self.resolved.find(&key) {
+            return Resolved { stack, cookie: None };
         }
         let resolved = self.resolve(pid, &sampled, None);
-        self.resolved.insert(&key, resolved);
+        // A chain with a cookie does not come again.
+        if resolved.cookie.is_none() {
+            self.resolved.insert(&key, resolved.stack);
+        }
         resolved
     }
 
@@ -305,8 +314,7 @@ impl<'a> Collector<'a> {
         };
         let Ok((records, samples)) = read else { return Ok(None) };
         self.ledger.lost(records, samples);
-        // From 6.1 on perf tells lost samples apart from other records; of both, one would be counted twice.
-        let count = if has_lost_samples(meta) { samples } else { records };
+        let count = if meta.tells_lost_samples() { samples } else { records };
         let index = meta.events.of(raw).map_or(0, |(index, _)| index);
         if !self.lost_as_samples || count == 0 || !self.selection.has(index, &meta.events) {
             return Ok(Some(()));
@@ -321,7 +329,8 @@ impl<'a> Collector<'a> {
         self.labels.clear();
         self.found.clear();
         self.found.push((index, each.saturating_mul(count)));
-        self.note(part, &SampleView::default(), pid);
+        let main_map = pid.and_then(|pid| self.session.process(pid)).and_then(|process| process.main_map);
+        self.note(part, None, main_map);
         self.add(part, stack, count).map(Some)
     }
 
@@ -368,8 +377,8 @@ impl<'a> Collector<'a> {
                 rows: part.rows(),
                 has_samples: std::mem::take(&mut part.has_samples),
                 main_mapping,
-                times: part.times,
-                wall_clock_start: wall_clock(meta, part.times),
+                times: part.times(),
+                wall_clock_start: wall_clock(meta, part.times()),
                 ..Profile::default()
             };
             parts.push((profile, part.key));
@@ -420,13 +429,6 @@ impl<'a> Collector<'a> {
             ));
         }
     }
-}
-
-/// Whether the recorder told lost samples in records of their own: perf since 6.1.
-fn has_lost_samples(meta: &Meta) -> bool {
-    let version = meta.string(FeatureId::VERSION).unwrap_or_default();
-    let mut numbers = version.split(|c: char| !c.is_ascii_digit()).map_while(|number| number.parse::<u32>().ok());
-    numbers.next().zip(numbers.next()).is_some_and(|version| version >= (6, 1))
 }
 
 /// Checks that some event tells each of the labels.

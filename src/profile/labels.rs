@@ -7,8 +7,8 @@ use crate::abi::sample_view::{SampleLayout, SampleView};
 use crate::abi::weight::Weight;
 use crate::session::Session;
 use crate::session::names::{NameId, Names};
-use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
-use std::hash::BuildHasher;
+use crate::session::slices::Slices;
+use hashbrown::HashMap;
 
 /// Declares [`Label`] with the key, the unit and the sample fields of each.
 macro_rules! labels {
@@ -114,53 +114,33 @@ pub type LabelsId = u32;
 /// Sets of labels, each kept once. Number 0 is the empty set.
 #[derive(Debug)]
 pub struct LabelSets {
-    hasher: DefaultHashBuilder,
-    /// All sets, one behind the other.
-    arena: Vec<LabelValue>,
-    /// Where each set ends in the arena.
-    ends: Vec<usize>,
-    table: HashTable<LabelsId>,
+    sets: Slices<LabelValue>,
     /// The set that was asked for last: the next sample often has the same.
     latest: LabelsId,
 }
 
 impl Default for LabelSets {
     fn default() -> Self {
-        let mut sets = Self { hasher: <_>::default(), arena: vec![], ends: vec![], table: <_>::default(), latest: 0 };
-        sets.id(&[]);
-        sets
+        let mut sets = Slices::default();
+        let latest = sets.id(&[]);
+        Self { sets, latest }
     }
 }
 
 impl LabelSets {
     /// The number of a set.
+    #[inline]
     pub fn id(&mut self, labels: &[LabelValue]) -> LabelsId {
-        let Self { hasher, arena, ends, table, latest } = self;
-        if !ends.is_empty() && slice(arena, ends, *latest) == labels {
-            return *latest;
+        if self.sets.get(self.latest) != labels {
+            self.latest = self.sets.id(labels);
         }
-        let id = ends.len() as LabelsId;
-        let same = |&id: &LabelsId| slice(arena, ends, id) == labels;
-        let entry = table.entry(hasher.hash_one(labels), same, |&id| hasher.hash_one(slice(arena, ends, id)));
-        let id = *entry.or_insert(id).get();
-        if id as usize == ends.len() {
-            arena.extend_from_slice(labels);
-            ends.push(arena.len());
-        }
-        *latest = id;
-        id
+        self.latest
     }
 
     /// A set.
     pub fn labels(&self, id: LabelsId) -> &[LabelValue] {
-        slice(&self.arena, &self.ends, id)
+        self.sets.get(id)
     }
-}
-
-fn slice<'a>(arena: &'a [LabelValue], ends: &[usize], id: LabelsId) -> &'a [LabelValue] {
-    let id = id as usize;
-    let start = if id == 0 { 0 } else { ends[id - 1] };
-    &arena[start..ends[id]]
 }
 
 /// A sample with what of it labels need.
@@ -172,6 +152,8 @@ pub struct LabelledSample<'a> {
     pub layout: &'a SampleLayout,
     /// In which mode the CPU was.
     pub mode: CpuMode,
+    /// Name of its process.
+    pub comm: Option<NameId>,
 }
 
 /// Reads the labels that were asked for.
@@ -194,23 +176,25 @@ impl LabelReader {
 
     /// Adds the labels of a sample to `labels`.
     pub fn read(&mut self, sample: &LabelledSample<'_>, session: &mut Session, labels: &mut Vec<LabelValue>) {
-        for index in 0..self.wanted.len() {
-            let label = self.wanted[index];
+        let wanted = std::mem::take(&mut self.wanted);
+        for &label in &wanted {
             if let Some(value) = self.value(label, sample, session) {
                 labels.push(LabelValue { label, value });
             }
         }
+        self.wanted = wanted;
     }
 
+    #[inline]
     fn value(&mut self, label: Label, sample: &LabelledSample<'_>, session: &mut Session) -> Option<u64> {
-        let LabelledSample { view, layout, mode } = *sample;
+        let LabelledSample { view, layout, mode, comm } = *sample;
         let name = |id: NameId| u64::from(id.0);
         let has_weights = layout.sample_type.contains(SampleType::WEIGHT_STRUCT);
         let weight = |field| view.weight.map(|word| Weight(word).get(field));
         match label {
             Label::Pid => view.task.map(|(pid, _)| pid.into()),
             Label::Tid => view.task.map(|(_, tid)| tid.into()),
-            Label::Comm => session.process(view.task?.0)?.comm.map(name),
+            Label::Comm => comm.map(name),
             Label::ThreadComm => session.thread(view.task?.1)?.comm.map(name),
             Label::ThreadType => {
                 let kind = self.thread_types.get(&view.task?.1)?;
@@ -282,7 +266,8 @@ mod tests {
             ..SampleView::default()
         };
         let weights = SampleLayout { sample_type: SampleType::WEIGHT_STRUCT, ..SampleLayout::default() };
-        let sample = LabelledSample { view: &view, layout: &weights, mode: CpuMode::USER };
+        let comm = Some(session.names.id(b"make"));
+        let sample = LabelledSample { view: &view, layout: &weights, mode: CpuMode::USER, comm };
         let mut labels = Vec::new();
         reader.read(&sample, &mut session, &mut labels);
         let text = |value: u64| String::from_utf8_lossy(session.names.name(NameId(value as u32))).into_owned();
@@ -293,6 +278,7 @@ mod tests {
         let expected = [
             "pid 7",
             "tid 8",
+            "comm make",
             "thread_type worker",
             "cpu 3",
             "timestamp_ns 99",
@@ -306,7 +292,8 @@ mod tests {
         assert_eq!(labels.iter().map(show).collect::<Vec<_>>(), expected);
         let (view, layout) = (SampleView { weight: Some(6), ..SampleView::default() }, SampleLayout::default());
         labels.clear();
-        reader.read(&LabelledSample { view: &view, layout: &layout, mode: CpuMode(0) }, &mut session, &mut labels);
+        let sample = LabelledSample { view: &view, layout: &layout, mode: CpuMode(0), comm: None };
+        reader.read(&sample, &mut session, &mut labels);
         let kinds: Vec<_> = labels.iter().map(|l| (l.label, l.value)).collect();
         assert_eq!(kinds, [(Label::Weight, 6), (Label::TotalLatency, 6)]);
     }

@@ -9,7 +9,6 @@ use crate::session::map::MapId;
 use crate::session::names::NameId;
 use crate::stream::events::{EventIndex, is_time};
 use hashbrown::HashMap;
-use std::hash::{Hash, Hasher};
 
 /// The parts.
 #[derive(Debug, Default)]
@@ -18,6 +17,8 @@ pub struct Parts {
     by_key: HashMap<Key, usize>,
     /// The part that was asked for last: the next sample is often of the same.
     latest: usize,
+    /// The part and row of each stack that samples were added to last: the next of the stack are often of the same.
+    latest_rows: Vec<(u32, u32)>,
 }
 
 /// What tells parts from each other.
@@ -38,33 +39,19 @@ pub enum Key {
     Event(EventIndex),
 }
 
-/// What tells rows from each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct RowKey {
-    stack: StackId,
-    labels: LabelsId,
-    event: EventIndex,
-}
-
-/// In one word, since it is asked for with every sample.
-impl Hash for RowKey {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        let labels = u64::from(self.labels) << 32 | u64::from(self.event).rotate_left(48);
-        state.write_u64(u64::from(self.stack) ^ labels);
-    }
-}
-
 /// One part.
 #[derive(Debug, Default)]
 pub struct Part {
     /// What it is of.
     pub key: Key,
-    /// Samples and their weight, by stack, labels and event.
-    rows: HashMap<RowKey, (u64, u64)>,
+    rows: Vec<Row>,
+    /// The rows' places, by what tells them from each other.
+    places: HashMap<(StackId, LabelsId, EventIndex), u32>,
     /// Which events have samples.
     pub has_samples: Vec<bool>,
-    /// Times of the first and the last sample.
-    pub times: Option<(u64, u64)>,
+    /// Times of the first and the last sample, the one greater than the other while there is none.
+    first: u64,
+    last: u64,
     /// The program of the first sample's process.
     pub main_map: Option<MapId>,
 }
@@ -82,12 +69,44 @@ impl Parts {
     fn find(&mut self, key: Key) -> usize {
         let Self { list, by_key, .. } = self;
         *by_key.entry(key).or_insert_with(|| {
-            list.push(Part { key, ..Part::default() });
+            list.push(Part { key, first: u64::MAX, ..Part::default() });
             list.len() - 1
         })
     }
 
+    /// Adds samples to a row of a part; which row, its key says.
+    #[inline]
+    pub fn add(&mut self, part: usize, row: Row) {
+        let Self { list, latest_rows, .. } = self;
+        let rows = &mut list[part].rows;
+        if let Some(&(latest_part, latest)) = latest_rows.get(row.stack as usize)
+            && latest_part as usize == part
+            && let Some(known) = rows.get_mut(latest as usize)
+            && known.key() == row.key()
+        {
+            known.add(row);
+        } else {
+            self.add_elsewhere(part, row);
+        }
+    }
+
+    #[inline(never)]
+    fn add_elsewhere(&mut self, part: usize, row: Row) {
+        let Part { rows, places, .. } = &mut self.list[part];
+        let place = *places.entry(row.key()).or_insert(rows.len() as u32);
+        match rows.get_mut(place as usize) {
+            Some(known) => known.add(row),
+            None => rows.push(row),
+        }
+        let stack = row.stack as usize;
+        if self.latest_rows.len() <= stack {
+            self.latest_rows.resize(stack + 1, (0, u32::MAX));
+        }
+        self.latest_rows[stack] = (part as u32, place);
+    }
+
     /// A part.
+    #[inline]
     pub fn part(&mut self, index: usize) -> &mut Part {
         &mut self.list[index]
     }
@@ -113,36 +132,49 @@ impl Key {
     }
 }
 
-impl Part {
-    /// Adds samples to a row.
+impl Row {
+    /// What tells it from others.
     #[inline]
-    pub fn add(&mut self, stack: StackId, labels: LabelsId, event: EventIndex, samples: u64, value: u64) {
-        let row = self.rows.entry(RowKey { stack, labels, event }).or_default();
-        row.0 += samples;
-        row.1 = row.1.saturating_add(value);
+    fn key(&self) -> (StackId, LabelsId, EventIndex) {
+        (self.stack, self.labels, self.event)
     }
 
+    #[inline]
+    fn add(&mut self, other: Self) {
+        self.samples += other.samples;
+        self.value = self.value.saturating_add(other.value);
+    }
+}
+
+impl Part {
     /// Takes note of when a sample was, and of which event.
     #[inline]
     pub fn note(&mut self, time: Option<u64>, event: EventIndex) {
         if let Some(time) = time.filter(|&time| is_time(time)) {
-            let (first, last) = self.times.get_or_insert((time, time));
-            (*first, *last) = (time.min(*first), time.max(*last));
+            (self.first, self.last) = (self.first.min(time), self.last.max(time));
         }
-        let event = event as usize;
+        if !self.has_samples.get(event as usize).is_some_and(|&has| has) {
+            self.note_event(event as usize);
+        }
+    }
+
+    #[inline(never)]
+    fn note_event(&mut self, event: usize) {
         if self.has_samples.len() <= event {
             self.has_samples.resize(event + 1, false);
         }
         self.has_samples[event] = true;
     }
 
+    /// Times of the first and the last sample.
+    pub fn times(&self) -> Option<(u64, u64)> {
+        (self.first <= self.last).then_some((self.first, self.last))
+    }
+
     /// The rows, in the order of stacks.
     pub fn rows(&mut self) -> Vec<Row> {
-        let rows = std::mem::take(&mut self.rows).into_iter();
-        let mut rows: Vec<Row> = rows
-            .map(|(RowKey { stack, labels, event }, (samples, value))| Row { stack, labels, event, samples, value })
-            .collect();
-        rows.sort_unstable_by_key(|row| (row.stack, row.labels, row.event));
+        let mut rows = std::mem::take(&mut self.rows);
+        rows.sort_unstable_by_key(Row::key);
         rows
     }
 }

@@ -19,10 +19,16 @@ impl Selection {
         Self { wanted, known: Vec::new() }
     }
 
+    /// Whether every event is wanted.
+    #[inline]
+    pub fn is_all(&self) -> bool {
+        self.wanted.is_empty()
+    }
+
     /// Whether an event is wanted.
     #[inline]
     pub fn has(&mut self, index: EventIndex, events: &Events) -> bool {
-        self.wanted.is_empty() || self.is_named(index as usize, events)
+        self.is_all() || self.is_named(index as usize, events)
     }
 
     fn is_named(&mut self, index: usize, events: &Events) -> bool {

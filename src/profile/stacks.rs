@@ -1,6 +1,7 @@
 //! Frames and stacks, each kept once.
 
 use super::Frame;
+use crate::session::slices::Slices;
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::hash::BuildHasher;
 
@@ -16,11 +17,7 @@ pub struct Stacks {
     hasher: DefaultHashBuilder,
     frames: Vec<Frame>,
     frame_table: HashTable<FrameId>,
-    /// The frames of all stacks, one stack behind the other.
-    arena: Vec<FrameId>,
-    /// Where each stack ends in the arena.
-    ends: Vec<usize>,
-    stack_table: HashTable<StackId>,
+    stacks: Slices<FrameId>,
 }
 
 impl Stacks {
@@ -39,16 +36,7 @@ impl Stacks {
 
     /// The number of a stack.
     pub fn stack_id(&mut self, stack: &[FrameId]) -> StackId {
-        let Self { hasher, arena, ends, stack_table, .. } = self;
-        let id = ends.len() as StackId;
-        let same = |&id: &StackId| slice(arena, ends, id) == stack;
-        let entry = stack_table.entry(hasher.hash_one(stack), same, |&id| hasher.hash_one(slice(arena, ends, id)));
-        let id = *entry.or_insert(id).get();
-        if id as usize == ends.len() {
-            arena.extend_from_slice(stack);
-            ends.push(arena.len());
-        }
-        id
+        self.stacks.id(stack)
     }
 
     /// All frames, by number.
@@ -58,14 +46,8 @@ impl Stacks {
 
     /// A stack, leaf first.
     pub fn stack(&self, id: StackId) -> &[FrameId] {
-        slice(&self.arena, &self.ends, id)
+        self.stacks.get(id)
     }
-}
-
-fn slice<'a>(arena: &'a [FrameId], ends: &[usize], id: StackId) -> &'a [FrameId] {
-    let id = id as usize;
-    let start = if id == 0 { 0 } else { ends[id - 1] };
-    &arena[start..ends[id]]
 }
 
 #[cfg(test)]

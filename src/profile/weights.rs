@@ -17,6 +17,7 @@ pub struct Weights {
 impl Weights {
     /// Adds to `weights` the events that a sample stands for, and how much of each. With counter values that are those in
     /// which something was added, as perf tells them; without, the sample's own by its period.
+    #[inline]
     pub fn of(
         &mut self,
         view: &SampleView<'_>,
@@ -24,11 +25,21 @@ impl Weights {
         events: &Events,
         weights: &mut Vec<(EventIndex, u64)>,
     ) {
-        let Some(event) = events.list().get(index as usize) else { return };
-        let Some(read) = view.read else {
+        if view.read.is_some() {
+            self.of_counters(view, index, events, weights);
+        } else if let Some(event) = events.list().get(index as usize) {
             weights.push((index, weight(view, event)));
-            return;
-        };
+        }
+    }
+
+    fn of_counters(
+        &mut self,
+        view: &SampleView<'_>,
+        index: EventIndex,
+        events: &Events,
+        weights: &mut Vec<(EventIndex, u64)>,
+    ) {
+        let Some(read) = view.read else { return };
         let own_id = view.identifier.or(view.id);
         for counter in read.values() {
             let Some(id) = counter.id.or(own_id) else { continue };

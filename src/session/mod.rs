@@ -4,6 +4,7 @@ pub mod map;
 pub mod maps;
 pub mod names;
 pub mod process;
+pub mod slices;
 pub mod space;
 
 use crate::abi;
@@ -50,7 +51,36 @@ pub struct Session {
     cgroups: HashMap<u64, NameId>,
     /// Threads that have ended, the earliest first.
     ended: VecDeque<Ended>,
+    /// Numbers of what is mapped in a process and in the kernel, by their generations.
+    views: HashMap<Generations, ViewId>,
+    next_view: ViewId,
 }
+
+/// Generations of all that an address is looked up in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+struct Generations {
+    maps: u64,
+    before_exec: u64,
+    kernel: u64,
+    guest: u64,
+}
+
+/// Number of a view of the machine: with the same number an address is in the same map.
+pub type ViewId = u64;
+
+/// What is known of a process that a sample tells of.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Seen {
+    /// What is mapped, in the process and in the kernel.
+    pub view: ViewId,
+    /// Its name.
+    pub comm: Option<NameId>,
+    /// The map of the program that it runs.
+    pub main_map: Option<MapId>,
+}
+
+/// How many views have their numbers remembered.
+const VIEWS: usize = 1 << 16;
 
 /// A thread that has ended.
 struct Ended {
@@ -223,13 +253,32 @@ impl Session {
         }
     }
 
-    /// Numbers that change whenever an address of a process, or of the kernel, may be in another map than before. Whoever
-    /// asks has heard of the process.
-    pub fn generation(&mut self, pid: u32) -> [u64; 4] {
-        let [maps, before_exec] = self.processes.get_mut(&pid).map_or([0, 0], |process| {
-            process.is_gone = false;
-            process.generation()
-        });
-        [maps, before_exec, self.kernel.generation(), self.guest_kernel.generation()]
+    /// What a sample must know of its process, in one look-up. Whoever asks has heard of the process.
+    #[inline]
+    pub fn seen(&mut self, pid: u32) -> Seen {
+        let [kernel, guest] = [self.kernel.generation(), self.guest_kernel.generation()];
+        let no_process = Generations { kernel, guest, ..Generations::default() };
+        let Some(process) = self.processes.get_mut(&pid) else {
+            return Seen { view: Self::view(&mut self.views, &mut self.next_view, no_process), ..Seen::default() };
+        };
+        process.is_gone = false;
+        let [maps, before_exec] = process.generation();
+        let generations = Generations { maps, before_exec, ..no_process };
+        if process.latest_view.0 != generations {
+            let view = Self::view(&mut self.views, &mut self.next_view, generations);
+            process.latest_view = (generations, view);
+        }
+        Seen { view: process.latest_view.1, comm: process.comm, main_map: process.main_map }
+    }
+
+    /// The number of a view. One that was forgotten gets another number, and none gets one that was another's.
+    fn view(views: &mut HashMap<Generations, ViewId>, next: &mut ViewId, generations: Generations) -> ViewId {
+        if views.len() >= VIEWS {
+            views.clear();
+        }
+        *views.entry(generations).or_insert_with(|| {
+            *next += 1;
+            *next
+        })
     }
 }

@@ -3,6 +3,7 @@
 use super::map::MapId;
 use super::maps::Maps;
 use super::names::NameId;
+use super::{Generations, ViewId};
 use std::sync::Arc;
 
 /// What is known of a process.
@@ -17,6 +18,8 @@ pub struct Process {
     before_exec: Option<Arc<Maps>>,
     /// Whether its main thread has ended and nothing was heard of it since.
     pub(super) is_gone: bool,
+    /// The latest view of the machine from the process, and the generations of which it is.
+    pub(super) latest_view: (Generations, ViewId),
 }
 
 impl Process {
@@ -54,6 +57,7 @@ impl Process {
             maps: self.maps.fork(),
             before_exec: self.before_exec.clone(),
             is_gone: false,
+            latest_view: self.latest_view,
         }
     }
 }

@@ -26,6 +26,9 @@ pub struct Event {
     pub layout: SampleLayout,
     /// Size of the trailer of its other records, 0 where they have none.
     id_size: usize,
+    /// Which word of its samples is their time, and which their id.
+    time_at: Option<usize>,
+    id_at: Option<usize>,
 }
 
 impl Event {
@@ -33,17 +36,13 @@ impl Event {
         let layout = SampleLayout::from(&attr);
         let has_trailer = attr.flags.contains(AttrFlags::SAMPLE_ID_ALL);
         let id_size = if has_trailer { SampleId::size(attr.sample_type) } else { 0 };
-        Self { attr, ids, name: None, unit: None, layout, id_size }
+        let (time_at, id_at) = (layout.sample_type.time_at(), layout.sample_type.id_at());
+        Self { attr, ids, name: None, unit: None, layout, id_size, time_at, id_at }
     }
 
     /// What must be known to read its records.
     pub fn context(&self, endian: Endian) -> RecordContext {
         RecordContext { layout: self.layout, ..RecordContext::new(&self.attr, endian) }
-    }
-
-    /// Whether its records tell when they were written.
-    fn has_time(&self) -> bool {
-        self.layout.sample_type.contains(SampleType::TIME)
     }
 }
 
@@ -172,12 +171,7 @@ impl Events {
         let has = |field| sample_type.contains(field);
         let body = raw.body();
         if raw.header.kind == RecordType::SAMPLE {
-            if has(SampleType::IDENTIFIER) {
-                return word(body, 0, raw.endian);
-            }
-            let before = [SampleType::IP, SampleType::TID, SampleType::TIME, SampleType::ADDR];
-            let at = before.into_iter().filter(|&field| has(field)).count();
-            return if has(SampleType::ID) { word(body, at, raw.endian) } else { None };
+            return word(body, first.id_at?, raw.endian);
         }
         if !first.attr.flags.contains(AttrFlags::SAMPLE_ID_ALL) {
             return None;
@@ -229,13 +223,7 @@ impl Events {
     pub fn recorded_time(&self, raw: &Raw<'_>) -> Option<u64> {
         if raw.header.kind == RecordType::SAMPLE {
             let (_, event) = self.of(raw)?;
-            let sample_type = event.layout.sample_type;
-            if !event.has_time() {
-                return None;
-            }
-            let before = [SampleType::IDENTIFIER, SampleType::IP, SampleType::TID];
-            let at = before.into_iter().filter(|&field| sample_type.contains(field)).count();
-            word(raw.body(), at, raw.endian)
+            word(raw.body(), event.time_at?, raw.endian)
         } else if raw.header.kind < RecordType::USER_START {
             self.split(raw).1?.time
         } else {

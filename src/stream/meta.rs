@@ -221,6 +221,18 @@ impl Meta {
         abi::parse::<PerfStr>(section, self.endian, ()).ok().map(|(text, _)| text.to_text())
     }
 
+    /// Major and minor number of the perf that recorded: feature VERSION.
+    pub fn perf_version(&self) -> Option<(u32, u32)> {
+        let version = self.string(FeatureId::VERSION)?;
+        let mut numbers = version.split(|c: char| !c.is_ascii_digit()).map(str::parse);
+        Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
+    }
+
+    /// Whether what full buffers lost is told in LOST_SAMPLES too: since perf 6.1. Counting both would count it twice.
+    pub fn tells_lost_samples(&self) -> bool {
+        self.perf_version() >= Some((6, 1))
+    }
+
     /// The command line of perf: feature CMDLINE.
     pub fn cmdline(&self) -> Option<Vec<String>> {
         let section = self.features.get(&FeatureId::CMDLINE)?;

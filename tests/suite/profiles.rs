@@ -18,6 +18,7 @@ const TOLD_BY: &[(&str, &[&str])] = &[
     ("system-wide.data", &["pid", "tid", "comm", "thread_comm", "cpu", "timestamp_ns", "execution_mode"]),
     ("weight.data", &["data_src", "weight", "cache_latency", "total_latency"]),
     ("page-sizes.data", &["code_page_size", "data_page_size"]),
+    ("cgroup.data", &["cgroup"]),
 ];
 
 fn converted(input: &str, options: &[&str]) -> Profile {
@@ -82,9 +83,9 @@ fn each_label_is_told_and_pprof_shows_it_in_every_view() {
     }
     let told: BTreeSet<_> = TOLD_BY.iter().flat_map(|(_, labels)| *labels).copied().collect();
     let all: BTreeSet<_> = Label::ALL.iter().map(|label| label.key()).collect();
-    // Who sets these needs more than a fixture: a file of names, a cgroup of one's own.
+    // These need more than a fixture: hardware that tells where data came from, a file of names.
     let others: Vec<_> = all.difference(&told).collect();
-    assert_eq!(others, [&"cgroup", &"snoop_status", &"thread_type"]);
+    assert_eq!(others, [&"snoop_status", &"thread_type"]);
 }
 
 #[test]
@@ -101,6 +102,9 @@ fn labels_say_what_the_recording_says() {
     let pages = label_values(&converted("page-sizes.data", &["--labels", "code_page_size"]), "code_page_size");
     assert!(pages.contains("4096 bytes"), "{pages:?}");
 
+    let cgroups = label_values(&converted("cgroup.data", &["--labels", "cgroup"]), "cgroup");
+    assert_eq!(Vec::from_iter(cgroups), ["/", "/demo"]);
+
     let folder = tempfile::tempdir().unwrap();
     let types = folder.path().join("types");
     let tid = label_values(&converted("plain.data", &["--labels", "tid"]), "tid").pop_first().unwrap();
@@ -109,6 +113,35 @@ fn labels_say_what_the_recording_says() {
     let types = types.to_str().unwrap();
     let named = converted("plain.data", &["--labels", "thread_type", "--thread-types", types]);
     assert_eq!(Vec::from_iter(label_values(&named, "thread_type")), ["the one that loops"]);
+}
+
+/// No fixture is of hardware that tells where data came from: what it would have told is put in, as a person would.
+#[test]
+fn where_data_came_from_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let (lines, edited) = (folder.path().join("out.jsonl"), folder.path().join("edited.jsonl"));
+    let run = run(perfconv().arg(fixture("weight.data")).arg("-o").arg(&lines));
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    // PERF_MEM_SNOOP_HIT and PERF_MEM_SNOOP_HITM.
+    let mut snooped = [4, 16].iter().cycle();
+    let mut count = 0;
+    let edit = |line: &str| {
+        let mut object: serde_json::Value = serde_json::from_str(line).unwrap();
+        if let Some(source) = object.pointer_mut("/body/data_src") {
+            *source = serde_json::json!({ "MEM_OP": 2, "MEM_LVL": 10, "MEM_SNOOP": snooped.next() });
+            count += 1;
+        }
+        object.to_string() + "\n"
+    };
+    let text: String = fs::read_to_string(&lines).unwrap().lines().map(edit).collect();
+    assert!(count > 300, "{count}");
+    fs::write(&edited, text).unwrap();
+    let output = folder.path().join("out.pb.gz");
+    let told = program::run(perfconv().arg(&edited).args(["--labels", "data_src,snoop_status", "-o"]).arg(&output));
+    assert_eq!(told.status, 0, "{}", told.stderr);
+    let profile = program::profile(&output);
+    assert_eq!(Vec::from_iter(label_values(&profile, "data_src")), ["L1"]);
+    assert_eq!(Vec::from_iter(label_values(&profile, "snoop_status")), ["Hit", "HitM"]);
 }
 
 #[test]
@@ -174,6 +207,8 @@ fn events_are_chosen_by_name_and_others_are_left_out() {
     assert_eq!(refused("plain.data", &["--compress"]).status, 2);
     assert_eq!(refused("plain.data", &["--level", "22"]).status, 2, "of gzip");
     assert_eq!(refused("plain.data", &["--labels", "thread_type"]).status, 2);
+    assert_eq!(refused("plain.data", &["--event", ""]).status, 2);
+    assert_eq!(refused("plain.data", &["--quipper", "strict"]).status, 2, "of a pprof");
 }
 
 #[test]

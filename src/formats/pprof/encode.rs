@@ -2,8 +2,8 @@
 
 use super::columns::Columns;
 use super::functions::Functions;
+use super::messages::{Messages, field};
 use super::proto;
-use super::strings::Strings;
 use crate::error::{Error, Result};
 use crate::formats::Streamed;
 use crate::profile::collector::{TakeSamples, TakenSample};
@@ -13,7 +13,6 @@ use crate::profile::stacks::FrameId;
 use crate::profile::{MappingId, Profile};
 use crate::session::names::{NameId, Names};
 use hashbrown::HashMap;
-use prost::Message;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
@@ -37,21 +36,10 @@ pub fn begin<'a>(out: &'a mut dyn Write, events: &[ProfileEvent], has_samples: &
     Box::new(Encoder::new(out, events, has_samples))
 }
 
-/// Numbers of the fields of `Profile` that repeat without bound, and are therefore written one by one.
-pub(super) mod field {
-    pub const SAMPLE: u32 = 2;
-    pub const MAPPING: u32 = 3;
-    pub const LOCATION: u32 = 4;
-    pub const FUNCTION: u32 = 5;
-    pub const STRING_TABLE: u32 = 6;
-}
-
 /// Writes samples as they come, and then what they refer to.
 struct Encoder<'a> {
-    out: &'a mut dyn Write,
-    buffer: Vec<u8>,
+    messages: Messages<'a>,
     columns: Columns,
-    strings: Strings,
     /// The sample at hand.
     sample: proto::Sample,
     /// Numbers of the frames that samples have referred to, 0 where none has.
@@ -65,10 +53,8 @@ struct Encoder<'a> {
 impl<'a> Encoder<'a> {
     fn new(out: &'a mut dyn Write, events: &[ProfileEvent], has_samples: &[bool]) -> Self {
         Self {
-            out,
-            buffer: Vec::new(),
+            messages: Messages::new(out),
             columns: Columns::new(events, has_samples),
-            strings: Strings::default(),
             sample: proto::Sample::default(),
             location_ids: Vec::new(),
             locations: Vec::new(),
@@ -99,7 +85,7 @@ impl<'a> Encoder<'a> {
     }
 
     fn label(&mut self, label: &LabelValue, names: &Names) -> proto::Label {
-        let Self { strings, texts, .. } = self;
+        let Self { messages: Messages { strings, .. }, texts, .. } = self;
         let key = strings.id(label.label.key());
         match label.label.unit() {
             Some(unit) => {
@@ -121,9 +107,7 @@ impl<'a> Encoder<'a> {
     }
 
     fn end(&mut self) -> io::Result<()> {
-        self.buffer.clear();
-        prost::encoding::message::encode(field::SAMPLE, &self.sample, &mut self.buffer);
-        self.out.write_all(&self.buffer)
+        self.messages.message(field::SAMPLE, &self.sample)
     }
 
     /// Writes what the samples refer to.
@@ -132,17 +116,12 @@ impl<'a> Encoder<'a> {
         self.mappings(profile, &order)?;
         self.locations(profile, &order)?;
         self.head(profile)?;
-        for string in std::mem::take(&mut self.strings).into_list() {
-            self.buffer.clear();
-            prost::encoding::string::encode(field::STRING_TABLE, &string, &mut self.buffer);
-            self.out.write_all(&self.buffer)?;
-        }
-        Ok(())
+        self.messages.string_table()
     }
 
     /// All of the profile that does not repeat.
     fn head(&mut self, profile: &Profile) -> io::Result<()> {
-        let strings = &mut self.strings;
+        let strings = &mut self.messages.strings;
         let mut head = proto::Profile::default();
         for column in &self.columns.events {
             let (samples, count) = (strings.id(&column.samples), strings.id("count"));
@@ -161,7 +140,7 @@ impl<'a> Encoder<'a> {
         for (what, text) in comments {
             head.comment.extend(text.as_ref().map(|text| strings.id(&format!("{what}{text}"))));
         }
-        self.out.write_all(&head.encode_to_vec())
+        self.messages.head(&head)
     }
 
     /// The order in which mappings are written: the main program's first, where consumers look for it.
@@ -188,11 +167,11 @@ impl<'a> Encoder<'a> {
                 memory_start: map.start,
                 memory_limit: map.limit,
                 file_offset: map.pgoff,
-                filename: self.strings.id(&String::from_utf8_lossy(&map.filename)),
-                build_id: self.strings.id(&hex),
+                filename: self.messages.strings.id(&String::from_utf8_lossy(&map.filename)),
+                build_id: self.messages.strings.id(&hex),
                 ..Default::default()
             };
-            self.message(field::MAPPING, &mapping)?;
+            self.messages.message(field::MAPPING, &mapping)?;
         }
         Ok(())
     }
@@ -202,9 +181,9 @@ impl<'a> Encoder<'a> {
         let mut functions = Functions::default();
         for (number, frame) in std::mem::take(&mut self.locations).into_iter().enumerate() {
             let frame = tables.stacks.frames()[frame as usize];
-            let (function_id, new) = functions.id(frame, tables, &mut self.strings);
+            let (function_id, new) = functions.id(frame, tables, &mut self.messages.strings);
             if let Some(function) = new {
-                self.message(field::FUNCTION, &function)?;
+                self.messages.message(field::FUNCTION, &function)?;
             }
             let location = proto::Location {
                 id: number as u64 + 1,
@@ -213,15 +192,9 @@ impl<'a> Encoder<'a> {
                 line: vec![proto::Line { function_id, ..Default::default() }],
                 ..Default::default()
             };
-            self.message(field::LOCATION, &location)?;
+            self.messages.message(field::LOCATION, &location)?;
         }
         Ok(())
-    }
-
-    fn message(&mut self, field: u32, message: &impl Message) -> io::Result<()> {
-        self.buffer.clear();
-        prost::encoding::message::encode(field, message, &mut self.buffer);
-        self.out.write_all(&self.buffer)
     }
 }
 
@@ -267,6 +240,7 @@ mod tests {
     use crate::profile::labels::Label;
     use crate::profile::{Frame, Place, Row, Tables};
     use crate::session::map::Map;
+    use prost::Message;
 
     #[test]
     fn what_is_written_piece_by_piece_reads_as_one_profile() {

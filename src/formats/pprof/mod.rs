@@ -8,6 +8,7 @@ mod columns;
 pub mod compat;
 mod encode;
 mod functions;
+mod messages;
 pub mod proto;
 mod strings;
 

@@ -16,7 +16,7 @@ use crate::abi::record::task::Task;
 use crate::abi::record::{CpuMode, Misc, RecordType};
 use crate::abi::sample_view::SampleView;
 use crate::error::Result;
-use crate::profile::resolved::{Key, Resolved, ResolvedStacks};
+use crate::profile::resolved::{Key, ResolvedStacks};
 use crate::profile::stacks::StackId;
 use crate::session::map::MapId;
 use crate::stream::Sink;
@@ -26,9 +26,6 @@ use crate::stream::raw::Raw;
 use hashbrown::HashMap;
 use std::sync::Arc;
 use std::vec;
-
-/// The first perf that tells in LOST_SAMPLES what full buffers lost.
-const LOST_SAMPLES_SINCE: (u32, u32) = (6, 1);
 
 /// Where perf_to_profile puts lost samples: an address that nothing else can have.
 const LOST_ADDRESS: u64 = 9 << 60;
@@ -44,7 +41,8 @@ pub struct Builder {
     counts_lost_samples: bool,
     lost: Option<MapId>,
     profile: CompatProfile,
-    resolved: ResolvedStacks,
+    /// By the epochs of the process and the kernel, and how much of the key is the call chain.
+    resolved: ResolvedStacks<3>,
     samples: u64,
     /// Samples with a copy of the stack instead of a call chain.
     stack_dumps: u64,
@@ -52,7 +50,7 @@ pub struct Builder {
     /// Of the sample at hand, kept for their memory: frames, locations, and what its stack is remembered by.
     frames: Vec<(u64, Option<MapId>)>,
     locations: Vec<u32>,
-    key: Vec<u8>,
+    key: Vec<[u8; 8]>,
 }
 
 impl Builder {
@@ -63,7 +61,7 @@ impl Builder {
         self.build_ids = BuildIds::new(meta, build_ids);
         self.profile.events = Events::new(meta);
         let version = meta.string(FeatureId::VERSION);
-        self.counts_lost_samples = version.as_deref().and_then(version_of) >= Some(LOST_SAMPLES_SINCE);
+        self.counts_lost_samples = meta.tells_lost_samples();
         let command = meta.cmdline().map(|tokens| tokens.join(" "));
         let comments = [("perf-version:", version), ("perf-command:", command)];
         self.profile.comments =
@@ -104,21 +102,21 @@ impl Builder {
     /// The number of a sample's stack: remembered where the same was seen in the same maps.
     fn stack(&mut self, pid: u32, mode: CpuMode, view: &SampleView<'_>) -> StackId {
         let [process, kernel] = self.processes.epochs(pid);
-        let chain = view.callchain.map(|chain| chain.as_bytes()).unwrap_or_default();
+        let chain = view.callchain.map(|chain| chain.as_chunks()).unwrap_or_default();
         let branches = view.branch_stack.map(|stack| stack.entries);
-        let mut key = Key { generation: [process, kernel, chain.len() as u64, 0], ip: view.ip, mode, chain };
+        let mut key = Key { view: [process, kernel, chain.len() as u64], ip: view.ip, mode, chain };
         let mut both = std::mem::take(&mut self.key);
         if let Some(branches) = branches.filter(|branches| !branches.is_empty()) {
             both.clear();
             both.extend_from_slice(chain);
-            both.extend_from_slice(branches.as_bytes());
+            both.extend_from_slice(branches.as_chunks());
             key.chain = &both;
         }
-        let found = self.resolved.find(&key).map(|resolved| resolved.stack);
+        let found = self.resolved.find(&key);
         let stack = found.unwrap_or_else(|| {
             let ip = view.ip.unwrap_or(0);
             let stack = self.resolve(pid, SampledStack { ip, mode, callchain: view.callchain, branches });
-            self.resolved.insert(&key, Resolved { stack, cookie: None });
+            self.resolved.insert(&key, stack);
             stack
         });
         self.key = both;
@@ -270,10 +268,4 @@ impl Sink for Builder {
         }
         Ok(())
     }
-}
-
-/// Major and minor number of a perf.
-fn version_of(text: &str) -> Option<(u32, u32)> {
-    let mut numbers = text.split(|c: char| !c.is_ascii_digit()).map(str::parse);
-    Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
 }

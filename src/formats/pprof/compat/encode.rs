@@ -2,10 +2,9 @@
 
 use super::profile::CompatProfile;
 use crate::error::{Error, Result};
-use crate::formats::pprof::encode::{field, hex};
+use crate::formats::pprof::encode::hex;
+use crate::formats::pprof::messages::{Messages, field};
 use crate::formats::pprof::proto;
-use crate::formats::pprof::strings::Strings;
-use prost::Message;
 use std::io::{self, Write};
 
 /// Stands for a name that is missing: the first 8 bytes of the MD5 of no text.
@@ -16,14 +15,11 @@ const NO_NAME: &str = "d41d8cd98f00b204";
 /// # Errors
 /// What `out` says.
 pub fn write(profile: &CompatProfile, out: &mut dyn Write) -> Result<()> {
-    let mut encoder = Encoder { out, buffer: Vec::new(), strings: Strings::default() };
-    encoder.profile(profile).map_err(Error::Output)
+    Encoder { messages: Messages::new(out) }.profile(profile).map_err(Error::Output)
 }
 
 struct Encoder<'a> {
-    out: &'a mut dyn Write,
-    buffer: Vec<u8>,
-    strings: Strings,
+    messages: Messages<'a>,
 }
 
 impl Encoder<'_> {
@@ -34,14 +30,9 @@ impl Encoder<'_> {
         for (number, &(address, mapping)) in profile.locations.iter().enumerate() {
             let mapping_id = mapping.map_or(0, |mapping| u64::from(mapping) + 1);
             let location = proto::Location { id: number as u64 + 1, mapping_id, address, ..Default::default() };
-            self.message(field::LOCATION, &location)?;
+            self.messages.message(field::LOCATION, &location)?;
         }
-        for string in std::mem::take(&mut self.strings).into_list() {
-            self.buffer.clear();
-            prost::encoding::string::encode(field::STRING_TABLE, &string, &mut self.buffer);
-            self.out.write_all(&self.buffer)?;
-        }
-        Ok(())
+        self.messages.string_table()
     }
 
     /// Columns and comments. The unit of a column is always `count`, and the one to be shown first is the last.
@@ -49,13 +40,14 @@ impl Encoder<'_> {
         let mut head = proto::Profile::default();
         for name in &profile.events.names {
             for what in ["sample", "event"] {
-                let (r#type, unit) = (self.strings.id(&format!("{name}_{what}")), self.strings.id("count"));
+                let (r#type, unit) =
+                    (self.messages.strings.id(&format!("{name}_{what}")), self.messages.strings.id("count"));
                 head.sample_type.push(proto::ValueType { r#type, unit });
             }
         }
         head.default_sample_type = head.sample_type.last().map_or(0, |column| column.r#type);
-        head.comment = profile.comments.iter().map(|comment| self.strings.id(comment)).collect();
-        self.out.write_all(&head.encode_to_vec())
+        head.comment = profile.comments.iter().map(|comment| self.messages.strings.id(comment)).collect();
+        self.messages.head(&head)
     }
 
     fn samples(&mut self, profile: &CompatProfile) -> io::Result<()> {
@@ -70,7 +62,7 @@ impl Encoder<'_> {
                 let at = 2 * event as usize;
                 (sample.value[at], sample.value[at + 1]) = (samples as i64, value as i64);
             }
-            self.message(field::SAMPLE, &sample)?;
+            self.messages.message(field::SAMPLE, &sample)?;
         }
         Ok(())
     }
@@ -79,8 +71,8 @@ impl Encoder<'_> {
         for (number, mapping) in profile.mappings.iter().enumerate() {
             let is_made_up = mapping.limit == 1;
             let filename = match &*mapping.filename {
-                [] if !is_made_up => self.strings.id(NO_NAME),
-                name => self.strings.id(&String::from_utf8_lossy(name)),
+                [] if !is_made_up => self.messages.strings.id(NO_NAME),
+                name => self.messages.strings.id(&String::from_utf8_lossy(name)),
             };
             let mapping = proto::Mapping {
                 id: number as u64 + 1,
@@ -88,17 +80,11 @@ impl Encoder<'_> {
                 memory_limit: mapping.limit,
                 file_offset: mapping.pgoff,
                 filename,
-                build_id: self.strings.id(&hex(&mapping.build_id)),
+                build_id: self.messages.strings.id(&hex(&mapping.build_id)),
                 ..Default::default()
             };
-            self.message(field::MAPPING, &mapping)?;
+            self.messages.message(field::MAPPING, &mapping)?;
         }
         Ok(())
-    }
-
-    fn message(&mut self, field: u32, message: &impl Message) -> io::Result<()> {
-        self.buffer.clear();
-        prost::encoding::message::encode(field, message, &mut self.buffer);
-        self.out.write_all(&self.buffer)
     }
 }

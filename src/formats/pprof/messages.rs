@@ -1,0 +1,65 @@
+//! A `Profile` written field by field: what repeats without bound is never all there.
+
+use super::proto;
+use super::strings::Strings;
+use prost::Message;
+use std::io::{self, Write};
+
+/// Numbers of the fields of `Profile` that repeat without bound.
+pub mod field {
+    /// `repeated Sample sample`.
+    pub const SAMPLE: u32 = 2;
+    /// `repeated Mapping mapping`.
+    pub const MAPPING: u32 = 3;
+    /// `repeated Location location`.
+    pub const LOCATION: u32 = 4;
+    /// `repeated Function function`.
+    pub const FUNCTION: u32 = 5;
+    pub(super) const STRING_TABLE: u32 = 6;
+}
+
+/// Writes the messages of a profile as they come, and its strings at the end.
+pub struct Messages<'a> {
+    out: &'a mut dyn Write,
+    buffer: Vec<u8>,
+    /// The strings that messages refer to.
+    pub strings: Strings,
+}
+
+impl<'a> Messages<'a> {
+    /// Nothing is written yet.
+    pub fn new(out: &'a mut dyn Write) -> Self {
+        Self { out, buffer: Vec::new(), strings: Strings::default() }
+    }
+
+    /// Writes a message of a field that repeats.
+    ///
+    /// # Errors
+    /// What the output says.
+    pub fn message(&mut self, field: u32, message: &impl Message) -> io::Result<()> {
+        self.buffer.clear();
+        prost::encoding::message::encode(field, message, &mut self.buffer);
+        self.out.write_all(&self.buffer)
+    }
+
+    /// Writes all fields that do not repeat, or not without bound.
+    ///
+    /// # Errors
+    /// What the output says.
+    pub fn head(&mut self, head: &proto::Profile) -> io::Result<()> {
+        self.out.write_all(&head.encode_to_vec())
+    }
+
+    /// Writes the strings: nothing that refers to one can follow.
+    ///
+    /// # Errors
+    /// What the output says.
+    pub fn string_table(&mut self) -> io::Result<()> {
+        for string in std::mem::take(&mut self.strings).into_list() {
+            self.buffer.clear();
+            prost::encoding::string::encode(field::STRING_TABLE, &string, &mut self.buffer);
+            self.out.write_all(&self.buffer)?;
+        }
+        Ok(())
+    }
+}
