@@ -10,6 +10,8 @@
 //! * [`session`]: who ran what, where.
 //! * [`profile`]: stacks and values.
 //! * [`formats`]: the other formats.
+//! * [`info`]: looking into a recording.
+//! * [`dump`]: a recording record by record.
 //!
 //! * [`cli`]: the person at the terminal; with the cargo feature `cli`.
 //!
@@ -21,8 +23,10 @@ pub mod check;
 pub mod cli;
 pub mod container;
 pub mod convert;
+pub mod dump;
 pub mod error;
 pub mod formats;
+pub mod info;
 pub mod profile;
 pub mod rewrite;
 pub mod session;

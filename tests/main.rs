@@ -5,10 +5,12 @@ mod suite {
     mod check;
     mod cli;
     mod compat;
+    mod dump;
     mod files;
     mod forms;
     mod fuzz_corpus;
     mod goldens;
+    mod info;
     mod json;
     mod ledger;
     mod peers_bugs;

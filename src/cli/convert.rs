@@ -12,7 +12,7 @@ use crate::formats::envelope::{self, Envelope, Envelopes};
 use crate::formats::{FORMATS, Format, Writes, by_file_name, by_name};
 use crate::stream::ledger::Ledger;
 use crate::stream::source::Source;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Exit status of `--strict` when something is missing from the output.
@@ -23,10 +23,7 @@ const INCOMPLETE: u8 = 3;
 /// # Errors
 /// Where the arguments do not make sense, or it cannot be done.
 pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
-    if let Some(further) = args.further_inputs.first() {
-        let further = further.display();
-        return Err(Failure::Usage(format!("{further}: is one input too many: a conversion reads one recording")));
-    }
+    only_one_input(&args)?;
     let Some(output) = &args.output else {
         return Err(Failure::Usage("no output is named: say for instance -o out.pb.gz (--help tells more)".into()));
     };
@@ -36,7 +33,7 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
     if args.compat.is_some() && format.name != "pprof" {
         return Err(Failure::Usage(format!("--compat is for a pprof, and not for {}", format.name)));
     }
-    let input = args.input.clone().or(args.input_option.clone()).unwrap_or_else(|| PathBuf::from("perf.data"));
+    let input = args.input();
     let misplaced = match format.writes {
         Writes::Records => args.profile.first_given(),
         Writes::Profile { .. } => args.first_of_records(),
@@ -89,6 +86,20 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
     }
     let is_incomplete = args.strict && ledger.is_incomplete();
     Ok(if is_incomplete { ExitCode::from(INCOMPLETE) } else { ExitCode::SUCCESS })
+}
+
+/// Refuses further inputs.
+///
+/// # Errors
+/// Where there are some.
+pub fn only_one_input(args: &ConvertArgs) -> Result<(), Failure> {
+    match args.further_inputs.first() {
+        None => Ok(()),
+        Some(further) => {
+            let further = further.display();
+            Err(Failure::Usage(format!("{further}: is one input too many: a conversion reads one recording")))
+        }
+    }
 }
 
 /// The format and how to compress it: by `--to`, else by the name of the output.

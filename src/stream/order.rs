@@ -138,6 +138,10 @@ impl<S: Sink> Sink for Order<S> {
         self.sink.gap(meta, gap)
     }
 
+    fn is_done(&self) -> bool {
+        self.sink.is_done()
+    }
+
     fn end(&mut self, meta: &Meta) -> Result<()> {
         self.flush(meta, u64::MAX)?;
         self.sink.end(meta)
