@@ -10,8 +10,8 @@
 //! * [`rewrite`]: records to records.
 //! * [`session`]: who ran what, where.
 //! * [`profile`]: stacks and values.
-//! * [`formats`]: the other formats.
 //! * [`info`]: looking into a recording.
+//! * [`formats`]: the other formats.
 //! * [`dump`]: a recording record by record.
 //!
 //! * [`cli`]: the person at the terminal; with the cargo feature `cli`.

@@ -5,6 +5,7 @@ mod suite {
     mod check;
     mod cli;
     mod compat;
+    mod csv;
     mod dump;
     mod files;
     mod forms;
@@ -14,6 +15,7 @@ mod suite {
     mod json;
     mod ledger;
     mod peers_bugs;
+    mod perf_json;
     mod pprof;
     mod profiles;
     mod program;

@@ -226,6 +226,10 @@ pub struct ConvertArgs {
     #[arg(long, value_enum, value_name = "FIDELITY", default_value = "lossless")]
     pub quipper: FidelityArg,
 
+    /// Write no field to a perf-json that perf data convert --to-json does not write
+    #[arg(long)]
+    pub exact: bool,
+
     #[command(flatten, next_help_heading = "Profiles")]
     pub profile: ProfileArgs,
 
@@ -315,7 +319,7 @@ impl ConvertArgs {
 
     /// Whether nothing was said of what to write and where.
     pub fn asks_for_no_output(&self) -> bool {
-        let says_what = self.to.is_some() || self.compat.is_some();
+        let says_what = self.to.is_some() || self.compat.is_some() || self.exact;
         let options = self.profile.first_given().or(self.first_of_records());
         self.output.is_none() && !says_what && options.is_none()
     }

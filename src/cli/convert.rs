@@ -33,11 +33,14 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
     if args.compat.is_some() && format.name != "pprof" {
         return Err(Failure::Usage(format!("--compat is for a pprof, and not for {}", format.name)));
     }
+    if args.exact && format.name != "perf-json" {
+        return Err(Failure::Usage(format!("--exact is for perf-json, and not for {}", format.name)));
+    }
     let input = args.input();
     let misplaced = match format.writes {
         Writes::Records => args.profile.first_given(),
         Writes::Profile { .. } => args.first_of_records(),
-        Writes::Carry(_) => args.profile.first_given().or(args.first_of_records()),
+        Writes::Carry(_) | Writes::Folder { .. } => args.profile.first_given().or(args.first_of_records()),
     };
     if let Some(option) = misplaced {
         return Err(Failure::Usage(format!("{option} is not for {}", format.name)));
@@ -46,6 +49,9 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
     if args.level.zip(highest).is_some_and(|(level, highest)| level > highest) {
         return Err(Failure::Usage("--level: a .gz goes from 0 to 9, and a .zst from 1 to 22".to_owned()));
     }
+    if matches!(format.writes, Writes::Folder { .. }) && !envelopes.is_empty() {
+        return Err(Failure::Usage(format!("{} is a folder of files, which is not compressed", format.name)));
+    }
     let envelopes = Envelopes { list: envelopes, level: args.level };
     let allowed = Allowed {
         overwrite: args.force,
@@ -53,6 +59,7 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
         folder: match format.writes {
             Writes::Records => Some(|folder| folder.join("data").is_file()),
             Writes::Profile { .. } if args.profile.split_by.is_some() => Some(profiles::is_split),
+            Writes::Folder { is_alike, .. } => Some(is_alike),
             Writes::Profile { .. } | Writes::Carry(_) => None,
         },
     };
@@ -60,6 +67,8 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
     let options = ReadOptions { spool_dir: args.spool_dir.clone(), ..ReadOptions::default() };
     let recording = Recording::new(input, args.from.as_deref(), &options)?;
     let input = recording.input();
+    let (quipper, spool_dir) = (args.quipper.into(), args.spool_dir.clone());
+    let carry = CarryOptions { quipper, exact: args.exact, spool_dir };
 
     let mut ledger = match format.writes {
         Writes::Profile { .. } if args.compat == Some(CompatArg::PerfToProfile) => {
@@ -67,13 +76,20 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
         }
         Writes::Records => rewrite::run(Source::open(input, options)?, &output, &envelopes, &args)?,
         Writes::Carry(begin) => {
-            let carry = CarryOptions { quipper: args.quipper.into(), spool_dir: args.spool_dir.clone() };
             let mut ledger = Ledger::default();
             output.write(|out| {
                 envelopes.around(out, |out| {
                     ledger = convert::carry(input, &options, &carry, begin, out)?;
                     Ok(())
                 })
+            })?;
+            ledger
+        }
+        Writes::Folder { begin, .. } => {
+            let mut ledger = Ledger::default();
+            output.write_folder(|folder| {
+                ledger = convert::carry_to_folder(input, &options, &carry, begin, folder)?;
+                Ok(())
             })?;
             ledger
         }

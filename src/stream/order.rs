@@ -56,6 +56,11 @@ impl<S: Sink> Order<S> {
         self.sink
     }
 
+    /// The sink, to be looked at.
+    pub fn sink(&self) -> &S {
+        &self.sink
+    }
+
     /// The sink, to be changed.
     pub fn sink_mut(&mut self) -> &mut S {
         &mut self.sink
