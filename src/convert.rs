@@ -5,7 +5,7 @@ use crate::container::read::ReadOptions;
 use crate::container::read::input::Input;
 use crate::error::Result;
 use crate::formats::BeginStreamed;
-use crate::formats::carry::{BeginCarry, CarryOptions};
+use crate::formats::carry::{BeginCarry, BeginFolder, Carry, CarryOptions};
 use crate::formats::quipper::Fidelity;
 use crate::profile::Profile;
 use crate::profile::collector::Collector;
@@ -19,6 +19,7 @@ use crate::stream::ledger::Ledger;
 use crate::stream::order::Order;
 use crate::stream::source::Source;
 use std::io::Write;
+use std::path::Path;
 
 /// Reads a recording, in time order, into a profile. What waits for its turn and is too much for memory goes to temporary
 /// files.
@@ -83,7 +84,24 @@ pub fn carry(
     begin: BeginCarry,
     out: &mut dyn Write,
 ) -> Result<Ledger> {
-    let mut carrier = begin(out, options);
+    carry_by(input, read, options, &mut *begin(out, options))
+}
+
+/// Writes the records of a recording to the files of a format that has several, in a folder that is there and empty.
+///
+/// # Errors
+/// As [`carry`].
+pub fn carry_to_folder(
+    input: Input,
+    read: &ReadOptions,
+    options: &CarryOptions,
+    begin: BeginFolder,
+    folder: &Path,
+) -> Result<Ledger> {
+    carry_by(input, read, options, &mut *begin(folder, options)?)
+}
+
+fn carry_by(input: Input, read: &ReadOptions, options: &CarryOptions, carrier: &mut dyn Carry) -> Result<Ledger> {
     let mut ledger = if options.quipper == Fidelity::PerfConverter {
         let (input, damage) = input.repeatable(read)?;
         let mut look = LookAtMaps::default();

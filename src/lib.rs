@@ -3,13 +3,16 @@
 //! The rooms of the house, each of which uses only those above it:
 //!
 //! * [`abi`]: what the bytes mean.
+//! * [`tracing`]: what tracepoints' samples tell.
 //! * [`container`]: where the bytes lie.
 //! * [`stream`]: what flows.
 //! * [`check`]: what is wrong with a recording.
 //! * [`rewrite`]: records to records.
 //! * [`session`]: who ran what, where.
 //! * [`profile`]: stacks and values.
+//! * [`info`]: looking into a recording.
 //! * [`formats`]: the other formats.
+//! * [`dump`]: a recording record by record.
 //!
 //! * [`cli`]: the person at the terminal; with the cargo feature `cli`.
 //!
@@ -21,12 +24,15 @@ pub mod check;
 pub mod cli;
 pub mod container;
 pub mod convert;
+pub mod dump;
 pub mod error;
 pub mod formats;
+pub mod info;
 pub mod profile;
 pub mod rewrite;
 pub mod session;
 pub mod stream;
+pub mod tracing;
 
 pub use error::{Error, Result};
 

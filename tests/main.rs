@@ -5,13 +5,17 @@ mod suite {
     mod check;
     mod cli;
     mod compat;
+    mod csv;
+    mod dump;
     mod files;
     mod forms;
     mod fuzz_corpus;
     mod goldens;
+    mod info;
     mod json;
     mod ledger;
     mod peers_bugs;
+    mod perf_json;
     mod pprof;
     mod profiles;
     mod program;
@@ -19,6 +23,7 @@ mod suite {
     mod readme;
     mod samples;
     mod stacks;
+    mod tracepoints;
     mod values;
     mod walk;
 }

@@ -1,5 +1,7 @@
 //! What the user can say.
 
+use crate::abi::record::RecordType;
+use crate::abi::told;
 use crate::container::read::Container;
 use crate::formats::FORMATS;
 use crate::formats::quipper::Fidelity;
@@ -23,6 +25,7 @@ pub struct Cli {
 
 const EXAMPLES_AND_STATUS: &str = "\
 Examples:
+  perfconv                              what perf.data in this folder is, and what to do next
   perfconv -o out.pb.gz                 perf.data in this folder to pprof
   perf record -o - ./app | perfconv - -o out.pb.gz
   perfconv piped.data -o out.data --container file --decompress
@@ -53,6 +56,10 @@ pub enum Command {
     /// Say what is wrong with recordings
     #[command(after_help = CHECK_AFTER_HELP)]
     Check(CheckArgs),
+    /// Tell what a recording is: header, features, events, how much of what is in it
+    Info(InfoArgs),
+    /// Show a recording record by record
+    Dump(DumpArgs),
 }
 
 const CHECK_AFTER_HELP: &str = "\
@@ -80,6 +87,93 @@ pub struct CheckArgs {
     #[arg(long, value_name = "DIR")]
     pub spool_dir: Option<PathBuf>,
 }
+
+/// Options of looking into a recording.
+#[derive(Args, Debug)]
+pub struct InfoArgs {
+    /// Recording to look into: a file, a folder, or - for standard input
+    #[arg(value_name = "FILE", default_value = DEFAULT_INPUT)]
+    pub input: PathBuf,
+
+    /// Only records by type, samples by event, what was lost, processes and threads
+    #[arg(long)]
+    pub stats: bool,
+
+    /// Only the events and their groups, as perf evlist -v and -g tell them
+    #[arg(long)]
+    pub events: bool,
+
+    /// Only build ids of files, as perf buildid-list tells them
+    #[arg(long)]
+    pub build_ids: bool,
+
+    /// One JSON object
+    #[arg(long)]
+    pub json: bool,
+
+    /// Folder for temporary files [default: the system's]
+    #[arg(long, value_name = "DIR")]
+    pub spool_dir: Option<PathBuf>,
+}
+
+/// Options of showing records.
+#[derive(Args, Debug)]
+pub struct DumpArgs {
+    /// Recording to show: a file, a folder, or - for standard input
+    #[arg(value_name = "FILE", default_value = DEFAULT_INPUT)]
+    pub input: PathBuf,
+
+    /// Show the bytes of the records too, and all of what is opaque
+    #[arg(long)]
+    pub raw: bool,
+
+    /// Only records of these types, by name or number, separated by commas
+    #[arg(long = "type", value_name = "TYPE", value_delimiter = ',', value_parser = record_type)]
+    pub types: Vec<RecordType>,
+
+    /// Only so many records
+    #[arg(long, value_name = "N")]
+    pub head: Option<u64>,
+
+    /// In the order of the file, or of time
+    #[arg(long, value_enum, value_name = "ORDER", default_value = "file")]
+    pub order: OrderArg,
+
+    /// Only from the record on that this byte of the file is in
+    #[arg(long, value_name = "N", value_parser = number, default_value = "0")]
+    pub offset: u64,
+
+    /// Folder for temporary files [default: the system's]
+    #[arg(long, value_name = "DIR")]
+    pub spool_dir: Option<PathBuf>,
+}
+
+/// The order in which records are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum OrderArg {
+    /// As they stand in the file
+    File,
+    /// As they happened
+    Time,
+}
+
+fn number(text: &str) -> Result<u64, String> {
+    told::number(text).ok_or_else(|| "is no number, neither decimal nor hexadecimal behind 0x".to_owned())
+}
+
+/// A type by its name, with or without what all begin with, or by its number.
+fn record_type(text: &str) -> Result<RecordType, String> {
+    let name = text.to_uppercase();
+    let name = name.strip_prefix("PERF_RECORD_").unwrap_or(&name);
+    let named = RecordType::NAMED.iter().find(|(_, named)| *named == name).map(|(kind, _)| *kind);
+    named.or_else(|| told::number(text)?.try_into().ok().map(RecordType)).ok_or_else(|| {
+        let names: Vec<_> = RecordType::NAMED.iter().map(|(_, name)| *name).collect();
+        format!("there is no such type; there is {}", names.join(", "))
+    })
+}
+
+/// The recording that is meant where none is named, as perf has it.
+pub const DEFAULT_INPUT: &str = "perf.data";
 
 /// Options of converting.
 #[derive(Args, Debug)]
@@ -131,6 +225,10 @@ pub struct ConvertArgs {
     /// How much of a recording a PerfDataProto holds [default: lossless]
     #[arg(long, value_enum, value_name = "FIDELITY")]
     pub quipper: Option<FidelityArg>,
+
+    /// Write no field to a perf-json that perf data convert --to-json does not write
+    #[arg(long)]
+    pub exact: bool,
 
     #[command(flatten, next_help_heading = "Profiles")]
     pub profile: ProfileArgs,
@@ -214,6 +312,18 @@ impl ProfileArgs {
 }
 
 impl ConvertArgs {
+    /// The recording to read.
+    pub fn input(&self) -> PathBuf {
+        self.input.clone().or(self.input_option.clone()).unwrap_or_else(|| PathBuf::from(DEFAULT_INPUT))
+    }
+
+    /// Whether nothing was said of what to write and where.
+    pub fn asks_for_no_output(&self) -> bool {
+        let says_what = self.to.is_some() || self.compat.is_some() || self.exact;
+        let options = self.profile.first_given().or(self.first_of_records());
+        self.output.is_none() && !says_what && options.is_none()
+    }
+
     /// The name of an option that was given and is for recordings.
     pub fn first_of_records(&self) -> Option<&'static str> {
         [

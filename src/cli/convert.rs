@@ -12,7 +12,7 @@ use crate::formats::envelope::{self, Envelope, Envelopes};
 use crate::formats::{FORMATS, Format, Writes, by_file_name, by_name};
 use crate::stream::ledger::Ledger;
 use crate::stream::source::Source;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Exit status of `--strict` when something is missing from the output.
@@ -23,10 +23,7 @@ const INCOMPLETE: u8 = 3;
 /// # Errors
 /// Where the arguments do not make sense, or it cannot be done.
 pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
-    if let Some(further) = args.further_inputs.first() {
-        let further = further.display();
-        return Err(Failure::Usage(format!("{further}: is one input too many: a conversion reads one recording")));
-    }
+    only_one_input(&args)?;
     let Some(output) = &args.output else {
         return Err(Failure::Usage("no output is named: say for instance -o out.pb.gz (--help tells more)".into()));
     };
@@ -36,11 +33,14 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
     if args.compat.is_some() && format.name != "pprof" {
         return Err(Failure::Usage(format!("--compat is for a pprof, and not for {}", format.name)));
     }
-    let input = args.input.clone().or(args.input_option.clone()).unwrap_or_else(|| PathBuf::from("perf.data"));
+    if args.exact && format.name != "perf-json" {
+        return Err(Failure::Usage(format!("--exact is for perf-json, and not for {}", format.name)));
+    }
+    let input = args.input();
     let misplaced = match format.writes {
         Writes::Records => args.profile.first_given(),
         Writes::Profile(_) => args.first_of_records(),
-        Writes::Carry(_) => args.profile.first_given().or(args.first_of_records()),
+        Writes::Carry(_) | Writes::Folder { .. } => args.profile.first_given().or(args.first_of_records()),
     };
     let misplaced = misplaced.or(args.quipper.filter(|_| !format.name.starts_with("quipper")).map(|_| "--quipper"));
     if let Some(option) = misplaced {
@@ -50,6 +50,9 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
     if args.level.zip(highest).is_some_and(|(level, highest)| level > highest) {
         return Err(Failure::Usage("--level: a .gz goes from 0 to 9, and a .zst from 1 to 22".to_owned()));
     }
+    if matches!(format.writes, Writes::Folder { .. }) && !envelopes.is_empty() {
+        return Err(Failure::Usage(format!("{} is a folder of files, which is not compressed", format.name)));
+    }
     let envelopes = Envelopes { list: envelopes, level: args.level };
     let allowed = Allowed {
         overwrite: args.force,
@@ -57,6 +60,7 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
         folder: match format.writes {
             Writes::Records => Some(|folder| folder.join("data").is_file()),
             Writes::Profile(_) if args.profile.split_by.is_some() => Some(profiles::is_split),
+            Writes::Folder { is_alike, .. } => Some(is_alike),
             Writes::Profile(_) | Writes::Carry(_) => None,
         },
     };
@@ -64,6 +68,8 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
     let options = ReadOptions { spool_dir: args.spool_dir.clone(), ..ReadOptions::default() };
     let recording = Recording::new(input, args.from.as_deref(), &options)?;
     let input = recording.input();
+    let quipper = args.quipper.unwrap_or(FidelityArg::Lossless).into();
+    let carry = CarryOptions { quipper, exact: args.exact, spool_dir: args.spool_dir.clone() };
 
     let mut ledger = match format.writes {
         Writes::Profile(_) if args.compat == Some(CompatArg::PerfToProfile) => {
@@ -71,16 +77,20 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
         }
         Writes::Records => rewrite::run(Source::open(input, options)?, &output, &envelopes, &args)?,
         Writes::Carry(begin) => {
-            let carry = CarryOptions {
-                quipper: args.quipper.unwrap_or(FidelityArg::Lossless).into(),
-                spool_dir: args.spool_dir.clone(),
-            };
             let mut ledger = Ledger::default();
             output.write(|out| {
                 envelopes.around(out, |out| {
                     ledger = convert::carry(input, &options, &carry, begin, out)?;
                     Ok(())
                 })
+            })?;
+            ledger
+        }
+        Writes::Folder { begin, .. } => {
+            let mut ledger = Ledger::default();
+            output.write_folder(|folder| {
+                ledger = convert::carry_to_folder(input, &options, &carry, begin, folder)?;
+                Ok(())
             })?;
             ledger
         }
@@ -97,6 +107,20 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
     }
     let is_incomplete = args.strict && ledger.is_incomplete();
     Ok(if is_incomplete { ExitCode::from(INCOMPLETE) } else { ExitCode::SUCCESS })
+}
+
+/// Refuses further inputs.
+///
+/// # Errors
+/// Where there are some.
+pub fn only_one_input(args: &ConvertArgs) -> Result<(), Failure> {
+    match args.further_inputs.first() {
+        None => Ok(()),
+        Some(further) => {
+            let further = further.display();
+            Err(Failure::Usage(format!("{further}: is one input too many: a conversion reads one recording")))
+        }
+    }
 }
 
 /// The format and how to compress it: by `--to`, else by the name of the output.

@@ -7,7 +7,9 @@
 mod args;
 mod check;
 mod convert;
+mod dump;
 mod failure;
+mod info;
 mod input;
 mod output;
 mod perf_to_profile;
@@ -34,6 +36,9 @@ fn run() -> Result<ExitCode, Failure> {
     match cli.command {
         Some(Command::Convert(args)) => convert::run(*args),
         Some(Command::Check(args)) => check::run(args),
+        Some(Command::Info(args)) => info::run(args),
+        Some(Command::Dump(args)) => dump::run(args),
+        None if cli.convert.asks_for_no_output() => info::summary(&cli.convert),
         None => convert::run(cli.convert),
     }
 }

@@ -239,6 +239,14 @@ impl Output {
     }
 }
 
+/// Writes text to standard output.
+///
+/// # Errors
+/// What the system says.
+pub fn print(text: &[u8]) -> std::result::Result<(), Failure> {
+    Output::Stdout.write(|out| out.write_all(text).map_err(Error::Output))
+}
+
 fn buffered(out: impl Write + Send, write: impl FnOnce(&mut (dyn Write + Send)) -> Result<()>) -> Result<()> {
     let mut out = BufWriter::with_capacity(1 << 17, out);
     write(&mut out)?;

@@ -27,6 +27,15 @@ pub fn harmless(line: impl fmt::Display) -> String {
 
 /// Tells what became of the input: warnings, then one line.
 pub fn ledger(ledger: &Ledger, output: &str, verbose: bool) {
+    warnings(ledger, verbose);
+    if verbose {
+        entries(ledger);
+    }
+    say(format_args!("[ perfconv: {output}: {ledger} ]"));
+}
+
+/// Tells what is wrong with the input.
+pub fn warnings(ledger: &Ledger, verbose: bool) {
     let shown = if verbose { usize::MAX } else { WARNINGS };
     let damage = ledger.messages();
     damage.iter().take(shown).for_each(|damage| say(format_args!("perfconv: warning: {damage}")));
@@ -35,10 +44,6 @@ pub fn ledger(ledger: &Ledger, output: &str, verbose: bool) {
         say(format_args!("perfconv: warning: {further} more places are damaged"));
     }
     ledger.notes().iter().for_each(|note| say(format_args!("perfconv: warning: {note}")));
-    if verbose {
-        entries(ledger);
-    }
-    say(format_args!("[ perfconv: {output}: {ledger} ]"));
 }
 
 /// A table of what became of each type of record.

@@ -1,16 +1,19 @@
 //! Formats that carry the records of a recording.
 
 use super::quipper::Fidelity;
+use crate::error::Result;
 use crate::stream::Sink;
 use crate::stream::ledger::Ledger;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// How records are carried.
 #[derive(Clone, Debug, Default)]
 pub struct CarryOptions {
     /// How much of a recording a PerfDataProto holds.
     pub quipper: Fidelity,
+    /// Whether perf's own JSON is to have nothing that perf does not write.
+    pub exact: bool,
     /// Where temporary files go that hold what is written later than it comes; the system's folder if not set.
     pub spool_dir: Option<PathBuf>,
 }
@@ -23,3 +26,6 @@ pub trait Carry: Sink {
 
 /// Begins such an output.
 pub type BeginCarry = for<'a> fn(&'a mut dyn Write, &CarryOptions) -> Box<dyn Carry + 'a>;
+
+/// Begins such an output in a folder that is there and empty.
+pub type BeginFolder = fn(&Path, &CarryOptions) -> Result<Box<dyn Carry>>;

@@ -1,9 +1,11 @@
 //! The formats that recordings are converted to.
 
 pub mod carry;
+pub mod csv;
 pub mod envelope;
 pub mod import;
 pub mod json;
+pub mod perf_json;
 pub mod pprof;
 pub mod quipper;
 
@@ -12,10 +14,11 @@ use crate::error::Result;
 use crate::profile::Profile;
 use crate::profile::collector::TakeSamples;
 use crate::profile::event::ProfileEvent;
-use carry::BeginCarry;
+use carry::{BeginCarry, BeginFolder};
 use envelope::Envelope;
 use import::Import;
 use std::io::Write;
+use std::path::Path;
 
 /// A format, as the list of all of them tells it.
 #[derive(Clone, Copy, Debug)]
@@ -56,6 +59,13 @@ pub enum Writes {
     Records,
     /// The stream of records, each in a form of its own.
     Carry(BeginCarry),
+    /// The stream of records, to several files in a folder.
+    Folder {
+        /// Begins them.
+        begin: BeginFolder,
+        /// Whether a folder has such files and nothing else, so that others may take its place.
+        is_alike: fn(&Path) -> bool,
+    },
     /// Stacks and values.
     Profile(WriteProfile),
 }
@@ -141,6 +151,26 @@ pub const FORMATS: &[Format] = &[
         is_binary: false,
         writes: Writes::Carry(json::begin_document),
         reads: Reads::Import(json::import),
+        recognises: |_| false,
+    },
+    Format {
+        name: "perf-json",
+        about: "what perf data convert --to-json writes, and more of each sample",
+        extensions: &[],
+        envelope: None,
+        is_binary: false,
+        writes: Writes::Carry(perf_json::begin),
+        reads: Reads::Nothing,
+        recognises: |_| false,
+    },
+    Format {
+        name: "csv",
+        about: "tables in a folder: records by type, records, processes, results",
+        extensions: &[],
+        envelope: None,
+        is_binary: false,
+        writes: Writes::Folder { begin: csv::begin, is_alike: csv::is_alike },
+        reads: Reads::Nothing,
         recognises: |_| false,
     },
 ];

@@ -12,8 +12,8 @@ mod parts;
 pub(crate) mod resolved;
 mod selection;
 pub mod stacks;
-mod waiting;
-mod weights;
+pub(crate) mod waiting;
+pub(crate) mod weights;
 
 use crate::session::map::Map;
 use crate::session::names::Names;

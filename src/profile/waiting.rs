@@ -19,22 +19,28 @@ pub struct Incomplete {
 }
 
 /// Samples that wait for their user frames, by thread and cookie.
-#[derive(Debug, Default)]
-pub struct Waiting(HashMap<(u32, u64), Vec<Incomplete>>);
+#[derive(Debug)]
+pub struct Waiting<T = Incomplete>(HashMap<(u32, u64), Vec<T>>);
 
-impl Waiting {
+impl<T> Default for Waiting<T> {
+    fn default() -> Self {
+        Self(HashMap::new())
+    }
+}
+
+impl<T> Waiting<T> {
     /// Keeps a sample.
-    pub fn add(&mut self, tid: u32, cookie: u64, sample: Incomplete) {
+    pub fn add(&mut self, tid: u32, cookie: u64, sample: T) {
         self.0.entry((tid, cookie)).or_default().push(sample);
     }
 
     /// The samples that waited for this.
-    pub fn take(&mut self, tid: u32, cookie: u64) -> Vec<Incomplete> {
+    pub fn take(&mut self, tid: u32, cookie: u64) -> Vec<T> {
         self.0.remove(&(tid, cookie)).unwrap_or_default()
     }
 
     /// The samples that still wait, in the order of threads and cookies.
-    pub fn take_all(&mut self) -> Vec<Incomplete> {
+    pub fn take_all(&mut self) -> Vec<T> {
         let mut left: Vec<_> = self.0.drain().collect();
         left.sort_unstable_by_key(|(key, _)| *key);
         left.into_iter().flat_map(|(_, samples)| samples).collect()

@@ -48,6 +48,11 @@ pub trait Sink {
         Ok(())
     }
 
+    /// Whether no more records are needed: then none are read.
+    fn is_done(&self) -> bool {
+        false
+    }
+
     /// The last call.
     ///
     /// # Errors
@@ -69,6 +74,10 @@ impl<T: Sink + ?Sized> Sink for &mut T {
 
     fn gap(&mut self, meta: &Meta, gap: &Gap<'_>) -> Result<()> {
         (**self).gap(meta, gap)
+    }
+
+    fn is_done(&self) -> bool {
+        (**self).is_done()
     }
 
     fn end(&mut self, meta: &Meta) -> Result<()> {

@@ -56,6 +56,11 @@ impl<S: Sink> Order<S> {
         self.sink
     }
 
+    /// The sink, to be looked at.
+    pub fn sink(&self) -> &S {
+        &self.sink
+    }
+
     /// The sink, to be changed.
     pub fn sink_mut(&mut self) -> &mut S {
         &mut self.sink
@@ -136,6 +141,10 @@ impl<S: Sink> Sink for Order<S> {
 
     fn gap(&mut self, meta: &Meta, gap: &Gap<'_>) -> Result<()> {
         self.sink.gap(meta, gap)
+    }
+
+    fn is_done(&self) -> bool {
+        self.sink.is_done()
     }
 
     fn end(&mut self, meta: &Meta) -> Result<()> {

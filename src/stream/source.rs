@@ -66,7 +66,9 @@ impl Source {
     /// Where the sink cannot go on, or there is not a single record.
     pub fn run(mut self, sink: &mut impl Sink) -> Result<(Meta, Ledger)> {
         sink.begin(&self.meta)?;
-        while let Some(mut block) = self.reader.next_block()? {
+        while !sink.is_done()
+            && let Some(mut block) = self.reader.next_block()?
+        {
             // A decompressor takes megabytes, and is of no use to another file.
             if self.frames.as_ref().is_some_and(|frames| frames.source != block.source) {
                 self.end_frames();
@@ -75,7 +77,9 @@ impl Source {
                 block = block.from(at, self.reader.serial());
             }
         }
-        self.end_frames();
+        if !sink.is_done() {
+            self.end_frames();
+        }
         let damage = std::mem::take(&mut self.reader.damage);
         if self.counts.total() == 0 {
             return Err(self.nothing_read(damage));
@@ -104,6 +108,9 @@ impl Source {
                         );
                     }
                     sink.record(&self.meta, &raw)?;
+                    if sink.is_done() {
+                        return Ok(None);
+                    }
                     let is_frame = matches!(header.kind, RecordType::COMPRESSED | RecordType::COMPRESSED2);
                     if is_frame && block.origin != Origin::Frame {
                         self.decompress(&raw, sink)?;
@@ -155,6 +162,9 @@ impl Source {
                     let serial = self.reader.serial();
                     let piece = Block { bytes, source, base: offset, origin: Origin::Frame, in_memory: true, serial };
                     self.walk(&piece, sink)?;
+                    if sink.is_done() {
+                        break None;
+                    }
                 }
                 Ok(None) => break None,
                 Err(e) => break Some(e.to_string()),

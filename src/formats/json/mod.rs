@@ -14,7 +14,8 @@ mod split;
 
 pub use export::Export;
 pub use import::import;
-pub use objects::VERSION;
+pub use objects::{NamedMisc, VERSION};
+pub use ser::{Unsupported, append};
 
 use crate::formats::carry::{Carry, CarryOptions};
 use std::io::{BufWriter, Write};

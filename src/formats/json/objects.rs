@@ -215,7 +215,9 @@ impl From<EndianName> for Endian {
 
 /// The bits of `misc` apart from the CPU mode, by the names that they have in records of a type.
 pub struct NamedMisc {
+    /// The type.
     pub kind: RecordType,
+    /// The bits.
     pub misc: Misc,
 }
 

@@ -314,7 +314,7 @@ fn switch(misc: Misc) -> &'static str {
 }
 
 /// `0-1,3`; of no CPU in particular `-1`.
-pub fn cpus(numbers: Vec<u32>) -> String {
+fn cpus(numbers: Vec<u32>) -> String {
     let mut ranges: Vec<(u32, u32)> = Vec::new();
     for number in numbers {
         match ranges.last_mut() {

@@ -2,16 +2,15 @@
 
 use std::path::Path;
 
-use perfconv::abi::feature::{Feature, FeatureContext, FeatureId};
+use perfconv::container::read::ReadOptions;
 use perfconv::container::read::input::Input;
-use perfconv::container::read::{Container, ReadOptions};
-use perfconv::stream::Sink;
+use perfconv::info::{Parts, look};
 use perfconv::stream::meta::Meta;
-use perfconv::stream::raw::Raw;
 use perfconv::stream::source::Source;
 
 use super::super::files::Recording;
-use super::{Enough, Golden, Verdict, any, compare, headed, is_big_endian, judged, own, words};
+use super::super::info::sorted_bits;
+use super::{Enough, Golden, Verdict, any, compare, is_big_endian, judged, own, words};
 
 const VIEW: &str = "perf report --header-only -I";
 
@@ -26,9 +25,8 @@ fn headers_are_what_other_perfs_show() {
 
 fn judge(recording: &Recording) -> Option<Verdict> {
     let golden = Golden::native(recording, "header.txt").or_else(|| Golden::newest(recording, "header"))?;
-    let (features, endian) = match meta(&recording.path) {
-        Ok(meta) => (meta.features, meta.endian),
-        Err(_) => return Some(Verdict::Skipped("the recording is cut in its header".into())),
+    let Ok(meta) = meta(&recording.path) else {
+        return Some(Verdict::Skipped("the recording is cut in its header".into()));
     };
     if golden.text.contains("# data size      : 0\n# feat offset    : ")
         && !golden.text.contains("# feat offset    : 0")
@@ -39,13 +37,11 @@ fn judge(recording: &Recording) -> Option<Verdict> {
     if theirs.is_empty() {
         return Some(Verdict::Skipped("perf shows no feature".into()));
     }
-    let context = FeatureContext::new(features.get(&FeatureId::NRCPUS).map(|bytes| &bytes[..]), endian);
-    let decoded = |id: FeatureId, bytes: &[u8]| Feature::read(id, bytes, endian, &context).0;
-    let contents: Vec<(FeatureId, Feature)> = features.iter().map(|(&id, bytes)| (id, decoded(id, bytes))).collect();
-    let mut ours: Vec<String> = headed::lines(&contents, endian).into_iter().map(words).collect();
+    let mut ours = parse(&perfconv::info::header::lines(&meta).join("\n"));
+    ours.retain(|line| !line.starts_with(MISSING));
     // Of the features that perf misses, those that are missing.
     if let Some(missing) = theirs.iter().find(|line| line.starts_with(MISSING)) {
-        let has = |word: &&str| !features.keys().any(|id| id.name() == Some(word));
+        let has = |word: &&str| !meta.features.keys().any(|id| id.name() == Some(word));
         ours.push(missing.split(' ').filter(has).collect::<Vec<_>>().join(" "));
     }
     Some(judged(golden.by, &theirs, &ours))
@@ -53,20 +49,10 @@ fn judge(recording: &Recording) -> Option<Verdict> {
 
 const MISSING: &str = "# missing features:";
 
-/// Takes no record.
-struct Nothing;
-
-impl Sink for Nothing {
-    fn record(&mut self, _: &Meta, _: &Raw<'_>) -> perfconv::Result<()> {
-        Ok(())
-    }
-}
-
 /// What perf looks at: of a file the header, of a pipe the records that tell what is in a file's header.
 fn meta(path: &Path) -> perfconv::Result<Meta> {
     let source = Source::open(Input::Path(path.to_path_buf()), ReadOptions::default())?;
-    let meta = source.meta().clone();
-    if meta.container == Container::Pipe { Ok(source.run(&mut Nothing)?.0) } else { Ok(meta) }
+    Ok(look(source, Parts { header: true, ..Parts::default() })?.meta)
 }
 
 /// The lines of features.
@@ -84,11 +70,6 @@ fn parse(text: &str) -> Vec<String> {
 
 /// A line without what newer perfs add to the values, and without what is not of the recording.
 fn canonical(line: &str) -> String {
-    if let Some((program, code)) = line.strip_prefix("# bpf_prog_info ").and_then(|line| line.split_once(": ")) {
-        // The name is put together from the type information.
-        let (_, code) = code.split_once(' ').expect("the name is a word");
-        return format!("# bpf_prog_info {program}: {code}");
-    }
     if let Some((_, time)) = line.split_once("reference time: ") {
         let (_, time) = time.split_once(" = ").expect("the time is told in several ways");
         return words(format!("# reference time: {time}"));
@@ -102,7 +83,7 @@ fn canonical(line: &str) -> String {
     let fields = fields.map(|field| {
         let is_named = field.starts_with("type = ") || field.starts_with("config = ");
         let field = if is_named { field.split(" (").next().expect("there is a first part") } else { field };
-        headed::sorted_bits(field)
+        sorted_bits(field)
     });
     words(fields.collect::<Vec<_>>().join(", "))
 }

@@ -4,7 +4,6 @@
 mod dump;
 mod dumped;
 mod dumped_sample;
-mod headed;
 mod header;
 mod script;
 mod scripted;

@@ -1,0 +1,198 @@
+//! Records as text.
+
+use super::{hex, text};
+use crate::abi::feature::{Feature, FeatureContext, FeatureId};
+use crate::abi::record::{Body, Misc, Record, RecordType};
+use crate::abi::sample_id::SampleId;
+use crate::container::block::{Block, Origin};
+use crate::container::read::Container;
+use crate::error::{Error, Result};
+use crate::formats::json::NamedMisc;
+use crate::profile::event::ProfileEvent;
+use crate::stream::Sink;
+use crate::stream::meta::Meta;
+use crate::stream::raw::{Gap, Raw};
+use serde::Serialize;
+use serde_bytes::Bytes;
+use std::fmt::Write as _;
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Which records are shown, and how much of them.
+#[derive(Clone, Debug, Default)]
+pub struct DumpOptions {
+    /// Whether their bytes are shown too.
+    pub raw: bool,
+    /// Of which types; all where none is named.
+    pub types: Vec<RecordType>,
+    /// How many.
+    pub head: Option<u64>,
+    /// From the one on that this byte of its file is in.
+    pub offset: u64,
+}
+
+/// Writes records as text, in the order in which they come.
+pub struct Dumper<W> {
+    out: W,
+    options: DumpOptions,
+    /// Names of the events.
+    names: Vec<String>,
+    shown: u64,
+    /// The record at hand, kept for its memory.
+    text: String,
+}
+
+/// What stands behind the fields of a record.
+#[derive(Serialize)]
+struct Behind<'a> {
+    tail: Option<&'a Bytes>,
+    sample_id: Option<SampleId>,
+    payload: Option<&'a Bytes>,
+}
+
+/// A feature that a record tells.
+#[derive(Serialize)]
+struct ToldFeature {
+    feature: FeatureId,
+    content: Feature,
+}
+
+/// The fields of a record that no definition covers.
+#[derive(Serialize)]
+struct Opaque<'a> {
+    raw: &'a Bytes,
+}
+
+impl<W: Write> Dumper<W> {
+    /// Takes the output.
+    pub fn new(out: W, options: DumpOptions) -> Self {
+        Self { out, options, names: Vec::new(), shown: 0, text: String::new() }
+    }
+
+    /// How many were shown.
+    pub fn shown(&self) -> u64 {
+        self.shown
+    }
+
+    fn is_wanted(&self, raw: &Raw<'_>) -> bool {
+        let end = raw.block.offset(raw.at + raw.header.len() + raw.payload);
+        let is_of_type = self.options.types.is_empty() || self.options.types.contains(&raw.header.kind);
+        is_of_type && (end > self.options.offset || raw.offset() >= self.options.offset) && !self.is_done()
+    }
+
+    /// Where something is: `0x1f8`, in a folder `data.1:0x1f8`; with `+` behind it in the frame there.
+    fn place(&mut self, meta: &Meta, block: &Block, at: usize) {
+        if meta.container == Container::Directory {
+            let name = Path::new(&meta.files[block.source as usize]).file_name().unwrap_or_default();
+            let _ = write!(self.text, "{}:", name.to_string_lossy());
+        }
+        let plus = if block.origin == Origin::File { "" } else { "+" };
+        let _ = write!(self.text, "{:#x}{plus}", block.offset(at));
+    }
+
+    /// The line that tells of the header.
+    fn head(&mut self, meta: &Meta, raw: &Raw<'_>) -> std::result::Result<(), text::Unsupported> {
+        let kind = raw.header.kind;
+        self.place(meta, raw.block, raw.at);
+        let _ = write!(self.text, " {kind} size={}", raw.header.len());
+        // The headers of simpleperf's own records have a part of the size there.
+        let misc = if raw.header.len() > u16::MAX.into() || kind.0 >= 32768 { Misc::empty() } else { raw.header.misc };
+        let mode = misc.cpu_mode();
+        if mode.0 != 0 {
+            let _ = write!(self.text, " cpumode={mode}");
+        }
+        let misc = Misc::from_bits_retain(misc.bits() & !7);
+        if misc.bits() != 0 {
+            self.text.push_str(" misc=");
+            text::append_inline(&mut self.text, &NamedMisc { kind, misc })?;
+        }
+        if kind == RecordType::SAMPLE {
+            match meta.events.of(raw) {
+                Some((index, _)) => {
+                    let list = meta.events.list();
+                    let new = list[self.names.len().min(list.len())..].iter();
+                    self.names.extend(new.map(|event| ProfileEvent::from(event).name));
+                    let _ = write!(self.text, " event={}", self.names[index as usize]);
+                }
+                None => self.text.push_str(" event=?"),
+            }
+        }
+        self.text.push('\n');
+        Ok(())
+    }
+
+    fn fields(&mut self, meta: &Meta, raw: &Raw<'_>) -> std::result::Result<(), text::Unsupported> {
+        let Some(record) = Record::read(raw.bytes(), &meta.context(raw)) else { return Ok(()) };
+        let (out, all) = (&mut self.text, self.options.raw);
+        match (&record.body, told_feature(meta, &record.body)) {
+            (_, Some(told)) => text::append(out, &told, all)?,
+            (Body::Opaque(bytes), _) => text::append(out, &Opaque { raw: Bytes::new(bytes) }, all)?,
+            (body, None) => text::append(out, body, all)?,
+        }
+        let some = |bytes| Some(Bytes::new(bytes)).filter(|bytes| !bytes.is_empty());
+        // All of the payload is in the bytes of the record.
+        let behind = Behind { tail: some(&record.tail), sample_id: record.id, payload: some(raw.payload()) };
+        text::append(out, &behind, false)
+    }
+
+    /// Writes what is at hand, and all of these bytes if they are asked for.
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.shown += 1;
+        self.out.write_all(self.text.as_bytes()).map_err(Error::Output)?;
+        let shown = if self.options.raw { bytes } else { &[] };
+        for (at, bytes) in shown.chunks(hex::AT_ONCE).enumerate() {
+            self.text.clear();
+            hex::append(&mut self.text, at * hex::AT_ONCE, bytes);
+            self.out.write_all(self.text.as_bytes()).map_err(Error::Output)?;
+        }
+        Ok(())
+    }
+}
+
+/// The feature in a record, if one is told there.
+fn told_feature(meta: &Meta, body: &Body) -> Option<ToldFeature> {
+    let Body::HeaderFeature(told) = body else { return None };
+    let id = told.id().filter(|_| !told.data.is_empty())?;
+    let context = FeatureContext::new(meta.features.get(&FeatureId::NRCPUS).map(AsRef::as_ref), meta.endian);
+    match Feature::read(id, &told.data, meta.endian, &context) {
+        (Feature::Opaque(_), _) => None,
+        (content, _) => Some(ToldFeature { feature: id, content }),
+    }
+}
+
+fn failed(error: text::Unsupported) -> Error {
+    Error::Output(io::Error::other(error))
+}
+
+impl<W: Write> Sink for Dumper<W> {
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+        if !self.is_wanted(raw) {
+            return Ok(());
+        }
+        self.text.clear();
+        self.head(meta, raw).map_err(failed)?;
+        self.fields(meta, raw).map_err(failed)?;
+        self.write(&raw.block.bytes[raw.at..raw.at + raw.header.len() + raw.payload])
+    }
+
+    fn gap(&mut self, meta: &Meta, gap: &Gap<'_>) -> Result<()> {
+        let is_wanted = self.options.types.is_empty() && gap.block.offset(gap.at + gap.len) > self.options.offset;
+        if !is_wanted || self.is_done() || gap.len == 0 {
+            return Ok(());
+        }
+        let bytes = &gap.block.bytes[gap.at..gap.at + gap.len];
+        self.text.clear();
+        self.place(meta, gap.block, gap.at);
+        let _ = writeln!(self.text, " (no record) size={}", gap.len);
+        text::append(&mut self.text, &Opaque { raw: Bytes::new(bytes) }, false).map_err(failed)?;
+        self.write(bytes)
+    }
+
+    fn is_done(&self) -> bool {
+        self.options.head.is_some_and(|head| self.shown >= head)
+    }
+
+    fn end(&mut self, _: &Meta) -> Result<()> {
+        self.out.flush().map_err(Error::Output)
+    }
+}

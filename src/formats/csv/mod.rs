@@ -1,0 +1,19 @@
+//! A recording as tables, in a folder of them.
+//!
+//! | file | a row for each | columns |
+//! |---|---|---|
+//! | `stat.csv` | type of record | `type,records,bytes` |
+//! | `overview.csv` | record, in the order of time | `nr,type,pid,tid,time,info` |
+//! | `processes.csv` | process | `pid,name,maps,fork_time,exit_time,samples,period` |
+//! | `results.csv` | place that samples were taken at, and event | `event,dso,address,file,samples,period` |
+//!
+//! Times are nanoseconds of the recording's clock. What a recording does not tell is empty. `dso` is the short name of
+//! `file`, and `address` the offset in it; in the kernel and where nothing is known to be mapped it is the address itself.
+//! `maps` counts what was mapped. The `period` of a process is the sum over all events.
+
+mod overview;
+mod processes;
+mod results;
+mod tables;
+
+pub use tables::{begin, is_alike};

@@ -1,0 +1,130 @@
+//! `overview.csv`: every record.
+
+use super::tables::failed;
+use crate::abi;
+use crate::abi::bytes::Reader;
+use crate::abi::record::comm::Comm;
+use crate::abi::record::lost::{Lost, LostSamples};
+use crate::abi::record::mmap::Mmap;
+use crate::abi::record::mmap2::Mmap2;
+use crate::abi::record::task::Task;
+use crate::abi::record::{Misc, RecordType};
+use crate::abi::sample_view::SampleView;
+use crate::error::{Error, Result};
+use crate::profile::event::ProfileEvent;
+use crate::stream::meta::Meta;
+use crate::stream::raw::Raw;
+use csv::Writer;
+use std::fmt::Write as _;
+use std::fs::File;
+
+/// Writes a row for each record.
+pub struct Overview {
+    out: Writer<File>,
+    nr: u64,
+    /// Names of the events.
+    names: Vec<String>,
+    /// Of the row at hand, kept for its memory.
+    info: String,
+}
+
+/// Process and thread that a record is of.
+type Whose = (Option<u32>, Option<u32>);
+
+impl Overview {
+    /// Begins the table.
+    pub fn new(mut out: Writer<File>) -> Result<Self> {
+        out.write_record(["nr", "type", "pid", "tid", "time", "info"]).map_err(failed)?;
+        Ok(Self { out, nr: 0, names: Vec::new(), info: String::new() })
+    }
+
+    /// Adds a record.
+    pub fn add(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+        self.info.clear();
+        let (pid, tid) = match raw.header.kind {
+            RecordType::SAMPLE => self.sample(meta, raw),
+            _ => self.other(meta, raw),
+        };
+        let time = meta.events.time(raw);
+        // What stands for the kernel, and for no process at all.
+        let [pid, tid] = [pid, tid].map(|id| id.map(|id| id as i32));
+        let row = (self.nr, raw.header.kind.to_string(), pid, tid, time, &self.info);
+        self.nr += 1;
+        self.out.serialize(row).map_err(failed)
+    }
+
+    /// Event and address.
+    fn sample(&mut self, meta: &Meta, raw: &Raw<'_>) -> Whose {
+        let Some((index, event)) = meta.events.of(raw) else { return (None, None) };
+        let new = meta.events.list()[self.names.len().min(meta.events.list().len())..].iter();
+        self.names.extend(new.map(|event| ProfileEvent::from(event).name));
+        self.info.push_str(&self.names[index as usize]);
+        let Ok(view) = SampleView::read(raw.body(), &event.layout, raw.endian) else { return (None, None) };
+        if let Some(ip) = view.ip {
+            let _ = write!(self.info, " at {ip:#x}");
+        }
+        view.task.map_or((None, None), |(pid, tid)| (Some(pid), Some(tid)))
+    }
+
+    fn other(&mut self, meta: &Meta, raw: &Raw<'_>) -> Whose {
+        let (body, trailer) = meta.events.split(raw);
+        let of_trailer =
+            trailer.and_then(|trailer| trailer.task).map_or((None, None), |(pid, tid)| (Some(pid), Some(tid)));
+        self.told(raw, body).unwrap_or(of_trailer)
+    }
+
+    /// What a record tells in its body; of others the trailer says whose they are.
+    fn told(&mut self, raw: &Raw<'_>, body: &[u8]) -> Option<Whose> {
+        let (endian, misc, info) = (raw.endian, raw.header.misc, &mut self.info);
+        let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+        let task = |pid, tid| Some((Some(pid), Some(tid)));
+        match raw.header.kind {
+            RecordType::COMM => {
+                let (comm, _) = abi::parse::<Comm>(body, endian, ()).ok()?;
+                info.push_str(&text(comm.comm.text()));
+                task(comm.pid, comm.tid)
+            }
+            RecordType::MMAP => {
+                let (map, _) = abi::parse::<Mmap>(body, endian, ()).ok()?;
+                let _ = write!(info, "{:#x}+{:#x} {}", map.addr, map.len, text(map.filename.text()));
+                task(map.pid, map.tid)
+            }
+            RecordType::MMAP2 => {
+                let (map, _) = abi::parse::<Mmap2>(body, endian, (misc,)).ok()?;
+                let _ = write!(info, "{:#x}+{:#x} {}", map.addr, map.len, text(map.filename.text()));
+                task(map.pid, map.tid)
+            }
+            RecordType::FORK | RecordType::EXIT => {
+                let (of, _) = abi::parse::<Task>(body, endian, ()).ok()?;
+                let _ = write!(info, "parent {}/{}", of.ppid as i32, of.ptid as i32);
+                task(of.pid, of.tid)
+            }
+            RecordType::LOST => {
+                let (lost, _) = abi::parse::<Lost>(body, endian, ()).ok()?;
+                let _ = write!(info, "{} records", lost.lost);
+                None
+            }
+            RecordType::LOST_SAMPLES => {
+                let (lost, _) = abi::parse::<LostSamples>(body, endian, ()).ok()?;
+                let _ = write!(info, "{} samples", lost.lost);
+                None
+            }
+            RecordType::SWITCH | RecordType::SWITCH_CPU_WIDE => {
+                info.push_str(if misc.contains(Misc::SWITCH_OUT) { "out" } else { "in" });
+                None
+            }
+            RecordType::AUX => {
+                let mut reader = Reader::new(body, endian);
+                let (offset, size) = (reader.u64()?, reader.u64()?);
+                let _ = write!(info, "{size} bytes at {offset:#x}");
+                None
+            }
+            _ => None,
+        }
+    }
+
+    /// Ends the table.
+    pub fn finish(&mut self) -> Result<()> {
+        self.out.flush().map_err(Error::Output)
+    }
+}

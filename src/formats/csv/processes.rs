@@ -1,0 +1,101 @@
+//! `processes.csv`: who ran, from when to when.
+
+use super::tables::failed;
+use crate::abi;
+use crate::abi::bytes::Reader;
+use crate::abi::record::RecordType;
+use crate::abi::record::comm::Comm;
+use crate::abi::record::task::Task;
+use crate::error::{Error, Result};
+use crate::stream::meta::Meta;
+use crate::stream::raw::Raw;
+use csv::Writer;
+use hashbrown::HashMap;
+use serde::Serialize;
+use std::fs::File;
+
+/// A process.
+#[derive(Default, Serialize)]
+struct Row {
+    pid: i32,
+    name: String,
+    maps: u64,
+    fork_time: Option<u64>,
+    exit_time: Option<u64>,
+    samples: u64,
+    period: u64,
+}
+
+/// Processes in the order in which they were first heard of.
+#[derive(Default)]
+pub struct Processes {
+    rows: Vec<Row>,
+    /// The row of each process; numbers are given anew.
+    by_pid: HashMap<u32, usize>,
+}
+
+impl Processes {
+    fn row(&mut self, pid: u32) -> &mut Row {
+        let next = self.rows.len();
+        let index = *self.by_pid.entry(pid).or_insert(next);
+        if index == next {
+            let name = if pid == 0 { "swapper".to_owned() } else { String::new() };
+            self.rows.push(Row { pid: pid as i32, name, ..Row::default() });
+        }
+        &mut self.rows[index]
+    }
+
+    /// Counts a sample.
+    pub fn sample(&mut self, pid: u32, period: u64) {
+        let row = self.row(pid);
+        row.samples += 1;
+        row.period = row.period.saturating_add(period);
+    }
+
+    /// Takes what a record tells of processes.
+    pub fn apply(&mut self, meta: &Meta, raw: &Raw<'_>) {
+        let (body, _) = meta.events.split(raw);
+        match raw.header.kind {
+            RecordType::COMM => {
+                let Ok((comm, _)) = abi::parse::<Comm>(body, raw.endian, ()) else { return };
+                let row = self.row(comm.pid);
+                if comm.pid == comm.tid {
+                    row.name = String::from_utf8_lossy(comm.comm.text()).into_owned();
+                }
+            }
+            RecordType::MMAP | RecordType::MMAP2 => {
+                if let Some(pid) = Reader::new(body, raw.endian).u32().filter(|&pid| pid != u32::MAX) {
+                    self.row(pid).maps += 1;
+                }
+            }
+            RecordType::FORK | RecordType::EXIT => {
+                let Ok((task, _)) = abi::parse::<Task>(body, raw.endian, ()) else { return };
+                let time = meta.events.time(raw);
+                if raw.header.kind == RecordType::EXIT {
+                    if task.pid == task.tid {
+                        self.row(task.pid).exit_time = time;
+                    }
+                } else if task.pid != task.ppid {
+                    let name = self.by_pid.get(&task.ppid).map(|&parent| self.rows[parent].name.clone());
+                    if self.by_pid.get(&task.pid).is_some_and(|&row| self.rows[row].exit_time.is_some()) {
+                        self.by_pid.remove(&task.pid);
+                    }
+                    let row = self.row(task.pid);
+                    row.fork_time = time;
+                    row.name = name.unwrap_or_default();
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Writes the table.
+    pub fn write(&self, mut out: Writer<File>) -> Result<()> {
+        if self.rows.is_empty() {
+            let columns = ["pid", "name", "maps", "fork_time", "exit_time", "samples", "period"];
+            out.write_record(columns).map_err(failed)?;
+        }
+        self.rows.iter().try_for_each(|row| out.serialize(row)).map_err(failed)?;
+        out.flush().map_err(Error::Output)
+    }
+}

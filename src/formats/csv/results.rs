@@ -1,0 +1,69 @@
+//! `results.csv`: where samples were taken.
+
+use super::tables::failed;
+use crate::error::{Error, Result};
+use crate::profile::event::ProfileEvent;
+use crate::session::Session;
+use crate::session::map::{Map, MapId};
+use crate::stream::events::EventIndex;
+use crate::stream::meta::Meta;
+use csv::Writer;
+use hashbrown::HashMap;
+use std::collections::BTreeMap;
+use std::fs::File;
+
+/// Samples and periods by event, map and address.
+#[derive(Default)]
+pub struct Results(HashMap<(EventIndex, Option<MapId>, u64), Sum>);
+
+/// How many samples, and what they stand for.
+#[derive(Clone, Copy, Default)]
+struct Sum {
+    samples: u64,
+    period: u64,
+}
+
+impl Sum {
+    fn add(&mut self, other: Self) {
+        self.samples += other.samples;
+        self.period = self.period.saturating_add(other.period);
+    }
+}
+
+impl Results {
+    /// Counts a sample of an event at an address, and how much it stands for.
+    pub fn add(&mut self, event: EventIndex, map: Option<MapId>, ip: u64, period: u64) {
+        self.0.entry((event, map, ip)).or_default().add(Sum { samples: 1, period });
+    }
+
+    /// Writes the table: of each event the places with most samples first.
+    pub fn write(&self, mut out: Writer<File>, meta: &Meta, session: &Session) -> Result<()> {
+        // The same file is mapped at other addresses in other processes.
+        let mut places: BTreeMap<(EventIndex, &[u8], u64), Sum> = BTreeMap::new();
+        for (&(event, map, ip), &sum) in &self.0 {
+            let (file, address) = map.map_or((&[][..], ip), |id| place(session.map(id), ip));
+            places.entry((event, file, address)).or_default().add(sum);
+        }
+        let mut places: Vec<_> = places.into_iter().collect();
+        places.sort_by_key(|((event, _, _), sum)| (*event, std::cmp::Reverse(sum.samples)));
+        let names: Vec<String> = meta.events.list().iter().map(|event| ProfileEvent::from(event).name).collect();
+        out.write_record(["event", "dso", "address", "file", "samples", "period"]).map_err(failed)?;
+        for ((event, file, address), sum) in places {
+            let short = file.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
+            let dso = if file.is_empty() { "[unknown]".into() } else { String::from_utf8_lossy(short) };
+            let (file, address) = (String::from_utf8_lossy(file), format!("{address:#x}"));
+            let row = (&names[event as usize], dso, address, file, sum.samples, sum.period);
+            out.serialize(row).map_err(failed)?;
+        }
+        out.flush().map_err(Error::Output)
+    }
+}
+
+/// The file of a map, and an address as an offset in it.
+fn place(map: &Map, ip: u64) -> (&[u8], u64) {
+    if map.is_kernel() {
+        return (b"[kernel.kallsyms]", ip);
+    }
+    let is_file = map.filename.starts_with(b"/");
+    (&map.filename, if is_file { ip.wrapping_sub(map.start).wrapping_add(map.pgoff) } else { ip })
+}

@@ -1,0 +1,167 @@
+//! All tables at once.
+
+use super::overview::Overview;
+use super::processes::Processes;
+use super::results::Results;
+use crate::abi::record::RecordType;
+use crate::abi::sample_view::SampleView;
+use crate::container::read::ReadOptions;
+use crate::error::{Error, Result};
+use crate::formats::carry::{Carry, CarryOptions};
+use crate::info::stats::Counter;
+use crate::profile::weights::Weights;
+use crate::session::{Applied, Session};
+use crate::stream::events::EventIndex;
+use crate::stream::ledger::{Ledger, Reason};
+use crate::stream::meta::Meta;
+use crate::stream::order::Order;
+use crate::stream::raw::{Gap, Raw};
+use crate::stream::{Sink, is_used_by_stream};
+use csv::Writer;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The files in the folder.
+const FILES: [&str; 4] = ["stat.csv", "overview.csv", "processes.csv", "results.csv"];
+
+/// Begins the tables in a folder that is there and empty.
+///
+/// # Errors
+/// Where a file cannot be created there.
+pub fn begin(folder: &Path, options: &CarryOptions) -> Result<Box<dyn Carry>> {
+    let read = ReadOptions { spool_dir: options.spool_dir.clone(), ..ReadOptions::default() };
+    let tables = Tables {
+        folder: folder.to_owned(),
+        counter: Counter::default(),
+        overview: Overview::new(create(folder, FILES[1])?)?,
+        processes: Processes::default(),
+        results: Results::default(),
+        session: Session::default(),
+        weights: Weights::default(),
+        found: Vec::new(),
+        ledger: Ledger::default(),
+    };
+    Ok(Box::new(InTime(Order::new(tables, read))))
+}
+
+/// Whether a folder holds tables and nothing else.
+pub fn is_alike(folder: &Path) -> bool {
+    let Ok(mut entries) = fs::read_dir(folder) else { return false };
+    entries.all(|entry| entry.is_ok_and(|entry| FILES.iter().any(|name| entry.file_name() == *name)))
+}
+
+/// Begins a table.
+fn create(folder: &Path, name: &str) -> Result<Writer<File>> {
+    let path = folder.join(name);
+    let file = File::create_new(&path).map_err(Error::io(path.display().to_string(), "cannot create"))?;
+    Ok(csv::WriterBuilder::new().buffer_capacity(1 << 17).from_writer(file))
+}
+
+/// What the system says when a row cannot be written.
+pub fn failed(error: csv::Error) -> Error {
+    Error::Output(io::Error::from(error))
+}
+
+/// What fills the tables, of records in the order of time.
+struct Tables {
+    folder: PathBuf,
+    counter: Counter,
+    overview: Overview,
+    processes: Processes,
+    results: Results,
+    session: Session,
+    weights: Weights,
+    /// The events that the sample at hand stands for, kept for its memory.
+    found: Vec<(EventIndex, u64)>,
+    ledger: Ledger,
+}
+
+impl Tables {
+    fn sample(&mut self, meta: &Meta, raw: &Raw<'_>) {
+        let kind = RecordType::SAMPLE;
+        let Some((index, event)) = meta.events.of(raw) else { return self.ledger.dropped(kind, Reason::UnknownEvent) };
+        let view = match SampleView::read(raw.body(), &event.layout, raw.endian) {
+            Ok(view) => view,
+            Err(field) => return self.drop(meta, raw, &format!("its field {field} does not fit its size")),
+        };
+        self.found.clear();
+        self.weights.of(&view, index, &meta.events, &mut self.found);
+        let pid = view.task.map(|(pid, _)| pid);
+        if let Some(pid) = pid {
+            self.processes.sample(pid, self.found.iter().map(|(_, period)| period).sum());
+        }
+        let (space, ip) = (raw.header.misc.cpu_mode().into(), view.ip.unwrap_or(0));
+        let map = self.session.map_at(pid.unwrap_or(u32::MAX), space, ip);
+        for &(event, period) in &self.found {
+            self.results.add(event, map, ip, period);
+        }
+        self.ledger.emitted(kind, 1);
+    }
+
+    fn drop(&mut self, meta: &Meta, raw: &Raw<'_>, why: &str) {
+        let what = format!("the {} record here is left out: {why}", raw.header.kind);
+        self.ledger.damage(meta.damage(raw.block, raw.at, what));
+        self.ledger.dropped(raw.header.kind, Reason::Damaged);
+    }
+}
+
+impl Sink for Tables {
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+        self.counter.record(meta, raw)?;
+        self.overview.add(meta, raw)?;
+        match raw.header.kind {
+            RecordType::SAMPLE => self.sample(meta, raw),
+            // What the stream itself uses is in its own account.
+            kind if is_used_by_stream(kind) => {}
+            kind => match self.session.apply(meta, raw) {
+                Applied::Consumed | Applied::NotApplicable => {
+                    self.processes.apply(meta, raw);
+                    self.ledger.emitted(kind, 1);
+                }
+                Applied::Damaged => self.drop(meta, raw, "its fields do not fit its size"),
+            },
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, meta: &Meta) -> Result<()> {
+        self.overview.finish()?;
+        let mut stat = create(&self.folder, FILES[0])?;
+        stat.write_record(["type", "records", "bytes"]).map_err(failed)?;
+        for (kind, count) in std::mem::take(&mut self.counter).stats(meta).records {
+            stat.serialize((kind.to_string(), count.records, count.bytes)).map_err(failed)?;
+        }
+        stat.flush().map_err(Error::Output)?;
+        self.processes.write(create(&self.folder, FILES[2])?)?;
+        self.results.write(create(&self.folder, FILES[3])?, meta, &self.session)
+    }
+}
+
+/// Records are put in order before they come to the tables.
+struct InTime(Order<Tables>);
+
+impl Carry for InTime {
+    fn account(&self, ledger: &mut Ledger) {
+        ledger.account_for_stream();
+        ledger.merge(self.0.sink().ledger.clone());
+    }
+}
+
+impl Sink for InTime {
+    fn begin(&mut self, meta: &Meta) -> Result<()> {
+        self.0.begin(meta)
+    }
+
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+        self.0.record(meta, raw)
+    }
+
+    fn gap(&mut self, meta: &Meta, gap: &Gap<'_>) -> Result<()> {
+        self.0.gap(meta, gap)
+    }
+
+    fn end(&mut self, meta: &Meta) -> Result<()> {
+        self.0.end(meta)
+    }
+}

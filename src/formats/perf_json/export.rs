@@ -1,0 +1,414 @@
+//! Records in the order of time, as samples that know whose they are.
+
+use super::text::{field, key, number, of_value};
+use crate::abi;
+use crate::abi::attr::AttrType;
+use crate::abi::bytes::{Reader, Words};
+use crate::abi::callchain::Context;
+use crate::abi::feature::{Feature, FeatureId};
+use crate::abi::record::{CpuMode, RecordType};
+use crate::abi::sample::{Sample, SampleArgs};
+use crate::abi::sample_type::SampleType;
+use crate::abi::sample_view::SampleView;
+use crate::error::{Error, Result};
+use crate::formats::json::Unsupported;
+use crate::info::header::{captured_on, features, file_header, version};
+use crate::profile::event::ProfileEvent;
+use crate::profile::waiting::Waiting;
+use crate::profile::weights::Weights;
+use crate::session::map::{Map, MapId};
+use crate::session::space::Space;
+use crate::session::{Applied, Session};
+use crate::stream::events::{Event, EventIndex};
+use crate::stream::ledger::{Ledger, Reason};
+use crate::stream::meta::Meta;
+use crate::stream::raw::Raw;
+use crate::stream::{Sink, is_used_by_stream};
+use crate::tracing::tracepoints::Tracepoints;
+use hashbrown::HashMap;
+use std::io::{self, Write};
+
+type Written = std::result::Result<(), Unsupported>;
+
+/// Writes samples.
+pub struct Export<W> {
+    out: W,
+    is_exact: bool,
+    session: Session,
+    ledger: Ledger,
+    /// Read when the first of their samples comes.
+    tracepoints: Option<Tracepoints>,
+    /// Build ids of files that the recording lists, by the file's path. Read when the first sample comes.
+    build_ids: Option<HashMap<Vec<u8>, Vec<u8>>>,
+    weights: Weights,
+    waiting: Waiting<Incomplete>,
+    samples: u64,
+    /// Of the sample that is being written, kept for their memory: its JSON, a text in it, the events that it stands for.
+    line: Vec<u8>,
+    text: String,
+    found: Vec<(EventIndex, u64)>,
+}
+
+/// A sample that waits for its user frames.
+struct Incomplete {
+    /// Its JSON, up to the frames that it has.
+    before: Vec<u8>,
+    /// What follows its frames.
+    behind: Vec<u8>,
+    /// Its process.
+    pid: u32,
+}
+
+impl<W: Write> Export<W> {
+    /// Takes the output; leaves out what perf leaves out, if it is to be exact.
+    pub fn new(out: W, is_exact: bool) -> Self {
+        Self {
+            out,
+            is_exact,
+            session: Session::default(),
+            ledger: Ledger::default(),
+            tracepoints: None,
+            build_ids: None,
+            weights: Weights::default(),
+            waiting: Waiting::default(),
+            samples: 0,
+            line: Vec::new(),
+            text: String::new(),
+            found: Vec::new(),
+        }
+    }
+
+    /// What became of the records.
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// Writes what stands before the first sample: what is known by then.
+    fn write_headers(&mut self, meta: &Meta) -> Result<()> {
+        let mut out = b"{\"linux-perf-json-version\":1,\n\"headers\":{".to_vec();
+        headers(&mut out, meta).map_err(failed)?;
+        out.extend_from_slice(b"},\n\"samples\":[");
+        self.out.write_all(&out).map_err(Error::Output)
+    }
+
+    fn write_sample(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+        let kind = RecordType::SAMPLE;
+        let Some((index, event)) = meta.events.of(raw) else {
+            self.ledger.dropped(kind, Reason::UnknownEvent);
+            return Ok(());
+        };
+        let view = match SampleView::read(raw.body(), &event.layout, raw.endian) {
+            Ok(view) => view,
+            Err(field) => {
+                self.drop(meta, raw, &format!("its field {field} does not fit its size"));
+                return Ok(());
+            }
+        };
+        self.build_ids.get_or_insert_with(|| {
+            let ids = meta.build_ids().into_iter();
+            ids.map(|(misc, id)| (id.filename.text().into(), id.id(misc).into())).collect()
+        });
+        // Counter values stand for a sample of each event to whose counter something was added, as in perf.
+        self.found.clear();
+        self.weights.of(&view, index, &meta.events, &mut self.found);
+        if self.found.is_empty() {
+            self.ledger.not_applicable(kind, 1);
+            return Ok(());
+        }
+        for (of, added) in std::mem::take(&mut self.found) {
+            self.line.clear();
+            self.line.push(b'{');
+            self.whose(meta, &view).map_err(failed)?;
+            let cookie = self.stack(raw, &view).map_err(failed)?;
+            let start = self.line.len();
+            self.line.push(b']');
+            if !self.is_exact {
+                self.further(meta, raw, event, (of, view.period.map(|_| added))).map_err(failed)?;
+            }
+            if event.attr.kind == AttrType::TRACEPOINT {
+                self.tracepoint(meta, event, &view).map_err(failed)?;
+            }
+            self.line.push(b'}');
+            match (cookie, view.task) {
+                (Some(cookie), Some((pid, tid))) => {
+                    let behind = self.line.split_off(start);
+                    let before = std::mem::take(&mut self.line);
+                    self.waiting.add(tid, cookie, Incomplete { before, behind, pid });
+                }
+                _ => self.write_line(meta)?,
+            }
+        }
+        self.ledger.emitted(kind, 1);
+        Ok(())
+    }
+
+    /// Writes the sample at hand.
+    fn write_line(&mut self, meta: &Meta) -> Result<()> {
+        if self.samples == 0 {
+            self.write_headers(meta)?;
+        }
+        let separator = if self.samples == 0 { "\n" } else { ",\n" };
+        self.samples += 1;
+        self.out.write_all(separator.as_bytes()).map_err(Error::Output)?;
+        self.out.write_all(&self.line).map_err(Error::Output)
+    }
+
+    /// Completes the samples that waited for a record's frames. `None` where it cannot be read.
+    fn deferred(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<Option<()>> {
+        let (body, trailer) = meta.events.split(raw);
+        let mut reader = Reader::new(body, raw.endian);
+        let chain = (|| {
+            let (cookie, nr) = (reader.u64()?, reader.u64()?);
+            Some((cookie, reader.words(nr)?))
+        })();
+        let (Some((cookie, chain)), Some((_, tid))) = (chain, trailer.and_then(|trailer| trailer.task)) else {
+            return Ok(None);
+        };
+        for sample in self.waiting.take(tid, cookie) {
+            self.line = sample.before;
+            self.chain(sample.pid, Space::User, chain).map_err(failed)?;
+            self.line.extend_from_slice(&sample.behind);
+            self.write_line(meta)?;
+        }
+        Ok(Some(()))
+    }
+
+    /// Tells that a record cannot be read.
+    fn drop(&mut self, meta: &Meta, raw: &Raw<'_>, why: &str) {
+        let kind = raw.header.kind;
+        let what = format!("the {kind} record here is left out: {why}");
+        self.ledger.damage(meta.damage(raw.block, raw.at, what));
+        self.ledger.dropped(kind, Reason::Damaged);
+    }
+
+    /// When and whose it is. perf writes -1 for what is not known.
+    fn whose(&mut self, meta: &Meta, view: &SampleView<'_>) -> Written {
+        let has_cpu = |event: &Event| event.attr.sample_type.contains(SampleType::CPU);
+        let out = &mut self.line;
+        let (pid, tid) = view.task.unwrap_or((u32::MAX, u32::MAX));
+        number(out, "timestamp", view.time.unwrap_or(u64::MAX) as i64)?;
+        number(out, "pid", (pid as i32).into())?;
+        number(out, "tid", (tid as i32).into())?;
+        // If one event tells it, perf writes it for all.
+        let cpu = view.cpu.map(|(cpu, _)| cpu).or_else(|| meta.events.list().iter().any(has_cpu).then_some(u32::MAX));
+        if let Some(cpu) = cpu {
+            number(out, "cpu", (cpu as i32).into())?;
+        }
+        let comm = self.session.thread(tid).and_then(|thread| thread.comm);
+        match comm {
+            Some(comm) => field(out, "comm", &String::from_utf8_lossy(self.session.names.name(comm))),
+            None if tid == 0 => field(out, "comm", &"swapper"),
+            None => field(out, "comm", &format_args!(":{}", tid as i32)),
+        }
+    }
+
+    /// The call chain without its marks, or else the instruction pointer; up to where further frames can follow. Returns the
+    /// cookie that user frames will come with, where they come apart from the sample.
+    fn stack(&mut self, raw: &Raw<'_>, view: &SampleView<'_>) -> std::result::Result<Option<u64>, Unsupported> {
+        let pid = view.task.map_or(u32::MAX, |(pid, _)| pid);
+        let space = raw.header.misc.cpu_mode().into();
+        key(&mut self.line, "callchain")?;
+        self.line.push(b'[');
+        match view.callchain {
+            Some(chain) => self.chain(pid, space, chain),
+            None => self.frame(pid, space, view.ip.unwrap_or(0)).map(|()| None),
+        }
+    }
+
+    fn chain(&mut self, pid: u32, mut space: Space, chain: Words<'_>) -> std::result::Result<Option<u64>, Unsupported> {
+        let (mut words, mut cookie) = (chain.iter(), None);
+        while let Some(word) = words.next() {
+            match Context::of(word) {
+                Some(Context::USER_DEFERRED) => cookie = words.next(),
+                Some(context) => space = context.into(),
+                None => self.frame(pid, space, word)?,
+            }
+        }
+        Ok(cookie)
+    }
+
+    fn frame(&mut self, pid: u32, space: Space, ip: u64) -> Written {
+        if self.line.last() != Some(&b'[') {
+            self.line.push(b',');
+        }
+        self.line.push(b'{');
+        field(&mut self.line, "ip", &format_args!("{ip:#x}"))?;
+        let map = if self.is_exact { None } else { self.session.map_at(pid, space, ip) };
+        if let Some(map) = map {
+            self.object(map)?;
+        }
+        self.line.push(b'}');
+        Ok(())
+    }
+
+    /// The file that is mapped, by its short name, as perf has it.
+    fn object(&mut self, map: MapId) -> Written {
+        let map = self.session.map(map);
+        let name = short_name(map);
+        field(&mut self.line, "dso", &String::from_utf8_lossy(name))?;
+        let path = if map.is_kernel() { name } else { &*map.filename };
+        let listed = || self.build_ids.as_ref()?.get(path).map(|id| &**id);
+        let Some(id) = map.build_id.as_deref().or_else(listed) else { return Ok(()) };
+        key(&mut self.line, "build_id")?;
+        let digits: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
+        self.line.extend_from_slice(format!("\"{digits}\"").as_bytes());
+        Ok(())
+    }
+
+    /// What perf leaves out: of the event that it stands for, and how much of it.
+    fn further(
+        &mut self,
+        meta: &Meta,
+        raw: &Raw<'_>,
+        event: &Event,
+        (of, period): (EventIndex, Option<u64>),
+    ) -> Written {
+        let out = &mut self.line;
+        field(out, "event", &ProfileEvent::from(&meta.events.list()[of as usize]).name)?;
+        let mode = raw.header.misc.cpu_mode();
+        if mode != CpuMode::UNKNOWN {
+            field(out, "cpumode", &mode)?;
+        }
+        if let Some(period) = period {
+            field(out, "period", &period)?;
+        }
+        let has = |fields| event.layout.sample_type.intersects(fields);
+        let told = SampleType::ADDR | SampleType::WEIGHT | SampleType::WEIGHT_STRUCT | SampleType::DATA_SRC;
+        if !has(told | SampleType::BRANCH_STACK) {
+            return Ok(());
+        }
+        let args = SampleArgs::new(raw.body(), &event.layout, raw.endian);
+        let Ok((sample, _)) = abi::parse::<Sample>(raw.body(), raw.endian, args) else { return Ok(()) };
+        if let Some(addr) = sample.addr {
+            field(out, "addr", &format_args!("{addr:#x}"))?;
+        }
+        if let Some(weight) = &sample.weight {
+            field(out, "weight", weight)?;
+        }
+        if let Some(data_src) = &sample.data_src {
+            field(out, "data_src", data_src)?;
+        }
+        if let Some(stack) = &sample.branch_stack {
+            field(out, "branch_stack", stack)?;
+        }
+        Ok(())
+    }
+
+    /// The fields that are the tracepoint's own.
+    fn tracepoint(&mut self, meta: &Meta, event: &Event, view: &SampleView<'_>) -> Written {
+        let tracepoints = self.tracepoints.get_or_insert_with(|| {
+            let data = meta.features.get(&FeatureId::TRACING_DATA);
+            data.map(|data| Tracepoints::read(data)).unwrap_or_default()
+        });
+        let (Some(tracepoint), Some(payload)) = (tracepoints.get(event.attr.config), view.raw) else { return Ok(()) };
+        const OWN: [&str; 13] = [
+            "timestamp",
+            "pid",
+            "tid",
+            "cpu",
+            "comm",
+            "callchain",
+            "event",
+            "cpumode",
+            "period",
+            "addr",
+            "weight",
+            "data_src",
+            "branch_stack",
+        ];
+        for (found, value) in tracepoint.values(payload) {
+            of_value(&mut self.text, &value);
+            if !self.is_exact && OWN.contains(&&*found.name) {
+                field(&mut self.line, &format!("_{}", found.name), &self.text)?;
+            } else {
+                field(&mut self.line, &found.name, &self.text)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The last part of a path; of the kernel its name without its reference symbol.
+fn short_name(map: &Map) -> &[u8] {
+    const KERNEL: &[u8] = b"[kernel.kallsyms]";
+    if map.is_kernel() {
+        return KERNEL;
+    }
+    map.filename.rsplit(|&byte| byte == b'/').next().unwrap_or_default()
+}
+
+fn headers(out: &mut Vec<u8>, meta: &Meta) -> Written {
+    let file = file_header(meta);
+    let places = file.as_ref().map_or([0; 3], |header| [header.data.offset, header.data.size, header.data.end()]);
+    number(out, "header-version", file.as_ref().map_or(1, version).into())?;
+    if let Some(time) = captured_on(meta) {
+        field(out, "captured-on", &time)?;
+    }
+    for (name, place) in ["data-offset", "data-size", "feat-offset"].into_iter().zip(places) {
+        number(out, name, place as i64)?;
+    }
+    let features = features(meta);
+    let find = |id| features.iter().find(|(of, _)| *of == id).map(|(_, feature)| feature);
+    let mut text = |name, id| match meta.string(id) {
+        Some(text) => field(out, name, &text),
+        None => Ok(()),
+    };
+    text("hostname", FeatureId::HOSTNAME)?;
+    text("os-release", FeatureId::OSRELEASE)?;
+    text("arch", FeatureId::ARCH)?;
+    text("cpu-desc", FeatureId::CPUDESC)?;
+    text("cpuid", FeatureId::CPUID)?;
+    if let Some(Feature::NrCpus(nr)) = find(FeatureId::NRCPUS) {
+        number(out, "nrcpus-online", nr.nr_cpus_online.into())?;
+        number(out, "nrcpus-avail", nr.nr_cpus_avail.into())?;
+    }
+    if let Some(Feature::ClockData(clock)) = find(FeatureId::CLOCK_DATA) {
+        number(out, "clockid", clock.clockid.into())?;
+        number(out, "clock-time", clock.clockid_ns as i64)?;
+        number(out, "real-time", clock.wall_clock_ns as i64)?;
+    }
+    if let Some(version) = meta.string(FeatureId::VERSION) {
+        field(out, "perf-version", &version)?;
+    }
+    match meta.cmdline() {
+        Some(cmdline) => field(out, "cmdline", &cmdline),
+        None => Ok(()),
+    }
+}
+
+fn failed(error: Unsupported) -> Error {
+    Error::Output(io::Error::other(error))
+}
+
+impl<W: Write> Sink for Export<W> {
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+        match raw.header.kind {
+            RecordType::SAMPLE => return self.write_sample(meta, raw),
+            kind @ RecordType::CALLCHAIN_DEFERRED => match self.deferred(meta, raw)? {
+                Some(()) => self.ledger.consumed(kind, 1),
+                None => self.drop(meta, raw, "its fields do not fit its size"),
+            },
+            // What the stream itself uses is in its own account.
+            kind if is_used_by_stream(kind) => {}
+            kind => match self.session.apply(meta, raw) {
+                Applied::Consumed => self.ledger.consumed(kind, 1),
+                Applied::NotApplicable => self.ledger.not_applicable(kind, 1),
+                Applied::Damaged => self.drop(meta, raw, "its fields do not fit its size"),
+            },
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, meta: &Meta) -> Result<()> {
+        // Their user frames never came.
+        for sample in self.waiting.take_all() {
+            self.line = [sample.before, sample.behind].concat();
+            self.write_line(meta)?;
+        }
+        if self.samples == 0 {
+            self.write_headers(meta)?;
+        }
+        self.out.write_all(b"\n]}\n").map_err(Error::Output)?;
+        self.out.flush().map_err(Error::Output)
+    }
+}

@@ -1,0 +1,82 @@
+//! Pieces of JSON.
+
+use crate::formats::json::{Unsupported, append};
+use crate::tracing::value::Value;
+use serde::Serialize;
+use std::io::Write;
+
+/// Appends `,"name":` and a value; without the comma where an object begins.
+pub fn field(out: &mut Vec<u8>, name: &str, value: &impl Serialize) -> Result<(), Unsupported> {
+    key(out, name)?;
+    append(out, value)
+}
+
+/// Appends `,"name":` and a number, whose digits are not put into quotes however many there are.
+pub fn number(out: &mut Vec<u8>, name: &str, number: i64) -> Result<(), Unsupported> {
+    key(out, name)?;
+    // Writing to memory does not fail.
+    let _ = write!(out, "{number}");
+    Ok(())
+}
+
+/// Appends `,"name":`; without the comma where an object begins.
+pub fn key(out: &mut Vec<u8>, name: &str) -> Result<(), Unsupported> {
+    if out.last() != Some(&b'{') {
+        out.push(b',');
+    }
+    append(out, &name)?;
+    out.push(b':');
+    Ok(())
+}
+
+/// The text that perf has for the value of a tracepoint's field.
+pub fn of_value(text: &mut String, value: &Value<'_>) {
+    use std::fmt::Write;
+    text.clear();
+    let written = match value {
+        Value::Signed(number) => write!(text, "{number}"),
+        Value::Unsigned(number) => write!(text, "{number}"),
+        Value::Pointer(number) => write!(text, "{number:#x}"),
+        Value::Text(bytes) => write!(text, "{}", String::from_utf8_lossy(bytes)),
+        Value::Numbers(numbers) => array(text, numbers.bytes),
+        Value::Bytes(bytes) => array(text, bytes),
+    };
+    // Nor does this.
+    let _ = written;
+}
+
+fn array(text: &mut String, bytes: &[u8]) -> std::fmt::Result {
+    use std::fmt::Write;
+    text.push_str("ARRAY[");
+    for (at, byte) in bytes.iter().enumerate() {
+        write!(text, "{}{byte:02x}", if at == 0 { "" } else { ", " })?;
+    }
+    text.push(']');
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_texts() {
+        let mut text = String::new();
+        let mut told = |value| {
+            of_value(&mut text, &value);
+            text.clone()
+        };
+        assert_eq!(told(Value::Signed(-3)), "-3");
+        assert_eq!(told(Value::Pointer(0xffff)), "0xffff");
+        assert_eq!(told(Value::Text(b"cat")), "cat");
+        assert_eq!(told(Value::Bytes(&[0, 0xab])), "ARRAY[00, ab]");
+    }
+
+    #[test]
+    fn fields_are_separated_and_numbers_stay_numbers() {
+        let mut out = b"{".to_vec();
+        number(&mut out, "t", i64::MAX).unwrap();
+        field(&mut out, "comm", &"a\"b").unwrap();
+        assert_eq!(out, br#"{"t":9223372036854775807,"comm":"a\"b""#);
+    }
+}

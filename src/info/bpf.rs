@@ -1,0 +1,64 @@
+//! BPF programs in the words of `perf report --header-only -I`.
+
+use crate::abi::Endian;
+use crate::abi::bytes::Reader;
+use crate::abi::feature::Feature;
+use crate::abi::feature::bpf_btf::BpfBtf;
+use crate::abi::feature::bpf_prog_info::{BpfArrays, BpfProg};
+use crate::abi::feature::btf::Btf;
+use std::collections::BTreeMap;
+
+/// Types of programs by their number.
+pub struct Types(BTreeMap<u32, Btf>);
+
+impl Types {
+    /// The types that a recording has.
+    pub fn of<'a>(features: impl Iterator<Item = &'a Feature>) -> Self {
+        let entries = features.flat_map(|feature| match feature {
+            Feature::BpfBtf(BpfBtf { entries }) => &entries[..],
+            _ => &[],
+        });
+        Self(entries.filter_map(|entry| Some((entry.id, entry.btf()?))).collect())
+    }
+
+    /// The name of a function by the number of its type in one of the sets.
+    fn name(&self, btf_id: u32, type_id: u32) -> Option<&[u8]> {
+        let btf = self.0.get(&btf_id)?;
+        let function = btf.types.get(type_id.checked_sub(1)? as usize)?;
+        Some(btf.string(function.name_off)).filter(|name| !name.is_empty())
+    }
+}
+
+/// A program, and where its functions are.
+pub fn program(program: &BpfProg, types: &Types, endian: Endian) -> Vec<String> {
+    let info = &program.info;
+    let array = |which| program.array(which).unwrap_or_default();
+    let mut addresses = Reader::new(array(BpfArrays::JITED_KSYMS), endian);
+    let mut sizes = Reader::new(array(BpfArrays::JITED_FUNC_LENS), endian);
+    let mut tags = array(BpfArrays::PROG_TAGS).chunks_exact(8);
+    let mut named = array(BpfArrays::FUNC_INFO).chunks_exact(info.func_info_rec_size.max(1) as usize);
+    let functions: Vec<String> = std::iter::from_fn(|| {
+        let (address, size) = (addresses.u64()?, sizes.u32()?);
+        let tag = tags.next().unwrap_or(&info.tag);
+        // `u32 insn_off, type_id`.
+        let type_id = named.next().and_then(|entry| Reader::new(entry.get(4..)?, endian).u32());
+        let name = type_id.and_then(|type_id| types.name(info.btf_id, type_id)).unwrap_or(info.name.text());
+        Some(format!("{} addr {address:#x} size {size}", symbol(tag, name)))
+    })
+    .collect();
+    let title = format!("# bpf_prog_info {}:", info.id);
+    match &*functions {
+        [] => vec![format!("{title} {}", symbol(&info.tag, info.name.text()))],
+        [function] => vec![format!("{title} {function}")],
+        functions => {
+            let part = |(at, function)| format!("#     sub_prog {at}: {function}");
+            [title].into_iter().chain(functions.iter().enumerate().map(part)).collect()
+        }
+    }
+}
+
+/// What the kernel calls a function of a program.
+fn symbol(tag: &[u8], name: &[u8]) -> String {
+    let tag: String = tag.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("bpf_prog_{tag}_{}", String::from_utf8_lossy(name))
+}

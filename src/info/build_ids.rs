@@ -1,0 +1,94 @@
+//! Build ids, as `perf buildid-list` tells them.
+
+use crate::abi;
+use crate::abi::record::RecordType;
+use crate::abi::record::mmap2::Mmap2;
+use crate::error::Result;
+use crate::stream::Sink;
+use crate::stream::meta::Meta;
+use crate::stream::raw::Raw;
+use hashbrown::HashSet;
+use serde::{Serialize, Serializer};
+use std::fmt;
+
+/// A file and its build id.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+pub struct FileId {
+    /// The id.
+    #[serde(serialize_with = "digits")]
+    pub build_id: Box<[u8]>,
+    /// Path of the file, or a name such as `[kernel.kallsyms]`.
+    pub filename: String,
+}
+
+impl FileId {
+    fn new(build_id: &[u8], filename: &[u8]) -> Self {
+        Self { build_id: build_id.into(), filename: String::from_utf8_lossy(filename).into_owned() }
+    }
+}
+
+fn digits<S: Serializer>(bytes: &[u8], serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    serializer.serialize_str(&digits)
+}
+
+/// A line of `perf buildid-list`.
+impl fmt::Display for FileId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.build_id.iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
+        write!(f, " {}", self.filename)
+    }
+}
+
+/// The build ids that the recording has a table or records of, each once.
+pub fn listed(meta: &Meta) -> Vec<FileId> {
+    let mut ids = Ids::default();
+    for (misc, id) in meta.build_ids() {
+        ids.add(FileId::new(id.id(misc), id.filename.text()));
+    }
+    ids.list
+}
+
+/// Build ids in the order in which they came.
+#[derive(Default)]
+struct Ids {
+    list: Vec<FileId>,
+    known: HashSet<FileId>,
+}
+
+impl Ids {
+    fn add(&mut self, id: FileId) {
+        if self.known.insert(id.clone()) {
+            self.list.push(id);
+        }
+    }
+}
+
+/// Collects the build ids that MMAP2 records tell (`perf record --buildid-mmap`).
+#[derive(Default)]
+pub struct Mapped(Ids);
+
+impl Mapped {
+    /// The ids of a list, and behind them those that are not in it.
+    pub fn behind(self, listed: Vec<FileId>) -> Vec<FileId> {
+        let mut all = Ids::default();
+        listed.into_iter().chain(self.0.list).for_each(|id| all.add(id));
+        all.list
+    }
+}
+
+impl Sink for Mapped {
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+        if raw.header.kind != RecordType::MMAP2 {
+            return Ok(());
+        }
+        let (body, _) = meta.events.split(raw);
+        let Ok((map, _)) = abi::parse::<Mmap2>(body, raw.endian, (raw.header.misc,)) else { return Ok(()) };
+        let Some(id) = map.file.build_id().filter(|id| !id.is_empty()) else { return Ok(()) };
+        let name = map.filename.text();
+        // The reference symbol behind it is no part of the kernel's name.
+        let kernel = b"[kernel.kallsyms]";
+        self.0.add(FileId::new(id, if name.starts_with(kernel) { kernel } else { name }));
+        Ok(())
+    }
+}

@@ -1,0 +1,110 @@
+//! Events, as `perf evlist -v` and `perf evlist -g` tell them.
+
+use crate::abi::attr::Attr;
+use crate::abi::attr_flags::AttrFlags;
+use crate::abi::feature::FeatureId;
+use crate::abi::feature::group_desc::GroupDesc;
+use crate::abi::{self, sample_type::SampleType};
+use crate::profile::event::ProfileEvent;
+use crate::stream::meta::Meta;
+use serde::Serialize;
+
+/// An event of a recording.
+#[derive(Serialize)]
+pub struct ToldEvent<'a> {
+    /// Its name, or what it is called where the recording tells none.
+    pub name: String,
+    /// How it was opened.
+    pub attr: &'a Attr,
+    /// One id for each CPU or thread that it was opened on.
+    pub ids: &'a [u64],
+}
+
+/// The events of a recording.
+pub fn events(meta: &Meta) -> Vec<ToldEvent<'_>> {
+    let told = meta.events.list().iter();
+    told.map(|event| ToldEvent { name: ProfileEvent::from(event).name, attr: &event.attr, ids: &event.ids }).collect()
+}
+
+/// The lines of `perf evlist -v`: each event with the fields of its attr that are not 0.
+pub fn lines(meta: &Meta) -> Vec<String> {
+    let line = |event: ToldEvent<'_>| format!("{}: {}", event.name, fields(event.attr, ": "));
+    events(meta).into_iter().map(line).collect()
+}
+
+/// The lines of `perf evlist -g`: `name{leader,member}` for each group, and the names of events that are in none.
+pub fn groups(meta: &Meta) -> Vec<String> {
+    let names: Vec<String> = events(meta).into_iter().map(|event| event.name).collect();
+    let section = meta.features.get(&FeatureId::GROUP_DESC);
+    let desc = section.and_then(|section| abi::parse::<GroupDesc>(section, meta.endian, ()).ok());
+    let groups = desc.map(|(desc, _)| desc.groups).unwrap_or_default();
+    let (mut lines, mut at) = (Vec::new(), 0);
+    while let Some(name) = names.get(at) {
+        let group = groups.iter().find(|group| group.leader_idx as usize == at && group.nr_members > 1);
+        let members = group.and_then(|group| Some((group, names.get(at..at + group.nr_members as usize)?)));
+        match members {
+            Some((group, members)) => {
+                lines.push(format!("{}{{{}}}", group_name(&group.name.to_text()), members.join(",")));
+                at += members.len();
+            }
+            None => {
+                lines.push(name.clone());
+                at += 1;
+            }
+        }
+    }
+    lines
+}
+
+/// The name of a group, which perf writes in place of none.
+pub(super) fn group_name(name: &str) -> &str {
+    if name == "{anon_group}" { "" } else { name }
+}
+
+/// The fields of an attr that are not 0, each with its name before `is`.
+pub(super) fn fields(attr: &Attr, is: &str) -> String {
+    let mut fields = Vec::new();
+    let mut field = |name: &str, value: String| {
+        if !["", "0", "0x0"].contains(&&*value) {
+            fields.push(format!("{name}{is}{value}"));
+        }
+    };
+    let hex = |value: u64| format!("{value:#x}");
+    field("type", attr.kind.0.to_string());
+    field("size", attr.size.to_string());
+    field("config", hex(attr.config));
+    field("{ sample_period, sample_freq }", attr.sample_period.to_string());
+    // perf has no name for this bit.
+    field("sample_type", names((attr.sample_type - SampleType::TRANSACTION).iter_names()));
+    field("read_format", names(attr.read_format.iter_names()));
+    let precise_ip = AttrFlags::PRECISE_IP_0 | AttrFlags::PRECISE_IP_1;
+    let mut is_precise_ip_told = false;
+    for (name, flag) in attr.flags.iter_names() {
+        if flag.bits() >= AttrFlags::PRECISE_IP_0.bits() && !std::mem::replace(&mut is_precise_ip_told, true) {
+            field("precise_ip", attr.flags.precise_ip().to_string());
+        }
+        if !precise_ip.contains(flag) {
+            field(&name.to_lowercase(), "1".into());
+        }
+    }
+    field("{ wakeup_events, wakeup_watermark }", attr.wakeup_events.to_string());
+    field("bp_type", attr.bp_type.to_string());
+    field("{ bp_addr, config1 }", hex(attr.bp_addr));
+    field("{ bp_len, config2 }", hex(attr.bp_len));
+    field("branch_sample_type", names(attr.branch_sample_type.iter_names()));
+    field("sample_regs_user", hex(attr.sample_regs_user));
+    field("sample_stack_user", attr.sample_stack_user.to_string());
+    field("clockid", attr.clockid.to_string());
+    field("sample_regs_intr", hex(attr.sample_regs_intr));
+    field("aux_watermark", attr.aux_watermark.to_string());
+    field("sample_max_stack", attr.sample_max_stack.to_string());
+    field("aux_sample_size", attr.aux_sample_size.to_string());
+    field("sig_data", attr.sig_data.to_string());
+    field("config3", hex(attr.config3));
+    field("config4", hex(attr.config4));
+    fields.join(", ")
+}
+
+fn names<T>(flags: impl Iterator<Item = (&'static str, T)>) -> String {
+    flags.map(|(name, _)| name).collect::<Vec<_>>().join("|")
+}

@@ -1,0 +1,206 @@
+//! The header in the words of `perf report --header-only -I`.
+
+use super::bpf;
+use super::events::{fields, group_name};
+use super::topology;
+use crate::abi::Endian;
+use crate::abi::feature::clock_data::ClockData;
+use crate::abi::feature::event_desc::EventDesc;
+use crate::abi::feature::group_desc::Group;
+use crate::abi::feature::pmu_caps::Caps;
+use crate::abi::feature::string::PerfStr;
+use crate::abi::feature::{Feature, FeatureContext, FeatureId};
+use crate::abi::header::{FileHeader, Magic};
+use crate::container::read::Container;
+use crate::stream::meta::Meta;
+use std::fs;
+use std::time::{Duration, UNIX_EPOCH};
+
+/// All lines: of the file, of each feature, and which features are missing.
+pub fn lines(meta: &Meta) -> Vec<String> {
+    let mut lines = of_file(meta);
+    let features = features(meta);
+    let events = features.iter().find_map(|(_, feature)| match feature {
+        Feature::EventDescs(descs) => Some(&*descs.events),
+        _ => None,
+    });
+    let types = &bpf::Types::of(features.iter().map(|(_, feature)| feature));
+    let known = Known { events: events.unwrap_or_default(), types, endian: meta.endian };
+    for (id, feature) in &features {
+        lines.extend(of_feature(*id, feature, &known));
+    }
+    if meta.container != Container::Pipe {
+        let missing = FeatureId::NAMED.iter().filter(|(id, _)| !meta.features.contains_key(id));
+        let missing: Vec<_> = missing.map(|(_, name)| *name).collect();
+        lines.push(format!("# missing features: {}", missing.join(" ")));
+    }
+    lines
+}
+
+/// The features, decoded.
+pub fn features(meta: &Meta) -> Vec<(FeatureId, Feature)> {
+    let context = FeatureContext::new(meta.features.get(&FeatureId::NRCPUS).map(AsRef::as_ref), meta.endian);
+    let features = meta.features.iter();
+    features.map(|(&id, bytes)| (id, Feature::read(id, bytes, meta.endian, &context).0)).collect()
+}
+
+/// When the file was written, as RFC 3339 has it: the time at which it was last changed. Of what is no file none is known.
+pub fn captured_on(meta: &Meta) -> Option<String> {
+    let changed = fs::metadata(&meta.files[0]).ok().filter(fs::Metadata::is_file)?.modified().ok()?;
+    Some(humantime::format_rfc3339_seconds(changed).to_string())
+}
+
+/// The header of a file; a pipe has none.
+pub fn file_header(meta: &Meta) -> Option<FileHeader> {
+    FileHeader::read_from(&meta.image.before, meta.endian).ok().filter(|_| meta.container != Container::Pipe)
+}
+
+/// The version as perf numbers it: by its place in a list that begins with version 1.
+pub fn version(header: &FileHeader) -> u32 {
+    match header.magic {
+        Magic::V1 => 0,
+        Magic::V2 => 1,
+    }
+}
+
+fn of_file(meta: &Meta) -> Vec<String> {
+    let mut lines = Vec::from_iter(captured_on(meta).map(|time| format!("# captured on    : {time}")));
+    if let Some(header) = file_header(meta) {
+        lines.push(format!("# header version : {}", version(&header)));
+        lines.push(format!("# data offset    : {}", header.data.offset));
+        lines.push(format!("# data size      : {}", header.data.size));
+        lines.push(format!("# feat offset    : {}", header.data.end()));
+    }
+    lines
+}
+
+/// What is known of other features.
+struct Known<'a> {
+    events: &'a [EventDesc],
+    types: &'a bpf::Types,
+    endian: Endian,
+}
+
+fn of_feature(id: FeatureId, feature: &Feature, known: &Known<'_>) -> Vec<String> {
+    match feature {
+        Feature::Hostname(text) => one("hostname", text),
+        Feature::OsRelease(text) => one("os release", text),
+        Feature::Version(text) => one("perf version", text),
+        Feature::Arch(text) => one("arch", text),
+        Feature::CpuDesc(text) => one("cpudesc", text),
+        Feature::CpuId(text) => one("cpuid", text),
+        Feature::NrCpus(nr) => {
+            vec![format!("# nrcpus online : {}", nr.nr_cpus_online), format!("# nrcpus avail : {}", nr.nr_cpus_avail)]
+        }
+        Feature::TotalMem(mem) => vec![format!("# total memory : {} kB", mem.total_mem)],
+        Feature::Cmdline(list) => {
+            let words: Vec<String> = list.strings.iter().map(|word| word.to_text().replace('\'', "\\'")).collect();
+            vec![format!("# cmdline : {} ", words.join(" "))]
+        }
+        Feature::EventDescs(descs) => descs.events.iter().map(event).collect(),
+        Feature::CpuTopology(topology) => topology::cpu(topology),
+        Feature::NumaTopology(topology) => topology::numa(topology),
+        Feature::HybridTopology(topology) => topology::hybrid(topology),
+        Feature::Caches(caches) => topology::caches(caches),
+        Feature::MemTopology(memory) => topology::memory(memory),
+        Feature::CpuDomainInfo(info) => topology::domains(info),
+        Feature::BranchStack(_) => vec!["# contains samples with branch stack".into()],
+        Feature::Auxtrace(_) => vec!["# contains AUX area data (e.g. instruction trace)".into()],
+        Feature::Stat(_) => vec!["# contains stat data".into()],
+        Feature::PmuMappings(mappings) => {
+            let pmus = mappings.pmus.iter().map(|pmu| format!("{} = {}", pmu.name.to_text(), pmu.kind));
+            vec![format!("# pmu mappings: {}", pmus.collect::<Vec<_>>().join(", "))]
+        }
+        Feature::GroupDesc(desc) => desc.groups.iter().map(|desc| group(desc, known.events)).collect(),
+        Feature::SampleTime(time) => {
+            let (first, last) = (time.first_sample_time, time.last_sample_time);
+            vec![
+                format!("# time of first sample : {}", micros(first)),
+                format!("# time of last sample : {}", micros(last)),
+                format!("# sample duration : {:>10.3} ms", last.wrapping_sub(first) as f64 / 1e6),
+            ]
+        }
+        Feature::ClockId(id) => vec![format!("# clockid frequency: {} MHz", id.clockid_res_ns.saturating_mul(1000))],
+        Feature::ClockData(data) => clock(data),
+        Feature::DirFormat(format) => vec![format!("# directory data version : {}", format.version)],
+        Feature::BpfProgInfos(infos) => {
+            infos.programs.iter().flat_map(|program| bpf::program(program, known.types, known.endian)).collect()
+        }
+        Feature::BpfBtf(btf) => btf.entries.iter().map(|entry| format!("# btf info of id {}", entry.id)).collect(),
+        Feature::Compression(compression) => {
+            let kind = if compression.kind.0 == 1 { "Zstd" } else { "Unknown" };
+            let (level, ratio) = (compression.level, compression.ratio);
+            vec![format!("# compressed : {kind}, level = {level}, ratio = {ratio}")]
+        }
+        Feature::CpuPmuCaps(caps) => vec![format!("# cpu pmu capabilities: {}", of_caps(caps))],
+        Feature::PmuCaps(caps) => {
+            let line = |name: &PerfStr, caps| format!("# {} pmu capabilities: {}", name.to_text(), of_caps(caps));
+            caps.pmus.iter().map(|pmu| line(&pmu.pmu_name, &pmu.caps)).collect()
+        }
+        Feature::EMachine(machine) => {
+            vec![format!("# e_machine : {}", machine.e_machine), format!("# e_flags : {}", machine.e_flags)]
+        }
+        Feature::ClnSize(size) => vec![format!("# cacheline size: {}", size.cln_size)],
+        // perf shows these elsewhere.
+        Feature::TracingData(_) | Feature::BuildIds(_) => Vec::new(),
+        Feature::Opaque(bytes) => vec![match id.name() {
+            Some(name) => format!("# {name}: its {} bytes are not laid out as this feature is", bytes.len()),
+            None => format!("# feature {id}: {} bytes that are not known here", bytes.len()),
+        }],
+    }
+}
+
+fn one(name: &str, text: &PerfStr) -> Vec<String> {
+    vec![format!("# {name} : {}", text.to_text())]
+}
+
+/// Nanoseconds as seconds, cut after the sixth digit.
+pub(super) fn micros(nanos: u64) -> String {
+    format!("{}.{:06}", nanos / 1_000_000_000, nanos % 1_000_000_000 / 1000)
+}
+
+fn event(desc: &EventDesc) -> String {
+    let ids: Vec<String> = desc.ids.iter().map(u64::to_string).collect();
+    let ids = if ids.is_empty() { String::new() } else { format!(", id = {{ {} }}", ids.join(", ")) };
+    format!("# event : name = {}, {ids}, {}", desc.name.to_text(), fields(&desc.attr, " = "))
+}
+
+/// `# group: name{leader,member}`.
+fn group(group: &Group, events: &[EventDesc]) -> String {
+    let (first, count) = (group.leader_idx as usize, group.nr_members as usize);
+    let members = events.get(first..first.saturating_add(count)).unwrap_or_default();
+    let names: Vec<String> = members.iter().map(|event| event.name.to_text()).collect();
+    format!("# group: {}{{{}}}", group_name(&group.name.to_text()), names.join(","))
+}
+
+/// The name of a clock.
+fn clock_name(clockid: u32) -> &'static str {
+    match clockid {
+        0 => "realtime",
+        1 => "monotonic",
+        4 => "monotonic_raw",
+        7 => "boottime",
+        11 => "tai",
+        _ => "(not found)",
+    }
+}
+
+fn clock(data: &ClockData) -> Vec<String> {
+    let (name, wall, clock) = (clock_name(data.clockid), data.wall_clock_ns, data.clockid_ns);
+    // Later than the year 9999 no calendar goes.
+    let most = Duration::from_secs(253_402_300_799);
+    let date = humantime::format_rfc3339_micros(UNIX_EPOCH + Duration::from_nanos(wall).min(most));
+    let date = date.to_string().replace('T', " ");
+    let date = date.trim_end_matches('Z');
+    let (seconds, nanos) = (clock / 1_000_000_000, clock % 1_000_000_000);
+    vec![
+        format!("# clockid: {name} ({})", data.clockid),
+        format!("# reference time: {date} = {} (TOD) = {seconds}.{nanos:09} ({name})", micros(wall)),
+    ]
+}
+
+fn of_caps(caps: &Caps) -> String {
+    let caps = caps.caps.iter().map(|cap| format!("{}={}", cap.name.to_text(), cap.value.to_text()));
+    let caps: Vec<String> = caps.collect();
+    if caps.is_empty() { "not available".into() } else { caps.join(", ") }
+}

@@ -1,0 +1,266 @@
+//! How much of what is in a recording: records by type, samples by event, what was lost, processes and threads.
+
+use super::header::micros;
+use crate::abi;
+use crate::abi::Endian;
+use crate::abi::bytes::Reader;
+use crate::abi::record::RecordType;
+use crate::abi::record::lost::{Lost, LostSamples};
+use crate::abi::sample_type::SampleType;
+use crate::error::Result;
+use crate::profile::event::ProfileEvent;
+use crate::stream::Sink;
+use crate::stream::events::is_time;
+use crate::stream::meta::Meta;
+use crate::stream::raw::Raw;
+use hashbrown::HashSet;
+use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
+
+/// Records of one type.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Count {
+    /// How many there are.
+    pub records: u64,
+    /// Bytes that they take, with what follows them and belongs to them.
+    pub bytes: u64,
+}
+
+/// Samples of one event.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct OfEvent {
+    /// What the event is called.
+    pub event: String,
+    /// How many samples there are.
+    pub samples: u64,
+}
+
+/// What is in a recording.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Stats {
+    /// Records by type, frames of compressed records as well as the records in them.
+    #[serde(serialize_with = "by_name")]
+    pub records: BTreeMap<RecordType, Count>,
+    /// Samples by event, in the recording's order of events.
+    pub samples: Vec<OfEvent>,
+    /// Samples of which it cannot be told of which event they are.
+    pub samples_of_unknown_event: u64,
+    /// Records that the kernel could not write (LOST).
+    pub lost_records: u64,
+    /// Samples that the kernel or the hardware could not write (LOST_SAMPLES).
+    pub lost_samples: u64,
+    /// Processes that the recording speaks of.
+    pub processes: usize,
+    /// Threads that the recording speaks of.
+    pub threads: usize,
+    /// Processes that have samples.
+    pub sampled_processes: usize,
+    /// Threads that have samples.
+    pub sampled_threads: usize,
+    /// Times of the first and the last sample, in nanoseconds of the recording's clock.
+    pub sample_times: Option<(u64, u64)>,
+}
+
+/// Types without a name are told as text too: fields of an object have no other names.
+fn by_name<S: Serializer>(
+    records: &BTreeMap<RecordType, Count>,
+    serializer: S,
+) -> std::result::Result<S::Ok, S::Error> {
+    serializer.collect_map(records.iter().map(|(kind, count)| (kind.to_string(), count)))
+}
+
+impl Stats {
+    /// What is in a recording, line by line.
+    pub fn lines(&self) -> Vec<String> {
+        let row = |name: &str, records: u64, bytes: u64| format!("{name:<20} {records:>12} {bytes:>14}");
+        let mut lines = vec![format!("{:<20} {:>12} {:>14}", "record", "count", "bytes")];
+        lines.extend(self.records.iter().map(|(kind, count)| row(&kind.to_string(), count.records, count.bytes)));
+        let all = self.records.values().fold((0, 0), |sum, count| (sum.0 + count.records, sum.1 + count.bytes));
+        lines.push(row("all", all.0, all.1));
+        lines.push(String::new());
+        lines.push(format!("{:<20} {:>12}", "event", "samples"));
+        lines.extend(self.samples.iter().map(|of| format!("{:<20} {:>12}", of.event, of.samples)));
+        if self.samples_of_unknown_event > 0 {
+            lines.push(format!("{:<20} {:>12}", "(unknown)", self.samples_of_unknown_event));
+        }
+        lines.push(String::new());
+        lines.push(format!("lost        {} records, {} samples", self.lost_records, self.lost_samples));
+        lines.push(format!("processes   {}, of which {} have samples", self.processes, self.sampled_processes));
+        lines.push(format!("threads     {}, of which {} have samples", self.threads, self.sampled_threads));
+        if let Some((first, last)) = self.sample_times {
+            let [first, last, between] = [first, last, last - first].map(micros);
+            lines.push(format!("samples     from {first} s to {last} s: {between} s"));
+        }
+        lines
+    }
+}
+
+/// Counts what passes.
+pub struct Counter {
+    low: [Count; 256],
+    high: BTreeMap<RecordType, Count>,
+    samples: Vec<u64>,
+    unknown: u64,
+    lost: (u64, u64),
+    sampled: Tasks,
+    others: Tasks,
+    times: Option<(u64, u64)>,
+    places: Vec<Places>,
+}
+
+impl Default for Counter {
+    fn default() -> Self {
+        Self {
+            low: [Count::default(); 256],
+            high: BTreeMap::new(),
+            samples: Vec::new(),
+            unknown: 0,
+            lost: (0, 0),
+            sampled: Tasks::default(),
+            others: Tasks::default(),
+            times: None,
+            places: Vec::new(),
+        }
+    }
+}
+
+/// Where in the samples of an event something is, in bytes.
+#[derive(Clone, Copy)]
+struct Places {
+    task: Option<usize>,
+    time: Option<usize>,
+}
+
+impl Places {
+    fn of(sample_type: SampleType) -> Self {
+        let place = |field, before: &[SampleType]| {
+            let at = before.iter().filter(|&&field| sample_type.contains(field)).count();
+            sample_type.contains(field).then_some(8 * at)
+        };
+        let before = [SampleType::IDENTIFIER, SampleType::IP, SampleType::TID];
+        Self { task: place(SampleType::TID, &before[..2]), time: place(SampleType::TIME, &before) }
+    }
+}
+
+/// Processes and threads, each counted once.
+#[derive(Default)]
+struct Tasks {
+    seen: HashSet<(u32, u32)>,
+    /// Most records are of the task that the one before was of.
+    latest: Option<(u32, u32)>,
+}
+
+impl Tasks {
+    #[inline]
+    fn add(&mut self, task: (u32, u32)) {
+        if self.latest != Some(task) {
+            self.latest = Some(task);
+            // What stands for the kernel, and for tasks that have ended.
+            if task.0 != u32::MAX {
+                self.seen.insert(task);
+            }
+        }
+    }
+
+    fn processes(&self) -> usize {
+        self.seen.iter().map(|(pid, _)| pid).collect::<HashSet<_>>().len()
+    }
+
+    fn threads(&self) -> usize {
+        self.seen.iter().map(|(_, tid)| tid).collect::<HashSet<_>>().len()
+    }
+}
+
+impl Counter {
+    /// What was counted.
+    pub fn stats(mut self, meta: &Meta) -> Stats {
+        let low = self.low.iter().enumerate().filter(|(_, count)| count.records > 0);
+        let low = low.map(|(kind, &count)| (RecordType(kind as u32), count));
+        let events = meta.events.list().iter().zip(self.samples.iter().copied().chain(std::iter::repeat(0)));
+        let of_event = |(event, samples)| OfEvent { event: ProfileEvent::from(event).name, samples };
+        let (sampled_processes, sampled_threads) = (self.sampled.processes(), self.sampled.threads());
+        let mut all = self.others;
+        all.seen.extend(self.sampled.seen);
+        Stats {
+            records: low.chain(std::mem::take(&mut self.high)).collect(),
+            samples: events.map(of_event).collect(),
+            samples_of_unknown_event: self.unknown,
+            lost_records: self.lost.0,
+            lost_samples: self.lost.1,
+            processes: all.processes(),
+            threads: all.threads(),
+            sampled_processes,
+            sampled_threads,
+            sample_times: self.times,
+        }
+    }
+
+    #[inline]
+    fn sample(&mut self, meta: &Meta, raw: &Raw<'_>) {
+        let Some((index, _)) = meta.events.of(raw) else {
+            self.unknown += 1;
+            return;
+        };
+        let index = index as usize;
+        if self.places.len() <= index {
+            self.samples.resize(index + 1, 0);
+            let known = self.places.len();
+            let new = meta.events.list()[known..=index].iter();
+            self.places.extend(new.map(|event| Places::of(event.layout.sample_type)));
+        }
+        self.samples[index] += 1;
+        let Places { task, time } = self.places[index];
+        let body = raw.body();
+        if let Some(task) = task.and_then(|at| task_at(body, at, raw.endian)) {
+            self.sampled.add(task);
+        }
+        let time = time.and_then(|at| Reader::new(body.get(at..)?, raw.endian).u64());
+        if let Some(time) = time.filter(|&time| is_time(time)) {
+            let (first, last) = self.times.unwrap_or((time, time));
+            self.times = Some((first.min(time), last.max(time)));
+        }
+    }
+
+    fn lost(&mut self, meta: &Meta, raw: &Raw<'_>) {
+        let (body, _) = meta.events.split(raw);
+        let (records, samples) = match raw.header.kind {
+            RecordType::LOST => (abi::parse::<Lost>(body, raw.endian, ()).map_or(0, |(lost, _)| lost.lost), 0),
+            _ => (0, abi::parse::<LostSamples>(body, raw.endian, ()).map_or(0, |(lost, _)| lost.lost)),
+        };
+        self.lost = (self.lost.0.saturating_add(records), self.lost.1.saturating_add(samples));
+    }
+}
+
+/// Process and thread at a place in a body.
+#[inline]
+fn task_at(body: &[u8], at: usize, endian: Endian) -> Option<(u32, u32)> {
+    let mut reader = Reader::new(body.get(at..)?, endian);
+    Some((reader.u32()?, reader.u32()?))
+}
+
+impl Sink for Counter {
+    #[inline]
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+        let kind = raw.header.kind;
+        let count = match self.low.get_mut(kind.0 as usize) {
+            Some(count) => count,
+            None => self.high.entry(kind).or_default(),
+        };
+        count.records += 1;
+        count.bytes += (raw.header.len() + raw.payload) as u64;
+        match kind {
+            RecordType::SAMPLE => self.sample(meta, raw),
+            RecordType::COMM | RecordType::MMAP | RecordType::MMAP2 => {
+                task_at(raw.body(), 0, raw.endian).into_iter().for_each(|task| self.others.add(task));
+            }
+            RecordType::FORK | RecordType::EXIT => {
+                // The parents stand between: pid, ppid, tid, ptid.
+                let both = task_at(raw.body(), 0, raw.endian).zip(task_at(raw.body(), 8, raw.endian));
+                both.into_iter().for_each(|((pid, _), (tid, _))| self.others.add((pid, tid)));
+            }
+            RecordType::LOST | RecordType::LOST_SAMPLES => self.lost(meta, raw),
+            _ => {}
+        }
+        Ok(())
+    }
+}

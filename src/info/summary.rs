@@ -1,0 +1,65 @@
+//! A recording in a few lines.
+
+use super::header::{captured_on, micros};
+use super::stats::Stats;
+use crate::abi::feature::FeatureId;
+use crate::container::read::Container;
+use crate::stream::meta::Meta;
+
+/// How many events and types of records are told one by one.
+const MOST: usize = 4;
+
+/// What a recording is, of what, and how much is in it. No more than a dozen lines.
+pub fn lines(meta: &Meta, stats: &Stats) -> Vec<String> {
+    let text = |id| meta.string(id);
+    let mut lines = Vec::new();
+    let container = match meta.container {
+        Container::File => "file",
+        Container::Pipe => "pipe",
+        Container::Directory => "folder",
+    };
+    let version = text(FeatureId::VERSION).map(|version| format!(" by perf {version}"));
+    let captured = captured_on(meta).map(|time| format!(", {time}"));
+    let name = meta.files[0].trim_end_matches("/data");
+    lines.push(format!("{name}: a {container} written{}{}", version.unwrap_or_default(), captured.unwrap_or_default()));
+    if let Some(cmdline) = meta.cmdline() {
+        lines.push(format!("  command   {}", cmdline.join(" ")));
+    }
+    let host = [FeatureId::HOSTNAME, FeatureId::OSRELEASE, FeatureId::ARCH, FeatureId::CPUDESC];
+    let host: Vec<String> = host.into_iter().filter_map(text).filter(|text| !text.is_empty()).collect();
+    if !host.is_empty() {
+        lines.push(format!("  host      {}", host.join(", ")));
+    }
+    if let Some((first, last)) = stats.sample_times {
+        lines.push(format!("  time      {} s from the first sample to the last", micros(last - first)));
+    }
+    let mut events: Vec<_> = stats.samples.iter().collect();
+    events.sort_by_key(|event| std::cmp::Reverse(event.samples));
+    let told = some(events.iter().map(|event| format!("{} {}", event.samples, event.event)), "events");
+    lines.push(format!("  samples   {told}"));
+    let mut types: Vec<_> = stats.records.iter().collect();
+    types.sort_by_key(|(_, count)| std::cmp::Reverse(count.records));
+    lines.push(format!(
+        "  records   {}",
+        some(types.iter().map(|(kind, count)| format!("{} {kind}", count.records)), "types")
+    ));
+    lines.push(format!(
+        "  tasks     processes: {}, with samples {}; threads: {}, with samples {}",
+        stats.processes, stats.sampled_processes, stats.threads, stats.sampled_threads
+    ));
+    lines.push(match (stats.lost_records, stats.lost_samples) {
+        (0, 0) => "  lost      nothing".to_owned(),
+        (records, samples) => format!("  lost      {records} records, {samples} samples"),
+    });
+    lines
+}
+
+/// The first few of a list, and how many more there are.
+fn some(list: impl ExactSizeIterator<Item = String>, of: &str) -> String {
+    let more = list.len().saturating_sub(MOST);
+    let mut told: Vec<String> = list.take(MOST).collect();
+    if more > 0 {
+        told.push(format!("{more} more {of}"));
+    }
+    if told.is_empty() { "none".to_owned() } else { told.join(", ") }
+}
