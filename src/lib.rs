@@ -3,6 +3,7 @@
 //! The rooms of the house, each of which uses only those above it:
 //!
 //! * [`abi`]: what the bytes mean.
+//! * [`tracing`]: what tracepoints' samples tell.
 //! * [`container`]: where the bytes lie.
 //! * [`stream`]: what flows.
 //! * [`check`]: what is wrong with a recording.
@@ -27,6 +28,7 @@ pub mod profile;
 pub mod rewrite;
 pub mod session;
 pub mod stream;
+pub mod tracing;
 
 pub use error::{Error, Result};
 

@@ -19,6 +19,7 @@ mod suite {
     mod readme;
     mod samples;
     mod stacks;
+    mod tracepoints;
     mod values;
     mod walk;
 }

@@ -43,7 +43,8 @@ impl TracingData {
 pub struct ByteOrder(pub u8);
 
 impl ByteOrder {
-    fn is_big(&self) -> bool {
+    /// Whether it is big-endian.
+    pub fn is_big(self) -> bool {
         self.0 != 0
     }
 }

@@ -1,0 +1,209 @@
+//! A field of a tracepoint, by its C declaration.
+
+use crate::abi::feature::tracepoint_format::FormatField;
+
+/// A field: where it is, and what it holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// Its name.
+    pub name: String,
+    /// Its type as C declares it, without brackets and `__data_loc`: `unsigned long`, `struct file_lock *`.
+    pub type_name: String,
+    /// Where its bytes are.
+    pub place: Place,
+    /// What they are.
+    pub kind: Kind,
+    /// Whether its numbers are signed.
+    pub is_signed: bool,
+}
+
+/// Where the bytes of a field are, in bytes from the payload's front.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// At `offset`.
+    Here {
+        /// Where they begin.
+        offset: usize,
+        /// How many they are.
+        size: usize,
+    },
+    /// `__data_loc`: at `offset` there is a `u32` whose lower half tells where they begin, and the upper how many they
+    /// are.
+    DataLoc {
+        /// Where the number is.
+        offset: usize,
+    },
+    /// `__rel_loc` (since Linux 5.17): the same, counted from the end of the number.
+    RelLoc {
+        /// Where the number is.
+        offset: usize,
+    },
+}
+
+/// What the bytes of a field are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// One number of these many bytes: 1, 2, 4 or 8.
+    Number(usize),
+    /// An address.
+    Pointer(usize),
+    /// An array of `char`: text up to its NUL.
+    Text,
+    /// An array of numbers, each of these many bytes.
+    Numbers(usize),
+    /// Anything else: arrays of bytes, structures.
+    Bytes,
+}
+
+impl Field {
+    /// Takes a declaration apart. `long_size` is the number of bytes of a `long`.
+    pub fn new(format: &FormatField, long_size: usize) -> Self {
+        let declared = Declaration::of(&format.declaration, format.name());
+        let (offset, size) = (format.offset as usize, format.size as usize);
+        Self {
+            name: format.name().to_owned(),
+            place: declared.place(offset, size),
+            kind: declared.kind(size, long_size),
+            is_signed: format.signed.unwrap_or_else(|| !declared.is_unsigned()),
+            type_name: declared.type_name,
+        }
+    }
+}
+
+/// The parts of a declaration.
+struct Declaration {
+    /// The word that says that the bytes are elsewhere.
+    elsewhere: Option<&'static str>,
+    type_name: String,
+    /// What is in the brackets, where there are some.
+    count: Option<String>,
+}
+
+const DATA_LOC: &str = "__data_loc";
+const REL_LOC: &str = "__rel_loc";
+
+impl Declaration {
+    /// `__data_loc char[] name` has the brackets at the type, `char name[16]` at the name.
+    fn of(declaration: &str, name: &str) -> Self {
+        let elsewhere = [DATA_LOC, REL_LOC].into_iter().find(|word| declaration.starts_with(word));
+        let rest = &declaration[elsewhere.map_or(0, str::len)..];
+        let (before, count) = match rest.split_once('[') {
+            Some((before, brackets)) => (before, Some(brackets.split(']').next().unwrap_or_default().to_owned())),
+            None => (rest, None),
+        };
+        let before = before.trim();
+        let type_name = before.strip_suffix(name).unwrap_or(before).trim();
+        Self { elsewhere, type_name: type_name.to_owned(), count }
+    }
+
+    fn place(&self, offset: usize, size: usize) -> Place {
+        match self.elsewhere {
+            Some(DATA_LOC) => Place::DataLoc { offset },
+            Some(_) => Place::RelLoc { offset },
+            None => Place::Here { offset, size },
+        }
+    }
+
+    fn kind(&self, size: usize, long_size: usize) -> Kind {
+        if self.count.is_some() || self.elsewhere.is_some() {
+            return self.kind_of_array(size, long_size);
+        }
+        match size {
+            1 | 2 | 4 | 8 if self.type_name.ends_with('*') => Kind::Pointer(size),
+            1 | 2 | 4 | 8 => Kind::Number(size),
+            _ => Kind::Bytes,
+        }
+    }
+
+    fn kind_of_array(&self, size: usize, long_size: usize) -> Kind {
+        if self.words().eq(["char"]) {
+            return Kind::Text;
+        }
+        // A constant by its name, `[TASK_COMM_LEN]`, or nothing, where the array is elsewhere.
+        let count = self.count.as_ref().and_then(|count| count.parse::<usize>().ok());
+        let is_here = self.elsewhere.is_none();
+        let of_count = count.filter(|&count| is_here && count > 0 && size % count == 0).map(|count| size / count);
+        match of_count.or_else(|| self.size_of_type(long_size)) {
+            Some(element @ (2 | 4 | 8)) => Kind::Numbers(element),
+            _ => Kind::Bytes,
+        }
+    }
+
+    /// Words of the type that say what it holds.
+    fn words(&self) -> impl Iterator<Item = &str> {
+        self.type_name.split_ascii_whitespace().filter(|word| !matches!(*word, "const" | "volatile"))
+    }
+
+    fn size_of_type(&self, long_size: usize) -> Option<usize> {
+        if self.type_name.ends_with('*') {
+            return Some(long_size);
+        }
+        let word = self.words().find(|word| !matches!(*word, "unsigned" | "signed")).unwrap_or("int");
+        match word {
+            "char" | "bool" | "u8" | "s8" | "__u8" | "__s8" | "uint8_t" | "int8_t" => Some(1),
+            "short" | "u16" | "s16" | "__u16" | "__s16" | "uint16_t" | "int16_t" => Some(2),
+            "int" | "u32" | "s32" | "__u32" | "__s32" | "uint32_t" | "int32_t" | "pid_t" => Some(4),
+            "u64" | "s64" | "__u64" | "__s64" | "uint64_t" | "int64_t" => Some(8),
+            "long" if self.words().filter(|word| *word == "long").count() > 1 => Some(8),
+            "long" => Some(long_size),
+            _ => None,
+        }
+    }
+
+    /// For formats before Linux 2.6.34, which do not say which numbers are signed.
+    fn is_unsigned(&self) -> bool {
+        let is_one = |word: &str| word == "unsigned" || word.trim_start_matches('_').starts_with('u') || word == "bool";
+        self.words().any(is_one) || self.type_name.ends_with('*')
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn field(declaration: &str, size: u32, signed: Option<bool>) -> Field {
+        Field::new(&FormatField { declaration: declaration.into(), offset: 8, size, signed }, 8)
+    }
+
+    #[test]
+    fn declarations_are_taken_apart() {
+        let here = |size| Place::Here { offset: 8, size };
+        for (declaration, size, name, type_name, place, kind) in [
+            ("pid_t pid", 4, "pid", "pid_t", here(4), Kind::Number(4)),
+            ("unsigned long long time", 8, "time", "unsigned long long", here(8), Kind::Number(8)),
+            ("struct file_lock * fl", 8, "fl", "struct file_lock *", here(8), Kind::Pointer(8)),
+            ("void *function", 8, "function", "void *", here(8), Kind::Pointer(8)),
+            ("char comm[16]", 16, "comm", "char", here(16), Kind::Text),
+            ("char comm[TASK_COMM_LEN]", 16, "comm", "char", here(16), Kind::Text),
+            ("unsigned long args[6]", 48, "args", "unsigned long", here(48), Kind::Numbers(8)),
+            ("unsigned long args[6]", 24, "args", "unsigned long", here(24), Kind::Numbers(4)),
+            ("unsigned short x[MAX]", 24, "x", "unsigned short", here(24), Kind::Numbers(2)),
+            ("u8 addr[6]", 6, "addr", "u8", here(6), Kind::Bytes),
+            ("struct timespec64 t", 16, "t", "struct timespec64", here(16), Kind::Bytes),
+            ("__data_loc char[] filename", 4, "filename", "char", Place::DataLoc { offset: 8 }, Kind::Text),
+            ("__rel_loc const char[] name", 4, "name", "const char", Place::RelLoc { offset: 8 }, Kind::Text),
+            ("__data_loc u8[] buf", 4, "buf", "u8", Place::DataLoc { offset: 8 }, Kind::Bytes),
+            (
+                "__data_loc unsigned long[] mask",
+                4,
+                "mask",
+                "unsigned long",
+                Place::DataLoc { offset: 8 },
+                Kind::Numbers(8),
+            ),
+            ("__data_loc cpumask_t *[] cpus", 4, "cpus", "cpumask_t *", Place::DataLoc { offset: 8 }, Kind::Numbers(8)),
+        ] {
+            let field = field(declaration, size, Some(false));
+            let found = (&*field.name, &*field.type_name, field.place, field.kind);
+            assert_eq!(found, (name, type_name, place, kind), "{declaration}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_said_to_be_signed_is_so_by_its_type() {
+        assert!(field("int x", 4, None).is_signed);
+        assert!(!field("unsigned int x", 4, None).is_signed);
+        assert!(!field("__u32 x", 4, None).is_signed);
+        assert!(!field("int x", 4, Some(false)).is_signed);
+    }
+}

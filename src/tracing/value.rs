@@ -1,0 +1,142 @@
+//! The values in a tracepoint's payload.
+
+use super::field::{Field, Kind, Place};
+use crate::abi::Endian;
+use crate::abi::bytes::Reader;
+use crate::abi::text::until_nul;
+
+/// The value of a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Value<'a> {
+    /// A signed number.
+    Signed(i64),
+    /// An unsigned number.
+    Unsigned(u64),
+    /// An address.
+    Pointer(u64),
+    /// Text up to its NUL. Not necessarily UTF-8.
+    Text(&'a [u8]),
+    /// Several numbers.
+    Numbers(Numbers<'a>),
+    /// Bytes that are neither.
+    Bytes(&'a [u8]),
+}
+
+/// Numbers side by side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Numbers<'a> {
+    /// Their bytes, as they were recorded.
+    pub bytes: &'a [u8],
+    /// How many bytes each has: 2, 4 or 8.
+    pub size: usize,
+    /// Whether they are signed.
+    pub is_signed: bool,
+    /// Their byte order.
+    pub endian: Endian,
+}
+
+impl<'a> Numbers<'a> {
+    /// The numbers, each a [`Value::Signed`] or [`Value::Unsigned`].
+    pub fn iter(&self) -> impl Iterator<Item = Value<'a>> + use<'a> {
+        let Self { bytes, size, is_signed, endian } = *self;
+        bytes.chunks_exact(size).filter_map(move |bytes| number(bytes, is_signed, endian))
+    }
+}
+
+impl<'a> Value<'a> {
+    /// The value of a field in a payload: the RAW bytes of a sample. `None` where it lies beyond the end.
+    pub fn read(field: &Field, payload: &'a [u8], endian: Endian) -> Option<Self> {
+        let bytes = bytes_of(field.place, payload, endian)?;
+        Some(match field.kind {
+            Kind::Number(_) => number(bytes, field.is_signed, endian)?,
+            Kind::Pointer(_) => Self::Pointer(unsigned(bytes, endian)?),
+            Kind::Text => Self::Text(until_nul(bytes)),
+            Kind::Numbers(size) => Self::Numbers(Numbers { bytes, size, is_signed: field.is_signed, endian }),
+            Kind::Bytes => Self::Bytes(bytes),
+        })
+    }
+}
+
+fn bytes_of(place: Place, payload: &[u8], endian: Endian) -> Option<&[u8]> {
+    let (offset, base) = match place {
+        Place::Here { offset, size } => return payload.get(offset..)?.get(..size),
+        Place::DataLoc { offset } => (offset, 0),
+        Place::RelLoc { offset } => (offset, offset + size_of::<u32>()),
+    };
+    let told = Reader::new(payload.get(offset..)?, endian).u32()?;
+    let (begin, len) = (base + (told & 0xffff) as usize, (told >> 16) as usize);
+    payload.get(begin..)?.get(..len)
+}
+
+fn number(bytes: &[u8], is_signed: bool, endian: Endian) -> Option<Value<'static>> {
+    let value = unsigned(bytes, endian)?;
+    if !is_signed {
+        return Some(Value::Unsigned(value));
+    }
+    let unused = 64 - 8 * bytes.len() as u32;
+    Some(Value::Signed((value << unused) as i64 >> unused))
+}
+
+/// A number of 1 to 8 bytes.
+fn unsigned(bytes: &[u8], endian: Endian) -> Option<u64> {
+    let mut word = [0; 8];
+    match endian {
+        Endian::Little => word.get_mut(..bytes.len())?.copy_from_slice(bytes),
+        Endian::Big => word[8_usize.checked_sub(bytes.len())?..].copy_from_slice(bytes),
+    }
+    Some(match endian {
+        Endian::Little => u64::from_le_bytes(word),
+        Endian::Big => u64::from_be_bytes(word),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(place: Place, kind: Kind, is_signed: bool, payload: &[u8], endian: Endian) -> Option<Value<'_>> {
+        let field = Field { name: String::new(), type_name: String::new(), place, kind, is_signed };
+        Value::read(&field, payload, endian)
+    }
+
+    #[test]
+    fn values_of_every_kind_in_both_byte_orders() {
+        let here = |offset, size| Place::Here { offset, size };
+        let payload = b"\x12\x34\xff\xfecat\0xx";
+        let (little, big) = (Endian::Little, Endian::Big);
+        assert_eq!(read(here(0, 2), Kind::Number(2), false, payload, little), Some(Value::Unsigned(0x3412)));
+        assert_eq!(read(here(0, 2), Kind::Number(2), false, payload, big), Some(Value::Unsigned(0x1234)));
+        assert_eq!(read(here(2, 2), Kind::Number(2), true, payload, big), Some(Value::Signed(-2)));
+        assert_eq!(read(here(2, 1), Kind::Number(1), true, payload, little), Some(Value::Signed(-1)));
+        assert_eq!(read(here(0, 4), Kind::Pointer(4), false, payload, big), Some(Value::Pointer(0x1234_fffe)));
+        assert_eq!(read(here(4, 6), Kind::Text, true, payload, little), Some(Value::Text(b"cat")));
+        assert_eq!(read(here(4, 3), Kind::Text, true, payload, little), Some(Value::Text(b"cat")));
+        assert_eq!(read(here(8, 2), Kind::Bytes, true, payload, little), Some(Value::Bytes(b"xx")));
+        let Some(Value::Numbers(numbers)) = read(here(0, 4), Kind::Numbers(2), true, payload, big) else {
+            panic!("numbers")
+        };
+        assert_eq!(numbers.iter().collect::<Vec<_>>(), [Value::Signed(0x1234), Value::Signed(-2)]);
+    }
+
+    #[test]
+    fn what_stands_elsewhere_is_found() {
+        let payload = b"....\x08\x00\x03\x00cat.";
+        let data_loc = Place::DataLoc { offset: 4 };
+        assert_eq!(read(data_loc, Kind::Text, false, payload, Endian::Little), Some(Value::Text(b"cat")));
+        let payload = b"....\x00\x03\x00\x01.cat";
+        let rel_loc = Place::RelLoc { offset: 4 };
+        assert_eq!(read(rel_loc, Kind::Text, false, payload, Endian::Big), Some(Value::Text(b"cat")));
+    }
+
+    #[test]
+    fn what_is_beyond_the_end_is_not_there() {
+        let data_loc = Place::DataLoc { offset: 0 };
+        for (place, kind) in [
+            (Place::Here { offset: 2, size: 4 }, Kind::Number(4)),
+            (Place::Here { offset: usize::MAX, size: 4 }, Kind::Number(4)),
+            (data_loc, Kind::Text),
+        ] {
+            assert_eq!(read(place, kind, false, b"\xff\xff\xff\xff", Endian::Little), None);
+        }
+    }
+}
