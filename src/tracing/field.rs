@@ -122,7 +122,8 @@ impl Declaration {
         // A constant by its name, `[TASK_COMM_LEN]`, or nothing, where the array is elsewhere.
         let count = self.count.as_ref().and_then(|count| count.parse::<usize>().ok());
         let is_here = self.elsewhere.is_none();
-        let of_count = count.filter(|&count| is_here && count > 0 && size % count == 0).map(|count| size / count);
+        let of_count =
+            count.filter(|&count| is_here && count > 0 && size.is_multiple_of(count)).map(|count| size / count);
         match of_count.or_else(|| self.size_of_type(long_size)) {
             Some(element @ (2 | 4 | 8)) => Kind::Numbers(element),
             _ => Kind::Bytes,

@@ -3,14 +3,20 @@
 //! Every record, event and feature is told by the fields of its definition in [`abi`](crate::abi), under the names that
 //! these have there. `docs/json.md` has the specification.
 
-mod de;
+mod batches;
+mod encode;
 mod export;
 mod frames;
 mod import;
+mod item;
 mod layout;
+mod object;
 mod objects;
+mod parallel;
+mod rules;
 mod ser;
-mod split;
+mod target;
+mod wrong;
 
 pub use export::Export;
 pub use import::import;
