@@ -1,7 +1,7 @@
 //! Records and features back to the bytes that they were.
 
-use super::export::usual_room;
 use super::object::{ContentOf, Object};
+use super::render::usual_room;
 use super::wrong::{Wrong, read_seed};
 use crate::abi::Endian;
 use crate::abi::feature::{Feature, FeatureId, FeatureSection};

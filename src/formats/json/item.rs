@@ -91,16 +91,16 @@ impl Item {
             return Ok(Self::Record { bytes: start..out.len(), nr: None, frame });
         }
         if let Some(attr) = object.attr {
-            return Ok(Self::Attr(FileAttr { attr, ids: object.ids.unwrap_or_default() }));
+            return Ok(Self::Attr(FileAttr { attr: *attr, ids: object.ids.unwrap_or_default() }));
         }
         if let Some(id) = object.feature {
             return Ok(Self::Feature(id, section(id, object, endian)?));
         }
         let others = [
-            object.event_type.map(Self::EventType),
-            object.before.map(Self::Before),
+            object.event_type.map(|told| Self::EventType(*told)),
+            object.before.map(|told| Self::Before(*told)),
             object.file.map(Self::Source),
-            object.end.map(Self::End),
+            object.end.map(|told| Self::End(*told)),
         ];
         let wrong = "the object is none of this format: it has no field record, feature, attr, gap or end";
         others.into_iter().flatten().next().ok_or_else(|| Wrong::new(wrong))

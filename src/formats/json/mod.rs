@@ -13,9 +13,11 @@ mod layout;
 mod object;
 mod objects;
 mod parallel;
+mod render;
 mod rules;
 mod ser;
 mod target;
+mod waiting;
 mod wrong;
 
 pub use export::Export;

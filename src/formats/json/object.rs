@@ -12,17 +12,17 @@ use serde_bytes::ByteBuf;
 use serde_json::value::RawValue;
 use std::fmt;
 
-/// An object.
+/// An object. What is rare is boxed, so that the many are small.
 #[derive(Default)]
 pub struct Object<'a> {
     pub perfconv: Option<u32>,
     pub container: Option<ContainerName>,
     pub endian: Option<EndianName>,
     pub files: Option<Vec<String>>,
-    pub attr: Option<Attr>,
+    pub attr: Option<Box<Attr>>,
     pub ids: Option<Vec<u64>>,
-    pub event_type: Option<EventType>,
-    pub before: Option<Change>,
+    pub event_type: Option<Box<EventType>>,
+    pub before: Option<Box<Change>>,
     pub file: Option<u32>,
     pub record: Option<RecordType>,
     pub nr: Option<u64>,
@@ -40,7 +40,7 @@ pub struct Object<'a> {
     pub feature: Option<FeatureId>,
     /// It is read by the feature's id, and by whether it is in a record.
     pub content: Option<&'a RawValue>,
-    pub end: Option<End>,
+    pub end: Option<Box<End>>,
 }
 
 /// The body of a record, which is read by the record's type.
