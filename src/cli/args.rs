@@ -132,6 +132,10 @@ pub struct ConvertArgs {
     #[arg(long, value_enum, value_name = "FIDELITY", default_value = "lossless")]
     pub quipper: FidelityArg,
 
+    /// What JSON tells besides what it is made again of
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub decode: Option<DecodeArg>,
+
     #[command(flatten, next_help_heading = "Profiles")]
     pub profile: ProfileArgs,
 
@@ -299,6 +303,13 @@ impl From<FidelityArg> for Fidelity {
             FidelityArg::PerfConverter => Self::PerfConverter,
         }
     }
+}
+
+/// What JSON can tell besides, as it is named on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DecodeArg {
+    /// The fields of tracepoints' samples, by the formats in the recording
+    Tracepoints,
 }
 
 /// A container, as it is named on the command line.

@@ -1,6 +1,6 @@
 //! `perfconv IN -o OUT`, `perfconv convert`.
 
-use super::args::{CompatArg, ConvertArgs};
+use super::args::{CompatArg, ConvertArgs, DecodeArg};
 use super::failure::Failure;
 use super::input::Recording;
 use super::output::{Allowed, Output};
@@ -36,6 +36,9 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
     if args.compat.is_some() && format.name != "pprof" {
         return Err(Failure::Usage(format!("--compat is for a pprof, and not for {}", format.name)));
     }
+    if args.decode.is_some() && !matches!(format.name, "jsonl" | "json") {
+        return Err(Failure::Usage(format!("--decode is for JSON, and not for {}", format.name)));
+    }
     let input = args.input.clone().or(args.input_option.clone()).unwrap_or_else(|| PathBuf::from("perf.data"));
     let misplaced = match format.writes {
         Writes::Records => args.profile.first_given(),
@@ -70,7 +73,11 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
         }
         Writes::Records => rewrite::run(Source::open(input, options)?, &output, &envelopes, &args)?,
         Writes::Carry(begin) => {
-            let carry = CarryOptions { quipper: args.quipper.into(), spool_dir: args.spool_dir.clone() };
+            let carry = CarryOptions {
+                quipper: args.quipper.into(),
+                decode_tracepoints: args.decode == Some(DecodeArg::Tracepoints),
+                spool_dir: args.spool_dir.clone(),
+            };
             let mut ledger = Ledger::default();
             output.write(|out| {
                 envelopes.around(out, |out| {

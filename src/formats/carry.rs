@@ -11,6 +11,8 @@ use std::path::PathBuf;
 pub struct CarryOptions {
     /// How much of a recording a PerfDataProto holds.
     pub quipper: Fidelity,
+    /// Whether JSON tells the fields of tracepoints' samples, too.
+    pub decode_tracepoints: bool,
     /// Where temporary files go that hold what is written later than it comes; the system's folder if not set.
     pub spool_dir: Option<PathBuf>,
 }

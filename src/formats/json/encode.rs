@@ -3,11 +3,12 @@
 use super::object::{ContentOf, Object};
 use super::render::usual_room;
 use super::wrong::{Wrong, read_seed};
-use crate::abi::Endian;
+use crate::abi::feature::tracing_data::TracingData;
 use crate::abi::feature::{Feature, FeatureId, FeatureSection};
 use crate::abi::record::header_feature::HeaderFeature;
 use crate::abi::record::{Body, CpuMode, Misc, RecordHeader, RecordType};
 use crate::abi::told::MOST_ZEROS;
+use crate::abi::{self, Endian};
 use binrw::{BinResult, BinWrite};
 use serde_bytes::ByteBuf;
 use serde_json::value::RawValue;
@@ -20,7 +21,11 @@ use std::result::Result as StdResult;
 /// Where fields are missing, contradict each other or do not fit a record.
 pub fn record(kind: RecordType, object: Object<'_>, endian: Endian, out: &mut Vec<u8>) -> StdResult<(), Wrong> {
     let start = out.len();
-    let payload = object.payload.map(ByteBuf::into_vec).unwrap_or_default();
+    let payload = match (object.payload, object.tracing_data) {
+        (Some(_), Some(_)) => return Err(Wrong::new("a record has a payload or tracing_data")),
+        (None, Some(told)) => tracing_data(&told, endian).map_err(of)?,
+        (payload, None) => payload.map(ByteBuf::into_vec).unwrap_or_default(),
+    };
     let tail = object.tail.as_deref().map(Vec::as_slice);
     let mut room = Room { told: object.room, tail, usual: usual_room(kind) };
     let mut body = match (object.body, object.raw, object.content) {
@@ -55,6 +60,16 @@ pub fn record(kind: RecordType, object: Object<'_>, endian: Endian, out: &mut Ve
     header.write_options(&mut front, endian, ()).map_err(of)?;
     out.extend_from_slice(&payload);
     Ok(())
+}
+
+/// The formats of tracepoints as they stand behind a record, with zeros up to a multiple of 8.
+///
+/// # Errors
+/// Where a value does not fit its place.
+pub fn tracing_data(told: &TracingData, endian: Endian) -> BinResult<Vec<u8>> {
+    let mut bytes = abi::to_bytes(told, endian)?;
+    bytes.resize(bytes.len().next_multiple_of(8), 0);
+    Ok(bytes)
 }
 
 /// The bytes of a feature section that JSON tells.

@@ -8,6 +8,7 @@ use super::objects::{
 use super::render::{self, Of, left_over};
 use super::ser::{self, Unsupported};
 use super::waiting::Waiting;
+use crate::abi::attr::AttrType;
 use crate::abi::feature::auxtrace::AuxtraceIndex;
 use crate::abi::feature::{Feature, FeatureContext, FeatureId, FeatureSection};
 use crate::abi::header::EventType;
@@ -22,6 +23,7 @@ use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
 use crate::stream::raw::{Gap, Raw};
 use crate::stream::write::form::events;
+use crate::tracing::tracepoints::Tracepoints;
 use bytes::Bytes;
 use serde::Serialize;
 use serde_bytes::Bytes as Base64;
@@ -37,6 +39,9 @@ pub struct Export<W> {
     /// The object that is being written.
     line: Vec<u8>,
     waiting: Waiting,
+    /// Whether fields of tracepoints are told, and these as far as they are known.
+    decodes_tracepoints: bool,
+    tracepoints: Tracepoints,
     is_first: bool,
     /// Events, names of tracepoints and features as they were before the first record, which may tell more.
     events: Vec<FileAttr>,
@@ -52,13 +57,16 @@ pub struct Export<W> {
 }
 
 impl<W: Write> Export<W> {
-    /// Takes the output; writes a list if it is to be one document.
-    pub fn new(out: W, is_document: bool) -> Self {
+    /// Takes the output; writes a list if it is to be one document, and tells the fields of tracepoints if they are to be
+    /// decoded.
+    pub fn new(out: W, is_document: bool, decodes_tracepoints: bool) -> Self {
         Self {
             out,
             is_document,
             line: Vec::new(),
             waiting: Waiting::default(),
+            decodes_tracepoints,
+            tracepoints: Tracepoints::default(),
             is_first: true,
             events: Vec::new(),
             event_types: Vec::new(),
@@ -93,8 +101,25 @@ impl<W: Write> Export<W> {
     /// Writes the records that wait.
     fn flush(&mut self) -> Result<()> {
         let (before, behind) = self.between();
-        let objects = self.waiting.render(before, behind).map_err(failed)?;
+        let objects = self.waiting.render(before, behind, &self.tracepoints).map_err(failed)?;
         objects.iter().try_for_each(|objects| self.out.write_all(objects).map_err(Error::Output))
+    }
+
+    /// Takes the formats of tracepoints, if they are to be decoded.
+    fn know_tracepoints(&mut self, meta: &Meta) {
+        let tracing_data = meta.features.get(&FeatureId::TRACING_DATA).filter(|_| self.decodes_tracepoints);
+        if let Some(bytes) = tracing_data {
+            self.tracepoints = Tracepoints::read(bytes);
+        }
+    }
+
+    /// The number of the tracepoint whose sample a record is, if its fields are to be told.
+    fn tracepoint(&self, meta: &Meta, raw: &Raw<'_>) -> Option<u64> {
+        if !self.decodes_tracepoints || raw.header.kind != RecordType::SAMPLE {
+            return None;
+        }
+        let (_, event) = meta.events.of(raw)?;
+        (event.attr.kind == AttrType::TRACEPOINT).then_some(event.attr.config)
     }
 
     /// Tells in which file of a folder the next records are.
@@ -173,6 +198,7 @@ impl<W: Write> Sink for Export<W> {
         self.events = events(meta);
         self.event_types = meta.event_types.list().to_vec();
         self.features = meta.features.clone();
+        self.know_tracepoints(meta);
         for event in std::mem::take(&mut self.events) {
             self.write(&AttrObject { attr: &event.attr, ids: &event.ids })?;
             self.events.push(event);
@@ -204,12 +230,16 @@ impl<W: Write> Sink for Export<W> {
             nr = Some(number);
         }
         let frame = (is_frame || is_in_frame).then_some(self.frames);
-        let of = Of { context: meta.context(raw), nr, frame };
+        let of = Of { context: meta.context(raw), nr, frame, tracepoint: self.tracepoint(meta, raw) };
         if kind == RecordType::HEADER_FEATURE {
             let context = feature_context(meta);
             return self.write_with(|out| render::feature_record(out, raw, &of, &context));
         }
         self.waiting.push(raw, of);
+        if kind == RecordType::HEADER_TRACING_DATA {
+            self.flush()?;
+            self.know_tracepoints(meta);
+        }
         if self.waiting.is_full() { self.flush() } else { Ok(()) }
     }
 

@@ -61,6 +61,11 @@ impl Framed {
         self.anew.is_some()
     }
 
+    /// Whether there has been a frame.
+    pub fn has_frames(&self) -> bool {
+        self.open.is_some() || self.decompressor.is_some() || self.anew.is_some()
+    }
+
     /// Takes a record or gap that is in no frame.
     ///
     /// # Errors

@@ -12,10 +12,13 @@ use crate::abi::feature::auxtrace::{AuxtraceIndex, AuxtraceIndexEntry};
 use crate::abi::feature::compressed::Compression;
 use crate::abi::feature::{Feature, FeatureId};
 use crate::abi::header::EventType;
+use crate::abi::record::header_feature::HeaderFeature;
+use crate::abi::record::{RecordHeader, RecordType};
 use crate::abi::{self, Endian};
 use crate::container::read::file::FileAttr;
 use crate::container::read::{Container, ReadOptions};
 use crate::container::spool::Spool;
+use crate::container::write::encoded;
 use crate::container::write::frames::MMAP_LEN;
 use crate::error::{Error, Result};
 use crate::formats::import::Remade;
@@ -111,6 +114,8 @@ struct Importer {
     main: Option<(Out, bool)>,
     /// Which file is being written.
     source: u32,
+    /// Where a pipe's feature COMPRESSED is.
+    compression: Option<(u64, Compression)>,
     end: Option<End>,
 }
 
@@ -150,6 +155,7 @@ impl Importer {
             framed: Framed::new(endian),
             main: None,
             source: 0,
+            compression: None,
             end: None,
         })
     }
@@ -182,7 +188,10 @@ impl Importer {
                 self.begin_records()?;
                 let bytes = &bytes[range];
                 match frame {
-                    InFrame::No => self.framed.plain(bytes, nr, &mut self.out)?,
+                    InFrame::No => {
+                        self.note_compression(bytes);
+                        self.framed.plain(bytes, nr, &mut self.out)?;
+                    }
                     InFrame::Inside => self.framed.inside(bytes),
                     InFrame::Frame { misframed } => self.framed.frame(bytes.to_vec(), misframed, &mut self.out)?,
                 }
@@ -191,6 +200,22 @@ impl Importer {
             Item::End(end) => self.end = Some(end),
         }
         Ok(())
+    }
+
+    /// Keeps where a pipe tells how its records are compressed, in front of the first frame.
+    fn note_compression(&mut self, record: &[u8]) {
+        if self.container != Container::Pipe || self.framed.has_frames() {
+            return;
+        }
+        let kind = RecordHeader::peek(record, self.endian).map(|header| header.kind);
+        let Some(body) = record.get(RecordHeader::SIZE..).filter(|_| kind == Some(RecordType::HEADER_FEATURE)) else {
+            return;
+        };
+        let told = abi::parse::<HeaderFeature>(body, self.endian, ()).ok().map(|(told, _)| told);
+        let Some(told) = told.filter(|told| told.id() == Some(FeatureId::COMPRESSED)) else { return };
+        if let Ok((compression, _)) = abi::parse::<Compression>(&told.data, self.endian, ()) {
+            self.compression = Some((self.out.at + (record.len() - told.data.len()) as u64, compression));
+        }
     }
 
     fn feature(&mut self, id: FeatureId, section: Section) -> StdResult<(), Problem> {
@@ -257,8 +282,16 @@ impl Importer {
         let features = features.map(|(id, told)| Ok((id, self.section(id, told, is_changed)?)));
         let features = features.collect::<Result<BTreeMap<_, _>>>()?;
         let behind = self.layout().finish(&mut before, data, &features, &end)?;
+        let compression = match self.compression.filter(|_| is_changed) {
+            Some((at, told)) => Some((at, encoded(abi::to_bytes(&with_room(told), self.endian))?)),
+            None => None,
+        };
         let written: io::Result<()> = (|| {
             self.out.file.write_all(&behind)?;
+            if let Some((at, told)) = compression {
+                self.out.file.seek(SeekFrom::Start(at))?;
+                self.out.file.write_all(&told)?;
+            }
             self.out.file.seek(SeekFrom::Start(0))?;
             self.out.file.write_all(&before)?;
             self.out.file.flush()
@@ -276,13 +309,9 @@ impl Importer {
     fn section(&self, id: FeatureId, told: Section, is_changed: bool) -> Result<Vec<u8>> {
         match told {
             Section::Bytes(bytes) if id == FeatureId::COMPRESSED && is_changed => {
-                // Readers make room for frames by what is told here.
                 match abi::parse::<Compression>(&bytes, self.endian, ()) {
-                    Ok((told, _)) if (told.mmap_len as usize) < MMAP_LEN => {
-                        let told = Compression { mmap_len: MMAP_LEN as u32, ..told };
-                        crate::container::write::encoded(abi::to_bytes(&told, self.endian))
-                    }
-                    _ => Ok(bytes),
+                    Ok((told, _)) => encoded(abi::to_bytes(&with_room(told), self.endian)),
+                    Err(_) => Ok(bytes),
                 }
             }
             Section::Bytes(bytes) => Ok(bytes),
@@ -304,4 +333,9 @@ impl Importer {
             }
         }
     }
+}
+
+/// What is told of frames, once some are compressed anew: readers make room for them by it.
+fn with_room(told: Compression) -> Compression {
+    Compression { mmap_len: told.mmap_len.max(MMAP_LEN as u32), ..told }
 }

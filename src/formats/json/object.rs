@@ -3,6 +3,7 @@
 use super::objects::{Change, ContainerName, End, EndianName};
 use super::wrong::{Wrong, read_seed};
 use crate::abi::attr::Attr;
+use crate::abi::feature::tracing_data::TracingData;
 use crate::abi::feature::{Feature, FeatureId};
 use crate::abi::header::EventType;
 use crate::abi::record::{Body, CpuMode, Misc, RecordType};
@@ -35,6 +36,7 @@ pub struct Object<'a> {
     pub tail: Option<ByteBuf>,
     pub sample_id: Option<SampleId>,
     pub payload: Option<ByteBuf>,
+    pub tracing_data: Option<Box<TracingData>>,
     pub gap: Option<ByteBuf>,
     pub misframed: Option<bool>,
     pub feature: Option<FeatureId>,
@@ -107,6 +109,8 @@ enum Field {
     Tail,
     SampleId,
     Payload,
+    TracingData,
+    Tracepoint,
     Gap,
     Misframed,
     Feature,
@@ -162,6 +166,9 @@ impl<'de> Visitor<'de> for Fields {
                 Field::Tail => set(&mut object.tail, &mut map)?,
                 Field::SampleId => set(&mut object.sample_id, &mut map)?,
                 Field::Payload => set(&mut object.payload, &mut map)?,
+                Field::TracingData => set(&mut object.tracing_data, &mut map)?,
+                // It is told by the payload.
+                Field::Tracepoint => drop(map.next_value::<&RawValue>()?),
                 Field::Gap => set(&mut object.gap, &mut map)?,
                 Field::Misframed => set(&mut object.misframed, &mut map)?,
                 Field::Feature => set(&mut object.feature, &mut map)?,

@@ -1,7 +1,9 @@
 //! The objects of the format: one for each thing that a recording holds.
 
+use super::tracepoint::TracepointFields;
 use crate::abi::Endian;
 use crate::abi::feature::FeatureId;
+use crate::abi::feature::tracing_data::TracingData;
 use crate::abi::header::EventType;
 use crate::abi::record::{Body, CpuMode, Misc, RecordType};
 use crate::abi::sample_id::SampleId;
@@ -63,6 +65,9 @@ pub struct RecordObject<'a> {
     pub tail: Option<&'a Bytes>,
     pub sample_id: Option<SampleId>,
     pub payload: Option<&'a Bytes>,
+    pub tracing_data: Option<&'a TracingData>,
+    /// The fields in the payload of a tracepoint's sample; nothing that is read back.
+    pub tracepoint: Option<TracepointFields<'a>>,
 }
 
 /// Bytes between records that are none.

@@ -1,12 +1,15 @@
 //! The same work on several things at once.
 
+use std::sync::OnceLock;
 use std::thread;
 
 /// How many things can be worked on at once.
 pub fn workers() -> usize {
     // More would wait for what reads and writes.
     const MOST: usize = 8;
-    thread::available_parallelism().map_or(1, |workers| workers.get().min(MOST))
+    // The system takes long to tell.
+    static WORKERS: OnceLock<usize> = OnceLock::new();
+    *WORKERS.get_or_init(|| thread::available_parallelism().map_or(1, |workers| workers.get().min(MOST)))
 }
 
 /// Works on all of these at once; what comes of them is in their order.

@@ -1,12 +1,17 @@
 //! A record as its object.
 
+use super::encode;
 use super::objects::{NamedMisc, RecordObject};
 use super::ser::{self, Unsupported};
+use super::tracepoint::TracepointFields;
+use crate::abi;
+use crate::abi::feature::tracing_data::TracingData;
 use crate::abi::feature::{Feature, FeatureContext, FeatureSection};
 use crate::abi::record::{Body, Misc, Record, RecordContext, RecordType};
 use crate::abi::sample_id::SampleId;
 use crate::abi::told::MOST_ZEROS;
 use crate::stream::raw::Raw;
+use crate::tracing::tracepoints::Tracepoints;
 use serde_bytes::Bytes as Base64;
 
 /// What is told of a record besides its bytes.
@@ -18,14 +23,35 @@ pub struct Of {
     pub nr: Option<u64>,
     /// Number of the frame that it is or is in.
     pub frame: Option<u64>,
+    /// Number of the tracepoint that it is a sample of, where its fields are to be told.
+    pub tracepoint: Option<u64>,
 }
 
 /// Appends the object of a record to `out`.
 ///
 /// # Errors
 /// Where its definition has a kind of value that this format does not tell.
-pub fn record(out: &mut Vec<u8>, raw: &Raw<'_>, of: &Of) -> Result<(), Unsupported> {
-    told(out, raw, of, &read(raw, of)?)
+pub fn record(out: &mut Vec<u8>, raw: &Raw<'_>, of: &Of, tracepoints: &Tracepoints) -> Result<(), Unsupported> {
+    let record = read(raw, of)?;
+    let mut object = object(raw, of, &record);
+    let tracing_data = tracing_data(raw);
+    if tracing_data.is_some() {
+        (object.payload, object.tracing_data) = (None, tracing_data.as_ref());
+    }
+    if let (Some(id), Body::Sample(sample)) = (of.tracepoint, &record.body) {
+        let payload = sample.raw.as_ref().map(|raw| &*raw.data);
+        object.tracepoint =
+            tracepoints.get(id).zip(payload).map(|(tracepoint, payload)| TracepointFields { tracepoint, payload });
+    }
+    told(out, raw, &record, object)
+}
+
+/// The formats of tracepoints behind a HEADER_TRACING_DATA, if they make the same bytes again.
+fn tracing_data(raw: &Raw<'_>) -> Option<TracingData> {
+    let payload = Some(raw.payload()).filter(|_| raw.header.kind == RecordType::HEADER_TRACING_DATA)?;
+    let (told, _) = abi::parse::<TracingData>(payload, raw.endian, ()).ok()?;
+    let bytes = encode::tracing_data(&told, raw.endian).ok()?;
+    (bytes == payload).then_some(told)
 }
 
 /// Appends the object of a HEADER_FEATURE: with the fields of the feature in it, where it can be read.
@@ -34,7 +60,9 @@ pub fn record(out: &mut Vec<u8>, raw: &Raw<'_>, of: &Of) -> Result<(), Unsupport
 /// As [`record`].
 pub fn feature_record(out: &mut Vec<u8>, raw: &Raw<'_>, of: &Of, context: &FeatureContext) -> Result<(), Unsupported> {
     let record = read(raw, of)?;
-    let Some(section) = told_feature(&record, raw, context) else { return told(out, raw, of, &record) };
+    let Some(section) = told_feature(&record, raw, context) else {
+        return told(out, raw, &record, object(raw, of, &record));
+    };
     let mut object = object(raw, of, &record);
     let covered = raw.body().len() - size_of::<u64>() - section.tail.len();
     (object.room, object.tail) = left_over(covered, &section.tail, |covered| covered);
@@ -56,8 +84,12 @@ fn told_feature(record: &Record, raw: &Raw<'_>, context: &FeatureContext) -> Opt
     Some(section).filter(|section| !matches!(section.feature, Feature::Opaque(_)))
 }
 
-fn told(out: &mut Vec<u8>, raw: &Raw<'_>, of: &Of, record: &Record) -> Result<(), Unsupported> {
-    let mut object = object(raw, of, record);
+fn told<'a>(
+    out: &mut Vec<u8>,
+    raw: &Raw<'a>,
+    record: &'a Record,
+    mut object: RecordObject<'a>,
+) -> Result<(), Unsupported> {
     match &record.body {
         Body::Opaque(bytes) => object.raw = Some(Base64::new(bytes)),
         body => {
@@ -90,6 +122,8 @@ fn object<'a>(raw: &Raw<'a>, of: &Of, record: &Record) -> RecordObject<'a> {
         tail: None,
         sample_id: record.id,
         payload: (raw.payload > 0).then(|| Base64::new(raw.payload())),
+        tracing_data: None,
+        tracepoint: None,
     }
 }
 

@@ -7,6 +7,7 @@ use crate::abi::Endian;
 use crate::abi::record::RecordHeader;
 use crate::container::block::Block;
 use crate::stream::raw::Raw;
+use crate::tracing::tracepoints::Tracepoints;
 
 /// How many bytes of records each thread gets at a time.
 const PIECE: usize = 1 << 18;
@@ -51,7 +52,12 @@ impl Waiting {
     ///
     /// # Errors
     /// As [`render::record`].
-    pub fn render(&mut self, before: &[u8], behind: &[u8]) -> Result<Vec<Vec<u8>>, Unsupported> {
+    pub fn render(
+        &mut self,
+        before: &[u8],
+        behind: &[u8],
+        tracepoints: &Tracepoints,
+    ) -> Result<Vec<Vec<u8>>, Unsupported> {
         let Self { blocks, records, .. } = std::mem::take(self);
         let each = records.len().div_ceil(parallel::workers()).max(1);
         let render = |records: &[Record]| {
@@ -60,7 +66,7 @@ impl Waiting {
                 let Record { header, endian, block, at, payload, ref of } = *record;
                 let raw = Raw { header, endian, block: &blocks[block], at, payload };
                 out.extend_from_slice(before);
-                render::record(&mut out, &raw, of)?;
+                render::record(&mut out, &raw, of, tracepoints)?;
                 out.extend_from_slice(behind);
             }
             Ok(out)
