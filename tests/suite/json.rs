@@ -261,13 +261,13 @@ fn what_is_wrong_is_told_with_line_and_field_and_nothing_is_written() {
         ("{\"record\":\"COMM\"}".to_owned(), "line 1: the first object has no field perfconv"),
         (lines.replacen("\"ip\":\"0x", "\"ip\":\"0x1ffff", 1), "body.ip: "),
         (lines.replacen(",\"tid\":", ",\"t\":1,\"tid\":", 1), ".t: there is no such field"),
-        (without(&lines, "\"comm\":"), "body: missing field `comm`"),
+        (without(&lines, "\"comm\":"), "missing field `comm`"),
         (lines.replacen("\"record\":\"COMM\"", "\"record\":\"COMM\",\"raw\":\"?\"", 1), "raw: it is no base64"),
         (
             lines.replacen("\"record\":\"COMM\"", "\"record\":\"COMM\",\"room\":100000", 1),
             "room: room for more than 4096 zeros",
         ),
-        (lines.replacen("{\"record\":\"SAMPLE\"", "{\"perfconv\":1,\"record\":7777777777", 1), "record: "),
+        (lines.replacen("{\"record\":\"SAMPLE\"", "{\"record\":7777777777", 1), "record: "),
         (
             lines.replacen("{\"record\":\"SAMPLE\"", "{\"record\":\"SAMPLE\",\"record\":\"COMM\"", 1),
             "record: the field is told twice",

@@ -187,11 +187,13 @@ impl<'de: 'a, 'a> Deserialize<'de> for ByTheRules<'a> {
 
 /// Reads objects from a place in a text to its end; the first one of all alone.
 fn objects(text: &[u8], from: usize, state: State, endian: Option<Endian>) -> Piece {
-    let mut piece = Piece { items: Vec::new(), bytes: Vec::new(), end: from, state, stopped: None };
     let (text, broken) = match std::str::from_utf8(&text[from..]) {
         Ok(text) => (text, None),
         Err(e) => (std::str::from_utf8(&text[from..][..e.valid_up_to()]).unwrap_or_default(), Some(e)),
     };
+    // The JSON of records is two to three times as long as they are.
+    let bytes = Vec::with_capacity(text.len() / 2);
+    let mut piece = Piece { items: Vec::new(), bytes, end: from, state, stopped: None };
     while let Some(&byte) = text.as_bytes().get(piece.end - from) {
         let at = piece.end;
         match (byte, piece.state) {

@@ -180,9 +180,9 @@ impl Importer {
         }
         match item {
             Item::File { .. } => return wrong("there is another first object"),
-            Item::Attr(attr) => self.events.push(attr),
+            Item::Attr(attr) => self.events.push(*attr),
             Item::EventType(event_type) => self.event_types.push(event_type),
-            Item::Before(before) => self.change_before = Some(before),
+            Item::Before(before) => self.change_before = Some(*before),
             Item::Source(file) => self.switch_to(file)?,
             Item::Record { bytes: range, nr, frame } => {
                 self.begin_records()?;
@@ -196,8 +196,8 @@ impl Importer {
                     InFrame::Frame { misframed } => self.framed.frame(bytes.to_vec(), misframed, &mut self.out)?,
                 }
             }
-            Item::Feature(id, section) => self.feature(id, section)?,
-            Item::End(end) => self.end = Some(end),
+            Item::Feature(id, section) => self.feature(id, *section)?,
+            Item::End(end) => self.end = Some(*end),
         }
         Ok(())
     }

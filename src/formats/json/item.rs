@@ -13,16 +13,16 @@ use serde_bytes::ByteBuf;
 use std::ops::Range;
 use std::result::Result as StdResult;
 
-/// What an object tells.
+/// What an object tells. What is rare is boxed, so that the many are small.
 pub enum Item {
     /// The container: the first object.
     File { container: ContainerName, endian: Endian, files: Vec<String> },
     /// An event of a file's header.
-    Attr(FileAttr),
+    Attr(Box<FileAttr>),
     /// A name of a tracepoint.
     EventType(EventType),
     /// How what lies before the records differs.
-    Before(Change),
+    Before(Box<Change>),
     /// The next of a folder's files begins.
     Source(u32),
     /// A record.
@@ -34,9 +34,9 @@ pub enum Item {
         frame: InFrame,
     },
     /// A feature section of a file.
-    Feature(FeatureId, Section),
+    Feature(FeatureId, Box<Section>),
     /// The last object.
-    End(End),
+    End(Box<End>),
 }
 
 /// What a record or gap has to do with frames.
@@ -68,7 +68,7 @@ impl Item {
     /// # Errors
     /// Where fields are missing, contradict each other or cannot be what they tell.
     pub fn of(object: Object<'_>, endian: Option<Endian>, out: &mut Vec<u8>) -> StdResult<Self, Wrong> {
-        let Some(endian) = endian else { return first(object) };
+        let Some(endian) = endian.filter(|_| object.perfconv.is_none()) else { return first(object) };
         if let Some(kind) = object.record {
             let is_frame = matches!(kind, RecordType::COMPRESSED | RecordType::COMPRESSED2);
             let frame = match object.frame {
@@ -91,16 +91,16 @@ impl Item {
             return Ok(Self::Record { bytes: start..out.len(), nr: None, frame });
         }
         if let Some(attr) = object.attr {
-            return Ok(Self::Attr(FileAttr { attr: *attr, ids: object.ids.unwrap_or_default() }));
+            return Ok(Self::Attr(Box::new(FileAttr { attr: *attr, ids: object.ids.unwrap_or_default() })));
         }
         if let Some(id) = object.feature {
-            return Ok(Self::Feature(id, section(id, object, endian)?));
+            return Ok(Self::Feature(id, Box::new(section(id, object, endian)?)));
         }
         let others = [
             object.event_type.map(|told| Self::EventType(*told)),
-            object.before.map(|told| Self::Before(*told)),
+            object.before.map(Self::Before),
             object.file.map(Self::Source),
-            object.end.map(|told| Self::End(*told)),
+            object.end.map(Self::End),
         ];
         let wrong = "the object is none of this format: it has no field record, feature, attr, gap or end";
         others.into_iter().flatten().next().ok_or_else(|| Wrong::new(wrong))

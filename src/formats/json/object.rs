@@ -154,13 +154,11 @@ impl<'de> Visitor<'de> for Fields {
                 Field::Frame => set(&mut object.frame, &mut map)?,
                 Field::Cpumode => set(&mut object.cpumode, &mut map)?,
                 Field::Misc => set(&mut object.misc, &mut map)?,
-                Field::Body => {
-                    let told = match object.record {
-                        Some(kind) => BodyTold::Body(map.next_value_seed(BodyOf(kind))?),
-                        None => BodyTold::Later(map.next_value()?),
-                    };
-                    set_once(&mut object.body, Some(told))?;
-                }
+                Field::Body => match object.record {
+                    _ if object.body.is_some() => map.next_value_seed(Twice)?,
+                    Some(kind) => object.body = Some(BodyTold::Body(map.next_value_seed(BodyOf(kind))?)),
+                    None => object.body = Some(BodyTold::Later(map.next_value()?)),
+                },
                 Field::Raw => set(&mut object.raw, &mut map)?,
                 Field::Room => set(&mut object.room, &mut map)?,
                 Field::Tail => set(&mut object.tail, &mut map)?,
@@ -181,15 +179,22 @@ impl<'de> Visitor<'de> for Fields {
     }
 }
 
+/// Reads a field, which may be null; a second one of its name is refused.
 fn set<'de, T: Deserialize<'de>, A: MapAccess<'de>>(field: &mut Option<T>, map: &mut A) -> Result<(), A::Error> {
-    let value: Option<T> = map.next_value()?;
-    set_once(field, value)
+    if field.is_some() {
+        return map.next_value_seed(Twice);
+    }
+    *field = map.next_value()?;
+    Ok(())
 }
 
-fn set_once<T, E: Error>(field: &mut Option<T>, value: Option<T>) -> Result<(), E> {
-    if field.is_some() {
-        return Err(E::custom("the field is told twice"));
+/// Refuses a field.
+struct Twice;
+
+impl<'de> DeserializeSeed<'de> for Twice {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, _: D) -> Result<(), D::Error> {
+        Err(D::Error::custom("the field is told twice"))
     }
-    *field = value;
-    Ok(())
 }

@@ -20,6 +20,8 @@ pub struct Waiting {
     records: Vec<Record>,
     /// Their bytes.
     len: usize,
+    /// The objects of those that waited last, for each thread.
+    rendered: Vec<Vec<u8>>,
 }
 
 /// A record: what is known of it, and where it is.
@@ -57,20 +59,26 @@ impl Waiting {
         before: &[u8],
         behind: &[u8],
         tracepoints: &Tracepoints,
-    ) -> Result<Vec<Vec<u8>>, Unsupported> {
-        let Self { blocks, records, .. } = std::mem::take(self);
-        let each = records.len().div_ceil(parallel::workers()).max(1);
-        let render = |records: &[Record]| {
-            let mut out = Vec::new();
-            for record in records {
+    ) -> Result<&[Vec<u8>], Unsupported> {
+        let workers = parallel::workers();
+        self.rendered.resize_with(workers, Vec::new);
+        self.rendered.iter_mut().for_each(Vec::clear);
+        let (blocks, each) = (&self.blocks, self.records.len().div_ceil(workers).max(1));
+        let render = |(records, out): (&[Record], &mut Vec<u8>)| {
+            records.iter().try_for_each(|record| {
                 let Record { header, endian, block, at, payload, ref of } = *record;
                 let raw = Raw { header, endian, block: &blocks[block], at, payload };
                 out.extend_from_slice(before);
-                render::record(&mut out, &raw, of, tracepoints)?;
+                render::record(out, &raw, of, tracepoints)?;
                 out.extend_from_slice(behind);
-            }
-            Ok(out)
+                Ok(())
+            })
         };
-        parallel::each(records.chunks(each).collect(), render).into_iter().collect()
+        let pieces = self.records.chunks(each).zip(&mut self.rendered).collect();
+        parallel::each(pieces, render).into_iter().collect::<Result<(), _>>()?;
+        self.blocks.clear();
+        self.records.clear();
+        self.len = 0;
+        Ok(&self.rendered)
     }
 }
