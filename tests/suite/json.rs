@@ -3,7 +3,10 @@
 
 use super::files::{Recording, corpus, fixture, has_corpus, recordings};
 use super::program::{convert, perfconv, run, run_other};
-use std::collections::BTreeMap;
+use perfconv::abi::feature::FeatureId;
+use perfconv::abi::record::RecordType;
+use serde_json::Value as Json;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -325,21 +328,50 @@ import json, sys, jsonschema
 schema = json.load(open(sys.argv[1]))
 jsonschema.Draft202012Validator.check_schema(schema)
 validator = jsonschema.Draft202012Validator(schema)
-objects = seen = 0
+objects = seen = refused = 0
 kinds = set()
 for line in sys.stdin:
     objects += 1
     told = json.loads(line)
     # Many are alike: of each kind in a recording the first are looked at.
-    kind = (next(iter(told)), told.get('record'), 'frame' in told)
-    if kind in kinds and objects % 50:
+    kind = (next(iter(told)), told.get('record'), told.get('feature'), 'frame' in told)
+    if kind in kinds and objects % 200:
         continue
     kinds.add(kind)
     seen += 1
     for error in validator.iter_errors(told):
         sys.exit(f'{line[:200]}: {error.message[:500]}')
-print(objects, seen)
+    for place in ('body', 'content', 'sample_id', 'attr', 'end'):
+        if isinstance(told.get(place), dict):
+            wrong = {**told, place: {**told[place], 'no_such_field': 1}}
+            if validator.is_valid(wrong):
+                sys.exit(f'{line[:200]}: {place} may have any field')
+            refused += 1
+if refused < seen / 2:
+    sys.exit(f'only {refused} of {seen} objects were tried with a field that there is not')
+print(objects, seen, refused)
 "#;
+
+#[test]
+fn the_schema_has_every_record_and_feature() {
+    let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/json.schema.json");
+    let schema: Json = serde_json::from_slice(&fs::read(schema).unwrap()).unwrap();
+    let named = |kind: &str| {
+        let names = schema["$defs"][kind]["oneOf"][0]["enum"].as_array().expect("it has names");
+        names.iter().map(|name| name.as_str().expect("names are strings").to_owned()).collect::<BTreeSet<_>>()
+    };
+    let with_fields = |object: &str, key: &str| {
+        let cases = schema["$defs"][object]["allOf"].as_array().expect("it has cases");
+        let names = cases.iter().filter_map(|case| case["if"]["properties"][key]["const"].as_str());
+        names.map(str::to_owned).collect::<BTreeSet<_>>()
+    };
+    let records: BTreeSet<_> = RecordType::NAMED.iter().map(|(_, name)| (*name).to_owned()).collect();
+    let features: BTreeSet<_> = FeatureId::NAMED.iter().map(|(_, name)| (*name).to_owned()).collect();
+    assert_eq!((named("RecordType"), named("FeatureId")), (records.clone(), features.clone()));
+    assert_eq!(with_fields("record", "record"), records);
+    assert_eq!(with_fields("record", "feature"), features);
+    assert_eq!(with_fields("feature", "feature"), features);
+}
 
 #[test]
 fn every_output_is_of_the_schema() {
@@ -362,7 +394,9 @@ fn every_output_is_of_the_schema() {
         Command::new("python3").args(["-c", VALIDATE]).arg(schema).stdin(fs::File::open(&all).unwrap()).output();
     let validate = validate.unwrap();
     let counts = String::from_utf8_lossy(&validate.stdout).into_owned();
-    println!("{test}: {recordings_told} recordings; objects in all, and looked at: {counts}");
+    println!(
+        "{test}: {recordings_told} recordings; objects in all, looked at, and refused with another field: {counts}"
+    );
     assert!(validate.status.success(), "{}", String::from_utf8_lossy(&validate.stderr));
     assert!(recordings_told >= 20);
 }

@@ -1,7 +1,14 @@
 //! A recording as JSON, both ways: one object a line (JSON Lines), or the same objects in a list.
 //!
 //! Every record, event and feature is told by the fields of its definition in [`abi`](crate::abi), under the names that
-//! these have there. `docs/json.md` has the specification.
+//! these have there. `docs/json.md` has the specification, `docs/json.schema.json` the schema.
+//!
+//! * Both ways: `objects` and `layout` are what is told besides records, `parallel` has several threads at work.
+//! * Writing: `export` takes the stream, `waiting` gathers records, `render` and `tracepoint` make objects of them,
+//!   `ser` writes values.
+//! * Reading: `batches` cuts the stream, `rules` and `wrong` are how values are read and what is wrong with them,
+//!   `object` is one as it is read, `item` and `encode` what it tells and its bytes, `import` puts all of it
+//!   together, with `frames` and `target`.
 
 mod batches;
 mod encode;

@@ -1,5 +1,9 @@
 //! Values as JSON, by the rules of this format: fields without a value are left out, integers that JavaScript would round
 //! are strings, bytes are base64.
+//!
+//! serde_json's own writer has no place for two of these rules: it has written a field's name before it sees that the field
+//! has no value, and does not tell its formatter which numbers are shown in hexadecimal. Strings and digits are left to
+//! libraries.
 
 use crate::abi::told;
 use base64::Engine;
