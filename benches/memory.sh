@@ -4,7 +4,7 @@
 #   bash benches/memory.sh [MB [BASE]]
 #
 # Grows BASE, or a recording made here, to MB (1024) in three forms: with FINISHED_ROUND records, without them, and as a
-# compressed pipe stream on standard input. Each copy in it is later, by other processes and at other addresses, so what is
+# compressed pipe stream on standard input; the first also through JSON Lines and back. Each copy in it is later, by other processes and at other addresses, so what is
 # unique in it grows with it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -48,7 +48,7 @@ measure() {
     read -r wall user system <"$work/time"
     awk -v name="$name" -v peak=$peak -v wall="$wall" -v user="$user" -v sys="$system" \
         'BEGIN { printf "%-34s %9.1f %9.2f %9.2f\n", name, peak / 1024, wall, user + sys }'
-    if [[ $1 == "$perfconv" ]]; then
+    if [[ $1 == "$perfconv" && -e $work/out.pb.gz ]]; then
         cat "$work/said"
         echo "  the profile, which has all that is unique, unpacked: $(($(gzip -dc "$work/out.pb.gz" | wc -c) >> 20)) MiB"
     fi
@@ -68,4 +68,11 @@ for form in 'with rounds' 'without rounds' 'compressed pipe'; do
         measure "$form: perfconv" /dev/null "$perfconv" "$work/grown.data" -f -o "$work/out.pb.gz"
     fi
     measure "$form: perf script -F ip" /dev/null perf script -F ip -i "$work/grown.data"
+    rm -f "$work/out.pb.gz"
+    if [[ $form == 'with rounds' ]]; then
+        measure "$form: to JSON Lines" /dev/null "$perfconv" "$work/grown.data" -f -o "$work/out.jsonl"
+        measure "$form: from JSON Lines" /dev/null "$perfconv" "$work/out.jsonl" -f -o "$work/again.data"
+        cmp "$work/grown.data" "$work/again.data"
+        rm "$work/out.jsonl" "$work/again.data"
+    fi
 done

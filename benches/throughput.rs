@@ -19,9 +19,10 @@ use perfconv::abi::record::{Record, RecordType};
 use perfconv::abi::sample_view::SampleView;
 use perfconv::container::read::{ReadOptions, input::Input};
 use perfconv::container::write::frames::FrameOptions;
-use perfconv::convert::profile;
+use perfconv::convert::{carry, profile};
 use perfconv::error::Result;
-use perfconv::formats::pprof;
+use perfconv::formats::carry::CarryOptions;
+use perfconv::formats::{json, pprof};
 use perfconv::profile::options::ProfileOptions;
 use perfconv::stream::Sink;
 use perfconv::stream::meta::Meta;
@@ -55,6 +56,10 @@ struct Inputs {
 impl Inputs {
     fn plain(&self) -> PathBuf {
         self.folder.path().join("plain.data")
+    }
+
+    fn json(&self) -> PathBuf {
+        self.folder.path().join("plain.jsonl")
     }
 
     fn compressed(&self) -> PathBuf {
@@ -208,5 +213,25 @@ fn pprof(bencher: Bencher) {
     bench(bencher, |inputs| {
         let (profile, _) = profile(open(inputs.plain()), &ProfileOptions::default()).expect("a recording");
         pprof::write(&profile, &mut io::sink()).expect("it can be written");
+    });
+}
+
+fn to_json_lines(inputs: &Inputs) {
+    let mut out = File::create(inputs.json()).expect("it can be created");
+    let (read, options) = (ReadOptions::default(), CarryOptions::default());
+    carry(Input::Path(inputs.plain()), &read, &options, json::begin_lines, &mut out).expect("a recording");
+}
+
+#[divan::bench(sample_count = 5)]
+fn json_lines(bencher: Bencher) {
+    bench(bencher, to_json_lines);
+}
+
+#[divan::bench(sample_count = 5)]
+fn from_json_lines(bencher: Bencher) {
+    to_json_lines(inputs());
+    bench(bencher, |inputs| {
+        let mut lines = File::open(inputs.json()).expect("it was written");
+        drop(json::import(&mut lines, "json", &ReadOptions::default()).expect("a recording"));
     });
 }

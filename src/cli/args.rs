@@ -230,6 +230,10 @@ pub struct ConvertArgs {
     #[arg(long)]
     pub exact: bool,
 
+    /// What JSON tells besides what it is made again of
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub decode: Option<DecodeArg>,
+
     #[command(flatten, next_help_heading = "Profiles")]
     pub profile: ProfileArgs,
 
@@ -312,6 +316,18 @@ impl ProfileArgs {
 }
 
 impl ConvertArgs {
+    /// The name of an option that was given and is for certain formats, of which this is none, and those formats.
+    pub fn first_not_for(&self, format: &str) -> Option<(&'static str, &'static [&'static str])> {
+        let for_some: [(bool, &str, &[&str]); 4] = [
+            (self.compat.is_some(), "--compat", &["pprof"]),
+            (self.quipper.is_some(), "--quipper", &["quipper", "quipper-text"]),
+            (self.decode.is_some(), "--decode", &["jsonl", "json"]),
+            (self.exact, "--exact", &["perf-json"]),
+        ];
+        let misplaced = |&(is_given, _, formats): &(bool, _, &[&str])| is_given && !formats.contains(&format);
+        for_some.into_iter().find(misplaced).map(|(_, option, formats)| (option, formats))
+    }
+
     /// The recording to read.
     pub fn input(&self) -> PathBuf {
         self.input.clone().or(self.input_option.clone()).unwrap_or_else(|| PathBuf::from(DEFAULT_INPUT))
@@ -409,6 +425,13 @@ impl From<FidelityArg> for Fidelity {
             FidelityArg::PerfConverter => Self::PerfConverter,
         }
     }
+}
+
+/// What JSON can tell besides, as it is named on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DecodeArg {
+    /// The fields of tracepoints' samples, by the formats in the recording
+    Tracepoints,
 }
 
 /// A container, as it is named on the command line.

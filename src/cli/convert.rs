@@ -1,6 +1,6 @@
 //! `perfconv IN -o OUT`, `perfconv convert`.
 
-use super::args::{CompatArg, ConvertArgs, FidelityArg};
+use super::args::{CompatArg, ConvertArgs, DecodeArg, FidelityArg};
 use super::failure::Failure;
 use super::input::Recording;
 use super::output::{Allowed, Output};
@@ -30,11 +30,8 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
     // The name of a folder tells no format.
     let to = args.to.as_deref().or(args.profile.split_by.map(|_| "pprof"));
     let (format, envelopes) = choose_format(output, to)?;
-    if args.compat.is_some() && format.name != "pprof" {
-        return Err(Failure::Usage(format!("--compat is for a pprof, and not for {}", format.name)));
-    }
-    if args.exact && format.name != "perf-json" {
-        return Err(Failure::Usage(format!("--exact is for perf-json, and not for {}", format.name)));
+    if let Some((option, formats)) = args.first_not_for(format.name) {
+        return Err(Failure::Usage(format!("{option} is for {}, and not for {}", formats.join(" and "), format.name)));
     }
     let input = args.input();
     let misplaced = match format.writes {
@@ -42,7 +39,6 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
         Writes::Profile(_) => args.first_of_records(),
         Writes::Carry(_) | Writes::Folder { .. } => args.profile.first_given().or(args.first_of_records()),
     };
-    let misplaced = misplaced.or(args.quipper.filter(|_| !format.name.starts_with("quipper")).map(|_| "--quipper"));
     if let Some(option) = misplaced {
         return Err(Failure::Usage(format!("{option} is not for {}", format.name)));
     }
@@ -68,8 +64,12 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
     let options = ReadOptions { spool_dir: args.spool_dir.clone(), ..ReadOptions::default() };
     let recording = Recording::new(input, args.from.as_deref(), &options)?;
     let input = recording.input();
-    let quipper = args.quipper.unwrap_or(FidelityArg::Lossless).into();
-    let carry = CarryOptions { quipper, exact: args.exact, spool_dir: args.spool_dir.clone() };
+    let carry = CarryOptions {
+        quipper: args.quipper.unwrap_or(FidelityArg::Lossless).into(),
+        exact: args.exact,
+        decode_tracepoints: args.decode == Some(DecodeArg::Tracepoints),
+        spool_dir: args.spool_dir.clone(),
+    };
 
     let mut ledger = match format.writes {
         Writes::Profile(_) if args.compat == Some(CompatArg::PerfToProfile) => {

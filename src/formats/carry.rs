@@ -14,6 +14,8 @@ pub struct CarryOptions {
     pub quipper: Fidelity,
     /// Whether perf's own JSON is to have nothing that perf does not write.
     pub exact: bool,
+    /// Whether JSON tells the fields of tracepoints' samples, too.
+    pub decode_tracepoints: bool,
     /// Where temporary files go that hold what is written later than it comes; the system's folder if not set.
     pub spool_dir: Option<PathBuf>,
 }

@@ -3,15 +3,16 @@
 use super::layout::Layout;
 use super::objects::{
     AttrObject, BeforeObject, EndObject, EventTypeObject, FeatureObject, FileObject, GapObject, Index, IndexEntry,
-    NamedMisc, RecordObject, SourceObject, VERSION,
+    SourceObject, VERSION,
 };
-use super::ser;
+use super::render::{self, Of, left_over};
+use super::ser::{self, Unsupported};
+use super::waiting::Waiting;
+use crate::abi::attr::AttrType;
 use crate::abi::feature::auxtrace::AuxtraceIndex;
 use crate::abi::feature::{Feature, FeatureContext, FeatureId, FeatureSection};
 use crate::abi::header::EventType;
-use crate::abi::record::{Body, Misc, Record, RecordType};
-use crate::abi::sample_id::SampleId;
-use crate::abi::told::MOST_ZEROS;
+use crate::abi::record::RecordType;
 use crate::container::block::Origin;
 use crate::container::read::Container;
 use crate::container::read::file::FileAttr;
@@ -22,12 +23,14 @@ use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
 use crate::stream::raw::{Gap, Raw};
 use crate::stream::write::form::events;
+use crate::tracing::tracepoints::Tracepoints;
 use bytes::Bytes;
 use serde::Serialize;
 use serde_bytes::Bytes as Base64;
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
 use std::path::Path;
+use std::result::Result as StdResult;
 
 /// Writes objects: one a line, or all in a list.
 pub struct Export<W> {
@@ -35,6 +38,10 @@ pub struct Export<W> {
     is_document: bool,
     /// The object that is being written.
     line: Vec<u8>,
+    waiting: Waiting,
+    /// Whether fields of tracepoints are told, and these as far as they are known.
+    decodes_tracepoints: bool,
+    tracepoints: Tracepoints,
     is_first: bool,
     /// Events, names of tracepoints and features as they were before the first record, which may tell more.
     events: Vec<FileAttr>,
@@ -50,12 +57,16 @@ pub struct Export<W> {
 }
 
 impl<W: Write> Export<W> {
-    /// Takes the output; writes a list if it is to be one document.
-    pub fn new(out: W, is_document: bool) -> Self {
+    /// Takes the output; writes a list if it is to be one document, and tells the fields of tracepoints if they are to be
+    /// decoded.
+    pub fn new(out: W, is_document: bool, decodes_tracepoints: bool) -> Self {
         Self {
             out,
             is_document,
             line: Vec::new(),
+            waiting: Waiting::default(),
+            decodes_tracepoints,
+            tracepoints: Tracepoints::default(),
             is_first: true,
             events: Vec::new(),
             event_types: Vec::new(),
@@ -67,17 +78,48 @@ impl<W: Write> Export<W> {
         }
     }
 
+    /// What stands before and behind an object that is not the first.
+    fn between(&self) -> (&'static [u8], &'static [u8]) {
+        if self.is_document { (b",\n", b"") } else { (b"", b"\n") }
+    }
+
     fn write(&mut self, object: &impl Serialize) -> Result<()> {
+        self.write_with(|line| ser::append(line, object))
+    }
+
+    fn write_with(&mut self, append: impl FnOnce(&mut Vec<u8>) -> StdResult<(), Unsupported>) -> Result<()> {
+        self.flush()?;
+        let (before, behind) = self.between();
         let is_first = std::mem::take(&mut self.is_first);
         self.line.clear();
-        if self.is_document {
-            self.line.extend_from_slice(if is_first { b"[\n" } else { b",\n" });
-        }
-        ser::append(&mut self.line, object).map_err(|e| Error::Output(io::Error::other(e)))?;
-        if !self.is_document {
-            self.line.push(b'\n');
-        }
+        self.line.extend_from_slice(if is_first && self.is_document { b"[\n" } else { before });
+        append(&mut self.line).map_err(failed)?;
+        self.line.extend_from_slice(behind);
         self.out.write_all(&self.line).map_err(Error::Output)
+    }
+
+    /// Writes the records that wait.
+    fn flush(&mut self) -> Result<()> {
+        let (before, behind) = self.between();
+        let objects = self.waiting.render(before, behind, &self.tracepoints).map_err(failed)?;
+        objects.iter().try_for_each(|objects| self.out.write_all(objects).map_err(Error::Output))
+    }
+
+    /// Takes the formats of tracepoints, if they are to be decoded.
+    fn know_tracepoints(&mut self, meta: &Meta) {
+        let tracing_data = meta.features.get(&FeatureId::TRACING_DATA).filter(|_| self.decodes_tracepoints);
+        if let Some(bytes) = tracing_data {
+            self.tracepoints = Tracepoints::read(bytes);
+        }
+    }
+
+    /// The number of the tracepoint whose sample a record is, if its fields are to be told.
+    fn tracepoint(&self, meta: &Meta, raw: &Raw<'_>) -> Option<u64> {
+        if !self.decodes_tracepoints || raw.header.kind != RecordType::SAMPLE {
+            return None;
+        }
+        let (_, event) = meta.events.of(raw)?;
+        (event.attr.kind == AttrType::TRACEPOINT).then_some(event.attr.config)
     }
 
     /// Tells in which file of a folder the next records are.
@@ -99,15 +141,6 @@ impl<W: Write> Export<W> {
     fn layout<'a>(&'a self, meta: &Meta) -> Layout<'a> {
         let (events, event_types) = (&*self.events, &*self.event_types);
         Layout { container: meta.container, endian: meta.endian, events, event_types }
-    }
-
-    /// A feature that a record tells, if it is one: as a section of a file.
-    fn told_feature(meta: &Meta, body: &Body, tail: &[u8]) -> Option<FeatureSection> {
-        let Body::HeaderFeature(told) = body else { return None };
-        let is_told = !told.data.is_empty() && tail.is_empty();
-        let id = told.id().filter(|_| is_told)?;
-        let section = FeatureSection::read(id, &told.data, meta.endian, &feature_context(meta));
-        Some(section).filter(|section| !matches!(section.feature, Feature::Opaque(_)))
     }
 
     fn feature(&mut self, meta: &Meta, id: FeatureId, bytes: &[u8]) -> Result<()> {
@@ -136,37 +169,12 @@ impl<W: Write> Export<W> {
     }
 }
 
+fn failed(unsupported: Unsupported) -> Error {
+    Error::Output(io::Error::other(unsupported))
+}
+
 fn feature_context(meta: &Meta) -> FeatureContext {
     FeatureContext::new(meta.features.get(&FeatureId::NRCPUS).map(AsRef::as_ref), meta.endian)
-}
-
-/// What must be told of the bytes behind what a definition covers: how many bytes there are in all, where that is not as
-/// usual, and which these are, where they are not zeros.
-fn left_over(covered: usize, tail: &[u8], usual: fn(usize) -> usize) -> (Option<usize>, Option<&Base64>) {
-    let room = covered + tail.len();
-    let is_zero = tail.len() <= MOST_ZEROS && tail.iter().all(|&byte| byte == 0);
-    ((room != usual(covered)).then_some(room), (!is_zero).then(|| Base64::new(tail)))
-}
-
-/// How many bytes the body of a record takes with what is behind its fields.
-pub fn usual_room(kind: RecordType) -> fn(usize) -> usize {
-    match kind {
-        RecordType::HEADER_FEATURE | RecordType::COMPRESSED => |covered| covered,
-        _ => |covered| covered.next_multiple_of(8),
-    }
-}
-
-/// Bytes of a trailer.
-fn size_of_id(id: &SampleId) -> usize {
-    let fields = [
-        id.task.is_some(),
-        id.time.is_some(),
-        id.id.is_some(),
-        id.stream_id.is_some(),
-        id.cpu.is_some(),
-        id.identifier.is_some(),
-    ];
-    8 * fields.into_iter().filter(|&is_there| is_there).count()
 }
 
 impl<W: Write> Carry for Export<W> {
@@ -190,6 +198,7 @@ impl<W: Write> Sink for Export<W> {
         self.events = events(meta);
         self.event_types = meta.event_types.list().to_vec();
         self.features = meta.features.clone();
+        self.know_tracepoints(meta);
         for event in std::mem::take(&mut self.events) {
             self.write(&AttrObject { attr: &event.attr, ids: &event.ids })?;
             self.events.push(event);
@@ -220,42 +229,18 @@ impl<W: Write> Sink for Export<W> {
             self.auxtrace.insert(raw.offset(), number);
             nr = Some(number);
         }
-        let context = meta.context(raw);
-        let Some(record) = Record::read(raw.bytes(), &context) else { return Ok(()) };
-        let misc = if raw.header.len() > u16::MAX.into() || kind.0 >= 32768 { Misc::empty() } else { raw.header.misc };
-        let cpumode = misc.cpu_mode();
-        let misc = Misc::from_bits_retain(misc.bits() & !7);
-        let id_size = record.id.as_ref().map_or(0, size_of_id);
-        let covered = raw.body().len() - id_size - record.tail.len();
-        let mut object = RecordObject {
-            record: kind,
-            nr,
-            frame: (is_frame || is_in_frame).then_some(self.frames),
-            cpumode: (cpumode.0 != 0).then_some(cpumode),
-            misc: (misc.bits() != 0).then_some(NamedMisc { kind, misc }),
-            body: None,
-            raw: None,
-            feature: None,
-            content: None,
-            room: None,
-            tail: None,
-            sample_id: record.id,
-            payload: (raw.payload > 0).then(|| Base64::new(raw.payload())),
-        };
-        if let Some(section) = Self::told_feature(meta, &record.body, &record.tail) {
-            let covered = raw.body().len() - 8 - section.tail.len();
-            (object.room, object.tail) = left_over(covered, &section.tail, |covered| covered);
-            (object.feature, object.content) = (Some(section.id), Some(&section.feature));
-            return self.write(&object);
+        let frame = (is_frame || is_in_frame).then_some(self.frames);
+        let of = Of { context: meta.context(raw), nr, frame, tracepoint: self.tracepoint(meta, raw) };
+        if kind == RecordType::HEADER_FEATURE {
+            let context = feature_context(meta);
+            return self.write_with(|out| render::feature_record(out, raw, &of, &context));
         }
-        match &record.body {
-            Body::Opaque(bytes) => object.raw = Some(Base64::new(bytes)),
-            body => {
-                object.body = Some(body);
-                (object.room, object.tail) = left_over(covered, &record.tail, usual_room(kind));
-            }
+        self.waiting.push(raw, of);
+        if kind == RecordType::HEADER_TRACING_DATA {
+            self.flush()?;
+            self.know_tracepoints(meta);
         }
-        self.write(&object)
+        if self.waiting.is_full() { self.flush() } else { Ok(()) }
     }
 
     fn gap(&mut self, meta: &Meta, gap: &Gap<'_>) -> Result<()> {

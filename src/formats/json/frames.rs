@@ -61,20 +61,24 @@ impl Framed {
         self.anew.is_some()
     }
 
+    /// Whether there has been a frame.
+    pub fn has_frames(&self) -> bool {
+        self.open.is_some() || self.decompressor.is_some() || self.anew.is_some()
+    }
+
     /// Takes a record or gap that is in no frame.
     ///
     /// # Errors
     /// What `out` says.
-    pub fn plain(&mut self, bytes: Vec<u8>, nr: Option<u64>, out: &mut impl Places) -> Result<()> {
+    pub fn plain(&mut self, bytes: &[u8], nr: Option<u64>, out: &mut impl Places) -> Result<()> {
         self.close(out)?;
         if let Some(anew) = &mut self.anew {
             anew.flush(out)?;
         }
-        let item = Item::Plain(bytes, nr);
         if self.waiting.is_empty() {
-            return self.write(item, out);
+            return write_plain(bytes, nr, out);
         }
-        self.waiting.push(item);
+        self.waiting.push(Item::Plain(bytes.to_vec(), nr));
         Ok(())
     }
 
@@ -160,26 +164,30 @@ impl Framed {
     }
 
     fn write(&mut self, item: Item, out: &mut impl Places) -> Result<()> {
-        let (bytes, nr) = match (&mut self.anew, item) {
+        match (&mut self.anew, item) {
             (Some(anew), Item::Frame(frame)) => {
                 let mut at = 0;
                 for size in frame.sizes {
                     anew.record(&frame.plain[at..at + size], out)?;
                     at += size;
                 }
-                return Ok(());
+                Ok(())
             }
-            (None, Item::Frame(frame)) => (frame.original, None),
+            (None, Item::Frame(frame)) => write_plain(&frame.original, None, out),
             (anew, Item::Plain(bytes, nr)) => {
                 if let Some(anew) = anew {
                     anew.flush(out)?;
                 }
-                (bytes, nr)
+                write_plain(&bytes, nr, out)
             }
-        };
-        if let Some(nr) = nr {
-            out.auxtrace(nr);
         }
-        out.write_all(&bytes).map_err(Error::Output)
     }
+}
+
+/// Writes a record that is in no frame.
+fn write_plain(bytes: &[u8], nr: Option<u64>, out: &mut impl Places) -> Result<()> {
+    if let Some(nr) = nr {
+        out.auxtrace(nr);
+    }
+    out.write_all(bytes).map_err(Error::Output)
 }

@@ -1,16 +1,32 @@
 //! A recording as JSON, both ways: one object a line (JSON Lines), or the same objects in a list.
 //!
 //! Every record, event and feature is told by the fields of its definition in [`abi`](crate::abi), under the names that
-//! these have there. `docs/json.md` has the specification.
+//! these have there. `docs/json.md` has the specification, `docs/json.schema.json` the schema.
+//!
+//! * Both ways: `objects` and `layout` are what is told besides records, `parallel` has several threads at work.
+//! * Writing: `export` takes the stream, `waiting` gathers records, `render` and `tracepoint` make objects of them,
+//!   `ser` writes values.
+//! * Reading: `batches` cuts the stream, `rules` and `wrong` are how values are read and what is wrong with them,
+//!   `object` is one as it is read, `item` and `encode` what it tells and its bytes, `import` puts all of it
+//!   together, with `frames` and `target`.
 
-mod de;
+mod batches;
+mod encode;
 mod export;
 mod frames;
 mod import;
+mod item;
 mod layout;
+mod object;
 mod objects;
+mod parallel;
+mod render;
+mod rules;
 mod ser;
-mod split;
+mod target;
+mod tracepoint;
+mod waiting;
+mod wrong;
 
 pub use export::Export;
 pub use import::import;
@@ -21,13 +37,13 @@ use crate::formats::carry::{Carry, CarryOptions};
 use std::io::{BufWriter, Write};
 
 /// Begins a recording as JSON Lines.
-pub fn begin_lines<'a>(out: &'a mut dyn Write, _: &CarryOptions) -> Box<dyn Carry + 'a> {
-    Box::new(Export::new(BufWriter::with_capacity(1 << 17, out), false))
+pub fn begin_lines<'a>(out: &'a mut dyn Write, options: &CarryOptions) -> Box<dyn Carry + 'a> {
+    Box::new(Export::new(BufWriter::with_capacity(1 << 17, out), false, options.decode_tracepoints))
 }
 
 /// Begins a recording as one JSON document.
-pub fn begin_document<'a>(out: &'a mut dyn Write, _: &CarryOptions) -> Box<dyn Carry + 'a> {
-    Box::new(Export::new(BufWriter::with_capacity(1 << 17, out), true))
+pub fn begin_document<'a>(out: &'a mut dyn Write, options: &CarryOptions) -> Box<dyn Carry + 'a> {
+    Box::new(Export::new(BufWriter::with_capacity(1 << 17, out), true, options.decode_tracepoints))
 }
 
 /// Whether an input that begins like this is a recording as JSON.

@@ -1,8 +1,9 @@
 //! The objects of the format: one for each thing that a recording holds.
 
-use super::de::Later;
+use super::tracepoint::TracepointFields;
 use crate::abi::Endian;
 use crate::abi::feature::FeatureId;
+use crate::abi::feature::tracing_data::TracingData;
 use crate::abi::header::EventType;
 use crate::abi::record::{Body, CpuMode, Misc, RecordType};
 use crate::abi::sample_id::SampleId;
@@ -12,37 +13,6 @@ use serde_bytes::{ByteBuf, Bytes};
 
 /// Version of the format. A reader takes this one alone.
 pub const VERSION: u32 = 1;
-
-/// An object as it is read, whichever it is; its fields say which. What depends on others of them is read later.
-#[derive(Deserialize)]
-pub struct Object<'a> {
-    pub perfconv: Option<u32>,
-    pub container: Option<ContainerName>,
-    pub endian: Option<EndianName>,
-    pub files: Option<Vec<String>>,
-    #[serde(borrow)]
-    pub attr: Option<Later<'a>>,
-    pub ids: Option<Vec<u64>>,
-    pub event_type: Option<EventType>,
-    pub before: Option<Change>,
-    pub file: Option<u32>,
-    pub record: Option<RecordType>,
-    pub nr: Option<u64>,
-    pub frame: Option<u64>,
-    pub cpumode: Option<CpuMode>,
-    pub misc: Option<Misc>,
-    pub body: Option<Later<'a>>,
-    pub raw: Option<ByteBuf>,
-    pub room: Option<usize>,
-    pub tail: Option<ByteBuf>,
-    pub sample_id: Option<SampleId>,
-    pub payload: Option<ByteBuf>,
-    pub gap: Option<ByteBuf>,
-    pub misframed: Option<bool>,
-    pub feature: Option<FeatureId>,
-    pub content: Option<Later<'a>>,
-    pub end: Option<End>,
-}
 
 /// The first object: what the container is.
 #[derive(Serialize)]
@@ -95,6 +65,9 @@ pub struct RecordObject<'a> {
     pub tail: Option<&'a Bytes>,
     pub sample_id: Option<SampleId>,
     pub payload: Option<&'a Bytes>,
+    pub tracing_data: Option<&'a TracingData>,
+    /// The fields in the payload of a tracepoint's sample; nothing that is read back.
+    pub tracepoint: Option<TracepointFields<'a>>,
 }
 
 /// Bytes between records that are none.
@@ -183,6 +156,16 @@ impl From<Container> for ContainerName {
             Container::File => Self::File,
             Container::Pipe => Self::Pipe,
             Container::Directory => Self::Directory,
+        }
+    }
+}
+
+impl From<ContainerName> for Container {
+    fn from(name: ContainerName) -> Self {
+        match name {
+            ContainerName::File => Self::File,
+            ContainerName::Pipe => Self::Pipe,
+            ContainerName::Directory => Self::Directory,
         }
     }
 }

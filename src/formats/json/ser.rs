@@ -1,11 +1,15 @@
 //! Values as JSON, by the rules of this format: fields without a value are left out, integers that JavaScript would round
 //! are strings, bytes are base64.
+//!
+//! serde_json's own writer has no place for two of these rules: it has written a field's name before it sees that the field
+//! has no value, and does not tell its formatter which numbers are shown in hexadecimal. Strings and digits are left to
+//! libraries.
 
 use crate::abi::told;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::{Serialize, Serializer, ser};
-use std::fmt::{self, Display, Write};
+use std::fmt::Display;
 
 /// The largest integer below which all are exact in a `double`: 2^53-1.
 pub const MAX_SAFE: u64 = (1 << 53) - 1;
@@ -22,6 +26,13 @@ pub fn append(out: &mut Vec<u8>, value: &impl Serialize) -> Result<(), Unsupport
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Unsupported(String);
+
+impl Unsupported {
+    /// Says what it is.
+    pub fn new(what: &str) -> Self {
+        Self(what.to_owned())
+    }
+}
 
 impl ser::Error for Unsupported {
     fn custom<T: Display>(message: T) -> Self {
@@ -47,15 +58,6 @@ impl Writer<'_> {
 
     fn integer(&mut self, negative: bool, magnitude: u64) {
         let is_string = self.hex || magnitude > MAX_SAFE;
-        let (base, mut digits, mut at, mut rest) = (if self.hex { 16 } else { 10 }, [0; 20], 20, magnitude);
-        loop {
-            at -= 1;
-            digits[at] = b"0123456789abcdef"[(rest % base) as usize];
-            rest /= base;
-            if rest == 0 {
-                break;
-            }
-        }
         if is_string {
             self.out.push(b'"');
         }
@@ -63,36 +65,29 @@ impl Writer<'_> {
             self.out.push(b'-');
         }
         if self.hex {
-            self.push(b"0x");
+            self.hexadecimal(magnitude);
+        } else {
+            self.push(itoa::Buffer::new().format(magnitude).as_bytes());
         }
-        self.push(&digits[at..]);
         if is_string {
             self.out.push(b'"');
         }
     }
 
-    fn string(&mut self, text: &str) {
-        self.out.push(b'"');
-        self.escaped(text);
-        self.out.push(b'"');
+    fn hexadecimal(&mut self, number: u64) {
+        let digits = (u64::BITS - number.leading_zeros()).div_ceil(4).max(1) as usize;
+        let mut text = *b"0x................";
+        for (at, digit) in text[2..2 + digits].iter_mut().rev().enumerate() {
+            *digit = b"0123456789abcdef"[(number >> (4 * at)) as usize & 15];
+        }
+        self.push(&text[..2 + digits]);
     }
 
-    fn escaped(&mut self, text: &str) {
-        let mut written = 0;
-        for (at, &byte) in text.as_bytes().iter().enumerate() {
-            if byte >= 0x20 && byte != b'"' && byte != b'\\' && byte != 0x7f {
-                continue;
-            }
-            self.push(&text.as_bytes()[written..at]);
-            written = at + 1;
-            match byte {
-                b'"' | b'\\' => self.push(&[b'\\', byte]),
-                b'\n' => self.push(b"\\n"),
-                b'\t' => self.push(b"\\t"),
-                _ => self.push(format!("\\u{byte:04x}").as_bytes()),
-            }
-        }
-        self.push(&text.as_bytes()[written..]);
+    /// A name of a definition, which has nothing to be escaped.
+    fn name(&mut self, name: &str) {
+        self.out.push(b'"');
+        self.push(name.as_bytes());
+        self.out.push(b'"');
     }
 }
 
@@ -125,7 +120,7 @@ impl<'w, 'a> Parts<'w, 'a> {
     fn field(&mut self, key: &str, value: &(impl Serialize + ?Sized)) -> Written {
         let (start, was_first) = (self.writer.out.len(), self.is_first);
         self.comma();
-        self.writer.string(key);
+        self.writer.name(key);
         self.writer.out.push(b':');
         self.writer.is_none = false;
         value.serialize(&mut *self.writer)?;
@@ -194,11 +189,11 @@ impl<'w, 'a> Serializer for &'w mut Writer<'a> {
     }
 
     fn serialize_f32(self, _: f32) -> Written {
-        Err(Unsupported("a float".into()))
+        Err(Unsupported::new("a float"))
     }
 
     fn serialize_f64(self, _: f64) -> Written {
-        Err(Unsupported("a float".into()))
+        Err(Unsupported::new("a float"))
     }
 
     fn serialize_char(self, value: char) -> Written {
@@ -206,24 +201,11 @@ impl<'w, 'a> Serializer for &'w mut Writer<'a> {
     }
 
     fn serialize_str(self, value: &str) -> Written {
-        self.string(value);
-        Ok(())
+        serde_json::to_writer(&mut *self.out, value).map_err(ser::Error::custom)
     }
 
     fn collect_str<T: Display + ?Sized>(self, value: &T) -> Written {
-        struct Escaped<'w, 'a>(&'w mut Writer<'a>);
-
-        impl fmt::Write for Escaped<'_, '_> {
-            fn write_str(&mut self, text: &str) -> fmt::Result {
-                self.0.escaped(text);
-                Ok(())
-            }
-        }
-
-        self.out.push(b'"');
-        write!(Escaped(self), "{value}").map_err(ser::Error::custom)?;
-        self.out.push(b'"');
-        Ok(())
+        serde_json::Serializer::new(&mut *self.out).collect_str(value).map_err(ser::Error::custom)
     }
 
     fn serialize_bytes(self, value: &[u8]) -> Written {
@@ -299,7 +281,7 @@ impl<'w, 'a> Serializer for &'w mut Writer<'a> {
         _: usize,
     ) -> Result<Parts<'w, 'a>, Unsupported> {
         self.push(b"{");
-        self.string(variant);
+        self.name(variant);
         Ok(Parts::begin(self, b":[", b"]}"))
     }
 
@@ -319,7 +301,7 @@ impl<'w, 'a> Serializer for &'w mut Writer<'a> {
         _: usize,
     ) -> Result<Parts<'w, 'a>, Unsupported> {
         self.push(b"{");
-        self.string(variant);
+        self.name(variant);
         Ok(Parts::begin(self, b":{", b"}}"))
     }
 }

@@ -1,0 +1,143 @@
+//! Records and features back to the bytes that they were.
+
+use super::object::{ContentOf, Object};
+use super::render::usual_room;
+use super::wrong::{Wrong, read_seed};
+use crate::abi::feature::tracing_data::TracingData;
+use crate::abi::feature::{Feature, FeatureId, FeatureSection};
+use crate::abi::record::header_feature::HeaderFeature;
+use crate::abi::record::{Body, CpuMode, Misc, RecordHeader, RecordType};
+use crate::abi::told::MOST_ZEROS;
+use crate::abi::{self, Endian};
+use binrw::{BinResult, BinWrite};
+use serde_bytes::ByteBuf;
+use serde_json::value::RawValue;
+use std::io::Cursor;
+use std::result::Result as StdResult;
+
+/// Appends the bytes of a record with its payload to `out`.
+///
+/// # Errors
+/// Where fields are missing, contradict each other or do not fit a record.
+pub fn record(kind: RecordType, object: Object<'_>, endian: Endian, out: &mut Vec<u8>) -> StdResult<(), Wrong> {
+    let start = out.len();
+    let payload = match (object.payload, object.tracing_data) {
+        (Some(_), Some(_)) => return Err(Wrong::new("a record has a payload or tracing_data")),
+        (None, Some(told)) => tracing_data(&told, endian).map_err(of)?,
+        (payload, None) => payload.map(ByteBuf::into_vec).unwrap_or_default(),
+    };
+    let tail = object.tail.as_deref().map(Vec::as_slice);
+    let mut room = Room { told: object.room, tail, usual: usual_room(kind) };
+    let mut body = match (object.body, object.raw, object.content) {
+        (Some(told), None, None) => told.of(kind)?,
+        (None, Some(raw), None) => {
+            room.usual = |covered| covered;
+            Body::Opaque(raw.into_vec())
+        }
+        (None, None, Some(content)) => {
+            let id = object.feature.ok_or_else(|| Wrong::new("missing field `feature`"))?;
+            room.usual = |covered| covered;
+            let data = section(id, content, &room, endian)?;
+            room = Room { told: None, tail: None, ..room };
+            Body::HeaderFeature(HeaderFeature { feat_id: id.0.into(), data })
+        }
+        _ => return Err(Wrong::new("a record has a body, or raw bytes, or the content of a feature")),
+    };
+    match &mut body {
+        Body::Auxtrace(auxtrace) => auxtrace.size = payload.len() as u64,
+        Body::HeaderTracingData(told) if !payload.is_empty() => told.size = payload.len() as u32,
+        _ => {}
+    }
+    out.resize(start + RecordHeader::SIZE, 0);
+    let covered = appended(out, |writer| body.write(writer, endian)).map_err(|wrong| wrong.within("body"))?;
+    room.fill(covered, out)?;
+    appended(out, |writer| object.sample_id.write_options(writer, endian, ()))?;
+    let len = out.len() - start;
+    let header = RecordHeader { kind, misc: misc(object.cpumode, object.misc), size: 0 }.with_len(len);
+    let header =
+        header.ok_or_else(|| Wrong::new(format!("a record of {len} bytes is longer than its header can tell")))?;
+    let mut front = Cursor::new(&mut out[start..]);
+    header.write_options(&mut front, endian, ()).map_err(of)?;
+    out.extend_from_slice(&payload);
+    Ok(())
+}
+
+/// The formats of tracepoints as they stand behind a record, with zeros up to a multiple of 8.
+///
+/// # Errors
+/// Where a value does not fit its place.
+pub fn tracing_data(told: &TracingData, endian: Endian) -> BinResult<Vec<u8>> {
+    let mut bytes = abi::to_bytes(told, endian)?;
+    bytes.resize(bytes.len().next_multiple_of(8), 0);
+    Ok(bytes)
+}
+
+/// The bytes of a feature section that JSON tells.
+///
+/// # Errors
+/// Where a field is missing, or a value does not fit its place.
+pub fn section(id: FeatureId, content: &RawValue, room: &Room<'_>, endian: Endian) -> StdResult<Vec<u8>, Wrong> {
+    let feature = read_seed(content.get(), ContentOf(id)).map_err(|wrong| wrong.within("content"))?;
+    section_of(id, feature, room, endian)
+}
+
+/// The bytes of a feature section.
+///
+/// # Errors
+/// Where a value does not fit its place.
+pub fn section_of(id: FeatureId, feature: Feature, room: &Room<'_>, endian: Endian) -> StdResult<Vec<u8>, Wrong> {
+    let section = FeatureSection { id, feature, tail: Vec::new() };
+    let mut bytes = section.to_bytes(endian).map_err(of)?;
+    room.fill(bytes.len(), &mut bytes)?;
+    Ok(bytes)
+}
+
+/// What is told of the bytes behind those that fields cover.
+pub struct Room<'a> {
+    /// How many bytes there are in all, where that is not as usual.
+    pub told: Option<usize>,
+    /// Those behind the fields, where they are not zeros.
+    pub tail: Option<&'a [u8]>,
+    /// How many there usually are.
+    pub usual: fn(usize) -> usize,
+}
+
+impl Room<'_> {
+    /// Appends the bytes behind `covered` bytes. Where the fields have outgrown their room, there are as many words of 8
+    /// bytes more as they need; bytes that are told stay only as long as they fill the room.
+    fn fill(&self, covered: usize, out: &mut Vec<u8>) -> StdResult<(), Wrong> {
+        let mut room = self.told.unwrap_or_else(|| (self.usual)(covered).max(covered));
+        if room < covered {
+            room += (covered - room).next_multiple_of(8);
+        }
+        match self.tail {
+            Some(tail) if covered.checked_add(tail.len()) == Some(room) => out.extend_from_slice(tail),
+            _ if room - covered > MOST_ZEROS => {
+                return Err(Wrong::new(format!("room for more than {MOST_ZEROS} zeros")).within("room"));
+            }
+            _ => out.resize(out.len() + room - covered, 0),
+        }
+        Ok(())
+    }
+}
+
+fn misc(cpumode: Option<CpuMode>, misc: Option<Misc>) -> Misc {
+    let (cpumode, misc) = (cpumode.unwrap_or_default(), misc.unwrap_or_default());
+    Misc::from_bits_retain(misc.bits() | cpumode.0 & 7)
+}
+
+/// How many bytes were appended.
+fn appended(
+    out: &mut Vec<u8>,
+    write: impl FnOnce(&mut Cursor<&mut Vec<u8>>) -> BinResult<()>,
+) -> StdResult<usize, Wrong> {
+    let start = out.len();
+    let mut writer = Cursor::new(out);
+    writer.set_position(start as u64);
+    write(&mut writer).map_err(of)?;
+    Ok(writer.into_inner().len() - start)
+}
+
+fn of(error: binrw::Error) -> Wrong {
+    Wrong::new(error.to_string())
+}

@@ -1,0 +1,200 @@
+//! An object as it is read, whichever it is: its fields say which.
+
+use super::objects::{Change, ContainerName, End, EndianName};
+use super::wrong::{Wrong, read_seed};
+use crate::abi::attr::Attr;
+use crate::abi::feature::tracing_data::TracingData;
+use crate::abi::feature::{Feature, FeatureId};
+use crate::abi::header::EventType;
+use crate::abi::record::{Body, CpuMode, Misc, RecordType};
+use crate::abi::sample_id::SampleId;
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
+use serde_bytes::ByteBuf;
+use serde_json::value::RawValue;
+use std::fmt;
+
+/// An object. What is rare is boxed, so that the many are small.
+#[derive(Default)]
+pub struct Object<'a> {
+    pub perfconv: Option<u32>,
+    pub container: Option<ContainerName>,
+    pub endian: Option<EndianName>,
+    pub files: Option<Vec<String>>,
+    pub attr: Option<Box<Attr>>,
+    pub ids: Option<Vec<u64>>,
+    pub event_type: Option<Box<EventType>>,
+    pub before: Option<Box<Change>>,
+    pub file: Option<u32>,
+    pub record: Option<RecordType>,
+    pub nr: Option<u64>,
+    pub frame: Option<u64>,
+    pub cpumode: Option<CpuMode>,
+    pub misc: Option<Misc>,
+    pub body: Option<BodyTold<'a>>,
+    pub raw: Option<ByteBuf>,
+    pub room: Option<usize>,
+    pub tail: Option<ByteBuf>,
+    pub sample_id: Option<SampleId>,
+    pub payload: Option<ByteBuf>,
+    pub tracing_data: Option<Box<TracingData>>,
+    pub gap: Option<ByteBuf>,
+    pub misframed: Option<bool>,
+    pub feature: Option<FeatureId>,
+    /// It is read by the feature's id, and by whether it is in a record.
+    pub content: Option<&'a RawValue>,
+    pub end: Option<Box<End>>,
+}
+
+/// The body of a record, which is read by the record's type.
+pub enum BodyTold<'a> {
+    /// The type came first.
+    Body(Body),
+    /// It was still to come.
+    Later(&'a RawValue),
+}
+
+impl BodyTold<'_> {
+    /// The body, now that the type is known.
+    pub fn of(self, kind: RecordType) -> Result<Body, Wrong> {
+        match self {
+            Self::Body(body) => Ok(body),
+            Self::Later(json) => read_seed(json.get(), BodyOf(kind)).map_err(|wrong| wrong.within("body")),
+        }
+    }
+}
+
+/// Reads the body of a record of a type.
+struct BodyOf(RecordType);
+
+impl<'de> DeserializeSeed<'de> for BodyOf {
+    type Value = Body;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Body, D::Error> {
+        Body::deserialize(self.0, deserializer)
+    }
+}
+
+/// Reads the content of a feature.
+pub struct ContentOf(pub FeatureId);
+
+impl<'de> DeserializeSeed<'de> for ContentOf {
+    type Value = Feature;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Feature, D::Error> {
+        Feature::deserialize(self.0, deserializer)
+    }
+}
+
+/// The name of a field.
+#[derive(serde::Deserialize)]
+#[serde(field_identifier, rename_all = "snake_case")]
+enum Field {
+    Perfconv,
+    Container,
+    Endian,
+    Files,
+    Attr,
+    Ids,
+    EventType,
+    Before,
+    File,
+    Record,
+    Nr,
+    Frame,
+    Cpumode,
+    Misc,
+    Body,
+    Raw,
+    Room,
+    Tail,
+    SampleId,
+    Payload,
+    TracingData,
+    Tracepoint,
+    Gap,
+    Misframed,
+    Feature,
+    Content,
+    End,
+    #[serde(other)]
+    Unknown,
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Object<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Fields)
+    }
+}
+
+/// Reads the fields.
+struct Fields;
+
+impl<'de> Visitor<'de> for Fields {
+    type Value = Object<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Object<'de>, A::Error> {
+        let mut object = Object::default();
+        while let Some(field) = map.next_key()? {
+            match field {
+                Field::Perfconv => set(&mut object.perfconv, &mut map)?,
+                Field::Container => set(&mut object.container, &mut map)?,
+                Field::Endian => set(&mut object.endian, &mut map)?,
+                Field::Files => set(&mut object.files, &mut map)?,
+                Field::Attr => set(&mut object.attr, &mut map)?,
+                Field::Ids => set(&mut object.ids, &mut map)?,
+                Field::EventType => set(&mut object.event_type, &mut map)?,
+                Field::Before => set(&mut object.before, &mut map)?,
+                Field::File => set(&mut object.file, &mut map)?,
+                Field::Record => set(&mut object.record, &mut map)?,
+                Field::Nr => set(&mut object.nr, &mut map)?,
+                Field::Frame => set(&mut object.frame, &mut map)?,
+                Field::Cpumode => set(&mut object.cpumode, &mut map)?,
+                Field::Misc => set(&mut object.misc, &mut map)?,
+                Field::Body => match object.record {
+                    _ if object.body.is_some() => map.next_value_seed(Twice)?,
+                    Some(kind) => object.body = Some(BodyTold::Body(map.next_value_seed(BodyOf(kind))?)),
+                    None => object.body = Some(BodyTold::Later(map.next_value()?)),
+                },
+                Field::Raw => set(&mut object.raw, &mut map)?,
+                Field::Room => set(&mut object.room, &mut map)?,
+                Field::Tail => set(&mut object.tail, &mut map)?,
+                Field::SampleId => set(&mut object.sample_id, &mut map)?,
+                Field::Payload => set(&mut object.payload, &mut map)?,
+                Field::TracingData => set(&mut object.tracing_data, &mut map)?,
+                // It is told by the payload.
+                Field::Tracepoint => drop(map.next_value::<&RawValue>()?),
+                Field::Gap => set(&mut object.gap, &mut map)?,
+                Field::Misframed => set(&mut object.misframed, &mut map)?,
+                Field::Feature => set(&mut object.feature, &mut map)?,
+                Field::Content => set(&mut object.content, &mut map)?,
+                Field::End => set(&mut object.end, &mut map)?,
+                Field::Unknown => drop(map.next_value::<IgnoredAny>()?),
+            }
+        }
+        Ok(object)
+    }
+}
+
+/// Reads a field, which may be null; a second one of its name is refused.
+fn set<'de, T: Deserialize<'de>, A: MapAccess<'de>>(field: &mut Option<T>, map: &mut A) -> Result<(), A::Error> {
+    if field.is_some() {
+        return map.next_value_seed(Twice);
+    }
+    *field = map.next_value()?;
+    Ok(())
+}
+
+/// Refuses a field.
+struct Twice;
+
+impl<'de> DeserializeSeed<'de> for Twice {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, _: D) -> Result<(), D::Error> {
+        Err(D::Error::custom("the field is told twice"))
+    }
+}

@@ -1,0 +1,157 @@
+//! A record as its object.
+
+use super::encode;
+use super::objects::{NamedMisc, RecordObject};
+use super::ser::{self, Unsupported};
+use super::tracepoint::TracepointFields;
+use crate::abi;
+use crate::abi::feature::tracing_data::TracingData;
+use crate::abi::feature::{Feature, FeatureContext, FeatureSection};
+use crate::abi::record::{Body, Misc, Record, RecordContext, RecordType};
+use crate::abi::sample_id::SampleId;
+use crate::abi::told::MOST_ZEROS;
+use crate::stream::raw::Raw;
+use crate::tracing::tracepoints::Tracepoints;
+use serde_bytes::Bytes as Base64;
+
+/// What is told of a record besides its bytes.
+#[derive(Clone, Copy)]
+pub struct Of {
+    /// What must be known to read it.
+    pub context: RecordContext,
+    /// Number of an AUXTRACE record.
+    pub nr: Option<u64>,
+    /// Number of the frame that it is or is in.
+    pub frame: Option<u64>,
+    /// Number of the tracepoint that it is a sample of, where its fields are to be told.
+    pub tracepoint: Option<u64>,
+}
+
+/// Appends the object of a record to `out`.
+///
+/// # Errors
+/// Where its definition has a kind of value that this format does not tell.
+pub fn record(out: &mut Vec<u8>, raw: &Raw<'_>, of: &Of, tracepoints: &Tracepoints) -> Result<(), Unsupported> {
+    let record = read(raw, of)?;
+    let mut object = object(raw, of, &record);
+    let tracing_data = tracing_data(raw);
+    if tracing_data.is_some() {
+        (object.payload, object.tracing_data) = (None, tracing_data.as_ref());
+    }
+    if let (Some(id), Body::Sample(sample)) = (of.tracepoint, &record.body) {
+        let payload = sample.raw.as_ref().map(|raw| &*raw.data);
+        object.tracepoint =
+            tracepoints.get(id).zip(payload).map(|(tracepoint, payload)| TracepointFields { tracepoint, payload });
+    }
+    told(out, raw, &record, object)
+}
+
+/// The formats of tracepoints behind a HEADER_TRACING_DATA, if they make the same bytes again.
+fn tracing_data(raw: &Raw<'_>) -> Option<TracingData> {
+    let payload = Some(raw.payload()).filter(|_| raw.header.kind == RecordType::HEADER_TRACING_DATA)?;
+    let (told, _) = abi::parse::<TracingData>(payload, raw.endian, ()).ok()?;
+    let bytes = encode::tracing_data(&told, raw.endian).ok()?;
+    (bytes == payload).then_some(told)
+}
+
+/// Appends the object of a HEADER_FEATURE: with the fields of the feature in it, where it can be read.
+///
+/// # Errors
+/// As [`record`].
+pub fn feature_record(out: &mut Vec<u8>, raw: &Raw<'_>, of: &Of, context: &FeatureContext) -> Result<(), Unsupported> {
+    let record = read(raw, of)?;
+    let Some(section) = told_feature(&record, raw, context) else {
+        return told(out, raw, &record, object(raw, of, &record));
+    };
+    let mut object = object(raw, of, &record);
+    let covered = raw.body().len() - size_of::<u64>() - section.tail.len();
+    (object.room, object.tail) = left_over(covered, &section.tail, |covered| covered);
+    (object.feature, object.content) = (Some(section.id), Some(&section.feature));
+    ser::append(out, &object)
+}
+
+fn read(raw: &Raw<'_>, of: &Of) -> Result<Record, Unsupported> {
+    // What flows has been cut by the sizes that its headers tell.
+    Record::read(raw.bytes(), &of.context).ok_or_else(|| Unsupported::new("bytes that are no record"))
+}
+
+/// The feature that a record tells, as a section of a file.
+fn told_feature(record: &Record, raw: &Raw<'_>, context: &FeatureContext) -> Option<FeatureSection> {
+    let Body::HeaderFeature(told) = &record.body else { return None };
+    let is_told = !told.data.is_empty() && record.tail.is_empty();
+    let id = told.id().filter(|_| is_told)?;
+    let section = FeatureSection::read(id, &told.data, raw.endian, context);
+    Some(section).filter(|section| !matches!(section.feature, Feature::Opaque(_)))
+}
+
+fn told<'a>(
+    out: &mut Vec<u8>,
+    raw: &Raw<'a>,
+    record: &'a Record,
+    mut object: RecordObject<'a>,
+) -> Result<(), Unsupported> {
+    match &record.body {
+        Body::Opaque(bytes) => object.raw = Some(Base64::new(bytes)),
+        body => {
+            let covered = raw.body().len() - record.id.as_ref().map_or(0, size_of_id) - record.tail.len();
+            object.body = Some(body);
+            (object.room, object.tail) = left_over(covered, &record.tail, usual_room(raw.header.kind));
+        }
+    }
+    ser::append(out, &object)
+}
+
+/// A record without what is in it.
+fn object<'a>(raw: &Raw<'a>, of: &Of, record: &Record) -> RecordObject<'a> {
+    let kind = raw.header.kind;
+    let has_long_size = raw.header.len() > u16::MAX.into() || kind.0 >= 32768;
+    let misc = if has_long_size { Misc::empty() } else { raw.header.misc };
+    let cpumode = misc.cpu_mode();
+    let misc = Misc::from_bits_retain(misc.bits() & !7);
+    RecordObject {
+        record: kind,
+        nr: of.nr,
+        frame: of.frame,
+        cpumode: (cpumode.0 != 0).then_some(cpumode),
+        misc: (misc.bits() != 0).then_some(NamedMisc { kind, misc }),
+        body: None,
+        raw: None,
+        feature: None,
+        content: None,
+        room: None,
+        tail: None,
+        sample_id: record.id,
+        payload: (raw.payload > 0).then(|| Base64::new(raw.payload())),
+        tracing_data: None,
+        tracepoint: None,
+    }
+}
+
+/// What must be told of the bytes behind what a definition covers: how many bytes there are in all, where that is not as
+/// usual, and which these are, where they are not zeros.
+pub fn left_over(covered: usize, tail: &[u8], usual: fn(usize) -> usize) -> (Option<usize>, Option<&Base64>) {
+    let room = covered + tail.len();
+    let is_zero = tail.len() <= MOST_ZEROS && tail.iter().all(|&byte| byte == 0);
+    ((room != usual(covered)).then_some(room), (!is_zero).then(|| Base64::new(tail)))
+}
+
+/// How many bytes the body of a record takes with what is behind its fields.
+pub fn usual_room(kind: RecordType) -> fn(usize) -> usize {
+    match kind {
+        RecordType::HEADER_FEATURE | RecordType::COMPRESSED => |covered| covered,
+        _ => |covered| covered.next_multiple_of(8),
+    }
+}
+
+/// Bytes of a trailer.
+fn size_of_id(id: &SampleId) -> usize {
+    let fields = [
+        id.task.is_some(),
+        id.time.is_some(),
+        id.id.is_some(),
+        id.stream_id.is_some(),
+        id.cpu.is_some(),
+        id.identifier.is_some(),
+    ];
+    8 * fields.into_iter().filter(|&is_there| is_there).count()
+}

@@ -1,0 +1,45 @@
+//! What a tracepoint's sample holds, told beside its payload.
+
+use crate::abi::told;
+use crate::tracing::tracepoints::Tracepoint;
+use crate::tracing::value::{Numbers, Value};
+use serde::ser::{SerializeMap, SerializeSeq};
+use serde::{Serialize, Serializer};
+use serde_bytes::Bytes as Base64;
+
+/// The fields of a tracepoint in a payload, by their names.
+pub struct TracepointFields<'a> {
+    pub tracepoint: &'a Tracepoint,
+    pub payload: &'a [u8],
+}
+
+impl Serialize for TracepointFields<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut told = serializer.serialize_map(None)?;
+        for (field, value) in self.tracepoint.values(self.payload) {
+            told.serialize_entry(&field.name, &Told(value))?;
+        }
+        told.end()
+    }
+}
+
+struct Told<'a>(Value<'a>);
+
+impl Serialize for Told<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.0 {
+            Value::Signed(number) => number.serialize(serializer),
+            Value::Unsigned(number) => number.serialize(serializer),
+            Value::Pointer(address) => told::hex(address, serializer),
+            Value::Text(text) => told::text::serialize(text, serializer),
+            Value::Numbers(numbers) => serialize_numbers(numbers, serializer),
+            Value::Bytes(bytes) => Base64::new(bytes).serialize(serializer),
+        }
+    }
+}
+
+fn serialize_numbers<S: Serializer>(numbers: &Numbers<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+    let mut told = serializer.serialize_seq(None)?;
+    numbers.iter().try_for_each(|number| told.serialize_element(&Told(number)))?;
+    told.end()
+}

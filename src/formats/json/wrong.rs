@@ -1,0 +1,112 @@
+//! What is wrong with JSON, and in which field.
+
+use super::rules::Ruled;
+use serde::Deserialize;
+use serde::de::DeserializeSeed;
+use std::fmt::{self, Display};
+use std::marker::PhantomData;
+
+/// What is wrong, and in which field.
+#[derive(Debug)]
+pub struct Wrong {
+    what: String,
+    /// The fields that lead there.
+    path: String,
+    /// Lines between the text's front and the place.
+    pub lines: usize,
+    /// Whether the text ends too early.
+    pub is_cut: bool,
+}
+
+impl Wrong {
+    /// Something that is wrong in no field.
+    pub fn new(what: impl Into<String>) -> Self {
+        Self { what: what.into(), path: String::new(), lines: 0, is_cut: false }
+    }
+
+    /// The same, in a field.
+    pub fn within(mut self, field: &str) -> Self {
+        let dot = if self.path.is_empty() || self.path.starts_with('[') { "" } else { "." };
+        self.path = format!("{field}{dot}{}", self.path);
+        self
+    }
+}
+
+impl Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.path.is_empty() {
+            write!(f, "{}: ", self.path)?;
+        }
+        f.write_str(&self.what)
+    }
+}
+
+impl std::error::Error for Wrong {}
+
+/// Reads a value from exactly this text.
+///
+/// # Errors
+/// What is wrong, and in which field.
+pub fn read<'de, T: Deserialize<'de>>(json: &'de str) -> Result<T, Wrong> {
+    read_seed(json, PhantomData::<T>)
+}
+
+/// Reads what a seed says from exactly this text.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_seed<'de, T: DeserializeSeed<'de>>(json: &'de str, seed: T) -> Result<T::Value, Wrong> {
+    let mut reader = serde_json::Deserializer::from_str(json);
+    let value = located(&mut reader, seed)?;
+    reader.end().map_err(|e| of(&e))?;
+    Ok(value)
+}
+
+/// Reads the value at the front of a text that was found to be wrong, to tell where it is.
+pub fn wrong_in<'de, T: DeserializeSeed<'de>>(json: &'de str, seed: T) -> Option<Wrong> {
+    located(&mut serde_json::Deserializer::from_str(json), seed).err()
+}
+
+/// Reads a value, and follows the fields that it is in.
+fn located<'de, T, R>(reader: &mut serde_json::Deserializer<R>, seed: T) -> Result<T::Value, Wrong>
+where
+    T: DeserializeSeed<'de>,
+    R: serde_json::de::Read<'de>,
+{
+    let mut track = serde_path_to_error::Track::new();
+    let value = seed.deserialize(serde_path_to_error::Deserializer::new(Ruled(reader), &mut track));
+    value.map_err(|e| {
+        let path = track.path().to_string();
+        Wrong { path: if path == "." { String::new() } else { path }, ..of(&e) }
+    })
+}
+
+/// What serde_json says, without the place, which is told in another way.
+fn of(error: &serde_json::Error) -> Wrong {
+    let what = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    let lines = error.line().saturating_sub(1);
+    Wrong {
+        what: what.strip_suffix(&place).unwrap_or(&what).to_owned(),
+        path: String::new(),
+        lines,
+        is_cut: error.is_eof(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::record::mmap::Mmap;
+
+    #[test]
+    fn field_and_line_are_told() {
+        let wrong = read::<Mmap>("{\"pid\": 1,\n \"tid\": {}}").unwrap_err();
+        assert_eq!((wrong.to_string(), wrong.lines), ("tid: invalid type: map, expected u32".to_owned(), 1));
+        let wrong = read::<Mmap>("{\"pdi\": 1}").unwrap_err();
+        assert_eq!(wrong.within("body").to_string(), "body.pdi: there is no such field");
+        assert!(read::<Mmap>("{\"pid\": 1").unwrap_err().is_cut);
+        assert_eq!(read::<Vec<u8>>("[1] 2").unwrap_err().to_string(), "trailing characters");
+        assert_eq!(Wrong::new("x").within("a").within("b").to_string(), "b.a: x");
+    }
+}
