@@ -1,20 +1,15 @@
 //! The main job in one call: a recording to profiles.
 
-use crate::abi::sample_type::SampleType;
 use crate::container::read::ReadOptions;
 use crate::container::read::input::Input;
 use crate::error::Result;
 use crate::formats::BeginStreamed;
 use crate::formats::carry::{BeginCarry, CarryOptions};
-use crate::formats::quipper::Fidelity;
 use crate::profile::Profile;
 use crate::profile::collector::Collector;
 use crate::profile::event::ProfileEvent;
 use crate::profile::look::Look;
 use crate::profile::options::ProfileOptions;
-use crate::rewrite::maps::{Combine, Look as LookAtMaps};
-use crate::stream::Sink;
-use crate::stream::events::Event;
 use crate::stream::ledger::Ledger;
 use crate::stream::order::Order;
 use crate::stream::source::Source;
@@ -84,27 +79,7 @@ pub fn carry(
     out: &mut dyn Write,
 ) -> Result<Ledger> {
     let mut carrier = begin(out, options);
-    let mut ledger = if options.quipper == Fidelity::PerfConverter {
-        let (input, damage) = input.repeatable(read)?;
-        let mut look = LookAtMaps::default();
-        in_time(Source::open(input.clone(), read.clone())?, &mut look)?;
-        let mut ledger = in_time(Source::open(input, read.clone())?, &mut Combine::new(&mut *carrier, look.plan()))?;
-        damage.into_iter().for_each(|damage| ledger.damage(damage));
-        ledger
-    } else {
-        Source::open(input, read.clone())?.run(&mut &mut *carrier)?.1
-    };
+    let (_, mut ledger) = options.passes.run(input, read, &mut *carrier)?;
     carrier.account(&mut ledger);
     Ok(ledger)
-}
-
-/// Streams a recording in the order of time, if all of its events tell it.
-fn in_time(source: Source, sink: &mut impl Sink) -> Result<Ledger> {
-    let has_time = |event: &Event| event.attr.sample_type.contains(SampleType::TIME);
-    if source.meta().events.list().iter().all(has_time) {
-        let options = source.options().clone();
-        Ok(source.run(&mut Order::whole(sink, options))?.1)
-    } else {
-        Ok(source.run(&mut &mut *sink)?.1)
-    }
 }

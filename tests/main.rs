@@ -11,6 +11,7 @@ mod suite {
     mod goldens;
     mod json;
     mod ledger;
+    mod passes;
     mod peers_bugs;
     mod pprof;
     mod profiles;

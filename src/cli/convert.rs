@@ -39,7 +39,7 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
     let input = args.input.clone().or(args.input_option.clone()).unwrap_or_else(|| PathBuf::from("perf.data"));
     let misplaced = match format.writes {
         Writes::Records => args.profile.first_given(),
-        Writes::Profile { .. } => args.first_of_records(),
+        Writes::Profile { .. } => args.first_of_records().or((!args.passes.is_empty()).then_some("--pass")),
         Writes::Carry(_) => args.profile.first_given().or(args.first_of_records()),
     };
     if let Some(option) = misplaced {
@@ -68,9 +68,10 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
         Writes::Profile { .. } if args.compat == Some(CompatArg::PerfToProfile) => {
             perf_to_profile::convert(Source::open(input, options)?, &output, &envelopes)?
         }
-        Writes::Records => rewrite::run(Source::open(input, options)?, &output, &envelopes, &args)?,
+        Writes::Records => rewrite::run(input, &options, &output, &envelopes, &args)?,
         Writes::Carry(begin) => {
-            let carry = CarryOptions { quipper: args.quipper.into(), spool_dir: args.spool_dir.clone() };
+            let passes = args.passes(format.name.starts_with("quipper"));
+            let carry = CarryOptions { passes, quipper: args.quipper.into(), spool_dir: args.spool_dir.clone() };
             let mut ledger = Ledger::default();
             output.write(|out| {
                 envelopes.around(out, |out| {

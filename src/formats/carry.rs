@@ -1,6 +1,7 @@
 //! Formats that carry the records of a recording.
 
 use super::quipper::Fidelity;
+use crate::rewrite::passes::Passes;
 use crate::stream::Sink;
 use crate::stream::ledger::Ledger;
 use std::io::Write;
@@ -9,6 +10,8 @@ use std::path::PathBuf;
 /// How records are carried.
 #[derive(Clone, Debug, Default)]
 pub struct CarryOptions {
+    /// What is changed of the records on their way.
+    pub passes: Passes,
     /// How much of a recording a PerfDataProto holds.
     pub quipper: Fidelity,
     /// Where temporary files go that hold what is written later than it comes; the system's folder if not set.

@@ -2,7 +2,7 @@
 
 use super::layout::Layout;
 use super::objects::{
-    AttrObject, BeforeObject, EndObject, EventTypeObject, FeatureObject, FileObject, GapObject, Index, IndexEntry,
+    AttrObject, BeforeObject, End, EndObject, EventTypeObject, FeatureObject, FileObject, GapObject, Index, IndexEntry,
     NamedMisc, RecordObject, SourceObject, VERSION,
 };
 use super::ser;
@@ -16,7 +16,7 @@ use crate::container::block::Origin;
 use crate::container::read::Container;
 use crate::container::read::file::FileAttr;
 use crate::error::{Error, Result};
-use crate::formats::carry::Carry;
+use crate::formats::carry::{Carry, CarryOptions};
 use crate::stream::Sink;
 use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
@@ -33,6 +33,8 @@ use std::path::Path;
 pub struct Export<W> {
     out: W,
     is_document: bool,
+    /// Whether the records are not those of the file, so that what stands behind them has to be made anew.
+    is_rewritten: bool,
     /// The object that is being written.
     line: Vec<u8>,
     is_first: bool,
@@ -51,10 +53,11 @@ pub struct Export<W> {
 
 impl<W: Write> Export<W> {
     /// Takes the output; writes a list if it is to be one document.
-    pub fn new(out: W, is_document: bool) -> Self {
+    pub fn new(out: W, is_document: bool, options: &CarryOptions) -> Self {
         Self {
             out,
             is_document,
+            is_rewritten: options.passes.any(),
             line: Vec::new(),
             is_first: true,
             events: Vec::new(),
@@ -171,7 +174,7 @@ fn size_of_id(id: &SampleId) -> usize {
 
 impl<W: Write> Carry for Export<W> {
     fn account(&self, ledger: &mut Ledger) {
-        let read = ledger.entries().iter().map(|(&kind, entry)| (kind, entry.read - entry.dropped()));
+        let read = ledger.entries().iter().map(|(&kind, entry)| (kind, entry.read - entry.dropped() - entry.consumed));
         for (kind, count) in read.collect::<Vec<_>>() {
             ledger.emitted(kind, count);
         }
@@ -282,7 +285,10 @@ impl<W: Write> Sink for Export<W> {
             self.feature(meta, id, bytes)?;
         }
         let features = features.into_iter().map(|(id, bytes)| (id, bytes.to_vec())).collect();
-        let end = self.layout(meta).change_behind(&meta.image, self.data, &features)?;
+        let end = match self.is_rewritten {
+            true => End::default(),
+            false => self.layout(meta).change_behind(&meta.image, self.data, &features)?,
+        };
         self.write(&EndObject { end })?;
         if self.is_document {
             self.out.write_all(b"\n]\n").map_err(Error::Output)?;

@@ -20,13 +20,13 @@ use crate::formats::carry::{Carry, CarryOptions};
 use std::io::{BufWriter, Write};
 
 /// Begins a recording as JSON Lines.
-pub fn begin_lines<'a>(out: &'a mut dyn Write, _: &CarryOptions) -> Box<dyn Carry + 'a> {
-    Box::new(Export::new(BufWriter::with_capacity(1 << 17, out), false))
+pub fn begin_lines<'a>(out: &'a mut dyn Write, options: &CarryOptions) -> Box<dyn Carry + 'a> {
+    Box::new(Export::new(BufWriter::with_capacity(1 << 17, out), false, options))
 }
 
 /// Begins a recording as one JSON document.
-pub fn begin_document<'a>(out: &'a mut dyn Write, _: &CarryOptions) -> Box<dyn Carry + 'a> {
-    Box::new(Export::new(BufWriter::with_capacity(1 << 17, out), true))
+pub fn begin_document<'a>(out: &'a mut dyn Write, options: &CarryOptions) -> Box<dyn Carry + 'a> {
+    Box::new(Export::new(BufWriter::with_capacity(1 << 17, out), true, options))
 }
 
 /// Whether an input that begins like this is a recording as JSON.

@@ -138,6 +138,7 @@ impl<'a> Told<'a> {
                 let Some(folder) = folder else {
                     return Err(Error::input(self.name, None, format!("{name}: is no name of a recording's file")));
                 };
+                writer.is_torn = false;
                 let done = std::mem::replace(&mut writer.out, Out::file(&folder.path().join(name))?);
                 match &main {
                     None => main = Some(done),
@@ -358,13 +359,15 @@ struct Writer<'a> {
     written: u64,
     remaker: Remaker,
     is_pipe: bool,
+    /// Whether a frame of the file is written plain.
+    is_torn: bool,
     damage: Vec<Damage>,
 }
 
 impl<'a> Writer<'a> {
     fn new(told: &'a Told<'a>, out: Out, events: Events) -> Self {
         let remaker = Remaker::new(events, told.endian);
-        Self { told, out, written: 0, remaker, is_pipe: false, damage: Vec::new() }
+        Self { told, out, written: 0, remaker, is_pipe: false, is_torn: false, damage: Vec::new() }
     }
 
     fn put(&mut self, bytes: &[u8]) -> Result<()> {
@@ -424,6 +427,8 @@ impl<'a> Writer<'a> {
         }
         let digest: [u8; 16] = digest.finalize().into();
         let is_same = digest.first_chunk().is_some_and(|prefix| u64::from_be_bytes(*prefix) == sum);
-        self.put(if is_same { &record } else { &plain })
+        // Frames continue each other: behind one that is not there any more none can be read.
+        self.is_torn |= !is_same;
+        self.put(if self.is_torn { &plain } else { &record })
     }
 }

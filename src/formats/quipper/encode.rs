@@ -1,12 +1,12 @@
 //! Writing a stream of records as messages, each as it comes.
 
 use super::attr::describe_event;
+use super::build_ids::ToldBuildIds;
 use super::chunks::{Pieces, raw};
 use super::proto::PerfDataProto;
-use super::proto::perf_data_proto::{EventHeader, File, Layout, PerfBuildId, PerfEvent, Record, SampleEvent, Splice};
+use super::proto::perf_data_proto::{EventHeader, File, Layout, PerfEvent, Record, SampleEvent, Splice};
 use super::state::{events_of_file, take_event};
 use super::stats::Stats;
-use super::text::{from_hex, md5_prefix};
 use super::text_format::ToText;
 use super::{Fidelity, describe, features, remake, sample};
 use crate::abi::Endian;
@@ -53,6 +53,8 @@ struct Encoder<W> {
     out: W,
     spool_dir: Option<PathBuf>,
     is_lossless: bool,
+    /// Whether the records are not those of the file, so that what stands around them has to be made anew.
+    is_rewritten: bool,
     /// Records of a pipe, which wait for the events that are told among them.
     waiting: Option<BufWriter<Spool>>,
     /// Records that have no place among others.
@@ -69,10 +71,7 @@ struct Encoder<W> {
     buffer: Vec<u8>,
     made: Vec<u8>,
     stats: Stats,
-    /// Build ids that records tell; of MMAP2 records one for each file.
-    build_ids: Vec<PerfBuildId>,
-    /// These files.
-    files_mapped: HashSet<Vec<u8>>,
+    build_ids: ToldBuildIds,
     /// How many records and gaps there were.
     items: u64,
     frame: Option<Frame>,
@@ -101,6 +100,7 @@ impl<W: Write> Encoder<W> {
             out,
             spool_dir: options.spool_dir.clone(),
             is_lossless: options.quipper == Fidelity::Lossless,
+            is_rewritten: options.passes.any(),
             waiting: None,
             records: None,
             events: Events::default(),
@@ -110,9 +110,8 @@ impl<W: Write> Encoder<W> {
             encoded: Vec::new(),
             buffer: Vec::new(),
             made: Vec::new(),
-            stats: Stats::default(),
-            build_ids: Vec::new(),
-            files_mapped: HashSet::new(),
+            stats: Stats::new(options.passes.remap),
+            build_ids: ToldBuildIds::default(),
             items: 0,
             frame: None,
             headers: Vec::new(),
@@ -199,36 +198,6 @@ impl<W: Write> Encoder<W> {
         Some(())
     }
 
-    /// Keeps the build id that a mapping tells, once for each file.
-    fn note_build_id(&mut self) {
-        let Some(map) = &self.event.mmap_event else { return };
-        let (Some(build_id), Some(filename)) = (&map.build_id, &map.filename) else { return };
-        if self.files_mapped.contains(filename) {
-            return;
-        }
-        let build_id = from_hex(build_id).unwrap_or_default();
-        let message = PerfBuildId {
-            misc: self.event.header.as_ref().and_then(|header| header.misc),
-            pid: Some(u32::MAX),
-            build_id_hash: Some(features::without_zeros(&build_id).to_vec()),
-            filename: Some(filename.clone()),
-            filename_md5_prefix: Some(md5_prefix(filename)),
-            ..PerfBuildId::default()
-        };
-        self.files_mapped.insert(filename.clone());
-        self.build_ids.push(message);
-    }
-
-    /// Keeps the build id that a record of a pipe tells, if it does.
-    fn take_build_id(&mut self, meta: &Meta, raw: &Raw<'_>) {
-        if raw.header.kind == RecordType::HEADER_BUILD_ID {
-            let record = record::Record::read(raw.bytes(), &meta.context(raw));
-            if let Some(record::Record { body: record::Body::HeaderBuildId(build_id), .. }) = record {
-                self.build_ids.push(features::build_id(raw.header.misc, &build_id));
-            }
-        }
-    }
-
     /// Keeps a record for which there is no place among others.
     fn set_aside(&mut self, record: &Record) -> Result<()> {
         if !self.is_lossless {
@@ -290,12 +259,15 @@ impl<W: Write> Encoder<W> {
         let mut message =
             PerfDataProto { timestamp_sec: Some(0), stats: Some(self.stats.finish()), ..PerfDataProto::default() };
         features::describe(meta, &mut message);
-        message.build_ids.append(&mut self.build_ids);
+        message.build_ids.extend(self.build_ids.in_file_order());
         message
     }
 
     /// Where the rest of the recording is.
     fn layout(&mut self, meta: &Meta, pieces: &Pieces) -> Layout {
+        if self.is_rewritten && meta.container != Container::Pipe {
+            return Layout { is_big_endian: (meta.endian == Endian::Big).then_some(true), ..Layout::default() };
+        }
         let (before, behind) = pieces.layout(&meta.image.before, &meta.image.behind, self.data_size);
         // Files without records are there too.
         let left = meta.files.iter().skip(self.source as usize + 1);
@@ -370,7 +342,7 @@ impl<W: Write> Sink for Encoder<W> {
             counts.0 += 1;
             if meta.container == Container::Pipe {
                 take_event(raw.bytes(), &mut self.events, raw.endian);
-                self.take_build_id(meta, raw);
+                self.build_ids.take_record(meta, raw);
             }
             if self.is_lossless {
                 self.headers.push((self.items, Bytes::copy_from_slice(&raw.block.bytes[raw.at..raw.at + len])));
@@ -378,7 +350,7 @@ impl<W: Write> Sink for Encoder<W> {
         } else if self.describe(meta, raw).is_some() {
             self.counts.entry(kind).or_default().0 += 1;
             self.stats.look(&self.event);
-            self.note_build_id();
+            self.build_ids.take_mapped(&self.event, raw);
             self.write_event()?;
         } else {
             let is_kept = self.is_lossless;

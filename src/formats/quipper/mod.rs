@@ -4,6 +4,7 @@
 //! fields from 1000 on, which other readers skip: with them the recording can be made again, byte for byte.
 
 mod attr;
+mod build_ids;
 mod chunks;
 mod decode;
 mod describe;
@@ -32,7 +33,4 @@ pub enum Fidelity {
     /// All of it.
     #[default]
     Lossless,
-    /// What the peer's converter writes: what the schema has a place for, in the order of time where all events tell it,
-    /// with mappings put together.
-    PerfConverter,
 }
