@@ -3,14 +3,17 @@
 //! Fields below 1000 are those of the schema, and hold what its own reader makes of a recording. What they cannot hold is in
 //! fields from 1000 on, which other readers skip: with them the recording can be made again, byte for byte.
 
+mod aside;
 mod attr;
 mod build_ids;
 mod chunks;
 mod decode;
 mod describe;
+mod described;
 mod encode;
 mod features;
 mod plain;
+mod plain_sample;
 pub mod proto;
 mod remake;
 mod sample;

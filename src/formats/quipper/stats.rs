@@ -3,6 +3,7 @@
 use super::proto::perf_data_proto::{MMapEvent, PerfEvent, PerfEventStats, SampleEvent};
 use crate::abi::callchain::Context;
 use crate::abi::record::RecordType;
+use crate::abi::sample_view::SampleView;
 use crate::rewrite::spaces::Spaces;
 
 /// Counts records as they pass.
@@ -37,6 +38,20 @@ impl Stats {
         } else if event.exit_event.is_some() && event.header.is_some_and(|header| header.r#type() == RecordType::EXIT.0)
         {
             count(&mut self.counts.num_exit_events);
+        }
+    }
+
+    /// Looks at a sample that has no branch stack.
+    pub fn look_at_plain(&mut self, view: &SampleView<'_>) {
+        let (pid, spaces) = (view.task.map_or(0, |(pid, _)| pid), &mut self.spaces);
+        let mut has = |address| spaces.find(pid, address).is_some();
+        let mut callers = view.callchain.iter().flat_map(|chain| chain.iter());
+        let is_mapped =
+            view.ip.is_none_or(&mut has) && callers.all(|address| Context::of(address).is_some() || has(address));
+        let count = |count: &mut Option<u32>| *count = Some(count.unwrap_or(0).saturating_add(1));
+        count(&mut self.counts.num_sample_events);
+        if is_mapped {
+            count(&mut self.counts.num_sample_events_mapped);
         }
     }
 
