@@ -1,7 +1,7 @@
 //! The main job in one call: a recording to profiles.
 
-use crate::container::read::ReadOptions;
 use crate::container::read::input::Input;
+use crate::container::read::{Container, ReadOptions};
 use crate::error::Result;
 use crate::formats::BeginStreamed;
 use crate::formats::carry::{BeginCarry, CarryOptions};
@@ -11,9 +11,11 @@ use crate::profile::event::ProfileEvent;
 use crate::profile::look::Look;
 use crate::profile::options::ProfileOptions;
 use crate::stream::ledger::Ledger;
+use crate::stream::meta::Meta;
 use crate::stream::order::Order;
 use crate::stream::source::Source;
 use std::io::Write;
+use std::path::Path;
 
 /// Reads a recording, in time order, into a profile. What waits for its turn and is too much for memory goes to temporary
 /// files.
@@ -79,7 +81,24 @@ pub fn carry(
     out: &mut dyn Write,
 ) -> Result<Ledger> {
     let mut carrier = begin(out, options);
-    let (_, mut ledger) = options.passes.run(input, read, &mut *carrier)?;
+    let (meta, mut ledger) = options.passes.run(input, read, &mut *carrier)?;
     carrier.account(&mut ledger);
+    let others = others(&meta);
+    if !others.is_empty() {
+        ledger
+            .missing(format!("what the folder holds beside the recording is not in the output: {}", others.join(", ")));
+    }
     Ok(ledger)
+}
+
+/// What a folder holds that is no part of the recording, such as the `kcore_dir` of `perf record --kcore`.
+fn others(meta: &Meta) -> Vec<String> {
+    if meta.container != Container::Directory {
+        return Vec::new();
+    }
+    let folder = Path::new(&meta.files[0]).parent().and_then(|folder| folder.read_dir().ok());
+    let names = folder.into_iter().flatten().flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let mut names: Vec<_> = names.filter(|name| name != "data" && !name.starts_with("data.")).collect();
+    names.sort();
+    names
 }

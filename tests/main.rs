@@ -2,6 +2,7 @@
 
 mod suite {
     mod bad_input;
+    mod changed_proto;
     mod check;
     mod cli;
     mod compat;

@@ -64,14 +64,18 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
     let recording = Recording::new(input, args.from.as_deref(), &options)?;
     let input = recording.input();
 
+    let is_proto = format.name.starts_with("quipper");
+
     let mut ledger = match format.writes {
         Writes::Profile { .. } if args.compat == Some(CompatArg::PerfToProfile) => {
             perf_to_profile::convert(Source::open(input, options)?, &output, &envelopes)?
         }
         Writes::Records => rewrite::run(input, &options, &output, &envelopes, &args)?,
         Writes::Carry(begin) => {
-            let passes = args.passes(format.name.starts_with("quipper"));
-            let carry = CarryOptions { passes, quipper: args.quipper.into(), spool_dir: args.spool_dir.clone() };
+            let passes = args.passes(is_proto);
+            let (quipper, spool_dir) = (args.quipper.into(), args.spool_dir.clone());
+            let carry =
+                CarryOptions { passes, quipper, unknown_fields: recording.unknown_fields().to_vec(), spool_dir };
             let mut ledger = Ledger::default();
             output.write(|out| {
                 envelopes.around(out, |out| {
@@ -85,6 +89,12 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
     };
 
     recording.damage().iter().for_each(|damage| ledger.damage(damage.clone()));
+    if !is_proto && !recording.unknown_fields().is_empty() {
+        ledger.missing(format!(
+            "{} has fields that are not known, for which there is no place",
+            recording.input().name()
+        ));
+    }
     if !args.quiet {
         report::ledger(&ledger, &output.name(), args.verbose);
     }

@@ -14,6 +14,8 @@ pub struct CarryOptions {
     pub passes: Passes,
     /// How much of a recording a PerfDataProto holds.
     pub quipper: Fidelity,
+    /// Fields of a PerfDataProto that was read which are not known; they are written into another one.
+    pub unknown_fields: Vec<u8>,
     /// Where temporary files go that hold what is written later than it comes; the system's folder if not set.
     pub spool_dir: Option<PathBuf>,
 }

@@ -1,8 +1,9 @@
 //! PerfDataProto: what the peer makes of recordings, and what other programs make of ours.
 
 use crate::suite::files::{Recording, corpus, fixture, fixtures, has_corpus};
-use crate::suite::program::{convert, for_each, perfconv, run, run_other};
+use crate::suite::program::{Run, convert, for_each, perfconv, run, run_other};
 use perfconv::formats::quipper::proto::PerfDataProto;
+use perfconv::formats::quipper::proto::perf_data_proto::Original;
 use prost::Message;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -159,20 +160,41 @@ fn protoc_reads_it_by_our_description() {
     for name in ["callgraph.data", "weight.data", "pipe.data", "compressed.data"] {
         let output = scratch(&format!("{name}.protoc.pb_data"));
         assert_eq!(run(perfconv().arg(fixture(name)).args(["-q", "-f", "-o"]).arg(&output)).status, 0);
-        let decoded = run_other(
-            Command::new("protoc")
-                .args(["-Iproto", "--decode=quipper.PerfDataProto", "proto/perf_data.proto"])
-                .stdin(fs::File::open(&output).expect("it was written")),
-        );
+        let decoded = protoc_decodes(&output);
         let text = String::from_utf8_lossy(&decoded.stdout);
         let message = PerfDataProto::decode(&fs::read(&output).expect("it was written")[..]).expect("a message");
         assert_eq!(decoded.status, 0, "{name}: {}", decoded.stderr);
         assert_eq!(text.lines().filter(|line| *line == "events {").count(), message.events.len(), "{name}");
-        assert!(
-            !text.lines().any(|line| line.trim_start().starts_with(|c: char| c.is_ascii_digit())),
-            "{name}: a field without a name"
-        );
+        assert!(!has_nameless(&text), "{name}: a field without a name");
     }
+    if !has_corpus("messages of the peer's") {
+        return;
+    }
+    let mut read = 0;
+    for recording in corpus().into_iter().step_by(10) {
+        let Some(golden) = golden(&recording, "strict") else { continue };
+        let told = scratch(&format!("{}.peer", recording.name));
+        fs::write(&told, golden).expect("a file can be written");
+        let decoded = protoc_decodes(&told);
+        assert_eq!(decoded.status, 0, "{}: {}", recording.name, decoded.stderr);
+        assert!(!has_nameless(&String::from_utf8_lossy(&decoded.stdout)), "{}", recording.name);
+        read += 1;
+    }
+    println!("protoc reads {read} messages of the peer's by our description, and knows every field");
+    assert!(read >= 20, "only {read} messages of the peer's");
+}
+
+fn protoc_decodes(message: &Path) -> Run {
+    run_other(
+        Command::new("protoc")
+            .args(["-Iproto", "--decode=quipper.PerfDataProto", "proto/perf_data.proto"])
+            .stdin(fs::File::open(message).expect("it was written")),
+    )
+}
+
+/// Whether there is a field that the description does not name.
+fn has_nameless(text: &str) -> bool {
+    text.lines().any(|line| line.trim_start().starts_with(|c: char| c.is_ascii_digit()))
 }
 
 #[test]
@@ -180,12 +202,18 @@ fn what_is_no_message_is_told_and_nothing_is_written() {
     let good = scratch("good.pb_data");
     assert_eq!(run(perfconv().arg(fixture("callgraph.data")).args(["-q", "-f", "-o"]).arg(&good)).status, 0);
     let good = fs::read(good).expect("it was written");
-    let cases: [(&str, &[u8], &str); 5] = [
+    let message = PerfDataProto::decode(&good[..]).expect("it was written as one");
+    let events_alone = PerfDataProto { events: message.events.clone(), ..PerfDataProto::default() }.encode_to_vec();
+    let mut large = message.clone();
+    large.file_attrs[0].original = Some(Original { size: Some(u32::MAX), splice: None });
+    let cases: [(&str, &[u8], &str); 7] = [
         ("empty", b"", "neither events nor records"),
         ("text", b"hello, this is no message at all", "not a PerfDataProto"),
-        ("cut", &good[..good.len() / 2], "at offset"),
+        ("cut", &good[..good.len() / 2], "cut here, behind events "),
         ("zeros", &[0; 64], "not a PerfDataProto"),
         ("attr", &[0x0a, 0x02, 0x10, 0x00], "file_attrs 0"),
+        ("large attr", &large.encode_to_vec(), "file_attrs 0: this cannot be an event"),
+        ("no attrs", &events_alone, "no file_attrs"),
     ];
     for (name, bytes, what) in cases {
         let (input, output) = (scratch(&format!("bad-{name}.pb_data")), scratch(&format!("bad-{name}.data")));
@@ -243,6 +271,7 @@ fn compressed_outputs_are_read_again() {
     }
 }
 
+#[cfg(feature = "quipper-text")]
 #[test]
 fn the_text_form_is_read_again_and_by_protoc() {
     let has_protoc = run_other(Command::new("sh").args(["-c", "command -v protoc"])).status == 0;

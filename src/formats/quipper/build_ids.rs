@@ -2,7 +2,8 @@
 
 use super::features::{self, without_zeros};
 use super::proto::perf_data_proto::{PerfBuildId, PerfEvent};
-use super::text::{from_hex, md5_prefix};
+use super::text::md5_prefix;
+use crate::abi::hex::from_hex;
 use crate::abi::record::{Body, Record, RecordType};
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;

@@ -8,7 +8,7 @@ use super::described::{Described, is_modelled};
 use super::proto::PerfDataProto;
 use super::proto::perf_data_proto::{File, Layout, Record};
 use super::state::{events_of_file, take_event};
-use super::text_format::ToText;
+use super::wire::Fields;
 use super::{Fidelity, features};
 use crate::abi::Endian;
 use crate::abi::record::RecordType;
@@ -33,10 +33,24 @@ use std::path::{Path, PathBuf};
 /// So many bytes of messages are written at once.
 const BUFFER: usize = 1 << 16;
 
-/// Numbers of the fields of PerfDataProto that repeat without bound.
+/// Numbers of fields.
 pub mod field {
+    /// Of PerfDataProto.
     pub const EVENTS: u32 = 2;
+    /// Of PerfDataProto.
     pub const RECORDS: u32 = 1001;
+    /// The first one that is ours.
+    pub const OURS: u32 = 1000;
+
+    /// Whether it is a field of PerfDataProto.
+    pub fn is_known(number: u32) -> bool {
+        matches!(number, 1..=5 | 7..=17 | OURS..=1003)
+    }
+
+    /// Whether it is a field of PerfEvent.
+    pub fn is_known_of_event(number: u32) -> bool {
+        matches!(number, 1..=27 | OURS)
+    }
 }
 
 /// Begins a PerfDataProto.
@@ -45,14 +59,16 @@ pub fn begin<'a>(out: &'a mut dyn Write, options: &CarryOptions) -> Box<dyn Carr
 }
 
 /// Begins one in its text form.
+#[cfg(feature = "quipper-text")]
 pub fn begin_text<'a>(out: &'a mut dyn Write, options: &CarryOptions) -> Box<dyn Carry + 'a> {
-    Box::new(Encoder::new(ToText::new(out), options))
+    Box::new(Encoder::new(super::text_format::ToText::new(out), options))
 }
 
 /// Writes records as they come, and then what is known at the end.
 struct Encoder<W> {
     out: W,
     spool_dir: Option<PathBuf>,
+    unknown_fields: Vec<u8>,
     is_lossless: bool,
     /// Whether the records are not those of the file, so that what stands around them has to be made anew.
     is_rewritten: bool,
@@ -82,6 +98,7 @@ impl<W: Write> Encoder<W> {
         Self {
             out,
             spool_dir: options.spool_dir.clone(),
+            unknown_fields: options.unknown_fields.clone(),
             is_lossless: options.quipper == Fidelity::Lossless,
             is_rewritten: options.passes.any(),
             waiting: None,
@@ -132,6 +149,15 @@ impl<W: Write> Encoder<W> {
             let name = meta.files.get(self.source as usize).map(|name| Path::new(name).file_name().unwrap_or_default());
             let name = name.unwrap_or_default().to_string_lossy().into_owned();
             self.files.push(File { name: Some(name.into()), at: Some(self.items) });
+        }
+        Ok(())
+    }
+
+    /// Writes the fields that are not known; of those that are no schema's only where nothing is to be left out.
+    fn write_unknown(&mut self) -> Result<()> {
+        let fields = Fields::new(&self.unknown_fields).flatten();
+        for field in fields.filter(|field| self.is_lossless || field.number < field::OURS) {
+            self.out.write_all(field.whole).map_err(Error::Output)?;
         }
         Ok(())
     }
@@ -250,10 +276,11 @@ impl<W: Write> Sink for Encoder<W> {
             self.write_events(meta, &events)?;
             self.copy(Some(waiting))?;
         }
-        let mut message = self.message(meta);
+        let message = self.message(meta);
+        self.out.write_all(&message.encode_to_vec()).map_err(Error::Output)?;
+        self.write_unknown()?;
         if !self.is_lossless {
-            let written = self.out.write_all(&message.encode_to_vec()).and_then(|()| self.out.flush());
-            return written.map_err(Error::Output);
+            return self.out.flush().map_err(Error::Output);
         }
         let pieces = Pieces::new(&events, meta.features.clone(), meta.endian);
         let mut behind = PerfDataProto { features: pieces.differing(&message, &events), ..PerfDataProto::default() };
@@ -262,8 +289,8 @@ impl<W: Write> Sink for Encoder<W> {
             .into_iter()
             .map(|(at, bytes)| Record { at: Some(at), chunks: pieces.header_record(&bytes), ..Record::default() })
             .collect();
-        message.layout = Some(self.layout(meta, &pieces));
-        self.out.write_all(&message.encode_to_vec()).map_err(Error::Output)?;
+        let layout = PerfDataProto { layout: Some(self.layout(meta, &pieces)), ..PerfDataProto::default() };
+        self.out.write_all(&layout.encode_to_vec()).map_err(Error::Output)?;
         let records = self.aside.take();
         self.copy(records)?;
         self.out.write_all(&behind.encode_to_vec()).map_err(Error::Output)?;

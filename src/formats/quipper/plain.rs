@@ -1,10 +1,11 @@
 //! A file of the usual layout, from messages that do not say how it was laid out.
 
 use super::chunks::Pieces;
-use super::decode::{Item, Remaker, Told};
 use super::features::FEATURES;
+use super::remaker::Remaker;
 use super::sections::section;
 use super::state::events_of_file;
+use super::told::{Item, Told};
 use crate::abi::feature::FeatureId;
 use crate::abi::feature::auxtrace::{AuxtraceIndex, AuxtraceIndexEntry};
 use crate::abi::record::{RecordHeader, RecordType};

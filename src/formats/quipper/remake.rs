@@ -2,8 +2,8 @@
 
 use super::proto::perf_data_proto as proto;
 use super::sample;
-use super::text::from_hex;
 use crate::abi::attr_flags::AttrFlags;
+use crate::abi::hex::from_hex;
 use crate::abi::record::aux::{Aux, AuxFlags, ItraceStart};
 use crate::abi::record::auxtrace::Auxtrace;
 use crate::abi::record::auxtrace_error::{AuxtraceError, AuxtraceErrorType};

@@ -1,8 +1,9 @@
 //! Writing the profile, a message at a time.
 
 use super::profile::CompatProfile;
+use crate::abi::hex::to_hex;
 use crate::error::{Error, Result};
-use crate::formats::pprof::encode::{field, hex};
+use crate::formats::pprof::encode::field;
 use crate::formats::pprof::proto;
 use crate::formats::pprof::strings::Strings;
 use prost::Message;
@@ -88,7 +89,7 @@ impl Encoder<'_> {
                 memory_limit: mapping.limit,
                 file_offset: mapping.pgoff,
                 filename,
-                build_id: self.strings.id(&hex(&mapping.build_id)),
+                build_id: self.strings.id(&to_hex(&mapping.build_id)),
                 ..Default::default()
             };
             self.message(field::MAPPING, &mapping)?;
