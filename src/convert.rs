@@ -1,21 +1,17 @@
 //! The main job in one call: a recording to profiles.
 
-use crate::abi::sample_type::SampleType;
-use crate::container::read::ReadOptions;
 use crate::container::read::input::Input;
+use crate::container::read::{Container, ReadOptions};
 use crate::error::Result;
 use crate::formats::BeginStreamed;
 use crate::formats::carry::{BeginCarry, BeginFolder, Carry, CarryOptions};
-use crate::formats::quipper::Fidelity;
 use crate::profile::Profile;
 use crate::profile::collector::Collector;
 use crate::profile::event::ProfileEvent;
 use crate::profile::look::Look;
 use crate::profile::options::ProfileOptions;
-use crate::rewrite::maps::{Combine, Look as LookAtMaps};
-use crate::stream::Sink;
-use crate::stream::events::Event;
 use crate::stream::ledger::Ledger;
+use crate::stream::meta::Meta;
 use crate::stream::order::Order;
 use crate::stream::source::Source;
 use std::io::Write;
@@ -102,27 +98,24 @@ pub fn carry_to_folder(
 }
 
 fn carry_by(input: Input, read: &ReadOptions, options: &CarryOptions, carrier: &mut dyn Carry) -> Result<Ledger> {
-    let mut ledger = if options.quipper == Fidelity::PerfConverter {
-        let (input, damage) = input.repeatable(read)?;
-        let mut look = LookAtMaps::default();
-        in_time(Source::open(input.clone(), read.clone())?, &mut look)?;
-        let mut ledger = in_time(Source::open(input, read.clone())?, &mut Combine::new(&mut *carrier, look.plan()))?;
-        damage.into_iter().for_each(|damage| ledger.damage(damage));
-        ledger
-    } else {
-        Source::open(input, read.clone())?.run(&mut &mut *carrier)?.1
-    };
+    let (meta, mut ledger) = options.passes.run(input, read, &mut *carrier)?;
     carrier.account(&mut ledger);
+    let others = others(&meta);
+    if !others.is_empty() {
+        ledger
+            .missing(format!("what the folder holds beside the recording is not in the output: {}", others.join(", ")));
+    }
     Ok(ledger)
 }
 
-/// Streams a recording in the order of time, if all of its events tell it.
-fn in_time(source: Source, sink: &mut impl Sink) -> Result<Ledger> {
-    let has_time = |event: &Event| event.attr.sample_type.contains(SampleType::TIME);
-    if source.meta().events.list().iter().all(has_time) {
-        let options = source.options().clone();
-        Ok(source.run(&mut Order::whole(sink, options))?.1)
-    } else {
-        Ok(source.run(&mut &mut *sink)?.1)
+/// What a folder holds that is no part of the recording, such as the `kcore_dir` of `perf record --kcore`.
+fn others(meta: &Meta) -> Vec<String> {
+    if meta.container != Container::Directory {
+        return Vec::new();
     }
+    let folder = Path::new(&meta.files[0]).parent().and_then(|folder| folder.read_dir().ok());
+    let names = folder.into_iter().flatten().flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let mut names: Vec<_> = names.filter(|name| name != "data" && !name.starts_with("data.")).collect();
+    names.sort();
+    names
 }

@@ -2,6 +2,7 @@
 
 mod suite {
     mod bad_input;
+    mod changed_proto;
     mod check;
     mod cli;
     mod compat;
@@ -14,6 +15,7 @@ mod suite {
     mod info;
     mod json;
     mod ledger;
+    mod passes;
     mod peers_bugs;
     mod perf_json;
     mod pprof;

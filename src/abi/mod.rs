@@ -25,6 +25,7 @@ mod counted;
 pub mod data_src;
 pub mod feature;
 pub mod header;
+pub mod hex;
 pub mod open_enum;
 pub mod read_format;
 pub mod record;

@@ -4,6 +4,7 @@
 //! are text, that a number has a name. Whatever is told comes back as the same value.
 
 use super::bit_fields::BitField;
+use super::hex::{from_hex, to_hex};
 use binrw::NullString;
 use bitflags::Flags;
 use serde::de::{Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -26,21 +27,13 @@ pub(crate) mod hex_bytes {
     use super::*;
 
     pub fn serialize<const N: usize, S: Serializer>(bytes: &[u8; N], serializer: S) -> Result<S::Ok, S::Error> {
-        let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        serializer.serialize_str(&digits)
+        serializer.serialize_str(&to_hex(bytes))
     }
 
     pub fn deserialize<'de, const N: usize, D: Deserializer<'de>>(deserializer: D) -> Result<[u8; N], D::Error> {
         let digits = Cow::<str>::deserialize(deserializer)?;
-        let wrong = || D::Error::custom(format_args!("expected {} hexadecimal digits", 2 * N));
-        let mut bytes = [0; N];
-        if digits.len() != 2 * N || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
-            return Err(wrong());
-        }
-        for (at, byte) in bytes.iter_mut().enumerate() {
-            *byte = u8::from_str_radix(&digits[2 * at..2 * at + 2], 16).map_err(|_| wrong())?;
-        }
-        Ok(bytes)
+        let bytes = from_hex(digits.as_bytes()).and_then(|bytes| bytes.try_into().ok());
+        bytes.ok_or_else(|| D::Error::custom(format_args!("expected {} hexadecimal digits", 2 * N)))
     }
 }
 

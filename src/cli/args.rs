@@ -7,6 +7,7 @@ use crate::formats::FORMATS;
 use crate::formats::quipper::Fidelity;
 use crate::profile::labels::Label;
 use crate::profile::options::Split;
+use crate::rewrite::passes::Passes;
 use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -234,6 +235,10 @@ pub struct ConvertArgs {
     #[arg(long, value_enum, value_name = "WHAT")]
     pub decode: Option<DecodeArg>,
 
+    /// What to change of the records, by quipper's rules; separated by commas
+    #[arg(long = "pass", value_enum, value_name = "PASSES", value_delimiter = ',')]
+    pub passes: Vec<PassArg>,
+
     #[command(flatten, next_help_heading = "Profiles")]
     pub profile: ProfileArgs,
 
@@ -337,7 +342,14 @@ impl ConvertArgs {
     pub fn asks_for_no_output(&self) -> bool {
         let says_what = self.to.is_some() || self.compat.is_some() || self.exact;
         let options = self.profile.first_given().or(self.first_of_records());
-        self.output.is_none() && !says_what && options.is_none()
+        self.output.is_none() && !says_what && options.is_none() && self.passes.is_empty()
+    }
+
+    /// The passes that are asked for; of a PerfDataProto those too that go without saying.
+    pub fn passes(&self, of_proto: bool) -> Passes {
+        let is_perf_converter = of_proto && self.quipper == Some(FidelityArg::PerfConverter);
+        let usual = if is_perf_converter { Passes::PERF_CONVERTER } else { Passes::default() };
+        self.passes.iter().map(|&pass| Passes::from(pass)).fold(usual, Passes::and)
     }
 
     /// The name of an option that was given and is for recordings.
@@ -413,16 +425,43 @@ pub enum FidelityArg {
     Strict,
     /// All of it, in fields that quipper skips where it has none
     Lossless,
-    /// What perf_converter writes: strict, in the order of time, with mappings put together
+    /// What perf_converter writes: strict, with the passes sort, huge-pages and combine
     PerfConverter,
 }
 
 impl From<FidelityArg> for Fidelity {
     fn from(arg: FidelityArg) -> Self {
         match arg {
-            FidelityArg::Strict => Self::Strict,
+            FidelityArg::Strict | FidelityArg::PerfConverter => Self::Strict,
             FidelityArg::Lossless => Self::Lossless,
-            FidelityArg::PerfConverter => Self::PerfConverter,
+        }
+    }
+}
+
+/// A pass, as it is named on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PassArg {
+    /// Records in the order of time, those without one first
+    Sort,
+    /// Name maps that huge pages have hidden by the file that they are parts of
+    HugePages,
+    /// Tell maps as one that were told in pieces
+    Combine,
+    /// Replace addresses by others that say nothing of where a process was
+    Remap,
+    /// Leave out maps that no sample was in, and the marks of rounds
+    DiscardUnused,
+}
+
+impl From<PassArg> for Passes {
+    fn from(arg: PassArg) -> Self {
+        let none = Self::default();
+        match arg {
+            PassArg::Sort => Self { sort: true, ..none },
+            PassArg::HugePages => Self { huge_pages: true, ..none },
+            PassArg::Combine => Self { combine: true, ..none },
+            PassArg::Remap => Self { remap: true, ..none },
+            PassArg::DiscardUnused => Self { discard_unused: true, ..none },
         }
     }
 }

@@ -36,7 +36,7 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
     let input = args.input();
     let misplaced = match format.writes {
         Writes::Records => args.profile.first_given(),
-        Writes::Profile(_) => args.first_of_records(),
+        Writes::Profile(_) => args.first_of_records().or((!args.passes.is_empty()).then_some("--pass")),
         Writes::Carry(_) | Writes::Folder { .. } => args.profile.first_given().or(args.first_of_records()),
     };
     if let Some(option) = misplaced {
@@ -64,7 +64,10 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
     let options = ReadOptions { spool_dir: args.spool_dir.clone(), ..ReadOptions::default() };
     let recording = Recording::new(input, args.from.as_deref(), &options)?;
     let input = recording.input();
+    let is_proto = format.name.starts_with("quipper");
     let carry = CarryOptions {
+        passes: args.passes(is_proto),
+        unknown_fields: recording.unknown_fields().to_vec(),
         quipper: args.quipper.unwrap_or(FidelityArg::Lossless).into(),
         exact: args.exact,
         decode_tracepoints: args.decode == Some(DecodeArg::Tracepoints),
@@ -75,7 +78,7 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
         Writes::Profile(_) if args.compat == Some(CompatArg::PerfToProfile) => {
             perf_to_profile::convert(Source::open(input, options)?, &output, &envelopes)?
         }
-        Writes::Records => rewrite::run(Source::open(input, options)?, &output, &envelopes, &args)?,
+        Writes::Records => rewrite::run(input, &options, &output, &envelopes, &args)?,
         Writes::Carry(begin) => {
             let mut ledger = Ledger::default();
             output.write(|out| {
@@ -102,6 +105,12 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
     };
 
     recording.damage().iter().for_each(|damage| ledger.damage(damage.clone()));
+    if !is_proto && !recording.unknown_fields().is_empty() {
+        ledger.missing(format!(
+            "{} has fields that are not known, for which there is no place",
+            recording.input().name()
+        ));
+    }
     if !args.quiet {
         report::ledger(&ledger, &output.name(), args.verbose);
     }

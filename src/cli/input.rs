@@ -48,6 +48,11 @@ impl Recording {
     pub fn damage(&self) -> &[Damage] {
         self.remade.as_ref().map_or(&[], |remade| &remade.damage)
     }
+
+    /// Fields of a PerfDataProto that carried it which are not known.
+    pub fn unknown_fields(&self) -> &[u8] {
+        self.remade.as_ref().map_or(&[], |remade| &remade.unknown_fields)
+    }
 }
 
 fn not_readable(name: &str) -> Failure {

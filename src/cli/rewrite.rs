@@ -4,11 +4,15 @@ use super::args::ConvertArgs;
 use super::failure::Failure;
 use super::output::Output;
 use crate::abi::record::RecordType;
-use crate::container::read::Container;
+use crate::container::read::input::Input;
+use crate::container::read::{Container, ReadOptions};
+use crate::container::walk::Damage;
 use crate::container::write::frames::FrameOptions;
 use crate::error::{Error, Result};
 use crate::formats::envelope::Envelopes;
-use crate::stream::ledger::Ledger;
+use crate::rewrite::passes::Passes;
+use crate::stream::Sink;
+use crate::stream::ledger::{Entry, Ledger};
 use crate::stream::meta::Meta;
 use crate::stream::source::Source;
 use crate::stream::write::directory::{ToDirectory, copy_others};
@@ -25,41 +29,44 @@ use std::path::Path;
 /// # Errors
 /// Where it cannot be read or written.
 pub fn run(
-    source: Source,
+    input: Input,
+    options: &ReadOptions,
     output: &Output,
     envelopes: &Envelopes,
     args: &ConvertArgs,
 ) -> std::result::Result<Ledger, Failure> {
-    let from = source.meta().container;
+    let recording = Recording::open(input, options, args.passes(false))?;
+    let from = recording.source.meta().container;
     let to = match (args.container, output) {
         (Some(container), _) => container.into(),
         (None, Output::Stdout) => Container::Pipe,
         (None, _) => from,
     };
-    let form = Form { frames: frames(args), endian: None };
+    let is_changed = recording.passes.any();
+    let form = Form { frames: frames(args, is_changed), endian: None };
     let is_copy = from == to && form.frames == Frames::Kept;
     let spool_dir = args.spool_dir.as_deref();
     let mut ledger = None;
     match to {
         Container::Directory => output.write_folder(|path| {
-            ledger = Some(if is_copy { copy_folder(source, path)? } else { run_folder(source, path, form)? });
+            ledger = Some(if is_copy { copy_folder(recording, path)? } else { run_folder(recording, path, form)? });
             Ok(())
         }),
         _ if is_copy => output.write(|out| {
             envelopes.around(out, |out| {
                 let mut sink = Verbatim::new(vec![out]);
-                ledger = Some(account(source.run(&mut sink)?, &form));
+                ledger = Some(account(recording.run(&mut sink)?, &form));
                 Ok(())
             })
         }),
         Container::File => output.write_seekable(envelopes, spool_dir, |out| {
-            ledger = Some(account(source.run(&mut ToFile::new(out, form))?, &form));
+            ledger = Some(account(recording.run(&mut ToFile::new(out, form))?, &form));
             Ok(())
         }),
         Container::Pipe => output.write(|out| {
             envelopes.around(out, |out| {
                 let mut sink = ToPipe::new(out, form);
-                let mut account = account(source.run(&mut sink)?, &form);
+                let mut account = account(recording.run(&mut sink)?, &form);
                 if !sink.left_out().is_empty() {
                     account.note(format!("a pipe has no place for {}", sink.left_out().join(", ")));
                 }
@@ -71,31 +78,58 @@ pub fn run(
     Ok(ledger.unwrap_or_default())
 }
 
-/// What becomes of frames, as was asked for.
-fn frames(args: &ConvertArgs) -> Frames {
+/// A recording that was opened, and what is changed of its records.
+struct Recording<'a> {
+    source: Source,
+    passes: Passes,
+    /// What it is opened by again, where a pass looks at it more than once.
+    input: Option<Input>,
+    options: &'a ReadOptions,
+    damage: Option<Damage>,
+}
+
+impl<'a> Recording<'a> {
+    fn open(input: Input, options: &'a ReadOptions, passes: Passes) -> Result<Self> {
+        let (input, damage) = if passes.any() { input.repeatable(options)? } else { (input, None) };
+        let again = passes.any().then(|| input.clone());
+        Ok(Self { source: Source::open(input, options.clone())?, passes, input: again, options, damage })
+    }
+
+    fn run(self, sink: &mut impl Sink) -> Result<(Meta, Ledger)> {
+        let (meta, mut ledger) = match self.input {
+            Some(input) => self.passes.run(input, self.options, sink)?,
+            None => self.source.run(sink)?,
+        };
+        self.damage.into_iter().for_each(|damage| ledger.damage(damage));
+        Ok((meta, ledger))
+    }
+}
+
+/// What becomes of frames, as was asked for; records that are changed cannot be kept in them.
+fn frames(args: &ConvertArgs, is_changed: bool) -> Frames {
     match args.compress {
         Some(level) => Frames::Compressed(FrameOptions { level, ..FrameOptions::default() }),
-        None if args.decompress => Frames::Plain,
+        None if args.decompress || is_changed => Frames::Plain,
         None => Frames::Kept,
     }
 }
 
-fn run_folder(source: Source, path: &Path, form: Form) -> Result<Ledger> {
+fn run_folder(recording: Recording<'_>, path: &Path, form: Form) -> Result<Ledger> {
     let mut sink = ToDirectory::new(path, form);
-    let streamed = source.run(&mut sink)?;
+    let streamed = recording.run(&mut sink)?;
     Ok(account(streamed, &sink.form()))
 }
 
 /// Copies a folder with all that is in it.
-fn copy_folder(source: Source, path: &Path) -> Result<Ledger> {
-    let files = source.meta().files.clone();
+fn copy_folder(recording: Recording<'_>, path: &Path) -> Result<Ledger> {
+    let files = recording.source.meta().files.clone();
     let outs = files.iter().map(|file| {
         let name = Path::new(file).file_name().unwrap_or_default();
         let out = File::create_new(path.join(name)).map_err(Error::Output)?;
         Ok(Box::new(BufWriter::with_capacity(1 << 17, out)) as Box<dyn Write>)
     });
     let mut sink = Verbatim::new(outs.collect::<Result<Vec<_>>>()?);
-    let ledger = account(source.run(&mut sink)?, &Form::default());
+    let ledger = account(recording.run(&mut sink)?, &Form::default());
     if let Some(folder) = Path::new(&files[0]).parent() {
         copy_others(folder, path)?;
     }
@@ -104,7 +138,8 @@ fn copy_folder(source: Source, path: &Path) -> Result<Ledger> {
 
 /// Of a recording that is written every record is in the output: frames as themselves, or as what was in them.
 fn account((meta, mut ledger): (Meta, Ledger), form: &Form) -> Ledger {
-    let read: Vec<_> = ledger.entries().iter().map(|(&kind, entry)| (kind, entry.read - entry.dropped())).collect();
+    let left = |entry: &Entry| entry.read - entry.dropped() - entry.consumed;
+    let read: Vec<_> = ledger.entries().iter().map(|(&kind, entry)| (kind, left(entry))).collect();
     for (kind, count) in read {
         let is_frame = matches!(kind, RecordType::COMPRESSED | RecordType::COMPRESSED2);
         if is_frame && !form.keeps_frames(&meta) {

@@ -2,6 +2,7 @@
 
 use super::quipper::Fidelity;
 use crate::error::Result;
+use crate::rewrite::passes::Passes;
 use crate::stream::Sink;
 use crate::stream::ledger::Ledger;
 use std::io::Write;
@@ -10,12 +11,16 @@ use std::path::{Path, PathBuf};
 /// How records are carried.
 #[derive(Clone, Debug, Default)]
 pub struct CarryOptions {
+    /// What is changed of the records on their way.
+    pub passes: Passes,
     /// How much of a recording a PerfDataProto holds.
     pub quipper: Fidelity,
     /// Whether perf's own JSON is to have nothing that perf does not write.
     pub exact: bool,
     /// Whether JSON tells the fields of tracepoints' samples, too.
     pub decode_tracepoints: bool,
+    /// Fields of a PerfDataProto that was read which are not known; they are written into another one.
+    pub unknown_fields: Vec<u8>,
     /// Where temporary files go that hold what is written later than it comes; the system's folder if not set.
     pub spool_dir: Option<PathBuf>,
 }

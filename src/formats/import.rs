@@ -15,6 +15,8 @@ pub struct Remade {
     input: Input,
     /// What of the other format could not be read.
     pub damage: Vec<Damage>,
+    /// Fields of a PerfDataProto which are not known, as they are.
+    pub unknown_fields: Vec<u8>,
     /// Where it lies, if it is one of several files; it goes with this value.
     _folder: Option<TempDir>,
 }
@@ -26,12 +28,18 @@ impl Remade {
     /// What the system says.
     pub fn from_file(name: &str, file: Spool, damage: Vec<Damage>) -> Result<Self> {
         let bytes = file.into_bytes().map_err(Error::io(name, "cannot keep in a temporary file"))?;
-        Ok(Self { input: Input::Bytes { name: name.to_owned(), bytes }, damage, _folder: None })
+        Ok(Self {
+            input: Input::Bytes { name: name.to_owned(), bytes },
+            damage,
+            unknown_fields: Vec::new(),
+            _folder: None,
+        })
     }
 
     /// A recording of several files.
     pub fn from_folder(folder: TempDir, damage: Vec<Damage>) -> Self {
-        Self { input: Input::Path(folder.path().to_owned()), damage, _folder: Some(folder) }
+        let input = Input::Path(folder.path().to_owned());
+        Self { input, damage, unknown_fields: Vec::new(), _folder: Some(folder) }
     }
 
     /// The recording, to be opened as often as needed while this value is there.

@@ -123,6 +123,7 @@ pub const FORMATS: &[Format] = &[
         reads: Reads::Import(quipper::import),
         recognises: |_| false,
     },
+    #[cfg(feature = "quipper-text")]
     Format {
         name: "quipper-text",
         about: "PerfDataProto as text, for people",

@@ -84,3 +84,21 @@ impl<T: Sink + ?Sized> Sink for &mut T {
         (**self).end(meta)
     }
 }
+
+impl<T: Sink + ?Sized> Sink for Box<T> {
+    fn begin(&mut self, meta: &Meta) -> Result<()> {
+        (**self).begin(meta)
+    }
+
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+        (**self).record(meta, raw)
+    }
+
+    fn gap(&mut self, meta: &Meta, gap: &Gap<'_>) -> Result<()> {
+        (**self).gap(meta, gap)
+    }
+
+    fn end(&mut self, meta: &Meta) -> Result<()> {
+        (**self).end(meta)
+    }
+}

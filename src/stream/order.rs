@@ -27,28 +27,13 @@ pub struct Order<S> {
     newest: u64,
     /// The newest time of the rounds that are finished.
     finished: u64,
-    by_rounds: bool,
 }
 
 impl<S: Sink> Order<S> {
     /// Puts an order before a sink. What waits beyond the [limits](ReadOptions::limits) goes to temporary files.
     pub fn new(sink: S, options: ReadOptions) -> Self {
         let blocks = Held::default();
-        Self {
-            sink,
-            options,
-            waiting: Vec::new(),
-            runs: Runs::default(),
-            blocks,
-            newest: 0,
-            finished: 0,
-            by_rounds: true,
-        }
-    }
-
-    /// One that sorts the recording as a whole: what has no time comes first, also if the recording has rounds.
-    pub fn whole(sink: S, options: ReadOptions) -> Self {
-        Self { by_rounds: false, ..Self::new(sink, options) }
+        Self { sink, options, waiting: Vec::new(), runs: Runs::default(), blocks, newest: 0, finished: 0 }
     }
 
     /// The sink.
@@ -132,7 +117,7 @@ impl<S: Sink> Sink for Order<S> {
         }
         self.sink.record(meta, raw)?;
         // The files of a folder are read one after the other: no round ends in all of them.
-        if self.by_rounds && raw.header.kind == RecordType::FINISHED_ROUND && meta.container != Container::Directory {
+        if raw.header.kind == RecordType::FINISHED_ROUND && meta.container != Container::Directory {
             self.flush(meta, self.finished)?;
             self.finished = self.newest;
         }

@@ -2,7 +2,7 @@
 
 use super::layout::Layout;
 use super::objects::{
-    AttrObject, BeforeObject, EndObject, EventTypeObject, FeatureObject, FileObject, GapObject, Index, IndexEntry,
+    AttrObject, BeforeObject, End, EndObject, EventTypeObject, FeatureObject, FileObject, GapObject, Index, IndexEntry,
     SourceObject, VERSION,
 };
 use super::render::{self, Of, left_over};
@@ -17,7 +17,7 @@ use crate::container::block::Origin;
 use crate::container::read::Container;
 use crate::container::read::file::FileAttr;
 use crate::error::{Error, Result};
-use crate::formats::carry::Carry;
+use crate::formats::carry::{Carry, CarryOptions};
 use crate::stream::Sink;
 use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
@@ -36,6 +36,8 @@ use std::result::Result as StdResult;
 pub struct Export<W> {
     out: W,
     is_document: bool,
+    /// Whether the records are not those of the file, so that what stands behind them has to be made anew.
+    is_rewritten: bool,
     /// The object that is being written.
     line: Vec<u8>,
     waiting: Waiting,
@@ -57,15 +59,15 @@ pub struct Export<W> {
 }
 
 impl<W: Write> Export<W> {
-    /// Takes the output; writes a list if it is to be one document, and tells the fields of tracepoints if they are to be
-    /// decoded.
-    pub fn new(out: W, is_document: bool, decodes_tracepoints: bool) -> Self {
+    /// Takes the output; writes a list if it is to be one document.
+    pub fn new(out: W, is_document: bool, options: &CarryOptions) -> Self {
         Self {
             out,
             is_document,
+            is_rewritten: options.passes.any(),
             line: Vec::new(),
             waiting: Waiting::default(),
-            decodes_tracepoints,
+            decodes_tracepoints: options.decode_tracepoints,
             tracepoints: Tracepoints::default(),
             is_first: true,
             events: Vec::new(),
@@ -179,7 +181,7 @@ fn feature_context(meta: &Meta) -> FeatureContext {
 
 impl<W: Write> Carry for Export<W> {
     fn account(&self, ledger: &mut Ledger) {
-        let read = ledger.entries().iter().map(|(&kind, entry)| (kind, entry.read - entry.dropped()));
+        let read = ledger.entries().iter().map(|(&kind, entry)| (kind, entry.read - entry.dropped() - entry.consumed));
         for (kind, count) in read.collect::<Vec<_>>() {
             ledger.emitted(kind, count);
         }
@@ -267,7 +269,10 @@ impl<W: Write> Sink for Export<W> {
             self.feature(meta, id, bytes)?;
         }
         let features = features.into_iter().map(|(id, bytes)| (id, bytes.to_vec())).collect();
-        let end = self.layout(meta).change_behind(&meta.image, self.data, &features)?;
+        let end = match self.is_rewritten {
+            true => End::default(),
+            false => self.layout(meta).change_behind(&meta.image, self.data, &features)?,
+        };
         self.write(&EndObject { end })?;
         if self.is_document {
             self.out.write_all(b"\n]\n").map_err(Error::Output)?;

@@ -38,12 +38,12 @@ use std::io::{BufWriter, Write};
 
 /// Begins a recording as JSON Lines.
 pub fn begin_lines<'a>(out: &'a mut dyn Write, options: &CarryOptions) -> Box<dyn Carry + 'a> {
-    Box::new(Export::new(BufWriter::with_capacity(1 << 17, out), false, options.decode_tracepoints))
+    Box::new(Export::new(BufWriter::with_capacity(1 << 17, out), false, options))
 }
 
 /// Begins a recording as one JSON document.
 pub fn begin_document<'a>(out: &'a mut dyn Write, options: &CarryOptions) -> Box<dyn Carry + 'a> {
-    Box::new(Export::new(BufWriter::with_capacity(1 << 17, out), true, options.decode_tracepoints))
+    Box::new(Export::new(BufWriter::with_capacity(1 << 17, out), true, options))
 }
 
 /// Whether an input that begins like this is a recording as JSON.

@@ -4,6 +4,7 @@ use super::columns::Columns;
 use super::functions::Functions;
 use super::messages::{Messages, field};
 use super::proto;
+use crate::abi::hex::to_hex;
 use crate::error::{Error, Result};
 use crate::formats::Streamed;
 use crate::profile::collector::{TakeSamples, TakenSample};
@@ -13,7 +14,6 @@ use crate::profile::stacks::FrameId;
 use crate::profile::{MappingId, Profile};
 use crate::session::names::{NameId, Names};
 use hashbrown::HashMap;
-use std::fmt::Write as _;
 use std::io::{self, Write};
 
 /// Writes a profile, bare.
@@ -161,7 +161,7 @@ impl<'a> Encoder<'a> {
     fn mappings(&mut self, profile: &Profile, order: &MappingOrder) -> io::Result<()> {
         for (number, &mapping) in order.list.iter().enumerate() {
             let map = &profile.tables.mappings[mapping as usize];
-            let hex = hex(map.build_id.as_deref().unwrap_or_default());
+            let hex = to_hex(map.build_id.as_deref().unwrap_or_default());
             let mapping = proto::Mapping {
                 id: number as u64 + 1,
                 memory_start: map.start,
@@ -218,14 +218,6 @@ struct MappingOrder {
     list: Vec<MappingId>,
     /// Number of each mapping in the output, 0 where it is not in it.
     ids: Vec<u64>,
-}
-
-/// Bytes as hexadecimal digits.
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
 }
 
 /// pprof's numbers are signed; what does not fit stays the largest that does.

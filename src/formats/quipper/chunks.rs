@@ -64,6 +64,11 @@ impl Pieces {
         differing.collect()
     }
 
+    /// A feature.
+    pub fn feature(&self, id: FeatureId) -> Option<&[u8]> {
+        self.features.get(&id).map(AsRef::as_ref)
+    }
+
     fn bytes<'a>(&'a self, chunk: &'a Chunk) -> Option<&'a [u8]> {
         if let Some(index) = chunk.attr {
             return self.attrs.get(index as usize).map(Vec::as_slice);
@@ -72,7 +77,7 @@ impl Pieces {
             return self.ids.get(index as usize).map(Vec::as_slice);
         }
         match chunk.feature {
-            Some(id) => self.features.get(&FeatureId(id)).map(AsRef::as_ref),
+            Some(id) => self.feature(FeatureId(id)),
             None => Some(chunk.raw()),
         }
     }

@@ -1,7 +1,8 @@
 //! Records other than SAMPLE: from their fields to a message.
 
 use super::proto::perf_data_proto as proto;
-use super::text::{md5_prefix, root_path, to_hex};
+use super::text::{md5_prefix, root_path};
+use crate::abi::hex::to_hex;
 use crate::abi::record::aux::AuxFlags;
 use crate::abi::record::mmap2::MappedFile;
 use crate::abi::record::{Body, CpuMode, Misc, Record, RecordContext, RecordType};
@@ -46,7 +47,7 @@ pub fn describe(record: &Record, payload: &[u8], context: &RecordContext) -> Opt
                     (mapped.maj, mapped.min) = (Some(maj), Some(min));
                     (mapped.ino, mapped.ino_generation) = (Some(ino), Some(ino_generation));
                 }
-                MappedFile::BuildId { .. } => mapped.build_id = map.file.build_id().map(to_hex),
+                MappedFile::BuildId { .. } => mapped.build_id = map.file.build_id().map(|id| to_hex(id).into_bytes()),
             }
             event.mmap_event = Some(Box::new(named(mapped, map.filename.text(), record.header.misc)?));
         }

@@ -1,17 +1,18 @@
 //! Writing a stream of records as messages, each as it comes.
 
+use super::aside::{Aside, spool};
 use super::attr::describe_event;
-use super::chunks::{Pieces, raw};
+use super::build_ids::ToldBuildIds;
+use super::chunks::Pieces;
+use super::described::{Described, is_modelled};
 use super::proto::PerfDataProto;
-use super::proto::perf_data_proto::{EventHeader, File, Layout, PerfBuildId, PerfEvent, Record, SampleEvent, Splice};
+use super::proto::perf_data_proto::{File, Layout, Record};
 use super::state::{events_of_file, take_event};
-use super::stats::Stats;
-use super::text::{from_hex, md5_prefix};
-use super::text_format::ToText;
-use super::{Fidelity, describe, features, remake, sample};
+use super::wire::Fields;
+use super::{Fidelity, features};
 use crate::abi::Endian;
-use crate::abi::record::{self, RecordHeader, RecordType};
-use crate::abi::sample_view::{SampleLayout, SampleView};
+use crate::abi::record::RecordType;
+use crate::abi::sample_view::SampleLayout;
 use crate::container::block::Origin;
 use crate::container::read::Container;
 use crate::container::read::file::FileAttr;
@@ -19,23 +20,37 @@ use crate::container::spool::Spool;
 use crate::error::{Error, Result};
 use crate::formats::carry::{Carry, CarryOptions};
 use crate::stream::Sink;
-use crate::stream::events::Events;
 use crate::stream::ledger::Ledger;
 use crate::stream::meta::{Meta, is_header};
 use crate::stream::raw::{Gap, Raw};
 use bytes::Bytes;
 use hashbrown::HashSet;
-use md5::{Digest, Md5};
 use prost::Message;
-use prost::encoding::{WireType, encode_key, encode_varint, message};
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// Numbers of the fields of PerfDataProto that repeat without bound.
+/// So many bytes of messages are written at once.
+const BUFFER: usize = 1 << 16;
+
+/// Numbers of fields.
 pub mod field {
+    /// Of PerfDataProto.
     pub const EVENTS: u32 = 2;
+    /// Of PerfDataProto.
     pub const RECORDS: u32 = 1001;
+    /// The first one that is ours.
+    pub const OURS: u32 = 1000;
+
+    /// Whether it is a field of PerfDataProto.
+    pub fn is_known(number: u32) -> bool {
+        matches!(number, 1..=5 | 7..=17 | OURS..=1003)
+    }
+
+    /// Whether it is a field of PerfEvent.
+    pub fn is_known_of_event(number: u32) -> bool {
+        matches!(number, 1..=27 | OURS)
+    }
 }
 
 /// Begins a PerfDataProto.
@@ -44,38 +59,30 @@ pub fn begin<'a>(out: &'a mut dyn Write, options: &CarryOptions) -> Box<dyn Carr
 }
 
 /// Begins one in its text form.
+#[cfg(feature = "quipper-text")]
 pub fn begin_text<'a>(out: &'a mut dyn Write, options: &CarryOptions) -> Box<dyn Carry + 'a> {
-    Box::new(Encoder::new(ToText::new(out), options))
+    Box::new(Encoder::new(super::text_format::ToText::new(out), options))
 }
 
 /// Writes records as they come, and then what is known at the end.
 struct Encoder<W> {
     out: W,
     spool_dir: Option<PathBuf>,
+    unknown_fields: Vec<u8>,
     is_lossless: bool,
+    /// Whether the records are not those of the file, so that what stands around them has to be made anew.
+    is_rewritten: bool,
     /// Records of a pipe, which wait for the events that are told among them.
     waiting: Option<BufWriter<Spool>>,
     /// Records that have no place among others.
-    records: Option<BufWriter<Spool>>,
-    /// What is known of the events by the records so far.
-    events: Events,
-    /// Which of them have samples.
-    has_samples: Vec<bool>,
-    /// The message at hand.
-    event: PerfEvent,
-    /// The part of it that samples need, while others do not.
-    spare: Box<SampleEvent>,
-    encoded: Vec<u8>,
+    aside: Aside,
+    /// Makes messages of the others.
+    described: Described,
+    /// Messages that are not written yet.
     buffer: Vec<u8>,
-    made: Vec<u8>,
-    stats: Stats,
-    /// Build ids that records tell; of MMAP2 records one for each file.
-    build_ids: Vec<PerfBuildId>,
-    /// These files.
-    files_mapped: HashSet<Vec<u8>>,
+    build_ids: ToldBuildIds,
     /// How many records and gaps there were.
     items: u64,
-    frame: Option<Frame>,
     /// Records that tell about the recording, and their places.
     headers: Vec<(u64, Bytes)>,
     files: Vec<File>,
@@ -86,35 +93,20 @@ struct Encoder<W> {
     counts: BTreeMap<RecordType, (u64, u64)>,
 }
 
-/// Bytes that stand for the records that follow.
-struct Frame {
-    at: u64,
-    bytes: Bytes,
-    sum: Md5,
-    /// Records inside that have no place among others.
-    records: Vec<u8>,
-}
-
 impl<W: Write> Encoder<W> {
     fn new(out: W, options: &CarryOptions) -> Self {
         Self {
             out,
             spool_dir: options.spool_dir.clone(),
+            unknown_fields: options.unknown_fields.clone(),
             is_lossless: options.quipper == Fidelity::Lossless,
+            is_rewritten: options.passes.any(),
             waiting: None,
-            records: None,
-            events: Events::default(),
-            has_samples: Vec::new(),
-            event: PerfEvent::default(),
-            spare: Box::default(),
-            encoded: Vec::new(),
+            aside: Aside::new(options),
+            described: Described::new(options),
             buffer: Vec::new(),
-            made: Vec::new(),
-            stats: Stats::default(),
-            build_ids: Vec::new(),
-            files_mapped: HashSet::new(),
+            build_ids: ToldBuildIds::default(),
             items: 0,
-            frame: None,
             headers: Vec::new(),
             files: Vec::new(),
             source: 0,
@@ -123,25 +115,20 @@ impl<W: Write> Encoder<W> {
         }
     }
 
-    /// Writes the message at hand.
-    fn write_event(&mut self) -> Result<()> {
-        // Encoded first, it need not be measured first.
-        self.encoded.clear();
-        self.event.encode_raw(&mut self.encoded);
-        self.buffer.clear();
-        encode_key(field::EVENTS, WireType::LengthDelimited, &mut self.buffer);
-        encode_varint(self.encoded.len() as u64, &mut self.buffer);
-        self.buffer.extend_from_slice(&self.encoded);
-        let out: &mut dyn Write = match &mut self.waiting {
-            Some(waiting) => waiting,
-            None => &mut self.out,
+    /// Writes the messages that are not written yet.
+    fn flush(&mut self) -> Result<()> {
+        let written = match &mut self.waiting {
+            Some(waiting) => waiting.write_all(&self.buffer),
+            None => self.out.write_all(&self.buffer),
         };
-        out.write_all(&self.buffer).map_err(Error::Output)
+        self.buffer.clear();
+        written.map_err(Error::Output)
     }
 
     /// Writes the events of the recording.
     fn write_events(&mut self, meta: &Meta, events: &[FileAttr]) -> Result<()> {
-        let listed = meta.events.list().iter().zip(&self.has_samples).filter(|(_, has_samples)| **has_samples);
+        let listed =
+            meta.events.list().iter().zip(self.described.has_samples()).filter(|(_, has_samples)| **has_samples);
         let sampled: HashSet<_> = listed.map(|(event, _)| (&event.attr, &event.ids)).collect();
         let describe = |event: &FileAttr| {
             let has_samples = sampled.contains(&(&event.attr, &event.ids));
@@ -151,128 +138,9 @@ impl<W: Write> Encoder<W> {
         self.out.write_all(&message.encode_to_vec()).map_err(Error::Output)
     }
 
-    /// Tells a record by the message at hand; `None` where the schema has no place for it.
-    fn describe(&mut self, meta: &Meta, raw: &Raw<'_>) -> Option<()> {
-        let mut size = raw.header.size;
-        let mut is_made = false;
-        let header = |size: u16| {
-            let misc = raw.header.misc.bits().into();
-            Some(EventHeader { r#type: Some(raw.header.kind.0), misc: Some(misc), size: Some(size.into()) })
-        };
-        if raw.header.kind == RecordType::SAMPLE {
-            let (index, owner) = meta.events.of(raw)?;
-            let view = SampleView::read(raw.body(), &owner.layout, raw.endian).ok()?;
-            if self.has_samples.len() <= index as usize {
-                self.has_samples.resize(index as usize + 1, false);
-            }
-            self.has_samples[index as usize] = true;
-            let mut fields = match self.event.sample_event.take() {
-                Some(fields) => fields,
-                None => std::mem::take(&mut self.spare),
-            };
-            sample::describe(&view, &owner.layout, raw.endian, &mut fields);
-            let timestamp = Some(view.time.unwrap_or(0));
-            self.event =
-                PerfEvent { header: header(size), sample_event: Some(fields), timestamp, ..PerfEvent::default() };
-            if !is_modelled(&owner.layout) {
-                // What is left of the record is shorter.
-                remake::body(&self.event, &self.events, raw.endian, &mut self.made)?;
-                size = (RecordHeader::SIZE + self.made.len()) as u16;
-                self.event.header = header(size);
-                is_made = true;
-            }
-        } else {
-            let context = meta.context(raw);
-            let record = record::Record::read(raw.bytes(), &context)?;
-            let event = describe::describe(&record, raw.payload(), &context)?;
-            if let Some(fields) = self.event.sample_event.take() {
-                self.spare = fields;
-            }
-            self.event = PerfEvent { header: header(size), ..event };
-        }
-        if self.is_lossless {
-            if !is_made {
-                remake::body(&self.event, &self.events, raw.endian, &mut self.made)?;
-            }
-            self.event.splice = Splice::between(&self.made, raw.body());
-        }
-        Some(())
-    }
-
-    /// Keeps the build id that a mapping tells, once for each file.
-    fn note_build_id(&mut self) {
-        let Some(map) = &self.event.mmap_event else { return };
-        let (Some(build_id), Some(filename)) = (&map.build_id, &map.filename) else { return };
-        if self.files_mapped.contains(filename) {
-            return;
-        }
-        let build_id = from_hex(build_id).unwrap_or_default();
-        let message = PerfBuildId {
-            misc: self.event.header.as_ref().and_then(|header| header.misc),
-            pid: Some(u32::MAX),
-            build_id_hash: Some(features::without_zeros(&build_id).to_vec()),
-            filename: Some(filename.clone()),
-            filename_md5_prefix: Some(md5_prefix(filename)),
-            ..PerfBuildId::default()
-        };
-        self.files_mapped.insert(filename.clone());
-        self.build_ids.push(message);
-    }
-
-    /// Keeps the build id that a record of a pipe tells, if it does.
-    fn take_build_id(&mut self, meta: &Meta, raw: &Raw<'_>) {
-        if raw.header.kind == RecordType::HEADER_BUILD_ID {
-            let record = record::Record::read(raw.bytes(), &meta.context(raw));
-            if let Some(record::Record { body: record::Body::HeaderBuildId(build_id), .. }) = record {
-                self.build_ids.push(features::build_id(raw.header.misc, &build_id));
-            }
-        }
-    }
-
-    /// Keeps a record for which there is no place among others.
-    fn set_aside(&mut self, record: &Record) -> Result<()> {
-        if !self.is_lossless {
-            return Ok(());
-        }
-        if let Some(frame) = &mut self.frame {
-            message::encode(field::RECORDS, record, &mut frame.records);
-            return Ok(());
-        }
-        self.buffer.clear();
-        message::encode(field::RECORDS, record, &mut self.buffer);
-        let records = match &mut self.records {
-            Some(records) => records,
-            None => self.records.insert(spool(self.spool_dir.as_deref())?),
-        };
-        records.write_all(&self.buffer).map_err(Error::Output)
-    }
-
-    /// Begins a run of records that are in the file as these bytes.
-    fn begin_frame(&mut self, bytes: Bytes) {
-        self.frame = Some(Frame { at: self.items, bytes, sum: Md5::new(), records: Vec::new() });
-        self.items += 1;
-    }
-
-    fn end_frame(&mut self) -> Result<()> {
-        let Some(frame) = self.frame.take() else { return Ok(()) };
-        let inside = self.items - frame.at - 1;
-        let sum: [u8; 16] = frame.sum.finalize().into();
-        let record = Record {
-            at: Some(frame.at),
-            chunks: raw(&frame.bytes).into_iter().collect(),
-            inside: (inside > 0).then_some(inside),
-            inside_md5_prefix: sum.first_chunk().filter(|_| inside > 0).map(|sum| u64::from_be_bytes(*sum)),
-        };
-        self.set_aside(&record)?;
-        match &mut self.records {
-            Some(records) => records.write_all(&frame.records).map_err(Error::Output),
-            None => Ok(()),
-        }
-    }
-
     /// Takes note of bytes of a file.
     fn file_bytes(&mut self, meta: &Meta, source: u32, len: usize) -> Result<()> {
-        self.end_frame()?;
+        self.aside.end_frame(self.items)?;
         if source == 0 {
             self.data_size += len as u64;
         }
@@ -285,17 +153,32 @@ impl<W: Write> Encoder<W> {
         Ok(())
     }
 
+    /// Writes the fields that are not known; of those that are no schema's only where nothing is to be left out.
+    fn write_unknown(&mut self) -> Result<()> {
+        let fields = Fields::new(&self.unknown_fields).flatten();
+        for field in fields.filter(|field| self.is_lossless || field.number < field::OURS) {
+            self.out.write_all(field.whole).map_err(Error::Output)?;
+        }
+        Ok(())
+    }
+
     /// What the schema has behind the records.
     fn message(&mut self, meta: &Meta) -> PerfDataProto {
-        let mut message =
-            PerfDataProto { timestamp_sec: Some(0), stats: Some(self.stats.finish()), ..PerfDataProto::default() };
+        let mut message = PerfDataProto {
+            timestamp_sec: Some(0),
+            stats: Some(self.described.stats.finish()),
+            ..PerfDataProto::default()
+        };
         features::describe(meta, &mut message);
-        message.build_ids.append(&mut self.build_ids);
+        message.build_ids.extend(self.build_ids.in_file_order());
         message
     }
 
     /// Where the rest of the recording is.
     fn layout(&mut self, meta: &Meta, pieces: &Pieces) -> Layout {
+        if self.is_rewritten && meta.container != Container::Pipe {
+            return Layout { is_big_endian: (meta.endian == Endian::Big).then_some(true), ..Layout::default() };
+        }
         let (before, behind) = pieces.layout(&meta.image.before, &meta.image.behind, self.data_size);
         // Files without records are there too.
         let left = meta.files.iter().skip(self.source as usize + 1);
@@ -318,18 +201,6 @@ impl<W: Write> Encoder<W> {
     }
 }
 
-fn is_modelled(layout: &SampleLayout) -> bool {
-    let modelled = sample::modelled(layout);
-    (modelled.sample_type, modelled.branch_sample_type) == (layout.sample_type, layout.branch_sample_type)
-}
-
-fn spool(dir: Option<&Path>) -> Result<BufWriter<Spool>> {
-    Ok(BufWriter::with_capacity(
-        1 << 17,
-        Spool::new(dir).map_err(Error::io("the records", "cannot keep in a temporary file"))?,
-    ))
-}
-
 impl<W: Write> Sink for Encoder<W> {
     fn begin(&mut self, meta: &Meta) -> Result<()> {
         if meta.container == Container::Pipe {
@@ -337,7 +208,7 @@ impl<W: Write> Sink for Encoder<W> {
             return Ok(());
         }
         let events = features::events(meta);
-        self.events = events_of_file(&events);
+        self.described.events = events_of_file(&events);
         if events.iter().any(|event| !is_modelled(&SampleLayout::from(&event.attr))) {
             // Whether there are samples of it must be known first.
             self.waiting = Some(spool(self.spool_dir.as_deref())?);
@@ -353,39 +224,36 @@ impl<W: Write> Sink for Encoder<W> {
             Origin::File => self.file_bytes(meta, raw.block.source, len)?,
             // The bytes that it was made of are there already.
             Origin::Reframed => return Ok(()),
-            Origin::Frame => {
-                if let Some(frame) = &mut self.frame {
-                    frame.sum.update(&raw.block.bytes[raw.at..raw.at + len]);
-                }
-            }
+            Origin::Frame => self.aside.inside(&raw.block.bytes[raw.at..raw.at + len]),
         }
         let kind = raw.header.kind;
         let counts = self.counts.entry(kind).or_default();
         if matches!(kind, RecordType::COMPRESSED | RecordType::COMPRESSED2) && raw.block.origin == Origin::File {
             counts.0 += 1;
-            self.begin_frame(bytes());
+            self.aside.begin_frame(self.items, bytes());
+            self.items += 1;
             return Ok(());
         }
         if is_header(kind) {
             counts.0 += 1;
             if meta.container == Container::Pipe {
-                take_event(raw.bytes(), &mut self.events, raw.endian);
-                self.take_build_id(meta, raw);
+                take_event(raw.bytes(), &mut self.described.events, raw.endian);
+                self.build_ids.take_record(meta, raw);
             }
             if self.is_lossless {
                 self.headers.push((self.items, Bytes::copy_from_slice(&raw.block.bytes[raw.at..raw.at + len])));
             }
-        } else if self.describe(meta, raw).is_some() {
-            self.counts.entry(kind).or_default().0 += 1;
-            self.stats.look(&self.event);
-            self.note_build_id();
-            self.write_event()?;
+        } else if self.described.write(meta, raw, &mut self.buffer).is_some() {
+            counts.0 += 1;
+            if kind == RecordType::MMAP2 {
+                self.build_ids.take_mapped(self.described.event(), raw);
+            }
+            if self.buffer.len() >= BUFFER {
+                self.flush()?;
+            }
         } else {
-            let is_kept = self.is_lossless;
-            let counts = self.counts.entry(kind).or_default();
-            *if is_kept { &mut counts.0 } else { &mut counts.1 } += 1;
-            let chunks = super::chunks::raw(&raw.block.bytes[raw.at..raw.at + len]).into_iter().collect();
-            self.set_aside(&Record { at: Some(self.items), chunks, ..Record::default() })?;
+            *if self.is_lossless { &mut counts.0 } else { &mut counts.1 } += 1;
+            self.aside.add(self.items, &raw.block.bytes[raw.at..raw.at + len])?;
         }
         self.items += 1;
         Ok(())
@@ -394,22 +262,25 @@ impl<W: Write> Sink for Encoder<W> {
     fn gap(&mut self, meta: &Meta, gap: &Gap<'_>) -> Result<()> {
         if gap.block.origin == Origin::File {
             self.file_bytes(meta, gap.block.source, gap.len)?;
-            self.begin_frame(gap.block.bytes.slice(gap.at..gap.at + gap.len));
+            self.aside.begin_frame(self.items, gap.block.bytes.slice(gap.at..gap.at + gap.len));
+            self.items += 1;
         }
         Ok(())
     }
 
     fn end(&mut self, meta: &Meta) -> Result<()> {
-        self.end_frame()?;
+        self.aside.end_frame(self.items)?;
+        self.flush()?;
         let events = features::events(meta);
         if let Some(waiting) = self.waiting.take() {
             self.write_events(meta, &events)?;
             self.copy(Some(waiting))?;
         }
-        let mut message = self.message(meta);
+        let message = self.message(meta);
+        self.out.write_all(&message.encode_to_vec()).map_err(Error::Output)?;
+        self.write_unknown()?;
         if !self.is_lossless {
-            let written = self.out.write_all(&message.encode_to_vec()).and_then(|()| self.out.flush());
-            return written.map_err(Error::Output);
+            return self.out.flush().map_err(Error::Output);
         }
         let pieces = Pieces::new(&events, meta.features.clone(), meta.endian);
         let mut behind = PerfDataProto { features: pieces.differing(&message, &events), ..PerfDataProto::default() };
@@ -418,9 +289,9 @@ impl<W: Write> Sink for Encoder<W> {
             .into_iter()
             .map(|(at, bytes)| Record { at: Some(at), chunks: pieces.header_record(&bytes), ..Record::default() })
             .collect();
-        message.layout = Some(self.layout(meta, &pieces));
-        self.out.write_all(&message.encode_to_vec()).map_err(Error::Output)?;
-        let records = self.records.take();
+        let layout = PerfDataProto { layout: Some(self.layout(meta, &pieces)), ..PerfDataProto::default() };
+        self.out.write_all(&layout.encode_to_vec()).map_err(Error::Output)?;
+        let records = self.aside.take();
         self.copy(records)?;
         self.out.write_all(&behind.encode_to_vec()).map_err(Error::Output)?;
         self.out.flush().map_err(Error::Output)

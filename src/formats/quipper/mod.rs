@@ -3,26 +3,38 @@
 //! Fields below 1000 are those of the schema, and hold what its own reader makes of a recording. What they cannot hold is in
 //! fields from 1000 on, which other readers skip: with them the recording can be made again, byte for byte.
 
+mod again;
+mod aside;
 mod attr;
+mod build_ids;
 mod chunks;
 mod decode;
 mod describe;
+mod described;
 mod encode;
 mod features;
 mod plain;
+mod plain_sample;
 pub mod proto;
 mod remake;
+mod remaker;
 mod sample;
 mod sections;
 mod splice;
 mod state;
 mod stats;
 mod text;
+#[cfg(feature = "quipper-text")]
 mod text_format;
+mod told;
 mod wire;
 
-pub use decode::{import, import_text};
-pub use encode::{begin, begin_text};
+pub use decode::import;
+#[cfg(feature = "quipper-text")]
+pub use decode::import_text;
+pub use encode::begin;
+#[cfg(feature = "quipper-text")]
+pub use encode::begin_text;
 
 /// How much of a recording is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,7 +44,4 @@ pub enum Fidelity {
     /// All of it.
     #[default]
     Lossless,
-    /// What the peer's converter writes: what the schema has a place for, in the order of time where all events tell it,
-    /// with mappings put together.
-    PerfConverter,
 }

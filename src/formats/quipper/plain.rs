@@ -1,19 +1,23 @@
 //! A file of the usual layout, from messages that do not say how it was laid out.
 
-use super::decode::{Item, Remaker, Told};
+use super::chunks::Pieces;
 use super::features::FEATURES;
+use super::remaker::Remaker;
 use super::sections::section;
 use super::state::events_of_file;
-use crate::abi;
+use super::told::{Item, Told};
 use crate::abi::feature::FeatureId;
 use crate::abi::feature::auxtrace::{AuxtraceIndex, AuxtraceIndexEntry};
+use crate::abi::record::{RecordHeader, RecordType};
 use crate::abi::sample_type::SampleType;
+use crate::abi::{self, Endian};
 use crate::container::read::ReadOptions;
 use crate::container::spool::Spool;
 use crate::container::write::encoded;
 use crate::container::write::file::FileWriter;
 use crate::error::{Error, Result};
 use crate::formats::import::Remade;
+use crate::stream::meta::is_header;
 use std::collections::BTreeMap;
 use std::io::{BufWriter, IntoInnerError, Write};
 
@@ -42,21 +46,33 @@ pub fn file(told: &Told<'_>, options: &ReadOptions) -> Result<Remade> {
     let mut writer = FileWriter::begin(buffered(told.name, options)?, told.endian, &told.attrs, &[])?;
     let mut remaker = Remaker::new(events_of_file(&told.attrs), told.endian);
     let (mut index, mut is_stat) = (Vec::new(), false);
+    let pieces = Pieces::of_messages(&told.rest, &told.attrs, told.endian);
     let mut items = told.items();
     while let Some(item) = items.next(&mut damage)? {
-        // What stands for others is in their place.
-        let Item::Event(event, number) = item else { continue };
-        if let Err(why) = remaker.make(&event) {
-            told.warn(&mut damage, 0, format!("events {number}: {why}; it is left out"));
-            continue;
+        match item {
+            Item::Event(event, number) => {
+                if let Err(why) = remaker.make(&event) {
+                    told.warn(&mut damage, 0, format!("events {number}: {why}; it is left out"));
+                    continue;
+                }
+                if event.auxtrace_event.is_some() {
+                    index.push(AuxtraceIndexEntry { file_offset: writer.position(), sz: AUXTRACE_SIZE });
+                }
+                is_stat |= event.stat_config_event.is_some();
+                writer.write_all(&remaker.record).map_err(Error::Output)?;
+            }
+            Item::Record(record) => {
+                let bytes = pieces.as_ref().and_then(|pieces| pieces.resolve(&record.chunks));
+                if let Some(bytes) = bytes.filter(|bytes| stands_alone(bytes, told.endian)) {
+                    writer.write_all(&bytes).map_err(Error::Output)?;
+                }
+            }
         }
-        if event.auxtrace_event.is_some() {
-            index.push(AuxtraceIndexEntry { file_offset: writer.position(), sz: AUXTRACE_SIZE });
-        }
-        is_stat |= event.stat_config_event.is_some();
-        writer.write_all(&remaker.record).map_err(Error::Output)?;
     }
-    let mut features = features(told);
+    let mut features = features(told, pieces.as_ref());
+    // There are no frames any more, and the AUX areas are elsewhere.
+    features.remove(&FeatureId::COMPRESSED);
+    features.remove(&FeatureId::AUXTRACE);
     if !index.is_empty() {
         let index = AuxtraceIndex::Counted { entries: index };
         features.insert(FeatureId::AUXTRACE, encoded(abi::to_bytes(&index, told.endian))?);
@@ -68,8 +84,17 @@ pub fn file(told: &Told<'_>, options: &ReadOptions) -> Result<Remade> {
     Remade::from_file(told.name, unbuffered(told.name, file)?, damage)
 }
 
-/// The features that hold something, and that the mask names, if there is one.
-fn features(told: &Told<'_>) -> BTreeMap<FeatureId, Vec<u8>> {
+/// Whether bytes that are kept apart are one record that a file has among others: not a frame, in the place of which are the
+/// records in it, nor what a file tells in its header and sections.
+fn stands_alone(bytes: &[u8], endian: Endian) -> bool {
+    RecordHeader::peek(bytes, endian).is_some_and(|header| {
+        let is_frame = matches!(header.kind, RecordType::COMPRESSED | RecordType::COMPRESSED2);
+        header.len() == bytes.len() && !is_frame && !is_header(header.kind)
+    })
+}
+
+/// The features that hold something, and that the mask names, if there is one; and those that the schema has no place for.
+fn features(told: &Told<'_>, pieces: Option<&Pieces>) -> BTreeMap<FeatureId, Vec<u8>> {
     let mask = told.rest.metadata_mask.first();
     let has_branches = told.attrs.iter().any(|event| event.attr.sample_type.contains(SampleType::BRANCH_STACK));
     let mut features = BTreeMap::new();
@@ -87,5 +112,10 @@ fn features(told: &Told<'_>) -> BTreeMap<FeatureId, Vec<u8>> {
             features.insert(id, section);
         }
     }
+    let kept = told.rest.features.iter().filter_map(|feature| {
+        let id = FeatureId(feature.id());
+        Some((id, pieces?.feature(id)?.to_vec()))
+    });
+    features.extend(kept);
     features
 }

@@ -2,8 +2,8 @@
 
 use super::proto::perf_data_proto as proto;
 use super::sample;
-use super::text::from_hex;
 use crate::abi::attr_flags::AttrFlags;
+use crate::abi::hex::from_hex;
 use crate::abi::record::aux::{Aux, AuxFlags, ItraceStart};
 use crate::abi::record::auxtrace::Auxtrace;
 use crate::abi::record::auxtrace_error::{AuxtraceError, AuxtraceErrorType};
@@ -67,7 +67,7 @@ pub fn body(event: &PerfEvent, events: &Events, endian: Endian, out: &mut Vec<u8
 }
 
 /// The event that a record is of, by the id in its message. As everywhere, what has no id is the first event's.
-fn event_of(events: &Events, id: Option<u64>) -> Option<&Event> {
+pub fn event_of(events: &Events, id: Option<u64>) -> Option<&Event> {
     let list = events.list();
     let index = id.filter(|&id| id != 0 && list.len() > 1).and_then(|id| events.by_id(id)).unwrap_or(0);
     list.get(index as usize)

@@ -32,20 +32,6 @@ pub fn root_path(path: &[u8]) -> &[u8] {
     }
 }
 
-/// Bytes as hexadecimal digits.
-pub fn to_hex(bytes: &[u8]) -> Vec<u8> {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    bytes.iter().flat_map(|byte| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]).collect()
-}
-
-/// The reverse of [`to_hex`]; `None` where there are other digits.
-pub fn from_hex(digits: &[u8]) -> Option<Vec<u8>> {
-    let digit = |byte: u8| char::from(byte).to_digit(16);
-    let (pairs, rest) = digits.as_chunks::<2>();
-    let bytes = pairs.iter().map(|&[high, low]| Some((digit(high)? << 4 | digit(low)?) as u8)).collect();
-    if rest.is_empty() { bytes } else { None }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -73,11 +59,5 @@ mod tests {
         for (path, root) in cases {
             assert_eq!(root_path(path), root, "{}", String::from_utf8_lossy(path));
         }
-    }
-
-    #[test]
-    fn hexadecimal_digits() {
-        assert_eq!(to_hex(&[0x0a, 0xf0]), b"0af0");
-        assert_eq!((from_hex(b"0AF0"), from_hex(b"0af"), from_hex(b"xy")), (Some(vec![0x0a, 0xf0]), None, None));
     }
 }

@@ -1,9 +1,9 @@
 //! Which build id a map has: its own, or one of the recording's table.
 
-use super::mmaps::Mmap;
 use super::processes::KERNEL;
 use crate::abi::record::mmap2::MappedFile;
 use crate::abi::record::{CpuMode, Misc};
+use crate::rewrite::mmap::Mmap;
 use crate::stream::meta::Meta;
 use hashbrown::HashMap;
 use std::sync::Arc;

@@ -2,7 +2,6 @@
 
 use super::build_ids::BuildIds;
 use super::events::Events;
-use super::mmaps::{self, Mmap};
 use super::processes::{Mapping, Processes};
 use super::profile::CompatProfile;
 use super::stack::{Frame, Part, SampledStack, is_address};
@@ -18,6 +17,9 @@ use crate::abi::sample_view::SampleView;
 use crate::error::Result;
 use crate::profile::resolved::{Key, ResolvedStacks};
 use crate::profile::stacks::StackId;
+use crate::rewrite::combine::combine;
+use crate::rewrite::huge_pages::deduce_huge_pages;
+use crate::rewrite::mmap::Mmap;
 use crate::session::map::MapId;
 use crate::stream::Sink;
 use crate::stream::ledger::{Ledger, Reason};
@@ -56,8 +58,8 @@ pub struct Builder {
 impl Builder {
     /// Takes what the first look found. The maps come in the order in which their records will.
     pub fn start(&mut self, meta: &Meta, mut maps: Vec<Mmap>, build_ids: HashMap<Arc<[u8]>, (Misc, MappedFile)>) {
-        mmaps::deduce_huge_pages(&mut maps);
-        self.mmaps = mmaps::combine(maps).into_iter();
+        deduce_huge_pages(&mut maps);
+        self.mmaps = combine(maps).into_iter();
         self.build_ids = BuildIds::new(meta, build_ids);
         self.profile.events = Events::new(meta);
         let version = meta.string(FeatureId::VERSION);

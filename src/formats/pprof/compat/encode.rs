@@ -1,8 +1,8 @@
 //! Writing the profile, a message at a time.
 
 use super::profile::CompatProfile;
+use crate::abi::hex::to_hex;
 use crate::error::{Error, Result};
-use crate::formats::pprof::encode::hex;
 use crate::formats::pprof::messages::{Messages, field};
 use crate::formats::pprof::proto;
 use std::io::{self, Write};
@@ -80,7 +80,7 @@ impl Encoder<'_> {
                 memory_limit: mapping.limit,
                 file_offset: mapping.pgoff,
                 filename,
-                build_id: self.messages.strings.id(&hex(&mapping.build_id)),
+                build_id: self.messages.strings.id(&to_hex(&mapping.build_id)),
                 ..Default::default()
             };
             self.messages.message(field::MAPPING, &mapping)?;

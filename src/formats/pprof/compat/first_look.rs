@@ -1,21 +1,19 @@
 //! The first look at a recording: all maps are known before the first sample is seen.
 
 use super::builder::Builder;
-use super::mmaps::Mmap;
-use crate::abi;
-use crate::abi::record::mmap::Mmap as MmapRecord;
-use crate::abi::record::mmap2::{MappedFile, Mmap2};
-use crate::abi::record::{CpuMode, Misc, RecordType};
+use crate::abi::record::mmap2::MappedFile;
+use crate::abi::record::{Misc, RecordType};
 use crate::abi::sample_type::SampleType;
 use crate::container::read::ReadOptions;
 use crate::error::Result;
+use crate::rewrite::mmap::{Mmap, Names};
 use crate::stream::Sink;
 use crate::stream::is_used_by_stream;
 use crate::stream::ledger::{Ledger, Reason};
 use crate::stream::meta::Meta;
 use crate::stream::order::Order;
 use crate::stream::raw::Raw;
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashMap;
 use std::sync::Arc;
 
 /// Has all records that count wait until the end, while it collects maps. Then they go to a [`Builder`]: by time, those
@@ -24,7 +22,7 @@ pub struct FirstLook {
     order: Order<Builder>,
     /// Maps, and until when their records wait.
     mmaps: Vec<(u64, Mmap)>,
-    names: HashSet<Arc<[u8]>>,
+    names: Names,
     /// The first build id that maps tell of each file.
     build_ids: HashMap<Arc<[u8]>, (Misc, MappedFile)>,
     /// How many events there were at the last look at them, and whether all of them tell times.
@@ -38,7 +36,7 @@ impl FirstLook {
         Self {
             order: Order::new(Builder::default(), options),
             mmaps: Vec::new(),
-            names: HashSet::new(),
+            names: Names::default(),
             build_ids: HashMap::new(),
             timed: (0, false),
             ledger: Ledger::default(),
@@ -63,35 +61,16 @@ impl FirstLook {
 
     /// Takes a map. Says whether it counts; `None` where it cannot be read.
     fn mmap(&mut self, meta: &Meta, raw: &Raw<'_>, turn: u64) -> Option<bool> {
-        let (body, _) = meta.events.split(raw);
+        let mmap = Mmap::read(meta, raw, &mut self.names)?;
         let misc = raw.header.misc;
-        let time = meta.events.recorded_time(raw).unwrap_or(0);
-        let mmap = if raw.header.kind == RecordType::MMAP {
-            let (mmap, _) = abi::parse::<MmapRecord>(body, raw.endian, ()).ok()?;
-            let filename = self.name(mmap.filename.text());
-            let (pid, start, len, pgoff) = (mmap.pid, mmap.addr, mmap.len, mmap.pgoff);
-            Mmap { time, pid, start, len, pgoff, filename, file: None, prot: 0, flags: 0 }
-        } else {
-            let (mmap, _) = abi::parse::<Mmap2>(body, raw.endian, (misc,)).ok()?;
-            let filename = self.name(mmap.filename.text());
-            if mmap.file.build_id().is_some() {
-                self.build_ids.entry(Arc::clone(&filename)).or_insert((misc, mmap.file));
-            }
-            let (pid, start, len, pgoff) = (mmap.pid, mmap.addr, mmap.len, mmap.pgoff);
-            let (file, prot, flags) = (Some(mmap.file), mmap.prot, mmap.flags);
-            Mmap { time, pid, start, len, pgoff, filename, file, prot, flags }
-        };
-        let is_cut_short = misc.contains(Misc::PROC_MAP_PARSE_TIMEOUT);
-        let is_empty_kernel = mmap.len == 0 && misc.cpu_mode() == CpuMode::KERNEL;
-        let counts = !is_cut_short && !is_empty_kernel;
+        if let Some(file) = mmap.file.filter(|file| file.build_id().is_some()) {
+            self.build_ids.entry(Arc::clone(&mmap.filename)).or_insert((misc, file));
+        }
+        let counts = mmap.counts(misc);
         if counts {
             self.mmaps.push((turn, mmap));
         }
         Some(counts)
-    }
-
-    fn name(&mut self, name: &[u8]) -> Arc<[u8]> {
-        Arc::clone(self.names.get_or_insert_with(name, |name| Arc::from(name)))
     }
 }
 

@@ -4,8 +4,7 @@
 //! frames are kept, mappings and locations of each process, lost samples as samples. What perf_to_profile refuses is made
 //! a profile by the same rules.
 //!
-//! * `first_look`: the order of the records, and all maps.
-//! * `mmaps`: quipper's heuristics on maps.
+//! * `first_look`: the order of the records, and all maps, with what quipper's [passes](crate::rewrite) make of them.
 //! * `build_ids`, `processes`, `stack`, `events`: what a sample is understood by.
 //! * `builder`: puts them together, to a [`CompatProfile`].
 //! * `encode`: writes it.
@@ -17,7 +16,6 @@ mod builder;
 mod encode;
 mod events;
 mod first_look;
-mod mmaps;
 mod processes;
 mod profile;
 mod stack;

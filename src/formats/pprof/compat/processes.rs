@@ -1,10 +1,10 @@
 //! What perf_to_profile knows of processes: maps, names, and which map is the program that they run.
 
 use super::build_ids::BuildIds;
-use super::mmaps::Mmap;
 use crate::abi::record::comm::Comm;
 use crate::abi::record::ksymbol::{Ksymbol, KsymbolFlags, KsymbolType};
 use crate::abi::record::task::Task;
+use crate::rewrite::mmap::Mmap;
 use crate::session::map::MapId;
 use crate::session::maps::Maps;
 use hashbrown::HashMap;

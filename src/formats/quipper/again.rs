@@ -1,0 +1,226 @@
+//! The recording that was told, again: of the messages and of where its parts were.
+
+use super::chunks::Pieces;
+use super::plain;
+use super::proto::perf_data_proto::Layout;
+use super::remaker::Remaker;
+use super::state::{events_of_file, take_event};
+use super::told::{Item, Items, Told};
+use crate::abi::Endian;
+use crate::abi::header::FileHeader;
+use crate::container::read::ReadOptions;
+use crate::container::spool::Spool;
+use crate::container::walk::Damage;
+use crate::error::{Error, Result};
+use crate::formats::import::Remade;
+use crate::stream::events::Events;
+use md5::{Digest, Md5};
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+impl Told<'_> {
+    /// Makes the recording that was told again.
+    pub fn again(&self, layout: &Layout, options: &ReadOptions) -> Result<Remade> {
+        let Some(pieces) = Pieces::of_messages(&self.rest, &self.attrs, self.endian) else { return self.anew(options) };
+        let resolved = pieces.resolve(&layout.before).zip(pieces.resolve(&layout.behind));
+        let Some((before, behind)) = resolved else { return self.anew(options) };
+        let folder = if layout.files.is_empty() { None } else { Some(self.folder(options)?) };
+        let first = match &folder {
+            Some(folder) => Out::file(&folder.path().join("data"))?,
+            None => Out::spool(self.name, options)?,
+        };
+        let mut writer =
+            Writer::new(self, first, if layout.is_pipe() { Events::default() } else { events_of_file(&self.attrs) });
+        writer.is_pipe = layout.is_pipe();
+        writer.put(&before)?;
+        let mut files = layout.files.iter().peekable();
+        let mut main = None;
+        let mut records = 0;
+        let mut items = self.items();
+        loop {
+            while let Some(file) = files.next_if(|file| file.at() <= items.at) {
+                let name = String::from_utf8_lossy(file.name()).into_owned();
+                let folder = folder.as_ref().filter(|_| is_part(&name));
+                let Some(folder) = folder else {
+                    return Err(Error::input(self.name, None, format!("{name}: is no name of a recording's file")));
+                };
+                writer.is_torn = false;
+                let done = std::mem::replace(&mut writer.out, Out::file(&folder.path().join(name))?);
+                match &main {
+                    None => main = Some(done),
+                    Some(_) => done.finish()?,
+                }
+            }
+            if main.is_none() {
+                records = writer.written - before.len() as u64;
+            }
+            let Some(item) = items.next(&mut writer.damage)? else { break };
+            writer.item(item, &mut items, &pieces)?;
+        }
+        if main.is_none() {
+            records = writer.written - before.len() as u64;
+        }
+        let is_changed = !layout.is_pipe() && !is_laid_out(&before, &behind, records, self.endian);
+        if is_changed && folder.is_none() {
+            return self.anew(options);
+        }
+        match &mut main {
+            Some(main) => main.write(&behind)?,
+            None => writer.put(&behind)?,
+        }
+        if let Some(main) = main {
+            main.finish()?;
+        }
+        let damage = std::mem::take(&mut writer.damage);
+        match (folder, writer.out) {
+            (Some(folder), out) => {
+                out.finish()?;
+                Ok(Remade::from_folder(folder, damage))
+            }
+            (None, Out::Spool(spool)) => Remade::from_file(self.name, plain::unbuffered(self.name, spool)?, damage),
+            (None, Out::File(_)) => Err(Error::input(self.name, None, "the recording is in no file")),
+        }
+    }
+
+    fn folder(&self, options: &ReadOptions) -> Result<tempfile::TempDir> {
+        let made = match &options.spool_dir {
+            Some(dir) => tempfile::tempdir_in(dir),
+            None => tempfile::tempdir(),
+        };
+        made.map_err(Error::io(self.name, "cannot keep in a temporary folder"))
+    }
+
+    /// Makes a file of the usual layout.
+    pub fn anew(&self, options: &ReadOptions) -> Result<Remade> {
+        plain::file(self, options)
+    }
+}
+
+/// Whether a name is that of a recording's further file.
+fn is_part(name: &str) -> bool {
+    name.strip_prefix("data.").is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// Whether a file of these parts is one: the header tells where the records are, unless they were not told how many.
+fn is_laid_out(before: &[u8], behind: &[u8], records: u64, endian: Endian) -> bool {
+    let Ok(header) = FileHeader::read_from(before, endian) else { return false };
+    let is_whole =
+        header.data.size == records || behind.is_empty() && header.data.end() >= before.len() as u64 + records;
+    header.data.offset == before.len() as u64 && (is_whole || header.data.size == 0)
+}
+
+/// Where a file of the recording goes.
+enum Out {
+    Spool(BufWriter<Spool>),
+    File(BufWriter<File>),
+}
+
+impl Out {
+    fn spool(name: &str, options: &ReadOptions) -> Result<Self> {
+        plain::buffered(name, options).map(Self::Spool)
+    }
+
+    fn file(path: &Path) -> Result<Self> {
+        let file = File::create_new(path).map_err(Error::io(path.display().to_string(), "cannot create"))?;
+        Ok(Self::File(BufWriter::with_capacity(1 << 17, file)))
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        match self {
+            Self::Spool(out) => out.write_all(bytes),
+            Self::File(out) => out.write_all(bytes),
+        }
+        .map_err(Error::Output)
+    }
+
+    fn finish(self) -> Result<()> {
+        match self {
+            Self::Spool(mut out) => out.flush(),
+            Self::File(mut out) => out.flush(),
+        }
+        .map_err(Error::Output)
+    }
+}
+
+/// Writes the records of a recording that is made again.
+struct Writer<'a> {
+    told: &'a Told<'a>,
+    out: Out,
+    /// Bytes of the main file and those behind it.
+    written: u64,
+    remaker: Remaker,
+    is_pipe: bool,
+    /// Whether a frame of the file is written plain.
+    is_torn: bool,
+    damage: Vec<Damage>,
+}
+
+impl<'a> Writer<'a> {
+    fn new(told: &'a Told<'a>, out: Out, events: Events) -> Self {
+        let remaker = Remaker::new(events, told.endian);
+        Self { told, out, written: 0, remaker, is_pipe: false, is_torn: false, damage: Vec::new() }
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        self.written += bytes.len() as u64;
+        self.out.write(bytes)
+    }
+
+    /// The bytes of an item that holds no others.
+    fn bytes(&mut self, item: Item, pieces: &Pieces) -> Result<bool> {
+        match item {
+            Item::Event(event, index) => {
+                if let Err(why) = self.remaker.make(&event) {
+                    self.told.warn(&mut self.damage, 0, format!("events {index}: {why}; it is left out"));
+                    return Ok(false);
+                }
+            }
+            Item::Record(record) => {
+                let Some(bytes) = pieces.resolve(&record.chunks) else {
+                    let what = format!("record {}: what it refers to is not there; it is left out", record.at());
+                    self.told.warn(&mut self.damage, 0, what);
+                    return Ok(false);
+                };
+                if self.is_pipe {
+                    take_event(&bytes, &mut self.remaker.events, self.told.endian);
+                }
+                self.remaker.record = bytes;
+            }
+        }
+        Ok(true)
+    }
+
+    fn item(&mut self, item: Item, items: &mut Items<'_>, pieces: &Pieces) -> Result<()> {
+        let inside = match &item {
+            Item::Record(record) => record.inside(),
+            Item::Event(..) => 0,
+        };
+        let sum = match &item {
+            Item::Record(record) => record.inside_md5_prefix(),
+            Item::Event(..) => 0,
+        };
+        if !self.bytes(item, pieces)? {
+            return Ok(());
+        }
+        let record = std::mem::take(&mut self.remaker.record);
+        if inside == 0 {
+            self.put(&record)?;
+            self.remaker.record = record;
+            return Ok(());
+        }
+        let (mut plain, mut digest) = (Vec::new(), Md5::new());
+        for _ in 0..inside {
+            let Some(item) = items.next(&mut self.damage)? else { break };
+            if self.bytes(item, pieces)? {
+                digest.update(&self.remaker.record);
+                plain.extend_from_slice(&self.remaker.record);
+            }
+        }
+        let digest: [u8; 16] = digest.finalize().into();
+        let is_same = digest.first_chunk().is_some_and(|prefix| u64::from_be_bytes(*prefix) == sum);
+        // Frames continue each other: behind one that is not there any more none can be read.
+        self.is_torn |= !is_same;
+        self.put(if self.is_torn { &plain } else { &record })
+    }
+}

@@ -1,0 +1,227 @@
+//! Samples of numbers, call chain and raw data alone, as nearly all are: written as events without a message in between.
+//!
+//! [`describe`](super::sample::describe) and prost make the same bytes of them, and are the measure of these.
+
+use super::encode::field;
+use crate::abi::record::RecordHeader;
+use crate::abi::sample_type::SampleType;
+use crate::abi::sample_view::{SampleLayout, SampleView};
+
+/// Fields of samples that are told here.
+const PLAIN: SampleType = SampleType::IDENTIFIER
+    .union(SampleType::IP)
+    .union(SampleType::TID)
+    .union(SampleType::TIME)
+    .union(SampleType::ADDR)
+    .union(SampleType::ID)
+    .union(SampleType::STREAM_ID)
+    .union(SampleType::CPU)
+    .union(SampleType::PERIOD)
+    .union(SampleType::CALLCHAIN)
+    .union(SampleType::RAW)
+    .union(SampleType::WEIGHT)
+    .union(SampleType::DATA_SRC)
+    .union(SampleType::TRANSACTION)
+    .union(SampleType::PHYS_ADDR)
+    .union(SampleType::CGROUP)
+    .union(SampleType::DATA_PAGE_SIZE)
+    .union(SampleType::CODE_PAGE_SIZE);
+
+/// Most bytes of a number.
+const LONGEST: usize = 10;
+/// Keys of fields that are numbers, and of those that have a length.
+const NUMBER: u32 = 0;
+const LENGTH: u32 = 2;
+
+/// Whether a sample is told here, and [made again](super::sample::remake) of what is told, to the last byte.
+pub fn is_plain(view: &SampleView<'_>, layout: &SampleLayout) -> bool {
+    let same_id = view.identifier.zip(view.id).is_none_or(|(identifier, id)| identifier == id);
+    PLAIN.contains(layout.sample_type)
+        && same_id
+        && view.cpu.is_none_or(|(_, unused)| unused == 0)
+        && view.tail.is_empty()
+}
+
+/// Writes events, with the memory that it takes.
+#[derive(Default)]
+pub struct PlainSamples {
+    sample: Vec<u8>,
+    header: Vec<u8>,
+    time: Vec<u8>,
+}
+
+impl PlainSamples {
+    /// Appends a whole event.
+    pub fn write(&mut self, header: &RecordHeader, view: &SampleView<'_>, out: &mut Vec<u8>) {
+        self.header.clear();
+        put(&mut self.header, 1, header.kind.0.into());
+        put(&mut self.header, 2, header.misc.bits().into());
+        put(&mut self.header, 3, header.size.into());
+        self.time.clear();
+        put(&mut self.time, 10, view.time.unwrap_or(0));
+        self.sample.clear();
+        sample(view, &mut self.sample);
+        let around = |bytes: &[u8]| 1 + len_of(bytes.len() as u64) + bytes.len();
+        key(out, field::EVENTS, LENGTH);
+        varint(out, (around(&self.header) + around(&self.sample) + self.time.len()) as u64);
+        put_bytes(out, 1, &self.header);
+        put_bytes(out, 3, &self.sample);
+        out.extend_from_slice(&self.time);
+    }
+}
+
+/// The fields of a SampleEvent, by their numbers.
+fn sample(view: &SampleView<'_>, out: &mut Vec<u8>) {
+    let (pid, tid) = view.task.unzip();
+    put_if(out, 1, view.ip);
+    put_if(out, 2, pid.map(u64::from));
+    put_if(out, 3, tid.map(u64::from));
+    put_if(out, 4, view.time);
+    put_if(out, 5, view.addr);
+    put_if(out, 6, view.identifier.or(view.id));
+    put_if(out, 7, view.stream_id);
+    put_if(out, 8, view.period);
+    put_if(out, 9, view.cpu.map(|(cpu, _)| cpu.into()));
+    put_if(out, 10, view.raw.map(|raw| raw.len() as u64));
+    if let Some(chain) = &view.callchain {
+        out.reserve(chain.len() * (1 + LONGEST));
+        chain.iter().for_each(|address| put(out, 11, address));
+    }
+    put_if(out, 15, view.weight);
+    put_if(out, 16, view.data_src);
+    put_if(out, 17, view.transaction);
+    put_if(out, 19, view.phys_addr);
+    put_if(out, 20, view.cgroup);
+    if let Some(raw) = view.raw {
+        put_bytes(out, 21, raw);
+    }
+    put_if(out, 22, view.data_page_size);
+    put_if(out, 23, view.code_page_size);
+}
+
+fn put_if(out: &mut Vec<u8>, number: u32, value: Option<u64>) {
+    if let Some(value) = value {
+        put(out, number, value);
+    }
+}
+
+#[inline]
+fn put(out: &mut Vec<u8>, number: u32, value: u64) {
+    key(out, number, NUMBER);
+    varint(out, value);
+}
+
+fn put_bytes(out: &mut Vec<u8>, number: u32, bytes: &[u8]) {
+    key(out, number, LENGTH);
+    varint(out, bytes.len() as u64);
+    out.extend_from_slice(bytes);
+}
+
+#[inline]
+fn key(out: &mut Vec<u8>, number: u32, kind: u32) {
+    varint(out, (number << 3 | kind).into());
+}
+
+/// How many bytes a number takes.
+fn len_of(value: u64) -> usize {
+    (70 - (value | 1).leading_zeros() as usize) / 7
+}
+
+/// Appends a number, 7 bits a byte, the lowest first.
+#[inline]
+fn varint(out: &mut Vec<u8>, value: u64) {
+    if value < 0x80 {
+        return out.push(value as u8);
+    }
+    let len = len_of(value);
+    let mut bytes = [0; 16];
+    // 56 bits are spread to 8 bytes at once: by halves, quarters and eighths.
+    let spread = value & 0x0fff_ffff | (value & 0x00ff_ffff_f000_0000) << 4;
+    let spread = spread & 0x0000_3fff_0000_3fff | (spread & 0x0fff_c000_0fff_c000) << 2;
+    let spread = spread & 0x007f_007f_007f_007f | (spread & 0x3f80_3f80_3f80_3f80) << 1;
+    bytes[..8].copy_from_slice(&(spread | 0x8080_8080_8080_8080).to_le_bytes());
+    bytes[8] = (value >> 56) as u8 | 0x80;
+    bytes[9] = (value >> 63) as u8;
+    bytes[len - 1] &= 0x7f;
+    // As many bytes each time are a store, and not a call.
+    let at = out.len();
+    out.extend_from_slice(&bytes);
+    out.truncate(at + len);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::Endian;
+    use crate::abi::record::{Misc, RecordType};
+    use crate::formats::quipper::proto::perf_data_proto::{EventHeader, PerfEvent, SampleEvent};
+    use crate::formats::quipper::sample;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+    use prost::Message;
+    use prost::encoding::{encode_varint, message};
+
+    /// Numbers of every length.
+    fn number() -> impl Strategy<Value = u64> {
+        (any::<u64>(), 0..64_u32).prop_map(|(number, shift)| number >> shift)
+    }
+
+    proptest! {
+        #[test]
+        fn numbers_are_written_as_prost_does(value in number()) {
+            let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+            varint(&mut ours, value);
+            encode_varint(value, &mut theirs);
+            prop_assert_eq!(len_of(value), theirs.len());
+            prop_assert_eq!(ours, theirs);
+        }
+
+        #[test]
+        fn a_plain_sample_is_the_event_that_prost_writes_and_the_same_record(
+            bits in any::<u64>(), numbers in vec(number(), 20), callchain in vec(number(), 0..40), raw in vec(any::<u8>(), 0..200)
+        ) {
+            let layout = SampleLayout { sample_type: PLAIN & SampleType::from_bits_retain(bits), ..Default::default() };
+            let some = |index: usize| Some(numbers[index]);
+            let told = SampleEvent {
+                ip: some(0), pid: some(1).map(|n| n as u32), tid: some(2).map(|n| n as u32), sample_time_ns: some(3), addr: some(4),
+                id: some(5), stream_id: some(6), cpu: some(7).map(|n| n as u32), period: some(8), callchain, raw: Some(raw),
+                weight: some(9), data_src: some(10), transaction: some(11), physical_addr: some(12), cgroup: some(13),
+                data_page_size: some(14), code_page_size: some(15), ..SampleEvent::default()
+            };
+            let mut body = Vec::new();
+            sample::remake(&told, &layout, Endian::Little, &mut body);
+            let view = SampleView::read(&body, &layout, Endian::Little).expect("it was made by its layout");
+            prop_assert!(is_plain(&view, &layout));
+            let header = RecordHeader { kind: RecordType::SAMPLE, misc: Misc::from_bits_retain(bits as u16), size: body.len() as u16 };
+            let mut fields = SampleEvent::default();
+            sample::describe(&view, &layout, Endian::Little, &mut fields);
+            let mut again = Vec::new();
+            sample::remake(&fields, &layout, Endian::Little, &mut again);
+            prop_assert_eq!(again, &body[..]);
+            let event = PerfEvent {
+                header: Some(EventHeader {
+                    r#type: Some(9), misc: Some(header.misc.bits().into()), size: Some(header.size.into())
+                }),
+                timestamp: Some(fields.sample_time_ns.unwrap_or(0)),
+                sample_event: Some(Box::new(fields)),
+                ..PerfEvent::default()
+            };
+            let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+            PlainSamples::default().write(&header, &view, &mut ours);
+            message::encode(field::EVENTS, &event, &mut theirs);
+            prop_assert_eq!(ours, theirs, "{:?}", event.encoded_len());
+        }
+    }
+
+    #[test]
+    fn what_would_not_come_back_is_not_plain() {
+        let layout = |sample_type| SampleLayout { sample_type, ..Default::default() };
+        let plain = |view: &SampleView<'_>, fields| is_plain(view, &layout(fields));
+        let nothing = SampleView::default();
+        assert!(plain(&nothing, SampleType::IP));
+        assert!(!plain(&nothing, SampleType::IP | SampleType::BRANCH_STACK));
+        assert!(!plain(&SampleView { cpu: Some((1, 1)), ..nothing }, SampleType::CPU));
+        assert!(!plain(&SampleView { id: Some(1), identifier: Some(2), ..nothing }, SampleType::ID));
+        assert!(!plain(&SampleView { tail: &[0], ..nothing }, SampleType::IP));
+    }
+}

@@ -1,0 +1,90 @@
+//! Maps that were told in pieces become one.
+
+use super::mmap::Mmap;
+use hashbrown::HashMap;
+
+const PROT_READ: u32 = 1;
+const PROT_READ_WRITE: u32 = 3;
+const PROT_EXEC: u32 = 4;
+/// Which bits of the flags tell whether a map is shared or private.
+const MAP_TYPE: u32 = 15;
+
+/// Adds to each map those of its process that continue it. What is left of a map that was added is `None`.
+pub fn combine(mmaps: Vec<Mmap>) -> Vec<Option<Mmap>> {
+    let mut latest: HashMap<u32, usize> = HashMap::new();
+    let mut combined: Vec<Option<Mmap>> = mmaps.into_iter().map(Some).collect();
+    for index in 0..combined.len() {
+        let (before, rest) = combined.split_at_mut(index);
+        let Some(mmap) = &rest[0] else { continue };
+        let latest = latest.entry(mmap.pid).or_insert(index);
+        match before.get_mut(*latest) {
+            Some(Some(last)) if is_part(last, mmap) => {
+                last.len = last.len.saturating_add(mmap.len);
+                rest[0] = None;
+            }
+            _ => *latest = index,
+        }
+    }
+    combined
+}
+
+/// Whether the other one is a part of the map.
+fn is_part(map: &Mmap, other: &Mmap) -> bool {
+    let is_executable = map.prot & PROT_EXEC != 0;
+    let same_file = map.filename == other.filename || map.is_anonymous() || other.is_anonymous();
+    let same_protection = map.prot == other.prot
+        || matches!((map.prot, other.prot), (PROT_READ, PROT_READ_WRITE) | (PROT_READ_WRITE, PROT_READ));
+    let same_type = map.flags & MAP_TYPE == other.flags & MAP_TYPE || is_executable;
+    // Where a program's data ends, and only zeros follow.
+    let ends_in_zeros = !is_executable && !map.is_anonymous() && other.is_anonymous();
+    let is_device = [map, other].iter().any(|mmap| mmap.filename.starts_with(b"/dev/"));
+    map.is_followed_by(other)
+        && same_file
+        && same_protection
+        && same_type
+        && (map.is_continued_by(other) || ends_in_zeros)
+        && !is_device
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rewrite::mmap::testing::mmap;
+
+    fn lens(mmaps: Vec<Mmap>) -> Vec<Option<u64>> {
+        combine(mmaps).iter().map(|mmap| mmap.as_ref().map(|mmap| mmap.len)).collect()
+    }
+
+    #[test]
+    fn parts_of_one_map_are_combined_whatever_is_between_their_records() {
+        let mut other = mmap(0x9000, 0x100, 0, "/bin/y");
+        other.pid = 2;
+        let parts = vec![
+            mmap(0x1000, 0x100, 0, "/bin/x"),
+            other,
+            mmap(0x1100, 0x100, 0x100, "/bin/x"),
+            mmap(0x1200, 0x80, 0x200, "/bin/x"),
+        ];
+        assert_eq!(lens(parts), [Some(0x280), Some(0x100), None, None]);
+    }
+
+    #[test]
+    fn protection_type_file_and_device_keep_maps_apart() {
+        let with = |prot, flags, second: Mmap| {
+            let first = Mmap { prot, flags, ..mmap(0x1000, 0x100, 0, "/bin/x") };
+            lens(vec![first, second])[1].is_none()
+        };
+        let second = mmap(0x1100, 0x100, 0x100, "/bin/x");
+        assert!(with(5, 2, second.clone()));
+        assert!(!with(1, 2, second.clone()));
+        assert!(with(1, 2, Mmap { prot: 3, ..second.clone() }), "read-only and read-write are one");
+        assert!(with(5, 1, second.clone()), "of code the type does not matter");
+        assert!(!with(3, 1, Mmap { prot: 3, ..second.clone() }));
+        assert!(!with(5, 2, Mmap { pgoff: 0x200, ..second.clone() }));
+        let zeros = Mmap { prot: 3, ..mmap(0x1100, 0x100, 0, "//anon") };
+        assert!(with(3, 2, zeros.clone()), "zeros belong to the data before them");
+        assert!(!with(5, 2, Mmap { prot: 5, ..zeros }));
+        let device = |start, pgoff| mmap(start, 0x100, pgoff, "/dev/zero");
+        assert_eq!(lens(vec![device(0x1000, 0), device(0x1100, 0x100)]), [Some(0x100), Some(0x100)]);
+    }
+}

@@ -1,0 +1,113 @@
+//! Maps that huge pages have hidden get the file back that they are parts of.
+
+use super::mmap::Mmap;
+use std::ops::Range;
+
+/// Gives maps that lie before a map of a file, and fill the file up to it, that file: a program that moves itself to huge
+/// pages loses its name there. Only maps that perf found in `/proc` are looked at.
+pub fn deduce_huge_pages(mmaps: &mut [Mmap]) {
+    let mut found: Vec<usize> = (0..mmaps.len()).filter(|&index| mmaps[index].time == 0).collect();
+    found.sort_by_key(|&index| mmaps[index].pid);
+    let ranges = ranges(mmaps, &found);
+    for (number, pair) in ranges.windows(2).enumerate() {
+        let [range, next] = pair else { continue };
+        let (first, last) = (&mmaps[found[range.start]], &mmaps[found[range.end - 1]]);
+        let file = &mmaps[found[next.start]];
+        let may_be_its = may_be_moved(first) || first.filename == file.filename;
+        if first.pgoff > 0 || !may_be_its || may_be_moved(file) || !last.is_followed_by(file) {
+            continue;
+        }
+        let len = last.start - first.start + last.len;
+        let Some(start) = file.pgoff.checked_sub(len) else { continue };
+        let goes_on = |before: &Mmap| {
+            before.filename == file.filename
+                && before.is_followed_by(first)
+                && before.pgoff.checked_add(before.len) == Some(start)
+        };
+        if start > 0 && !number.checked_sub(1).is_some_and(|before| goes_on(&mmaps[found[ranges[before].end - 1]])) {
+            continue;
+        }
+        let (filename, mapped, mut pgoff) = (file.filename.clone(), file.file, start);
+        for &index in &found[range.clone()] {
+            let mmap = &mut mmaps[index];
+            mmap.filename = filename.clone();
+            mmap.file = mapped;
+            mmap.pgoff = pgoff;
+            pgoff += mmap.len;
+        }
+    }
+}
+
+/// Maps that belong together: one after the other at the beginning of what seems to be one file. All others alone.
+fn ranges(mmaps: &[Mmap], found: &[usize]) -> Vec<Range<usize>> {
+    let mut ranges: Vec<Range<usize>> = Vec::new();
+    for (at, &index) in found.iter().enumerate() {
+        let mmap = &mmaps[index];
+        let is_part = |last: &Mmap| {
+            last.is_followed_by(mmap) && last.pgoff == 0 && mmap.pgoff == 0 && last.filename == mmap.filename
+        };
+        match ranges.last_mut() {
+            Some(range) if is_part(&mmaps[found[range.end - 1]]) => range.end = at + 1,
+            _ => ranges.push(at..at + 1),
+        }
+    }
+    ranges
+}
+
+/// Whether it may be a part of a program that was moved to huge pages, and thereby lost the program's name.
+fn may_be_moved(mmap: &Mmap) -> bool {
+    let name = mmap.filename.rsplit(|&b| b == b'/').next().unwrap_or_default();
+    let is_renamed = name.len() < mmap.filename.len() && name.windows(9).skip(1).any(|part| part == b".buildid_");
+    mmap.is_anonymous() || is_renamed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rewrite::mmap::testing::mmap;
+
+    fn deduced(mut mmaps: Vec<Mmap>) -> Vec<(u64, String)> {
+        deduce_huge_pages(&mut mmaps);
+        mmaps.iter().map(|mmap| (mmap.pgoff, String::from_utf8_lossy(&mmap.filename).into_owned())).collect()
+    }
+
+    fn named(list: &[(u64, &str)]) -> Vec<(u64, String)> {
+        list.iter().map(|&(pgoff, name)| (pgoff, name.to_owned())).collect()
+    }
+
+    #[test]
+    fn huge_pages_before_a_file_are_its_beginning() {
+        for name in ["//anon", "/anon_hugepage", "/anon_hugepage (deleted)", "/x/bin.buildid_12", "/bin/x"] {
+            let found = deduced(vec![
+                mmap(0x1000, 0x200, 0, name),
+                mmap(0x1200, 0x100, 0, name),
+                mmap(0x1300, 0x50, 0x300, "/bin/x"),
+            ]);
+            assert_eq!(found, named(&[(0, "/bin/x"), (0x200, "/bin/x"), (0x300, "/bin/x")]), "{name}");
+        }
+    }
+
+    #[test]
+    fn huge_pages_in_the_middle_of_a_file_go_on_where_it_ended() {
+        let found = deduced(vec![
+            mmap(0x1000, 0x100, 0x700, "/bin/x"),
+            mmap(0x1100, 0x200, 0, "//anon"),
+            mmap(0x1300, 0x50, 0xa00, "/bin/x"),
+        ]);
+        assert_eq!(found, named(&[(0x700, "/bin/x"), (0x800, "/bin/x"), (0xa00, "/bin/x")]));
+    }
+
+    #[test]
+    fn what_does_not_fit_stays() {
+        let gap = vec![mmap(0x1000, 0x200, 0, "//anon"), mmap(0x1300, 0x50, 0x200, "/bin/x")];
+        assert_eq!(deduced(gap), named(&[(0, "//anon"), (0x200, "/bin/x")]));
+        let offset = vec![mmap(0x1000, 0x200, 0, "//anon"), mmap(0x1200, 0x50, 0x300, "/bin/x")];
+        assert_eq!(deduced(offset), named(&[(0, "//anon"), (0x300, "/bin/x")]));
+        let mut timed = vec![mmap(0x1000, 0x200, 0, "//anon"), mmap(0x1200, 0x50, 0x200, "/bin/x")];
+        timed.iter_mut().for_each(|mmap| mmap.time = 5);
+        assert_eq!(deduced(timed), named(&[(0, "//anon"), (0x200, "/bin/x")]));
+        let mut others = vec![mmap(0x1000, 0x200, 0, "//anon"), mmap(0x1200, 0x50, 0x200, "/bin/x")];
+        others[1].pid = 2;
+        assert_eq!(deduced(others), named(&[(0, "//anon"), (0x200, "/bin/x")]));
+    }
+}

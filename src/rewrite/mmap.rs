@@ -1,0 +1,94 @@
+//! What a MMAP or MMAP2 record tells, whichever of the two it is.
+
+use crate::abi;
+use crate::abi::record::mmap::Mmap as MmapRecord;
+use crate::abi::record::mmap2::{MappedFile, Mmap2};
+use crate::abi::record::{CpuMode, Misc, RecordType};
+use crate::stream::meta::Meta;
+use crate::stream::raw::Raw;
+use hashbrown::HashSet;
+use std::sync::Arc;
+
+/// Names of files, each there once.
+pub type Names = HashSet<Arc<[u8]>>;
+
+/// A map, as a MMAP or MMAP2 record tells it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mmap {
+    /// When it was written; 0 where perf made it up from `/proc`.
+    pub time: u64,
+    /// Process; -1 for the kernel.
+    pub pid: u32,
+    /// First address.
+    pub start: u64,
+    /// Bytes.
+    pub len: u64,
+    /// Offset in the file, in bytes.
+    pub pgoff: u64,
+    /// Path or name.
+    pub filename: Arc<[u8]>,
+    /// Inode or build id; MMAP has none.
+    pub file: Option<MappedFile>,
+    /// `PROT_*` of mmap(2); 0 in MMAP.
+    pub prot: u32,
+    /// `MAP_*` of mmap(2); 0 in MMAP.
+    pub flags: u32,
+}
+
+impl Mmap {
+    /// Whether a record tells a map.
+    pub fn is_told_by(kind: RecordType) -> bool {
+        matches!(kind, RecordType::MMAP | RecordType::MMAP2)
+    }
+
+    /// The map that a record tells. `None` where its fields do not fit its size.
+    pub fn read(meta: &Meta, raw: &Raw<'_>, names: &mut Names) -> Option<Self> {
+        let (body, _) = meta.events.split(raw);
+        let time = meta.events.recorded_time(raw).unwrap_or(0);
+        let mut name = |name: &[u8]| Arc::clone(names.get_or_insert_with(name, |name| Arc::from(name)));
+        Some(if raw.header.kind == RecordType::MMAP {
+            let (mmap, _) = abi::parse::<MmapRecord>(body, raw.endian, ()).ok()?;
+            let (pid, start, len, pgoff) = (mmap.pid, mmap.addr, mmap.len, mmap.pgoff);
+            let filename = name(mmap.filename.text());
+            Self { time, pid, start, len, pgoff, filename, file: None, prot: 0, flags: 0 }
+        } else {
+            let (mmap, _) = abi::parse::<Mmap2>(body, raw.endian, (raw.header.misc,)).ok()?;
+            let (pid, start, len, pgoff) = (mmap.pid, mmap.addr, mmap.len, mmap.pgoff);
+            let (filename, file) = (name(mmap.filename.text()), Some(mmap.file));
+            Self { time, pid, start, len, pgoff, filename, file, prot: mmap.prot, flags: mmap.flags }
+        })
+    }
+
+    /// Whether quipper takes it for a map: not those of a process that perf gave up reading, nor the empty map of a kernel
+    /// that is not recorded.
+    pub fn counts(&self, misc: Misc) -> bool {
+        let is_empty_kernel = self.len == 0 && misc.cpu_mode() == CpuMode::KERNEL;
+        !misc.contains(Misc::PROC_MAP_PARSE_TIMEOUT) && !is_empty_kernel
+    }
+
+    /// Whether it has no file of its own.
+    pub fn is_anonymous(&self) -> bool {
+        matches!(&*self.filename, b"//anon" | b"/anon_hugepage" | b"/anon_hugepage (deleted)")
+    }
+
+    /// Whether the other one begins at the address where this one ends.
+    pub fn is_followed_by(&self, other: &Self) -> bool {
+        self.pid == other.pid && self.start.checked_add(self.len) == Some(other.start)
+    }
+
+    /// Whether the other one maps what follows in the same file.
+    pub fn is_continued_by(&self, other: &Self) -> bool {
+        self.pgoff.checked_add(self.len) == Some(other.pgoff)
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod testing {
+    use super::*;
+
+    /// A map of code that was there before the recording.
+    pub fn mmap(start: u64, len: u64, pgoff: u64, filename: &str) -> Mmap {
+        let filename = filename.as_bytes().into();
+        Mmap { time: 0, pid: 1, start, len, pgoff, filename, file: None, prot: 5, flags: 2 }
+    }
+}

@@ -1,0 +1,149 @@
+//! Addresses that say nothing of where a process was: its maps lie one behind the other from 0 on.
+//!
+//! Names, build ids, raw data and physical addresses stay; what is to be kept secret may be in these too.
+
+use super::changed::Changed;
+use super::mmap::{Mmap, Names};
+use super::mmaps::counted;
+use super::spaces::{KERNEL, Laid, Spaces};
+use crate::abi::Endian;
+use crate::abi::branch::BranchStackView;
+use crate::abi::bytes::{Reader, Words};
+use crate::abi::callchain::Context;
+use crate::abi::record::{RecordHeader, RecordType};
+use crate::abi::sample_view::SampleView;
+use crate::error::Result;
+use crate::stream::Sink;
+use crate::stream::meta::Meta;
+use crate::stream::raw::{Gap, Raw};
+
+/// Where `addr`, `len` and `pgoff` are in MMAP and MMAP2 records.
+const MMAP_WORDS: [usize; 3] = [RecordHeader::SIZE + 8, RecordHeader::SIZE + 16, RecordHeader::SIZE + 24];
+
+/// Size of an address.
+const WORD: usize = 8;
+
+/// Passes records on with other addresses. An address that nothing is mapped at keeps its value, but for the highest
+/// bits, which tell that.
+pub struct Remap<S> {
+    sink: S,
+    spaces: Spaces,
+    names: Names,
+    changed: Changed,
+    /// Where in a record addresses are.
+    places: Vec<usize>,
+}
+
+impl<S: Sink> Remap<S> {
+    /// Puts the pass before a sink.
+    pub fn new(sink: S) -> Self {
+        let spaces = Spaces::new(true);
+        Self { sink, spaces, names: Names::default(), changed: Changed::default(), places: Vec::new() }
+    }
+
+    fn mmap(&mut self, mmap: &Mmap, raw: &Raw<'_>) -> Option<()> {
+        let Laid { start, len, shift } = self.spaces.map(mmap.pid, mmap.start, mmap.len, mmap.pgoff)?;
+        self.changed.copy(raw);
+        // The kernel's is no offset but an address.
+        let pgoff = if mmap.pid == KERNEL { 0 } else { mmap.pgoff };
+        for (at, number) in MMAP_WORDS.into_iter().zip([start.wrapping_add(shift), len, pgoff]) {
+            put(&mut self.changed.record, at, number, raw.endian)?;
+        }
+        Some(())
+    }
+
+    fn sample(&mut self, meta: &Meta, raw: &Raw<'_>) -> Option<()> {
+        let (_, event) = meta.events.of(raw)?;
+        let view = SampleView::read(raw.body(), &event.layout, raw.endian).ok()?;
+        let pid = view.task.map_or(0, |(pid, _)| pid);
+        places(&view, raw, &mut self.places);
+        self.changed.copy(raw);
+        for &at in &self.places {
+            let address = get(&self.changed.record, at, raw.endian)?;
+            if Context::of(address).is_some() {
+                continue;
+            }
+            let to = self.spaces.find(pid, address).map(|found| address.wrapping_add(found.shift));
+            put(&mut self.changed.record, at, to.unwrap_or_else(|| unmapped(address)), raw.endian)?;
+        }
+        Some(())
+    }
+}
+
+/// An address that nothing is mapped at.
+fn unmapped(address: u64) -> u64 {
+    address & !(0xf << 60) | 0x8 << 60
+}
+
+/// Where branches came from and went to. Where a branch stack is not full, nothing follows.
+pub fn branches(stack: &BranchStackView<'_>) -> impl Iterator<Item = [u64; 2]> {
+    let mut words = stack.entries.iter();
+    let entries = std::iter::from_fn(move || {
+        let (from, to, _flags) = (words.next()?, words.next()?, words.next()?);
+        Some([from, to])
+    });
+    entries.take_while(|ends| !ends.contains(&0))
+}
+
+/// Where in a record the addresses of a sample are.
+fn places(view: &SampleView<'_>, raw: &Raw<'_>, places: &mut Vec<usize>) {
+    places.clear();
+    let mut at = RecordHeader::SIZE;
+    for (is_address, is_there) in [
+        (false, view.identifier.is_some()),
+        (true, view.ip.is_some()),
+        (false, view.task.is_some()),
+        (false, view.time.is_some()),
+        (true, view.addr.is_some()),
+    ] {
+        places.extend((is_address && is_there).then_some(at));
+        at += if is_there { WORD } else { 0 };
+    }
+    let start = |words: &Words<'_>| words.as_bytes().as_ptr() as usize - raw.bytes().as_ptr() as usize;
+    if let Some(chain) = &view.callchain {
+        places.extend((0..chain.len()).map(|index| start(chain) + index * WORD));
+    }
+    if let Some(stack) = &view.branch_stack {
+        let ends = (0..branches(stack).count()).flat_map(|branch| [3 * branch, 3 * branch + 1]);
+        places.extend(ends.map(|index| start(&stack.entries) + index * WORD));
+    }
+}
+
+fn get(record: &[u8], at: usize, endian: Endian) -> Option<u64> {
+    Reader::new(record.get(at..)?, endian).u64()
+}
+
+fn put(record: &mut [u8], at: usize, number: u64, endian: Endian) -> Option<()> {
+    let bytes = match endian {
+        Endian::Little => number.to_le_bytes(),
+        Endian::Big => number.to_be_bytes(),
+    };
+    record.get_mut(at..at + WORD)?.copy_from_slice(&bytes);
+    Some(())
+}
+
+impl<S: Sink> Sink for Remap<S> {
+    fn begin(&mut self, meta: &Meta) -> Result<()> {
+        self.sink.begin(meta)
+    }
+
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+        let is_changed = match raw.header.kind {
+            RecordType::SAMPLE => self.sample(meta, raw).is_some(),
+            RecordType::FORK | RecordType::COMM => {
+                self.spaces.tell(meta, raw);
+                false
+            }
+            _ => counted(meta, raw, &mut self.names).and_then(|mmap| self.mmap(&mmap, raw)).is_some(),
+        };
+        if is_changed { self.changed.pass(&mut self.sink, meta, raw) } else { self.sink.record(meta, raw) }
+    }
+
+    fn gap(&mut self, meta: &Meta, gap: &Gap<'_>) -> Result<()> {
+        self.sink.gap(meta, gap)
+    }
+
+    fn end(&mut self, meta: &Meta) -> Result<()> {
+        self.sink.end(meta)
+    }
+}

@@ -1,0 +1,115 @@
+//! A PerfDataProto that someone else changed: events that are no records, fields that are not known, events taken out.
+
+use crate::suite::files::fixture;
+use crate::suite::program::{perfconv, run};
+use crate::suite::quipper::{scratch, strict};
+use perfconv::formats::quipper::proto::PerfDataProto;
+use perfconv::formats::quipper::proto::perf_data_proto::PerfEvent;
+use prost::Message;
+use prost::encoding::{WireType, encode_key, encode_varint};
+use std::fs;
+use std::path::Path;
+
+#[test]
+fn events_that_are_no_records_are_told_by_their_number_and_the_others_are_kept() {
+    let good = strict(&fixture("callgraph.data"), &scratch("odd.of")).expect("it is readable");
+    let good = PerfDataProto::decode(&good[..]).expect("a PerfDataProto");
+    let sample = good.events.iter().position(|event| event.sample_event.is_some()).expect("a sample");
+    let odd = |change: fn(&mut PerfEvent)| {
+        let mut message = good.clone();
+        message.events[sample].timestamp = Some(0);
+        change(&mut message.events[sample]);
+        message.encode_to_vec()
+    };
+    let with_field_99 = {
+        let mut message = good.clone();
+        let event = message.events.remove(sample);
+        let event = [event.encode_to_vec(), vec![0x98, 0x06, 1]].concat();
+        let mut bytes = message.encode_to_vec();
+        encode_key(2, WireType::LengthDelimited, &mut bytes);
+        encode_varint(event.len() as u64, &mut bytes);
+        bytes.extend(event);
+        bytes
+    };
+    let last = good.events.len() - 1;
+    let cases: [(&str, Vec<u8>, String, usize); 6] = [
+        (
+            "kind",
+            odd(|e| e.header.as_mut().expect("one").r#type = Some(200)),
+            format!("events {sample}: it does not tell"),
+            1,
+        ),
+        (
+            "other kind",
+            odd(|e| e.header.as_mut().expect("one").r#type = Some(3)),
+            format!("events {sample}: it does not tell"),
+            1,
+        ),
+        ("no header", odd(|e| e.header = None), format!("events {sample}: it has no header"), 1),
+        (
+            "too long",
+            odd(|e| e.sample_event.as_mut().expect("one").callchain = vec![7; 9000]),
+            format!("events {sample}: it would be"),
+            1,
+        ),
+        ("size", odd(|e| e.header.as_mut().expect("one").size = Some(3)), String::new(), 0),
+        ("field", with_field_99, format!("events {last}: field 99 is not known"), 0),
+    ];
+    for (name, bytes, what, lost) in &cases {
+        let (input, output) = (scratch(&format!("odd-{name}.pb_data")), scratch(&format!("odd-{name}.data")));
+        fs::write(&input, bytes).expect("a file can be written");
+        let run = run(perfconv().arg(&input).args(["-f", "-o"]).arg(&output));
+        let ledger = run.ledger().unwrap_or_else(|e| panic!("{name}: {e}"));
+        assert_eq!(ledger.samples_out as usize, 377 - lost, "{name}");
+        assert!(what.is_empty() == run.warnings().is_empty() && run.stderr.contains(what), "{name}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn fields_that_are_not_known_are_kept() {
+    let lossless = scratch("known.pb_data");
+    let args = ["-q", "-f", "-o"];
+    assert_eq!(run(perfconv().arg(fixture("callgraph.data")).args(args).arg(&lossless)).status, 0);
+    let known = fs::read(&lossless).expect("it was written");
+    let schemas = [0x92, 0x01, 3, b'n', b'e', b'w'];
+    let others = [0xea, 0x3e, 1, b'x'];
+    let (input, output) = (scratch("unknown.pb_data"), scratch("unknown-again.pb_data"));
+    fs::write(&input, [&known[..], &schemas, &others].concat()).expect("a file can be written");
+    assert_eq!(run(perfconv().arg(&input).args(args).arg(&output)).status, 0);
+    let again = fs::read(&output).expect("it was written");
+    let holds = |bytes: &[u8], part: &[u8]| bytes.windows(part.len()).any(|window| window == part);
+    assert_eq!(again.len(), known.len() + schemas.len() + others.len());
+    assert!(holds(&again, &[&schemas[..], &others].concat()));
+    let strict = strict(&input, &scratch("unknown-strict.pb_data")).expect("it is readable");
+    assert!(holds(&strict, &schemas) && !holds(&strict, &others), "the strict form holds fields of the schema alone");
+    let data = run(perfconv().arg(&input).args(["-f", "-o"]).arg(scratch("unknown.data")));
+    assert!(data.stderr.contains("fields that are not known"), "{}", data.stderr);
+}
+
+#[test]
+fn a_changed_message_keeps_what_the_schema_has_no_place_for() {
+    for name in ["callgraph.data", "compressed.data", "big-endian.data"] {
+        let told = scratch(&format!("{name}.to-change.pb_data"));
+        assert_eq!(run(perfconv().arg(fixture(name)).args(["-q", "-f", "-o"]).arg(&told)).status, 0);
+        let mut message =
+            PerfDataProto::decode(&fs::read(&told).expect("it was written")[..]).expect("a PerfDataProto");
+        let sample = message.events.iter().position(|event| event.sample_event.is_some()).expect("a sample");
+        message.events.remove(sample);
+        let (changed, data) = (scratch(&format!("{name}.changed.pb_data")), scratch(&format!("{name}.changed.data")));
+        fs::write(&changed, message.encode_to_vec()).expect("a file can be written");
+        let of = |path: &Path| run(perfconv().arg(path).args(["-v", "-f", "-o"]).arg(scratch("changed.jsonl"))).stderr;
+        assert_eq!(run(perfconv().arg(&changed).args(["-q", "-f", "-o"]).arg(&data)).status, 0, "{name}");
+        let count = |told: &str, kind: &str| {
+            let line = told.lines().find(|line| line.split(' ').next() == Some(kind)).map(str::to_owned);
+            line.map_or(0, |line| line.split_whitespace().nth(1).and_then(|n| n.parse::<u64>().ok()).expect("a count"))
+        };
+        let (before, after) = (of(&fixture(name)), of(&data));
+        assert_eq!(count(&after, "SAMPLE"), count(&before, "SAMPLE") - 1, "{name}");
+        for kind in ["EVENT_UPDATE", "CPU_MAP", "READ", "FINISHED_INIT", "BPF_EVENT"] {
+            assert_eq!(count(&after, kind), count(&before, kind), "{name}: {kind}");
+        }
+        assert!(count(&before, "EVENT_UPDATE") + count(&before, "CPU_MAP") > 0, "{name}: nothing is without a place");
+        let checked = run(perfconv().arg("check").arg(&data));
+        assert_eq!(checked.status, 0, "{name}: {}", String::from_utf8_lossy(&checked.stdout));
+    }
+}

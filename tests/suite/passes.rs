@@ -1,0 +1,202 @@
+//! Passes: what the peer's converter makes of recordings with them, and that any stream goes through them.
+
+use crate::suite::files::{Recording, corpus, fixture, fixtures, has_corpus};
+use crate::suite::program::{for_each, perfconv, run};
+use crate::suite::quipper::{STALE, golden, masked, scratch, strict};
+use perfconv::formats::quipper::proto::PerfDataProto;
+use prost::Message;
+use std::fs;
+use std::path::Path;
+
+/// Every pass there is.
+const ALL: &str = "sort,huge-pages,combine,remap,discard-unused";
+
+fn converted(input: &Path, output: &Path, args: &[&str]) -> Result<Vec<u8>, String> {
+    let run = run(perfconv().arg(input).args(["-f", "-q", "-o"]).arg(output).args(args));
+    match run.status {
+        0 => Ok(fs::read(output).unwrap_or_default()),
+        _ => Err(run.stderr),
+    }
+}
+
+/// A message whose maps have their entries in order; the peer writes them in none.
+fn in_order(bytes: &[u8]) -> PerfDataProto {
+    let mut message = PerfDataProto::decode(bytes).expect("a PerfDataProto");
+    for event in &mut message.events {
+        event.bpf_metadata_event.iter_mut().for_each(|event| event.metadata.sort_by(|a, b| a.key.cmp(&b.key)));
+    }
+    message
+}
+
+#[test]
+fn with_its_passes_it_is_what_the_peers_converter_makes() {
+    if !has_corpus("what the peer's converter makes") {
+        return;
+    }
+    let mut with_golden: Vec<_> =
+        corpus().into_iter().filter_map(|recording| Some((golden(&recording, "converter")?, recording))).collect();
+    with_golden.dedup_by(|(_, a), (_, b)| a.path == b.path);
+    let outcomes = for_each(&with_golden, |(golden, recording)| {
+        let output = scratch(&format!("{}.converted", recording.name));
+        let ours = converted(&recording.path, &output, &["-t", "quipper", "--quipper", "perf-converter"]);
+        match ours {
+            Ok(ours) if ours == *golden => (true, None),
+            Ok(ours) if in_order(&ours) == in_order(golden) => (false, None),
+            Ok(ours) => (false, Some(format!("{}: {} bytes, not {}", recording.name, ours.len(), golden.len()))),
+            Err(e) => (false, Some(format!("{}: {e}", recording.name))),
+        }
+    });
+    let same = outcomes.iter().filter(|(is_same, _)| *is_same).count();
+    let wrong: Vec<_> = outcomes.into_iter().filter_map(|(_, wrong)| wrong).collect();
+    println!(
+        "{} recordings, oracle: the peer's converter; {same} the same bytes, not equal {wrong:?}",
+        with_golden.len()
+    );
+    assert!(wrong.is_empty(), "{wrong:?}");
+    assert!(with_golden.len() >= 340, "only {} recordings have a golden", with_golden.len());
+}
+
+/// The recordings of the peer's tests, each with a golden of a kind.
+fn with_peers_golden(kind: &str) -> (Vec<(Recording, Vec<u8>)>, usize) {
+    let (mut found, mut stale) = (Vec::new(), 0);
+    for recording in corpus() {
+        let Ok(packed) = fs::read(format!("{}.{kind}.zst", recording.path.display())) else { continue };
+        if STALE.iter().any(|name| recording.path.ends_with(name)) {
+            stale += 1;
+            continue;
+        }
+        found.push((recording, zstd::decode_all(&packed[..]).expect("a golden is zstd")));
+    }
+    (found, stale)
+}
+
+#[test]
+fn with_its_passes_it_equals_the_goldens_of_the_peers_tests() {
+    if !has_corpus("the goldens of the peer's tests") {
+        return;
+    }
+    let (goldens, stale) = with_peers_golden("pb_data");
+    for (recording, golden) in &goldens {
+        let output = scratch(&format!("{}.pb", recording.name));
+        let ours = converted(&recording.path, &output, &["-t", "quipper", "--quipper", "perf-converter"]);
+        assert!(masked(&ours.expect("it is readable")) == masked(golden), "{}", recording.name);
+    }
+    println!("{} recordings equal the goldens .pb_data; {stale} goldens lack fields of the schema", goldens.len());
+    assert!(goldens.len() >= 15, "only {} recordings were compared", goldens.len());
+}
+
+#[test]
+fn remapped_it_equals_the_goldens_of_the_peers_tests() {
+    if !has_corpus("the goldens of the peer's tests") {
+        return;
+    }
+    let (goldens, stale) = with_peers_golden("parse.remap.out.pb_data");
+    for (recording, golden) in &goldens {
+        let name = &recording.name;
+        let data = scratch(&format!("{name}.remapped.data"));
+        converted(&recording.path, &data, &["--pass", "sort,huge-pages,combine,remap"]).expect("it is readable");
+        let ours = strict(&data, &scratch(&format!("{name}.remapped"))).expect("it is a recording");
+        assert!(masked(&ours) == masked(golden), "{name}");
+        let at_once = ["-t", "quipper", "--quipper", "perf-converter", "--pass", "remap"];
+        let at_once = converted(&recording.path, &scratch(&format!("{name}.at-once")), &at_once).expect("as before");
+        let (mut at_once, mut golden) = (masked(&at_once), masked(golden));
+        let did_remap = |message: &mut PerfDataProto| message.stats.as_mut().and_then(|stats| stats.did_remap.take());
+        assert_eq!((did_remap(&mut at_once), did_remap(&mut golden)), (Some(true), Some(false)), "{name}");
+        assert!(at_once == golden, "{name}, at once");
+        let again = scratch(&format!("{name}.remapped-again.data"));
+        converted(&data, &again, &["--pass", "remap"]).expect("it is a recording");
+        let again = strict(&again, &scratch(&format!("{name}.again"))).expect("it is a recording");
+        assert!(addresses(&masked(&again)) == addresses(&golden), "{name}: what was remapped is remapped again");
+    }
+    println!(
+        "{} recordings equal the goldens .parse.remap.out.pb_data, and stay so; {stale} goldens lack fields of the schema",
+        goldens.len()
+    );
+    assert!(goldens.len() >= 15, "only {} recordings were compared", goldens.len());
+}
+
+/// Where samples are.
+fn addresses(message: &PerfDataProto) -> Vec<(u64, Vec<u64>)> {
+    let samples = message.events.iter().filter_map(|event| event.sample_event.as_ref());
+    samples.map(|sample| (sample.ip(), sample.callchain.clone())).collect()
+}
+
+#[test]
+fn without_what_is_not_used_every_address_is_in_a_map_that_was_in_one() {
+    let (mut compared, mut before, mut after) = (0, 0, 0);
+    let all: Vec<_> = fixtures().into_iter().chain(corpus()).collect();
+    let outcomes = for_each(&all, |recording| {
+        let name = &recording.name;
+        let args = ["-t", "quipper", "--quipper", "perf-converter"];
+        let all = converted(&recording.path, &scratch(&format!("{name}.all")), &args).ok()?;
+        let args = [&args[..], &["--pass", "discard-unused"]].concat();
+        let used = scratch(&format!("{name}.used.pb_data"));
+        let used_bytes = converted(&recording.path, &used, &args).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let (all, used) =
+            [all, used_bytes].map(|bytes| PerfDataProto::decode(&bytes[..]).expect("a PerfDataProto")).into();
+        let (all_stats, used_stats) = (all.stats.expect("counts"), used.stats.expect("counts"));
+        assert_eq!(used_stats.num_sample_events_mapped, all_stats.num_sample_events_mapped, "{name}");
+        assert!(addresses(&used) == addresses(&all), "{name}: other samples");
+        for event in &used.events {
+            let Some(map) = &event.mmap_event else {
+                assert_ne!(event.header.expect("a header").r#type(), 68, "{name}: the mark of a round");
+                continue;
+            };
+            let holds = |address: u64| address >= map.start() && address - map.start() < map.len();
+            let samples = used.events.iter().filter_map(|event| event.sample_event.as_ref());
+            let mut addresses = samples.flat_map(|sample| {
+                let branches = sample.branch_stack.iter().flat_map(|branch| [branch.from_ip(), branch.to_ip()]);
+                sample.ip.into_iter().chain(sample.callchain.iter().copied()).chain(branches)
+            });
+            assert!(addresses.any(holds), "{name}: nothing is in {:x}", map.start());
+        }
+        Some((all_stats.num_mmap_events(), used_stats.num_mmap_events()))
+    });
+    for (all, used) in outcomes.into_iter().flatten() {
+        (compared, before, after) = (compared + 1, before + all, after + used);
+    }
+    println!("{compared} recordings with {before} maps have {after} that are used");
+    assert!(after > 0 && after < before);
+    let enough = if has_corpus("recordings with maps that are not used") { 340 } else { 15 };
+    assert!(compared >= enough, "only {compared} recordings were compared");
+}
+
+#[test]
+fn every_container_and_format_comes_out_of_the_passes_the_same() {
+    let names = [
+        "callgraph.data",
+        "compressed.data",
+        "big-endian.data",
+        "pipe.data",
+        "pipe-compressed.data",
+        "tracepoints.data",
+        "threads.dir",
+        "system-wide.data",
+    ];
+    let mut changed = 0;
+    for name in names {
+        let told = |ending: &str, args: &[&str]| {
+            let output = scratch(&format!("{name}.passed.{ending}"));
+            let args = [&["--pass", ALL][..], args].concat();
+            converted(&fixture(name), &output, &args).unwrap_or_else(|e| panic!("{name} to {ending}: {e}"));
+            let strict = strict(&output, &scratch(&format!("{name}.passed.{ending}.strict")));
+            strict.unwrap_or_else(|e| panic!("{name} by {ending}: {e}"))
+        };
+        let data = told("data", &["--container", "file"]);
+        for (ending, args) in [("pb_data", &[][..]), ("jsonl", &[]), ("pipe.data", &["--container", "pipe"])] {
+            let (data, other) = (masked(&data), masked(&told(ending, args)));
+            assert!(data.events == other.events, "{name} by {ending}: other records");
+            assert_eq!(data.stats, other.stats, "{name} by {ending}");
+        }
+        let before = strict(&fixture(name), &scratch(&format!("{name}.before"))).expect("it is readable");
+        changed += usize::from(masked(&before).events != masked(&data).events);
+    }
+    println!("{} recordings by four ways each; {changed} of them the passes change", names.len());
+    assert_eq!(changed, names.len());
+}
+
+#[test]
+fn a_profile_takes_no_pass() {
+    let run = run(perfconv().arg(fixture("callgraph.data")).args(["-o", "unused.pb.gz", "--pass", "remap"]));
+    assert_eq!((run.status, run.stderr.contains("--pass is not for pprof")), (2, true), "{}", run.stderr);
+}
