@@ -335,20 +335,21 @@ for line in sys.stdin:
     told = json.loads(line)
     # Many are alike: of each kind in a recording the first are looked at.
     kind = (next(iter(told)), told.get('record'), told.get('feature'), 'frame' in told)
-    if kind in kinds and objects % 200:
+    if kind in kinds and objects % 50:
         continue
+    is_new = kind not in kinds
     kinds.add(kind)
     seen += 1
     for error in validator.iter_errors(told):
         sys.exit(f'{line[:200]}: {error.message[:500]}')
     for place in ('body', 'content', 'sample_id', 'attr', 'end'):
-        if isinstance(told.get(place), dict):
+        if is_new and isinstance(told.get(place), dict):
             wrong = {**told, place: {**told[place], 'no_such_field': 1}}
             if validator.is_valid(wrong):
                 sys.exit(f'{line[:200]}: {place} may have any field')
             refused += 1
-if refused < seen / 2:
-    sys.exit(f'only {refused} of {seen} objects were tried with a field that there is not')
+if refused < len(kinds) / 2:
+    sys.exit(f'only {refused} objects of {len(kinds)} kinds were tried with a field that there is not')
 print(objects, seen, refused)
 "#;
 
