@@ -5,6 +5,7 @@ use crate::error::Result;
 use crate::rewrite::passes::Passes;
 use crate::stream::Sink;
 use crate::stream::ledger::Ledger;
+use crate::stream::order::Order;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -29,6 +30,13 @@ pub struct CarryOptions {
 pub trait Carry: Sink {
     /// Tells, when all is written, what became of the records.
     fn account(&self, ledger: &mut Ledger);
+}
+
+/// An output that takes the records in the order of time.
+impl<S: Carry> Carry for Order<S> {
+    fn account(&self, ledger: &mut Ledger) {
+        self.sink().account(ledger);
+    }
 }
 
 /// Begins such an output.

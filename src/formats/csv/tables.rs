@@ -15,7 +15,7 @@ use crate::stream::events::EventIndex;
 use crate::stream::ledger::{Ledger, Reason};
 use crate::stream::meta::Meta;
 use crate::stream::order::Order;
-use crate::stream::raw::{Gap, Raw};
+use crate::stream::raw::Raw;
 use crate::stream::{Sink, is_used_by_stream};
 use csv::Writer;
 use std::fs::{self, File};
@@ -42,7 +42,7 @@ pub fn begin(folder: &Path, options: &CarryOptions) -> Result<Box<dyn Carry>> {
         found: Vec::new(),
         ledger: Ledger::default(),
     };
-    Ok(Box::new(InTime(Order::new(tables, read))))
+    Ok(Box::new(Order::new(tables, read)))
 }
 
 /// Whether a folder holds tables and nothing else.
@@ -138,30 +138,9 @@ impl Sink for Tables {
     }
 }
 
-/// Records are put in order before they come to the tables.
-struct InTime(Order<Tables>);
-
-impl Carry for InTime {
+impl Carry for Tables {
     fn account(&self, ledger: &mut Ledger) {
         ledger.account_for_stream();
-        ledger.merge(self.0.sink().ledger.clone());
-    }
-}
-
-impl Sink for InTime {
-    fn begin(&mut self, meta: &Meta) -> Result<()> {
-        self.0.begin(meta)
-    }
-
-    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        self.0.record(meta, raw)
-    }
-
-    fn gap(&mut self, meta: &Meta, gap: &Gap<'_>) -> Result<()> {
-        self.0.gap(meta, gap)
-    }
-
-    fn end(&mut self, meta: &Meta) -> Result<()> {
-        self.0.end(meta)
+        ledger.merge(self.ledger.clone());
     }
 }

@@ -11,6 +11,7 @@ use crate::abi::sample::{Sample, SampleArgs};
 use crate::abi::sample_type::SampleType;
 use crate::abi::sample_view::SampleView;
 use crate::error::{Error, Result};
+use crate::formats::carry::Carry;
 use crate::formats::json::Unsupported;
 use crate::info::header::{captured_on, features, file_header, version};
 use crate::profile::event::ProfileEvent;
@@ -76,11 +77,6 @@ impl<W: Write> Export<W> {
             text: String::new(),
             found: Vec::new(),
         }
-    }
-
-    /// What became of the records.
-    pub fn ledger(&self) -> &Ledger {
-        &self.ledger
     }
 
     /// Writes what stands before the first sample: what is known by then.
@@ -378,6 +374,13 @@ fn headers(out: &mut Vec<u8>, meta: &Meta) -> Written {
 
 fn failed(error: Unsupported) -> Error {
     Error::Output(io::Error::other(error))
+}
+
+impl<W: Write> Carry for Export<W> {
+    fn account(&self, ledger: &mut Ledger) {
+        ledger.account_for_stream();
+        ledger.merge(self.ledger.clone());
+    }
 }
 
 impl<W: Write> Sink for Export<W> {

@@ -20,13 +20,8 @@ mod export;
 mod text;
 
 use crate::container::read::ReadOptions;
-use crate::error::Result;
 use crate::formats::carry::{Carry, CarryOptions};
-use crate::stream::Sink;
-use crate::stream::ledger::Ledger;
-use crate::stream::meta::Meta;
 use crate::stream::order::Order;
-use crate::stream::raw::{Gap, Raw};
 use export::Export;
 use std::io::{BufWriter, Write};
 
@@ -34,33 +29,5 @@ use std::io::{BufWriter, Write};
 pub fn begin<'a>(out: &'a mut dyn Write, options: &CarryOptions) -> Box<dyn Carry + 'a> {
     let export = Export::new(BufWriter::with_capacity(1 << 17, out), options.exact);
     let read = ReadOptions { spool_dir: options.spool_dir.clone(), ..ReadOptions::default() };
-    Box::new(InTime(Order::new(export, read)))
-}
-
-/// Samples are told in the order of time.
-struct InTime<W: Write>(Order<Export<W>>);
-
-impl<W: Write> Carry for InTime<W> {
-    fn account(&self, ledger: &mut Ledger) {
-        ledger.account_for_stream();
-        ledger.merge(self.0.sink().ledger().clone());
-    }
-}
-
-impl<W: Write> Sink for InTime<W> {
-    fn begin(&mut self, meta: &Meta) -> Result<()> {
-        self.0.begin(meta)
-    }
-
-    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        self.0.record(meta, raw)
-    }
-
-    fn gap(&mut self, meta: &Meta, gap: &Gap<'_>) -> Result<()> {
-        self.0.gap(meta, gap)
-    }
-
-    fn end(&mut self, meta: &Meta) -> Result<()> {
-        self.0.end(meta)
-    }
+    Box::new(Order::new(export, read))
 }
