@@ -1,0 +1,239 @@
+//! What can be said of a conversion.
+
+use super::profile::ProfileArgs;
+use crate::container::read::Container;
+use crate::formats::quipper::Fidelity;
+use crate::rewrite::passes::Passes;
+use clap::{ArgAction, Args, ValueEnum};
+use std::path::PathBuf;
+
+/// The recording that is meant where none is named, as perf has it.
+pub const DEFAULT_INPUT: &str = "perf.data";
+
+/// Options of converting.
+#[derive(Args, Debug)]
+pub struct ConvertArgs {
+    /// Recording to read: a file, a folder, or - for standard input [default: perf.data]
+    #[arg(value_name = "IN", conflicts_with = "input_option")]
+    pub input: Option<PathBuf>,
+
+    // Without this they would be taken for subcommands, and complained about as such.
+    #[arg(hide = true)]
+    pub further_inputs: Vec<PathBuf>,
+
+    /// Recording to read, said as perf does
+    #[arg(short = 'i', long = "input", value_name = "IN")]
+    pub input_option: Option<PathBuf>,
+
+    /// File to write, or - for standard output; .gz or .zst at its end compresses it
+    #[arg(short, long, value_name = "OUT")]
+    pub output: Option<PathBuf>,
+
+    /// Format of the input, where it cannot be told by what it holds or its name
+    #[arg(long, value_name = "FORMAT")]
+    pub from: Option<String>,
+
+    /// Format to write, whatever the name of the output ends with
+    #[arg(short, long, value_name = "FORMAT")]
+    pub to: Option<String>,
+
+    /// Container of a perf.data that is written [default: that of the input; pipe on standard output]
+    #[arg(long, value_enum, value_name = "CONTAINER")]
+    pub container: Option<ContainerArg>,
+
+    /// Write the records of a compressed recording plain
+    #[arg(long)]
+    pub decompress: bool,
+
+    /// Compress the records anew, as perf record -z does; zstd's levels go from 1 (fast) to 22 (small) [default level: 3]
+    #[arg(
+        long,
+        value_name = "LEVEL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "3",
+        value_parser = clap::value_parser!(i32).range(1..=22),
+        conflicts_with = "decompress"
+    )]
+    pub compress: Option<i32>,
+
+    /// How much of a recording a PerfDataProto holds [default: lossless]
+    #[arg(long, value_enum, value_name = "FIDELITY")]
+    pub quipper: Option<FidelityArg>,
+
+    /// Write no field to a perf-json that perf data convert --to-json does not write
+    #[arg(long)]
+    pub exact: bool,
+
+    /// What JSON tells besides what it is made again of
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub decode: Option<DecodeArg>,
+
+    /// What to change of the records, by quipper's rules; separated by commas
+    #[arg(long = "pass", value_enum, value_name = "PASSES", value_delimiter = ',')]
+    pub passes: Vec<PassArg>,
+
+    #[command(flatten, next_help_heading = "Profiles")]
+    pub profile: ProfileArgs,
+
+    /// Write the pprof that another program makes of the recording
+    #[arg(
+        long,
+        value_enum,
+        value_name = "PROGRAM",
+        conflicts_with_all = ["labels", "events", "split_by", "lost", "data_addresses", "thread_types"]
+    )]
+    pub compat: Option<CompatArg>,
+
+    /// How much a .gz (0 to 9) or .zst (1 to 22) output is compressed
+    #[arg(long, value_name = "LEVEL", value_parser = clap::value_parser!(u32).range(0..=22))]
+    pub level: Option<u32>,
+
+    /// Overwrite an output that exists
+    #[arg(short, long)]
+    pub force: bool,
+
+    /// Exit with status 3 when anything of the input is missing from the output
+    #[arg(long)]
+    pub strict: bool,
+
+    /// Folder for temporary files [default: the system's]
+    #[arg(long, value_name = "DIR")]
+    pub spool_dir: Option<PathBuf>,
+
+    /// Tell what became of each type of record
+    #[arg(short, long, action = ArgAction::SetTrue)]
+    pub verbose: bool,
+
+    /// Tell nothing but errors
+    #[arg(short, long, conflicts_with = "verbose")]
+    pub quiet: bool,
+}
+
+impl ConvertArgs {
+    /// The name of an option that was given and is for certain formats, of which this is none, and those formats.
+    pub fn first_not_for(&self, format: &str) -> Option<(&'static str, &'static [&'static str])> {
+        let for_some: [(bool, &str, &[&str]); 4] = [
+            (self.compat.is_some(), "--compat", &["pprof"]),
+            (self.quipper.is_some(), "--quipper", &["quipper", "quipper-text"]),
+            (self.decode.is_some(), "--decode", &["jsonl", "json"]),
+            (self.exact, "--exact", &["perf-json"]),
+        ];
+        let misplaced = |&(is_given, _, formats): &(bool, _, &[&str])| is_given && !formats.contains(&format);
+        for_some.into_iter().find(misplaced).map(|(_, option, formats)| (option, formats))
+    }
+
+    /// The recording to read.
+    pub fn input(&self) -> PathBuf {
+        self.input.clone().or(self.input_option.clone()).unwrap_or_else(|| PathBuf::from(DEFAULT_INPUT))
+    }
+
+    /// Whether nothing was said of what to write and where.
+    pub fn asks_for_no_output(&self) -> bool {
+        let says_what = self.to.is_some() || self.compat.is_some() || self.exact;
+        let options = self.profile.first_given().or(self.first_of_records());
+        self.output.is_none() && !says_what && options.is_none() && self.passes.is_empty()
+    }
+
+    /// The passes that are asked for; of a PerfDataProto those too that go without saying.
+    pub fn passes(&self, of_proto: bool) -> Passes {
+        let is_perf_converter = of_proto && self.quipper == Some(FidelityArg::PerfConverter);
+        let usual = if is_perf_converter { Passes::PERF_CONVERTER } else { Passes::default() };
+        self.passes.iter().map(|&pass| Passes::from(pass)).fold(usual, Passes::and)
+    }
+
+    /// The name of an option that was given and is for recordings.
+    pub fn first_of_records(&self) -> Option<&'static str> {
+        [
+            (self.container.is_some(), "--container"),
+            (self.decompress, "--decompress"),
+            (self.compress.is_some(), "--compress"),
+        ]
+        .into_iter()
+        .find_map(|(is_given, option)| is_given.then_some(option))
+    }
+}
+
+/// A program whose output can be had, as it is named on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CompatArg {
+    /// Of perf_data_converter: what pprof reads a perf.data by
+    #[value(name = "perf_to_profile")]
+    PerfToProfile,
+}
+
+/// How much of a recording a PerfDataProto holds, as it is named on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FidelityArg {
+    /// What quipper's own reader makes of it, and nothing else
+    Strict,
+    /// All of it, in fields that quipper skips where it has none
+    Lossless,
+    /// What perf_converter writes: strict, with the passes sort, huge-pages and combine
+    PerfConverter,
+}
+
+impl From<FidelityArg> for Fidelity {
+    fn from(arg: FidelityArg) -> Self {
+        match arg {
+            FidelityArg::Strict | FidelityArg::PerfConverter => Self::Strict,
+            FidelityArg::Lossless => Self::Lossless,
+        }
+    }
+}
+
+/// A pass, as it is named on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PassArg {
+    /// Records in the order of time, those without one first
+    Sort,
+    /// Name maps that huge pages have hidden by the file that they are parts of
+    HugePages,
+    /// Tell maps as one that were told in pieces
+    Combine,
+    /// Replace addresses by others that say nothing of where a process was
+    Remap,
+    /// Leave out maps that no sample was in, and the marks of rounds
+    DiscardUnused,
+}
+
+impl From<PassArg> for Passes {
+    fn from(arg: PassArg) -> Self {
+        let none = Self::default();
+        match arg {
+            PassArg::Sort => Self { sort: true, ..none },
+            PassArg::HugePages => Self { huge_pages: true, ..none },
+            PassArg::Combine => Self { combine: true, ..none },
+            PassArg::Remap => Self { remap: true, ..none },
+            PassArg::DiscardUnused => Self { discard_unused: true, ..none },
+        }
+    }
+}
+
+/// What JSON can tell besides, as it is named on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DecodeArg {
+    /// The fields of tracepoints' samples, by the formats in the recording
+    Tracepoints,
+}
+
+/// A container, as it is named on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ContainerArg {
+    /// A file with header and sections
+    File,
+    /// A stream of records, as perf record writes it to a pipe
+    Pipe,
+    /// A folder, as perf record --threads writes it
+    Dir,
+}
+
+impl From<ContainerArg> for Container {
+    fn from(arg: ContainerArg) -> Self {
+        match arg {
+            ContainerArg::File => Self::File,
+            ContainerArg::Pipe => Self::Pipe,
+            ContainerArg::Dir => Self::Directory,
+        }
+    }
+}

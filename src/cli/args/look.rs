@@ -1,0 +1,91 @@
+//! What can be said to `info` and `dump`.
+
+use super::DEFAULT_INPUT;
+use crate::abi::record::RecordType;
+use crate::abi::told;
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+/// Options of looking into a recording.
+#[derive(Args, Debug)]
+pub struct InfoArgs {
+    /// Recording to look into: a file, a folder, or - for standard input
+    #[arg(value_name = "FILE", default_value = DEFAULT_INPUT)]
+    pub input: PathBuf,
+
+    /// Only records by type, samples by event, what was lost, processes and threads
+    #[arg(long)]
+    pub stats: bool,
+
+    /// Only the events and their groups, as perf evlist -v and -g tell them
+    #[arg(long)]
+    pub events: bool,
+
+    /// Only build ids of files, as perf buildid-list tells them
+    #[arg(long)]
+    pub build_ids: bool,
+
+    /// One JSON object
+    #[arg(long)]
+    pub json: bool,
+
+    /// Folder for temporary files [default: the system's]
+    #[arg(long, value_name = "DIR")]
+    pub spool_dir: Option<PathBuf>,
+}
+
+/// Options of showing records.
+#[derive(Args, Debug)]
+pub struct DumpArgs {
+    /// Recording to show: a file, a folder, or - for standard input
+    #[arg(value_name = "FILE", default_value = DEFAULT_INPUT)]
+    pub input: PathBuf,
+
+    /// Show the bytes of the records too, and all of what is opaque
+    #[arg(long)]
+    pub raw: bool,
+
+    /// Only records of these types, by name or number, separated by commas
+    #[arg(long = "type", value_name = "TYPE", value_delimiter = ',', value_parser = record_type)]
+    pub types: Vec<RecordType>,
+
+    /// Only so many records
+    #[arg(long, value_name = "N")]
+    pub head: Option<u64>,
+
+    /// In the order of the file, or of time
+    #[arg(long, value_enum, value_name = "ORDER", default_value = "file")]
+    pub order: OrderArg,
+
+    /// Only from the record on that this byte of the file is in
+    #[arg(long, value_name = "N", value_parser = number, default_value = "0")]
+    pub offset: u64,
+
+    /// Folder for temporary files [default: the system's]
+    #[arg(long, value_name = "DIR")]
+    pub spool_dir: Option<PathBuf>,
+}
+
+/// The order in which records are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum OrderArg {
+    /// As they stand in the file
+    File,
+    /// As they happened
+    Time,
+}
+
+fn number(text: &str) -> Result<u64, String> {
+    told::number(text).ok_or_else(|| "is no number, neither decimal nor hexadecimal behind 0x".to_owned())
+}
+
+/// A type by its name, with or without what all begin with, or by its number.
+fn record_type(text: &str) -> Result<RecordType, String> {
+    let name = text.to_uppercase();
+    let name = name.strip_prefix("PERF_RECORD_").unwrap_or(&name);
+    let named = RecordType::NAMED.iter().find(|(_, named)| *named == name).map(|(kind, _)| *kind);
+    named.or_else(|| told::number(text)?.try_into().ok().map(RecordType)).ok_or_else(|| {
+        let names: Vec<_> = RecordType::NAMED.iter().map(|(_, name)| *name).collect();
+        format!("there is no such type; there is {}", names.join(", "))
+    })
+}

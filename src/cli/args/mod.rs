@@ -1,0 +1,101 @@
+//! What the user can say.
+
+mod convert;
+mod look;
+mod profile;
+
+pub use convert::{CompatArg, ConvertArgs, DEFAULT_INPUT, DecodeArg, FidelityArg};
+pub use look::{DumpArgs, InfoArgs, OrderArg};
+pub use profile::{LostArg, NO_LABELS, ProfileArgs};
+
+use crate::formats::FORMATS;
+use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+
+/// Reads Linux perf.data recordings, converts them to pprof, writes them back in any container, and checks them.
+#[derive(Debug, Parser)]
+#[command(name = "perfconv", version, args_conflicts_with_subcommands = true, after_help = after_help())]
+pub struct Cli {
+    /// What to do; converting, where nothing is said.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+
+    #[command(flatten)]
+    pub convert: ConvertArgs,
+}
+
+const EXAMPLES_AND_STATUS: &str = "\
+Examples:
+  perfconv                              what perf.data in this folder is, and what to do next
+  perfconv -o out.pb.gz                 perf.data in this folder to pprof
+  perf record -o - ./app | perfconv - -o out.pb.gz
+  perfconv piped.data -o out.data --container file --decompress
+  perfconv old.data.gz -t perf.data -o - | perf report -i -
+
+Exit status:
+  0    success
+  1    failure
+  2    wrong usage
+  3    with --strict: something is missing from the output
+  141  whoever reads the output has gone
+  Ended by a signal: 128 and its number, as shells tell it";
+
+fn after_help() -> String {
+    let mut help = "Formats, and the endings that choose them; a further .gz or .zst compresses:\n".to_owned();
+    for format in FORMATS {
+        let endings: Vec<_> = format.extensions.iter().map(|(extension, _)| format!(".{extension}")).collect();
+        help += &format!("  {:<12} {:<19} {}\n", format.name, endings.join(" "), format.about);
+    }
+    help + "\n" + EXAMPLES_AND_STATUS
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Convert a recording to another format
+    Convert(Box<ConvertArgs>),
+    /// Say what is wrong with recordings
+    #[command(after_help = CHECK_AFTER_HELP)]
+    Check(CheckArgs),
+    /// Tell what a recording is: header, features, events, how much of what is in it
+    Info(InfoArgs),
+    /// Show a recording record by record
+    Dump(DumpArgs),
+}
+
+const CHECK_AFTER_HELP: &str = "\
+An error is something that is lost or cannot be read; a warning is a broken rule that other readers may stumble over; a
+note is something new or without meaning.
+
+Exit status: 0 nothing but notes, 1 a recording cannot be read at all, 2 wrong usage, 3 warnings or errors.";
+
+/// Options of checking.
+#[derive(Args, Debug)]
+pub struct CheckArgs {
+    /// Recordings to check: files, folders, or - for standard input
+    #[arg(value_name = "FILE", required = true)]
+    pub inputs: Vec<PathBuf>,
+
+    /// One JSON object a line for each finding
+    #[arg(long)]
+    pub json: bool,
+
+    /// Show all findings, however many are alike
+    #[arg(short, long, conflicts_with = "json")]
+    pub verbose: bool,
+
+    /// Folder for temporary files [default: the system's]
+    #[arg(long, value_name = "DIR")]
+    pub spool_dir: Option<PathBuf>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_arguments_are_consistent() {
+        Cli::command().debug_assert();
+    }
+}
