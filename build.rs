@@ -24,8 +24,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     for field in fields(&recording, "PerfEvent").filter(|field| field.ends_with("_event")) {
         config.boxed(format!("{event}.{field}"));
     }
+    let out = env::var("OUT_DIR")?;
     // For the text form.
-    fs::write(Path::new(&env::var("OUT_DIR")?).join("perf_data.bin"), recording.encode_to_vec())?;
+    fs::write(Path::new(&out).join("perf_data.bin"), recording.encode_to_vec())?;
+    fs::write(Path::new(&out).join("known.rs"), known(&recording)?)?;
     config.compile_fds(recording)?;
     Ok(())
 }
@@ -38,6 +40,44 @@ fn text_as_bytes(message: &mut DescriptorProto) {
     }
     message.options = None;
     message.nested_type.iter_mut().for_each(text_as_bytes);
+}
+
+/// The fields of every message, as a table in Rust: by number, each with the place of the message that it holds.
+fn known(set: &prost_types::FileDescriptorSet) -> Result<String, Box<dyn Error>> {
+    let mut messages = Vec::new();
+    for file in &set.file {
+        for message in &file.message_type {
+            list(message, format!(".{}", file.package()), &mut messages);
+        }
+    }
+    let place = |name: &str| messages.iter().position(|(known, _)| known == name).ok_or(format!("there is no {name}"));
+    let mut table = String::new();
+    for (_, message) in &messages {
+        let mut fields: Vec<_> = message.field.iter().map(|field| (field.number(), field)).collect();
+        fields.sort_by_key(|&(number, _)| number);
+        table += "    &[";
+        for (number, field) in fields {
+            let holds = match field.r#type() {
+                Type::Message => place(field.type_name())?.to_string(),
+                _ => "NO_MESSAGE".to_owned(),
+            };
+            table += &format!("({number}, {holds}), ");
+        }
+        table += "],\n";
+    }
+    let (outer, event) = (place(".quipper.PerfDataProto")?, place(".quipper.PerfDataProto.PerfEvent")?);
+    Ok(format!(
+        "const NO_MESSAGE: usize = usize::MAX;\nconst PERF_DATA_PROTO: usize = {outer};\n\
+         const PERF_EVENT: usize = {event};\n\
+         /// The fields of each message: number, and the place of the message that it holds.\n\
+         static MESSAGES: &[&[(u32, usize)]] = &[\n{table}];\n"
+    ))
+}
+
+fn list<'a>(message: &'a DescriptorProto, outer: String, messages: &mut Vec<(String, &'a DescriptorProto)>) {
+    let name = format!("{outer}.{}", message.name());
+    message.nested_type.iter().for_each(|nested| list(nested, name.clone(), messages));
+    messages.push((name, message));
 }
 
 fn fields(set: &prost_types::FileDescriptorSet, message: &str) -> impl Iterator<Item = String> {

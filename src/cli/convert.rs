@@ -67,7 +67,7 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
     let is_proto = format.name.starts_with("quipper");
     let carry = CarryOptions {
         passes: args.passes(is_proto),
-        unknown_fields: recording.unknown_fields().to_vec(),
+        unknown: recording.unknown_fields(),
         quipper: args.quipper.unwrap_or(FidelityArg::Lossless).into(),
         exact: args.exact,
         decode_tracepoints: args.decode == Some(DecodeArg::Tracepoints),

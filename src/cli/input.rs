@@ -5,6 +5,7 @@ use crate::container::read::ReadOptions;
 use crate::container::read::input::Input;
 use crate::container::walk::Damage;
 use crate::formats::import::{Remade, by_content, import, readable};
+use crate::formats::quipper::unknown::UnknownFields;
 use crate::formats::{Format, Reads, by_file_name, by_name};
 use std::fs::File;
 use std::io::Read;
@@ -50,8 +51,8 @@ impl Recording {
     }
 
     /// Fields of a PerfDataProto that carried it which are not known.
-    pub fn unknown_fields(&self) -> &[u8] {
-        self.remade.as_ref().map_or(&[], |remade| &remade.unknown_fields)
+    pub fn unknown_fields(&self) -> UnknownFields {
+        self.remade.as_ref().map_or_else(UnknownFields::default, |remade| remade.unknown.clone())
     }
 }
 

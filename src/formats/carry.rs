@@ -1,6 +1,7 @@
 //! Formats that carry the records of a recording.
 
 use super::quipper::Fidelity;
+use super::quipper::unknown::UnknownFields;
 use crate::error::Result;
 use crate::rewrite::passes::Passes;
 use crate::stream::Sink;
@@ -21,7 +22,7 @@ pub struct CarryOptions {
     /// Whether JSON tells the fields of tracepoints' samples, too.
     pub decode_tracepoints: bool,
     /// Fields of a PerfDataProto that was read which are not known; they are written into another one.
-    pub unknown_fields: Vec<u8>,
+    pub unknown: UnknownFields,
     /// Where temporary files go that hold what is written later than it comes; the system's folder if not set.
     pub spool_dir: Option<PathBuf>,
 }

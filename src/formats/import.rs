@@ -1,5 +1,6 @@
 //! Recordings that other formats carry, made again: whatever is done with a recording can be done with these.
 
+use super::quipper::unknown::UnknownFields;
 use super::{FORMATS, Format, Reads};
 use crate::container::read::ReadOptions;
 use crate::container::read::input::{Input, Opened};
@@ -15,8 +16,8 @@ pub struct Remade {
     input: Input,
     /// What of the other format could not be read.
     pub damage: Vec<Damage>,
-    /// Fields of a PerfDataProto which are not known, as they are.
-    pub unknown_fields: Vec<u8>,
+    /// Fields of a PerfDataProto which are not known.
+    pub unknown: UnknownFields,
     /// Where it lies, if it is one of several files; it goes with this value.
     _folder: Option<TempDir>,
 }
@@ -31,7 +32,7 @@ impl Remade {
         Ok(Self {
             input: Input::Bytes { name: name.to_owned(), bytes },
             damage,
-            unknown_fields: Vec::new(),
+            unknown: UnknownFields::default(),
             _folder: None,
         })
     }
@@ -39,7 +40,7 @@ impl Remade {
     /// A recording of several files.
     pub fn from_folder(folder: TempDir, damage: Vec<Damage>) -> Self {
         let input = Input::Path(folder.path().to_owned());
-        Self { input, damage, unknown_fields: Vec::new(), _folder: Some(folder) }
+        Self { input, damage, unknown: UnknownFields::default(), _folder: Some(folder) }
     }
 
     /// The recording, to be opened as often as needed while this value is there.

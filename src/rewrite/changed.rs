@@ -8,6 +8,10 @@ use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
 use bytes::Bytes;
 use std::mem;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Serial numbers of blocks that no file has: whoever keeps a block knows it by its number, whichever pass it is from.
+static NEXT_SERIAL: AtomicU64 = AtomicU64::new(1 << 63);
 
 /// The bytes of a record that is changed; they keep their memory.
 #[derive(Debug, Default)]
@@ -30,7 +34,8 @@ impl Changed {
     pub fn pass(&mut self, sink: &mut (impl Sink + ?Sized), meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         let Some(header) = RecordHeader::peek(&self.record, raw.endian) else { return Ok(()) };
         let bytes = Bytes::from(mem::take(&mut self.record));
-        let Block { source, origin, serial, .. } = *raw.block;
+        let Block { source, origin, .. } = *raw.block;
+        let serial = NEXT_SERIAL.fetch_add(1, Ordering::Relaxed);
         // It is told to be where the record is of which it was made.
         let block = Block { bytes, source, base: raw.offset(), origin, in_memory: true, serial };
         sink.record(meta, &Raw { header, block: &block, at: 0, payload: 0, ..*raw })?;

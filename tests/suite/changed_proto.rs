@@ -6,7 +6,7 @@ use crate::suite::quipper::{scratch, strict};
 use perfconv::formats::quipper::proto::PerfDataProto;
 use perfconv::formats::quipper::proto::perf_data_proto::PerfEvent;
 use prost::Message;
-use prost::encoding::{WireType, encode_key, encode_varint};
+use prost::encoding::{WireType, decode_key, decode_varint, encode_key, encode_varint};
 use std::fs;
 use std::path::Path;
 
@@ -31,7 +31,6 @@ fn events_that_are_no_records_are_told_by_their_number_and_the_others_are_kept()
         bytes.extend(event);
         bytes
     };
-    let last = good.events.len() - 1;
     let cases: [(&str, Vec<u8>, String, usize); 6] = [
         (
             "kind",
@@ -53,7 +52,7 @@ fn events_that_are_no_records_are_told_by_their_number_and_the_others_are_kept()
             1,
         ),
         ("size", odd(|e| e.header.as_mut().expect("one").size = Some(3)), String::new(), 0),
-        ("field", with_field_99, format!("events {last}: field 99 is not known"), 0),
+        ("field", with_field_99, "fields that are not known".to_owned(), 0),
     ];
     for (name, bytes, what, lost) in &cases {
         let (input, output) = (scratch(&format!("odd-{name}.pb_data")), scratch(&format!("odd-{name}.data")));
@@ -84,6 +83,65 @@ fn fields_that_are_not_known_are_kept() {
     assert!(holds(&strict, &schemas) && !holds(&strict, &others), "the strict form holds fields of the schema alone");
     let data = run(perfconv().arg(&input).args(["-f", "-o"]).arg(scratch("unknown.data")));
     assert!(data.stderr.contains("fields that are not known"), "{}", data.stderr);
+}
+
+/// A message with more bytes in the nth message that is there by a field's number; inside `path` of that, where it goes on.
+fn with_more(bytes: &[u8], path: &[(u32, usize)], more: &[u8]) -> Vec<u8> {
+    let Some((&(wanted, nth), deeper)) = path.split_first() else { return [bytes, more].concat() };
+    let (mut rest, mut out, mut seen) = (bytes, Vec::new(), 0);
+    while !rest.is_empty() {
+        let start = rest;
+        let (number, wire) = decode_key(&mut rest).expect("a field");
+        let len = match wire {
+            WireType::LengthDelimited => decode_varint(&mut rest).expect("a size") as usize,
+            WireType::Varint => decode_varint(&mut rest).map(|_| 0).expect("a number"),
+            WireType::SixtyFourBit => 8,
+            _ => 4,
+        };
+        let (value, behind) = rest.split_at(len);
+        rest = behind;
+        seen += usize::from(number == wanted);
+        if number == wanted && seen == nth + 1 {
+            let value = with_more(value, deeper, more);
+            encode_key(number, WireType::LengthDelimited, &mut out);
+            encode_varint(value.len() as u64, &mut out);
+            out.extend(value);
+        } else {
+            out.extend_from_slice(&start[..start.len() - rest.len()]);
+        }
+    }
+    assert!(seen > nth, "there is no field {wanted}, {nth}");
+    out
+}
+
+#[test]
+fn fields_that_are_not_known_are_kept_in_every_message() {
+    let (field_99, field_2000) = ([0x98, 0x06, 7], [0x80, 0x7d, 1]);
+    for name in ["callgraph.data", "compressed.data", "pipe.data", "threads.dir"] {
+        let told = scratch(&format!("{name}.known.pb_data"));
+        let args = ["-q", "-f", "-o"];
+        assert_eq!(run(perfconv().arg(fixture(name)).args(args).arg(&told)).status, 0);
+        let mut bytes = fs::read(&told).expect("it was written");
+        let events = PerfDataProto::decode(&bytes[..]).expect("a PerfDataProto").events;
+        let sample = events.iter().position(|event| event.sample_event.is_some()).expect("a sample");
+        // An event, its sample, its header; the last event; an attr and what is in it.
+        bytes = with_more(&bytes, &[(2, sample)], &field_99);
+        bytes = with_more(&bytes, &[(2, sample), (3, 0)], &field_2000);
+        bytes = with_more(&bytes, &[(2, sample), (1, 0)], &field_99);
+        bytes = with_more(&bytes, &[(2, events.len() - 1)], &field_2000);
+        bytes = with_more(&bytes, &[(1, 0), (1, 0)], &field_99);
+        let (input, output) = (scratch(&format!("{name}.more.pb_data")), scratch(&format!("{name}.again.pb_data")));
+        fs::write(&input, &bytes).expect("a file can be written");
+        let run_to =
+            |output: &Path, more: &[&str]| run(perfconv().arg(&input).args(more).args(["-f", "-o"]).arg(output));
+        assert_eq!(run_to(&output, &["--strict"]).status, 0, "{name}");
+        assert!(fs::read(&output).expect("it was written") == bytes, "{name}: the same bytes");
+        // In another order nobody knows whose they are, and elsewhere there is no place for them.
+        let sorted = run_to(&output, &["--strict", "--pass", "sort"]);
+        assert!(sorted.status == 3 && sorted.stderr.contains("had fields that are not known: 2"), "{}", sorted.stderr);
+        let lines = run_to(&scratch("unknown.jsonl"), &["--strict"]);
+        assert!(lines.status == 3 && lines.stderr.contains("fields that are not known"), "{}", lines.stderr);
+    }
 }
 
 #[test]

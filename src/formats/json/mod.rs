@@ -20,6 +20,7 @@ mod layout;
 mod object;
 mod objects;
 mod parallel;
+mod presence;
 mod render;
 mod rules;
 mod ser;

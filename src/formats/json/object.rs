@@ -48,7 +48,7 @@ pub struct Object<'a> {
 /// The body of a record, which is read by the record's type.
 pub enum BodyTold<'a> {
     /// The type came first.
-    Body(Body),
+    Body(Box<Body>),
     /// It was still to come.
     Later(&'a RawValue),
 }
@@ -57,7 +57,7 @@ impl BodyTold<'_> {
     /// The body, now that the type is known.
     pub fn of(self, kind: RecordType) -> Result<Body, Wrong> {
         match self {
-            Self::Body(body) => Ok(body),
+            Self::Body(body) => Ok(*body),
             Self::Later(json) => read_seed(json.get(), BodyOf(kind)).map_err(|wrong| wrong.within("body")),
         }
     }
@@ -156,7 +156,7 @@ impl<'de> Visitor<'de> for Fields {
                 Field::Misc => set(&mut object.misc, &mut map)?,
                 Field::Body => match object.record {
                     _ if object.body.is_some() => map.next_value_seed(Twice)?,
-                    Some(kind) => object.body = Some(BodyTold::Body(map.next_value_seed(BodyOf(kind))?)),
+                    Some(kind) => object.body = Some(BodyTold::Body(Box::new(map.next_value_seed(BodyOf(kind))?))),
                     None => object.body = Some(BodyTold::Later(map.next_value()?)),
                 },
                 Field::Raw => set(&mut object.raw, &mut map)?,

@@ -5,6 +5,7 @@
 //! has no value, and does not tell its formatter which numbers are shown in hexadecimal. Strings and digits are left to
 //! libraries.
 
+use super::presence::is_present;
 use crate::abi::told;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -19,7 +20,7 @@ pub const MAX_SAFE: u64 = (1 << 53) - 1;
 /// # Errors
 /// Where the value is not one that this format tells, such as a float.
 pub fn append(out: &mut Vec<u8>, value: &impl Serialize) -> Result<(), Unsupported> {
-    value.serialize(&mut Writer { out, hex: false, is_none: false })
+    value.serialize(&mut Writer { out, hex: false })
 }
 
 /// A kind of value that no definition has.
@@ -40,13 +41,23 @@ impl ser::Error for Unsupported {
     }
 }
 
+/// The two hexadecimal digits of each byte.
+const PAIRS: [[u8; 2]; 256] = {
+    let digits = b"0123456789abcdef";
+    let mut pairs = [[0; 2]; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        pairs[byte] = [digits[byte >> 4], digits[byte & 15]];
+        byte += 1;
+    }
+    pairs
+};
+
 /// Writes JSON.
 struct Writer<'a> {
     out: &'a mut Vec<u8>,
     /// Whether numbers are shown in hexadecimal.
     hex: bool,
-    /// Whether what was written last is no value, which fields leave out.
-    is_none: bool,
 }
 
 type Written = Result<(), Unsupported>;
@@ -76,11 +87,12 @@ impl Writer<'_> {
 
     fn hexadecimal(&mut self, number: u64) {
         let digits = (u64::BITS - number.leading_zeros()).div_ceil(4).max(1) as usize;
-        let mut text = *b"0x................";
-        for (at, digit) in text[2..2 + digits].iter_mut().rev().enumerate() {
-            *digit = b"0123456789abcdef"[(number >> (4 * at)) as usize & 15];
+        let mut text = [0; 16];
+        for (pair, byte) in text.as_chunks_mut().0.iter_mut().zip(number.to_be_bytes()) {
+            *pair = PAIRS[usize::from(byte)];
         }
-        self.push(&text[..2 + digits]);
+        self.push(b"0x");
+        self.push(&text[16 - digits..]);
     }
 
     /// A name of a definition, which has nothing to be escaped.
@@ -118,22 +130,17 @@ impl<'w, 'a> Parts<'w, 'a> {
 
     /// A field, if it has a value.
     fn field(&mut self, key: &str, value: &(impl Serialize + ?Sized)) -> Written {
-        let (start, was_first) = (self.writer.out.len(), self.is_first);
+        if !is_present(value) {
+            return Ok(());
+        }
         self.comma();
         self.writer.name(key);
         self.writer.out.push(b':');
-        self.writer.is_none = false;
-        value.serialize(&mut *self.writer)?;
-        if std::mem::take(&mut self.writer.is_none) {
-            self.writer.out.truncate(start);
-            self.is_first = was_first;
-        }
-        Ok(())
+        value.serialize(&mut *self.writer)
     }
 
     fn close(self) -> Written {
         self.writer.push(self.end);
-        self.writer.is_none = false;
         Ok(())
     }
 }
@@ -219,7 +226,6 @@ impl<'w, 'a> Serializer for &'w mut Writer<'a> {
 
     fn serialize_none(self) -> Written {
         self.push(b"null");
-        self.is_none = true;
         Ok(())
     }
 

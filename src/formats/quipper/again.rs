@@ -73,14 +73,16 @@ impl Told<'_> {
             main.finish()?;
         }
         let damage = std::mem::take(&mut writer.damage);
-        match (folder, writer.out) {
+        let mut remade = match (folder, writer.out) {
             (Some(folder), out) => {
                 out.finish()?;
-                Ok(Remade::from_folder(folder, damage))
+                Remade::from_folder(folder, damage)
             }
-            (None, Out::Spool(spool)) => Remade::from_file(self.name, plain::unbuffered(self.name, spool)?, damage),
-            (None, Out::File(_)) => Err(Error::input(self.name, None, "the recording is in no file")),
-        }
+            (None, Out::Spool(spool)) => Remade::from_file(self.name, plain::unbuffered(self.name, spool)?, damage)?,
+            (None, Out::File(_)) => return Err(Error::input(self.name, None, "the recording is in no file")),
+        };
+        remade.unknown.events = items.unknown;
+        Ok(remade)
     }
 
     fn folder(&self, options: &ReadOptions) -> Result<tempfile::TempDir> {
@@ -168,11 +170,12 @@ impl<'a> Writer<'a> {
     }
 
     /// The bytes of an item that holds no others.
-    fn bytes(&mut self, item: Item, pieces: &Pieces) -> Result<bool> {
+    fn bytes(&mut self, item: Item, items: &mut Items<'_>, pieces: &Pieces) -> Result<bool> {
         match item {
             Item::Event(event, index) => {
                 if let Err(why) = self.remaker.make(&event) {
                     self.told.warn(&mut self.damage, 0, format!("events {index}: {why}; it is left out"));
+                    items.leave_out();
                     return Ok(false);
                 }
             }
@@ -200,7 +203,7 @@ impl<'a> Writer<'a> {
             Item::Record(record) => record.inside_md5_prefix(),
             Item::Event(..) => 0,
         };
-        if !self.bytes(item, pieces)? {
+        if !self.bytes(item, items, pieces)? {
             return Ok(());
         }
         let record = std::mem::take(&mut self.remaker.record);
@@ -212,7 +215,7 @@ impl<'a> Writer<'a> {
         let (mut plain, mut digest) = (Vec::new(), Md5::new());
         for _ in 0..inside {
             let Some(item) = items.next(&mut self.damage)? else { break };
-            if self.bytes(item, pieces)? {
+            if self.bytes(item, items, pieces)? {
                 digest.update(&self.remaker.record);
                 plain.extend_from_slice(&self.remaker.record);
             }

@@ -36,11 +36,11 @@ pub fn import_text(stream: &mut dyn Read, name: &str, options: &ReadOptions) -> 
 
 fn remade(name: &str, bytes: &Bytes, options: &ReadOptions) -> Result<Remade> {
     let mut message = Told::read(name, bytes)?;
-    let unknown_fields = std::mem::take(&mut message.unknown_fields);
+    let unknown = std::mem::take(&mut message.unknown);
     let mut remade = match &message.rest.layout {
         Some(layout) => message.again(layout, options)?,
         None => message.anew(options)?,
     };
-    remade.unknown_fields = unknown_fields;
+    remade.unknown.message = unknown;
     Ok(remade)
 }

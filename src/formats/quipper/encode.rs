@@ -8,6 +8,7 @@ use super::described::{Described, is_modelled};
 use super::proto::PerfDataProto;
 use super::proto::perf_data_proto::{File, Layout, Record};
 use super::state::{events_of_file, take_event};
+use super::unknown::UnknownFields;
 use super::wire::Fields;
 use super::{Fidelity, features};
 use crate::abi::Endian;
@@ -26,6 +27,7 @@ use crate::stream::raw::{Gap, Raw};
 use bytes::Bytes;
 use hashbrown::HashSet;
 use prost::Message;
+use prost::encoding::{WireType, encode_key, encode_varint};
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -41,16 +43,6 @@ pub mod field {
     pub const RECORDS: u32 = 1001;
     /// The first one that is ours.
     pub const OURS: u32 = 1000;
-
-    /// Whether it is a field of PerfDataProto.
-    pub fn is_known(number: u32) -> bool {
-        matches!(number, 1..=5 | 7..=17 | OURS..=1003)
-    }
-
-    /// Whether it is a field of PerfEvent.
-    pub fn is_known_of_event(number: u32) -> bool {
-        matches!(number, 1..=27 | OURS)
-    }
 }
 
 /// Begins a PerfDataProto.
@@ -68,7 +60,11 @@ pub fn begin_text<'a>(out: &'a mut dyn Write, options: &CarryOptions) -> Box<dyn
 struct Encoder<W> {
     out: W,
     spool_dir: Option<PathBuf>,
-    unknown_fields: Vec<u8>,
+    unknown: UnknownFields,
+    /// How many events there were.
+    events: u64,
+    /// How many messages in the output have got fields that are not known.
+    merged: usize,
     is_lossless: bool,
     /// Whether the records are not those of the file, so that what stands around them has to be made anew.
     is_rewritten: bool,
@@ -98,7 +94,9 @@ impl<W: Write> Encoder<W> {
         Self {
             out,
             spool_dir: options.spool_dir.clone(),
-            unknown_fields: options.unknown_fields.clone(),
+            unknown: options.unknown.clone(),
+            events: 0,
+            merged: 0,
             is_lossless: options.quipper == Fidelity::Lossless,
             is_rewritten: options.passes.any(),
             waiting: None,
@@ -135,7 +133,7 @@ impl<W: Write> Encoder<W> {
             describe_event(event, has_samples, self.is_lossless, meta.endian)
         };
         let message = PerfDataProto { file_attrs: events.iter().map(describe).collect(), ..PerfDataProto::default() };
-        self.out.write_all(&message.encode_to_vec()).map_err(Error::Output)
+        self.write_piece(&message)
     }
 
     /// Takes note of bytes of a file.
@@ -155,11 +153,34 @@ impl<W: Write> Encoder<W> {
 
     /// Writes the fields that are not known; of those that are no schema's only where nothing is to be left out.
     fn write_unknown(&mut self) -> Result<()> {
-        let fields = Fields::new(&self.unknown_fields).flatten();
-        for field in fields.filter(|field| self.is_lossless || field.number < field::OURS) {
-            self.out.write_all(field.whole).map_err(Error::Output)?;
+        let Self { unknown, out, is_lossless, .. } = self;
+        unknown.message.own(*is_lossless).try_for_each(|field| out.write_all(field)).map_err(Error::Output)
+    }
+
+    /// Writes a piece of the message, with what is not known of the messages in it.
+    fn write_piece(&mut self, piece: &PerfDataProto) -> Result<()> {
+        let mut bytes = piece.encode_to_vec();
+        if !self.unknown.message.is_empty() {
+            let (merged, count) = self.unknown.message.inside().merge(&bytes, self.is_lossless);
+            bytes = merged;
+            self.merged += count;
         }
-        Ok(())
+        self.out.write_all(&bytes).map_err(Error::Output)
+    }
+
+    /// Puts what is not known of an event into it, the latest in the buffer, which begins at `start`.
+    fn merge_event(&mut self, start: usize) {
+        let number = self.events;
+        self.events += 1;
+        // Other records come in other orders.
+        let Some(unknown) = self.unknown.events.get(&number).filter(|_| !self.is_rewritten) else { return };
+        let Some(Ok(event)) = Fields::new(&self.buffer[start..]).next() else { return };
+        let (event, _) = unknown.merge(event.value, self.is_lossless);
+        self.merged += 1;
+        self.buffer.truncate(start);
+        encode_key(field::EVENTS, WireType::LengthDelimited, &mut self.buffer);
+        encode_varint(event.len() as u64, &mut self.buffer);
+        self.buffer.extend_from_slice(&event);
     }
 
     /// What the schema has behind the records.
@@ -226,7 +247,7 @@ impl<W: Write> Sink for Encoder<W> {
             Origin::Reframed => return Ok(()),
             Origin::Frame => self.aside.inside(&raw.block.bytes[raw.at..raw.at + len]),
         }
-        let kind = raw.header.kind;
+        let (kind, start) = (raw.header.kind, self.buffer.len());
         let counts = self.counts.entry(kind).or_default();
         if matches!(kind, RecordType::COMPRESSED | RecordType::COMPRESSED2) && raw.block.origin == Origin::File {
             counts.0 += 1;
@@ -245,6 +266,7 @@ impl<W: Write> Sink for Encoder<W> {
             }
         } else if self.described.write(meta, raw, &mut self.buffer).is_some() {
             counts.0 += 1;
+            self.merge_event(start);
             if kind == RecordType::MMAP2 {
                 self.build_ids.take_mapped(self.described.event(), raw);
             }
@@ -277,7 +299,7 @@ impl<W: Write> Sink for Encoder<W> {
             self.copy(Some(waiting))?;
         }
         let message = self.message(meta);
-        self.out.write_all(&message.encode_to_vec()).map_err(Error::Output)?;
+        self.write_piece(&message)?;
         self.write_unknown()?;
         if !self.is_lossless {
             return self.out.flush().map_err(Error::Output);
@@ -303,6 +325,11 @@ impl<W: Write> Carry for Encoder<W> {
         for (&kind, &(emitted, without_place)) in &self.counts {
             ledger.emitted(kind, emitted);
             ledger.not_applicable(kind, without_place);
+        }
+        let lost = (self.unknown.events.len() + self.unknown.message.messages()).saturating_sub(self.merged);
+        if lost > 0 {
+            let what = "messages that are not in the output any more had fields that are not known";
+            ledger.missing(format!("{what}: {lost}"));
         }
     }
 }

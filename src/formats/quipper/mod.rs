@@ -27,6 +27,7 @@ mod text;
 #[cfg(feature = "quipper-text")]
 mod text_format;
 mod told;
+pub mod unknown;
 mod wire;
 
 pub use decode::import;

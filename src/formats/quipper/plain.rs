@@ -53,6 +53,7 @@ pub fn file(told: &Told<'_>, options: &ReadOptions) -> Result<Remade> {
             Item::Event(event, number) => {
                 if let Err(why) = remaker.make(&event) {
                     told.warn(&mut damage, 0, format!("events {number}: {why}; it is left out"));
+                    items.leave_out();
                     continue;
                 }
                 if event.auxtrace_event.is_some() {
@@ -81,7 +82,9 @@ pub fn file(told: &Told<'_>, options: &ReadOptions) -> Result<Remade> {
         features.insert(FeatureId::STAT, Vec::new());
     }
     let file = writer.finish(&told.attrs, &[], &features)?;
-    Remade::from_file(told.name, unbuffered(told.name, file)?, damage)
+    let mut remade = Remade::from_file(told.name, unbuffered(told.name, file)?, damage)?;
+    remade.unknown.events = items.unknown;
+    Ok(remade)
 }
 
 /// Whether bytes that are kept apart are one record that a file has among others: not a frame, in the place of which are the

@@ -4,6 +4,7 @@ use super::attr::remake_event;
 use super::encode::field;
 use super::proto::PerfDataProto;
 use super::proto::perf_data_proto::{Layout, PerfEvent, Record};
+use super::unknown::Unknown;
 use super::wire::{Field, Fields};
 use crate::abi::Endian;
 use crate::container::read::file::FileAttr;
@@ -11,6 +12,7 @@ use crate::container::walk::Damage;
 use crate::error::{Error, Result};
 use bytes::Bytes;
 use prost::Message;
+use std::collections::BTreeMap;
 
 /// Most warnings of events that cannot be records; there may be as many as events.
 const WARNINGS: usize = 100;
@@ -24,8 +26,8 @@ pub struct Told<'a> {
     pub endian: Endian,
     /// The events.
     pub attrs: Vec<FileAttr>,
-    /// Fields of the message that we do not know, as they are.
-    pub unknown_fields: Vec<u8>,
+    /// What of the message is not known, but for events and the records that we keep.
+    pub unknown: Unknown,
 }
 
 impl<'a> Told<'a> {
@@ -34,7 +36,7 @@ impl<'a> Told<'a> {
     /// # Errors
     /// Where it is no PerfDataProto, or tells no recording.
     pub fn read(name: &'a str, bytes: &'a Bytes) -> Result<Self> {
-        let (mut rest, mut unknown_fields) = (Vec::new(), Vec::new());
+        let mut rest = Vec::new();
         let (mut records, mut events) = (0_u64, 0_u64);
         for field in Fields::new(bytes) {
             let field = field.map_err(|at| {
@@ -44,10 +46,10 @@ impl<'a> Told<'a> {
             match field.number {
                 field::EVENTS => events += 1,
                 field::RECORDS => records += 1,
-                number if field::is_known(number) => rest.extend_from_slice(field.whole),
-                _ => unknown_fields.extend_from_slice(field.whole),
+                _ => rest.extend_from_slice(field.whole),
             }
         }
+        let unknown = Unknown::of_message(&rest);
         let rest = PerfDataProto::decode(&*rest)
             .map_err(|e| Error::input(name, None, format!("this is not a PerfDataProto: {e}")))?;
         if rest.file_attrs.is_empty() && records + events == 0 {
@@ -64,7 +66,7 @@ impl<'a> Told<'a> {
                 .ok_or_else(|| Error::input(name, None, format!("file_attrs {index}: this cannot be an event")))
         });
         let attrs = attrs.collect::<Result<Vec<_>>>()?;
-        Ok(Self { name, bytes, rest, endian, attrs, unknown_fields })
+        Ok(Self { name, bytes, rest, endian, attrs, unknown })
     }
 
     /// The records in their order.
@@ -77,6 +79,8 @@ impl<'a> Told<'a> {
             headers: self.rest.headers.iter().peekable(),
             at: 0,
             index: 0,
+            made: 0,
+            unknown: BTreeMap::new(),
         }
     }
 }
@@ -100,9 +104,19 @@ pub struct Items<'a> {
     pub at: u64,
     /// How many of them were events.
     index: u64,
+    /// Of how many of these a record was made.
+    made: u64,
+    /// What of these is not known, by how many come before.
+    pub unknown: BTreeMap<u64, Unknown>,
 }
 
 impl<'a> Items<'a> {
+    /// Notes that no record could be made of the latest event.
+    pub fn leave_out(&mut self) {
+        self.made -= 1;
+        self.unknown.remove(&self.made);
+    }
+
     fn field(fields: &mut Fields<'a>, number: u32) -> Option<Field<'a>> {
         // That they are sound was seen when they were counted.
         fields.flatten().find(|field| field.number == number)
@@ -144,11 +158,11 @@ impl<'a> Items<'a> {
             (self.index, self.at) = (index + 1, at + 1);
             match PerfEvent::decode(field.value) {
                 Ok(event) => {
-                    let mut fields = Fields::new(field.value).flatten();
-                    if let Some(unknown) = fields.find(|field| !field::is_known_of_event(field.number)) {
-                        let what = format!("events {index}: field {} is not known; it is left out", unknown.number);
-                        self.told.warn(damage, field.at, what);
+                    let unknown = Unknown::of_event(field.value);
+                    if !unknown.is_empty() {
+                        self.unknown.insert(self.made, unknown);
                     }
+                    self.made += 1;
                     return Ok(Some(Item::Event(Box::new(event), index)));
                 }
                 Err(e) => self.told.warn(damage, field.at, format!("events {index}: {e}; it is left out")),
