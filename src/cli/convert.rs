@@ -46,6 +46,9 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
     if args.level.zip(highest).is_some_and(|(level, highest)| level > highest) {
         return Err(Failure::Usage("--level: a .gz goes from 0 to 9, and a .zst from 1 to 22".to_owned()));
     }
+    if args.level.is_some() && envelopes.is_empty() && args.profile.split_by.is_none() {
+        return Err(Failure::Usage("--level is for an output whose name ends in .gz or .zst".to_owned()));
+    }
     if matches!(format.writes, Writes::Folder { .. }) && !envelopes.is_empty() {
         return Err(Failure::Usage(format!("{} is a folder of files, which is not compressed", format.name)));
     }

@@ -80,6 +80,9 @@ impl Output {
             if found.is_dir() && !is_replaced(path) {
                 return failed("is a folder; name a file to write");
             }
+            if found.is_dir() && holds_input(path, input) {
+                return failed(IS_INPUT);
+            }
             if !found.is_dir() && !found.is_file() {
                 let is_refused = is_terminal(path, found) && !allowed.on_terminal;
                 return if is_refused { refused(&name) } else { Ok(Self::Special(path.to_owned())) };
@@ -297,6 +300,12 @@ fn follow_links(path: &Path) -> Option<PathBuf> {
 
 fn is_regular(found: io::Result<fs::Metadata>) -> bool {
     found.is_ok_and(|found| found.is_file())
+}
+
+/// Whether a folder is the input, or the input is in it.
+fn holds_input(folder: &Path, input: &Path) -> bool {
+    let Ok(folder) = folder.canonicalize() else { return false };
+    input != Path::new("-") && input.canonicalize().is_ok_and(|input| input.starts_with(folder))
 }
 
 /// Whether a file is the input, or one of the files of an input that is a folder.

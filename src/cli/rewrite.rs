@@ -68,7 +68,7 @@ pub fn run(
                 let mut sink = ToPipe::new(out, form);
                 let mut account = account(recording.run(&mut sink)?, &form);
                 if !sink.left_out().is_empty() {
-                    account.note(format!("a pipe has no place for {}", sink.left_out().join(", ")));
+                    account.missing(format!("a pipe has no place for {}", sink.left_out().join(", ")));
                 }
                 ledger = Some(account);
                 Ok(())

@@ -43,6 +43,38 @@ fn script(recording: &Path, args: &[&str]) -> String {
     String::from_utf8_lossy(&shown.stdout).into_owned()
 }
 
+/// zstd's stream goes on from frame to frame: what is compressed anew must not go on in the middle of perf's.
+#[test]
+fn a_change_behind_frames_that_stay_loses_nothing() {
+    let names = ["compressed.data", "compressed2.data", "lost.data", "pipe-compressed.data", "threads-compressed.dir"];
+    for name in names {
+        let folder = tempfile::tempdir().unwrap();
+        let (json, output) = (folder.path().join("in.jsonl"), folder.path().join("out.data"));
+        let ledger = |input: &Path, output: &Path| {
+            let run = run(perfconv().arg(input).args(["--strict", "-f", "-o"]).arg(output));
+            assert_eq!((run.status, run.warnings().len()), (0, 0), "{name}: {}", run.stderr);
+            run.ledger().unwrap()
+        };
+        let before = ledger(&fixture(name), &json).samples_out;
+        let text = fs::read_to_string(&json).unwrap();
+        let mut lines: Vec<_> = text.lines().map(str::to_owned).collect();
+        let samples = (0..lines.len()).filter(|&at| lines[at].contains("\"record\":\"SAMPLE\""));
+        // The last one of all, and one in the middle.
+        let samples: Vec<_> = samples.collect();
+        for at in [samples[samples.len() / 2], samples[samples.len() - 1]] {
+            let mut object: Json = serde_json::from_str(&lines[at]).unwrap();
+            object["body"]["ip"] = "0x1234".into();
+            lines[at] = object.to_string();
+        }
+        fs::write(&json, lines.join("\n")).unwrap();
+        ledger(&json, &output);
+        let again = folder.path().join("again.jsonl");
+        assert_eq!(ledger(&output, &again).samples_out, before, "{name}");
+        let changed = fs::read_to_string(&again).unwrap().matches("\"ip\":\"0x1234\"").count();
+        assert_eq!(changed, 2, "{name}");
+    }
+}
+
 /// Recordings of each kind: plain, compressed, in a folder or pipe, and with AUX area data where the corpus has one.
 fn kinds() -> Vec<PathBuf> {
     let names = [

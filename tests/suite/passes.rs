@@ -196,6 +196,54 @@ fn every_container_and_format_comes_out_of_the_passes_the_same() {
 }
 
 #[test]
+fn records_of_passes_are_told_as_those_of_a_recording() {
+    for name in
+        ["plain.data", "callgraph.data", "compressed.data", "pipe-tracepoints.data", "weight.data", "threads.dir"]
+    {
+        let passed = scratch(&format!("{name}.passed.data"));
+        converted(&fixture(name), &passed, &["--pass", ALL, "--container", "file"])
+            .unwrap_or_else(|e| panic!("{name}: {e}"));
+        let perf_json = |input: &Path, args: &[&str]| {
+            let output = scratch(&format!("{name}.passed.json"));
+            let told = converted(input, &output, &[&["-t", "perf-json"][..], args].concat());
+            let told: serde_json::Value =
+                serde_json::from_slice(&told.unwrap_or_else(|e| panic!("{name}: {e}"))).unwrap();
+            told["samples"].clone()
+        };
+        let samples = perf_json(&passed, &[]);
+        assert!(samples.as_array().is_some_and(|samples| samples.len() > 10), "{name}");
+        assert!(perf_json(&fixture(name), &["--pass", ALL]) == samples, "{name}: other samples");
+        let tables = |input: &Path, args: &[&str]| {
+            let folder = tempfile::tempdir().unwrap();
+            let tables = folder.path().join("tables");
+            let run = run(perfconv().arg(input).args(["-t", "csv", "-o"]).arg(&tables).args(args));
+            assert_eq!(run.status, 0, "{name}: {}", run.stderr);
+            fs::read_to_string(tables.join("results.csv")).unwrap()
+        };
+        assert_eq!(tables(&fixture(name), &["--pass", ALL]), tables(&passed, &[]), "{name}");
+    }
+}
+
+#[test]
+fn a_folder_that_is_read_is_never_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = folder.path().join("in.dir");
+    let copied = run(perfconv().arg(fixture("threads.dir")).args(["-t", "perf.data", "-o"]).arg(&input));
+    assert_eq!(copied.status, 0, "{}", copied.stderr);
+    let before = fs::read(input.join("data")).unwrap();
+    for more in [&["--pass", "remap"][..], &[]] {
+        let run = run(perfconv().arg(&input).args(["-t", "perf.data", "-f", "-o"]).arg(&input).args(more));
+        assert_eq!((run.status, run.stderr.contains("never overwritten")), (1, true), "{}", run.stderr);
+    }
+    assert!(fs::read(input.join("data")).unwrap() == before);
+    let tables = folder.path().join("tables");
+    assert_eq!(run(perfconv().arg(fixture("plain.data")).args(["-t", "csv", "-o"]).arg(&tables)).status, 0);
+    fs::copy(fixture("plain.data"), tables.join("stat.csv")).unwrap();
+    let run = run(perfconv().arg(tables.join("stat.csv")).args(["-t", "csv", "-f", "-o"]).arg(&tables));
+    assert_eq!((run.status, run.stderr.contains("never overwritten")), (1, true), "{}", run.stderr);
+}
+
+#[test]
 fn a_profile_takes_no_pass() {
     let run = run(perfconv().arg(fixture("callgraph.data")).args(["-o", "unused.pb.gz", "--pass", "remap"]));
     assert_eq!((run.status, run.stderr.contains("--pass is not for pprof")), (2, true), "{}", run.stderr);

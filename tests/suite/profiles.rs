@@ -206,6 +206,8 @@ fn events_are_chosen_by_name_and_others_are_left_out() {
     assert_eq!(refused("plain.data", &["--labels", "pid", "-t", "perf.data"]).status, 2);
     assert_eq!(refused("plain.data", &["--compress"]).status, 2);
     assert_eq!(refused("plain.data", &["--level", "22"]).status, 2, "of gzip");
+    let bare = run(perfconv().arg(fixture("plain.data")).args(["--level", "5", "-o", "bare.pb"]));
+    assert_eq!((bare.status, bare.stderr.contains("ends in .gz or .zst")), (2, true), "{}", bare.stderr);
     assert_eq!(refused("plain.data", &["--labels", "thread_type"]).status, 2);
     assert_eq!(refused("plain.data", &["--event", ""]).status, 2);
     assert_eq!(refused("plain.data", &["--quipper", "strict"]).status, 2, "of a pprof");

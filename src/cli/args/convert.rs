@@ -130,9 +130,10 @@ impl ConvertArgs {
 
     /// Whether nothing was said of what to write and where.
     pub fn asks_for_no_output(&self) -> bool {
-        let says_what = self.to.is_some() || self.compat.is_some() || self.exact;
+        let says_what = self.to.is_some() || self.compat.is_some() || self.exact || self.quipper.is_some();
+        let says_how = self.force || self.strict || self.level.is_some() || !self.passes.is_empty();
         let options = self.profile.first_given().or(self.first_of_records());
-        self.output.is_none() && !says_what && options.is_none() && self.passes.is_empty()
+        self.output.is_none() && !says_what && !says_how && options.is_none()
     }
 
     /// The passes that are asked for; of a PerfDataProto those too that go without saying.

@@ -50,7 +50,7 @@ pub struct DumpArgs {
     pub types: Vec<RecordType>,
 
     /// Only so many records
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub head: Option<u64>,
 
     /// In the order of the file, or of time

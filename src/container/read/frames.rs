@@ -15,6 +15,7 @@ pub struct Decompressor {
     decoder: Decoder<'static>,
     /// Beginning of a record whose end is in the next frame.
     rest: Vec<u8>,
+    stream: Stream,
     endian: Endian,
     limits: Limits,
 }
@@ -25,7 +26,7 @@ impl Decompressor {
     /// # Errors
     /// Where zstd cannot get memory.
     pub fn new(endian: Endian, limits: Limits) -> io::Result<Self> {
-        Ok(Self { decoder: Decoder::new()?, rest: Vec::new(), endian, limits })
+        Ok(Self { decoder: Decoder::new()?, rest: Vec::new(), stream: Stream::Ended, endian, limits })
     }
 
     /// Starts decompressing a frame.
@@ -34,9 +35,38 @@ impl Decompressor {
         Pieces { decompressor: self, input: InBuffer::around(compressed), room, ended: false, failure: None }
     }
 
+    /// Where in zstd's stream the last frame ended.
+    pub fn stream(&self) -> Stream {
+        self.stream
+    }
+
     /// Bytes of a record that never ended.
     pub fn rest(&self) -> usize {
         self.rest.len()
+    }
+}
+
+/// Where in zstd's stream a frame ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    /// The stream has ended, or has not begun.
+    Ended,
+    /// The next block would follow.
+    BetweenBlocks,
+    /// A block goes on.
+    InBlock,
+}
+
+impl Stream {
+    /// By how many bytes the decoder would like to have next.
+    fn by_hint(hint: usize) -> Self {
+        /// Size of a block's header.
+        const HEADER: usize = 3;
+        match hint {
+            0 => Self::Ended,
+            HEADER => Self::BetweenBlocks,
+            _ => Self::InBlock,
+        }
     }
 }
 
@@ -79,6 +109,7 @@ impl Pieces<'_> {
         let Some(failure) = self.failure.take() else { return Ok(None) };
         self.decompressor.rest.clear();
         self.decompressor.decoder.reinit()?;
+        self.decompressor.stream = Stream::Ended;
         Err(failure)
     }
 
@@ -87,8 +118,12 @@ impl Pieces<'_> {
         let mut output = OutBuffer::around_pos(bytes, start);
         while output.pos() < output.capacity() {
             let before = (self.input.pos(), output.pos());
-            self.failure = self.decompressor.decoder.run(&mut self.input, &mut output).err();
+            let run = self.decompressor.decoder.run(&mut self.input, &mut output);
             let stuck = (self.input.pos(), output.pos()) == before;
+            match run {
+                Ok(hint) if !stuck => self.decompressor.stream = Stream::by_hint(hint),
+                run => self.failure = run.err(),
+            }
             let room_left = output.pos() < output.capacity();
             if self.failure.is_some() || stuck || (room_left && self.input.pos() == self.input.src.len()) {
                 self.ended = true;

@@ -62,9 +62,14 @@ pub struct FrameWriter {
     compressed: Vec<u8>,
     /// At how many plain bytes a frame is written: as many as are likely to fit a record when compressed.
     target: usize,
+    /// Whether the stream of frames that are there must be ended first.
+    is_behind_others: bool,
     plain_total: u64,
     compressed_total: u64,
 }
+
+/// An empty block which says that it is the last one of its stream. perf's streams have no checksum behind it.
+const LAST_BLOCK: [u8; 3] = [1, 0, 0];
 
 impl FrameWriter {
     /// Begins without a record.
@@ -80,9 +85,15 @@ impl FrameWriter {
             sizes: Vec::new(),
             compressed: Vec::new(),
             target: MMAP_LEN / 4,
+            is_behind_others: false,
             plain_total: 0,
             compressed_total: 0,
         })
+    }
+
+    /// Goes on behind frames that somebody else wrote, whose stream has not ended: the next frame begins with its end.
+    pub fn end_others(&mut self) {
+        self.is_behind_others = true;
     }
 
     /// Takes a record, and writes a frame when it is full.
@@ -119,7 +130,7 @@ impl FrameWriter {
         self.compressed.clear();
         self.compressed.reserve(compress_bound(plain.len()));
         let len = self.compressor.compress_to_buffer(plain, &mut self.compressed)?;
-        let room = self.options.kind.room();
+        let room = self.options.kind.room() - LAST_BLOCK.len();
         if len <= room {
             if len < room / 2 {
                 self.target = (self.target * 2).min(MMAP_LEN);
@@ -138,6 +149,9 @@ impl FrameWriter {
 
     /// Writes what is compressed as a record.
     fn write(&mut self, plain: usize, out: &mut impl Write) -> io::Result<()> {
+        if std::mem::take(&mut self.is_behind_others) {
+            self.compressed.splice(0..0, LAST_BLOCK);
+        }
         let len = self.compressed.len();
         self.plain_total += plain as u64;
         self.compressed_total += len as u64;

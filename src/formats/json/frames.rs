@@ -6,7 +6,7 @@ use crate::abi::record::compressed::compressed_bytes;
 use crate::abi::record::{RecordHeader, RecordType};
 use crate::container::limits::Limits;
 use crate::container::misframed::reframed;
-use crate::container::read::frames::Decompressor;
+use crate::container::read::frames::{Decompressor, Stream};
 use crate::container::write::frames::{FrameKind, FrameOptions, FrameWriter};
 use crate::error::{Error, Result};
 use std::io::Write;
@@ -21,6 +21,8 @@ pub struct Framed {
     /// What waits because the last frame in it ends in the middle of a record: only where the next one is unchanged, too,
     /// can it be written as it was.
     waiting: Vec<Item>,
+    /// Whether what was written as it was ends in the middle of zstd's stream.
+    is_open: bool,
     /// Compresses, once a frame was changed.
     anew: Option<FrameWriter>,
 }
@@ -53,7 +55,7 @@ pub trait Places: Write {
 impl Framed {
     /// Begins a file.
     pub fn new(endian: Endian) -> Self {
-        Self { endian, decompressor: None, open: None, waiting: Vec::new(), anew: None }
+        Self { endian, decompressor: None, open: None, waiting: Vec::new(), is_open: false, anew: None }
     }
 
     /// Whether frames were compressed anew.
@@ -124,14 +126,22 @@ impl Framed {
         }
         if self.is_unchanged(&frame)? {
             self.waiting.push(Item::Frame(frame));
-            let ends_whole = self.decompressor.as_ref().is_none_or(|decompressor| decompressor.rest() == 0);
-            return if ends_whole { self.release(out) } else { Ok(()) };
+            let Some(decompressor) = &self.decompressor else { return Ok(()) };
+            if decompressor.rest() > 0 || decompressor.stream() == Stream::InBlock {
+                return Ok(());
+            }
+            self.is_open = decompressor.stream() == Stream::BetweenBlocks;
+            return self.release(out);
         }
         let kind = match RecordHeader::peek(&frame.original, self.endian) {
             Some(header) if header.kind == RecordType::COMPRESSED2 => FrameKind::Compressed2,
             _ => FrameKind::Compressed,
         };
-        self.anew = Some(FrameWriter::new(FrameOptions { kind, ..FrameOptions::default() }, self.endian)?);
+        let mut anew = FrameWriter::new(FrameOptions { kind, ..FrameOptions::default() }, self.endian)?;
+        if self.is_open {
+            anew.end_others();
+        }
+        self.anew = Some(anew);
         self.release(out)?;
         self.write(Item::Frame(frame), out)
     }

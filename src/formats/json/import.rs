@@ -109,9 +109,10 @@ struct Importer {
     features: BTreeMap<FeatureId, Section>,
     out: Out,
     framed: Framed,
-    /// The main file of a folder and whether frames in it were compressed anew, once another file is
-    /// being written.
-    main: Option<(Out, bool)>,
+    /// The main file of a folder, once another file is being written.
+    main: Option<Out>,
+    /// Whether frames of a file that is written were compressed anew.
+    is_changed: bool,
     /// Which file is being written.
     source: u32,
     /// Where a pipe's feature COMPRESSED is.
@@ -154,6 +155,7 @@ impl Importer {
             out: Out::new(file),
             framed: Framed::new(endian),
             main: None,
+            is_changed: false,
             source: 0,
             compression: None,
             end: None,
@@ -253,8 +255,9 @@ impl Importer {
         self.framed.finish(&mut self.out)?;
         let finished = std::mem::replace(&mut self.out, Out::new(Target::File(made)));
         let framed = std::mem::replace(&mut self.framed, Framed::new(self.endian));
+        self.is_changed |= framed.is_changed();
         if self.main.is_none() {
-            self.main = Some((finished, framed.is_changed()));
+            self.main = Some(finished);
         } else {
             self.flushed(finished)?;
         }
@@ -269,11 +272,10 @@ impl Importer {
     fn finish(mut self, name: &str) -> Result<Remade> {
         self.begin_records()?;
         self.framed.finish(&mut self.out)?;
-        let mut is_changed = self.framed.is_changed();
-        if let Some((main, changed)) = self.main.take() {
+        let is_changed = self.is_changed || self.framed.is_changed();
+        if let Some(main) = self.main.take() {
             let last = std::mem::replace(&mut self.out, main);
             self.flushed(last)?;
-            is_changed = changed;
         }
         let end = self.end.take().unwrap_or_default();
         let mut before = self.before.take().unwrap_or_default();
