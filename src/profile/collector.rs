@@ -9,11 +9,10 @@ use super::parts::{Key, Parts};
 use super::resolved::{self, ResolvedStacks};
 use super::selection::Selection;
 use super::stacks::{FrameId, StackId, Stacks};
-use super::waiting::{Incomplete, Waiting};
+use super::waiting::{Incomplete, UserFrames, Waiting};
 use super::weights::Weights;
 use super::{Frame, Place, Profile, Row, Tables};
 use crate::abi;
-use crate::abi::bytes::Reader;
 use crate::abi::feature::FeatureId;
 use crate::abi::record::lost::{Lost, LostSamples};
 use crate::abi::record::{CpuMode, RecordType};
@@ -280,15 +279,7 @@ impl<'a> Collector<'a> {
 
     /// Completes the samples that waited for a record's frames. `None` where it cannot be read.
     fn deferred(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<Option<()>> {
-        let (body, trailer) = meta.events.split(raw);
-        let mut reader = Reader::new(body, raw.endian);
-        let chain = (|| {
-            let (cookie, nr) = (reader.u64()?, reader.u64()?);
-            Some((cookie, reader.words(nr)?))
-        })();
-        let (Some((cookie, chain)), Some((pid, tid))) = (chain, trailer.and_then(|trailer| trailer.task)) else {
-            return Ok(None);
-        };
+        let Some(UserFrames { cookie, pid, tid, chain }) = UserFrames::read(meta, raw) else { return Ok(None) };
         for sample in self.waiting.take(tid, cookie) {
             let mut frames = sample.frames.clone();
             let user = SampledStack { ip: None, space: Space::User, callchain: Some(chain), calls: None };

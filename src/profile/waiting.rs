@@ -2,8 +2,35 @@
 
 use super::labels::LabelValue;
 use super::stacks::FrameId;
+use crate::abi::bytes::{Reader, Words};
 use crate::stream::events::EventIndex;
+use crate::stream::meta::Meta;
+use crate::stream::raw::Raw;
 use hashbrown::HashMap;
+
+/// User frames that samples wait for, as their record tells them.
+pub struct UserFrames<'a> {
+    /// Which samples they belong to.
+    pub cookie: u64,
+    /// Process of these.
+    pub pid: u32,
+    /// Thread of these.
+    pub tid: u32,
+    /// Marks and addresses, leaf first.
+    pub chain: Words<'a>,
+}
+
+impl<'a> UserFrames<'a> {
+    /// Reads a CALLCHAIN_DEFERRED. `None` where its fields do not fit its size, or it does not tell whose it is.
+    pub fn read(meta: &Meta, raw: &Raw<'a>) -> Option<Self> {
+        let (body, trailer) = meta.events.split(raw);
+        let mut reader = Reader::new(body, raw.endian);
+        let (cookie, nr) = (reader.u64()?, reader.u64()?);
+        let chain = reader.words(nr)?;
+        let (pid, tid) = trailer?.task?;
+        Some(Self { cookie, pid, tid, chain })
+    }
+}
 
 /// A sample without its user frames.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use super::text::{field, key, number, of_value};
 use crate::abi;
 use crate::abi::attr::AttrType;
-use crate::abi::bytes::{Reader, Words};
+use crate::abi::bytes::Words;
 use crate::abi::callchain::Context;
 use crate::abi::feature::{Feature, FeatureId};
 use crate::abi::record::{CpuMode, RecordType};
@@ -15,7 +15,7 @@ use crate::formats::carry::Carry;
 use crate::formats::json::Unsupported;
 use crate::info::header::{captured_on, features, file_header, version};
 use crate::profile::event::ProfileEvent;
-use crate::profile::waiting::Waiting;
+use crate::profile::waiting::{UserFrames, Waiting};
 use crate::profile::weights::Weights;
 use crate::session::map::{Map, MapId};
 use crate::session::space::Space;
@@ -151,15 +151,7 @@ impl<W: Write> Export<W> {
 
     /// Completes the samples that waited for a record's frames. `None` where it cannot be read.
     fn deferred(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<Option<()>> {
-        let (body, trailer) = meta.events.split(raw);
-        let mut reader = Reader::new(body, raw.endian);
-        let chain = (|| {
-            let (cookie, nr) = (reader.u64()?, reader.u64()?);
-            Some((cookie, reader.words(nr)?))
-        })();
-        let (Some((cookie, chain)), Some((_, tid))) = (chain, trailer.and_then(|trailer| trailer.task)) else {
-            return Ok(None);
-        };
+        let Some(UserFrames { cookie, tid, chain, .. }) = UserFrames::read(meta, raw) else { return Ok(None) };
         for sample in self.waiting.take(tid, cookie) {
             self.line = sample.before;
             self.chain(sample.pid, Space::User, chain).map_err(failed)?;
