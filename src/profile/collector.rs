@@ -2,13 +2,14 @@
 
 use super::event::{ProfileEvent, period};
 use super::frames::SampledStack;
-use super::labels::{Label, LabelReader, LabelSets, LabelValue, LabelledSample};
-use super::mappings::Mappings;
+use super::labels::{Label, LabelSets, LabelValue, LabelledSample, LabelsId};
 use super::options::{ProfileOptions, Split};
+use super::owners::{Owner, Owners};
 use super::parts::{Key, Parts};
-use super::resolved::{self, ResolvedStacks};
+use super::resolved::{self, Counted, ResolvedStacks};
+use super::resolver::{Resolved, Resolver, Viewer};
 use super::selection::Selection;
-use super::stacks::{FrameId, StackId, Stacks};
+use super::stacks::FrameId;
 use super::waiting::{Incomplete, UserFrames, Waiting};
 use super::weights::Weights;
 use super::{Frame, Place, Profile, Row, Tables};
@@ -23,7 +24,7 @@ use crate::error::{Error, Result};
 use crate::session::map::{Map, MapId};
 use crate::session::names::Names;
 use crate::session::space::Space;
-use crate::session::{Applied, Seen, Session};
+use crate::session::{Applied, Session};
 use crate::stream::events::EventIndex;
 use crate::stream::ledger::{Ledger, Reason};
 use crate::stream::meta::Meta;
@@ -40,14 +41,14 @@ pub struct Collector<'a> {
     /// Labels that the recording has to tell.
     asked_for: Vec<Label>,
     selection: Selection,
-    label_reader: LabelReader,
+    owners: Owners,
     /// Takes samples one by one, where they are not to be kept.
     taker: Option<&'a mut dyn TakeSamples>,
     session: Session,
     ledger: Ledger,
-    stacks: Stacks,
-    mappings: Mappings,
-    resolved: ResolvedStacks<1>,
+    resolver: Resolver,
+    /// By the view of the machine, [the row's part and labels](packed), its event.
+    resolved: ResolvedStacks<3>,
     label_sets: LabelSets,
     weights: Weights,
     waiting: Waiting,
@@ -56,7 +57,6 @@ pub struct Collector<'a> {
     /// Samples that are in the profile.
     samples: u64,
     /// Of the sample at hand, kept for their memory.
-    frames: Vec<FrameId>,
     labels: Vec<LabelValue>,
     found: Vec<(EventIndex, u64)>,
 }
@@ -92,14 +92,6 @@ struct Missing {
     stack_dumps: u64,
     /// Samples whose user frames never came.
     deferred: u64,
-}
-
-/// A sample's stack, as far as the sample tells it.
-#[derive(Clone, Copy)]
-struct Resolved {
-    stack: StackId,
-    /// What the record is known by that its user frames come in, where they come apart.
-    cookie: Option<u64>,
 }
 
 /// Where in the stack the address is that stands for what was lost: in no address space that there is.
@@ -138,14 +130,13 @@ impl Sink for Collector<'_> {
 impl<'a> Collector<'a> {
     /// Collects what the options say.
     pub fn new(options: &ProfileOptions) -> Self {
-        let labels = options.labels.clone().unwrap_or(ProfileOptions::DEFAULT_LABELS.to_vec());
         Self {
             split: options.split,
             lost_as_samples: options.lost_as_samples,
             data_addresses: options.data_addresses,
             asked_for: options.labels.clone().unwrap_or_default(),
             selection: Selection::new(options.events.clone()),
-            label_reader: LabelReader::new(labels, options.thread_types.clone()),
+            owners: Owners::new(options),
             ..Self::default()
         }
     }
@@ -183,107 +174,134 @@ impl<'a> Collector<'a> {
         if view.stack_user.is_some_and(|stack| stack.dyn_size > 0) {
             self.missing.stack_dumps += 1;
         }
-        let pid = view.task.map(|(pid, _)| pid);
         let mode = raw.header.misc.cpu_mode();
-        let seen = self.session.seen(pid.unwrap_or(u32::MAX));
-        self.labels.clear();
-        let labelled = LabelledSample { view: &view, layout: &event.layout, mode, comm: seen.comm };
-        self.label_reader.read(&labelled, &mut self.session, &mut self.labels);
-        let resolved = self.stack(seen, mode, &view, &event.layout);
-        let part = self.parts.index(Key::of(self.split, pid, view.cgroup, &self.session));
-        self.note(part, view.time, seen.main_map);
+        let sample = LabelledSample { view: &view, layout: &event.layout, mode, comm: None };
+        let Self { owners, session, label_sets, parts, labels, .. } = self;
+        let owner = owners.of(session, (label_sets, parts), sample, labels);
+        self.note(owner.part, view.time, owner.main_map);
         self.samples += 1;
-        match (resolved.cookie, view.task) {
-            (Some(cookie), Some((_, tid))) => {
-                let frames = self.stacks.stack(resolved.stack).to_vec();
-                let (labels, weights) = (self.labels.clone(), self.found.clone());
-                self.waiting.add(tid, cookie, Incomplete { frames, labels, weights, part });
-                Ok(())
+        self.take(owner, mode, &view, &event.layout)
+    }
+
+    /// Adds the sample at hand. Most are of a stack that was seen before in the same maps: they are counted where it is
+    /// remembered.
+    fn take(&mut self, owner: Owner, mode: CpuMode, view: &SampleView<'_>, layout: &SampleLayout) -> Result<()> {
+        let viewer = Viewer { pid: view.task.map_or(u32::MAX, |(pid, _)| pid), view: owner.view };
+        let is_call_stack = layout.branch_sample_type.contains(BranchSampleType::CALL_STACK);
+        let calls = view.branch_stack.filter(|calls| is_call_stack && !calls.is_empty());
+        let sampled = SampledStack { ip: view.ip, space: mode.into(), callchain: view.callchain, calls };
+        if calls.is_some() || self.data_addresses {
+            let data = view.addr.filter(|&data| self.data_addresses && data != 0);
+            let resolved = self.resolver.stack(&self.session, viewer, &sampled, data);
+            return self.add_or_wait(owner, view, resolved);
+        }
+        let row = match *self.found {
+            [(event, value)] if self.taker.is_none() => Some((event, value)),
+            _ => None,
+        };
+        let row_key = row.map_or([0; 2], |(event, _)| {
+            let part = self.part_of(owner.part, event);
+            let labels = owner.labels.unwrap_or_else(|| self.label_sets.id(&self.labels));
+            [packed(part, labels), event.into()]
+        });
+        let chain = view.callchain.map(|chain| chain.as_chunks()).unwrap_or_default();
+        let key = resolved::Key { view: [owner.view, row_key[0], row_key[1]], ip: view.ip, mode, chain };
+        let known = match self.resolved.find(&key) {
+            Some(known) => known,
+            None => {
+                let resolved = self.resolver.stack(&self.session, viewer, &sampled, None);
+                if resolved.cookie.is_some() {
+                    // Such a chain does not come again.
+                    return self.add_or_wait(owner, view, resolved);
+                }
+                if !self.resolved.has_room(&key) {
+                    self.add_counted();
+                }
+                self.resolved.insert(&key, resolved.stack)
             }
-            _ => self.add(part, resolved.stack, 1),
+        };
+        match row {
+            Some((_, value)) => self.resolved.count(known, value),
+            None => {
+                self.read_labels(owner);
+                self.add(owner.part, known.stack, 1)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds what was counted of stacks that are remembered to the rows.
+    fn add_counted(&mut self) {
+        for Counted { stack, view: [_, row, event], samples, value } in self.resolved.take_counted() {
+            let (part, labels) = unpacked(row);
+            self.parts.part(part).add(Row { stack, labels, event: event as EventIndex, samples, value });
+        }
+    }
+
+    /// Adds the sample at hand, or keeps it until its user frames come.
+    fn add_or_wait(&mut self, owner: Owner, view: &SampleView<'_>, resolved: Resolved) -> Result<()> {
+        self.read_labels(owner);
+        let part = owner.part;
+        let (Some(cookie), Some((_, tid))) = (resolved.cookie, view.task) else {
+            return self.add(part, resolved.stack, 1);
+        };
+        let frames = self.resolver.stacks.stack(resolved.stack).to_vec();
+        let (labels, weights) = (self.labels.clone(), self.found.clone());
+        self.waiting.add(tid, cookie, Incomplete { frames, labels, weights, part });
+        Ok(())
+    }
+
+    /// Has the labels of the sample at hand at hand, which so far may only be known by their number.
+    fn read_labels(&mut self, owner: Owner) {
+        if let Some(labels) = owner.labels {
+            self.labels.clear();
+            self.labels.extend_from_slice(self.label_sets.labels(labels));
         }
     }
 
     /// Adds the sample at hand, of these frames.
     fn add(&mut self, part: usize, stack: u32, samples: u64) -> Result<()> {
-        let Self { taker, stacks, session, label_sets, parts, labels, found, .. } = self;
+        let Self { taker, resolver, session, labels, found: weights, .. } = self;
         if let Some(taker) = taker {
-            let frames = stacks.stack(stack);
-            return taker.take(&TakenSample { frames, labels, weights: found, samples, names: &session.names });
+            let (frames, names) = (resolver.stacks.stack(stack), &session.names);
+            return taker.take(&TakenSample { frames, labels, weights, samples, names });
         }
-        let labels = label_sets.id(labels);
-        for &(event, value) in &*found {
-            let part = if self.split == Some(Split::Event) { parts.index(Key::Event(event)) } else { part };
-            parts.add(part, Row { stack, labels, event, samples, value });
+        let labels = self.label_sets.id(&self.labels);
+        for at in 0..self.found.len() {
+            let (event, value) = self.found[at];
+            let part = self.part_of(part, event);
+            self.parts.part(part).add(Row { stack, labels, event, samples, value });
         }
         Ok(())
+    }
+
+    /// The part of an event of the sample at hand.
+    #[inline]
+    fn part_of(&mut self, part: usize, event: EventIndex) -> usize {
+        if self.split == Some(Split::Event) { self.parts.index(Key::Event(event)) } else { part }
     }
 
     /// Takes note of the sample at hand in its parts.
     #[inline]
     fn note(&mut self, part: usize, time: Option<u64>, main_map: Option<MapId>) {
-        for &(event, _) in &self.found {
-            let part = if self.split == Some(Split::Event) { self.parts.index(Key::Event(event)) } else { part };
+        for at in 0..self.found.len() {
+            let (event, _) = self.found[at];
+            let part = self.part_of(part, event);
             let part = self.parts.part(part);
             part.note(time, event);
             part.main_map = part.main_map.or(main_map);
         }
     }
 
-    /// The sample's stack: remembered where the same chain was seen in the same maps.
-    fn stack(&mut self, seen: Seen, mode: CpuMode, view: &SampleView<'_>, layout: &SampleLayout) -> Resolved {
-        let pid = view.task.map_or(u32::MAX, |(pid, _)| pid);
-        let is_call_stack = layout.branch_sample_type.contains(BranchSampleType::CALL_STACK);
-        let calls = view.branch_stack.filter(|calls| is_call_stack && !calls.is_empty());
-        let sampled = SampledStack { ip: view.ip, space: mode.into(), callchain: view.callchain, calls };
-        if calls.is_some() || self.data_addresses {
-            return self.resolve(pid, &sampled, view.addr);
-        }
-        let chain = view.callchain.map(|chain| chain.as_chunks()).unwrap_or_default();
-        let key = resolved::Key { view: [seen.view], ip: view.ip, mode, chain };
-        if let Some(stack) = self.resolved.find(&key) {
-            return Resolved { stack, cookie: None };
-        }
-        let resolved = self.resolve(pid, &sampled, None);
-        // A chain with a cookie does not come again.
-        if resolved.cookie.is_none() {
-            self.resolved.insert(&key, resolved.stack);
-        }
-        resolved
-    }
-
-    fn resolve(&mut self, pid: u32, sampled: &SampledStack<'_>, data: Option<u64>) -> Resolved {
-        self.frames.clear();
-        let mut frames = std::mem::take(&mut self.frames);
-        if let Some(data) = data.filter(|&data| self.data_addresses && data != 0) {
-            frames.push(self.frame(pid, sampled.space, data));
-        }
-        let cookie = sampled.for_each(|found| frames.push(self.frame(pid, found.space, found.address)));
-        if frames.is_empty() && cookie.is_none() {
-            // Every sample has a stack, also one of an event that records no address.
-            frames.push(self.stacks.frame_id(Frame { place: Place::Outside(Space::Unknown), address: 0 }));
-        }
-        let stack = self.stacks.stack_id(&frames);
-        self.frames = frames;
-        Resolved { stack, cookie }
-    }
-
-    fn frame(&mut self, pid: u32, space: Space, address: u64) -> FrameId {
-        let map = self.session.map_at(pid, space, address);
-        let place = match map {
-            Some(id) => Place::In(self.mappings.id(id, self.session.map(id))),
-            None => Place::Outside(space),
-        };
-        self.stacks.frame_id(Frame { place, address })
-    }
-
     /// Completes the samples that waited for a record's frames. `None` where it cannot be read.
     fn deferred(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<Option<()>> {
         let Some(UserFrames { cookie, pid, tid, chain }) = UserFrames::read(meta, raw) else { return Ok(None) };
+        let viewer = Viewer { pid, view: self.session.seen(pid).view };
         for sample in self.waiting.take(tid, cookie) {
             let mut frames = sample.frames.clone();
             let user = SampledStack { ip: None, space: Space::User, callchain: Some(chain), calls: None };
-            user.for_each(|found| frames.push(self.frame(pid, found.space, found.address)));
+            let Self { resolver, session, .. } = &mut *self;
+            user.for_each(|found| frames.push(resolver.frame(session, viewer, found.space, found.address)));
             self.complete(sample, &frames)?;
         }
         Ok(Some(()))
@@ -291,7 +309,7 @@ impl<'a> Collector<'a> {
 
     /// Adds a sample that waited.
     fn complete(&mut self, sample: Incomplete, frames: &[FrameId]) -> Result<()> {
-        let stack = self.stacks.stack_id(frames);
+        let stack = self.resolver.stacks.stack_id(frames);
         (self.labels, self.found) = (sample.labels, sample.weights);
         self.add(sample.part, stack, 1)
     }
@@ -312,9 +330,10 @@ impl<'a> Collector<'a> {
         }
         let Some(event) = meta.events.list().get(index as usize) else { return Ok(Some(())) };
         let each = period(&event.attr).unwrap_or(1);
-        let mapping = self.mappings.made_up(&Map::new(LOST, 1, 0, b"[lost]", None));
-        let frame = self.stacks.frame_id(Frame { place: Place::In(mapping), address: LOST });
-        let stack = self.stacks.stack_id(&[frame]);
+        let Resolver { mappings, stacks, .. } = &mut self.resolver;
+        let mapping = mappings.made_up(&Map::new(LOST, 1, 0, b"[lost]", None));
+        let frame = stacks.frame_id(Frame { place: Place::In(mapping), address: LOST });
+        let stack = stacks.stack_id(&[frame]);
         let pid = trailer.and_then(|trailer| trailer.task).map(|(pid, _)| pid);
         let part = self.parts.index(Key::of(self.split, pid, None, &self.session));
         self.labels.clear();
@@ -351,6 +370,7 @@ impl<'a> Collector<'a> {
             let frames = sample.frames.clone();
             self.complete(sample, &frames)?;
         }
+        self.add_counted();
         self.ledger.emitted(RecordType::SAMPLE, self.samples);
         self.note_missing();
         let samples = self.ledger.of(RecordType::SAMPLE);
@@ -363,7 +383,7 @@ impl<'a> Collector<'a> {
         let list = std::mem::take(&mut self.parts).into_list();
         let is_empty = list.iter().all(|part| part.has_samples.is_empty());
         for mut part in list.into_iter().filter(|part| is_empty || !part.has_samples.is_empty()) {
-            let main_mapping = part.main_map.map(|id| self.mappings.id(id, self.session.map(id)));
+            let main_mapping = part.main_map.map(|id| self.resolver.mappings.id(id, self.session.map(id)));
             let profile = Profile {
                 rows: part.rows(),
                 has_samples: std::mem::take(&mut part.has_samples),
@@ -376,8 +396,8 @@ impl<'a> Collector<'a> {
         }
         let tables = Arc::new(Tables {
             events: meta.events.list().iter().map(ProfileEvent::from).collect(),
-            mappings: self.mappings.finish(meta),
-            stacks: self.stacks,
+            mappings: self.resolver.mappings.finish(meta),
+            stacks: self.resolver.stacks,
             labels: self.label_sets,
             names: self.session.names,
             perf_version: meta.string(FeatureId::VERSION),
@@ -420,6 +440,16 @@ impl<'a> Collector<'a> {
             ));
         }
     }
+}
+
+/// A row's part and labels in one number.
+#[inline]
+fn packed(part: usize, labels: LabelsId) -> u64 {
+    (part as u64) << 32 | u64::from(labels)
+}
+
+fn unpacked(packed: u64) -> (usize, LabelsId) {
+    ((packed >> 32) as usize, packed as LabelsId)
 }
 
 /// Checks that some event tells each of the labels.

@@ -17,8 +17,6 @@ pub struct Parts {
     by_key: HashMap<Key, usize>,
     /// The part that was asked for last: the next sample is often of the same.
     latest: usize,
-    /// The part and row of each stack that samples were added to last: the next of the stack are often of the same.
-    latest_rows: Vec<(u32, u32)>,
 }
 
 /// What tells parts from each other.
@@ -74,37 +72,6 @@ impl Parts {
         })
     }
 
-    /// Adds samples to a row of a part; which row, its key says.
-    #[inline]
-    pub fn add(&mut self, part: usize, row: Row) {
-        let Self { list, latest_rows, .. } = self;
-        let rows = &mut list[part].rows;
-        if let Some(&(latest_part, latest)) = latest_rows.get(row.stack as usize)
-            && latest_part as usize == part
-            && let Some(known) = rows.get_mut(latest as usize)
-            && known.key() == row.key()
-        {
-            known.add(row);
-        } else {
-            self.add_elsewhere(part, row);
-        }
-    }
-
-    #[inline(never)]
-    fn add_elsewhere(&mut self, part: usize, row: Row) {
-        let Part { rows, places, .. } = &mut self.list[part];
-        let place = *places.entry(row.key()).or_insert(rows.len() as u32);
-        match rows.get_mut(place as usize) {
-            Some(known) => known.add(row),
-            None => rows.push(row),
-        }
-        let stack = row.stack as usize;
-        if self.latest_rows.len() <= stack {
-            self.latest_rows.resize(stack + 1, (0, u32::MAX));
-        }
-        self.latest_rows[stack] = (part as u32, place);
-    }
-
     /// A part.
     #[inline]
     pub fn part(&mut self, index: usize) -> &mut Part {
@@ -134,19 +101,25 @@ impl Key {
 
 impl Row {
     /// What tells it from others.
-    #[inline]
     fn key(&self) -> (StackId, LabelsId, EventIndex) {
         (self.stack, self.labels, self.event)
-    }
-
-    #[inline]
-    fn add(&mut self, other: Self) {
-        self.samples += other.samples;
-        self.value = self.value.saturating_add(other.value);
     }
 }
 
 impl Part {
+    /// Adds samples to a row; which row, its key says.
+    pub fn add(&mut self, row: Row) {
+        let Self { rows, places, .. } = self;
+        let place = *places.entry(row.key()).or_insert(rows.len() as u32);
+        match rows.get_mut(place as usize) {
+            Some(known) => {
+                known.samples += row.samples;
+                known.value = known.value.saturating_add(row.value);
+            }
+            None => rows.push(row),
+        }
+    }
+
     /// Takes note of when a sample was, and of which event.
     #[inline]
     pub fn note(&mut self, time: Option<u64>, event: EventIndex) {

@@ -54,6 +54,8 @@ pub struct Session {
     /// Numbers of what is mapped in a process and in the kernel, by their generations.
     views: HashMap<Generations, ViewId>,
     next_view: ViewId,
+    /// How many records have changed what is known.
+    state: u64,
 }
 
 /// Generations of all that an address is looked up in.
@@ -109,7 +111,14 @@ impl Session {
             RecordType::KSYMBOL => abi::parse(body, raw.endian, ()).map(|(symbol, _)| self.ksymbol(symbol)),
             _ => return Applied::NotApplicable,
         };
+        self.state += 1;
         if applied.is_ok() { Applied::Consumed } else { Applied::Damaged }
+    }
+
+    /// A number that changes with whatever a record changes.
+    #[inline]
+    pub fn state(&self) -> u64 {
+        self.state
     }
 
     fn mmap(&mut self, mmap: Mmap, misc: Misc) {

@@ -114,15 +114,13 @@ impl Builder {
             both.extend_from_slice(branches.as_chunks());
             key.chain = &both;
         }
-        let found = self.resolved.find(&key);
-        let stack = found.unwrap_or_else(|| {
+        let known = self.resolved.find(&key).unwrap_or_else(|| {
             let ip = view.ip.unwrap_or(0);
             let stack = self.resolve(pid, SampledStack { ip, mode, callchain: view.callchain, branches });
-            self.resolved.insert(&key, stack);
-            stack
+            self.resolved.insert(&key, stack)
         });
         self.key = both;
-        stack
+        known.stack
     }
 
     fn resolve(&mut self, pid: u32, sampled: SampledStack<'_>) -> StackId {
