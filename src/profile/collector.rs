@@ -2,7 +2,8 @@
 
 use super::event::{ProfileEvent, period};
 use super::frames::SampledStack;
-use super::labels::{Label, LabelSets, LabelValue, LabelledSample, LabelsId};
+use super::labels::{self, Label, LabelSets, LabelValue, LabelledSample, LabelsId};
+use super::missing::{self, Missing};
 use super::options::{ProfileOptions, Split};
 use super::owners::{Owner, Owners};
 use super::parts::{Key, Parts};
@@ -10,6 +11,7 @@ use super::resolved::{self, Counted, ResolvedStacks};
 use super::resolver::{Resolved, Resolver, Viewer};
 use super::selection::Selection;
 use super::stacks::FrameId;
+use super::taken::{TakeSamples, TakenSample};
 use super::waiting::{Incomplete, UserFrames, Waiting};
 use super::weights::Weights;
 use super::{Frame, Place, Profile, Row, Tables};
@@ -19,10 +21,8 @@ use crate::abi::record::lost::{Lost, LostSamples};
 use crate::abi::record::{CpuMode, RecordType};
 use crate::abi::sample_type::{BranchSampleType, SampleType};
 use crate::abi::sample_view::{SampleLayout, SampleView};
-use crate::container::read::Container;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::session::map::{Map, MapId};
-use crate::session::names::Names;
 use crate::session::space::Space;
 use crate::session::{Applied, Session};
 use crate::stream::events::EventIndex;
@@ -59,39 +59,6 @@ pub struct Collector<'a> {
     /// Of the sample at hand, kept for their memory.
     labels: Vec<LabelValue>,
     found: Vec<(EventIndex, u64)>,
-}
-
-/// What takes samples one by one.
-pub trait TakeSamples {
-    /// Takes a sample.
-    ///
-    /// # Errors
-    /// Where it cannot go on.
-    fn take(&mut self, sample: &TakenSample<'_>) -> Result<()>;
-}
-
-/// A sample on its way to where it is taken.
-#[derive(Clone, Copy, Debug)]
-pub struct TakenSample<'a> {
-    /// Its stack, leaf first.
-    pub frames: &'a [FrameId],
-    /// Its labels.
-    pub labels: &'a [LabelValue],
-    /// The events that it stands for, and how much of each.
-    pub weights: &'a [(EventIndex, u64)],
-    /// How many samples it is.
-    pub samples: u64,
-    /// Texts of labels.
-    pub names: &'a Names,
-}
-
-/// Samples that are known to tell more than the profile has.
-#[derive(Default)]
-struct Missing {
-    /// Samples with a copy of the stack instead of a call chain.
-    stack_dumps: u64,
-    /// Samples whose user frames never came.
-    deferred: u64,
 }
 
 /// Where in the stack the address is that stands for what was lost: in no address space that there is.
@@ -364,7 +331,7 @@ impl<'a> Collector<'a> {
     /// Where an event or a label was asked for that the recording does not have.
     pub fn finish(mut self, meta: &Meta) -> Result<(Vec<Profile>, Ledger)> {
         self.selection.check(meta)?;
-        check_labels(&self.asked_for, meta)?;
+        labels::check(&self.asked_for, meta)?;
         for sample in self.waiting.take_all() {
             self.missing.deferred += 1;
             let frames = sample.frames.clone();
@@ -372,11 +339,11 @@ impl<'a> Collector<'a> {
         }
         self.add_counted();
         self.ledger.emitted(RecordType::SAMPLE, self.samples);
-        self.note_missing();
+        self.missing.note(&mut self.ledger);
         let samples = self.ledger.of(RecordType::SAMPLE);
         if samples.emitted + samples.dropped() == 0 {
             let not_applicable = samples.not_applicable;
-            self.note_empty(meta, not_applicable);
+            missing::note_empty(meta, not_applicable, &mut self.ledger);
             self.parts.index(Key::All);
         }
         let mut parts: Vec<(Profile, Key)> = Vec::new();
@@ -404,41 +371,11 @@ impl<'a> Collector<'a> {
             command: meta.cmdline().map(|arguments| arguments.join(" ")),
         });
         let named = parts.into_iter().map(|(profile, key)| Profile {
-            name: name_of(key, &tables),
+            name: key.name(&tables),
             tables: tables.clone(),
             ..profile
         });
         Ok((named.collect(), self.ledger))
-    }
-
-    /// Says why there are no samples.
-    fn note_empty(&mut self, meta: &Meta, not_applicable: u64) {
-        // The main file of a folder that was recorded by several threads is a whole recording by itself.
-        if meta.container == Container::File && meta.features.contains_key(&FeatureId::DIR_FORMAT) {
-            let what = "the samples of this recording are in the files beside it: name the folder to read them";
-            self.ledger.missing(what.to_owned());
-        } else if not_applicable > 0 {
-            let what = "none of the samples is of an event that was asked for: the profile is empty";
-            self.ledger.note(what.to_owned());
-        } else {
-            self.ledger.note("the recording has no samples: the profile is empty".to_owned());
-        }
-    }
-
-    fn note_missing(&mut self) {
-        let Missing { stack_dumps, deferred } = self.missing;
-        if stack_dumps > 0 {
-            self.ledger.missing(format!(
-                "samples with a copy of the user stack (--call-graph dwarf): {stack_dumps}; it is not unwound, so that \
-                 their user callers are missing"
-            ));
-        }
-        if deferred > 0 {
-            self.ledger.missing(format!(
-                "samples whose user callers should have come in records of their own (CALLCHAIN_DEFERRED) and did not: \
-                 {deferred}"
-            ));
-        }
     }
 }
 
@@ -452,35 +389,9 @@ fn unpacked(packed: u64) -> (usize, LabelsId) {
     ((packed >> 32) as usize, packed as LabelsId)
 }
 
-/// Checks that some event tells each of the labels.
-fn check_labels(asked_for: &[Label], meta: &Meta) -> Result<()> {
-    let events = meta.events.list();
-    let is_told = |label: &Label| events.is_empty() || events.iter().any(|event| label.is_in(&event.layout));
-    match asked_for.iter().find(|label| !is_told(label)) {
-        None => Ok(()),
-        Some(label) => {
-            let told: Vec<_> = Label::ALL.iter().filter(|label| is_told(label)).map(|label| label.key()).collect();
-            let what = format!("its samples do not tell {}; they tell {}", label.key(), told.join(", "));
-            Err(Error::input(&meta.files[0], None, what))
-        }
-    }
-}
-
 /// The wall clock at the first sample, where it is known how the clocks relate.
 fn wall_clock(meta: &Meta, times: Option<(u64, u64)>) -> Option<u64> {
     let ((first, _), clock) = times.zip(meta.clock_data())?;
     let since = i128::from(first) - i128::from(clock.clockid_ns);
     u64::try_from(i128::from(clock.wall_clock_ns) + since).ok()
-}
-
-/// What to call a part.
-fn name_of(key: Key, tables: &Tables) -> Option<String> {
-    Some(match key {
-        Key::All => return None,
-        Key::Unknown => "unknown".to_owned(),
-        Key::Pid(pid) => pid.to_string(),
-        Key::Name(name) => String::from_utf8_lossy(tables.names.name(name)).into_owned(),
-        Key::Cgroup(id) => format!("cgroup-{id}"),
-        Key::Event(event) => tables.events[event as usize].name.clone(),
-    })
 }

@@ -5,9 +5,11 @@ use crate::abi::record::CpuMode;
 use crate::abi::sample_type::SampleType;
 use crate::abi::sample_view::{SampleLayout, SampleView};
 use crate::abi::weight::Weight;
+use crate::error::{Error, Result};
 use crate::session::Session;
 use crate::session::names::{NameId, Names};
 use crate::session::slices::Slices;
+use crate::stream::meta::Meta;
 use hashbrown::HashMap;
 
 /// Declares [`Label`] with the key, the unit and the sample fields of each.
@@ -218,6 +220,23 @@ impl LabelReader {
 
     fn text(&mut self, text: &'static str, names: &mut Names) -> NameId {
         *self.texts.entry(text).or_insert_with(|| names.id(text.as_bytes()))
+    }
+}
+
+/// Checks that some event tells each of the labels.
+///
+/// # Errors
+/// Which label none tells, and those that some tell.
+pub fn check(asked_for: &[Label], meta: &Meta) -> Result<()> {
+    let events = meta.events.list();
+    let is_told = |label: &Label| events.is_empty() || events.iter().any(|event| label.is_in(&event.layout));
+    match asked_for.iter().find(|label| !is_told(label)) {
+        None => Ok(()),
+        Some(label) => {
+            let told: Vec<_> = Label::ALL.iter().filter(|label| is_told(label)).map(|label| label.key()).collect();
+            let what = format!("its samples do not tell {}; they tell {}", label.key(), told.join(", "));
+            Err(Error::input(&meta.files[0], None, what))
+        }
     }
 }
 

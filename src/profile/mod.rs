@@ -7,6 +7,7 @@ pub mod frames;
 pub mod labels;
 pub mod look;
 mod mappings;
+mod missing;
 pub mod options;
 mod owners;
 mod parts;
@@ -14,6 +15,7 @@ pub(crate) mod resolved;
 mod resolver;
 mod selection;
 pub mod stacks;
+pub mod taken;
 pub(crate) mod waiting;
 pub(crate) mod weights;
 

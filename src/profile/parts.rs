@@ -1,9 +1,9 @@
 //! The rows of a profile, or of each part that it is split into.
 
-use super::Row;
 use super::labels::LabelsId;
 use super::options::Split;
 use super::stacks::StackId;
+use super::{Row, Tables};
 use crate::session::Session;
 use crate::session::map::MapId;
 use crate::session::names::NameId;
@@ -96,6 +96,18 @@ impl Key {
             Some(Split::Event) => return Self::All,
         };
         key.unwrap_or(Self::Unknown)
+    }
+
+    /// What to call a part of this key; `None` where there is but one.
+    pub fn name(self, tables: &Tables) -> Option<String> {
+        Some(match self {
+            Self::All => return None,
+            Self::Unknown => "unknown".to_owned(),
+            Self::Pid(pid) => pid.to_string(),
+            Self::Name(name) => String::from_utf8_lossy(tables.names.name(name)).into_owned(),
+            Self::Cgroup(id) => format!("cgroup-{id}"),
+            Self::Event(event) => tables.events[event as usize].name.clone(),
+        })
     }
 }
 

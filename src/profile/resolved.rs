@@ -190,7 +190,9 @@ mod tests {
         cache.insert(&key, 7);
         assert_eq!(stack(&cache, &key), Some(7));
         assert!(others.iter().all(|other| cache.find(other).is_none()));
-        others.iter().zip(8..).for_each(|(other, number)| drop(cache.insert(other, number)));
+        for (other, number) in others.iter().zip(8..) {
+            cache.insert(other, number);
+        }
         assert!(others.iter().zip(8..).all(|(other, number)| stack(&cache, other) == Some(number)));
         assert_eq!(stack(&cache, &key), Some(7));
         let long = vec![[0; 8]; WORDS];
@@ -205,7 +207,9 @@ mod tests {
         let mut cache = ResolvedStacks::default();
         let chains: Vec<_> = (0..3000_u64).map(|n| vec![n.to_ne_bytes(); n as usize % 5]).collect();
         let key = |n: usize| Key { view: [0], ip: Some(n as u64), mode: CpuMode::USER, chain: &chains[n] };
-        (0..3000).for_each(|n| drop(cache.insert(&key(n), n as StackId)));
+        for n in 0..3000 {
+            cache.insert(&key(n), n as StackId);
+        }
         assert!((0..3000).all(|n| stack(&cache, &key(n)) == Some(n as StackId)));
     }
 
