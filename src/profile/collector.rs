@@ -251,12 +251,10 @@ impl<'a> Collector<'a> {
     /// Takes note of the sample at hand in its parts.
     #[inline]
     fn note(&mut self, part: usize, time: Option<u64>, main_map: Option<MapId>) {
-        for at in 0..self.found.len() {
-            let (event, _) = self.found[at];
-            let part = self.part_of(part, event);
-            let part = self.parts.part(part);
-            part.note(time, event);
-            part.main_map = part.main_map.or(main_map);
+        let Self { parts, found, split, .. } = self;
+        for &(event, _) in &*found {
+            let part = if *split == Some(Split::Event) { parts.index(Key::Event(event)) } else { part };
+            parts.part(part).note(time, event, main_map);
         }
     }
 

@@ -132,11 +132,14 @@ impl Part {
         }
     }
 
-    /// Takes note of when a sample was, and of which event.
+    /// Takes note of when a sample was, of which event, and of the program that its process runs.
     #[inline]
-    pub fn note(&mut self, time: Option<u64>, event: EventIndex) {
+    pub fn note(&mut self, time: Option<u64>, event: EventIndex, main_map: Option<MapId>) {
         if let Some(time) = time.filter(|&time| is_time(time)) {
             (self.first, self.last) = (self.first.min(time), self.last.max(time));
+        }
+        if self.main_map.is_none() {
+            self.main_map = main_map;
         }
         if !self.has_samples.get(event as usize).is_some_and(|&has| has) {
             self.note_event(event as usize);

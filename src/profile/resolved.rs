@@ -159,9 +159,10 @@ fn number(word: Word) -> u64 {
 
 #[inline]
 fn hash(hasher: &DefaultHashBuilder, view: impl Iterator<Item = u64>, ip: Word, chain: &[Word]) -> u64 {
+    // An odd number without a pattern: the view's numbers are small ones.
+    const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
     let mut state = hasher.build_hasher();
-    view.for_each(|number| state.write_u64(number));
-    state.write_u64(number(ip));
+    state.write_u64(view.fold(number(ip), |all, number| (all ^ number).wrapping_mul(SPREAD).rotate_left(29)));
     state.write(chain.as_flattened());
     state.finish()
 }

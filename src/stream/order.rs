@@ -96,11 +96,12 @@ impl<S: Sink> Order<S> {
 
     #[inline]
     fn pass(&mut self, meta: &Meta, entry: Entry) -> Result<()> {
-        let (block, at) = self.blocks.at(entry.place);
+        let (index, at) = self.blocks.at(entry.place);
+        let block = self.blocks.block(index);
         if let Some(header) = RecordHeader::peek(&block.bytes[at..], meta.endian) {
             self.sink.record(meta, &Raw { header, endian: meta.endian, block, at, payload: 0 })?;
         }
-        self.blocks.release(entry.place);
+        self.blocks.release(index);
         Ok(())
     }
 }
@@ -164,19 +165,20 @@ impl Held {
         u64::from(number) << 32 | raw.at as u64
     }
 
-    fn index(&self, place: u64) -> usize {
-        ((place >> 32) as u32).wrapping_sub(self.first) as usize
+    /// Which of the blocks a place is in, and where in it.
+    #[inline]
+    fn at(&self, place: u64) -> (usize, usize) {
+        (((place >> 32) as u32).wrapping_sub(self.first) as usize, place as u32 as usize)
     }
 
     #[inline]
-    fn at(&self, place: u64) -> (&Block, usize) {
-        (&self.blocks[self.index(place)].0, place as u32 as usize)
+    fn block(&self, index: usize) -> &Block {
+        &self.blocks[index].0
     }
 
-    /// Lets go of a record that has been passed on; of the block, when it was the last one in it.
+    /// Lets go of a record that has been passed on; of its block, when it was the last one in it.
     #[inline]
-    fn release(&mut self, place: u64) {
-        let index = self.index(place);
+    fn release(&mut self, index: usize) {
         let (block, waiting) = &mut self.blocks[index];
         *waiting -= 1;
         if *waiting > 0 {
