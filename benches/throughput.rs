@@ -24,6 +24,7 @@ use perfconv::error::Result;
 use perfconv::formats::carry::CarryOptions;
 use perfconv::formats::{json, pprof};
 use perfconv::profile::options::ProfileOptions;
+use perfconv::rewrite::passes::Passes;
 use perfconv::stream::Sink;
 use perfconv::stream::meta::Meta;
 use perfconv::stream::order::Order;
@@ -219,7 +220,8 @@ fn pprof(bencher: Bencher) {
 fn to_json_lines(inputs: &Inputs) {
     let mut out = File::create(inputs.json()).expect("it can be created");
     let (read, options) = (ReadOptions::default(), CarryOptions::default());
-    carry(Input::Path(inputs.plain()), &read, &options, json::begin_lines, &mut out).expect("a recording");
+    carry(Input::Path(inputs.plain()), &read, &options, &mut Passes::default(), json::begin_lines, &mut out)
+        .expect("a recording");
 }
 
 #[divan::bench(sample_count = 5)]

@@ -8,6 +8,7 @@ use perfconv::container::read::input::Input;
 use perfconv::convert;
 use perfconv::formats::carry::{BeginCarry, CarryOptions};
 use perfconv::formats::json;
+use perfconv::rewrite::passes::Passes;
 use perfconv::stream::source::Source;
 use perfconv::stream::write::verbatim::Verbatim;
 use serde_json::Value;
@@ -47,7 +48,14 @@ fn files_of(path: &Path) -> Option<Vec<Vec<u8>>> {
 /// A recording as JSON.
 fn written(path: &Path, begin: BeginCarry) -> perfconv::Result<Vec<u8>> {
     let (mut out, read) = (Vec::new(), ReadOptions::default());
-    convert::carry(Input::Path(path.to_owned()), &read, &CarryOptions::default(), begin, &mut out)?;
+    convert::carry(
+        Input::Path(path.to_owned()),
+        &read,
+        &CarryOptions::default(),
+        &mut Passes::default(),
+        begin,
+        &mut out,
+    )?;
     Ok(out)
 }
 

@@ -9,6 +9,7 @@ use perfconv::formats::carry::CarryOptions;
 use perfconv::formats::quipper::proto::PerfDataProto;
 use perfconv::formats::quipper::proto::perf_data_proto::{Chunk, Splice};
 use perfconv::formats::quipper::{Fidelity, begin, import};
+use perfconv::rewrite::passes::Passes;
 use perfconv::stream::source::Source;
 use prost::Message;
 use prost::encoding::{WireType, decode_key, decode_varint, encode_key, encode_varint};
@@ -22,7 +23,7 @@ const OURS: u32 = 1000;
 fn written(input: Input, quipper: Fidelity) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     let options = CarryOptions { quipper, ..CarryOptions::default() };
-    carry(input, &ReadOptions::default(), &options, begin, &mut out)?;
+    carry(input, &ReadOptions::default(), &options, &mut Passes::default(), begin, &mut out)?;
     Ok(out)
 }
 

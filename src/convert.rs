@@ -10,6 +10,7 @@ use crate::profile::collector::Collector;
 use crate::profile::event::ProfileEvent;
 use crate::profile::look::Look;
 use crate::profile::options::ProfileOptions;
+use crate::rewrite::passes::Passes;
 use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
 use crate::stream::order::Order;
@@ -69,7 +70,7 @@ pub fn streamed(
     Ok(ledger)
 }
 
-/// Writes the records of a recording to a format that carries them.
+/// Writes the records of a recording, through passes, to a format that carries them.
 ///
 /// # Errors
 /// Where the recording cannot be read, and what `out` says.
@@ -77,10 +78,11 @@ pub fn carry(
     input: Input,
     read: &ReadOptions,
     options: &CarryOptions,
+    passes: &mut Passes,
     begin: BeginCarry,
     out: &mut dyn Write,
 ) -> Result<Ledger> {
-    carry_by(input, read, options, &mut *begin(out, options))
+    carry_by(input, read, passes, &mut *begin(out, options))
 }
 
 /// Writes the records of a recording to the files of a format that has several, in a folder that is there and empty.
@@ -91,14 +93,15 @@ pub fn carry_to_folder(
     input: Input,
     read: &ReadOptions,
     options: &CarryOptions,
+    passes: &mut Passes,
     begin: BeginFolder,
     folder: &Path,
 ) -> Result<Ledger> {
-    carry_by(input, read, options, &mut *begin(folder, options)?)
+    carry_by(input, read, passes, &mut *begin(folder, options)?)
 }
 
-fn carry_by(input: Input, read: &ReadOptions, options: &CarryOptions, carrier: &mut dyn Carry) -> Result<Ledger> {
-    let (meta, mut ledger) = options.passes.run(input, read, &mut *carrier)?;
+fn carry_by(input: Input, read: &ReadOptions, passes: &mut Passes, carrier: &mut dyn Carry) -> Result<Ledger> {
+    let (meta, mut ledger) = passes.run(input, read, &mut *carrier)?;
     carrier.account(&mut ledger);
     let others = others(&meta);
     if !others.is_empty() {

@@ -28,6 +28,9 @@ pub enum Error {
         /// What is wrong, and where there is something to do about it, what.
         what: String,
     },
+    /// What was asked for cannot be done with this recording. Nothing was written.
+    #[error("{0}")]
+    Refused(String),
     /// Writing the output failed.
     #[error("cannot write the output: {0}")]
     Output(#[source] io::Error),

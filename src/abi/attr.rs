@@ -200,6 +200,19 @@ impl Attr {
         super::to_bytes(self, endian)
     }
 
+    /// How many bytes it takes in the recording.
+    pub fn stored_size(&self) -> usize {
+        self.stored.len()
+    }
+
+    /// The structure as one that takes so many bytes, at least [those of the first version](Self::SIZE_VER0): what is cut is
+    /// lost, what is added is 0. What [`size`](Self::size) says stays.
+    pub fn resized(&self, len: usize) -> Self {
+        let mut bytes = self.to_bytes(Endian::Little).unwrap_or_default();
+        bytes.resize(len.max(Self::SIZE_VER0), 0);
+        Self::read(&bytes, Endian::Little).unwrap_or_else(|_| self.clone())
+    }
+
     /// What `size` says, with 0 read as 64.
     pub fn declared_size(bytes: &[u8], endian: Endian) -> Option<usize> {
         let mut reader = super::bytes::Reader::new(bytes, endian);
@@ -241,6 +254,16 @@ mod tests {
                 assert_eq!(attr.to_bytes(endian).unwrap(), bytes, "{len} bytes, {endian:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_shorter_or_longer_structure_keeps_what_has_room() {
+        let attr = Attr::read(&numbered(120), Endian::Big).unwrap();
+        let (shorter, longer) = (attr.resized(72), attr.resized(144));
+        assert_eq!(shorter.to_bytes(Endian::Big).unwrap(), numbered(72));
+        assert_eq!((shorter.stored_size(), shorter.sample_regs_user), (72, 0));
+        assert_eq!(longer.to_bytes(Endian::Big).unwrap(), [numbered(120), vec![0; 24]].concat());
+        assert_eq!((attr.resized(3).stored_size(), longer.resized(120) == attr), (64, true));
     }
 
     #[test]

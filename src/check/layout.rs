@@ -173,7 +173,7 @@ mod tests {
             data: section(192, 16),
             event_types: Section::default(),
         };
-        (FileImage { before: before.into(), behind: Bytes::copy_from_slice(behind) }, header)
+        (FileImage { before: before.into(), behind: Bytes::copy_from_slice(behind), data: 0 }, header)
     }
 
     fn rules((image, header): &(FileImage, FileHeader)) -> Vec<(Rule, u64)> {

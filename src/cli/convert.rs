@@ -1,15 +1,17 @@
 //! `perfconv IN -o OUT`, `perfconv convert`.
 
-use super::args::{CompatArg, ConvertArgs, DecodeArg, FidelityArg};
+use super::args::{CompatArg, ConvertArgs, DecodeArg, FidelityArg, Step};
 use super::failure::Failure;
 use super::input::Recording;
 use super::output::{Allowed, Output};
 use super::{perf_to_profile, profiles, report, rewrite};
 use crate::container::read::ReadOptions;
 use crate::convert;
-use crate::formats::carry::CarryOptions;
+use crate::formats::carry::{CarryOptions, Passed};
 use crate::formats::envelope::{self, Envelope, Envelopes};
 use crate::formats::{FORMATS, Format, Writes, by_file_name, by_name};
+use crate::rewrite::passes::Passes;
+use crate::rewrite::quipper::Quipper;
 use crate::stream::ledger::Ledger;
 use crate::stream::source::Source;
 use std::path::Path;
@@ -36,7 +38,7 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
     let input = args.input();
     let misplaced = match format.writes {
         Writes::Records => args.profile.first_given(),
-        Writes::Profile(_) => args.first_of_records().or((!args.passes.is_empty()).then_some("--pass")),
+        Writes::Profile(_) => args.first_of_records().or(args.steps.list.first().map(Step::option)),
         Writes::Carry(_) | Writes::Folder { .. } => args.profile.first_given().or(args.first_of_records()),
     };
     if let Some(option) = misplaced {
@@ -68,8 +70,12 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
     let recording = Recording::new(input, args.from.as_deref(), &options)?;
     let input = recording.input();
     let is_proto = format.name.starts_with("quipper");
+    let steps = args.steps(is_proto);
+    let mut passes = Passes::default();
+    steps.iter().for_each(|step| passes.push_boxed(step.pass(&options)));
+    let remap = steps.contains(&Step::Quipper(Quipper::Remap));
     let carry = CarryOptions {
-        passes: args.passes(is_proto),
+        passes: Passed { change_records: passes.change_records(), remap },
         unknown: recording.unknown_fields(),
         quipper: args.quipper.unwrap_or(FidelityArg::Lossless).into(),
         exact: args.exact,
@@ -81,12 +87,12 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
         Writes::Profile(_) if args.compat == Some(CompatArg::PerfToProfile) => {
             perf_to_profile::convert(Source::open(input, options)?, &output, &envelopes)?
         }
-        Writes::Records => rewrite::run(input, &options, &output, &envelopes, &args)?,
+        Writes::Records => rewrite::run(input, &options, passes, &output, &envelopes, &args)?,
         Writes::Carry(begin) => {
             let mut ledger = Ledger::default();
             output.write(|out| {
                 envelopes.around(out, |out| {
-                    ledger = convert::carry(input, &options, &carry, begin, out)?;
+                    ledger = convert::carry(input, &options, &carry, &mut passes, begin, out)?;
                     Ok(())
                 })
             })?;
@@ -95,7 +101,7 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
         Writes::Folder { begin, .. } => {
             let mut ledger = Ledger::default();
             output.write_folder(|folder| {
-                ledger = convert::carry_to_folder(input, &options, &carry, begin, folder)?;
+                ledger = convert::carry_to_folder(input, &options, &carry, &mut passes, begin, folder)?;
                 Ok(())
             })?;
             ledger

@@ -1,6 +1,6 @@
 //! What the program says beside its output, on standard error.
 
-use crate::stream::ledger::Ledger;
+use crate::stream::ledger::{Entry, Ledger};
 use std::fmt;
 use std::io::{self, Write};
 
@@ -46,15 +46,24 @@ pub fn warnings(ledger: &Ledger, verbose: bool) {
     ledger.notes().iter().for_each(|note| say(format_args!("perfconv: warning: {note}")));
 }
 
-/// A table of what became of each type of record.
+/// A table of what became of each type of record; what passes added and left out is told where any did.
 fn entries(ledger: &Ledger) {
-    let row = |name: &str, cells: [&str; 5]| {
-        let [read, out, used, not_applicable, dropped] = cells;
-        say(format_args!("{name:<20} {read:>12} {out:>12} {used:>12} {not_applicable:>14} {dropped:>10}"));
+    let has_passes = ledger.entries().values().any(|entry| entry.added + entry.left_out() > 0);
+    let row = |name: &str, cells: [&str; 7]| {
+        let [read, added, out, used, not_applicable, left_out, dropped] = cells;
+        let (added, left_out) = if has_passes {
+            (format!(" {added:>12}"), format!(" {left_out:>12}"))
+        } else {
+            (String::new(), String::new())
+        };
+        say(format_args!(
+            "{name:<20} {read:>12}{added} {out:>12} {used:>12} {not_applicable:>14}{left_out} {dropped:>10}"
+        ));
     };
-    row("record", ["read", "out", "used", "not applicable", "dropped"]);
+    row("record", ["read", "added", "out", "used", "not applicable", "left out", "dropped"]);
     for (kind, entry) in ledger.entries() {
-        let counts = [entry.read, entry.emitted, entry.consumed, entry.not_applicable, entry.dropped()];
+        let Entry { read, added, emitted, consumed, not_applicable, .. } = *entry;
+        let counts = [read, added, emitted, consumed, not_applicable, entry.left_out(), entry.dropped()];
         let counts = counts.map(|count| count.to_string());
         row(&kind.to_string(), counts.each_ref().map(String::as_str));
     }

@@ -3,16 +3,17 @@
 use super::args::ConvertArgs;
 use super::failure::Failure;
 use super::output::Output;
-use crate::abi::record::RecordType;
+use crate::abi::Endian;
 use crate::container::read::input::Input;
 use crate::container::read::{Container, ReadOptions};
 use crate::container::walk::Damage;
 use crate::container::write::frames::FrameOptions;
 use crate::error::{Error, Result};
 use crate::formats::envelope::Envelopes;
+use crate::rewrite::endian::EndianPass;
 use crate::rewrite::passes::Passes;
 use crate::stream::Sink;
-use crate::stream::ledger::{Entry, Ledger};
+use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
 use crate::stream::source::Source;
 use crate::stream::write::directory::{ToDirectory, copy_others};
@@ -24,27 +25,33 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-/// Writes a recording; where nothing is to be changed, the same bytes.
+/// Writes a recording; where nothing is to be changed, the same bytes, and where only what it tells of itself, the same between
+/// header and sections.
 ///
 /// # Errors
 /// Where it cannot be read or written.
 pub fn run(
     input: Input,
     options: &ReadOptions,
+    mut passes: Passes,
     output: &Output,
     envelopes: &Envelopes,
     args: &ConvertArgs,
 ) -> std::result::Result<Ledger, Failure> {
-    let recording = Recording::open(input, options, args.passes(false))?;
+    let endian = args.endian.map(Endian::from);
+    if let Some(endian) = endian {
+        passes.push(EndianPass::new(endian, args.allow_mixed));
+    }
+    let is_changed = passes.change_records();
+    let recording = Recording::open(input, options, passes)?;
     let from = recording.source.meta().container;
     let to = match (args.container, output) {
         (Some(container), _) => container.into(),
         (None, Output::Stdout) => Container::Pipe,
         (None, _) => from,
     };
-    let is_changed = recording.passes.any();
-    let form = Form { frames: frames(args, is_changed), endian: None };
-    let is_copy = from == to && form.frames == Frames::Kept;
+    let form = Form { frames: frames(args, is_changed), endian };
+    let is_copy = from == to && form.is_copy(recording.source.meta());
     let spool_dir = args.spool_dir.as_deref();
     let mut ledger = None;
     match to {
@@ -78,11 +85,11 @@ pub fn run(
     Ok(ledger.unwrap_or_default())
 }
 
-/// A recording that was opened, and what is changed of its records.
+/// A recording that was opened, and what is done with it.
 struct Recording<'a> {
     source: Source,
     passes: Passes,
-    /// What it is opened by again, where a pass looks at it more than once.
+    /// What it is opened by again, where there are passes.
     input: Option<Input>,
     options: &'a ReadOptions,
     damage: Option<Damage>,
@@ -90,12 +97,12 @@ struct Recording<'a> {
 
 impl<'a> Recording<'a> {
     fn open(input: Input, options: &'a ReadOptions, passes: Passes) -> Result<Self> {
-        let (input, damage) = if passes.any() { input.repeatable(options)? } else { (input, None) };
-        let again = passes.any().then(|| input.clone());
+        let (input, damage) = if passes.is_empty() { (input, None) } else { input.repeatable(options)? };
+        let again = (!passes.is_empty()).then(|| input.clone());
         Ok(Self { source: Source::open(input, options.clone())?, passes, input: again, options, damage })
     }
 
-    fn run(self, sink: &mut impl Sink) -> Result<(Meta, Ledger)> {
+    fn run(mut self, sink: &mut impl Sink) -> Result<(Meta, Ledger)> {
         let (meta, mut ledger) = match self.input {
             Some(input) => self.passes.run(input, self.options, sink)?,
             None => self.source.run(sink)?,
@@ -136,17 +143,7 @@ fn copy_folder(recording: Recording<'_>, path: &Path) -> Result<Ledger> {
     Ok(ledger)
 }
 
-/// Of a recording that is written every record is in the output: frames as themselves, or as what was in them.
 fn account((meta, mut ledger): (Meta, Ledger), form: &Form) -> Ledger {
-    let left = |entry: &Entry| entry.read - entry.dropped() - entry.consumed;
-    let read: Vec<_> = ledger.entries().iter().map(|(&kind, entry)| (kind, left(entry))).collect();
-    for (kind, count) in read {
-        let is_frame = matches!(kind, RecordType::COMPRESSED | RecordType::COMPRESSED2);
-        if is_frame && !form.keeps_frames(&meta) {
-            ledger.consumed(kind, count);
-        } else {
-            ledger.emitted(kind, count);
-        }
-    }
+    form.account(&meta, &mut ledger);
     ledger
 }

@@ -12,4 +12,6 @@ pub struct FileImage {
     pub before: Bytes,
     /// All bytes behind the records: in files the feature table, the features, sometimes the events.
     pub behind: Bytes,
+    /// How many bytes the records between them take.
+    pub data: u64,
 }

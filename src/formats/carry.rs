@@ -3,7 +3,6 @@
 use super::quipper::Fidelity;
 use super::quipper::unknown::UnknownFields;
 use crate::error::Result;
-use crate::rewrite::passes::Passes;
 use crate::stream::Sink;
 use crate::stream::ledger::Ledger;
 use crate::stream::order::Order;
@@ -13,8 +12,8 @@ use std::path::{Path, PathBuf};
 /// How records are carried.
 #[derive(Clone, Debug, Default)]
 pub struct CarryOptions {
-    /// What is changed of the records on their way.
-    pub passes: Passes,
+    /// What was done with the records on their way.
+    pub passes: Passed,
     /// How much of a recording a PerfDataProto holds.
     pub quipper: Fidelity,
     /// Whether perf's own JSON is to have nothing that perf does not write.
@@ -25,6 +24,22 @@ pub struct CarryOptions {
     pub unknown: UnknownFields,
     /// Where temporary files go that hold what is written later than it comes; the system's folder if not set.
     pub spool_dir: Option<PathBuf>,
+}
+
+/// What was done with the records on their way.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Passed {
+    /// Whether they are other than those of the recording.
+    pub change_records: bool,
+    /// Whether quipper's [`Remap`](crate::rewrite::quipper::Quipper::Remap) was among the passes.
+    pub remap: bool,
+}
+
+impl Passed {
+    /// Whether any pass changed records.
+    pub fn any(&self) -> bool {
+        self.change_records
+    }
 }
 
 /// An output that takes the records of a recording.

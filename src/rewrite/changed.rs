@@ -1,7 +1,7 @@
 //! A record that takes the place of another one.
 
 use crate::abi::record::RecordHeader;
-use crate::container::block::Block;
+use crate::container::block::{Block, Origin};
 use crate::error::Result;
 use crate::stream::Sink;
 use crate::stream::meta::Meta;
@@ -16,7 +16,7 @@ static NEXT_SERIAL: AtomicU64 = AtomicU64::new(1 << 63);
 /// The bytes of a record that is changed; they keep their memory.
 #[derive(Debug, Default)]
 pub struct Changed {
-    /// The record, without what it may have behind it.
+    /// The record, and what it has behind it.
     pub record: Vec<u8>,
 }
 
@@ -27,19 +27,41 @@ impl Changed {
         self.record.extend_from_slice(raw.bytes());
     }
 
-    /// Passes the bytes on in the place of a record, of which nothing is passed on that may be behind it.
+    /// Passes the bytes on in the place of a record. What is behind the record in them belongs to it, as AUX area and tracing
+    /// data do.
     ///
     /// # Errors
     /// What the sink says.
     pub fn pass(&mut self, sink: &mut (impl Sink + ?Sized), meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        let Some(header) = RecordHeader::peek(&self.record, raw.endian) else { return Ok(()) };
-        let bytes = Bytes::from(mem::take(&mut self.record));
-        let Block { source, origin, .. } = *raw.block;
-        let serial = NEXT_SERIAL.fetch_add(1, Ordering::Relaxed);
         // It is told to be where the record is of which it was made.
-        let block = Block { bytes, source, base: raw.offset(), origin, in_memory: true, serial };
-        sink.record(meta, &Raw { header, block: &block, at: 0, payload: 0, ..*raw })?;
+        let Block { source, origin, .. } = *raw.block;
+        self.pass_at(sink, meta, Place { source, base: raw.offset(), origin })
+    }
+
+    /// Passes the bytes on as a record that was not there.
+    ///
+    /// # Errors
+    /// What the sink says.
+    pub fn pass_at(&mut self, sink: &mut (impl Sink + ?Sized), meta: &Meta, place: Place) -> Result<()> {
+        let Some(header) = RecordHeader::peek(&self.record, meta.endian) else { return Ok(()) };
+        let bytes = Bytes::from(mem::take(&mut self.record));
+        let serial = NEXT_SERIAL.fetch_add(1, Ordering::Relaxed);
+        let Place { source, base, origin } = place;
+        let payload = bytes.len().saturating_sub(header.len());
+        let block = Block { bytes, source, base, origin, in_memory: true, serial };
+        sink.record(meta, &Raw { header, endian: meta.endian, block: &block, at: 0, payload })?;
         self.record = block.bytes.into();
         Ok(())
     }
+}
+
+/// Where a record is said to be.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// In which of the recording's files.
+    pub source: u32,
+    /// Where in it.
+    pub base: u64,
+    /// What its bytes are.
+    pub origin: Origin,
 }

@@ -1,10 +1,9 @@
 //! Maps told otherwise than they were: the recording is looked at twice, as what becomes of a map depends on later ones.
 
 use super::changed::Changed;
-use super::combine::combine;
-use super::huge_pages::deduce_huge_pages;
 use super::mmap::{Mmap, Names};
-use crate::abi::record::{Body, Misc, Record, RecordType};
+use super::pass::{Look, Pass};
+use crate::abi::record::{Body, Misc, Record};
 use crate::abi::text::PaddedStr;
 use crate::container::write::encoded;
 use crate::error::Result;
@@ -12,13 +11,43 @@ use crate::stream::Sink;
 use crate::stream::meta::Meta;
 use crate::stream::raw::{Gap, Raw};
 use hashbrown::HashMap;
-use std::collections::BTreeMap;
+
+/// A pass that tells maps otherwise.
+#[derive(Debug)]
+pub struct MmapsPass {
+    name: &'static str,
+    /// What becomes of all maps.
+    retell: fn(Vec<Mmap>) -> Vec<Option<Mmap>>,
+    look: LookAtMmaps,
+    plan: Option<Plan>,
+}
+
+impl MmapsPass {
+    /// A pass of that name, by what becomes of all maps, as many as there were; of one that goes nothing.
+    pub fn new(name: &'static str, retell: fn(Vec<Mmap>) -> Vec<Option<Mmap>>) -> Self {
+        Self { name, retell, look: LookAtMmaps::default(), plan: None }
+    }
+}
+
+impl Pass for MmapsPass {
+    fn name(&self) -> String {
+        self.name.to_owned()
+    }
+
+    fn look(&mut self) -> Option<Look<'_>> {
+        Some(Look::in_file_order(&mut self.look))
+    }
+
+    fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {
+        let plan = self.plan.get_or_insert_with(|| Plan::new(std::mem::take(&mut self.look.mmaps), self.retell));
+        Box::new(ChangeMmaps::new(sink, plan))
+    }
+}
 
 /// The first look: all maps.
 #[derive(Debug, Default)]
 pub struct LookAtMmaps {
     mmaps: Vec<Mmap>,
-    kinds: Vec<RecordType>,
     names: Names,
 }
 
@@ -26,7 +55,6 @@ impl Sink for LookAtMmaps {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         if let Some(mmap) = counted(meta, raw, &mut self.names) {
             self.mmaps.push(mmap);
-            self.kinds.push(raw.header.kind);
         }
         Ok(())
     }
@@ -43,28 +71,13 @@ pub fn counted(meta: &Meta, raw: &Raw<'_>, names: &mut Names) -> Option<Mmap> {
 pub struct Plan {
     /// `None` where another one is told to reach as far.
     changes: HashMap<u64, Option<Mmap>>,
-    /// How many records of each type are left out.
-    pub left_out: BTreeMap<RecordType, u64>,
 }
 
-impl LookAtMmaps {
-    /// What the passes that are asked for make of the maps.
-    pub fn plan(mut self, huge_pages: bool, is_combined: bool) -> Plan {
-        let before = self.mmaps.clone();
-        if huge_pages {
-            deduce_huge_pages(&mut self.mmaps);
-        }
-        let after = if is_combined { combine(self.mmaps) } else { self.mmaps.into_iter().map(Some).collect() };
-        let mut plan = Plan::default();
-        for (number, ((after, before), kind)) in (0..).zip(after.into_iter().zip(before).zip(self.kinds)) {
-            if after.is_none() {
-                *plan.left_out.entry(kind).or_default() += 1;
-            }
-            if after.as_ref() != Some(&before) {
-                plan.changes.insert(number, after);
-            }
-        }
-        plan
+impl Plan {
+    fn new(mmaps: Vec<Mmap>, retell: fn(Vec<Mmap>) -> Vec<Option<Mmap>>) -> Self {
+        let after = retell(mmaps.clone()).into_iter();
+        let changes = (0..).zip(after.zip(mmaps)).filter(|(_, (after, before))| after.as_ref() != Some(before));
+        Self { changes: changes.map(|(number, (after, _))| (number, after)).collect() }
     }
 }
 

@@ -1,18 +1,26 @@
 //! Records to records: one pass a file.
 //!
-//! * [`passes`]: which there are, and in what order they are taken.
-//! * [`sort`], [`huge_pages`], [`combine`], [`remap`], [`unused`]: each of them, by quipper's rules.
+//! * [`pass`]: what a pass is; [`passes`]: passes one behind the other.
+//! * [`header`]: what a recording tells of itself, to be edited; [`retell`]: that put in place, whatever the container.
+//! * [`each`], [`changed`]: what makes it easy to write a pass: records one by one, and how one is passed on that was changed.
+//! * [`endian`]: whether a recording can be written in another byte order.
+//! * [`sort`], [`huge_pages`], [`combine`], [`remap`], [`unused`]: passes by quipper's rules, all of them in [`quipper`].
 //! * [`mmap`], [`mmaps`]: what records tell of maps, and how they are told otherwise.
 //! * [`spaces`]: what is mapped where in each process.
-//! * [`changed`]: how a record is passed on that was changed.
 
 pub mod changed;
 pub mod combine;
+pub mod each;
+pub mod endian;
+pub mod header;
 pub mod huge_pages;
 pub mod mmap;
 pub mod mmaps;
+pub mod pass;
 pub mod passes;
+pub mod quipper;
 pub mod remap;
+pub mod retell;
 pub mod sort;
 pub mod spaces;
 pub mod unused;

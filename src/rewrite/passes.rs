@@ -1,114 +1,175 @@
-//! Which passes are taken, and in what order: by time, maps told otherwise, other addresses, what is not used left out.
+//! Passes one behind the other: each sees what those before it pass on.
 
-use super::mmaps::{ChangeMmaps, LookAtMmaps, Plan};
-use super::remap::Remap;
-use super::sort::Sort;
-use super::unused::{LeaveOutUnused, LookForUse, Used};
+use super::header::Header;
+use super::pass::{LookOrder, Pass};
+use super::retell::{Edited, Retell};
 use crate::abi::record::RecordType;
-use crate::container::read::ReadOptions;
 use crate::container::read::input::Input;
+use crate::container::read::{Container, ReadOptions};
 use crate::error::Result;
 use crate::stream::Sink;
+use crate::stream::counts::Counts;
 use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
+use crate::stream::order::Order;
+use crate::stream::raw::{Gap, Raw};
 use crate::stream::source::Source;
-use std::collections::BTreeMap;
 
 /// What records are compressed in.
 const FRAMES: [RecordType; 2] = [RecordType::COMPRESSED, RecordType::COMPRESSED2];
 
-/// The passes that are asked for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Passes, in the order in which they are taken.
+#[derive(Default)]
 pub struct Passes {
-    /// Records in the order of time.
-    pub sort: bool,
-    /// Maps that huge pages have hidden get their file's name.
-    pub huge_pages: bool,
-    /// Maps that were told in pieces are told as one.
-    pub combine: bool,
-    /// Addresses are replaced by others that say nothing of where a process was.
-    pub remap: bool,
-    /// Maps that no sample was in are left out, and the marks of rounds.
-    pub discard_unused: bool,
+    list: Vec<Step>,
+}
+
+/// A pass, and what it made of what the recording tells of itself, once that is known.
+struct Step {
+    pass: Box<dyn Pass>,
+    edited: Option<Edited>,
 }
 
 impl Passes {
-    /// What quipper's perf_converter does with every recording.
-    pub const PERF_CONVERTER: Self =
-        Self { sort: true, huge_pages: true, combine: true, remap: false, discard_unused: false };
-
-    /// Whether any is asked for.
-    pub fn any(&self) -> bool {
-        *self != Self::default()
+    /// Adds a pass behind those that are there.
+    pub fn push(&mut self, pass: impl Pass + 'static) {
+        self.push_boxed(Box::new(pass));
     }
 
-    /// These and others.
-    pub fn and(self, other: Self) -> Self {
-        Self {
-            sort: self.sort || other.sort,
-            huge_pages: self.huge_pages || other.huge_pages,
-            combine: self.combine || other.combine,
-            remap: self.remap || other.remap,
-            discard_unused: self.discard_unused || other.discard_unused,
-        }
+    /// Adds a pass behind those that are there.
+    pub fn push_boxed(&mut self, pass: Box<dyn Pass>) {
+        self.list.push(Step { pass, edited: None });
     }
 
-    /// Streams a recording through the passes, as often as they need to look at it. What was compressed or damaged in it is
-    /// not passed on as it was, but as records.
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// Whether [records change](Pass::changes_records), so that they are passed on plain and alone.
+    pub fn change_records(&self) -> bool {
+        self.list.iter().any(|step| step.pass.changes_records())
+    }
+
+    /// Streams a recording through the passes, as often as they need to look at it; with none, as it is. The ledger tells what
+    /// was read, added and left out: what became of the rest whoever runs them knows.
     ///
     /// # Errors
-    /// Where the recording cannot be read, or the sink cannot go on.
-    pub fn run(&self, input: Input, read: &ReadOptions, sink: &mut dyn Sink) -> Result<(Meta, Ledger)> {
-        if !self.any() {
+    /// Where the recording cannot be read, a pass cannot do what was asked of it, or the sink cannot go on. Nothing reaches
+    /// the sink before all looks are done.
+    pub fn run(&mut self, input: Input, read: &ReadOptions, sink: &mut dyn Sink) -> Result<(Meta, Ledger)> {
+        if self.is_empty() {
             return Source::open(input, read.clone())?.run(&mut &mut *sink);
         }
         let (input, damage) = input.repeatable(read)?;
-        let stream = |sink: &mut dyn Sink| {
-            let source = Source::open(input.clone(), read.clone())?;
-            let mut records = OnlyRecords(sink);
-            if self.sort { source.run(&mut Sort::new(records, read.clone())) } else { source.run(&mut records) }
-        };
-        let plan = if self.huge_pages || self.combine {
-            let mut look = LookAtMmaps::default();
-            stream(&mut look)?;
-            look.plan(self.huge_pages, self.combine)
-        } else {
-            Plan::default()
-        };
-        let used = if self.discard_unused {
-            let mut look = LookForUse::default();
-            stream(&mut ChangeMmaps::new(&mut look, &plan))?;
-            look.used()
-        } else {
-            Used::default()
-        };
-        let mut sink: Box<dyn Sink + '_> = Box::new(sink);
-        if self.discard_unused {
-            sink = Box::new(LeaveOutUnused::new(sink, &used));
-        }
-        if self.remap {
-            sink = Box::new(Remap::new(sink));
-        }
-        let (meta, mut ledger) = stream(&mut ChangeMmaps::new(sink, &plan))?;
+        let open = || Source::open(input.clone(), read.clone());
+        let records_change = self.change_records();
+        self.prepare(read, &open, records_change)?;
+        let mut counts = vec![Counts::default(); self.list.len() + 1];
+        let mut seen = Seen { sink, meta: None };
+        let (meta, mut ledger) = run(open()?, chain(&mut self.list, Some(&mut counts), &mut seen), records_change)?;
+        let meta = seen.meta.unwrap_or(meta);
         damage.into_iter().for_each(|damage| ledger.damage(damage));
-        let frames =
-            FRAMES.map(|kind| (kind, ledger.entries().get(&kind).map_or(0, |entry| entry.read - entry.dropped())));
-        consumed(&mut ledger, &frames.into_iter().filter(|(_, count)| *count > 0).collect());
-        consumed(&mut ledger, &plan.left_out);
-        consumed(&mut ledger, &used.left_out);
+        if records_change {
+            for kind in FRAMES {
+                let frames = ledger.of(kind).unaccounted();
+                if frames > 0 {
+                    ledger.consumed(kind, frames);
+                }
+            }
+        }
+        for (step, pair) in self.list.iter().zip(counts.windows(2)) {
+            account(&mut ledger, &step.pass.name(), &pair[0], &pair[1]);
+            step.pass.tell(&mut ledger);
+        }
         Ok((meta, ledger))
+    }
+
+    /// Has each pass look at what those before it pass on, and edit what that tells of itself.
+    fn prepare(&mut self, read: &ReadOptions, open: &dyn Fn() -> Result<Source>, records_change: bool) -> Result<()> {
+        let mut known = open()?.meta().clone();
+        let is_pipe = known.container == Container::Pipe;
+        for index in 0..self.list.len() {
+            let (before, rest) = self.list.split_at_mut(index);
+            let Some(Step { pass, edited }) = rest.first_mut() else { continue };
+            let edits = pass.edits();
+            // What a pipe tells of itself is all known at its end.
+            if pass.look().is_some() || edits && is_pipe {
+                let seen = look(&mut **pass, before, records_change, read, open()?)?;
+                known = seen.filter(|_| is_pipe).unwrap_or(known);
+            }
+            if edits {
+                let header = Header::new(&known);
+                let mut after = header.clone();
+                pass.edit(&mut after)?;
+                let made = Edited::new(header, after)?;
+                known = made.known(&known)?;
+                *edited = Some(made);
+            }
+        }
+        Ok(())
     }
 }
 
-fn consumed(ledger: &mut Ledger, left_out: &BTreeMap<RecordType, u64>) {
-    left_out.iter().for_each(|(&kind, &count)| ledger.consumed(kind, count));
+/// Has a pass look at what those before it pass on, and says what is known of that at its end.
+fn look(
+    pass: &mut dyn Pass,
+    before: &mut [Step],
+    records_change: bool,
+    read: &ReadOptions,
+    source: Source,
+) -> Result<Option<Meta>> {
+    let mut nothing = Nothing;
+    let mut sink: Box<dyn Sink + '_> = match pass.look() {
+        Some(look) if look.order == LookOrder::Time => Box::new(Order::new(look.sink, read.clone())),
+        Some(look) => look.sink,
+        None => Box::new(&mut nothing),
+    };
+    let mut seen = Seen { sink: &mut *sink, meta: None };
+    run(source, chain(before, None, &mut seen), records_change)?;
+    Ok(seen.meta)
 }
 
-/// Passes on records alone: what they are compressed in would have to be made anew, and damage is in no place any more.
-struct OnlyRecords<'a>(&'a mut dyn Sink);
+/// The passes before a sink; with a count of what goes in and comes out of each, if that is asked for.
+fn chain<'a>(steps: &'a mut [Step], counts: Option<&'a mut [Counts]>, sink: &'a mut dyn Sink) -> Box<dyn Sink + 'a> {
+    let mut counts = counts.into_iter().flatten().rev();
+    let mut counted = move |sink: Box<dyn Sink + 'a>| match counts.next() {
+        Some(counts) => Box::new(Counted { sink, counts }) as Box<dyn Sink>,
+        None => sink,
+    };
+    let mut sink = counted(Box::new(sink));
+    for Step { pass, edited } in steps.iter_mut().rev() {
+        if let Some(edited) = edited {
+            sink = Box::new(Retell::new(sink, edited));
+        }
+        sink = counted(pass.before(sink));
+    }
+    sink
+}
 
-impl Sink for OnlyRecords<'_> {
+/// Streams a recording; only its records, if these change: what they are compressed in would have to be made anew, and damage
+/// is in no place any more.
+fn run(source: Source, mut sink: Box<dyn Sink + '_>, records_change: bool) -> Result<(Meta, Ledger)> {
+    if records_change { source.run(&mut OnlyRecords(sink)) } else { source.run(&mut sink) }
+}
+
+/// Tells what a pass added and left out, by what went in and came out.
+fn account(ledger: &mut Ledger, name: &str, before: &Counts, after: &Counts) {
+    for (kind, count) in before.iter() {
+        if let Some(left_out @ 1..) = count.checked_sub(after.of(kind)) {
+            ledger.left_out(kind, name, left_out);
+        }
+    }
+    for (kind, count) in after.iter() {
+        if let Some(added @ 1..) = count.checked_sub(before.of(kind)) {
+            ledger.added(kind, added);
+        }
+    }
+}
+
+struct OnlyRecords<S>(S);
+
+impl<S: Sink> Sink for OnlyRecords<S> {
     fn begin(&mut self, meta: &Meta) -> Result<()> {
         self.0.begin(meta)
     }
@@ -117,7 +178,78 @@ impl Sink for OnlyRecords<'_> {
         if FRAMES.contains(&raw.header.kind) { Ok(()) } else { self.0.record(meta, raw) }
     }
 
+    fn is_done(&self) -> bool {
+        self.0.is_done()
+    }
+
     fn end(&mut self, meta: &Meta) -> Result<()> {
         self.0.end(meta)
+    }
+}
+
+/// Counts what is passed on.
+struct Counted<'a, S> {
+    sink: S,
+    counts: &'a mut Counts,
+}
+
+impl<S: Sink> Sink for Counted<'_, S> {
+    fn begin(&mut self, meta: &Meta) -> Result<()> {
+        self.sink.begin(meta)
+    }
+
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+        self.counts.add(raw.header.kind);
+        self.sink.record(meta, raw)
+    }
+
+    fn gap(&mut self, meta: &Meta, gap: &Gap<'_>) -> Result<()> {
+        self.sink.gap(meta, gap)
+    }
+
+    fn is_done(&self) -> bool {
+        self.sink.is_done()
+    }
+
+    fn end(&mut self, meta: &Meta) -> Result<()> {
+        self.sink.end(meta)
+    }
+}
+
+/// Keeps what is known at the end.
+struct Seen<'a> {
+    sink: &'a mut dyn Sink,
+    meta: Option<Meta>,
+}
+
+impl Sink for Seen<'_> {
+    fn begin(&mut self, meta: &Meta) -> Result<()> {
+        self.sink.begin(meta)
+    }
+
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+        self.sink.record(meta, raw)
+    }
+
+    fn gap(&mut self, meta: &Meta, gap: &Gap<'_>) -> Result<()> {
+        self.sink.gap(meta, gap)
+    }
+
+    fn is_done(&self) -> bool {
+        self.sink.is_done()
+    }
+
+    fn end(&mut self, meta: &Meta) -> Result<()> {
+        self.meta = Some(meta.clone());
+        self.sink.end(meta)
+    }
+}
+
+/// Takes records for nothing but what is known at their end.
+struct Nothing;
+
+impl Sink for Nothing {
+    fn record(&mut self, _: &Meta, _: &Raw<'_>) -> Result<()> {
+        Ok(())
     }
 }

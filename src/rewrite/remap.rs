@@ -5,6 +5,7 @@
 use super::changed::Changed;
 use super::mmap::{Mmap, Names};
 use super::mmaps::counted;
+use super::pass::Pass;
 use super::spaces::{KERNEL, Laid, Spaces};
 use crate::abi::Endian;
 use crate::abi::branch::BranchStackView;
@@ -32,6 +33,20 @@ pub struct Remap<S> {
     changed: Changed,
     /// Where in a record addresses are.
     places: Vec<usize>,
+}
+
+/// The pass that replaces addresses.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RemapPass;
+
+impl Pass for RemapPass {
+    fn name(&self) -> String {
+        "remap".to_owned()
+    }
+
+    fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {
+        Box::new(Remap::new(sink))
+    }
 }
 
 impl<S: Sink> Remap<S> {

@@ -1,5 +1,6 @@
 //! Records in the order of time: by the whole recording, whatever its rounds are.
 
+use super::pass::Pass;
 use crate::abi::sample_type::SampleType;
 use crate::container::read::ReadOptions;
 use crate::error::Result;
@@ -14,6 +15,23 @@ pub struct Sort<S> {
     order: Order<S>,
     /// How many events there were at the last look at them, and whether all of them tell times.
     timed: (usize, bool),
+}
+
+/// The pass that sorts.
+#[derive(Debug, Default)]
+pub struct SortPass {
+    /// Where temporary files go, and how much is kept in memory.
+    pub options: ReadOptions,
+}
+
+impl Pass for SortPass {
+    fn name(&self) -> String {
+        "sort".to_owned()
+    }
+
+    fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {
+        Box::new(Sort::new(sink, self.options.clone()))
+    }
 }
 
 impl<S: Sink> Sort<S> {

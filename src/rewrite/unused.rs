@@ -2,6 +2,7 @@
 
 use super::mmap::Names;
 use super::mmaps::counted;
+use super::pass::{Look, Pass};
 use super::remap::branches;
 use super::spaces::Spaces;
 use crate::abi::callchain::Context;
@@ -11,46 +12,43 @@ use crate::error::Result;
 use crate::stream::Sink;
 use crate::stream::meta::Meta;
 use crate::stream::raw::{Gap, Raw};
-use std::collections::BTreeMap;
+
+/// The pass that leaves out what is not used.
+#[derive(Debug, Default)]
+pub struct UnusedPass {
+    look: LookForUse,
+}
+
+impl Pass for UnusedPass {
+    fn name(&self) -> String {
+        "discard-unused".to_owned()
+    }
+
+    fn look(&mut self) -> Option<Look<'_>> {
+        Some(Look::in_file_order(&mut self.look))
+    }
+
+    fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {
+        Box::new(LeaveOutUnused::new(sink, &self.look.is_used))
+    }
+}
 
 /// The first look: which maps samples are in, and what called them and where they branched.
 #[derive(Debug)]
 pub struct LookForUse {
     spaces: Spaces,
     names: Names,
-    kinds: Vec<RecordType>,
+    /// By the maps' number in the recording.
     is_used: Vec<bool>,
-    rounds: u64,
-}
-
-/// Which maps are used, by their number in the recording.
-#[derive(Debug, Default)]
-pub struct Used {
-    is_used: Vec<bool>,
-    /// How many records of each type are left out.
-    pub left_out: BTreeMap<RecordType, u64>,
 }
 
 impl Default for LookForUse {
     fn default() -> Self {
-        let (names, kinds, is_used) = Default::default();
-        Self { spaces: Spaces::new(false), names, kinds, is_used, rounds: 0 }
+        Self { spaces: Spaces::new(false), names: Names::default(), is_used: Vec::new() }
     }
 }
 
 impl LookForUse {
-    /// What was found.
-    pub fn used(self) -> Used {
-        let mut left_out = BTreeMap::new();
-        for (kind, _) in self.kinds.into_iter().zip(&self.is_used).filter(|(_, is_used)| !**is_used) {
-            *left_out.entry(kind).or_default() += 1;
-        }
-        if self.rounds > 0 {
-            left_out.insert(RecordType::FINISHED_ROUND, self.rounds);
-        }
-        Used { is_used: self.is_used, left_out }
-    }
-
     fn sample(&mut self, meta: &Meta, raw: &Raw<'_>) -> Option<()> {
         let (_, event) = meta.events.of(raw)?;
         let view = SampleView::read(raw.body(), &event.layout, raw.endian).ok()?;
@@ -72,12 +70,10 @@ impl Sink for LookForUse {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         match raw.header.kind {
             RecordType::SAMPLE => drop(self.sample(meta, raw)),
-            RecordType::FINISHED_ROUND => self.rounds += 1,
             RecordType::FORK | RecordType::COMM => self.spaces.tell(meta, raw),
-            kind => {
+            _ => {
                 if let Some(mmap) = counted(meta, raw, &mut self.names) {
                     self.spaces.map(mmap.pid, mmap.start, mmap.len, mmap.pgoff);
-                    self.kinds.push(kind);
                     self.is_used.push(false);
                 }
             }
@@ -89,7 +85,7 @@ impl Sink for LookForUse {
 /// Passes on all records but those of maps that are not used and the marks of rounds.
 pub struct LeaveOutUnused<'a, S> {
     sink: S,
-    used: &'a Used,
+    is_used: &'a [bool],
     /// How many maps there were.
     at: usize,
     names: Names,
@@ -97,8 +93,8 @@ pub struct LeaveOutUnused<'a, S> {
 
 impl<'a, S: Sink> LeaveOutUnused<'a, S> {
     /// Puts the pass before a sink.
-    pub fn new(sink: S, used: &'a Used) -> Self {
-        Self { sink, used, at: 0, names: Names::default() }
+    pub fn new(sink: S, is_used: &'a [bool]) -> Self {
+        Self { sink, is_used, at: 0, names: Names::default() }
     }
 }
 
@@ -113,7 +109,7 @@ impl<S: Sink> Sink for LeaveOutUnused<'_, S> {
         }
         if counted(meta, raw, &mut self.names).is_some() {
             self.at += 1;
-            if !self.used.is_used.get(self.at - 1).is_none_or(|is_used| *is_used) {
+            if !self.is_used.get(self.at - 1).is_none_or(|is_used| *is_used) {
                 return Ok(());
             }
         }

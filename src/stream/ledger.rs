@@ -30,17 +30,21 @@ impl fmt::Display for Reason {
     }
 }
 
-/// What became of the records of one type. `read` is the sum of the others.
+/// What became of the records of one type. `read` and `added` are the sum of the others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Entry {
     /// Records that were read.
     pub read: u64,
+    /// Records that a pass made.
+    pub added: u64,
     /// Contributed to the output by themselves.
     pub emitted: u64,
     /// Used to understand others.
     pub consumed: u64,
     /// Of no use to this kind of output.
     pub not_applicable: u64,
+    /// Not wanted in the output, by the name of the pass that left them out.
+    pub left_out: BTreeMap<String, u64>,
     /// Should have contributed and did not.
     pub dropped: BTreeMap<Reason, u64>,
 }
@@ -49,6 +53,16 @@ impl Entry {
     /// All that were dropped, for whatever reason.
     pub fn dropped(&self) -> u64 {
         self.dropped.values().sum()
+    }
+
+    /// All that were left out, by whatever pass.
+    pub fn left_out(&self) -> u64 {
+        self.left_out.values().sum()
+    }
+
+    /// Those that the output has to account for: neither dropped nor left out nor used.
+    pub fn unaccounted(&self) -> u64 {
+        (self.read + self.added).saturating_sub(self.dropped() + self.left_out() + self.consumed)
     }
 }
 
@@ -80,6 +94,16 @@ impl Ledger {
         self.entry(kind).read += count;
     }
 
+    /// Counts records that a pass made.
+    pub fn added(&mut self, kind: RecordType, count: u64) {
+        self.entry(kind).added += count;
+    }
+
+    /// Counts records that a pass left out, as it was asked to.
+    pub fn left_out(&mut self, kind: RecordType, by: &str, count: u64) {
+        *self.entry(kind).left_out.entry(by.to_owned()).or_default() += count;
+    }
+
     /// Counts records that are in the output.
     pub fn emitted(&mut self, kind: RecordType, count: u64) {
         self.entry(kind).emitted += count;
@@ -105,9 +129,13 @@ impl Ledger {
         for (kind, entry) in other.entries {
             let mine = self.entry(kind);
             mine.read += entry.read;
+            mine.added += entry.added;
             mine.emitted += entry.emitted;
             mine.consumed += entry.consumed;
             mine.not_applicable += entry.not_applicable;
+            for (pass, count) in entry.left_out {
+                *mine.left_out.entry(pass).or_default() += count;
+            }
             for (reason, count) in entry.dropped {
                 *mine.dropped.entry(reason).or_default() += count;
             }
@@ -128,7 +156,8 @@ impl Ledger {
     /// Counts as used what the stream itself used of the records that were read.
     pub fn account_for_stream(&mut self) {
         for (_, entry) in self.entries.iter_mut().filter(|&(&kind, _)| is_used_by_stream(kind)) {
-            entry.consumed = entry.read - entry.dropped();
+            entry.consumed = 0;
+            entry.consumed = entry.unaccounted();
         }
     }
 
@@ -194,12 +223,16 @@ impl Ledger {
     }
 }
 
-/// One line: samples in, out and dropped, by reason; other records that were dropped; what the kernel lost.
+/// One line: samples in, out and dropped, by reason, and left out, by the pass that did; other records that were dropped; what the kernel lost.
 impl fmt::Display for Ledger {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let samples = self.of(RecordType::SAMPLE);
         write!(f, "{} samples in, {} out, {} dropped", samples.read, samples.emitted, samples.dropped())?;
         write_reasons(f, &samples.dropped)?;
+        if samples.left_out() > 0 {
+            let by = samples.left_out.iter().map(|(pass, count)| format!("{count} by {pass}"));
+            write!(f, "; {} samples left out ({})", samples.left_out(), by.collect::<Vec<_>>().join(", "))?;
+        }
         let others = self.dropped_others();
         if !others.is_empty() {
             let count: u64 = others.values().sum();
@@ -236,10 +269,14 @@ mod tests {
         ledger.dropped(RecordType::SAMPLE, Reason::Damaged);
         ledger.dropped(RecordType::SAMPLE, Reason::UnknownEvent);
         ledger.dropped(RecordType::COMPRESSED, Reason::Undecodable);
+        ledger.read(RecordType::SAMPLE, 5);
+        ledger.left_out(RecordType::SAMPLE, "--pid", 4);
+        ledger.left_out(RecordType::SAMPLE, "--cpu", 1);
         ledger.lost_samples = 7;
         assert_eq!(
             ledger.to_string(),
-            "13 samples in, 10 out, 3 dropped (2 of unknown event, 1 damaged); 1 other record dropped (1 undecodable); \
+            "18 samples in, 10 out, 3 dropped (2 of unknown event, 1 damaged); 5 samples left out (1 by --cpu, 4 by --pid); \
+             1 other record dropped (1 undecodable); \
              lost by the kernel: 0 records, 7 samples"
         );
         assert!(ledger.is_incomplete());

@@ -17,6 +17,7 @@ use crate::abi::text::FixedStr;
 use crate::abi::{self, Endian};
 use crate::container::block::Block;
 use crate::container::image::FileImage;
+use crate::container::read::file::FileAttr;
 use crate::container::read::{Container, Reader as ContainerReader};
 use crate::container::walk::Damage;
 use crate::stream::event_types::EventTypes;
@@ -78,6 +79,23 @@ impl Meta {
         meta.name_events();
         meta.group_events();
         reader.event_types.iter().for_each(|event_type| meta.note_event_type(*event_type));
+        meta
+    }
+
+    /// What is known before the first record of a recording that is this one but for events, features and names of
+    /// tracepoints. Its [image](Self::image) is still this one's.
+    pub fn with(
+        &self,
+        events: impl Iterator<Item = FileAttr>,
+        features: BTreeMap<FeatureId, Bytes>,
+        event_types: &[EventType],
+    ) -> Self {
+        let (known, names, types) = (Events::default(), HashMap::new(), EventTypes::default());
+        let mut meta = Self { events: known, features, names, event_types: types, ..self.clone() };
+        events.for_each(|event| meta.events.add(event.attr, event.ids));
+        meta.name_events();
+        meta.group_events();
+        event_types.iter().for_each(|event_type| meta.note_event_type(*event_type));
         meta
     }
 

@@ -1,5 +1,6 @@
 //! What flows: records one after the other, with what is known about the recording so far.
 
+pub mod counts;
 pub mod event_types;
 pub mod events;
 pub mod ledger;
@@ -96,6 +97,10 @@ impl<T: Sink + ?Sized> Sink for Box<T> {
 
     fn gap(&mut self, meta: &Meta, gap: &Gap<'_>) -> Result<()> {
         (**self).gap(meta, gap)
+    }
+
+    fn is_done(&self) -> bool {
+        (**self).is_done()
     }
 
     fn end(&mut self, meta: &Meta) -> Result<()> {

@@ -11,10 +11,10 @@ use crate::container::read::{ReadOptions, Reader};
 use crate::container::walk::{Damage, Step, looks_sound, resynchronise, step};
 use crate::error::{Error, Result};
 use crate::stream::Sink;
+use crate::stream::counts::Counts;
 use crate::stream::ledger::{Ledger, Reason};
 use crate::stream::meta::{Meta, is_about_recording};
 use crate::stream::raw::{Gap, Raw};
-use std::collections::BTreeMap;
 
 /// How far into a block records may begin, so that places in blocks fit 32 bits.
 const BLOCK_LIMIT: usize = 1 << 31;
@@ -85,7 +85,7 @@ impl Source {
             return Err(self.nothing_read(damage));
         }
         damage.into_iter().for_each(|damage| self.ledger.damage(damage));
-        self.counts.enter(&mut self.ledger);
+        self.counts.iter().for_each(|(kind, count)| self.ledger.read(kind, count));
         sink.end(&self.meta)?;
         Ok((self.meta, self.ledger))
     }
@@ -257,42 +257,5 @@ impl Source {
                 Error::input(&self.meta.files[0], HEADER_SIZE as u64, "the recording is cut before its first record")
             }
         }
-    }
-}
-
-/// Records read by type, counted without a look-up for those of low numbers, which are nearly all.
-struct Counts {
-    low: [u64; 256],
-    high: BTreeMap<RecordType, u64>,
-}
-
-impl Default for Counts {
-    fn default() -> Self {
-        Self { low: [0; 256], high: BTreeMap::new() }
-    }
-}
-
-impl Counts {
-    #[inline]
-    fn add(&mut self, kind: RecordType) {
-        match self.low.get_mut(kind.0 as usize) {
-            Some(count) => *count += 1,
-            None => self.add_high(kind),
-        }
-    }
-
-    #[cold]
-    fn add_high(&mut self, kind: RecordType) {
-        *self.high.entry(kind).or_default() += 1;
-    }
-
-    fn total(&self) -> u64 {
-        self.low.iter().chain(self.high.values()).sum()
-    }
-
-    fn enter(&self, ledger: &mut Ledger) {
-        let low = self.low.iter().enumerate().filter(|&(_, &count)| count > 0);
-        low.for_each(|(kind, &count)| ledger.read(RecordType(kind as u32), count));
-        self.high.iter().for_each(|(&kind, &count)| ledger.read(kind, count));
     }
 }

@@ -38,6 +38,13 @@ impl AuxtraceIndex {
             Self::Counted { entries } | Self::Uncounted { entries } => entries,
         }
     }
+
+    /// The records, to be changed.
+    pub fn entries_mut(&mut self) -> &mut [AuxtraceIndexEntry] {
+        match self {
+            Self::Counted { entries } | Self::Uncounted { entries } => entries,
+        }
+    }
 }
 
 fn entries_to_end<R: Read + Seek>(reader: &mut R, endian: Endian, (): ()) -> BinResult<Vec<AuxtraceIndexEntry>> {

@@ -142,6 +142,19 @@ pub fn read(bytes: &[u8], endian: Endian) -> Vec<(Misc, BuildId)> {
     ids.into_iter().map(|entry| (entry.misc, entry.content.to_build_id())).collect()
 }
 
+/// A section of these entries, as perf writes them.
+///
+/// # Errors
+/// Where a name is longer than an entry can tell.
+pub fn to_bytes(entries: &[(Misc, BuildId)], endian: Endian) -> BinResult<Vec<u8>> {
+    let entry = |(misc, build_id): &(Misc, BuildId)| BuildIdEntry {
+        kind: RecordType(0),
+        misc: *misc,
+        content: BuildIdContent::BuildId(build_id.clone()),
+    };
+    abi::to_bytes(&BuildIds { entries: entries.iter().map(entry).collect() }, endian)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

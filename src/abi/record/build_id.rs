@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// s32 pid; u8 build_id[20]; u8 size; u8 reserved_1; u16 reserved_2; char filename[];
 /// ```
 #[binrw]
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct BuildId {
     /// -1 for the host, else the guest.
     pub pid: i32,

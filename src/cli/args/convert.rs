@@ -1,9 +1,11 @@
 //! What can be said of a conversion.
 
 use super::profile::ProfileArgs;
+use super::steps::{Step, Steps};
+use crate::abi::Endian;
 use crate::container::read::Container;
 use crate::formats::quipper::Fidelity;
-use crate::rewrite::passes::Passes;
+use crate::rewrite::quipper::Quipper;
 use clap::{ArgAction, Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -11,7 +13,7 @@ use std::path::PathBuf;
 pub const DEFAULT_INPUT: &str = "perf.data";
 
 /// Options of converting.
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default)]
 pub struct ConvertArgs {
     /// Recording to read: a file, a folder, or - for standard input [default: perf.data]
     #[arg(value_name = "IN", conflicts_with = "input_option")]
@@ -57,6 +59,15 @@ pub struct ConvertArgs {
     )]
     pub compress: Option<i32>,
 
+    /// Byte order of a perf.data that is written [default: that of the recording]
+    #[arg(long, value_enum, value_name = "ORDER")]
+    pub endian: Option<EndianArg>,
+
+    /// Write another byte order too where some bytes stay as they are, whose order belongs to the recorder: user stacks, raw
+    /// data, AUX areas
+    #[arg(long, requires = "endian")]
+    pub allow_mixed: bool,
+
     /// How much of a recording a PerfDataProto holds [default: lossless]
     #[arg(long, value_enum, value_name = "FIDELITY")]
     pub quipper: Option<FidelityArg>,
@@ -69,9 +80,8 @@ pub struct ConvertArgs {
     #[arg(long, value_enum, value_name = "WHAT")]
     pub decode: Option<DecodeArg>,
 
-    /// What to change of the records, by quipper's rules; separated by commas
-    #[arg(long = "pass", value_enum, value_name = "PASSES", value_delimiter = ',')]
-    pub passes: Vec<PassArg>,
+    #[command(flatten, next_help_heading = "Rewriting")]
+    pub steps: Steps,
 
     #[command(flatten, next_help_heading = "Profiles")]
     pub profile: ProfileArgs,
@@ -131,16 +141,19 @@ impl ConvertArgs {
     /// Whether nothing was said of what to write and where.
     pub fn asks_for_no_output(&self) -> bool {
         let says_what = self.to.is_some() || self.compat.is_some() || self.exact || self.quipper.is_some();
-        let says_how = self.force || self.strict || self.level.is_some() || !self.passes.is_empty();
+        let says_how = self.force || self.strict || self.level.is_some() || !self.steps.list.is_empty();
         let options = self.profile.first_given().or(self.first_of_records());
         self.output.is_none() && !says_what && !says_how && options.is_none()
     }
 
-    /// The passes that are asked for; of a PerfDataProto those too that go without saying.
-    pub fn passes(&self, of_proto: bool) -> Passes {
+    /// The steps that are asked for; of a PerfDataProto those too that go without saying, each of these once.
+    pub fn steps(&self, of_proto: bool) -> Vec<Step> {
         let is_perf_converter = of_proto && self.quipper == Some(FidelityArg::PerfConverter);
-        let usual = if is_perf_converter { Passes::PERF_CONVERTER } else { Passes::default() };
-        self.passes.iter().map(|&pass| Passes::from(pass)).fold(usual, Passes::and)
+        let usual = if is_perf_converter { &Quipper::PERF_CONVERTER[..] } else { &[] };
+        let mut steps: Vec<_> = usual.iter().map(|&pass| Step::Quipper(pass)).collect();
+        let asked_for = self.steps.list.iter().filter(|step| !usual.iter().any(|&pass| Step::Quipper(pass) == **step));
+        steps.extend(asked_for.cloned());
+        steps
     }
 
     /// The name of an option that was given and is for recordings.
@@ -149,6 +162,8 @@ impl ConvertArgs {
             (self.container.is_some(), "--container"),
             (self.decompress, "--decompress"),
             (self.compress.is_some(), "--compress"),
+            (self.endian.is_some(), "--endian"),
+            (self.allow_mixed, "--allow-mixed"),
         ]
         .into_iter()
         .find_map(|(is_given, option)| is_given.then_some(option))
@@ -183,34 +198,6 @@ impl From<FidelityArg> for Fidelity {
     }
 }
 
-/// A pass, as it is named on the command line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum PassArg {
-    /// Records in the order of time, those without one first
-    Sort,
-    /// Name maps that huge pages have hidden by the file that they are parts of
-    HugePages,
-    /// Tell maps as one that were told in pieces
-    Combine,
-    /// Replace addresses by others that say nothing of where a process was
-    Remap,
-    /// Leave out maps that no sample was in, and the marks of rounds
-    DiscardUnused,
-}
-
-impl From<PassArg> for Passes {
-    fn from(arg: PassArg) -> Self {
-        let none = Self::default();
-        match arg {
-            PassArg::Sort => Self { sort: true, ..none },
-            PassArg::HugePages => Self { huge_pages: true, ..none },
-            PassArg::Combine => Self { combine: true, ..none },
-            PassArg::Remap => Self { remap: true, ..none },
-            PassArg::DiscardUnused => Self { discard_unused: true, ..none },
-        }
-    }
-}
-
 /// What JSON can tell besides, as it is named on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum DecodeArg {
@@ -235,6 +222,24 @@ impl From<ContainerArg> for Container {
             ContainerArg::File => Self::File,
             ContainerArg::Pipe => Self::Pipe,
             ContainerArg::Dir => Self::Directory,
+        }
+    }
+}
+
+/// A byte order, as it is named on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum EndianArg {
+    /// As of x86, and of nearly all Arm and RISC-V
+    Little,
+    /// As of s390x
+    Big,
+}
+
+impl From<EndianArg> for Endian {
+    fn from(arg: EndianArg) -> Self {
+        match arg {
+            EndianArg::Little => Self::Little,
+            EndianArg::Big => Self::Big,
         }
     }
 }

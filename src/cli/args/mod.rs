@@ -3,10 +3,12 @@
 mod convert;
 mod look;
 mod profile;
+mod steps;
 
 pub use convert::{CompatArg, ConvertArgs, DEFAULT_INPUT, DecodeArg, FidelityArg};
 pub use look::{DumpArgs, InfoArgs, OrderArg};
 pub use profile::{LostArg, NO_LABELS, ProfileArgs};
+pub use steps::Step;
 
 use crate::formats::FORMATS;
 use clap::{Args, Parser, Subcommand};

@@ -95,6 +95,7 @@ impl FileSections {
         sections.find_data(name, &header, len);
         sections.image.before = bytes.slice(..sections.data.start);
         sections.image.behind = bytes.slice(sections.data.end..);
+        sections.image.data = sections.data.len() as u64;
         if header.size == FileHeader::SIZE && header.data.size > 0 {
             let bitmap = bytes[FileHeader::SIZE_WITHOUT_FEATURES as usize..].first_chunk().copied().unwrap_or_default();
             sections.read_features(name, bytes, &header.data, FeatureBits::read(&bitmap, endian), endian);

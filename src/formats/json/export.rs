@@ -181,7 +181,7 @@ fn feature_context(meta: &Meta) -> FeatureContext {
 
 impl<W: Write> Carry for Export<W> {
     fn account(&self, ledger: &mut Ledger) {
-        let read = ledger.entries().iter().map(|(&kind, entry)| (kind, entry.read - entry.dropped() - entry.consumed));
+        let read = ledger.entries().iter().map(|(&kind, entry)| (kind, entry.unaccounted()));
         for (kind, count) in read.collect::<Vec<_>>() {
             ledger.emitted(kind, count);
         }

@@ -3,14 +3,15 @@
 
 use crate::abi;
 use crate::abi::Endian;
-use crate::abi::feature::{FeatureContext, FeatureId, FeatureSection};
-use crate::abi::record::{Record, RecordHeader, RecordType};
+use crate::abi::feature::{FeatureContext, FeatureId, FeatureSection, build_ids};
+use crate::abi::record::{Record, RecordType};
 use crate::container::block::Origin;
 use crate::container::read::Container;
 use crate::container::read::file::FileAttr;
 use crate::container::write::encoded;
 use crate::container::write::frames::FrameOptions;
 use crate::error::Result;
+use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
 use std::borrow::Cow;
@@ -49,6 +50,25 @@ impl Form {
     /// Whether frames are written as they are.
     pub fn keeps_frames(&self, meta: &Meta) -> bool {
         self.frames == Frames::Kept && self.is_same_endian(meta) && meta.container != Container::Directory
+    }
+
+    /// Whether a recording in this form has the same bytes between its header and its sections, in the same container.
+    pub fn is_copy(&self, meta: &Meta) -> bool {
+        self.frames == Frames::Kept && self.is_same_endian(meta)
+    }
+
+    /// Tells what became of the records when all are written: every one is in the output, frames as themselves, or as what was
+    /// in them.
+    pub fn account(&self, meta: &Meta, ledger: &mut Ledger) {
+        let left: Vec<_> = ledger.entries().iter().map(|(&kind, entry)| (kind, entry.unaccounted())).collect();
+        for (kind, count) in left {
+            let is_frame = matches!(kind, RecordType::COMPRESSED | RecordType::COMPRESSED2);
+            if is_frame && !self.keeps_frames(meta) {
+                ledger.consumed(kind, count);
+            } else {
+                ledger.emitted(kind, count);
+            }
+        }
     }
 
     fn is_same_endian(&self, meta: &Meta) -> bool {
@@ -122,22 +142,11 @@ impl Form {
             features.insert(FeatureId::DIR_FORMAT, encoded(abi::to_bytes(&version, self.endian(meta)))?);
         }
         if meta.container == Container::Pipe && !meta.build_id_records.is_empty() {
-            features.insert(FeatureId::BUILD_ID, self.build_ids(meta)?);
+            // As the feature has them.
+            let section = build_ids::to_bytes(&meta.build_id_records, self.endian(meta));
+            features.insert(FeatureId::BUILD_ID, encoded(section)?);
         }
         Ok(features)
-    }
-
-    /// The build ids of records as the feature has them.
-    fn build_ids(&self, meta: &Meta) -> Result<Vec<u8>> {
-        let mut section = Vec::new();
-        for (misc, build_id) in &meta.build_id_records {
-            let body = encoded(abi::to_bytes(build_id, self.endian(meta)))?;
-            let size = (RecordHeader::SIZE + body.len()) as u16;
-            let header = RecordHeader { kind: RecordType(0), misc: *misc, size };
-            section.extend(encoded(abi::to_bytes(&header, self.endian(meta)))?);
-            section.extend(body);
-        }
-        Ok(section)
     }
 }
 

@@ -3,6 +3,7 @@
 pub mod directory;
 pub mod file;
 pub mod form;
+pub mod image;
 pub mod pipe;
 pub mod records;
 pub mod verbatim;

@@ -1,0 +1,72 @@
+//! A pass of one's own: leaves out the samples of idle CPUs, and says so in the recording's command line.
+//!
+//! `cargo run --release --example pass -- IN OUT`
+
+use perfconv::abi::feature::FeatureId;
+use perfconv::abi::feature::string::{PerfStr, StrList};
+use perfconv::abi::record::RecordType;
+use perfconv::abi::sample_view::SampleView;
+use perfconv::container::read::{ReadOptions, input::Input};
+use perfconv::rewrite::each::Each;
+use perfconv::rewrite::header::Header;
+use perfconv::rewrite::pass::Pass;
+use perfconv::rewrite::passes::Passes;
+use perfconv::stream::Sink;
+use perfconv::stream::meta::Meta;
+use perfconv::stream::raw::Raw;
+use perfconv::stream::write::file::ToFile;
+use perfconv::stream::write::form::{Form, Frames};
+use std::env;
+use std::error::Error;
+use std::fs::File;
+use std::io::BufWriter;
+
+/// Leaves out samples of the task of pid 0, which runs where nothing else does.
+struct WithoutIdle;
+
+impl Pass for WithoutIdle {
+    fn name(&self) -> String {
+        "without idle".into()
+    }
+
+    // In a file that is in the header, in a pipe in records: put in place by whoever runs the passes.
+    fn edits(&self) -> bool {
+        true
+    }
+
+    fn edit(&mut self, header: &mut Header) -> perfconv::Result<()> {
+        let Some(words) = header.feature(FeatureId::CMDLINE) else { return Ok(()) };
+        let perfconv::abi::feature::Feature::Cmdline(StrList { mut strings }) = words.feature else { return Ok(()) };
+        strings.push(PerfStr::new(b"(without idle)"));
+        header.set(FeatureId::CMDLINE, &StrList { strings })
+    }
+
+    fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {
+        Box::new(Each::new(sink, |meta, raw, sink| match is_idle(meta, raw) {
+            Some(true) => Ok(()),
+            Some(false) | None => sink.record(meta, raw),
+        }))
+    }
+}
+
+/// Whether a record is a sample of an idle CPU; `None` where it is no sample, or one that does not tell.
+fn is_idle(meta: &Meta, raw: &Raw<'_>) -> Option<bool> {
+    if raw.header.kind != RecordType::SAMPLE {
+        return None;
+    }
+    let (_, event) = meta.events.of(raw)?;
+    let (pid, _) = SampleView::read(raw.body(), &event.layout, raw.endian).ok()?.task?;
+    Some(pid == 0)
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let [_, input, output] = &env::args().collect::<Vec<_>>()[..] else { return Err("usage: pass IN OUT".into()) };
+    let mut passes = Passes::default();
+    passes.push(WithoutIdle);
+    let form = Form { frames: Frames::Plain, ..Form::default() };
+    let mut file = ToFile::new(BufWriter::new(File::create_new(output)?), form);
+    let (meta, mut ledger) = passes.run(Input::Path(input.into()), &ReadOptions::default(), &mut file)?;
+    form.account(&meta, &mut ledger);
+    println!("{ledger}");
+    Ok(())
+}

@@ -1,0 +1,86 @@
+//! What a pass is.
+
+use super::header::Header;
+use crate::error::Result;
+use crate::stream::Sink;
+use crate::stream::ledger::Ledger;
+
+/// One step of a rewrite. Steps are put one behind the other by [`Passes`](super::passes::Passes): what one passes on is what
+/// the next one sees.
+///
+/// A pass is used in this order: its [look](Self::look) is given all that the passes before it pass on; then it
+/// [edits](Self::edit) what the recording tells of itself; then it is put [before](Self::before) a sink, once for each look of
+/// the passes behind it and once for the output. A pass that does without one of these leaves that method as it is.
+///
+/// Nobody keeps an account: whoever runs the passes counts what goes in and comes out of each.
+pub trait Pass {
+    /// What it is called where the account tells what it left out: most often the option that asks for it.
+    fn name(&self) -> String;
+
+    /// Whether it changes, adds, leaves out or moves records. Where no pass does, frames of compressed records, damage and
+    /// all else between the records stays what it was, byte for byte; where one does, records are passed on plain and alone.
+    fn changes_records(&self) -> bool {
+        true
+    }
+
+    /// What it has to see of the whole recording first.
+    fn look(&mut self) -> Option<Look<'_>> {
+        None
+    }
+
+    /// Whether it [edits](Self::edit).
+    fn edits(&self) -> bool {
+        false
+    }
+
+    /// Changes what the recording tells of itself: events, features, build ids. It is asked once, when all of that is known,
+    /// which of a pipe takes a look of its own.
+    ///
+    /// # Errors
+    /// Where that cannot be done; then nothing is written.
+    fn edit(&mut self, header: &mut Header) -> Result<()> {
+        let _ = header;
+        Ok(())
+    }
+
+    /// Puts it before a sink. Records come, and are to be passed on, with what is known of the recording before the pass;
+    /// what it [edits](Self::edit) is put in place behind it.
+    fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {
+        sink
+    }
+
+    /// Notes at the end what the user should know.
+    fn tell(&self, ledger: &mut Ledger) {
+        let _ = ledger;
+    }
+}
+
+/// A look at the whole recording.
+pub struct Look<'a> {
+    /// The order in which it needs the records.
+    pub order: LookOrder,
+    /// What takes them.
+    pub sink: Box<dyn Sink + 'a>,
+}
+
+/// The order of a look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LookOrder {
+    /// As they stand in the file.
+    File,
+    /// As they happened.
+    Time,
+}
+
+impl<'a> Look<'a> {
+    /// In the order of the file.
+    pub fn in_file_order(sink: impl Sink + 'a) -> Self {
+        Self { order: LookOrder::File, sink: Box::new(sink) }
+    }
+
+    /// In the order of time: for what depends on who was called what, or what was mapped where, at a time. What stays and what
+    /// goes is decided then, and kept by the records' [places](crate::stream::raw::Raw::offset) or times.
+    pub fn in_time_order(sink: impl Sink + 'a) -> Self {
+        Self { order: LookOrder::Time, sink: Box::new(sink) }
+    }
+}

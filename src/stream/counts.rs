@@ -1,0 +1,51 @@
+//! How many records there are of each type.
+
+use crate::abi::record::RecordType;
+use std::collections::BTreeMap;
+
+/// Records by type, counted without a look-up for those of low numbers, which are nearly all.
+#[derive(Clone, Debug)]
+pub struct Counts {
+    low: [u64; 256],
+    high: BTreeMap<RecordType, u64>,
+}
+
+impl Default for Counts {
+    fn default() -> Self {
+        Self { low: [0; 256], high: BTreeMap::new() }
+    }
+}
+
+impl Counts {
+    /// Counts a record.
+    #[inline]
+    pub fn add(&mut self, kind: RecordType) {
+        match self.low.get_mut(kind.0 as usize) {
+            Some(count) => *count += 1,
+            None => self.add_high(kind),
+        }
+    }
+
+    #[cold]
+    fn add_high(&mut self, kind: RecordType) {
+        *self.high.entry(kind).or_default() += 1;
+    }
+
+    /// How many there are of a type.
+    pub fn of(&self, kind: RecordType) -> u64 {
+        let high = || self.high.get(&kind).copied().unwrap_or_default();
+        self.low.get(kind.0 as usize).copied().unwrap_or_else(high)
+    }
+
+    /// How many there are in all.
+    pub fn total(&self) -> u64 {
+        self.low.iter().chain(self.high.values()).sum()
+    }
+
+    /// The types that there are, in the order of their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = (RecordType, u64)> {
+        let low = self.low.iter().enumerate().filter(|&(_, &count)| count > 0);
+        let low = low.map(|(kind, &count)| (RecordType(kind as u32), count));
+        low.chain(self.high.iter().map(|(&kind, &count)| (kind, count)))
+    }
+}
