@@ -185,7 +185,7 @@ fn reencode(bencher: Bencher) {
 fn compress(bencher: Bencher) {
     bench(bencher, |inputs| {
         let out = File::create(inputs.folder.path().join("copy.data")).expect("it can be created");
-        let form = Form { frames: Frames::Compressed(FrameOptions::default()), endian: None };
+        let form = Form { frames: Frames::Compressed(FrameOptions::default()), ..Form::default() };
         let mut sink = ToFile::new(BufWriter::with_capacity(1 << 17, out), form);
         open(inputs.plain()).run(&mut sink).expect("a recording");
     });

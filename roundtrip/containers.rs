@@ -59,7 +59,7 @@ fn a_verbatim_copy_is_the_same_bytes() {
 
 /// The recording as a plain file in a byte order, from bytes or from its path.
 pub fn to_file(source: Source, endian: Endian) -> Result<Vec<u8>> {
-    to_file_of(source, Form { frames: Frames::Plain, endian: Some(endian) })
+    to_file_of(source, Form { frames: Frames::Plain, endian: Some(endian), ..Form::default() })
 }
 
 fn to_file_of(source: Source, form: Form) -> Result<Vec<u8>> {
@@ -69,7 +69,7 @@ fn to_file_of(source: Source, form: Form) -> Result<Vec<u8>> {
 }
 
 fn to_pipe(source: Source, endian: Endian) -> Result<Vec<u8>> {
-    to_pipe_of(source, Form { frames: Frames::Plain, endian: Some(endian) })
+    to_pipe_of(source, Form { frames: Frames::Plain, endian: Some(endian), ..Form::default() })
 }
 
 fn to_pipe_of(source: Source, form: Form) -> Result<Vec<u8>> {
@@ -128,7 +128,7 @@ fn what_is_compressed_anew_is_the_same_when_it_is_plain_again() {
     for path in readable("compression") {
         let compress = |kind, endian| {
             let frames = Frames::Compressed(FrameOptions { kind, level: 1 });
-            Form { frames, endian: Some(endian) }
+            Form { frames, endian: Some(endian), ..Form::default() }
         };
         let result = (|| {
             let endian = open(&path)?.meta().endian;

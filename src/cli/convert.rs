@@ -127,6 +127,19 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
     Ok(if is_incomplete { ExitCode::from(INCOMPLETE) } else { ExitCode::SUCCESS })
 }
 
+/// Writes a recording as a recording, whatever the name of the output.
+///
+/// # Errors
+/// As [`run`].
+pub fn rewrite(mut args: ConvertArgs) -> Result<ExitCode, Failure> {
+    match args.to.get_or_insert_with(|| "perf.data".to_owned()).as_str() {
+        "perf.data" => run(args),
+        other => {
+            Err(Failure::Usage(format!("--to {other}: a rewrite writes a perf.data; perfconv IN -o OUT converts")))
+        }
+    }
+}
+
 /// Refuses further inputs.
 ///
 /// # Errors

@@ -35,6 +35,8 @@ fn run() -> Result<ExitCode, Failure> {
     let cli = Cli::parse();
     match cli.command {
         Some(Command::Convert(args)) => convert::run(*args),
+        Some(Command::Rewrite(args)) => convert::rewrite(*args),
+        Some(Command::Inject(args)) => convert::rewrite(args.rewrite()),
         Some(Command::Check(args)) => check::run(args),
         Some(Command::Info(args)) => info::run(args),
         Some(Command::Dump(args)) => dump::run(args),

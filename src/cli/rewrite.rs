@@ -7,11 +7,12 @@ use crate::abi::Endian;
 use crate::container::read::input::Input;
 use crate::container::read::{Container, ReadOptions};
 use crate::container::walk::Damage;
-use crate::container::write::frames::FrameOptions;
+use crate::container::write::frames::{FrameKind, FrameOptions};
 use crate::error::{Error, Result};
 use crate::formats::envelope::Envelopes;
 use crate::rewrite::endian::EndianPass;
 use crate::rewrite::passes::Passes;
+use crate::rewrite::perf_version::since::PerfVersion;
 use crate::stream::Sink;
 use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
@@ -50,7 +51,11 @@ pub fn run(
         (None, Output::Stdout) => Container::Pipe,
         (None, _) => from,
     };
-    let form = Form { frames: frames(args, is_changed), endian };
+    let form = Form {
+        frames: frames(args, is_changed),
+        endian,
+        features_known: args.perf_version().map(PerfVersion::end_of_features),
+    };
     let is_copy = from == to && form.is_copy(recording.source.meta());
     let spool_dir = args.spool_dir.as_deref();
     let mut ledger = None;
@@ -115,7 +120,11 @@ impl<'a> Recording<'a> {
 /// What becomes of frames, as was asked for; records that are changed cannot be kept in them.
 fn frames(args: &ConvertArgs, is_changed: bool) -> Frames {
     match args.compress {
-        Some(level) => Frames::Compressed(FrameOptions { level, ..FrameOptions::default() }),
+        Some(level) => {
+            let reads_new = args.perf_version().is_some_and(|version| version >= PerfVersion::COMPRESSED2);
+            let kind = if reads_new { FrameKind::Compressed2 } else { FrameKind::Compressed };
+            Frames::Compressed(FrameOptions { kind, level })
+        }
         None if args.decompress || is_changed => Frames::Plain,
         None => Frames::Kept,
     }

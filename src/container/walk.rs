@@ -66,6 +66,14 @@ fn misframed(header: RecordHeader, rest: &[u8], endian: Endian) -> Option<Step> 
     Some(if needed > rest.len() as u64 { Step::Cut { needed } } else { Step::Misframed { len: needed as usize } })
 }
 
+/// How many bytes behind the record at a place belong to it; none where no whole record is there.
+pub fn payload(bytes: &[u8], at: usize, endian: Endian) -> usize {
+    match step(bytes, at, endian) {
+        Step::Record { payload, .. } => payload,
+        _ => 0,
+    }
+}
+
 /// A record of a type that bytes may follow. There are few of them.
 #[cold]
 fn with_payload(header: RecordHeader, rest: &[u8], endian: Endian) -> Step {

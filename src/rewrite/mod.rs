@@ -3,21 +3,27 @@
 //! * [`pass`]: what a pass is; [`passes`]: passes one behind the other.
 //! * [`header`]: what a recording tells of itself, to be edited; [`retell`]: that put in place, whatever the container.
 //! * [`each`], [`changed`]: what makes it easy to write a pass: records one by one, and how one is passed on that was changed.
+//! * [`by_time`]: all records in the order of time.
+//! * [`header_edits`]: features set, added and left out.
+//! * [`perf_version`]: a recording as a certain version of perf reads it.
 //! * [`endian`]: whether a recording can be written in another byte order.
 //! * [`sort`], [`huge_pages`], [`combine`], [`remap`], [`unused`]: passes by quipper's rules, all of them in [`quipper`].
 //! * [`mmap`], [`mmaps`]: what records tell of maps, and how they are told otherwise.
 //! * [`spaces`]: what is mapped where in each process.
 
+pub mod by_time;
 pub mod changed;
 pub mod combine;
 pub mod each;
 pub mod endian;
 pub mod header;
+pub mod header_edits;
 pub mod huge_pages;
 pub mod mmap;
 pub mod mmaps;
 pub mod pass;
 pub mod passes;
+pub mod perf_version;
 pub mod quipper;
 pub mod remap;
 pub mod retell;

@@ -8,6 +8,7 @@ use crate::abi::record::{RecordHeader, RecordType};
 use crate::container::block::Block;
 use crate::container::read::{Container, ReadOptions};
 use crate::container::spool::Spool;
+use crate::container::walk::payload;
 use crate::error::{Error, Result};
 use crate::stream::Sink;
 use crate::stream::meta::Meta;
@@ -99,7 +100,12 @@ impl<S: Sink> Order<S> {
         let (index, at) = self.blocks.at(entry.place);
         let block = self.blocks.block(index);
         if let Some(header) = RecordHeader::peek(&block.bytes[at..], meta.endian) {
-            self.sink.record(meta, &Raw { header, endian: meta.endian, block, at, payload: 0 })?;
+            // Only perf's own records have something behind them.
+            let payload = match header.kind < RecordType::USER_START {
+                true => 0,
+                false => payload(&block.bytes, at, meta.endian),
+            };
+            self.sink.record(meta, &Raw { header, endian: meta.endian, block, at, payload })?;
         }
         self.blocks.release(index);
         Ok(())

@@ -226,7 +226,7 @@ fn swap(recording: &Recording, path: &Path) -> Option<()> {
     let source = Source::open(Input::Path(recording.path.clone()), ReadOptions::default()).ok()?;
     let endian = if source.meta().endian == Endian::Little { Endian::Big } else { Endian::Little };
     let out = BufWriter::new(File::create(path).ok()?);
-    let mut sink = ToFile::new(out, Form { frames: Frames::Plain, endian: Some(endian) });
+    let mut sink = ToFile::new(out, Form { frames: Frames::Plain, endian: Some(endian), ..Form::default() });
     source.run(&mut sink).ok()?;
     sink.into_inner()?.flush().ok()
 }

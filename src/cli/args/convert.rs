@@ -5,6 +5,7 @@ use super::steps::{Step, Steps};
 use crate::abi::Endian;
 use crate::container::read::Container;
 use crate::formats::quipper::Fidelity;
+use crate::rewrite::perf_version::since::PerfVersion;
 use crate::rewrite::quipper::Quipper;
 use clap::{ArgAction, Args, ValueEnum};
 use std::path::PathBuf;
@@ -154,6 +155,14 @@ impl ConvertArgs {
         let asked_for = self.steps.list.iter().filter(|step| !usual.iter().any(|&pass| Step::Quipper(pass) == **step));
         steps.extend(asked_for.cloned());
         steps
+    }
+
+    /// The version of perf that is to read what is written.
+    pub fn perf_version(&self) -> Option<PerfVersion> {
+        self.steps.list.iter().find_map(|step| match step {
+            Step::PerfVersion(version) => Some(*version),
+            _ => None,
+        })
     }
 
     /// The name of an option that was given and is for recordings.

@@ -1,11 +1,13 @@
 //! What the user can say.
 
 mod convert;
+mod inject;
 mod look;
 mod profile;
 mod steps;
 
 pub use convert::{CompatArg, ConvertArgs, DEFAULT_INPUT, DecodeArg, FidelityArg};
+pub use inject::InjectArgs;
 pub use look::{DumpArgs, InfoArgs, OrderArg};
 pub use profile::{LostArg, NO_LABELS, ProfileArgs};
 pub use steps::Step;
@@ -56,6 +58,10 @@ fn after_help() -> String {
 pub enum Command {
     /// Convert a recording to another format
     Convert(Box<ConvertArgs>),
+    /// Write a recording as a perf.data, whatever the name of the output: in another container or form, or changed
+    Rewrite(Box<ConvertArgs>),
+    /// Do what perf inject does, by its names
+    Inject(InjectArgs),
     /// Say what is wrong with recordings
     #[command(after_help = CHECK_AFTER_HELP)]
     Check(CheckArgs),

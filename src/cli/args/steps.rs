@@ -1,7 +1,12 @@
 //! Steps of a rewrite, in the order in which they are said.
 
+use crate::abi::feature::FeatureId;
 use crate::container::read::ReadOptions;
+use crate::rewrite::by_time::ByTimePass;
+use crate::rewrite::header_edits::{HeaderEdit, Value};
 use crate::rewrite::pass::Pass;
+use crate::rewrite::perf_version::PerfVersionPass;
+use crate::rewrite::perf_version::since::PerfVersion;
 use crate::rewrite::quipper::Quipper;
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 
@@ -10,6 +15,12 @@ use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 pub enum Step {
     /// `--pass`.
     Quipper(Quipper),
+    /// `--sort`.
+    Sort,
+    /// `--set`, `--add-feature`, `--drop-feature`.
+    Header(HeaderEdit),
+    /// `--perf-version`.
+    PerfVersion(PerfVersion),
 }
 
 impl Step {
@@ -17,6 +28,11 @@ impl Step {
     pub fn option(&self) -> &'static str {
         match self {
             Self::Quipper(_) => "--pass",
+            Self::Sort => "--sort",
+            Self::Header(HeaderEdit::Set(..)) => "--set",
+            Self::Header(HeaderEdit::Add(..)) => "--add-feature",
+            Self::Header(HeaderEdit::Drop(_)) => "--drop-feature",
+            Self::PerfVersion(_) => "--perf-version",
         }
     }
 
@@ -24,6 +40,9 @@ impl Step {
     pub fn pass(&self, options: &ReadOptions) -> Box<dyn Pass> {
         match self {
             Self::Quipper(pass) => pass.pass(options),
+            Self::Sort => Box::new(ByTimePass { options: options.clone() }),
+            Self::Header(edit) => Box::new(edit.clone()),
+            Self::PerfVersion(version) => Box::new(PerfVersionPass::new(*version)),
         }
     }
 }
@@ -41,10 +60,52 @@ struct StepArgs {
     /// What to change of the records, by quipper's rules; separated by commas
     #[arg(long, value_name = "PASSES", value_delimiter = ',', value_parser = quipper())]
     pass: Vec<Step>,
+
+    /// Records in the order of time, by the whole recording
+    #[arg(long, num_args = 0, default_missing_value = "", value_parser = |_: &str| sort())]
+    sort: Option<Step>,
+
+    /// Give a feature that is there another value, such as hostname=build-7; may be given more than once
+    #[arg(long, value_name = "FEATURE=VALUE", value_parser = |text: &str| valued(text, HeaderEdit::Set))]
+    set: Vec<Step>,
+
+    /// Add a feature that is not there
+    #[arg(long, value_name = "FEATURE=VALUE", value_parser = |text: &str| valued(text, HeaderEdit::Add))]
+    add_feature: Vec<Step>,
+
+    /// Leave out a feature
+    #[arg(long, value_name = "FEATURE", value_parser = |text: &str| feature(text).map(HeaderEdit::Drop).map(Step::Header))]
+    drop_feature: Vec<Step>,
+
+    /// Write what this version of perf reads; what it does not know is left out or told otherwise
+    #[arg(long, value_name = "X.Y", value_parser = |text: &str| text.parse().map(Step::PerfVersion))]
+    perf_version: Option<Step>,
+}
+
+fn sort() -> Result<Step, String> {
+    Ok(Step::Sort)
+}
+
+/// A feature by its name, as perf has it, in letters of any case, with or without what all begin with.
+fn feature(text: &str) -> Result<FeatureId, String> {
+    let name = text.to_uppercase().replace('-', "_");
+    let name = name.strip_prefix("HEADER_").unwrap_or(&name);
+    let named = FeatureId::NAMED.iter().find(|(_, named)| *named == name).map(|(id, _)| *id);
+    named.ok_or_else(|| {
+        let names: Vec<_> = FeatureId::NAMED.iter().map(|(_, name)| name.to_lowercase()).collect();
+        format!("there is no such feature; there is {}", names.join(", "))
+    })
+}
+
+/// A feature and its value.
+fn valued(text: &str, edit: fn(FeatureId, Value) -> HeaderEdit) -> Result<Step, String> {
+    let (name, value) = text.split_once('=').ok_or("is not FEATURE=VALUE")?;
+    let id = feature(name)?;
+    Value::parse(id, value).map(|value| Step::Header(edit(id, value)))
 }
 
 /// The names of [`StepArgs`]' fields.
-const IDS: [&str; 1] = ["pass"];
+const IDS: [&str; 6] = ["pass", "sort", "set", "add_feature", "drop_feature", "perf_version"];
 
 impl Args for Steps {
     fn augment_args(command: Command) -> Command {

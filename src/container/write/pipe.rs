@@ -86,8 +86,15 @@ pub fn feature(id: FeatureId, bytes: &[u8], endian: Endian) -> Result<Option<Vec
 /// None in practice: the bytes go to memory.
 pub fn end_of_features(last: Option<FeatureId>, endian: Endian) -> Result<Vec<u8>> {
     let last = last.map_or(0, |last| u64::from(last.0));
-    let mark = END_MARKS.into_iter().find(|&mark| mark > last).unwrap_or(last + 1);
-    let mark = encoded(abi::to_bytes(&mark, endian))?;
+    mark(END_MARKS.into_iter().find(|&mark| mark > last).unwrap_or(last + 1), endian)
+}
+
+/// The mark that no more features come, for a perf that knows so many.
+///
+/// # Errors
+/// None in practice: the bytes go to memory.
+pub fn mark(features: u64, endian: Endian) -> Result<Vec<u8>> {
+    let mark = encoded(abi::to_bytes(&features, endian))?;
     Ok(record(RecordType::HEADER_FEATURE, Misc::empty(), &[&mark], endian)?.unwrap_or_default())
 }
 

@@ -26,6 +26,9 @@ pub struct Form {
     ///
     /// Some bytes belong to the recorder and stay as they are: raw data, stacks, AUX areas, BPF programs, tracing data.
     pub endian: Option<Endian>,
+    /// How many features the perf knows that is to read it, which marks their end in a pipe; if not set, as many as any
+    /// recent one takes.
+    pub features_known: Option<u64>,
 }
 
 /// What becomes of frames of compressed records.

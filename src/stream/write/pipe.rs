@@ -72,7 +72,10 @@ impl<W: Write> ToPipe<W> {
             }
         }
         let last = features.keys().copied().rfind(|&id| pipe::has_feature(id));
-        self.write(&pipe::end_of_features(last, endian)?)?;
+        self.write(&match self.form.features_known {
+            Some(known) => pipe::mark(known, endian)?,
+            None => pipe::end_of_features(last, endian)?,
+        })?;
         if let Some(bytes) = features.get(&FeatureId::TRACING_DATA) {
             self.write(&pipe::tracing_data(bytes, endian)?)?;
         }

@@ -1,0 +1,136 @@
+//! What a recording tells of itself, set, added and left out: `--set`, `--add-feature`, `--drop-feature`.
+
+use super::header::Header;
+use super::pass::Pass;
+use crate::abi::feature::FeatureId;
+use crate::abi::feature::cln_size::ClnSize;
+use crate::abi::feature::nr_cpus::NrCpus;
+use crate::abi::feature::string::{PerfStr, StrList};
+use crate::abi::feature::total_mem::TotalMem;
+use crate::error::{Error, Result};
+
+/// The features of which records could not be read without them.
+const NEEDED: [FeatureId; 3] = [FeatureId::AUXTRACE, FeatureId::COMPRESSED, FeatureId::DIR_FORMAT];
+
+/// A change of a feature.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HeaderEdit {
+    /// A feature that is there gets another value.
+    Set(FeatureId, Value),
+    /// A feature that is not there is added.
+    Add(FeatureId, Value),
+    /// A feature that is there goes.
+    Drop(FeatureId),
+}
+
+/// A value of a feature.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// Of HOSTNAME, OSRELEASE, VERSION, ARCH, CPUDESC, CPUID.
+    Text(String),
+    /// Of CMDLINE: its words.
+    Words(Vec<String>),
+    /// Of NRCPUS.
+    Cpus(NrCpus),
+    /// Of TOTAL_MEM: kB.
+    Memory(u64),
+    /// Of CLN_SIZE: bytes.
+    LineSize(u32),
+}
+
+impl Value {
+    /// A value as it is told in text: CMDLINE as words with blanks between them, NRCPUS as `ONLINE` or `ONLINE/AVAILABLE`,
+    /// TOTAL_MEM and CLN_SIZE as numbers.
+    ///
+    /// # Errors
+    /// Where the feature has no such value.
+    pub fn parse(id: FeatureId, text: &str) -> std::result::Result<Self, String> {
+        let number = |text: &str| text.parse::<u64>().map_err(|_| format!("{text} is no number"));
+        let small = |text: &str| number(text)?.try_into().map_err(|_| format!("{text} is more than {id} can tell"));
+        match id {
+            FeatureId::HOSTNAME
+            | FeatureId::OSRELEASE
+            | FeatureId::VERSION
+            | FeatureId::ARCH
+            | FeatureId::CPUDESC
+            | FeatureId::CPUID => Ok(Self::Text(text.to_owned())),
+            FeatureId::CMDLINE => Ok(Self::Words(text.split_whitespace().map(str::to_owned).collect())),
+            FeatureId::NRCPUS => {
+                let (online, available) = text.split_once('/').unwrap_or((text, text));
+                let (nr_cpus_online, nr_cpus_avail) = (small(online)?, small(available)?);
+                if nr_cpus_online > nr_cpus_avail {
+                    return Err("more CPUs cannot be online than there are".to_owned());
+                }
+                Ok(Self::Cpus(NrCpus { nr_cpus_avail, nr_cpus_online }))
+            }
+            FeatureId::TOTAL_MEM => number(text).map(Self::Memory),
+            FeatureId::CLN_SIZE => small(text).map(Self::LineSize),
+            _ => Err(format!(
+                "{id} is no text or number; these are: hostname, osrelease, version, arch, cpudesc, cpuid, cmdline, nrcpus, \
+                 total_mem, cln_size"
+            )),
+        }
+    }
+
+    fn put(&self, header: &mut Header, id: FeatureId) -> Result<()> {
+        match self {
+            Self::Text(text) => header.set(id, &PerfStr::new(text.as_bytes())),
+            Self::Words(words) => {
+                let strings = words.iter().map(|word| PerfStr::new(word.as_bytes())).collect();
+                header.set(id, &StrList { strings })
+            }
+            Self::Cpus(cpus) => header.set(id, cpus),
+            Self::Memory(total_mem) => header.set(id, &TotalMem { total_mem: *total_mem }),
+            Self::LineSize(cln_size) => header.set(id, &ClnSize { cln_size: *cln_size }),
+        }
+    }
+}
+
+impl Pass for HeaderEdit {
+    fn name(&self) -> String {
+        match self {
+            Self::Set(..) => "--set",
+            Self::Add(..) => "--add-feature",
+            Self::Drop(_) => "--drop-feature",
+        }
+        .to_owned()
+    }
+
+    fn changes_records(&self) -> bool {
+        false
+    }
+
+    fn edits(&self) -> bool {
+        true
+    }
+
+    fn edit(&mut self, header: &mut Header) -> Result<()> {
+        let name = self.name();
+        let refused = |what: String| Err(Error::Refused(format!("{name}: {what}")));
+        let is_there = |id: &FeatureId| match *id {
+            FeatureId::BUILD_ID => !header.build_ids.is_empty(),
+            id => header.features.contains_key(&id),
+        };
+        match self {
+            Self::Set(id, _) if !is_there(id) => {
+                refused(format!("the recording has no {id} to be set; --add-feature adds one"))
+            }
+            Self::Add(id, _) if is_there(id) => {
+                refused(format!("the recording has a {id} already; --set gives it another value"))
+            }
+            Self::Set(id, value) | Self::Add(id, value) => value.put(header, *id),
+            Self::Drop(id) if NEEDED.contains(id) => {
+                refused(format!("without {id} records could not be read any more"))
+            }
+            Self::Drop(id) if !is_there(id) => refused(format!("the recording has no {id}")),
+            Self::Drop(FeatureId::BUILD_ID) => {
+                header.build_ids.clear();
+                Ok(())
+            }
+            Self::Drop(id) => {
+                header.features.remove(id);
+                Ok(())
+            }
+        }
+    }
+}

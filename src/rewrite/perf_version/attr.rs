@@ -1,0 +1,47 @@
+//! Events without what a version of perf does not know.
+
+use super::since::PerfVersion;
+use crate::abi::attr::Attr;
+use crate::abi::attr_flags::AuxAction;
+use crate::abi::sample_type::SampleType;
+use bitflags::Flags;
+use std::collections::BTreeSet;
+
+/// Makes an attr one that the version reads; what it cannot say any more is noted.
+pub fn adapt(attr: &mut Attr, version: PerfVersion, notes: &mut BTreeSet<String>) {
+    if attr.sample_type.contains(SampleType::WEIGHT_STRUCT) && version < PerfVersion::WEIGHT_STRUCTS {
+        attr.sample_type.insert(SampleType::WEIGHT);
+    }
+    attr.flags = known(attr.flags, version.attr_flags(), "flags", notes);
+    attr.sample_type = known(attr.sample_type, version.sample_type(), "fields of samples", notes);
+    attr.read_format = known(attr.read_format, version.read_format(), "counter values", notes);
+    let branches = version.branch_sample_type();
+    attr.branch_sample_type = known(attr.branch_sample_type, branches, "parts of branch stacks", notes);
+    if version < PerfVersion::AUX_ACTION && attr.aux_action != AuxAction::empty() {
+        attr.aux_action = AuxAction::empty();
+        notes.insert("what events do to the AUX area".to_owned());
+    }
+    let (len, size) = (attr.stored_size(), version.attr_size());
+    if len > size {
+        let shorter = attr.resized(size);
+        if shorter.resized(len) != *attr {
+            notes.insert(format!("what an event tells beyond the first {size} bytes of its attr"));
+        }
+        *attr = shorter;
+    }
+    attr.size = attr.size.min(size as u32);
+}
+
+/// The bits that are known; of the others it is noted that they are gone.
+fn known<F: Flags<Bits = u64> + Copy>(bits: F, known: F, what: &str, notes: &mut BTreeSet<String>) -> F {
+    let unknown = F::from_bits_retain(bits.bits() & !known.bits());
+    let mut named = 0;
+    for (name, bit) in unknown.iter_names() {
+        named |= bit.bits();
+        notes.insert(format!("{what}: {name}"));
+    }
+    if unknown.bits() & !named != 0 {
+        notes.insert(format!("{what}: {:#x}", unknown.bits() & !named));
+    }
+    F::from_bits_retain(bits.bits() & known.bits())
+}

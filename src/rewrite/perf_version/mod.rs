@@ -1,0 +1,86 @@
+//! A recording as a certain version of perf reads it: `--perf-version`.
+//!
+//! * [`since`]: since which version perf knows what.
+//! * [`attr`]: events without what a version does not know.
+//! * [`records`]: records without it.
+//! * [`deferred`]: user call chains that come in records of their own, for versions that do not know these.
+
+pub mod attr;
+pub mod deferred;
+pub mod records;
+pub mod since;
+
+use super::header::Header;
+use super::pass::{Look, Pass};
+use crate::error::Result;
+use crate::stream::Sink;
+use crate::stream::ledger::Ledger;
+use deferred::Deferred;
+use records::{Change, ForVersion, Told};
+use since::PerfVersion;
+use std::collections::BTreeSet;
+
+/// The pass that writes for a version of perf. What that does not know is left out, or told as it knows it, and the user is
+/// told what.
+#[derive(Debug)]
+pub struct PerfVersionPass {
+    version: PerfVersion,
+    /// User call chains that came in records of their own.
+    deferred: Deferred,
+    /// What was changed of events and features.
+    notes: BTreeSet<String>,
+    /// What was changed of records.
+    told: Told,
+}
+
+impl PerfVersionPass {
+    /// For that version.
+    pub fn new(version: PerfVersion) -> Self {
+        Self { version, deferred: Deferred::default(), notes: BTreeSet::new(), told: Told::default() }
+    }
+}
+
+impl Pass for PerfVersionPass {
+    fn name(&self) -> String {
+        "--perf-version".to_owned()
+    }
+
+    fn look(&mut self) -> Option<Look<'_>> {
+        let resolves = self.version < PerfVersion::DEFERRED_CALLCHAINS;
+        resolves.then(|| Look::in_file_order(&mut self.deferred))
+    }
+
+    fn edits(&self) -> bool {
+        true
+    }
+
+    fn edit(&mut self, header: &mut Header) -> Result<()> {
+        for event in header.events.iter_mut().flatten() {
+            attr::adapt(&mut event.attr, self.version, &mut self.notes);
+        }
+        let unknown: Vec<_> = header.features.keys().copied().filter(|&id| !self.version.knows_feature(id)).collect();
+        for id in unknown {
+            header.features.remove(&id);
+            self.notes.insert(format!("the feature {id}"));
+        }
+        Ok(())
+    }
+
+    fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {
+        self.told.clear();
+        Box::new(ForVersion::new(sink, self.version, &self.deferred, &mut self.told))
+    }
+
+    fn tell(&self, ledger: &mut Ledger) {
+        let records = self.told.iter().filter(|(change, _)| **change != Change::UserFrames);
+        let records = records.map(|(change, count)| format!("{change} ({count})"));
+        let all: Vec<_> = self.notes.iter().cloned().chain(records).collect();
+        if !all.is_empty() {
+            let what = "does not know these, which are left out or told otherwise";
+            ledger.note(format!("perf {} {what}: {}", self.version, all.join(", ")));
+        }
+        if let Some(stitched) = self.told.get(&Change::UserFrames) {
+            ledger.note(format!("{stitched} samples have their user frames, which came in records of their own"));
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! Records without what a version of perf does not know.
+
+use super::deferred::{Deferred, cookie};
+use super::since::PerfVersion;
+use crate::abi::read_format::{ReadFormat, ReadValues};
+use crate::abi::record::cpu_map::{CpuMapData, CpuMapType, CpuSet};
+use crate::abi::record::event_update::EventUpdateValue;
+use crate::abi::record::mmap2::MappedFile;
+use crate::abi::record::{Body, Misc, Record, RecordHeader, RecordType};
+use crate::abi::sample::Sample;
+use crate::abi::sample_type::{BranchSampleType, SampleType};
+use crate::abi::sample_view::SampleView;
+use crate::abi::weight::Weight;
+use crate::container::write::{encoded, pipe};
+use crate::error::Result;
+use crate::rewrite::changed::Changed;
+use crate::stream::Sink;
+use crate::stream::events::Event;
+use crate::stream::meta::Meta;
+use crate::stream::raw::{Gap, Raw};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// What was changed of records, and how often.
+pub type Told = BTreeMap<Change, u64>;
+
+/// A change of records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Change {
+    /// The version does not know the type.
+    Record(RecordType),
+    /// User frames were put into their sample.
+    UserFrames,
+    /// User frames never came, or are too many for a record.
+    NoUserFrames,
+    /// The build id of a map.
+    MmapBuildId,
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Record(kind) => write!(f, "{kind} records"),
+            Self::UserFrames => f.write_str("user frames in records of their own"),
+            Self::NoUserFrames => f.write_str("user frames that are not there, or too many"),
+            Self::MmapBuildId => f.write_str("build ids of maps"),
+        }
+    }
+}
+
+/// Passes on records as a version of perf knows them.
+pub struct ForVersion<'a, S> {
+    sink: S,
+    version: PerfVersion,
+    deferred: &'a Deferred,
+    told: &'a mut Told,
+    changed: Changed,
+}
+
+impl<'a, S: Sink> ForVersion<'a, S> {
+    /// Puts it before a sink.
+    pub fn new(sink: S, version: PerfVersion, deferred: &'a Deferred, told: &'a mut Told) -> Self {
+        Self { sink, version, deferred, told, changed: Changed::default() }
+    }
+
+    fn tell(&mut self, change: Change) {
+        *self.told.entry(change).or_default() += 1;
+    }
+
+    /// The record as the version knows it; `None` where it stays.
+    fn changed(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<Option<Vec<u8>>> {
+        match raw.header.kind {
+            RecordType::SAMPLE => self.sample(meta, raw),
+            RecordType::READ => {
+                let lost = ReadFormat::LOST;
+                let has_unknown = |(_, event): (_, &Event)| event.attr.read_format.contains(lost);
+                if self.version.read_format().contains(lost) || !meta.events.of(raw).is_some_and(has_unknown) {
+                    return Ok(None);
+                }
+                recoded(meta, raw, |record| {
+                    if let Body::Read(read) = &mut record.body {
+                        without_lost(&mut read.values);
+                    }
+                })
+            }
+            RecordType::CPU_MAP | RecordType::EVENT_UPDATE if self.version < PerfVersion::CPU_RANGES => cpus(meta, raw),
+            RecordType::MMAP2
+                if self.version < PerfVersion::MMAP_BUILD_IDS && raw.header.misc.contains(Misc::MMAP_BUILD_ID) =>
+            {
+                self.tell(Change::MmapBuildId);
+                recoded(meta, raw, |record| {
+                    record.header.misc.remove(Misc::MMAP_BUILD_ID);
+                    if let Body::Mmap2(mmap) = &mut record.body {
+                        mmap.file = MappedFile::Inode { maj: 0, min: 0, ino: 0, ino_generation: 0 };
+                    }
+                })
+            }
+            RecordType::HEADER_FEATURE if raw.body().len() <= size_of::<u64>() => {
+                pipe::mark(self.version.end_of_features(), raw.endian).map(Some)
+            }
+            RecordType::HEADER_BUILD_ID if self.version >= PerfVersion::ALIGNED_RECORDS => Ok(aligned(raw)),
+            _ => Ok(None),
+        }
+    }
+
+    fn sample(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<Option<Vec<u8>>> {
+        let Some((_, event)) = meta.events.of(raw) else { return Ok(None) };
+        let (layout, version) = (&event.layout, self.version);
+        let sample_type = version.sample_type();
+        let (branches, reads) = (version.branch_sample_type(), version.read_format());
+        let is_known = sample_type.contains(layout.sample_type)
+            && branches.contains(layout.branch_sample_type)
+            && reads.contains(layout.read_format);
+        let waits = if version < PerfVersion::DEFERRED_CALLCHAINS {
+            let view = SampleView::read(raw.body(), layout, raw.endian).ok();
+            view.and_then(|view| Some((view.task.map_or(0, |(_, tid)| tid), cookie(&view.callchain?)?)))
+        } else {
+            None
+        };
+        if is_known && waits.is_none() {
+            return Ok(None);
+        }
+        let chain = waits.map(|(tid, cookie)| self.deferred.of(tid, cookie));
+        let adapt = |record: &mut Record, chain: Option<&[u64]>| {
+            if let Body::Sample(sample) = &mut record.body {
+                without_unknown(sample, version);
+                if let (Some(chain), Some(own)) = (chain, &mut sample.callchain) {
+                    // The mark and the cookie.
+                    own.ips.truncate(own.ips.len().saturating_sub(2));
+                    own.ips.extend_from_slice(chain);
+                }
+            }
+        };
+        if let Some(chain) = chain {
+            let fits = raw.bytes().len() + size_of_val(chain) <= usize::from(u16::MAX);
+            let is_there = fits && !chain.is_empty();
+            let made = recoded(meta, raw, |record| adapt(record, Some(if fits { chain } else { &[] })));
+            self.tell(if is_there { Change::UserFrames } else { Change::NoUserFrames });
+            return made;
+        }
+        recoded(meta, raw, |record| adapt(record, None))
+    }
+}
+
+impl<S: Sink> Sink for ForVersion<'_, S> {
+    fn begin(&mut self, meta: &Meta) -> Result<()> {
+        self.sink.begin(meta)
+    }
+
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+        let kind = raw.header.kind;
+        if !self.version.knows_record(kind) {
+            if kind != RecordType::CALLCHAIN_DEFERRED {
+                self.tell(Change::Record(kind));
+            }
+            return Ok(());
+        }
+        match self.changed(meta, raw)? {
+            None => self.sink.record(meta, raw),
+            Some(record) => {
+                self.changed.record = record;
+                self.changed.pass(&mut self.sink, meta, raw)
+            }
+        }
+    }
+
+    fn gap(&mut self, meta: &Meta, gap: &Gap<'_>) -> Result<()> {
+        self.sink.gap(meta, gap)
+    }
+
+    fn is_done(&self) -> bool {
+        self.sink.is_done()
+    }
+
+    fn end(&mut self, meta: &Meta) -> Result<()> {
+        self.sink.end(meta)
+    }
+}
+
+/// A record with changes; `None` where it cannot be read, and stays.
+fn recoded(meta: &Meta, raw: &Raw<'_>, change: impl FnOnce(&mut Record)) -> Result<Option<Vec<u8>>> {
+    let Some(mut record) = Record::read(raw.bytes(), &meta.context(raw)) else { return Ok(None) };
+    change(&mut record);
+    encoded(record.to_bytes(raw.endian)).map(Some)
+}
+
+/// Takes the fields out of a sample that a version does not know.
+fn without_unknown(sample: &mut Sample, version: PerfVersion) {
+    let known = version.sample_type();
+    let lacks = |field| !known.contains(field);
+    if lacks(SampleType::AUX) {
+        sample.aux = None;
+    }
+    if lacks(SampleType::CGROUP) {
+        sample.cgroup = None;
+    }
+    if lacks(SampleType::DATA_PAGE_SIZE) {
+        sample.data_page_size = None;
+    }
+    if lacks(SampleType::CODE_PAGE_SIZE) {
+        sample.code_page_size = None;
+    }
+    if lacks(SampleType::WEIGHT_STRUCT)
+        && let Some(weight) = &mut sample.weight
+    {
+        *weight = weight.with(Weight::VAR2_W, 0).with(Weight::VAR3_W, 0);
+    }
+    if let (Some(values), false) = (&mut sample.read, version.read_format().contains(ReadFormat::LOST)) {
+        without_lost(values);
+    }
+    if let Some(stack) = &mut sample.branch_stack {
+        let known = version.branch_sample_type();
+        if !known.contains(BranchSampleType::HW_INDEX) {
+            stack.hw_idx = None;
+        }
+        if !known.contains(BranchSampleType::COUNTERS) {
+            stack.counters.clear();
+        }
+    }
+}
+
+fn without_lost(values: &mut ReadValues) {
+    match values {
+        ReadValues::Single { lost, .. } => *lost = None,
+        ReadValues::Group { values, .. } => values.iter_mut().for_each(|value| value.lost = None),
+    }
+}
+
+/// A set of CPUs that is told as a range, told as a list.
+fn cpus(meta: &Meta, raw: &Raw<'_>) -> Result<Option<Vec<u8>>> {
+    let Some(mut record) = Record::read(raw.bytes(), &meta.context(raw)) else { return Ok(None) };
+    let data = match &mut record.body {
+        Body::CpuMap(map) => &mut map.data,
+        Body::EventUpdate(update) => match &mut update.value {
+            Some(EventUpdateValue::Cpus(data)) => data,
+            _ => return Ok(None),
+        },
+        _ => return Ok(None),
+    };
+    let CpuMapData { kind, cpus: Some(CpuSet::Range { any_cpu, start_cpu, end_cpu, .. }) } = data else {
+        return Ok(None);
+    };
+    *kind = CpuMapType::CPUS;
+    let any = (*any_cpu != 0).then_some(u16::MAX);
+    data.cpus = Some(CpuSet::Cpus { cpu: any.into_iter().chain(*start_cpu..=*end_cpu).collect() });
+    record.tail.clear();
+    let len = encoded(record.to_bytes(raw.endian))?.len();
+    record.tail.resize(len.next_multiple_of(8) - len, 0);
+    encoded(record.to_bytes(raw.endian)).map(Some)
+}
+
+/// A record of which the size is a multiple of 8; `None` where it is.
+fn aligned(raw: &Raw<'_>) -> Option<Vec<u8>> {
+    let len = raw.bytes().len();
+    let padded = len.next_multiple_of(8);
+    let header = RecordHeader::peek(raw.bytes(), raw.endian)?.with_len(padded).filter(|_| padded > len)?;
+    let mut record = encoded(crate::abi::to_bytes(&header, raw.endian)).ok()?;
+    record.extend_from_slice(raw.body());
+    record.resize(padded, 0);
+    Some(record)
+}

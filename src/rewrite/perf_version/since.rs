@@ -1,0 +1,189 @@
+//! Since which version perf knows what: the one table of it.
+
+use crate::abi::attr_flags::AttrFlags;
+use crate::abi::feature::FeatureId;
+use crate::abi::read_format::ReadFormat;
+use crate::abi::record::RecordType;
+use crate::abi::sample_type::{BranchSampleType, SampleType};
+use std::fmt;
+use std::str::FromStr;
+
+/// A version of perf, which is that of the Linux that it comes with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PerfVersion(pub u32, pub u32);
+
+impl PerfVersion {
+    /// The first version for which a recording can be written.
+    pub const FIRST: Self = Self(5, 1);
+
+    /// Since when a user call chain may come in a record of its own.
+    pub const DEFERRED_CALLCHAINS: Self = Self(6, 19);
+    /// Since when a set of CPUs may be told as a range.
+    pub const CPU_RANGES: Self = Self(6, 2);
+    /// Since when a map may tell its build id.
+    pub const MMAP_BUILD_IDS: Self = Self(5, 12);
+    /// Since when a weight may be three numbers.
+    pub const WEIGHT_STRUCTS: Self = Self(5, 12);
+    /// Since when the attr has `aux_action`.
+    pub const AUX_ACTION: Self = Self(6, 13);
+    /// Since when the size of every record but frames and features must be a multiple of 8.
+    pub const ALIGNED_RECORDS: Self = Self(7, 1);
+    /// Since when there is COMPRESSED2.
+    pub const COMPRESSED2: Self = Self(6, 16);
+
+    /// Whether it knows records of this type. What has no name here no version knows.
+    pub fn knows_record(self, kind: RecordType) -> bool {
+        kind.name().is_some() && self.is_at_least(RECORDS.iter().find(|(of, _)| *of == kind))
+    }
+
+    /// Whether it knows this feature. What has no name here no version knows.
+    pub fn knows_feature(self, id: FeatureId) -> bool {
+        id.name().is_some() && self.is_at_least(FEATURES.iter().find(|(of, _)| *of == id))
+    }
+
+    /// How many features it has numbers for, which marks their end in a pipe.
+    pub fn end_of_features(self) -> u64 {
+        let known = FeatureId::NAMED.iter().map(|(id, _)| *id).filter(|&id| self.knows_feature(id));
+        known.map(|id| u64::from(id.0) + 1).max().unwrap_or_default()
+    }
+
+    /// Size of its `perf_event_attr`: it reads none that is larger.
+    pub fn attr_size(self) -> usize {
+        ATTR_SIZES.iter().rfind(|(_, since)| *since <= self).map_or(112, |(size, _)| *size)
+    }
+
+    /// The flags of an attr that it knows.
+    pub fn attr_flags(self) -> AttrFlags {
+        self.known(ATTR_FLAGS, 40)
+    }
+
+    /// The fields of samples that it knows.
+    pub fn sample_type(self) -> SampleType {
+        self.known(SAMPLE_TYPES, 25)
+    }
+
+    /// The counter values that it knows.
+    pub fn read_format(self) -> ReadFormat {
+        self.known(READ_FORMATS, 5)
+    }
+
+    /// The bits of branch stacks that it knows.
+    pub fn branch_sample_type(self) -> BranchSampleType {
+        self.known(BRANCH_SAMPLE_TYPES, 20)
+    }
+
+    /// The lowest bits, as many as there are in the newest version, but for those that are newer than this one.
+    fn known<F: bitflags::Flags<Bits = u64> + Copy>(self, newer: &[(F, Self)], bits: u32) -> F {
+        let unknown = newer.iter().filter(|(_, since)| *since > self).fold(0, |bits, (flag, _)| bits | flag.bits());
+        F::from_bits_retain(((1 << bits) - 1) & !unknown)
+    }
+
+    fn is_at_least<T>(self, entry: Option<&(T, Self)>) -> bool {
+        entry.is_none_or(|(_, since)| *since <= self)
+    }
+}
+
+/// Records that came later than [`PerfVersion::FIRST`].
+const RECORDS: &[(RecordType, PerfVersion)] = &[
+    (RecordType::COMPRESSED, PerfVersion(5, 2)),
+    (RecordType::CGROUP, PerfVersion(5, 7)),
+    (RecordType::TEXT_POKE, PerfVersion(5, 9)),
+    (RecordType::AUX_OUTPUT_HW_ID, PerfVersion(5, 16)),
+    (RecordType::FINISHED_INIT, PerfVersion(6, 0)),
+    (RecordType::COMPRESSED2, PerfVersion::COMPRESSED2),
+    (RecordType::BPF_METADATA, PerfVersion(6, 17)),
+    (RecordType::CALLCHAIN_DEFERRED, PerfVersion::DEFERRED_CALLCHAINS),
+    (RecordType::SCHEDSTAT_CPU, PerfVersion(7, 0)),
+    (RecordType::SCHEDSTAT_DOMAIN, PerfVersion(7, 0)),
+];
+
+/// Features that came later.
+const FEATURES: &[(FeatureId, PerfVersion)] = &[
+    (FeatureId::COMPRESSED, PerfVersion(5, 2)),
+    (FeatureId::CPU_PMU_CAPS, PerfVersion(5, 8)),
+    (FeatureId::CLOCK_DATA, PerfVersion(5, 9)),
+    (FeatureId::HYBRID_TOPOLOGY, PerfVersion(5, 14)),
+    // Until 6.0 it was called HYBRID_CPU_PMU_CAPS.
+    (FeatureId::PMU_CAPS, PerfVersion(5, 14)),
+    (FeatureId::CPU_DOMAIN_INFO, PerfVersion(7, 0)),
+    (FeatureId::E_MACHINE, PerfVersion(7, 1)),
+    (FeatureId::CLN_SIZE, PerfVersion(7, 1)),
+];
+
+/// Sizes that the attr grew to.
+const ATTR_SIZES: &[(usize, PerfVersion)] =
+    &[(120, PerfVersion(5, 5)), (128, PerfVersion(5, 13)), (136, PerfVersion(6, 3)), (144, PerfVersion(7, 0))];
+
+/// Flags of the attr that came later.
+const ATTR_FLAGS: &[(AttrFlags, PerfVersion)] = &[
+    (AttrFlags::AUX_OUTPUT, PerfVersion(5, 4)),
+    (AttrFlags::CGROUP, PerfVersion(5, 7)),
+    (AttrFlags::TEXT_POKE, PerfVersion(5, 9)),
+    (AttrFlags::BUILD_ID, PerfVersion::MMAP_BUILD_IDS),
+    (AttrFlags::INHERIT_THREAD, PerfVersion(5, 13)),
+    (AttrFlags::REMOVE_ON_EXEC, PerfVersion(5, 13)),
+    (AttrFlags::SIGTRAP, PerfVersion(5, 13)),
+    (AttrFlags::DEFER_CALLCHAIN, PerfVersion::DEFERRED_CALLCHAINS),
+    (AttrFlags::DEFER_OUTPUT, PerfVersion::DEFERRED_CALLCHAINS),
+];
+
+/// Fields of samples that came later.
+const SAMPLE_TYPES: &[(SampleType, PerfVersion)] = &[
+    (SampleType::AUX, PerfVersion(5, 5)),
+    (SampleType::CGROUP, PerfVersion(5, 7)),
+    (SampleType::DATA_PAGE_SIZE, PerfVersion(5, 11)),
+    (SampleType::CODE_PAGE_SIZE, PerfVersion(5, 11)),
+    (SampleType::WEIGHT_STRUCT, PerfVersion::WEIGHT_STRUCTS),
+];
+
+/// Counter values that came later.
+const READ_FORMATS: &[(ReadFormat, PerfVersion)] = &[(ReadFormat::LOST, PerfVersion(6, 0))];
+
+/// Bits of branch stacks that came later.
+const BRANCH_SAMPLE_TYPES: &[(BranchSampleType, PerfVersion)] = &[
+    (BranchSampleType::HW_INDEX, PerfVersion(5, 7)),
+    (BranchSampleType::PRIV_SAVE, PerfVersion(6, 1)),
+    (BranchSampleType::COUNTERS, PerfVersion(6, 8)),
+];
+
+impl FromStr for PerfVersion {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parsed =
+            text.split_once('.').and_then(|(major, minor)| Some(Self(major.parse().ok()?, minor.parse().ok()?)));
+        match parsed {
+            None => Err("is no version such as 6.1".to_owned()),
+            Some(version) if version < Self::FIRST => {
+                Err(format!("the first version that can be named is {}", Self::FIRST))
+            }
+            Some(version) => Ok(version),
+        }
+    }
+}
+
+impl fmt::Display for PerfVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.0, self.1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_knows_what_came_before_it() {
+        let [old, debian, new] = ["5.10", "6.1", "7.2"].map(|version| version.parse::<PerfVersion>().unwrap());
+        assert_eq!([old, debian, new].map(PerfVersion::attr_size), [120, 128, 144]);
+        // As perf's own count of features was.
+        assert_eq!([old, debian, new].map(PerfVersion::end_of_features), [30, 32, 35]);
+        assert!(debian.knows_record(RecordType::FINISHED_INIT) && !old.knows_record(RecordType::FINISHED_INIT));
+        assert!(new.knows_record(RecordType::SCHEDSTAT_CPU) && !new.knows_record(RecordType(99)));
+        assert!(
+            !debian.attr_flags().contains(AttrFlags::DEFER_OUTPUT) && debian.attr_flags().contains(AttrFlags::SIGTRAP)
+        );
+        assert!(!old.read_format().contains(ReadFormat::LOST) && debian.read_format().contains(ReadFormat::LOST));
+        assert!(["4.19", "6", "x.1", "6.1.2"].iter().all(|text| text.parse::<PerfVersion>().is_err()));
+    }
+}
