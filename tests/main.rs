@@ -26,6 +26,7 @@ mod suite {
     mod program;
     mod quipper;
     mod readme;
+    mod repair;
     mod rewrite;
     mod samples;
     mod stacks;

@@ -140,6 +140,15 @@ pub fn rewrite(mut args: ConvertArgs) -> Result<ExitCode, Failure> {
     }
 }
 
+/// Writes what can be read of a recording, first of all steps.
+///
+/// # Errors
+/// As [`rewrite`].
+pub fn repair(mut args: ConvertArgs) -> Result<ExitCode, Failure> {
+    args.steps.list.insert(0, Step::Repair);
+    rewrite(args)
+}
+
 /// Refuses further inputs.
 ///
 /// # Errors

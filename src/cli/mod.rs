@@ -36,6 +36,7 @@ fn run() -> Result<ExitCode, Failure> {
     match cli.command {
         Some(Command::Convert(args)) => convert::run(*args),
         Some(Command::Rewrite(args)) => convert::rewrite(*args),
+        Some(Command::Repair(args)) => convert::repair(*args),
         Some(Command::Inject(args)) => convert::rewrite(args.rewrite()),
         Some(Command::Check(args)) => check::run(args),
         Some(Command::Info(args)) => info::run(args),

@@ -6,6 +6,7 @@
 //! * [`by_time`]: all records in the order of time.
 //! * [`header_edits`]: features set, added and left out.
 //! * [`perf_version`]: a recording as a certain version of perf reads it.
+//! * [`repair`]: a killed or damaged recording as a regular one.
 //! * [`endian`]: whether a recording can be written in another byte order.
 //! * [`sort`], [`huge_pages`], [`combine`], [`remap`], [`unused`]: passes by quipper's rules, all of them in [`quipper`].
 //! * [`mmap`], [`mmaps`]: what records tell of maps, and how they are told otherwise.
@@ -26,6 +27,7 @@ pub mod passes;
 pub mod perf_version;
 pub mod quipper;
 pub mod remap;
+pub mod repair;
 pub mod retell;
 pub mod sort;
 pub mod spaces;

@@ -60,6 +60,8 @@ pub enum Command {
     Convert(Box<ConvertArgs>),
     /// Write a recording as a perf.data, whatever the name of the output: in another container or form, or changed
     Rewrite(Box<ConvertArgs>),
+    /// Make a regular perf.data of a killed or damaged recording: what can be read of it, with what can be told of it again
+    Repair(Box<ConvertArgs>),
     /// Do what perf inject does, by its names
     Inject(InjectArgs),
     /// Say what is wrong with recordings

@@ -2,12 +2,14 @@
 
 use crate::abi::feature::FeatureId;
 use crate::container::read::ReadOptions;
+use crate::profile::event::ProfileEvent;
 use crate::rewrite::by_time::ByTimePass;
 use crate::rewrite::header_edits::{HeaderEdit, Value};
 use crate::rewrite::pass::Pass;
 use crate::rewrite::perf_version::PerfVersionPass;
 use crate::rewrite::perf_version::since::PerfVersion;
 use crate::rewrite::quipper::Quipper;
+use crate::rewrite::repair::RepairPass;
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 
 /// A step that is asked for.
@@ -15,6 +17,8 @@ use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 pub enum Step {
     /// `--pass`.
     Quipper(Quipper),
+    /// The command `repair`.
+    Repair,
     /// `--sort`.
     Sort,
     /// `--set`, `--add-feature`, `--drop-feature`.
@@ -28,6 +32,7 @@ impl Step {
     pub fn option(&self) -> &'static str {
         match self {
             Self::Quipper(_) => "--pass",
+            Self::Repair => "repair",
             Self::Sort => "--sort",
             Self::Header(HeaderEdit::Set(..)) => "--set",
             Self::Header(HeaderEdit::Add(..)) => "--add-feature",
@@ -40,6 +45,7 @@ impl Step {
     pub fn pass(&self, options: &ReadOptions) -> Box<dyn Pass> {
         match self {
             Self::Quipper(pass) => pass.pass(options),
+            Self::Repair => Box::new(RepairPass::new(|event| ProfileEvent::from(event).name)),
             Self::Sort => Box::new(ByTimePass { options: options.clone() }),
             Self::Header(edit) => Box::new(edit.clone()),
             Self::PerfVersion(version) => Box::new(PerfVersionPass::new(*version)),

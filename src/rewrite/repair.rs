@@ -1,0 +1,142 @@
+//! A killed or damaged recording as a regular one: `perfconv repair`.
+
+use super::header::Header;
+use super::pass::{Look, Pass};
+use crate::abi;
+use crate::abi::feature::FeatureId;
+use crate::abi::feature::event_desc::{EventDesc, EventDescs};
+use crate::abi::feature::mark::Mark;
+use crate::abi::feature::nr_cpus::NrCpus;
+use crate::abi::feature::sample_time::SampleTime;
+use crate::abi::feature::string::PerfStr;
+use crate::abi::record::RecordType;
+use crate::abi::record::cpu_map::CpuMap;
+use crate::abi::sample_type::SampleType;
+use crate::abi::sample_view::SampleView;
+use crate::container::read::Container;
+use crate::error::Result;
+use crate::stream::Sink;
+use crate::stream::events::Event;
+use crate::stream::ledger::Ledger;
+use crate::stream::meta::Meta;
+use crate::stream::raw::Raw;
+use binrw::BinWrite;
+use std::ops::RangeInclusive;
+
+/// The pass that repairs: it passes on whole records alone, and puts back features that can be derived from them, where the
+/// recording has none. What only the machine knew that recorded (host, command line, topology) stays missing.
+pub struct RepairPass {
+    /// How an event is called.
+    name: fn(&Event) -> String,
+    names: Vec<String>,
+    times: Option<RangeInclusive<u64>>,
+    cpus: Option<u32>,
+    is_stat: bool,
+    added: Vec<FeatureId>,
+}
+
+impl RepairPass {
+    /// The pass, with what to call events of which no name is told.
+    pub fn new(name: fn(&Event) -> String) -> Self {
+        Self { name, names: Vec::new(), times: None, cpus: None, is_stat: false, added: Vec::new() }
+    }
+
+    fn see_cpu(&mut self, cpu: u32) {
+        // All ones is any.
+        let number = cpu.saturating_add(1);
+        self.cpus = self.cpus.max((number < u32::from(u16::MAX)).then_some(number));
+    }
+
+    fn sample(&mut self, meta: &Meta, raw: &Raw<'_>) -> Option<()> {
+        let (_, event) = meta.events.of(raw)?;
+        let sample = SampleView::read(raw.body(), &event.layout, raw.endian).ok()?;
+        if let Some((cpu, _)) = sample.cpu {
+            self.see_cpu(cpu);
+        }
+        let time = sample.time?;
+        self.times = Some(match self.times.take() {
+            Some(times) => time.min(*times.start())..=time.max(*times.end()),
+            None => time..=time,
+        });
+        Some(())
+    }
+
+    fn add<T: for<'a> BinWrite<Args<'a> = ()>>(&mut self, header: &mut Header, id: FeatureId, value: &T) -> Result<()> {
+        if !header.features.contains_key(&id) {
+            header.set(id, value)?;
+            self.added.push(id);
+        }
+        Ok(())
+    }
+}
+
+impl Pass for RepairPass {
+    fn name(&self) -> String {
+        "repair".to_owned()
+    }
+
+    fn look(&mut self) -> Option<Look<'_>> {
+        Some(Look::in_file_order(self))
+    }
+
+    fn edits(&self) -> bool {
+        true
+    }
+
+    fn edit(&mut self, header: &mut Header) -> Result<()> {
+        let events: Vec<_> = header.events.iter().flatten().cloned().collect();
+        if events.len() == self.names.len() && !events.is_empty() {
+            let attr_size = events.iter().map(|event| event.attr.stored_size()).max().unwrap_or_default();
+            let descs = events.iter().zip(&self.names).map(|(event, name)| EventDesc {
+                attr: event.attr.resized(attr_size),
+                name: PerfStr::new(name.as_bytes()),
+                ids: event.ids.clone(),
+            });
+            let descs = EventDescs { attr_size: attr_size as u32, events: descs.collect() };
+            self.add(header, FeatureId::EVENT_DESC, &descs)?;
+        }
+        if let Some(times) = self.times.clone() {
+            let times = SampleTime { first_sample_time: *times.start(), last_sample_time: *times.end() };
+            self.add(header, FeatureId::SAMPLE_TIME, &times)?;
+        }
+        if let Some(cpus) = self.cpus {
+            self.add(header, FeatureId::NRCPUS, &NrCpus { nr_cpus_avail: cpus, nr_cpus_online: cpus })?;
+        }
+        // These are marks, for which a pipe has no place.
+        let has_branches = events.iter().any(|event| event.attr.sample_type.contains(SampleType::BRANCH_STACK));
+        for (id, is_there) in [(FeatureId::BRANCH_STACK, has_branches), (FeatureId::STAT, self.is_stat)] {
+            if is_there && header.container != Container::Pipe {
+                self.add(header, id, &Mark)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn tell(&self, ledger: &mut Ledger) {
+        if !self.added.is_empty() {
+            let names: Vec<_> = self.added.iter().map(FeatureId::to_string).collect();
+            ledger.note(format!("put back from what the records tell: {}", names.join(", ")));
+        }
+    }
+}
+
+impl Sink for RepairPass {
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+        match raw.header.kind {
+            RecordType::SAMPLE => drop(self.sample(meta, raw)),
+            RecordType::STAT_CONFIG => self.is_stat = true,
+            RecordType::CPU_MAP => {
+                let map = abi::parse::<CpuMap>(raw.body(), raw.endian, ()).ok();
+                let cpus = map.and_then(|(map, _)| map.data.cpus).map(|cpus| cpus.numbers()).unwrap_or_default();
+                cpus.into_iter().for_each(|cpu| self.see_cpu(cpu));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, meta: &Meta) -> Result<()> {
+        self.names = meta.events.list().iter().map(self.name).collect();
+        Ok(())
+    }
+}
