@@ -78,8 +78,7 @@ impl<'a> Look<'a> {
         Self { order: LookOrder::File, sink: Box::new(sink) }
     }
 
-    /// In the order of time: for what depends on who was called what, or what was mapped where, at a time. What stays and what
-    /// goes is decided then, and kept by the records' [places](crate::stream::raw::Raw::offset) or times.
+    /// In the order of time: for what depends on who was called what, or what was mapped where, at a time.
     pub fn in_time_order(sink: impl Sink + 'a) -> Self {
         Self { order: LookOrder::Time, sink: Box::new(sink) }
     }
