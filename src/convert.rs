@@ -103,7 +103,7 @@ pub fn carry_to_folder(
 fn carry_by(input: Input, read: &ReadOptions, passes: &mut Passes, carrier: &mut dyn Carry) -> Result<Ledger> {
     let (meta, mut ledger) = passes.run(input, read, &mut *carrier)?;
     carrier.account(&mut ledger);
-    let others = others(&meta);
+    let others = if carrier.carries_others() { Vec::new() } else { others(&meta) };
     if !others.is_empty() {
         ledger
             .missing(format!("what the folder holds beside the recording is not in the output: {}", others.join(", ")));

@@ -16,6 +16,7 @@ mod suite {
     mod header_edits;
     mod info;
     mod json;
+    mod json_fits;
     mod ledger;
     mod passes;
     mod peers_bugs;

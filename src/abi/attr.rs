@@ -9,7 +9,8 @@ use super::stored::Stored;
 use crate::abi::told;
 use crate::open_enum;
 use binrw::{BinRead, binrw};
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::io::Cursor;
 
 open_enum! {
@@ -95,6 +96,7 @@ open_enum! {
 #[binrw]
 #[br(import_raw(size: usize), pre_assert(size >= Self::SIZE_VER0, "an attr of {size} bytes is shorter than the first version's 64"))]
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct Attr {
     #[br(calc = Stored::new(size))]
     #[bw(ignore)]
@@ -172,6 +174,26 @@ pub struct Attr {
     #[br(parse_with = counted::bytes, args(stored.beyond(&Self::FIELD_ENDS)))]
     #[serde(with = "serde_bytes", default, skip_serializing_if = "Vec::is_empty")]
     pub tail: Vec<u8>,
+}
+
+impl Serialize for Attr {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Self::serialize(self, serializer)
+    }
+}
+
+/// How many bytes an attr takes must be what its fields and its tail take.
+impl<'de> Deserialize<'de> for Attr {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let attr = Self::deserialize(deserializer)?;
+        let (stored, tail) = (attr.stored.len(), attr.tail.len() as u64);
+        if stored < Self::SIZE_VER0 || attr.stored.beyond(&Self::FIELD_ENDS) != tail {
+            let what =
+                format_args!("stored: it takes {stored} bytes, which its fields and a tail of {tail} do not fill");
+            return Err(D::Error::custom(what));
+        }
+        Ok(attr)
+    }
 }
 
 impl Attr {

@@ -125,6 +125,39 @@ pub struct Sample {
     pub aux: Option<AuxSample>,
 }
 
+impl Sample {
+    /// The fields that it has, [`SampleType::WEIGHT`] for either kind of weight.
+    pub fn fields(&self) -> SampleType {
+        let fields = [
+            (SampleType::IDENTIFIER, self.identifier.is_some()),
+            (SampleType::IP, self.ip.is_some()),
+            (SampleType::TID, self.task.is_some()),
+            (SampleType::TIME, self.time.is_some()),
+            (SampleType::ADDR, self.addr.is_some()),
+            (SampleType::ID, self.id.is_some()),
+            (SampleType::STREAM_ID, self.stream_id.is_some()),
+            (SampleType::CPU, self.cpu.is_some()),
+            (SampleType::PERIOD, self.period.is_some()),
+            (SampleType::READ, self.read.is_some()),
+            (SampleType::CALLCHAIN, self.callchain.is_some()),
+            (SampleType::RAW, self.raw.is_some()),
+            (SampleType::BRANCH_STACK, self.branch_stack.is_some()),
+            (SampleType::REGS_USER, self.regs_user.is_some()),
+            (SampleType::STACK_USER, self.stack_user.is_some()),
+            (SampleType::WEIGHT, self.weight.is_some()),
+            (SampleType::DATA_SRC, self.data_src.is_some()),
+            (SampleType::TRANSACTION, self.transaction.is_some()),
+            (SampleType::REGS_INTR, self.regs_intr.is_some()),
+            (SampleType::PHYS_ADDR, self.phys_addr.is_some()),
+            (SampleType::CGROUP, self.cgroup.is_some()),
+            (SampleType::DATA_PAGE_SIZE, self.data_page_size.is_some()),
+            (SampleType::CODE_PAGE_SIZE, self.code_page_size.is_some()),
+            (SampleType::AUX, self.aux.is_some()),
+        ];
+        fields.into_iter().filter(|&(_, is_there)| is_there).map(|(field, _)| field).collect()
+    }
+}
+
 /// A call chain: `u64 nr; u64 ips[nr]`.
 #[binrw]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

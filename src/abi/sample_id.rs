@@ -48,7 +48,7 @@ pub struct SampleId {
 
 impl SampleId {
     /// The fields that a trailer can have.
-    const FIELDS: SampleType = SampleType::TID
+    pub const FIELDS: SampleType = SampleType::TID
         .union(SampleType::TIME)
         .union(SampleType::ID)
         .union(SampleType::STREAM_ID)
@@ -59,6 +59,19 @@ impl SampleId {
     #[inline]
     pub fn size(sample_type: SampleType) -> usize {
         8 * (sample_type.bits() & Self::FIELDS.bits()).count_ones() as usize
+    }
+
+    /// The fields that it has.
+    pub fn fields(&self) -> SampleType {
+        let fields = [
+            (SampleType::TID, self.task.is_some()),
+            (SampleType::TIME, self.time.is_some()),
+            (SampleType::ID, self.id.is_some()),
+            (SampleType::STREAM_ID, self.stream_id.is_some()),
+            (SampleType::CPU, self.cpu.is_some()),
+            (SampleType::IDENTIFIER, self.identifier.is_some()),
+        ];
+        fields.into_iter().filter(|&(_, is_there)| is_there).map(|(field, _)| field).collect()
     }
 
     /// Reads a trailer from exactly its bytes; `None` where they are too few. By hand, as every record has one.

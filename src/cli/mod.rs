@@ -25,7 +25,8 @@ use std::process::ExitCode;
 
 /// Runs the program with the arguments that it was called with; as `perf_to_profile` where that is its name.
 pub fn main() -> ExitCode {
-    let done = if perf_to_profile::is_our_name() { perf_to_profile::run() } else { run() };
+    let watched = unfinished::watch().map_err(|e| Failure::Failed(format!("cannot watch for signals: {e}")));
+    let done = watched.and_then(|()| if perf_to_profile::is_our_name() { perf_to_profile::run() } else { run() });
     // Where a signal is ending the program, what came of it is not to be told.
     let _signals_wait = unfinished::hold();
     done.unwrap_or_else(Failure::report)

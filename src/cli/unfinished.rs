@@ -42,9 +42,17 @@ pub fn temporary() -> Builder<'static, 'static> {
     builder
 }
 
-fn start<T>(create: impl FnOnce() -> io::Result<T>, path: fn(&T) -> &Path) -> io::Result<T> {
+/// Has signals remove what is not complete, from now on.
+///
+/// # Errors
+/// What the system says.
+pub fn watch() -> io::Result<()> {
     #[cfg(unix)]
     signals::watch()?;
+    Ok(())
+}
+
+fn start<T>(create: impl FnOnce() -> io::Result<T>, path: fn(&T) -> &Path) -> io::Result<T> {
     let mut current = hold();
     // The user knows the output by another name than the one that tempfile adds to what the system said.
     let created = create().map_err(|e| io::Error::from(e.kind()))?;
@@ -54,33 +62,33 @@ fn start<T>(create: impl FnOnce() -> io::Result<T>, path: fn(&T) -> &Path) -> io
 
 #[cfg(unix)]
 mod signals {
-    use signal_hook::consts::{SIGINT, SIGTERM};
+    use crate::container::temp_folder::{remove, remove_all};
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
     use signal_hook::iterator::Signals;
     use signal_hook::low_level::emulate_default_handler;
-    use std::path::Path;
     use std::{fs, io, thread};
 
     /// Has the signals by which users and systems end programs remove what is not complete, and then do what they do.
     pub fn watch() -> io::Result<()> {
-        let mut signals = Signals::new([SIGINT, SIGTERM])?;
+        let ignored = ignored();
+        let watched = [SIGINT, SIGTERM, SIGHUP, SIGQUIT].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
+        let mut signals = Signals::new(watched)?;
         let watch = move || {
             for signal in signals.forever() {
                 let current = super::hold();
                 current.as_deref().into_iter().for_each(remove);
-                // It does not return: both end a program, and the lock is never given back to whoever would go on.
+                remove_all();
+                // It does not return: all of them end a program, and the lock is never given back to whoever would go on.
                 let _ = emulate_default_handler(signal);
             }
         };
         thread::Builder::new().spawn(watch).map(drop)
     }
 
-    /// Nobody is left to tell when it fails. A folder that is still being filled may need more than one attempt.
-    fn remove(path: &Path) {
-        let is_gone = || match fs::symlink_metadata(path) {
-            Ok(found) if found.is_dir() => fs::remove_dir_all(path).is_ok(),
-            Ok(_) => fs::remove_file(path).is_ok(),
-            Err(_) => true,
-        };
-        let _ = (0..100).any(|_| is_gone());
+    /// The signals that whoever started the program wants to be ignored, as `nohup` does; a bit for each, from signal 1.
+    fn ignored() -> u64 {
+        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+        mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
     }
 }

@@ -6,5 +6,6 @@ pub mod limits;
 pub mod misframed;
 pub mod read;
 pub mod spool;
+pub mod temp_folder;
 pub mod walk;
 pub mod write;

@@ -46,6 +46,11 @@ impl Passed {
 pub trait Carry: Sink {
     /// Tells, when all is written, what became of the records.
     fn account(&self, ledger: &mut Ledger);
+
+    /// Whether what a folder holds beside the recording is carried too.
+    fn carries_others(&self) -> bool {
+        false
+    }
 }
 
 /// An output that takes the records in the order of time.

@@ -5,10 +5,10 @@ use super::{FORMATS, Format, Reads};
 use crate::container::read::ReadOptions;
 use crate::container::read::input::{Input, Opened};
 use crate::container::spool::Spool;
+use crate::container::temp_folder::TempFolder;
 use crate::container::walk::Damage;
 use crate::error::{Error, Result};
 use std::io::{Cursor, Read};
-use tempfile::TempDir;
 
 /// A recording that was made again.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub struct Remade {
     /// Fields of a PerfDataProto which are not known.
     pub unknown: UnknownFields,
     /// Where it lies, if it is one of several files; it goes with this value.
-    _folder: Option<TempDir>,
+    _folder: Option<TempFolder>,
 }
 
 impl Remade {
@@ -38,7 +38,7 @@ impl Remade {
     }
 
     /// A recording of several files.
-    pub fn from_folder(folder: TempDir, damage: Vec<Damage>) -> Self {
+    pub fn from_folder(folder: TempFolder, damage: Vec<Damage>) -> Self {
         let input = Input::Path(folder.path().to_owned());
         Self { input, damage, unknown: UnknownFields::default(), _folder: Some(folder) }
     }

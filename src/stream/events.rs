@@ -81,6 +81,15 @@ impl Events {
         }
     }
 
+    /// Adds the event that the body of a HEADER_ATTR tells, as [`Self::add_or_extend`] does. `None` where it cannot be read.
+    pub fn add_told(&mut self, body: &[u8], endian: Endian) -> Option<()> {
+        let (attr, ids) = body.split_at_checked(Attr::declared_size(body, endian)?)?;
+        let attr = Attr::read(attr, endian).ok()?;
+        let ids = Reader::new(ids, endian).words(ids.len() as u64 / 8)?.iter().collect();
+        self.add_or_extend(attr, ids);
+        Some(())
+    }
+
     /// The event that has this id.
     pub fn by_id(&self, id: u64) -> Option<EventIndex> {
         self.by_id.get(&id).copied()

@@ -1,6 +1,5 @@
 //! What is known about a recording: its events and features. Of a pipe it grows as records come.
 
-use crate::abi::attr::Attr;
 use crate::abi::bytes::Reader;
 use crate::abi::feature::clock_data::ClockData;
 use crate::abi::feature::group_desc::GroupDesc;
@@ -176,10 +175,7 @@ impl Meta {
     }
 
     fn note_attr(&mut self, body: &[u8]) -> Option<()> {
-        let (attr, ids) = body.split_at_checked(Attr::declared_size(body, self.endian)?)?;
-        let attr = Attr::read(attr, self.endian).ok()?;
-        let ids = Reader::new(ids, self.endian).words(ids.len() as u64 / 8)?.iter().collect();
-        self.events.add_or_extend(attr, ids);
+        self.events.add_told(body, self.endian)?;
         let Some((event, others)) = self.events.list().split_last() else { return Some(()) };
         let (index, event_type) = (others.len(), self.event_types.name_of(event));
         let name = event.ids.first().and_then(|id| self.names.get(id));

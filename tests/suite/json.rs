@@ -147,7 +147,7 @@ fn records_are_deleted_and_added() {
 }
 
 /// The JSON of a recording.
-fn told(recording: &Path, args: &[&str]) -> String {
+pub fn told(recording: &Path, args: &[&str]) -> String {
     let told = run(perfconv().arg(recording).args(["-t", "jsonl", "-q", "-o", "-"]).args(args));
     assert_eq!(told.status, 0, "{}", told.stderr);
     String::from_utf8(told.stdout).expect("JSON is UTF-8")
@@ -298,6 +298,7 @@ fn what_is_wrong_is_told_with_line_and_field_and_nothing_is_written() {
         (lines.replacen(",\"tid\":", ",\"t\":1,\"tid\":", 1), ".t: there is no such field"),
         (without(&lines, "\"comm\":"), "missing field `comm`"),
         (lines.replacen("\"record\":\"COMM\"", "\"record\":\"COMM\",\"raw\":\"?\"", 1), "raw: it is no base64"),
+        (lines.replacen("\"stored\":", "\"stored\":1000000", 1), "attr: stored: it takes 1000000"),
         (
             lines.replacen("\"record\":\"COMM\"", "\"record\":\"COMM\",\"room\":100000", 1),
             "room: room for more than 4096 zeros",

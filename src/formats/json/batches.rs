@@ -47,6 +47,13 @@ enum State {
     End,
 }
 
+impl State {
+    /// Where the stream is behind an object that it had been before.
+    fn behind_object(self) -> Self {
+        if self == Self::ListBefore { Self::ListBehind } else { Self::Lines }
+    }
+}
+
 /// Why there is no next batch.
 pub enum Failure {
     /// The stream cannot be read.
@@ -83,6 +90,13 @@ impl<'r> Batches<'r> {
     /// The line of the last place that was looked at.
     pub fn last_line(&self) -> u64 {
         self.line(self.read)
+    }
+
+    /// The object at a place in the last batch, which was read before, once more.
+    pub fn object(&self, at: usize) -> Option<Object<'_>> {
+        let text = std::str::from_utf8(&self.buffer[at..self.read]).ok()?;
+        let mut stream = serde_json::Deserializer::from_str(text).into_iter::<ByTheRules<'_>>();
+        stream.next()?.ok().map(|ByTheRules(object)| object)
     }
 
     /// The next objects; the first one comes alone. There are none at the end.
@@ -203,6 +217,13 @@ fn objects(text: &[u8], from: usize, state: State, endian: Option<Endian>) -> Pi
             (b']', State::ListBehind) => piece.state = State::End,
             (b'{', State::Start | State::Lines | State::ListBefore) => {
                 let rest = &text[at - from..];
+                let usual = endian.and_then(|endian| Item::usual(rest, endian, &mut piece.bytes));
+                if let Some((item, len)) = usual {
+                    piece.items.push((at, item));
+                    piece.end += len;
+                    piece.state = piece.state.behind_object();
+                    continue;
+                }
                 let mut stream = serde_json::Deserializer::from_str(rest).into_iter::<ByTheRules<'_>>();
                 let read = match stream.next() {
                     Some(Ok(ByTheRules(object))) => Item::of(object, endian, &mut piece.bytes),
@@ -216,7 +237,7 @@ fn objects(text: &[u8], from: usize, state: State, endian: Option<Endian>) -> Pi
                     }
                 }
                 piece.end += stream.byte_offset();
-                piece.state = if piece.state == State::ListBefore { State::ListBehind } else { State::Lines };
+                piece.state = piece.state.behind_object();
                 if endian.is_none() {
                     return piece;
                 }

@@ -1,5 +1,6 @@
 //! Records and features back to the bytes that they were.
 
+use super::fits::Told;
 use super::object::{ContentOf, Object};
 use super::render::usual_room;
 use super::wrong::{Wrong, read_seed};
@@ -7,6 +8,7 @@ use crate::abi::feature::tracing_data::TracingData;
 use crate::abi::feature::{Feature, FeatureId, FeatureSection};
 use crate::abi::record::header_feature::HeaderFeature;
 use crate::abi::record::{Body, CpuMode, Misc, RecordHeader, RecordType};
+use crate::abi::sample_type::SampleType;
 use crate::abi::told::MOST_ZEROS;
 use crate::abi::{self, Endian};
 use binrw::{BinResult, BinWrite};
@@ -15,12 +17,23 @@ use serde_json::value::RawValue;
 use std::io::Cursor;
 use std::result::Result as StdResult;
 
-/// Appends the bytes of a record with its payload to `out`.
+/// Appends the bytes of a record with its payload to `out`; returns by which fields it is told, if by any.
 ///
 /// # Errors
 /// Where fields are missing, contradict each other or do not fit a record.
-pub fn record(kind: RecordType, object: Object<'_>, endian: Endian, out: &mut Vec<u8>) -> StdResult<(), Wrong> {
+pub fn record(
+    kind: RecordType,
+    object: Object<'_>,
+    endian: Endian,
+    out: &mut Vec<u8>,
+) -> StdResult<Option<Told>, Wrong> {
     let start = out.len();
+    if object.payload.is_some() && !matches!(kind, RecordType::AUXTRACE | RecordType::HEADER_TRACING_DATA) {
+        return Err(Wrong::new(format!("no bytes follow a {kind}")).within("payload"));
+    }
+    if object.tracing_data.is_some() && kind != RecordType::HEADER_TRACING_DATA {
+        return Err(Wrong::new(format!("no bytes follow a {kind}")).within("tracing_data"));
+    }
     let payload = match (object.payload, object.tracing_data) {
         (Some(_), Some(_)) => return Err(Wrong::new("a record has a payload or tracing_data")),
         (None, Some(told)) => tracing_data(&told, endian).map_err(of)?,
@@ -43,6 +56,12 @@ pub fn record(kind: RecordType, object: Object<'_>, endian: Endian, out: &mut Ve
         }
         _ => return Err(Wrong::new("a record has a body, or raw bytes, or the content of a feature")),
     };
+    let is_all = room.told.is_none() && room.tail.is_none();
+    let fields = match &body {
+        Body::Opaque(_) => None,
+        Body::Sample(sample) => Some(sample.fields()),
+        _ => Some(object.sample_id.map_or_else(SampleType::empty, |id| id.fields())),
+    };
     match &mut body {
         Body::Auxtrace(auxtrace) => auxtrace.size = payload.len() as u64,
         Body::HeaderTracingData(told) if !payload.is_empty() => told.size = payload.len() as u32,
@@ -59,7 +78,7 @@ pub fn record(kind: RecordType, object: Object<'_>, endian: Endian, out: &mut Ve
     let mut front = Cursor::new(&mut out[start..]);
     header.write_options(&mut front, endian, ()).map_err(of)?;
     out.extend_from_slice(&payload);
-    Ok(())
+    Ok(fields.map(|fields| Told { fields, is_all }))
 }
 
 /// The formats of tracepoints as they stand behind a record, with zeros up to a multiple of 8.

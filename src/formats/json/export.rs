@@ -3,8 +3,9 @@
 use super::layout::Layout;
 use super::objects::{
     AttrObject, BeforeObject, End, EndObject, EventTypeObject, FeatureObject, FileObject, GapObject, Index, IndexEntry,
-    SourceObject, VERSION,
+    OtherObject, SourceObject, VERSION,
 };
+use super::others;
 use super::render::{self, Of, left_over};
 use super::ser::{self, Unsupported};
 use super::waiting::Waiting;
@@ -56,6 +57,8 @@ pub struct Export<W> {
     frames: u64,
     /// Number of each AUXTRACE record by its place.
     auxtrace: HashMap<u64, u64>,
+    /// What of a folder cannot be told.
+    untold: Vec<String>,
 }
 
 impl<W: Write> Export<W> {
@@ -77,6 +80,7 @@ impl<W: Write> Export<W> {
             data: 0,
             frames: 0,
             auxtrace: HashMap::new(),
+            untold: Vec::new(),
         }
     }
 
@@ -133,6 +137,17 @@ impl<W: Write> Export<W> {
         Ok(())
     }
 
+    /// Tells what a folder holds beside the recording.
+    fn write_others(&mut self, meta: &Meta) -> Result<()> {
+        let Some(folder) = Path::new(&meta.files[0]).parent() else { return Ok(()) };
+        let (files, untold) = others::list(folder)?;
+        self.untold = untold;
+        for file in files {
+            file.pieces(|piece| self.write(&OtherObject { other: &file.name, bytes: Base64::new(piece) }))?;
+        }
+        Ok(())
+    }
+
     /// Counts bytes of the file.
     fn count(&mut self, source: u32, origin: Origin, len: usize) {
         if source == 0 && origin == Origin::File {
@@ -185,6 +200,16 @@ impl<W: Write> Carry for Export<W> {
         for (kind, count) in read.collect::<Vec<_>>() {
             ledger.emitted(kind, count);
         }
+        if !self.untold.is_empty() {
+            ledger.missing(format!(
+                "what is no file with a name in UTF-8 is not in the output: {}",
+                self.untold.join(", ")
+            ));
+        }
+    }
+
+    fn carries_others(&self) -> bool {
+        true
     }
 }
 
@@ -264,6 +289,9 @@ impl<W: Write> Sink for Export<W> {
 
     fn end(&mut self, meta: &Meta) -> Result<()> {
         self.switch_to(meta.files.len().saturating_sub(1) as u32)?;
+        if meta.container == Container::Directory {
+            self.write_others(meta)?;
+        }
         let features = if meta.container == Container::Pipe { BTreeMap::new() } else { self.features.clone() };
         for (&id, bytes) in &features {
             self.feature(meta, id, bytes)?;

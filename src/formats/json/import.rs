@@ -2,10 +2,12 @@
 
 use super::batches::{Batches, Failure};
 use super::encode::{self, Room};
+use super::fits::{fits, misfit};
 use super::frames::Framed;
 use super::item::{InFrame, Item, Section};
 use super::layout::{Layout, apply};
 use super::objects::{Change, ContainerName, End, IndexEntry};
+use super::others::Others;
 use super::target::{Out, Target};
 use super::wrong::Wrong;
 use crate::abi::feature::auxtrace::{AuxtraceIndex, AuxtraceIndexEntry};
@@ -15,18 +17,22 @@ use crate::abi::header::EventType;
 use crate::abi::record::header_feature::HeaderFeature;
 use crate::abi::record::{RecordHeader, RecordType};
 use crate::abi::{self, Endian};
+use crate::container::block::{Block, Origin};
 use crate::container::read::file::FileAttr;
 use crate::container::read::{Container, ReadOptions};
 use crate::container::spool::Spool;
+use crate::container::temp_folder::TempFolder;
 use crate::container::write::encoded;
 use crate::container::write::frames::MMAP_LEN;
 use crate::error::{Error, Result};
 use crate::formats::import::Remade;
+use crate::stream::events::Events;
+use crate::stream::raw::Raw;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::ops::Range;
 use std::result::Result as StdResult;
-use tempfile::TempDir;
 
 /// Makes the recording again that a stream of objects tells.
 ///
@@ -44,9 +50,10 @@ pub fn import(stream: &mut dyn Read, name: &str, options: &ReadOptions) -> Resul
             break;
         }
         for piece in pieces {
+            let block = block(piece.bytes);
             for (place, item) in piece.items {
                 let taken = match (&mut import, item) {
-                    (Some(import), item) => import.take(item, &piece.bytes),
+                    (Some(import), item) => import.take(item, &block),
                     (None, Item::File { container, endian, files }) => {
                         import = Some(Importer::begin(container, endian, files, name, options)?);
                         Ok(())
@@ -55,6 +62,10 @@ pub fn import(stream: &mut dyn Read, name: &str, options: &ReadOptions) -> Resul
                 };
                 taken.map_err(|problem| match problem {
                     Problem::Wrong(wrong) => at(name, batches.line(place), &wrong),
+                    Problem::Misfit(raw, events) => {
+                        let wrong = batches.object(place).map(|object| misfit(&raw, object, events));
+                        at(name, batches.line(place), &wrong.unwrap_or_else(|| Wrong::new("its fields do not fit")))
+                    }
                     Problem::Error(error) => error,
                 })?;
             }
@@ -73,25 +84,32 @@ fn at(name: &str, line: u64, wrong: &Wrong) -> Error {
     Error::input(name, None, format!("line {line}: {wrong}"))
 }
 
+/// Bytes of records as a block, from which they can be read.
+fn block(bytes: Vec<u8>) -> Block {
+    Block { bytes: bytes.into(), source: 0, base: 0, origin: Origin::File, in_memory: true, serial: 0 }
+}
+
 /// What goes wrong with an object: what it tells, or writing it down.
-enum Problem {
+enum Problem<'a> {
     Wrong(Wrong),
+    /// A record has other fields than its event says.
+    Misfit(Raw<'a>, &'a Events),
     Error(Error),
 }
 
-impl From<Wrong> for Problem {
+impl From<Wrong> for Problem<'_> {
     fn from(wrong: Wrong) -> Self {
         Self::Wrong(wrong)
     }
 }
 
-impl From<Error> for Problem {
+impl From<Error> for Problem<'_> {
     fn from(error: Error) -> Self {
         Self::Error(error)
     }
 }
 
-fn wrong<T>(what: impl Into<String>) -> StdResult<T, Problem> {
+fn wrong<'a, T>(what: impl Into<String>) -> StdResult<T, Problem<'a>> {
     Err(Wrong::new(what).into())
 }
 
@@ -99,10 +117,12 @@ fn wrong<T>(what: impl Into<String>) -> StdResult<T, Problem> {
 struct Importer {
     container: Container,
     endian: Endian,
-    folder: Option<TempDir>,
+    folder: Option<TempFolder>,
     files: Vec<String>,
     events: Vec<FileAttr>,
     event_types: Vec<EventType>,
+    /// The events so far, as a reader knows them.
+    known: Events,
     change_before: Option<Change>,
     /// The bytes before the records, as soon as the first one is there.
     before: Option<Vec<u8>>,
@@ -113,6 +133,8 @@ struct Importer {
     main: Option<Out>,
     /// Whether frames of a file that is written were compressed anew.
     is_changed: bool,
+    /// Writes what a folder holds beside the recording.
+    others: Option<Others>,
     /// Which file is being written.
     source: u32,
     /// Where a pipe's feature COMPRESSED is.
@@ -131,11 +153,7 @@ impl Importer {
         let failed = |e| Error::io(name, "cannot keep in a temporary file")(e);
         let mut folder = None;
         let file = if container == ContainerName::Directory {
-            let made = match &options.spool_dir {
-                Some(dir) => TempDir::new_in(dir),
-                None => TempDir::new(),
-            };
-            let made = made.map_err(failed)?;
+            let made = TempFolder::new(options.spool_dir.as_deref()).map_err(failed)?;
             let main = File::create_new(made.path().join("data")).map_err(failed)?;
             folder = Some(made);
             Target::File(main)
@@ -145,20 +163,22 @@ impl Importer {
         Ok(Self {
             container: container.into(),
             endian,
-            folder,
             files,
             events: Vec::new(),
             event_types: Vec::new(),
+            known: Events::default(),
             change_before: None,
             before: None,
             features: BTreeMap::new(),
             out: Out::new(file),
             framed: Framed::new(endian),
             main: None,
+            others: folder.as_ref().map(|folder| Others::new(folder.path().to_owned())),
             is_changed: false,
             source: 0,
             compression: None,
             end: None,
+            folder,
         })
     }
 
@@ -167,7 +187,7 @@ impl Importer {
         Layout { container: self.container, endian: self.endian, events, event_types }
     }
 
-    fn take(&mut self, item: Item, bytes: &[u8]) -> StdResult<(), Problem> {
+    fn take<'a>(&'a mut self, item: Item, block: &'a Block) -> StdResult<(), Problem<'a>> {
         if self.end.is_some() {
             return wrong("there is something behind the last object");
         }
@@ -182,24 +202,66 @@ impl Importer {
         }
         match item {
             Item::File { .. } => return wrong("there is another first object"),
-            Item::Attr(attr) => self.events.push(*attr),
+            Item::Attr(attr) => {
+                self.known.add(attr.attr.clone(), attr.ids.clone());
+                self.events.push(*attr);
+            }
             Item::EventType(event_type) => self.event_types.push(event_type),
             Item::Before(before) => self.change_before = Some(*before),
             Item::Source(file) => self.switch_to(file)?,
-            Item::Record { bytes: range, nr, frame } => {
+            Item::Record { bytes, nr, frame, told } => {
                 self.begin_records()?;
-                let bytes = &bytes[range];
-                match frame {
-                    InFrame::No => {
-                        self.note_compression(bytes);
-                        self.framed.plain(bytes, nr, &mut self.out)?;
-                    }
-                    InFrame::Inside => self.framed.inside(bytes),
-                    InFrame::Frame { misframed } => self.framed.frame(bytes.to_vec(), misframed, &mut self.out)?,
+                let raw = self.raw(block, &bytes)?;
+                if raw.header.kind == RecordType::HEADER_ATTR && self.known.add_told(raw.body(), self.endian).is_none()
+                {
+                    self.known.miss();
+                }
+                if told.is_some_and(|told| !fits(&raw, told, &self.known)) {
+                    return Err(Problem::Misfit(raw, &self.known));
+                }
+                self.place(&block.bytes[bytes], nr, frame)?;
+            }
+            Item::Gap { bytes, frame } => {
+                self.begin_records()?;
+                self.place(&block.bytes[bytes], None, frame)?;
+            }
+            Item::Other { name, bytes } => {
+                let Some(others) = &mut self.others else {
+                    return Err(Wrong::new("only a directory has other files").within("other").into());
+                };
+                if others.write(name, &bytes)?.is_none() {
+                    return Err(Wrong::new("the file is told twice").within("other").into());
                 }
             }
             Item::Feature(id, section) => self.feature(id, *section)?,
             Item::End(end) => self.end = Some(*end),
+        }
+        Ok(())
+    }
+
+    /// The record in these bytes of a block.
+    fn raw<'a>(&self, block: &'a Block, bytes: &Range<usize>) -> StdResult<Raw<'a>, Wrong> {
+        let header = RecordHeader::peek(&block.bytes[bytes.clone()], self.endian);
+        // Its bytes were made by its header.
+        let header = header
+            .filter(|header| header.len() <= bytes.len())
+            .ok_or_else(|| Wrong::new("bytes that are no record"))?;
+        Ok(Raw { header, endian: self.endian, block, at: bytes.start, payload: bytes.len() - header.len() })
+    }
+
+    /// Writes a record or gap.
+    fn place(&mut self, bytes: &[u8], nr: Option<u64>, frame: InFrame) -> StdResult<(), Problem<'static>> {
+        match frame {
+            InFrame::No => {
+                self.note_compression(bytes);
+                self.framed.plain(bytes, nr, &mut self.out)?;
+            }
+            InFrame::Inside if !self.framed.has_frames() => {
+                let what = "no frame is told before: without one, records have no such field";
+                return Err(Wrong::new(what).within("frame").into());
+            }
+            InFrame::Inside => self.framed.inside(bytes),
+            InFrame::Frame { misframed } => self.framed.frame(bytes.to_vec(), misframed, &mut self.out)?,
         }
         Ok(())
     }
@@ -220,7 +282,7 @@ impl Importer {
         }
     }
 
-    fn feature(&mut self, id: FeatureId, section: Section) -> StdResult<(), Problem> {
+    fn feature(&mut self, id: FeatureId, section: Section) -> StdResult<(), Problem<'static>> {
         let wrong = |what| Err(Wrong::new(what).within("feature").into());
         if id.0 >= 256 || self.container == Container::Pipe {
             return wrong("there is no place for it in this container");
@@ -245,7 +307,7 @@ impl Importer {
         Ok(())
     }
 
-    fn switch_to(&mut self, file: u32) -> StdResult<(), Problem> {
+    fn switch_to(&mut self, file: u32) -> StdResult<(), Problem<'static>> {
         self.begin_records()?;
         let name = self.files.get(file as usize).filter(|_| file == self.source + 1);
         let (Some(name), Some(folder)) = (name, &self.folder) else {

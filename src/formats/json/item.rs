@@ -1,8 +1,11 @@
 //! What an object tells, with records as the bytes that they were.
 
 use super::encode::{self, Room};
+use super::fits::Told;
 use super::object::Object;
 use super::objects::{Change, ContainerName, End, Index, VERSION};
+use super::others;
+use super::sample;
 use super::wrong::{Wrong, read};
 use crate::abi::Endian;
 use crate::abi::feature::FeatureId;
@@ -32,9 +35,23 @@ pub enum Item {
         /// Number of an AUXTRACE record.
         nr: Option<u64>,
         frame: InFrame,
+        /// By which fields it is told, where it is by any.
+        told: Option<Told>,
+    },
+    /// Bytes between records.
+    Gap {
+        /// Where they are among those of all.
+        bytes: Range<usize>,
+        frame: InFrame,
     },
     /// A feature section of a file.
     Feature(FeatureId, Box<Section>),
+    /// A piece of a file beside the recording.
+    Other {
+        /// The file's name.
+        name: String,
+        bytes: Vec<u8>,
+    },
     /// The last object.
     End(Box<End>),
 }
@@ -62,6 +79,17 @@ pub enum Section {
 }
 
 impl Item {
+    /// What the object tells that a text begins with, if it is a usual sample, and how long it is. The record's bytes go to
+    /// the end of `out`.
+    #[inline]
+    pub fn usual(text: &str, endian: Endian, out: &mut Vec<u8>) -> Option<(Self, usize)> {
+        let start = out.len();
+        let scanned = sample::scan(text.as_bytes(), endian, out)?;
+        let frame = if scanned.is_in_frame { InFrame::Inside } else { InFrame::No };
+        let told = Some(Told { fields: scanned.fields, is_all: true });
+        Some((Self::Record { bytes: start..out.len(), nr: None, frame, told }, scanned.len))
+    }
+
     /// What an object of a recording in this byte order tells; of the first one, there is none yet. The bytes of records go
     /// to the end of `out`.
     ///
@@ -77,8 +105,8 @@ impl Item {
                 None => InFrame::No,
             };
             let (start, nr) = (out.len(), object.nr.filter(|_| kind == RecordType::AUXTRACE));
-            encode::record(kind, object, endian, out)?;
-            return Ok(Self::Record { bytes: start..out.len(), nr, frame });
+            let told = encode::record(kind, object, endian, out)?;
+            return Ok(Self::Record { bytes: start..out.len(), nr, frame, told });
         }
         if let Some(gap) = &object.gap {
             let frame = match object.frame {
@@ -88,13 +116,21 @@ impl Item {
             };
             let start = out.len();
             out.extend_from_slice(gap);
-            return Ok(Self::Record { bytes: start..out.len(), nr: None, frame });
+            return Ok(Self::Gap { bytes: start..out.len(), frame });
         }
         if let Some(attr) = object.attr {
             return Ok(Self::Attr(Box::new(FileAttr { attr: *attr, ids: object.ids.unwrap_or_default() })));
         }
         if let Some(id) = object.feature {
             return Ok(Self::Feature(id, Box::new(section(id, object, endian)?)));
+        }
+        if let Some(name) = object.other {
+            if !others::is_allowed(&name) {
+                let what = "it must be a path to a file in the folder that is none of the recording's";
+                return Err(Wrong::new(what).within("other"));
+            }
+            let bytes = object.bytes.ok_or_else(|| Wrong::new("the field is missing").within("bytes"))?;
+            return Ok(Self::Other { name, bytes: bytes.into_vec() });
         }
         let others = [
             object.event_type.map(|told| Self::EventType(*told)),

@@ -3,32 +3,38 @@
 //! Every record, event and feature is told by the fields of its definition in [`abi`](crate::abi), under the names that
 //! these have there. `docs/json.md` has the specification, `docs/json.schema.json` the schema.
 //!
-//! * Both ways: `objects` and `layout` are what is told besides records, `parallel` has several threads at work.
+//! * Both ways: `objects`, `layout` and `others` are what is told besides records, `sample` a short way for the most frequent ones,
+//!   `parallel` has several threads at work.
 //! * Writing: `export` takes the stream, `waiting` gathers records, `render` and `tracepoint` make objects of them,
-//!   `ser` writes values.
+//!   `ser` writes values, `digits` numbers.
 //! * Reading: `batches` cuts the stream, `rules` and `wrong` are how values are read and what is wrong with them,
-//!   `object` is one as it is read, `item` and `encode` what it tells and its bytes, `import` puts all of it
-//!   together, with `frames` and `target`.
+//!   `object` is one as it is read, `item` and `encode` what it tells and its bytes, `fits` whether these are what
+//!   its event says, `import` puts all of it together, with `frames` and `target`.
 
 mod batches;
+mod digits;
 mod encode;
 mod export;
+mod fits;
 mod frames;
 mod import;
 mod item;
 mod layout;
 mod object;
 mod objects;
+mod others;
 mod parallel;
 mod presence;
 mod render;
 mod rules;
+mod sample;
 mod ser;
 mod target;
 mod tracepoint;
 mod waiting;
 mod wrong;
 
+pub(crate) use digits::append_hex;
 pub use export::Export;
 pub use import::import;
 pub use objects::{NamedMisc, VERSION};

@@ -42,6 +42,8 @@ pub struct Object<'a> {
     pub feature: Option<FeatureId>,
     /// It is read by the feature's id, and by whether it is in a record.
     pub content: Option<&'a RawValue>,
+    pub other: Option<String>,
+    pub bytes: Option<ByteBuf>,
     pub end: Option<Box<End>>,
 }
 
@@ -115,6 +117,8 @@ enum Field {
     Misframed,
     Feature,
     Content,
+    Other,
+    Bytes,
     End,
     #[serde(other)]
     Unknown,
@@ -171,6 +175,8 @@ impl<'de> Visitor<'de> for Fields {
                 Field::Misframed => set(&mut object.misframed, &mut map)?,
                 Field::Feature => set(&mut object.feature, &mut map)?,
                 Field::Content => set(&mut object.content, &mut map)?,
+                Field::Other => set(&mut object.other, &mut map)?,
+                Field::Bytes => set(&mut object.bytes, &mut map)?,
                 Field::End => set(&mut object.end, &mut map)?,
                 Field::Unknown => drop(map.next_value::<IgnoredAny>()?),
             }

@@ -78,6 +78,13 @@ pub struct GapObject<'a> {
     pub misframed: Option<bool>,
 }
 
+/// A piece of a file that a folder holds beside the recording.
+#[derive(Serialize)]
+pub struct OtherObject<'a> {
+    pub other: &'a str,
+    pub bytes: &'a Bytes,
+}
+
 /// A feature section of a file.
 #[derive(Serialize)]
 pub struct FeatureObject<'a, T> {

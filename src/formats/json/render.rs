@@ -2,6 +2,7 @@
 
 use super::encode;
 use super::objects::{NamedMisc, RecordObject};
+use super::sample;
 use super::ser::{self, Unsupported};
 use super::tracepoint::TracepointFields;
 use crate::abi;
@@ -15,7 +16,7 @@ use crate::tracing::tracepoints::Tracepoints;
 use serde_bytes::Bytes as Base64;
 
 /// What is told of a record besides its bytes.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Of {
     /// What must be known to read it.
     pub context: RecordContext,
@@ -32,6 +33,12 @@ pub struct Of {
 /// # Errors
 /// Where its definition has a kind of value that this format does not tell.
 pub fn record(out: &mut Vec<u8>, raw: &Raw<'_>, of: &Of, tracepoints: &Tracepoints) -> Result<(), Unsupported> {
+    let is_written = raw.header.kind == RecordType::SAMPLE && sample::append(out, raw, of);
+    if is_written { Ok(()) } else { any_record(out, raw, of, tracepoints) }
+}
+
+/// Appends the object of a record of whatever type by its definition.
+pub fn any_record(out: &mut Vec<u8>, raw: &Raw<'_>, of: &Of, tracepoints: &Tracepoints) -> Result<(), Unsupported> {
     let record = read(raw, of)?;
     let mut object = object(raw, of, &record);
     let tracing_data = tracing_data(raw);
@@ -93,7 +100,7 @@ fn told<'a>(
     match &record.body {
         Body::Opaque(bytes) => object.raw = Some(Base64::new(bytes)),
         body => {
-            let covered = raw.body().len() - record.id.as_ref().map_or(0, size_of_id) - record.tail.len();
+            let covered = raw.body().len() - record.id.map_or(0, |id| SampleId::size(id.fields())) - record.tail.len();
             object.body = Some(body);
             (object.room, object.tail) = left_over(covered, &record.tail, usual_room(raw.header.kind));
         }
@@ -141,17 +148,4 @@ pub fn usual_room(kind: RecordType) -> fn(usize) -> usize {
         RecordType::HEADER_FEATURE | RecordType::COMPRESSED => |covered| covered,
         _ => |covered| covered.next_multiple_of(8),
     }
-}
-
-/// Bytes of a trailer.
-fn size_of_id(id: &SampleId) -> usize {
-    let fields = [
-        id.task.is_some(),
-        id.time.is_some(),
-        id.id.is_some(),
-        id.stream_id.is_some(),
-        id.cpu.is_some(),
-        id.identifier.is_some(),
-    ];
-    8 * fields.into_iter().filter(|&is_there| is_there).count()
 }

@@ -5,15 +5,13 @@
 //! has no value, and does not tell its formatter which numbers are shown in hexadecimal. Strings and digits are left to
 //! libraries.
 
+use super::digits::{MAX_SAFE, append_hex, append_integer};
 use super::presence::is_present;
 use crate::abi::told;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::{Serialize, Serializer, ser};
 use std::fmt::Display;
-
-/// The largest integer below which all are exact in a `double`: 2^53-1.
-pub const MAX_SAFE: u64 = (1 << 53) - 1;
 
 /// Appends the JSON of a value to `out`.
 ///
@@ -41,18 +39,6 @@ impl ser::Error for Unsupported {
     }
 }
 
-/// The two hexadecimal digits of each byte.
-const PAIRS: [[u8; 2]; 256] = {
-    let digits = b"0123456789abcdef";
-    let mut pairs = [[0; 2]; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        pairs[byte] = [digits[byte >> 4], digits[byte & 15]];
-        byte += 1;
-    }
-    pairs
-};
-
 /// Writes JSON.
 struct Writer<'a> {
     out: &'a mut Vec<u8>,
@@ -67,32 +53,13 @@ impl Writer<'_> {
         self.out.extend_from_slice(bytes);
     }
 
-    fn integer(&mut self, negative: bool, magnitude: u64) {
-        let is_string = self.hex || magnitude > MAX_SAFE;
-        if is_string {
-            self.out.push(b'"');
+    fn integer(&mut self, value: u64) {
+        if !self.hex {
+            return append_integer(self.out, value);
         }
-        if negative {
-            self.out.push(b'-');
-        }
-        if self.hex {
-            self.hexadecimal(magnitude);
-        } else {
-            self.push(itoa::Buffer::new().format(magnitude).as_bytes());
-        }
-        if is_string {
-            self.out.push(b'"');
-        }
-    }
-
-    fn hexadecimal(&mut self, number: u64) {
-        let digits = (u64::BITS - number.leading_zeros()).div_ceil(4).max(1) as usize;
-        let mut text = [0; 16];
-        for (pair, byte) in text.as_chunks_mut().0.iter_mut().zip(number.to_be_bytes()) {
-            *pair = PAIRS[usize::from(byte)];
-        }
-        self.push(b"0x");
-        self.push(&text[16 - digits..]);
+        self.out.push(b'"');
+        append_hex(self.out, value);
+        self.out.push(b'"');
     }
 
     /// A name of a definition, which has nothing to be escaped.
@@ -174,7 +141,18 @@ impl<'w, 'a> Serializer for &'w mut Writer<'a> {
     }
 
     fn serialize_i64(self, value: i64) -> Written {
-        self.integer(value < 0, value.unsigned_abs());
+        if let Ok(value) = u64::try_from(value) {
+            return self.serialize_u64(value);
+        }
+        let quote: &[u8] = if self.hex || value.unsigned_abs() > MAX_SAFE { b"\"" } else { b"" };
+        self.push(quote);
+        self.out.push(b'-');
+        if self.hex {
+            append_hex(self.out, value.unsigned_abs());
+        } else {
+            self.push(itoa::Buffer::new().format(value.unsigned_abs()).as_bytes());
+        }
+        self.push(quote);
         Ok(())
     }
 
@@ -191,7 +169,7 @@ impl<'w, 'a> Serializer for &'w mut Writer<'a> {
     }
 
     fn serialize_u64(self, value: u64) -> Written {
-        self.integer(false, value);
+        self.integer(value);
         Ok(())
     }
 

@@ -10,6 +10,7 @@ use crate::abi::Endian;
 use crate::abi::header::FileHeader;
 use crate::container::read::ReadOptions;
 use crate::container::spool::Spool;
+use crate::container::temp_folder::TempFolder;
 use crate::container::walk::Damage;
 use crate::error::{Error, Result};
 use crate::formats::import::Remade;
@@ -85,12 +86,8 @@ impl Told<'_> {
         Ok(remade)
     }
 
-    fn folder(&self, options: &ReadOptions) -> Result<tempfile::TempDir> {
-        let made = match &options.spool_dir {
-            Some(dir) => tempfile::tempdir_in(dir),
-            None => tempfile::tempdir(),
-        };
-        made.map_err(Error::io(self.name, "cannot keep in a temporary folder"))
+    fn folder(&self, options: &ReadOptions) -> Result<TempFolder> {
+        TempFolder::new(options.spool_dir.as_deref()).map_err(Error::io(self.name, "cannot keep in a temporary folder"))
     }
 
     /// Makes a file of the usual layout.

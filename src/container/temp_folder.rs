@@ -1,0 +1,81 @@
+//! Temporary folders. Unlike a spool they have a name, so that whoever ends the program at once must remove them.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use tempfile::TempDir;
+
+/// Those that are there.
+static FOLDERS: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+fn folders() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+    FOLDERS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A temporary folder, which goes with this value.
+#[derive(Debug)]
+pub struct TempFolder(TempDir);
+
+impl TempFolder {
+    /// Makes one, in the given folder or else where the system keeps temporary files.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn new(dir: Option<&Path>) -> io::Result<Self> {
+        let mut folders = folders();
+        let made = match dir {
+            Some(dir) => TempDir::new_in(dir),
+            None => TempDir::new(),
+        }?;
+        folders.insert(made.path().to_owned());
+        Ok(Self(made))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+impl Drop for TempFolder {
+    fn drop(&mut self) {
+        folders().remove(self.0.path());
+    }
+}
+
+/// Removes all that are there, for a program that a signal ends: nothing is dropped then.
+pub fn remove_all() {
+    std::mem::take(&mut *folders()).iter().for_each(|folder| remove(folder));
+}
+
+/// Removes what is there, a file or a folder. Nobody is left to tell when it fails. A folder that is still being filled may
+/// need more than one attempt.
+pub fn remove(path: &Path) {
+    let is_gone = || match fs::symlink_metadata(path) {
+        Ok(found) if found.is_dir() => fs::remove_dir_all(path).is_ok(),
+        Ok(_) => fs::remove_file(path).is_ok(),
+        Err(_) => true,
+    };
+    let _ = (0..100).any(|_| is_gone());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_goes_with_its_value_or_with_all() {
+        let outside = tempfile::tempdir().unwrap();
+        let entries = || fs::read_dir(outside.path()).unwrap().count();
+        let folder = TempFolder::new(Some(outside.path())).unwrap();
+        fs::write(folder.path().join("data"), "x").unwrap();
+        drop(folder);
+        assert_eq!(entries(), 0);
+        let folder = TempFolder::new(Some(outside.path())).unwrap();
+        fs::write(folder.path().join("data"), "x").unwrap();
+        remove(folder.path());
+        assert_eq!(entries(), 0);
+    }
+}

@@ -1,0 +1,28 @@
+//! Samples as most are, which come by the million: written and read without the way through owned values and serde.
+//!
+//! What is written is what [`ser`](super::ser) would write, and what is read is read as by
+//! [`object`](super::object): whatever is not quite usual is left to these.
+
+mod read;
+mod write;
+
+pub use read::scan;
+pub use write::append;
+
+use crate::abi::sample_type::SampleType;
+
+/// The fields that are known here: all but those of special hardware, registers, stacks and counter values.
+const USUAL: SampleType = SampleType::IDENTIFIER
+    .union(SampleType::IP)
+    .union(SampleType::TID)
+    .union(SampleType::TIME)
+    .union(SampleType::ADDR)
+    .union(SampleType::ID)
+    .union(SampleType::STREAM_ID)
+    .union(SampleType::CPU)
+    .union(SampleType::PERIOD)
+    .union(SampleType::CALLCHAIN)
+    .union(SampleType::RAW);
+
+#[cfg(test)]
+mod tests;

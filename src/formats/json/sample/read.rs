@@ -1,0 +1,267 @@
+//! A sample's bytes, of its object as it is written here: the same fields in the same order, without blanks.
+
+use crate::abi::Endian;
+use crate::abi::record::{CpuMode, Misc, RecordHeader, RecordType};
+use crate::abi::sample_type::SampleType;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
+
+/// A sample that was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scanned {
+    /// How long its object is.
+    pub len: usize,
+    /// Its fields.
+    pub fields: SampleType,
+    /// Whether it is in a frame.
+    pub is_in_frame: bool,
+}
+
+/// Reads the object that a text begins with, and appends the record to `out`. `None`, and nothing appended, where it is
+/// not a usual sample as it is written here: it may be one nonetheless, or wrong.
+#[inline]
+pub fn scan(text: &[u8], endian: Endian, out: &mut Vec<u8>) -> Option<Scanned> {
+    let rest = text.strip_prefix(b"{\"record\":\"SAMPLE\",")?;
+    let start = out.len();
+    let mut scanner = Scanner { rest, out, endian };
+    let sample = scanner.sample(start);
+    match sample {
+        Some((fields, is_in_frame)) => Some(Scanned { len: text.len() - scanner.rest.len(), fields, is_in_frame }),
+        None => {
+            out.truncate(start);
+            None
+        }
+    }
+}
+
+/// What each character stands for as a hexadecimal digit; 255 is none.
+const DIGITS: [u8; 256] = {
+    let mut digits = [255; 256];
+    let mut digit = 0;
+    while digit < 16 {
+        digits[b"0123456789abcdef"[digit] as usize] = digit as u8;
+        digit += 1;
+    }
+    digits
+};
+
+struct Scanner<'t, 'o> {
+    rest: &'t [u8],
+    out: &'o mut Vec<u8>,
+    endian: Endian,
+}
+
+impl Scanner<'_, '_> {
+    /// Goes behind a text, if it is there.
+    #[inline]
+    fn takes(&mut self, text: &[u8]) -> bool {
+        let rest = self.rest.strip_prefix(text);
+        self.rest = rest.unwrap_or(self.rest);
+        rest.is_some()
+    }
+
+    #[inline]
+    fn expects(&mut self, text: &[u8]) -> Option<()> {
+        self.takes(text).then_some(())
+    }
+
+    /// A decimal number, in a string where it is written so.
+    #[inline]
+    fn integer(&mut self) -> Option<u64> {
+        let is_string = self.takes(b"\"");
+        let mut number = 0_u64;
+        let mut len = 0;
+        while let Some(digit) = self.rest.get(len).map(|byte| byte.wrapping_sub(b'0')).filter(|&digit| digit < 10) {
+            number = number.checked_mul(10)?.checked_add(digit.into())?;
+            len += 1;
+        }
+        let has_leading_zero = len > 1 && self.rest[0] == b'0';
+        if len == 0 || has_leading_zero {
+            return None;
+        }
+        self.rest = &self.rest[len..];
+        // A fraction or an exponent is no part of an integer.
+        let goes_on = matches!(self.rest.first(), Some(b'.' | b'e' | b'E'));
+        (!goes_on && (!is_string || self.takes(b"\""))).then_some(number)
+    }
+
+    #[inline]
+    fn small_integer(&mut self) -> Option<u32> {
+        self.integer()?.try_into().ok()
+    }
+
+    /// A hexadecimal number behind `0x`, and the end of the string that it is in.
+    #[inline]
+    fn hex(&mut self) -> Option<u64> {
+        let digits = self.rest.strip_prefix(b"0x")?;
+        let (mut number, mut len) = (0_u64, 0);
+        while let Some(digit) = digits.get(len).map(|&byte| DIGITS[usize::from(byte)]).filter(|&digit| digit < 16) {
+            number = number << 4 | u64::from(digit);
+            len += 1;
+        }
+        self.rest = digits[len..].strip_prefix(b"\"")?;
+        (1..=16).contains(&len).then_some(number)
+    }
+
+    #[inline]
+    fn put_u64(&mut self, number: u64) {
+        self.out.extend_from_slice(&match self.endian {
+            Endian::Little => number.to_le_bytes(),
+            Endian::Big => number.to_be_bytes(),
+        });
+    }
+
+    #[inline]
+    fn put_u32(&mut self, number: u32) {
+        self.out.extend_from_slice(&match self.endian {
+            Endian::Little => number.to_le_bytes(),
+            Endian::Big => number.to_be_bytes(),
+        });
+    }
+
+    /// The fields, and whether the sample is in a frame.
+    #[inline]
+    fn sample(&mut self, start: usize) -> Option<(SampleType, bool)> {
+        let is_in_frame = self.takes(b"\"frame\":");
+        if is_in_frame {
+            self.integer()?;
+            self.expects(b",")?;
+        }
+        let mut misc = 0;
+        if self.takes(b"\"cpumode\":\"") {
+            let (mode, name) = CpuMode::NAMED.iter().find(|(_, name)| self.rest.starts_with(name.as_bytes()))?;
+            self.rest = &self.rest[name.len()..];
+            self.expects(b"\",")?;
+            misc = mode.0;
+        }
+        if self.takes(b"\"misc\":[\"EXACT_IP\"],") {
+            misc |= Misc::EXACT_IP.bits();
+        }
+        self.expects(b"\"body\":{")?;
+        self.out.extend_from_slice(&[0; RecordHeader::SIZE]);
+        let fields = self.fields()?;
+        self.expects(b"}")?;
+        self.finish(start, misc)?;
+        Some((fields, is_in_frame))
+    }
+
+    /// The fields, and the bracket behind them.
+    #[inline]
+    fn fields(&mut self) -> Option<SampleType> {
+        let mut fields = SampleType::empty();
+        if self.takes(b"}") {
+            return Some(fields);
+        }
+        /// Reads the field, if it is there; returns if it is the last.
+        macro_rules! field {
+            ($field:ident, $start:literal, $read:expr) => {
+                if self.takes($start) {
+                    fields |= SampleType::$field;
+                    $read;
+                    if !self.takes(b",") {
+                        return self.takes(b"}").then_some(fields);
+                    }
+                }
+            };
+        }
+        macro_rules! integer {
+            ($field:ident, $start:literal) => {
+                field!($field, $start, {
+                    let number = self.integer()?;
+                    self.put_u64(number);
+                })
+            };
+        }
+        macro_rules! address {
+            ($field:ident, $start:literal) => {
+                field!($field, $start, {
+                    let number = self.hex()?;
+                    self.put_u64(number);
+                })
+            };
+        }
+        macro_rules! pair {
+            ($field:ident, $start:literal, $between:literal) => {
+                field!($field, $start, {
+                    let first = self.small_integer()?;
+                    self.put_u32(first);
+                    self.expects($between)?;
+                    let second = self.small_integer()?;
+                    self.put_u32(second);
+                    self.expects(b"}")?;
+                })
+            };
+        }
+        integer!(IDENTIFIER, b"\"identifier\":");
+        address!(IP, b"\"ip\":\"");
+        pair!(TID, b"\"task\":{\"pid\":", b",\"tid\":");
+        integer!(TIME, b"\"time\":");
+        address!(ADDR, b"\"addr\":\"");
+        integer!(ID, b"\"id\":");
+        integer!(STREAM_ID, b"\"stream_id\":");
+        pair!(CPU, b"\"cpu\":{\"cpu\":", b",\"res\":");
+        integer!(PERIOD, b"\"period\":");
+        field!(CALLCHAIN, b"\"callchain\":{\"ips\":[", self.chain()?);
+        field!(RAW, b"\"raw\":{\"data\":\"", self.raw()?);
+        None
+    }
+
+    /// Call chain: addresses behind the bracket, and their number before them.
+    #[inline]
+    fn chain(&mut self) -> Option<()> {
+        let start = self.out.len();
+        self.put_u64(0);
+        if !self.takes(b"]") {
+            loop {
+                self.expects(b"\"")?;
+                let ip = self.hex()?;
+                self.put_u64(ip);
+                if !self.takes(b",") {
+                    break;
+                }
+            }
+            self.expects(b"]")?;
+        }
+        let count = (self.out.len() - start) as u64 / 8 - 1;
+        self.out[start..start + 8].copy_from_slice(&match self.endian {
+            Endian::Little => count.to_le_bytes(),
+            Endian::Big => count.to_be_bytes(),
+        });
+        self.expects(b"}")
+    }
+
+    /// The event's own bytes, with their size before them.
+    #[inline(never)]
+    fn raw(&mut self) -> Option<()> {
+        let len = memchr::memchr(b'"', self.rest)?;
+        let (text, rest) = self.rest.split_at(len);
+        let start = self.out.len();
+        self.put_u32(0);
+        BASE64.decode_vec(text, self.out).ok()?;
+        let size = u32::try_from(self.out.len() - start - 4).ok()?;
+        self.out[start..start + 4].copy_from_slice(&match self.endian {
+            Endian::Little => size.to_le_bytes(),
+            Endian::Big => size.to_be_bytes(),
+        });
+        self.rest = &rest[1..];
+        self.expects(b"}")
+    }
+
+    /// Fills the last word, and puts the header in front.
+    #[inline]
+    fn finish(&mut self, start: usize, misc: u16) -> Option<()> {
+        let len = (self.out.len() - start).next_multiple_of(8);
+        self.out.resize(start + len, 0);
+        let size = u16::try_from(len).ok()?;
+        let kind = RecordType::SAMPLE.0;
+        let header = &mut self.out[start..start + RecordHeader::SIZE];
+        let (kind, misc, size) = match self.endian {
+            Endian::Little => (kind.to_le_bytes(), misc.to_le_bytes(), size.to_le_bytes()),
+            Endian::Big => (kind.to_be_bytes(), misc.to_be_bytes(), size.to_be_bytes()),
+        };
+        header[..4].copy_from_slice(&kind);
+        header[4..6].copy_from_slice(&misc);
+        header[6..].copy_from_slice(&size);
+        Some(())
+    }
+}

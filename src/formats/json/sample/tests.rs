@@ -1,0 +1,161 @@
+//! The short way and the long one lead to the same place.
+
+use super::{USUAL, append, scan};
+use crate::abi::Endian;
+use crate::abi::record::{Misc, RecordContext, RecordHeader, RecordType};
+use crate::abi::sample_type::SampleType;
+use crate::abi::sample_view::SampleLayout;
+use crate::container::block::{Block, Origin};
+use crate::formats::json::item::{InFrame, Item};
+use crate::formats::json::object::Object;
+use crate::formats::json::render::{Of, any_record};
+use crate::formats::json::wrong::read;
+use crate::stream::raw::Raw;
+use crate::tracing::tracepoints::Tracepoints;
+use binrw::BinWrite;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use std::io::Cursor;
+
+/// A SAMPLE of an event of that type; mostly one whose counts fit.
+#[derive(Clone, Debug)]
+struct Written {
+    bytes: Vec<u8>,
+    of: Of,
+}
+
+impl Written {
+    /// Its object by the short way, if there is one, and by the long one.
+    fn told(&self) -> (Option<Vec<u8>>, Vec<u8>) {
+        let endian = self.of.context.endian;
+        let block = Block {
+            bytes: self.bytes.clone().into(),
+            source: 0,
+            base: 0,
+            origin: Origin::File,
+            in_memory: true,
+            serial: 0,
+        };
+        let header = RecordHeader::peek(&self.bytes, endian).expect("it has a header");
+        let raw = Raw { header, endian, block: &block, at: 0, payload: 0 };
+        let (mut short, mut long) = (Vec::new(), Vec::new());
+        let is_short = append(&mut short, &raw, &self.of);
+        any_record(&mut long, &raw, &self.of, &Tracepoints::default()).expect("it is a record");
+        assert!(is_short || short.is_empty());
+        (is_short.then_some(short), long)
+    }
+}
+
+prop_compose! {
+    fn sample()(
+        fields in 0..1_u64 << 25,
+        other in any::<bool>(),
+        misc in prop_oneof![0..6_u16, (0..8_u16).prop_map(|mode| mode | Misc::EXACT_IP.bits()), any::<u16>()],
+        words in vec(prop_oneof![0..9_u64, any::<u64>(), (any::<u64>(), 0..64).prop_map(|(word, by)| word >> by)], 24),
+        chain in vec(any::<u64>(), 0..5),
+        data in vec(any::<u8>(), 0..5),
+        tail in prop_oneof![9 => Just(0), 1 => 1..9_usize],
+        frame in any::<Option<u64>>(),
+        big: bool,
+    ) -> Written {
+        let endian = if big { Endian::Big } else { Endian::Little };
+        let usual = SampleType::from_bits_retain(fields & USUAL.bits());
+        let sample_type = if other { SampleType::from_bits_retain(fields) } else { usual };
+        let put = |word: u64| if big { word.to_be_bytes() } else { word.to_le_bytes() };
+        let lists = SampleType::CALLCHAIN | SampleType::RAW;
+        let count = (usual.bits() & !lists.bits()).count_ones() as usize;
+        let mut body: Vec<u8> = words[..count].iter().flat_map(|&word| put(word)).collect();
+        if usual.contains(SampleType::CALLCHAIN) {
+            body.extend(put(chain.len() as u64));
+            chain.iter().for_each(|&ip| body.extend(put(ip)));
+        }
+        if usual.contains(SampleType::RAW) {
+            let size = data.len() as u32;
+            body.extend(if big { size.to_be_bytes() } else { size.to_le_bytes() });
+            body.extend(&data);
+        }
+        body.resize(body.len() + tail, 1);
+        let header = RecordHeader { kind: RecordType::SAMPLE, misc: Misc::from_bits_retain(misc), size: 0 };
+        let header = header.with_len(RecordHeader::SIZE + body.len()).expect("it is short");
+        let mut bytes = Cursor::new(Vec::new());
+        header.write_options(&mut bytes, endian, ()).expect("it is written to memory");
+        let layout = SampleLayout { sample_type, ..SampleLayout::default() };
+        let context = RecordContext { endian, layout, sample_id_all: true };
+        let of = Of { context, nr: None, frame, tracepoint: None };
+        Written { bytes: [bytes.into_inner(), body].concat(), of }
+    }
+}
+
+/// What the long way makes of an object.
+fn by_definition(json: &str, endian: Endian) -> Option<(Item, Vec<u8>)> {
+    let mut bytes = Vec::new();
+    let object: Object<'_> = read(json).ok()?;
+    Item::of(object, Some(endian), &mut bytes).ok().map(|item| (item, bytes))
+}
+
+/// Whether what was scanned is what the long way makes of it.
+fn is_same(json: &str, endian: Endian) -> Result<bool, TestCaseError> {
+    let mut bytes = vec![7];
+    let Some(scanned) = scan(json.as_bytes(), endian, &mut bytes) else {
+        prop_assert_eq!(bytes, [7]);
+        return Ok(false);
+    };
+    let (item, expected) = by_definition(&json[..scanned.len], endian).expect("what is scanned is an object");
+    prop_assert_eq!(&bytes[1..], &expected);
+    let Item::Record { frame, told, .. } = item else { panic!("what is scanned is a record") };
+    prop_assert_eq!(scanned.is_in_frame, frame == InFrame::Inside);
+    let told = told.expect("what is scanned has fields");
+    prop_assert_eq!((scanned.fields, true), (told.fields, told.is_all));
+    Ok(true)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2048))]
+
+    #[test]
+    fn the_short_way_writes_and_reads_what_the_long_one_does(sample in sample()) {
+        let (short, long) = sample.told();
+        if let Some(short) = &short {
+            prop_assert_eq!(String::from_utf8_lossy(short), String::from_utf8_lossy(&long));
+        }
+        let json = String::from_utf8(long).expect("JSON is UTF-8");
+        let is_read = is_same(&json, sample.of.context.endian)?;
+        prop_assert!(is_read || short.is_none(), "{} is written by the short way and not read by it", json);
+    }
+
+    #[test]
+    fn what_was_changed_is_read_as_by_the_long_way_or_left_to_it(
+        sample in sample(),
+        at: prop::sample::Index,
+        len in 0..3_usize,
+        by in "[\\[\\]{}:,\"a-f0-9x\\\\u .eE-]{0,2}",
+    ) {
+        let (_, long) = sample.told();
+        let mut json = String::from_utf8(long).expect("JSON is UTF-8");
+        let at = at.index(json.len());
+        json.replace_range(at..(at + len).min(json.len()), &by);
+        is_same(&json, sample.of.context.endian)?;
+    }
+}
+
+#[test]
+fn usual_samples_take_the_short_way() {
+    let line = r#"{"record":"SAMPLE","frame":3,"cpumode":"USER","misc":["EXACT_IP"],"body":{"identifier":"18446744073709551615","ip":"0x7f","task":{"pid":1,"tid":2},"time":5,"addr":"0x0","id":6,"stream_id":7,"cpu":{"cpu":0,"res":0},"period":1,"callchain":{"ips":["0xfffffffffffffe00","0x7f"]},"raw":{"data":"AQIDBA=="}}}"#;
+    let mut bytes = Vec::new();
+    let scanned = scan(line.as_bytes(), Endian::Little, &mut bytes).expect("it is usual");
+    assert_eq!((scanned.len, scanned.fields, scanned.is_in_frame), (line.len(), USUAL, true));
+    let layout = SampleLayout { sample_type: USUAL, ..SampleLayout::default() };
+    let context = RecordContext { endian: Endian::Little, layout, sample_id_all: true };
+    let of = Of { context, nr: None, frame: Some(3), tracepoint: None };
+    let (short, _) = Written { bytes, of }.told();
+    assert_eq!(String::from_utf8(short.expect("it is usual")).unwrap(), line);
+    for wrong in [
+        "",
+        "{\"record\":\"SAMPLE\",",
+        &line[..line.len() - 1],
+        &line.replace("0x7f", "0x7F"),
+        &line.replace(":5", ":05"),
+    ] {
+        assert_eq!(scan(wrong.as_bytes(), Endian::Little, &mut Vec::new()), None, "{wrong}");
+    }
+}
