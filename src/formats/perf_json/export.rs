@@ -1,23 +1,23 @@
 //! Records in the order of time, as samples that know whose they are.
 
+use super::headers::headers;
+use super::objects::Objects;
 use super::text::{field, key, number, of_value};
 use crate::abi;
 use crate::abi::attr::AttrType;
 use crate::abi::bytes::Words;
 use crate::abi::callchain::Context;
-use crate::abi::feature::{Feature, FeatureId};
+use crate::abi::feature::FeatureId;
 use crate::abi::record::{CpuMode, RecordType};
 use crate::abi::sample::{Sample, SampleArgs};
 use crate::abi::sample_type::SampleType;
 use crate::abi::sample_view::SampleView;
 use crate::error::{Error, Result};
 use crate::formats::carry::Carry;
-use crate::formats::json::Unsupported;
-use crate::info::header::{captured_on, features, file_header, version};
+use crate::formats::json::{Unsupported, append, append_hex};
 use crate::profile::event::ProfileEvent;
 use crate::profile::waiting::{UserFrames, Waiting};
 use crate::profile::weights::Weights;
-use crate::session::map::{Map, MapId};
 use crate::session::space::Space;
 use crate::session::{Applied, Session};
 use crate::stream::events::{Event, EventIndex};
@@ -26,7 +26,6 @@ use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
 use crate::stream::{Sink, is_used_by_stream};
 use crate::tracing::tracepoints::Tracepoints;
-use hashbrown::HashMap;
 use std::io::{self, Write};
 
 type Written = std::result::Result<(), Unsupported>;
@@ -39,8 +38,10 @@ pub struct Export<W> {
     ledger: Ledger,
     /// Read when the first of their samples comes.
     tracepoints: Option<Tracepoints>,
-    /// Build ids of files that the recording lists, by the file's path. Read when the first sample comes.
-    build_ids: Option<HashMap<Vec<u8>, Vec<u8>>>,
+    /// Files that frames are in; made when the first sample comes, by when the recording has told their build ids.
+    objects: Option<Objects>,
+    /// Names of the events as JSON.
+    events: Vec<Vec<u8>>,
     weights: Weights,
     waiting: Waiting<Incomplete>,
     samples: u64,
@@ -69,7 +70,8 @@ impl<W: Write> Export<W> {
             session: Session::default(),
             ledger: Ledger::default(),
             tracepoints: None,
-            build_ids: None,
+            objects: None,
+            events: Vec::new(),
             weights: Weights::default(),
             waiting: Waiting::default(),
             samples: 0,
@@ -100,10 +102,7 @@ impl<W: Write> Export<W> {
                 return Ok(());
             }
         };
-        self.build_ids.get_or_insert_with(|| {
-            let ids = meta.build_ids().into_iter();
-            ids.map(|(misc, id)| (id.filename.text().into(), id.id(misc).into())).collect()
-        });
+        self.objects.get_or_insert_with(|| Objects::new(meta));
         // Counter values stand for a sample of each event to whose counter something was added, as in perf.
         self.found.clear();
         self.weights.of(&view, index, &meta.events, &mut self.found);
@@ -115,7 +114,7 @@ impl<W: Write> Export<W> {
             self.line.clear();
             self.line.push(b'{');
             self.whose(meta, &view).map_err(failed)?;
-            let cookie = self.stack(raw, &view).map_err(failed)?;
+            let cookie = self.stack(raw, &view);
             let start = self.line.len();
             self.line.push(b']');
             if !self.is_exact {
@@ -154,7 +153,7 @@ impl<W: Write> Export<W> {
         let Some(UserFrames { cookie, tid, chain, .. }) = UserFrames::read(meta, raw) else { return Ok(None) };
         for sample in self.waiting.take(tid, cookie) {
             self.line = sample.before;
-            self.chain(sample.pid, Space::User, chain).map_err(failed)?;
+            self.chain(sample.pid, Space::User, chain);
             self.line.extend_from_slice(&sample.behind);
             self.write_line(meta)?;
         }
@@ -174,13 +173,13 @@ impl<W: Write> Export<W> {
         let has_cpu = |event: &Event| event.attr.sample_type.contains(SampleType::CPU);
         let out = &mut self.line;
         let (pid, tid) = view.task.unwrap_or((u32::MAX, u32::MAX));
-        number(out, "timestamp", view.time.unwrap_or(u64::MAX) as i64)?;
-        number(out, "pid", (pid as i32).into())?;
-        number(out, "tid", (tid as i32).into())?;
+        number(out, "timestamp", view.time.unwrap_or(u64::MAX) as i64);
+        number(out, "pid", (pid as i32).into());
+        number(out, "tid", (tid as i32).into());
         // If one event tells it, perf writes it for all.
         let cpu = view.cpu.map(|(cpu, _)| cpu).or_else(|| meta.events.list().iter().any(has_cpu).then_some(u32::MAX));
         if let Some(cpu) = cpu {
-            number(out, "cpu", (cpu as i32).into())?;
+            number(out, "cpu", (cpu as i32).into());
         }
         let comm = self.session.thread(tid).and_then(|thread| thread.comm);
         match comm {
@@ -192,55 +191,44 @@ impl<W: Write> Export<W> {
 
     /// The call chain without its marks, or else the instruction pointer; up to where further frames can follow. Returns the
     /// cookie that user frames will come with, where they come apart from the sample.
-    fn stack(&mut self, raw: &Raw<'_>, view: &SampleView<'_>) -> std::result::Result<Option<u64>, Unsupported> {
+    fn stack(&mut self, raw: &Raw<'_>, view: &SampleView<'_>) -> Option<u64> {
         let pid = view.task.map_or(u32::MAX, |(pid, _)| pid);
         let space = raw.header.misc.cpu_mode().into();
-        key(&mut self.line, "callchain")?;
+        key(&mut self.line, "callchain");
         self.line.push(b'[');
         match view.callchain {
             Some(chain) => self.chain(pid, space, chain),
-            None => self.frame(pid, space, view.ip.unwrap_or(0)).map(|()| None),
+            None => {
+                self.frame(pid, space, view.ip.unwrap_or(0));
+                None
+            }
         }
     }
 
-    fn chain(&mut self, pid: u32, mut space: Space, chain: Words<'_>) -> std::result::Result<Option<u64>, Unsupported> {
+    fn chain(&mut self, pid: u32, mut space: Space, chain: Words<'_>) -> Option<u64> {
         let (mut words, mut cookie) = (chain.iter(), None);
         while let Some(word) = words.next() {
             match Context::of(word) {
                 Some(Context::USER_DEFERRED) => cookie = words.next(),
                 Some(context) => space = context.into(),
-                None => self.frame(pid, space, word)?,
+                None => self.frame(pid, space, word),
             }
         }
-        Ok(cookie)
+        cookie
     }
 
-    fn frame(&mut self, pid: u32, space: Space, ip: u64) -> Written {
+    fn frame(&mut self, pid: u32, space: Space, ip: u64) {
         if self.line.last() != Some(&b'[') {
             self.line.push(b',');
         }
-        self.line.push(b'{');
-        field(&mut self.line, "ip", &format_args!("{ip:#x}"))?;
+        self.line.extend_from_slice(b"{\"ip\":\"");
+        append_hex(&mut self.line, ip);
+        self.line.push(b'"');
         let map = if self.is_exact { None } else { self.session.map_at(pid, space, ip) };
-        if let Some(map) = map {
-            self.object(map)?;
+        if let Some((map, objects)) = map.zip(self.objects.as_mut()) {
+            self.line.extend_from_slice(objects.of(map, &self.session));
         }
         self.line.push(b'}');
-        Ok(())
-    }
-
-    /// The file that is mapped, by its short name, as perf has it.
-    fn object(&mut self, map: MapId) -> Written {
-        let map = self.session.map(map);
-        let name = short_name(map);
-        field(&mut self.line, "dso", &String::from_utf8_lossy(name))?;
-        let path = if map.is_kernel() { name } else { &*map.filename };
-        let listed = || self.build_ids.as_ref()?.get(path).map(|id| &**id);
-        let Some(id) = map.build_id.as_deref().or_else(listed) else { return Ok(()) };
-        key(&mut self.line, "build_id")?;
-        let digits: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
-        self.line.extend_from_slice(format!("\"{digits}\"").as_bytes());
-        Ok(())
     }
 
     /// What perf leaves out: of the event that it stands for, and how much of it.
@@ -251,8 +239,15 @@ impl<W: Write> Export<W> {
         event: &Event,
         (of, period): (EventIndex, Option<u64>),
     ) -> Written {
+        let known = self.events.len();
+        for event in meta.events.list().iter().skip(known) {
+            let mut name = Vec::new();
+            append(&mut name, &ProfileEvent::from(event).name)?;
+            self.events.push(name);
+        }
         let out = &mut self.line;
-        field(out, "event", &ProfileEvent::from(&meta.events.list()[of as usize]).name)?;
+        key(out, "event");
+        out.extend_from_slice(&self.events[of as usize]);
         let mode = raw.header.misc.cpu_mode();
         if mode != CpuMode::UNKNOWN {
             field(out, "cpumode", &mode)?;
@@ -313,54 +308,6 @@ impl<W: Write> Export<W> {
             }
         }
         Ok(())
-    }
-}
-
-/// The last part of a path; of the kernel its name without its reference symbol.
-fn short_name(map: &Map) -> &[u8] {
-    const KERNEL: &[u8] = b"[kernel.kallsyms]";
-    if map.is_kernel() {
-        return KERNEL;
-    }
-    map.filename.rsplit(|&byte| byte == b'/').next().unwrap_or_default()
-}
-
-fn headers(out: &mut Vec<u8>, meta: &Meta) -> Written {
-    let file = file_header(meta);
-    let places = file.as_ref().map_or([0; 3], |header| [header.data.offset, header.data.size, header.data.end()]);
-    number(out, "header-version", file.as_ref().map_or(1, version).into())?;
-    if let Some(time) = captured_on(meta) {
-        field(out, "captured-on", &time)?;
-    }
-    for (name, place) in ["data-offset", "data-size", "feat-offset"].into_iter().zip(places) {
-        number(out, name, place as i64)?;
-    }
-    let features = features(meta);
-    let find = |id| features.iter().find(|(of, _)| *of == id).map(|(_, feature)| feature);
-    let mut text = |name, id| match meta.string(id) {
-        Some(text) => field(out, name, &text),
-        None => Ok(()),
-    };
-    text("hostname", FeatureId::HOSTNAME)?;
-    text("os-release", FeatureId::OSRELEASE)?;
-    text("arch", FeatureId::ARCH)?;
-    text("cpu-desc", FeatureId::CPUDESC)?;
-    text("cpuid", FeatureId::CPUID)?;
-    if let Some(Feature::NrCpus(nr)) = find(FeatureId::NRCPUS) {
-        number(out, "nrcpus-online", nr.nr_cpus_online.into())?;
-        number(out, "nrcpus-avail", nr.nr_cpus_avail.into())?;
-    }
-    if let Some(Feature::ClockData(clock)) = find(FeatureId::CLOCK_DATA) {
-        number(out, "clockid", clock.clockid.into())?;
-        number(out, "clock-time", clock.clockid_ns as i64)?;
-        number(out, "real-time", clock.wall_clock_ns as i64)?;
-    }
-    if let Some(version) = meta.string(FeatureId::VERSION) {
-        field(out, "perf-version", &version)?;
-    }
-    match meta.cmdline() {
-        Some(cmdline) => field(out, "cmdline", &cmdline),
-        None => Ok(()),
     }
 }
 

@@ -17,6 +17,8 @@
 //! sample's own (`pid`); here it is `_pid` then, but for `exact`.
 
 mod export;
+mod headers;
+mod objects;
 mod text;
 
 use crate::container::read::ReadOptions;

@@ -3,30 +3,34 @@
 use crate::formats::json::{Unsupported, append};
 use crate::tracing::value::Value;
 use serde::Serialize;
-use std::io::Write;
 
 /// Appends `,"name":` and a value; without the comma where an object begins.
 pub fn field(out: &mut Vec<u8>, name: &str, value: &impl Serialize) -> Result<(), Unsupported> {
-    key(out, name)?;
+    key(out, name);
     append(out, value)
 }
 
 /// Appends `,"name":` and a number, whose digits are not put into quotes however many there are.
-pub fn number(out: &mut Vec<u8>, name: &str, number: i64) -> Result<(), Unsupported> {
-    key(out, name)?;
-    // Writing to memory does not fail.
-    let _ = write!(out, "{number}");
-    Ok(())
+pub fn number(out: &mut Vec<u8>, name: &str, number: i64) {
+    key(out, name);
+    out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
 /// Appends `,"name":`; without the comma where an object begins.
-pub fn key(out: &mut Vec<u8>, name: &str) -> Result<(), Unsupported> {
+pub fn key(out: &mut Vec<u8>, name: &str) {
     if out.last() != Some(&b'{') {
         out.push(b',');
     }
-    append(out, &name)?;
+    let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-');
+    if is_plain {
+        out.push(b'"');
+        out.extend_from_slice(name.as_bytes());
+        out.push(b'"');
+    } else {
+        // A text is written.
+        let _ = append(out, &name);
+    }
     out.push(b':');
-    Ok(())
 }
 
 /// The text that perf has for the value of a tracepoint's field.
@@ -75,7 +79,7 @@ mod tests {
     #[test]
     fn fields_are_separated_and_numbers_stay_numbers() {
         let mut out = b"{".to_vec();
-        number(&mut out, "t", i64::MAX).unwrap();
+        number(&mut out, "t", i64::MAX);
         field(&mut out, "comm", &"a\"b").unwrap();
         assert_eq!(out, br#"{"t":9223372036854775807,"comm":"a\"b""#);
     }

@@ -1,0 +1,49 @@
+//! What stands before the samples.
+
+use super::text::{field, number};
+use crate::abi::feature::{Feature, FeatureId};
+use crate::formats::json::Unsupported;
+use crate::info::header::{captured_on, features, file_header, places, version};
+use crate::stream::meta::Meta;
+
+/// Appends the fields that tell of the recording.
+///
+/// # Errors
+/// None in practice: all are numbers and texts.
+pub fn headers(out: &mut Vec<u8>, meta: &Meta) -> Result<(), Unsupported> {
+    let file = file_header(meta);
+    number(out, "header-version", file.as_ref().map_or(1, version).into());
+    if let Some(time) = captured_on(meta) {
+        field(out, "captured-on", &time)?;
+    }
+    for (name, place) in ["data-offset", "data-size", "feat-offset"].into_iter().zip(places(file.as_ref())) {
+        number(out, name, place as i64);
+    }
+    let features = features(meta);
+    let find = |id| features.iter().find(|(of, _)| *of == id).map(|(_, feature)| feature);
+    let mut text = |name, id| match meta.string(id) {
+        Some(text) => field(out, name, &text),
+        None => Ok(()),
+    };
+    text("hostname", FeatureId::HOSTNAME)?;
+    text("os-release", FeatureId::OSRELEASE)?;
+    text("arch", FeatureId::ARCH)?;
+    text("cpu-desc", FeatureId::CPUDESC)?;
+    text("cpuid", FeatureId::CPUID)?;
+    if let Some(Feature::NrCpus(nr)) = find(FeatureId::NRCPUS) {
+        number(out, "nrcpus-online", nr.nr_cpus_online.into());
+        number(out, "nrcpus-avail", nr.nr_cpus_avail.into());
+    }
+    if let Some(Feature::ClockData(clock)) = find(FeatureId::CLOCK_DATA) {
+        number(out, "clockid", clock.clockid.into());
+        number(out, "clock-time", clock.clockid_ns as i64);
+        number(out, "real-time", clock.wall_clock_ns as i64);
+    }
+    if let Some(version) = meta.string(FeatureId::VERSION) {
+        field(out, "perf-version", &version)?;
+    }
+    match meta.cmdline() {
+        Some(cmdline) => field(out, "cmdline", &cmdline),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,55 @@
+//! The files that frames are in.
+
+use super::text::{field, key};
+use crate::session::Session;
+use crate::session::map::{Map, MapId};
+use crate::stream::meta::Meta;
+use hashbrown::HashMap;
+
+/// What is told of files, each made once.
+#[derive(Default)]
+pub struct Objects {
+    /// Build ids of files that the recording lists, by the file's path.
+    build_ids: HashMap<Vec<u8>, Vec<u8>>,
+    /// The fields of each map's file.
+    fields: HashMap<MapId, Vec<u8>>,
+}
+
+impl Objects {
+    /// For the maps of a recording.
+    pub fn new(meta: &Meta) -> Self {
+        let ids = meta.build_ids().into_iter();
+        let build_ids = ids.map(|(misc, id)| (id.filename.text().into(), id.id(misc).into())).collect();
+        Self { build_ids, fields: HashMap::new() }
+    }
+
+    /// `,"dso":` and the short name of the file that is mapped, as perf has it, and its build id, if that is known.
+    pub fn of(&mut self, map: MapId, session: &Session) -> &[u8] {
+        let build_ids = &self.build_ids;
+        self.fields.entry(map).or_insert_with(|| fields(session.map(map), build_ids))
+    }
+}
+
+fn fields(map: &Map, build_ids: &HashMap<Vec<u8>, Vec<u8>>) -> Vec<u8> {
+    let name = short_name(map);
+    let mut out = Vec::new();
+    // Texts are written.
+    let _ = field(&mut out, "dso", &String::from_utf8_lossy(name));
+    let path = if map.is_kernel() { name } else { &*map.filename };
+    let listed = build_ids.get(path).map(|id| &**id);
+    if let Some(id) = map.build_id.as_deref().or(listed) {
+        key(&mut out, "build_id");
+        let digits: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
+        out.extend_from_slice(format!("\"{digits}\"").as_bytes());
+    }
+    out
+}
+
+/// The last part of a path; of the kernel its name without its reference symbol.
+fn short_name(map: &Map) -> &[u8] {
+    const KERNEL: &[u8] = b"[kernel.kallsyms]";
+    if map.is_kernel() {
+        return KERNEL;
+    }
+    map.filename.rsplit(|&byte| byte == b'/').next().unwrap_or_default()
+}
