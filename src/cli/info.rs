@@ -23,7 +23,7 @@ pub fn run(args: InfoArgs) -> Result<ExitCode, Failure> {
         (true, false) => Parts { header: true, stats: true, ..parts },
         (true, true) => Parts { header: true, events: true, build_ids: true, stats: true },
     };
-    let info = look_into(args.input, None, args.spool_dir, parts)?;
+    let info = look_into(args.input, args.from.as_deref(), args.spool_dir, parts)?;
     if args.json {
         let mut object = Vec::new();
         json::append(&mut object, &info).map_err(|e| Failure::Failed(e.to_string()))?;
@@ -53,19 +53,34 @@ pub fn summary(args: &ConvertArgs) -> Result<ExitCode, Failure> {
     if let Some(error) = info.failure {
         return Err(error.into());
     }
-    let mut lines = info.stats.map(|stats| summary::lines(&info.meta, &stats)).unwrap_or_default();
-    let named = if is_named { format!(" {name}") } else { String::new() };
+    let mut lines = info.stats.map(|stats| summary::lines(&info.meta, &stats, &info.ledger)).unwrap_or_default();
+    // What came on standard input has gone.
+    let next = if name == "-" { Vec::new() } else { next(&name, is_named, args.from.as_deref()) };
+    lines.extend(next);
+    print(&lines)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What can be done with an input next.
+fn next(name: &str, is_named: bool, from: Option<&str>) -> Vec<String> {
+    let from = from.map(|from| format!(" --from {from}")).unwrap_or_default();
+    let named = if is_named { format!(" {}{from}", quoted(name)) } else { from.clone() };
     let next = [
         (format!("perfconv{named} -o out.pb.gz"), "a profile, for pprof; --help tells the other formats"),
         (format!("perfconv info{named}"), "header, features and counts"),
         (format!("perfconv dump{named}"), "record by record"),
-        (format!("perfconv check {name}"), "what is wrong with it"),
+        (format!("perfconv check {}{from}", quoted(name)), "what is wrong with it"),
     ];
     let width = next.iter().map(|(command, _)| command.chars().count()).max().unwrap_or(0);
-    lines.push("What next:".to_owned());
-    lines.extend(next.map(|(command, what)| format!("  {command:<width$}  {what}")));
-    print(&lines)?;
-    Ok(ExitCode::SUCCESS)
+    let lines = next.map(|(command, what)| format!("  {command:<width$}  {what}"));
+    [vec!["What next:".to_owned()], lines.to_vec()].concat()
+}
+
+/// A name as a shell takes it for one word.
+fn quoted(name: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%=:,".contains(c);
+    let name = if name.starts_with('-') { format!("./{name}") } else { name.to_owned() };
+    if name.chars().all(is_plain) { name } else { format!("'{}'", name.replace('\'', r"'\''")) }
 }
 
 fn look_into(input: PathBuf, from: Option<&str>, spool_dir: Option<PathBuf>, parts: Parts) -> Result<Info, Failure> {

@@ -13,8 +13,9 @@ use crate::abi::feature::{Feature, FeatureContext, FeatureId};
 use crate::abi::header::{FileHeader, Magic};
 use crate::container::read::Container;
 use crate::stream::meta::Meta;
+use chrono::{DateTime, Local};
 use std::fs;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// All lines: of the file, of each feature, and which features are missing.
 pub fn lines(meta: &Meta) -> Vec<String> {
@@ -44,10 +45,14 @@ pub fn features(meta: &Meta) -> Vec<(FeatureId, Feature)> {
     features.map(|(&id, bytes)| (id, Feature::read(id, bytes, meta.endian, &context).0)).collect()
 }
 
-/// When the file was written, as RFC 3339 has it: the time at which it was last changed. Of what is no file none is known.
+/// When the file was last changed, which perf takes for the time of the recording. Of what is no file none is known.
+pub fn changed_on(meta: &Meta) -> Option<SystemTime> {
+    fs::metadata(&meta.files[0]).ok().filter(fs::Metadata::is_file)?.modified().ok()
+}
+
+/// [`changed_on`] as RFC 3339 has it.
 pub fn captured_on(meta: &Meta) -> Option<String> {
-    let changed = fs::metadata(&meta.files[0]).ok().filter(fs::Metadata::is_file)?.modified().ok()?;
-    Some(humantime::format_rfc3339_seconds(changed).to_string())
+    changed_on(meta).map(|time| humantime::format_rfc3339_seconds(time).to_string())
 }
 
 /// The header of a file; a pipe has none.
@@ -64,14 +69,21 @@ pub fn version(header: &FileHeader) -> u32 {
 }
 
 fn of_file(meta: &Meta) -> Vec<String> {
-    let mut lines = Vec::from_iter(captured_on(meta).map(|time| format!("# captured on    : {time}")));
-    if let Some(header) = file_header(meta) {
-        lines.push(format!("# header version : {}", version(&header)));
-        lines.push(format!("# data offset    : {}", header.data.offset));
-        lines.push(format!("# data size      : {}", header.data.size));
-        lines.push(format!("# feat offset    : {}", header.data.end()));
-    }
+    // As C's `ctime` has it, in the time zone of whoever looks.
+    let captured = |time| DateTime::<Local>::from(time).format("%a %b %e %H:%M:%S %Y");
+    let mut lines = Vec::from_iter(changed_on(meta).map(|time| format!("# captured on    : {}", captured(time))));
+    let file = file_header(meta);
+    let [offset, size, end] = places(file.as_ref());
+    lines.push(format!("# header version : {}", file.as_ref().map_or(1, version)));
+    lines.push(format!("# data offset    : {offset}"));
+    lines.push(format!("# data size      : {size}"));
+    lines.push(format!("# feat offset    : {end}"));
     lines
+}
+
+/// Where a file's records begin, how many bytes they take, and where they end. Of a pipe all is 0, as perf tells it.
+pub fn places(file: Option<&FileHeader>) -> [u64; 3] {
+    file.map_or([0; 3], |header| [header.data.offset, header.data.size, header.data.end()])
 }
 
 /// What is known of other features.

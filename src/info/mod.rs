@@ -57,7 +57,7 @@ pub struct Info {
 /// without.
 ///
 /// # Errors
-/// Where neither the header nor a record can be read.
+/// Where the header cannot be read.
 pub fn look(source: Source, parts: Parts) -> Result<Info> {
     let meta = source.meta().clone();
     let build_ids = build_ids::listed(&meta);
@@ -70,7 +70,6 @@ pub fn look(source: Source, parts: Parts) -> Result<Info> {
     let mut walk = Walk { counter: parts.stats.then(Counter::default), mapped: needs_mapped.then(Mapped::default) };
     match source.run(&mut walk) {
         Ok((meta, ledger)) => (info.meta, info.ledger) = (meta, ledger),
-        Err(error) if is_pipe => return Err(error),
         Err(error) => info.failure = Some(error),
     }
     info.build_ids = build_ids::listed(&info.meta);

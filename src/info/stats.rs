@@ -7,10 +7,12 @@ use crate::abi::bytes::Reader;
 use crate::abi::record::RecordType;
 use crate::abi::record::lost::{Lost, LostSamples};
 use crate::abi::sample_type::SampleType;
+use crate::abi::sample_view::SampleView;
 use crate::error::Result;
 use crate::profile::event::ProfileEvent;
+use crate::profile::weights::Weights;
 use crate::stream::Sink;
-use crate::stream::events::is_time;
+use crate::stream::events::{EventIndex, is_time};
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
 use hashbrown::HashSet;
@@ -41,7 +43,8 @@ pub struct Stats {
     /// Records by type, frames of compressed records as well as the records in them.
     #[serde(serialize_with = "by_name")]
     pub records: BTreeMap<RecordType, Count>,
-    /// Samples by event, in the recording's order of events.
+    /// Samples by event, in the recording's order of events. A sample of counter values is one of each event in whose
+    /// counter something was added, as `perf script` prints a line for each of them.
     pub samples: Vec<OfEvent>,
     /// Samples of which it cannot be told of which event they are.
     pub samples_of_unknown_event: u64,
@@ -106,6 +109,9 @@ pub struct Counter {
     others: Tasks,
     times: Option<(u64, u64)>,
     places: Vec<Places>,
+    weights: Weights,
+    /// The events that the sample at hand stands for, kept for its memory.
+    found: Vec<(EventIndex, u64)>,
 }
 
 impl Default for Counter {
@@ -120,6 +126,8 @@ impl Default for Counter {
             others: Tasks::default(),
             times: None,
             places: Vec::new(),
+            weights: Weights::default(),
+            found: Vec::new(),
         }
     }
 }
@@ -129,6 +137,8 @@ impl Default for Counter {
 struct Places {
     task: Option<usize>,
     time: Option<usize>,
+    /// Whether they have counter values, which stand for several events.
+    has_values: bool,
 }
 
 impl Places {
@@ -138,7 +148,11 @@ impl Places {
             sample_type.contains(field).then_some(8 * at)
         };
         let before = [SampleType::IDENTIFIER, SampleType::IP, SampleType::TID];
-        Self { task: place(SampleType::TID, &before[..2]), time: place(SampleType::TIME, &before) }
+        Self {
+            task: place(SampleType::TID, &before[..2]),
+            time: place(SampleType::TIME, &before),
+            has_values: sample_type.contains(SampleType::READ),
+        }
     }
 }
 
@@ -203,14 +217,18 @@ impl Counter {
         };
         let index = index as usize;
         if self.places.len() <= index {
-            self.samples.resize(index + 1, 0);
+            self.samples.resize(self.samples.len().max(index + 1), 0);
             let known = self.places.len();
             let new = meta.events.list()[known..=index].iter();
             self.places.extend(new.map(|event| Places::of(event.layout.sample_type)));
         }
-        self.samples[index] += 1;
-        let Places { task, time } = self.places[index];
+        let Places { task, time, has_values } = self.places[index];
         let body = raw.body();
+        if has_values {
+            self.values(meta, raw, index);
+        } else {
+            self.samples[index] += 1;
+        }
         if let Some(task) = task.and_then(|at| task_at(body, at, raw.endian)) {
             self.sampled.add(task);
         }
@@ -218,6 +236,18 @@ impl Counter {
         if let Some(time) = time.filter(|&time| is_time(time)) {
             let (first, last) = self.times.unwrap_or((time, time));
             self.times = Some((first.min(time), last.max(time)));
+        }
+    }
+
+    /// Counts a sample of counter values for each event in which something was added, as perf tells it.
+    #[inline(never)]
+    fn values(&mut self, meta: &Meta, raw: &Raw<'_>, index: usize) {
+        let Ok(view) = SampleView::read(raw.body(), &meta.events.list()[index].layout, raw.endian) else { return };
+        self.found.clear();
+        self.weights.of(&view, index as u32, &meta.events, &mut self.found);
+        self.samples.resize(self.samples.len().max(meta.events.list().len()), 0);
+        for &(of, _) in &self.found {
+            self.samples[of as usize] += 1;
         }
     }
 

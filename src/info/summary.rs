@@ -1,16 +1,17 @@
 //! A recording in a few lines.
 
-use super::header::{captured_on, micros};
+use super::header::{changed_on, micros};
 use super::stats::Stats;
 use crate::abi::feature::FeatureId;
 use crate::container::read::Container;
+use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
 
 /// How many events and types of records are told one by one.
 const MOST: usize = 4;
 
 /// What a recording is, of what, and how much is in it. No more than a dozen lines.
-pub fn lines(meta: &Meta, stats: &Stats) -> Vec<String> {
+pub fn lines(meta: &Meta, stats: &Stats, ledger: &Ledger) -> Vec<String> {
     let text = |id| meta.string(id);
     let mut lines = Vec::new();
     let container = match meta.container {
@@ -18,10 +19,10 @@ pub fn lines(meta: &Meta, stats: &Stats) -> Vec<String> {
         Container::Pipe => "pipe",
         Container::Directory => "folder",
     };
-    let version = text(FeatureId::VERSION).map(|version| format!(" by perf {version}"));
-    let captured = captured_on(meta).map(|time| format!(", {time}"));
+    let version = text(FeatureId::VERSION).map(|version| format!(" written by perf {version}"));
+    let changed = changed_on(meta).map(|time| format!(", last changed {}", humantime::format_rfc3339_seconds(time)));
     let name = meta.files[0].trim_end_matches("/data");
-    lines.push(format!("{name}: a {container} written{}{}", version.unwrap_or_default(), captured.unwrap_or_default()));
+    lines.push(format!("{name}: a {container}{}{}", version.unwrap_or_default(), changed.unwrap_or_default()));
     if let Some(cmdline) = meta.cmdline() {
         lines.push(format!("  command   {}", cmdline.join(" ")));
     }
@@ -47,10 +48,18 @@ pub fn lines(meta: &Meta, stats: &Stats) -> Vec<String> {
         "  tasks     processes: {}, with samples {}; threads: {}, with samples {}",
         stats.processes, stats.sampled_processes, stats.threads, stats.sampled_threads
     ));
-    lines.push(match (stats.lost_records, stats.lost_samples) {
-        (0, 0) => "  lost      nothing".to_owned(),
-        (records, samples) => format!("  lost      {records} records, {samples} samples"),
-    });
+    let mut lost = match (stats.lost_records, stats.lost_samples) {
+        (0, 0) => "  lost      nothing by the kernel".to_owned(),
+        (records, samples) => format!("  lost      {records} records, {samples} samples by the kernel"),
+    };
+    let damaged = ledger.messages().len() as u64 + ledger.further_messages();
+    if damaged > 0 {
+        lost += &format!(
+            "; what could not be read is lost too: {damaged} {}",
+            if damaged == 1 { "place" } else { "places" }
+        );
+    }
+    lines.push(lost);
     lines
 }
 

@@ -8,10 +8,8 @@ use std::path::Path;
 use perfconv::abi::sample_type::SampleType;
 use perfconv::container::read::ReadOptions;
 use perfconv::container::read::input::Input;
-use perfconv::stream::Sink;
+use perfconv::info::{Parts, look};
 use perfconv::stream::events::Event;
-use perfconv::stream::meta::Meta;
-use perfconv::stream::raw::Raw;
 use perfconv::stream::source::Source;
 use tempfile::tempdir;
 
@@ -32,15 +30,6 @@ fn number(row: &BTreeMap<String, String>, column: &str) -> u64 {
 
 fn sum(rows: &[BTreeMap<String, String>], column: &str) -> u64 {
     rows.iter().map(|row| number(row, column)).sum()
-}
-
-/// Takes no record: the events of a pipe are known at its end.
-struct Nothing;
-
-impl Sink for Nothing {
-    fn record(&mut self, _: &Meta, _: &Raw<'_>) -> perfconv::Result<()> {
-        Ok(())
-    }
 }
 
 /// How many records and samples the tables of a recording have; nothing where none can be read.
@@ -74,15 +63,26 @@ fn judge(recording: &Recording) -> Result<Option<[u64; 2]>, String> {
         return Err("the overview is not in the order of time".into());
     }
     // Samples of no process are in no row of one.
-    if sum(&processes, "samples") > ledger.samples_out {
-        return Err(format!("{} samples of processes, {} in all", sum(&processes, "samples"), ledger.samples_out));
+    let (of_processes, at_places) = (sum(&processes, "samples"), sum(&results, "samples"));
+    if of_processes > at_places {
+        return Err(format!("{of_processes} samples of processes, {at_places} at places"));
     }
     // A sample of counter values stands for several events, or for none.
     let source = Source::open(Input::Path(recording.path.clone()), ReadOptions::default());
-    let (meta, _) = source.and_then(|source| source.run(&mut Nothing)).map_err(|error| error.to_string())?;
+    let info = source.and_then(|source| look(source, Parts { stats: true, ..Parts::default() }));
+    let info = info.map_err(|error| error.to_string())?;
     let has_values = |event: &Event| event.attr.sample_type.contains(SampleType::READ);
-    if sum(&results, "samples") != ledger.samples_out && !meta.events.list().iter().any(has_values) {
-        return Err(format!("{} samples at places, {} in all", sum(&results, "samples"), ledger.samples_out));
+    if at_places != ledger.samples_out && !info.meta.events.list().iter().any(has_values) {
+        return Err(format!("{at_places} samples at places, {} in all", ledger.samples_out));
+    }
+    let mut of_events: BTreeMap<&str, u64> = BTreeMap::new();
+    results.iter().for_each(|row| *of_events.entry(&row["event"]).or_default() += number(row, "samples"));
+    let mut counted: BTreeMap<&str, u64> = BTreeMap::new();
+    let stats = info.stats.ok_or("there are no counts")?;
+    stats.samples.iter().for_each(|of| *counted.entry(&of.event).or_default() += of.samples);
+    counted.retain(|_, samples| *samples > 0);
+    if ledger.dropped == 0 && counted != of_events {
+        return Err(format!("{of_events:?} at places, {counted:?} counted"));
     }
     Ok(Some([records, ledger.samples_out]))
 }
@@ -143,7 +143,13 @@ fn tables_take_the_place_of_tables_alone() {
     assert!(convert(&[]).failure().unwrap().contains("exists already"));
     assert_eq!(convert(&["-f"]).status, 0);
     fs::write(path.join("precious"), "").unwrap();
-    assert_eq!(convert(&["-f"]).status, 1);
+    let refused = convert(&["-f"]);
+    assert!(refused.failure().unwrap().contains("is a folder that holds something else"), "{}", refused.stderr);
+    fs::write(folder.path().join("file"), "precious").unwrap();
+    let onto_file =
+        run(perfconv().current_dir(&folder).arg(fixture("plain.data")).args(["-t", "csv", "-f", "-o", "file"]));
+    assert!(onto_file.failure().unwrap().contains("is a file, and the output a folder"), "{}", onto_file.stderr);
+    assert_eq!(fs::read(folder.path().join("file")).unwrap(), b"precious");
     assert!(path.join("precious").exists() && path.join("stat.csv").exists());
     for (output, what) in [("-", "cannot be a folder"), ("x.gz", "is not compressed")] {
         let run = run(perfconv().current_dir(&folder).arg(fixture("plain.data")).args(["-t", "csv", "-o", output]));

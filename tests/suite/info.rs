@@ -9,10 +9,12 @@ use std::process::{Command, Stdio};
 
 use perfconv::abi::Endian;
 use perfconv::abi::feature::FeatureId;
+use perfconv::abi::sample_type::SampleType;
 use perfconv::container::read::input::Input;
 use perfconv::container::read::{Container, ReadOptions};
 use perfconv::info::header::file_header;
 use perfconv::info::{Info, Parts, look};
+use perfconv::stream::events::Event;
 use perfconv::stream::meta::Meta;
 use perfconv::stream::source::Source;
 use tempfile::tempdir;
@@ -136,7 +138,8 @@ fn compare(view: &View, path: &Path, info: &Info) -> Verdict {
         theirs.retain(|line| !line.contains("Core ID"));
         ours.retain(|line| !line.contains("Core ID"));
     }
-    // Without a table perf lists files that have samples, and here all are listed that were mapped.
+    // Without a table perf lists files that have samples, and here all are listed that were mapped: what the recording tells
+    // is told, whether or not it is used.
     let is_part = view.perf == ["buildid-list"] && !meta.features.contains_key(&FeatureId::BUILD_ID);
     if theirs == ours || is_part && theirs.iter().all(|line| ours.contains(line)) {
         return Verdict::Same;
@@ -159,17 +162,12 @@ const NEWEST: FeatureId = FeatureId::PMU_CAPS;
 
 fn header(meta: &Meta, text: &str) -> Vec<String> {
     let newer = ["# e_", "# cacheline", "# schedstat", "# Maximum sched", "# cpu :", "# nr_domains", "# Domain"];
-    // Of a pipe perf tells places of a file, all of which are 0.
-    let places = ["# header version", "# data offset", "# data size", "# feat offset"];
-    let is_pipe = meta.container == Container::Pipe;
     // perf does not read these of another byte order.
     let unread = ["# bpf_prog_info", "# btf info"];
     let begins = |line: &str, starts: &[&str]| starts.iter().any(|start| line.starts_with(start));
     let is_left_out = |line: &str| {
         line.trim_matches(['#', ' ', '=']).is_empty()
-            || line.starts_with("# captured on")
             || begins(line, &newer)
-            || is_pipe && begins(line, &places)
             || meta.endian == Endian::Big && begins(line, &unread)
     };
     let known = |word: &&str| !FeatureId::NAMED.iter().any(|(id, name)| *id > NEWEST && name == word);
@@ -241,7 +239,7 @@ fn groups(_: &Meta, text: &str) -> Vec<String> {
 }
 
 fn build_ids(_: &Meta, text: &str) -> Vec<String> {
-    // Files of which it knows no id are listed by perf, if they have samples.
+    // Files of which it knows no id are listed by perf, if they have samples; here ids are listed, of which these have none.
     let mut lines: Vec<String> = text.lines().filter(|line| !line.starts_with(' ')).map(str::to_owned).collect();
     lines.sort_unstable();
     lines.dedup();
@@ -283,6 +281,65 @@ fn without_a_command_it_tells_what_there_is_and_what_to_do_next() {
     assert_eq!(in_folder(folder.path(), &["-t", "pprof"]).status, 2);
 }
 
+/// What it says to do next can be done, whatever the recording is called and whatever carries it.
+#[test]
+fn what_to_do_next_can_be_done() {
+    let folder = tempdir().unwrap();
+    let json = run(perfconv().arg(fixture("plain.data")).args(["-t", "jsonl", "-q", "-o", "-"])).stdout;
+    for (name, from, bytes) in [
+        ("it's a $name.data", None, fs::read(fixture("plain.data")).unwrap()),
+        ("-x.data", None, fs::read(fixture("plain.data")).unwrap()),
+        ("told", Some("jsonl"), json.clone()),
+    ] {
+        fs::write(folder.path().join(name), bytes).unwrap();
+        let named = if name.starts_with('-') { format!("./{name}") } else { name.to_owned() };
+        let arguments: Vec<&str> = [&*named].into_iter().chain(from.map(|_| "--from")).chain(from).collect();
+        let told = stdout(&in_folder(folder.path(), &arguments));
+        let (_, next) = told.split_once("What next:\n").expect("it tells what to do next");
+        let commands: Vec<&str> = next.lines().map(|line| line.trim().split("  ").next().unwrap_or_default()).collect();
+        assert_eq!(commands.len(), 4, "{next}");
+        for command in commands {
+            let program = Path::new(env!("CARGO_BIN_EXE_perfconv")).parent().unwrap();
+            let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
+            let done = run(Command::new("sh").args(["-c", command]).current_dir(&folder).env("PATH", path));
+            assert_eq!(done.status, 0, "{command}: {}", done.stderr);
+        }
+        fs::remove_file(folder.path().join("out.pb.gz")).unwrap();
+    }
+    // What came on standard input does not come again.
+    let mut program = perfconv().arg("-").stdin(fs::File::open(fixture("pipe.data")).unwrap()).output().unwrap();
+    program.stdout.retain(|byte| *byte != 0);
+    let told = String::from_utf8(program.stdout).unwrap();
+    assert!(told.contains("samples") && !told.contains("What next"), "{told}");
+    fs::write(folder.path().join("in.jsonl"), &json).unwrap();
+    for command in ["info", "dump", "check"] {
+        let json = fs::File::open(folder.path().join("in.jsonl")).unwrap();
+        let done = run(perfconv().args([command, "-", "--from", "jsonl"]).stdin(json));
+        assert!(done.status == 0 && !done.stdout.is_empty(), "{command}: {}", done.stderr);
+    }
+}
+
+#[test]
+fn a_header_without_records_is_told() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("header.data");
+    fs::write(&path, b"PERFILE2\x10\0\0\0\0\0\0\0").unwrap();
+    let told = run(perfconv().arg("info").arg(&path));
+    assert_eq!(told.status, 1, "{}", told.stderr);
+    let text = String::from_utf8_lossy(&told.stdout).into_owned();
+    assert!(text.contains("# header version : 1\n# data offset    : 0\n"), "{text}");
+    assert!(told.stderr.contains("cut before its first record"), "{}", told.stderr);
+}
+
+#[test]
+fn what_is_lost_of_a_cut_recording_is_not_told_as_nothing() {
+    let told = stdout(&in_folder(Path::new("."), &[fixture("truncated.data").to_str().unwrap()]));
+    let lost = told.lines().find(|line| line.trim().starts_with("lost")).expect("it tells what is lost");
+    assert!(lost.contains("what could not be read is lost too"), "{told}");
+    let first = told.lines().next().unwrap();
+    assert!(first.contains("last changed 20") && !first.contains("written,"), "{first}");
+}
+
 #[test]
 fn records_and_samples_are_counted() {
     for recording in files::recordings() {
@@ -292,7 +349,12 @@ fn records_and_samples_are_counted() {
         let stats = &told["stats"];
         let counted = stats["records"]["SAMPLE"]["records"].as_u64().unwrap_or(0);
         let by_event = stats["samples"].as_array().unwrap().iter().map(|of| of["samples"].as_u64().unwrap());
-        assert_eq!(by_event.sum::<u64>() + stats["samples_of_unknown_event"].as_u64().unwrap(), counted);
+        let told_by_event = by_event.sum::<u64>() + stats["samples_of_unknown_event"].as_u64().unwrap();
+        // A sample of counter values is one of several events, or of none.
+        let source = Source::open(Input::Path(recording.path.clone()), ReadOptions::default()).unwrap();
+        let meta = look(source, Parts { stats: true, ..Parts::default() }).unwrap().meta;
+        let has_values = |event: &Event| event.attr.sample_type.contains(SampleType::READ);
+        assert!(told_by_event == counted || meta.events.list().iter().any(has_values), "{}", recording.name);
         // What is in frames is not listed.
         let has_frames = ["COMPRESSED", "COMPRESSED2"].iter().any(|kind| !stats["records"][*kind].is_null());
         assert!(counted == samples || has_frames && counted >= samples, "{}: {counted} {samples}", recording.name);

@@ -1,5 +1,6 @@
 //! What can be said of a conversion.
 
+use super::folder;
 use super::profile::ProfileArgs;
 use super::steps::{Step, Steps};
 use crate::abi::Endian;
@@ -109,7 +110,7 @@ pub struct ConvertArgs {
     pub strict: bool,
 
     /// Folder for temporary files [default: the system's]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = folder)]
     pub spool_dir: Option<PathBuf>,
 
     /// Tell what became of each type of record

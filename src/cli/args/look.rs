@@ -1,6 +1,6 @@
 //! What can be said to `info` and `dump`.
 
-use super::DEFAULT_INPUT;
+use super::{DEFAULT_INPUT, folder};
 use crate::abi::record::RecordType;
 use crate::abi::told;
 use clap::{Args, ValueEnum};
@@ -21,7 +21,7 @@ pub struct InfoArgs {
     #[arg(long)]
     pub events: bool,
 
-    /// Only build ids of files, as perf buildid-list tells them
+    /// Only build ids of files, as perf buildid-list tells them; without a table, of all files that were mapped
     #[arg(long)]
     pub build_ids: bool,
 
@@ -29,8 +29,12 @@ pub struct InfoArgs {
     #[arg(long)]
     pub json: bool,
 
+    /// Format of the input, where it cannot be told by what it holds or its name
+    #[arg(long, value_name = "FORMAT")]
+    pub from: Option<String>,
+
     /// Folder for temporary files [default: the system's]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = folder)]
     pub spool_dir: Option<PathBuf>,
 }
 
@@ -57,12 +61,16 @@ pub struct DumpArgs {
     #[arg(long, value_enum, value_name = "ORDER", default_value = "file")]
     pub order: OrderArg,
 
-    /// Only from the record on that this byte of the file is in
-    #[arg(long, value_name = "N", value_parser = number, default_value = "0")]
-    pub offset: u64,
+    /// Only from the record on that this byte of the file is in; of a folder, data:N or data.0:N says which file's
+    #[arg(long, value_name = "N", value_parser = offset, default_value = "0")]
+    pub offset: OffsetArg,
+
+    /// Format of the input, where it cannot be told by what it holds or its name
+    #[arg(long, value_name = "FORMAT")]
+    pub from: Option<String>,
 
     /// Folder for temporary files [default: the system's]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = folder)]
     pub spool_dir: Option<PathBuf>,
 }
 
@@ -75,8 +83,20 @@ pub enum OrderArg {
     Time,
 }
 
-fn number(text: &str) -> Result<u64, String> {
-    told::number(text).ok_or_else(|| "is no number, neither decimal nor hexadecimal behind 0x".to_owned())
+/// A byte of a file, and which file of a folder that is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OffsetArg {
+    /// Name of the file.
+    pub file: Option<String>,
+    /// Bytes from its beginning.
+    pub at: u64,
+}
+
+fn offset(text: &str) -> Result<OffsetArg, String> {
+    let (file, number) = text.rsplit_once(':').map_or((None, text), |(file, number)| (Some(file.to_owned()), number));
+    let at = told::number(number);
+    let at = at.ok_or_else(|| "is no number, neither decimal nor hexadecimal behind 0x".to_owned())?;
+    Ok(OffsetArg { file, at })
 }
 
 /// A type by its name, with or without what all begin with, or by its number.

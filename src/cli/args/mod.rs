@@ -8,7 +8,7 @@ mod steps;
 
 pub use convert::{CompatArg, ConvertArgs, DEFAULT_INPUT, DecodeArg, FidelityArg};
 pub use inject::InjectArgs;
-pub use look::{DumpArgs, InfoArgs, OrderArg};
+pub use look::{DumpArgs, InfoArgs, OffsetArg, OrderArg};
 pub use profile::{LostArg, NO_LABELS, ProfileArgs};
 pub use steps::Step;
 
@@ -79,10 +79,16 @@ note is something new or without meaning.
 
 Exit status: 0 nothing but notes, 1 a recording cannot be read at all, 2 wrong usage, 3 warnings or errors.";
 
+/// A folder that is there.
+fn folder(text: &str) -> Result<PathBuf, String> {
+    let folder = PathBuf::from(text);
+    if folder.is_dir() { Ok(folder) } else { Err("there is no such folder".to_owned()) }
+}
+
 /// Options of checking.
 #[derive(Args, Debug)]
 pub struct CheckArgs {
-    /// Recordings to check: files, folders, or - for standard input
+    /// Recordings to check: files, folders, or - for standard input; of another format, what is made of it
     #[arg(value_name = "FILE", required = true)]
     pub inputs: Vec<PathBuf>,
 
@@ -94,8 +100,12 @@ pub struct CheckArgs {
     #[arg(short, long, conflicts_with = "json")]
     pub verbose: bool,
 
+    /// Format of the input, where it cannot be told by what it holds or its name
+    #[arg(long, value_name = "FORMAT")]
+    pub from: Option<String>,
+
     /// Folder for temporary files [default: the system's]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = folder)]
     pub spool_dir: Option<PathBuf>,
 }
 

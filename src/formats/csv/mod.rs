@@ -9,7 +9,8 @@
 //!
 //! Times are nanoseconds of the recording's clock. What a recording does not tell is empty. `dso` is the short name of
 //! `file`, and `address` the offset in it; in the kernel and where nothing is known to be mapped it is the address itself.
-//! `maps` counts what was mapped. The `period` of a process is the sum over all events.
+//! `maps` counts what was mapped. `samples` and `period` of a process are the sums over all events. A sample of counter
+//! values (`:S`) is one of each event in whose counter something was added, as `perf script` prints a line for each.
 
 mod overview;
 mod processes;

@@ -45,7 +45,7 @@ impl Processes {
         &mut self.rows[index]
     }
 
-    /// Counts a sample.
+    /// Counts a sample of an event.
     pub fn sample(&mut self, pid: u32, period: u64) {
         let row = self.row(pid);
         row.samples += 1;

@@ -89,7 +89,7 @@ impl Tables {
         self.weights.of(&view, index, &meta.events, &mut self.found);
         let pid = view.task.map(|(pid, _)| pid);
         if let Some(pid) = pid {
-            self.processes.sample(pid, self.found.iter().map(|(_, period)| period).sum());
+            self.found.iter().for_each(|&(_, period)| self.processes.sample(pid, period));
         }
         let (space, ip) = (raw.header.misc.cpu_mode().into(), view.ip.unwrap_or(0));
         let map = self.session.map_at(pid.unwrap_or(u32::MAX), space, ip);
