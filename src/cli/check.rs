@@ -2,15 +2,15 @@
 
 use super::args::CheckArgs;
 use super::failure::Failure;
+use super::input::Recording;
 use super::report::{harmless, say};
 use crate::abi::record::RecordType;
 use crate::check::{Checked, Finding, Rule, Subject, check};
 use crate::container::read::ReadOptions;
-use crate::container::read::input::Input;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Exit status when a recording cannot be read at all.
@@ -30,7 +30,7 @@ pub fn run(args: CheckArgs) -> Result<ExitCode, Failure> {
     let (mut unreadable, mut unsound) = (false, false);
     for path in &args.inputs {
         match check_one(path, &args, &mut out)? {
-            Some(checked) => unsound |= !checked.is_sound(),
+            Some((checked, is_whole)) => unsound |= !checked.is_sound() || !is_whole,
             None => unreadable = true,
         }
     }
@@ -42,13 +42,24 @@ pub fn run(args: CheckArgs) -> Result<ExitCode, Failure> {
     }))
 }
 
-/// Checks one recording; `None` where it cannot be read, which is said.
-fn check_one(path: &Path, args: &CheckArgs, out: &mut impl Write) -> Result<Option<Checked>, Failure> {
-    let input = if path == Path::new("-") { Input::Stdin } else { Input::Path(PathBuf::from(path)) };
-    let name = input.name();
+/// Checks one recording, and tells whether it was read in whole from the format that carries it; `None` where it cannot be
+/// read, which is said.
+fn check_one(path: &Path, args: &CheckArgs, out: &mut impl Write) -> Result<Option<(Checked, bool)>, Failure> {
     let mut written = Ok(());
     let mut alike = Alike::default();
     let options = ReadOptions { spool_dir: args.spool_dir.clone(), ..ReadOptions::default() };
+    let recording = match Recording::new(path.to_owned(), args.from.as_deref(), &options) {
+        Ok(recording) => recording,
+        Err(Failure::Failed(what)) => {
+            out.flush().map_err(failed)?;
+            say(format_args!("perfconv: {what}"));
+            return Ok(None);
+        }
+        Err(usage) => return Err(usage),
+    };
+    let input = recording.input();
+    let name = input.name();
+    recording.damage().iter().for_each(|damage| say(format_args!("perfconv: warning: {damage}")));
     let checked = check(input, options, &mut |finding| {
         if written.is_ok() && args.json {
             written = writeln!(out, "{}", to_json(&finding));
@@ -71,7 +82,7 @@ fn check_one(path: &Path, args: &CheckArgs, out: &mut impl Write) -> Result<Opti
         }
         writeln!(out, "{}: {}", harmless(&name), summary(&checked)).map_err(failed)?;
     }
-    Ok(Some(checked))
+    Ok(Some((checked, recording.damage().is_empty())))
 }
 
 fn failed(error: io::Error) -> Failure {

@@ -64,6 +64,7 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
             Writes::Folder { is_alike, .. } => Some(is_alike),
             Writes::Profile(_) | Writes::Carry(_) => None,
         },
+        is_folder: matches!(format.writes, Writes::Folder { .. }) || args.profile.split_by.is_some(),
     };
     let output = Output::check(output, &input, allowed)?;
     let options = ReadOptions { spool_dir: args.spool_dir.clone(), ..ReadOptions::default() };

@@ -1,6 +1,6 @@
 //! `perfconv dump`.
 
-use super::args::{DumpArgs, OrderArg};
+use super::args::{DumpArgs, OffsetArg, OrderArg};
 use super::failure::Failure;
 use super::input::Recording;
 use super::output::Output;
@@ -10,7 +10,24 @@ use crate::dump::{DumpOptions, Dumper};
 use crate::stream::ledger::Ledger;
 use crate::stream::order::Order;
 use crate::stream::source::Source;
+use std::path::Path;
 use std::process::ExitCode;
+
+/// The number of the file that a place is in, if one is said.
+fn file_of(offset: &OffsetArg, files: &[String]) -> Result<Option<u32>, Failure> {
+    let named = |name: &str| files.iter().position(|file| Path::new(file).file_name().is_some_and(|of| of == name));
+    match (&offset.file, files.len()) {
+        (None, 1) => Ok(None),
+        (None, _) if offset.at == 0 => Ok(None),
+        (None, _) => {
+            Err(Failure::Usage("--offset: the folder has several files; say data:N, data.0:N and so on".into()))
+        }
+        (Some(name), _) => match named(name) {
+            Some(index) => Ok(Some(index as u32)),
+            None => Err(Failure::Usage(format!("--offset: there is no file {name} of records"))),
+        },
+    }
+}
 
 /// Shows records on standard output.
 ///
@@ -18,9 +35,10 @@ use std::process::ExitCode;
 /// Where the recording cannot be read, or the records not be written.
 pub fn run(args: DumpArgs) -> Result<ExitCode, Failure> {
     let read = ReadOptions { spool_dir: args.spool_dir, ..ReadOptions::default() };
-    let options = DumpOptions { raw: args.raw, types: args.types, head: args.head, offset: args.offset };
-    let recording = Recording::new(args.input, None, &read)?;
+    let recording = Recording::new(args.input, args.from.as_deref(), &read)?;
     let source = Source::open(recording.input(), read.clone())?;
+    let (file, offset) = (file_of(&args.offset, &source.meta().files)?, args.offset.at);
+    let options = DumpOptions { raw: args.raw, types: args.types, head: args.head, file, offset };
     let (mut ledger, mut shown) = (Ledger::default(), 0);
     Output::Stdout.write(|out| {
         let dumper = Dumper::new(out, options);

@@ -45,6 +45,8 @@ pub struct Allowed {
     pub on_terminal: bool,
     /// To put a folder in the place of one that is such a folder itself.
     pub folder: Option<fn(&Path) -> bool>,
+    /// Whether the output is a folder whatever else is said, which takes no file's place.
+    pub is_folder: bool,
 }
 
 impl Output {
@@ -78,7 +80,11 @@ impl Output {
         let is_replaced = |folder: &Path| allowed.folder.is_some_and(|is_alike| is_alike(folder));
         if let Some(found) = &found {
             if found.is_dir() && !is_replaced(path) {
-                return failed("is a folder; name a file to write");
+                let is_other = "is a folder that holds something else, which is not overwritten; name another";
+                return failed(if allowed.is_folder { is_other } else { "is a folder; name a file to write" });
+            }
+            if found.is_file() && allowed.is_folder {
+                return failed("is a file, and the output a folder, which does not take its place; name another");
             }
             if found.is_dir() && holds_input(path, input) {
                 return failed(IS_INPUT);

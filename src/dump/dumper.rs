@@ -27,6 +27,8 @@ pub struct DumpOptions {
     pub types: Vec<RecordType>,
     /// How many.
     pub head: Option<u64>,
+    /// Of which of a folder's files, by its number; of all where none is named.
+    pub file: Option<u32>,
     /// From the one on that this byte of its file is in.
     pub offset: u64,
 }
@@ -77,7 +79,12 @@ impl<W: Write> Dumper<W> {
     fn is_wanted(&self, raw: &Raw<'_>) -> bool {
         let end = raw.block.offset(raw.at + raw.header.len() + raw.payload);
         let is_of_type = self.options.types.is_empty() || self.options.types.contains(&raw.header.kind);
-        is_of_type && (end > self.options.offset || raw.offset() >= self.options.offset) && !self.is_done()
+        let is_behind = end > self.options.offset || raw.offset() >= self.options.offset;
+        is_of_type && is_behind && self.is_of_file(raw.block) && !self.is_done()
+    }
+
+    fn is_of_file(&self, block: &Block) -> bool {
+        self.options.file.is_none_or(|file| file == block.source)
     }
 
     /// Where something is: `0x1f8`, in a folder `data.1:0x1f8`; with `+` behind it in the frame there.
@@ -177,7 +184,7 @@ impl<W: Write> Sink for Dumper<W> {
 
     fn gap(&mut self, meta: &Meta, gap: &Gap<'_>) -> Result<()> {
         let is_wanted = self.options.types.is_empty() && gap.block.offset(gap.at + gap.len) > self.options.offset;
-        if !is_wanted || self.is_done() || gap.len == 0 {
+        if !is_wanted || !self.is_of_file(gap.block) || self.is_done() || gap.len == 0 {
             return Ok(());
         }
         let bytes = &gap.block.bytes[gap.at..gap.at + gap.len];

@@ -14,6 +14,8 @@
 
 mod dumper;
 mod hex;
+mod parts;
 mod text;
+mod writer;
 
 pub use dumper::{DumpOptions, Dumper};

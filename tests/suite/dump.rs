@@ -196,3 +196,18 @@ fn after_the_last_record_that_is_asked_for_nothing_is_read() {
     assert_eq!((head.status, &*head.stderr), (0, ""));
     assert_eq!(heads(&String::from_utf8_lossy(&head.stdout)).len(), 40);
 }
+
+#[test]
+fn an_offset_in_a_folder_is_one_of_a_file() {
+    let all = dump("threads.dir", &[]);
+    let of_one: Vec<&str> = heads(&all).into_iter().filter(|head| head.starts_with("data.0:")).collect();
+    let from = of_one[of_one.len() / 2].split(' ').next().expect("it begins with a place");
+    let shown = dump("threads.dir", &["--offset", from]);
+    assert_eq!(heads(&shown), of_one[of_one.len() / 2..]);
+    for (offset, what) in
+        [("100", "say data:N"), ("data.77:100", "there is no file data.77"), ("data:x", "is no number")]
+    {
+        let refused = run(perfconv().arg("dump").arg(fixture("threads.dir")).args(["--offset", offset]));
+        assert!(refused.status == 2 && refused.stderr.contains(what), "{offset}: {}", refused.stderr);
+    }
+}
