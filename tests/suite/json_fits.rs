@@ -62,6 +62,24 @@ fn fields_that_the_event_does_not_have_are_refused_with_line_and_field() {
             "sample_id: the field is missing: the event has SAMPLE_ID_ALL",
         ),
         (
+            "group-read.data",
+            "EXIT",
+            |o| drop(o.as_object_mut().unwrap().remove("sample_id")),
+            "sample_id: the field is missing: the event has SAMPLE_ID_ALL",
+        ),
+        (
+            "tracepoints.data",
+            "COMM",
+            |o| drop(o.as_object_mut().unwrap().remove("sample_id")),
+            "sample_id: the field is missing: the event has SAMPLE_ID_ALL",
+        ),
+        (
+            "group-read.data",
+            "COMM",
+            |o| o["sample_id"]["id"] = 4242.into(),
+            "sample_id: there is no event that has this id",
+        ),
+        (
             "callgraph.data",
             "COMM",
             |o| drop(o.as_object_mut().unwrap().insert("payload".into(), "AAAA".into())),

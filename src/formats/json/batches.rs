@@ -230,7 +230,14 @@ fn objects(text: &[u8], from: usize, state: State, endian: Option<Endian>) -> Pi
                     _ => Err(wrong_in(rest, PhantomData::<Object<'_>>).unwrap_or_else(|| Wrong::new("no object"))),
                 };
                 match read {
-                    Ok(item) => piece.items.push((at, item)),
+                    Ok(mut item) => {
+                        // What is told as bytes in a field may be what its event says are fields.
+                        let told = &rest.as_bytes()[..stream.byte_offset()];
+                        if let Item::Record { told: Some(fields), .. } = &mut item {
+                            fields.is_all &= memmem::find(told, b"\"padding\"").is_none();
+                        }
+                        piece.items.push((at, item));
+                    }
                     Err(wrong) => {
                         piece.stopped = Some(wrong);
                         break;

@@ -19,7 +19,7 @@ use crate::stream::raw::Raw;
 pub struct Told {
     /// Which fields a sample has, or the trailer of another record.
     pub fields: SampleType,
-    /// Whether all that the record holds is in its fields.
+    /// Whether its fields are all that it holds, and no bytes are told beside or behind them.
     pub is_all: bool,
 }
 
@@ -62,6 +62,10 @@ pub fn fits(raw: &Raw<'_>, told: Told, events: &Events) -> bool {
     }
     if !kind.has_sample_id() {
         return true;
+    }
+    if event.is_none() && told.is_all && !events.list().is_empty() {
+        // There is no event of this id. Where there is a trailer nonetheless, it is told as bytes.
+        return false;
     }
     let expected = of_trailer(event);
     let is_too_short = told.fields.is_empty() && raw.body().len() < SampleId::size(expected);

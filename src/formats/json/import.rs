@@ -8,6 +8,7 @@ use super::item::{InFrame, Item, Section};
 use super::layout::{Layout, apply};
 use super::objects::{Change, ContainerName, End, IndexEntry};
 use super::others::Others;
+use super::problem::{Problem, wrong};
 use super::target::{Out, Target};
 use super::wrong::Wrong;
 use crate::abi::feature::auxtrace::{AuxtraceIndex, AuxtraceIndexEntry};
@@ -87,30 +88,6 @@ fn at(name: &str, line: u64, wrong: &Wrong) -> Error {
 /// Bytes of records as a block, from which they can be read.
 fn block(bytes: Vec<u8>) -> Block {
     Block { bytes: bytes.into(), source: 0, base: 0, origin: Origin::File, in_memory: true, serial: 0 }
-}
-
-/// What goes wrong with an object: what it tells, or writing it down.
-enum Problem<'a> {
-    Wrong(Wrong),
-    /// A record has other fields than its event says.
-    Misfit(Raw<'a>, &'a Events),
-    Error(Error),
-}
-
-impl From<Wrong> for Problem<'_> {
-    fn from(wrong: Wrong) -> Self {
-        Self::Wrong(wrong)
-    }
-}
-
-impl From<Error> for Problem<'_> {
-    fn from(error: Error) -> Self {
-        Self::Error(error)
-    }
-}
-
-fn wrong<'a, T>(what: impl Into<String>) -> StdResult<T, Problem<'a>> {
-    Err(Wrong::new(what).into())
 }
 
 /// Makes a recording of objects.

@@ -3,13 +3,13 @@
 //! Every record, event and feature is told by the fields of its definition in [`abi`](crate::abi), under the names that
 //! these have there. `docs/json.md` has the specification, `docs/json.schema.json` the schema.
 //!
-//! * Both ways: `objects`, `layout` and `others` are what is told besides records, `sample` a short way for the most frequent ones,
-//!   `parallel` has several threads at work.
+//! * Both ways: `objects`, `layout` and `others` are what is told besides records, `sample` a short way for the most
+//!   frequent of these, `parallel` has several threads at work.
 //! * Writing: `export` takes the stream, `waiting` gathers records, `render` and `tracepoint` make objects of them,
 //!   `ser` writes values, `digits` numbers.
 //! * Reading: `batches` cuts the stream, `rules` and `wrong` are how values are read and what is wrong with them,
 //!   `object` is one as it is read, `item` and `encode` what it tells and its bytes, `fits` whether these are what
-//!   its event says, `import` puts all of it together, with `frames` and `target`.
+//!   its event says, `import` puts all of it together, with `frames`, `target` and `problem`.
 
 mod batches;
 mod digits;
@@ -25,6 +25,7 @@ mod objects;
 mod others;
 mod parallel;
 mod presence;
+mod problem;
 mod render;
 mod rules;
 mod sample;
