@@ -94,8 +94,8 @@ fn fields_that_the_event_does_not_have_are_refused_with_line_and_field() {
         (
             "group-read.data",
             "SAMPLE",
-            |o| drop(group(o).remove("time_enabled")),
-            "body.read.group.time_enabled: the field is missing: the event's read_format has TOTAL_TIME_ENABLED",
+            |o| drop(group(o).insert("time_enabled".into(), 1.into())),
+            "body.read.group.time_enabled: the event's read_format has no TOTAL_TIME_ENABLED",
         ),
         (
             "group-read.data",
