@@ -256,7 +256,8 @@ impl<W: Write> Sink for Export<W> {
             self.auxtrace.insert(raw.offset(), number);
             nr = Some(number);
         }
-        let frame = (is_frame || is_in_frame).then_some(self.frames);
+        // Where frames are left out, as passes do, what was in them is as any other record.
+        let frame = (is_frame || is_in_frame && self.frames > 0).then_some(self.frames);
         let of = Of { context: meta.context(raw), nr, frame, tracepoint: self.tracepoint(meta, raw) };
         if kind == RecordType::HEADER_FEATURE {
             let context = feature_context(meta);
@@ -282,7 +283,7 @@ impl<W: Write> Sink for Export<W> {
         self.frames += u64::from(is_misframed && !is_in_frame);
         self.write(&GapObject {
             gap: Base64::new(bytes),
-            frame: (is_misframed || is_in_frame).then_some(self.frames),
+            frame: (is_misframed || is_in_frame && self.frames > 0).then_some(self.frames),
             misframed: (is_misframed && !is_in_frame).then_some(true),
         })
     }
