@@ -52,16 +52,20 @@ struct Scanner<'t, 'o> {
 }
 
 impl Scanner<'_, '_> {
-    /// Goes behind a text, if it is there.
+    /// Goes behind a text, if it is there. Its length is part of its type: then it is compared in a few words.
     #[inline]
-    fn takes(&mut self, text: &[u8]) -> bool {
-        let rest = self.rest.strip_prefix(text);
-        self.rest = rest.unwrap_or(self.rest);
-        rest.is_some()
+    fn takes<const N: usize>(&mut self, text: &[u8; N]) -> bool {
+        match self.rest.split_first_chunk() {
+            Some((start, rest)) if start == text => {
+                self.rest = rest;
+                true
+            }
+            _ => false,
+        }
     }
 
     #[inline]
-    fn expects(&mut self, text: &[u8]) -> Option<()> {
+    fn expects<const N: usize>(&mut self, text: &[u8; N]) -> Option<()> {
         self.takes(text).then_some(())
     }
 
@@ -93,13 +97,15 @@ impl Scanner<'_, '_> {
     /// A hexadecimal number behind `0x`, and the end of the string that it is in.
     #[inline]
     fn hex(&mut self) -> Option<u64> {
-        let digits = self.rest.strip_prefix(b"0x")?;
+        self.expects(b"0x")?;
+        let digits = self.rest;
         let (mut number, mut len) = (0_u64, 0);
         while let Some(digit) = digits.get(len).map(|&byte| DIGITS[usize::from(byte)]).filter(|&digit| digit < 16) {
             number = number << 4 | u64::from(digit);
             len += 1;
         }
-        self.rest = digits[len..].strip_prefix(b"\"")?;
+        self.rest = &digits[len..];
+        self.expects(b"\"")?;
         (1..=16).contains(&len).then_some(number)
     }
 
