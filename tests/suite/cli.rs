@@ -379,7 +379,7 @@ impl Writing {
     fn start(desk: &Desk, arguments: &[&str]) -> Writing {
         let mut recording = fs::read(fixture("pipe.data")).unwrap();
         let rest = recording.split_off(recording.len() / 2);
-        let mut command = Command::new(env!("CARGO_BIN_EXE_perfconv"));
+        let mut command = program::perfconv_with_signals();
         command.current_dir(&desk.0).args(["-", "-q"]).args(arguments).stdin(Stdio::piped()).stderr(Stdio::piped());
         let mut program = command.spawn().unwrap();
         program.stdin.as_mut().unwrap().write_all(&recording).unwrap();
@@ -425,7 +425,7 @@ fn a_signal_leaves_no_temporary_folder_behind() {
         let json = desk.path("in.jsonl");
         assert_eq!(program::convert(&fixture("threads.dir"), &json).status, 0);
         let lines = fs::read_to_string(&json).unwrap();
-        let mut program = Command::new(env!("CARGO_BIN_EXE_perfconv"));
+        let mut program = program::perfconv_with_signals();
         program.args(["-", "--from", "jsonl", "-o"]).arg(desk.path("out.data")).arg("--spool-dir").arg(spool.path());
         let mut program = program.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut input = program.stdin.take().unwrap();

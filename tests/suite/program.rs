@@ -18,6 +18,13 @@ pub fn perfconv() -> Command {
     command
 }
 
+/// The program as its own process, which signals end, also where whoever runs the tests has them ignored.
+pub fn perfconv_with_signals() -> Command {
+    let mut command = Command::new("env");
+    command.args(["--default-signal", env!("CARGO_BIN_EXE_perfconv")]);
+    command
+}
+
 /// A program that is stopped, with status 124, where it hangs.
 pub fn with_time_limit(program: &str) -> Command {
     let mut command = Command::new("timeout");

@@ -8,6 +8,7 @@ use prost::Message;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The features that the peer keeps when it writes a recording.
 const KEPT_FEATURES: u64 = 0x4003_fffe;
@@ -110,6 +111,7 @@ fn a_message_of_the_peers_becomes_a_recording_that_perf_reads_and_the_same_messa
         }))
         .collect();
     let has_perf = run_other(Command::new("sh").args(["-c", "command -v perf"])).status == 0;
+    let big_endian = AtomicUsize::new(0);
     let wrong = for_each(&messages, |(name, message, original)| {
         let fields = PerfDataProto::decode(&message[..]).expect("a PerfDataProto");
         if fields.file_attrs.is_empty() {
@@ -127,6 +129,17 @@ fn a_message_of_the_peers_becomes_a_recording_that_perf_reads_and_the_same_messa
         if masked(&again) != masked(message) {
             return Some(format!("{name}: another message"));
         }
+        let big = scratch(&format!("{name}.big.data"));
+        let made = run(perfconv().arg(&told).args(["-q", "-f", "--endian", "big", "-o"]).arg(&big));
+        if made.status == 0 {
+            let again = strict(&big, &scratch(&format!("{name}.big.again"))).unwrap_or_default();
+            if masked(&again) != masked(message) {
+                return Some(format!("{name}: another message of the big-endian recording"));
+            }
+            big_endian.fetch_add(1, Ordering::Relaxed);
+        } else if !made.stderr.contains("only the recorder knows") {
+            return Some(format!("{name}: big-endian: {}", made.stderr));
+        }
         let perf = |path: &Path, args: &[&str]| run_other(Command::new("perf").args(args).arg("-i").arg(path)).status;
         let reads = [&["script", "-f", "-F", "comm,tid,time,event"][..], &["report", "-f", "--header-only"]];
         // Some recordings perf does not read as they were either.
@@ -137,7 +150,8 @@ fn a_message_of_the_peers_becomes_a_recording_that_perf_reads_and_the_same_messa
     });
     let wrong: Vec<_> = wrong.into_iter().flatten().collect();
     println!(
-        "{} messages became recordings and the same messages; read by perf: {has_perf}; not {wrong:?}",
+        "{} messages became recordings and the same messages; read by perf: {has_perf}; not {wrong:?}; big-endian ones too of \
+         {big_endian:?}, the others hold bytes of the recorder's own",
         messages.len()
     );
     // What records and a feature tell of build ids stands in another order in a file.
@@ -145,8 +159,9 @@ fn a_message_of_the_peers_becomes_a_recording_that_perf_reads_and_the_same_messa
     let wrong: Vec<_> =
         wrong.iter().filter(|wrong| !known.contains(&&wrong[..]) && !wrong.contains("numatop-old")).collect();
     assert!(wrong.is_empty(), "{wrong:?}");
-    let enough = if has_corpus("messages of the peer's") { 340 } else { 10 };
+    let (enough, enough_big) = if has_corpus("messages of the peer's") { (340, 200) } else { (10, 5) };
     assert!(messages.len() >= enough, "only {} messages", messages.len());
+    assert!(big_endian.into_inner() >= enough_big, "too few became big-endian");
 }
 
 #[test]
