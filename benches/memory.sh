@@ -4,7 +4,8 @@
 #   bash benches/memory.sh [MB [BASE]]
 #
 # Grows BASE, or a recording made here, to MB (1024) in three forms: with FINISHED_ROUND records, without them, and as a
-# compressed pipe stream on standard input; the first also through JSON Lines and back. Each copy in it is later, by other processes and at other addresses, so what is
+# compressed pipe stream on standard input; the first also through JSON Lines and back, sorted, in the other byte order and
+# compressed. Each copy in it is later, by other processes and at other addresses, so what is
 # unique in it grows with it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -74,5 +75,10 @@ for form in 'with rounds' 'without rounds' 'compressed pipe'; do
         measure "$form: from JSON Lines" /dev/null "$perfconv" "$work/out.jsonl" -f -o "$work/again.data"
         cmp "$work/grown.data" "$work/again.data"
         rm "$work/out.jsonl" "$work/again.data"
+        for change in --sort '--endian big' --compress; do
+            # shellcheck disable=SC2086
+            measure "$form: rewrite $change" /dev/null "$perfconv" rewrite "$work/grown.data" $change -f -o "$work/out.data"
+            rm "$work/out.data"
+        done
     fi
 done

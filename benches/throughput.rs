@@ -24,6 +24,7 @@ use perfconv::error::Result;
 use perfconv::formats::carry::CarryOptions;
 use perfconv::formats::{json, pprof};
 use perfconv::profile::options::ProfileOptions;
+use perfconv::rewrite::by_time::ByTimePass;
 use perfconv::rewrite::passes::Passes;
 use perfconv::stream::Sink;
 use perfconv::stream::meta::Meta;
@@ -188,6 +189,22 @@ fn compress(bencher: Bencher) {
         let form = Form { frames: Frames::Compressed(FrameOptions::default()), ..Form::default() };
         let mut sink = ToFile::new(BufWriter::with_capacity(1 << 17, out), form);
         open(inputs.plain()).run(&mut sink).expect("a recording");
+    });
+}
+
+/// A copy through passes: none, and those that put all records into another order.
+#[divan::bench(args = ["none", "--sort"], sample_count = 5)]
+fn rewrite(bencher: Bencher, pass: &str) {
+    bench(bencher, |inputs| {
+        let read = ReadOptions::default();
+        let mut passes = Passes::default();
+        if pass == "--sort" {
+            passes.push(ByTimePass { options: read.clone() });
+        }
+        let out = File::create(inputs.folder.path().join("copy.data")).expect("it can be created");
+        let form = Form { frames: Frames::Plain, ..Form::default() };
+        let mut sink = ToFile::new(BufWriter::with_capacity(1 << 17, out), form);
+        passes.run(Input::Path(inputs.plain()), &read, &mut sink).expect("a recording");
     });
 }
 

@@ -6,9 +6,11 @@ mod suite {
     mod check;
     mod cli;
     mod compat;
+    mod consumers;
     mod csv;
     mod dump;
     mod endian;
+    mod faults;
     mod files;
     mod forms;
     mod fuzz_corpus;

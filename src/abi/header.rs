@@ -49,6 +49,9 @@ pub struct Section {
 }
 
 impl Section {
+    /// Its size in bytes.
+    pub const SIZE: usize = 16;
+
     /// One past its last byte; a section that claims to reach past the end of the numbers ends there.
     pub fn end(&self) -> u64 {
         self.offset.saturating_add(self.size)

@@ -36,7 +36,8 @@ impl<'a> Layout<'a> {
         endian: Endian,
         report: &mut impl FnMut(Rule, u64, Subject, String),
     ) -> Self {
-        let data_end = if header.data.size == 0 { u64::MAX } else { header.data.end() };
+        let is_killed = header.data.size == 0 && image.data > 0;
+        let data_end = if is_killed { u64::MAX } else { header.data.end() };
         let mut layout = Self { image, header, endian, data_end, sections: Vec::new(), features: Vec::new() };
         layout.add(Section { offset: 0, size: header.size }, "the header");
         layout.add(header.attrs, "the events");

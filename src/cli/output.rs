@@ -204,6 +204,9 @@ impl Output {
             if !overwrite || !target.exists() {
                 return fs::rename(folder.path(), target);
             }
+            if exchange(folder.path(), target) {
+                return Ok(());
+            }
             let old = unfinished::temporary().tempdir_in(parent(target))?;
             let old_inside = old.path().join("replaced");
             fs::rename(target, &old_inside)?;
@@ -269,6 +272,21 @@ fn beside(target: &Path) -> io::Result<NamedTempFile> {
         file.as_file().set_permissions(found.permissions())?;
     }
     Ok(file)
+}
+
+/// Has two folders change places in one step, so that there is never a moment without one; not every file system can.
+fn exchange(one: &Path, other: &Path) -> bool {
+    #[cfg(target_os = "linux")]
+    let done = {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE).is_ok()
+    };
+    #[cfg(not(target_os = "linux"))]
+    let done = {
+        let _ = (one, other);
+        false
+    };
+    done
 }
 
 /// Whether something that is there is a terminal. Of other things only devices are opened: a FIFO would wait for a reader.

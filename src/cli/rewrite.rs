@@ -4,6 +4,7 @@ use super::args::ConvertArgs;
 use super::failure::Failure;
 use super::output::Output;
 use crate::abi::Endian;
+use crate::abi::record::RecordType;
 use crate::container::read::input::Input;
 use crate::container::read::{Container, ReadOptions};
 use crate::container::walk::Damage;
@@ -39,6 +40,12 @@ pub fn run(
     envelopes: &Envelopes,
     args: &ConvertArgs,
 ) -> std::result::Result<Ledger, Failure> {
+    if let Some(version) = args.perf_version().filter(|_| args.compress.is_some())
+        && !version.knows_record(RecordType::COMPRESSED)
+    {
+        let what = format!("--compress: perf {version} reads no compressed records; perf 5.2 was the first to");
+        return Err(Failure::Usage(what));
+    }
     let endian = args.endian.map(Endian::from);
     if let Some(endian) = endian {
         passes.push(EndianPass::new(endian, args.allow_mixed));

@@ -39,7 +39,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// A value as it is told in text: CMDLINE as words with blanks between them, NRCPUS as `ONLINE` or `ONLINE/AVAILABLE`,
+    /// A value as it is told in text: CMDLINE as words, quoted as in a shell, NRCPUS as `ONLINE` or `ONLINE/AVAILABLE`,
     /// TOTAL_MEM and CLN_SIZE as numbers.
     ///
     /// # Errors
@@ -54,7 +54,10 @@ impl Value {
             | FeatureId::ARCH
             | FeatureId::CPUDESC
             | FeatureId::CPUID => Ok(Self::Text(text.to_owned())),
-            FeatureId::CMDLINE => Ok(Self::Words(text.split_whitespace().map(str::to_owned).collect())),
+            FeatureId::CMDLINE => {
+                let words = shlex::split(text).ok_or("a quote is not closed, or nothing follows a backslash")?;
+                Ok(Self::Words(words))
+            }
             FeatureId::NRCPUS => {
                 let (online, available) = text.split_once('/').unwrap_or((text, text));
                 let (nr_cpus_online, nr_cpus_avail) = (small(online)?, small(available)?);

@@ -120,6 +120,12 @@ impl Edited {
         })
     }
 
+    /// The record of the formats of tracepoints, with them behind it; `None` where there are none.
+    fn tracing_data(&self) -> Result<Option<Vec<u8>>> {
+        let bytes = self.after.features.get(&FeatureId::TRACING_DATA);
+        bytes.map(|bytes| pipe::tracing_data(bytes, self.after.endian)).transpose()
+    }
+
     /// The records of a pipe that tell what was not told before.
     fn additions(&self) -> Result<Vec<Vec<u8>>> {
         let (endian, mut records) = (self.after.endian, Vec::new());
@@ -187,11 +193,19 @@ impl<S: Sink> Sink for Retell<'_, S> {
         if !self.has_added && (is_end || !is_about_recording(&raw.header)) {
             self.add(meta, Place { source: 0, base: raw.offset(), origin: Origin::File })?;
         }
+        // What stood before the record that announces it is not passed on where nothing but records is.
+        let is_misplaced = raw.header.kind == RecordType::HEADER_TRACING_DATA
+            && self.meta.as_ref().is_some_and(|meta| !meta.features.contains_key(&FeatureId::TRACING_DATA))
+            && raw.payload == 0;
         let mut sink = Noted { sink: &mut self.sink, meta: &mut self.meta };
         if !is_about_recording(&raw.header) {
             return sink.record(meta, raw);
         }
-        match self.edited.retold(raw)? {
+        let retold = match self.edited.retold(raw)? {
+            None if is_misplaced => self.edited.tracing_data()?,
+            retold => retold,
+        };
+        match retold {
             None => sink.record(meta, raw),
             Some(record) => {
                 self.changed.record = record;
@@ -202,6 +216,9 @@ impl<S: Sink> Sink for Retell<'_, S> {
 
     fn gap(&mut self, meta: &Meta, gap: &Gap<'_>) -> Result<()> {
         self.add(meta, Place { source: 0, base: gap.block.offset(gap.at), origin: Origin::File })?;
+        if let Some(known) = &mut self.meta {
+            known.note_gap(gap);
+        }
         self.sink.gap(self.meta.as_ref().unwrap_or(meta), gap)
     }
 

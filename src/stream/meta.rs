@@ -4,6 +4,7 @@ use crate::abi::bytes::Reader;
 use crate::abi::feature::clock_data::ClockData;
 use crate::abi::feature::group_desc::GroupDesc;
 use crate::abi::feature::string::{PerfStr, StrList};
+use crate::abi::feature::tracing_data::TracingData;
 use crate::abi::feature::{FeatureId, build_ids, event_desc};
 use crate::abi::header::EventType;
 use crate::abi::record::RecordType;
@@ -21,7 +22,7 @@ use crate::container::read::{Container, Reader as ContainerReader};
 use crate::container::walk::Damage;
 use crate::stream::event_types::EventTypes;
 use crate::stream::events::Events;
-use crate::stream::raw::Raw;
+use crate::stream::raw::{Gap, Raw};
 use bytes::Bytes;
 use hashbrown::{HashMap, HashSet};
 use std::collections::BTreeMap;
@@ -96,6 +97,15 @@ impl Meta {
         meta.group_events();
         event_types.iter().for_each(|event_type| meta.note_event_type(*event_type));
         meta
+    }
+
+    /// Takes the formats of tracepoints from between records: there `perf inject` to a pipe leaves them, before the record that
+    /// should announce them.
+    pub fn note_gap(&mut self, gap: &Gap<'_>) {
+        let bytes = gap.block.bytes.slice(gap.at..gap.at + gap.len);
+        if self.container == Container::Pipe && bytes.starts_with(TracingData::MAGIC) {
+            self.features.entry(FeatureId::TRACING_DATA).or_insert(bytes);
+        }
     }
 
     /// Takes what a record tells about the recording as a whole. `None` where it cannot be read, or where it is

@@ -7,7 +7,7 @@ use crate::container::misframed::reframed;
 use crate::container::read::frames::Decompressor;
 use crate::container::read::input::Input;
 use crate::container::read::pipe::HEADER_SIZE;
-use crate::container::read::{ReadOptions, Reader};
+use crate::container::read::{Container, ReadOptions, Reader};
 use crate::container::walk::{Damage, Step, looks_sound, resynchronise, step};
 use crate::error::{Error, Result};
 use crate::stream::Sink;
@@ -63,7 +63,7 @@ impl Source {
     /// Streams all records, and says what is known and what was read at the end.
     ///
     /// # Errors
-    /// Where the sink cannot go on, or there is not a single record.
+    /// Where the sink cannot go on, or there is not a single record in a pipe or in what is damaged.
     pub fn run(mut self, sink: &mut impl Sink) -> Result<(Meta, Ledger)> {
         sink.begin(&self.meta)?;
         while !sink.is_done()
@@ -81,7 +81,7 @@ impl Source {
             self.end_frames();
         }
         let damage = std::mem::take(&mut self.reader.damage);
-        if self.counts.total() == 0 {
+        if self.counts.total() == 0 && self.is_unreadable(&damage) {
             return Err(self.nothing_read(damage));
         }
         damage.into_iter().for_each(|damage| self.ledger.damage(damage));
@@ -125,7 +125,9 @@ impl Source {
                 end => {
                     let next = self.skip_damage(block, at, end);
                     let len = next.unwrap_or(block.bytes.len()) - at;
-                    sink.gap(&self.meta, &Gap { block, at, len })?;
+                    let gap = Gap { block, at, len };
+                    self.meta.note_gap(&gap);
+                    sink.gap(&self.meta, &gap)?;
                     match next {
                         Some(next) => at = next,
                         None => return Ok(None),
@@ -246,13 +248,18 @@ impl Source {
         self.ledger.damage(self.meta.damage(block, at, what));
     }
 
+    /// Whether the recording, of which not a single record was read, should have some. A file may have none, as its header and
+    /// sections tell all else; a pipe tells everything in records.
+    fn is_unreadable(&self, damage: &[Damage]) -> bool {
+        self.meta.container == Container::Pipe || !damage.is_empty() || !self.ledger.messages().is_empty()
+    }
+
     /// Why there is not a single record.
     fn nothing_read(&self, damage: Vec<Damage>) -> Error {
         match self.ledger.messages().first().or(damage.first()) {
             Some(damage) => {
                 Error::input(&damage.file, damage.offset, format!("not a single record can be read: {}", damage.what))
             }
-            // Only a pipe's header can be all there is: a file's says where its records should be.
             None => {
                 Error::input(&self.meta.files[0], HEADER_SIZE as u64, "the recording is cut before its first record")
             }

@@ -67,6 +67,63 @@ fn a_file_cut_before_its_first_record_is_refused() {
 }
 
 #[test]
+fn a_sound_file_without_records_is_read_by_all_commands() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    fs::write(at("empty.data"), without_records(&read("callgraph.data"))).unwrap();
+    let said = |arguments: &[&str]| {
+        let run = run(perfconv().current_dir(&folder).args(arguments));
+        assert_eq!(run.status, 0, "{arguments:?}: {}", run.stderr);
+        run
+    };
+    let info = String::from_utf8(said(&["info", "empty.data"]).stdout).unwrap();
+    assert!(info.contains("# hostname : ") && info.contains("event : name = cpu-clock"), "{info}");
+    said(&["check", "empty.data"]);
+    said(&["dump", "empty.data"]);
+    said(&["empty.data"]);
+    for carrier in ["copy.data", "carried.pb_data", "carried.jsonl"] {
+        said(&["empty.data", "-o", carrier]);
+        said(&[carrier, "-f", "-o", "again.data"]);
+        assert!(fs::read(at("again.data")).unwrap() == fs::read(at("empty.data")).unwrap(), "by {carrier}");
+    }
+    for args in
+        [&["--sort"][..], &["--container", "pipe"], &["--container", "dir"], &["--endian", "big"], &["--compress"]]
+    {
+        let other = format!("other{}.data", args.concat());
+        said(&[&["rewrite", "empty.data", "-o", &other], args].concat());
+        let info = String::from_utf8(said(&["info", &other]).stdout).unwrap();
+        assert!(info.contains("# hostname : "), "{args:?}: {info}");
+    }
+    said(&["repair", "empty.data", "-o", "repaired.data"]);
+    let profile = said(&["empty.data", "-o", "empty.pb.gz"]);
+    assert!(profile.warnings().iter().any(|line| line.contains("the recording has no samples")), "{}", profile.stderr);
+    assert!(program::profile(&at("empty.pb.gz")).sample.is_empty());
+    // Of records none of which a version knows nothing is left.
+    let data = read("plain.data");
+    let unknown = records(&data).fold(data.clone(), |mut bytes, record| {
+        bytes[record.at..record.at + 4].copy_from_slice(&200_u32.to_le_bytes());
+        bytes
+    });
+    fs::write(at("unknown.data"), unknown).unwrap();
+    said(&["rewrite", "unknown.data", "--perf-version", "6.1", "-o", "known.data"]);
+    said(&["known.data", "-o", "known.pb.gz"]);
+}
+
+/// A little-endian file with all that it tells of itself and no records.
+fn without_records(bytes: &[u8]) -> Vec<u8> {
+    let (start, size) = (word(bytes, DATA_OFFSET), word(bytes, DATA_SIZE));
+    let slots: u32 = bytes[FEATURES].iter().map(|bits| bits.count_ones()).sum();
+    let moved = (0..slots as usize).fold(bytes.to_vec(), |bytes, slot| {
+        let at = start + size + 16 * slot;
+        let offset = word(&bytes, at) - size;
+        with(&bytes, at, offset as u64)
+    });
+    let mut empty = with(&moved, DATA_SIZE, 0);
+    empty.drain(start..start + size);
+    empty
+}
+
+#[test]
 fn version_1_is_refused_where_it_is_cut_or_does_not_tell_its_byte_order() {
     let bytes = [b"PERFFILE", &read("callgraph.data")[8..]].concat();
     for length in [8, 12, 16, 60, 103, 110] {

@@ -150,6 +150,19 @@ fn perf_tells_what_was_set() {
 }
 
 #[test]
+fn a_command_line_is_quoted_as_in_a_shell() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().join("out.data");
+    let command = r#"cmdline=perf record -- sh -c 'a  b' "c d"e f\ g"#;
+    edited(&fixture("callgraph.data"), &output, &["--set", command]).unwrap();
+    let (meta, _) = read(&output).unwrap();
+    let words = ["perf", "record", "--", "sh", "-c", "a  b", "c de", "f g"];
+    assert_eq!(meta.cmdline().unwrap_or_default(), words);
+    let error = edited(&fixture("callgraph.data"), &output, &["--set", "cmdline=perf 'record"]).unwrap_err();
+    assert!(error.contains("a quote is not closed"), "{error}");
+}
+
+#[test]
 fn what_cannot_be_edited_is_refused_and_nothing_written() {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join("out.data");

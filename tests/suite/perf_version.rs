@@ -1,6 +1,6 @@
 //! Recordings of newer perfs, written for perf 6.1: it shows all of them that the newest perf shows.
 
-use crate::suite::files::{Recording, corpus, has_corpus};
+use crate::suite::files::{Recording, corpus, fixture, has_corpus};
 use crate::suite::program::{for_each, perfconv, run, run_other, with_time_limit};
 use perfconv::abi::attr_flags::AttrFlags;
 use perfconv::abi::record::RecordType;
@@ -256,4 +256,18 @@ fn has_perf_6_1() -> bool {
 /// Not through the macros, whose output the test harness hides when the test passes.
 fn say(line: std::fmt::Arguments<'_>) {
     writeln!(io::stderr(), "{line}").expect("standard error can be written to");
+}
+
+#[test]
+fn a_version_without_compressed_records_gets_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().join("out.data");
+    let rewritten = |version: &str| {
+        let args = ["-f", "-q", "--compress", "--perf-version", version, "-o"];
+        run(perfconv().arg("rewrite").arg(fixture("plain.data")).args(args).arg(&output))
+    };
+    let refused = rewritten("5.1");
+    assert_eq!((refused.status, output.exists()), (2, false), "{}", refused.stderr);
+    assert!(refused.stderr.contains("perf 5.1 reads no compressed records"), "{}", refused.stderr);
+    assert_eq!(rewritten("5.2").status, 0);
 }

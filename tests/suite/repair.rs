@@ -78,27 +78,31 @@ fn repaired(input: &Path) -> Option<Repaired> {
 
 #[test]
 fn what_is_damaged_is_not_any_more_and_has_all_samples() {
+    let has_perf = run_other(with_time_limit("perf").arg("--version")).status != 127;
     let all = recordings();
     let (mut count, mut shown, mut samples, mut wrong, mut others) = (0, 0, 0, Vec::new(), Vec::new());
     for (recording, repaired) in all.iter().zip(for_each(&all, |recording| repaired(&recording.path))) {
         let Some(repaired) = repaired else { continue };
         count += 1;
         samples += repaired.samples;
-        if repaired.samples > 0 && repaired.printed == repaired.samples {
+        if repaired.samples == 0 {
+            others.push(recording.name.as_str());
+        } else if repaired.printed == repaired.samples || !has_perf {
             shown += 1;
         } else {
-            others.push(format!("{} ({} of {})", recording.name, repaired.printed, repaired.samples));
+            wrong.push(format!("{}: perf prints {} of {}", recording.name, repaired.printed, repaired.samples));
         }
         wrong.extend(repaired.wrong.map(|what| format!("{}: {what}", recording.name)));
     }
     // Not through the macros, whose output the test harness hides when the test passes.
     let line = format!(
-        "{count} damaged recordings repaired, with {samples} samples; perf prints all of them of {shown}, of the others as many as told: {others:?}"
+        "{count} damaged recordings repaired, with {samples} samples; perf ({}) prints all of {shown}; without a sample are: {others:?}",
+        if has_perf { "6.1" } else { "which is not there" }
     );
     writeln!(io::stderr(), "{line}").unwrap();
     assert!(wrong.is_empty(), "{} of {count}:\n{}", wrong.len(), wrong.join("\n"));
-    let enough = if has_corpus("repairs") { 25 } else { 2 };
-    assert!(count >= enough, "only {line}");
+    let enough = if has_corpus("repairs") { 24 } else { 2 };
+    assert!(shown >= enough, "only {line}");
 }
 
 #[test]

@@ -73,7 +73,11 @@ impl FileSections {
             return fail(ATTR_SIZE_AT, what);
         }
         let (attrs, without_ids) = read_attrs(name, bytes, &header, endian)?;
-        if header.data.offset >= len {
+        let is_whole = header.size == FileHeader::SIZE;
+        let bits = bytes[FileHeader::SIZE_WITHOUT_FEATURES as usize..].first_chunk().filter(|_| is_whole);
+        let bits = FeatureBits::read(bits.unwrap_or(&[0; 32]), endian);
+        let is_without_records = is_without_records(bytes, &header, &bits, endian);
+        if header.data.offset >= len && !is_without_records {
             return fail(header.data.offset, format!("the file is cut before its first record, after {len} bytes"));
         }
         let mut sections = Self {
@@ -92,13 +96,16 @@ impl FileSections {
             );
         }
         sections.read_event_types(name, bytes, &header.event_types, endian);
-        sections.find_data(name, &header, len);
+        if is_without_records {
+            sections.data = header.data.offset as usize..header.data.offset as usize;
+        } else {
+            sections.find_data(name, &header, len);
+        }
         sections.image.before = bytes.slice(..sections.data.start);
         sections.image.behind = bytes.slice(sections.data.end..);
         sections.image.data = sections.data.len() as u64;
-        if header.size == FileHeader::SIZE && header.data.size > 0 {
-            let bitmap = bytes[FileHeader::SIZE_WITHOUT_FEATURES as usize..].first_chunk().copied().unwrap_or_default();
-            sections.read_features(name, bytes, &header.data, FeatureBits::read(&bitmap, endian), endian);
+        if header.data.size > 0 || is_without_records {
+            sections.read_features(name, bytes, &header.data, bits, endian);
         }
         Ok(sections)
     }
@@ -165,6 +172,26 @@ impl FileSections {
 fn slice(bytes: &Bytes, section: &Section) -> Option<Bytes> {
     let (start, end) = (usize::try_from(section.offset).ok()?, usize::try_from(section.end()).ok()?);
     (start <= end && end <= bytes.len()).then(|| bytes.slice(start..end))
+}
+
+/// Whether a file that tells no size of its records has none. A recorder that was killed tells none either; then records stand
+/// where the feature table should, and none of them can be taken for one: their sizes would be places far behind the file's end.
+fn is_without_records(bytes: &Bytes, header: &FileHeader, bits: &FeatureBits, endian: Endian) -> bool {
+    let at = header.data.offset;
+    let Some(table) = usize::try_from(at).ok().and_then(|at| bytes.get(at..)).filter(|_| header.data.size == 0) else {
+        return false;
+    };
+    let slots = bits.iter().count();
+    if slots == 0 {
+        // Events may stand behind the records.
+        return table.is_empty() || header.attrs.offset == at;
+    }
+    let mut table = Reader::new(table, endian);
+    let behind = at + (slots * Section::SIZE) as u64;
+    (0..slots).all(|_| {
+        let section = (|| Some(Section { offset: table.u64()?, size: table.u64()? }))();
+        section.is_some_and(|section| section.offset >= behind && slice(bytes, &section).is_some())
+    })
 }
 
 /// The events, and where in the file those are told whose ids are not in it.

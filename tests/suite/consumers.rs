@@ -1,0 +1,179 @@
+//! What others read of a recording that they cannot read, or not all of it, when it is written as a plain file.
+
+use super::files::{self, fixture};
+use super::program::{perfconv, run, run_other, with_time_limit};
+use linux_perf_data::linux_perf_event_reader::RecordType as TheirType;
+use linux_perf_data::{PerfFileReader, PerfFileRecord};
+use perfconv::abi::Endian;
+use perfconv::abi::record::RecordType;
+use perfconv::abi::sample_type::SampleType;
+use perfconv::container::read::input::Input;
+use perfconv::container::read::{Container, ReadOptions};
+use perfconv::stream::Sink;
+use perfconv::stream::meta::Meta;
+use perfconv::stream::raw::Raw;
+use perfconv::stream::source::Source;
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, BufReader, Write};
+use std::path::{Path, PathBuf};
+
+/// A reader: how many samples it finds, or why it finds none; nothing where it is not installed.
+type Reader = fn(&Path) -> Option<Result<u64, String>>;
+
+const READERS: &[(&str, Reader)] = &[
+    ("perf", perf),
+    ("linux-perf-data", linux_perf_data),
+    ("hotspot-perfparser", perfparser),
+    ("perf_data_converter's conditions", perf_data_converter),
+];
+
+/// Compressed, piped, in a folder, and all pairs of these.
+const INPUTS: &[&str] = &[
+    "compressed.data",
+    "compressed2.data",
+    "pipe.data",
+    "pipe-compressed.data",
+    "threads.dir",
+    "threads-compressed.dir",
+];
+
+#[test]
+fn plain_files_are_read_with_all_samples_by_others() {
+    let recordings = files::fixtures();
+    let folder = tempfile::tempdir().unwrap();
+    let mut counts: BTreeMap<&str, (usize, u64)> = BTreeMap::new();
+    let (mut wrong, mut missing) = (Vec::new(), Vec::new());
+    for &input in INPUTS {
+        let listed = recordings.iter().find(|recording| recording.name == input).and_then(|found| found.listed_samples);
+        let output = folder.path().join(format!("{input}.plain.data"));
+        // perf 6.1, which reads it then, takes no larger attrs than its own.
+        let args = ["-q", "--decompress", "--container", "file", "--perf-version", "6.1", "-o"];
+        let run = run(perfconv().arg("rewrite").arg(fixture(input)).args(args).arg(&output));
+        assert_eq!(run.status, 0, "{input}: {}", run.stderr);
+        for (name, read) in READERS {
+            match read(&output) {
+                Some(Ok(samples)) if Some(samples) == listed && samples > 0 => {
+                    let (files, all) = counts.entry(name).or_default();
+                    (*files, *all) = (*files + 1, *all + samples);
+                }
+                Some(found) => wrong.push(format!("{name} of {input}: {found:?}, not {listed:?} samples")),
+                None if missing.contains(name) => {}
+                None => missing.push(name),
+            }
+        }
+    }
+    // Not through the macros, whose output the test harness hides when the test passes.
+    let mut out = io::stderr().lock();
+    for (name, (files, samples)) in &counts {
+        writeln!(out, "{name}: {samples} samples, all of {files} recordings made plain files").unwrap();
+    }
+    missing.iter().for_each(|name| writeln!(out, "{name}: skipped, it is not installed").unwrap());
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    for (name, _) in READERS.iter().filter(|(name, _)| !missing.contains(name)) {
+        assert_eq!(counts.get(name).map(|(files, _)| *files), Some(INPUTS.len()), "{name} read too few");
+    }
+    assert!(!missing.contains(&"linux-perf-data") && missing.len() <= 2, "no reader is there but {counts:?}");
+}
+
+fn perf(path: &Path) -> Option<Result<u64, String>> {
+    let mut perf = with_time_limit("perf");
+    perf.args(["script", "--force", "-F", "tid,event", "-i"]).arg(path).env("LC_ALL", "C");
+    let run = run_other(&mut perf);
+    match run.status {
+        127 => None,
+        0 => {
+            Some(Ok(String::from_utf8_lossy(&run.stdout).lines().filter(|line| !line.trim().is_empty()).count() as u64))
+        }
+        _ => Some(Err(run.stderr)),
+    }
+}
+
+fn linux_perf_data(path: &Path) -> Option<Result<u64, String>> {
+    let count = || -> Result<u64, Box<dyn std::error::Error>> {
+        let PerfFileReader { mut perf_file, mut record_iter } =
+            PerfFileReader::parse_file(BufReader::new(File::open(path)?))?;
+        let mut samples = 0;
+        while let Some(record) = record_iter.next_record(&mut perf_file)? {
+            match record {
+                PerfFileRecord::EventRecord { record, .. } => {
+                    samples += u64::from(record.record_type == TheirType::SAMPLE);
+                    record.parse()?;
+                }
+                PerfFileRecord::UserRecord(record) => drop(record.parse()?),
+            }
+        }
+        Ok(samples)
+    };
+    Some(count().map_err(|error| error.to_string()))
+}
+
+fn perfparser(path: &Path) -> Option<Result<u64, String>> {
+    let mut perfparser = with_time_limit(hotspots_perfparser()?.to_str()?);
+    let run = run_other(perfparser.arg("--print-stats").arg("--input").arg(path));
+    let said = String::from_utf8_lossy(&run.stdout).into_owned() + &run.stderr;
+    let samples = said.lines().find_map(|line| line.strip_prefix("samples: ")?.trim().parse().ok());
+    Some(samples.filter(|_| run.status == 0).ok_or(said))
+}
+
+/// Where Debian has it, in a folder of the machine's architecture.
+fn hotspots_perfparser() -> Option<PathBuf> {
+    let folders = fs::read_dir("/usr/lib").ok()?.flatten();
+    folders.map(|folder| folder.path().join("libexec/hotspot-perfparser")).find(|path| path.is_file())
+}
+
+/// What perf_data_converter would refuse or skip.
+#[derive(Default)]
+struct Conditions {
+    samples: u64,
+    wrong: Option<&'static str>,
+}
+
+impl Conditions {
+    fn demand(&mut self, holds: bool, otherwise: &'static str) {
+        self.wrong = self.wrong.or((!holds).then_some(otherwise));
+    }
+}
+
+impl Sink for Conditions {
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> perfconv::Result<()> {
+        match raw.header.kind {
+            RecordType::SAMPLE => {
+                self.samples += 1;
+                let has_event = meta.events.list().len() == 1 || meta.events.of(raw).is_some();
+                self.demand(has_event, "samples of no event");
+            }
+            RecordType::COMPRESSED | RecordType::COMPRESSED2 => self.demand(false, "compressed records"),
+            RecordType::MMAP | RecordType::MMAP2 => {
+                let start = raw.body().get(8..16).and_then(|word| Some(u64::from_le_bytes(word.try_into().ok()?)));
+                self.demand(start.is_some_and(|start| start % 4096 == 0), "maps that do not begin at a page");
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// Fields of samples for which it refuses a file: those, and all that came after CODE_PAGE_SIZE but WEIGHT_STRUCT.
+const REFUSED: SampleType =
+    SampleType::REGS_USER.union(SampleType::STACK_USER).union(SampleType::REGS_INTR).union(SampleType::AUX);
+
+fn perf_data_converter(path: &Path) -> Option<Result<u64, String>> {
+    let mut conditions = Conditions::default();
+    let read = Source::open(Input::Path(path.to_owned()), ReadOptions::default())
+        .and_then(|source| source.run(&mut conditions))
+        .map_err(|error| error.to_string());
+    let (meta, ledger) = match read {
+        Ok(read) => read,
+        Err(error) => return Some(Err(error)),
+    };
+    conditions.demand(meta.container == Container::File, "another container than a file");
+    conditions.demand(meta.endian == Endian::Little, "big-endian features");
+    conditions.demand(ledger.messages().is_empty(), "damage, or no size of its records");
+    for event in meta.events.list() {
+        let fields = event.attr.sample_type;
+        conditions.demand(!fields.intersects(REFUSED), "registers, stacks or AUX areas in samples");
+        conditions.demand(fields.bits() < 1 << 25, "fields of samples that it does not know");
+    }
+    Some(conditions.wrong.map_or(Ok(conditions.samples), |wrong| Err(wrong.to_owned())))
+}
