@@ -34,37 +34,56 @@ pub fn profile(source: Source, options: &ProfileOptions) -> Result<(Profile, Led
 /// # Errors
 /// As [`profile`].
 pub fn profiles(source: Source, options: &ProfileOptions) -> Result<(Vec<Profile>, Ledger)> {
-    collected(source, Collector::new(options))
+    let read = source.options().clone();
+    collected(Collector::new(options), read, |sink| source.run(sink))
 }
 
-fn collected(source: Source, collector: Collector<'_>) -> Result<(Vec<Profile>, Ledger)> {
-    let mut ordered = Order::new(collector, source.options().clone());
-    let (meta, mut ledger) = source.run(&mut ordered)?;
+/// The same of a recording whose records go through passes first.
+///
+/// # Errors
+/// As [`profile`], and where a pass cannot do what was asked of it.
+pub fn passed_profiles(
+    input: Input,
+    read: &ReadOptions,
+    passes: &mut Passes,
+    options: &ProfileOptions,
+) -> Result<(Vec<Profile>, Ledger)> {
+    collected(Collector::new(options), read.clone(), |sink| passes.run(input, read, sink))
+}
+
+fn collected<'a>(
+    collector: Collector<'a>,
+    read: ReadOptions,
+    run: impl FnOnce(&mut Order<Collector<'a>>) -> Result<(Meta, Ledger)>,
+) -> Result<(Vec<Profile>, Ledger)> {
+    let mut ordered = Order::new(collector, read);
+    let (meta, mut ledger) = run(&mut ordered)?;
     let (profiles, collected) = ordered.into_inner().finish(&meta)?;
     ledger.account_for_stream();
     ledger.merge(collected);
     Ok((profiles, ledger))
 }
 
-/// Writes a recording to a format that takes samples one by one, for profiles of which hardly two samples are equal. The
-/// recording is read twice: which events have samples must be known before the first.
+/// Writes a recording, through passes, to a format that takes samples one by one, for profiles of which hardly two samples are
+/// equal. The recording is read twice: which events have samples must be known before the first.
 ///
 /// # Errors
-/// As [`profile`], and what `out` says.
+/// As [`passed_profiles`], and what `out` says.
 pub fn streamed(
     input: Input,
     read: &ReadOptions,
+    passes: &mut Passes,
     options: &ProfileOptions,
     begin: BeginStreamed,
     out: &mut dyn Write,
 ) -> Result<Ledger> {
     let (input, damage) = input.repeatable(read)?;
     let mut look = Look::default();
-    let (meta, _) = Source::open(input.clone(), read.clone())?.run(&mut look)?;
+    let (meta, _) = passes.run(input.clone(), read, &mut look)?;
     let events: Vec<_> = meta.events.list().iter().map(ProfileEvent::from).collect();
     let mut writer = begin(out, &events, &look.has_samples(options, &meta));
     let collector = Collector::new(options).passing_samples_to(&mut *writer);
-    let (profiles, mut ledger) = collected(Source::open(input, read.clone())?, collector)?;
+    let (profiles, mut ledger) = collected(collector, read.clone(), |sink| passes.run(input, read, sink))?;
     damage.into_iter().for_each(|damage| ledger.damage(damage));
     writer.finish(&profiles.into_iter().next().unwrap_or_default())?;
     Ok(ledger)

@@ -73,6 +73,13 @@ impl SampleType {
         self.word_of(Self::IDENTIFIER, &[]).or_else(id)
     }
 
+    /// Which 8-byte word of a sample its period is.
+    pub fn period_at(self) -> Option<usize> {
+        let first =
+            [Self::IDENTIFIER, Self::IP, Self::TID, Self::TIME, Self::ADDR, Self::ID, Self::STREAM_ID, Self::CPU];
+        self.word_of(Self::PERIOD, &first)
+    }
+
     /// Which word a field is that these, of a word each, come before.
     fn word_of(self, field: Self, before: &[Self]) -> Option<usize> {
         self.contains(field).then(|| before.iter().filter(|&&field| self.contains(field)).count())

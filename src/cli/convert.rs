@@ -38,7 +38,11 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
     let input = args.input();
     let misplaced = match format.writes {
         Writes::Records => args.profile.first_given(),
-        Writes::Profile(_) => args.first_of_records().or(args.steps.list.first().map(Step::option)),
+        Writes::Profile(_) => {
+            let is_of_no_profile = |step: &&Step| args.compat.is_some() || !step.is_for_profiles();
+            let step = args.steps.list.iter().find(is_of_no_profile).map(Step::option);
+            args.first_of_records().or(step)
+        }
         Writes::Carry(_) | Writes::Folder { .. } => args.profile.first_given().or(args.first_of_records()),
     };
     if let Some(option) = misplaced {
@@ -73,7 +77,10 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
     let is_proto = format.name.starts_with("quipper");
     let steps = args.steps(is_proto);
     let mut passes = Passes::default();
-    steps.iter().for_each(|step| passes.push_boxed(step.pass(&options)));
+    let is_profile = matches!(format.writes, Writes::Profile(_));
+    // What a profile tells of an event it takes from the events that are there.
+    let of_records = steps.iter().filter(|step| !(is_profile && matches!(step, Step::Event { .. })));
+    of_records.for_each(|step| passes.push_boxed(step.pass(&options)));
     let remap = steps.contains(&Step::Quipper(Quipper::Remap));
     let carry = CarryOptions {
         passes: Passed { change_records: passes.change_records(), remap },
@@ -110,7 +117,7 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
         Writes::Profile(writes) => {
             let extension = format.extensions.first().map_or("", |(extension, _)| extension);
             let format = profiles::ProfileFormat { writes, extension };
-            profiles::run(input, options, &format, &output, &envelopes, &args.profile)?
+            profiles::run(input, &options, &mut passes, &format, &output, &envelopes, &args)?
         }
     };
 

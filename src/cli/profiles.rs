@@ -1,19 +1,19 @@
 //! A recording as a profile, or as a folder of them.
 
-use super::args::{LostArg, NO_LABELS, ProfileArgs};
+use super::args::{ConvertArgs, LostArg, NO_LABELS, ProfileArgs};
 use super::failure::Failure;
 use super::output::Output;
 use crate::container::read::ReadOptions;
 use crate::container::read::input::Input;
-use crate::convert::{profile, profiles, streamed};
+use crate::convert::{passed_profiles, streamed};
 use crate::error::{Error, Result};
 use crate::formats::envelope::{Envelope, Envelopes};
 use crate::formats::{BeginStreamed, WriteProfile};
 use crate::profile::Profile;
 use crate::profile::labels::Label;
 use crate::profile::options::ProfileOptions;
+use crate::rewrite::passes::Passes;
 use crate::stream::ledger::Ledger;
-use crate::stream::source::Source;
 use hashbrown::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -33,24 +33,26 @@ pub struct ProfileFormat {
 /// Where the arguments do not make sense, the recording cannot be read or the output not be written.
 pub fn run(
     input: Input,
-    read: ReadOptions,
+    read: &ReadOptions,
+    passes: &mut Passes,
     format: &ProfileFormat,
     output: &Output,
     envelopes: &Envelopes,
-    args: &ProfileArgs,
+    args: &ConvertArgs,
 ) -> std::result::Result<Ledger, Failure> {
     let WriteProfile { write, streamed } = format.writes;
-    let options = options(args)?;
+    let options = options(&args.profile, args.steps.events())?;
     let is_unique = options.labels.iter().flatten().any(|label| label.is_unique());
     match streamed {
         _ if options.split.is_some() => {
-            let (profiles, ledger) = profiles(Source::open(input, read)?, &options)?;
+            let (profiles, ledger) = passed_profiles(input, read, passes, &options)?;
             output.write_folder(|folder| write_each(&profiles, folder, format, envelopes))?;
             Ok(ledger)
         }
-        Some(begin) if is_unique => one_by_one(input, &read, &options, begin, output, envelopes),
+        Some(begin) if is_unique => one_by_one(input, read, passes, &options, begin, output, envelopes),
         _ => {
-            let (profile, ledger) = profile(Source::open(input, read)?, &options)?;
+            let (profiles, ledger) = passed_profiles(input, read, passes, &options)?;
+            let profile = profiles.into_iter().next().unwrap_or_default();
             output.write(|out| envelopes.around(out, |out| write(&profile, out)))?;
             Ok(ledger)
         }
@@ -60,6 +62,7 @@ pub fn run(
 fn one_by_one(
     input: Input,
     read: &ReadOptions,
+    passes: &mut Passes,
     options: &ProfileOptions,
     begin: BeginStreamed,
     output: &Output,
@@ -68,14 +71,14 @@ fn one_by_one(
     let mut ledger = Ledger::default();
     output.write(|out| {
         envelopes.around(out, |out| {
-            ledger = streamed(input, read, options, begin, out)?;
+            ledger = streamed(input, read, passes, options, begin, out)?;
             Ok(())
         })
     })?;
     Ok(ledger)
 }
 
-fn options(args: &ProfileArgs) -> std::result::Result<ProfileOptions, Failure> {
+fn options(args: &ProfileArgs, events: Vec<String>) -> std::result::Result<ProfileOptions, Failure> {
     let keys = args.labels.as_ref();
     let labels = keys.map(|keys| keys.iter().filter_map(|key| Label::by_key(key)).collect::<Vec<_>>());
     if keys.is_some_and(|keys| keys.len() > 1 && keys.iter().any(|key| key == NO_LABELS)) {
@@ -88,7 +91,7 @@ fn options(args: &ProfileArgs) -> std::result::Result<ProfileOptions, Failure> {
     }
     Ok(ProfileOptions {
         labels,
-        events: args.events.clone(),
+        events,
         split: args.split_by.map(Into::into),
         lost_as_samples: args.lost == LostArg::AsSamples,
         data_addresses: args.data_addresses,

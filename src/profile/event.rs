@@ -1,7 +1,8 @@
 //! The events of a profile: what to call them and in what they are counted.
 
-use crate::abi::attr::{Attr, AttrType, HardwareEvent, SoftwareEvent};
+use crate::abi::attr::{Attr, SoftwareEvent};
 use crate::abi::attr_flags::AttrFlags;
+use crate::stream::event_name::event_name;
 use crate::stream::events::Event;
 
 /// In what an event counts.
@@ -29,7 +30,7 @@ pub struct ProfileEvent {
 impl From<&Event> for ProfileEvent {
     fn from(event: &Event) -> Self {
         let attr = &event.attr;
-        let name = event.name.clone().unwrap_or_else(|| fallback_name(attr));
+        let name = event_name(event);
         let unit = event.unit.as_deref().and_then(Unit::by_name).unwrap_or(Unit::of(attr));
         Self { name, unit, period: period(attr) }
     }
@@ -61,33 +62,16 @@ pub fn period(attr: &Attr) -> Option<u64> {
     period.filter(|&period| period > 0)
 }
 
-/// The name of an event that the recording has no name for.
-fn fallback_name(attr: &Attr) -> String {
-    let named = match attr.kind {
-        AttrType::HARDWARE => HardwareEvent(attr.config & 0xffff_ffff).name(),
-        AttrType::SOFTWARE => SoftwareEvent(attr.config).name(),
-        _ => None,
-    };
-    match (named, attr.kind) {
-        (Some(name), _) => name.to_lowercase().replace('_', "-"),
-        (None, AttrType::TRACEPOINT) => format!("tracepoint:{}", attr.config),
-        (None, AttrType::BREAKPOINT) => format!("mem:{:#x}", attr.bp_addr),
-        (None, AttrType::RAW) => format!("raw {:#x}", attr.config),
-        (None, kind) => format!("pmu {}/config={:#x}/", kind.0, attr.config),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::abi::Endian;
+    use crate::abi::attr::AttrType;
 
     #[test]
-    fn clocks_count_nanoseconds_and_unnamed_events_get_a_name() {
+    fn clocks_count_nanoseconds() {
         let mut attr = Attr::read(&[0; 64], Endian::Little).unwrap();
-        assert_eq!(fallback_name(&attr), "cpu-cycles");
         attr.kind = AttrType::SOFTWARE;
-        assert_eq!(fallback_name(&attr), "cpu-clock");
         attr.flags = AttrFlags::FREQ;
         attr.sample_period = 4000;
         let mut events = crate::stream::events::Events::default();

@@ -1,7 +1,7 @@
 //! Which events are wanted.
 
-use super::event::ProfileEvent;
 use crate::error::{Error, Result};
+use crate::stream::event_name::{event_name, is_called};
 use crate::stream::events::{EventIndex, Events};
 use crate::stream::meta::Meta;
 
@@ -37,8 +37,8 @@ impl Selection {
         }
         let wanted = &self.wanted;
         *self.known[index].get_or_insert_with(|| {
-            let name = ProfileEvent::from(&events.list()[index]).name;
-            wanted.iter().any(|wanted| is_of(&name, wanted))
+            let name = event_name(&events.list()[index]);
+            wanted.iter().any(|wanted| is_called(&name, wanted))
         })
     }
 
@@ -47,37 +47,13 @@ impl Selection {
     /// # Errors
     /// Where one is not: with those that are.
     pub fn check(&self, meta: &Meta) -> Result<()> {
-        let names: Vec<_> = meta.events.list().iter().map(|event| ProfileEvent::from(event).name).collect();
-        match self.wanted.iter().find(|wanted| !names.iter().any(|name| is_of(name, wanted))) {
+        let names: Vec<_> = meta.events.list().iter().map(event_name).collect();
+        match self.wanted.iter().find(|wanted| !names.iter().any(|name| is_called(name, wanted))) {
             None => Ok(()),
             Some(wanted) => {
                 let what = format!("it has no event {wanted}; its events are {}", names.join(", "));
                 Err(Error::input(&meta.files[0], None, what))
             }
-        }
-    }
-}
-
-/// Whether an event's name is the wanted one, or that with modifiers or parameters behind it.
-fn is_of(name: &str, wanted: &str) -> bool {
-    name.strip_prefix(wanted).is_some_and(|rest| rest.is_empty() || rest.starts_with([':', '/']))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_stands_for_itself_with_any_modifiers() {
-        for (name, wanted, is) in [
-            ("cycles:u", "cycles", true),
-            ("cycles", "cycles", true),
-            ("cpu-clock/freq=2000/", "cpu-clock", true),
-            ("sched:sched_switch", "sched:sched_switch", true),
-            ("cycles", "cycles:u", false),
-            ("cycles-ct", "cycles", false),
-        ] {
-            assert_eq!(is_of(name, wanted), is, "{name} {wanted}");
         }
     }
 }

@@ -1,7 +1,8 @@
 //! A record that takes the place of another one.
 
-use crate::abi::record::RecordHeader;
+use crate::abi::record::{Record, RecordHeader};
 use crate::container::block::{Block, Origin};
+use crate::container::write::encoded;
 use crate::error::Result;
 use crate::stream::Sink;
 use crate::stream::meta::Meta;
@@ -64,4 +65,14 @@ pub struct Place {
     pub base: u64,
     /// What its bytes are.
     pub origin: Origin,
+}
+
+/// A record with changes; `None` where it cannot be read, and stays.
+///
+/// # Errors
+/// Where what it is then is more than a record can hold.
+pub fn recoded(meta: &Meta, raw: &Raw<'_>, change: impl FnOnce(&mut Record)) -> Result<Option<Vec<u8>>> {
+    let Some(mut record) = Record::read(raw.bytes(), &meta.context(raw)) else { return Ok(None) };
+    change(&mut record);
+    encoded(record.to_bytes(raw.endian)).map(Some)
 }

@@ -7,6 +7,8 @@
 //! * [`header_edits`]: features set, added and left out.
 //! * [`perf_version`]: a recording as a certain version of perf reads it.
 //! * [`repair`]: a killed or damaged recording as a regular one.
+//! * [`filter`]: what stays of a recording.
+//! * [`sched_stat`], [`strip_user_stack`]: samples of two events merged; samples without user stacks.
 //! * [`endian`]: whether a recording can be written in another byte order.
 //! * [`sort`], [`huge_pages`], [`combine`], [`remap`], [`unused`]: passes by quipper's rules, all of them in [`quipper`].
 //! * [`mmap`], [`mmaps`]: what records tell of maps, and how they are told otherwise.
@@ -17,6 +19,7 @@ pub mod changed;
 pub mod combine;
 pub mod each;
 pub mod endian;
+pub mod filter;
 pub mod header;
 pub mod header_edits;
 pub mod huge_pages;
@@ -29,6 +32,8 @@ pub mod quipper;
 pub mod remap;
 pub mod repair;
 pub mod retell;
+pub mod sched_stat;
 pub mod sort;
 pub mod spaces;
+pub mod strip_user_stack;
 pub mod unused;

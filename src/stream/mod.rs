@@ -1,6 +1,7 @@
 //! What flows: records one after the other, with what is known about the recording so far.
 
 pub mod counts;
+pub mod event_name;
 pub mod event_types;
 pub mod events;
 pub mod ledger;

@@ -93,7 +93,7 @@ pub struct ConvertArgs {
         long,
         value_enum,
         value_name = "PROGRAM",
-        conflicts_with_all = ["labels", "events", "split_by", "lost", "data_addresses", "thread_types"]
+        conflicts_with_all = ["labels", "event", "split_by", "lost", "data_addresses", "thread_types"]
     )]
     pub compat: Option<CompatArg>,
 

@@ -100,7 +100,7 @@ fn offset(text: &str) -> Result<OffsetArg, String> {
 }
 
 /// A type by its name, with or without what all begin with, or by its number.
-fn record_type(text: &str) -> Result<RecordType, String> {
+pub(super) fn record_type(text: &str) -> Result<RecordType, String> {
     let name = text.to_uppercase();
     let name = name.strip_prefix("PERF_RECORD_").unwrap_or(&name);
     let named = RecordType::NAMED.iter().find(|(_, named)| *named == name).map(|(kind, _)| *kind);

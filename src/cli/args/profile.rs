@@ -2,7 +2,7 @@
 
 use crate::profile::labels::Label;
 use crate::profile::options::Split;
-use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser};
+use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -12,10 +12,6 @@ pub struct ProfileArgs {
     /// Labels of samples, separated by commas; none for no labels [default: comm]
     #[arg(long, value_name = "LABELS", value_delimiter = ',', value_parser = label_keys(), long_help = labels_help())]
     pub labels: Option<Vec<String>>,
-
-    /// Only samples of this event, with or without its modifiers; may be given more than once
-    #[arg(long = "event", value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
-    pub events: Vec<String>,
 
     /// Write one profile for each of these into a folder
     #[arg(long, value_enum, value_name = "WHAT")]
@@ -39,7 +35,6 @@ impl ProfileArgs {
     pub fn first_given(&self) -> Option<&'static str> {
         [
             (self.labels.is_some(), "--labels"),
-            (!self.events.is_empty(), "--event"),
             (self.split_by.is_some(), "--split-by"),
             (self.lost != LostArg::Apart, "--lost"),
             (self.data_addresses, "--data-addresses"),

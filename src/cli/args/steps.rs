@@ -1,19 +1,34 @@
 //! Steps of a rewrite, in the order in which they are said.
 
+use super::look::record_type;
 use crate::abi::feature::FeatureId;
+use crate::abi::record::RecordType;
 use crate::container::read::ReadOptions;
 use crate::profile::event::ProfileEvent;
 use crate::rewrite::by_time::ByTimePass;
+use crate::rewrite::filter::comm::CommFilter;
+use crate::rewrite::filter::cpu::{CpuFilter, CpuRange};
+use crate::rewrite::filter::dso::DsoFilter;
+use crate::rewrite::filter::event::EventPass;
+use crate::rewrite::filter::every::EveryFilter;
+use crate::rewrite::filter::head::HeadFilter;
+use crate::rewrite::filter::kind::TypePass;
+use crate::rewrite::filter::pass::{Filter, FilterPass};
+use crate::rewrite::filter::task::{TaskFilter, TaskNumber};
+use crate::rewrite::filter::time::{TimeFilter, Times};
 use crate::rewrite::header_edits::{HeaderEdit, Value};
 use crate::rewrite::pass::Pass;
 use crate::rewrite::perf_version::PerfVersionPass;
 use crate::rewrite::perf_version::since::PerfVersion;
 use crate::rewrite::quipper::Quipper;
 use crate::rewrite::repair::RepairPass;
+use crate::rewrite::sched_stat::SchedStatPass;
+use crate::rewrite::strip_user_stack::StripUserStackPass;
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
+use std::num::NonZeroU64;
 
 /// A step that is asked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Step {
     /// `--pass`.
     Quipper(Quipper),
@@ -25,6 +40,33 @@ pub enum Step {
     Header(HeaderEdit),
     /// `--perf-version`.
     PerfVersion(PerfVersion),
+    /// `--time`.
+    Time(Times),
+    /// `--pid`, `--tid`.
+    Task(TaskNumber, Vec<u32>),
+    /// `--comm`.
+    Comm(Vec<String>),
+    /// `--cpu`.
+    Cpu(Vec<CpuRange>),
+    /// `--event`, `--keep-attrs`.
+    Event {
+        /// Their names.
+        names: Vec<String>,
+        /// Whether the other events stay.
+        keep_attrs: bool,
+    },
+    /// `--dso`.
+    Dso(Vec<String>),
+    /// `--type`.
+    Type(Vec<RecordType>),
+    /// `--sample-every`.
+    SampleEvery(NonZeroU64),
+    /// `--head`.
+    Head(u64),
+    /// `--sched-stat`.
+    SchedStat,
+    /// `--strip-user-stack`.
+    StripUserStack,
 }
 
 impl Step {
@@ -38,7 +80,54 @@ impl Step {
             Self::Header(HeaderEdit::Add(..)) => "--add-feature",
             Self::Header(HeaderEdit::Drop(_)) => "--drop-feature",
             Self::PerfVersion(_) => "--perf-version",
+            Self::Time(_) => "--time",
+            Self::Task(TaskNumber::Pid, _) => "--pid",
+            Self::Task(TaskNumber::Tid, _) => "--tid",
+            Self::Comm(_) => "--comm",
+            Self::Cpu(_) => "--cpu",
+            Self::Event { keep_attrs: true, .. } => "--keep-attrs",
+            Self::Event { keep_attrs: false, .. } => "--event",
+            Self::Dso(_) => "--dso",
+            Self::Type(_) => "--type",
+            Self::SampleEvery(_) => "--sample-every",
+            Self::Head(_) => "--head",
+            Self::SchedStat => "--sched-stat",
+            Self::StripUserStack => "--strip-user-stack",
         }
+    }
+
+    /// Whether a profile is another one by it.
+    pub fn is_for_profiles(&self) -> bool {
+        match self {
+            Self::Event { keep_attrs, .. } => !keep_attrs,
+            Self::Time(_)
+            | Self::Task(..)
+            | Self::Comm(_)
+            | Self::Cpu(_)
+            | Self::Dso(_)
+            | Self::SampleEvery(_)
+            | Self::Head(_)
+            | Self::SchedStat => true,
+            Self::Quipper(_)
+            | Self::Sort
+            | Self::Header(_)
+            | Self::PerfVersion(_)
+            | Self::Type(_)
+            | Self::StripUserStack => false,
+        }
+    }
+
+    /// Takes what another one asks for too, if it is of the same option; else gives it back.
+    fn merge(&mut self, other: Self) -> Option<Self> {
+        match (self, other) {
+            (Self::Task(number, all), Self::Task(other, more)) if *number == other => all.extend(more),
+            (Self::Cpu(all), Self::Cpu(more)) => all.extend(more),
+            (Self::Type(all), Self::Type(more)) => all.extend(more),
+            (Self::Event { names, .. }, Self::Event { names: more, .. }) => names.extend(more),
+            (Self::Comm(all), Self::Comm(more)) | (Self::Dso(all), Self::Dso(more)) => all.extend(more),
+            (_, other) => return Some(other),
+        }
+        None
     }
 
     /// The pass that it is.
@@ -49,8 +138,23 @@ impl Step {
             Self::Sort => Box::new(ByTimePass { options: options.clone() }),
             Self::Header(edit) => Box::new(edit.clone()),
             Self::PerfVersion(version) => Box::new(PerfVersionPass::new(*version)),
+            Self::Time(times) => filter(TimeFilter::new(times.clone()), options),
+            Self::Task(number, wanted) => filter(TaskFilter::new(*number, wanted.iter().copied()), options),
+            Self::Comm(wanted) => filter(CommFilter::new(wanted.clone()), options),
+            Self::Cpu(wanted) => filter(CpuFilter::new(wanted.clone()), options),
+            Self::Event { names, keep_attrs } => Box::new(EventPass::new(names.clone(), *keep_attrs)),
+            Self::Dso(wanted) => filter(DsoFilter::new(wanted.clone()), options),
+            Self::Type(wanted) => Box::new(TypePass::new(wanted.clone())),
+            Self::SampleEvery(every) => filter(EveryFilter::new(*every), options),
+            Self::Head(count) => filter(HeadFilter::new(*count), options),
+            Self::SchedStat => Box::new(SchedStatPass { options: options.clone() }),
+            Self::StripUserStack => Box::new(StripUserStackPass::default()),
         }
     }
+}
+
+fn filter(filter: impl Filter + 'static, options: &ReadOptions) -> Box<dyn Pass> {
+    Box::new(FilterPass::new(filter, options.clone()))
 }
 
 /// All steps, in the order in which they are said.
@@ -58,6 +162,17 @@ impl Step {
 pub struct Steps {
     /// The steps.
     pub list: Vec<Step>,
+}
+
+impl Steps {
+    /// The events that are asked for.
+    pub fn events(&self) -> Vec<String> {
+        let of_step = |step: &Step| match step {
+            Step::Event { names, .. } => Some(names.clone()),
+            _ => None,
+        };
+        self.list.iter().find_map(of_step).unwrap_or_default()
+    }
 }
 
 /// The options that ask for steps; each takes any number of them, and is in [`IDS`].
@@ -68,7 +183,7 @@ struct StepArgs {
     pass: Vec<Step>,
 
     /// Records in the order of time, by the whole recording
-    #[arg(long, num_args = 0, default_missing_value = "", value_parser = |_: &str| sort())]
+    #[arg(long, num_args = 0, default_missing_value = "", value_parser = |_: &str| step(Step::Sort))]
     sort: Option<Step>,
 
     /// Give a feature that is there another value, such as hostname=build-7; may be given more than once
@@ -86,10 +201,77 @@ struct StepArgs {
     /// Write what this version of perf reads; what it does not know is left out or told otherwise
     #[arg(long, value_name = "X.Y", value_parser = |text: &str| text.parse().map(Step::PerfVersion))]
     perf_version: Option<Step>,
+
+    /// Only samples of these times, as perf script takes them: START,STOP in seconds, either of them open, several separated
+    /// by blanks; or of the time between the first and the last sample 10%-30%, or 10%/2 (the second tenth), separated by commas
+    #[arg(long, value_name = "TIMES", allow_hyphen_values = true, value_parser = |text: &str| text.parse().map(Step::Time))]
+    time: Option<Step>,
+
+    /// Only samples of these processes, separated by commas
+    #[arg(long, value_name = "PIDS", value_delimiter = ',', value_parser = |text: &str| task(text, TaskNumber::Pid))]
+    pid: Vec<Step>,
+
+    /// Only samples of these threads, separated by commas
+    #[arg(long, value_name = "TIDS", value_delimiter = ',', value_parser = |text: &str| task(text, TaskNumber::Tid))]
+    tid: Vec<Step>,
+
+    /// Only samples of threads that were called so then, separated by commas
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = |text: &str| named(text, Step::Comm))]
+    comm: Vec<Step>,
+
+    /// Only samples of these CPUs, separated by commas, such as 0,4-7
+    #[arg(long, value_name = "CPUS", value_delimiter = ',', value_parser = |text: &str| text.parse().map(|cpus| Step::Cpu(vec![cpus])))]
+    cpu: Vec<Step>,
+
+    /// Only samples of this event, with or without its modifiers; may be given more than once
+    #[arg(long, value_name = "NAME", value_parser = |text: &str| named(text, |names| Step::Event { names, keep_attrs: false }))]
+    event: Vec<Step>,
+
+    /// Keep what the recording tells of events that --event leaves out
+    #[arg(long, requires = "event")]
+    keep_attrs: bool,
+
+    /// Only samples in these files, by path or name, separated by commas
+    #[arg(long, value_name = "FILES", value_delimiter = ',', value_parser = |text: &str| named(text, Step::Dso))]
+    dso: Vec<Step>,
+
+    /// Only records of these types, by name or number, separated by commas, and those without which none could be read
+    #[arg(long = "type", id = "type", value_name = "TYPES", value_delimiter = ',', value_parser = |text: &str| record_type(text).map(|kind| Step::Type(vec![kind])))]
+    types: Vec<Step>,
+
+    /// Only one of so many samples of each event
+    #[arg(long, value_name = "N", value_parser = |text: &str| number(text).map(Step::SampleEvery))]
+    sample_every: Option<Step>,
+
+    /// Only so many samples, the first ones
+    #[arg(long, value_name = "N", value_parser = |text: &str| number(text).map(|count| Step::Head(count.get())))]
+    head: Option<Step>,
+
+    /// Merge sched_stat and sched_switch samples into ones that tell where and for how long tasks slept, as perf inject does
+    #[arg(long, num_args = 0, default_missing_value = "", value_parser = |_: &str| step(Step::SchedStat))]
+    sched_stat: Option<Step>,
+
+    /// Leave copies of user stacks, and user registers, out of samples
+    #[arg(long, num_args = 0, default_missing_value = "", value_parser = |_: &str| step(Step::StripUserStack))]
+    strip_user_stack: Option<Step>,
 }
 
-fn sort() -> Result<Step, String> {
-    Ok(Step::Sort)
+/// A step that takes no value.
+fn step(step: Step) -> Result<Step, String> {
+    Ok(step)
+}
+
+fn task(text: &str, of: TaskNumber) -> Result<Step, String> {
+    let number = text.trim().parse().map_err(|_| format!("{text} is no process or thread"))?;
+    Ok(Step::Task(of, vec![number]))
+}
+
+fn named(text: &str, of: impl FnOnce(Vec<String>) -> Step) -> Result<Step, String> {
+    if text.is_empty() { Err("is no name".to_owned()) } else { Ok(of(vec![text.to_owned()])) }
+}
+
+fn number(text: &str) -> Result<NonZeroU64, String> {
+    text.parse().map_err(|_| "is no number from 1 on".to_owned())
 }
 
 /// A feature by its name, as perf has it, in letters of any case, with or without what all begin with.
@@ -111,7 +293,26 @@ fn valued(text: &str, edit: fn(FeatureId, Value) -> HeaderEdit) -> Result<Step, 
 }
 
 /// The names of [`StepArgs`]' fields.
-const IDS: [&str; 6] = ["pass", "sort", "set", "add_feature", "drop_feature", "perf_version"];
+const IDS: [&str; 18] = [
+    "pass",
+    "sort",
+    "set",
+    "add_feature",
+    "drop_feature",
+    "perf_version",
+    "time",
+    "pid",
+    "tid",
+    "comm",
+    "cpu",
+    "event",
+    "dso",
+    "type",
+    "sample_every",
+    "head",
+    "sched_stat",
+    "strip_user_stack",
+];
 
 impl Args for Steps {
     fn augment_args(command: Command) -> Command {
@@ -131,7 +332,16 @@ impl FromArgMatches for Steps {
             steps.extend(places.zip(matches.get_many::<Step>(id).into_iter().flatten().cloned()));
         }
         steps.sort_by_key(|(place, _)| *place);
-        Ok(Self { list: steps.into_iter().map(|(_, step)| step).collect() })
+        let mut list: Vec<Step> = Vec::new();
+        for (_, step) in steps {
+            // What an option asks for, and asks for again, is one filter.
+            let left = list.iter_mut().try_fold(step, |step, other| other.merge(step));
+            list.extend(left);
+        }
+        if let Some(Step::Event { keep_attrs, .. }) = list.iter_mut().find(|step| matches!(step, Step::Event { .. })) {
+            *keep_attrs = matches.get_flag("keep_attrs");
+        }
+        Ok(Self { list })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {

@@ -13,7 +13,7 @@ use crate::abi::sample_view::SampleView;
 use crate::abi::weight::Weight;
 use crate::container::write::{encoded, pipe};
 use crate::error::Result;
-use crate::rewrite::changed::Changed;
+use crate::rewrite::changed::{Changed, recoded};
 use crate::stream::Sink;
 use crate::stream::events::Event;
 use crate::stream::meta::Meta;
@@ -175,13 +175,6 @@ impl<S: Sink> Sink for ForVersion<'_, S> {
     fn end(&mut self, meta: &Meta) -> Result<()> {
         self.sink.end(meta)
     }
-}
-
-/// A record with changes; `None` where it cannot be read, and stays.
-fn recoded(meta: &Meta, raw: &Raw<'_>, change: impl FnOnce(&mut Record)) -> Result<Option<Vec<u8>>> {
-    let Some(mut record) = Record::read(raw.bytes(), &meta.context(raw)) else { return Ok(None) };
-    change(&mut record);
-    encoded(record.to_bytes(raw.endian)).map(Some)
 }
 
 /// Takes the fields out of a sample that a version does not know.

@@ -1,0 +1,90 @@
+//! Samples of threads that were called so then: `--comm`.
+
+use super::found::{What, not_there, not_told};
+use super::pass::{Filter, Sample};
+use crate::error::Result;
+use crate::rewrite::pass::LookOrder;
+use crate::session::Session;
+use crate::stream::meta::Meta;
+use crate::stream::raw::Raw;
+use hashbrown::HashMap;
+use std::collections::BTreeSet;
+
+/// Keeps the samples of threads of certain names.
+pub struct CommFilter {
+    wanted: Vec<String>,
+    session: Session,
+    /// The names of samples' threads, and whether each is wanted.
+    there: HashMap<Vec<u8>, bool>,
+    untold: u64,
+}
+
+impl CommFilter {
+    /// Those of these names. As perf calls them, threads that no record names are `:TID`, and idle CPUs `swapper`.
+    pub fn new(wanted: Vec<String>) -> Self {
+        Self { wanted, session: Session::default(), there: HashMap::new(), untold: 0 }
+    }
+}
+
+impl Filter for CommFilter {
+    fn option(&self) -> &'static str {
+        "--comm"
+    }
+
+    fn order(&self) -> LookOrder {
+        LookOrder::Time
+    }
+
+    fn is_by_process(&self) -> bool {
+        true
+    }
+
+    fn begin(&mut self, _: &Meta) {
+        (self.session, self.untold) = (Session::default(), 0);
+        self.there.clear();
+    }
+
+    fn other(&mut self, meta: &Meta, raw: &Raw<'_>) {
+        self.session.apply(meta, raw);
+    }
+
+    fn keeps(&mut self, sample: &Sample<'_>) -> bool {
+        let Some((_, tid)) = sample.view.task else {
+            self.untold += 1;
+            return false;
+        };
+        let unnamed;
+        let comm = match self.session.thread(tid).and_then(|thread| thread.comm) {
+            _ if tid == 0 => &b"swapper"[..],
+            Some(comm) => self.session.names.name(comm),
+            None => {
+                // As a signed number, as perf has it.
+                unnamed = format!(":{}", tid as i32);
+                unnamed.as_bytes()
+            }
+        };
+        match self.there.get(comm) {
+            Some(&is_wanted) => is_wanted,
+            None => {
+                let is_wanted = self.wanted.iter().any(|wanted| wanted.as_bytes() == comm);
+                self.there.insert(comm.to_owned(), is_wanted);
+                is_wanted
+            }
+        }
+    }
+
+    fn check(&mut self, _: &Meta) -> Result<()> {
+        if self.untold > 0 {
+            return Err(not_told(self.option(), "their thread", self.untold));
+        }
+        let missing = self.wanted.iter().find(|wanted| !self.there.contains_key(wanted.as_bytes()));
+        match missing {
+            Some(missing) => {
+                let there: BTreeSet<_> = self.there.keys().map(|comm| String::from_utf8_lossy(comm)).collect();
+                let what = What { one: "name", several: "names" };
+                Err(not_there(self.option(), what, missing, there.into_iter()))
+            }
+            None => Ok(()),
+        }
+    }
+}

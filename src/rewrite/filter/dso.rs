@@ -1,0 +1,134 @@
+//! Samples in certain files, by what was mapped then: `--dso`.
+
+use super::found::{What, not_there, not_told};
+use super::pass::{Filter, Sample};
+use crate::error::Result;
+use crate::rewrite::pass::LookOrder;
+use crate::session::Session;
+use crate::session::map::{Map, MapId};
+use crate::session::space::Space;
+use crate::stream::meta::Meta;
+use crate::stream::raw::Raw;
+use std::collections::BTreeSet;
+
+/// What an address is in that nothing is mapped at, as perf calls it.
+const UNKNOWN: &str = "[unknown]";
+
+/// Keeps the samples whose instruction pointer is in certain files.
+pub struct DsoFilter {
+    wanted: Vec<String>,
+    session: Session,
+    /// By the maps' numbers, of those that samples were in: whether they are wanted.
+    known: Vec<Option<bool>>,
+    has_unmapped: bool,
+    untold: u64,
+}
+
+impl DsoFilter {
+    /// Those of these names: the path, or the name without its folders; of kernel modules also `[NAME]`, of the kernel
+    /// `[kernel.kallsyms]`, and `[unknown]` of what is in no file.
+    pub fn new(wanted: Vec<String>) -> Self {
+        Self { wanted, session: Session::default(), known: Vec::new(), has_unmapped: false, untold: 0 }
+    }
+
+    fn is_wanted(&mut self, id: MapId) -> bool {
+        let index = id.0 as usize;
+        if self.known.len() <= index {
+            self.known.resize(index + 1, None);
+        }
+        let (wanted, map) = (&self.wanted, self.session.map(id));
+        *self.known[index].get_or_insert_with(|| wanted.iter().any(|wanted| is_called(map, wanted)))
+    }
+
+    /// The maps that samples were in.
+    fn there(&self) -> impl Iterator<Item = &Map> {
+        let known = self.known.iter().enumerate().filter(|(_, known)| known.is_some());
+        known.map(|(index, _)| self.session.map(MapId(index as u32)))
+    }
+}
+
+/// Whether a map's file is called so.
+fn is_called(map: &Map, wanted: &str) -> bool {
+    let (path, wanted) = (&map.filename[..], wanted.as_bytes());
+    if map.is_kernel() {
+        return matches!(wanted, b"[kernel.kallsyms]" | b"[kernel]") || path == wanted;
+    }
+    let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
+    let module = wanted.strip_prefix(b"[").and_then(|wanted| wanted.strip_suffix(b"]"));
+    let is_module = |module: &[u8]| name.strip_prefix(module).is_some_and(|rest| rest.starts_with(b".ko"));
+    path == wanted || name == wanted || module.is_some_and(is_module)
+}
+
+impl Filter for DsoFilter {
+    fn option(&self) -> &'static str {
+        "--dso"
+    }
+
+    fn order(&self) -> LookOrder {
+        LookOrder::Time
+    }
+
+    fn begin(&mut self, _: &Meta) {
+        *self = Self::new(std::mem::take(&mut self.wanted));
+    }
+
+    fn other(&mut self, meta: &Meta, raw: &Raw<'_>) {
+        self.session.apply(meta, raw);
+    }
+
+    fn keeps(&mut self, sample: &Sample<'_>) -> bool {
+        let (Some(ip), Some((pid, _))) = (sample.view.ip, sample.view.task) else {
+            self.untold += 1;
+            return false;
+        };
+        let space = Space::from(sample.raw.header.misc.cpu_mode());
+        match self.session.map_at(pid, space, ip) {
+            Some(id) => self.is_wanted(id),
+            None => {
+                self.has_unmapped = true;
+                self.wanted.iter().any(|wanted| wanted == UNKNOWN)
+            }
+        }
+    }
+
+    fn check(&mut self, _: &Meta) -> Result<()> {
+        if self.untold > 0 {
+            return Err(not_told(self.option(), "their process or where they are", self.untold));
+        }
+        let is_there = |wanted: &&String| {
+            self.there().any(|map| is_called(map, wanted)) || self.has_unmapped && *wanted == UNKNOWN
+        };
+        match self.wanted.iter().find(|wanted| !is_there(wanted)) {
+            Some(missing) => {
+                let unmapped = self.has_unmapped.then(|| UNKNOWN.into());
+                let there: BTreeSet<_> =
+                    self.there().map(|map| String::from_utf8_lossy(&map.filename)).chain(unmapped).collect();
+                let what = What { one: "file", several: "files" };
+                Err(not_there(self.option(), what, missing, there.into_iter()))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_called_by_its_path_or_its_name() {
+        for (path, wanted, is) in [
+            ("/usr/lib/libc.so.6", "libc.so.6", true),
+            ("/usr/lib/libc.so.6", "/usr/lib/libc.so.6", true),
+            ("/usr/lib/libc.so.6", "libc", false),
+            ("[kernel.kallsyms]_text", "[kernel.kallsyms]", true),
+            ("[kernel.kallsyms]_text", "[kernel]", true),
+            ("/lib/modules/6.1/kernel/fs/ext4.ko.xz", "[ext4]", true),
+            ("/lib/modules/6.1/kernel/fs/ext4.ko", "[ext]", false),
+            ("[vdso]", "[vdso]", true),
+            ("[vdso]", "[kernel]", false),
+        ] {
+            assert_eq!(is_called(&Map::new(0, 1, 0, path.as_bytes(), None), wanted), is, "{path} {wanted}");
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! Samples of certain events: `--event`.
+
+use super::deferred::DeferredChains;
+use super::lineage::Staying;
+use super::pass::{extend, follow_in_sample_time};
+use crate::abi::bytes::Reader;
+use crate::abi::feature::FeatureId;
+use crate::abi::read_format::ReadFormat;
+use crate::abi::record::RecordType;
+use crate::abi::sample_view::SampleView;
+use crate::error::{Error, Result};
+use crate::rewrite::changed::Changed;
+use crate::rewrite::header::Header;
+use crate::rewrite::pass::{Look, Pass};
+use crate::stream::Sink;
+use crate::stream::event_name::{event_name, is_called};
+use crate::stream::events::EventIndex;
+use crate::stream::meta::Meta;
+use crate::stream::raw::{Gap, Raw};
+use std::collections::BTreeSet;
+
+/// Keeps the samples of certain events, and leaves out of the recording the events that go. A group whose members are read
+/// with each other's samples (`:S`) is one: it stays where any of them is wanted.
+#[derive(Debug)]
+pub struct EventPass {
+    wanted: Vec<String>,
+    keep_attrs: bool,
+    seen: Vec<Seen>,
+    stay: Stay,
+}
+
+/// What the first look finds of an event.
+#[derive(Debug, Default)]
+struct Seen {
+    /// Events that are read with its samples.
+    group: BTreeSet<EventIndex>,
+    /// Times of its first and last sample.
+    times: Option<(u64, u64)>,
+    deferred: DeferredChains,
+    /// Whether it writes to the AUX area.
+    is_aux: bool,
+}
+
+/// What stays.
+#[derive(Debug, Default)]
+struct Stay {
+    events: Staying,
+    /// Whether the AUX area goes, as none of the events that write to it stays.
+    aux_goes: bool,
+}
+
+impl EventPass {
+    /// Those of these names, with or without their modifiers. With `keep_attrs` what tells of the others stays.
+    pub fn new(wanted: Vec<String>, keep_attrs: bool) -> Self {
+        Self { wanted, keep_attrs, seen: Vec::new(), stay: Stay::default() }
+    }
+
+    /// Those of which samples stay.
+    fn staying(&self) -> impl Iterator<Item = &Seen> {
+        self.seen.iter().zip(&self.stay.events.0).filter(|(_, stays)| **stays).map(|(seen, _)| seen)
+    }
+}
+
+impl Pass for EventPass {
+    fn name(&self) -> String {
+        "--event".to_owned()
+    }
+
+    fn look(&mut self) -> Option<Look<'_>> {
+        self.seen.clear();
+        Some(Look::in_file_order(LookForEvents { wanted: &self.wanted, seen: &mut self.seen, stay: &mut self.stay }))
+    }
+
+    fn edits(&self) -> bool {
+        true
+    }
+
+    fn edit(&mut self, header: &mut Header) -> Result<()> {
+        let mut times = None;
+        for (first, last) in self.staying().filter_map(|seen| seen.times) {
+            extend(&mut times, Some(first));
+            extend(&mut times, Some(last));
+        }
+        follow_in_sample_time(header, times)?;
+        if self.keep_attrs {
+            return Ok(());
+        }
+        for (event, stays) in header.events.iter_mut().zip(&self.stay.events.0) {
+            if !stays {
+                *event = None;
+            }
+        }
+        if self.stay.aux_goes {
+            header.features.remove(&FeatureId::AUXTRACE);
+        }
+        Ok(())
+    }
+
+    fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {
+        Box::new(OfEvents { sink, pass: self, changed: Changed::default() })
+    }
+}
+
+/// The first look: which events there are, and what belongs to each.
+struct LookForEvents<'a> {
+    wanted: &'a [String],
+    seen: &'a mut Vec<Seen>,
+    stay: &'a mut Stay,
+}
+
+impl LookForEvents<'_> {
+    fn seen(&mut self, event: EventIndex) -> &mut Seen {
+        let index = event as usize;
+        if self.seen.len() <= index {
+            self.seen.resize_with(index + 1, Seen::default);
+        }
+        &mut self.seen[index]
+    }
+
+    fn sample(&mut self, meta: &Meta, raw: &Raw<'_>) -> Option<()> {
+        let (index, event) = meta.events.of(raw)?;
+        let mut view = SampleView::default();
+        view.fill(raw.body(), &event.layout, raw.endian).ok()?;
+        let seen = self.seen(index);
+        extend(&mut seen.times, view.time);
+        seen.deferred.wanted_by(&view);
+        if event.layout.read_format.contains(ReadFormat::GROUP | ReadFormat::ID) {
+            let ids = view.read.iter().flat_map(|read| read.values()).filter_map(|value| value.id);
+            seen.group.extend(ids.filter_map(|id| meta.events.by_id(id)));
+        }
+        Some(())
+    }
+}
+
+impl Sink for LookForEvents<'_> {
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+        match raw.header.kind {
+            RecordType::SAMPLE => drop(self.sample(meta, raw)),
+            RecordType::AUX | RecordType::ITRACE_START => {
+                if let Some((event, _)) = meta.events.of(raw) {
+                    self.seen(event).is_aux = true;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, meta: &Meta) -> Result<()> {
+        let names: Vec<_> = meta.events.list().iter().map(event_name).collect();
+        if let Some(missing) = self.wanted.iter().find(|wanted| !names.iter().any(|name| is_called(name, wanted))) {
+            return Err(Error::Refused(format!(
+                "--event: there is no event {missing}; the recording has {}: {}",
+                names.len(),
+                names.join(", ")
+            )));
+        }
+        self.seen.resize_with(names.len(), Seen::default);
+        let is_wanted = |name: &String| self.wanted.iter().any(|wanted| is_called(name, wanted));
+        let wanted: Vec<_> = names.iter().map(is_wanted).collect();
+        let is_in = |event: &EventIndex| wanted.get(*event as usize).copied().unwrap_or(false);
+        let mut stays = wanted.clone();
+        for (leader, seen) in self.seen.iter().enumerate() {
+            if wanted[leader] || seen.group.iter().any(is_in) {
+                stays[leader] = true;
+                seen.group.iter().for_each(|&member| stays[member as usize] = true);
+            }
+        }
+        let writes = |stays: bool| move |(seen, its): (&Seen, &bool)| seen.is_aux && *its == stays;
+        let mut of_each = self.seen.iter().zip(&stays);
+        let aux_goes = of_each.clone().any(writes(false)) && !of_each.any(writes(true));
+        *self.stay = Stay { events: Staying(stays), aux_goes };
+        Ok(())
+    }
+}
+
+/// Passes on what is of the events that stay.
+struct OfEvents<'a, S> {
+    sink: S,
+    pass: &'a EventPass,
+    changed: Changed,
+}
+
+impl<S> OfEvents<'_, S> {
+    fn keeps(&self, meta: &Meta, raw: &Raw<'_>) -> bool {
+        let Stay { events, aux_goes } = &self.pass.stay;
+        match raw.header.kind {
+            RecordType::SAMPLE
+            | RecordType::LOST_SAMPLES
+            | RecordType::READ
+            | RecordType::THROTTLE
+            | RecordType::UNTHROTTLE
+            | RecordType::AUX
+            | RecordType::ITRACE_START
+            | RecordType::AUX_OUTPUT_HW_ID => meta.events.of(raw).is_none_or(|(event, _)| events.has(event)),
+            RecordType::CALLCHAIN_DEFERRED => self.pass.staying().any(|seen| seen.deferred.has(meta, raw)),
+            RecordType::AUXTRACE_INFO | RecordType::AUXTRACE | RecordType::AUXTRACE_ERROR => !aux_goes,
+            RecordType::STAT => {
+                let id = Reader::new(raw.body(), raw.endian).u64();
+                id.is_none_or(|id| events.has_id(meta, id))
+            }
+            _ => true,
+        }
+    }
+}
+
+impl<S: Sink> Sink for OfEvents<'_, S> {
+    fn begin(&mut self, meta: &Meta) -> Result<()> {
+        self.sink.begin(meta)
+    }
+
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+        if !self.keeps(meta, raw) {
+            return Ok(());
+        }
+        let is_sample = raw.header.kind == RecordType::SAMPLE;
+        let retold = match &self.pass.stay.events {
+            events if !is_sample && !self.pass.keep_attrs => events.retold(meta, raw)?,
+            _ => None,
+        };
+        match retold {
+            None => self.sink.record(meta, raw),
+            Some(record) => {
+                self.changed.record = record;
+                self.changed.pass(&mut self.sink, meta, raw)
+            }
+        }
+    }
+
+    fn gap(&mut self, meta: &Meta, gap: &Gap<'_>) -> Result<()> {
+        self.sink.gap(meta, gap)
+    }
+
+    fn is_done(&self) -> bool {
+        self.sink.is_done()
+    }
+
+    fn end(&mut self, meta: &Meta) -> Result<()> {
+        self.sink.end(meta)
+    }
+}

@@ -1,0 +1,46 @@
+//! One of so many samples: `--sample-every`.
+
+use super::pass::{Filter, Sample};
+use crate::error::Result;
+use crate::stream::meta::Meta;
+use std::num::NonZeroU64;
+
+/// Keeps the first of so many samples of each event, in the order of the file: so each CPU's, and none of a rare event is
+/// lost for one that is not.
+#[derive(Clone, Debug)]
+pub struct EveryFilter {
+    every: NonZeroU64,
+    /// How many samples there were of each event.
+    seen: Vec<u64>,
+}
+
+impl EveryFilter {
+    /// One of that many.
+    pub fn new(every: NonZeroU64) -> Self {
+        Self { every, seen: Vec::new() }
+    }
+}
+
+impl Filter for EveryFilter {
+    fn option(&self) -> &'static str {
+        "--sample-every"
+    }
+
+    fn begin(&mut self, _: &Meta) {
+        self.seen.clear();
+    }
+
+    fn keeps(&mut self, sample: &Sample<'_>) -> bool {
+        let event = sample.event as usize;
+        if self.seen.len() <= event {
+            self.seen.resize(event + 1, 0);
+        }
+        let before = self.seen[event];
+        self.seen[event] += 1;
+        before % self.every == 0
+    }
+
+    fn check(&mut self, _: &Meta) -> Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,91 @@
+//! Records of certain types: `--type`.
+
+use super::pass::follow_in_sample_time;
+use crate::abi::record::RecordType;
+use crate::error::{Error, Result};
+use crate::rewrite::each::Each;
+use crate::rewrite::header::Header;
+use crate::rewrite::pass::{Look, Pass};
+use crate::stream::counts::Counts;
+use crate::stream::meta::Meta;
+use crate::stream::raw::Raw;
+use crate::stream::{Sink, is_used_by_stream};
+
+/// Keeps the records of certain types, and those without which none could be read.
+#[derive(Clone, Debug)]
+pub struct TypePass {
+    wanted: Vec<RecordType>,
+    there: Counts,
+}
+
+impl TypePass {
+    /// Those of these types.
+    pub fn new(wanted: Vec<RecordType>) -> Self {
+        Self { wanted, there: Counts::default() }
+    }
+
+    fn keeps(&self, kind: RecordType) -> bool {
+        // A sample's user call chain may come in a record of its own.
+        let is_of_sample = kind == RecordType::CALLCHAIN_DEFERRED && self.wanted.contains(&RecordType::SAMPLE);
+        self.wanted.contains(&kind) || is_needed(kind) || is_of_sample
+    }
+}
+
+/// Whether others cannot be read rightly without records of a type.
+fn is_needed(kind: RecordType) -> bool {
+    is_used_by_stream(kind)
+        || matches!(
+            kind,
+            RecordType::ID_INDEX | RecordType::TIME_CONV | RecordType::STAT_CONFIG | RecordType::FINISHED_INIT
+        )
+}
+
+impl Pass for TypePass {
+    fn name(&self) -> String {
+        "--type".to_owned()
+    }
+
+    fn look(&mut self) -> Option<Look<'_>> {
+        self.there = Counts::default();
+        Some(Look::in_file_order(LookForTypes { wanted: &self.wanted, there: &mut self.there }))
+    }
+
+    fn edits(&self) -> bool {
+        true
+    }
+
+    fn edit(&mut self, header: &mut Header) -> Result<()> {
+        if self.keeps(RecordType::SAMPLE) { Ok(()) } else { follow_in_sample_time(header, None) }
+    }
+
+    fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {
+        Box::new(Each::new(
+            sink,
+            |meta, raw, sink| {
+                if self.keeps(raw.header.kind) { sink.record(meta, raw) } else { Ok(()) }
+            },
+        ))
+    }
+}
+
+struct LookForTypes<'a> {
+    wanted: &'a [RecordType],
+    there: &'a mut Counts,
+}
+
+impl Sink for LookForTypes<'_> {
+    fn record(&mut self, _: &Meta, raw: &Raw<'_>) -> Result<()> {
+        self.there.add(raw.header.kind);
+        Ok(())
+    }
+
+    fn end(&mut self, _: &Meta) -> Result<()> {
+        match self.wanted.iter().find(|&&kind| self.there.of(kind) == 0) {
+            None => Ok(()),
+            Some(missing) => {
+                let there: Vec<_> = self.there.iter().map(|(kind, _)| kind.to_string()).collect();
+                Err(Error::Refused(format!("--type: there is no record {missing}; there are {}", there.join(", "))))
+            }
+        }
+    }
+}

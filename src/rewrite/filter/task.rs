@@ -1,0 +1,77 @@
+//! Samples of certain processes or threads: `--pid`, `--tid`.
+
+use super::found::{What, not_there, not_told};
+use super::pass::{Filter, Sample};
+use crate::error::Result;
+use crate::stream::meta::Meta;
+use std::collections::BTreeSet;
+
+/// Which of the two numbers of a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TaskNumber {
+    /// Of its process.
+    Pid,
+    /// Of its thread.
+    Tid,
+}
+
+/// Keeps the samples of certain processes or threads.
+#[derive(Clone, Debug)]
+pub struct TaskFilter {
+    number: TaskNumber,
+    wanted: BTreeSet<u32>,
+    there: BTreeSet<u32>,
+    untold: u64,
+}
+
+impl TaskFilter {
+    /// Those of these numbers.
+    pub fn new(number: TaskNumber, wanted: impl IntoIterator<Item = u32>) -> Self {
+        Self { number, wanted: wanted.into_iter().collect(), there: BTreeSet::new(), untold: 0 }
+    }
+}
+
+impl Filter for TaskFilter {
+    fn option(&self) -> &'static str {
+        match self.number {
+            TaskNumber::Pid => "--pid",
+            TaskNumber::Tid => "--tid",
+        }
+    }
+
+    fn is_by_process(&self) -> bool {
+        true
+    }
+
+    fn begin(&mut self, _: &Meta) {
+        self.untold = 0;
+        self.there.clear();
+    }
+
+    fn keeps(&mut self, sample: &Sample<'_>) -> bool {
+        let Some((pid, tid)) = sample.view.task else {
+            self.untold += 1;
+            return false;
+        };
+        let number = match self.number {
+            TaskNumber::Pid => pid,
+            TaskNumber::Tid => tid,
+        };
+        self.there.insert(number);
+        self.wanted.contains(&number)
+    }
+
+    fn check(&mut self, _: &Meta) -> Result<()> {
+        let what = match self.number {
+            TaskNumber::Pid => What { one: "process", several: "processes" },
+            TaskNumber::Tid => What { one: "thread", several: "threads" },
+        };
+        if self.untold > 0 {
+            return Err(not_told(self.option(), "their process and thread", self.untold));
+        }
+        match self.wanted.difference(&self.there).next() {
+            Some(missing) => Err(not_there(self.option(), what, missing, self.there.iter())),
+            None => Ok(()),
+        }
+    }
+}

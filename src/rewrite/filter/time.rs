@@ -1,0 +1,235 @@
+//! Samples of certain times: `--time`, as perf script takes it.
+
+use super::found::not_told;
+use super::pass::{Filter, Sample, extend};
+use crate::abi;
+use crate::abi::feature::FeatureId;
+use crate::abi::feature::sample_time::SampleTime;
+use crate::error::{Error, Result};
+use crate::stream::meta::Meta;
+use std::str::FromStr;
+
+/// Times that are asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Times {
+    /// `START,STOP`, each in seconds with up to nine decimals, either of them open; several separated by blanks.
+    Absolute(Vec<Interval>),
+    /// `A%-B%`, `A%/N` (the `N`th `A%`) or `A%` (the first), several separated by commas: of the time between the first and
+    /// the last sample.
+    Shares(Vec<Share>),
+}
+
+/// An interval of time, both ends in it, in nanoseconds of the recording's clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interval {
+    /// From when on.
+    pub start: u64,
+    /// Up to when.
+    pub end: u64,
+}
+
+/// A share of the recording's time, of 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Share {
+    /// From where on.
+    pub start: f64,
+    /// Up to where.
+    pub end: f64,
+}
+
+impl FromStr for Times {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        if text.contains('%') {
+            return text
+                .split(',')
+                .map(|share| share.trim().parse())
+                .collect::<std::result::Result<_, _>>()
+                .map(Self::Shares);
+        }
+        // Behind the comma there may be a blank.
+        let text = text.trim().replace(", ", ",");
+        let list: Vec<Interval> = text.split_whitespace().map(str::parse).collect::<std::result::Result<_, _>>()?;
+        match list.windows(2).find(|pair| pair[0].end >= pair[1].start) {
+            _ if list.is_empty() => Err("is no time".to_owned()),
+            Some(_) => Err("intervals must come one behind the other".to_owned()),
+            None => Ok(Self::Absolute(list)),
+        }
+    }
+}
+
+impl FromStr for Interval {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        let (start, end) = text.split_once(',').ok_or_else(|| format!("{text} is not START,STOP"))?;
+        let start = if start.is_empty() { 0 } else { nanoseconds(start)? };
+        let end = if end.is_empty() { u64::MAX } else { nanoseconds(end)? };
+        if start > end { Err(format!("{text} ends before it begins")) } else { Ok(Self { start, end }) }
+    }
+}
+
+/// Seconds with up to nine decimals.
+fn nanoseconds(text: &str) -> std::result::Result<u64, String> {
+    let (seconds, decimals) = text.split_once('.').unwrap_or((text, ""));
+    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let number = (!seconds.is_empty() && decimals.len() <= 9 && is_number(seconds) && is_number(decimals))
+        .then(|| format!("{seconds}{decimals:0<9}").parse().ok());
+    number.flatten().ok_or_else(|| format!("{text} is no time in seconds with up to nine decimals"))
+}
+
+impl FromStr for Share {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        let percent = |text: &str| {
+            let number = text.trim().strip_suffix('%').and_then(|number| number.parse::<f64>().ok());
+            let number = number.filter(|number| (0.0..=100.0).contains(number));
+            number.map(|number| number / 100.0).ok_or_else(|| format!("{text} is not between 0% and 100%"))
+        };
+        let share = if let Some((share, nth)) = text.split_once('/') {
+            let (share, nth) = (percent(share)?, nth.trim().parse::<u32>().unwrap_or(0));
+            if nth == 0 {
+                return Err(format!("{text} is not A%/N, with N from 1 on"));
+            }
+            Self { start: share * f64::from(nth - 1), end: share * f64::from(nth) }
+        } else if let Some((start, end)) = text.split_once('-') {
+            Self { start: percent(start)?, end: percent(end)? }
+        } else {
+            Self { start: 0.0, end: percent(text)? }
+        };
+        match share {
+            Self { end, .. } if end > 1.0 => Err(format!("{text} is beyond 100%")),
+            Self { start, end } if start > end => Err(format!("{text} ends before it begins")),
+            share => Ok(share),
+        }
+    }
+}
+
+impl Share {
+    /// The interval that it is of a recording whose samples go from `first` to `last`. The next share begins behind its end.
+    fn of(self, first: u64, last: u64) -> Interval {
+        let total = last.saturating_sub(first) as f64;
+        let at = |share: f64| first + (share * total).round() as u64;
+        let (start, end) = (at(self.start), at(self.end));
+        let is_followed = end > start && end != last;
+        Interval { start, end: end - u64::from(is_followed) }
+    }
+}
+
+/// Keeps the samples of certain times; those without a time stay.
+#[derive(Clone, Debug)]
+pub struct TimeFilter {
+    wanted: Times,
+    /// What is wanted, once that is known.
+    intervals: Option<Vec<Interval>>,
+    /// Times of the first and the last sample.
+    seen: Option<(u64, u64)>,
+    untold: u64,
+}
+
+impl TimeFilter {
+    /// Those of these times.
+    pub fn new(wanted: Times) -> Self {
+        Self { wanted, intervals: None, seen: None, untold: 0 }
+    }
+
+    /// Shares are of what SAMPLE_TIME tells, as perf has it, and else of the time of the samples.
+    fn know(&mut self, meta: &Meta, seen: Option<(u64, u64)>) {
+        self.intervals = match &self.wanted {
+            Times::Absolute(intervals) => Some(intervals.clone()),
+            Times::Shares(shares) => {
+                let times = sample_time(meta).or(seen);
+                times.map(|(first, last)| shares.iter().map(|share| share.of(first, last)).collect())
+            }
+        };
+    }
+}
+
+/// Times of the first and the last sample, where the recording tells them.
+fn sample_time(meta: &Meta) -> Option<(u64, u64)> {
+    let section = meta.features.get(&FeatureId::SAMPLE_TIME)?;
+    let (time, _) = abi::parse::<SampleTime>(section, meta.endian, ()).ok()?;
+    let SampleTime { first_sample_time: first, last_sample_time: last } = time;
+    (first != 0 && first <= last).then_some((first, last))
+}
+
+impl Filter for TimeFilter {
+    fn option(&self) -> &'static str {
+        "--time"
+    }
+
+    fn begin(&mut self, meta: &Meta) {
+        self.untold = 0;
+        // Of a pipe all is known only when the first look is done.
+        if self.intervals.is_none() {
+            self.know(meta, None);
+        }
+    }
+
+    fn keeps(&mut self, sample: &Sample<'_>) -> bool {
+        let Some(time) = sample.view.time else {
+            self.untold += 1;
+            return false;
+        };
+        match &self.intervals {
+            Some(intervals) => {
+                time == 0 || intervals.iter().any(|interval| (interval.start..=interval.end).contains(&time))
+            }
+            None => {
+                extend(&mut self.seen, Some(time));
+                true
+            }
+        }
+    }
+
+    fn check(&mut self, meta: &Meta) -> Result<()> {
+        if self.untold > 0 {
+            return Err(not_told(self.option(), "their time", self.untold));
+        }
+        if self.intervals.is_none() {
+            self.know(meta, self.seen);
+        }
+        match self.intervals {
+            Some(_) => Ok(()),
+            None => Err(Error::Refused("--time: there is no sample of whose time there could be a share".to_owned())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_taken_as_perf_takes_them() {
+        let interval = |start, end| Interval { start, end };
+        let absolute = |text: &str| match text.parse() {
+            Ok(Times::Absolute(list)) => list,
+            other => panic!("{text}: {other:?}"),
+        };
+        assert_eq!(absolute("1.5,2"), [interval(1_500_000_000, 2_000_000_000)]);
+        assert_eq!(absolute(",0.000000001"), [interval(0, 1)]);
+        assert_eq!(absolute("1, 2  3,"), [interval(1_000_000_000, 2_000_000_000), interval(3_000_000_000, u64::MAX)]);
+        assert_eq!(absolute(","), [interval(0, u64::MAX)]);
+        for text in ["", "abc", "1", "2,1", "1,2,3", "1.0000000001,", "-1,2", "1e3,", "1,2 2,3", "3,4 1,2", "1,10%"] {
+            assert!(text.parse::<Times>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn shares_are_taken_as_perf_takes_them() {
+        let shares = |text: &str| match text.parse() {
+            Ok(Times::Shares(list)) => list.into_iter().map(|share: Share| share.of(1000, 2000)).collect::<Vec<_>>(),
+            other => panic!("{text}: {other:?}"),
+        };
+        let interval = |start, end| Interval { start, end };
+        assert_eq!(shares("10%"), [interval(1000, 1099)]);
+        assert_eq!(shares("10%/2,50%-100%"), [interval(1100, 1199), interval(1500, 2000)]);
+        assert_eq!(shares("30%-40%, 0%-10%"), [interval(1300, 1399), interval(1000, 1099)]);
+        for text in ["10%/0", "10%/11", "90%-110%", "20%-10%", "10 %/2 x", "10%/2 10%/3", "%", "nan%"] {
+            assert!(text.parse::<Times>().is_err(), "{text}");
+        }
+    }
+}

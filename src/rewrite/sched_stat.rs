@@ -1,0 +1,213 @@
+//! Where and for how long tasks slept, told by one sample: `--sched-stat`, as of perf inject.
+//!
+//! A sample of `sched:sched_switch` has the call chain in which a task went to sleep, and one of `sched:sched_stat_*` tells
+//! afterwards for how long.
+
+use super::changed::Changed;
+use super::pass::{Look, Pass};
+use crate::abi::Endian;
+use crate::abi::feature::FeatureId;
+use crate::abi::record::{RecordHeader, RecordType};
+
+use crate::abi::sample_view::SampleView;
+use crate::container::read::{Container, ReadOptions};
+use crate::error::{Error, Result};
+use crate::stream::Sink;
+use crate::stream::event_name::event_name;
+use crate::stream::events::{Event, EventIndex};
+use crate::stream::meta::Meta;
+use crate::stream::order::Order;
+use crate::stream::raw::{Gap, Raw};
+use crate::tracing::tracepoints::Tracepoints;
+use crate::tracing::value::Value;
+use hashbrown::HashMap;
+
+/// The pass that merges. A sample of a `sched:sched_stat_*` becomes the latest `sched:sched_switch` of the task that it tells
+/// of, with its own time and period. Samples of `sched:sched_switch` and `sched:sched_process_exit`, and those that no switch
+/// was seen for, go; all else stays. What comes out is in the order of time.
+#[derive(Debug, Default)]
+pub struct SchedStatPass {
+    /// Where temporary files go, and how much is kept in memory.
+    pub options: ReadOptions,
+}
+
+impl Pass for SchedStatPass {
+    fn name(&self) -> String {
+        "--sched-stat".to_owned()
+    }
+
+    fn look(&mut self) -> Option<Look<'_>> {
+        Some(Look::in_file_order(LookForEvents::default()))
+    }
+
+    fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {
+        Box::new(Order::new(
+            Merge { sink, roles: Roles::default(), switches: HashMap::new(), changed: Changed::default() },
+            self.options.clone(),
+        ))
+    }
+}
+
+/// What the samples of an event are here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Switch,
+    Exit,
+    Stat,
+    Other,
+}
+
+impl Role {
+    fn of(name: &str) -> Self {
+        match name {
+            "sched:sched_switch" => Self::Switch,
+            "sched:sched_process_exit" => Self::Exit,
+            _ if name.starts_with("sched:sched_stat_") => Self::Stat,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// Whether there are the events, and what is needed of them.
+#[derive(Default)]
+struct LookForEvents {
+    roles: Roles,
+    is_done: bool,
+}
+
+impl Sink for LookForEvents {
+    fn record(&mut self, meta: &Meta, _: &Raw<'_>) -> Result<()> {
+        // Of a pipe all is known only at its end.
+        self.is_done = meta.container != Container::Pipe;
+        Ok(())
+    }
+
+    fn is_done(&self) -> bool {
+        self.is_done
+    }
+
+    fn end(&mut self, meta: &Meta) -> Result<()> {
+        self.roles.know(meta);
+        let has = |role| self.roles.list.contains(&role);
+        let missing = match () {
+            () if !has(Role::Switch) => "sched:sched_switch",
+            () if !has(Role::Stat) => "sched:sched_stat_*",
+            () if self.roles.tracepoints.is_empty() => "formats of tracepoints (TRACING_DATA)",
+            () => return Ok(()),
+        };
+        let names: Vec<_> = meta.events.list().iter().map(event_name).collect();
+        Err(Error::Refused(format!("--sched-stat: there is no {missing}; the events are {}", names.join(", "))))
+    }
+}
+
+/// What the events are here, and their formats, as far as they are known.
+#[derive(Default)]
+struct Roles {
+    list: Vec<Role>,
+    tracepoints: Tracepoints,
+}
+
+impl Roles {
+    fn know(&mut self, meta: &Meta) {
+        let events = meta.events.list();
+        let new = &events[self.list.len().min(events.len())..];
+        self.list.extend(new.iter().map(|event| Role::of(&event_name(event))));
+        if self.tracepoints.is_empty()
+            && let Some(section) = meta.features.get(&FeatureId::TRACING_DATA)
+        {
+            self.tracepoints = Tracepoints::read(section);
+        }
+    }
+
+    fn of(&mut self, meta: &Meta, event: EventIndex) -> Role {
+        if self.list.len() <= event as usize {
+            self.know(meta);
+        }
+        self.list.get(event as usize).copied().unwrap_or(Role::Other)
+    }
+
+    /// The task that a sample of a `sched_stat_*` tells of.
+    fn pid(&self, event: &Event, raw: &[u8]) -> Option<u32> {
+        let mut values = self.tracepoints.get(event.attr.config)?.values(raw);
+        values.find_map(|(field, value)| match value {
+            Value::Signed(pid) if field.name == "pid" => Some(pid as u32),
+            Value::Unsigned(pid) if field.name == "pid" => Some(pid as u32),
+            _ => None,
+        })
+    }
+}
+
+struct Merge<S> {
+    sink: S,
+    roles: Roles,
+    /// The latest switch of each thread, and of which event it is.
+    switches: HashMap<u32, (EventIndex, Box<[u8]>)>,
+    changed: Changed,
+}
+
+impl<S: Sink> Merge<S> {
+    /// Takes a sample; whether it goes on as it is.
+    fn sample(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<bool> {
+        let Some((index, event)) = meta.events.of(raw) else { return Ok(true) };
+        let role = self.roles.of(meta, index);
+        if role == Role::Other {
+            return Ok(true);
+        }
+        let Ok(view) = SampleView::read(raw.body(), &event.layout, raw.endian) else { return Ok(true) };
+        let Some((_, tid)) = view.task else { return Ok(true) };
+        match role {
+            Role::Switch => drop(self.switches.insert(tid, (index, raw.bytes().into()))),
+            Role::Exit => drop(self.switches.remove(&tid)),
+            Role::Stat => self.merge(meta, raw, event, &view)?,
+            Role::Other => {}
+        }
+        Ok(false)
+    }
+
+    fn merge(&mut self, meta: &Meta, raw: &Raw<'_>, event: &Event, view: &SampleView<'_>) -> Result<()> {
+        let pid = view.raw.and_then(|raw| self.roles.pid(event, raw));
+        let Some((index, switch)) = pid.and_then(|pid| self.switches.get(&pid)) else { return Ok(()) };
+        let Some(of_switch) = meta.events.list().get(*index as usize) else { return Ok(()) };
+        self.changed.record.clear();
+        self.changed.record.extend_from_slice(switch);
+        let sample_type = of_switch.layout.sample_type;
+        let mut put = |at: Option<usize>, value: Option<u64>| {
+            let at = at.map(|at| RecordHeader::SIZE + 8 * at);
+            let place = at.and_then(|at| self.changed.record.get_mut(at..at + 8));
+            if let (Some(place), Some(value)) = (place, value) {
+                place.copy_from_slice(&match raw.endian {
+                    Endian::Little => value.to_le_bytes(),
+                    Endian::Big => value.to_be_bytes(),
+                });
+            }
+        };
+        put(sample_type.time_at(), view.time);
+        put(sample_type.period_at(), view.period);
+        self.changed.pass(&mut self.sink, meta, raw)
+    }
+}
+
+impl<S: Sink> Sink for Merge<S> {
+    fn begin(&mut self, meta: &Meta) -> Result<()> {
+        self.sink.begin(meta)
+    }
+
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+        if raw.header.kind == RecordType::SAMPLE && !self.sample(meta, raw)? {
+            return Ok(());
+        }
+        self.sink.record(meta, raw)
+    }
+
+    fn gap(&mut self, meta: &Meta, gap: &Gap<'_>) -> Result<()> {
+        self.sink.gap(meta, gap)
+    }
+
+    fn is_done(&self) -> bool {
+        self.sink.is_done()
+    }
+
+    fn end(&mut self, meta: &Meta) -> Result<()> {
+        self.sink.end(meta)
+    }
+}

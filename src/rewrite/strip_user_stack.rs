@@ -1,0 +1,168 @@
+//! Copies of user stacks, and the user registers with them, are left out of samples: `--strip-user-stack`.
+//!
+//! They are what a user call chain is made of where `perf record --call-graph dwarf` asked for it. Whoever unwinds them puts
+//! what comes of it into the call chain here, before they go.
+
+use super::changed::Changed;
+use super::header::Header;
+use super::pass::{Look, Pass};
+use crate::abi;
+use crate::abi::record::{RecordHeader, RecordType};
+use crate::abi::sample_type::{BranchSampleType, SampleType};
+use crate::abi::sample_view::{SampleLayout, SampleView};
+use crate::container::read::Container;
+use crate::container::write::encoded;
+use crate::error::{Error, Result};
+use crate::stream::Sink;
+use crate::stream::ledger::Ledger;
+use crate::stream::meta::Meta;
+use crate::stream::raw::{Gap, Raw};
+
+/// What goes of samples.
+const STRIPPED: SampleType = SampleType::REGS_USER.union(SampleType::STACK_USER);
+
+/// The pass that leaves out user stacks. All else of samples and events stays as it was recorded.
+#[derive(Debug, Default)]
+pub struct StripUserStackPass {
+    /// Samples that cannot be read, and would be misread without them.
+    unreadable: u64,
+}
+
+impl Pass for StripUserStackPass {
+    fn name(&self) -> String {
+        "--strip-user-stack".to_owned()
+    }
+
+    fn look(&mut self) -> Option<Look<'_>> {
+        Some(Look::in_file_order(LookForStacks::default()))
+    }
+
+    fn edits(&self) -> bool {
+        true
+    }
+
+    fn edit(&mut self, header: &mut Header) -> Result<()> {
+        for event in header.events.iter_mut().flatten() {
+            event.attr.sample_type.remove(STRIPPED);
+            (event.attr.sample_regs_user, event.attr.sample_stack_user) = (0, 0);
+        }
+        Ok(())
+    }
+
+    fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {
+        self.unreadable = 0;
+        Box::new(Strip { sink, changed: Changed::default(), unreadable: &mut self.unreadable })
+    }
+
+    fn tell(&self, ledger: &mut Ledger) {
+        if self.unreadable > 0 {
+            let what = "samples that cannot be read are left out: without user stacks they would be misread";
+            ledger.missing(format!("{}: {} {what}", self.name(), self.unreadable));
+        }
+    }
+}
+
+/// Whether there is an event with user stacks or registers.
+#[derive(Default)]
+struct LookForStacks {
+    is_done: bool,
+}
+
+impl Sink for LookForStacks {
+    fn record(&mut self, meta: &Meta, _: &Raw<'_>) -> Result<()> {
+        // Of a pipe all is known only at its end.
+        self.is_done = meta.container != Container::Pipe;
+        Ok(())
+    }
+
+    fn is_done(&self) -> bool {
+        self.is_done
+    }
+
+    fn end(&mut self, meta: &Meta) -> Result<()> {
+        if has_stacks(meta) {
+            return Ok(());
+        }
+        Err(Error::Refused("--strip-user-stack: no event has user stacks or registers in its samples".to_owned()))
+    }
+}
+
+fn has_stacks(meta: &Meta) -> bool {
+    meta.events.list().iter().any(|event| event.layout.sample_type.intersects(STRIPPED))
+}
+
+struct Strip<'a, S> {
+    sink: S,
+    changed: Changed,
+    unreadable: &'a mut u64,
+}
+
+impl<S: Sink> Sink for Strip<'_, S> {
+    fn begin(&mut self, meta: &Meta) -> Result<()> {
+        self.sink.begin(meta)
+    }
+
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+        if raw.header.kind != RecordType::SAMPLE {
+            return self.sink.record(meta, raw);
+        }
+        let layout = match meta.events.of(raw) {
+            Some((_, event)) if event.layout.sample_type.intersects(STRIPPED) => &event.layout,
+            Some(_) => return self.sink.record(meta, raw),
+            None => &SampleLayout::default(),
+        };
+        let Some([before, behind]) = around(raw, layout) else {
+            *self.unreadable += 1;
+            return Ok(());
+        };
+        let len = RecordHeader::SIZE + before.len() + behind.len();
+        let Some(header) = raw.header.with_len(len) else { return Ok(()) };
+        self.changed.record.clear();
+        self.changed.record.extend(encoded(abi::to_bytes(&header, raw.endian))?);
+        self.changed.record.extend_from_slice(before);
+        self.changed.record.extend_from_slice(behind);
+        self.changed.pass(&mut self.sink, meta, raw)
+    }
+
+    fn gap(&mut self, meta: &Meta, gap: &Gap<'_>) -> Result<()> {
+        self.sink.gap(meta, gap)
+    }
+
+    fn is_done(&self) -> bool {
+        self.sink.is_done()
+    }
+
+    fn end(&mut self, meta: &Meta) -> Result<()> {
+        self.sink.end(meta)
+    }
+}
+
+/// What stands before and behind user registers and stack in a sample's body; `None` where it cannot be read.
+fn around<'a>(raw: &Raw<'a>, layout: &SampleLayout) -> Option<[&'a [u8]; 2]> {
+    let (body, endian) = (raw.body(), raw.endian);
+    let all = SampleView::read(body, layout, endian).ok()?;
+    let mut first = SampleLayout { sample_type: layout.sample_type & BEFORE, ..*layout };
+    if all.branch_stack.is_some_and(|stack| stack.hw_idx.is_none()) {
+        // An empty branch stack may lack it, which is seen only by what is behind.
+        first.branch_sample_type.remove(BranchSampleType::HW_INDEX);
+    }
+    let rest = SampleView::read(body, &first, endian).ok()?.tail;
+    let stripped = SampleLayout { sample_type: layout.sample_type & STRIPPED, ..*layout };
+    let behind = SampleView::read(rest, &stripped, endian).ok()?.tail;
+    Some([&body[..body.len() - rest.len()], behind])
+}
+
+/// The fields of a sample that stand before user registers and stack.
+const BEFORE: SampleType = SampleType::IDENTIFIER
+    .union(SampleType::IP)
+    .union(SampleType::TID)
+    .union(SampleType::TIME)
+    .union(SampleType::ADDR)
+    .union(SampleType::ID)
+    .union(SampleType::STREAM_ID)
+    .union(SampleType::CPU)
+    .union(SampleType::PERIOD)
+    .union(SampleType::READ)
+    .union(SampleType::CALLCHAIN)
+    .union(SampleType::RAW)
+    .union(SampleType::BRANCH_STACK);
