@@ -12,6 +12,7 @@ mod suite {
     mod endian;
     mod faults;
     mod files;
+    mod filters;
     mod forms;
     mod fuzz_corpus;
     mod goldens;

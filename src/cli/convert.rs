@@ -77,10 +77,9 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
     let is_proto = format.name.starts_with("quipper");
     let steps = args.steps(is_proto);
     let mut passes = Passes::default();
-    let is_profile = matches!(format.writes, Writes::Profile(_));
-    // What a profile tells of an event it takes from the events that are there.
-    let of_records = steps.iter().filter(|step| !(is_profile && matches!(step, Step::Event { .. })));
-    of_records.for_each(|step| passes.push_boxed(step.pass(&options)));
+    // Alone, a choice of events is the profile's own, which tells what it took of all that there are.
+    let is_of_profile = matches!((&format.writes, &steps[..]), (Writes::Profile(_), [Step::Event { .. }]));
+    steps.iter().filter(|_| !is_of_profile).for_each(|step| passes.push_boxed(step.pass(&options)));
     let remap = steps.contains(&Step::Quipper(Quipper::Remap));
     let carry = CarryOptions {
         passes: Passed { change_records: passes.change_records(), remap },

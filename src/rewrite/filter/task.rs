@@ -21,13 +21,15 @@ pub struct TaskFilter {
     number: TaskNumber,
     wanted: BTreeSet<u32>,
     there: BTreeSet<u32>,
+    /// The latest number, and whether it is wanted: most often the next one is the same.
+    latest: Option<(u32, bool)>,
     untold: u64,
 }
 
 impl TaskFilter {
     /// Those of these numbers.
     pub fn new(number: TaskNumber, wanted: impl IntoIterator<Item = u32>) -> Self {
-        Self { number, wanted: wanted.into_iter().collect(), there: BTreeSet::new(), untold: 0 }
+        Self { number, wanted: wanted.into_iter().collect(), there: BTreeSet::new(), latest: None, untold: 0 }
     }
 }
 
@@ -44,7 +46,7 @@ impl Filter for TaskFilter {
     }
 
     fn begin(&mut self, _: &Meta) {
-        self.untold = 0;
+        (self.latest, self.untold) = (None, 0);
         self.there.clear();
     }
 
@@ -57,8 +59,15 @@ impl Filter for TaskFilter {
             TaskNumber::Pid => pid,
             TaskNumber::Tid => tid,
         };
-        self.there.insert(number);
-        self.wanted.contains(&number)
+        match self.latest {
+            Some((latest, is_wanted)) if latest == number => is_wanted,
+            _ => {
+                self.there.insert(number);
+                let is_wanted = self.wanted.contains(&number);
+                self.latest = Some((number, is_wanted));
+                is_wanted
+            }
+        }
     }
 
     fn check(&mut self, _: &Meta) -> Result<()> {
