@@ -5,6 +5,7 @@
 //! * [`each`], [`changed`]: what makes it easy to write a pass: records one by one, and how one is passed on that was changed.
 //! * [`by_time`]: all records in the order of time.
 //! * [`header_edits`]: features set, added and left out.
+//! * [`build_ids`]: build ids of what was mapped, told by the table or with the maps.
 //! * [`perf_version`]: a recording as a certain version of perf reads it.
 //! * [`repair`]: a killed or damaged recording as a regular one.
 //! * [`filter`]: what stays of a recording.
@@ -14,6 +15,7 @@
 //! * [`mmap`], [`mmaps`]: what records tell of maps, and how they are told otherwise.
 //! * [`spaces`]: what is mapped where in each process.
 
+pub mod build_ids;
 pub mod by_time;
 pub mod changed;
 pub mod combine;

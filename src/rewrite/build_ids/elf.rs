@@ -1,0 +1,181 @@
+//! Build ids in ELF files: the note of GNU, in whatever has it. The files are not trusted.
+
+use super::id::Id;
+use object::elf::{ELF_NOTE_GNU, FileHeader32, FileHeader64, NT_GNU_BUILD_ID};
+use object::read::elf::{FileHeader, NoteIterator, ProgramHeader, SectionHeader};
+use object::{Endianness, FileKind, ReadCache, ReadRef};
+use std::cell::Cell;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::ops::Range;
+use std::path::Path;
+
+/// Most bytes that are read of a file: the headers of 65535 segments and as many sections are less, and so are notes.
+const MOST: u64 = 16 << 20;
+
+/// Most bytes of notes that stand by themselves. The kernel's take a few hundred.
+const NOTES: u64 = 1 << 16;
+
+/// What a file has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Elf {
+    /// A build id.
+    Id(Id),
+    /// None.
+    NoId,
+    /// It is not an ELF file.
+    Other,
+}
+
+/// Reads the build id of an ELF file.
+///
+/// # Errors
+/// Where the file cannot be read.
+pub fn read(path: &Path) -> io::Result<Elf> {
+    // What is no file might never let go of who opens it.
+    if !fs::metadata(path)?.is_file() {
+        return Ok(Elf::Other);
+    }
+    let (cache, left) = (ReadCache::new(File::open(path)?), Cell::new(MOST));
+    let data = Bounded { cache: &cache, left: &left };
+    let id = match FileKind::parse(data) {
+        Ok(FileKind::Elf32) => of_file::<FileHeader32<Endianness>, _>(data),
+        Ok(FileKind::Elf64) => of_file::<FileHeader64<Endianness>, _>(data),
+        _ => return Ok(Elf::Other),
+    };
+    // What of a damaged file cannot be read tells no id.
+    Ok(id.ok().flatten().map_or(Elf::NoId, Elf::Id))
+}
+
+/// Reads the build id among notes that stand in a file by themselves, as in `/sys/kernel/notes`.
+///
+/// # Errors
+/// Where the file cannot be read.
+pub fn read_notes(path: &Path) -> io::Result<Option<Id>> {
+    let mut notes = Vec::new();
+    File::open(path)?.take(NOTES).read_to_end(&mut notes)?;
+    let endian = if cfg!(target_endian = "big") { Endianness::Big } else { Endianness::Little };
+    Ok(NoteIterator::<FileHeader64<Endianness>>::new(endian, 4, &notes).ok().and_then(|notes| of_notes(notes, endian)))
+}
+
+/// In the segments, which stripped files have, then in the sections, which files that are not linked have.
+fn of_file<'data, H: FileHeader<Endian = Endianness>, R: ReadRef<'data>>(data: R) -> object::Result<Option<Id>> {
+    let header = H::parse(data)?;
+    let endian = header.endian()?;
+    let segments = header.program_headers(endian, data).unwrap_or_default().iter();
+    let mut notes = segments.filter_map(|segment| segment.notes(endian, data).ok().flatten());
+    if let Some(id) = notes.find_map(|notes| of_notes(notes, endian)) {
+        return Ok(Some(id));
+    }
+    let sections = header.section_headers(endian, data)?.iter();
+    let mut notes = sections.filter_map(|section| section.notes(endian, data).ok().flatten());
+    Ok(notes.find_map(|notes| of_notes(notes, endian)))
+}
+
+fn of_notes<H: FileHeader<Endian = Endianness>>(mut notes: NoteIterator<'_, H>, endian: Endianness) -> Option<Id> {
+    while let Ok(Some(note)) = notes.next() {
+        if note.name() == ELF_NOTE_GNU && note.n_type(endian) == NT_GNU_BUILD_ID {
+            return Id::new(note.desc());
+        }
+    }
+    None
+}
+
+/// A file of which not too much is read, whatever its headers say, and however often.
+#[derive(Clone, Copy)]
+struct Bounded<'a> {
+    cache: &'a ReadCache<File>,
+    left: &'a Cell<u64>,
+}
+
+impl<'a> ReadRef<'a> for Bounded<'a> {
+    fn len(self) -> Result<u64, ()> {
+        self.cache.len()
+    }
+
+    fn read_bytes_at(self, offset: u64, size: u64) -> Result<&'a [u8], ()> {
+        self.left.set(self.left.get().checked_sub(size).ok_or(())?);
+        self.cache.read_bytes_at(offset, size)
+    }
+
+    fn read_bytes_at_until(self, _: Range<u64>, _: u8) -> Result<&'a [u8], ()> {
+        // Only names are read this way, which are of no use here.
+        Err(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    /// A header, and behind it `segments` headers of segments of notes, all of the same place.
+    fn elf(is_64: bool, is_big: bool, segments: u16, note: &[u8]) -> Vec<u8> {
+        let number = |value: u64, size: usize| {
+            let bytes = value.to_be_bytes()[8 - size..].to_vec();
+            if is_big { bytes } else { bytes.into_iter().rev().collect() }
+        };
+        let word = if is_64 { 8 } else { 4 };
+        let (header, entry) = if is_64 { (64, 56) } else { (52, 32) };
+        let (notes, size) = (header + u64::from(segments) * entry, note.len() as u64);
+        let class = [0x7f, b'E', b'L', b'F', 1 + u8::from(is_64), 1 + u8::from(is_big), 1];
+        let mut elf = [&class[..], &[0; 9]].concat();
+        let of_header =
+            [(3, 2), (62, 2), (1, 4), (0, word), (header, word), (0, word), (0, 4), (header, 2), (entry, 2)];
+        let rest = [(segments.into(), 2), (0, 2), (0, 2), (0, 2)];
+        of_header.into_iter().chain(rest).for_each(|(value, size)| elf.extend(number(value, size)));
+        for _ in 0..segments {
+            let of_segment: &[(u64, usize)] = if is_64 {
+                &[(4, 4), (4, 4), (notes, 8), (0, 8), (0, 8), (size, 8), (size, 8), (4, 8)]
+            } else {
+                &[(4, 4), (notes, 4), (0, 4), (0, 4), (size, 4), (size, 4), (4, 4), (4, 4)]
+            };
+            of_segment.iter().for_each(|&(value, size)| elf.extend(number(value, size)));
+        }
+        elf.extend(note);
+        elf
+    }
+
+    fn note(is_big: bool, id: &[u8]) -> Vec<u8> {
+        let words = [4, id.len() as u32, 1, 4, id.len() as u32, 3];
+        let bytes = |word: u32| if is_big { word.to_be_bytes() } else { word.to_le_bytes() };
+        let [a, b, c, d, e, f] = words.map(bytes);
+        [&a[..], &b, &c, b"GNU\0", &id.iter().map(|_| 9).collect::<Vec<_>>(), &d, &e, &f, b"GNU\0", id].concat()
+    }
+
+    fn read_bytes(bytes: &[u8]) -> Elf {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(bytes).unwrap();
+        read(file.path()).unwrap()
+    }
+
+    #[test]
+    fn a_note_in_a_segment_of_a_file_of_any_kind() {
+        for (is_64, is_big) in [(false, false), (false, true), (true, false), (true, true)] {
+            let id = Elf::Id(Id::new(&[7; 20]).unwrap());
+            assert_eq!(read_bytes(&elf(is_64, is_big, 1, &note(is_big, &[7; 20]))), id, "{is_64} {is_big}");
+            assert_eq!(read_bytes(&elf(is_64, is_big, 1, &[])), Elf::NoId);
+        }
+    }
+
+    #[test]
+    fn whatever_is_cut_or_no_elf_file_has_none() {
+        let whole = elf(true, false, 2, &note(false, &[7; 20]));
+        for len in 0..whole.len() {
+            assert!(!matches!(read_bytes(&whole[..len]), Elf::Id(_)), "{len}");
+        }
+        assert_eq!(read_bytes(b"#!/bin/sh"), Elf::Other);
+        assert_eq!(read(Path::new("/dev/zero")).unwrap(), Elf::Other);
+        assert!(read(Path::new("/no/such/file")).is_err());
+    }
+
+    #[test]
+    fn a_file_that_says_the_same_65535_times_is_not_read_forever() {
+        // Without the bound a second for each megabyte.
+        let bytes = elf(true, false, u16::MAX - 1, &vec![0; 1 << 20]);
+        let mut result = Elf::Other;
+        let used = allocation_counter::measure(|| result = read_bytes(&bytes));
+        assert_eq!(result, Elf::NoId);
+        assert!(used.bytes_max < 2 * MOST, "{} bytes", used.bytes_max);
+    }
+}

@@ -1,0 +1,73 @@
+//! A build id.
+
+use crate::abi::hex::to_hex;
+use crate::abi::record::build_id::BuildId;
+use crate::abi::record::mmap2::MappedFile;
+use crate::abi::record::{CpuMode, Misc};
+use crate::abi::text::PaddedStr;
+use std::fmt;
+
+/// Most bytes of a build id that a recording has a place for.
+const SIZE: usize = 20;
+
+/// A multiple of what perf fills names in its table up to.
+const NAME_ALIGN: usize = 64;
+
+/// A build id: 20 bytes of most linkers, 16 of some, 8 of `lld --build-id=fast`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Id {
+    bytes: [u8; SIZE],
+    size: u8,
+}
+
+impl Id {
+    /// An id of these bytes; of a longer one the first 20, as perf has it. `None` where there are none, or only zeros.
+    pub fn new(id: &[u8]) -> Option<Self> {
+        let id = &id[..id.len().min(SIZE)];
+        let mut bytes = [0; SIZE];
+        bytes[..id.len()].copy_from_slice(id);
+        (bytes != [0; SIZE]).then_some(Self { bytes, size: id.len() as u8 })
+    }
+
+    /// Its bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.size)]
+    }
+
+    /// As MMAP2 records tell it.
+    pub fn of_map(self) -> MappedFile {
+        MappedFile::BuildId { size: self.size, reserved_1: 0, reserved_2: 0, build_id: self.bytes }
+    }
+
+    /// As the table tells it, of a file of the host.
+    pub fn of_table(self, mode: CpuMode, filename: &[u8]) -> (Misc, BuildId) {
+        let misc = Misc::from_bits_retain(mode.0) | Misc::BUILD_ID_SIZE;
+        let filename = PaddedStr::new(filename, NAME_ALIGN);
+        let Self { bytes, size } = self;
+        (misc, BuildId { pid: -1, build_id: bytes, size, reserved_1: 0, reserved_2: 0, filename })
+    }
+}
+
+impl fmt::Display for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&to_hex(self.bytes()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_have_1_to_20_bytes() {
+        assert_eq!((Id::new(&[]), Id::new(&[0; 20])), (None, None));
+        assert_eq!(Id::new(&[7; 8]).unwrap().to_string(), "0707070707070707");
+        assert_eq!(Id::new(&[7; 32]).unwrap().bytes(), [7; 20]);
+    }
+
+    #[test]
+    fn an_entry_is_as_long_as_perf_inject_writes_it() {
+        let (misc, entry) = Id::new(&[7; 16]).unwrap().of_table(CpuMode::USER, b"/usr/bin/cat");
+        assert_eq!((misc.bits(), entry.id(misc), entry.filename.as_bytes().len()), (0x8002, &[7; 16][..], 64));
+    }
+}

@@ -1,0 +1,103 @@
+//! Build ids put into the records that tell what was mapped: `--mmap2-buildids`, `--mmap2-buildid-all`.
+
+use super::find::FindOptions;
+use super::id::Id;
+use super::objects::{LookAtObjects, PROT_EXEC, Scope, mapped};
+use super::resolve::Resolved;
+use crate::abi::record::mmap2::Mmap2;
+use crate::abi::record::{Body, Misc, Record, RecordType};
+use crate::container::write::encoded;
+use crate::error::Result;
+use crate::rewrite::changed::Changed;
+use crate::rewrite::each::Each;
+use crate::rewrite::mmap::{Mmap, Names};
+use crate::rewrite::pass::{Look, Pass};
+use crate::stream::Sink;
+use crate::stream::ledger::Ledger;
+use crate::stream::meta::Meta;
+use crate::stream::raw::Raw;
+
+/// The pass that tells build ids with the maps themselves, as `perf record --buildid-mmap` does: in the place of the inode.
+/// Maps of files of which no id is known stay as they are.
+pub struct BuildIdMapsPass {
+    options: FindOptions,
+    scope: Scope,
+    look: LookAtObjects,
+    resolved: Option<Resolved>,
+}
+
+impl BuildIdMapsPass {
+    /// For these objects.
+    pub fn new(scope: Scope, options: FindOptions) -> Self {
+        Self { options, scope, look: LookAtObjects::new(scope), resolved: None }
+    }
+}
+
+impl Pass for BuildIdMapsPass {
+    fn name(&self) -> String {
+        match self.scope {
+            Scope::Hit => "--mmap2-buildids",
+            Scope::All => "--mmap2-buildid-all",
+        }
+        .to_owned()
+    }
+
+    fn look(&mut self) -> Option<Look<'_>> {
+        Some(match self.scope {
+            Scope::Hit => Look::in_time_order(&mut self.look),
+            Scope::All => Look::in_file_order(&mut self.look),
+        })
+    }
+
+    fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {
+        let resolved = &*self.resolved.get_or_insert_with(|| Resolved::new(&self.look, &self.options));
+        let (mut names, mut changed) = (Names::default(), Changed::default());
+        Box::new(Each::new(sink, move |meta, raw, sink| {
+            match id_of(meta, raw, resolved, &mut names).map(|id| retold(meta, raw, id)).transpose()?.flatten() {
+                None => sink.record(meta, raw),
+                Some(record) => {
+                    changed.record = record;
+                    changed.pass(sink, meta, raw)
+                }
+            }
+        }))
+    }
+
+    fn tell(&self, ledger: &mut Ledger) {
+        if let Some(resolved) = &self.resolved {
+            resolved.tell(ledger);
+        }
+    }
+}
+
+/// The build id that a record is to tell, if it is one of a map that does not tell it yet.
+fn id_of(meta: &Meta, raw: &Raw<'_>, resolved: &Resolved, names: &mut Names) -> Option<Id> {
+    if !Mmap::is_told_by(raw.header.kind) {
+        return None;
+    }
+    let mmap = Mmap::read(meta, raw, names)?;
+    let (name, key, _) = mapped(&mmap, raw.header.misc)?;
+    resolved.of(name, &key).filter(|id| key.told != Some(*id))
+}
+
+/// The record with a build id; `None` where it has no place for that.
+fn retold(meta: &Meta, raw: &Raw<'_>, id: Id) -> Result<Option<Vec<u8>>> {
+    let Some(mut record) = Record::read(raw.bytes(), &meta.context(raw)) else { return Ok(None) };
+    record.body = match record.body {
+        Body::Mmap2(mmap) => Body::Mmap2(Mmap2 { file: id.of_map(), ..mmap }),
+        Body::Mmap(mmap) => {
+            // What MMAP does not tell is as perf takes it: maps of code can be executed.
+            let prot = if record.header.misc.contains(Misc::MMAP_DATA) { 0 } else { PROT_EXEC };
+            let (pid, tid, filename) = (mmap.pid, mmap.tid, mmap.filename);
+            let (addr, len, pgoff) = (mmap.addr, mmap.len, mmap.pgoff);
+            Body::Mmap2(Mmap2 { pid, tid, addr, len, pgoff, file: id.of_map(), prot, flags: 0, filename })
+        }
+        _ => return Ok(None),
+    };
+    record.header.kind = RecordType::MMAP2;
+    record.header.misc |= Misc::MMAP_BUILD_ID;
+    if raw.bytes().len() + size_of::<Mmap2>() > usize::from(u16::MAX) {
+        return Ok(None);
+    }
+    encoded(record.to_bytes(raw.endian)).map(Some)
+}

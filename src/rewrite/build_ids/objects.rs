@@ -1,0 +1,222 @@
+//! Which files were mapped, and which of them samples are in.
+
+use super::host::Inode;
+use super::id::Id;
+use crate::abi::bytes::{Reader, Words};
+use crate::abi::callchain::Context;
+use crate::abi::record::mmap2::MappedFile;
+use crate::abi::record::{CpuMode, Misc, RecordType};
+use crate::abi::sample_view::SampleView;
+use crate::error::Result;
+use crate::rewrite::mmap::{Mmap, Names};
+use crate::rewrite::remap::branches;
+use crate::session::Session;
+use crate::session::space::Space;
+use crate::stream::Sink;
+use crate::stream::meta::Meta;
+use crate::stream::raw::Raw;
+use hashbrown::{HashMap, HashSet};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Which objects are to have a build id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Those that samples, their callers or their branches are in.
+    Hit,
+    /// All that were mapped.
+    All,
+}
+
+/// The name of the kernel in tables of build ids; in maps the reference symbol stands behind it.
+pub const KERNEL: &[u8] = b"[kernel.kallsyms]";
+
+/// The process that stands for the kernel in MMAP records.
+const KERNEL_PID: u32 = u32::MAX;
+
+/// `PROT_EXEC` of mmap(2).
+pub const PROT_EXEC: u32 = 4;
+
+/// What was mapped under one name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Object {
+    /// As the table of build ids has it.
+    pub name: Arc<[u8]>,
+    /// Kernel or user space.
+    pub mode: CpuMode,
+    /// Whether any of its maps can be executed.
+    pub is_code: bool,
+    /// Whether a sample is in it.
+    pub is_hit: bool,
+    /// The files that had the name, and how far into each one maps reach.
+    pub files: BTreeMap<FileKey, u64>,
+}
+
+/// How maps tell which file it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FileKey {
+    /// By its place on a disk.
+    pub inode: Option<Inode>,
+    /// By its build id.
+    pub told: Option<Id>,
+}
+
+impl FileKey {
+    /// What a map tells.
+    pub fn new(mmap: &Mmap) -> Self {
+        let file = mmap.file.as_ref();
+        Self { inode: file.and_then(Inode::of_map), told: file.and_then(MappedFile::build_id).and_then(Id::new) }
+    }
+}
+
+/// Whose object a map is: of the kernel, of user space of the host; `None` for those of guests.
+fn mode(mmap: &Mmap, misc: Misc) -> Option<CpuMode> {
+    match misc.cpu_mode() {
+        CpuMode::GUEST_KERNEL | CpuMode::GUEST_USER | CpuMode::HYPERVISOR => None,
+        CpuMode::KERNEL => Some(CpuMode::KERNEL),
+        _ if mmap.pid == KERNEL_PID => Some(CpuMode::KERNEL),
+        _ => Some(CpuMode::USER),
+    }
+}
+
+/// The name of the object that a map tells, which of its files it is, and whose it is; `None` for those of guests.
+pub fn mapped(mmap: &Mmap, misc: Misc) -> Option<(&[u8], FileKey, CpuMode)> {
+    let mode = mode(mmap, misc)?;
+    Some((object_name(&mmap.filename), FileKey::new(mmap), mode))
+}
+
+fn object_name(filename: &[u8]) -> &[u8] {
+    if filename.starts_with(KERNEL) { KERNEL } else { filename }
+}
+
+/// The look that finds all objects, in the order of time where it is to know which of them samples are in.
+pub struct LookAtObjects {
+    scope: Scope,
+    names: Names,
+    /// In the order in which they were mapped first.
+    pub objects: Vec<Object>,
+    by_name: HashMap<Arc<[u8]>, usize>,
+    session: Session,
+    /// Addresses that were looked up, by what was mapped then.
+    looked_up: HashSet<(u64, Space, u64)>,
+    /// What is known of the recording at its end.
+    pub meta: Option<Meta>,
+}
+
+/// How many addresses are remembered.
+const LOOKED_UP: usize = 1 << 20;
+
+impl LookAtObjects {
+    /// A look for these.
+    pub fn new(scope: Scope) -> Self {
+        let (names, objects, by_name) = (Names::default(), Vec::new(), HashMap::new());
+        Self { scope, names, objects, by_name, session: Session::default(), looked_up: HashSet::new(), meta: None }
+    }
+
+    /// The objects that are to have a build id.
+    pub fn wanted(&self) -> impl Iterator<Item = &Object> {
+        self.objects.iter().filter(|object| object.is_hit || self.scope == Scope::All)
+    }
+
+    fn map(&mut self, meta: &Meta, raw: &Raw<'_>) {
+        let misc = raw.header.misc;
+        let Some(mmap) = Mmap::read(meta, raw, &mut self.names) else { return };
+        let Some((name, key, mode)) = mapped(&mmap, misc) else { return };
+        let is_code = !misc.contains(Misc::MMAP_DATA) || mmap.prot & PROT_EXEC != 0;
+        let index = match self.by_name.get(name) {
+            Some(&index) => index,
+            None => {
+                let (name, files): (Arc<[u8]>, _) = (name.into(), BTreeMap::new());
+                self.by_name.insert(Arc::clone(&name), self.objects.len());
+                self.objects.push(Object { name, mode, is_code: false, is_hit: false, files });
+                self.objects.len() - 1
+            }
+        };
+        let object = &mut self.objects[index];
+        object.is_code |= is_code;
+        let end = object.files.entry(key).or_default();
+        *end = (*end).max(mmap.pgoff.saturating_add(mmap.len));
+    }
+
+    fn sample(&mut self, meta: &Meta, raw: &Raw<'_>) -> Option<()> {
+        let (_, event) = meta.events.of(raw)?;
+        let view = SampleView::read(raw.body(), &event.layout, raw.endian).ok()?;
+        let pid = view.task.map_or(0, |(pid, _)| pid);
+        let space = Space::from(raw.header.misc.cpu_mode());
+        let seen = self.session.seen(pid).view;
+        if let Some(ip) = view.ip {
+            self.hit(seen, pid, space, ip);
+        }
+        if let Some(chain) = view.callchain {
+            self.chain(seen, pid, space, &chain);
+        }
+        for address in view.branch_stack.iter().flat_map(branches).flatten() {
+            self.hit(seen, pid, Space::Unknown, address);
+        }
+        Some(())
+    }
+
+    /// User frames that came later than their sample.
+    fn deferred(&mut self, meta: &Meta, raw: &Raw<'_>) -> Option<()> {
+        let (body, trailer) = meta.events.split(raw);
+        let mut reader = Reader::new(body, raw.endian);
+        let (_cookie, nr) = (reader.u64()?, reader.u64()?);
+        let chain = reader.words(nr)?;
+        let (pid, _) = trailer?.task?;
+        let seen = self.session.seen(pid).view;
+        self.chain(seen, pid, Space::User, &chain);
+        Some(())
+    }
+
+    fn chain(&mut self, seen: u64, pid: u32, mut space: Space, chain: &Words<'_>) {
+        let mut words = chain.iter();
+        while let Some(word) = words.next() {
+            match Context::of(word) {
+                Some(context) => {
+                    if context == Context::USER_DEFERRED {
+                        // Its cookie is no address.
+                        words.next();
+                    }
+                    space = context.into();
+                }
+                None => self.hit(seen, pid, space, word),
+            }
+        }
+    }
+
+    fn hit(&mut self, seen: u64, pid: u32, space: Space, address: u64) {
+        if self.looked_up.len() >= LOOKED_UP {
+            self.looked_up.clear();
+        }
+        if !self.looked_up.insert((seen, space, address)) {
+            return;
+        }
+        let Some(map) = self.session.map_at(pid, space, address) else { return };
+        let name = object_name(&self.session.map(map).filename);
+        if let Some(&index) = self.by_name.get(name) {
+            self.objects[index].is_hit = true;
+        }
+    }
+}
+
+impl Sink for LookAtObjects {
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+        let kind = raw.header.kind;
+        if Mmap::is_told_by(kind) {
+            self.map(meta, raw);
+        }
+        if self.scope == Scope::Hit {
+            match kind {
+                RecordType::SAMPLE => drop(self.sample(meta, raw)),
+                RecordType::CALLCHAIN_DEFERRED => drop(self.deferred(meta, raw)),
+                _ => drop(self.session.apply(meta, raw)),
+            }
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, meta: &Meta) -> Result<()> {
+        self.meta = Some(meta.clone());
+        Ok(())
+    }
+}
