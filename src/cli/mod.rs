@@ -38,7 +38,7 @@ fn run() -> Result<ExitCode, Failure> {
         Some(Command::Convert(args)) => convert::run(*args),
         Some(Command::Rewrite(args)) => convert::rewrite(*args),
         Some(Command::Repair(args)) => convert::repair(*args),
-        Some(Command::Inject(args)) => convert::rewrite(args.rewrite()),
+        Some(Command::Inject(args)) => convert::rewrite(args.rewrite().map_err(Failure::Usage)?),
         Some(Command::Check(args)) => check::run(args),
         Some(Command::Info(args)) => info::run(args),
         Some(Command::Dump(args)) => dump::run(args),

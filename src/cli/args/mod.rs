@@ -1,5 +1,6 @@
 //! What the user can say.
 
+mod build_ids;
 mod convert;
 mod inject;
 mod look;
@@ -63,7 +64,7 @@ pub enum Command {
     /// Make a regular perf.data of a killed or damaged recording: what can be read of it, with what can be told of it again
     Repair(Box<ConvertArgs>),
     /// Do what perf inject does, by its names
-    Inject(InjectArgs),
+    Inject(Box<InjectArgs>),
     /// Say what is wrong with recordings
     #[command(after_help = CHECK_AFTER_HELP)]
     Check(CheckArgs),

@@ -1,10 +1,15 @@
 //! Steps of a rewrite, in the order in which they are said.
 
 use super::look::record_type;
+use super::build_ids::FindArgs;
 use crate::abi::feature::FeatureId;
 use crate::abi::record::RecordType;
 use crate::container::read::ReadOptions;
 use crate::profile::event::ProfileEvent;
+use crate::rewrite::build_ids::find::FindOptions;
+use crate::rewrite::build_ids::maps::BuildIdMapsPass;
+use crate::rewrite::build_ids::objects::Scope;
+use crate::rewrite::build_ids::table::BuildIdTablePass;
 use crate::rewrite::by_time::ByTimePass;
 use crate::rewrite::filter::comm::CommFilter;
 use crate::rewrite::filter::cpu::{CpuFilter, CpuRange};
@@ -24,6 +29,7 @@ use crate::rewrite::quipper::Quipper;
 use crate::rewrite::repair::RepairPass;
 use crate::rewrite::sched_stat::SchedStatPass;
 use crate::rewrite::strip_user_stack::StripUserStackPass;
+use clap::error::ErrorKind;
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use std::num::NonZeroU64;
 
@@ -67,6 +73,10 @@ pub enum Step {
     SchedStat,
     /// `--strip-user-stack`.
     StripUserStack,
+    /// `--build-ids`, `--buildid-all`.
+    BuildIdTable(Scope, FindOptions),
+    /// `--mmap2-buildids`, `--mmap2-buildid-all`.
+    BuildIdMaps(Scope, FindOptions),
 }
 
 impl Step {
@@ -93,6 +103,10 @@ impl Step {
             Self::Head(_) => "--head",
             Self::SchedStat => "--sched-stat",
             Self::StripUserStack => "--strip-user-stack",
+            Self::BuildIdTable(Scope::Hit, _) => "--build-ids",
+            Self::BuildIdTable(Scope::All, _) => "--buildid-all",
+            Self::BuildIdMaps(Scope::Hit, _) => "--mmap2-buildids",
+            Self::BuildIdMaps(Scope::All, _) => "--mmap2-buildid-all",
         }
     }
 
@@ -149,6 +163,8 @@ impl Step {
             Self::Head(count) => filter(HeadFilter::new(*count), options),
             Self::SchedStat => Box::new(SchedStatPass { options: options.clone() }),
             Self::StripUserStack => Box::new(StripUserStackPass::default()),
+            Self::BuildIdTable(scope, find) => Box::new(BuildIdTablePass::new(*scope, find.clone())),
+            Self::BuildIdMaps(scope, find) => Box::new(BuildIdMapsPass::new(*scope, find.clone())),
         }
     }
 }
@@ -172,6 +188,32 @@ impl Steps {
             _ => None,
         };
         self.list.iter().find_map(of_step).unwrap_or_default()
+    }
+
+    /// With build ids looked for there.
+    ///
+    /// # Errors
+    /// Where it is said where to look, and no step looks for any.
+    pub fn looking(mut self, find: FindArgs) -> Result<Self, clap::Error> {
+        let given = find.first_given();
+        let mut wanted = self.list.iter_mut().filter_map(|step| match step {
+            Step::BuildIdTable(_, find) | Step::BuildIdMaps(_, find) => Some(find),
+            _ => None,
+        });
+        match (wanted.next(), given) {
+            (None, Some(option)) => {
+                let message =
+                    format!("{option} is for --build-ids, --buildid-all, --mmap2-buildids, --mmap2-buildid-all");
+                return Err(clap::Error::raw(ErrorKind::MissingRequiredArgument, message));
+            }
+            (None, None) => {}
+            (Some(first), _) => {
+                let options = find.options();
+                wanted.for_each(|find| find.clone_from(&options));
+                *first = options;
+            }
+        }
+        Ok(self)
     }
 }
 
@@ -254,6 +296,21 @@ struct StepArgs {
     /// Leave copies of user stacks, and user registers, out of samples
     #[arg(long, num_args = 0, default_missing_value = "", value_parser = |_: &str| step(Step::StripUserStack))]
     strip_user_stack: Option<Step>,
+    /// Tell the build ids of files that samples are in, in a table
+    #[arg(short = 'b', long, num_args = 0, default_missing_value = "", value_parser = |_: &str| table(Scope::Hit))]
+    build_ids: Option<Step>,
+
+    /// Tell the build ids of all files that were mapped, in a table
+    #[arg(long, num_args = 0, default_missing_value = "", value_parser = |_: &str| table(Scope::All))]
+    buildid_all: Option<Step>,
+
+    /// Tell the build ids of files that samples are in with their maps, in the place of inodes
+    #[arg(short = 'B', long, num_args = 0, default_missing_value = "", value_parser = |_: &str| maps(Scope::Hit))]
+    mmap2_buildids: Option<Step>,
+
+    /// Tell the build ids of all files with their maps, in the place of inodes
+    #[arg(long, num_args = 0, default_missing_value = "", value_parser = |_: &str| maps(Scope::All))]
+    mmap2_buildid_all: Option<Step>,
 }
 
 /// A step that takes no value.
@@ -272,6 +329,15 @@ fn named(text: &str, of: impl FnOnce(Vec<String>) -> Step) -> Result<Step, Strin
 
 fn number(text: &str) -> Result<NonZeroU64, String> {
     text.parse().map_err(|_| "is no number from 1 on".to_owned())
+}
+
+// Where they are looked for is said by options of its own.
+fn table(scope: Scope) -> Result<Step, String> {
+    Ok(Step::BuildIdTable(scope, FindOptions::default()))
+}
+
+fn maps(scope: Scope) -> Result<Step, String> {
+    Ok(Step::BuildIdMaps(scope, FindOptions::default()))
 }
 
 /// A feature by its name, as perf has it, in letters of any case, with or without what all begin with.
@@ -293,7 +359,7 @@ fn valued(text: &str, edit: fn(FeatureId, Value) -> HeaderEdit) -> Result<Step, 
 }
 
 /// The names of [`StepArgs`]' fields.
-const IDS: [&str; 18] = [
+const IDS: [&str; 22] = [
     "pass",
     "sort",
     "set",
@@ -312,15 +378,19 @@ const IDS: [&str; 18] = [
     "head",
     "sched_stat",
     "strip_user_stack",
+    "build_ids",
+    "buildid_all",
+    "mmap2_buildids",
+    "mmap2_buildid_all",
 ];
 
 impl Args for Steps {
     fn augment_args(command: Command) -> Command {
-        StepArgs::augment_args(command)
+        FindArgs::augment_args(StepArgs::augment_args(command))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
-        StepArgs::augment_args_for_update(command)
+        FindArgs::augment_args_for_update(StepArgs::augment_args_for_update(command))
     }
 }
 
@@ -341,7 +411,7 @@ impl FromArgMatches for Steps {
         if let Some(Step::Event { keep_attrs, .. }) = list.iter_mut().find(|step| matches!(step, Step::Event { .. })) {
             *keep_attrs = matches.get_flag("keep_attrs");
         }
-        Ok(Self { list })
+        Self { list }.looking(FindArgs::from_arg_matches(matches)?)
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
