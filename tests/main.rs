@@ -2,6 +2,7 @@
 
 mod suite {
     mod bad_input;
+    mod build_ids;
     mod changed_proto;
     mod check;
     mod cli;
