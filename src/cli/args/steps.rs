@@ -1,7 +1,7 @@
 //! Steps of a rewrite, in the order in which they are said.
 
-use super::look::record_type;
 use super::build_ids::FindArgs;
+use super::look::record_type;
 use crate::abi::feature::FeatureId;
 use crate::abi::record::RecordType;
 use crate::container::read::ReadOptions;
@@ -121,8 +121,11 @@ impl Step {
             | Self::Dso(_)
             | Self::SampleEvery(_)
             | Self::Head(_)
-            | Self::SchedStat => true,
+            | Self::SchedStat
+            | Self::BuildIdTable(..)
+            | Self::BuildIdMaps(..) => true,
             Self::Quipper(_)
+            | Self::Repair
             | Self::Sort
             | Self::Header(_)
             | Self::PerfVersion(_)
