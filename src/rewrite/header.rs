@@ -139,7 +139,10 @@ impl Header {
             features.insert(FeatureId::BUILD_ID, section.clone());
         }
         let mut known = meta.with(self.events.iter().flatten().cloned(), features, &self.event_types);
+        let index = known.features.get(&FeatureId::AUXTRACE).cloned();
         known.image = image(&mut known)?;
+        // Records are still told to be where they were, and so are those of the index.
+        known.features.extend(index.map(|index| (FeatureId::AUXTRACE, index)));
         Ok(known)
     }
 }

@@ -16,7 +16,7 @@ use crate::abi::sample_view::SampleView;
 use crate::container::read::Container;
 use crate::error::Result;
 use crate::stream::Sink;
-use crate::stream::events::Event;
+use crate::stream::event_name::event_name;
 use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
@@ -25,9 +25,8 @@ use std::ops::RangeInclusive;
 
 /// The pass that repairs: it passes on whole records alone, and puts back features that can be derived from them, where the
 /// recording has none. What only the machine knew that recorded (host, command line, topology) stays missing.
+#[derive(Debug, Default)]
 pub struct RepairPass {
-    /// How an event is called.
-    name: fn(&Event) -> String,
     names: Vec<String>,
     times: Option<RangeInclusive<u64>>,
     cpus: Option<u32>,
@@ -36,11 +35,6 @@ pub struct RepairPass {
 }
 
 impl RepairPass {
-    /// The pass, with what to call events of which no name is told.
-    pub fn new(name: fn(&Event) -> String) -> Self {
-        Self { name, names: Vec::new(), times: None, cpus: None, is_stat: false, added: Vec::new() }
-    }
-
     fn see_cpu(&mut self, cpu: u32) {
         // All ones is any.
         let number = cpu.saturating_add(1);
@@ -136,7 +130,7 @@ impl Sink for RepairPass {
     }
 
     fn end(&mut self, meta: &Meta) -> Result<()> {
-        self.names = meta.events.list().iter().map(self.name).collect();
+        self.names = meta.events.list().iter().map(event_name).collect();
         Ok(())
     }
 }

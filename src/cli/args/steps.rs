@@ -5,7 +5,6 @@ use super::look::record_type;
 use crate::abi::feature::FeatureId;
 use crate::abi::record::RecordType;
 use crate::container::read::ReadOptions;
-use crate::profile::event::ProfileEvent;
 use crate::rewrite::build_ids::find::FindOptions;
 use crate::rewrite::build_ids::maps::BuildIdMapsPass;
 use crate::rewrite::build_ids::objects::Scope;
@@ -130,7 +129,8 @@ impl Step {
             | Self::Header(_)
             | Self::PerfVersion(_)
             | Self::Type(_)
-            | Self::StripUserStack => false,
+            | Self::StripUserStack
+            | Self::Repair => false,
         }
     }
 
@@ -151,7 +151,7 @@ impl Step {
     pub fn pass(&self, options: &ReadOptions) -> Box<dyn Pass> {
         match self {
             Self::Quipper(pass) => pass.pass(options),
-            Self::Repair => Box::new(RepairPass::new(|event| ProfileEvent::from(event).name)),
+            Self::Repair => Box::new(RepairPass::default()),
             Self::Sort => Box::new(ByTimePass { options: options.clone() }),
             Self::Header(edit) => Box::new(edit.clone()),
             Self::PerfVersion(version) => Box::new(PerfVersionPass::new(*version)),
