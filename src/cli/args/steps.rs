@@ -129,8 +129,7 @@ impl Step {
             | Self::Header(_)
             | Self::PerfVersion(_)
             | Self::Type(_)
-            | Self::StripUserStack
-            | Self::Repair => false,
+            | Self::StripUserStack => false,
         }
     }
 
