@@ -466,7 +466,7 @@ fn judge(recording: &Recording) -> Judged {
 #[test]
 fn what_inject_does_not_do_yet_is_said() {
     for (args, said) in [
-        (&["-s"][..], "--sched-stat: perf inject has it, and perfconv inject does not have it yet"),
+        (&["-j"][..], "--jit: perf inject has it, and perfconv inject does not have it yet"),
         (&["--itrace=i100us", "--strip"], "--itrace: perf inject has it"),
         (&["--symfs", "/"], "--symfs is for --build-ids"),
         (&["-b", "--known-build-ids", "xyz /bin/cat"], "\"xyz\" is no build id"),

@@ -44,6 +44,10 @@ pub struct InjectArgs {
     #[arg(long)]
     pub mmap2_buildid_all: bool,
 
+    /// Merge sched_stat and sched_switch samples into ones that tell where and for how long tasks slept
+    #[arg(short, long)]
+    pub sched_stat: bool,
+
     #[command(flatten)]
     pub find: FindArgs,
 
@@ -54,8 +58,6 @@ pub struct InjectArgs {
 /// Options of perf inject that ask for what is not there yet.
 #[derive(Args, Debug)]
 pub struct NotThere {
-    #[arg(short, long, hide = true)]
-    sched_stat: bool,
     #[arg(short, long, hide = true)]
     jit: bool,
     #[arg(long, hide = true, num_args = 0..=1, require_equals = true)]
@@ -81,7 +83,6 @@ pub struct NotThere {
 impl NotThere {
     fn first_given(&self) -> Option<&'static str> {
         let given = [
-            (self.sched_stat, "--sched-stat"),
             (self.jit, "--jit"),
             (self.itrace.is_some(), "--itrace"),
             (self.strip, "--strip"),
@@ -109,6 +110,7 @@ impl InjectArgs {
         let table = |scope| Step::BuildIdTable(scope, FindOptions::default());
         let maps = |scope| Step::BuildIdMaps(scope, FindOptions::default());
         let steps = [
+            (self.sched_stat, Step::SchedStat),
             (self.build_ids, table(Scope::Hit)),
             (self.buildid_all, table(Scope::All)),
             (self.mmap2_buildids, maps(Scope::Hit)),
