@@ -118,7 +118,6 @@ fn judge((recording, known): &(Recording, Known)) -> Verdict {
     if golden.is_empty() {
         return Verdict::Skipped("perf prints no sample");
     }
-    let folder = tempfile::tempdir().expect("a temporary folder");
     let has_stacks = |fields| known.meta.events.list().iter().any(|event| event.attr.sample_type.contains(fields));
     // How far perf unwinds a user stack depends on which files it finds; of code that was compiled as the program ran it
     // prints some frames twice.
@@ -133,6 +132,11 @@ fn judge((recording, known): &(Recording, Known)) -> Verdict {
     let mut forms = 0;
     for form in FORMS {
         let is_pipe = form.contains(&"pipe");
+        // Of foreign pipes perf 6.1 misreads pairs of numbers.
+        if is_pipe && known.meta.endian == perfconv::abi::Endian::Big {
+            continue;
+        }
+        let folder = tempfile::tempdir().expect("a temporary folder");
         let path = match written_for("6.1", recording, folder.path(), form) {
             Ok(path) => path,
             Err(error) => return Verdict::Differs(error),
@@ -141,6 +145,8 @@ fn judge((recording, known): &(Recording, Known)) -> Verdict {
         if is_pipe && printed.is_empty() {
             continue;
         }
+        // Of a pipe perf 6.1 makes the names out of the attrs, with what they exclude.
+        let printed = if is_pipe { printed.replace(":HG:", ":") } else { printed };
         let found = told(samples(&printed));
         if golden != found {
             let at = golden.iter().zip(&found).position(|(a, b)| a != b).unwrap_or(golden.len().min(found.len()));
@@ -177,7 +183,7 @@ fn perf_6_1_prints_all_samples_of_newer_perfs() {
     ));
     assert!(differing.is_empty(), "{} differ:\n{}", differing.len(), differing.join("\n"));
     assert!(same >= 57 && printed > 8500, "only {same} recordings with {printed} samples were compared");
-    assert!(written >= 4 * same, "only {written} forms");
+    assert!(written >= 4 * same && written > 250, "only {written} forms");
 }
 
 #[test]
