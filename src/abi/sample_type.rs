@@ -62,6 +62,19 @@ impl SampleType {
     /// Every bit that this crate knows the layout of.
     pub const KNOWN: Self = Self::from_bits_retain((1 << 25) - 1);
 
+    /// The fields up to the call chain, which stand in front of all others. Most samples have no others.
+    pub const TO_CALLCHAIN: Self = Self::IDENTIFIER
+        .union(Self::IP)
+        .union(Self::TID)
+        .union(Self::TIME)
+        .union(Self::ADDR)
+        .union(Self::ID)
+        .union(Self::STREAM_ID)
+        .union(Self::CPU)
+        .union(Self::PERIOD)
+        .union(Self::READ)
+        .union(Self::CALLCHAIN);
+
     /// Which 8-byte word of a sample its time is.
     pub fn time_at(self) -> Option<usize> {
         self.word_of(Self::TIME, &[Self::IDENTIFIER, Self::IP, Self::TID])

@@ -108,21 +108,6 @@ pub struct SampleView<'a> {
 }
 
 impl<'a> SampleView<'a> {
-    /// The fields up to the call chain. Most samples have no others.
-    const FIRST: SampleType = SampleType::from_bits_retain(
-        SampleType::IDENTIFIER.bits()
-            | SampleType::IP.bits()
-            | SampleType::TID.bits()
-            | SampleType::TIME.bits()
-            | SampleType::ADDR.bits()
-            | SampleType::ID.bits()
-            | SampleType::STREAM_ID.bits()
-            | SampleType::CPU.bits()
-            | SampleType::PERIOD.bits()
-            | SampleType::READ.bits()
-            | SampleType::CALLCHAIN.bits(),
-    );
-
     /// Reads the body of a SAMPLE record, or says which field runs past its end.
     ///
     /// # Errors
@@ -214,7 +199,7 @@ impl<'a> SampleView<'a> {
             let nr = reader.u64().ok_or("CALLCHAIN")?;
             self.callchain = Some(reader.words(nr).ok_or("CALLCHAIN")?);
         }
-        if Self::FIRST.contains(layout.sample_type) {
+        if SampleType::TO_CALLCHAIN.contains(layout.sample_type) {
             self.tail = reader.rest();
             return Ok(());
         }

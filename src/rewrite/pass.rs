@@ -1,9 +1,12 @@
 //! What a pass is.
 
 use super::header::Header;
+use crate::container::read::Container;
 use crate::error::Result;
 use crate::stream::Sink;
 use crate::stream::ledger::Ledger;
+use crate::stream::meta::Meta;
+use crate::stream::raw::Raw;
 
 /// One step of a rewrite. Steps are put one behind the other by [`Passes`](super::passes::Passes): what one passes on is what
 /// the next one sees.
@@ -78,8 +81,34 @@ impl<'a> Look<'a> {
         Self { order: LookOrder::File, sink: Box::new(sink) }
     }
 
+    /// At what the recording tells of itself, once all of that is known: of a pipe at its end.
+    pub fn at_meta(look: impl FnMut(&Meta) -> Result<()> + 'a) -> Self {
+        Self::in_file_order(AtMeta { look, is_done: false })
+    }
+
     /// In the order of time: for what depends on who was called what, or what was mapped where, at a time.
     pub fn in_time_order(sink: impl Sink + 'a) -> Self {
         Self { order: LookOrder::Time, sink: Box::new(sink) }
+    }
+}
+
+/// Waits until all is known that a recording tells of itself.
+struct AtMeta<F> {
+    look: F,
+    is_done: bool,
+}
+
+impl<F: FnMut(&Meta) -> Result<()>> Sink for AtMeta<F> {
+    fn record(&mut self, meta: &Meta, _: &Raw<'_>) -> Result<()> {
+        self.is_done = meta.container != Container::Pipe;
+        Ok(())
+    }
+
+    fn is_done(&self) -> bool {
+        self.is_done
+    }
+
+    fn end(&mut self, meta: &Meta) -> Result<()> {
+        (self.look)(meta)
     }
 }

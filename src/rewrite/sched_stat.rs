@@ -8,9 +8,8 @@ use super::pass::{Look, Pass};
 use crate::abi::Endian;
 use crate::abi::feature::FeatureId;
 use crate::abi::record::{RecordHeader, RecordType};
-
 use crate::abi::sample_view::SampleView;
-use crate::container::read::{Container, ReadOptions};
+use crate::container::read::ReadOptions;
 use crate::error::{Error, Result};
 use crate::stream::Sink;
 use crate::stream::event_name::event_name;
@@ -37,7 +36,7 @@ impl Pass for SchedStatPass {
     }
 
     fn look(&mut self) -> Option<Look<'_>> {
-        Some(Look::in_file_order(LookForEvents::default()))
+        Some(Look::at_meta(check))
     }
 
     fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {
@@ -69,35 +68,18 @@ impl Role {
 }
 
 /// Whether there are the events, and what is needed of them.
-#[derive(Default)]
-struct LookForEvents {
-    roles: Roles,
-    is_done: bool,
-}
-
-impl Sink for LookForEvents {
-    fn record(&mut self, meta: &Meta, _: &Raw<'_>) -> Result<()> {
-        // Of a pipe all is known only at its end.
-        self.is_done = meta.container != Container::Pipe;
-        Ok(())
-    }
-
-    fn is_done(&self) -> bool {
-        self.is_done
-    }
-
-    fn end(&mut self, meta: &Meta) -> Result<()> {
-        self.roles.know(meta);
-        let has = |role| self.roles.list.contains(&role);
-        let missing = match () {
-            () if !has(Role::Switch) => "sched:sched_switch",
-            () if !has(Role::Stat) => "sched:sched_stat_*",
-            () if self.roles.tracepoints.is_empty() => "formats of tracepoints (TRACING_DATA)",
-            () => return Ok(()),
-        };
-        let names: Vec<_> = meta.events.list().iter().map(event_name).collect();
-        Err(Error::Refused(format!("--sched-stat: there is no {missing}; the events are {}", names.join(", "))))
-    }
+fn check(meta: &Meta) -> Result<()> {
+    let mut roles = Roles::default();
+    roles.know(meta);
+    let has = |role| roles.list.contains(&role);
+    let missing = match () {
+        () if !has(Role::Switch) => "sched:sched_switch",
+        () if !has(Role::Stat) => "sched:sched_stat_*",
+        () if roles.tracepoints.is_empty() => "formats of tracepoints (TRACING_DATA)",
+        () => return Ok(()),
+    };
+    let names: Vec<_> = meta.events.list().iter().map(event_name).collect();
+    Err(Error::Refused(format!("--sched-stat: there is no {missing}; the events are {}", names.join(", "))))
 }
 
 /// What the events are here, and their formats, as far as they are known.

@@ -10,7 +10,6 @@ use crate::abi;
 use crate::abi::record::{RecordHeader, RecordType};
 use crate::abi::sample_type::{BranchSampleType, SampleType};
 use crate::abi::sample_view::{SampleLayout, SampleView};
-use crate::container::read::Container;
 use crate::container::write::encoded;
 use crate::error::{Error, Result};
 use crate::stream::Sink;
@@ -34,7 +33,7 @@ impl Pass for StripUserStackPass {
     }
 
     fn look(&mut self) -> Option<Look<'_>> {
-        Some(Look::in_file_order(LookForStacks::default()))
+        Some(Look::at_meta(check))
     }
 
     fn edits(&self) -> bool {
@@ -63,28 +62,11 @@ impl Pass for StripUserStackPass {
 }
 
 /// Whether there is an event with user stacks or registers.
-#[derive(Default)]
-struct LookForStacks {
-    is_done: bool,
-}
-
-impl Sink for LookForStacks {
-    fn record(&mut self, meta: &Meta, _: &Raw<'_>) -> Result<()> {
-        // Of a pipe all is known only at its end.
-        self.is_done = meta.container != Container::Pipe;
-        Ok(())
+fn check(meta: &Meta) -> Result<()> {
+    if has_stacks(meta) {
+        return Ok(());
     }
-
-    fn is_done(&self) -> bool {
-        self.is_done
-    }
-
-    fn end(&mut self, meta: &Meta) -> Result<()> {
-        if has_stacks(meta) {
-            return Ok(());
-        }
-        Err(Error::Refused("--strip-user-stack: no event has user stacks or registers in its samples".to_owned()))
-    }
+    Err(Error::Refused("--strip-user-stack: no event has user stacks or registers in its samples".to_owned()))
 }
 
 fn has_stacks(meta: &Meta) -> bool {
@@ -153,16 +135,4 @@ fn around<'a>(raw: &Raw<'a>, layout: &SampleLayout) -> Option<[&'a [u8]; 2]> {
 }
 
 /// The fields of a sample that stand before user registers and stack.
-const BEFORE: SampleType = SampleType::IDENTIFIER
-    .union(SampleType::IP)
-    .union(SampleType::TID)
-    .union(SampleType::TIME)
-    .union(SampleType::ADDR)
-    .union(SampleType::ID)
-    .union(SampleType::STREAM_ID)
-    .union(SampleType::CPU)
-    .union(SampleType::PERIOD)
-    .union(SampleType::READ)
-    .union(SampleType::CALLCHAIN)
-    .union(SampleType::RAW)
-    .union(SampleType::BRANCH_STACK);
+const BEFORE: SampleType = SampleType::TO_CALLCHAIN.union(SampleType::RAW).union(SampleType::BRANCH_STACK);

@@ -8,16 +8,8 @@ use crate::abi::sample_type::SampleType;
 use crate::abi::sample_view::{SampleLayout, SampleView};
 
 /// Fields of samples that are told here.
-const PLAIN: SampleType = SampleType::IDENTIFIER
-    .union(SampleType::IP)
-    .union(SampleType::TID)
-    .union(SampleType::TIME)
-    .union(SampleType::ADDR)
-    .union(SampleType::ID)
-    .union(SampleType::STREAM_ID)
-    .union(SampleType::CPU)
-    .union(SampleType::PERIOD)
-    .union(SampleType::CALLCHAIN)
+const PLAIN: SampleType = SampleType::TO_CALLCHAIN
+    .difference(SampleType::READ)
     .union(SampleType::RAW)
     .union(SampleType::WEIGHT)
     .union(SampleType::DATA_SRC)

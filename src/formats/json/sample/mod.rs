@@ -12,17 +12,7 @@ pub use write::append;
 use crate::abi::sample_type::SampleType;
 
 /// The fields that are known here: all but those of special hardware, registers, stacks and counter values.
-const USUAL: SampleType = SampleType::IDENTIFIER
-    .union(SampleType::IP)
-    .union(SampleType::TID)
-    .union(SampleType::TIME)
-    .union(SampleType::ADDR)
-    .union(SampleType::ID)
-    .union(SampleType::STREAM_ID)
-    .union(SampleType::CPU)
-    .union(SampleType::PERIOD)
-    .union(SampleType::CALLCHAIN)
-    .union(SampleType::RAW);
+const USUAL: SampleType = SampleType::TO_CALLCHAIN.difference(SampleType::READ).union(SampleType::RAW);
 
 #[cfg(test)]
 mod tests;
