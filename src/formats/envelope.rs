@@ -112,9 +112,10 @@ impl Envelope {
     }
 }
 
-/// How much is given to the other thread at once, and how many such chunks may wait there.
-const CHUNK: usize = 256 << 10;
-const CHUNKS: usize = 4;
+/// How much is given to the other thread at once, and how many such chunks may wait there. The system's allocator keeps memory
+/// of such a size to be used again.
+const CHUNK: usize = 64 << 10;
+const CHUNKS: usize = 8;
 
 /// Gives what is written to the thread that compresses it.
 struct Feed {

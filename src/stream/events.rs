@@ -250,7 +250,11 @@ pub fn is_time(time: u64) -> bool {
 /// The `index`th 8 bytes of `body` as a number.
 #[inline]
 fn word(body: &[u8], index: usize, endian: Endian) -> Option<u64> {
-    Reader::new(body.get(8 * index..)?, endian).u64()
+    let bytes = *body.get(8 * index..)?.first_chunk()?;
+    Some(match endian {
+        Endian::Little => u64::from_le_bytes(bytes),
+        Endian::Big => u64::from_be_bytes(bytes),
+    })
 }
 
 #[cfg(test)]

@@ -5,18 +5,14 @@
 //! that go to temporary files when there are many.
 
 use crate::abi::record::{RecordHeader, RecordType};
-use crate::container::block::Block;
 use crate::container::read::{Container, ReadOptions};
-use crate::container::spool::Spool;
 use crate::container::walk::payload;
 use crate::error::{Error, Result};
 use crate::stream::Sink;
+use crate::stream::held::Held;
 use crate::stream::meta::Meta;
 use crate::stream::raw::{Gap, Raw};
 use crate::stream::runs::{Entry, Runs};
-use std::collections::VecDeque;
-use std::io::{self, Write};
-use std::path::Path;
 
 /// Puts records in time order on their way to a sink. Records without a time, and perf's own, pass at once.
 pub struct Order<S> {
@@ -68,7 +64,7 @@ impl<S: Sink> Order<S> {
             added.map_err(Error::io("temporary file", "cannot sort in it"))?;
             self.waiting.clear();
         }
-        if self.blocks.bytes_in_memory > self.options.limits.waiting_bytes {
+        if self.blocks.bytes_in_memory() > self.options.limits.waiting_bytes {
             let moved = self.blocks.move_to_file(self.options.spool_dir.as_deref());
             moved.map_err(Error::io("temporary file", "cannot keep records in it"))?;
         }
@@ -92,6 +88,7 @@ impl<S: Sink> Order<S> {
             self.runs.pop();
             self.pass(meta, entry)?;
         }
+        self.blocks.settle();
         Ok(())
     }
 
@@ -107,7 +104,7 @@ impl<S: Sink> Order<S> {
             };
             self.sink.record(meta, &Raw { header, endian: meta.endian, block, at, payload })?;
         }
-        self.blocks.release(index);
+        self.blocks.release(entry.place);
         Ok(())
     }
 }
@@ -142,79 +139,5 @@ impl<S: Sink> Sink for Order<S> {
     fn end(&mut self, meta: &Meta) -> Result<()> {
         self.flush(meta, u64::MAX)?;
         self.sink.end(meta)
-    }
-}
-
-/// The blocks that waiting records are in.
-#[derive(Default)]
-struct Held {
-    blocks: VecDeque<(Block, u32)>,
-    /// Number of the first block in `blocks`.
-    first: u32,
-    bytes_in_memory: usize,
-}
-
-impl Held {
-    /// Holds on to a record's block, and says where the record is.
-    #[inline]
-    fn hold(&mut self, raw: &Raw<'_>) -> u64 {
-        match self.blocks.back_mut() {
-            Some((block, waiting)) if block.serial == raw.block.serial => *waiting += 1,
-            _ => {
-                if raw.block.in_memory {
-                    self.bytes_in_memory += raw.block.bytes.len();
-                }
-                self.blocks.push_back((raw.block.clone(), 1));
-            }
-        }
-        let number = self.first.wrapping_add(self.blocks.len() as u32 - 1);
-        u64::from(number) << 32 | raw.at as u64
-    }
-
-    /// Which of the blocks a place is in, and where in it.
-    #[inline]
-    fn at(&self, place: u64) -> (usize, usize) {
-        (((place >> 32) as u32).wrapping_sub(self.first) as usize, place as u32 as usize)
-    }
-
-    #[inline]
-    fn block(&self, index: usize) -> &Block {
-        &self.blocks[index].0
-    }
-
-    /// Lets go of a record that has been passed on; of its block, when it was the last one in it.
-    #[inline]
-    fn release(&mut self, index: usize) {
-        let (block, waiting) = &mut self.blocks[index];
-        *waiting -= 1;
-        if *waiting > 0 {
-            return;
-        }
-        if block.in_memory {
-            self.bytes_in_memory -= block.bytes.len();
-            block.in_memory = false;
-        }
-        block.bytes.clear();
-        // A block that more records may come from would be held twice; its serial keeps it apart.
-        block.serial = 0;
-        while let Some((_, 0)) = self.blocks.front() {
-            self.blocks.pop_front();
-            self.first = self.first.wrapping_add(1);
-        }
-    }
-
-    /// Moves the bytes of all blocks in memory to a temporary file.
-    fn move_to_file(&mut self, spool_dir: Option<&Path>) -> io::Result<()> {
-        let mut spool = io::BufWriter::new(Spool::new(spool_dir)?);
-        for (block, _) in self.blocks.iter().filter(|(block, _)| block.in_memory) {
-            spool.write_all(&block.bytes)?;
-        }
-        let mut moved = spool.into_inner().map_err(|e| e.into_error())?.into_bytes()?;
-        for (block, _) in self.blocks.iter_mut().filter(|(block, _)| block.in_memory) {
-            block.bytes = moved.split_to(block.bytes.len());
-            block.in_memory = false;
-        }
-        self.bytes_in_memory = 0;
-        Ok(())
     }
 }

@@ -179,19 +179,17 @@ impl<'a> Encoder<'a> {
     fn locations(&mut self, profile: &Profile, order: &MappingOrder) -> io::Result<()> {
         let tables = &profile.tables;
         let mut functions = Functions::default();
+        let mut location = proto::Location { line: vec![proto::Line::default()], ..Default::default() };
         for (number, frame) in std::mem::take(&mut self.locations).into_iter().enumerate() {
             let frame = tables.stacks.frames()[frame as usize];
             let (function_id, new) = functions.id(frame, tables, &mut self.messages.strings);
             if let Some(function) = new {
                 self.messages.message(field::FUNCTION, &function)?;
             }
-            let location = proto::Location {
-                id: number as u64 + 1,
-                mapping_id: frame.mapping().map_or(0, |mapping| order.ids[mapping as usize]),
-                address: frame.address,
-                line: vec![proto::Line { function_id, ..Default::default() }],
-                ..Default::default()
-            };
+            location.id = number as u64 + 1;
+            location.mapping_id = frame.mapping().map_or(0, |mapping| order.ids[mapping as usize]);
+            location.address = frame.address;
+            location.line[0].function_id = function_id;
             self.messages.message(field::LOCATION, &location)?;
         }
         Ok(())

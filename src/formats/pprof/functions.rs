@@ -13,42 +13,79 @@ use std::fmt::Write as _;
 /// The functions, each once.
 #[derive(Default)]
 pub struct Functions {
-    /// By name and file.
-    ids: HashMap<(i64, i64), u64>,
+    ids: HashMap<(Within, u64), u64>,
+    /// By the numbers of the mappings.
+    files: Vec<Option<File>>,
     name: String,
+}
+
+/// What a function is in.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Within {
+    /// A file, by the number of its name, which may have no places in it that could be told apart.
+    File(i64, bool),
+    /// Nothing that is known to be mapped.
+    Space(&'static str),
+}
+
+/// A file that is mapped.
+struct File {
+    /// Number of its name.
+    filename: i64,
+    /// The last part of the name.
+    last: String,
+}
+
+impl File {
+    fn new(map: &Map, strings: &mut Strings) -> Self {
+        let last = map.filename.rsplit(|&byte| byte == b'/').next().filter(|last| !last.is_empty());
+        let last = String::from_utf8_lossy(last.unwrap_or(&map.filename)).into_owned();
+        Self { filename: strings.id(&String::from_utf8_lossy(&map.filename)), last }
+    }
 }
 
 impl Functions {
     /// The number of a frame's function; with the function itself where it is new.
     pub fn id(&mut self, frame: Frame, tables: &Tables, strings: &mut Strings) -> (u64, Option<proto::Function>) {
-        self.name.clear();
-        let filename = match frame.place {
+        let Self { ids, files, name } = self;
+        let (within, offset, text) = match frame.place {
             Place::In(mapping) => {
-                let map = &tables.mappings[mapping as usize];
-                write_name(&mut self.name, map, frame.address);
-                strings.id(&String::from_utf8_lossy(&map.filename))
+                let (index, map) = (mapping as usize, &tables.mappings[mapping as usize]);
+                if files.len() <= index {
+                    files.resize_with(index + 1, || None);
+                }
+                let file = files[index].get_or_insert_with(|| File::new(map, strings));
+                let offset = offset(map, frame.address);
+                (Within::File(file.filename, offset.is_some()), offset, &*file.last)
             }
-            Place::Outside(space) => {
-                let _ = write!(self.name, "{}+{:#x}", name_of(space), frame.address);
-                0
-            }
+            Place::Outside(space) => (Within::Space(name_of(space)), Some(frame.address), name_of(space)),
         };
-        let name = strings.id(&self.name);
-        let new = self.ids.len() as u64 + 1;
-        let id = *self.ids.entry((name, filename)).or_insert(new);
-        let function = proto::Function { id, name, system_name: name, filename, start_line: 0 };
-        (id, (id == new).then_some(function))
+        let new = ids.len() as u64 + 1;
+        let id = *ids.entry((within, offset.unwrap_or(0))).or_insert(new);
+        if id != new {
+            return (id, None);
+        }
+        write_name(name, text, offset);
+        let filename = if let Within::File(filename, _) = within { filename } else { 0 };
+        // Where two files of one name are in different folders, a name is there twice.
+        let name = strings.push(name);
+        (id, Some(proto::Function { id, name, system_name: name, filename, start_line: 0 }))
     }
 }
 
-/// The last part of the file's name, and how far into the file the address is.
-fn write_name(name: &mut String, map: &Map, address: u64) {
-    let file = map.filename.rsplit(|&byte| byte == b'/').next().filter(|last| !last.is_empty());
-    name.push_str(&String::from_utf8_lossy(file.unwrap_or(&map.filename)));
+/// How far into its file an address is, where there is more than one place in it.
+fn offset(map: &Map, address: u64) -> Option<u64> {
     let into = address - map.start;
     // What the kernel has in the place of a file offset is an address.
     let offset = if map.is_kernel() { into } else { into.wrapping_add(map.pgoff) };
-    if map.limit - map.start > 1 {
+    (map.limit - map.start > 1).then_some(offset)
+}
+
+/// What it is in, and how far into that.
+fn write_name(name: &mut String, within: &str, offset: Option<u64>) {
+    name.clear();
+    name.push_str(within);
+    if let Some(offset) = offset {
         let _ = write!(name, "+{offset:#x}");
     }
 }
@@ -71,8 +108,8 @@ mod tests {
     #[test]
     fn a_name_tells_the_file_and_how_far_into_it() {
         let name = |map: Map, address| {
-            let mut name = String::new();
-            write_name(&mut name, &map, address);
+            let (mut strings, mut name) = (Strings::default(), String::new());
+            write_name(&mut name, &File::new(&map, &mut strings).last, offset(&map, address));
             name
         };
         assert_eq!(name(Map::new(0x7000, 0x1000, 0x2000, b"/lib/libc.so.6", None), 0x7010), "libc.so.6+0x2010");

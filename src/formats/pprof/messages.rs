@@ -3,6 +3,7 @@
 use super::proto;
 use super::strings::Strings;
 use prost::Message;
+use prost::encoding::{WireType, encode_key, encode_varint};
 use std::io::{self, Write};
 
 /// Numbers of the fields of `Profile` that repeat without bound.
@@ -55,9 +56,11 @@ impl<'a> Messages<'a> {
     /// # Errors
     /// What the output says.
     pub fn string_table(&mut self) -> io::Result<()> {
-        for string in std::mem::take(&mut self.strings).into_list() {
+        for string in self.strings.iter() {
             self.buffer.clear();
-            prost::encoding::string::encode(field::STRING_TABLE, &string, &mut self.buffer);
+            encode_key(field::STRING_TABLE, WireType::LengthDelimited, &mut self.buffer);
+            encode_varint(string.len() as u64, &mut self.buffer);
+            self.buffer.extend_from_slice(string);
             self.out.write_all(&self.buffer)?;
         }
         Ok(())

@@ -1,30 +1,31 @@
 //! The string table of a profile.
 
-use hashbrown::HashMap;
+use crate::session::slices::Slices;
 
 /// Strings by number; number 0 is the empty string.
-pub struct Strings {
-    list: Vec<String>,
-    ids: HashMap<String, i64>,
-}
+pub struct Strings(Slices<u8>);
 
 impl Default for Strings {
     fn default() -> Self {
-        Self { list: vec![String::new()], ids: HashMap::from_iter([(String::new(), 0)]) }
+        let mut strings = Slices::default();
+        strings.id(b"");
+        Self(strings)
     }
 }
 
 impl Strings {
     /// The number of a string.
     pub fn id(&mut self, string: &str) -> i64 {
-        *self.ids.entry_ref(string).or_insert_with(|| {
-            self.list.push(string.to_owned());
-            self.list.len() as i64 - 1
-        })
+        self.0.id(string.as_bytes()).into()
+    }
+
+    /// The number of a string that is most likely not there yet: a new one, without a look-up.
+    pub fn push(&mut self, string: &str) -> i64 {
+        self.0.push(string.as_bytes()).into()
     }
 
     /// The strings in the order of their numbers.
-    pub fn into_list(self) -> Vec<String> {
-        self.list
+    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        self.0.iter()
     }
 }
