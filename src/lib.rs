@@ -13,6 +13,7 @@
 //! * [`info`]: looking into a recording.
 //! * [`formats`]: the other formats.
 //! * [`dump`]: a recording record by record.
+//! * [`diff`]: how two recordings differ.
 //!
 //! * [`cli`]: the person at the terminal; with the cargo feature `cli`.
 //!
@@ -24,6 +25,7 @@ pub mod check;
 pub mod cli;
 pub mod container;
 pub mod convert;
+pub mod diff;
 pub mod dump;
 pub mod error;
 pub mod formats;

@@ -9,6 +9,7 @@ mod suite {
     mod compat;
     mod consumers;
     mod csv;
+    mod diff;
     mod dump;
     mod endian;
     mod faults;

@@ -7,6 +7,7 @@
 mod args;
 mod check;
 mod convert;
+mod diff;
 mod dump;
 mod failure;
 mod info;
@@ -42,6 +43,7 @@ fn run() -> Result<ExitCode, Failure> {
         Some(Command::Check(args)) => check::run(args),
         Some(Command::Info(args)) => info::run(args),
         Some(Command::Dump(args)) => dump::run(args),
+        Some(Command::Diff(args)) => diff::run(args),
         None if cli.convert.asks_for_no_output() => info::summary(&cli.convert),
         None => convert::run(cli.convert),
     }

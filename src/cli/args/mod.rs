@@ -2,12 +2,14 @@
 
 mod build_ids;
 mod convert;
+mod diff;
 mod inject;
 mod look;
 mod profile;
 mod steps;
 
 pub use convert::{CompatArg, ConvertArgs, DEFAULT_INPUT, DecodeArg, FidelityArg};
+pub use diff::DiffArgs;
 pub use inject::InjectArgs;
 pub use look::{DumpArgs, InfoArgs, OffsetArg, OrderArg};
 pub use profile::{LostArg, NO_LABELS, ProfileArgs};
@@ -72,7 +74,15 @@ pub enum Command {
     Info(InfoArgs),
     /// Show a recording record by record
     Dump(DumpArgs),
+    /// Show how two recordings differ
+    #[command(after_help = DIFF_AFTER_HELP)]
+    Diff(DiffArgs),
 }
+
+const DIFF_AFTER_HELP: &str = "\
+Lines with ! tell of what is in both with other values, with - of what is in the first alone, with + in the second alone.
+
+Exit status: 0 they are the same, 1 they differ, 2 they cannot be compared, or wrong usage.";
 
 const CHECK_AFTER_HELP: &str = "\
 An error is something that is lost or cannot be read; a warning is a broken rule that other readers may stumble over; a

@@ -30,7 +30,7 @@ pub enum Opened {
     /// All bytes, mapped or in memory.
     Bytes(Bytes),
     /// Bytes that come once.
-    Stream(Box<dyn Read>),
+    Stream(Box<dyn Read + Send>),
     /// A folder.
     Directory(PathBuf),
 }
@@ -56,7 +56,7 @@ impl Compression {
         }
     }
 
-    fn decompress(self, stream: impl Read + 'static) -> io::Result<Box<dyn Read>> {
+    fn decompress(self, stream: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
         Ok(match self {
             Self::Gzip => Box::new(flate2::read::MultiGzDecoder::new(stream)),
             Self::Zstd => Box::new(zstd::Decoder::new(stream)?),

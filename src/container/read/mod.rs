@@ -141,7 +141,7 @@ impl Reader {
         }));
     }
 
-    fn from_stream(name: &str, mut stream: Box<dyn Read>, options: ReadOptions) -> Result<Self> {
+    fn from_stream(name: &str, mut stream: Box<dyn Read + Send>, options: ReadOptions) -> Result<Self> {
         let mut start = Vec::new();
         let header = (&mut stream).take(pipe::HEADER_SIZE as u64).read_to_end(&mut start);
         header.map_err(Error::io(name, "cannot read"))?;
@@ -163,7 +163,7 @@ impl Reader {
     }
 
     /// Adds the records of a file that comes as a stream.
-    fn add_spooled(&mut self, source: u32, name: &str, mut stream: Box<dyn Read>) -> Result<()> {
+    fn add_spooled(&mut self, source: u32, name: &str, mut stream: Box<dyn Read + Send>) -> Result<()> {
         let (bytes, failure) = spooled(&mut stream, name, &self.options)?;
         self.note_failure(source, failure.as_ref().map(|failure| (bytes.len() as u64, failure)));
         self.add_records(source, 0, bytes);

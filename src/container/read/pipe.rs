@@ -26,7 +26,7 @@ pub fn recognise(bytes: &[u8]) -> Option<Endian> {
 /// The records of a stream, in blocks of about a megabyte that end with a whole record.
 pub struct PipeBlocks {
     name: String,
-    stream: Box<dyn Read>,
+    stream: Box<dyn Read + Send>,
     endian: Endian,
     /// Beginning of a record whose end has not arrived yet.
     rest: Vec<u8>,
@@ -38,7 +38,7 @@ pub struct PipeBlocks {
 
 impl PipeBlocks {
     /// Takes a stream whose header has been read.
-    pub fn new(name: &str, stream: Box<dyn Read>, endian: Endian) -> Self {
+    pub fn new(name: &str, stream: Box<dyn Read + Send>, endian: Endian) -> Self {
         let (name, offset) = (name.to_owned(), HEADER_SIZE as u64);
         Self { name, stream, endian, rest: Vec::new(), offset, ended: false, failure: None }
     }

@@ -1,0 +1,187 @@
+//! `perfconv diff`.
+
+use super::args::{DiffArgs, OrderArg};
+use super::failure::Failure;
+use super::input::Recording;
+use super::report::{harmless, say, warnings};
+use crate::container::read::ReadOptions;
+use crate::diff::{Change, Count, DiffOptions, Difference, Side, Subject, Summary, diff};
+use crate::error::Error;
+use crate::stream::source::Source;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+/// Exit status when the recordings differ, and when they cannot be compared: as diff and cmp have them.
+const DIFFERENT: u8 = 1;
+const FAILED: u8 = 2;
+
+/// How many differences of one kind are shown, where not everything is asked for.
+const SHOWN: u64 = 20;
+
+/// How much of a value is shown on a line.
+const WIDTH: usize = 120;
+
+/// Compares two recordings.
+///
+/// # Errors
+/// Where the differences cannot be written.
+pub fn run(args: DiffArgs) -> Result<ExitCode, Failure> {
+    compare(args).or_else(|failure| match failure {
+        Failure::Failed(what) => {
+            say(format_args!("perfconv: {what}"));
+            Ok(ExitCode::from(FAILED))
+        }
+        other => Err(other),
+    })
+}
+
+fn compare(args: DiffArgs) -> Result<ExitCode, Failure> {
+    if args.inputs.iter().all(|input| input == Path::new("-")) {
+        return Err(Failure::Usage("standard input can be one of the two recordings, not both".to_owned()));
+    }
+    let read = ReadOptions { spool_dir: args.spool_dir.clone(), ..ReadOptions::default() };
+    let open = |path: &Path| Recording::new(path.to_owned(), args.from.as_deref(), &read);
+    let (a, b) = (open(&args.inputs[0])?, open(&args.inputs[1])?);
+    let mut options = DiffOptions { by_time: args.order == OrderArg::Time, ..DiffOptions::default() };
+    args.ignore.iter().for_each(|name| options.ignore.add(name));
+    let mut out = BufWriter::new(io::stdout().lock());
+    let mut shown = BTreeMap::new();
+    let sources = [Source::open(a.input(), read.clone())?, Source::open(b.input(), read)?];
+    let (summary, ledgers) = diff(sources, &options, &mut |difference| {
+        let count: &mut u64 = shown.entry(alike(difference)).or_default();
+        *count += 1;
+        if args.json {
+            writeln!(out, "{}", to_json(difference)).map_err(Error::Output)
+        } else if !args.stats && (args.verbose || *count <= SHOWN) {
+            lines(difference).iter().try_for_each(|line| writeln!(out, "{}", harmless(line))).map_err(Error::Output)
+        } else {
+            Ok(())
+        }
+    })
+    .map_err(gone)?;
+    let written = if args.json { write_summary_json(&summary, &mut out) } else { write_summary(&summary, &mut out) };
+    written.and_then(|()| out.flush()).map_err(|e| gone(Error::Output(e)))?;
+    for (recording, mut ledger) in [a, b].iter().zip(ledgers) {
+        recording.damage().iter().for_each(|damage| ledger.damage(damage.clone()));
+        warnings(&ledger, args.verbose);
+    }
+    let further: u64 = shown.values().map(|count| count.saturating_sub(SHOWN)).sum();
+    if further > 0 && !args.json && !args.verbose && !args.stats {
+        say(format_args!("perfconv: {further} more differences are alike and not shown; -v shows them all"));
+    }
+    Ok(ExitCode::from(if summary.is_same() { 0 } else { DIFFERENT }))
+}
+
+fn gone(error: Error) -> Failure {
+    match error {
+        Error::Output(e) if e.kind() == io::ErrorKind::BrokenPipe => Failure::ReaderGone,
+        other => other.into(),
+    }
+}
+
+/// What differences are counted by, of which only the first are shown.
+fn alike(difference: &Difference) -> (String, u8) {
+    let (subject, how) = match difference {
+        Difference::Changed(subject, _) => (subject, 0),
+        Difference::Only(side, subject, _) => (subject, 1 + *side as u8),
+    };
+    let kind = if let Subject::Record(kind, _) = subject { kind } else { subject.kind() };
+    (kind.to_owned(), how)
+}
+
+/// A difference for people.
+fn lines(difference: &Difference) -> Vec<String> {
+    match difference {
+        Difference::Changed(subject, changes) => {
+            let head = format!("! {}", name(subject));
+            let told = changes.iter().map(|Change { field, values: [a, b] }| {
+                let field = if field.is_empty() { "all" } else { field };
+                format!("    {field}: {} -> {}", shown(a.as_ref()), shown(b.as_ref()))
+            });
+            std::iter::once(head).chain(told).collect()
+        }
+        Difference::Only(side, subject, told) => {
+            let mark = if *side == Side::A { '-' } else { '+' };
+            vec![format!("{mark} {} {}", name(subject), shown(Some(told)))]
+        }
+    }
+}
+
+fn name(subject: &Subject) -> String {
+    match subject {
+        Subject::Form => "form".to_owned(),
+        Subject::Event(number) => format!("event {number}"),
+        Subject::EventType(number) => format!("event type {number}"),
+        Subject::Feature(name) => format!("feature {name}"),
+        Subject::BuildId(file) => format!("build id of {file}"),
+        Subject::Other(name) => format!("file {name}"),
+        Subject::Gap(number) => format!("bytes that are no record, {number}"),
+        Subject::Layout(which) => format!("layout {which} the records"),
+        Subject::Record(kind, [Some(a), Some(b)]) if a != b => format!("record {a}, {b} {kind}"),
+        Subject::Record(kind, [a, b]) => format!("record {} {kind}", a.or(*b).unwrap_or_default()),
+    }
+}
+
+/// A value on a line, as far as it fits there.
+fn shown(value: Option<&Value>) -> String {
+    let Some(value) = value else { return "(nothing)".to_owned() };
+    let text = value.to_string();
+    match text.char_indices().nth(WIDTH) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text,
+    }
+}
+
+fn to_json(difference: &Difference) -> Value {
+    let (how, subject) = match difference {
+        Difference::Changed(subject, _) => ("changed", subject),
+        Difference::Only(Side::A, subject, _) => ("only in first", subject),
+        Difference::Only(Side::B, subject, _) => ("only in second", subject),
+    };
+    let mut object = json!({ "difference": how, "of": subject.kind() });
+    match subject {
+        Subject::Form => {}
+        Subject::Event(number) | Subject::EventType(number) | Subject::Gap(number) => object["number"] = json!(number),
+        Subject::Feature(name) | Subject::BuildId(name) | Subject::Other(name) => object["name"] = json!(name),
+        Subject::Layout(which) => object["name"] = json!(which),
+        Subject::Record(kind, numbers) => {
+            object["type"] = json!(kind);
+            object["numbers"] = json!(numbers);
+        }
+    }
+    match difference {
+        Difference::Changed(_, changes) => {
+            let change = |Change { field, values }: &Change| json!({ "field": field, "values": values });
+            object["fields"] = changes.iter().map(change).collect();
+        }
+        Difference::Only(_, _, told) => object["told"] = told.clone(),
+    }
+    object
+}
+
+fn write_summary_json(summary: &Summary, out: &mut impl Write) -> io::Result<()> {
+    let count = |count: &Count| json!({ "same": count.same, "changed": count.changed, "only_in_first": count.only[0], "only_in_second": count.only[1] });
+    let records: BTreeMap<_, _> = summary.records.iter().map(|(kind, of)| (kind, count(of))).collect();
+    let others: BTreeMap<_, _> = summary.others.iter().map(|(kind, of)| (kind, count(of))).collect();
+    writeln!(out, "{}", json!({ "same": summary.is_same(), "records": records, "others": others }))
+}
+
+/// A table of what differs; of all, where nothing does.
+fn write_summary(summary: &Summary, out: &mut impl Write) -> io::Result<()> {
+    if summary.is_same() {
+        let of = |kind| summary.others.get(kind).map_or(0, |count: &Count| count.same);
+        let records: u64 = summary.records.values().map(|count| count.same).sum();
+        let (events, features) = (of("events"), of("features"));
+        return writeln!(out, "the same: {records} records, {events} events, {features} features");
+    }
+    writeln!(out, "{:<20} {:>12} {:>12} {:>12} {:>12}", "", "same", "changed", "only first", "only second")?;
+    let records = summary.records.iter().map(|(kind, count)| (&**kind, count));
+    let others = summary.others.iter().map(|(kind, count)| (*kind, count));
+    for (kind, Count { same, changed, only: [a, b] }) in records.chain(others) {
+        writeln!(out, "{kind:<20} {same:>12} {changed:>12} {a:>12} {b:>12}")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,259 @@
+//! What is told of a recording, one thing after the other.
+
+use super::ignore::{Ignore, Part};
+use crate::error::{Error, Result};
+use hashbrown::DefaultHashBuilder;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use std::hash::BuildHasher;
+use std::io;
+use std::sync::OnceLock;
+
+/// A record as it is told.
+#[derive(Clone, Debug)]
+pub struct Item {
+    /// What it is known by: two that are told alike have the same.
+    pub key: u64,
+    /// Number of the record in its recording, from 1, those that are not compared here counted too.
+    pub number: u64,
+    /// What is told, as JSON.
+    pub told: Box<str>,
+}
+
+impl Item {
+    /// What is told, field by field.
+    ///
+    /// # Errors
+    /// Never: it was read before.
+    pub fn value(&self) -> Result<Value> {
+        serde_json::from_str(&self.told).map_err(unreadable)
+    }
+}
+
+/// What kind of thing something is that is no record to be compared in its place, in the order in which these are compared.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// What holds the recording: container, byte order, whether records are compressed.
+    Form,
+    /// An event, by its number.
+    Event(usize),
+    /// A name of a tracepoint, of very old recordings, by its number.
+    EventType(usize),
+    /// A feature, by its name.
+    Feature(String),
+    /// The build id of a file, by the file's name and how many of that name came before.
+    BuildId(String, usize),
+    /// A piece of what a folder holds beside the recording, by name and number.
+    Other(String, usize),
+    /// Bytes between records that are none, by their number.
+    Gap(usize),
+    /// How what lies around the records is laid out, where not as perf does.
+    Layout(&'static str),
+}
+
+/// What is told of a recording apart from its records.
+#[derive(Debug, Default)]
+pub struct Others {
+    /// Each thing by its place.
+    pub list: BTreeMap<Place, Value>,
+    records: u64,
+    events: usize,
+    event_types: usize,
+    pieces: usize,
+    gaps: usize,
+}
+
+/// Reads a line: a record that is to be compared in its place, or something else, which is kept.
+///
+/// # Errors
+/// Where the line is not one that tells of a recording.
+pub fn read(line: &[u8], ignore: &Ignore, others: &mut Others) -> Result<Option<Item>> {
+    let text = std::str::from_utf8(line).map_err(|e| Error::Output(io::Error::other(e)))?;
+    let is_record = text.starts_with("{\"record\":");
+    others.records += u64::from(is_record);
+    if is_record && ignore.is_nothing() && !tells_of_recording(text) && !is_framed(text) {
+        return Ok(Some(others.item(text.into())));
+    }
+    let Value::Object(object) = serde_json::from_str(text).map_err(unreadable)? else { return Ok(None) };
+    if is_record { Ok(others.record(object, ignore)) } else { Ok(others.other(object, ignore)) }
+}
+
+/// Whether a record tells in a pipe what a file tells in its header and sections.
+fn tells_of_recording(text: &str) -> bool {
+    text.starts_with("{\"record\":\"HEADER_") || text.starts_with("{\"record\":\"COMPRESSED")
+}
+
+/// Whether it was in a frame: that is no difference of the record's own.
+fn is_framed(text: &str) -> bool {
+    let start = &text.as_bytes()[..text.len().min(64)];
+    memchr::memmem::find(start, b"\"frame\":").is_some()
+}
+
+impl Others {
+    fn item(&self, told: Box<str>) -> Item {
+        static HASHER: OnceLock<DefaultHashBuilder> = OnceLock::new();
+        let key = HASHER.get_or_init(Default::default).hash_one(&*told);
+        Item { key, number: self.records, told }
+    }
+
+    fn record(&mut self, mut object: Map<String, Value>, ignore: &Ignore) -> Option<Item> {
+        let kind = object.get("record").and_then(Value::as_str).unwrap_or_default().to_owned();
+        object.remove("frame");
+        let body = |object: &mut Map<String, Value>| object.remove("body").unwrap_or_default();
+        match &*kind {
+            "COMPRESSED" | "COMPRESSED2" => {
+                self.keep_form("compressed", true.into(), ignore);
+                return None;
+            }
+            "HEADER_ATTR" => {
+                self.keep_event(body(&mut object), ignore);
+                return None;
+            }
+            "HEADER_EVENT_TYPE" => {
+                let event_type = body(&mut object);
+                self.keep_event_type(event_type, ignore);
+                return None;
+            }
+            "HEADER_BUILD_ID" => {
+                let build_id = body(&mut object);
+                self.keep_build_id(build_id, mode_and_flags(&object), ignore);
+                return None;
+            }
+            "HEADER_TRACING_DATA" => {
+                let told = [("tracing_data", "content"), ("payload", "raw")];
+                let told = told.into_iter().find_map(|(name, named)| Some((named, object.remove(name)?)));
+                if let Some((name, formats)) = told {
+                    let content = Map::from_iter([(name.to_owned(), formats)]);
+                    self.keep_feature("TRACING_DATA".into(), Value::Object(content), ignore);
+                }
+                return None;
+            }
+            "HEADER_FEATURE" => {
+                if let Some(Value::String(name)) = object.remove("feature") {
+                    object.remove("record");
+                    self.keep_feature(name, Value::Object(object), ignore);
+                }
+                // The mark behind the last one tells nothing.
+                return None;
+            }
+            _ => {}
+        }
+        let mut told = Value::Object(object);
+        ignore.strip(&mut told);
+        Some(self.item(told.to_string().into()))
+    }
+
+    fn other(&mut self, mut object: Map<String, Value>, ignore: &Ignore) -> Option<Item> {
+        if object.remove("perfconv").is_some() {
+            for (name, value) in object {
+                self.keep_form(&name, value, ignore);
+            }
+        } else if object.contains_key("attr") {
+            self.keep_event(Value::Object(object), ignore);
+        } else if let Some(event_type) = object.remove("event_type") {
+            self.keep_event_type(event_type, ignore);
+        } else if let Some(Value::String(name)) = object.remove("feature") {
+            self.keep_feature(name, Value::Object(object), ignore);
+        } else if let Some(Value::String(name)) = object.remove("other") {
+            let place = Place::Other(name, self.pieces);
+            self.pieces += 1;
+            self.keep(place, Value::Object(object), ignore);
+        } else if object.contains_key("gap") {
+            object.remove("frame");
+            self.keep(Place::Gap(self.gaps), Value::Object(object), ignore);
+            self.gaps += 1;
+        } else if let Some(before) = object.remove("before") {
+            self.keep_layout("before", before, ignore);
+        } else if let Some(end) = object.remove("end") {
+            self.keep_layout("behind", end, ignore);
+        }
+        None
+    }
+
+    fn keep(&mut self, place: Place, mut value: Value, ignore: &Ignore) {
+        ignore.strip(&mut value);
+        self.list.insert(place, value);
+    }
+
+    fn keep_form(&mut self, name: &str, value: Value, ignore: &Ignore) {
+        if !ignore.has(Part::Form) {
+            let form = self.list.entry(Place::Form).or_insert_with(|| Value::Object(Map::new()));
+            form[name] = value;
+        }
+    }
+
+    fn keep_layout(&mut self, name: &'static str, value: Value, ignore: &Ignore) {
+        let is_usual = value.as_object().is_some_and(Map::is_empty);
+        if !is_usual && !ignore.has(Part::Offsets) {
+            self.keep(Place::Layout(name), value, ignore);
+        }
+    }
+
+    fn keep_event(&mut self, mut event: Value, ignore: &Ignore) {
+        // What is behind an attr that is larger than perf's is told by its size.
+        if let Some(attr) = event.get_mut("attr").and_then(Value::as_object_mut) {
+            attr.remove("stored");
+        }
+        self.keep(Place::Event(self.events), event, ignore);
+        self.events += 1;
+    }
+
+    fn keep_event_type(&mut self, event_type: Value, ignore: &Ignore) {
+        self.keep(Place::EventType(self.event_types), event_type, ignore);
+        self.event_types += 1;
+    }
+
+    /// Keeps what a pipe tells in records and a file in a feature.
+    fn keep_build_id(&mut self, mut build_id: Value, misc: Value, ignore: &Ignore) {
+        let name = build_id["filename"]["text"].as_str().or(build_id["filename"].as_str()).unwrap_or_default();
+        let name = name.to_owned();
+        if let Some(fields) = build_id.as_object_mut() {
+            // The room behind the name is not the file's.
+            fields.insert("filename".to_owned(), name.clone().into());
+            fields.insert("misc".to_owned(), misc);
+        }
+        let same = (0..).find(|&number| !self.list.contains_key(&Place::BuildId(name.clone(), number)));
+        self.keep(Place::BuildId(name, same.unwrap_or_default()), build_id, ignore);
+    }
+
+    fn keep_feature(&mut self, name: String, mut told: Value, ignore: &Ignore) {
+        if name == "TRACING_DATA"
+            && let Some(fields) = told.as_object_mut()
+        {
+            // Pipes pad it.
+            fields.remove("room");
+        }
+        if name == "BUILD_ID"
+            && let Some(entries) = told["content"]["entries"].as_array()
+            && entries.iter().all(|entry| entry["content"]["build_id"].is_object())
+        {
+            for entry in entries {
+                self.keep_build_id(entry["content"]["build_id"].clone(), entry["misc"].clone(), ignore);
+            }
+            return;
+        }
+        let part = match &*name {
+            // Pipes do without the mark that a file of perf stat has.
+            "COMPRESSED" | "DIR_FORMAT" | "STAT" => Some(Part::Form),
+            "SAMPLE_TIME" | "CLOCK_DATA" => Some(Part::Times),
+            "AUXTRACE" => Some(Part::Offsets),
+            _ => None,
+        };
+        if !part.is_some_and(|part| ignore.has(part)) {
+            self.keep(Place::Feature(name), told, ignore);
+        }
+    }
+}
+
+/// The mode of the CPU and the flags of a record, as the feature tells them that has such records in it.
+fn mode_and_flags(object: &Map<String, Value>) -> Value {
+    let modes = ["KERNEL", "USER", "HYPERVISOR", "GUEST_KERNEL", "GUEST_USER"];
+    let mode = object.get("cpumode").and_then(Value::as_str);
+    let mode = mode.and_then(|name| modes.iter().position(|mode| *mode == name)).map(|at| format!("{:#x}", at + 1));
+    let flags = object.get("misc").and_then(Value::as_array).cloned().unwrap_or_default();
+    flags.into_iter().chain(mode.map(Value::from)).collect()
+}
+
+fn unreadable(error: serde_json::Error) -> Error {
+    Error::Output(io::Error::other(error))
+}

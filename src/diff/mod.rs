@@ -1,0 +1,55 @@
+//! How two recordings differ: in what holds them, in their events, features and records.
+//!
+//! They are compared by what [JSON](crate::formats::json) tells of them, which is all that they hold: what has no definition
+//! by its bytes. Where in its file something lies is not told there, and does not differ on its own.
+
+mod align;
+mod fields;
+mod ignore;
+mod item;
+mod lines;
+mod told;
+
+pub use fields::Change;
+pub use ignore::Ignore;
+pub use told::{Count, Difference, Side, Subject, Summary};
+
+use crate::error::Result;
+use crate::stream::ledger::Ledger;
+use crate::stream::source::Source;
+use align::Aligned;
+use lines::Lines;
+use told::Told;
+
+/// What is compared, and how.
+#[derive(Clone, Debug, Default)]
+pub struct DiffOptions {
+    /// What does not count.
+    pub ignore: Ignore,
+    /// Whether records are compared in the order of time instead of that of the file.
+    pub by_time: bool,
+}
+
+/// Compares two recordings, and calls `found` for each difference: first those of records, in their order, then all others.
+/// Records are read as they are needed; where much is inserted, as many as 65536 of each recording are in memory.
+///
+/// # Errors
+/// Where a recording cannot be read, or `found` cannot go on.
+pub fn diff(
+    sources: [Source; 2],
+    options: &DiffOptions,
+    found: &mut dyn FnMut(&Difference) -> Result<()>,
+) -> Result<(Summary, [Ledger; 2])> {
+    std::thread::scope(|scope| {
+        let [a, b] = sources.map(|source| Lines::read(scope, source, options));
+        let mut told = Told::new(&options.ignore, found);
+        let mut aligned = Aligned::new([a, b]);
+        while let Some([a, b]) = aligned.next()? {
+            told.records(a, b)?;
+        }
+        let [a, b] = aligned.into_sides();
+        let ((a, of_a), (b, of_b)) = (a.finish()?, b.finish()?);
+        told.others(a, b)?;
+        Ok((told.summary(), [of_a, of_b]))
+    })
+}
