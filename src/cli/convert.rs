@@ -9,6 +9,7 @@ use crate::container::read::ReadOptions;
 use crate::convert;
 use crate::formats::carry::{CarryOptions, Passed};
 use crate::formats::envelope::{self, Envelope, Envelopes};
+use crate::formats::quipper::unknown::UnknownFields;
 use crate::formats::{FORMATS, Format, Writes, by_file_name, by_name};
 use crate::rewrite::passes::Passes;
 use crate::rewrite::quipper::Quipper;
@@ -81,9 +82,11 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
     let is_of_profile = matches!((&format.writes, &steps[..]), (Writes::Profile(_), [Step::Event { .. }]));
     steps.iter().filter(|_| !is_of_profile).for_each(|step| passes.push_boxed(step.pass(&options)));
     let remap = steps.contains(&Step::Quipper(Quipper::Remap));
+    let anonymize = steps.iter().any(|step| matches!(step, Step::Anonymize(..)));
     let carry = CarryOptions {
-        passes: Passed { change_records: passes.change_records(), remap },
-        unknown: recording.unknown_fields(),
+        passes: Passed { change_records: passes.change_records(), remap, anonymize },
+        // Fields that nobody knows cannot be judged.
+        unknown: if anonymize { UnknownFields::default() } else { recording.unknown_fields() },
         quipper: args.quipper.unwrap_or(FidelityArg::Lossless).into(),
         exact: args.exact,
         decode_tracepoints: args.decode == Some(DecodeArg::Tracepoints),
@@ -121,7 +124,7 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
     };
 
     recording.damage().iter().for_each(|damage| ledger.damage(damage.clone()));
-    if !is_proto && !recording.unknown_fields().is_empty() {
+    if (!is_proto || anonymize) && !recording.unknown_fields().is_empty() {
         ledger.missing(format!(
             "{} has fields that are not known, for which there is no place",
             recording.input().name()

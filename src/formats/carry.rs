@@ -33,6 +33,8 @@ pub struct Passed {
     pub change_records: bool,
     /// Whether quipper's [`Remap`](crate::rewrite::quipper::Quipper::Remap) was among the passes.
     pub remap: bool,
+    /// Whether what could not be judged is to stay behind: files beside the recording.
+    pub anonymize: bool,
 }
 
 impl Passed {

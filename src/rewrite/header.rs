@@ -32,6 +32,8 @@ pub struct Header {
     pub features: BTreeMap<FeatureId, Bytes>,
     /// Build ids of files.
     pub build_ids: Vec<(Misc, BuildId)>,
+    /// Whether the table of a file's build ids stays as it is where these are the same, with what cannot be read of it.
+    pub keeps_build_id_table: bool,
     /// Names of tracepoints, in very old recordings.
     pub event_types: Vec<EventType>,
 }
@@ -47,6 +49,7 @@ impl Header {
             events: events(meta).into_iter().map(Some).collect(),
             features,
             build_ids: meta.build_ids(),
+            keeps_build_id_table: true,
             event_types: meta.event_types.list().to_vec(),
         }
     }
@@ -132,7 +135,7 @@ impl Header {
     /// Where a build id's name is longer than its entry can tell.
     pub(super) fn known(&self, meta: &Meta, before: &Self) -> Result<Meta> {
         let mut features = self.features.clone();
-        if self.build_ids != before.build_ids {
+        if self.build_ids != before.build_ids || !self.keeps_build_id_table {
             let section = encoded(build_ids::to_bytes(&self.build_ids, self.endian))?;
             features.extend((!section.is_empty()).then(|| (FeatureId::BUILD_ID, section.into())));
         } else if let Some(section) = meta.features.get(&FeatureId::BUILD_ID) {

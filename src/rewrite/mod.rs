@@ -10,11 +10,13 @@
 //! * [`repair`]: a killed or damaged recording as a regular one.
 //! * [`filter`]: what stays of a recording.
 //! * [`sched_stat`], [`strip_user_stack`]: samples of two events merged; samples without user stacks.
+//! * [`anonymize`]: a recording that can be shown to others.
 //! * [`endian`]: whether a recording can be written in another byte order.
 //! * [`sort`], [`huge_pages`], [`combine`], [`remap`], [`unused`]: passes by quipper's rules, all of them in [`quipper`].
 //! * [`mmap`], [`mmaps`]: what records tell of maps, and how they are told otherwise.
 //! * [`spaces`]: what is mapped where in each process.
 
+pub mod anonymize;
 pub mod build_ids;
 pub mod by_time;
 pub mod changed;

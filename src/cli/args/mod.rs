@@ -1,5 +1,6 @@
 //! What the user can say.
 
+mod anonymize;
 mod build_ids;
 mod convert;
 mod diff;

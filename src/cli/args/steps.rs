@@ -1,10 +1,14 @@
 //! Steps of a rewrite, in the order in which they are said.
 
+use super::anonymize::AnonymizeArgs;
 use super::build_ids::FindArgs;
 use super::look::record_type;
 use crate::abi::feature::FeatureId;
 use crate::abi::record::RecordType;
 use crate::container::read::ReadOptions;
+use crate::rewrite::anonymize::key::Key;
+use crate::rewrite::anonymize::pass::AnonymizePass;
+use crate::rewrite::anonymize::what::Kept;
 use crate::rewrite::build_ids::find::FindOptions;
 use crate::rewrite::build_ids::maps::BuildIdMapsPass;
 use crate::rewrite::build_ids::objects::Scope;
@@ -76,6 +80,8 @@ pub enum Step {
     BuildIdTable(Scope, FindOptions),
     /// `--mmap2-buildids`, `--mmap2-buildid-all`.
     BuildIdMaps(Scope, FindOptions),
+    /// `--anonymize`, `--keep`, `--replace`, `--key`.
+    Anonymize(Key, Kept),
 }
 
 impl Step {
@@ -106,6 +112,7 @@ impl Step {
             Self::BuildIdTable(Scope::All, _) => "--buildid-all",
             Self::BuildIdMaps(Scope::Hit, _) => "--mmap2-buildids",
             Self::BuildIdMaps(Scope::All, _) => "--mmap2-buildid-all",
+            Self::Anonymize(..) => "--anonymize",
         }
     }
 
@@ -122,7 +129,8 @@ impl Step {
             | Self::Head(_)
             | Self::SchedStat
             | Self::BuildIdTable(..)
-            | Self::BuildIdMaps(..) => true,
+            | Self::BuildIdMaps(..)
+            | Self::Anonymize(..) => true,
             Self::Quipper(_)
             | Self::Repair
             | Self::Sort
@@ -167,6 +175,7 @@ impl Step {
             Self::StripUserStack => Box::new(StripUserStackPass::default()),
             Self::BuildIdTable(scope, find) => Box::new(BuildIdTablePass::new(*scope, find.clone())),
             Self::BuildIdMaps(scope, find) => Box::new(BuildIdMapsPass::new(*scope, find.clone())),
+            Self::Anonymize(key, kept) => Box::new(AnonymizePass::new(key.clone(), *kept)),
         }
     }
 }
@@ -217,6 +226,34 @@ impl Steps {
         }
         Ok(self)
     }
+
+    /// With what is replaced, behind all steps but those that tell nothing themselves, or what the user says.
+    ///
+    /// # Errors
+    /// Where it is said what, but not asked for, or cannot be done.
+    fn anonymizing(mut self, how: AnonymizeArgs) -> Result<Self, clap::Error> {
+        let place = |step: &Step| match step {
+            Step::Anonymize(..) => 1,
+            step => 2 * u8::from(tells_nothing(step)),
+        };
+        match (self.list.iter_mut().find(|step| place(step) == 1), how.first_given()) {
+            (Some(Step::Anonymize(key, kept)), _) => {
+                how.put(key, kept).map_err(|error| clap::Error::raw(ErrorKind::ArgumentConflict, error))?;
+                self.list.sort_by_key(place);
+            }
+            (_, Some(option)) => {
+                let message = format!("{option} is for --anonymize");
+                return Err(clap::Error::raw(ErrorKind::MissingRequiredArgument, message));
+            }
+            _ => {}
+        }
+        Ok(self)
+    }
+}
+
+/// Whether a step makes nothing known that was not: it may follow when all is anonymous.
+fn tells_nothing(step: &Step) -> bool {
+    matches!(step, Step::Sort | Step::Header(HeaderEdit::Set(..) | HeaderEdit::Add(..)))
 }
 
 /// The options that ask for steps; each takes any number of them, and is in [`IDS`].
@@ -313,11 +350,19 @@ struct StepArgs {
     /// Tell the build ids of all files with their maps, in the place of inodes
     #[arg(long, num_args = 0, default_missing_value = "", value_parser = |_: &str| maps(Scope::All))]
     mmap2_buildid_all: Option<Step>,
+
+    /// Replace what tells of people, programs and machines: names, paths, addresses; leave out raw data, registers, stacks
+    #[arg(long, num_args = 0, default_missing_value = "", value_parser = |_: &str| anonymize())]
+    anonymize: Option<Step>,
 }
 
 /// A step that takes no value.
 fn step(step: Step) -> Result<Step, String> {
     Ok(step)
+}
+
+fn anonymize() -> Result<Step, String> {
+    Key::random().map(|key| Step::Anonymize(key, Kept::default()))
 }
 
 fn task(text: &str, of: TaskNumber) -> Result<Step, String> {
@@ -361,7 +406,7 @@ fn valued(text: &str, edit: fn(FeatureId, Value) -> HeaderEdit) -> Result<Step, 
 }
 
 /// The names of [`StepArgs`]' fields.
-const IDS: [&str; 22] = [
+const IDS: [&str; 23] = [
     "pass",
     "sort",
     "set",
@@ -384,15 +429,17 @@ const IDS: [&str; 22] = [
     "buildid_all",
     "mmap2_buildids",
     "mmap2_buildid_all",
+    "anonymize",
 ];
 
 impl Args for Steps {
     fn augment_args(command: Command) -> Command {
-        FindArgs::augment_args(StepArgs::augment_args(command))
+        AnonymizeArgs::augment_args(FindArgs::augment_args(StepArgs::augment_args(command)))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
-        FindArgs::augment_args_for_update(StepArgs::augment_args_for_update(command))
+        let command = FindArgs::augment_args_for_update(StepArgs::augment_args_for_update(command));
+        AnonymizeArgs::augment_args_for_update(command)
     }
 }
 
@@ -413,7 +460,9 @@ impl FromArgMatches for Steps {
         if let Some(Step::Event { keep_attrs, .. }) = list.iter_mut().find(|step| matches!(step, Step::Event { .. })) {
             *keep_attrs = matches.get_flag("keep_attrs");
         }
-        Self { list }.looking(FindArgs::from_arg_matches(matches)?)
+        Self { list }
+            .looking(FindArgs::from_arg_matches(matches)?)?
+            .anonymizing(AnonymizeArgs::from_arg_matches(matches)?)
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {

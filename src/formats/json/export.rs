@@ -44,6 +44,8 @@ pub struct Export<W> {
     waiting: Waiting,
     /// Whether fields of tracepoints are told, and these as far as they are known.
     decodes_tracepoints: bool,
+    /// Whether what a folder holds beside the recording is told.
+    tells_others: bool,
     tracepoints: Tracepoints,
     is_first: bool,
     /// Events, names of tracepoints and features as they were before the first record, which may tell more.
@@ -71,6 +73,7 @@ impl<W: Write> Export<W> {
             line: Vec::new(),
             waiting: Waiting::default(),
             decodes_tracepoints: options.decode_tracepoints,
+            tells_others: !options.passes.anonymize,
             tracepoints: Tracepoints::default(),
             is_first: true,
             events: Vec::new(),
@@ -209,7 +212,7 @@ impl<W: Write> Carry for Export<W> {
     }
 
     fn carries_others(&self) -> bool {
-        true
+        self.tells_others
     }
 }
 
@@ -290,7 +293,7 @@ impl<W: Write> Sink for Export<W> {
 
     fn end(&mut self, meta: &Meta) -> Result<()> {
         self.switch_to(meta.files.len().saturating_sub(1) as u32)?;
-        if meta.container == Container::Directory {
+        if meta.container == Container::Directory && self.tells_others {
             self.write_others(meta)?;
         }
         let features = if meta.container == Container::Pipe { BTreeMap::new() } else { self.features.clone() };

@@ -1,0 +1,237 @@
+//! Events, and what they are called.
+
+use super::replace::Replace;
+use super::vocabulary::{self, has, has_numbered};
+use super::what::{Kept, What};
+use crate::abi;
+use crate::abi::attr::{Attr, AttrType};
+use crate::abi::feature::FeatureId;
+use crate::abi::feature::pmu_mappings::PmuMappings;
+use crate::abi::sample_type::SampleType;
+use crate::rewrite::header::Header;
+use crate::session::space::Space;
+use crate::stream::events::EventIndex;
+use bitflags::Flags;
+
+/// What is left out of samples.
+pub fn left_out(kept: Kept) -> SampleType {
+    let of = |what, fields| if kept.has(what) { SampleType::empty() } else { fields };
+    SampleType::AUX
+        | of(What::Registers, SampleType::REGS_USER | SampleType::REGS_INTR)
+        | of(What::Stacks, SampleType::STACK_USER)
+        | of(What::PhysAddresses, SampleType::PHYS_ADDR)
+        | of(What::Raw, SampleType::RAW)
+}
+
+/// The bits that have a meaning that is known.
+fn known<F: Flags<Bits = u64> + Copy>(bits: F) -> F {
+    let named = F::FLAGS.iter().filter(|flag| flag.is_named()).fold(0, |all, flag| all | flag.value().bits());
+    F::from_bits_retain(bits.bits() & named)
+}
+
+/// Whether it is known how an event's records are laid out.
+fn is_known(attr: &Attr) -> bool {
+    known(attr.sample_type) == attr.sample_type
+        && known(attr.read_format) == attr.read_format
+        && known(attr.branch_sample_type) == attr.branch_sample_type
+}
+
+impl Replace {
+    /// Takes note of which events are probes of one's own.
+    pub fn know_probes(&mut self, header: &Header) {
+        if let Some(bytes) = header.features.get(&FeatureId::TRACING_DATA) {
+            self.know_tracepoints(bytes);
+        }
+        if let Some(bytes) = header.features.get(&FeatureId::PMU_MAPPINGS)
+            && let Ok((mappings, _)) = abi::parse::<PmuMappings>(bytes, header.endian, ())
+        {
+            for pmu in &mappings.pmus {
+                match pmu.name.text() {
+                    b"kprobe" | b"uprobe" => drop(self.probe_types.insert(pmu.kind)),
+                    name if has_numbered(vocabulary::PMUS, name) => drop(self.pmu_types.insert(pmu.kind)),
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// Whether it is known how the samples of an event are laid out.
+    #[inline]
+    pub(super) fn knows(&mut self, index: EventIndex, attr: &Attr) -> bool {
+        let index = index as usize;
+        if self.layouts.len() <= index {
+            self.layouts.resize(index + 1, None);
+        }
+        *self.layouts[index].get_or_insert_with(|| is_known(attr))
+    }
+
+    /// An event: without fields of samples that are left out, addresses of its own, and what is not known of it.
+    pub fn attr(&mut self, attr: &Attr) -> Attr {
+        let mut attr = attr.resized(attr.stored_size().min(Attr::SIZE_KNOWN));
+        attr.size = attr.size.min(Attr::SIZE_KNOWN as u32);
+        attr.flags = known(attr.flags);
+        attr.sample_type = known(attr.sample_type) - left_out(self.kept);
+        attr.read_format = known(attr.read_format);
+        attr.branch_sample_type = known(attr.branch_sample_type);
+        (attr.aux_sample_size, attr.sig_data, attr.reserved_2) = (0, 0, 0);
+        if !self.kept.has(What::Registers) {
+            (attr.sample_regs_user, attr.sample_regs_intr) = (0, 0);
+        }
+        if !self.kept.has(What::Stacks) {
+            attr.sample_stack_user = 0;
+        }
+        // Of probes these are names and addresses, of kinds that have no further configuration nothing, and of those of which
+        // nothing is known they may be anything.
+        let has_config = match attr.kind {
+            kind if kind <= AttrType::TRACEPOINT => false,
+            AttrType::HW_CACHE | AttrType::RAW => true,
+            kind => self.pmu_types.contains(&kind.0),
+        };
+        if attr.kind == AttrType::BREAKPOINT {
+            attr.bp_addr = self.address(Space::Unknown, attr.bp_addr);
+        } else if !self.kept.has(What::Addresses) && !has_config {
+            (attr.bp_addr, attr.bp_len, attr.config3, attr.config4) = (0, 0, 0, 0);
+        }
+        attr
+    }
+
+    /// What an event is called. A name that is not perf's or the kernel's is replaced; of kinds that perf can name by what
+    /// they are, by that.
+    pub fn event_name(&mut self, name: &[u8], attr: Option<&Attr>) -> Vec<u8> {
+        let is_own = self.probe_names.contains(without_modifiers(name).0)
+            || attr.is_some_and(|attr| {
+                attr.kind == AttrType::TRACEPOINT && self.probes.contains(&attr.config)
+                    || attr.kind == AttrType::BREAKPOINT && !self.kept.has(What::Addresses)
+                    || self.probe_types.contains(&attr.kind.0)
+            });
+        if self.kept.has(What::Events) || name.is_empty() || !is_own && is_common(name) {
+            return name.to_vec();
+        }
+        self.replaces(What::Events);
+        let (plain, modifiers) = without_modifiers(name);
+        let mut to = match attr {
+            Some(attr) if attr.kind == AttrType::RAW => format!("r{:x}", attr.config).into_bytes(),
+            Some(attr) if attr.kind == AttrType::BREAKPOINT => {
+                let address = self.address(Space::Unknown, attr.bp_addr);
+                let access = ["", "r", "w", "rw", "x"].get(attr.bp_type as usize).copied().unwrap_or_default();
+                format!("mem:{address:#x}:{access}").into_bytes()
+            }
+            _ => match plain.iter().position(|&byte| byte == b':') {
+                Some(colon) => {
+                    [&self.names.name(&plain[..colon])[..], b":", &self.names.name(&plain[colon + 1..])].concat()
+                }
+                None => self.names.name(plain),
+            },
+        };
+        if let Some(modifiers) = modifiers {
+            to.push(b':');
+            to.extend(modifiers);
+        }
+        to
+    }
+
+    /// A word of a command line.
+    pub fn word(&mut self, word: &[u8]) -> Vec<u8> {
+        let is_number = word.iter().all(u8::is_ascii_digit);
+        let is_common = if is_number {
+            self.kept.has(What::Pids)
+        } else {
+            has(vocabulary::CMDLINE, word) || is_common(word) && !self.probe_names.contains(without_modifiers(word).0)
+        };
+        if is_common || !self.replaces(What::Cmdline) {
+            return word.to_vec();
+        }
+        self.names.path(word)
+    }
+}
+
+/// A name, and the modifiers behind it.
+fn without_modifiers(name: &[u8]) -> (&[u8], Option<&[u8]>) {
+    match name.iter().rposition(|&byte| byte == b':') {
+        Some(colon) if name[colon + 1..].iter().all(|byte| b"ukhGHpPSDIWebR".contains(byte)) => {
+            (&name[..colon], Some(&name[colon + 1..]))
+        }
+        _ => (name, None),
+    }
+}
+
+/// Whether everyone's events may be called so.
+pub fn is_common(name: &[u8]) -> bool {
+    let (name, _) = without_modifiers(name);
+    if has(vocabulary::UNNAMED, name) {
+        return true;
+    }
+    if let Some(colon) = name.iter().position(|&byte| byte == b':') {
+        let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-*?".contains(byte);
+        return has(vocabulary::SYSTEMS, &name[..colon]) && name[colon + 1..].iter().all(is_plain);
+    }
+    name.split(|byte| b"/=,".contains(byte)).all(is_common_word)
+}
+
+fn is_common_word(word: &[u8]) -> bool {
+    let is_hex = |digits: &[u8]| digits.len() <= 8 && digits.iter().all(u8::is_ascii_hexdigit);
+    let has_digit = word.iter().any(u8::is_ascii_digit);
+    let is_number = word.strip_prefix(b"0x").or(word.strip_prefix(b"r").filter(|_| has_digit)).is_some_and(is_hex);
+    let is_modifier = word.len() <= 3 && word.iter().all(|byte| b"ukhGHpPSD".contains(byte));
+    is_modifier
+        || is_number
+        || word.len() <= 8 && word.iter().all(u8::is_ascii_digit)
+        || has(vocabulary::EVENTS, word)
+        || has(vocabulary::TERMS, word)
+        || has_numbered(vocabulary::PMUS, word)
+        || vocabulary::is_cache_event(word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::Endian;
+    use crate::rewrite::anonymize::key::Key;
+
+    #[test]
+    fn names_of_ones_own_are_replaced_and_others_stay() {
+        for common in [
+            "cycles:u",
+            "cpu-clock",
+            "cpu/cycles/ppp",
+            "sched:sched_switch",
+            "L1-dcache-load-misses:k",
+            "r1a8",
+            "unknown",
+            "cpu/event=0x3c,umask=0x1/u",
+            "uncore_imc_0/cas_count_read/",
+            "intel_pt//",
+            "dummy:HG",
+        ] {
+            assert_eq!(is_common(common.as_bytes()), !common.contains("cas_count"), "{common}");
+        }
+        for own in [
+            "secret",
+            "probe:main",
+            "probe_libc:malloc",
+            "cpu/name=secret/",
+            "sched:a b",
+            "deadbeefdeadbeef",
+            "mem:0x7ffe12345678:rw",
+        ] {
+            assert!(!is_common(own.as_bytes()), "{own}");
+        }
+    }
+
+    #[test]
+    fn what_is_replaced_is_still_an_event() {
+        let mut replace = Replace::new(Key::new(&[1; 16]).unwrap(), Kept::default());
+        let mut attr = Attr::read(&[0; 112], Endian::Little).unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        let probe = text(replace.event_name(b"probe_app:secret:u", Some(&attr)));
+        assert!(probe.ends_with(":u") && probe.len() == 2 * 12 + 3, "{probe}");
+        attr.kind = AttrType::RAW;
+        attr.config = 0x1c0;
+        assert_eq!(text(replace.event_name(b"inst_retired.any", Some(&attr))), "r1c0");
+        attr.kind = AttrType::TRACEPOINT;
+        assert_eq!(text(replace.event_name(b"sched:mine", Some(&attr))), "sched:mine");
+        replace.probes.insert(0x1c0);
+        assert_ne!(text(replace.event_name(b"sched:mine", Some(&attr))), "sched:mine");
+        assert_eq!(replace.told.replaced[What::Events as usize], 3);
+    }
+}

@@ -1,0 +1,27 @@
+//! Recordings that can be shown to others: `--anonymize`.
+//!
+//! What is known is replaced or left out by what it is; what is not known (records, features, fields, bytes behind and between
+//! them) cannot be judged, and goes.
+//!
+//! * [`what`]: what can be replaced, and what stays; [`vocabulary`]: words that stay because all recordings have them.
+//! * [`key`]: the key by which all is replaced; [`permutation`]: numbers in another order by it.
+//! * [`names`]: what takes the place of names.
+//! * [`pages`]: the pages of an address space in another order; [`addresses`]: those of a recording's spaces.
+//! * [`replace`]: what takes the place of each thing; with it [`events`], [`features`], [`tracing`], [`records`] and
+//!   [`sample`].
+//! * [`pass`]: the pass.
+
+pub mod addresses;
+pub mod events;
+pub mod features;
+pub mod key;
+pub mod names;
+pub mod pages;
+pub mod pass;
+pub mod permutation;
+pub mod records;
+pub mod replace;
+pub mod sample;
+pub mod tracing;
+pub mod vocabulary;
+pub mod what;

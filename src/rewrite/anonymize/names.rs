@@ -1,0 +1,210 @@
+//! What takes the place of names.
+
+use super::key::{Key, NAME};
+use super::vocabulary::{self, DELETED, FILE_ENDS, MAP_STARTS, MAPS};
+use crate::abi::hex::{from_hex, to_hex};
+use hashbrown::HashMap;
+
+/// The longest path that readers have room for, with its NUL.
+const PATH_MAX: usize = 4096;
+
+/// How many names it is remembered of what takes their place.
+const REMEMBERED: usize = 1 << 16;
+
+/// What takes the place of names.
+type Known = HashMap<Vec<u8>, Vec<u8>>;
+
+/// Replaces names. Equal ones become equal ones, whatever they name: a thread that is called like a program still is.
+#[derive(Debug)]
+pub struct Names {
+    key: Key,
+    maps: Known,
+    comms: Known,
+}
+
+impl Names {
+    /// By a key.
+    pub fn new(key: &Key) -> Self {
+        Self { key: key.clone(), maps: HashMap::new(), comms: HashMap::new() }
+    }
+
+    /// A name, of whatever.
+    pub fn name(&self, name: &[u8]) -> Vec<u8> {
+        if name.is_empty() { Vec::new() } else { self.key.name(name).to_vec() }
+    }
+
+    /// The name of a map. What is no file is called as before, without what is told of it besides.
+    pub fn map(&mut self, name: &[u8]) -> &[u8] {
+        let Self { key, maps, .. } = self;
+        remembered(maps, name, || map(key, name))
+    }
+
+    /// The name of a thread.
+    pub fn comm(&mut self, comm: &[u8]) -> &[u8] {
+        let Self { key, comms, .. } = self;
+        remembered(comms, comm, || {
+            if comm.is_empty() || vocabulary::has(vocabulary::COMMS, comm) {
+                comm.to_vec()
+            } else {
+                key.name(comm).to_vec()
+            }
+        })
+    }
+
+    /// A path in which each name is replaced.
+    pub fn path(&self, path: &[u8]) -> Vec<u8> {
+        path_of(&self.key, path)
+    }
+
+    /// The name of a kernel symbol.
+    pub fn symbol(&self, name: &[u8]) -> Vec<u8> {
+        if name.is_empty() || vocabulary::has(vocabulary::SYMBOLS, name) {
+            return name.to_vec();
+        }
+        if let Some(program) = name.strip_prefix(b"bpf_prog_") {
+            // The tag of the program, and its name.
+            let (tag, of_program) = program.split_at(program.len().min(16));
+            let of_program = of_program.strip_prefix(b"_").unwrap_or(of_program);
+            if let Some(tag) = from_hex(tag).and_then(|tag| <[u8; 8]>::try_from(tag).ok()) {
+                let mut symbol = format!("bpf_prog_{}", to_hex(&self.tag(tag))).into_bytes();
+                if !of_program.is_empty() {
+                    symbol.push(b'_');
+                    symbol.extend(self.key.name(of_program));
+                }
+                return symbol;
+            }
+        }
+        let start = vocabulary::SYMBOL_STARTS.iter().find(|start| name.starts_with(start.as_bytes()));
+        [start.map_or(&b""[..], |start| start.as_bytes()), &self.key.name(name)].concat()
+    }
+
+    /// The tag of a BPF program, which is a sum of its instructions; none stays none.
+    pub fn tag(&self, tag: [u8; 8]) -> [u8; 8] {
+        if tag == [0; 8] {
+            return tag;
+        }
+        self.key.number("bpf tag", &[u64::from_le_bytes(tag)]).to_le_bytes()
+    }
+
+    /// A version: its numbers stay, and not what a distribution, or whoever built it, has put behind them.
+    pub fn version(&self, version: &[u8]) -> Vec<u8> {
+        let is_number = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
+        let len = version.iter().position(|byte| !is_number(byte)).unwrap_or(version.len());
+        let (numbers, rest) = version.split_at(len);
+        if rest.is_empty() { version.to_vec() } else { [numbers, b"-", &self.key.name(rest)].concat() }
+    }
+}
+
+/// What takes a name's place, made once.
+fn remembered<'a>(known: &'a mut Known, name: &[u8], make: impl FnOnce() -> Vec<u8>) -> &'a [u8] {
+    if known.len() >= REMEMBERED && !known.contains_key(name) {
+        known.clear();
+    }
+    known.entry_ref(name).or_insert_with(make)
+}
+
+fn map(key: &Key, name: &[u8]) -> Vec<u8> {
+    if let Some(file) = name.strip_suffix(DELETED.as_bytes()) {
+        return [&map(key, file), DELETED.as_bytes()].concat();
+    }
+    if name.is_empty() || vocabulary::has(MAPS, name) {
+        return name.to_vec();
+    }
+    if name.starts_with(b"[stack:") {
+        return b"[stack]".to_vec();
+    }
+    if let Some(guest) = name.strip_prefix(b"[guest.kernel.kallsyms") {
+        // The number of the guest's process, by which perf knows it, and the symbol that it begins with.
+        let pid = guest.strip_prefix(b".").map_or(0, |pid| 1 + pid.iter().take_while(|b| b.is_ascii_digit()).count());
+        let (pid, symbol) = guest.split_at(pid);
+        let symbol = [&b"]_stext"[..], b"]_text"].into_iter().find(|known| *known == symbol).unwrap_or(b"]");
+        return [&b"[guest.kernel.kallsyms"[..], pid, symbol].concat();
+    }
+    if name.starts_with(b"[kernel.kallsyms]") {
+        return b"[kernel.kallsyms]".to_vec();
+    }
+    if let Some(start) = MAP_STARTS.iter().find(|start| name.starts_with(start.as_bytes())) {
+        let end: &[u8] = if start.starts_with('[') { b"]" } else { b"" };
+        return [start.as_bytes(), &key.name(name), end].concat();
+    }
+    if name.starts_with(b"[") && name.ends_with(b"]") {
+        return [&b"["[..], &key.name(name), b"]"].concat();
+    }
+    path_of(key, name)
+}
+
+fn path_of(key: &Key, path: &[u8]) -> Vec<u8> {
+    let mut to = Vec::with_capacity(path.len() + 2 * NAME);
+    for (index, name) in path.split(|&byte| byte == b'/').enumerate() {
+        if index > 0 {
+            to.push(b'/');
+        }
+        match name {
+            b"" | b"." | b".." => to.extend(name),
+            name => {
+                to.extend(key.name(name));
+                to.extend(end_of(name).as_bytes());
+            }
+        }
+    }
+    if to.len() < PATH_MAX { to } else { [&b"/"[..], &key.name(path)].concat() }
+}
+
+/// What a file's name ends with, by which it is told what it is.
+fn end_of(name: &[u8]) -> &'static str {
+    let is_library = name.ends_with(b".so") || name.windows(4).any(|part| part == b".so.");
+    let end = FILE_ENDS.iter().find(|end| name.ends_with(end.as_bytes()));
+    if is_library { FILE_ENDS[0] } else { end.copied().unwrap_or("") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_told_by_other_names_and_what_is_no_file_by_its_own() {
+        let mut names = Names::new(&Key::new(&[9; 16]).unwrap());
+        let name = |name: &str| String::from_utf8(Key::new(&[9; 16]).unwrap().name(name.as_bytes()).to_vec()).unwrap();
+        let (usr, app, libc) = (name("usr"), name("app"), name("libc.so.6"));
+        for (path, to) in [
+            ("/usr/app", format!("/{usr}/{app}")),
+            ("/usr/libc.so.6 (deleted)", format!("/{usr}/{libc}.so (deleted)")),
+            ("/usr/ext4.ko.xz", format!("/{usr}/{}.ko.xz", name("ext4.ko.xz"))),
+            ("[vdso]", "[vdso]".into()),
+            ("[stack:4711]", "[stack]".into()),
+            ("//anon", "//anon".into()),
+            ("[kernel.kallsyms]_text", "[kernel.kallsyms]_text".into()),
+            ("[kernel.kallsyms]_secret", "[kernel.kallsyms]".into()),
+            ("[guest.kernel.kallsyms.77]_text", "[guest.kernel.kallsyms.77]_text".into()),
+            ("/memfd:jit (deleted)", format!("/memfd:{} (deleted)", name("/memfd:jit"))),
+            ("[anon:secret]", format!("[anon:{}]", name("[anon:secret]"))),
+            ("[ext4]", format!("[{}]", name("[ext4]"))),
+            ("", String::new()),
+        ] {
+            assert_eq!(String::from_utf8_lossy(names.map(path.as_bytes())), to, "{path}");
+        }
+        assert_eq!(names.comm(b"app"), app.as_bytes());
+        assert_eq!(names.comm(b"perf"), b"perf");
+        let long = "/a".repeat(2000);
+        assert_eq!(names.map(long.as_bytes()).len(), 1 + NAME);
+    }
+
+    #[test]
+    fn a_program_and_its_symbol_have_the_same_tag() {
+        let names = Names::new(&Key::new(&[9; 16]).unwrap());
+        let symbol = names.symbol(b"bpf_prog_6deef7357e7b4530_secret");
+        let tag = to_hex(&names.tag([0x6d, 0xee, 0xf7, 0x35, 0x7e, 0x7b, 0x45, 0x30]));
+        assert!(symbol.starts_with(format!("bpf_prog_{tag}_").as_bytes()));
+        assert_eq!(symbol.len(), 9 + 16 + 1 + NAME);
+        assert!(names.symbol(b"bpf_trampoline_123").starts_with(b"bpf_trampoline_"));
+        assert_eq!(names.symbol(b"ftrace_trampoline"), b"ftrace_trampoline");
+    }
+
+    #[test]
+    fn the_numbers_of_a_version_stay() {
+        let names = Names::new(&Key::new(&[9; 16]).unwrap());
+        assert_eq!(names.version(b"6.1.158"), b"6.1.158");
+        assert!(names.version(b"6.1.0-42-amd64").starts_with(b"6.1.0-"));
+        assert_eq!(names.version(b"6.1.0-42-amd64").len(), 6 + NAME);
+    }
+}

@@ -1,0 +1,287 @@
+//! The pages of an address space in another order: what was ever mapped moves as a whole, all other pages alone.
+//!
+//! No time enters it: an address becomes the same one whenever it is met and in whichever process. Maps that reach into each
+//! other, in one process after the other or in different ones, move together. As all pages of a region are put into an order,
+//! no two addresses become one, and what is not mapped does not come to be in a map.
+
+use super::key::Key;
+use super::permutation::Permutation;
+use std::collections::BTreeMap;
+
+/// Bytes of a page: how far an address is into its page stays.
+pub const PAGE: u64 = 4096;
+
+/// The page that marks of call chains are in, and all ones: it stays.
+const LAST: u64 = u64::MAX / PAGE;
+
+/// Where regions of pages begin, which stay apart: the page of null pointers; halves of 32-bit machines, wherever these have
+/// their kernel; what 32-bit programs reach; user spaces; kernels, and where x86-64 has its kernel and modules.
+const CUTS: [u64; 9] =
+    [0, 1, 1 << 19, 0xc_0000, 1 << 20, 1 << 35, 1 << 51, 0xffff_8000_0000_0000 / PAGE, 0xffff_ffff_8000_0000 / PAGE];
+
+/// So many maps are told before those that reach into each other are made one.
+const MANY: usize = 1 << 18;
+
+/// How often another place is looked for where one is taken.
+const TRIES: usize = 64;
+
+/// How many pages it is remembered of what they become.
+const REMEMBERED: usize = 1 << 12;
+
+/// What is mapped at any time.
+#[derive(Debug, Default)]
+pub struct Extents {
+    /// First page, and the one behind the last.
+    list: Vec<(u64, u64)>,
+    /// How long the list may become before it is merged.
+    room: usize,
+}
+
+impl Extents {
+    /// Adds what is mapped.
+    pub fn add(&mut self, start: u64, len: u64) {
+        let Some(last) = len.checked_sub(1) else { return };
+        let (first, end) = (start / PAGE, (start.saturating_add(last) / PAGE + 1).min(LAST));
+        if first >= end || self.list.last() == Some(&(first, end)) {
+            return;
+        }
+        self.list.push((first, end));
+        if self.list.len() >= self.room.max(MANY) {
+            self.merge();
+            self.room = 2 * self.list.len();
+        }
+    }
+
+    /// Those that reach into each other become one; those that only touch do not.
+    fn merge(&mut self) {
+        self.list.sort_unstable();
+        self.list.dedup_by(|(first, end), (_, before)| {
+            let is_within = *first < *before;
+            if is_within {
+                *before = (*before).max(*end);
+            }
+            is_within
+        });
+    }
+}
+
+/// Where each page comes to be.
+#[derive(Debug)]
+pub struct Pages {
+    regions: Vec<Region>,
+    remembered: Vec<(u64, u64)>,
+}
+
+impl Pages {
+    /// An order of the pages of a space, by a key.
+    pub fn new(key: &Key, space: &'static str, mut extents: Extents) -> Self {
+        extents.merge();
+        let list = extents.list;
+        let is_crossed = |cut: u64| {
+            let behind = list.partition_point(|&(first, _)| first < cut);
+            behind > 0 && list[behind - 1].1 > cut
+        };
+        let cuts: Vec<_> = CUTS.into_iter().filter(|&cut| !is_crossed(cut)).collect();
+        let ends = cuts.iter().skip(1).copied().chain([LAST]);
+        let mut rest = &list[..];
+        let regions = cuts.iter().zip(ends).map(|(&from, end)| {
+            let (inside, behind) = rest.split_at(rest.partition_point(|&(first, _)| first < end));
+            rest = behind;
+            Region::new(key, space, from, end, inside)
+        });
+        // No page is remembered: the last one is never looked up.
+        Self { regions: regions.collect(), remembered: vec![(LAST, LAST); REMEMBERED] }
+    }
+
+    /// Whether something is mapped at an address.
+    pub fn is_mapped(&self, address: u64) -> bool {
+        let page = address / PAGE;
+        self.region(page).is_some_and(|region| region.block(page).is_some())
+    }
+
+    /// Where an address comes to be.
+    #[inline]
+    pub fn of(&mut self, address: u64) -> u64 {
+        let page = address / PAGE;
+        let at = (page ^ page >> 20) as usize % REMEMBERED;
+        let (known, to) = self.remembered[at];
+        if known == page && page != LAST {
+            return to * PAGE + address % PAGE;
+        }
+        let Some(region) = self.region(page) else { return address };
+        let to = region.of(page);
+        self.remembered[at] = (page, to);
+        to * PAGE + address % PAGE
+    }
+
+    fn region(&self, page: u64) -> Option<&Region> {
+        self.regions.get(self.regions.partition_point(|region| region.end <= page)).filter(|_| page < LAST)
+    }
+}
+
+/// Pages that stay among each other.
+#[derive(Debug)]
+struct Region {
+    from: u64,
+    end: u64,
+    /// What is mapped, by its first page.
+    blocks: Vec<Block>,
+    /// Where blocks come to be: the first page, and how many pages of blocks there are before it and with it.
+    places: Vec<(u64, u64, u64)>,
+    /// The order of the pages that nothing is mapped at.
+    others: Permutation,
+}
+
+/// What moves as a whole.
+#[derive(Clone, Copy, Debug)]
+struct Block {
+    first: u64,
+    end: u64,
+    to: u64,
+    /// How many pages of blocks there are before it in its region.
+    before: u64,
+}
+
+impl Region {
+    fn new(key: &Key, space: &'static str, from: u64, end: u64, list: &[(u64, u64)]) -> Self {
+        let to = scattered(key, space, from, end, list).unwrap_or_else(|| packed(key, space, from, end, list));
+        let mut blocks = Vec::with_capacity(list.len());
+        let mut mapped = 0;
+        for (&(first, end), to) in list.iter().zip(to) {
+            blocks.push(Block { first, end, to, before: mapped });
+            mapped += end - first;
+        }
+        let mut places: Vec<_> = blocks.iter().map(|block| (block.to, 0, block.end - block.first)).collect();
+        places.sort_unstable();
+        let mut before = 0;
+        for (_, sum, len) in &mut places {
+            *sum = before;
+            before += *len;
+            *len = before;
+        }
+        Self { from, end, blocks, places, others: Permutation::new(key, space, from, end - from - mapped) }
+    }
+
+    fn block(&self, page: u64) -> Option<&Block> {
+        let behind = self.blocks.partition_point(|block| block.first <= page);
+        self.blocks[..behind].last().filter(|block| page < block.end)
+    }
+
+    fn of(&self, page: u64) -> u64 {
+        if let Some(block) = self.block(page) {
+            return block.to + (page - block.first);
+        }
+        let behind = self.blocks.partition_point(|block| block.first <= page);
+        let before = self.blocks[..behind].last().map_or(0, |block| block.before + block.end - block.first);
+        // The nth page without a map becomes the mth such page.
+        let number = self.others.of(page - self.from - before);
+        let blocks_before = self.places.partition_point(|&(to, sum, _)| to - self.from - sum <= number);
+        let skipped = self.places[..blocks_before].last().map_or(0, |&(_, _, with)| with);
+        self.from + number + skipped
+    }
+}
+
+/// Where blocks come to be: each at a place that follows from where it was, or behind what is there already, so that what is
+/// the same in two recordings comes to the same place. `None` where there is too little room for that.
+fn scattered(key: &Key, space: &str, from: u64, end: u64, list: &[(u64, u64)]) -> Option<Vec<u64>> {
+    let mut order: Vec<_> = (0..list.len()).collect();
+    order.sort_by_key(|&index| (u64::MAX - (list[index].1 - list[index].0), list[index].0));
+    let (mut taken, mut to) = (BTreeMap::new(), vec![0; list.len()]);
+    for index in order {
+        let (first, behind) = list[index];
+        let len = behind - first;
+        let mut at = from + key.number(space, &[first]) % (end - from - len + 1);
+        let free = (0..TRIES).find(|_| {
+            let before: Option<(&u64, &u64)> = taken.range(..at + len).next_back();
+            match before.filter(|&(_, &end)| end > at) {
+                None => true,
+                Some((_, &next)) => {
+                    at = if next + len <= end { next } else { from };
+                    false
+                }
+            }
+        });
+        free?;
+        taken.insert(at, at + len);
+        to[index] = at;
+    }
+    Some(to)
+}
+
+/// Where blocks come to be if all of them are to have room: one behind the other in another order, with what is left between.
+fn packed(key: &Key, space: &str, from: u64, end: u64, list: &[(u64, u64)]) -> Vec<u64> {
+    let mapped: u64 = list.iter().map(|(first, end)| end - first).sum();
+    let left = end - from - mapped;
+    let mut order: Vec<_> = (0..list.len()).collect();
+    order.sort_by_key(|&index| key.number(space, &[list[index].0, 1]));
+    let mut gaps: Vec<_> = list.iter().map(|(first, _)| key.number(space, &[*first, 2]) % (left + 1)).collect();
+    gaps.sort_unstable();
+    let (mut to, mut before) = (vec![0; list.len()], 0);
+    for (index, gap) in order.into_iter().zip(gaps) {
+        to[index] = from + gap + before;
+        before += list[index].1 - list[index].0;
+    }
+    to
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    fn pages(maps: &[(u64, u64)]) -> Pages {
+        let mut extents = Extents::default();
+        maps.iter().for_each(|&(start, len)| extents.add(start, len));
+        Pages::new(&Key::new(&[3; 16]).unwrap(), "test", extents)
+    }
+
+    #[test]
+    fn a_map_moves_as_a_whole_and_stays_in_its_half() {
+        let maps = [(0x40_0000, 0x3000), (0x7f00_1234_5000, 0x20_0000), (0xffff_ffff_8100_0000, 0x200_0000)];
+        let mut pages = pages(&maps);
+        for (start, len) in maps {
+            let to = pages.of(start);
+            assert_ne!(to, start);
+            assert_eq!(pages.of(start + len - 1), to + len - 1);
+            assert_eq!((to >> 63, to >> 32 == 0, to % PAGE), (start >> 63, start >> 32 == 0, start % PAGE));
+            assert!(pages.is_mapped(start + len - 1) && !pages.is_mapped(start + len));
+        }
+        assert_eq!(
+            [0, 0x10, u64::MAX, 0xffff_ffff_ffff_fe00].map(|stays| pages.of(stays)),
+            [0, 0x10, u64::MAX, 0xffff_ffff_ffff_fe00]
+        );
+        let stack = 0x7ffc_0000_0010;
+        assert_ne!(pages.of(stack), stack);
+        assert_eq!(pages.of(stack), pages.of(stack));
+        assert_eq!(pages.of(stack) % PAGE, 0x10);
+    }
+
+    #[test]
+    fn no_two_pages_become_one_however_full_a_region_is() {
+        // Of the 2^19 - 1 pages of the lowest region all but one are mapped, in pieces.
+        let maps: Vec<_> =
+            (1..1 << 19).filter(|page| page % 1000 != 7 || *page > 2000).map(|page| (page * PAGE, 1)).collect();
+        for maps in [&maps[..], &maps[..1000], &[(PAGE, (1 << 31) - PAGE)], &[(0, 1 << 33)], &[(0, u64::MAX)]] {
+            let pages = pages(maps);
+            let all: HashSet<_> = (1..1 << 19).map(|page| pages.region(page).unwrap().of(page)).collect();
+            assert_eq!(all.len(), (1 << 19) - 1);
+            let stays = maps.len() > 1 || maps[0].1 < 1 << 32;
+            assert!(!stays || all.iter().all(|&page| page < 1 << 19));
+        }
+    }
+
+    #[test]
+    fn maps_that_reach_into_each_other_move_together_and_those_that_touch_do_not() {
+        let mut pages = pages(&[(0x1_0000, 0x2000), (0x1_1000, 0x3000), (0x1_4000, 0x1000)]);
+        let to = pages.of(0x1_0000);
+        assert_eq!(pages.of(0x1_3fff), to + 0x3fff);
+        assert_ne!(pages.of(0x1_4000), to + 0x4000);
+    }
+
+    #[test]
+    fn what_is_the_same_in_two_recordings_comes_to_the_same_place() {
+        let [mut one, mut other] =
+            [&[(0x7f00_1234_5000, 0x2000)][..], &[(0x7f00_1234_5000, 0x2000), (0x7e00_0000_0000, 0x8000)]].map(pages);
+        assert_eq!(one.of(0x7f00_1234_5678), other.of(0x7f00_1234_5678));
+    }
+}

@@ -1,0 +1,207 @@
+//! What takes the place of what a recording tells: one function for each thing, which counts.
+
+use super::addresses::Addresses;
+use super::key::Key;
+use super::names::Names;
+use super::permutation::Permutation;
+use super::what::{Kept, What};
+use crate::abi::record::mmap2::MappedFile;
+use crate::session::space::Space;
+use crate::stream::events::is_time;
+use hashbrown::HashSet;
+use std::collections::BTreeMap;
+
+/// Numbers of processes are below it.
+const PID_LIMIT: u64 = 1 << 22;
+
+/// When a recording begins whose times are replaced: a second after the clock began.
+const START: u64 = 1_000_000_000;
+
+/// Replaces, and counts what it does.
+#[derive(Debug)]
+pub struct Replace {
+    /// What stays.
+    pub kept: Kept,
+    pub(super) key: Key,
+    pub(super) names: Names,
+    /// Where addresses come to be; known behind the look.
+    pub addresses: Option<Addresses>,
+    pids: Permutation,
+    /// The first time of the recording.
+    pub first_time: u64,
+    /// Tracepoints that are probes of one's own, by their `config`.
+    pub probes: HashSet<u64>,
+    /// Their names.
+    pub probe_names: HashSet<Vec<u8>>,
+    /// Types of events that are probes.
+    pub probe_types: HashSet<u32>,
+    /// Types of events of which it is known that they are none.
+    pub pmu_types: HashSet<u32>,
+    /// Whether it is known how the samples of an event are laid out, by its number, once that was asked.
+    pub(super) layouts: Vec<Option<bool>>,
+    /// What was done.
+    pub told: Told,
+}
+
+/// What was done with a recording.
+#[derive(Clone, Debug, Default)]
+pub struct Told {
+    /// How often each [`What`] was replaced, or left out of records.
+    pub replaced: [u64; What::NAMED.len()],
+    /// How many records, and which other things, could not be judged, or are nothing but what is to be left out.
+    pub left_out: BTreeMap<String, u64>,
+}
+
+impl Replace {
+    /// By a key; all but what is kept.
+    pub fn new(key: Key, kept: Kept) -> Self {
+        Self {
+            kept,
+            names: Names::new(&key),
+            addresses: None,
+            pids: Permutation::new(&key, "pids", 0, PID_LIMIT - 1),
+            key,
+            first_time: 0,
+            probes: HashSet::new(),
+            probe_names: HashSet::new(),
+            probe_types: HashSet::new(),
+            pmu_types: HashSet::new(),
+            layouts: Vec::new(),
+            told: Told::default(),
+        }
+    }
+
+    /// Whether something is replaced or goes; if so, it is counted.
+    #[inline]
+    pub fn replaces(&mut self, what: What) -> bool {
+        if self.kept.has(what) {
+            return false;
+        }
+        self.told.replaced[what as usize] += 1;
+        true
+    }
+
+    /// Counts what is left out.
+    pub fn leave_out(&mut self, what: impl Into<String>) {
+        *self.told.left_out.entry(what.into()).or_default() += 1;
+    }
+
+    /// The name of a map.
+    pub fn map(&mut self, name: &[u8]) -> Vec<u8> {
+        if !self.replaces(What::Paths) {
+            return name.to_vec();
+        }
+        let to = self.names.map(name).to_vec();
+        match guest_pid(&to) {
+            Some((before, pid, behind)) if !self.kept.has(What::Pids) => {
+                [before, self.pid(pid).to_string().as_bytes(), behind].concat()
+            }
+            _ => to,
+        }
+    }
+
+    /// The name of a thread. `:123` is what perf calls one that it does not know.
+    pub fn comm(&mut self, comm: &[u8]) -> Vec<u8> {
+        if let Some(tid) = comm.strip_prefix(b":").and_then(|tid| std::str::from_utf8(tid).ok()?.parse().ok()) {
+            return format!(":{}", self.pid(tid)).into_bytes();
+        }
+        if self.replaces(What::Comms) { self.names.comm(comm).to_vec() } else { comm.to_vec() }
+    }
+
+    /// The path of a cgroup.
+    pub fn cgroup_path(&mut self, path: &[u8]) -> Vec<u8> {
+        if self.replaces(What::Cgroups) { self.names.path(path) } else { path.to_vec() }
+    }
+
+    /// The id of a cgroup, which is the inode of its folder.
+    pub fn cgroup_id(&mut self, id: u64) -> u64 {
+        if id != 0 && self.replaces(What::Cgroups) { self.key.number("cgroup", &[id]) >> 16 } else { id }
+    }
+
+    /// The name of a kernel symbol.
+    pub fn symbol(&mut self, name: &[u8]) -> Vec<u8> {
+        if self.replaces(What::Symbols) { self.names.symbol(name) } else { name.to_vec() }
+    }
+
+    /// The tag of a BPF program.
+    pub fn tag(&mut self, tag: [u8; 8]) -> [u8; 8] {
+        if self.replaces(What::Symbols) { self.names.tag(tag) } else { tag }
+    }
+
+    /// An address.
+    #[inline]
+    pub fn address(&mut self, space: Space, address: u64) -> u64 {
+        if !self.replaces(What::Addresses) {
+            return address;
+        }
+        self.addresses.as_mut().map_or(0, |addresses| addresses.of(space, address))
+    }
+
+    /// The number of a process or thread; that of the idle task and that of none stay.
+    #[inline]
+    pub fn pid(&mut self, pid: u32) -> u32 {
+        if matches!(pid, 0 | u32::MAX) || !self.replaces(What::Pids) {
+            return pid;
+        }
+        self.pids.of(u64::from(pid) - 1) as u32 + 1
+    }
+
+    /// The same, where such numbers have more room.
+    pub fn wide_pid(&mut self, pid: i64) -> i64 {
+        u32::try_from(pid).map_or(pid, |pid| self.pid(pid).into())
+    }
+
+    /// A time, if it is one.
+    #[inline]
+    pub fn time(&mut self, time: u64) -> u64 {
+        if !is_time(time) || !self.replaces(What::Times) {
+            return time;
+        }
+        time.saturating_sub(self.first_time).saturating_add(START)
+    }
+
+    /// A build id, of the same length.
+    pub fn build_id(&mut self, id: &mut [u8]) {
+        if id.iter().any(|&byte| byte != 0) && self.replaces(What::BuildIds) {
+            let digest = self.key.digest("build id", &[id]);
+            id.iter_mut().zip(digest).for_each(|(to, byte)| *to = byte);
+        }
+    }
+
+    /// The file that a map is of.
+    pub fn file(&mut self, file: MappedFile) -> MappedFile {
+        match file {
+            MappedFile::Inode { maj, min, ino, ino_generation } => {
+                let told = [maj.into(), min.into(), ino, ino_generation];
+                if told == [0; 4] || !self.replaces(What::Inodes) {
+                    return file;
+                }
+                let ino = self.key.number("inode", &told) >> 16;
+                MappedFile::Inode { maj: 0, min: 0, ino, ino_generation: 0 }
+            }
+            MappedFile::BuildId { size, mut build_id, .. } => {
+                let len = usize::from(size).min(build_id.len());
+                self.build_id(&mut build_id[..len]);
+                build_id[len..].fill(0);
+                MappedFile::BuildId { size: len as u8, reserved_1: 0, reserved_2: 0, build_id }
+            }
+        }
+    }
+
+    /// A namespace, by what kind it is of.
+    pub fn namespace(&mut self, dev: u64, ino: u64) -> (u64, u64) {
+        if [dev, ino] == [0; 2] || !self.replaces(What::Inodes) {
+            return (dev, ino);
+        }
+        (0, self.key.number("namespace", &[dev, ino]) >> 32)
+    }
+}
+
+/// The number of a guest's process in the name of its kernel, and what is around it.
+fn guest_pid(name: &[u8]) -> Option<(&[u8], u32, &[u8])> {
+    let start = b"[guest.kernel.kallsyms.".len();
+    let (before, rest) = name.split_at_checked(start).filter(|(before, _)| *before == b"[guest.kernel.kallsyms.")?;
+    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let (pid, behind) = rest.split_at(digits);
+    Some((before, std::str::from_utf8(pid).ok()?.parse().ok()?, behind))
+}

@@ -1,0 +1,184 @@
+//! Samples, written anew field by field: what is behind the fields that are known does not go along.
+
+use super::events::left_out;
+use super::replace::Replace;
+use super::what::What;
+use crate::abi::Endian;
+use crate::abi::branch::BranchStackView;
+use crate::abi::bytes::Words;
+use crate::abi::callchain::Context;
+use crate::abi::read_format::{ReadFormat, ReadView};
+use crate::abi::record::RecordHeader;
+use crate::abi::sample_type::SampleType;
+use crate::abi::sample_view::{RegsView, SampleView};
+use crate::session::space::Space;
+use crate::stream::events::{Event, EventIndex};
+use crate::stream::raw::Raw;
+
+/// A record that is being written.
+struct Out<'a> {
+    record: &'a mut Vec<u8>,
+    endian: Endian,
+}
+
+impl Out<'_> {
+    #[inline]
+    fn u64(&mut self, number: u64) {
+        self.record.extend(match self.endian {
+            Endian::Little => number.to_le_bytes(),
+            Endian::Big => number.to_be_bytes(),
+        });
+    }
+
+    #[inline]
+    fn u32(&mut self, number: u32) {
+        self.record.extend(match self.endian {
+            Endian::Little => number.to_le_bytes(),
+            Endian::Big => number.to_be_bytes(),
+        });
+    }
+
+    #[inline]
+    fn word(&mut self, number: Option<u64>) {
+        number.into_iter().for_each(|number| self.u64(number));
+    }
+
+    fn words(&mut self, words: &Words<'_>) {
+        self.record.extend_from_slice(words.as_bytes());
+    }
+
+    fn regs(&mut self, regs: Option<RegsView<'_>>) {
+        if let Some(regs) = regs {
+            self.u64(regs.abi);
+            self.words(&regs.regs);
+        }
+    }
+
+    fn read(&mut self, read: &ReadView<'_>, format: ReadFormat) {
+        let is_group = format.contains(ReadFormat::GROUP);
+        if is_group {
+            self.u64(read.values().count() as u64);
+            self.word(read.time_enabled);
+            self.word(read.time_running);
+        }
+        for value in read.values() {
+            self.u64(value.value);
+            if !is_group {
+                self.word(read.time_enabled);
+                self.word(read.time_running);
+            }
+            self.word(value.id);
+            self.word(value.lost);
+        }
+    }
+
+    /// The record's size, and zeros that make it a multiple of 8. `None` where it has become longer than records can be.
+    fn finish(self, header: RecordHeader) -> Option<()> {
+        self.record.resize(self.record.len().next_multiple_of(8), 0);
+        let size = u16::try_from(self.record.len()).ok()?;
+        let (kind, misc) = (header.kind.0, header.misc.bits());
+        let front = match self.endian {
+            Endian::Little => u64::from(size) << 48 | u64::from(misc) << 32 | u64::from(kind),
+            Endian::Big => u64::from(kind) << 32 | u64::from(misc) << 16 | u64::from(size),
+        };
+        let front = if self.endian == Endian::Little { front.to_le_bytes() } else { front.to_be_bytes() };
+        self.record[..RecordHeader::SIZE].copy_from_slice(&front);
+        Some(())
+    }
+}
+
+impl Replace {
+    /// Writes a sample of an event in another one's place. `None` where it cannot be read.
+    pub fn sample(&mut self, raw: &Raw<'_>, (index, event): (EventIndex, &Event), record: &mut Vec<u8>) -> Option<()> {
+        if !self.knows(index, &event.attr) {
+            return None;
+        }
+        let view = SampleView::read(raw.body(), &event.layout, raw.endian).ok()?;
+        let left_out = left_out(self.kept);
+        let goes = |field| left_out.contains(field);
+        let space = Space::from(raw.header.misc.cpu_mode());
+        record.clear();
+        record.resize(RecordHeader::SIZE, 0);
+        let mut out = Out { record, endian: raw.endian };
+        out.word(view.identifier);
+        out.word(view.ip.map(|ip| self.address(space, ip)));
+        if let Some((pid, tid)) = view.task {
+            out.u32(self.pid(pid));
+            out.u32(self.pid(tid));
+        }
+        out.word(view.time.map(|time| self.time(time)));
+        out.word(view.addr.map(|address| self.address(Space::Unknown, address)));
+        out.word(view.id);
+        out.word(view.stream_id);
+        if let Some((cpu, _)) = view.cpu {
+            out.u32(cpu);
+            out.u32(0);
+        }
+        out.word(view.period);
+        if let Some(read) = &view.read {
+            out.read(read, event.layout.read_format);
+        }
+        if let Some(chain) = &view.callchain {
+            self.chain(chain.iter(), chain.len(), space, &mut out);
+        }
+        if let Some(bytes) = view.raw
+            && !(goes(SampleType::RAW) && self.replaces(What::Raw))
+        {
+            out.u32(bytes.len() as u32);
+            out.record.extend_from_slice(bytes);
+        }
+        if let Some(stack) = &view.branch_stack {
+            self.branches(stack, &mut out);
+        }
+        out.regs(view.regs_user.filter(|_| !(goes(SampleType::REGS_USER) && self.replaces(What::Registers))));
+        if let Some(stack) = view.stack_user
+            && !(goes(SampleType::STACK_USER) && self.replaces(What::Stacks))
+        {
+            // Behind what was copied are stale bytes.
+            let copied = usize::try_from(stack.dyn_size).map_or(stack.data.len(), |size| size.min(stack.data.len()));
+            out.u64(stack.data.len() as u64);
+            out.record.extend_from_slice(&stack.data[..copied]);
+            out.record.resize(out.record.len() + stack.data.len() - copied, 0);
+            out.word((!stack.data.is_empty()).then_some(stack.dyn_size));
+        }
+        out.word(view.weight);
+        out.word(view.data_src);
+        out.word(view.transaction);
+        out.regs(view.regs_intr.filter(|_| !(goes(SampleType::REGS_INTR) && self.replaces(What::Registers))));
+        out.word(view.phys_addr.filter(|_| !(goes(SampleType::PHYS_ADDR) && self.replaces(What::PhysAddresses))));
+        out.word(view.cgroup.map(|id| self.cgroup_id(id)));
+        out.word(view.data_page_size);
+        out.word(view.code_page_size);
+        out.finish(raw.header)
+    }
+
+    /// Addresses of a call chain, in the space that the mark before them tells. What follows the mark of a chain that comes
+    /// later is the number by which that is known.
+    fn chain(&mut self, ips: impl Iterator<Item = u64>, len: usize, mut space: Space, out: &mut Out<'_>) {
+        out.u64(len as u64);
+        let mut is_number = false;
+        for ip in ips {
+            match Context::of(ip) {
+                Some(mark) => {
+                    out.u64(ip);
+                    space = Space::from(mark);
+                    is_number = mark == Context::USER_DEFERRED;
+                }
+                None if std::mem::take(&mut is_number) => out.u64(ip),
+                None => out.u64(self.address(space, ip)),
+            }
+        }
+    }
+
+    fn branches(&mut self, stack: &BranchStackView<'_>, out: &mut Out<'_>) {
+        out.u64(stack.len() as u64);
+        out.word(stack.hw_idx);
+        for (index, word) in stack.entries.iter().enumerate() {
+            // From, to, flags.
+            out.u64(if index % 3 < 2 { self.address(Space::Unknown, word) } else { word });
+        }
+        if let Some(counters) = &stack.counters {
+            out.words(counters);
+        }
+    }
+}
