@@ -1,6 +1,7 @@
 //! The program as its users meet it: real recordings in; exit status, ledger, warnings and output out.
 
 mod suite {
+    mod anonymize;
     mod bad_input;
     mod build_ids;
     mod changed_proto;
