@@ -380,6 +380,11 @@ fn names_by_perf(path: &Path) -> BTreeSet<Vec<u8>> {
         let file = line
             .strip_suffix(b")")
             .and_then(|line| line.iter().rposition(|&byte| byte == b'(').map(|at| &line[at + 1..]));
+        // perf makes up files for code that was compiled as it ran, and says where it knows nothing.
+        let is_made_up =
+            file.is_some_and(|file| file == b"null" || file.starts_with(b"/tmp/perf-") || !line.starts_with(b" "));
+        let file = file.filter(|_| !is_made_up);
+        let header = header.filter(|header| *header != b"(null)");
         names.extend(header.or(file).into_iter().flat_map(words_of).map(<[u8]>::to_vec));
     }
     names

@@ -263,8 +263,9 @@ mod tests {
             (1..1 << 19).filter(|page| page % 1000 != 7 || *page > 2000).map(|page| (page * PAGE, 1)).collect();
         for maps in [&maps[..], &maps[..1000], &[(PAGE, (1 << 31) - PAGE)], &[(0, 1 << 33)], &[(0, u64::MAX)]] {
             let pages = pages(maps);
-            let all: HashSet<_> = (1..1 << 19).map(|page| pages.region(page).unwrap().of(page)).collect();
-            assert_eq!(all.len(), (1 << 19) - 1);
+            let some = (1..1 << 19).step_by(61);
+            let all: HashSet<_> = some.clone().map(|page| pages.region(page).unwrap().of(page)).collect();
+            assert_eq!(all.len(), some.count());
             let stays = maps.len() > 1 || maps[0].1 < 1 << 32;
             assert!(!stays || all.iter().all(|&page| page < 1 << 19));
         }
