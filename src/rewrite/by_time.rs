@@ -22,14 +22,22 @@ impl Pass for ByTimePass {
     }
 
     fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {
-        Box::new(ByTime { order: Order::new(sink, self.options.clone()), newest: 0 })
+        Box::new(ByTime::new(sink, self.options.clone()))
     }
 }
 
-struct ByTime<S> {
+/// Puts records in the order of time, whatever their rounds say.
+pub struct ByTime<S> {
     order: Order<S>,
     /// The newest time so far.
     newest: u64,
+}
+
+impl<S: Sink> ByTime<S> {
+    /// Puts it before a sink. What waits beyond the [limits](ReadOptions::limits) goes to temporary files.
+    pub fn new(sink: S, options: ReadOptions) -> Self {
+        Self { order: Order::new(sink, options), newest: 0 }
+    }
 }
 
 impl<S: Sink> Sink for ByTime<S> {

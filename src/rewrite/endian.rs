@@ -32,6 +32,11 @@ impl EndianPass {
         Self { to, allow_mixed, staying: BTreeMap::new() }
     }
 
+    /// What stays as it is, as far as has been looked; `None` where nothing does.
+    pub fn staying(&self) -> Option<String> {
+        (!self.staying.is_empty()).then(|| self.told())
+    }
+
     fn told(&self) -> String {
         self.staying.iter().map(|(what, count)| format!("{what} ({count})")).collect::<Vec<_>>().join(", ")
     }

@@ -9,6 +9,7 @@
 //! * [`perf_version`]: a recording as a certain version of perf reads it.
 //! * [`repair`]: a killed or damaged recording as a regular one.
 //! * [`filter`]: what stays of a recording.
+//! * [`merge`]: several recordings as one. [`rounds`]: rounds marked anew in what is in the order of time.
 //! * [`sched_stat`], [`strip_user_stack`]: samples of two events merged; samples without user stacks.
 //! * [`anonymize`]: a recording that can be shown to others.
 //! * [`endian`]: whether a recording can be written in another byte order.
@@ -27,6 +28,7 @@ pub mod filter;
 pub mod header;
 pub mod header_edits;
 pub mod huge_pages;
+pub mod merge;
 pub mod mmap;
 pub mod mmaps;
 pub mod pass;
@@ -36,6 +38,7 @@ pub mod quipper;
 pub mod remap;
 pub mod repair;
 pub mod retell;
+pub mod rounds;
 pub mod sched_stat;
 pub mod sort;
 pub mod spaces;

@@ -1,0 +1,317 @@
+//! Which events of several recordings are one, what ids they have then, and how their records are laid out.
+//!
+//! perf finds the event of a record by its id, and the id at one place in the samples, and one in the trailers, of all events.
+//! Where events differ in that, all get a PERF_SAMPLE_IDENTIFIER, which is first in samples and last in trailers.
+
+use super::clock::REALTIME;
+use super::member::Member;
+use super::options::MergeOptions;
+use crate::abi;
+use crate::abi::Endian;
+use crate::abi::attr::Attr;
+use crate::abi::attr_flags::AttrFlags;
+use crate::abi::feature::FeatureId;
+use crate::abi::feature::event_desc::{EventDesc, EventDescs};
+use crate::abi::feature::group_desc::{Group, GroupDesc};
+use crate::abi::feature::string::PerfStr;
+use crate::abi::sample_type::SampleType;
+use crate::container::read::file::FileAttr;
+use crate::error::{Error, Result};
+use crate::stream::event_name::event_name;
+use crate::stream::events::Event;
+use crate::stream::meta::Meta;
+use hashbrown::HashMap;
+use std::ops::Range;
+
+/// The events of the result, and those of each recording as they are in it.
+#[derive(Debug)]
+pub struct Merged {
+    /// The events.
+    pub events: Vec<MergedEvent>,
+    groups: Vec<(PerfStr, Range<usize>)>,
+    /// What becomes of the events of each recording.
+    pub plans: Vec<Plan>,
+}
+
+/// An event of the result.
+#[derive(Debug)]
+pub struct MergedEvent {
+    /// How it was opened.
+    pub attr: Attr,
+    /// Its name.
+    pub name: String,
+    /// Whether a recording tells the name.
+    is_named: bool,
+    /// Its ids.
+    pub ids: Vec<u64>,
+}
+
+/// What becomes of the events of a recording.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    /// The ids of its events in the result, by those that they have in the recording.
+    pub ids: HashMap<u64, u64>,
+    /// Its events.
+    pub events: Vec<EventPlan>,
+    /// How trailers are laid out of records that are of no certain event: as those of the first event.
+    pub first: Layout,
+    /// Whether ids and layout are what they were.
+    pub is_same: bool,
+}
+
+/// What becomes of an event.
+#[derive(Clone, Copy, Debug)]
+pub struct EventPlan {
+    /// How it is laid out in the result.
+    pub layout: Layout,
+    /// The id of what has none, or one that is not known.
+    pub id: u64,
+}
+
+/// How records of an event are laid out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Layout {
+    /// The fields of samples.
+    pub sample_type: SampleType,
+    /// Whether other records have trailers.
+    pub has_trailers: bool,
+}
+
+impl Layout {
+    fn of(attr: &Attr) -> Self {
+        Self { sample_type: attr.sample_type, has_trailers: attr.flags.contains(AttrFlags::SAMPLE_ID_ALL) }
+    }
+
+    /// How many words from the end of a trailer its id is.
+    fn id_from_end(self) -> Option<usize> {
+        let has = |field| self.sample_type.contains(field);
+        if has(SampleType::IDENTIFIER) {
+            Some(1)
+        } else if has(SampleType::ID) {
+            Some(1 + usize::from(has(SampleType::CPU)) + usize::from(has(SampleType::STREAM_ID)))
+        } else {
+            None
+        }
+    }
+
+    /// The fields of trailers.
+    pub fn trailer(self) -> SampleType {
+        if self.has_trailers { self.sample_type } else { SampleType::empty() }
+    }
+}
+
+/// What makes two events one: name and settings, those apart that only tell how the recording was begun.
+type Key = (String, Attr);
+
+fn key(event: &Event, attr: &Attr) -> Key {
+    let mut attr = attr.resized(Attr::SIZE_KNOWN);
+    attr.size = 0;
+    attr.flags.remove(AttrFlags::DISABLED | AttrFlags::ENABLE_ON_EXEC);
+    (event_name(event), attr)
+}
+
+/// The groups of a recording, of which an event that is in none is one.
+fn units(meta: &Meta) -> Vec<(Option<PerfStr>, Range<usize>)> {
+    let count = meta.events.list().len();
+    let section = meta.features.get(&FeatureId::GROUP_DESC);
+    let desc = section.and_then(|section| abi::parse::<GroupDesc>(section, meta.endian, ()).ok());
+    let mut units = Vec::new();
+    let mut next = 0;
+    for group in desc.into_iter().flat_map(|(desc, _)| desc.groups) {
+        let start = group.leader_idx as usize;
+        let end = start.saturating_add(group.nr_members as usize);
+        if start >= next && end <= count && start < end {
+            units.extend((next..start).map(|event| (None, event..event + 1)));
+            units.push((Some(group.name), start..end));
+            next = end;
+        }
+    }
+    units.extend((next..count).map(|event| (None, event..event + 1)));
+    units
+}
+
+/// Finds out which events are one.
+///
+/// # Errors
+/// Where there are no ids left.
+pub fn merge(members: &[Member], options: &MergeOptions) -> Result<Merged> {
+    let (mut events, mut groups): (Vec<MergedEvent>, _) = (Vec::new(), Vec::new());
+    let mut known: HashMap<(Vec<Key>, usize), usize> = HashMap::new();
+    let mut numbers = Vec::new();
+    for member in members {
+        let list = member.meta.events.list();
+        let mut of_member = vec![0; list.len()];
+        let mut seen: HashMap<Vec<Key>, usize> = HashMap::new();
+        for (group, range) in units(&member.meta) {
+            let attrs: Vec<_> = list[range.clone()].iter().map(|event| aligned(&event.attr, options)).collect();
+            let keys: Vec<_> = list[range.clone()].iter().zip(&attrs).map(|(event, attr)| key(event, attr)).collect();
+            // The same settings twice in a recording are two events.
+            let nth = seen.entry(keys.clone()).or_default();
+            *nth += 1;
+            let start = *known.entry((keys, *nth)).or_insert_with(|| {
+                let start = events.len();
+                for (event, attr) in list[range.clone()].iter().zip(attrs) {
+                    let (name, is_named) = (event_name(event), event.name.is_some());
+                    events.push(MergedEvent { attr, name, is_named, ids: Vec::new() });
+                }
+                groups.extend(group.map(|name| (name, start..events.len())));
+                start
+            });
+            range.enumerate().for_each(|(member, event)| of_member[event] = start + member);
+        }
+        numbers.push(of_member);
+    }
+    let ids = number_ids(members, &numbers, &mut events, options)?;
+    lay_out(&mut events);
+    let first = events.first().map(|event| Layout::of(&event.attr)).unwrap_or_default();
+    let plan = |((member, ids), numbers): ((&Member, HashMap<u64, u64>), &Vec<usize>)| {
+        let of = |&number: &usize| {
+            let event = &events[number];
+            EventPlan { layout: Layout::of(&event.attr), id: 0 }
+        };
+        let list = member.meta.events.list();
+        let mut plans: Vec<_> = numbers.iter().map(of).collect();
+        for ((plan, event), &number) in plans.iter_mut().zip(list).zip(numbers) {
+            let own = event.ids.first().and_then(|id| ids.get(id));
+            plan.id = own.or(events[number].ids.first()).copied().unwrap_or(0);
+        }
+        let is_same_layout = |(event, plan): (&Event, &EventPlan)| Layout::of(&event.attr) == plan.layout;
+        let is_first = list.first().is_none_or(|event| Layout::of(&event.attr) == first);
+        let is_same = ids.iter().all(|(id, new)| id == new)
+            && is_first
+            && numbers.first().is_none_or(|&number| number == 0)
+            && (events.len() == 1 || list.len() > 1)
+            && list.iter().zip(&plans).all(is_same_layout);
+        Plan { ids, events: plans, first, is_same }
+    };
+    let plans = members.iter().zip(ids).zip(&numbers).map(plan).collect();
+    Ok(Merged { events, groups, plans })
+}
+
+/// How an event was opened, with the clock of the result.
+fn aligned(attr: &Attr, options: &MergeOptions) -> Attr {
+    let mut attr = attr.clone();
+    if options.align_wall {
+        if attr.stored_size() < AFTER_CLOCKID {
+            attr = attr.resized(AFTER_CLOCKID);
+            attr.size = AFTER_CLOCKID as u32;
+        }
+        attr.flags.insert(AttrFlags::USE_CLOCKID);
+        attr.clockid = REALTIME;
+    }
+    attr
+}
+
+/// Where an attr's clock ends.
+const AFTER_CLOCKID: usize = 96;
+
+/// Gives events their ids. The kernel gives none twice while it runs: on one clock the same id of the same event is the same
+/// counter, as in the parts of a split. An id that another event has, or another machine, becomes a new one.
+fn number_ids(
+    members: &[Member],
+    numbers: &[Vec<usize>],
+    events: &mut [MergedEvent],
+    options: &MergeOptions,
+) -> Result<Vec<HashMap<u64, u64>>> {
+    let is_one_kernel = !options.align_wall && !options.offset_pids;
+    let all = || members.iter().flat_map(|member| member.meta.events.list()).flat_map(|event| event.ids.iter().copied());
+    let mut highest = all().max().unwrap_or(0);
+    let mut new = || {
+        highest = highest.checked_add(1).ok_or_else(|| Error::Refused("there are no ids of events left".to_owned()))?;
+        Ok(highest)
+    };
+    let mut taken: HashMap<u64, usize> = HashMap::new();
+    let mut maps = Vec::new();
+    for (member, numbers) in members.iter().zip(numbers) {
+        let mut map = HashMap::new();
+        for (event, &number) in member.meta.events.list().iter().zip(numbers) {
+            for &id in &event.ids {
+                let told = match taken.get(&id) {
+                    Some(&other) if is_one_kernel && other == number => id,
+                    None if id != 0 => id,
+                    _ => new()?,
+                };
+                if taken.insert(told, number).is_none() {
+                    events[number].ids.push(told);
+                }
+                map.insert(id, told);
+            }
+        }
+        maps.push(map);
+    }
+    if events.len() > 1 {
+        for event in events.iter_mut().filter(|event| event.ids.is_empty()) {
+            event.ids.push(new()?);
+        }
+    }
+    Ok(maps)
+}
+
+/// Has all events have their ids at one place, and all attrs take the same room.
+fn lay_out(events: &mut [MergedEvent]) {
+    let place = |event: &MergedEvent| {
+        let layout = Layout::of(&event.attr);
+        (layout.sample_type.id_at(), layout.id_from_end(), layout.has_trailers)
+    };
+    let places: Vec<_> = events.iter().map(place).collect();
+    let is_at_one_place = places.iter().all(|place| *place == places[0]) && places.iter().all(|place| place.0.is_some());
+    if events.len() > 1 && !is_at_one_place {
+        let has_trailers = places.iter().any(|place| place.2);
+        for event in events.iter_mut() {
+            event.attr.sample_type |= SampleType::IDENTIFIER;
+            event.attr.flags.set(AttrFlags::SAMPLE_ID_ALL, has_trailers);
+        }
+    }
+    let size = events.iter().map(|event| event.attr.stored_size()).max().unwrap_or(0);
+    for event in events.iter_mut().filter(|event| event.attr.stored_size() != size) {
+        event.attr = event.attr.resized(size);
+        event.attr.size = size as u32;
+    }
+}
+
+impl Merged {
+    /// The events as containers tell them.
+    pub fn told(&self) -> impl Iterator<Item = FileAttr> {
+        self.events.iter().map(|event| FileAttr { attr: event.attr.clone(), ids: event.ids.clone() })
+    }
+
+    /// The feature EVENT_DESC; `None` where no recording tells names.
+    pub fn event_desc(&self) -> Option<EventDescs> {
+        let attr_size = self.events.iter().map(|event| event.attr.stored_size()).max()? as u32;
+        let desc = |event: &MergedEvent| EventDesc {
+            attr: event.attr.clone(),
+            name: PerfStr::new(event.name.as_bytes()),
+            ids: event.ids.clone(),
+        };
+        let is_told = self.events.iter().any(|event| event.is_named);
+        is_told.then(|| EventDescs { attr_size, events: self.events.iter().map(desc).collect() })
+    }
+
+    /// The feature GROUP_DESC; `None` where there are no groups.
+    pub fn group_desc(&self) -> Option<GroupDesc> {
+        let group = |(name, range): &(PerfStr, Range<usize>)| Group {
+            name: name.clone(),
+            leader_idx: range.start as u32,
+            nr_members: range.len() as u32,
+        };
+        (!self.groups.is_empty()).then(|| GroupDesc { groups: self.groups.iter().map(group).collect() })
+    }
+}
+
+impl Plan {
+    /// The id in the result of an event that has this one; what is no event's id stays.
+    pub fn known(&self, id: u64) -> u64 {
+        self.ids.get(&id).copied().unwrap_or(id)
+    }
+
+    /// The id in the result of what has this id, and is of that event.
+    #[inline]
+    pub fn id(&self, id: u64, event: &EventPlan) -> u64 {
+        self.ids.get(&id).copied().unwrap_or(event.id)
+    }
+}
+
+/// The byte order of the result: that of the first recording.
+pub fn endian(members: &[Member]) -> Endian {
+    members.first().map_or(Endian::Little, |member| member.meta.endian)
+}

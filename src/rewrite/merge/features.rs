@@ -1,0 +1,197 @@
+//! What the result of a merge tells of itself: kept where all recordings that tell it tell the same, or taken from one.
+
+use super::clock::wall_clock_data;
+use super::events::{Merged, endian};
+use super::formats;
+use super::kernel;
+use super::member::Member;
+use super::options::MergeOptions;
+use crate::abi;
+use crate::abi::Endian;
+use crate::abi::feature::FeatureId;
+use crate::abi::feature::build_ids;
+use crate::abi::feature::numa_topology::NumaTopology;
+use crate::abi::feature::sample_time::SampleTime;
+use crate::abi::record::Misc;
+use crate::abi::record::build_id::BuildId;
+use crate::container::write::encoded;
+use crate::error::{Error, Result};
+use binrw::BinWrite;
+use bytes::Bytes;
+use hashbrown::HashMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The features of the result, and what is to be said of them.
+#[derive(Debug, Default)]
+pub struct MergedFeatures {
+    /// The sections.
+    pub features: BTreeMap<FeatureId, Bytes>,
+    /// What the user should know.
+    pub notes: Vec<String>,
+}
+
+/// Features that are made, or that others follow from.
+const MADE: [FeatureId; 9] = [
+    FeatureId::EVENT_DESC,
+    FeatureId::GROUP_DESC,
+    FeatureId::BUILD_ID,
+    FeatureId::AUXTRACE,
+    FeatureId::COMPRESSED,
+    FeatureId::DIR_FORMAT,
+    FeatureId::SAMPLE_TIME,
+    FeatureId::TRACING_DATA,
+    FeatureId::CLOCK_DATA,
+];
+
+/// Features that cannot be read without NRCPUS.
+const BY_CPU: [FeatureId; 2] = [FeatureId::CPU_TOPOLOGY, FeatureId::CPU_DOMAIN_INFO];
+
+/// Compares the features of recordings.
+///
+/// # Errors
+/// Where the formats of tracepoints contradict each other, or a value has no place in its feature.
+pub fn merge(members: &[Member], merged: &Merged, shifts: &[u64], options: &MergeOptions) -> Result<MergedFeatures> {
+    let endian = endian(members);
+    let mut result = MergedFeatures::default();
+    let ids: BTreeSet<_> = members.iter().flat_map(|member| member.meta.features.keys().copied()).collect();
+    let mut differing = Vec::new();
+    for id in ids.into_iter().filter(|id| !MADE.contains(id)) {
+        let chosen = options.features_from.and_then(|number| members[number].meta.features.get(&id));
+        let mut told = members.iter().filter_map(|member| member.meta.features.get(&id));
+        let Some(first) = told.next() else { continue };
+        if told.all(|other| is_alike(id, first, other, endian)) {
+            result.features.insert(id, chosen.unwrap_or(first).clone());
+        } else if let Some(chosen) = chosen {
+            result.features.insert(id, chosen.clone());
+        } else {
+            differing.push(id);
+        }
+    }
+    if differing.contains(&FeatureId::NRCPUS) {
+        differing.extend(BY_CPU.iter().filter(|id| result.features.remove(*id).is_some()));
+    }
+    if !differing.is_empty() {
+        let names: Vec<_> = differing.iter().map(ToString::to_string).collect();
+        let what = format!("these features differ and are left out: {}; --features-from says whose are kept", names.join(", "));
+        result.notes.push(what);
+    }
+    result.made(members, merged, shifts, options, endian)?;
+    Ok(result)
+}
+
+/// Whether two sections tell the same; how much memory is free is not what a machine is known by.
+fn is_alike(id: FeatureId, one: &Bytes, other: &Bytes, endian: Endian) -> bool {
+    if one == other || id != FeatureId::NUMA_TOPOLOGY {
+        return one == other;
+    }
+    let nodes = |bytes: &Bytes| {
+        let (mut topology, _) = abi::parse::<NumaTopology>(bytes, endian, ()).ok()?;
+        topology.nodes.iter_mut().for_each(|node| node.mem_free = 0);
+        Some(topology)
+    };
+    nodes(one).is_some_and(|one| nodes(other) == Some(one))
+}
+
+impl MergedFeatures {
+    fn set<T: for<'a> BinWrite<Args<'a> = ()>>(&mut self, id: FeatureId, value: &T, endian: Endian) -> Result<()> {
+        self.features.insert(id, encoded(abi::to_bytes(value, endian))?.into());
+        Ok(())
+    }
+
+    /// Those that are made.
+    fn made(
+        &mut self,
+        members: &[Member],
+        merged: &Merged,
+        shifts: &[u64],
+        options: &MergeOptions,
+        endian: Endian,
+    ) -> Result<()> {
+        if let Some(desc) = merged.event_desc() {
+            self.set(FeatureId::EVENT_DESC, &desc, endian)?;
+        }
+        if let Some(desc) = merged.group_desc() {
+            self.set(FeatureId::GROUP_DESC, &desc, endian)?;
+        }
+        if members.iter().any(|member| member.meta.features.contains_key(&FeatureId::SAMPLE_TIME)) {
+            let times = || members.iter().zip(shifts).filter_map(|(member, &shift)| Some((member.look.samples?, shift)));
+            let first_sample_time = times().map(|((first, _), shift)| first.wrapping_add(shift)).min().unwrap_or(0);
+            let last_sample_time = times().map(|((_, last), shift)| last.wrapping_add(shift)).max().unwrap_or(0);
+            self.set(FeatureId::SAMPLE_TIME, &SampleTime { first_sample_time, last_sample_time }, endian)?;
+        }
+        // Each recording reads the clocks at a moment of its own.
+        let clock_data = members.iter().find_map(|member| member.meta.features.get(&FeatureId::CLOCK_DATA));
+        if options.align_wall {
+            self.set(FeatureId::CLOCK_DATA, &wall_clock_data(members), endian)?;
+        } else if let Some(clock_data) = clock_data {
+            self.features.insert(FeatureId::CLOCK_DATA, clock_data.clone());
+        }
+        self.tracing_data(members)?;
+        let build_ids = self.build_ids(members, options);
+        if !build_ids.is_empty() {
+            let section = encoded(build_ids::to_bytes(&build_ids, endian))?;
+            self.features.insert(FeatureId::BUILD_ID, section.into());
+        }
+        Ok(())
+    }
+
+    fn tracing_data(&mut self, members: &[Member]) -> Result<()> {
+        let has = |member: &&Member| member.meta.features.contains_key(&FeatureId::TRACING_DATA);
+        let telling: Vec<_> = members.iter().filter(has).collect();
+        let sections: Vec<_> = telling.iter().map(|member| member.meta.features[&FeatureId::TRACING_DATA].clone()).collect();
+        let Some(first) = telling.first() else { return Ok(()) };
+        match formats::merged(&sections)? {
+            Some(section) => drop(self.features.insert(FeatureId::TRACING_DATA, section)),
+            None => {
+                let others: Vec<_> = telling[1..].iter().map(|member| member.name.as_str()).collect();
+                return Err(Error::Refused(format!(
+                    "{} and {} tell other formats of the same tracepoints, or number them otherwise, as other kernels do",
+                    first.name,
+                    others.join(", ")
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// The build ids of all; of a file with several that of the first recording, or of the chosen one.
+    fn build_ids(&mut self, members: &[Member], options: &MergeOptions) -> Vec<(Misc, BuildId)> {
+        let mut order: Vec<_> = (0..members.len()).collect();
+        if let Some(chosen) = options.features_from {
+            order.remove(chosen);
+            order.insert(0, chosen);
+        }
+        let mut known: HashMap<_, Vec<u8>> = HashMap::new();
+        let (mut all, mut differing) = (Vec::new(), BTreeSet::new());
+        for number in order {
+            for told in members[number].meta.build_ids() {
+                if kernel::has_build_id(&told) && options.kernel_from.is_some_and(|chosen| chosen != number) {
+                    continue;
+                }
+                let (misc, build_id) = &told;
+                let id = build_id.id(*misc).to_vec();
+                let file = (misc.cpu_mode().0, build_id.pid, build_id.filename.text().to_vec());
+                match known.get(&file) {
+                    Some(other) if *other != id => {
+                        differing.insert(String::from_utf8_lossy(&file.2).into_owned());
+                    }
+                    Some(_) => {}
+                    None => {
+                        known.insert(file, id);
+                        all.push(told);
+                    }
+                }
+            }
+        }
+        if !differing.is_empty() {
+            let count = differing.len();
+            let named: Vec<_> = differing.into_iter().take(5).collect();
+            let more = if count > named.len() { ", ..." } else { "" };
+            self.notes.push(format!(
+                "{count} files have several build ids, of which the first is told: {}{more}",
+                named.join(", ")
+            ));
+        }
+        all
+    }
+}

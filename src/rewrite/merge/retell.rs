@@ -1,0 +1,302 @@
+//! Records as they are in the result of a merge: with its ids, fields, times and processes.
+//!
+//! Ids of events are in samples (IDENTIFIER, ID, STREAM_ID, and beside counter values), in trailers, and in the records LOST,
+//! THROTTLE, UNTHROTTLE, READ, ID_INDEX and EVENT_UPDATE; HEADER_ATTR and EVENT_DESC are told anew. Recordings with others, of
+//! `perf stat` or of types that are not known, are [refused](super::refuse).
+
+use super::events::{Layout, Plan};
+use super::options::PID_STEP;
+use super::patch::{bytes_of, bytes_of_u32, change_u32, change_u64, u64_at};
+use crate::abi::Endian;
+use crate::abi::read_format::ReadFormat;
+use crate::abi::record::{RecordHeader, RecordType};
+use crate::abi::sample_id::SampleId;
+use crate::abi::sample_type::SampleType;
+use crate::error::{Error, Result};
+use crate::stream::events::is_time;
+use crate::stream::ledger::Reason;
+use crate::stream::meta::Meta;
+use crate::stream::raw::Raw;
+
+/// Makes the records of one recording those of the result.
+#[derive(Debug)]
+pub struct Retell {
+    plan: Plan,
+    /// What is added to times, wrapping around.
+    shift: u64,
+    /// What is added to the numbers of processes.
+    pids: u32,
+}
+
+impl Retell {
+    /// By that plan.
+    pub fn new(plan: Plan, shift: u64, pids: u32) -> Self {
+        Self { plan, shift, pids }
+    }
+
+    /// Whether records stay what they are.
+    fn is_same(&self) -> bool {
+        self.plan.is_same && self.shift == 0 && self.pids == 0
+    }
+
+    /// A time in the result.
+    #[inline]
+    pub fn time(&self, time: u64) -> u64 {
+        if is_time(time) { time.wrapping_add(self.shift) } else { time }
+    }
+
+    fn task(&self, meta: &Meta, raw: &Raw<'_>, task: u32) -> Result<u32> {
+        // The idle task and the kernel are on all machines.
+        if self.pids == 0 || task == 0 || task > i32::MAX as u32 {
+            return Ok(task);
+        }
+        if task < PID_STEP {
+            return Ok(task + self.pids);
+        }
+        let file = &meta.files[raw.block.source as usize];
+        let what = format!("--offset-pids: here is a process or thread {task}, too high a number to be told apart");
+        Err(Error::input(file, raw.offset(), what))
+    }
+
+    /// Appends a record as it is in the result, with what is behind it; or says why it has no place there.
+    ///
+    /// # Errors
+    /// Where it would be longer than a record can be, or a process cannot be told apart.
+    pub fn append(&self, meta: &Meta, raw: &Raw<'_>, out: &mut Vec<u8>) -> Result<Option<Reason>> {
+        let start = out.len();
+        // An id that no event has may be that of another recording's.
+        if raw.header.kind < RecordType::USER_START && meta.events.of(raw).is_none() {
+            return Ok(Some(Reason::UnknownEvent));
+        }
+        if self.is_same() {
+            out.extend_from_slice(raw.bytes());
+        } else if raw.header.kind == RecordType::SAMPLE {
+            self.sample(meta, raw, out)?;
+        } else if raw.header.kind < RecordType::USER_START {
+            self.with_trailer(meta, raw, out)?;
+        } else {
+            out.extend_from_slice(raw.bytes());
+            self.perfs_own(meta, raw, &mut out[start..])?;
+        }
+        let len = out.len() - start;
+        if len != raw.header.len() {
+            let Some(header) = raw.header.with_len(len) else { return Err(too_long(meta, raw)) };
+            out[start + 6..start + 8].copy_from_slice(&match raw.endian {
+                Endian::Little => header.size.to_le_bytes(),
+                Endian::Big => header.size.to_be_bytes(),
+            });
+        }
+        out.extend_from_slice(raw.payload());
+        Ok(None)
+    }
+
+    fn sample(&self, meta: &Meta, raw: &Raw<'_>, out: &mut Vec<u8>) -> Result<()> {
+        let Some((index, event)) = meta.events.of(raw) else { return Ok(()) };
+        let (from, endian) = (event.layout.sample_type, raw.endian);
+        let plan = &self.plan.events[index as usize];
+        let body = raw.body();
+        out.extend_from_slice(&raw.bytes()[..RecordHeader::SIZE]);
+        if plan.layout.sample_type.contains(SampleType::IDENTIFIER) && !from.contains(SampleType::IDENTIFIER) {
+            let told = from.id_at().and_then(|at| u64_at(body, 8 * at, endian));
+            out.extend_from_slice(&bytes_of(told.map_or(plan.id, |id| self.plan.id(id, plan)), endian));
+        }
+        let mut at = out.len();
+        out.extend_from_slice(body);
+        let fields = [
+            SampleType::IDENTIFIER,
+            SampleType::IP,
+            SampleType::TID,
+            SampleType::TIME,
+            SampleType::ADDR,
+            SampleType::ID,
+            SampleType::STREAM_ID,
+            SampleType::CPU,
+            SampleType::PERIOD,
+        ];
+        for field in fields.into_iter().filter(|&field| from.contains(field)) {
+            match field {
+                SampleType::IDENTIFIER | SampleType::ID | SampleType::STREAM_ID => {
+                    change_u64(out, at, endian, |id| self.plan.id(id, plan));
+                }
+                SampleType::TID => self.tasks(meta, raw, out, at, 2)?,
+                SampleType::TIME => change_u64(out, at, endian, |time| self.time(time)),
+                _ => {}
+            }
+            at += 8;
+        }
+        if from.contains(SampleType::READ) {
+            self.values(out, at, endian, event.layout.read_format);
+        }
+        Ok(())
+    }
+
+    /// Changes the ids beside counter values.
+    fn values(&self, out: &mut [u8], mut at: usize, endian: Endian, format: ReadFormat) {
+        if !format.contains(ReadFormat::ID) {
+            return;
+        }
+        let has = |bit| usize::from(format.contains(bit));
+        let times = has(ReadFormat::TOTAL_TIME_ENABLED) + has(ReadFormat::TOTAL_TIME_RUNNING);
+        let each = 8 * (2 + has(ReadFormat::LOST));
+        let (count, first) = match format.contains(ReadFormat::GROUP) {
+            true => (u64_at(out, at, endian).unwrap_or(0), 8 * (1 + times) + 8),
+            false => (1, 8 * (1 + times)),
+        };
+        at += first;
+        for _ in 0..count {
+            if at + 8 > out.len() {
+                return;
+            }
+            change_u64(out, at, endian, |id| self.plan.known(id));
+            at += each;
+        }
+    }
+
+    /// Changes the numbers of processes and threads that stand one behind the other.
+    fn tasks(&self, meta: &Meta, raw: &Raw<'_>, out: &mut [u8], at: usize, count: usize) -> Result<()> {
+        if self.pids == 0 {
+            return Ok(());
+        }
+        for at in (0..count).map(|nth| at + 4 * nth) {
+            let Some(task) = super::patch::u32_at(out, at, raw.endian) else { return Ok(()) };
+            let task = self.task(meta, raw, task)?;
+            change_u32(out, at, raw.endian, |_| task);
+        }
+        Ok(())
+    }
+
+    /// A record of the kernel that is no sample.
+    fn with_trailer(&self, meta: &Meta, raw: &Raw<'_>, out: &mut Vec<u8>) -> Result<()> {
+        let Some((index, event)) = meta.events.of(raw) else { return Ok(()) };
+        let plan = &self.plan.events[index as usize];
+        let (body, trailer) = meta.events.split(raw);
+        let endian = raw.endian;
+        let start = out.len();
+        out.extend_from_slice(&raw.bytes()[..RecordHeader::SIZE + body.len()]);
+        let at = start + RecordHeader::SIZE;
+        match raw.header.kind {
+            RecordType::MMAP
+            | RecordType::MMAP2
+            | RecordType::COMM
+            | RecordType::ITRACE_START
+            | RecordType::NAMESPACES
+            | RecordType::SWITCH_CPU_WIDE => self.tasks(meta, raw, out, at, 2)?,
+            RecordType::FORK | RecordType::EXIT => {
+                self.tasks(meta, raw, out, at, 4)?;
+                change_u64(out, at + 16, endian, |time| self.time(time));
+            }
+            RecordType::READ => {
+                self.tasks(meta, raw, out, at, 2)?;
+                self.values(out, at + 8, endian, event.layout.read_format);
+            }
+            RecordType::LOST => change_u64(out, at, endian, |id| self.plan.id(id, plan)),
+            RecordType::THROTTLE | RecordType::UNTHROTTLE => {
+                change_u64(out, at, endian, |time| self.time(time));
+                change_u64(out, at + 8, endian, |id| self.plan.id(id, plan));
+                change_u64(out, at + 16, endian, |id| self.plan.id(id, plan));
+            }
+            _ => {}
+        }
+        let id = trailer.and_then(|trailer| trailer.identifier.or(trailer.id));
+        // What perf made up has an id of 0, and is read as the first event's.
+        let is_made_up = trailer.is_none() || id == Some(0);
+        let layout = if is_made_up { self.plan.first } else { plan.layout };
+        let told = trailer.unwrap_or_default();
+        let id = match id {
+            _ if is_made_up => 0,
+            Some(id) => self.plan.id(id, plan),
+            None => plan.id,
+        };
+        let mut task = told.task.unwrap_or_default();
+        task = (self.task(meta, raw, task.0)?, self.task(meta, raw, task.1)?);
+        let stream_id = told.stream_id.map_or(id, |id| if id == 0 { 0 } else { self.plan.id(id, plan) });
+        let trailer = SampleId {
+            task: Some(task),
+            time: told.time.or_else(|| meta.events.time(raw)).map(|time| self.time(time)),
+            id: Some(id),
+            stream_id: Some(stream_id),
+            cpu: Some(told.cpu.unwrap_or_default()),
+            identifier: Some(id),
+        };
+        append_trailer(&trailer, layout, endian, out);
+        Ok(())
+    }
+
+    /// A record of perf's own.
+    fn perfs_own(&self, meta: &Meta, raw: &Raw<'_>, out: &mut [u8]) -> Result<()> {
+        let (at, endian) = (RecordHeader::SIZE, raw.endian);
+        let known = |id| self.plan.known(id);
+        match raw.header.kind {
+            RecordType::EVENT_UPDATE => change_u64(out, at + 8, endian, known),
+            RecordType::ID_INDEX => {
+                let count = u64_at(out, at, endian).unwrap_or(0);
+                for entry in (0..count).map_while(|nth| Some(at + 8 + 32 * usize::try_from(nth).ok()?)) {
+                    if entry + 32 > out.len() {
+                        break;
+                    }
+                    change_u64(out, entry, endian, known);
+                    // The thread takes 8 bytes.
+                    let task = u64_at(out, entry + 24, endian).and_then(|task| u32::try_from(task).ok());
+                    if let Some(task) = task {
+                        let task = self.task(meta, raw, task)?;
+                        change_u64(out, entry + 24, endian, |_| task.into());
+                    }
+                }
+            }
+            RecordType::THREAD_MAP => {
+                let count = u64_at(out, at, endian).unwrap_or(0);
+                for entry in (0..count).map_while(|nth| Some(at + 8 + 24 * usize::try_from(nth).ok()?)) {
+                    let Some(Ok(task)) = u64_at(out, entry, endian).map(u32::try_from) else { break };
+                    let task = self.task(meta, raw, task)?;
+                    change_u64(out, entry, endian, |_| task.into());
+                }
+            }
+            RecordType::AUXTRACE => self.tasks(meta, raw, out, at + 28, 1)?,
+            RecordType::AUXTRACE_ERROR => {
+                self.tasks(meta, raw, out, at + 12, 2)?;
+                // The time is there from the second form of the record on.
+                if super::patch::u32_at(out, at + 20, endian).is_some_and(|form| form >= 1) {
+                    change_u64(out, at + 32, endian, |time| self.time(time));
+                }
+            }
+            RecordType::SCHEDSTAT_CPU | RecordType::SCHEDSTAT_DOMAIN => {
+                change_u64(out, at, endian, |time| self.time(time));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+fn append_trailer(trailer: &SampleId, layout: Layout, endian: Endian, out: &mut Vec<u8>) {
+    let fields = layout.trailer();
+    let pair = |pair: Option<(u32, u32)>| {
+        let (one, other) = pair.unwrap_or_default();
+        let mut bytes = [0; 8];
+        bytes[..4].copy_from_slice(&bytes_of_u32(one, endian));
+        bytes[4..].copy_from_slice(&bytes_of_u32(other, endian));
+        bytes
+    };
+    let word = |word: Option<u64>| bytes_of(word.unwrap_or_default(), endian);
+    for (field, bytes) in [
+        (SampleType::TID, pair(trailer.task)),
+        (SampleType::TIME, word(trailer.time)),
+        (SampleType::ID, word(trailer.id)),
+        (SampleType::STREAM_ID, word(trailer.stream_id)),
+        (SampleType::CPU, pair(trailer.cpu)),
+        (SampleType::IDENTIFIER, word(trailer.identifier)),
+    ] {
+        if fields.contains(field) {
+            out.extend_from_slice(&bytes);
+        }
+    }
+}
+
+fn too_long(meta: &Meta, raw: &Raw<'_>) -> Error {
+    let file = &meta.files[raw.block.source as usize];
+    let what = format!(
+        "with an id of its event the {} record here would be longer than a record can be, of which most takes 65535 bytes",
+        raw.header.kind
+    );
+    Error::input(file, raw.offset(), what)
+}

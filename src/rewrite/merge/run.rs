@@ -1,0 +1,132 @@
+//! The way of a merge: a look at each recording, what all of them are together, and then all their records.
+
+use super::member::Member;
+use super::options::{MergeOptions, PID_STEP};
+use super::retell::Retell;
+use super::streams::{self, Part};
+use super::{clock, events, features, kernel, refuse};
+use crate::abi::record::RecordType;
+use crate::container::read::input::Input;
+use crate::container::read::{Container, ReadOptions};
+use crate::error::{Error, Result};
+use crate::rewrite::rounds::Rounds;
+use crate::stream::Sink;
+use crate::stream::ledger::Ledger;
+use crate::stream::meta::{Meta, is_header};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+/// What a recording tells once, of which perf wants no second: the first that has it tells it.
+const ONCE: [RecordType; 3] = [RecordType::TIME_CONV, RecordType::THREAD_MAP, RecordType::CPU_MAP];
+
+/// Recordings that can be merged, and what they are together.
+#[derive(Debug)]
+pub struct Merge {
+    members: Vec<Member>,
+    events: events::Merged,
+    shifts: Vec<u64>,
+    options: MergeOptions,
+    meta: Meta,
+    notes: Vec<String>,
+}
+
+impl Merge {
+    /// Looks at recordings, and finds out whether they can be merged.
+    ///
+    /// # Errors
+    /// Where one cannot be read, or they cannot be merged.
+    pub fn open(inputs: Vec<Input>, read: &ReadOptions, options: MergeOptions) -> Result<Self> {
+        let mut members = look(inputs, read)?;
+        let Some(first) = members.first() else { return Err(Error::Refused("there is nothing to merge".to_owned())) };
+        let (endian, name) = (first.meta.endian, first.name.clone());
+        members = members.into_iter().map(|member| member.in_order(endian, &name, read)).collect::<Result<_>>()?;
+        refuse::check(&members, &options)?;
+        let shifts = clock::shifts(&members, options.align_wall)?;
+        kernel::check(&members, options.kernel_from)?;
+        let events = events::merge(&members, &options)?;
+        let features = features::merge(&members, &events, &shifts, &options)?;
+        let mut meta = members[0].meta.with(events.told(), features.features, members[0].meta.event_types.list());
+        meta.container = Container::File;
+        meta.files = members.iter().flat_map(|member| member.meta.files.clone()).collect();
+        meta.build_id_records.clear();
+        let notes = features.notes;
+        Ok(Self { members, events, shifts, options, meta, notes })
+    }
+
+    /// What is known of the result.
+    pub fn meta(&self) -> &Meta {
+        &self.meta
+    }
+
+    /// Streams all records, in the order of time. It may be run more than once.
+    ///
+    /// # Errors
+    /// Where a recording cannot be read, a record has no place in the result, or the sink cannot go on.
+    pub fn run(&self, read: &ReadOptions, mut sink: &mut dyn Sink) -> Result<(Meta, Ledger)> {
+        sink.begin(&self.meta)?;
+        let mut rounds = Rounds::new(&mut sink);
+        let mut ledger = streams::run(&self.members, self.parts(), read, &self.meta, &mut rounds)?;
+        let marks = rounds.marks();
+        sink.end(&self.meta)?;
+        let kinds: Vec<_> = ledger.entries().keys().copied().collect();
+        for kind in kinds {
+            let is_frame = matches!(kind, RecordType::COMPRESSED | RecordType::COMPRESSED2);
+            if is_frame || is_header(kind) || kind == RecordType::FINISHED_ROUND {
+                let count = ledger.of(kind).unaccounted();
+                ledger.consumed(kind, count);
+            }
+        }
+        if marks > 0 {
+            ledger.added(RecordType::FINISHED_ROUND, marks);
+        }
+        self.notes.iter().for_each(|note| ledger.note(note.clone()));
+        Ok((self.meta.clone(), ledger))
+    }
+
+    fn parts(&self) -> Vec<Part> {
+        let Self { members, options, .. } = self;
+        let mut source = 0;
+        let mut parts = Vec::new();
+        for (number, (member, plan)) in members.iter().zip(&self.events.plans).enumerate() {
+            let shift = self.shifts[number];
+            let pids = if options.offset_pids { PID_STEP * number as u32 } else { 0 };
+            let is_told_before = |kind: &RecordType| {
+                let is_wrong = *kind == RecordType::TIME_CONV && options.align_wall;
+                is_wrong || members[..number].iter().any(|other| other.look.counts.of(*kind) > 0)
+            };
+            parts.push(Part {
+                retell: Retell::new(plan.clone(), shift, pids),
+                without_kernel: options.kernel_from.is_some_and(|chosen| chosen != number),
+                without: ONCE.into_iter().filter(is_told_before).collect(),
+                first: member.look.first.map_or(0, |first| first.wrapping_add(shift)),
+                source,
+            });
+            source += member.meta.files.len() as u32;
+        }
+        parts
+    }
+}
+
+/// Looks at all recordings, several at once. The first that fails, by its place, says why.
+fn look(inputs: Vec<Input>, read: &ReadOptions) -> Result<Vec<Member>> {
+    let results: Vec<_> = inputs.iter().map(|_| Mutex::new(None)).collect();
+    let next = AtomicUsize::new(0);
+    let work = || {
+        while let Some((input, result)) = {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            inputs.get(number).zip(results.get(number))
+        } {
+            let member = Member::open(input.clone(), read);
+            if let Ok(mut result) = result.lock() {
+                *result = Some(member);
+            }
+        }
+    };
+    thread::scope(|scope| {
+        let more = thread::available_parallelism().map_or(1, usize::from).min(inputs.len());
+        (1..more).for_each(|_| drop(scope.spawn(work)));
+        work();
+    });
+    results.into_iter().filter_map(|result| result.into_inner().ok().flatten()).collect()
+}

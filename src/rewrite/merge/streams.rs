@@ -1,0 +1,260 @@
+//! The records of all recordings, the earliest first: each recording is read by a thread of its own, which hands over what it
+//! has in batches. What comes out does not depend on which thread is faster.
+
+use super::member::Member;
+use super::retell::Retell;
+use crate::abi::record::{RecordHeader, RecordType};
+use crate::container::block::{Block, Origin};
+use crate::container::read::ReadOptions;
+use crate::error::Result;
+use crate::rewrite::by_time::ByTime;
+use crate::rewrite::merge::kernel;
+use crate::rewrite::rounds::Rounds;
+use crate::stream::Sink;
+use crate::stream::counts::Counts;
+use crate::stream::ledger::{Ledger, Reason};
+use crate::stream::meta::{Meta, is_header};
+use crate::stream::order::Order;
+use crate::stream::raw::Raw;
+use crate::stream::source::Source;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::{mem, thread};
+
+/// Bytes of all batches that are there at once. A recording has three: one is filled, one waits and one is taken from.
+const ROOM: usize = 48 << 20;
+
+/// How large a batch is, at least and at most.
+const BATCH: [usize; 2] = [4 << 10, 512 << 10];
+
+/// What a recording gives to the result.
+#[derive(Debug)]
+pub struct Part {
+    /// Makes its records those of the result.
+    pub retell: Retell,
+    /// Whether what it tells of the kernel is left out.
+    pub without_kernel: bool,
+    /// Types of records that one recording tells for all, and this one does not.
+    pub without: Vec<RecordType>,
+    /// The earliest time in the result: what stands before it without a time goes right before it.
+    pub first: u64,
+    /// By which number its first file goes in the result.
+    pub source: u32,
+}
+
+/// Records that follow each other in the result, if none of another recording comes between them.
+struct Batch {
+    block: Block,
+    items: Vec<Item>,
+}
+
+/// Where a record is in its batch.
+#[derive(Clone, Copy)]
+struct Item {
+    /// The time by which it goes.
+    key: u64,
+    at: u32,
+    payload: u32,
+    is_timed: bool,
+}
+
+/// Streams all recordings through what is made of their records, the earliest first; of the same time, in the order of the
+/// recordings. The ledger tells what was read, and why some of it is not in the result.
+///
+/// # Errors
+/// Where a recording cannot be read or the sink cannot go on.
+pub fn run<S: Sink>(
+    members: &[Member],
+    parts: Vec<Part>,
+    read: &ReadOptions,
+    meta: &Meta,
+    sink: &mut Rounds<S>,
+) -> Result<Ledger> {
+    let read = share(read, members.len());
+    let size = (ROOM / 3 / members.len().max(1)).clamp(BATCH[0], BATCH[1]);
+    let read = &read;
+    thread::scope(|scope| {
+        let mut receivers = Vec::new();
+        let mut threads = Vec::new();
+        for (member, part) in members.iter().zip(parts) {
+            let (sender, receiver) = sync_channel(1);
+            receivers.push(receiver);
+            threads.push(scope.spawn(move || feed(member, part, read, size, sender)));
+        }
+        let merged = take(receivers, meta, sink);
+        let mut ledger = Ledger::default();
+        let mut failed = None;
+        for thread in threads {
+            match thread.join() {
+                Ok(Ok(of_member)) => ledger.merge(of_member),
+                Ok(Err(error)) => failed = failed.or(Some(error)),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        merged?;
+        failed.map_or(Ok(ledger), Err)
+    })
+}
+
+/// What each may keep in memory, so that all together keep no more than one would.
+fn share(read: &ReadOptions, count: usize) -> ReadOptions {
+    let mut read = read.clone();
+    read.limits.waiting = (read.limits.waiting / count.max(1)).max(1 << 10);
+    read.limits.waiting_bytes = (read.limits.waiting_bytes / count.max(1)).max(1 << 16);
+    read
+}
+
+/// Takes records from all, the earliest first.
+fn take<S: Sink>(receivers: Vec<Receiver<Batch>>, meta: &Meta, sink: &mut Rounds<S>) -> Result<()> {
+    let mut heads: Vec<_> = receivers.into_iter().map(|receiver| Head { receiver, batch: None, next: 0 }).collect();
+    let mut order = BinaryHeap::new();
+    for (number, head) in heads.iter_mut().enumerate() {
+        order.extend(head.key().map(|key| Reverse((key, number))));
+    }
+    while let Some(Reverse((_, number))) = order.pop() {
+        let limit = order.peek().map(|&Reverse(other)| other);
+        while let Some(key) = heads[number].key() {
+            if limit.is_some_and(|limit| (key, number) > limit) {
+                order.push(Reverse((key, number)));
+                break;
+            }
+            heads[number].pass(meta, sink)?;
+        }
+        if sink.sink_mut().is_done() {
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+/// What comes next of a recording.
+struct Head {
+    receiver: Receiver<Batch>,
+    batch: Option<Batch>,
+    next: usize,
+}
+
+impl Head {
+    /// The time by which the next record goes; `None` where there is none.
+    fn key(&mut self) -> Option<u64> {
+        loop {
+            if let Some(item) = self.batch.as_ref().and_then(|batch| batch.items.get(self.next)) {
+                return Some(item.key);
+            }
+            self.next = 0;
+            // Whoever fails hangs up, and says so in the end.
+            self.batch = Some(self.receiver.recv().ok()?);
+        }
+    }
+
+    fn pass<S: Sink>(&mut self, meta: &Meta, sink: &mut Rounds<S>) -> Result<()> {
+        let Some(batch) = &self.batch else { return Ok(()) };
+        let Item { at, payload, is_timed, .. } = batch.items[self.next];
+        self.next += 1;
+        let at = at as usize;
+        let Some(header) = RecordHeader::peek(&batch.block.bytes[at..], meta.endian) else { return Ok(()) };
+        let raw = Raw { header, endian: meta.endian, block: &batch.block, at, payload: payload as usize };
+        sink.pass(meta, &raw, is_timed)
+    }
+}
+
+/// Reads a recording, and hands over its records.
+fn feed(member: &Member, part: Part, read: &ReadOptions, size: usize, sender: SyncSender<Batch>) -> Result<Ledger> {
+    let is_ordered = member.look.is_ordered_by_rounds(&member.meta);
+    let mut feeder = Feeder {
+        key: part.first,
+        part,
+        size,
+        sender,
+        bytes: Vec::with_capacity(size),
+        items: Vec::new(),
+        serial: 0,
+        is_done: false,
+        unknown: Counts::default(),
+        of_other_kernel: Counts::default(),
+        told_by_other: Counts::default(),
+    };
+    let source = Source::open(member.input.clone(), read.clone())?;
+    let (_, mut ledger) = match is_ordered {
+        true => source.run(&mut Order::new(&mut feeder, read.clone()))?,
+        false => source.run(&mut ByTime::new(&mut feeder, read.clone()))?,
+    };
+    member.damage.iter().for_each(|damage| ledger.damage(damage.clone()));
+    for (kind, count) in feeder.unknown.iter() {
+        (0..count).for_each(|_| ledger.dropped(kind, Reason::UnknownEvent));
+    }
+    feeder.of_other_kernel.iter().for_each(|(kind, count)| ledger.left_out(kind, "--kernel-from", count));
+    feeder.told_by_other.iter().for_each(|(kind, count)| ledger.left_out(kind, "merge", count));
+    Ok(ledger)
+}
+
+/// Takes the records of a recording in the order of time, and fills batches with what is made of them.
+struct Feeder {
+    part: Part,
+    size: usize,
+    sender: SyncSender<Batch>,
+    bytes: Vec<u8>,
+    items: Vec<Item>,
+    /// The time by which the latest record goes.
+    key: u64,
+    serial: u64,
+    /// Whether nobody takes batches any more.
+    is_done: bool,
+    unknown: Counts,
+    of_other_kernel: Counts,
+    told_by_other: Counts,
+}
+
+impl Feeder {
+    fn send(&mut self) {
+        if self.items.is_empty() {
+            return;
+        }
+        let bytes = mem::replace(&mut self.bytes, Vec::with_capacity(self.size + self.size / 8)).into();
+        self.serial += 1;
+        let (source, serial) = (self.part.source, self.serial);
+        let block = Block { bytes, source, base: 0, origin: Origin::File, in_memory: true, serial };
+        self.is_done |= self.sender.send(Batch { block, items: mem::take(&mut self.items) }).is_err();
+    }
+}
+
+impl Sink for Feeder {
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+        let kind = raw.header.kind;
+        // Frames are told by what is in them, headers by that of the result, and rounds are marked anew.
+        if matches!(kind, RecordType::COMPRESSED | RecordType::COMPRESSED2 | RecordType::FINISHED_ROUND) || is_header(kind) {
+            return Ok(());
+        }
+        if self.part.without_kernel && kernel::is_told_by(raw) {
+            self.of_other_kernel.add(kind);
+            return Ok(());
+        }
+        if self.part.without.contains(&kind) {
+            self.told_by_other.add(kind);
+            return Ok(());
+        }
+        let time = meta.events.time(raw).map(|time| self.part.retell.time(time));
+        let at = self.bytes.len() as u32;
+        if self.part.retell.append(meta, raw, &mut self.bytes)?.is_some() {
+            self.bytes.truncate(at as usize);
+            self.unknown.add(kind);
+            return Ok(());
+        }
+        self.key = self.key.max(time.unwrap_or(0));
+        self.items.push(Item { key: self.key, at, payload: raw.payload as u32, is_timed: time.is_some() });
+        if self.bytes.len() >= self.size {
+            self.send();
+        }
+        Ok(())
+    }
+
+    fn is_done(&self) -> bool {
+        self.is_done
+    }
+
+    fn end(&mut self, _: &Meta) -> Result<()> {
+        self.send();
+        Ok(())
+    }
+}
