@@ -12,6 +12,7 @@ mod dump;
 mod failure;
 mod info;
 mod input;
+mod merge;
 mod output;
 mod perf_to_profile;
 mod profiles;
@@ -40,6 +41,7 @@ fn run() -> Result<ExitCode, Failure> {
         Some(Command::Rewrite(args)) => convert::rewrite(*args),
         Some(Command::Repair(args)) => convert::repair(*args),
         Some(Command::Inject(args)) => convert::rewrite(args.rewrite().map_err(Failure::Usage)?),
+        Some(Command::Merge(args)) => merge::run(*args),
         Some(Command::Check(args)) => check::run(args),
         Some(Command::Info(args)) => info::run(args),
         Some(Command::Dump(args)) => dump::run(args),

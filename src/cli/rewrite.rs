@@ -63,38 +63,86 @@ pub fn run(
         endian,
         features_known: args.perf_version().map(PerfVersion::end_of_features),
     };
-    let is_copy = from == to && form.is_copy(recording.source.meta());
-    let spool_dir = args.spool_dir.as_deref();
-    let mut ledger = None;
+    if from == to && form.is_copy(recording.source.meta()) {
+        return copy(recording, to, output, envelopes, &form);
+    }
+    let target = Target { to, form, output, envelopes, spool_dir: args.spool_dir.as_deref() };
+    target.write(|sink| recording.run(sink))
+}
+
+/// Where and how a recording is written.
+pub struct Target<'a> {
+    /// The container.
+    pub to: Container,
+    /// The form of the records.
+    pub form: Form,
+    /// Where it goes.
+    pub output: &'a Output,
+    /// What is around it as a whole.
+    pub envelopes: &'a Envelopes,
+    /// Where temporary files go.
+    pub spool_dir: Option<&'a Path>,
+}
+
+impl Target<'_> {
+    /// Writes what is streamed.
+    ///
+    /// # Errors
+    /// Where that cannot be streamed or written.
+    pub fn write(
+        &self,
+        stream: impl FnOnce(&mut dyn Sink) -> Result<(Meta, Ledger)>,
+    ) -> std::result::Result<Ledger, Failure> {
+        let Self { to, form, output, envelopes, spool_dir } = *self;
+        let mut ledger = Ledger::default();
+        match to {
+            Container::Directory => output.write_folder(|path| {
+                let mut sink = ToDirectory::new(path, form);
+                let streamed = stream(&mut sink)?;
+                ledger = account(streamed, &sink.form());
+                Ok(())
+            }),
+            Container::File => output.write_seekable(envelopes, spool_dir, |out| {
+                ledger = account(stream(&mut ToFile::new(out, form))?, &form);
+                Ok(())
+            }),
+            Container::Pipe => output.write(|out| {
+                envelopes.around(out, |out| {
+                    let mut sink = ToPipe::new(out, form);
+                    ledger = account(stream(&mut sink)?, &form);
+                    if !sink.left_out().is_empty() {
+                        ledger.missing(format!("a pipe has no place for {}", sink.left_out().join(", ")));
+                    }
+                    Ok(())
+                })
+            }),
+        }?;
+        Ok(ledger)
+    }
+}
+
+/// Writes a recording of which the records and what is between them stay.
+fn copy(
+    recording: Recording<'_>,
+    to: Container,
+    output: &Output,
+    envelopes: &Envelopes,
+    form: &Form,
+) -> std::result::Result<Ledger, Failure> {
+    let mut ledger = Ledger::default();
     match to {
         Container::Directory => output.write_folder(|path| {
-            ledger = Some(if is_copy { copy_folder(recording, path)? } else { run_folder(recording, path, form)? });
+            ledger = copy_folder(recording, path)?;
             Ok(())
         }),
-        _ if is_copy => output.write(|out| {
+        Container::File | Container::Pipe => output.write(|out| {
             envelopes.around(out, |out| {
-                let mut sink = Verbatim::new(vec![out]);
-                ledger = Some(account(recording.run(&mut sink)?, &form));
-                Ok(())
-            })
-        }),
-        Container::File => output.write_seekable(envelopes, spool_dir, |out| {
-            ledger = Some(account(recording.run(&mut ToFile::new(out, form))?, &form));
-            Ok(())
-        }),
-        Container::Pipe => output.write(|out| {
-            envelopes.around(out, |out| {
-                let mut sink = ToPipe::new(out, form);
-                let mut account = account(recording.run(&mut sink)?, &form);
-                if !sink.left_out().is_empty() {
-                    account.missing(format!("a pipe has no place for {}", sink.left_out().join(", ")));
-                }
-                ledger = Some(account);
+                ledger = account(recording.run(&mut Verbatim::new(vec![out]))?, form);
                 Ok(())
             })
         }),
     }?;
-    Ok(ledger.unwrap_or_default())
+    Ok(ledger)
 }
 
 /// A recording that was opened, and what is done with it.
@@ -114,10 +162,10 @@ impl<'a> Recording<'a> {
         Ok(Self { source: Source::open(input, options.clone())?, passes, input: again, options, damage })
     }
 
-    fn run(mut self, sink: &mut impl Sink) -> Result<(Meta, Ledger)> {
+    fn run(mut self, mut sink: &mut dyn Sink) -> Result<(Meta, Ledger)> {
         let (meta, mut ledger) = match self.input {
             Some(input) => self.passes.run(input, self.options, sink)?,
-            None => self.source.run(sink)?,
+            None => self.source.run(&mut sink)?,
         };
         self.damage.into_iter().for_each(|damage| ledger.damage(damage));
         Ok((meta, ledger))
@@ -135,12 +183,6 @@ fn frames(args: &ConvertArgs, is_changed: bool) -> Frames {
         None if args.decompress || is_changed => Frames::Plain,
         None => Frames::Kept,
     }
-}
-
-fn run_folder(recording: Recording<'_>, path: &Path, form: Form) -> Result<Ledger> {
-    let mut sink = ToDirectory::new(path, form);
-    let streamed = recording.run(&mut sink)?;
-    Ok(account(streamed, &sink.form()))
 }
 
 /// Copies a folder with all that is in it.

@@ -6,15 +6,19 @@ mod convert;
 mod diff;
 mod inject;
 mod look;
+mod merge;
 mod profile;
 mod steps;
+mod written;
 
 pub use convert::{CompatArg, ConvertArgs, DEFAULT_INPUT, DecodeArg, FidelityArg};
 pub use diff::DiffArgs;
 pub use inject::InjectArgs;
 pub use look::{DumpArgs, InfoArgs, OffsetArg, OrderArg};
+pub use merge::MergeArgs;
 pub use profile::{LostArg, NO_LABELS, ProfileArgs};
 pub use steps::Step;
+pub use written::WrittenArgs;
 
 use crate::formats::FORMATS;
 use clap::{Args, Parser, Subcommand};
@@ -68,6 +72,8 @@ pub enum Command {
     Repair(Box<ConvertArgs>),
     /// Do what perf inject does, by its names
     Inject(Box<InjectArgs>),
+    /// Make one recording of several, in the order of time
+    Merge(Box<MergeArgs>),
     /// Say what is wrong with recordings
     #[command(after_help = CHECK_AFTER_HELP)]
     Check(CheckArgs),

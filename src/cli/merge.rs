@@ -1,0 +1,98 @@
+//! `perfconv merge IN... -o OUT`.
+
+use super::args::{MergeArgs, WrittenArgs};
+use super::failure::Failure;
+use super::input::Recording;
+use super::output::{Allowed, Output};
+use super::report;
+use super::rewrite::Target;
+use crate::abi::Endian;
+use crate::container::read::{Container, ReadOptions};
+use crate::container::write::frames::{FrameKind, FrameOptions};
+use crate::formats::envelope::{Envelopes, strip};
+use crate::rewrite::endian::EndianPass;
+use crate::rewrite::merge::options::MergeOptions;
+use crate::rewrite::merge::run::Merge;
+use crate::stream::ledger::Ledger;
+use crate::stream::write::form::{Form, Frames};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Exit status of `--strict` when something is missing from the output.
+const INCOMPLETE: u8 = 3;
+
+/// Merges recordings.
+///
+/// # Errors
+/// Where the arguments do not make sense, or they cannot be merged.
+pub fn run(args: MergeArgs) -> Result<ExitCode, Failure> {
+    let stdin = args.inputs.iter().filter(|input| *input == Path::new("-")).count();
+    if stdin > 1 {
+        return Err(Failure::Usage("standard input is one recording, and cannot be read twice".to_owned()));
+    }
+    let options = MergeOptions {
+        align_wall: args.align.is_some(),
+        offset_pids: args.offset_pids,
+        features_from: number(&args.inputs, "--features-from", args.features_from.as_deref())?,
+        kernel_from: number(&args.inputs, "--kernel-from", args.kernel_from.as_deref())?,
+    };
+    let allowed = Allowed {
+        overwrite: args.force,
+        on_terminal: false,
+        folder: Some(|folder| folder.join("data").is_file()),
+        is_folder: false,
+    };
+    let checked = args.inputs.iter().map(|input| Output::check(&args.output, input, allowed));
+    let Some(output) = checked.collect::<Result<Vec<_>, _>>()?.pop() else {
+        return Err(Failure::Usage("there is nothing to merge".to_owned()));
+    };
+    let read = ReadOptions { spool_dir: args.written.spool_dir.clone(), ..ReadOptions::default() };
+    let recordings = args.inputs.into_iter().map(|input| Recording::new(input, None, &read));
+    let recordings = recordings.collect::<Result<Vec<_>, _>>()?;
+    let merge = Merge::open(recordings.iter().map(Recording::input).collect(), &read, options)?;
+    let to = match (args.written.container, &output) {
+        (Some(container), _) => container.into(),
+        (None, Output::Stdout) => Container::Pipe,
+        (None, _) => Container::File,
+    };
+    let form = form(&args.written);
+    let mixed = form.endian.map(|endian| EndianPass::new(endian, args.written.allow_mixed));
+    if let Some(mut bound) = mixed {
+        merge.run(&read, &mut bound)?;
+    }
+    let (_, list) = strip(&args.output.to_string_lossy());
+    let envelopes = Envelopes { list, level: None };
+    let target = Target { to, form, output: &output, envelopes: &envelopes, spool_dir: args.written.spool_dir.as_deref() };
+    let mut ledger = target.write(|sink| merge.run(&read, sink))?;
+    for recording in &recordings {
+        recording.damage().iter().for_each(|damage| ledger.damage(damage.clone()));
+    }
+    Ok(told(&ledger, &output, &args.written))
+}
+
+/// The form in which records are written that are all plain.
+pub fn form(args: &WrittenArgs) -> Form {
+    let compressed = |level| Frames::Compressed(FrameOptions { kind: FrameKind::Compressed, level });
+    Form {
+        frames: args.compress.map_or(Frames::Plain, compressed),
+        endian: args.endian.map(Endian::from),
+        features_known: None,
+    }
+}
+
+/// Tells what became of all, and gives the exit status.
+pub fn told(ledger: &Ledger, output: &Output, args: &WrittenArgs) -> ExitCode {
+    if !args.quiet {
+        report::ledger(ledger, &output.name(), args.verbose);
+    }
+    if args.strict && ledger.is_incomplete() { ExitCode::from(INCOMPLETE) } else { ExitCode::SUCCESS }
+}
+
+/// Which of the inputs is meant, from 0 on: by its name, or by its number from 1 on.
+fn number(inputs: &[PathBuf], option: &str, text: Option<&str>) -> Result<Option<usize>, Failure> {
+    let Some(text) = text else { return Ok(None) };
+    let by_number = || text.parse().ok().and_then(|number: usize| number.checked_sub(1)).filter(|&n| n < inputs.len());
+    let found = inputs.iter().position(|input| input == Path::new(text)).or_else(by_number);
+    let wrong = || Failure::Usage(format!("{option} {text}: is none of the {} recordings that are merged", inputs.len()));
+    found.ok_or_else(wrong).map(Some)
+}
