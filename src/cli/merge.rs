@@ -62,7 +62,8 @@ pub fn run(args: MergeArgs) -> Result<ExitCode, Failure> {
     }
     let (_, list) = strip(&args.output.to_string_lossy());
     let envelopes = Envelopes { list, level: None };
-    let target = Target { to, form, output: &output, envelopes: &envelopes, spool_dir: args.written.spool_dir.as_deref() };
+    let target =
+        Target { to, form, output: &output, envelopes: &envelopes, spool_dir: args.written.spool_dir.as_deref() };
     let mut ledger = target.write(|sink| merge.run(&read, sink))?;
     for recording in &recordings {
         recording.damage().iter().for_each(|damage| ledger.damage(damage.clone()));
@@ -93,6 +94,7 @@ fn number(inputs: &[PathBuf], option: &str, text: Option<&str>) -> Result<Option
     let Some(text) = text else { return Ok(None) };
     let by_number = || text.parse().ok().and_then(|number: usize| number.checked_sub(1)).filter(|&n| n < inputs.len());
     let found = inputs.iter().position(|input| input == Path::new(text)).or_else(by_number);
-    let wrong = || Failure::Usage(format!("{option} {text}: is none of the {} recordings that are merged", inputs.len()));
+    let wrong =
+        || Failure::Usage(format!("{option} {text}: is none of the {} recordings that are merged", inputs.len()));
     found.ok_or_else(wrong).map(Some)
 }

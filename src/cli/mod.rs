@@ -10,14 +10,17 @@ mod convert;
 mod diff;
 mod dump;
 mod failure;
+mod file_names;
 mod info;
 mod input;
 mod merge;
 mod output;
+mod part_file;
 mod perf_to_profile;
 mod profiles;
 mod report;
 mod rewrite;
+mod split;
 mod unfinished;
 
 use args::{Cli, Command};
@@ -42,6 +45,7 @@ fn run() -> Result<ExitCode, Failure> {
         Some(Command::Repair(args)) => convert::repair(*args),
         Some(Command::Inject(args)) => convert::rewrite(args.rewrite().map_err(Failure::Usage)?),
         Some(Command::Merge(args)) => merge::run(*args),
+        Some(Command::Split(args)) => split::run(*args),
         Some(Command::Check(args)) => check::run(args),
         Some(Command::Info(args)) => info::run(args),
         Some(Command::Dump(args)) => dump::run(args),

@@ -2,6 +2,7 @@
 
 use super::args::{ConvertArgs, LostArg, NO_LABELS, ProfileArgs};
 use super::failure::Failure;
+use super::file_names::FileNames;
 use super::output::Output;
 use crate::container::read::ReadOptions;
 use crate::container::read::input::Input;
@@ -14,7 +15,7 @@ use crate::profile::labels::Label;
 use crate::profile::options::ProfileOptions;
 use crate::rewrite::passes::Passes;
 use crate::stream::ledger::Ledger;
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashMap;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -117,11 +118,9 @@ fn thread_types(path: &Path) -> std::result::Result<HashMap<u32, String>, Failur
 
 /// Writes each profile to a file of its own name.
 fn write_each(profiles: &[Profile], folder: &Path, format: &ProfileFormat, envelopes: &Envelopes) -> Result<()> {
-    let mut taken = HashSet::new();
+    let mut names = FileNames::default();
     for profile in profiles {
-        let stem = file_stem(profile.name.as_deref().unwrap_or("all"));
-        let name = (1..).map(|n| if n == 1 { stem.clone() } else { format!("{stem}#{n}") });
-        let Some(name) = name.into_iter().find(|name| taken.insert(name.clone())) else { continue };
+        let name = names.of(profile.name.as_deref().unwrap_or("all"));
         let path = folder.join(name + &ending(format, envelopes));
         let file = File::create_new(&path).map_err(Error::io(path.display().to_string(), "cannot create"))?;
         let mut out = BufWriter::with_capacity(1 << 17, file);
@@ -129,16 +128,6 @@ fn write_each(profiles: &[Profile], folder: &Path, format: &ProfileFormat, envel
         out.flush().map_err(Error::Output)?;
     }
     Ok(())
-}
-
-/// A name as a file's: without what leads elsewhere or is not seen, and not too long.
-fn file_stem(name: &str) -> String {
-    let mut stem: String =
-        name.chars().map(|c| if c == '/' || c == '\\' || c.is_control() { '_' } else { c }).take(100).collect();
-    if stem.is_empty() || stem.starts_with('.') {
-        stem.insert(0, '_');
-    }
-    stem
 }
 
 fn ending(format: &ProfileFormat, envelopes: &Envelopes) -> String {
@@ -155,17 +144,4 @@ pub fn is_split(folder: &Path) -> bool {
     let is_profile = |name: &str| [".pb", ".pb.gz", ".pb.zst"].iter().any(|ending| name.ends_with(ending));
     let Ok(mut entries) = fs::read_dir(folder) else { return false };
     entries.all(|entry| entry.is_ok_and(|entry| entry.file_name().to_str().is_some_and(is_profile)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_made_to_be_those_of_files() {
-        assert_eq!(file_stem("kworker/0:1"), "kworker_0:1");
-        assert_eq!(file_stem("../x\n"), "_.._x_");
-        assert_eq!(file_stem(""), "_");
-        assert_eq!(file_stem(&"é".repeat(300)).chars().count(), 100);
-    }
 }

@@ -9,7 +9,7 @@
 //! * [`perf_version`]: a recording as a certain version of perf reads it.
 //! * [`repair`]: a killed or damaged recording as a regular one.
 //! * [`filter`]: what stays of a recording.
-//! * [`merge`]: several recordings as one. [`rounds`]: rounds marked anew in what is in the order of time.
+//! * [`merge`], [`split`]: several recordings as one, and one as several. [`rounds`]: rounds marked anew in what is in the order of time.
 //! * [`sched_stat`], [`strip_user_stack`]: samples of two events merged; samples without user stacks.
 //! * [`anonymize`]: a recording that can be shown to others.
 //! * [`endian`]: whether a recording can be written in another byte order.
@@ -42,5 +42,6 @@ pub mod rounds;
 pub mod sched_stat;
 pub mod sort;
 pub mod spaces;
+pub mod split;
 pub mod strip_user_stack;
 pub mod unused;

@@ -70,7 +70,8 @@ impl<S: Sink> Rounds<S> {
 
     fn mark(&mut self, meta: &Meta) -> Result<()> {
         (self.since, self.marks) = (0, self.marks + 1);
-        let header = RecordHeader { kind: RecordType::FINISHED_ROUND, misc: Misc::empty(), size: RecordHeader::SIZE as u16 };
+        let header =
+            RecordHeader { kind: RecordType::FINISHED_ROUND, misc: Misc::empty(), size: RecordHeader::SIZE as u16 };
         self.mark.record = encoded(abi::to_bytes(&header, meta.endian))?;
         self.mark.pass_at(&mut self.sink, meta, Place { source: 0, base: 0, origin: Origin::File })
     }

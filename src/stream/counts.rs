@@ -26,6 +26,14 @@ impl Counts {
         }
     }
 
+    /// Counts many records.
+    pub fn add_many(&mut self, kind: RecordType, count: u64) {
+        match self.low.get_mut(kind.0 as usize) {
+            Some(known) => *known += count,
+            None => *self.high.entry(kind).or_default() += count,
+        }
+    }
+
     #[cold]
     fn add_high(&mut self, kind: RecordType) {
         *self.high.entry(kind).or_default() += 1;

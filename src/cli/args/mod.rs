@@ -8,6 +8,7 @@ mod inject;
 mod look;
 mod merge;
 mod profile;
+mod split;
 mod steps;
 mod written;
 
@@ -17,6 +18,7 @@ pub use inject::InjectArgs;
 pub use look::{DumpArgs, InfoArgs, OffsetArg, OrderArg};
 pub use merge::MergeArgs;
 pub use profile::{LostArg, NO_LABELS, ProfileArgs};
+pub use split::SplitArgs;
 pub use steps::Step;
 pub use written::WrittenArgs;
 
@@ -74,6 +76,8 @@ pub enum Command {
     Inject(Box<InjectArgs>),
     /// Make one recording of several, in the order of time
     Merge(Box<MergeArgs>),
+    /// Make several recordings of one, in a folder
+    Split(Box<SplitArgs>),
     /// Say what is wrong with recordings
     #[command(after_help = CHECK_AFTER_HELP)]
     Check(CheckArgs),

@@ -8,6 +8,7 @@ use crate::session::Session;
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
 use hashbrown::HashMap;
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 /// Keeps the samples of threads of certain names.
@@ -20,9 +21,19 @@ pub struct CommFilter {
 }
 
 impl CommFilter {
-    /// Those of these names. As perf calls them, threads that no record names are `:TID`, and idle CPUs `swapper`.
+    /// Those that are [called](called) so.
     pub fn new(wanted: Vec<String>) -> Self {
         Self { wanted, session: Session::default(), there: HashMap::new(), untold: 0 }
+    }
+}
+
+/// What a thread is called: as perf calls them, threads that no record names are `:TID`, and idle CPUs `swapper`.
+pub fn called(session: &Session, tid: u32) -> Cow<'_, [u8]> {
+    match session.thread(tid).and_then(|thread| thread.comm) {
+        _ if tid == 0 => Cow::Borrowed(b"swapper"),
+        Some(comm) => Cow::Borrowed(session.names.name(comm)),
+        // As a signed number, as perf has it.
+        None => Cow::Owned(format!(":{}", tid as i32).into_bytes()),
     }
 }
 
@@ -53,21 +64,12 @@ impl Filter for CommFilter {
             self.untold += 1;
             return false;
         };
-        let unnamed;
-        let comm = match self.session.thread(tid).and_then(|thread| thread.comm) {
-            _ if tid == 0 => &b"swapper"[..],
-            Some(comm) => self.session.names.name(comm),
-            None => {
-                // As a signed number, as perf has it.
-                unnamed = format!(":{}", tid as i32);
-                unnamed.as_bytes()
-            }
-        };
-        match self.there.get(comm) {
+        let comm = called(&self.session, tid);
+        match self.there.get(&*comm) {
             Some(&is_wanted) => is_wanted,
             None => {
-                let is_wanted = self.wanted.iter().any(|wanted| wanted.as_bytes() == comm);
-                self.there.insert(comm.to_owned(), is_wanted);
+                let is_wanted = self.wanted.iter().any(|wanted| *wanted.as_bytes() == *comm);
+                self.there.insert(comm.into_owned(), is_wanted);
                 is_wanted
             }
         }

@@ -23,10 +23,19 @@ use std::collections::BTreeSet;
 /// with each other's samples (`:S`) is one: it stays where any of them is wanted.
 #[derive(Debug)]
 pub struct EventPass {
-    wanted: Vec<String>,
+    wanted: Wanted,
     keep_attrs: bool,
     seen: Vec<Seen>,
     stay: Stay,
+}
+
+/// Which events are wanted.
+#[derive(Debug)]
+enum Wanted {
+    /// Those of these names, with or without their modifiers.
+    Names(Vec<String>),
+    /// The one of this number.
+    Number(EventIndex),
 }
 
 /// What the first look finds of an event.
@@ -52,7 +61,12 @@ struct Stay {
 impl EventPass {
     /// Those of these names, with or without their modifiers. With `keep_attrs` what tells of the others stays.
     pub fn new(wanted: Vec<String>, keep_attrs: bool) -> Self {
-        Self { wanted, keep_attrs, seen: Vec::new(), stay: Stay::default() }
+        Self { wanted: Wanted::Names(wanted), keep_attrs, seen: Vec::new(), stay: Stay::default() }
+    }
+
+    /// The one of this number.
+    pub fn of(event: EventIndex) -> Self {
+        Self { wanted: Wanted::Number(event), keep_attrs: false, seen: Vec::new(), stay: Stay::default() }
     }
 
     /// Those of which samples stay.
@@ -103,7 +117,7 @@ impl Pass for EventPass {
 
 /// The first look: which events there are, and what belongs to each.
 struct LookForEvents<'a> {
-    wanted: &'a [String],
+    wanted: &'a Wanted,
     seen: &'a mut Vec<Seen>,
     stay: &'a mut Stay,
 }
@@ -148,7 +162,9 @@ impl Sink for LookForEvents<'_> {
 
     fn end(&mut self, meta: &Meta) -> Result<()> {
         let names: Vec<_> = meta.events.list().iter().map(event_name).collect();
-        if let Some(missing) = self.wanted.iter().find(|wanted| !names.iter().any(|name| is_called(name, wanted))) {
+        if let Wanted::Names(wanted) = self.wanted
+            && let Some(missing) = wanted.iter().find(|wanted| !names.iter().any(|name| is_called(name, wanted)))
+        {
             return Err(Error::Refused(format!(
                 "--event: there is no event {missing}; the recording has {}: {}",
                 names.len(),
@@ -156,8 +172,11 @@ impl Sink for LookForEvents<'_> {
             )));
         }
         self.seen.resize_with(names.len(), Seen::default);
-        let is_wanted = |name: &String| self.wanted.iter().any(|wanted| is_called(name, wanted));
-        let wanted: Vec<_> = names.iter().map(is_wanted).collect();
+        let is_wanted = |(number, name): (usize, &String)| match self.wanted {
+            Wanted::Names(wanted) => wanted.iter().any(|wanted| is_called(name, wanted)),
+            Wanted::Number(wanted) => *wanted as usize == number,
+        };
+        let wanted: Vec<_> = names.iter().enumerate().map(is_wanted).collect();
         let is_in = |event: &EventIndex| wanted.get(*event as usize).copied().unwrap_or(false);
         let mut stays = wanted.clone();
         for (leader, seen) in self.seen.iter().enumerate() {

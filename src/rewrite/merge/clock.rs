@@ -7,8 +7,13 @@ use crate::abi::feature::clock_data::ClockData;
 use crate::error::{Error, Result};
 
 /// Numbers of clocks, as for clock_gettime(2).
-const CLOCKS: [(i32, &str); 5] =
-    [(0, "CLOCK_REALTIME"), (1, "CLOCK_MONOTONIC"), (4, "CLOCK_MONOTONIC_RAW"), (7, "CLOCK_BOOTTIME"), (11, "CLOCK_TAI")];
+const CLOCKS: [(i32, &str); 5] = [
+    (0, "CLOCK_REALTIME"),
+    (1, "CLOCK_MONOTONIC"),
+    (4, "CLOCK_MONOTONIC_RAW"),
+    (7, "CLOCK_BOOTTIME"),
+    (11, "CLOCK_TAI"),
+];
 
 /// The wall clock, on which times are aligned.
 pub const REALTIME: i32 = 0;
@@ -88,7 +93,8 @@ fn compare(first: &Member, other: &Member) -> Result<()> {
         }
     }
     if let [Some(one), Some(two)] = [first, other].map(|member| member.look.time_conv) {
-        let conversion = |conv: crate::abi::record::time_conv::TimeConv| (conv.time_shift, conv.time_mult, conv.time_zero);
+        let conversion =
+            |conv: crate::abi::record::time_conv::TimeConv| (conv.time_shift, conv.time_mult, conv.time_zero);
         if conversion(one) != conversion(two) {
             return refused("the clock of the hardware became times in another way (TIME_CONV)".to_owned());
         }

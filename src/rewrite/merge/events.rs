@@ -214,7 +214,8 @@ fn number_ids(
     options: &MergeOptions,
 ) -> Result<Vec<HashMap<u64, u64>>> {
     let is_one_kernel = !options.align_wall && !options.offset_pids;
-    let all = || members.iter().flat_map(|member| member.meta.events.list()).flat_map(|event| event.ids.iter().copied());
+    let all =
+        || members.iter().flat_map(|member| member.meta.events.list()).flat_map(|event| event.ids.iter().copied());
     let mut highest = all().max().unwrap_or(0);
     let mut new = || {
         highest = highest.checked_add(1).ok_or_else(|| Error::Refused("there are no ids of events left".to_owned()))?;
@@ -254,7 +255,8 @@ fn lay_out(events: &mut [MergedEvent]) {
         (layout.sample_type.id_at(), layout.id_from_end(), layout.has_trailers)
     };
     let places: Vec<_> = events.iter().map(place).collect();
-    let is_at_one_place = places.iter().all(|place| *place == places[0]) && places.iter().all(|place| place.0.is_some());
+    let is_at_one_place =
+        places.iter().all(|place| *place == places[0]) && places.iter().all(|place| place.0.is_some());
     if events.len() > 1 && !is_at_one_place {
         let has_trailers = places.iter().any(|place| place.2);
         for event in events.iter_mut() {

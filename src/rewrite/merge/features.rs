@@ -72,7 +72,10 @@ pub fn merge(members: &[Member], merged: &Merged, shifts: &[u64], options: &Merg
     }
     if !differing.is_empty() {
         let names: Vec<_> = differing.iter().map(ToString::to_string).collect();
-        let what = format!("these features differ and are left out: {}; --features-from says whose are kept", names.join(", "));
+        let what = format!(
+            "these features differ and are left out: {}; --features-from says whose are kept",
+            names.join(", ")
+        );
         result.notes.push(what);
     }
     result.made(members, merged, shifts, options, endian)?;
@@ -114,7 +117,8 @@ impl MergedFeatures {
             self.set(FeatureId::GROUP_DESC, &desc, endian)?;
         }
         if members.iter().any(|member| member.meta.features.contains_key(&FeatureId::SAMPLE_TIME)) {
-            let times = || members.iter().zip(shifts).filter_map(|(member, &shift)| Some((member.look.samples?, shift)));
+            let times =
+                || members.iter().zip(shifts).filter_map(|(member, &shift)| Some((member.look.samples?, shift)));
             let first_sample_time = times().map(|((first, _), shift)| first.wrapping_add(shift)).min().unwrap_or(0);
             let last_sample_time = times().map(|((_, last), shift)| last.wrapping_add(shift)).max().unwrap_or(0);
             self.set(FeatureId::SAMPLE_TIME, &SampleTime { first_sample_time, last_sample_time }, endian)?;
@@ -138,7 +142,8 @@ impl MergedFeatures {
     fn tracing_data(&mut self, members: &[Member]) -> Result<()> {
         let has = |member: &&Member| member.meta.features.contains_key(&FeatureId::TRACING_DATA);
         let telling: Vec<_> = members.iter().filter(has).collect();
-        let sections: Vec<_> = telling.iter().map(|member| member.meta.features[&FeatureId::TRACING_DATA].clone()).collect();
+        let sections: Vec<_> =
+            telling.iter().map(|member| member.meta.features[&FeatureId::TRACING_DATA].clone()).collect();
         let Some(first) = telling.first() else { return Ok(()) };
         match formats::merged(&sections)? {
             Some(section) => drop(self.features.insert(FeatureId::TRACING_DATA, section)),

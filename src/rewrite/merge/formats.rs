@@ -73,7 +73,8 @@ fn add_files(known: &mut Vec<TraceFile>, more: Vec<TraceFile>) -> Option<()> {
     for file in more {
         let format = file.format();
         let name = |file: &TraceFile| file.format().map(|format| format.name);
-        let is_alike = |other: &&TraceFile| format.is_some() && name(other) == format.as_ref().map(|format| format.name.clone());
+        let is_alike =
+            |other: &&TraceFile| format.is_some() && name(other) == format.as_ref().map(|format| format.name.clone());
         match known.iter().find(is_alike) {
             Some(other) if *other != file => return None,
             Some(_) => {}

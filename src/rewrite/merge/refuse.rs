@@ -24,11 +24,15 @@ const BOUND: [(SampleType, &str); 4] = [
 /// Where something cannot.
 pub fn check(members: &[Member], options: &MergeOptions) -> Result<()> {
     if members.len() > MOST {
-        let what = format!("{} recordings are too many at once; merge up to {MOST}, and then what comes of it", members.len());
+        let what =
+            format!("{} recordings are too many at once; merge up to {MOST}, and then what comes of it", members.len());
         return Err(Error::Refused(what));
     }
     if options.offset_pids && members.len() > MOST_OFFSET {
-        let what = format!("--offset-pids tells the processes of up to {MOST_OFFSET} recordings apart, not of {}", members.len());
+        let what = format!(
+            "--offset-pids tells the processes of up to {MOST_OFFSET} recordings apart, not of {}",
+            members.len()
+        );
         return Err(Error::Refused(what));
     }
     let [first, others @ ..] = members else { return Ok(()) };
@@ -59,7 +63,8 @@ fn has_aux(member: &Member) -> bool {
 fn alone(member: &Member) -> Result<()> {
     let refused = |why: String| Err(Error::Refused(format!("{} cannot be merged: {why}", member.name)));
     let counts = &member.look.counts;
-    let is_stat = [RecordType::STAT, RecordType::STAT_CONFIG, RecordType::STAT_ROUND].into_iter().any(|kind| counts.of(kind) > 0);
+    let is_stat =
+        [RecordType::STAT, RecordType::STAT_CONFIG, RecordType::STAT_ROUND].into_iter().any(|kind| counts.of(kind) > 0);
     if is_stat || member.meta.features.contains_key(&FeatureId::STAT) {
         return refused("it is of perf stat, whose counts are of one run".to_owned());
     }
@@ -91,7 +96,8 @@ fn architecture(first: &Member, other: &Member) -> Result<()> {
         }
         if has_aux(member) {
             let (name, first, other) = (&member.name, &first.name, &other.name);
-            let what = format!("{other} is of {two} and {first} of {one}: the AUX area of {name} is of that machine alone");
+            let what =
+                format!("{other} is of {two} and {first} of {one}: the AUX area of {name} is of that machine alone");
             return Err(Error::Refused(what));
         }
     }

@@ -223,7 +223,9 @@ impl Sink for Feeder {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         let kind = raw.header.kind;
         // Frames are told by what is in them, headers by that of the result, and rounds are marked anew.
-        if matches!(kind, RecordType::COMPRESSED | RecordType::COMPRESSED2 | RecordType::FINISHED_ROUND) || is_header(kind) {
+        if matches!(kind, RecordType::COMPRESSED | RecordType::COMPRESSED2 | RecordType::FINISHED_ROUND)
+            || is_header(kind)
+        {
             return Ok(());
         }
         if self.part.without_kernel && kernel::is_told_by(raw) {

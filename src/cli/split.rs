@@ -1,0 +1,100 @@
+//! `perfconv split IN --by WHAT -o DIR`.
+
+use super::args::SplitArgs;
+use super::failure::Failure;
+use super::file_names::FileNames;
+use super::input::Recording;
+use super::merge::{form, told};
+use super::output::{Allowed, Output};
+use super::part_file::PartFile;
+use crate::container::read::{Container, ReadOptions};
+use crate::error::{Error, Result};
+use crate::rewrite::endian::EndianPass;
+use crate::rewrite::split::run::{SplitOptions, split};
+use crate::stream::Sink;
+use crate::stream::ledger::Ledger;
+use crate::stream::source::Source;
+use crate::stream::write::directory::ToDirectory;
+use crate::stream::write::file::ToFile;
+use crate::stream::write::form::{Form, Frames};
+use crate::stream::write::pipe::ToPipe;
+use std::fs;
+use std::io::BufWriter;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// How many parts are written without being asked for once more.
+const MOST: usize = 1000;
+
+/// How many parts are written at once: each has a buffer, and when it is compressed a compressor of some megabytes, and as a
+/// folder two files that are open.
+const AT_ONCE: [usize; 3] = [4096, 16, 100];
+
+/// Bytes of all buffers.
+const ROOM: usize = 32 << 20;
+
+/// Splits a recording.
+///
+/// # Errors
+/// Where the arguments do not make sense, or it cannot be done.
+pub fn run(args: SplitArgs) -> std::result::Result<ExitCode, Failure> {
+    if args.output == Path::new("-") {
+        return Err(Failure::Usage("the parts of a split go to a folder; name one with -o".to_owned()));
+    }
+    let allowed = Allowed { overwrite: args.force, on_terminal: false, folder: Some(is_split), is_folder: true };
+    let output = Output::check(&args.output, &args.input, allowed)?;
+    let read = ReadOptions { spool_dir: args.written.spool_dir.clone(), ..ReadOptions::default() };
+    let recording = Recording::new(args.input, None, &read)?;
+    let (input, damage) = recording.input().repeatable(&read)?;
+    let form = form(&args.written);
+    if let Some(endian) = form.endian {
+        let mut bound = EndianPass::new(endian, args.written.allow_mixed);
+        Source::open(input.clone(), read.clone())?.run(&mut bound)?;
+    }
+    let container = args.written.container.map_or(Container::File, Container::from);
+    let at_once = match (container, form.frames) {
+        (Container::Directory, Frames::Plain) => AT_ONCE[2],
+        (_, Frames::Compressed(_)) => AT_ONCE[1],
+        _ => AT_ONCE[0],
+    };
+    let options = SplitOptions { by: args.by, most: if args.force { usize::MAX } else { MOST }, at_once };
+    let mut ledger = Ledger::default();
+    let mut count = 0;
+    output.write_folder(|folder| {
+        let mut names = FileNames::default();
+        let mut make = |name: &str, count| {
+            let path = folder.join(names.of(name) + ".data");
+            part(&path, container, form, count)
+        };
+        (count, ledger) = split(input, &read, options, &mut make)?;
+        Ok(())
+    })?;
+    damage.into_iter().for_each(|damage| ledger.damage(damage));
+    recording.damage().iter().for_each(|damage| ledger.damage(damage.clone()));
+    if args.written.verbose {
+        super::report::say(format_args!("{count} parts in {}", output.name()));
+    }
+    Ok(told(&ledger, &output, &args.written))
+}
+
+/// What writes a part.
+fn part(path: &Path, container: Container, form: Form, count: usize) -> Result<Box<dyn Sink>> {
+    let shown = path.display().to_string();
+    if container == Container::Directory {
+        fs::create_dir(path).map_err(Error::io(shown, "cannot create"))?;
+        return Ok(Box::new(ToDirectory::new(path, form)));
+    }
+    let file = PartFile::create(path).map_err(Error::io(shown, "cannot create"))?;
+    let file = BufWriter::with_capacity((ROOM / count.max(1)).clamp(1 << 12, 1 << 17), file);
+    Ok(match container {
+        Container::Pipe => Box::new(ToPipe::new(file, form)),
+        _ => Box::new(ToFile::new(file, form)),
+    })
+}
+
+/// Whether a folder holds the parts of a split and nothing else.
+fn is_split(folder: &Path) -> bool {
+    let is_part = |name: &str| name.ends_with(".data");
+    let Ok(mut entries) = fs::read_dir(folder) else { return false };
+    entries.all(|entry| entry.is_ok_and(|entry| entry.file_name().to_str().is_some_and(is_part)))
+}

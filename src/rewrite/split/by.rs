@@ -1,0 +1,150 @@
+//! What a recording can be split by.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// What a recording is split by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum By {
+    /// Slices of so many nanoseconds, the first of which begins with the first sample.
+    Time(u64),
+    /// Slices of such a share of the time between the first and the last sample, of 1.
+    Share(f64),
+    /// Slices whose samples take so many bytes; the last sample of a slice may go beyond.
+    Size(u64),
+    /// Slices of so many samples.
+    Samples(u64),
+    /// Processes.
+    Pid,
+    /// Threads.
+    Tid,
+    /// Names of threads.
+    Comm,
+    /// CPUs.
+    Cpu,
+    /// Events; those that are read with each other's samples (`:S`) together.
+    Event,
+}
+
+impl By {
+    /// Whether parts follow each other in time.
+    pub fn is_sliced(self) -> bool {
+        matches!(self, Self::Time(_) | Self::Share(_) | Self::Size(_) | Self::Samples(_))
+    }
+}
+
+impl fmt::Display for By {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Time(_) | Self::Share(_) => "--by time",
+            Self::Size(_) => "--by size",
+            Self::Samples(_) => "--by samples",
+            Self::Pid => "--by pid",
+            Self::Tid => "--by tid",
+            Self::Comm => "--by comm",
+            Self::Cpu => "--by cpu",
+            Self::Event => "--by event",
+        })
+    }
+}
+
+impl FromStr for By {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (what, value) = text.split_once('=').map_or((text, None), |(what, value)| (what, Some(value.trim())));
+        match (what, value) {
+            ("pid", None) => Ok(Self::Pid),
+            ("tid", None) => Ok(Self::Tid),
+            ("comm", None) => Ok(Self::Comm),
+            ("cpu", None) => Ok(Self::Cpu),
+            ("event", None) => Ok(Self::Event),
+            ("samples", Some(count)) => {
+                let count = count.parse().ok().filter(|&count| count > 0);
+                count.map(Self::Samples).ok_or_else(|| "samples=N takes a number from 1 on".to_owned())
+            }
+            ("size", Some(size)) => {
+                let size = scaled(size, &[("", 1), ("B", 1), ("K", 1 << 10), ("M", 1 << 20), ("G", 1 << 30)]);
+                size.map(Self::Size).ok_or_else(|| "size=N takes bytes, or with K, M or G more of them".to_owned())
+            }
+            ("time", Some(share)) if share.ends_with('%') => {
+                let share =
+                    share.trim_end_matches('%').trim().parse().ok().filter(|share| *share > 0.0 && *share <= 100.0);
+                share.map(|share: f64| Self::Share(share / 100.0)).ok_or_else(|| "time=N% goes up to 100%".to_owned())
+            }
+            ("time", Some(time)) => {
+                let units = [
+                    ("ns", 1),
+                    ("us", 1000),
+                    ("ms", 1_000_000),
+                    ("s", 1_000_000_000),
+                    ("m", 60_000_000_000),
+                    ("h", 3_600_000_000_000),
+                ];
+                scaled(time, &units)
+                    .map(Self::Time)
+                    .ok_or_else(|| "time=N takes a time such as 1s or 250ms, or a share such as 10%".to_owned())
+            }
+            ("time" | "size" | "samples", None) => Err(format!("{what} needs a value, as in {what}={}", example(what))),
+            ("pid" | "tid" | "comm" | "cpu" | "event", Some(_)) => {
+                Err(format!("{what} takes no value: there is a part for each"))
+            }
+            _ => Err("there is time=, size=, samples=, pid, tid, comm, cpu, event".to_owned()),
+        }
+    }
+}
+
+fn example(what: &str) -> &'static str {
+    match what {
+        "time" => "1s",
+        "size" => "100M",
+        _ => "10000",
+    }
+}
+
+/// A number with a unit, which may have decimals; at least 1.
+fn scaled(text: &str, units: &[(&str, u64)]) -> Option<u64> {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = (text[..end].parse::<f64>().ok()?, text[end..].trim());
+    let (_, factor) = units.iter().find(|(name, _)| *name == unit)?;
+    let scaled = number * *factor as f64;
+    (scaled >= 1.0 && scaled < u64::MAX as f64).then_some(scaled as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_is_understood_or_refused() {
+        for (text, by) in [
+            ("time=1s", By::Time(1_000_000_000)),
+            ("time=2.5ms", By::Time(2_500_000)),
+            ("time=10%", By::Share(0.1)),
+            ("size=100M", By::Size(100 << 20)),
+            ("size=4096", By::Size(4096)),
+            ("samples=7", By::Samples(7)),
+            ("pid", By::Pid),
+            ("event", By::Event),
+        ] {
+            assert_eq!(text.parse(), Ok(by), "{text}");
+        }
+        for text in [
+            "",
+            "time",
+            "time=",
+            "time=1",
+            "time=0s",
+            "time=0%",
+            "time=101%",
+            "size=0",
+            "size=1T",
+            "samples=0",
+            "samples=-1",
+            "pid=1",
+            "dso",
+        ] {
+            assert!(text.parse::<By>().is_err(), "{text}");
+        }
+    }
+}

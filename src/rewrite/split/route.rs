@@ -1,0 +1,187 @@
+//! Each record to the parts that need it.
+
+use super::choice::{Choice, Key, Told};
+use super::look::{PartSeen, view};
+use crate::abi::record::RecordType;
+use crate::error::Result;
+use crate::rewrite::filter::related::told_of;
+use crate::rewrite::rounds::Rounds;
+use crate::stream::Sink;
+use crate::stream::counts::Counts;
+use crate::stream::meta::{Meta, is_header};
+use crate::stream::raw::Raw;
+use hashbrown::HashMap;
+use std::ops::Range;
+
+/// Which records go to which part.
+pub struct Routes {
+    /// Which part has which key.
+    by_key: HashMap<Key, usize>,
+    /// The parts that have to do with each process.
+    by_process: HashMap<u32, Vec<usize>>,
+    /// The parts.
+    pub parts: Vec<PartSeen>,
+    /// Whether what comes behind a part's last sample is of no use to it.
+    is_sliced: bool,
+}
+
+impl Routes {
+    /// By the parts that a look found, in the order of their keys.
+    pub fn new(keys: Vec<Key>, parts: Vec<PartSeen>, is_sliced: bool) -> Self {
+        let mut by_process: HashMap<u32, Vec<usize>> = HashMap::new();
+        for (number, part) in parts.iter().enumerate() {
+            part.processes.iter().for_each(|&pid| by_process.entry(pid).or_default().push(number));
+        }
+        let by_key = keys.into_iter().enumerate().map(|(number, key)| (key, number)).collect();
+        Self { by_key, by_process, parts, is_sliced }
+    }
+
+    /// Calls the function with each part that needs what a record tells.
+    fn needing(
+        &self,
+        meta: &Meta,
+        raw: &Raw<'_>,
+        time: Option<u64>,
+        mut take: impl FnMut(usize) -> Result<()>,
+    ) -> Result<()> {
+        let is_needed = |number: &usize| match (time, self.parts[*number].times) {
+            (Some(time), Some((_, last))) if self.is_sliced => time <= last,
+            _ => true,
+        };
+        match told_of(meta, raw) {
+            Some(pid) => {
+                let parts = self.by_process.get(&pid).map(Vec::as_slice).unwrap_or_default();
+                parts.iter().copied().filter(is_needed).try_for_each(take)
+            }
+            None => (0..self.parts.len()).filter(is_needed).try_for_each(&mut take),
+        }
+    }
+}
+
+/// What is written of a part.
+pub struct Part {
+    /// What is known of it.
+    pub meta: Meta,
+    /// What takes its records.
+    pub rounds: Rounds<Box<dyn Sink>>,
+}
+
+/// Passes the records of a recording on to some of its parts.
+pub struct Router<'a> {
+    routes: &'a Routes,
+    choice: Choice,
+    /// The parts, and their numbers.
+    parts: Vec<Part>,
+    numbers: Range<usize>,
+    /// The part of the latest sample.
+    latest: usize,
+    /// How many records of each type were written.
+    pub written: Counts,
+    /// How many no part needs.
+    pub unneeded: Counts,
+}
+
+impl<'a> Router<'a> {
+    /// To these parts of all.
+    pub fn new(routes: &'a Routes, choice: Choice, parts: Vec<Part>, first: usize) -> Self {
+        let numbers = first..first + parts.len();
+        Self { routes, choice, parts, numbers, latest: 0, written: Counts::default(), unneeded: Counts::default() }
+    }
+
+    /// The part of what happened once, such as a sample, and is not to be told twice.
+    fn one(&mut self, meta: &Meta, raw: &Raw<'_>) -> usize {
+        let kind = raw.header.kind;
+        if kind == RecordType::CALLCHAIN_DEFERRED
+            && let Some(number) = self.routes.parts.iter().position(|part| part.deferred.has(meta, raw))
+        {
+            return number;
+        }
+        let key = match kind {
+            RecordType::SAMPLE => {
+                view(meta, raw).and_then(|view| self.choice.of_sample(Told::by_sample(&view), raw.header.len() as u64))
+            }
+            _ => self.choice.of(Told::by_trailer(meta, raw)),
+        };
+        let found = key.and_then(|key| self.routes.by_key.get(&key).copied());
+        if kind == RecordType::SAMPLE {
+            self.latest = found.unwrap_or(self.latest);
+        }
+        found.unwrap_or(self.latest)
+    }
+
+    /// How many rounds were marked.
+    pub fn marks(&self) -> u64 {
+        self.parts.iter().map(|part| part.rounds.marks()).sum()
+    }
+
+    /// Has parts end.
+    ///
+    /// # Errors
+    /// What their sinks say.
+    pub fn finish(&mut self) -> Result<()> {
+        for Part { meta, rounds } in &mut self.parts {
+            rounds.sink_mut().end(meta)?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether a record tells of a state that goes on, and not of what happened once.
+fn is_state(kind: RecordType) -> bool {
+    let is_once = matches!(
+        kind,
+        RecordType::SAMPLE
+            | RecordType::LOST
+            | RecordType::LOST_SAMPLES
+            | RecordType::THROTTLE
+            | RecordType::UNTHROTTLE
+            | RecordType::READ
+            | RecordType::SWITCH
+            | RecordType::SWITCH_CPU_WIDE
+            | RecordType::AUX
+            | RecordType::ITRACE_START
+            | RecordType::AUX_OUTPUT_HW_ID
+            | RecordType::CALLCHAIN_DEFERRED
+            | RecordType::AUXTRACE_ERROR
+            | RecordType::SCHEDSTAT_CPU
+            | RecordType::SCHEDSTAT_DOMAIN
+    );
+    !is_once
+}
+
+impl Sink for Router<'_> {
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+        let kind = raw.header.kind;
+        if matches!(kind, RecordType::COMPRESSED | RecordType::COMPRESSED2 | RecordType::FINISHED_ROUND)
+            || is_header(kind)
+        {
+            return Ok(());
+        }
+        let time = meta.events.time(raw);
+        if !is_state(kind) {
+            let number = self.one(meta, raw);
+            if self.numbers.contains(&number) {
+                let part = &mut self.parts[number - self.numbers.start];
+                self.written.add(kind);
+                part.rounds.pass(&part.meta, raw, time.is_some())?;
+            }
+            return Ok(());
+        }
+        self.choice.note(meta, raw);
+        let (parts, numbers, written) = (&mut self.parts, &self.numbers, &mut self.written);
+        let mut is_needed = false;
+        self.routes.needing(meta, raw, time, |number| {
+            is_needed = true;
+            if numbers.contains(&number) {
+                let part = &mut parts[number - numbers.start];
+                written.add(kind);
+                part.rounds.pass(&part.meta, raw, time.is_some())?;
+            }
+            Ok(())
+        })?;
+        if !is_needed {
+            self.unneeded.add(kind);
+        }
+        Ok(())
+    }
+}

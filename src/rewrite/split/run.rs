@@ -1,0 +1,252 @@
+//! The way of a split: a look that finds out which parts there are, and then all records, each to the parts that need it. All
+//! parts are written in one read of the recording, or where they are too many, in several.
+
+use super::by::By;
+use super::choice::{Choice, Key, names};
+use super::look::{Look, PartSeen, Times, view};
+use super::route::{Part, Router, Routes};
+use crate::abi::attr_flags::AttrFlags;
+use crate::abi::feature::{FeatureId, build_ids};
+use crate::abi::record::RecordType;
+use crate::container::read::input::Input;
+use crate::container::read::{Container, ReadOptions};
+use crate::container::write::encoded;
+use crate::error::{Error, Result};
+use crate::rewrite::filter::event::EventPass;
+use crate::rewrite::filter::pass::follow_in_sample_time;
+use crate::rewrite::header::Header;
+use crate::rewrite::passes::Passes;
+use crate::rewrite::rounds::Rounds;
+use crate::stream::Sink;
+use crate::stream::counts::Counts;
+use crate::stream::event_name::event_name;
+use crate::stream::events::EventIndex;
+use crate::stream::ledger::Ledger;
+use crate::stream::meta::{Meta, is_header};
+use crate::stream::order::Order;
+use crate::stream::raw::Raw;
+use crate::stream::source::Source;
+use std::collections::BTreeSet;
+
+/// How a recording is split.
+#[derive(Clone, Copy, Debug)]
+pub struct SplitOptions {
+    /// By what.
+    pub by: By,
+    /// How many parts there may be.
+    pub most: usize,
+    /// How many are written at once.
+    pub at_once: usize,
+}
+
+/// What makes the sink of a part: it is given what the part is called, and how many there are at once.
+pub type MakePart<'a> = dyn FnMut(&str, usize) -> Result<Box<dyn Sink>> + 'a;
+
+/// Splits a recording, and says how many parts it has.
+///
+/// # Errors
+/// Where the recording cannot be read, samples do not tell what it is split by, there would be too many parts, or a sink cannot
+/// go on.
+pub fn split(
+    input: Input,
+    read: &ReadOptions,
+    options: SplitOptions,
+    make: &mut MakePart<'_>,
+) -> Result<(usize, Ledger)> {
+    let (input, damage) = input.repeatable(read)?;
+    let split = Split { input, read, options };
+    let (count, mut ledger) = if options.by == By::Event { split.by_event(make)? } else { split.by_sample(make)? };
+    damage.into_iter().for_each(|damage| ledger.damage(damage));
+    Ok((count, ledger))
+}
+
+struct Split<'a> {
+    input: Input,
+    read: &'a ReadOptions,
+    options: SplitOptions,
+}
+
+impl Split<'_> {
+    fn open(&self) -> Result<Source> {
+        Source::open(self.input.clone(), self.read.clone())
+    }
+
+    fn in_order(&self, sink: &mut impl Sink) -> Result<(Meta, Ledger)> {
+        self.open()?.run(&mut InOrder(Order::new(sink, self.read.clone())))
+    }
+
+    fn check(&self, count: usize) -> Result<()> {
+        let (by, most) = (self.options.by, self.options.most);
+        if count > most {
+            return Err(Error::Refused(format!("{by}: there would be {count} parts, which are many; -f writes them")));
+        }
+        Ok(())
+    }
+
+    fn by_sample(&self, make: &mut MakePart<'_>) -> Result<(usize, Ledger)> {
+        let by = self.options.by;
+        let mut times = Times::default();
+        if matches!(by, By::Share(_)) {
+            self.open()?.run(&mut times)?;
+        }
+        let choice = || Choice::new(by, times.0);
+        let mut look = Look::new(by, choice());
+        let (meta, _) = self.in_order(&mut look)?;
+        let Look { kin, parts, .. } = look;
+        self.check(parts.len())?;
+        let mut parts: Vec<(Key, PartSeen)> = parts.into_iter().collect();
+        parts.sort_by(|(one, _), (other, _)| one.cmp(other));
+        let names = names(by, &parts.iter().map(|(key, _)| key).collect::<Vec<_>>());
+        let (keys, parts) = parts.into_iter().unzip();
+        let routes = Routes::new(keys, parts, by.is_sliced());
+        let has_file = |part: &PartSeen, name: &[u8]| kin.has_file(name, &part.processes);
+
+        let (mut written, mut unneeded, mut marks) = (Counts::default(), Counts::default(), 0);
+        let mut told = Ledger::default();
+        for first in (0..names.len()).step_by(self.options.at_once.max(1)) {
+            let count = self.options.at_once.min(names.len() - first);
+            let mut some = Vec::new();
+            for (part, name) in routes.parts.iter().zip(&names).skip(first).take(count) {
+                let meta = part_meta(&meta, part, |name| has_file(part, name))?;
+                let mut sink = make(name, count)?;
+                sink.begin(&meta)?;
+                some.push(Part { meta, rounds: Rounds::new(sink) });
+            }
+            let mut router = Router::new(&routes, choice(), some, first);
+            (_, told) = self.in_order(&mut router)?;
+            router.finish()?;
+            marks += router.marks();
+            router.written.iter().for_each(|(kind, count)| written.add_many(kind, count));
+            unneeded = router.unneeded;
+        }
+        account(&mut told, &written, &unneeded, marks, &by.to_string());
+        Ok((names.len(), told))
+    }
+
+    /// By the filter of events, one after the other: what is of other events goes in each.
+    fn by_event(&self, make: &mut MakePart<'_>) -> Result<(usize, Ledger)> {
+        let mut look = WithSamples(BTreeSet::new());
+        let (meta, mut told) = self.open()?.run(&mut look)?;
+        if look.0.is_empty() {
+            return Err(Error::Refused(format!("{}: there are no samples, and so no parts", self.options.by)));
+        }
+        self.check(look.0.len())?;
+        let mut written = Counts::default();
+        let mut count = 0;
+        while let Some(event) = look.0.pop_first() {
+            let Some(of) = meta.events.list().get(event as usize) else { continue };
+            let mut sink = make(&format!("event-{}", event_name(of)), 1)?;
+            let mut passes = Passes::default();
+            passes.push(EventPass::of(event));
+            let mut counted = Counted { sink: &mut *sink, written: Counts::default() };
+            let (part, _) = passes.run(self.input.clone(), self.read, &mut counted)?;
+            counted.written.iter().for_each(|(kind, count)| written.add_many(kind, count));
+            count += 1;
+            // Those of its group are in its part.
+            let ids = part.events.list().iter().flat_map(|event| &event.ids);
+            let in_part: BTreeSet<_> = ids.filter_map(|&id| meta.events.by_id(id)).collect();
+            look.0.retain(|event| !in_part.contains(event));
+        }
+        account(&mut told, &written, &Counts::default(), 0, &self.options.by.to_string());
+        Ok((count, told))
+    }
+}
+
+/// What is known of a part before its first record.
+fn part_meta(meta: &Meta, part: &PartSeen, has_file: impl Fn(&[u8]) -> bool) -> Result<Meta> {
+    let mut header = Header::new(meta);
+    follow_in_sample_time(&mut header, part.times)?;
+    header.build_ids.retain(|(_, build_id)| has_file(build_id.filename.text()));
+    let mut features = header.features;
+    if !header.build_ids.is_empty() {
+        let section = encoded(build_ids::to_bytes(&header.build_ids, meta.endian))?;
+        features.insert(FeatureId::BUILD_ID, section.into());
+    }
+    let mut known = meta.with(header.events.into_iter().flatten(), features, &header.event_types);
+    known.container = Container::File;
+    known.build_id_records.clear();
+    Ok(known)
+}
+
+/// Tells what became of the records that were read: in how many parts they are, if in any.
+fn account(ledger: &mut Ledger, written: &Counts, unneeded: &Counts, marks: u64, by: &str) {
+    let kinds: Vec<_> = ledger.entries().keys().copied().collect();
+    for kind in kinds {
+        let is_frame = matches!(kind, RecordType::COMPRESSED | RecordType::COMPRESSED2);
+        let read = ledger.of(kind).unaccounted();
+        if is_frame || is_header(kind) || kind == RecordType::FINISHED_ROUND && written.of(kind) == 0 {
+            ledger.consumed(kind, read);
+            continue;
+        }
+        let count = written.of(kind);
+        let left_out = unneeded.of(kind).max(read.saturating_sub(count).min(read));
+        if left_out > 0 && count < read {
+            ledger.left_out(kind, by, left_out.min(read));
+        }
+        let left = ledger.of(kind).unaccounted();
+        if count > left {
+            // Told in several parts.
+            ledger.added(kind, count - left);
+        }
+        ledger.emitted(kind, count);
+    }
+    if marks > 0 {
+        ledger.added(RecordType::FINISHED_ROUND, marks);
+        ledger.emitted(RecordType::FINISHED_ROUND, marks);
+    }
+}
+
+/// Puts records in the order of time, as perf does.
+struct InOrder<S>(Order<S>);
+
+impl<S: Sink> Sink for InOrder<S> {
+    fn begin(&mut self, meta: &Meta) -> Result<()> {
+        self.0.begin(meta)
+    }
+
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+        let first = meta.events.list().first();
+        if first.is_some_and(|event| !event.attr.flags.contains(AttrFlags::SAMPLE_ID_ALL)) {
+            // Only samples have a time. Maps and names are then of the samples behind them in the file, as perf has it.
+            return self.0.sink_mut().record(meta, raw);
+        }
+        self.0.record(meta, raw)
+    }
+
+    fn end(&mut self, meta: &Meta) -> Result<()> {
+        self.0.end(meta)
+    }
+}
+
+/// Finds the events that have samples.
+struct WithSamples(BTreeSet<EventIndex>);
+
+impl Sink for WithSamples {
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+        if raw.header.kind == RecordType::SAMPLE && view(meta, raw).is_some() {
+            self.0.extend(meta.events.of(raw).map(|(event, _)| event));
+        }
+        Ok(())
+    }
+}
+
+/// Counts what is written.
+struct Counted<'a> {
+    sink: &'a mut dyn Sink,
+    written: Counts,
+}
+
+impl Sink for Counted<'_> {
+    fn begin(&mut self, meta: &Meta) -> Result<()> {
+        self.sink.begin(meta)
+    }
+
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+        self.written.add(raw.header.kind);
+        self.sink.record(meta, raw)
+    }
+
+    fn end(&mut self, meta: &Meta) -> Result<()> {
+        self.sink.end(meta)
+    }
+}
