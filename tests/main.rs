@@ -24,6 +24,7 @@ mod suite {
     mod json;
     mod json_fits;
     mod ledger;
+    mod merge;
     mod passes;
     mod peers_bugs;
     mod perf_json;
@@ -36,6 +37,8 @@ mod suite {
     mod repair;
     mod rewrite;
     mod samples;
+    mod scripts;
+    mod split;
     mod stacks;
     mod tracepoints;
     mod values;

@@ -79,11 +79,14 @@ fn compare(first: &Member, other: &Member) -> Result<()> {
     if is_common(clocks[0]) {
         return Ok(());
     }
-    let hosts = [first, other].map(|member| member.string(FeatureId::HOSTNAME));
-    if let [Some(one), Some(two)] = &hosts
-        && one != two
-    {
-        return refused(format!("it is of the host {two}, not of {one}, and each has a clock of its own"));
+    for (id, what) in [(FeatureId::HOSTNAME, "host"), (FeatureId::ARCH, "architecture")] {
+        if let [Some(one), Some(two)] = [first, other].map(|member| member.string(id))
+            && one != two
+        {
+            return refused(format!(
+                "it is of the {what} {two}, not of {one}, and each machine has a clock of its own"
+            ));
+        }
     }
     if let [Some(one), Some(two)] = [first, other].map(|member| member.meta.clock_data()) {
         let start = |data: ClockData| data.wall_clock_ns.wrapping_sub(data.clockid_ns);

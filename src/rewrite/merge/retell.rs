@@ -58,7 +58,7 @@ impl Retell {
         Err(Error::input(file, raw.offset(), what))
     }
 
-    /// Appends a record as it is in the result, with what is behind it; or says why it has no place there.
+    /// Appends a record as it is in the result, without what is behind it; or says why it has no place there, and appends nothing.
     ///
     /// # Errors
     /// Where it would be longer than a record can be, or a process cannot be told apart.
@@ -86,7 +86,6 @@ impl Retell {
                 Endian::Big => header.size.to_be_bytes(),
             });
         }
-        out.extend_from_slice(raw.payload());
         Ok(None)
     }
 

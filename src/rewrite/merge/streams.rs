@@ -54,8 +54,8 @@ struct Batch {
 struct Item {
     /// The time by which it goes.
     key: u64,
-    at: u32,
-    payload: u32,
+    at: usize,
+    payload: usize,
     is_timed: bool,
 }
 
@@ -152,9 +152,8 @@ impl Head {
         let Some(batch) = &self.batch else { return Ok(()) };
         let Item { at, payload, is_timed, .. } = batch.items[self.next];
         self.next += 1;
-        let at = at as usize;
         let Some(header) = RecordHeader::peek(&batch.block.bytes[at..], meta.endian) else { return Ok(()) };
-        let raw = Raw { header, endian: meta.endian, block: &batch.block, at, payload: payload as usize };
+        let raw = Raw { header, endian: meta.endian, block: &batch.block, at, payload };
         sink.pass(meta, &raw, is_timed)
     }
 }
@@ -215,7 +214,12 @@ impl Feeder {
         self.serial += 1;
         let (source, serial) = (self.part.source, self.serial);
         let block = Block { bytes, source, base: 0, origin: Origin::File, in_memory: true, serial };
-        self.is_done |= self.sender.send(Batch { block, items: mem::take(&mut self.items) }).is_err();
+        let items = mem::take(&mut self.items);
+        self.hand_over(Batch { block, items });
+    }
+
+    fn hand_over(&mut self, batch: Batch) {
+        self.is_done |= self.sender.send(batch).is_err();
     }
 }
 
@@ -237,14 +241,22 @@ impl Sink for Feeder {
             return Ok(());
         }
         let time = meta.events.time(raw).map(|time| self.part.retell.time(time));
-        let at = self.bytes.len() as u32;
+        let at = self.bytes.len();
         if self.part.retell.append(meta, raw, &mut self.bytes)?.is_some() {
-            self.bytes.truncate(at as usize);
             self.unknown.add(kind);
             return Ok(());
         }
         self.key = self.key.max(time.unwrap_or(0));
-        self.items.push(Item { key: self.key, at, payload: raw.payload as u32, is_timed: time.is_some() });
+        let item = Item { key: self.key, at, payload: raw.payload, is_timed: time.is_some() };
+        if raw.payload > self.size && self.bytes[at..] == *raw.bytes() {
+            // What may be large is handed over where it is.
+            self.bytes.truncate(at);
+            self.send();
+            self.hand_over(Batch { block: raw.block.clone(), items: vec![Item { at: raw.at, ..item }] });
+            return Ok(());
+        }
+        self.bytes.extend_from_slice(raw.payload());
+        self.items.push(item);
         if self.bytes.len() >= self.size {
             self.send();
         }

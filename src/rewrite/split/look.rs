@@ -6,7 +6,6 @@ use crate::abi::record::RecordType;
 use crate::abi::sample_view::SampleView;
 use crate::error::{Error, Result};
 use crate::rewrite::filter::deferred::DeferredChains;
-use crate::rewrite::filter::found::not_told;
 use crate::rewrite::filter::pass::extend;
 use crate::rewrite::filter::related::Kin;
 use crate::stream::Sink;
@@ -91,7 +90,11 @@ impl Sink for Look {
                 By::Cpu => "their CPU",
                 _ => "their process and thread",
             };
-            return Err(not_told(&self.by.to_string(), what, self.untold));
+            let (by, untold) = (self.by, self.untold);
+            let (samples, do_not) = if untold == 1 { ("sample", "does not") } else { ("samples", "do not") };
+            return Err(Error::Refused(format!(
+                "{by}: {untold} {samples} {do_not} tell {what}, and so not in which part to go"
+            )));
         }
         if self.parts.is_empty() {
             return Err(Error::Refused(format!("{}: there are no samples, and so no parts", self.by)));
