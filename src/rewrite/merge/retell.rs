@@ -24,19 +24,19 @@ pub struct Retell {
     plan: Plan,
     /// What is added to times, wrapping around.
     shift: u64,
-    /// What is added to the numbers of processes.
-    pids: u32,
+    /// What is added to the numbers of processes, where they are told apart.
+    pids: Option<u32>,
 }
 
 impl Retell {
     /// By that plan.
-    pub fn new(plan: Plan, shift: u64, pids: u32) -> Self {
+    pub fn new(plan: Plan, shift: u64, pids: Option<u32>) -> Self {
         Self { plan, shift, pids }
     }
 
     /// Whether records stay what they are.
     fn is_same(&self) -> bool {
-        self.plan.is_same && self.shift == 0 && self.pids == 0
+        self.plan.is_same && self.shift == 0 && self.pids.is_none()
     }
 
     /// A time in the result.
@@ -46,12 +46,13 @@ impl Retell {
     }
 
     fn task(&self, meta: &Meta, raw: &Raw<'_>, task: u32) -> Result<u32> {
+        let Some(pids) = self.pids else { return Ok(task) };
         // The idle task and the kernel are on all machines.
-        if self.pids == 0 || task == 0 || task > i32::MAX as u32 {
+        if task == 0 || task > i32::MAX as u32 {
             return Ok(task);
         }
         if task < PID_STEP {
-            return Ok(task + self.pids);
+            return Ok(task + pids);
         }
         let file = &meta.files[raw.block.source as usize];
         let what = format!("--offset-pids: here is a process or thread {task}, too high a number to be told apart");
@@ -153,7 +154,7 @@ impl Retell {
 
     /// Changes the numbers of processes and threads that stand one behind the other.
     fn tasks(&self, meta: &Meta, raw: &Raw<'_>, out: &mut [u8], at: usize, count: usize) -> Result<()> {
-        if self.pids == 0 {
+        if self.pids.is_none() {
             return Ok(());
         }
         for at in (0..count).map(|nth| at + 4 * nth) {

@@ -90,7 +90,7 @@ impl Merge {
         let mut parts = Vec::new();
         for (number, (member, plan)) in members.iter().zip(&self.events.plans).enumerate() {
             let shift = self.shifts[number];
-            let pids = if options.offset_pids { PID_STEP * number as u32 } else { 0 };
+            let pids = options.offset_pids.then_some(PID_STEP * number as u32);
             let is_told_before = |kind: &RecordType| {
                 let is_wrong = *kind == RecordType::TIME_CONV && options.align_wall;
                 is_wrong || members[..number].iter().any(|other| other.look.counts.of(*kind) > 0)

@@ -43,10 +43,10 @@ impl Look {
     }
 }
 
-/// What a sample of a recording tells; `None` where it cannot be read.
-pub fn view<'a>(meta: &Meta, raw: &Raw<'a>) -> Option<SampleView<'a>> {
+/// Reads a sample of a recording; `None` where it cannot be read.
+pub fn read<'a>(view: &mut SampleView<'a>, meta: &Meta, raw: &Raw<'a>) -> Option<()> {
     let (_, event) = meta.events.of(raw)?;
-    SampleView::read(raw.body(), &event.layout, raw.endian).ok()
+    view.fill(raw.body(), &event.layout, raw.endian).ok()
 }
 
 impl Sink for Look {
@@ -68,7 +68,10 @@ impl Sink for Look {
             }
         }
         // One that cannot be read goes where the one before it goes.
-        let Some(view) = view(meta, raw) else { return Ok(()) };
+        let mut view = SampleView::default();
+        if read(&mut view, meta, raw).is_none() {
+            return Ok(());
+        }
         let Some(key) = self.choice.of_sample(Told::by_sample(&view), raw.header.len() as u64) else {
             self.untold += 1;
             return Ok(());

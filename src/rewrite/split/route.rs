@@ -1,8 +1,9 @@
 //! Each record to the parts that need it.
 
 use super::choice::{Choice, Key, Told};
-use super::look::{PartSeen, view};
+use super::look::{PartSeen, read};
 use crate::abi::record::RecordType;
+use crate::abi::sample_view::SampleView;
 use crate::error::Result;
 use crate::rewrite::filter::related::told_of;
 use crate::rewrite::rounds::Rounds;
@@ -98,7 +99,10 @@ impl<'a> Router<'a> {
         }
         let key = match kind {
             RecordType::SAMPLE => {
-                view(meta, raw).and_then(|view| self.choice.of_sample(Told::by_sample(&view), raw.header.len() as u64))
+                let mut view = SampleView::default();
+                let is_read = read(&mut view, meta, raw).is_some();
+                let told = Told::by_sample(&view);
+                if is_read { self.choice.of_sample(told, raw.header.len() as u64) } else { None }
             }
             _ => self.choice.of(Told::by_trailer(meta, raw)),
         };

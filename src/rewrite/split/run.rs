@@ -3,11 +3,12 @@
 
 use super::by::By;
 use super::choice::{Choice, Key, names};
-use super::look::{Look, PartSeen, Times, view};
+use super::look::{Look, PartSeen, Times, read};
 use super::route::{Part, Router, Routes};
 use crate::abi::attr_flags::AttrFlags;
 use crate::abi::feature::{FeatureId, build_ids};
 use crate::abi::record::RecordType;
+use crate::abi::sample_view::SampleView;
 use crate::container::read::input::Input;
 use crate::container::read::{Container, ReadOptions};
 use crate::container::write::encoded;
@@ -223,7 +224,7 @@ struct WithSamples(BTreeSet<EventIndex>);
 
 impl Sink for WithSamples {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        if raw.header.kind == RecordType::SAMPLE && view(meta, raw).is_some() {
+        if raw.header.kind == RecordType::SAMPLE && read(&mut SampleView::default(), meta, raw).is_some() {
             self.0.extend(meta.events.of(raw).map(|(event, _)| event));
         }
         Ok(())
