@@ -180,6 +180,20 @@ fn events_of_other_fields_get_an_identifier_and_keep_their_own() {
 }
 
 #[test]
+fn tracepoints_of_several_recordings_are_read_by_the_formats_of_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().join("merged.data");
+    let inputs = [fixture("tracepoints.data"), fixture("pipe-tracepoints.data"), fixture("lost.data")];
+    let run = merge(&inputs.each_ref().map(PathBuf::as_path), &output, &[]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    let fields = "comm,pid,tid,cpu,time,event,trace";
+    let all = inputs.iter().map(|input| script(input, fields).expect("perf shows it")).collect();
+    let merged = lines(script(&output, fields).expect("perf shows it"));
+    assert_eq!(merged, interleaved(all));
+    assert!(merged.iter().any(|line| line.contains("prev_comm=")) && merged.iter().any(|line| line.contains("NR 0")));
+}
+
+#[test]
 fn processes_are_told_apart_where_that_is_asked_for() {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join("merged.data");

@@ -88,8 +88,12 @@ impl Pieces<'_> {
     /// What zstd says about damaged bytes.
     pub fn piece(&mut self) -> io::Result<Option<Bytes>> {
         while !self.ended {
-            let mut bytes = std::mem::take(&mut self.decompressor.rest);
-            bytes.reserve_exact(self.decompressor.limits.piece);
+            // Each takes the same room anew: what was freed before is found again, and does not lie in pieces.
+            let rest = std::mem::take(&mut self.decompressor.rest);
+            let piece = self.decompressor.limits.piece;
+            let mut bytes = Vec::with_capacity((rest.len() + piece).next_multiple_of((piece / 4).max(1)));
+            bytes.extend_from_slice(&rest);
+            drop(rest);
             self.decompress(&mut bytes);
             // What is no record is passed on too, if no record comes soon: whoever walks the records says so.
             let (whole, end) = complete(&bytes, self.decompressor.endian);
@@ -102,7 +106,9 @@ impl Pieces<'_> {
                 self.decompressor.rest = bytes.split_off(whole);
             }
             if !bytes.is_empty() {
-                bytes.shrink_to_fit();
+                if bytes.len() < bytes.capacity() / 2 {
+                    bytes.shrink_to_fit();
+                }
                 return Ok(Some(bytes.into()));
             }
         }
