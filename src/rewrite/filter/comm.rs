@@ -21,7 +21,7 @@ pub struct CommFilter {
 }
 
 impl CommFilter {
-    /// Those that are [called](called) so.
+    /// Those that are [called] so.
     pub fn new(wanted: Vec<String>) -> Self {
         Self { wanted, session: Session::default(), there: HashMap::new(), untold: 0 }
     }
