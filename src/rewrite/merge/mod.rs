@@ -6,7 +6,7 @@
 //!   it is.
 //! * [`events`]: which events are one, and their ids; [`features`], [`formats`]: what the result tells of itself, and of its
 //!   tracepoints.
-//! * [`retell`], [`patch`]: records with the ids, fields, times and processes of the result.
+//! * [`retell`]: records with the ids, fields, times and processes of the result.
 //! * [`streams`]: all of them at once, a thread each, the earliest record first.
 
 pub mod clock;
