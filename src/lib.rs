@@ -3,11 +3,13 @@
 //! The rooms of the house, each of which uses only those above it:
 //!
 //! * [`abi`]: what the bytes mean.
+//! * [`elf`]: ELF images of code that was in no file.
 //! * [`tracing`]: what tracepoints' samples tell.
 //! * [`container`]: where the bytes lie.
 //! * [`stream`]: what flows.
 //! * [`check`]: what is wrong with a recording.
 //! * [`rewrite`]: records to records.
+//! * [`archive`]: a recording with its objects, in one file.
 //! * [`session`]: who ran what, where.
 //! * [`profile`]: stacks and values.
 //! * [`info`]: looking into a recording.
@@ -20,6 +22,7 @@
 //! [`convert`] puts them together.
 
 pub mod abi;
+pub mod archive;
 pub mod check;
 #[cfg(feature = "cli")]
 pub mod cli;
@@ -27,6 +30,7 @@ pub mod container;
 pub mod convert;
 pub mod diff;
 pub mod dump;
+pub mod elf;
 pub mod error;
 pub mod formats;
 pub mod info;

@@ -2,6 +2,7 @@
 
 mod suite {
     mod anonymize;
+    mod archive;
     mod bad_input;
     mod build_ids;
     mod changed_proto;
@@ -21,6 +22,7 @@ mod suite {
     mod goldens;
     mod header_edits;
     mod info;
+    mod jit;
     mod json;
     mod json_fits;
     mod ledger;

@@ -26,6 +26,7 @@ pub mod data_src;
 pub mod feature;
 pub mod header;
 pub mod hex;
+pub mod jitdump;
 pub mod open_enum;
 pub mod read_format;
 pub mod record;

@@ -97,7 +97,7 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
         Writes::Profile(_) if args.compat == Some(CompatArg::PerfToProfile) => {
             perf_to_profile::convert(Source::open(input, options)?, &output, &envelopes)?
         }
-        Writes::Records => rewrite::run(input, &options, passes, &output, &envelopes, &args)?,
+        Writes::Records => rewrite::run(input, &options, &mut passes, &output, &envelopes, &args)?,
         Writes::Carry(begin) => {
             let mut ledger = Ledger::default();
             output.write(|out| {
@@ -123,6 +123,7 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
         }
     };
 
+    passes.finish()?;
     recording.damage().iter().for_each(|damage| ledger.damage(damage.clone()));
     if (!is_proto || anonymize) && !recording.unknown_fields().is_empty() {
         ledger.missing(format!(

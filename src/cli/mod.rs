@@ -4,6 +4,7 @@
 //! output and of `check` when it found warnings or errors, 141 when whoever reads the output has gone.
 //! A signal that ends the program does so as it does without us, and shells tell it as 128 and its number.
 
+mod archive;
 mod args;
 mod check;
 mod convert;
@@ -46,6 +47,7 @@ fn run() -> Result<ExitCode, Failure> {
         Some(Command::Inject(args)) => convert::rewrite(args.rewrite().map_err(Failure::Usage)?),
         Some(Command::Merge(args)) => merge::run(*args),
         Some(Command::Split(args)) => split::run(*args),
+        Some(Command::Archive(args)) => archive::run(*args),
         Some(Command::Check(args)) => check::run(args),
         Some(Command::Info(args)) => info::run(args),
         Some(Command::Dump(args)) => dump::run(args),

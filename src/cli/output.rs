@@ -2,6 +2,7 @@
 
 use super::{failure::Failure, unfinished};
 use crate::container::spool::Spool;
+use crate::container::temp_folder::temporary;
 use crate::error::{Error, Result};
 use crate::formats::envelope::Envelopes;
 use same_file::Handle;
@@ -207,7 +208,7 @@ impl Output {
             if exchange(folder.path(), target) {
                 return Ok(());
             }
-            let old = unfinished::temporary().tempdir_in(parent(target))?;
+            let old = temporary().tempdir_in(parent(target))?;
             let old_inside = old.path().join("replaced");
             fs::rename(target, &old_inside)?;
             fs::rename(folder.path(), target).inspect_err(|_| drop(fs::rename(&old_inside, target)))

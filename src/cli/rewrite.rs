@@ -35,7 +35,7 @@ use std::path::Path;
 pub fn run(
     input: Input,
     options: &ReadOptions,
-    mut passes: Passes,
+    passes: &mut Passes,
     output: &Output,
     envelopes: &Envelopes,
     args: &ConvertArgs,
@@ -148,7 +148,7 @@ fn copy(
 /// A recording that was opened, and what is done with it.
 struct Recording<'a> {
     source: Source,
-    passes: Passes,
+    passes: &'a mut Passes,
     /// What it is opened by again, where there are passes.
     input: Option<Input>,
     options: &'a ReadOptions,
@@ -156,13 +156,13 @@ struct Recording<'a> {
 }
 
 impl<'a> Recording<'a> {
-    fn open(input: Input, options: &'a ReadOptions, passes: Passes) -> Result<Self> {
+    fn open(input: Input, options: &'a ReadOptions, passes: &'a mut Passes) -> Result<Self> {
         let (input, damage) = if passes.is_empty() { (input, None) } else { input.repeatable(options)? };
         let again = (!passes.is_empty()).then(|| input.clone());
         Ok(Self { source: Source::open(input, options.clone())?, passes, input: again, options, damage })
     }
 
-    fn run(mut self, mut sink: &mut dyn Sink) -> Result<(Meta, Ledger)> {
+    fn run(self, mut sink: &mut dyn Sink) -> Result<(Meta, Ledger)> {
         let (meta, mut ledger) = match self.input {
             Some(input) => self.passes.run(input, self.options, sink)?,
             None => self.source.run(&mut sink)?,

@@ -1,9 +1,10 @@
 //! Outputs that are not complete yet, under their temporary names. A signal that ends the program removes what there is.
 
+use crate::container::temp_folder::temporary;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use tempfile::{Builder, NamedTempFile, TempDir};
+use tempfile::{NamedTempFile, TempDir};
 
 /// The one that is being written. A signal waits for the lock before it ends the program.
 static CURRENT: Mutex<Option<PathBuf>> = Mutex::new(None);
@@ -33,13 +34,6 @@ pub fn file_in(folder: &Path) -> io::Result<NamedTempFile> {
 /// What the system says.
 pub fn folder_in(folder: &Path) -> io::Result<TempDir> {
     start(|| temporary().tempdir_in(folder), TempDir::path)
-}
-
-/// The names of temporary files and folders.
-pub fn temporary() -> Builder<'static, 'static> {
-    let mut builder = Builder::new();
-    builder.prefix(".perfconv-").suffix(".tmp");
-    builder
 }
 
 /// Has signals remove what is not complete, from now on.

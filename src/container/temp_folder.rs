@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use tempfile::TempDir;
+use tempfile::{Builder, TempDir};
 
 /// Those that are there.
 static FOLDERS: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
@@ -26,8 +26,8 @@ impl TempFolder {
     pub fn new(dir: Option<&Path>) -> io::Result<Self> {
         let mut folders = folders();
         let made = match dir {
-            Some(dir) => TempDir::new_in(dir),
-            None => TempDir::new(),
+            Some(dir) => temporary().tempdir_in(dir),
+            None => temporary().tempdir(),
         }?;
         folders.insert(made.path().to_owned());
         Ok(Self(made))
@@ -43,6 +43,13 @@ impl Drop for TempFolder {
     fn drop(&mut self) {
         folders().remove(self.0.path());
     }
+}
+
+/// The names of temporary files and folders.
+pub fn temporary() -> Builder<'static, 'static> {
+    let mut builder = Builder::new();
+    builder.prefix(".perfconv-").suffix(".tmp");
+    builder
 }
 
 /// Removes all that are there, for a program that a signal ends: nothing is dropped then.

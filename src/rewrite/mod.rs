@@ -12,6 +12,7 @@
 //! * [`merge`], [`split`]: several recordings as one, and one as several. [`rounds`]: rounds marked anew in what is in the order of time.
 //! * [`sched_stat`], [`strip_user_stack`]: samples of two events merged; samples without user stacks.
 //! * [`anonymize`]: a recording that can be shown to others.
+//! * [`jit`]: names for code that was compiled at run time.
 //! * [`endian`]: whether a recording can be written in another byte order.
 //! * [`sort`], [`huge_pages`], [`combine`], [`remap`], [`unused`]: passes by quipper's rules, all of them in [`quipper`].
 //! * [`mmap`], [`mmaps`]: what records tell of maps, and how they are told otherwise.
@@ -28,6 +29,7 @@ pub mod filter;
 pub mod header;
 pub mod header_edits;
 pub mod huge_pages;
+pub mod jit;
 pub mod merge;
 pub mod mmap;
 pub mod mmaps;

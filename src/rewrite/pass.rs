@@ -52,6 +52,14 @@ pub trait Pass {
         sink
     }
 
+    /// Puts in place what it made besides records, such as files: once, when the output is complete.
+    ///
+    /// # Errors
+    /// Where that cannot be done.
+    fn finish(&mut self) -> Result<()> {
+        Ok(())
+    }
+
     /// Notes at the end what the user should know.
     fn tell(&self, ledger: &mut Ledger) {
         let _ = ledger;

@@ -85,6 +85,14 @@ impl Passes {
         Ok((meta, ledger))
     }
 
+    /// Has the passes put in place what they made besides records: to be called when the output is complete.
+    ///
+    /// # Errors
+    /// Where that cannot be done.
+    pub fn finish(&mut self) -> Result<()> {
+        self.list.iter_mut().try_for_each(|step| step.pass.finish())
+    }
+
     /// Has each pass look at what those before it pass on, and edit what that tells of itself.
     fn prepare(&mut self, read: &ReadOptions, open: &dyn Fn() -> Result<Source>, records_change: bool) -> Result<()> {
         let mut known = open()?.meta().clone();

@@ -466,8 +466,7 @@ fn judge(recording: &Recording) -> Judged {
 #[test]
 fn what_inject_does_not_do_yet_is_said() {
     for (args, said) in [
-        (&["-j"][..], "--jit: perf inject has it, and perfconv inject does not have it yet"),
-        (&["--itrace=i100us", "--strip"], "--itrace: perf inject has it"),
+        (&["--itrace=i100us", "--strip"][..], "--itrace: perf inject has it, and perfconv inject does not have it yet"),
         (&["--symfs", "/"], "--symfs is for --build-ids"),
         (&["-b", "--known-build-ids", "xyz /bin/cat"], "\"xyz\" is no build id"),
         (&["-b", "--known-build-ids", "/no/such/file"], "/no/such/file: cannot be read"),

@@ -6,10 +6,11 @@ use super::steps::{Step, Steps};
 use crate::abi::Endian;
 use crate::container::read::Container;
 use crate::formats::quipper::Fidelity;
+use crate::rewrite::jit::images::ImageOptions;
 use crate::rewrite::perf_version::since::PerfVersion;
 use crate::rewrite::quipper::Quipper;
 use clap::{ArgAction, Args, ValueEnum};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The recording that is meant where none is named, as perf has it.
 pub const DEFAULT_INPUT: &str = "perf.data";
@@ -153,9 +154,19 @@ impl ConvertArgs {
         let is_perf_converter = of_proto && self.quipper == Some(FidelityArg::PerfConverter);
         let usual = if is_perf_converter { &Quipper::PERF_CONVERTER[..] } else { &[] };
         let mut steps: Vec<_> = usual.iter().map(|&pass| Step::Quipper(pass)).collect();
-        let asked_for = self.steps.list.iter().filter(|step| !usual.iter().any(|&pass| Step::Quipper(pass) == **step));
-        steps.extend(asked_for.cloned());
+        let is_asked_for = |step: &Step| !usual.iter().any(|&pass| Step::Quipper(pass) == *step);
+        steps.extend(self.steps.with_images(&self.images()).into_iter().filter(is_asked_for));
         steps
+    }
+
+    /// Where images go unless it is said where: beside the output.
+    fn images(&self) -> ImageOptions {
+        let output = self.output.as_deref().filter(|output| *output != Path::new("-"));
+        let folder = output.and_then(Path::parent).map(|folder| match folder {
+            folder if folder == Path::new("") => PathBuf::from("."),
+            folder => folder.to_owned(),
+        });
+        ImageOptions { dir: folder, overwrite: self.force }
     }
 
     /// The version of perf that is to read what is written.

@@ -3,9 +3,11 @@
 use super::ConvertArgs;
 use super::build_ids::FindArgs;
 use super::convert::ContainerArg;
+use super::jit::JitArgs;
 use super::steps::{Step, Steps};
 use crate::rewrite::build_ids::find::FindOptions;
 use crate::rewrite::build_ids::objects::Scope;
+use crate::rewrite::jit::images::ImageOptions;
 use clap::Args;
 use std::path::{Path, PathBuf};
 
@@ -48,8 +50,15 @@ pub struct InjectArgs {
     #[arg(short, long)]
     pub sched_stat: bool,
 
+    /// Tell functions that were compiled at run time by the jitdumps that the recording maps, as maps of images of them
+    #[arg(short, long)]
+    pub jit: bool,
+
     #[command(flatten)]
     pub find: FindArgs,
+
+    #[command(flatten)]
+    pub places: JitArgs,
 
     #[command(flatten)]
     pub not_there: NotThere,
@@ -58,8 +67,6 @@ pub struct InjectArgs {
 /// Options of perf inject that ask for what is not there yet.
 #[derive(Args, Debug)]
 pub struct NotThere {
-    #[arg(short, long, hide = true)]
-    jit: bool,
     #[arg(long, hide = true, num_args = 0..=1, require_equals = true)]
     itrace: Option<Option<String>>,
     #[arg(long, hide = true)]
@@ -83,7 +90,6 @@ pub struct NotThere {
 impl NotThere {
     fn first_given(&self) -> Option<&'static str> {
         let given = [
-            (self.jit, "--jit"),
             (self.itrace.is_some(), "--itrace"),
             (self.strip, "--strip"),
             (self.convert_callchain, "--convert-callchain"),
@@ -110,6 +116,7 @@ impl InjectArgs {
         let table = |scope| Step::BuildIdTable(scope, FindOptions::default());
         let maps = |scope| Step::BuildIdMaps(scope, FindOptions::default());
         let steps = [
+            (self.jit, Step::Jit(Vec::new(), ImageOptions::default())),
             (self.sched_stat, Step::SchedStat),
             (self.build_ids, table(Scope::Hit)),
             (self.buildid_all, table(Scope::All)),
@@ -117,7 +124,8 @@ impl InjectArgs {
             (self.mmap2_buildid_all, maps(Scope::All)),
         ];
         let list = steps.into_iter().filter(|(is_given, _)| *is_given).map(|(_, step)| step).collect();
-        let steps = Steps { list }.looking(self.find).map_err(|e| e.to_string())?;
+        let steps = Steps { list }.looking(self.find).and_then(|steps| steps.placing(&self.places));
+        let steps = steps.map_err(|e| e.to_string())?;
         let container = if self.output == Path::new("-") { ContainerArg::Pipe } else { ContainerArg::File };
         Ok(ConvertArgs {
             input: Some(self.input),

@@ -1,10 +1,12 @@
 //! What the user can say.
 
 mod anonymize;
+mod archive;
 mod build_ids;
 mod convert;
 mod diff;
 mod inject;
+mod jit;
 mod look;
 mod merge;
 mod profile;
@@ -12,6 +14,7 @@ mod split;
 mod steps;
 mod written;
 
+pub use archive::ArchiveArgs;
 pub use convert::{CompatArg, ConvertArgs, DEFAULT_INPUT, DecodeArg, FidelityArg};
 pub use diff::DiffArgs;
 pub use inject::InjectArgs;
@@ -78,6 +81,8 @@ pub enum Command {
     Merge(Box<MergeArgs>),
     /// Make several recordings of one, in a folder
     Split(Box<SplitArgs>),
+    /// Put a recording and the objects that its samples are in into one file, as perf archive does; or unpack one
+    Archive(Box<ArchiveArgs>),
     /// Say what is wrong with recordings
     #[command(after_help = CHECK_AFTER_HELP)]
     Check(CheckArgs),

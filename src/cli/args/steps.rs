@@ -2,6 +2,7 @@
 
 use super::anonymize::AnonymizeArgs;
 use super::build_ids::FindArgs;
+use super::jit::{JitArgs, there};
 use super::look::record_type;
 use crate::abi::feature::FeatureId;
 use crate::abi::record::RecordType;
@@ -25,6 +26,9 @@ use crate::rewrite::filter::pass::{Filter, FilterPass};
 use crate::rewrite::filter::task::{TaskFilter, TaskNumber};
 use crate::rewrite::filter::time::{TimeFilter, Times};
 use crate::rewrite::header_edits::{HeaderEdit, Value};
+use crate::rewrite::jit::images::ImageOptions;
+use crate::rewrite::jit::pass::JitPass;
+use crate::rewrite::jit::perf_map::PerfMapPass;
 use crate::rewrite::pass::Pass;
 use crate::rewrite::perf_version::PerfVersionPass;
 use crate::rewrite::perf_version::since::PerfVersion;
@@ -35,6 +39,7 @@ use crate::rewrite::strip_user_stack::StripUserStackPass;
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use std::num::NonZeroU64;
+use std::path::PathBuf;
 
 /// A step that is asked for.
 #[derive(Clone, Debug, PartialEq)]
@@ -82,6 +87,10 @@ pub enum Step {
     BuildIdMaps(Scope, FindOptions),
     /// `--anonymize`, `--keep`, `--replace`, `--key`.
     Anonymize(Key, Kept),
+    /// `--jit`: where jitdumps are, and where images go.
+    Jit(Vec<PathBuf>, ImageOptions),
+    /// `--perf-map`: where map files are, and where images go.
+    PerfMap(Vec<PathBuf>, ImageOptions),
 }
 
 impl Step {
@@ -113,6 +122,8 @@ impl Step {
             Self::BuildIdMaps(Scope::Hit, _) => "--mmap2-buildids",
             Self::BuildIdMaps(Scope::All, _) => "--mmap2-buildid-all",
             Self::Anonymize(..) => "--anonymize",
+            Self::Jit(..) => "--jit",
+            Self::PerfMap(..) => "--perf-map",
         }
     }
 
@@ -130,7 +141,9 @@ impl Step {
             | Self::SchedStat
             | Self::BuildIdTable(..)
             | Self::BuildIdMaps(..)
-            | Self::Anonymize(..) => true,
+            | Self::Anonymize(..)
+            | Self::Jit(..)
+            | Self::PerfMap(..) => true,
             Self::Quipper(_)
             | Self::Repair
             | Self::Sort
@@ -149,6 +162,7 @@ impl Step {
             (Self::Type(all), Self::Type(more)) => all.extend(more),
             (Self::Event { names, .. }, Self::Event { names: more, .. }) => names.extend(more),
             (Self::Comm(all), Self::Comm(more)) | (Self::Dso(all), Self::Dso(more)) => all.extend(more),
+            (Self::PerfMap(all, _), Self::PerfMap(more, _)) => all.extend(more),
             (_, other) => return Some(other),
         }
         None
@@ -176,6 +190,8 @@ impl Step {
             Self::BuildIdTable(scope, find) => Box::new(BuildIdTablePass::new(*scope, find.clone())),
             Self::BuildIdMaps(scope, find) => Box::new(BuildIdMapsPass::new(*scope, find.clone())),
             Self::Anonymize(key, kept) => Box::new(AnonymizePass::new(key.clone(), *kept)),
+            Self::Jit(places, images) => Box::new(JitPass::new(places.clone(), images.clone(), options.clone())),
+            Self::PerfMap(places, images) => Box::new(PerfMapPass::new(places.clone(), images.clone())),
         }
     }
 }
@@ -248,6 +264,46 @@ impl Steps {
             _ => {}
         }
         Ok(self)
+    }
+
+    /// With jitdumps and images in these places.
+    ///
+    /// # Errors
+    /// Where a place is said, and no step is for it.
+    pub fn placing(mut self, jit: &JitArgs) -> Result<Self, clap::Error> {
+        let misplaced = |option: Option<&str>, of: &str| {
+            option.map(|option| clap::Error::raw(ErrorKind::MissingRequiredArgument, format!("{option} is for {of}")))
+        };
+        let (mut of_dumps, mut of_images) = (jit.first_of_dumps(), jit.first_of_images());
+        for step in &mut self.list {
+            match step {
+                Step::Jit(places, images) => {
+                    (*places, *images) = (jit.places(), jit.images());
+                    (of_dumps, of_images) = (None, None);
+                }
+                Step::PerfMap(_, images) => {
+                    *images = jit.images();
+                    of_images = None;
+                }
+                _ => {}
+            }
+        }
+        match misplaced(of_dumps, "--jit").or(misplaced(of_images, "--jit and --perf-map")) {
+            Some(error) => Err(error),
+            None => Ok(self),
+        }
+    }
+
+    /// With images that go there unless it is said where.
+    pub fn with_images(&self, beside: &ImageOptions) -> Vec<Step> {
+        let mut list = self.list.clone();
+        for step in &mut list {
+            if let Step::Jit(_, images) | Step::PerfMap(_, images) = step {
+                images.dir = images.dir.take().or_else(|| beside.dir.clone());
+                images.overwrite = beside.overwrite;
+            }
+        }
+        list
     }
 }
 
@@ -335,6 +391,15 @@ struct StepArgs {
     /// Leave copies of user stacks, and user registers, out of samples
     #[arg(long, num_args = 0, default_missing_value = "", value_parser = |_: &str| step(Step::StripUserStack))]
     strip_user_stack: Option<Step>,
+
+    /// Tell functions that were compiled at run time by the jitdumps that the recording maps, as maps of images of them
+    #[arg(short = 'j', long, num_args = 0, default_missing_value = "", value_parser = |_: &str| jit())]
+    jit: Option<Step>,
+
+    /// Tell functions of /tmp/perf-PID.map files, or of those in a folder, as maps of images of them; may be given more than once
+    #[arg(long, value_name = "PATH", num_args = 0..=1, require_equals = true, default_missing_value = "", value_parser = perf_map)]
+    perf_map: Vec<Step>,
+
     /// Tell the build ids of files that samples are in, in a table
     #[arg(short = 'b', long, num_args = 0, default_missing_value = "", value_parser = |_: &str| table(Scope::Hit))]
     build_ids: Option<Step>,
@@ -387,6 +452,16 @@ fn maps(scope: Scope) -> Result<Step, String> {
     Ok(Step::BuildIdMaps(scope, FindOptions::default()))
 }
 
+// Where dumps are, and where images go, too.
+fn jit() -> Result<Step, String> {
+    Ok(Step::Jit(Vec::new(), ImageOptions::default()))
+}
+
+fn perf_map(text: &str) -> Result<Step, String> {
+    let places = if text.is_empty() { Vec::new() } else { vec![there(text)?] };
+    Ok(Step::PerfMap(places, ImageOptions::default()))
+}
+
 /// A feature by its name, as perf has it, in letters of any case, with or without what all begin with.
 fn feature(text: &str) -> Result<FeatureId, String> {
     let name = text.to_uppercase().replace('-', "_");
@@ -406,7 +481,7 @@ fn valued(text: &str, edit: fn(FeatureId, Value) -> HeaderEdit) -> Result<Step, 
 }
 
 /// The names of [`StepArgs`]' fields.
-const IDS: [&str; 23] = [
+const IDS: [&str; 25] = [
     "pass",
     "sort",
     "set",
@@ -425,6 +500,8 @@ const IDS: [&str; 23] = [
     "head",
     "sched_stat",
     "strip_user_stack",
+    "jit",
+    "perf_map",
     "build_ids",
     "buildid_all",
     "mmap2_buildids",
@@ -434,12 +511,13 @@ const IDS: [&str; 23] = [
 
 impl Args for Steps {
     fn augment_args(command: Command) -> Command {
-        AnonymizeArgs::augment_args(FindArgs::augment_args(StepArgs::augment_args(command)))
+        let command = JitArgs::augment_args(FindArgs::augment_args(StepArgs::augment_args(command)));
+        AnonymizeArgs::augment_args(command)
     }
 
     fn augment_args_for_update(command: Command) -> Command {
         let command = FindArgs::augment_args_for_update(StepArgs::augment_args_for_update(command));
-        AnonymizeArgs::augment_args_for_update(command)
+        AnonymizeArgs::augment_args_for_update(JitArgs::augment_args_for_update(command))
     }
 }
 
@@ -462,6 +540,7 @@ impl FromArgMatches for Steps {
         }
         Self { list }
             .looking(FindArgs::from_arg_matches(matches)?)?
+            .placing(&JitArgs::from_arg_matches(matches)?)?
             .anonymizing(AnonymizeArgs::from_arg_matches(matches)?)
     }
 

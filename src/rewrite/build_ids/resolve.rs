@@ -38,6 +38,11 @@ pub struct ResolvedObject {
 }
 
 impl ResolvedObject {
+    /// The build ids of the files that had the name, each once.
+    pub fn ids(&self) -> BTreeSet<Id> {
+        self.files.values().copied().collect()
+    }
+
     /// The build id of all files that had the name; none where some have another.
     pub fn only_id(&self) -> Option<Id> {
         let mut ids = self.files.values();

@@ -1,0 +1,112 @@
+//! An archive is made.
+
+use super::entry::{RECORDING, folder, link};
+use super::files::files;
+use crate::container::read::input::Input;
+use crate::container::read::{Container, ReadOptions};
+use crate::container::spool::Spool;
+use crate::error::{Error, Result};
+use crate::rewrite::build_ids::find::FindOptions;
+use crate::rewrite::build_ids::objects::{LookAtObjects, Scope};
+use crate::rewrite::build_ids::resolve::Resolved;
+use crate::rewrite::build_ids::table::BuildIdTablePass;
+use crate::rewrite::passes::Passes;
+use crate::stream::ledger::Ledger;
+use crate::stream::order::Order;
+use crate::stream::source::Source;
+use crate::stream::write::file::ToFile;
+use crate::stream::write::form::Form;
+use crate::stream::write::verbatim::Verbatim;
+use bytes::Bytes;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use tar::{Builder, EntryType, Header};
+
+/// What is in an archive that was made.
+#[derive(Debug, Default)]
+pub struct Packed {
+    /// What became of the recording, and what is missing.
+    pub ledger: Ledger,
+    /// Objects of which there is a file.
+    pub objects: usize,
+    /// Files of these.
+    pub files: usize,
+}
+
+/// Writes an archive of a recording, with the objects that its samples are in or all that were mapped. The recording tells the
+/// build ids of these, whether it did or not; a folder becomes a file.
+///
+/// # Errors
+/// Where the recording cannot be read, or the archive not be written.
+pub fn pack(
+    input: Input,
+    options: &ReadOptions,
+    scope: Scope,
+    find: &FindOptions,
+    out: &mut dyn Write,
+) -> Result<Packed> {
+    let (input, damage) = input.repeatable(options)?;
+    let mut look = LookAtObjects::new(scope);
+    Source::open(input.clone(), options.clone())?.run(&mut Order::new(&mut look, options.clone()))?;
+    let resolved = Resolved::new(&look, find);
+
+    let (recording, mut ledger) = recording(input, options, scope, find)?;
+    damage.into_iter().for_each(|damage| ledger.damage(damage));
+    let mut packed = Packed { ledger, ..Packed::default() };
+    let mut tar = Builder::new(out);
+    append(&mut tar, Path::new(RECORDING), &recording)?;
+    for object in &resolved.list {
+        for id in object.ids() {
+            let name = String::from_utf8_lossy(&object.name);
+            let files = files(&object.name, id, find);
+            let Some(folder) = folder(&object.name, id).filter(|_| !files.is_empty()) else {
+                packed.ledger.missing(format!("{name} is not in the archive: no file of build id {id} is found"));
+                continue;
+            };
+            for file in &files {
+                let shown = file.path.display().to_string();
+                let bytes = file.read().map_err(Error::io(shown, "cannot read"))?;
+                append(&mut tar, &folder.join(file.name), &bytes)?;
+            }
+            let (from, to) = link(&folder, id);
+            let mut header = header(EntryType::Symlink, 0);
+            tar.append_link(&mut header, from, to).map_err(Error::Output)?;
+            packed.objects += 1;
+            packed.files += files.len();
+        }
+    }
+    tar.finish().map_err(Error::Output)?;
+    Ok(packed)
+}
+
+/// The recording with build ids, as a file or a pipe.
+fn recording(input: Input, options: &ReadOptions, scope: Scope, find: &FindOptions) -> Result<(Bytes, Ledger)> {
+    let cannot_keep = || Error::io("temporary file", "cannot keep the recording in it");
+    let spool = Spool::new(options.spool_dir.as_deref()).map_err(cannot_keep())?;
+    let mut out = BufWriter::new(spool);
+    let mut passes = Passes::default();
+    passes.push(BuildIdTablePass::new(scope, find.clone()));
+    let container = Source::open(input.clone(), options.clone())?.meta().container;
+    let form = Form::default();
+    let (meta, mut ledger) = match container {
+        Container::Directory => passes.run(input, options, &mut ToFile::new(&mut out, form))?,
+        Container::File | Container::Pipe => passes.run(input, options, &mut Verbatim::new(vec![&mut out]))?,
+    };
+    form.account(&meta, &mut ledger);
+    let spool = out.into_inner().map_err(|e| cannot_keep()(e.into_error()))?;
+    Ok((spool.into_bytes().map_err(cannot_keep())?, ledger))
+}
+
+fn append(tar: &mut Builder<&mut dyn Write>, path: &Path, bytes: &[u8]) -> Result<()> {
+    tar.append_data(&mut header(EntryType::Regular, bytes.len() as u64), path, bytes).map_err(Error::Output)
+}
+
+/// Without anything that would make another archive of the same files.
+fn header(kind: EntryType, size: u64) -> Header {
+    let mut header = Header::new_gnu();
+    header.set_entry_type(kind);
+    header.set_size(size);
+    header.set_mode(if kind == EntryType::Symlink { 0o777 } else { 0o644 });
+    header.set_mtime(0);
+    header
+}

@@ -1,0 +1,185 @@
+//! What is in an image.
+
+use super::lines::Line;
+use crate::abi::Endian;
+use bytes::Bytes;
+use md5::{Digest, Md5};
+
+/// For which machine an image is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// `e_machine` of ELF, such as 62 for x86-64.
+    pub machine: u16,
+    /// Whether addresses have 8 bytes, not 4.
+    pub is_64: bool,
+    /// Byte order.
+    pub endian: Endian,
+}
+
+/// A function. [`Function::default`] is one without anything.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Function {
+    /// Name, without NULs.
+    pub name: Bytes,
+    /// Bytes that it takes.
+    pub size: u64,
+    /// Its code, if that is known: `size` bytes.
+    pub code: Bytes,
+    /// Its lines of source.
+    pub lines: Vec<Line>,
+    /// Its part of an `.eh_frame`, as if that stood behind the code, at the next multiple of the size of an address.
+    pub eh_frame: Bytes,
+}
+
+/// Functions, each at a place of its own. Places are the same as addresses in the image and offsets in its file, so that a map
+/// of the function at its offset has it, whoever reads that and however.
+///
+/// ```
+/// use perfconv::abi::Endian;
+/// use perfconv::elf::image::{Function, Image, Target};
+///
+/// let mut image = Image::new(Target { machine: 62, is_64: true, endian: Endian::Little });
+/// let place = image.push(Function { name: "main".into(), size: 16, ..Function::default() });
+/// let mut file = Vec::new();
+/// image.write(&mut file)?;
+/// assert_eq!((place, &file[..4]), (Some(0x1000), &b"\x7fELF"[..]));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Image {
+    /// For which machine it is.
+    pub target: Target,
+    functions: Vec<(u64, Function)>,
+    end: u64,
+}
+
+impl Image {
+    /// The first place: what is before it belongs to the headers.
+    pub const START: u64 = 0x1000;
+
+    /// Where functions begin that are put behind others.
+    const ALIGN: u64 = 16;
+
+    /// The most that an image can hold: beyond that readers' own sums overflow.
+    const END: u64 = 1 << 62;
+
+    /// An image without functions.
+    pub fn new(target: Target) -> Self {
+        Self { target, functions: Vec::new(), end: Self::START }
+    }
+
+    /// Puts a function behind all others, and says where. `None` where there is no room, or the code is not of its size.
+    pub fn push(&mut self, function: Function) -> Option<u64> {
+        let place = self.end.next_multiple_of(Self::ALIGN);
+        self.place(place, function)
+    }
+
+    /// Puts a function at a place. Functions may overlap only if they have no code. `None` where there is no room, or the code
+    /// is not of its size.
+    pub fn place(&mut self, place: u64, function: Function) -> Option<u64> {
+        let end = place.checked_add(function.size).filter(|&end| end <= self.most() && place >= Self::START)?;
+        let is_whole = function.code.is_empty() || function.code.len() as u64 == function.size;
+        let is_free = function.code.is_empty() || place >= self.end;
+        if !is_whole || !is_free {
+            return None;
+        }
+        self.end = self.end.max(end);
+        self.functions.push((place, function));
+        Some(place)
+    }
+
+    /// Makes it reach so far, whether there are functions or not. `None` where there is no room.
+    pub fn reach(&mut self, end: u64) -> Option<()> {
+        let end = Some(end).filter(|&end| end <= self.most())?;
+        self.end = self.end.max(end);
+        Some(())
+    }
+
+    fn most(&self) -> u64 {
+        if self.target.is_64 { Self::END } else { u64::from(u32::MAX / 2) }
+    }
+
+    /// The functions and their places, in the order in which they came.
+    pub fn functions(&self) -> &[(u64, Function)] {
+        &self.functions
+    }
+
+    /// The place behind all.
+    pub fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// Whether any code is known. Without any the file has none, and is small.
+    pub fn has_code(&self) -> bool {
+        self.functions.iter().any(|(_, function)| !function.code.is_empty())
+    }
+
+    /// The build id: the MD5 sum of what is in it, so that it is the same whenever that is.
+    pub fn build_id(&self) -> [u8; 16] {
+        let mut sum = Md5::new();
+        sum.update(self.target.machine.to_le_bytes());
+        sum.update([u8::from(self.target.is_64), u8::from(self.target.endian == Endian::Big)]);
+        sum.update(self.end.to_le_bytes());
+        for (place, Function { name, size, code, lines, eh_frame }) in &self.functions {
+            for number in
+                [*place, *size, name.len() as u64, code.len() as u64, lines.len() as u64, eh_frame.len() as u64]
+            {
+                sum.update(number.to_le_bytes());
+            }
+            [name, code, eh_frame].into_iter().for_each(|bytes| sum.update(bytes));
+            for Line { offset, line, file } in lines {
+                sum.update(offset.to_le_bytes());
+                sum.update(line.to_le_bytes());
+                sum.update(file);
+                sum.update([0]);
+            }
+        }
+        sum.finalize().into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn image(is_64: bool) -> Image {
+        Image::new(Target { machine: 62, is_64, endian: Endian::Little })
+    }
+
+    fn function(size: u64, code: &'static [u8]) -> Function {
+        Function { name: "f".into(), size, code: code.into(), ..Function::default() }
+    }
+
+    #[test]
+    fn functions_have_places_of_their_own() {
+        let mut image = image(true);
+        assert_eq!(image.push(function(3, b"abc")), Some(0x1000));
+        assert_eq!(image.push(function(1, b"d")), Some(0x1010));
+        assert_eq!(image.push(function(2, b"d")), None, "the code is shorter");
+        assert_eq!(image.place(0x1002, function(1, b"d")), None, "there is code already");
+        assert_eq!(image.place(0x1002, function(1, b"")), Some(0x1002));
+        assert_eq!(image.place(0xfff, function(1, b"")), None);
+        assert_eq!((image.end(), image.has_code()), (0x1011, true));
+    }
+
+    #[test]
+    fn what_is_too_large_has_none() {
+        for size in [u64::MAX, u64::MAX - 0x1000, 1 << 62] {
+            assert_eq!(image(true).push(function(size, b"")), None);
+        }
+        assert_eq!(image(false).push(function(1 << 32, b"")), None);
+        assert_eq!(image(true).reach(u64::MAX), None);
+    }
+
+    #[test]
+    fn the_same_has_the_same_build_id() {
+        let with = |name: &'static str, line| {
+            let mut image = image(true);
+            let lines = vec![Line { offset: 0, line, file: "a.js".into() }];
+            image.push(Function { name: name.into(), size: 3, lines, ..Function::default() });
+            image.build_id()
+        };
+        assert_eq!(with("f", 1), with("f", 1));
+        assert!(with("f", 1) != with("g", 1) && with("f", 1) != with("f", 2));
+    }
+}

@@ -1,0 +1,172 @@
+//! How frames are unwound: one `.eh_frame` of those of all functions, and the table by which it is searched.
+
+use super::image::{Function, Image};
+use super::lines::endian;
+use gimli::write::{Address, EhFrame as WriteEhFrame, EndianVec, FrameTable, Writer};
+use gimli::{BaseAddresses, CieOrFde, EhFrame, EndianSlice, RunTimeEndian, UnwindSection};
+use std::io;
+
+/// `.eh_frame` and `.eh_frame_hdr`.
+pub struct Unwind {
+    /// `.eh_frame`.
+    pub eh_frame: Vec<u8>,
+    /// Function and its entry in `.eh_frame`, both from the beginning of that.
+    table: Vec<(i64, u64)>,
+}
+
+/// Bytes of `.eh_frame_hdr` before its table.
+const HEADER: usize = 12;
+
+impl Unwind {
+    /// That of all functions, for an `.eh_frame` at a place; `None` where no function has any. What cannot be read is left out.
+    ///
+    /// # Errors
+    /// Where there is more than offsets can tell.
+    pub fn new(image: &Image, at: u64) -> io::Result<Option<Self>> {
+        let mut section = WriteEhFrame(EndianVec::new(endian(image.target)));
+        for (place, function) in image.functions().iter().filter(|(_, function)| !function.eh_frame.is_empty()) {
+            if let Some(table) = table(image, *place, function, at) {
+                table.write_eh_frame(&mut section).map_err(io::Error::other)?;
+            }
+        }
+        if section.len() == 0 {
+            return Ok(None);
+        }
+        // The end, which whoever walks from entry to entry needs.
+        section.write_u32(0).map_err(io::Error::other)?;
+        let eh_frame = section.0.into_vec();
+        let table = search_table(&eh_frame, image)?;
+        Ok(Some(Self { eh_frame, table }))
+    }
+
+    /// Bytes of `.eh_frame_hdr`.
+    pub fn header_len(&self) -> u64 {
+        (HEADER + 8 * self.table.len()) as u64
+    }
+
+    /// `.eh_frame_hdr`, so many bytes behind the beginning of `.eh_frame`.
+    ///
+    /// # Errors
+    /// Where functions are farther away than it can tell.
+    pub fn header(&self, image: &Image, behind: u64) -> io::Result<Vec<u8>> {
+        let mut out = EndianVec::new(endian(image.target));
+        let too_far = |_| io::Error::other("code is too far from its .eh_frame_hdr");
+        let behind = i64::try_from(behind).map_err(too_far)?;
+        let mut word = |value: i64| {
+            let value = i32::try_from(value).map_err(too_far)?;
+            out.write_u32(value as u32).map_err(io::Error::other)
+        };
+        let encodings = [
+            1,
+            (gimli::DW_EH_PE_pcrel | gimli::DW_EH_PE_sdata4).0,
+            gimli::DW_EH_PE_udata4.0,
+            (gimli::DW_EH_PE_datarel | gimli::DW_EH_PE_sdata4).0,
+        ];
+        let is_big = image.target.endian == crate::abi::Endian::Big;
+        let encodings = if is_big { i32::from_be_bytes(encodings) } else { i32::from_le_bytes(encodings) };
+        word(encodings.into())?;
+        word(-(behind + 4))?;
+        word(self.table.len() as i64)?;
+        for &(function, entry) in &self.table {
+            word(function - behind)?;
+            word(entry as i64 - behind)?;
+        }
+        Ok(out.into_vec())
+    }
+}
+
+/// What a function tells, with its addresses from the beginning of an `.eh_frame` at a place; `None` where it cannot be read.
+fn table(image: &Image, place: u64, function: &Function, at: u64) -> Option<FrameTable> {
+    let address_size = if image.target.is_64 { 8 } else { 4 };
+    let mut section = EhFrame::new(&function.eh_frame, endian(image.target));
+    section.set_address_size(address_size);
+    let stood_at = (place + function.size).next_multiple_of(address_size.into());
+    let moved = stood_at.wrapping_sub(at);
+    let mask = if image.target.is_64 { u64::MAX } else { u32::MAX.into() };
+    FrameTable::from(&section, &|address| Some(Address::Constant(address.wrapping_add(moved) & mask))).ok()
+}
+
+/// Which function has which entry, by the functions' addresses.
+fn search_table(eh_frame: &[u8], image: &Image) -> io::Result<Vec<(i64, u64)>> {
+    let mut section: EhFrame<EndianSlice<'_, RunTimeEndian>> = EhFrame::new(eh_frame, endian(image.target));
+    section.set_address_size(if image.target.is_64 { 8 } else { 4 });
+    let bases = BaseAddresses::default().set_eh_frame(0);
+    let mut entries = section.entries(&bases);
+    let mut table = Vec::new();
+    while let Some(entry) = entries.next().map_err(io::Error::other)? {
+        if let CieOrFde::Fde(partial) = entry {
+            let fde = partial.parse(EhFrame::cie_from_offset).map_err(io::Error::other)?;
+            let address = fde.initial_address();
+            // Code stands before it: its addresses are negative.
+            let address = if image.target.is_64 { address as i64 } else { i64::from(address as i32) };
+            table.push((address, fde.offset() as u64));
+        }
+    }
+    table.sort_unstable();
+    Ok(table)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::Endian;
+    use crate::elf::image::Target;
+    use gimli::write::{CallFrameInstruction, CommonInformationEntry, FrameDescriptionEntry};
+    use gimli::{Encoding, Format, X86_64};
+
+    /// An `.eh_frame` that stands behind a function's code, as compilers at run time make it.
+    fn of_function(size: u32) -> Vec<u8> {
+        let encoding = Encoding { format: Format::Dwarf32, version: 1, address_size: 8 };
+        let mut cie = CommonInformationEntry::new(encoding, 1, -8, X86_64::RA);
+        cie.fde_address_encoding = gimli::DW_EH_PE_pcrel | gimli::DW_EH_PE_sdata4;
+        cie.add_instruction(CallFrameInstruction::Cfa(X86_64::RSP, 8));
+        let mut table = FrameTable::default();
+        let cie = table.add_cie(cie);
+        let before = u64::from(size).next_multiple_of(8).wrapping_neg();
+        table.add_fde(cie, FrameDescriptionEntry::new(Address::Constant(before), size));
+        let mut section = WriteEhFrame(EndianVec::new(RunTimeEndian::Little));
+        table.write_eh_frame(&mut section).unwrap();
+        section.0.into_vec()
+    }
+
+    #[test]
+    fn entries_are_of_the_functions_and_found_by_the_table() {
+        let mut image = Image::new(Target { machine: 62, is_64: true, endian: Endian::Little });
+        let mut add = |code: &'static [u8], eh_frame: Vec<u8>| {
+            let (size, code) = (code.len() as u64, code.into());
+            image
+                .push(Function { name: "f".into(), size, code, eh_frame: eh_frame.into(), ..Function::default() })
+                .unwrap()
+        };
+        let places = [add(&[1; 5], of_function(5)), add(&[2; 8], vec![0xff; 30]), add(&[3; 20], of_function(20))];
+        let at = image.end().next_multiple_of(8);
+        let unwind = Unwind::new(&image, at).unwrap().unwrap();
+        let mut section: EhFrame<EndianSlice<'_, RunTimeEndian>> =
+            EhFrame::new(&unwind.eh_frame, RunTimeEndian::Little);
+        section.set_address_size(8);
+        let bases = BaseAddresses::default().set_eh_frame(at);
+        let mut found = Vec::new();
+        let mut entries = section.entries(&bases);
+        while let Some(entry) = entries.next().unwrap() {
+            if let CieOrFde::Fde(partial) = entry {
+                let fde = partial.parse(EhFrame::cie_from_offset).unwrap();
+                found.push((fde.initial_address(), fde.len(), fde.offset() as u64));
+            }
+        }
+        let [(first, 5, first_at), (last, 20, last_at)] = found[..] else { panic!("{found:x?}") };
+        assert_eq!([first, last], [places[0], places[2]], "what cannot be read is left out");
+
+        let behind = unwind.eh_frame.len().next_multiple_of(4) as u64;
+        let header = unwind.header(&image, behind).unwrap();
+        assert_eq!(header.len() as u64, unwind.header_len());
+        let header_at = at + behind;
+        let parsed = gimli::EhFrameHdr::new(&header, RunTimeEndian::Little);
+        let parsed = parsed.parse(&BaseAddresses::default().set_eh_frame_hdr(header_at), 8).unwrap();
+        assert_eq!(parsed.eh_frame_ptr(), gimli::Pointer::Direct(at));
+        let table = parsed.table().unwrap();
+        let bases = BaseAddresses::default().set_eh_frame_hdr(header_at);
+        for (address, entry) in [(first + 4, first_at), (last, last_at)] {
+            assert_eq!(table.lookup(address, &bases).unwrap(), gimli::Pointer::Direct(at + entry));
+        }
+    }
+}

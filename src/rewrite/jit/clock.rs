@@ -1,0 +1,86 @@
+//! The times of a jitdump in the recording's clock.
+
+use crate::abi::attr_flags::AttrFlags;
+use crate::abi::jitdump::header::Header;
+use crate::abi::record::time_conv::TimeConv;
+use crate::stream::meta::Meta;
+
+/// `CLOCK_MONOTONIC`.
+const MONOTONIC: i32 = 1;
+
+/// How times of a jitdump become those of the recording.
+#[derive(Clone, Copy, Debug)]
+pub enum Clock {
+    /// They are the same.
+    Monotonic,
+    /// Ticks become perf's own time.
+    Ticks(TimeConv),
+}
+
+impl Clock {
+    /// That of a jitdump in a recording.
+    ///
+    /// # Errors
+    /// What to do, where the recording's clock is another one.
+    pub fn new(header: &Header, meta: &Meta, conv: Option<TimeConv>) -> Result<Self, &'static str> {
+        let clockid =
+            |attr: &crate::abi::attr::Attr| attr.flags.contains(AttrFlags::USE_CLOCKID).then_some(attr.clockid);
+        let mut clocks = meta.events.list().iter().map(|event| clockid(&event.attr));
+        if header.flags & Header::ARCH_TIMESTAMP == 0 {
+            let is_monotonic = clocks.all(|clock| clock == Some(MONOTONIC));
+            let what =
+                "its times are of CLOCK_MONOTONIC, and the recording's are not: record with -k 1 (perf record -k mono)";
+            return if is_monotonic { Ok(Self::Monotonic) } else { Err(what) };
+        }
+        if clocks.any(|clock| clock.is_some()) {
+            return Err("its times are ticks of the CPU, and the recording's of another clock: record without -k");
+        }
+        conv.map(Self::Ticks)
+            .ok_or("its times are ticks of the CPU, and no TIME_CONV tells what these are in the recording")
+    }
+
+    /// A time of the jitdump in the recording's clock.
+    pub fn time(&self, time: u64) -> u64 {
+        match self {
+            Self::Monotonic => time,
+            Self::Ticks(conv) => nanoseconds(conv, time),
+        }
+    }
+}
+
+fn nanoseconds(conv: &TimeConv, mut ticks: u64) -> u64 {
+    if let Some(short) = conv.short.filter(|short| short.cap_user_time_short != 0) {
+        let behind = ticks.wrapping_sub(short.time_cycles) & short.time_mask;
+        ticks = short.time_cycles.wrapping_add(behind);
+    }
+    let shifted = u32::try_from(conv.time_shift)
+        .ok()
+        .and_then(|shift| (u128::from(ticks) * u128::from(conv.time_mult)).checked_shr(shift));
+    conv.time_zero.wrapping_add(shifted.unwrap_or(0) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::record::time_conv::TimeConvShort;
+
+    #[test]
+    fn ticks_become_nanoseconds() {
+        let mut conv = TimeConv { time_shift: 10, time_mult: 512, time_zero: 1000, short: None };
+        assert_eq!(nanoseconds(&conv, 4000), 3000);
+        assert_eq!(nanoseconds(&conv, u64::MAX / 2), 1000 + u64::MAX / 4, "it does not overflow");
+        let of_8_bits = |cap_user_time_short| TimeConvShort {
+            time_cycles: 0x1f0,
+            time_mask: 0xff,
+            cap_user_time_zero: 1,
+            cap_user_time_short,
+            reserved: [0; 6],
+        };
+        conv.short = Some(of_8_bits(1));
+        assert_eq!(nanoseconds(&conv, 0x10), 1000 + 0x210 / 2, "the clock has wrapped");
+        conv.short = Some(of_8_bits(0));
+        assert_eq!(nanoseconds(&conv, 0x10), 1000 + 0x10 / 2);
+        conv.time_shift = u64::MAX;
+        assert_eq!(nanoseconds(&conv, 7), 1000);
+    }
+}

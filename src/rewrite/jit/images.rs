@@ -1,0 +1,111 @@
+//! The files of images: made under other names, and put in place when all is done.
+
+use crate::container::temp_folder::{TempFolder, temporary};
+use crate::elf::image::Image;
+use crate::error::{Error, Result};
+use crate::rewrite::build_ids::elf::{self, Elf};
+use crate::rewrite::build_ids::id::Id;
+use std::fs;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
+
+/// Where images go.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ImageOptions {
+    /// The folder; `None` for that of what they are made of.
+    pub dir: Option<PathBuf>,
+    /// Whether they may take the place of other files.
+    pub overwrite: bool,
+}
+
+/// Images that are made and not in place yet.
+#[derive(Debug, Default)]
+pub struct Images {
+    options: ImageOptions,
+    made: Vec<Made>,
+}
+
+#[derive(Debug)]
+struct Made {
+    file: NamedTempFile,
+    target: PathBuf,
+    // Behind the file, which is in it.
+    _folder: TempFolder,
+}
+
+impl Images {
+    /// None yet.
+    pub fn new(options: ImageOptions) -> Self {
+        Self { options, made: Vec::new() }
+    }
+
+    /// Makes the file of an image, which is made of another file, and says where it will be.
+    ///
+    /// # Errors
+    /// Where it cannot be made, or there is another file that must not be overwritten.
+    pub fn add(&mut self, image: &Image, name: &str, made_of: &Path) -> Result<PathBuf> {
+        let beside = || made_of.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+        let dir = self.options.dir.as_deref().unwrap_or_else(beside);
+        let shown = dir.display().to_string();
+        // The recording tells where it is, to readers that may run elsewhere.
+        let dir = dir.canonicalize().map_err(Error::io(&shown, "cannot put images there"))?;
+        let target = dir.join(name);
+        let shown = target.display().to_string();
+        if self.made.iter().any(|made| made.target == target) {
+            return Err(Error::Refused(format!("{shown}: two images would have this name")));
+        }
+        if fs::symlink_metadata(&target).is_ok() {
+            let id = Id::new(&image.build_id());
+            if id.is_some_and(|id| elf::read(&target).is_ok_and(|found| found == Elf::Id(id))) {
+                return Ok(target);
+            }
+            if !self.options.overwrite {
+                return Err(exists(&target));
+            }
+        }
+        let failed = Error::io(&shown, "cannot create");
+        let create = || {
+            let folder = TempFolder::new(Some(&dir))?;
+            let mut builder = temporary();
+            #[cfg(unix)]
+            {
+                use std::os::unix::fs::PermissionsExt;
+                builder.permissions(fs::Permissions::from_mode(0o666));
+            }
+            let file = builder.tempfile_in(folder.path())?;
+            let mut out = BufWriter::with_capacity(1 << 17, file.as_file());
+            image.write(&mut out)?;
+            out.flush()?;
+            drop(out);
+            Ok(Made { file, target: target.clone(), _folder: folder })
+        };
+        self.made.push(create().map_err(failed)?);
+        Ok(target)
+    }
+
+    /// Puts all in place. What was put there is taken away again where another one cannot be.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn put_in_place(&mut self) -> Result<()> {
+        let mut placed = Vec::new();
+        for Made { file, target, .. } in self.made.drain(..) {
+            let done = if self.options.overwrite { file.persist(&target) } else { file.persist_noclobber(&target) };
+            if let Err(e) = done {
+                placed.iter().for_each(|target: &PathBuf| drop(fs::remove_file(target)));
+                return Err(match e.error.kind() {
+                    std::io::ErrorKind::AlreadyExists => exists(&target),
+                    _ => Error::io(target.display().to_string(), "cannot put in place")(e.error),
+                });
+            }
+            placed.push(target);
+        }
+        Ok(())
+    }
+}
+
+fn exists(target: &Path) -> Error {
+    let target = target.display();
+    Error::Refused(format!("{target}: exists already; -f overwrites it, and --jit-dir DIR puts images elsewhere"))
+}

@@ -1,0 +1,177 @@
+//! Functions of jitdumps, told as maps of images: `--jit`.
+
+use super::find::{dump_pid, is_for_code};
+use super::images::{ImageOptions, Images};
+use super::live::Live;
+use super::plan::{Mapped, Plan};
+use crate::abi;
+use crate::abi::record::time_conv::TimeConv;
+use crate::abi::record::{Record, RecordType};
+use crate::container::block::Origin;
+use crate::container::read::ReadOptions;
+use crate::error::Result;
+use crate::rewrite::changed::{Changed, Place};
+use crate::rewrite::mmap::{Mmap, Names};
+use crate::rewrite::pass::{Look, Pass};
+use crate::stream::Sink;
+use crate::stream::ledger::Ledger;
+use crate::stream::meta::Meta;
+use crate::stream::order::Order;
+use crate::stream::raw::{Gap, Raw};
+use hashbrown::HashMap;
+use std::path::PathBuf;
+
+/// The pass that tells, for each function of a jitdump, from when on it was where: a MMAP2 each, in the order of time, of one
+/// image for all functions of a dump. Maps of anonymous memory in which functions are already go, as they would hide these.
+#[derive(Debug, Default)]
+pub struct JitPass {
+    places: Vec<PathBuf>,
+    options: ReadOptions,
+    found: Found,
+    images: Images,
+    plan: Plan,
+}
+
+impl JitPass {
+    /// With jitdumps in these places, or else where they were when the recording was made.
+    pub fn new(places: Vec<PathBuf>, images: ImageOptions, options: ReadOptions) -> Self {
+        let images = Images::new(images);
+        Self { places, options, found: Found::default(), images, plan: Plan::default() }
+    }
+}
+
+impl Pass for JitPass {
+    fn name(&self) -> String {
+        "--jit".to_owned()
+    }
+
+    fn look(&mut self) -> Option<Look<'_>> {
+        Some(Look::in_file_order(LookForDumps(self)))
+    }
+
+    fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {
+        Box::new(Order::new(Inject::new(sink, &self.plan), self.options.clone()))
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        self.images.put_in_place()
+    }
+
+    fn tell(&self, ledger: &mut Ledger) {
+        self.plan.damage.iter().for_each(|damage| ledger.damage(damage.clone()));
+        self.plan.notes.iter().for_each(|note| ledger.note(note.clone()));
+        self.plan.missing.iter().for_each(|what| ledger.missing(what.clone()));
+    }
+}
+
+/// What a look finds.
+#[derive(Debug, Default)]
+struct Found {
+    /// The jitdumps, in the order in which they were mapped.
+    dumps: Vec<Mapped>,
+    conv: Option<TimeConv>,
+    names: Names,
+}
+
+/// Looks for jitdumps, and at its end makes the plan.
+struct LookForDumps<'a>(&'a mut JitPass);
+
+impl Sink for LookForDumps<'_> {
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+        let found = &mut self.0.found;
+        if raw.header.kind == RecordType::TIME_CONV {
+            found.conv = abi::parse::<TimeConv>(raw.body(), raw.endian, ()).ok().map(|(conv, _)| conv);
+        }
+        if !Mmap::is_told_by(raw.header.kind) {
+            return Ok(());
+        }
+        let (Some(mmap), Some(record)) =
+            (Mmap::read(meta, raw, &mut found.names), Record::read(raw.bytes(), &meta.context(raw)))
+        else {
+            return Ok(());
+        };
+        let Some(own_pid) = dump_pid(&mmap.filename) else { return Ok(()) };
+        // Whoever else maps it is a child, or reads it; that which has its number is the one.
+        let Ok(path) = std::str::from_utf8(&mmap.filename).map(PathBuf::from) else { return Ok(()) };
+        let mapped = Mapped { pid: mmap.pid, own_pid, path, record };
+        match found.dumps.iter_mut().find(|other| other.path == mapped.path) {
+            None => found.dumps.push(mapped),
+            Some(other) if other.pid != own_pid && mapped.pid == own_pid => *other = mapped,
+            Some(_) => {}
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, meta: &Meta) -> Result<()> {
+        let JitPass { places, found, images, plan, .. } = &mut *self.0;
+        *plan = Plan::new(&found.dumps, places, found.conv, meta, images)?;
+        Ok(())
+    }
+}
+
+/// Tells maps among records that come in the order of time.
+struct Inject<'a, S> {
+    sink: S,
+    plan: &'a Plan,
+    /// How many maps are told.
+    told: usize,
+    /// What is told already, of each process.
+    live: HashMap<u32, Live>,
+    names: Names,
+    changed: Changed,
+}
+
+impl<'a, S: Sink> Inject<'a, S> {
+    fn new(sink: S, plan: &'a Plan) -> Self {
+        let (live, names, changed) = (HashMap::new(), Names::default(), Changed::default());
+        Self { sink, plan, told: 0, live, names, changed }
+    }
+
+    /// Tells all maps up to a time.
+    fn tell(&mut self, meta: &Meta, time: u64, place: Place) -> Result<()> {
+        while let Some(map) = self.plan.maps.get(self.told).filter(|map| map.time <= time) {
+            self.told += 1;
+            self.live.entry(map.pid).or_default().put(map.address, map.address.saturating_add(map.len));
+            self.changed.record = self.plan.record(meta, map)?;
+            self.changed.pass_at(&mut self.sink, meta, place)?;
+        }
+        Ok(())
+    }
+
+    /// Whether a record maps memory in which functions are that were told before.
+    fn hides(&mut self, meta: &Meta, raw: &Raw<'_>) -> bool {
+        if !Mmap::is_told_by(raw.header.kind) {
+            return false;
+        }
+        let Some(mmap) = Mmap::read(meta, raw, &mut self.names) else { return false };
+        let Some(live) = self.live.get(&mmap.pid).filter(|_| is_for_code(&mmap.filename)) else { return false };
+        live.has(mmap.start, mmap.start.saturating_add(mmap.len))
+    }
+}
+
+impl<S: Sink> Sink for Inject<'_, S> {
+    fn begin(&mut self, meta: &Meta) -> Result<()> {
+        self.sink.begin(meta)
+    }
+
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+        if let Some(time) = meta.events.time(raw) {
+            let place = Place { source: raw.block.source, base: raw.offset(), origin: raw.block.origin };
+            self.tell(meta, time, place)?;
+        }
+        if self.hides(meta, raw) { Ok(()) } else { self.sink.record(meta, raw) }
+    }
+
+    fn gap(&mut self, meta: &Meta, gap: &Gap<'_>) -> Result<()> {
+        self.sink.gap(meta, gap)
+    }
+
+    fn is_done(&self) -> bool {
+        self.sink.is_done()
+    }
+
+    fn end(&mut self, meta: &Meta) -> Result<()> {
+        self.tell(meta, u64::MAX, Place { source: 0, base: 0, origin: Origin::File })?;
+        self.sink.end(meta)
+    }
+}
