@@ -2,7 +2,8 @@
 
 use super::folder;
 use super::profile::ProfileArgs;
-use super::steps::{Step, Steps};
+use super::step::Step;
+use super::steps::Steps;
 use crate::abi::Endian;
 use crate::container::read::Container;
 use crate::formats::quipper::Fidelity;

@@ -11,6 +11,8 @@ mod look;
 mod merge;
 mod profile;
 mod split;
+mod step;
+mod step_args;
 mod steps;
 mod written;
 
@@ -22,7 +24,7 @@ pub use look::{DumpArgs, InfoArgs, OffsetArg, OrderArg};
 pub use merge::MergeArgs;
 pub use profile::{LostArg, NO_LABELS, ProfileArgs};
 pub use split::SplitArgs;
-pub use steps::Step;
+pub use step::Step;
 pub use written::WrittenArgs;
 
 use crate::formats::FORMATS;
