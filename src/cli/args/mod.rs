@@ -31,7 +31,7 @@ use crate::formats::FORMATS;
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
-/// Reads Linux perf.data recordings, converts them to pprof, writes them back in any container, and checks them.
+/// Reads Linux perf.data recordings, converts them to pprof, JSON and others, rewrites them, and checks and compares them.
 #[derive(Debug, Parser)]
 #[command(name = "perfconv", version, args_conflicts_with_subcommands = true, after_help = after_help())]
 pub struct Cli {
