@@ -71,11 +71,18 @@ pub fn read(line: &[u8], ignore: &Ignore, others: &mut Others) -> Result<Option<
     let text = std::str::from_utf8(line).map_err(|e| Error::Output(io::Error::other(e)))?;
     let is_record = text.starts_with("{\"record\":");
     others.records += u64::from(is_record);
-    if is_record && ignore.is_nothing() && !tells_of_recording(text) && !is_framed(text) {
-        return Ok(Some(others.item(text.into())));
+    if is_record && !tells_of_recording(text) {
+        let is_as_told = ignore.is_nothing() && !is_framed(text);
+        let told = if is_as_told { text.into() } else { ignore.strip_record(text).into() };
+        return Ok(Some(others.item(told)));
     }
     let Value::Object(object) = serde_json::from_str(text).map_err(unreadable)? else { return Ok(None) };
-    if is_record { Ok(others.record(object, ignore)) } else { Ok(others.other(object, ignore)) }
+    if is_record {
+        others.record(object, ignore)
+    } else {
+        others.other(object, ignore)
+    }
+    Ok(None)
 }
 
 /// Whether a record tells in a pipe what a file tells in its header and sections.
@@ -96,29 +103,15 @@ impl Others {
         Item { key, number: self.records, told }
     }
 
-    fn record(&mut self, mut object: Map<String, Value>, ignore: &Ignore) -> Option<Item> {
+    /// Takes a record that tells of the recording.
+    fn record(&mut self, mut object: Map<String, Value>, ignore: &Ignore) {
         let kind = object.get("record").and_then(Value::as_str).unwrap_or_default().to_owned();
-        object.remove("frame");
-        let body = |object: &mut Map<String, Value>| object.remove("body").unwrap_or_default();
+        let body = object.remove("body").unwrap_or_default();
         match &*kind {
-            "COMPRESSED" | "COMPRESSED2" => {
-                self.keep_form("compressed", true.into(), ignore);
-                return None;
-            }
-            "HEADER_ATTR" => {
-                self.keep_event(body(&mut object), ignore);
-                return None;
-            }
-            "HEADER_EVENT_TYPE" => {
-                let event_type = body(&mut object);
-                self.keep_event_type(event_type, ignore);
-                return None;
-            }
-            "HEADER_BUILD_ID" => {
-                let build_id = body(&mut object);
-                self.keep_build_id(build_id, mode_and_flags(&object), ignore);
-                return None;
-            }
+            "COMPRESSED" | "COMPRESSED2" => self.keep_form("compressed", true.into(), ignore),
+            "HEADER_ATTR" => self.keep_event(body, ignore),
+            "HEADER_EVENT_TYPE" => self.keep_event_type(body, ignore),
+            "HEADER_BUILD_ID" => self.keep_build_id(body, mode_and_flags(&object), ignore),
             "HEADER_TRACING_DATA" => {
                 let told = [("tracing_data", "content"), ("payload", "raw")];
                 let told = told.into_iter().find_map(|(name, named)| Some((named, object.remove(name)?)));
@@ -126,24 +119,19 @@ impl Others {
                     let content = Map::from_iter([(name.to_owned(), formats)]);
                     self.keep_feature("TRACING_DATA".into(), Value::Object(content), ignore);
                 }
-                return None;
             }
-            "HEADER_FEATURE" => {
+            _ => {
+                // The mark behind the last feature tells nothing.
                 if let Some(Value::String(name)) = object.remove("feature") {
                     object.remove("record");
+                    object.remove("frame");
                     self.keep_feature(name, Value::Object(object), ignore);
                 }
-                // The mark behind the last one tells nothing.
-                return None;
             }
-            _ => {}
         }
-        let mut told = Value::Object(object);
-        ignore.strip(&mut told);
-        Some(self.item(told.to_string().into()))
     }
 
-    fn other(&mut self, mut object: Map<String, Value>, ignore: &Ignore) -> Option<Item> {
+    fn other(&mut self, mut object: Map<String, Value>, ignore: &Ignore) {
         if object.remove("perfconv").is_some() {
             for (name, value) in object {
                 self.keep_form(&name, value, ignore);
@@ -167,7 +155,6 @@ impl Others {
         } else if let Some(end) = object.remove("end") {
             self.keep_layout("behind", end, ignore);
         }
-        None
     }
 
     fn keep(&mut self, place: Place, mut value: Value, ignore: &Ignore) {
