@@ -75,6 +75,10 @@ pub fn pack(
             packed.files += files.len();
         }
     }
+    if resolved.missing() > 0 {
+        let count = resolved.missing();
+        packed.ledger.missing(format!("{count} objects are not in the archive, of which no build id is known"));
+    }
     tar.finish().map_err(Error::Output)?;
     Ok(packed)
 }

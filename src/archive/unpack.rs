@@ -6,7 +6,7 @@ use crate::container::temp_folder::TempFolder;
 use crate::error::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use tar::{Archive, EntryType};
 
@@ -21,63 +21,122 @@ pub struct Unpacked {
     pub has_recording: bool,
 }
 
-/// Unpacks an archive into a cache, and the recording to where `recording` says.
+/// What is in an archive, beside where it goes.
+#[derive(Debug)]
+pub struct Extracted {
+    cache: PathBuf,
+    /// Whether the cache was made for it.
+    is_new: bool,
+    folder: TempFolder,
+    files: BTreeSet<PathBuf>,
+    /// With where they lead.
+    links: BTreeMap<PathBuf, PathBuf>,
+}
+
+/// Puts all that is in an archive into a folder of ours in a cache.
 ///
 /// # Errors
-/// Where the archive cannot be read or has what does not belong into one: then nothing is left. And where something cannot be
-/// written.
-pub fn unpack(archive: impl Read, name: &str, cache: &Path, recording: &Path, overwrite: bool) -> Result<Unpacked> {
+/// Where the archive cannot be read or has what does not belong into one, or something cannot be written: then nothing is left.
+pub fn extract(archive: impl Read, name: &str, cache: &Path) -> Result<Extracted> {
     let is_new = !cache.exists();
     fs::create_dir_all(cache).map_err(Error::io(cache.display().to_string(), "cannot create"))?;
-    let unpacked = unpack_into(archive, name, cache, recording, overwrite);
-    if unpacked.is_err() && is_new {
+    let extracted = TempFolder::new(Some(cache)).map_err(Error::io(cache.display().to_string(), "cannot create in it"));
+    let extracted = extracted.and_then(|folder| {
+        let (files, links) = extract_into(archive, name, folder.path())?;
+        Ok(Extracted { cache: cache.to_owned(), is_new, folder, files, links })
+    });
+    if extracted.is_err() && is_new {
         // It is empty, or somebody else's.
         let _ = fs::remove_dir(cache);
     }
-    unpacked
+    extracted
 }
 
-fn unpack_into(archive: impl Read, name: &str, cache: &Path, recording: &Path, overwrite: bool) -> Result<Unpacked> {
-    let folder = TempFolder::new(Some(cache)).map_err(Error::io(cache.display().to_string(), "cannot create in it"))?;
-    let (files, links) = extract(archive, name, folder.path())?;
-    let mut unpacked = Unpacked::default();
-    let target = files.contains(Path::new(RECORDING)).then_some(recording);
-    if let Some(target) = target.filter(|target| !overwrite && fs::symlink_metadata(target).is_ok()) {
-        return Err(Error::Refused(format!("{}: exists already; -f overwrites it", target.display())));
-    }
-    for file in &files {
-        let from = folder.path().join(file);
-        if file.as_os_str() == RECORDING {
-            let failed = Error::io(recording.display().to_string(), "cannot put in place");
-            // It may be on another disk.
-            fs::rename(&from, recording).or_else(|_| fs::copy(&from, recording).map(drop)).map_err(failed)?;
-            unpacked.has_recording = true;
-            continue;
+impl Extracted {
+    /// Puts all in place: objects that are not there yet, and the recording where `recording` says.
+    ///
+    /// # Errors
+    /// Where something cannot be put there, or the recording must not be overwritten. What was put in place is taken away again.
+    pub fn put_in_place(self, recording: &Path, overwrite: bool) -> Result<Unpacked> {
+        let Self { cache, is_new, folder, files, links } = self;
+        let mut placed = Placed::default();
+        let unpacked = put_in_place(&cache, folder.path(), (&files, &links), (recording, overwrite), &mut placed);
+        drop(folder);
+        if unpacked.is_err() {
+            placed.take_away();
+            if is_new {
+                let _ = fs::remove_dir(&cache);
+            }
         }
+        unpacked
+    }
+}
+
+/// What was put in place, in this order.
+#[derive(Default)]
+struct Placed(Vec<PathBuf>);
+
+impl Placed {
+    fn take_away(self) {
+        for path in self.0.iter().rev() {
+            // Folders that somebody else has put something into stay.
+            let _ = fs::remove_file(path).or_else(|_| fs::remove_dir(path));
+        }
+    }
+
+    /// Makes the folders of a file below a folder, as [`folders`] does.
+    fn folders(&mut self, below: &Path, file: &Path) -> io::Result<()> {
+        self.0.extend(folders(below, file)?);
+        Ok(())
+    }
+}
+
+fn put_in_place(
+    cache: &Path,
+    folder: &Path,
+    (files, links): (&BTreeSet<PathBuf>, &BTreeMap<PathBuf, PathBuf>),
+    (recording, overwrite): (&Path, bool),
+    placed: &mut Placed,
+) -> Result<Unpacked> {
+    let mut unpacked = Unpacked::default();
+    for file in files.iter().filter(|file| file.as_os_str() != RECORDING) {
         let to = cache.join(file);
         if fs::symlink_metadata(&to).is_ok() {
             unpacked.there += 1;
             continue;
         }
         let failed = || Error::io(to.display().to_string(), "cannot put in place");
-        folders(cache, file).and_then(|()| fs::rename(&from, &to)).map_err(failed())?;
+        placed.folders(cache, file).and_then(|()| fs::rename(folder.join(file), &to)).map_err(failed())?;
+        placed.0.push(to);
         unpacked.files += 1;
     }
-    for (link, to) in &links {
+    for (link, to) in links {
         let at = cache.join(link);
         if fs::symlink_metadata(&at).is_err() {
             let failed = Error::io(at.display().to_string(), "cannot link");
-            folders(cache, link).and_then(|()| symlink(to, &at)).map_err(failed)?;
+            placed.folders(cache, link).and_then(|()| symlink(to, &at)).map_err(failed)?;
+            placed.0.push(at);
         }
+    }
+    // Last, since it may take the place of another one.
+    if files.contains(Path::new(RECORDING)) {
+        if !overwrite && fs::symlink_metadata(recording).is_ok() {
+            return Err(Error::Refused(format!("{}: exists already; -f overwrites it", recording.display())));
+        }
+        let (from, failed) =
+            (folder.join(RECORDING), Error::io(recording.display().to_string(), "cannot put in place"));
+        // It may be on another disk.
+        fs::rename(&from, recording).or_else(|_| fs::copy(&from, recording).map(drop)).map_err(failed)?;
+        unpacked.has_recording = true;
     }
     Ok(unpacked)
 }
 
 /// Files, and links with where they lead.
-type Extracted = (BTreeSet<PathBuf>, BTreeMap<PathBuf, PathBuf>);
+type Found = (BTreeSet<PathBuf>, BTreeMap<PathBuf, PathBuf>);
 
 /// Puts all files into a folder of ours, and says which, and which links there are to be.
-fn extract(archive: impl Read, name: &str, folder: &Path) -> Result<Extracted> {
+fn extract_into(archive: impl Read, name: &str, folder: &Path) -> Result<Found> {
     let (mut files, mut links) = (BTreeSet::new(), BTreeMap::new());
     let cannot_read = |e: io::Error| Error::input(name, None, format!("cannot be read as an archive: {e}"));
     let mut archive = Archive::new(archive);
@@ -108,12 +167,12 @@ fn extract(archive: impl Read, name: &str, folder: &Path) -> Result<Extracted> {
         };
         let to = folder.join(&file);
         let failed = || Error::io(to.display().to_string(), "cannot write");
-        let out = folders(folder, &file).and_then(|()| File::create_new(&to));
+        let out = folders(folder, &file).and_then(|_| File::create_new(&to));
         let mut out = match out {
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => return foreign("is there twice"),
             out => out.map_err(failed())?,
         };
-        let copied = io::copy(&mut entry, &mut out).map_err(cannot_read)?;
+        let copied = copy(&mut entry, &mut out, cannot_read, failed())?;
         if copied != entry.size() {
             return foreign("is cut");
         }
@@ -125,17 +184,44 @@ fn extract(archive: impl Read, name: &str, folder: &Path) -> Result<Extracted> {
     Ok((files, links))
 }
 
-/// Makes the folders of a file below a folder. One that is a link is not gone into.
-fn folders(below: &Path, file: &Path) -> io::Result<()> {
+/// Copies, and tells where it is that that fails.
+fn copy(
+    from: &mut impl Read,
+    to: &mut impl Write,
+    cannot_read: impl FnOnce(io::Error) -> Error,
+    cannot_write: impl FnOnce(io::Error) -> Error,
+) -> Result<u64> {
+    let mut buffer = vec![0; 1 << 16];
+    let mut copied = 0;
+    loop {
+        let read = match from.read(&mut buffer) {
+            Ok(0) => return Ok(copied),
+            Ok(read) => read,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+            Err(e) => return Err(cannot_read(e)),
+        };
+        if let Err(e) = to.write_all(&buffer[..read]) {
+            return Err(cannot_write(e));
+        }
+        copied += read as u64;
+    }
+}
+
+/// Makes the folders of a file below a folder, and says which are new. One that is a link is not gone into.
+fn folders(below: &Path, file: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut made = Vec::new();
     let mut folder = below.to_owned();
     for part in file.parent().into_iter().flat_map(Path::iter) {
         folder.push(part);
         match fs::create_dir(&folder) {
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists && fs::symlink_metadata(&folder)?.is_dir() => {}
-            made => made?,
+            new => {
+                new?;
+                made.push(folder.clone());
+            }
         }
     }
-    Ok(())
+    Ok(made)
 }
 
 #[cfg(unix)]

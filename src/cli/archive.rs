@@ -5,9 +5,10 @@ use super::failure::Failure;
 use super::input::Recording;
 use super::output::{Allowed, Output};
 use super::report::{self, say};
+use super::unfinished;
 use crate::archive::entry::RECORDING;
 use crate::archive::pack::{Packed, pack};
-use crate::archive::unpack::unpack;
+use crate::archive::unpack::extract;
 use crate::container::read::ReadOptions;
 use crate::container::read::input::{Input, Opened};
 use crate::error::Error;
@@ -90,7 +91,11 @@ fn unpack_one(args: &ArchiveArgs) -> Result<ExitCode, Failure> {
         Opened::Stream(stream) => stream,
         Opened::Directory(_) => return Err(Error::input(name, None, "is a folder, and no archive").into()),
     };
-    let unpacked = unpack(reader, &name, &cache, &recording, args.force)?;
+    let extracted = extract(reader, &name, &cache)?;
+    let unpacked = {
+        let _signals_wait = unfinished::hold();
+        extracted.put_in_place(&recording, args.force)?
+    };
     if !args.quiet {
         let there = if unpacked.there > 0 { format!(", {} were there", unpacked.there) } else { String::new() };
         say(format_args!("[ perfconv: {}: {} files{there} ]", cache.display(), unpacked.files));

@@ -46,6 +46,7 @@ pub fn run(args: MergeArgs) -> Result<ExitCode, Failure> {
     let Some(output) = checked.collect::<Result<Vec<_>, _>>()?.pop() else {
         return Err(Failure::Usage("there is nothing to merge".to_owned()));
     };
+    let output = args.inputs.iter().fold(output, |output, input| output.of_input_too(input));
     let read = ReadOptions { spool_dir: args.written.spool_dir.clone(), ..ReadOptions::default() };
     let recordings = args.inputs.into_iter().map(|input| Recording::new(input, None, &read));
     let recordings = recordings.collect::<Result<Vec<_>, _>>()?;

@@ -32,6 +32,8 @@ pub enum Output {
         name: String,
         /// Whether it may take the place of another.
         overwrite: bool,
+        /// Whether it is for its owner alone, as what it is made of is.
+        is_private: bool,
     },
     /// A device, a FIFO, what a process has open: written to directly.
     Special(PathBuf),
@@ -105,7 +107,15 @@ impl Output {
         if !parent(&target).is_dir() {
             return failed(&format!("cannot create: the folder {} does not exist", parent(&target).display()));
         }
-        Ok(Self::File { target, name, overwrite: allowed.overwrite })
+        Ok(Self::File { target, name, overwrite: allowed.overwrite, is_private: is_private(input) })
+    }
+
+    /// The same of several inputs: for its owner alone, as soon as one of them is.
+    pub fn of_input_too(mut self, input: &Path) -> Self {
+        if let Self::File { is_private: is, .. } = &mut self {
+            *is |= is_private(input);
+        }
+        self
     }
 
     /// How to call it.
@@ -133,8 +143,8 @@ impl Output {
                 let file = File::options().append(true).open(path).map_err(|e| self.failed("cannot open", &e))?;
                 buffered(file, write).map_err(|error| self.explained(error))
             }
-            Self::File { target, overwrite, .. } => {
-                let file = beside(target).map_err(|e| self.failed("cannot create", &e))?;
+            Self::File { target, overwrite, is_private, .. } => {
+                let file = beside(target, *is_private).map_err(|e| self.failed("cannot create", &e))?;
                 let written = buffered(file.as_file(), write);
                 self.put_in_place(file, written, target, *overwrite)
             }
@@ -170,8 +180,8 @@ impl Output {
         spool_dir: Option<&Path>,
         write: impl FnOnce(&mut dyn WriteSeek) -> Result<()>,
     ) -> std::result::Result<(), Failure> {
-        if let (Self::File { target, overwrite, .. }, []) = (self, &*envelopes.list) {
-            let file = beside(target).map_err(|e| self.failed("cannot create", &e))?;
+        if let (Self::File { target, overwrite, is_private, .. }, []) = (self, &*envelopes.list) {
+            let file = beside(target, *is_private).map_err(|e| self.failed("cannot create", &e))?;
             let mut out = BufWriter::with_capacity(1 << 17, file.as_file());
             let written = write(&mut out).and_then(|()| out.flush().map_err(Error::Output));
             drop(out);
@@ -189,10 +199,11 @@ impl Output {
     /// # Errors
     /// Where the output cannot be a folder, and what `write` or the system says.
     pub fn write_folder(&self, write: impl FnOnce(&Path) -> Result<()>) -> std::result::Result<(), Failure> {
-        let Self::File { target, name, overwrite } = self else {
+        let Self::File { target, name, overwrite, is_private } = self else {
             return Err(Failure::Usage(format!("{}: cannot be a folder; name one with -o", self.name())));
         };
-        let folder = unfinished::folder_in(parent(target)).map_err(|e| self.failed("cannot create", &e))?;
+        let folder =
+            unfinished::folder_in(parent(target), *is_private).map_err(|e| self.failed("cannot create", &e))?;
         write(folder.path()).map_err(|error| match error {
             Error::Io { file, doing, source } => {
                 let file = file.replacen(&*folder.path().to_string_lossy(), name, 1);
@@ -266,13 +277,30 @@ fn buffered(out: impl Write + Send, write: impl FnOnce(&mut (dyn Write + Send)) 
     out.flush().map_err(Error::Output)
 }
 
-/// A temporary file in the target's folder, with the target's permissions, or those that new files get.
-fn beside(target: &Path) -> io::Result<NamedTempFile> {
-    let file = unfinished::file_in(parent(target))?;
+/// A temporary file in the target's folder, with the target's permissions, or those that new files get: one that is made of
+/// what its owner alone may read those of that.
+fn beside(target: &Path, is_private: bool) -> io::Result<NamedTempFile> {
+    let file = unfinished::file_in(parent(target), is_private)?;
     if let Ok(found) = fs::metadata(target) {
         file.as_file().set_permissions(found.permissions())?;
     }
     Ok(file)
+}
+
+/// Whether an input is for its owner alone, as recordings of perf are.
+fn is_private(input: &Path) -> bool {
+    #[cfg(unix)]
+    let is_private = {
+        use std::os::unix::fs::PermissionsExt;
+        let of_others = |found: fs::Metadata| found.permissions().mode() & 0o077 == 0;
+        input != Path::new("-") && fs::metadata(input).is_ok_and(of_others)
+    };
+    #[cfg(not(unix))]
+    let is_private = {
+        let _ = input;
+        false
+    };
+    is_private
 }
 
 /// Has two folders change places in one step, so that there is never a moment without one; not every file system can.

@@ -14,26 +14,32 @@ pub fn hold() -> MutexGuard<'static, Option<PathBuf>> {
     CURRENT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Starts a file in a folder, with the permissions that new files get.
+/// Starts a file in a folder, with the permissions that new files get, or for its owner alone.
 ///
 /// # Errors
 /// What the system says.
-pub fn file_in(folder: &Path) -> io::Result<NamedTempFile> {
+pub fn file_in(folder: &Path, is_private: bool) -> io::Result<NamedTempFile> {
     let mut builder = temporary();
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
+        builder.permissions(std::fs::Permissions::from_mode(if is_private { 0o600 } else { 0o666 }));
     }
     start(|| builder.tempfile_in(folder), NamedTempFile::path)
 }
 
-/// Starts a folder in a folder.
+/// Starts a folder in a folder, with the permissions that new folders get, or for its owner alone.
 ///
 /// # Errors
 /// What the system says.
-pub fn folder_in(folder: &Path) -> io::Result<TempDir> {
-    start(|| temporary().tempdir_in(folder), TempDir::path)
+pub fn folder_in(folder: &Path, is_private: bool) -> io::Result<TempDir> {
+    let mut builder = temporary();
+    #[cfg(unix)]
+    if is_private {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(std::fs::Permissions::from_mode(0o700));
+    }
+    start(|| builder.tempdir_in(folder), TempDir::path)
 }
 
 /// Has signals remove what is not complete, from now on.

@@ -171,7 +171,7 @@ impl Others {
 
     fn keep_layout(&mut self, name: &'static str, value: Value, ignore: &Ignore) {
         let is_usual = value.as_object().is_some_and(Map::is_empty);
-        if !is_usual && !ignore.has(Part::Offsets) {
+        if !is_usual && !ignore.has(Part::Offsets) && !ignore.has(Part::Form) {
             self.keep(Place::Layout(name), value, ignore);
         }
     }

@@ -200,6 +200,8 @@ fn nothing_is_unpacked_that_leads_elsewhere() {
     let (status, said) = try_it(&good(), &cache);
     assert!(status == 1 && said.contains("cannot put in place"), "{said}");
     assert!(fs::read_dir(&outside).unwrap().next().is_none());
+    let left: Vec<_> = fs::read_dir(&cache).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["usr"], "what was put in place before is taken away again");
 
     let whole = made_of(&good());
     let cache = path(&folder, "cut");

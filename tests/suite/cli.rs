@@ -246,8 +246,20 @@ fn a_link_is_followed_and_the_mode_kept() {
 #[test]
 fn a_new_output_has_the_mode_that_the_umask_gives() {
     let desk = Desk::new();
-    assert_eq!(desk.shell("umask 027; perfconv in.data -o out.pb.gz").status, 0);
+    assert_eq!(desk.shell("chmod 644 in.data; umask 027; perfconv in.data -o out.pb.gz").status, 0);
     assert_eq!(fs::metadata(desk.path("out.pb.gz")).unwrap().permissions().mode() & 0o777, 0o640);
+}
+
+#[test]
+fn what_is_made_of_a_private_recording_is_private() {
+    let desk = Desk::new();
+    let mode = |name: &str| fs::metadata(desk.path(name)).unwrap().permissions().mode() & 0o777;
+    let made = "chmod 600 in.data; umask 022; perfconv in.data -o out.pb.gz && perfconv rewrite in.data -o out.data && \
+                perfconv split in.data --by pid -o parts && perfconv merge in.data -o merged.data && \
+                perfconv archive in.data -o in.tar --strict; cat in.data | perfconv - -o piped.pb.gz";
+    desk.shell(made);
+    let modes = ["out.pb.gz", "out.data", "parts", "merged.data", "in.tar", "piped.pb.gz"].map(mode);
+    assert_eq!(modes, [0o600, 0o600, 0o700, 0o600, 0o600, 0o644]);
 }
 
 #[test]

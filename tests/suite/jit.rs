@@ -491,6 +491,11 @@ fn images_appear_with_the_output_and_take_no_others_place() {
     assert_eq!(fs::read(&image).unwrap(), b"another's");
     assert_eq!(go(&["--jit-dir", images.to_str().unwrap()]).status, 0);
     assert_eq!(entries(&images), ["jit-11901.so"]);
+    let refused = go(&["-f"]);
+    assert!(refused.failure().unwrap().contains("is no image, and is not overwritten by one"), "{}", refused.stderr);
+    assert_eq!(fs::read(&image).unwrap(), b"another's", "it may be the recording");
+    fs::write(&image, b"\x7fELF another's").unwrap();
+    fs::remove_file(path(&folder, "out.data")).unwrap();
     assert_eq!(go(&["-f"]).status, 0);
     let made = fs::read(&image).unwrap();
     assert_eq!(made, fs::read(images.join("jit-11901.so")).unwrap());

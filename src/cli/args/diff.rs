@@ -8,7 +8,7 @@ use std::path::PathBuf;
 #[derive(Args, Debug)]
 pub struct DiffArgs {
     /// Recordings to compare: files, folders, one may be - for standard input
-    #[arg(value_name = "FILE", num_args = 2, required = true)]
+    #[arg(value_names = ["A", "B"], num_args = 2, required = true)]
     pub inputs: Vec<PathBuf>,
 
     /// What does not count, separated by commas: offsets (how a file is laid out), ids (numbers of events), times, form

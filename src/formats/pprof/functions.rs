@@ -67,8 +67,7 @@ impl Functions {
         }
         write_name(name, text, offset);
         let filename = if let Within::File(filename, _) = within { filename } else { 0 };
-        // Where two files of one name are in different folders, a name is there twice.
-        let name = strings.push(name);
+        let name = strings.id(name);
         (id, Some(proto::Function { id, name, system_name: name, filename, start_line: 0 }))
     }
 }

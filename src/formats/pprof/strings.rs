@@ -19,11 +19,6 @@ impl Strings {
         self.0.id(string.as_bytes()).into()
     }
 
-    /// The number of a string that is most likely not there yet: a new one, without a look-up.
-    pub fn push(&mut self, string: &str) -> i64 {
-        self.0.push(string.as_bytes()).into()
-    }
-
     /// The strings in the order of their numbers.
     pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
         self.0.iter()

@@ -109,6 +109,11 @@ impl Resolved {
         self.missing.entry(Reason::Several).or_default().insert(String::from_utf8_lossy(name).into_owned());
     }
 
+    /// How many objects have none.
+    pub fn missing(&self) -> usize {
+        self.missing.values().map(BTreeSet::len).sum()
+    }
+
     /// Tells which objects have none, and why: once, however many passes there are.
     pub fn tell(&self, ledger: &mut Ledger) {
         for (&reason, names) in &self.missing {

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::rewrite::build_ids::elf::{self, Elf};
 use crate::rewrite::build_ids::id::Id;
 use std::fs;
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
@@ -63,6 +63,9 @@ impl Images {
             if !self.options.overwrite {
                 return Err(exists(&target));
             }
+            if !is_image(&target) {
+                return Err(is_other(&target));
+            }
         }
         let failed = Error::io(&shown, "cannot create");
         let create = || {
@@ -91,18 +94,38 @@ impl Images {
     pub fn put_in_place(&mut self) -> Result<()> {
         let mut placed = Vec::new();
         for Made { file, target, .. } in self.made.drain(..) {
-            let done = if self.options.overwrite { file.persist(&target) } else { file.persist_noclobber(&target) };
-            if let Err(e) = done {
+            let is_there = fs::symlink_metadata(&target).is_ok();
+            let done = match (self.options.overwrite && is_there, is_image(&target)) {
+                (true, true) => file.persist(&target).map_err(|e| e.error),
+                // The recording itself may be there by now.
+                (true, false) => Err(std::io::ErrorKind::AlreadyExists.into()),
+                (false, _) => file.persist_noclobber(&target).map_err(|e| e.error),
+            };
+            if let Err(error) = done {
                 placed.iter().for_each(|target: &PathBuf| drop(fs::remove_file(target)));
-                return Err(match e.error.kind() {
+                return Err(match error.kind() {
+                    std::io::ErrorKind::AlreadyExists if self.options.overwrite => is_other(&target),
                     std::io::ErrorKind::AlreadyExists => exists(&target),
-                    _ => Error::io(target.display().to_string(), "cannot put in place")(e.error),
+                    _ => Error::io(target.display().to_string(), "cannot put in place")(error),
                 });
             }
-            placed.push(target);
+            // What took another one's place stays: there is nothing else there now.
+            placed.extend((!is_there).then_some(target));
         }
         Ok(())
     }
+}
+
+/// Whether a file is one that an image may take the place of: an ELF file, not a recording or whatever else has the name.
+fn is_image(target: &Path) -> bool {
+    let mut magic = [0; 4];
+    let mut read = || fs::File::open(target)?.read_exact(&mut magic);
+    fs::symlink_metadata(target).is_ok_and(|found| found.is_file()) && read().is_ok() && magic == *b"\x7fELF"
+}
+
+fn is_other(target: &Path) -> Error {
+    let target = target.display();
+    Error::Refused(format!("{target}: is no image, and is not overwritten by one; --jit-dir DIR puts images elsewhere"))
 }
 
 fn exists(target: &Path) -> Error {

@@ -1,5 +1,6 @@
 //! Clocks: whether the times of several recordings are of one, and how they become those of the wall clock.
 
+use super::kernel;
 use super::member::Member;
 use crate::abi::attr_flags::AttrFlags;
 use crate::abi::feature::FeatureId;
@@ -87,6 +88,9 @@ fn compare(first: &Member, other: &Member) -> Result<()> {
                 "it is of the {what} {two}, not of {one}, and each machine has a clock of its own"
             ));
         }
+    }
+    if let Some(what) = kernel::differ(first, other) {
+        return refused(format!("{what}, and a clock begins anew when a machine is started"));
     }
     if let [Some(one), Some(two)] = [first, other].map(|member| member.meta.clock_data()) {
         let start = |data: ClockData| data.wall_clock_ns.wrapping_sub(data.clockid_ns);

@@ -16,30 +16,32 @@ pub fn check(members: &[Member], chosen: Option<usize>) -> Result<()> {
     let mut told = members.iter().filter(|member| member.look.kernel.is_some() || build_id(member).is_some());
     let Some(first) = told.next().filter(|_| chosen.is_none()) else { return Ok(()) };
     for other in told {
-        let differ = |what: String| {
-            Err(Error::Refused(format!(
+        if let Some(what) = differ(first, other) {
+            return Err(Error::Refused(format!(
                 "{} cannot be merged with {}: {what}; --kernel-from chooses whose kernel is told",
                 other.name, first.name
-            )))
-        };
-        let ids = [first, other].map(build_id);
-        let releases = [first, other].map(|member| member.string(FeatureId::OSRELEASE));
-        match (&ids, &releases) {
-            ([Some(one), Some(two)], _) if one != two => {
-                return differ(format!("its kernel has the build id {}, not {}", hex(two), hex(one)));
-            }
-            ([Some(_), Some(_)], _) => {}
-            (_, [Some(one), Some(two)]) if one != two => return differ(format!("its kernel is {two}, not {one}")),
-            _ => {}
-        }
-        if let [Some(one), Some(two)] = [first, other].map(|member| member.look.kernel.as_ref())
-            && (one.start, one.pgoff) != (two.start, two.pgoff)
-        {
-            let place = |map: &crate::rewrite::mmap::Mmap| format!("{:#x} ({:#x})", map.start, map.pgoff);
-            return differ(format!("its kernel is at {}, not at {}", place(two), place(one)));
+            )));
         }
     }
     Ok(())
+}
+
+/// What shows that a recording's kernel is not another's: that it is another one, or was started anew.
+pub fn differ(first: &Member, other: &Member) -> Option<String> {
+    let ids = [first, other].map(build_id);
+    let releases = [first, other].map(|member| member.string(FeatureId::OSRELEASE));
+    match (&ids, &releases) {
+        ([Some(one), Some(two)], _) if one != two => {
+            return Some(format!("its kernel has the build id {}, not {}", hex(two), hex(one)));
+        }
+        ([Some(_), Some(_)], _) => {}
+        (_, [Some(one), Some(two)]) if one != two => return Some(format!("its kernel is {two}, not {one}")),
+        _ => {}
+    }
+    let [one, two] = [first.look.kernel.as_ref()?, other.look.kernel.as_ref()?];
+    let place = |map: &crate::rewrite::mmap::Mmap| format!("{:#x} ({:#x})", map.start, map.pgoff);
+    let is_same = (one.start, one.pgoff) == (two.start, two.pgoff);
+    (!is_same).then(|| format!("its kernel is at {}, not at {}", place(two), place(one)))
 }
 
 fn hex(bytes: &[u8]) -> String {
