@@ -9,6 +9,7 @@
 //! * [`stream`]: what flows.
 //! * [`check`]: what is wrong with a recording.
 //! * [`rewrite`]: records to records.
+//! * [`synth`]: recordings from nothing.
 //! * [`archive`]: a recording with its objects, in one file.
 //! * [`session`]: who ran what, where.
 //! * [`profile`]: stacks and values.
@@ -38,6 +39,7 @@ pub mod profile;
 pub mod rewrite;
 pub mod session;
 pub mod stream;
+pub mod synth;
 pub mod tracing;
 
 pub use error::{Error, Result};

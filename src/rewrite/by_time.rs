@@ -38,6 +38,11 @@ impl<S: Sink> ByTime<S> {
     pub fn new(sink: S, options: ReadOptions) -> Self {
         Self { order: Order::new(sink, options), newest: 0 }
     }
+
+    /// The sink, to be looked at.
+    pub fn sink(&self) -> &S {
+        self.order.sink()
+    }
 }
 
 impl<S: Sink> Sink for ByTime<S> {

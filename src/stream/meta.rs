@@ -17,6 +17,7 @@ use crate::abi::text::FixedStr;
 use crate::abi::{self, Endian};
 use crate::container::block::Block;
 use crate::container::image::FileImage;
+use crate::container::limits::Limits;
 use crate::container::read::file::FileAttr;
 use crate::container::read::{Container, Reader as ContainerReader};
 use crate::container::walk::Damage;
@@ -80,6 +81,29 @@ impl Meta {
         meta.group_events();
         reader.event_types.iter().for_each(|event_type| meta.note_event_type(*event_type));
         meta
+    }
+
+    /// What is known of a recording that is in no container yet, as if it came from a file of that name.
+    pub fn made_up(
+        name: String,
+        endian: Endian,
+        events: impl Iterator<Item = FileAttr>,
+        features: BTreeMap<FeatureId, Bytes>,
+    ) -> Self {
+        let meta = Self {
+            files: vec![name],
+            container: Container::File,
+            endian,
+            events: Events::default(),
+            event_types: EventTypes::default(),
+            features: BTreeMap::new(),
+            image: FileImage::default(),
+            build_id_records: Vec::new(),
+            build_ids_told: HashSet::new(),
+            room: Limits::default().about,
+            names: HashMap::new(),
+        };
+        meta.with(events, features, &[])
     }
 
     /// What is known before the first record of a recording that is this one but for events, features and names of

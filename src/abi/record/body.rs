@@ -75,6 +75,14 @@ macro_rules! bodies {
                 }))
             }
 
+            /// The type of a record that has this body; `None` of opaque bytes, which do not tell.
+            pub fn kind(&self) -> Option<RecordType> {
+                match self {
+                    $(Self::$variant(_) => Some(RecordType::$kind),)*
+                    Self::Opaque(_) => None,
+                }
+            }
+
             /// Writes the body.
             ///
             /// # Errors

@@ -164,6 +164,12 @@ open_enum! {
     }
 }
 
+impl From<CpuMode> for Misc {
+    fn from(mode: CpuMode) -> Self {
+        Self::from_bits_retain(mode.0)
+    }
+}
+
 /// `struct perf_event_header`.
 #[binrw]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,237 @@
+//! What a recording that is made up tells of itself.
+
+use super::event::Event;
+use super::tracepoint::tracing_data;
+use crate::abi::attr::AttrType;
+use crate::abi::attr_flags::AttrFlags;
+use crate::abi::feature::event_desc::{EventDesc, EventDescs};
+use crate::abi::feature::group_desc::{Group, GroupDesc};
+use crate::abi::feature::mark::Mark;
+use crate::abi::feature::nr_cpus::NrCpus;
+use crate::abi::feature::string::{PerfStr, StrList};
+use crate::abi::feature::total_mem::TotalMem;
+use crate::abi::feature::{Feature, FeatureId, FeatureSection};
+use crate::abi::sample_type::SampleType;
+use crate::abi::{Endian, attr::Attr};
+use crate::container::read::file::FileAttr;
+use crate::container::write::encoded;
+use crate::error::{Error, Result};
+use crate::stream::meta::Meta;
+use bytes::Bytes;
+use std::collections::BTreeMap;
+
+/// The machine that a recording is said to be of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Machine {
+    /// As `uname -m` tells it.
+    pub arch: String,
+    /// CPUs, all of them online.
+    pub cpus: u32,
+    /// Name of the host.
+    pub hostname: String,
+    /// Release of the kernel.
+    pub release: String,
+    /// Name of the CPU.
+    pub cpu: String,
+    /// Memory in kB.
+    pub memory: u64,
+    /// Version of perf.
+    pub perf: String,
+    /// Command line of perf.
+    pub cmdline: Vec<String>,
+}
+
+impl Default for Machine {
+    fn default() -> Self {
+        Self {
+            arch: "x86_64".to_owned(),
+            cpus: 4,
+            hostname: "synth".to_owned(),
+            release: "6.1.0".to_owned(),
+            cpu: "made-up CPU".to_owned(),
+            memory: 16 << 20,
+            perf: "6.1.0".to_owned(),
+            cmdline: vec!["perf".to_owned(), "record".to_owned()],
+        }
+    }
+}
+
+/// What a recording tells of itself: byte order, machine, events, features.
+///
+/// What follows from these is made of them: ids; numbers and formats of tracepoints; the features EVENT_DESC, GROUP_DESC,
+/// TRACING_DATA, BRANCH_STACK, and those that tell the machine. A feature that is [set](Self::set) is as it was set.
+#[derive(Clone, Debug)]
+pub struct About {
+    /// Byte order.
+    pub endian: Endian,
+    /// Machine; `None` for a recording that does not tell it.
+    pub machine: Option<Machine>,
+    /// Whether rounds are marked, so that readers need not have all records in memory. Otherwise marks are where they are told.
+    pub rounds: bool,
+    events: Vec<Event>,
+    groups: Vec<(u32, u32)>,
+    features: BTreeMap<FeatureId, FeatureSection>,
+    left_out: Vec<FeatureId>,
+}
+
+impl Default for About {
+    fn default() -> Self {
+        Self {
+            endian: Endian::Little,
+            machine: Some(Machine::default()),
+            rounds: true,
+            events: Vec::new(),
+            groups: Vec::new(),
+            features: BTreeMap::new(),
+            left_out: Vec::new(),
+        }
+    }
+}
+
+impl About {
+    /// The number of the first tracepoint; the others follow.
+    const FIRST_TRACEPOINT: u64 = 1000;
+
+    /// Adds an event, and says its number. The first one has the records that are no samples, as perf record has it.
+    pub fn event(&mut self, event: Event) -> usize {
+        self.events.push(event);
+        self.events.len() - 1
+    }
+
+    /// Makes a group of an event and those behind it, itself counted.
+    pub fn group(&mut self, leader: usize, members: usize) {
+        self.groups.push((leader as u32, members as u32));
+    }
+
+    /// Sets a feature.
+    pub fn set(&mut self, id: FeatureId, feature: Feature) {
+        self.features.insert(id, FeatureSection { id, feature, tail: Vec::new() });
+    }
+
+    /// Leaves out a feature that would be made.
+    pub fn leave_out(&mut self, id: FeatureId) {
+        self.left_out.push(id);
+    }
+
+    /// The events, with what is made up of them: ids, numbers of tracepoints, and the flags by which the first one has records
+    /// that are no samples.
+    pub fn events(&self) -> Vec<Event> {
+        let cpus = self.machine.as_ref().map_or(1, |machine| u64::from(machine.cpus.max(1)));
+        let mut events = self.events.clone();
+        let mut numbers: Vec<(String, String)> = Vec::new();
+        for (index, event) in events.iter_mut().enumerate() {
+            if event.ids.is_empty() {
+                let first = 1 + index as u64 * cpus;
+                event.ids = (first..first + cpus).collect();
+            }
+            if let Some(tracepoint) = event.tracepoint.as_ref().filter(|_| event.attr.config == 0) {
+                let key = (tracepoint.system.clone(), tracepoint.name.clone());
+                let known = numbers.iter().position(|other| *other == key);
+                let number = known.unwrap_or_else(|| {
+                    numbers.push(key);
+                    numbers.len() - 1
+                });
+                event.attr.config = Self::FIRST_TRACEPOINT + number as u64;
+            }
+        }
+        if let Some(first) = events.first_mut() {
+            first.attr.flags |=
+                AttrFlags::MMAP | AttrFlags::MMAP2 | AttrFlags::COMM | AttrFlags::COMM_EXEC | AttrFlags::TASK;
+        }
+        events
+    }
+
+    /// What is known of the recording before its first record.
+    ///
+    /// # Errors
+    /// Where there is no event, where events have the same id or are of different sizes, or a feature has no place in the format.
+    pub fn meta(&self) -> Result<Meta> {
+        let events = self.events();
+        check(&events)?;
+        let mut features = BTreeMap::new();
+        for (id, feature) in self.made(&events)? {
+            features.insert(id, FeatureSection { id, feature, tail: Vec::new() });
+        }
+        features.retain(|id, _| !self.left_out.contains(id));
+        features.extend(self.features.iter().map(|(&id, section)| (id, section.clone())));
+        let encode =
+            |(id, section): (FeatureId, FeatureSection)| Ok((id, Bytes::from(encoded(section.to_bytes(self.endian))?)));
+        let features = features.into_iter().map(encode).collect::<Result<BTreeMap<_, _>>>()?;
+        let told = events.into_iter().map(|event| FileAttr { attr: event.attr, ids: event.ids });
+        Ok(Meta::made_up("synth".to_owned(), self.endian, told, features))
+    }
+
+    /// The features that follow from the rest.
+    fn made(&self, events: &[Event]) -> Result<Vec<(FeatureId, Feature)>> {
+        let text = |text: &str| PerfStr::new(text.as_bytes());
+        let mut made = Vec::new();
+        if let Some(machine) = &self.machine {
+            let cpus = machine.cpus;
+            made.extend([
+                (FeatureId::HOSTNAME, Feature::Hostname(text(&machine.hostname))),
+                (FeatureId::OSRELEASE, Feature::OsRelease(text(&machine.release))),
+                (FeatureId::VERSION, Feature::Version(text(&machine.perf))),
+                (FeatureId::ARCH, Feature::Arch(text(&machine.arch))),
+                (FeatureId::NRCPUS, Feature::NrCpus(NrCpus { nr_cpus_avail: cpus, nr_cpus_online: cpus })),
+                (FeatureId::CPUDESC, Feature::CpuDesc(text(&machine.cpu))),
+                (FeatureId::TOTAL_MEM, Feature::TotalMem(TotalMem { total_mem: machine.memory })),
+            ]);
+            let strings = machine.cmdline.iter().map(|word| text(word)).collect();
+            made.push((FeatureId::CMDLINE, Feature::Cmdline(StrList { strings })));
+        }
+        let attr_size = events.first().map_or(0, |event| event.attr.stored_size() as u32);
+        let described = events.iter().map(|event| EventDesc {
+            attr: event.attr.clone(),
+            name: text(&event.name),
+            ids: event.ids.clone(),
+        });
+        let descs = EventDescs { attr_size, events: described.collect() };
+        made.push((FeatureId::EVENT_DESC, Feature::EventDescs(descs)));
+        let mut tracepoints: Vec<_> = Vec::new();
+        for event in events.iter().filter(|event| event.attr.kind == AttrType::TRACEPOINT) {
+            let is_new = !tracepoints.iter().any(|(id, _)| *id == event.attr.config);
+            tracepoints.extend(event.tracepoint.as_ref().filter(|_| is_new).map(|point| (event.attr.config, point)));
+        }
+        if !tracepoints.is_empty() {
+            let data = tracing_data(&tracepoints, self.endian);
+            made.push((FeatureId::TRACING_DATA, Feature::TracingData(data)));
+        }
+        if events.iter().any(|event| event.has(SampleType::BRANCH_STACK)) {
+            made.push((FeatureId::BRANCH_STACK, Feature::BranchStack(Mark)));
+        }
+        if !self.groups.is_empty() {
+            let mut groups = Vec::new();
+            for &(leader_idx, nr_members) in &self.groups {
+                if u64::from(leader_idx) + u64::from(nr_members) > events.len() as u64 {
+                    let what = format!("a group of {nr_members} events cannot begin with event {leader_idx}");
+                    return Err(Error::Refused(format!("{what}: there are {}", events.len())));
+                }
+                groups.push(Group { name: text("{anon_group}"), leader_idx, nr_members });
+            }
+            made.push((FeatureId::GROUP_DESC, Feature::GroupDesc(GroupDesc { groups })));
+        }
+        Ok(made)
+    }
+}
+
+/// Whether containers have a place for these events, and records can be told apart.
+fn check(events: &[Event]) -> Result<()> {
+    let Some(first) = events.first() else {
+        return Err(Error::Refused("a recording has at least one event".to_owned()));
+    };
+    let size = |attr: &Attr| attr.stored_size();
+    if let Some(other) = events.iter().find(|event| size(&event.attr) != size(&first.attr)) {
+        let (this, that) = (size(&other.attr), size(&first.attr));
+        let what = format!("{} takes {this} bytes and {} {that}", other.name, first.name);
+        return Err(Error::Refused(format!("{what}: all events of a recording are of the same size")));
+    }
+    let mut ids: Vec<_> = events.iter().flat_map(|event| event.ids.iter().map(move |id| (id, &event.name))).collect();
+    ids.sort();
+    match ids.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+        Some(pair) => {
+            let (id, one, other) = (pair[0].0, pair[0].1, pair[1].1);
+            Err(Error::Refused(format!("the id {id} of {one} is that of {other} too: each event has ids of its own")))
+        }
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,372 @@
+//! Records one after the other: made, checked, and passed on in blocks.
+
+use super::about::About;
+use super::event::Event;
+use super::flow::Flow;
+use crate::abi::attr_flags::AttrFlags;
+use crate::abi::record::mmap2::MappedFile;
+use crate::abi::record::{Body, Misc, RecordHeader, RecordType};
+use crate::abi::sample::Sample;
+use crate::abi::sample_id::SampleId;
+use crate::abi::sample_type::SampleType;
+use crate::abi::sample_view::{SampleLayout, SampleView};
+use crate::container::block::{Block, Origin};
+use crate::container::read::ReadOptions;
+use crate::error::{Error, Result};
+use crate::stream::Sink;
+use crate::stream::counts::Counts;
+use crate::stream::ledger::Ledger;
+use crate::stream::meta::Meta;
+use crate::stream::raw::Raw;
+use binrw::{BinResult, BinWrite};
+use std::io::{Cursor, Write};
+use std::mem;
+
+/// How many bytes of records are passed on at once.
+const BATCH: usize = 1 << 18;
+
+/// Whose a record is, when and where it was written: what the trailer of a record tells that is no sample.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stamp {
+    /// Number of the event that the record belongs to: 0 for nearly all.
+    pub event: usize,
+    /// Process and thread.
+    pub task: (u32, u32),
+    /// Nanoseconds of the recording's clock; 0 in records that tell what was there before, which have no time.
+    pub time: u64,
+    /// CPU.
+    pub cpu: u32,
+}
+
+impl Stamp {
+    /// Of a thread, at a time, on the first CPU.
+    pub fn at(time: u64, pid: u32, tid: u32) -> Self {
+        Self { task: (pid, tid), time, ..Self::default() }
+    }
+
+    /// On another CPU.
+    #[must_use]
+    pub fn on(self, cpu: u32) -> Self {
+        Self { cpu, ..self }
+    }
+}
+
+/// Makes records and passes them on to a sink. It holds a few hundred kilobytes, however long the recording gets; where
+/// it sorts, what waits beyond the limits goes to temporary files.
+///
+/// What follows from the events is done here: ids of samples and trailers, the trailers themselves, sizes, padding, rounds.
+///
+/// ```
+/// use perfconv::abi::record::{Body, CpuMode, Misc, comm::Comm};
+/// use perfconv::abi::sample::Sample;
+/// use perfconv::abi::text::PaddedStr;
+/// use perfconv::stream::write::{file::ToFile, form::Form};
+/// use perfconv::synth::{About, Event, Recorder, Stamp};
+///
+/// let mut about = About::default();
+/// let cycles = about.event(Event::named("cycles:u")?.period(1000));
+/// let mut file = ToFile::new(std::io::Cursor::new(Vec::new()), Form::default());
+/// let mut recorder = Recorder::new(&about, &mut file)?;
+/// let comm = Comm { pid: 7, tid: 7, comm: PaddedStr::new(b"app", 8) };
+/// recorder.record(Misc::COMM_EXEC, &Body::Comm(comm), Stamp::at(1_000, 7, 7))?;
+/// for time in [2_000, 3_000] {
+///     let mut sample = Sample { ip: Some(0x401000), task: Some((7, 7)), time: Some(time), ..Sample::default() };
+///     recorder.sample(cycles, CpuMode::USER, &mut sample)?;
+/// }
+/// let (_, ledger) = recorder.finish()?;
+/// assert_eq!(ledger.of(perfconv::abi::record::RecordType::SAMPLE).added, 2);
+/// assert!(file.into_inner().unwrap().into_inner().starts_with(b"PERFILE2"));
+/// # Ok::<(), perfconv::Error>(())
+/// ```
+pub struct Recorder<S> {
+    meta: Meta,
+    events: Vec<Known>,
+    flow: Flow<S>,
+    is_sorted: bool,
+    batch: Cursor<Vec<u8>>,
+    /// The records in the batch: their headers, where they begin, and how many bytes behind each belong to it.
+    records: Vec<(RecordHeader, usize, usize)>,
+    counts: Counts,
+    serial: u64,
+    written: u64,
+}
+
+/// What is looked up of an event for each record.
+struct Known {
+    name: String,
+    layout: SampleLayout,
+    /// Fields that samples have, either kind of weight as one.
+    fields: SampleType,
+    has_trailer: bool,
+    ids: Vec<u64>,
+    /// Period of its samples; `None` where it has a frequency.
+    period: Option<u64>,
+}
+
+impl Known {
+    fn new(event: &Event) -> Self {
+        let mut fields = event.attr.sample_type;
+        if fields.contains(SampleType::WEIGHT_STRUCT) {
+            fields = fields.difference(SampleType::WEIGHT_STRUCT) | SampleType::WEIGHT;
+        }
+        Self {
+            name: event.name.clone(),
+            layout: SampleLayout::from(&event.attr),
+            fields,
+            has_trailer: event.attr.flags.contains(AttrFlags::SAMPLE_ID_ALL),
+            ids: event.ids.clone(),
+            period: (!event.attr.flags.contains(AttrFlags::FREQ)).then_some(event.attr.sample_period),
+        }
+    }
+
+    /// The id of its instance on a CPU.
+    fn id(&self, cpu: u32) -> u64 {
+        let index = (cpu as usize).checked_rem(self.ids.len());
+        index.and_then(|index| self.ids.get(index)).copied().unwrap_or_default()
+    }
+
+    fn trailer(&self, stamp: &Stamp) -> SampleId {
+        let has = |field| self.layout.sample_type.contains(field);
+        let id = self.id(stamp.cpu);
+        SampleId {
+            task: has(SampleType::TID).then_some(stamp.task),
+            time: has(SampleType::TIME).then_some(stamp.time),
+            id: has(SampleType::ID).then_some(id),
+            stream_id: has(SampleType::STREAM_ID).then_some(id),
+            cpu: has(SampleType::CPU).then_some((stamp.cpu, 0)),
+            identifier: has(SampleType::IDENTIFIER).then_some(id),
+        }
+    }
+
+    /// Puts in what a sample does not tell and the event does.
+    fn complete(&self, sample: &mut Sample) {
+        let has = |field| self.fields.contains(field);
+        if has(SampleType::CPU) {
+            sample.cpu.get_or_insert((0, 0));
+        }
+        let id = self.id(sample.cpu.map_or(0, |(cpu, _)| cpu));
+        for (field, value) in [
+            (SampleType::IDENTIFIER, &mut sample.identifier),
+            (SampleType::ID, &mut sample.id),
+            (SampleType::STREAM_ID, &mut sample.stream_id),
+        ] {
+            if has(field) {
+                value.get_or_insert(id);
+            }
+        }
+        if has(SampleType::PERIOD) && sample.period.is_none() {
+            sample.period = self.period;
+        }
+    }
+}
+
+impl<S: Sink> Recorder<S> {
+    /// Begins a recording of which the records are told in the order of time.
+    ///
+    /// # Errors
+    /// Where what the recording tells of itself does not fit together, or the sink cannot go on.
+    pub fn new(about: &About, sink: S) -> Result<Self> {
+        Self::with(about, Flow::as_told(sink, about.rounds), false)
+    }
+
+    /// Begins a recording of which the records are told in any order.
+    ///
+    /// # Errors
+    /// Where what the recording tells of itself does not fit together, or the sink cannot go on.
+    pub fn sorting(about: &About, sink: S, options: ReadOptions) -> Result<Self> {
+        Self::with(about, Flow::sorted(sink, about.rounds, options), true)
+    }
+
+    fn with(about: &About, mut flow: Flow<S>, is_sorted: bool) -> Result<Self> {
+        let meta = about.meta()?;
+        let events = about.events().iter().map(Known::new).collect();
+        flow.begin(&meta)?;
+        Ok(Self {
+            meta,
+            events,
+            flow,
+            is_sorted,
+            batch: Cursor::new(Vec::with_capacity(BATCH)),
+            records: Vec::new(),
+            counts: Counts::default(),
+            serial: 0,
+            written: 0,
+        })
+    }
+
+    /// What is known of the recording.
+    pub fn meta(&self) -> &Meta {
+        &self.meta
+    }
+
+    /// How many bytes of records there are so far.
+    pub fn written(&self) -> u64 {
+        self.written + self.batch.get_ref().len() as u64
+    }
+
+    /// A record that is no sample. It is padded, and gets a trailer where the kernel's records have one; the bit of
+    /// [`Misc`] by which the build id in an MMAP2 is known is set.
+    ///
+    /// # Errors
+    /// Where it is longer than a record can be, is opaque, or its event is not there; and what the sink says.
+    pub fn record(&mut self, misc: impl Into<Misc>, body: &Body, stamp: Stamp) -> Result<()> {
+        self.record_before(misc, body, stamp, &[])
+    }
+
+    /// A record that is no sample, and bytes that belong to it without being counted in its size: those of the AUX area
+    /// behind an AUXTRACE.
+    ///
+    /// # Errors
+    /// Those of [`record`](Self::record).
+    pub fn record_before(&mut self, misc: impl Into<Misc>, body: &Body, stamp: Stamp, behind: &[u8]) -> Result<()> {
+        let Some(kind) = body.kind() else {
+            return Err(refused("a record of opaque bytes has no type: it can be told unchecked"));
+        };
+        let mut misc = misc.into();
+        if let Body::Mmap2(mmap) = body {
+            misc.set(Misc::MMAP_BUILD_ID, matches!(mmap.file, MappedFile::BuildId { .. }));
+        }
+        if let Body::Sample(sample) = body {
+            return self.sample(stamp.event, misc, &mut sample.clone());
+        }
+        let event = self.events.get(stamp.event).ok_or_else(|| no_event(stamp.event))?;
+        let trailer = (kind.has_sample_id() && event.has_trailer).then(|| event.trailer(&stamp));
+        let endian = self.meta.endian;
+        let at = self.begin();
+        let written = body.write(&mut self.batch, endian).and_then(|()| {
+            let len = self.batch.get_ref().len() - at;
+            self.batch.write_all(&[0; 8][..len.next_multiple_of(8) - len])?;
+            trailer.write_options(&mut self.batch, endian, ())
+        });
+        self.end(at, kind, misc, written, behind)
+    }
+
+    /// A sample of an event, by its number. What the sample does not tell and follows from the event is put in: ids, the
+    /// period, the first CPU.
+    ///
+    /// # Errors
+    /// Where the sample's fields are not those that its event says, or it is longer than a record can be; and what the sink says.
+    pub fn sample(&mut self, event: usize, misc: impl Into<Misc>, sample: &mut Sample) -> Result<()> {
+        let known = self.events.get(event).ok_or_else(|| no_event(event))?;
+        known.complete(sample);
+        let (has, wants) = (sample.fields(), known.fields);
+        if has != wants {
+            return Err(wrong_fields(&known.name, has, wants));
+        }
+        let (layout, endian) = (known.layout, self.meta.endian);
+        let at = self.begin();
+        let written = sample.write_options(&mut self.batch, endian, ());
+        let body = &self.batch.get_ref()[at + RecordHeader::SIZE..];
+        // Registers, branches and counter values are laid out by the event's attr too.
+        let is_sound = SampleView::read(body, &layout, endian).is_ok_and(|view| view.tail.is_empty());
+        if written.is_ok() && !(is_sound && body.len().is_multiple_of(8)) {
+            self.batch.get_mut().truncate(at);
+            let name = &self.events[event].name;
+            let what = "registers, branches, counter values or raw bytes of another number than its attr says, or not in words of 8 bytes";
+            return Err(refused(format!("a sample of {name} has {what}")));
+        }
+        self.end(at, RecordType::SAMPLE, misc.into(), written, &[])
+    }
+
+    /// Bytes as they are, whatever they are: records that break rules, and what is none.
+    ///
+    /// # Errors
+    /// Where the recorder sorts and they are no record, which then has no place; and what the sink says.
+    pub fn unchecked(&mut self, bytes: &[u8]) -> Result<()> {
+        let sound = RecordHeader::peek(bytes, self.meta.endian).filter(|header| header.len() == bytes.len());
+        if self.is_sorted && sound.is_none() {
+            let what = "bytes that are no record have no place in the order of time";
+            return Err(refused(format!(
+                "{what}: they can be told where records stay in the order in which they are told"
+            )));
+        }
+        // What is no record is passed on as one of no known type, all of its bytes alike.
+        let nameless = RecordHeader { kind: RecordType(u32::from(u16::MAX >> 1)), misc: Misc::empty(), size: 0 };
+        let header = sound.unwrap_or(RecordHeader { size: bytes.len().min(RecordHeader::SIZE) as u16, ..nameless });
+        let at = self.batch.get_ref().len();
+        self.batch.get_mut().extend_from_slice(bytes);
+        self.push(header, at, bytes.len() - header.len())
+    }
+
+    /// Ends the recording, and says what is known of it and what is in it.
+    ///
+    /// # Errors
+    /// Where the sink cannot go on.
+    pub fn finish(mut self) -> Result<(Meta, Ledger)> {
+        self.flush()?;
+        self.flow.end(&self.meta)?;
+        let mut ledger = Ledger::default();
+        self.counts.iter().for_each(|(kind, count)| ledger.added(kind, count));
+        if self.flow.marks() > 0 {
+            ledger.added(RecordType::FINISHED_ROUND, self.flow.marks());
+        }
+        Ok((self.meta, ledger))
+    }
+
+    /// Begins a record at the end of the batch, with room for its header.
+    fn begin(&mut self) -> usize {
+        let at = self.batch.get_ref().len();
+        self.batch.get_mut().extend_from_slice(&[0; RecordHeader::SIZE]);
+        self.batch.set_position((at + RecordHeader::SIZE) as u64);
+        at
+    }
+
+    /// Ends the record that begins there.
+    fn end(&mut self, at: usize, kind: RecordType, misc: Misc, written: BinResult<()>, behind: &[u8]) -> Result<()> {
+        let len = self.batch.get_ref().len() - at;
+        let header = RecordHeader { kind, misc, size: 0 }.with_len(len).filter(|_| written.is_ok());
+        let Some(header) = header else {
+            self.batch.get_mut().truncate(at);
+            let why =
+                written.err().map_or_else(|| format!("it takes {len} bytes, and can have 65535"), |e| e.to_string());
+            return Err(refused(format!("a {kind} record cannot be told: {why}")));
+        };
+        self.batch.set_position(at as u64);
+        let told = header.write_options(&mut self.batch, self.meta.endian, ());
+        told.map_err(|e| refused(e.to_string()))?;
+        self.batch.get_mut().extend_from_slice(behind);
+        self.push(header, at, behind.len())
+    }
+
+    fn push(&mut self, header: RecordHeader, at: usize, behind: usize) -> Result<()> {
+        self.counts.add(header.kind);
+        self.records.push((header, at, behind));
+        if self.batch.get_ref().len() < BATCH { Ok(()) } else { self.flush() }
+    }
+
+    /// Passes on what is in the batch.
+    fn flush(&mut self) -> Result<()> {
+        let bytes = mem::replace(&mut self.batch, Cursor::new(Vec::with_capacity(BATCH))).into_inner();
+        let base = self.written;
+        self.written += bytes.len() as u64;
+        self.serial += 1;
+        let block =
+            Block { bytes: bytes.into(), source: 0, base, origin: Origin::File, in_memory: true, serial: self.serial };
+        for (header, at, payload) in self.records.drain(..) {
+            let raw = Raw { header, endian: self.meta.endian, block: &block, at, payload };
+            self.flow.record(&self.meta, &raw)?;
+        }
+        Ok(())
+    }
+}
+
+fn refused(what: impl Into<String>) -> Error {
+    Error::Refused(what.into())
+}
+
+fn no_event(number: usize) -> Error {
+    refused(format!("there is no event {number}"))
+}
+
+fn wrong_fields(name: &str, has: SampleType, wants: SampleType) -> Error {
+    let names = |fields: SampleType| fields.iter_names().map(|(name, _)| name).collect::<Vec<_>>().join(", ");
+    let (lacks, too_many) = (wants.difference(has), has.difference(wants));
+    let mut what = Vec::new();
+    if !lacks.is_empty() {
+        what.push(format!("lacks {}", names(lacks)));
+    }
+    if !too_many.is_empty() {
+        what.push(format!("has {}, which the event does not say", names(too_many)));
+    }
+    refused(format!("a sample of {name} {}", what.join(" and ")))
+}

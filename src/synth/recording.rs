@@ -1,0 +1,317 @@
+//! A recording that is put together in memory.
+
+use super::about::About;
+use super::event::Event;
+use super::map::Map;
+use super::recorder::{Recorder, Stamp};
+use crate::abi::record::comm::Comm;
+use crate::abi::record::task::Task;
+use crate::abi::record::{Body, CpuMode, Misc, RecordType};
+use crate::abi::sample::Sample;
+use crate::abi::text::PaddedStr;
+use crate::container::read::ReadOptions;
+use crate::error::Result;
+use crate::stream::Sink;
+use crate::stream::ledger::Ledger;
+use crate::stream::meta::Meta;
+use crate::stream::write::file::ToFile;
+use crate::stream::write::form::Form;
+use std::io::Cursor;
+
+/// A recording in memory: events, and what happened, told in any order. For one that is larger there is [`Recorder`].
+///
+/// ```
+/// use perfconv::abi::sample::{Callchain, Sample};
+/// use perfconv::abi::sample_type::SampleType;
+/// use perfconv::synth::{Event, Map, Recording};
+///
+/// let mut recording = Recording::new();
+/// let cycles = recording.event(Event::named("cycles:u")?.period(1000).with(SampleType::CALLCHAIN));
+/// recording.process(7, "app").map(7, Map::of("/usr/bin/app", 0x400000, 0x3000).build_id(&[7; 20]));
+/// recording.thread(7, 8, "worker");
+/// for (tid, time) in [(7, 5_000), (8, 4_000)] {
+///     let callchain = Some(Callchain { ips: vec![0x401010, 0x402000] });
+///     let task = Some((7, tid));
+///     recording.sample(cycles, Sample { ip: Some(0x401010), task, time: Some(time), callchain, ..Sample::default() });
+/// }
+/// let bytes = recording.to_bytes()?;
+/// assert!(bytes.starts_with(b"PERFILE2"));
+/// # Ok::<(), perfconv::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Recording {
+    /// What it tells of itself.
+    pub about: About,
+    /// Whether records stay in the order in which they are told, whatever their times.
+    pub as_told: bool,
+    told: Vec<Told>,
+}
+
+#[derive(Clone, Debug)]
+enum Told {
+    Record { misc: Misc, body: Box<Body>, stamp: Stamp, behind: Vec<u8> },
+    Sample { event: usize, misc: Misc, sample: Box<Sample> },
+    Unchecked(Vec<u8>),
+}
+
+impl Told {
+    /// Whether it tells what was there before the recording began: a record of the kernel's without a time.
+    fn is_of_before(&self) -> bool {
+        match self {
+            Self::Record { body, stamp, .. } => stamp.time == 0 && body.kind() < Some(RecordType::USER_START),
+            Self::Sample { .. } | Self::Unchecked(_) => false,
+        }
+    }
+}
+
+impl Recording {
+    /// Addresses from here on are the kernel's, on machines of 64 bits.
+    const KERNEL: u64 = 1 << 63;
+
+    /// A recording without anything. It needs at least one event.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds an event, and says its number.
+    pub fn event(&mut self, event: Event) -> usize {
+        self.about.event(event)
+    }
+
+    /// A process that was there before the recording began, with a thread of the same number.
+    pub fn process(&mut self, pid: u32, comm: &str) -> &mut Self {
+        self.thread(pid, pid, comm)
+    }
+
+    /// A thread that was there before the recording began.
+    pub fn thread(&mut self, pid: u32, tid: u32, comm: &str) -> &mut Self {
+        self.comm(Stamp::at(0, pid, tid), comm)
+    }
+
+    /// A thread is named.
+    pub fn comm(&mut self, stamp: Stamp, comm: &str) -> &mut Self {
+        let (pid, tid) = stamp.task;
+        let comm = Comm { pid, tid, comm: PaddedStr::new(comm.as_bytes(), 8) };
+        self.record(Misc::empty(), Body::Comm(comm), stamp)
+    }
+
+    /// What was mapped in a process before the recording began.
+    pub fn map(&mut self, pid: u32, map: Map) -> &mut Self {
+        self.mmap(CpuMode::USER, Stamp::at(0, pid, pid), map)
+    }
+
+    /// Something is mapped.
+    pub fn mmap(&mut self, mode: CpuMode, stamp: Stamp, map: Map) -> &mut Self {
+        let (pid, tid) = stamp.task;
+        self.record(mode, Body::Mmap2(map.mmap2(pid, tid)), stamp)
+    }
+
+    /// A process begins another one, or a thread of its own.
+    pub fn fork(&mut self, stamp: Stamp, pid: u32, tid: u32) -> &mut Self {
+        let (ppid, ptid) = stamp.task;
+        self.record(Misc::empty(), Body::Fork(Task { pid, ppid, tid, ptid, time: stamp.time }), stamp)
+    }
+
+    /// A thread ends.
+    pub fn exit(&mut self, stamp: Stamp) -> &mut Self {
+        let (pid, tid) = stamp.task;
+        let task = Task { pid, ppid: pid, tid, ptid: tid, time: stamp.time };
+        self.record(Misc::empty(), Body::Exit(task), stamp)
+    }
+
+    /// A sample of an event. It is of the kernel where its instruction pointer is in the upper half of the addresses. What
+    /// it does not tell and follows from the event is put in: ids, the period, the first CPU.
+    pub fn sample(&mut self, event: usize, sample: Sample) -> &mut Self {
+        let is_kernel = sample.ip.is_some_and(|ip| ip >= Self::KERNEL);
+        self.sample_in(if is_kernel { CpuMode::KERNEL } else { CpuMode::USER }, event, sample)
+    }
+
+    /// A sample of an event that happened in a mode of the CPU.
+    pub fn sample_in(&mut self, misc: impl Into<Misc>, event: usize, sample: Sample) -> &mut Self {
+        self.told.push(Told::Sample { event, misc: misc.into(), sample: Box::new(sample) });
+        self
+    }
+
+    /// Any record.
+    pub fn record(&mut self, misc: impl Into<Misc>, body: Body, stamp: Stamp) -> &mut Self {
+        self.record_before(misc, body, stamp, Vec::new())
+    }
+
+    /// Any record, and the bytes that belong to it without being counted in its size.
+    pub fn record_before(&mut self, misc: impl Into<Misc>, body: Body, stamp: Stamp, behind: Vec<u8>) -> &mut Self {
+        self.told.push(Told::Record { misc: misc.into(), body: Box::new(body), stamp, behind });
+        self
+    }
+
+    /// Bytes as they are, whatever they are. Those that are no record need [`as_told`](Self::as_told).
+    pub fn unchecked(&mut self, bytes: impl Into<Vec<u8>>) -> &mut Self {
+        self.told.push(Told::Unchecked(bytes.into()));
+        self
+    }
+
+    /// Streams it. What was there before the recording began is told first.
+    ///
+    /// # Errors
+    /// Where a record does not fit the events, or the sink cannot go on.
+    pub fn run(&self, options: &ReadOptions, sink: &mut dyn Sink) -> Result<(Meta, Ledger)> {
+        let mut recorder = match self.as_told {
+            true => Recorder::new(&self.about, sink)?,
+            false => Recorder::sorting(&self.about, sink, options.clone())?,
+        };
+        let (first, others): (Vec<_>, Vec<_>) = self.told.iter().partition(|told| !self.as_told && told.is_of_before());
+        for told in first.into_iter().chain(others) {
+            match told {
+                Told::Record { misc, body, stamp, behind } => recorder.record_before(*misc, body, *stamp, behind)?,
+                Told::Sample { event, misc, sample } => recorder.sample(*event, *misc, &mut sample.clone())?,
+                Told::Unchecked(bytes) => recorder.unchecked(bytes)?,
+            }
+        }
+        recorder.finish()
+    }
+
+    /// The bytes of a file with it. Other containers and forms are those of the sinks that [`run`](Self::run) takes.
+    ///
+    /// # Errors
+    /// Those of [`run`](Self::run).
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let mut file = ToFile::new(Cursor::new(Vec::new()), Form::default());
+        self.run(&ReadOptions::default(), &mut file)?;
+        Ok(file.into_inner().map(Cursor::into_inner).unwrap_or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::Endian;
+    use crate::abi::feature::FeatureId;
+    use crate::abi::record::Record;
+    use crate::abi::record::auxtrace::Auxtrace;
+    use crate::abi::regs::{Regs, RegsAbi};
+    use crate::abi::sample_type::SampleType;
+    use crate::container::read::input::Input;
+    use crate::stream::raw::Raw;
+    use crate::stream::source::Source;
+    use crate::synth::tracepoint::Tracepoint;
+
+    /// The records of a file, as they are read.
+    #[derive(Default)]
+    struct Read(Vec<(Record, Vec<u8>)>);
+
+    impl Sink for Read {
+        fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+            let record = Record::read(raw.bytes(), &meta.context(raw)).unwrap();
+            self.0.push((record, raw.payload().to_vec()));
+            Ok(())
+        }
+    }
+
+    fn read(recording: &Recording) -> (Meta, Vec<(Record, Vec<u8>)>, Ledger) {
+        let mut read = Read::default();
+        let input = Input::Bytes { name: "synth".into(), bytes: recording.to_bytes().unwrap().into() };
+        let (meta, ledger) = Source::open(input, ReadOptions::default()).unwrap().run(&mut read).unwrap();
+        (meta, read.0, ledger)
+    }
+
+    fn sample(time: u64, tid: u32) -> Sample {
+        Sample { ip: Some(0x401000), task: Some((7, tid)), time: Some(time), cpu: Some((1, 0)), ..Sample::default() }
+    }
+
+    #[test]
+    fn what_is_told_is_read_in_the_order_of_time() {
+        for endian in [Endian::Little, Endian::Big] {
+            let mut recording = Recording::new();
+            recording.about.endian = endian;
+            let cycles = recording.event(Event::named("cycles:u").unwrap().period(3));
+            let switch = Tracepoint::new("sched", "sched_switch").field("int next_pid", 4, true);
+            let switch = Event::named("sched:sched_switch").unwrap().formatted(switch);
+            let switch = recording.event(switch);
+            recording.sample(cycles, sample(30, 7)).sample(cycles, sample(10, 8));
+            let raw = Tracepoint::raw(1000, 7, &9_u32.to_ne_bytes(), endian);
+            let raw = Some(crate::abi::sample::Raw { data: raw });
+            recording.sample(switch, Sample { raw, ..sample(20, 8) });
+            recording.process(7, "app").map(7, Map::of("/bin/app", 0x400000, 0x2000).build_id(&[5; 20]));
+            recording.exit(Stamp::at(25, 7, 8).on(2));
+            let (meta, records, ledger) = read(&recording);
+            assert_eq!((meta.endian, ledger.messages().len()), (endian, 0));
+            let kinds: Vec<_> = records.iter().map(|(record, _)| record.header.kind.to_string()).collect();
+            assert_eq!(kinds, ["COMM", "MMAP2", "SAMPLE", "SAMPLE", "EXIT", "SAMPLE"]);
+            let samples = records.iter().filter_map(|(record, _)| match &record.body {
+                Body::Sample(sample) => Some((sample.time, sample.identifier, sample.period)),
+                _ => None,
+            });
+            let samples: Vec<_> = samples.collect();
+            assert_eq!(
+                samples,
+                [(Some(10), Some(2), Some(3)), (Some(20), Some(6), Some(1)), (Some(30), Some(2), Some(3))]
+            );
+            let trailer = records[4].0.id.unwrap();
+            assert_eq!((trailer.time, trailer.cpu, trailer.identifier), (Some(25), Some((2, 0)), Some(3)));
+            let names: Vec<_> = meta.events.list().iter().map(|event| event.name.clone().unwrap()).collect();
+            assert_eq!(names, ["cycles:u", "sched:sched_switch"]);
+            assert!(meta.features.contains_key(&FeatureId::TRACING_DATA));
+            assert!(records[1].0.header.misc.contains(Misc::MMAP_BUILD_ID));
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_its_event_is_refused() {
+        let refused = |sample: Sample, event: Event| {
+            let mut recording = Recording::new();
+            let event = recording.event(event);
+            recording.sample(event, sample).to_bytes().unwrap_err().to_string()
+        };
+        let cycles = || Event::named("cycles").unwrap();
+        let lacks = refused(Sample { ip: None, ..sample(1, 1) }, cycles());
+        assert_eq!(lacks, "a sample of cycles lacks IP");
+        let more = refused(Sample { addr: Some(1), ..sample(1, 1) }, cycles());
+        assert_eq!(more, "a sample of cycles has ADDR, which the event does not say");
+        let regs = Some(Regs { abi: RegsAbi::ABI_64, regs: vec![1, 2, 3] });
+        let mut event = cycles().with(SampleType::REGS_USER);
+        event.attr.sample_regs_user = 0b11;
+        assert!(refused(Sample { regs_user: regs, ..sample(1, 1) }, event).contains("registers"));
+        let none = Recording::new().to_bytes().unwrap_err().to_string();
+        assert_eq!(none, "a recording has at least one event");
+        let mut same = Recording::new();
+        let other = Event { ids: vec![4, 5], ..cycles() };
+        same.event(Event { ids: vec![5], ..cycles() });
+        same.event(other);
+        assert!(same.to_bytes().unwrap_err().to_string().contains("the id 5 of cycles"));
+        assert!(Recording::new().sample(3, sample(1, 1)).to_bytes().is_err());
+    }
+
+    #[test]
+    fn what_is_told_unchecked_is_there_byte_for_byte() {
+        let mut recording = Recording::new();
+        recording.event(Event::named("cycles").unwrap());
+        let garbage = b"\xff\xff\xff\x00garbage that is no record!!!";
+        recording.process(7, "app").unchecked(&garbage[..]);
+        for pid in 8..16 {
+            recording.process(pid, "app");
+        }
+        assert!(recording.to_bytes().is_err(), "it has no time");
+        recording.as_told = true;
+        for bytes in [&garbage[..], b"xyz", b""] {
+            let mut recording = recording.clone();
+            recording.unchecked(bytes);
+            let file = recording.to_bytes().unwrap();
+            let place = file.windows(garbage.len()).position(|window| window == garbage).unwrap();
+            let end = place + garbage.len() + 8 * (8 + 16 + 32);
+            assert_eq!(&file[end..end + bytes.len()], bytes);
+        }
+        let (_, records, ledger) = read(&recording);
+        assert_eq!((records.len(), ledger.messages().len()), (9, 1));
+    }
+
+    #[test]
+    fn aux_data_is_behind_its_record() {
+        let mut recording = Recording::new();
+        recording.event(Event::named("cycles").unwrap());
+        let aux = Auxtrace { size: 16, offset: 0, reference: 0, idx: 0, tid: -1, cpu: 0, reserved: 0 };
+        recording.process(7, "app").record_before(Misc::empty(), Body::Auxtrace(aux), Stamp::default(), vec![9; 16]);
+        recording.exit(Stamp::at(5, 7, 7));
+        let (meta, records, _) = read(&recording);
+        assert_eq!((records[1].0.header.kind, &records[1].1[..]), (RecordType::AUXTRACE, &[9; 16][..]));
+        assert!(meta.features.contains_key(&FeatureId::AUXTRACE));
+    }
+}
