@@ -39,6 +39,7 @@ mod suite {
     mod repair;
     mod rewrite;
     mod samples;
+    mod scenarios;
     mod scripts;
     mod split;
     mod stacks;

@@ -22,6 +22,7 @@ mod profiles;
 mod report;
 mod rewrite;
 mod split;
+mod synth;
 mod unfinished;
 
 use args::{Cli, Command};
@@ -47,6 +48,7 @@ fn run() -> Result<ExitCode, Failure> {
         Some(Command::Inject(args)) => convert::rewrite(args.rewrite().map_err(Failure::Usage)?),
         Some(Command::Merge(args)) => merge::run(*args),
         Some(Command::Split(args)) => split::run(*args),
+        Some(Command::Synth(args)) => synth::run(args),
         Some(Command::Archive(args)) => archive::run(*args),
         Some(Command::Check(args)) => check::run(args),
         Some(Command::Info(args)) => info::run(args),

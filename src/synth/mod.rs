@@ -2,6 +2,7 @@
 //!
 //! * [`recording`]: a recording that is put together in memory, in any order; [`map`]: what is mapped in it.
 //! * [`recorder`]: records one after the other, in bounded memory.
+//! * [`scenario`]: recordings as a person thinks of them, told in a file.
 //! * [`about`]: what a recording tells of itself: [`event`]s by their [names](event_names), [`tracepoint`]s, the machine.
 
 pub mod about;
@@ -11,6 +12,7 @@ mod flow;
 pub mod map;
 pub mod recorder;
 pub mod recording;
+pub mod scenario;
 pub mod tracepoint;
 
 pub use about::{About, Machine};
@@ -18,3 +20,4 @@ pub use event::Event;
 pub use map::Map;
 pub use recorder::{Recorder, Stamp};
 pub use recording::Recording;
+pub use scenario::Scenario;

@@ -89,7 +89,7 @@ fn perf(path: &Path) -> Option<Result<u64, String>> {
     }
 }
 
-fn linux_perf_data(path: &Path) -> Option<Result<u64, String>> {
+pub fn linux_perf_data(path: &Path) -> Option<Result<u64, String>> {
     let count = || -> Result<u64, Box<dyn std::error::Error>> {
         let PerfFileReader { mut perf_file, mut record_iter } =
             PerfFileReader::parse_file(BufReader::new(File::open(path)?))?;
@@ -108,7 +108,7 @@ fn linux_perf_data(path: &Path) -> Option<Result<u64, String>> {
     Some(count().map_err(|error| error.to_string()))
 }
 
-fn perfparser(path: &Path) -> Option<Result<u64, String>> {
+pub fn perfparser(path: &Path) -> Option<Result<u64, String>> {
     let mut perfparser = with_time_limit(hotspots_perfparser()?.to_str()?);
     let run = run_other(perfparser.arg("--print-stats").arg("--input").arg(path));
     let said = String::from_utf8_lossy(&run.stdout).into_owned() + &run.stderr;

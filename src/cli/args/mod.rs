@@ -14,6 +14,7 @@ mod split;
 mod step;
 mod step_args;
 mod steps;
+mod synth;
 mod written;
 
 pub use archive::ArchiveArgs;
@@ -25,6 +26,7 @@ pub use merge::MergeArgs;
 pub use profile::{LostArg, NO_LABELS, ProfileArgs};
 pub use split::SplitArgs;
 pub use step::Step;
+pub use synth::SynthArgs;
 pub use written::WrittenArgs;
 
 use crate::formats::FORMATS;
@@ -83,6 +85,8 @@ pub enum Command {
     Merge(Box<MergeArgs>),
     /// Make several recordings of one, in a folder
     Split(Box<SplitArgs>),
+    /// Make a recording up: of programs, threads and events that a scenario describes
+    Synth(SynthArgs),
     /// Put a recording and the objects that its samples are in into one file, as perf archive does; or unpack one
     Archive(Box<ArchiveArgs>),
     /// Say what is wrong with recordings
