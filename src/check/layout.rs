@@ -95,12 +95,18 @@ impl<'a> Layout<'a> {
             }
             attrs::check_bytes(&entry[..room], self.endian, &mut report);
             // Where the two sizes differ, writers disagree on where the ids are told.
-            let told = |len: usize| {
+            let place = |len: usize| {
                 let mut place = Reader::new(entry.get(len..)?, self.endian);
-                let ids = Section { offset: place.u64()?, size: place.u64()? };
-                Some((ids, self.bytes(ids)?))
+                Some(Section { offset: place.u64()?, size: place.u64()? })
             };
-            let Some((section, ids)) = told(room).or_else(|| told(declared)) else { continue };
+            let told = |len: usize| place(len).and_then(|ids| Some((ids, self.bytes(ids)?)));
+            let Some((section, ids)) = told(room).or_else(|| told(declared)) else {
+                // Records are no ids; that they share bytes is told with the other sections.
+                if let Some(section) = place(room).filter(|ids| ids.offset < self.data_end) {
+                    self.add(section, format!("the ids of event {index}"));
+                }
+                continue;
+            };
             if section.size == 0 {
                 continue;
             }
@@ -190,6 +196,7 @@ mod tests {
         assert_eq!(rules(&image(section(104, 0), &[])), [(Rule::Gap, 104)]);
         assert_eq!(rules(&image(section(104, 8), &[0; 4])), [(Rule::Gap, 208)]);
         assert_eq!(rules(&image(section(100, 12), &[])), [(Rule::IdsSize, 112), (Rule::Overlap, 100)]);
+        assert_eq!(rules(&image(section(200, 8), &[])), [(Rule::Gap, 104), (Rule::Overlap, 200)], "in the records");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use perfconv::abi::attr::Attr;
 use perfconv::abi::feature::FeatureId;
 use perfconv::abi::hex::from_hex;
 use perfconv::container::read::{ReadOptions, input::Input};
-use perfconv::rewrite::anonymize::events::is_common;
+use perfconv::rewrite::anonymize::events::{is_common, is_raw};
 use perfconv::rewrite::anonymize::{tracing, vocabulary};
 use perfconv::rewrite::header::Header;
 use perfconv::rewrite::pass::Pass;
@@ -146,7 +146,9 @@ impl Told {
             self.stays.insert(text.as_bytes().to_vec());
         } else if !DEFINED.contains(&key) && !path.starts_with("STAT_CONFIG") && !text.is_empty() {
             let is_event = ["name", "strings"].contains(&key);
-            let events = text.split(',').filter(|event| is_event && is_common(event.as_bytes()));
+            let events = text
+                .split(',')
+                .filter(|event| is_event && (is_common(event.as_bytes(), true) || is_raw(event.as_bytes())));
             self.stays.extend(events.map(|event| event.as_bytes().to_vec()));
             let words = self.fields.entry(path.to_owned()).or_default();
             words.extend(words_of(text.as_bytes()).map(<[u8]>::to_vec));
@@ -176,7 +178,13 @@ fn vocabulary() -> Vec<&'static [u8]> {
         PMUS,
         TERMS,
         SYSTEMS,
-        CMDLINE,
+        COMMANDS,
+        FLAGS,
+        PLAIN_OPTIONS,
+        EVENT_OPTIONS,
+        PID_OPTIONS,
+        OWN_OPTIONS,
+        VALUES,
         UNITS,
         ARCHES,
         TOPOLOGY,
@@ -672,6 +680,81 @@ fn every_output_is_anonymous_and_tells_what_was_done() {
 }
 
 #[test]
+fn an_anonymous_recording_does_not_tell_when_its_file_was_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let made = |args: &[&str]| {
+        let output = folder.path().join("out.json");
+        let run = run(perfconv()
+            .arg(fixture("plain.data"))
+            .args(["-f", "-q", "-t", "perf-json", "-o"])
+            .arg(&output)
+            .args(args));
+        assert_eq!(run.status, 0, "{}", run.stderr);
+        fs::read_to_string(output).unwrap()
+    };
+    assert!(made(&[]).contains("captured-on"));
+    for args in [&["--anonymize"][..], &["--anonymize", "--replace", "times"]] {
+        let told = made(args);
+        assert!(told.contains("header-version") && !told.contains("captured-on"), "{args:?}: {told}");
+    }
+}
+
+#[test]
+fn words_and_numbers_of_ones_own_go_and_clocks_move_as_times_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let text = String::from_utf8(json(&fixture("plain.data")).unwrap()).unwrap();
+    let mut lines = Vec::new();
+    let (command, clock) =
+        ("alice 4111111111111111 0xdeadbeef rca11ab1e net:sekret-host time=12345678", 5_000_000_000_000_u64);
+    for line in text.lines() {
+        let mut object: Value = serde_json::from_str(line).unwrap();
+        if object["feature"] == "CMDLINE" {
+            let words = ["perf", "record", "-F", "99", "-e", "sched:sched_switch", "--"];
+            let words: Vec<_> = words.into_iter().chain(command.split(' ')).collect();
+            object["content"]["strings"] = serde_json::json!(words);
+        } else if object["feature"] == "EVENT_DESC" {
+            object["content"]["events"][0]["name"] = "sched:sekret".into();
+        }
+        if object["record"] == "COMM" && object["body"]["comm"] != "perf-exec" {
+            object["body"]["comm"] = ":87654321".into();
+        }
+        lines.push(object.to_string());
+        if object["record"] == "COMM" {
+            let conv = serde_json::json!({ "time_shift": 31, "time_mult": 1, "time_zero": clock });
+            lines.push(serde_json::json!({ "record": "TIME_CONV", "body": conv }).to_string());
+        }
+    }
+    let (edited, input, output) = (path("e.jsonl"), path("e.data"), path("out.data"));
+    fs::write(&edited, lines.join("\n")).unwrap();
+    let made = run(perfconv().arg(&edited).arg("-o").arg(&input));
+    assert_eq!(made.status, 0, "{}", made.stderr);
+    rewritten(&input, &output, &["--anonymize", "--replace", "times,machine"]).unwrap();
+    let [before, after] = [&input, &output].map(|path| String::from_utf8(json(path).unwrap()).unwrap());
+    for word in command.split(' ').chain(["sched:sekret", ":87654321"]) {
+        assert!(before.contains(word) && !after.contains(word), "{word}");
+    }
+    assert!(after.contains(r#"["perf","record","-F","99","-e","sched:sched_switch","--","#), "{after}");
+    let profile = path("out.pb");
+    let made = run(perfconv().arg(&input).arg("--anonymize").arg("-o").arg(&profile));
+    assert_eq!(made.status, 0, "{}", made.stderr);
+    for word in command.split(' ').chain(["sched:sekret"]) {
+        assert!(memmem::find(&bytes(&profile), word.as_bytes()).is_none(), "{word} is in the profile");
+    }
+    // How far the first sample is from the clock's zero.
+    let distance = |text: &str| {
+        let number = |kind: &str, of: &dyn Fn(&Value) -> Option<i64>| {
+            let mut objects = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+            objects.find(|object| object["record"] == kind).and_then(|object| of(&object["body"])).expect("a number")
+        };
+        let zero = number("TIME_CONV", &|body| body["time_zero"].as_u64().map(u64::cast_signed));
+        (number("SAMPLE", &|body| body["time"].as_i64()).wrapping_sub(zero), zero)
+    };
+    let ((before, zero), (after, moved)) = (distance(&before), distance(&after));
+    assert!(before == after && zero == clock.cast_signed() && moved != zero, "{before} {after} {moved}");
+}
+
+#[test]
 fn what_is_told_in_places_that_nobody_looks_at_goes() {
     let folder = tempfile::tempdir().unwrap();
     let hidden = "HIDDEN-SECRET-TEXT";
@@ -713,6 +796,81 @@ fn what_is_told_in_places_that_nobody_looks_at_goes() {
     assert_eq!((made.status, count(&anonymous)), (0, 0), "{}", made.stderr);
     for gone in ["201 records (", "the feature 60 ("] {
         assert!(made.stderr.contains(gone), "{}", made.stderr);
+    }
+}
+
+#[test]
+fn what_is_told_to_be_ids_of_events_is_not_told_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let (input, output) = (folder.path().join("in.data"), folder.path().join("out.data"));
+    let mut damaged = fs::read(fixture("plain.data")).unwrap();
+    let word = |bytes: &[u8], at: usize| u64::from_le_bytes(*bytes[at..].first_chunk().unwrap());
+    // All from the ids on is told to be ids: the records, and the features behind them.
+    let size_at = (word(&damaged, 24) + word(&damaged, 16)) as usize - 8;
+    let size = (damaged.len() as u64 - word(&damaged, size_at - 8)) / 8 * 8;
+    damaged[size_at..size_at + 8].copy_from_slice(&size.to_le_bytes());
+    fs::write(&input, &damaged).unwrap();
+    rewritten(&input, &output, &["--anonymize"]).unwrap();
+    let made = bytes(&output);
+    assert!(made.len() as u64 > size, "the ids are still there");
+    for secret in [&b"/usr/lib/"[..], b"/libc.so", b"loop-pie"] {
+        assert!(memmem::find(&damaged, secret).is_some(), "{}", shown(secret));
+        // Of what is not at a multiple of 8, whole words are enough.
+        let words = memmem::find_iter(&damaged, secret).map(|at| &damaged[at.next_multiple_of(8)..][..8]);
+        for word in words.filter(|word| word.iter().all(u8::is_ascii_graphic)).chain([secret]) {
+            assert!(memmem::find(&made, word).is_none(), "{}", shown(word));
+        }
+    }
+}
+
+#[test]
+fn ids_of_events_are_others_and_the_same_wherever_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().join("out.data");
+    for (input, least) in
+        [("two-events.data", 2), ("group-read.data", 2), ("pipe-grouped.data", 4), ("tracepoints.data", 4)]
+    {
+        rewritten(&fixture(input), &output, &["--anonymize"]).unwrap();
+        let [before, after] = [&fixture(input), &output].map(|path| {
+            let text = json(path).unwrap();
+            let (mut told, mut used) = (BTreeSet::new(), BTreeMap::new());
+            for line in text.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
+                let object: Value = serde_json::from_slice(line).unwrap();
+                let is_told = ["HEADER_ATTR", "ID_INDEX"].iter().any(|kind| object["record"] == *kind)
+                    || object["attr"].is_object()
+                    || object["feature"] == "EVENT_DESC";
+                ids_in("", &object, &mut |id| {
+                    if is_told {
+                        told.insert(id);
+                    } else {
+                        *used.entry(id).or_insert(0) += 1;
+                    }
+                });
+            }
+            used.remove(&0);
+            (told, used)
+        });
+        let counts = |used: &BTreeMap<u64, usize>| {
+            let mut counts: Vec<_> = used.values().copied().collect();
+            counts.sort_unstable();
+            counts
+        };
+        assert!(before.0.len() >= least && !before.1.is_empty(), "{input}: {before:?}");
+        assert_eq!((before.0.len(), counts(&before.1)), (after.0.len(), counts(&after.1)), "{input}");
+        assert!(after.1.keys().all(|id| after.0.contains(id)), "{input}: {after:?}");
+        assert!(before.0.is_disjoint(&after.0), "{input}");
+    }
+}
+
+/// All ids of events in a line of JSON.
+fn ids_in(key: &str, value: &Value, take: &mut impl FnMut(u64)) {
+    match value {
+        Value::Object(fields) => fields.iter().for_each(|(key, value)| ids_in(key, value, take)),
+        Value::Array(items) => items.iter().for_each(|item| ids_in(key, item, take)),
+        Value::Number(number) if ["id", "ids", "identifier", "stream_id"].contains(&key) => {
+            take(number.as_u64().expect("an id"));
+        }
+        _ => {}
     }
 }
 

@@ -34,6 +34,7 @@ type Written = std::result::Result<(), Unsupported>;
 pub struct Export<W> {
     out: W,
     is_exact: bool,
+    tells_when: bool,
     session: Session,
     ledger: Ledger,
     /// Read when the first of their samples comes.
@@ -62,11 +63,13 @@ struct Incomplete {
 }
 
 impl<W: Write> Export<W> {
-    /// Takes the output; leaves out what perf leaves out, if it is to be exact.
-    pub fn new(out: W, is_exact: bool) -> Self {
+    /// Takes the output; leaves out what perf leaves out, if it is to be exact, and tells when the file was written that the
+    /// recording is in, if it is to be told.
+    pub fn new(out: W, is_exact: bool, tells_when: bool) -> Self {
         Self {
             out,
             is_exact,
+            tells_when,
             session: Session::default(),
             ledger: Ledger::default(),
             tracepoints: None,
@@ -84,7 +87,7 @@ impl<W: Write> Export<W> {
     /// Writes what stands before the first sample: what is known by then.
     fn write_headers(&mut self, meta: &Meta) -> Result<()> {
         let mut out = b"{\"linux-perf-json-version\":1,\n\"headers\":{".to_vec();
-        headers(&mut out, meta).map_err(failed)?;
+        headers(&mut out, meta, self.tells_when).map_err(failed)?;
         out.extend_from_slice(b"},\n\"samples\":[");
         self.out.write_all(&out).map_err(Error::Output)
     }

@@ -6,14 +6,14 @@ use crate::formats::json::Unsupported;
 use crate::info::header::{captured_on, features, file_header, places, version};
 use crate::stream::meta::Meta;
 
-/// Appends the fields that tell of the recording.
+/// Appends the fields that tell of the recording, and when its file was written, if that is to be told.
 ///
 /// # Errors
 /// None in practice: all are numbers and texts.
-pub fn headers(out: &mut Vec<u8>, meta: &Meta) -> Result<(), Unsupported> {
+pub fn headers(out: &mut Vec<u8>, meta: &Meta, tells_when: bool) -> Result<(), Unsupported> {
     let file = file_header(meta);
     number(out, "header-version", file.as_ref().map_or(1, version).into());
-    if let Some(time) = captured_on(meta) {
+    if let Some(time) = captured_on(meta).filter(|_| tells_when) {
         field(out, "captured-on", &time)?;
     }
     for (name, place) in ["data-offset", "data-size", "feat-offset"].into_iter().zip(places(file.as_ref())) {

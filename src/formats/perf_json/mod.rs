@@ -29,7 +29,7 @@ use std::io::{BufWriter, Write};
 
 /// Begins a recording as perf's own JSON.
 pub fn begin<'a>(out: &'a mut dyn Write, options: &CarryOptions) -> Box<dyn Carry + 'a> {
-    let export = Export::new(BufWriter::with_capacity(1 << 17, out), options.exact);
+    let export = Export::new(BufWriter::with_capacity(1 << 17, out), options.exact, !options.passes.anonymize);
     let read = ReadOptions { spool_dir: options.spool_dir.clone(), ..ReadOptions::default() };
     Box::new(Order::new(export, read))
 }

@@ -98,15 +98,34 @@ impl Replace {
     /// What an event is called. A name that is not perf's or the kernel's is replaced; of kinds that perf can name by what
     /// they are, by that.
     pub fn event_name(&mut self, name: &[u8], attr: Option<&Attr>) -> Vec<u8> {
-        let is_own = self.probe_names.contains(without_modifiers(name).0)
-            || attr.is_some_and(|attr| {
-                attr.kind == AttrType::TRACEPOINT && self.probes.contains(&attr.config)
-                    || attr.kind == AttrType::BREAKPOINT && !self.kept.has(What::Addresses)
-                    || self.probe_types.contains(&attr.kind.0)
-            });
-        if self.kept.has(What::Events) || name.is_empty() || !is_own && is_common(name) {
+        let is_own = attr.is_some_and(|attr| {
+            attr.kind == AttrType::TRACEPOINT && self.probes.contains(&attr.config)
+                || attr.kind == AttrType::BREAKPOINT && !self.kept.has(What::Addresses)
+                || self.probe_types.contains(&attr.kind.0)
+        });
+        // Whoever records may call an event like another one.
+        let is_tracepoint = attr.is_some_and(|attr| attr.kind == AttrType::TRACEPOINT);
+        if self.kept.has(What::Events) || !is_own && self.is_common_event(name, is_tracepoint) {
             return name.to_vec();
         }
+        self.own_event_name(name, attr)
+    }
+
+    /// What a tracepoint is called, of which nothing else is known.
+    pub fn tracepoint_name(&mut self, name: &[u8]) -> Vec<u8> {
+        if self.is_common_event(name, true) { name.to_vec() } else { self.own_event_name(name, None) }
+    }
+
+    /// Whether the name of an event may stay.
+    pub(super) fn is_common_event(&self, name: &[u8], is_tracepoint: bool) -> bool {
+        let is_own = || self.probe_names.contains(without_modifiers(name).0);
+        let tells_machine = || !self.kept.has(What::Machine) && vocabulary::tells_model(name);
+        self.kept.has(What::Events)
+            || name.is_empty()
+            || is_common(name, is_tracepoint) && !is_own() && !tells_machine()
+    }
+
+    fn own_event_name(&mut self, name: &[u8], attr: Option<&Attr>) -> Vec<u8> {
         self.replaces(What::Events);
         let (plain, modifiers) = without_modifiers(name);
         let mut to = match attr {
@@ -129,20 +148,6 @@ impl Replace {
         }
         to
     }
-
-    /// A word of a command line.
-    pub fn word(&mut self, word: &[u8]) -> Vec<u8> {
-        let is_number = word.iter().all(u8::is_ascii_digit);
-        let is_common = if is_number {
-            self.kept.has(What::Pids)
-        } else {
-            has(vocabulary::CMDLINE, word) || is_common(word) && !self.probe_names.contains(without_modifiers(word).0)
-        };
-        if is_common || !self.replaces(What::Cmdline) {
-            return word.to_vec();
-        }
-        self.names.path(word)
-    }
 }
 
 /// A name, and the modifiers behind it.
@@ -155,31 +160,44 @@ fn without_modifiers(name: &[u8]) -> (&[u8], Option<&[u8]>) {
     }
 }
 
-/// Whether everyone's events may be called so.
-pub fn is_common(name: &[u8]) -> bool {
+/// Whether everyone's events may be called so, `SYSTEM:NAME` if they are tracepoints.
+pub fn is_common(name: &[u8], is_tracepoint: bool) -> bool {
     let (name, _) = without_modifiers(name);
     if has(vocabulary::UNNAMED, name) {
         return true;
     }
     if let Some(colon) = name.iter().position(|&byte| byte == b':') {
-        let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-*?".contains(byte);
-        return has(vocabulary::SYSTEMS, &name[..colon]) && name[colon + 1..].iter().all(is_plain);
+        let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_*?".contains(byte);
+        return is_tracepoint && has(vocabulary::SYSTEMS, &name[..colon]) && name[colon + 1..].iter().all(is_plain);
     }
-    name.split(|byte| b"/=,".contains(byte)).all(is_common_word)
+    match name.iter().position(|&byte| byte == b'/') {
+        Some(slash) => {
+            has_numbered(vocabulary::PMUS, &name[..slash])
+                && name[slash + 1..].split(|byte| b"/=,".contains(byte)).all(is_term)
+        }
+        None => is_event(name) || has_numbered(vocabulary::PMUS, name),
+    }
 }
 
-fn is_common_word(word: &[u8]) -> bool {
-    let is_hex = |digits: &[u8]| digits.len() <= 8 && digits.iter().all(u8::is_ascii_hexdigit);
-    let has_digit = word.iter().any(u8::is_ascii_digit);
-    let is_number = word.strip_prefix(b"0x").or(word.strip_prefix(b"r").filter(|_| has_digit)).is_some_and(is_hex);
+/// Whether it is how perf calls a raw event: `r1a8`.
+pub fn is_raw(name: &[u8]) -> bool {
+    let digits = without_modifiers(name).0.strip_prefix(b"r").unwrap_or_default();
+    digits.iter().any(u8::is_ascii_digit) && digits.len() <= 8 && digits.iter().all(u8::is_ascii_hexdigit)
+}
+
+fn is_event(word: &[u8]) -> bool {
+    has(vocabulary::EVENTS, word) || vocabulary::is_cache_event(word)
+}
+
+/// Whether it is a word of what is between the slashes of an event, or behind them.
+fn is_term(word: &[u8]) -> bool {
+    let is_number = |digits: &[u8]| digits.len() <= 8 && digits.iter().all(u8::is_ascii_hexdigit);
     let is_modifier = word.len() <= 3 && word.iter().all(|byte| b"ukhGHpPSD".contains(byte));
     is_modifier
-        || is_number
+        || word.strip_prefix(b"0x").is_some_and(is_number)
         || word.len() <= 8 && word.iter().all(u8::is_ascii_digit)
-        || has(vocabulary::EVENTS, word)
         || has(vocabulary::TERMS, word)
-        || has_numbered(vocabulary::PMUS, word)
-        || vocabulary::is_cache_event(word)
+        || is_event(word)
 }
 
 #[cfg(test)]
@@ -196,14 +214,13 @@ mod tests {
             "cpu/cycles/ppp",
             "sched:sched_switch",
             "L1-dcache-load-misses:k",
-            "r1a8",
             "unknown",
             "cpu/event=0x3c,umask=0x1/u",
             "uncore_imc_0/cas_count_read/",
             "intel_pt//",
             "dummy:HG",
         ] {
-            assert_eq!(is_common(common.as_bytes()), !common.contains("cas_count"), "{common}");
+            assert_eq!(is_common(common.as_bytes(), true), !common.contains("cas_count"), "{common}");
         }
         for own in [
             "secret",
@@ -213,9 +230,15 @@ mod tests {
             "sched:a b",
             "deadbeefdeadbeef",
             "mem:0x7ffe12345678:rw",
+            "4111111111111111",
+            "0xdeadbeef",
+            "rca11ab1e",
+            "time=12345678",
+            "cpu4111111111111111/cycles/",
         ] {
-            assert!(!is_common(own.as_bytes()), "{own}");
+            assert!(!is_common(own.as_bytes(), true), "{own}");
         }
+        assert!(!is_common(b"net:sekret", false) && is_raw(b"r1a8:u") && !is_raw(b"rare") && !is_raw(b"r1234567890"));
     }
 
     #[test]
@@ -233,5 +256,10 @@ mod tests {
         replace.probes.insert(0x1c0);
         assert_ne!(text(replace.event_name(b"sched:mine", Some(&attr))), "sched:mine");
         assert_eq!(replace.told.replaced[What::Events as usize], 3);
+        attr.kind = AttrType::SOFTWARE;
+        for own in ["sched:alice", "rca11ab1e"] {
+            assert_ne!(text(replace.event_name(own.as_bytes(), Some(&attr))), own);
+        }
+        assert_eq!(text(replace.tracepoint_name(b"sched:sched_switch")), "sched:sched_switch");
     }
 }

@@ -60,15 +60,16 @@ impl Replace {
                 }
             }
         }
-        for FileAttr { attr, .. } in header.events.iter_mut().flatten() {
+        for FileAttr { attr, ids } in header.events.iter_mut().flatten() {
             *attr = self.attr(attr);
+            self.ids(ids);
         }
         header.keeps_build_id_table = false;
         for (misc, build_id) in &mut header.build_ids {
             *build_id = self.build_id_entry(*misc, build_id, TABLE_ALIGN);
         }
         for EventType { name, .. } in &mut header.event_types {
-            *name = FixedStr::new(&self.event_name(name.text(), None));
+            *name = FixedStr::new(&self.tracepoint_name(name.text()));
         }
         Ok(())
     }
@@ -104,9 +105,7 @@ impl Replace {
                 *arch = PerfStr::new(&if is_known { arch.text().to_vec() } else { self.names.name(arch.text()) });
             }
             Feature::CpuDesc(text) | Feature::CpuId(text) => *text = PerfStr::new(text.text()),
-            Feature::Cmdline(words) => {
-                words.strings.iter_mut().for_each(|word| *word = PerfStr::new(&self.word(word.text())));
-            }
+            Feature::Cmdline(words) => self.cmdline(&mut words.strings),
             Feature::EventDescs(descs) => self.event_descs(descs),
             Feature::GroupDesc(desc) => {
                 for group in &mut desc.groups {
@@ -184,6 +183,7 @@ impl Replace {
         for desc in &mut descs.events {
             desc.name = PerfStr::new(&self.event_name(desc.name.text(), Some(&desc.attr)));
             desc.attr = self.attr(&desc.attr);
+            self.ids(&mut desc.ids);
         }
         // All attrs take the same room there.
         descs.attr_size = descs.attr_size.min(Attr::SIZE_KNOWN as u32);
@@ -199,8 +199,13 @@ impl Replace {
     /// The name of a source of events.
     fn pmu(&mut self, name: &PerfStr) -> PerfStr {
         let text = name.text();
-        let is_known = has_numbered(vocabulary::PMUS, text) || !self.replaces(What::Events);
-        PerfStr::new(&if is_known { text.to_vec() } else { self.names.name(text) })
+        let tells_machine = !self.kept.has(What::Machine) && vocabulary::tells_model(text);
+        let is_known = has_numbered(vocabulary::PMUS, text) || self.kept.has(What::Events);
+        if is_known && !tells_machine {
+            return PerfStr::new(text);
+        }
+        self.replaces(if is_known { What::Machine } else { What::Events });
+        PerfStr::new(&self.names.name(text))
     }
 
     /// Lists of CPUs, sizes and the like.

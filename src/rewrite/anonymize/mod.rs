@@ -7,11 +7,12 @@
 //! * [`key`]: the key by which all is replaced; [`permutation`]: numbers in another order by it.
 //! * [`names`]: what takes the place of names.
 //! * [`pages`]: the pages of an address space in another order; [`addresses`]: those of a recording's spaces.
-//! * [`replace`]: what takes the place of each thing; with it [`events`], [`features`], [`tracing`], [`records`] and
+//! * [`replace`]: what takes the place of each thing; with it [`events`], [`features`], [`cmdline`], [`tracing`], [`records`] and
 //!   [`sample`].
 //! * [`pass`]: the pass.
 
 pub mod addresses;
+pub mod cmdline;
 pub mod events;
 pub mod features;
 pub mod key;

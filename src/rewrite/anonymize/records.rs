@@ -1,9 +1,10 @@
 //! Records other than samples, by their parts: what no definition covers does not go along.
 
 use super::addresses::Mapped;
-use super::replace::Replace;
+use super::replace::{Replace, START};
 use super::what::What;
 use crate::abi::callchain::Context;
+use crate::abi::read_format::ReadValues;
 use crate::abi::record::build_id::BuildId;
 use crate::abi::record::event_update::EventUpdateValue;
 use crate::abi::record::namespaces::Namespace;
@@ -56,6 +57,9 @@ impl Replace {
     fn trailer(&mut self, id: &mut SampleId) {
         id.task = id.task.map(|(pid, tid)| (self.pid(pid), self.pid(tid)));
         id.time = id.time.map(|time| self.time(time));
+        for id in [&mut id.id, &mut id.stream_id, &mut id.identifier].into_iter().flatten() {
+            *id = self.id(*id);
+        }
         id.cpu = id.cpu.map(|(cpu, _)| (cpu, 0));
     }
 
@@ -81,16 +85,29 @@ impl Replace {
                 map.filename = PaddedStr::new(&self.map(map.filename.text()), ALIGN);
             }
             Body::Comm(comm) => {
+                comm.comm = PaddedStr::new(&self.comm(comm.comm.text(), comm.tid), ALIGN);
                 self.task(&mut comm.pid, &mut comm.tid);
-                comm.comm = PaddedStr::new(&self.comm(comm.comm.text()), ALIGN);
             }
             Body::Fork(task) | Body::Exit(task) => {
                 self.task(&mut task.pid, &mut task.tid);
                 self.task(&mut task.ppid, &mut task.ptid);
                 task.time = self.time(task.time);
             }
-            Body::Throttle(throttle) | Body::Unthrottle(throttle) => throttle.time = self.time(throttle.time),
-            Body::Read(read) => self.task(&mut read.pid, &mut read.tid),
+            Body::Throttle(throttle) | Body::Unthrottle(throttle) => {
+                throttle.time = self.time(throttle.time);
+                (throttle.id, throttle.stream_id) = (self.id(throttle.id), self.id(throttle.stream_id));
+            }
+            Body::Read(read) => {
+                self.task(&mut read.pid, &mut read.tid);
+                match &mut read.values {
+                    ReadValues::Single { id, .. } => *id = id.map(|id| self.id(id)),
+                    ReadValues::Group { values, .. } => {
+                        values.iter_mut().for_each(|value| value.id = value.id.map(|id| self.id(id)));
+                    }
+                }
+            }
+            Body::Lost(lost) => lost.id = self.id(lost.id),
+            Body::Stat(stat) => stat.id = self.id(stat.id),
             Body::ItraceStart(start) => self.task(&mut start.pid, &mut start.tid),
             Body::SwitchCpuWide(switch) => self.task(&mut switch.next_prev_pid, &mut switch.next_prev_tid),
             Body::Namespaces(namespaces) => {
@@ -118,9 +135,10 @@ impl Replace {
             Body::HeaderAttr(event) => {
                 event.attr = self.attr(&event.attr);
                 event.attr.size = event.attr.stored_size() as u32;
+                self.ids(&mut event.ids);
             }
             Body::HeaderEventType(event_type) => {
-                event_type.name = PaddedStr::new(&self.event_name(event_type.name.text(), None), 64);
+                event_type.name = PaddedStr::new(&self.tracepoint_name(event_type.name.text()), 64);
             }
             Body::HeaderBuildId(build_id) => {
                 // What follows is found by where the name ends.
@@ -140,28 +158,34 @@ impl Replace {
                 }
             }
             Body::IdIndex(index) => {
-                index.entries.iter_mut().for_each(|entry| entry.tid = self.wide_pid(entry.tid));
+                for entry in &mut index.entries {
+                    (entry.id, entry.tid) = (self.id(entry.id), self.wide_pid(entry.tid));
+                }
                 let pids = index.guests.iter_mut().map(|guest| &mut guest.machine_pid);
                 pids.for_each(|pid| *pid = self.wide_pid(*pid as i64) as u64);
             }
             Body::ThreadMap(map) => {
                 for entry in &mut map.entries {
+                    entry.comm = FixedStr::new(&self.comm(entry.comm.text(), entry.pid as u32));
                     entry.pid = self.wide_pid(entry.pid);
-                    entry.comm = FixedStr::new(&self.comm(entry.comm.text()));
                 }
             }
-            Body::EventUpdate(update) => match &mut update.value {
-                Some(EventUpdateValue::Name(name)) => {
-                    let event = meta.events.by_id(update.id).map(|number| &meta.events.list()[number as usize].attr);
-                    *name = PaddedStr::new(&self.event_name(name.text(), event), ALIGN);
+            Body::EventUpdate(update) => {
+                let event = meta.events.by_id(update.id).map(|number| &meta.events.list()[number as usize].attr);
+                update.id = self.id(update.id);
+                match &mut update.value {
+                    Some(EventUpdateValue::Name(name)) => {
+                        *name = PaddedStr::new(&self.event_name(name.text(), event), ALIGN);
+                    }
+                    Some(EventUpdateValue::Unit(unit)) => *unit = PaddedStr::new(&self.unit(unit.text()), ALIGN),
+                    Some(EventUpdateValue::Scale(_) | EventUpdateValue::Cpus(_)) => {}
+                    None => return Ok(self.drops(kind)),
                 }
-                Some(EventUpdateValue::Unit(unit)) => *unit = PaddedStr::new(&self.unit(unit.text()), ALIGN),
-                Some(EventUpdateValue::Scale(_) | EventUpdateValue::Cpus(_)) => {}
-                None => return Ok(self.drops(kind)),
-            },
+            }
             Body::TimeConv(conv) => {
                 if self.replaces(What::Times) {
-                    conv.time_zero = conv.time_zero.wrapping_sub(self.first_time);
+                    // Times are this and what is made of cycles.
+                    conv.time_zero = conv.time_zero.wrapping_sub(self.first_time).wrapping_add(START);
                 }
                 if let Some(short) = &mut conv.short {
                     short.reserved = [0; 6];
@@ -170,8 +194,7 @@ impl Replace {
             Body::SchedstatCpu(cpu) => (cpu.timestamp, cpu.pad) = (self.time(cpu.timestamp), 0),
             Body::SchedstatDomain(domain) => domain.timestamp = self.time(domain.timestamp),
             // Numbers, or nothing.
-            Body::Lost(_)
-            | Body::Aux(_)
+            Body::Aux(_)
             | Body::LostSamples(_)
             | Body::Switch(_)
             | Body::AuxOutputHwId(_)
@@ -179,7 +202,6 @@ impl Replace {
             | Body::FinishedInit(_)
             | Body::CpuMap(_)
             | Body::StatConfig(_)
-            | Body::Stat(_)
             | Body::StatRound(_) => {}
             // What belongs to it follows it: whoever has that replaces it.
             Body::HeaderTracingData(_) => return Ok(false),

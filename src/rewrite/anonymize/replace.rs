@@ -8,14 +8,18 @@ use super::what::{Kept, What};
 use crate::abi::record::mmap2::MappedFile;
 use crate::session::space::Space;
 use crate::stream::events::is_time;
-use hashbrown::HashSet;
+use hashbrown::{HashMap, HashSet};
 use std::collections::BTreeMap;
 
-/// Numbers of processes are below it.
-const PID_LIMIT: u64 = 1 << 22;
+/// Ranges of numbers of processes, each up to below the next one's first: those that the kernel gives, larger ones, as merged
+/// recordings have, and those that are negative for readers. A number stays in its range.
+const PID_RANGES: [u32; 4] = [1, 1 << 22, 1 << 31, u32::MAX];
+
+/// How many ids of events it is remembered of what they have become.
+const REMEMBERED: usize = 1 << 16;
 
 /// When a recording begins whose times are replaced: a second after the clock began.
-const START: u64 = 1_000_000_000;
+pub(super) const START: u64 = 1_000_000_000;
 
 /// Replaces, and counts what it does.
 #[derive(Debug)]
@@ -26,7 +30,10 @@ pub struct Replace {
     pub(super) names: Names,
     /// Where addresses come to be; known behind the look.
     pub addresses: Option<Addresses>,
-    pids: Permutation,
+    /// Orders of the numbers of [`PID_RANGES`].
+    pids: [Permutation; 3],
+    /// What ids of events have become.
+    ids: HashMap<u64, u64>,
     /// The first time of the recording.
     pub first_time: u64,
     /// Tracepoints that are probes of one's own, by their `config`.
@@ -59,7 +66,11 @@ impl Replace {
             kept,
             names: Names::new(&key),
             addresses: None,
-            pids: Permutation::new(&key, "pids", 0, PID_LIMIT - 1),
+            pids: [0, 1, 2].map(|range| {
+                let count = PID_RANGES[range + 1] - PID_RANGES[range];
+                Permutation::new(&key, "pids", range as u64, count.into())
+            }),
+            ids: HashMap::new(),
             key,
             first_time: 0,
             probes: HashSet::new(),
@@ -100,9 +111,9 @@ impl Replace {
         }
     }
 
-    /// The name of a thread. `:123` is what perf calls one that it does not know.
-    pub fn comm(&mut self, comm: &[u8]) -> Vec<u8> {
-        if let Some(tid) = comm.strip_prefix(b":").and_then(|tid| std::str::from_utf8(tid).ok()?.parse().ok()) {
+    /// The name of a thread of this number. `:123` is what perf calls thread 123 if it does not know its name.
+    pub fn comm(&mut self, comm: &[u8], tid: u32) -> Vec<u8> {
+        if comm == format!(":{tid}").as_bytes() {
             return format!(":{}", self.pid(tid)).into_bytes();
         }
         if self.replaces(What::Comms) { self.names.comm(comm).to_vec() } else { comm.to_vec() }
@@ -121,6 +132,30 @@ impl Replace {
     /// The name of a kernel symbol.
     pub fn symbol(&mut self, name: &[u8]) -> Vec<u8> {
         if self.replaces(What::Symbols) { self.names.symbol(name) } else { name.to_vec() }
+    }
+
+    /// The id of an event, or of one of its streams; 0 is none. They go whatever is kept: the ids of a damaged recording may
+    /// be any of its bytes.
+    #[inline]
+    pub fn id(&mut self, id: u64) -> u64 {
+        if id == 0 {
+            return id;
+        }
+        if let Some(&to) = self.ids.get(&id) {
+            return to;
+        }
+        // Below 2^53, so that JSON has numbers for them.
+        let to = (self.key.number("id", &[id]) >> 11).max(1);
+        if self.ids.len() >= REMEMBERED {
+            self.ids.clear();
+        }
+        self.ids.insert(id, to);
+        to
+    }
+
+    /// The ids of an event.
+    pub fn ids(&mut self, ids: &mut [u64]) {
+        ids.iter_mut().for_each(|id| *id = self.id(*id));
     }
 
     /// The tag of a BPF program.
@@ -143,12 +178,14 @@ impl Replace {
         if matches!(pid, 0 | u32::MAX) || !self.replaces(What::Pids) {
             return pid;
         }
-        self.pids.of(u64::from(pid) - 1) as u32 + 1
+        let range = PID_RANGES[1..3].iter().filter(|&&first| pid >= first).count();
+        let first = PID_RANGES[range];
+        self.pids[range].of((pid - first).into()) as u32 + first
     }
 
-    /// The same, where such numbers have more room.
+    /// The same, where such numbers have more room; what is none becomes the -1 that stands for none.
     pub fn wide_pid(&mut self, pid: i64) -> i64 {
-        u32::try_from(pid).map_or(pid, |pid| self.pid(pid).into())
+        u32::try_from(pid).map_or(-1, |pid| self.pid(pid).into())
     }
 
     /// A time, if it is one.
@@ -204,4 +241,37 @@ fn guest_pid(name: &[u8]) -> Option<(&[u8], u32, &[u8])> {
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let (pid, behind) = rest.split_at(digits);
     Some((before, std::str::from_utf8(pid).ok()?.parse().ok()?, behind))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_processes_are_others_in_the_same_range() {
+        let mut replace = Replace::new(Key::new(&[4; 16]).unwrap(), Kept::new(&[], &[What::Pids]));
+        for (pid, range) in [
+            (1, 1..1 << 22),
+            ((1 << 22) - 1, 1..1 << 22),
+            (1 << 22, 1 << 22..1 << 31),
+            (10_004_711, 1 << 22..1 << 31),
+            (u32::MAX - 1, 1 << 31..u32::MAX),
+        ] {
+            let to = replace.pid(pid);
+            assert!(to != pid && range.contains(&to), "{pid}: {to}");
+            assert_eq!(replace.wide_pid(pid.into()), i64::from(to));
+        }
+        assert_eq!([0, u32::MAX].map(|pid| replace.pid(pid)), [0, u32::MAX]);
+        assert_eq!(replace.wide_pid(0x0074_6572_6365_7300), -1, "what is no number of a process");
+    }
+
+    #[test]
+    fn only_a_thread_without_a_name_is_called_by_its_number() {
+        let mut replace = Replace::new(Key::new(&[4; 16]).unwrap(), Kept::default());
+        assert_eq!(replace.comm(b":4711", 4711), b":4711");
+        for own in [&b":87654321"[..], b":04711", b":+4711"] {
+            let to = replace.comm(own, 4711);
+            assert!(to != own && !to.starts_with(b":"), "{to:?}");
+        }
+    }
 }

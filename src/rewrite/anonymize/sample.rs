@@ -54,7 +54,7 @@ impl Out<'_> {
         }
     }
 
-    fn read(&mut self, read: &ReadView<'_>, format: ReadFormat) {
+    fn read(&mut self, read: &ReadView<'_>, format: ReadFormat, mut id: impl FnMut(u64) -> u64) {
         let is_group = format.contains(ReadFormat::GROUP);
         if is_group {
             self.u64(read.values().count() as u64);
@@ -67,7 +67,7 @@ impl Out<'_> {
                 self.word(read.time_enabled);
                 self.word(read.time_running);
             }
-            self.word(value.id);
+            self.word(value.id.map(&mut id));
             self.word(value.lost);
         }
     }
@@ -100,7 +100,7 @@ impl Replace {
         record.clear();
         record.resize(RecordHeader::SIZE, 0);
         let mut out = Out { record, endian: raw.endian };
-        out.word(view.identifier);
+        out.word(view.identifier.map(|id| self.id(id)));
         out.word(view.ip.map(|ip| self.address(space, ip)));
         if let Some((pid, tid)) = view.task {
             out.u32(self.pid(pid));
@@ -108,15 +108,15 @@ impl Replace {
         }
         out.word(view.time.map(|time| self.time(time)));
         out.word(view.addr.map(|address| self.address(Space::Unknown, address)));
-        out.word(view.id);
-        out.word(view.stream_id);
+        out.word(view.id.map(|id| self.id(id)));
+        out.word(view.stream_id.map(|id| self.id(id)));
         if let Some((cpu, _)) = view.cpu {
             out.u32(cpu);
             out.u32(0);
         }
         out.word(view.period);
         if let Some(read) = &view.read {
-            out.read(read, event.layout.read_format);
+            out.read(read, event.layout.read_format, |id| self.id(id));
         }
         if let Some(chain) = &view.callchain {
             self.chain(chain.iter(), chain.len(), space, &mut out);

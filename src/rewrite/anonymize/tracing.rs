@@ -1,7 +1,6 @@
 //! Formats of tracepoints, as far as perf needs them to read events whose samples have no raw data any more: that there are
 //! such events, and how they are called.
 
-use super::events::is_common;
 use super::replace::Replace;
 use super::what::What;
 use crate::abi;
@@ -63,7 +62,7 @@ impl Replace {
         for system in &data.files.systems {
             for format in system.formats.iter().filter_map(TraceFile::format) {
                 let whole = [&system.name[..], b":", format.name.as_bytes()].concat();
-                let stays = self.kept.has(What::Events) || is_common(&whole) && !self.probe_names.contains(&whole);
+                let stays = self.is_common_event(&whole, true);
                 let named = |name: &[u8]| if stays { name.to_vec() } else { self.names.name(name) };
                 let name = named(format.name.as_bytes());
                 let text = [b"name: ", &name[..], format!("\nID: {}\n{FORMAT}", format.id).as_bytes()].concat();

@@ -151,6 +151,9 @@ pub const PMUS: &[&str] = &[
     "uprobe",
 ];
 
+/// How PMUs begin whose names tell the model of the CPU.
+pub const MODELS: &[&str] = &["armv8_cortex_"];
+
 /// Terms of events: `cpu/event=0x3c,umask=0/`.
 pub const TERMS: &[&str] = &[
     "aux-output",
@@ -313,39 +316,30 @@ pub const SYSTEMS: &[&str] = &[
     "xhci-hcd",
 ];
 
-/// Words of perf's command lines, beside events.
-pub const CMDLINE: &[&str] = &[
-    "--",
+/// Commands of perf that record.
+pub const COMMANDS: &[&str] =
+    &["c2c", "inject", "kmem", "lock", "mem", "record", "sched", "stat", "timechart", "top", "trace"];
+
+/// Options of its command lines that have no value, or one behind `=`.
+pub const FLAGS: &[&str] = &[
     "--aio",
     "--all-cgroups",
     "--all-cpus",
     "--all-kernel",
     "--all-user",
     "--branch-any",
-    "--branch-filter",
     "--buildid-all",
     "--buildid-mmap",
-    "--call-graph",
-    "--cgroup",
-    "--clockid",
     "--code-page-size",
     "--compression-level",
-    "--count",
-    "--cpu",
     "--data",
     "--data-page-size",
-    "--delay",
-    "--event",
     "--exclude-perf",
-    "--filter",
-    "--freq",
     "--group",
     "--inherit",
     "--intr-regs",
     "--kcore",
     "--kernel-callchains",
-    "--max-size",
-    "--mmap-pages",
     "--namespaces",
     "--no-bpf-event",
     "--no-buildid",
@@ -353,37 +347,33 @@ pub const CMDLINE: &[&str] = &[
     "--no-inherit",
     "--no-samples",
     "--off-cpu",
-    "--output",
     "--overwrite",
+    "--page",
     "--per-thread",
     "--period",
     "--phys-data",
-    "--pid",
     "--quiet",
     "--raw-samples",
     "--running-time",
     "--sample-cpu",
     "--sample-identifier",
+    "--slab",
     "--strict-freq",
     "--switch-events",
     "--switch-output",
     "--synth",
     "--tail-synthesize",
     "--threads",
-    "--tid",
     "--timestamp",
-    "--uid",
+    "--timestamp-boundary",
+    "--transaction",
     "--user-callchains",
     "--user-regs",
     "--verbose",
     "--weight",
-    "--control",
-    "-",
+    "-A",
     "-B",
-    "-D",
-    "-F",
     "-I",
-    "-M",
     "-N",
     "-P",
     "-R",
@@ -392,46 +382,82 @@ pub const CMDLINE: &[&str] = &[
     "-W",
     "-a",
     "-b",
-    "-c",
     "-d",
-    "-e",
     "-g",
     "-i",
-    "-j",
-    "-k",
-    "-m",
     "-n",
-    "-o",
-    "-p",
     "-q",
-    "-r",
     "-s",
-    "-t",
-    "-u",
     "-v",
     "-w",
     "-z",
+];
+
+/// Options whose value is a number, or one of [`VALUES`].
+pub const PLAIN_OPTIONS: &[&str] = &[
+    "--affinity",
+    "--branch-filter",
+    "--call-graph",
+    "--clockid",
+    "--count",
+    "--cpu",
+    "--delay",
+    "--freq",
+    "--max-size",
+    "--mmap-pages",
+    "--realtime",
+    "-C",
+    "-D",
+    "-F",
+    "-c",
+    "-j",
+    "-k",
+    "-m",
+    "-r",
+];
+
+/// Options whose values are events.
+pub const EVENT_OPTIONS: &[&str] = &["--event", "-e"];
+
+/// Options whose values are processes or threads; of `perf mem` what it records.
+pub const PID_OPTIONS: &[&str] = &["--pid", "--tid", "-p", "-t"];
+
+/// Options whose values are names of files, cgroups, users and the like.
+pub const OWN_OPTIONS: &[&str] = &["--cgroup", "--control", "--filter", "--output", "--uid", "-G", "-M", "-o", "-u"];
+
+/// Values of options.
+pub const VALUES: &[&str] = &[
+    "CLOCK_BOOTTIME",
+    "CLOCK_MONOTONIC",
+    "CLOCK_MONOTONIC_RAW",
+    "CLOCK_REALTIME",
+    "CLOCK_TAI",
     "any",
-    "c2c",
+    "any_call",
+    "any_ret",
+    "boottime",
+    "call",
+    "cond",
+    "cpu",
     "dwarf",
     "fp",
-    "inject",
+    "hv",
+    "in_tx",
+    "ind_call",
+    "ind_jmp",
     "k",
-    "kmem",
     "lbr",
-    "lock",
-    "mem",
+    "load",
+    "max",
     "mono",
     "monotonic",
     "monotonic_raw",
-    "perf",
-    "record",
-    "sched",
-    "schedstat",
-    "stat",
-    "timechart",
-    "top",
-    "trace",
+    "no_tx",
+    "node",
+    "realtime",
+    "store",
+    "sys",
+    "tai",
     "u",
 ];
 
@@ -482,11 +508,16 @@ pub fn has(list: &[&str], word: &[u8]) -> bool {
     list.iter().any(|other| other.as_bytes() == word)
 }
 
+/// No number of a PMU has more digits.
+const LONGEST_NUMBER: usize = 4;
+
 /// Whether a word is in a list, with or without `_NUMBER` behind it.
 pub fn has_numbered(list: &[&str], word: &[u8]) -> bool {
     let digits = word.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
     let name = &word[..word.len() - digits];
-    has(list, word) || digits > 0 && (has(list, name) || name.strip_suffix(b"_").is_some_and(|name| has(list, name)))
+    has(list, word)
+        || (1..=LONGEST_NUMBER).contains(&digits)
+            && (has(list, name) || name.strip_suffix(b"_").is_some_and(|name| has(list, name)))
 }
 
 /// Whether it is the name of an event of a cache.
@@ -495,4 +526,9 @@ pub fn is_cache_event(word: &[u8]) -> bool {
         let event = word.strip_prefix(cache.as_bytes()).and_then(|rest| rest.strip_prefix(b"-"));
         event.is_some_and(|event| has(CACHE_EVENTS, event))
     })
+}
+
+/// Whether a name, or a part of it, tells the model of the CPU.
+pub fn tells_model(name: &[u8]) -> bool {
+    name.split(|byte| b"/,:{".contains(byte)).any(|part| MODELS.iter().any(|model| part.starts_with(model.as_bytes())))
 }

@@ -1,0 +1,195 @@
+//! The command line of perf: `perf record OPTIONS [--] COMMAND ARGUMENTS`. What stays are perf's own words, each where perf
+//! has it; the command that was recorded, and all that is not understood, is replaced.
+
+use super::events::is_raw;
+use super::replace::Replace;
+use super::vocabulary::{self, has};
+use super::what::What;
+use crate::abi::feature::string::PerfStr;
+
+/// No number of an option has more digits.
+const LONGEST_NUMBER: usize = 10;
+
+/// What follows an option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Value {
+    /// Nothing, or what is told in the same word behind `=`.
+    Nothing,
+    /// Numbers, with units, or words of perf's.
+    Plain,
+    /// Events.
+    Events,
+    /// Numbers of processes or threads.
+    Pids,
+    /// What identifies: names of files, cgroups, users.
+    Own,
+}
+
+/// What follows an option that perf has; `None` where it has no such option.
+fn value_of(option: &[u8]) -> Option<Value> {
+    [
+        (vocabulary::FLAGS, Value::Nothing),
+        (vocabulary::PLAIN_OPTIONS, Value::Plain),
+        (vocabulary::EVENT_OPTIONS, Value::Events),
+        (vocabulary::PID_OPTIONS, Value::Pids),
+        (vocabulary::OWN_OPTIONS, Value::Own),
+    ]
+    .into_iter()
+    .find_map(|(options, value)| has(options, option).then_some(value))
+}
+
+impl Replace {
+    /// The words of a command line.
+    pub fn cmdline(&mut self, words: &mut [PerfStr]) {
+        let (mut command, mut value, mut is_recorded) = (None, Value::Nothing, false);
+        for (index, text) in words.iter_mut().enumerate() {
+            let word = text.text().to_vec();
+            let to = if is_recorded {
+                self.own_word(&word)
+            } else if index == 0 {
+                if word == b"perf" { word } else { self.own_word(&word) }
+            } else if value != Value::Nothing {
+                self.value(std::mem::replace(&mut value, Value::Nothing), &word)
+            } else if word == b"--" {
+                is_recorded = true;
+                word
+            } else if word.starts_with(b"-") {
+                let (to, follows) = self.option(&word);
+                value = follows;
+                to
+            } else if is_command(command.as_deref(), &word) {
+                command = Some(word.clone());
+                word
+            } else {
+                is_recorded = true;
+                self.own_word(&word)
+            };
+            *text = PerfStr::new(&to);
+        }
+    }
+
+    /// An option, and what follows it.
+    fn option(&mut self, word: &[u8]) -> (Vec<u8>, Value) {
+        if let Some(value) = value_of(word) {
+            return (word.to_vec(), value);
+        }
+        // The value may be in the same word: `--freq=99`, `-F99`.
+        let at =
+            if word.starts_with(b"--") { word.iter().position(|&byte| byte == b'=').map(|at| at + 1) } else { Some(2) };
+        let (option, value) = at.and_then(|at| word.split_at_checked(at)).unwrap_or((word, b""));
+        match value_of(option.strip_suffix(b"=").unwrap_or(option)) {
+            Some(Value::Nothing) if option.len() == 2 => (self.own_word(word), Value::Nothing),
+            Some(Value::Nothing) => ([option, &self.value(Value::Plain, value)].concat(), Value::Nothing),
+            Some(kind) => ([option, &self.value(kind, value)].concat(), Value::Nothing),
+            None => (self.own_word(word), Value::Nothing),
+        }
+    }
+
+    /// The value of an option.
+    fn value(&mut self, kind: Value, word: &[u8]) -> Vec<u8> {
+        let parts = || word.split(|&byte| byte == b',');
+        let stays = match kind {
+            Value::Pids if parts().all(|pid| pid_of(pid).is_some()) => {
+                let pids = parts().filter_map(pid_of).map(|pid| self.pid(pid).to_string());
+                return pids.collect::<Vec<_>>().join(",").into_bytes();
+            }
+            Value::Events => self.are_events(word),
+            Value::Plain => parts().all(is_plain),
+            Value::Own => word == b"-",
+            // What perf mem records.
+            Value::Pids => has(vocabulary::VALUES, word),
+            Value::Nothing => false,
+        };
+        if stays { word.to_vec() } else { self.own_word(word) }
+    }
+
+    /// Whether all events of a list are everyone's.
+    fn are_events(&self, list: &[u8]) -> bool {
+        let mut is_in_term = false;
+        let events = list.split(|&byte| {
+            is_in_term ^= byte == b'/';
+            byte == b',' && !is_in_term
+        });
+        events.into_iter().all(|event| is_raw(event) || self.is_common_event(event, true))
+    }
+
+    /// A word that is not perf's.
+    fn own_word(&mut self, word: &[u8]) -> Vec<u8> {
+        if self.replaces(What::Cmdline) { self.names.path(word) } else { word.to_vec() }
+    }
+}
+
+/// Whether a word is a command of perf, behind another one or none: `record`, `sched record`.
+fn is_command(before: Option<&[u8]>, word: &[u8]) -> bool {
+    match before {
+        None => has(vocabulary::COMMANDS, word),
+        Some(b"record" | b"top") => false,
+        Some(_) => word == b"record",
+    }
+}
+
+fn pid_of(word: &[u8]) -> Option<u32> {
+    std::str::from_utf8(word).ok().filter(|word| word.bytes().all(|byte| byte.is_ascii_digit()))?.parse().ok()
+}
+
+/// Whether it is a number, a range of numbers, one with a unit, or a word that perf knows.
+fn is_plain(word: &[u8]) -> bool {
+    let is_number = |number: &[u8]| {
+        let digits = number.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        (1..=LONGEST_NUMBER).contains(&digits) && has(&["", "B", "K", "M", "G"], &number[digits..])
+    };
+    has(vocabulary::VALUES, word) || word.splitn(2, |&byte| byte == b'-').all(is_number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rewrite::anonymize::key::Key;
+    use crate::rewrite::anonymize::what::Kept;
+
+    /// What is made of a command line, with `?` for each word that is replaced, or the part of it that is.
+    fn made(line: &str, kept: Kept) -> String {
+        let mut replace = Replace::new(Key::new(&[3; 16]).unwrap(), kept);
+        let mut words: Vec<_> = line.split(' ').map(|word| PerfStr::new(word.as_bytes())).collect();
+        replace.cmdline(&mut words);
+        let told = words.iter().zip(line.split(' ')).map(|(made, word)| {
+            let made = made.to_text();
+            let same = made.bytes().zip(word.bytes()).take_while(|(a, b)| a == b).count();
+            if made == word { made } else { format!("{}?", &word[..same]) }
+        });
+        told.collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn what_is_perfs_stays_where_perf_has_it() {
+        for stays in [
+            "perf record -a -g -F 99 -c 1000 -m 16 -C 0-3,7 -z --call-graph dwarf,8192 -k mono -e cycles:u -o -",
+            "perf record --freq=99 -F99 --switch-output=1G -e sched:sched_switch,cpu/event=0x3c,umask=1/,L1-dcache-loads --",
+            "perf mem -t load record -p 123 -t 4711,4712",
+            "perf stat record",
+            "perf sched record",
+        ] {
+            assert_eq!(made(stays, Kept::default()), stays);
+        }
+    }
+
+    #[test]
+    fn what_is_anybodys_own_goes() {
+        for (line, to) in [
+            ("/usr/bin/perf record sleep 1", "/? record ? ?"),
+            ("perf record -g perf record -p 12", "perf record -g ? ? ? ?"),
+            ("perf record -a -- cycles 4111111111111111 0xdeadbeef", "perf record -a -- ? ? ?"),
+            ("perf record rca11ab1e net:sekret-host time=12345678", "perf record ? ? ?"),
+            ("perf record -F 99 4711 -F 99", "perf record -F 99 ? ? ?"),
+            ("perf record -c 4111111111111111 -o 4711 -u 1000", "perf record -c ? -o ? -u ?"),
+            ("perf record -e probe:alice,cycles --filter=a --alice x -a", "perf record -e ? --filter=? ? ? ?"),
+            ("perf record -galice -F1alice", "perf record ? -F?"),
+            ("perf record net:alice -e net:alice", "perf record ? ? ?"),
+        ] {
+            assert_eq!(made(line, Kept::default()), to, "{line}");
+        }
+        let line = "perf record -p 12,13 -t 14 sleep 12";
+        assert_eq!(made(line, Kept::new(&[], &[What::Pids])), "perf record -p ? -t ? ? ?");
+        assert_eq!(made(line, Kept::new(&[What::Cmdline], &[])), line);
+    }
+}
