@@ -13,10 +13,14 @@ int main(void) {
 END
     # Nearly all of the time two calls below main.
     cc -O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls -o "$work/loop" -x c - <<'END'
-__attribute__((noinline)) static long leaf(long n) { long sum = 0; for (long i = 0; i < n; i++) sum += i ^ sum; return sum; }
+__attribute__((noinline)) static long leaf(long n) {
+    volatile long sum = 0;
+    for (long i = 0; i < n; i++) sum += i ^ sum;
+    return sum;
+}
 int main(void) {
     long sum = 0;
-    for (long i = 0; i < 60000; i++) sum += leaf(20000);
+    for (long i = 0; i < 60000; i++) sum += leaf(i % 20000);
     return sum == 0;
 }
 END

@@ -10,6 +10,7 @@ use crate::stream::Sink;
 use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
+use crate::stream::write::form::sample_words;
 use std::collections::BTreeMap;
 
 /// Looks whether a recording can be [written](crate::stream::write::form::Form::endian) in a byte order, and refuses where it
@@ -82,6 +83,9 @@ impl Pass for EndianPass {
 impl Sink for EndianPass {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         if meta.endian == self.to || matches!(raw.header.kind, RecordType::COMPRESSED | RecordType::COMPRESSED2) {
+            return Ok(());
+        }
+        if sample_words(meta, raw).is_some() {
             return Ok(());
         }
         let context = meta.context(raw);

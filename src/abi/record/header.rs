@@ -4,6 +4,7 @@ use crate::abi::Endian;
 use crate::abi::bytes::Reader;
 use crate::{bit_set, open_enum};
 use binrw::binrw;
+use std::mem;
 
 open_enum! {
     /// `perf_event_header.type`. The kernel's types are below 64, perf's own from 64 on.
@@ -224,6 +225,16 @@ impl RecordHeader {
         let misc = Misc::from_bits_retain(reader.u16()?);
         Some(Self { kind, misc, size: reader.u16()? })
     }
+
+    /// Turns the bytes of a header into the other byte order.
+    #[inline]
+    pub fn swap([a, b, c, d, e, f, g, h]: &mut [u8; Self::SIZE]) {
+        // Type; misc; size.
+        mem::swap(a, d);
+        mem::swap(b, c);
+        mem::swap(e, f);
+        mem::swap(g, h);
+    }
 }
 
 #[cfg(test)]
@@ -237,6 +248,10 @@ mod tests {
             let bytes = [0, 1, 2, 3, 4, 5, 6, 7];
             let (defined, used): (RecordHeader, usize) = abi::parse(&bytes, endian, ()).unwrap();
             assert_eq!((RecordHeader::peek(&bytes, endian), used), (Some(defined), RecordHeader::SIZE));
+            let mut swapped = bytes;
+            RecordHeader::swap(&mut swapped);
+            let other = if endian == Endian::Little { Endian::Big } else { Endian::Little };
+            assert_eq!(RecordHeader::peek(&swapped, other), RecordHeader::peek(&bytes, endian));
         }
         assert_eq!(RecordHeader::peek(&[0; 7], Endian::Little), None);
     }

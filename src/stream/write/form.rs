@@ -4,7 +4,8 @@
 use crate::abi;
 use crate::abi::Endian;
 use crate::abi::feature::{FeatureContext, FeatureId, FeatureSection, build_ids};
-use crate::abi::record::{Record, RecordType};
+use crate::abi::record::{Record, RecordHeader, RecordType};
+use crate::abi::sample_words::SampleWords;
 use crate::container::block::Origin;
 use crate::container::read::Container;
 use crate::container::read::file::FileAttr;
@@ -90,6 +91,14 @@ impl Form {
         if self.is_same_endian(meta) {
             return Ok(Some(Cow::Borrowed(raw.bytes())));
         }
+        if let Some(words) = sample_words(meta, raw) {
+            let mut bytes = raw.bytes().to_vec();
+            if let Some((header, body)) = bytes.split_first_chunk_mut() {
+                RecordHeader::swap(header);
+                words.swap(body);
+            }
+            return Ok(Some(Cow::Owned(bytes)));
+        }
         let recoded = match raw.header.kind {
             RecordType::HEADER_FEATURE => self.feature_record(meta, raw)?,
             _ => {
@@ -157,4 +166,13 @@ impl Form {
 pub fn events(meta: &Meta) -> Vec<FileAttr> {
     let events = meta.events.list().iter();
     events.map(|event| FileAttr { attr: event.attr.clone(), ids: event.ids.clone() }).collect()
+}
+
+/// The words that a sample is, where it is nothing else: it can be had in the other byte order, and back.
+pub fn sample_words(meta: &Meta, raw: &Raw<'_>) -> Option<SampleWords> {
+    if raw.header.kind != RecordType::SAMPLE {
+        return None;
+    }
+    let (_, event) = meta.events.of(raw)?;
+    SampleWords::of(&event.layout).filter(|words| words.are(raw.body(), raw.endian))
 }
