@@ -1,7 +1,7 @@
 //! What can be said to `split`.
 
 use super::DEFAULT_INPUT;
-use super::written::WrittenArgs;
+use super::written::{MixedArgs, WrittenArgs};
 use crate::rewrite::split::by::By;
 use clap::Args;
 use std::path::PathBuf;
@@ -28,4 +28,7 @@ pub struct SplitArgs {
 
     #[command(flatten)]
     pub written: WrittenArgs,
+
+    #[command(flatten)]
+    pub mixed: MixedArgs,
 }

@@ -27,10 +27,6 @@ pub struct WrittenArgs {
     #[arg(long, value_enum, value_name = "ORDER")]
     pub endian: Option<EndianArg>,
 
-    /// Write another byte order too where some bytes stay as they are, whose order belongs to the recorder
-    #[arg(long, requires = "endian")]
-    pub allow_mixed: bool,
-
     /// Exit with status 3 when anything of the input is missing from the output
     #[arg(long)]
     pub strict: bool,
@@ -46,4 +42,12 @@ pub struct WrittenArgs {
     /// Tell nothing but errors
     #[arg(short, long, conflicts_with = "verbose")]
     pub quiet: bool,
+}
+
+/// Options of writing what was read in another byte order.
+#[derive(Args, Debug)]
+pub struct MixedArgs {
+    /// Write another byte order too where some bytes stay as they are, whose order belongs to the recorder
+    #[arg(long, requires = "endian")]
+    pub allow_mixed: bool,
 }
