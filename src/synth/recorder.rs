@@ -254,8 +254,8 @@ impl<S: Sink> Recorder<S> {
         self.push(header, at, 0)
     }
 
-    /// A sample that is told as often as is wanted, with [`again`](Self::again), and not yet: of one sample of an event those
-    /// that differ from it in where and when they are. `put` puts these in.
+    /// What all samples of an event have in common that differ from each other only in where and when they are. None is told
+    /// yet: that is done by [`again`](Self::again). `put` puts a place and a time into a sample, wherever it has them.
     ///
     /// # Errors
     /// Those of [`sample`](Self::sample).
