@@ -4,8 +4,10 @@
 mod definitions;
 mod files;
 mod inputs;
+mod scenario;
 mod structured;
 
 pub use definitions::{feature, record, sample};
 pub use files::open;
+pub use scenario::scenario;
 pub use structured::written;

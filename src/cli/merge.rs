@@ -57,7 +57,7 @@ pub fn run(args: MergeArgs) -> Result<ExitCode, Failure> {
         (None, _) => Container::File,
     };
     let form = form(&args.written);
-    let mixed = form.endian.map(|endian| EndianPass::new(endian, args.written.form.allow_mixed));
+    let mixed = form.endian.map(|endian| EndianPass::new(endian, args.mixed.allow_mixed));
     if let Some(mut bound) = mixed {
         merge.run(&read, &mut bound)?;
     }
@@ -87,6 +87,11 @@ pub fn told(ledger: &Ledger, output: &Output, args: &WrittenArgs) -> ExitCode {
     if !args.quiet {
         report::ledger(ledger, &output.name(), args.verbose);
     }
+    status(ledger, args)
+}
+
+/// The exit status.
+pub fn status(ledger: &Ledger, args: &WrittenArgs) -> ExitCode {
     if args.strict && ledger.is_incomplete() { ExitCode::from(INCOMPLETE) } else { ExitCode::SUCCESS }
 }
 

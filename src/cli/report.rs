@@ -47,7 +47,7 @@ pub fn warnings(ledger: &Ledger, verbose: bool) {
 }
 
 /// A table of what became of each type of record; what passes added and left out is told where any did.
-fn entries(ledger: &Ledger) {
+pub fn entries(ledger: &Ledger) {
     let has_passes = ledger.entries().values().any(|entry| entry.added + entry.left_out() > 0);
     let row = |name: &str, cells: [&str; 7]| {
         let [read, added, out, used, not_applicable, left_out, dropped] = cells;

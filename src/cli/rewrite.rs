@@ -48,7 +48,7 @@ pub fn run(
     }
     let endian = args.form.endian.map(Endian::from);
     if let Some(endian) = endian {
-        passes.push(EndianPass::new(endian, args.form.allow_mixed));
+        passes.push(EndianPass::new(endian, args.mixed.allow_mixed));
     }
     let is_changed = passes.change_records();
     let recording = Recording::open(input, options, passes)?;

@@ -48,7 +48,7 @@ pub fn run(args: SplitArgs) -> std::result::Result<ExitCode, Failure> {
     let (input, damage) = recording.input().repeatable(&read)?;
     let form = form(&args.written);
     if let Some(endian) = form.endian {
-        let mut bound = EndianPass::new(endian, args.written.form.allow_mixed);
+        let mut bound = EndianPass::new(endian, args.mixed.allow_mixed);
         Source::open(input.clone(), read.clone())?.run(&mut bound)?;
     }
     let container = args.written.form.container.map_or(Container::File, Container::from);

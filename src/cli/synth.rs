@@ -1,18 +1,25 @@
 //! `perfconv synth SCENARIO -o OUT`.
 
-use super::args::SynthArgs;
+use super::args::{SynthArgs, WrittenArgs};
 use super::failure::Failure;
-use super::merge::{form, told};
+use super::merge::{form, status};
 use super::output::{Allowed, Output};
+use super::report;
 use super::rewrite::Target;
 use crate::abi::Endian;
+use crate::abi::record::RecordType;
 use crate::container::read::Container;
+use crate::container::write::frames::FrameOptions;
 use crate::error::Error;
 use crate::formats::envelope::{Envelopes, strip};
-use crate::stream::write::form::Form;
+use crate::stream::ledger::Ledger;
+use crate::stream::write::form::{Form, Frames};
 use crate::synth::Scenario;
 use std::fs;
 use std::process::ExitCode;
+
+/// Level of zstd where a scenario asks for compression: that of `--compress` without a level.
+const LEVEL: i32 = 3;
 
 /// Makes a recording up.
 ///
@@ -38,20 +45,45 @@ pub fn run(args: SynthArgs) -> Result<ExitCode, Failure> {
     let to = match (args.written.form.container, &output) {
         (Some(container), _) => container.into(),
         (None, Output::Stdout) => Container::Pipe,
-        (None, _) => Container::File,
+        (None, _) => scenario.container,
     };
     // It is made in its byte order, not made in another one and turned round; frames that the scenario tells stay.
-    let form = match args.written.form.compress {
-        Some(_) => Form { endian: None, ..form(&args.written) },
-        None => Form::default(),
+    let frames = match (args.written.form.compress, scenario.compress) {
+        (Some(_), _) => form(&args.written).frames,
+        (None, Some(kind)) => Frames::Compressed(FrameOptions { kind, level: LEVEL }),
+        (None, None) => Frames::Kept,
     };
+    let form = Form { frames, ..Form::default() };
     let (_, list) = strip(&args.output.to_string_lossy());
     let envelopes = Envelopes { list, level: None };
-    let target =
-        Target { to, form, output: &output, envelopes: &envelopes, spool_dir: args.written.spool_dir.as_deref() };
-    let ledger = target.write(|sink| scenario.run(args.scale, sink))?;
+    let ledger = if scenario.damage.is_some() {
+        let (bytes, _, ledger) = scenario.to_bytes(args.scale, to, form)?;
+        output.write(|out| envelopes.around(out, |out| out.write_all(&bytes).map_err(Error::Output)))?;
+        ledger
+    } else {
+        let spool_dir = args.written.spool_dir.as_deref();
+        let target = Target { to, form, output: &output, envelopes: &envelopes, spool_dir };
+        target.write(|sink| scenario.run(args.scale, sink))?
+    };
     if let Some(images) = images {
         images.write_folder(|folder| scenario.write_images(folder))?;
     }
     Ok(told(&ledger, &output, &args.written))
+}
+
+/// Tells what was made, and gives the exit status.
+fn told(ledger: &Ledger, output: &Output, args: &WrittenArgs) -> ExitCode {
+    if !args.quiet {
+        report::warnings(ledger, args.verbose);
+        if args.verbose {
+            report::entries(ledger);
+        }
+        let records: u64 = ledger.entries().values().map(|entry| entry.added).sum();
+        let samples = ledger.of(RecordType::SAMPLE).added;
+        report::say(format_args!(
+            "[ perfconv: {}: {records} records made up, {samples} of them samples ]",
+            output.name()
+        ));
+    }
+    status(ledger, args)
 }

@@ -72,6 +72,7 @@ pub struct About {
     groups: Vec<(u32, u32)>,
     features: BTreeMap<FeatureId, FeatureSection>,
     left_out: Vec<FeatureId>,
+    flags_of_first: AttrFlags,
 }
 
 impl Default for About {
@@ -84,6 +85,7 @@ impl Default for About {
             groups: Vec::new(),
             features: BTreeMap::new(),
             left_out: Vec::new(),
+            flags_of_first: AttrFlags::empty(),
         }
     }
 }
@@ -106,6 +108,16 @@ impl About {
     /// Sets a feature.
     pub fn set(&mut self, id: FeatureId, feature: Feature) {
         self.features.insert(id, FeatureSection { id, feature, tail: Vec::new() });
+    }
+
+    /// Sets a feature that is not set.
+    pub fn set_unless_told(&mut self, id: FeatureId, feature: Feature) {
+        self.features.entry(id).or_insert_with(|| FeatureSection { id, feature, tail: Vec::new() });
+    }
+
+    /// Sets bits of the first event's attr: those by which it has records of some type.
+    pub fn flag_first(&mut self, flags: AttrFlags) {
+        self.flags_of_first |= flags;
     }
 
     /// Leaves out a feature that would be made.
@@ -135,8 +147,12 @@ impl About {
             }
         }
         if let Some(first) = events.first_mut() {
-            first.attr.flags |=
-                AttrFlags::MMAP | AttrFlags::MMAP2 | AttrFlags::COMM | AttrFlags::COMM_EXEC | AttrFlags::TASK;
+            first.attr.flags |= self.flags_of_first
+                | AttrFlags::MMAP
+                | AttrFlags::MMAP2
+                | AttrFlags::COMM
+                | AttrFlags::COMM_EXEC
+                | AttrFlags::TASK;
         }
         events
     }

@@ -62,6 +62,14 @@ impl Event {
         Ok(event)
     }
 
+    /// An event of a PMU that is not known here: what it counts is to be told by its attr.
+    ///
+    /// # Errors
+    /// None in practice: an attr of zeros is one.
+    pub fn unknown(name: impl Into<String>) -> Result<Self> {
+        Ok(Self::of(name, Self::plain_attr()?))
+    }
+
     /// An event that was opened in any way. Nothing of the attr is changed.
     pub fn of(name: impl Into<String>, attr: Attr) -> Self {
         Self { name: name.into(), attr, ids: Vec::new(), tracepoint: None }

@@ -3,6 +3,7 @@
 use super::about::About;
 use super::event::Event;
 use super::flow::Flow;
+use super::template::Template;
 use crate::abi::attr_flags::AttrFlags;
 use crate::abi::record::mmap2::MappedFile;
 use crate::abi::record::{Body, Misc, RecordHeader, RecordType};
@@ -238,7 +239,9 @@ impl<S: Sink> Recorder<S> {
             self.batch.write_all(&[0; 8][..len.next_multiple_of(8) - len])?;
             trailer.write_options(&mut self.batch, endian, ())
         });
-        self.end(at, kind, misc, written, behind)
+        let header = self.end(at, kind, misc, written)?;
+        self.batch.get_mut().extend_from_slice(behind);
+        self.push(header, at, behind.len())
     }
 
     /// A sample of an event, by its number. What the sample does not tell and follows from the event is put in: ids, the
@@ -247,6 +250,45 @@ impl<S: Sink> Recorder<S> {
     /// # Errors
     /// Where the sample's fields are not those that its event says, or it is longer than a record can be; and what the sink says.
     pub fn sample(&mut self, event: usize, misc: impl Into<Misc>, sample: &mut Sample) -> Result<()> {
+        let (at, header) = self.write_sample(event, misc.into(), sample)?;
+        self.push(header, at, 0)
+    }
+
+    /// What all samples of an event have in common that differ from each other only in where and when they are. None is told
+    /// yet: that is done by [`again`](Self::again). `put` puts a place and a time into a sample, wherever it has them.
+    ///
+    /// # Errors
+    /// Those of [`sample`](Self::sample).
+    pub fn template(
+        &mut self,
+        event: usize,
+        misc: impl Into<Misc>,
+        sample: &mut Sample,
+        mut put: impl FnMut(&mut Sample, u64, u64),
+    ) -> Result<Template> {
+        let misc = misc.into();
+        let mut write = |[ip, time]: [u64; 2]| {
+            put(sample, ip, time);
+            let (at, header) = self.write_sample(event, misc, sample)?;
+            Ok((header, self.batch.get_mut().split_off(at)))
+        };
+        let (header, first) = write(Template::VALUES[0])?;
+        let (_, second) = write(Template::VALUES[1])?;
+        Ok(Template::of(header, first, &second, self.meta.endian))
+    }
+
+    /// A sample like others but for where and when it is.
+    ///
+    /// # Errors
+    /// What the sink says.
+    pub fn again(&mut self, template: &Template, ip: u64, time: u64) -> Result<()> {
+        let at = self.batch.get_ref().len();
+        template.write(ip, time, self.meta.endian, self.batch.get_mut());
+        self.push(template.header, at, 0)
+    }
+
+    /// Writes a sample at the end of the batch, and says where it begins.
+    fn write_sample(&mut self, event: usize, misc: Misc, sample: &mut Sample) -> Result<(usize, RecordHeader)> {
         let known = self.events.get(event).ok_or_else(|| no_event(event))?;
         known.complete(sample);
         let (has, wants) = (sample.fields(), known.fields);
@@ -265,7 +307,7 @@ impl<S: Sink> Recorder<S> {
             let what = "registers, branches, counter values or raw bytes of another number than its attr says, or not in words of 8 bytes";
             return Err(refused(format!("a sample of {name} has {what}")));
         }
-        self.end(at, RecordType::SAMPLE, misc.into(), written, &[])
+        Ok((at, self.end(at, RecordType::SAMPLE, misc, written)?))
     }
 
     /// Bytes as they are, whatever they are: records that break rules, and what is none.
@@ -312,7 +354,7 @@ impl<S: Sink> Recorder<S> {
     }
 
     /// Ends the record that begins there.
-    fn end(&mut self, at: usize, kind: RecordType, misc: Misc, written: BinResult<()>, behind: &[u8]) -> Result<()> {
+    fn end(&mut self, at: usize, kind: RecordType, misc: Misc, written: BinResult<()>) -> Result<RecordHeader> {
         let len = self.batch.get_ref().len() - at;
         let header = RecordHeader { kind, misc, size: 0 }.with_len(len).filter(|_| written.is_ok());
         let Some(header) = header else {
@@ -324,8 +366,7 @@ impl<S: Sink> Recorder<S> {
         self.batch.set_position(at as u64);
         let told = header.write_options(&mut self.batch, self.meta.endian, ());
         told.map_err(|e| refused(e.to_string()))?;
-        self.batch.get_mut().extend_from_slice(behind);
-        self.push(header, at, behind.len())
+        Ok(header)
     }
 
     fn push(&mut self, header: RecordHeader, at: usize, behind: usize) -> Result<()> {

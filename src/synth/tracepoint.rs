@@ -2,6 +2,7 @@
 
 use crate::abi::Endian;
 use crate::abi::feature::tracing_data::{ByteOrder, TraceFile, TraceSystem, TracingData, TracingFiles};
+use serde_json::Value;
 
 /// What all tracepoints' samples begin with: `unsigned short common_type; unsigned char common_flags, common_preempt_count;
 /// int common_pid`.
@@ -87,13 +88,13 @@ impl Tracepoint {
         }
         format.push('\n');
         let (mut shown, mut arguments) = (Vec::new(), String::new());
-        for Field { declaration, size, signed } in &self.fields {
+        for field in &self.fields {
+            let Field { declaration, size, signed } = field;
             tell(&mut format, declaration, *size, *signed);
             let array = declaration.split_once('[');
-            let head = array.map_or(&declaration[..], |(head, _)| head);
-            let name = head.rsplit([' ', '*']).next().unwrap_or(head);
+            let name = field.name();
             let how = match array {
-                Some(_) if head.starts_with("char") => "%s",
+                Some((head, _)) if head.starts_with("char") => "%s",
                 _ if *signed => "%d",
                 _ => "%u",
             };
@@ -101,6 +102,42 @@ impl Tracepoint {
             arguments += &format!(", REC->{name}");
         }
         format + &format!("\nprint fmt: \"{}\"{arguments}\n", shown.join(" "))
+    }
+}
+
+impl Field {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        let head = self.declaration.split_once('[').map_or(&self.declaration[..], |(head, _)| head);
+        head.rsplit([' ', '*']).next().unwrap_or(head)
+    }
+
+    /// The bytes of a value: a number, text in an array of `char`, or a list of numbers in one of others. `None` where the value
+    /// is not of that kind or has no room.
+    pub fn bytes(&self, value: &Value, endian: Endian) -> Option<Vec<u8>> {
+        let count = self.declaration.strip_suffix(']').and_then(|text| text.split_once('['));
+        let count: u64 = count.map_or(Some(1), |(_, count)| count.parse().ok())?;
+        let each = self.size.checked_div(count)?;
+        let number = |value: &Value| {
+            let value = value.as_i64().map(i64::cast_unsigned).or_else(|| value.as_u64())?;
+            let bits = u32::try_from(8 * each).ok().filter(|bits| (8..=64).contains(bits))?;
+            let beyond = value.cast_signed().checked_shr(bits - u32::from(self.signed)).unwrap_or_default();
+            let fits = bits == 64 || beyond == 0 || (self.signed && beyond == -1);
+            let bytes = match endian {
+                Endian::Little => value.to_le_bytes()[..each as usize].to_vec(),
+                Endian::Big => value.to_be_bytes()[8 - each as usize..].to_vec(),
+            };
+            fits.then_some(bytes)
+        };
+        let mut bytes = match value {
+            Value::String(text) if each == 1 && count > text.len() as u64 => text.clone().into_bytes(),
+            Value::Array(values) if values.len() as u64 <= count => {
+                values.iter().map(number).collect::<Option<Vec<_>>>()?.concat()
+            }
+            value => number(value)?,
+        };
+        bytes.resize(self.size as usize, 0);
+        Some(bytes)
     }
 }
 
@@ -159,5 +196,18 @@ mod tests {
     fn raw_bytes_begin_with_what_all_have() {
         let raw = Tracepoint::raw(0x102, 7, b"abc", Endian::Big);
         assert_eq!(raw, [&[1, 2, 0, 0, 0, 0, 0, 7][..], b"abc", &[0]].concat());
+    }
+
+    #[test]
+    fn values_have_the_bytes_of_their_fields() {
+        let field = |declaration: &str, size, signed| Field { declaration: declaration.to_owned(), size, signed };
+        let bytes = |field: &Field, value: Value| field.bytes(&value, Endian::Little);
+        assert_eq!(bytes(&field("char comm[4]", 4, true), "ab".into()), Some(b"ab\0\0".to_vec()));
+        assert_eq!(bytes(&field("char comm[4]", 4, true), "abcd".into()), None);
+        let number = field("int prev_pid", 4, true);
+        assert_eq!(bytes(&number, (-2).into()), Some(vec![0xfe, 0xff, 0xff, 0xff]));
+        assert_eq!((bytes(&number, 0x8000_0000_u64.into()), bytes(&number, "7".into())), (None, None));
+        assert_eq!(field("u16 x[3]", 6, false).bytes(&vec![1, 2].into(), Endian::Big), Some(vec![0, 1, 0, 2, 0, 0]));
+        assert_eq!(bytes(&field("u8 x", 1, false), 256.into()), None);
     }
 }

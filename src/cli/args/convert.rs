@@ -1,6 +1,6 @@
 //! What can be said of a conversion.
 
-use super::form::FormArgs;
+use super::form::{FormArgs, MixedArgs};
 use super::profile::ProfileArgs;
 use super::read::ReadArgs;
 use super::step::Step;
@@ -54,6 +54,9 @@ pub struct ConvertArgs {
 
     #[command(flatten)]
     pub form: FormArgs,
+
+    #[command(flatten)]
+    pub mixed: MixedArgs,
 
     /// Write the records of a compressed recording plain
     #[arg(long, conflicts_with = "compress")]
@@ -169,7 +172,7 @@ impl ConvertArgs {
             (self.decompress, "--decompress"),
             (self.form.compress.is_some(), "--compress"),
             (self.form.endian.is_some(), "--endian"),
-            (self.form.allow_mixed, "--allow-mixed"),
+            (self.mixed.allow_mixed, "--allow-mixed"),
         ]
         .into_iter()
         .find_map(|(is_given, option)| is_given.then_some(option))

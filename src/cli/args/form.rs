@@ -25,7 +25,11 @@ pub struct FormArgs {
     /// Byte order of a perf.data that is written [default: that of the recording, the first one where there are several]
     #[arg(long, value_enum, value_name = "ORDER")]
     pub endian: Option<EndianArg>,
+}
 
+/// Options of writing what was read in another byte order.
+#[derive(Args, Debug, Default)]
+pub struct MixedArgs {
     /// Write another byte order too where some bytes stay as they are, whose order belongs to the recorder: user stacks, raw
     /// data, AUX areas
     #[arg(long, requires = "endian")]

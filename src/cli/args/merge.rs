@@ -1,5 +1,6 @@
 //! What can be said to `merge`.
 
+use super::form::MixedArgs;
 use super::written::WrittenArgs;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -37,6 +38,9 @@ pub struct MergeArgs {
 
     #[command(flatten)]
     pub written: WrittenArgs,
+
+    #[command(flatten)]
+    pub mixed: MixedArgs,
 }
 
 /// A clock, as it is named on the command line.

@@ -1,6 +1,7 @@
 //! What can be said to `split`.
 
 use super::DEFAULT_INPUT;
+use super::form::MixedArgs;
 use super::written::WrittenArgs;
 use crate::rewrite::split::by::By;
 use clap::Args;
@@ -28,4 +29,7 @@ pub struct SplitArgs {
 
     #[command(flatten)]
     pub written: WrittenArgs,
+
+    #[command(flatten)]
+    pub mixed: MixedArgs,
 }

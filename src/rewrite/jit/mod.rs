@@ -5,7 +5,7 @@
 //! * [`plan`]: which maps are to be told of a jitdump, when; [`pass`](mod@pass): the pass that tells them.
 //! * [`perf_map`]: the pass that has the maps of anonymous memory be of an image.
 //! * [`live`]: which functions are where in a process.
-//! * [`machine`]: for which machine images are; [`clock`]: the times of a jitdump in the recording's clock.
+//! * [`clock`]: the times of a jitdump in the recording's clock.
 //! * [`images`]: the files of images, which appear at the end.
 
 pub mod clock;
@@ -13,7 +13,6 @@ pub mod dump;
 pub mod find;
 pub mod images;
 pub mod live;
-pub mod machine;
 pub mod map_file;
 pub mod pass;
 pub mod perf_map;

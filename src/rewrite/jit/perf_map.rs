@@ -2,7 +2,6 @@
 
 use super::find::{is_for_code, locate};
 use super::images::{ImageOptions, Images};
-use super::machine;
 use super::map_file::MapFile;
 use crate::abi::feature::FeatureId;
 use crate::abi::record::mmap2::Mmap2;
@@ -11,6 +10,7 @@ use crate::abi::text::PaddedStr;
 use crate::container::spool::map;
 use crate::container::write::encoded;
 use crate::elf::image::{Function, Image};
+use crate::elf::machine;
 use crate::error::{Error, Result};
 use crate::rewrite::build_ids::id::Id;
 use crate::rewrite::build_ids::objects::PROT_EXEC;

@@ -1,40 +1,73 @@
 //! The programs of a scenario, as readers look for them.
 
-use super::plan::Scenario;
+use super::plan::{Program, Scenario, Space};
+use super::run::PAGE;
 use crate::abi::hex::to_hex;
 use crate::error::{Error, Result};
 use std::fs::{self, File};
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
+/// The symbols of the kernel, as `perf report --kallsyms` takes them, and those of guests', for `--guestkallsyms`.
+const KALLSYMS: [(Space, &str); 2] = [(Space::Kernel, "kallsyms"), (Space::GuestKernel, "guestkallsyms")];
+
 impl Scenario {
-    /// Writes the programs as ELF files with symbols into a folder: by their paths, for `perf report --symfs`, and by their build
-    /// ids, for `perf --buildid-dir`.
+    /// Writes the programs as ELF files into a folder: by their paths, for `perf report --symfs`, and by their build ids, for
+    /// `perf --buildid-dir`; beside them, the symbols of kernels.
     ///
     /// # Errors
     /// Where they cannot be written.
     pub fn write_images(&self, folder: &Path) -> Result<()> {
-        for program in &self.programs {
+        for program in self.programs.iter().filter(|program| program.space == Space::User) {
             let id = to_hex(&program.image.build_id());
             let (first, rest) = id.split_at(2);
             let by_id = folder.join(".build-id").join(first).join(rest).join("elf");
             let by_path = folder.join(program.path.trim_start_matches('/'));
             for path in [by_path, by_id] {
-                let shown = path.display().to_string();
-                let write = || {
-                    fs::create_dir_all(path.parent().unwrap_or(folder))?;
-                    let mut out = BufWriter::new(File::create(&path)?);
-                    program.image.write(&mut out)?;
-                    out.flush()
-                };
-                write().map_err(Error::io(shown, "cannot write"))?;
+                write(&path, |out| program.image.write(out))?;
             }
         }
-        Ok(())
+        for (space, name) in KALLSYMS {
+            let programs: Vec<_> = self.programs.iter().filter(|program| program.space == space).collect();
+            if !programs.is_empty() {
+                write(&folder.join(name), |out| programs.iter().try_for_each(|program| program.write_symbols(out)))?;
+            }
+        }
+        // What tells that the folder is one of images.
+        let by_id = folder.join(".build-id");
+        fs::create_dir_all(&by_id).map_err(Error::io(by_id.display().to_string(), "cannot write"))
     }
 
     /// Whether a folder is one that [`write_images`](Self::write_images) wrote.
     pub fn is_of_images(folder: &Path) -> bool {
         folder.join(".build-id").is_dir()
     }
+}
+
+impl Program {
+    /// A kernel's symbols, as `/proc/kallsyms` has them.
+    fn write_symbols(&self, out: &mut dyn Write) -> io::Result<()> {
+        if self.is_kernel() {
+            let begin = self.base + PAGE;
+            writeln!(out, "{begin:016x} T _text\n{begin:016x} T _stext")?;
+        }
+        for (place, function) in self.image.functions() {
+            writeln!(out, "{:016x} t {}", self.base + place, String::from_utf8_lossy(&function.name))?;
+        }
+        if self.is_kernel() {
+            writeln!(out, "{:016x} T _etext", self.base + self.image.end())?;
+        }
+        Ok(())
+    }
+}
+
+fn write(path: &Path, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    let shown = path.display().to_string();
+    let write = || {
+        fs::create_dir_all(path.parent().unwrap_or(path))?;
+        let mut out = BufWriter::new(File::create(path)?);
+        content(&mut out)?;
+        out.flush()
+    };
+    write().map_err(Error::io(shown, "cannot write"))
 }

@@ -1,163 +1,218 @@
 //! The records of a scenario, in the order of time.
 
-use super::plan::{Program, Scenario, Thread};
-use super::share::{Random, Shares};
-use crate::abi::Endian;
-use crate::abi::branch::{BranchEntry, BranchFlags, BranchStack};
-use crate::abi::callchain::Context;
-use crate::abi::data_src::DataSrc;
+use super::plan::{BEGIN, Program, Scenario, Space, Thread, Told, What};
+use super::samples::Samples;
+use super::slices::{Comings, Slices};
+use crate::abi::record::cgroup::Cgroup;
 use crate::abi::record::comm::Comm;
-use crate::abi::record::{Body, CpuMode, Misc};
-use crate::abi::sample::{Callchain, Raw, Sample};
-use crate::abi::sample_type::SampleType;
+use crate::abi::record::mmap::Mmap;
+use crate::abi::record::{Body, Misc};
 use crate::abi::text::PaddedStr;
-use crate::abi::weight::Weight;
+use crate::container::read::Container;
 use crate::error::{Error, Result};
 use crate::stream::Sink;
 use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
-use crate::synth::tracepoint::Tracepoint;
+use crate::stream::write::file::ToFile;
+use crate::stream::write::form::Form;
+use crate::stream::write::pipe::ToPipe;
 use crate::synth::{Event, Map, Recorder, Stamp};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::io::Cursor;
 
 /// Bytes of a page, of code and of data.
-const PAGE: u64 = 0x1000;
+pub(super) const PAGE: u64 = 0x1000;
 
-/// Nanoseconds of a second, in hundredths of which threads are busy.
-const HUNDRED_SECONDS: u128 = 100_000_000_000;
+/// The most bytes of records of a recording that is made in memory, as one that is damaged is.
+const MOST_IN_MEMORY: u64 = 1 << 28;
+
+/// Bytes that a sample takes in memory besides its stack, and the most of all.
+const SAMPLE: usize = 1024;
+const MOST_PREPARED: usize = 1 << 28;
+
+/// What comes one after the other, while other things do too.
+enum Lane<'a> {
+    Comings(Comings),
+    Samples(Box<Samples<'a>>),
+}
+
+impl Lane<'_> {
+    /// When the next one is; `None` at the end.
+    fn time(&self) -> Option<u64> {
+        match self {
+            Self::Comings(comings) => comings.time(),
+            Self::Samples(samples) => samples.time(),
+        }
+    }
+
+    fn tell<S: Sink>(&mut self, recorder: &mut Recorder<S>) -> Result<()> {
+        match self {
+            Self::Comings(comings) => comings.tell(recorder),
+            Self::Samples(samples) => samples.tell(recorder),
+        }
+    }
+}
 
 impl Scenario {
     /// Streams the recording: it takes so many times as long as the scenario says, in memory that does not depend on that.
+    /// What [damage](Self::damage) there is to be is left to [`to_bytes`](Self::to_bytes).
     ///
     /// # Errors
     /// Where that would take longer than times can tell, a record does not fit the events, or the sink cannot go on.
     pub fn run(&self, scale: u64, sink: &mut dyn Sink) -> Result<(Meta, Ledger)> {
-        let events = self.about.events();
+        self.run_within(scale, u64::MAX, sink)
+    }
+
+    /// Streams a recording of which the records take up to so many bytes.
+    ///
+    /// # Errors
+    /// Those of [`run`](Self::run), and where the records take more.
+    pub fn run_within(&self, scale: u64, most: u64, sink: &mut dyn Sink) -> Result<(Meta, Ledger)> {
+        let mut about = self.about.clone();
+        super::super::bpf::tell(&self.bpf, &mut about);
+        let events = about.events();
         let too_long = || Error::Refused("the recording would end later than its clock can tell".to_owned());
         let duration = self.duration.checked_mul(scale).ok_or_else(too_long)?;
-        self.begin().checked_add(duration).ok_or_else(too_long)?;
-        let mut recorder = Recorder::new(&self.about, sink)?;
-        self.tell_what_was_there(&mut recorder)?;
-        let mut lanes: Vec<_> = self.lanes(&events, duration);
-        let mut next: BinaryHeap<_> = lanes
-            .iter()
-            .enumerate()
-            .filter(|(_, lane)| lane.left > 0)
-            .map(|(n, lane)| Reverse((lane.time, n)))
-            .collect();
+        BEGIN.checked_add(duration).filter(|&end| end < u64::MAX / 4).ok_or_else(too_long)?;
+        let mut recorder = Recorder::new(&about, sink)?;
         let mut records = self.records.iter().peekable();
+        while let Some(told) = records.next_if(|told| told.stamp.time == 0) {
+            told.tell(&mut recorder)?;
+        }
+        self.tell_what_was_there(&mut recorder)?;
+        self.demand_room(&events)?;
+        let mut lanes = self.lanes(&events, duration);
+        let mut next: BinaryHeap<_> =
+            lanes.iter().enumerate().filter_map(|(number, lane)| Some(Reverse((lane.time()?, number)))).collect();
         while let Some(Reverse((time, number))) = next.pop() {
             while let Some(told) = records.next_if(|told| told.stamp.time <= time) {
-                recorder.record(told.misc, &told.body, told.stamp)?;
+                told.tell(&mut recorder)?;
             }
-            let lane = &mut lanes[number];
-            lane.sample(&mut recorder)?;
-            lane.left -= 1;
-            if lane.left > 0 {
-                lane.time += lane.step;
-                next.push(Reverse((lane.time, number)));
+            lanes[number].tell(&mut recorder)?;
+            next.extend(lanes[number].time().map(|time| Reverse((time, number))));
+            if recorder.written() > most {
+                return Err(Error::Refused(format!("the records would take more than {most} bytes")));
             }
         }
-        records.try_for_each(|told| recorder.record(told.misc, &told.body, told.stamp))?;
+        records.try_for_each(|told| told.tell(&mut recorder))?;
         recorder.finish()
     }
 
-    /// Tells names and maps of the processes that are there when the recording begins.
+    /// The bytes of a file or a pipe with the recording, with what damage there is to be.
+    ///
+    /// # Errors
+    /// Those of [`run`](Self::run); where it takes too much memory, or it is to be a folder.
+    pub fn to_bytes(&self, scale: u64, container: Container, form: Form) -> Result<(Vec<u8>, Meta, Ledger)> {
+        let run = |sink: &mut dyn Sink| self.run_within(scale, MOST_IN_MEMORY, sink);
+        let (mut bytes, (meta, ledger)) = match container {
+            Container::File => {
+                let mut file = ToFile::new(Cursor::new(Vec::new()), form);
+                let streamed = run(&mut file)?;
+                (file.into_inner().map(Cursor::into_inner).unwrap_or_default(), streamed)
+            }
+            Container::Pipe => {
+                let mut pipe = ToPipe::new(Vec::new(), form);
+                let streamed = run(&mut pipe)?;
+                (pipe.into_inner(), streamed)
+            }
+            Container::Directory => return Err(Error::Refused("what is damaged is a file or a pipe".to_owned())),
+        };
+        if let Some(damage) = &self.damage {
+            damage.on(&mut bytes, container, self.about.endian)?;
+        }
+        Ok((bytes, meta, ledger))
+    }
+
+    /// Tells names and maps of what is there when the recording begins.
     fn tell_what_was_there<S: Sink>(&self, recorder: &mut Recorder<S>) -> Result<()> {
+        for program in self.programs.iter().filter(|program| program.is_kernel()) {
+            recorder.record(program.space.mode(), &Body::Mmap(program.kernel_map()), Stamp::default())?;
+        }
+        for program in &self.bpf {
+            recorder.record(Misc::empty(), &program.ksymbol(), Stamp::default())?;
+            recorder.record(Misc::empty(), &program.loaded(), Stamp::default())?;
+        }
+        let mut cgroups: Vec<_> = self.processes.iter().filter_map(|process| process.cgroup.as_ref()).collect();
+        cgroups.sort();
+        cgroups.dedup();
+        for (id, path) in cgroups {
+            let body = Cgroup { id: *id, path: PaddedStr::new(path.as_bytes(), 8) };
+            recorder.record(Misc::empty(), &Body::Cgroup(body), Stamp::default())?;
+        }
         for process in &self.processes {
             let pid = process.pid;
             for Thread { task: (_, tid), comm, .. } in self.threads.iter().filter(|thread| thread.task.0 == pid) {
                 let body = Comm { pid, tid: *tid, comm: PaddedStr::new(comm.as_bytes(), 8) };
                 recorder.record(Misc::empty(), &Body::Comm(body), Stamp::at(0, pid, *tid))?;
             }
+            let space = if process.is_guest { Space::GuestUser } else { Space::User };
             for &number in &process.programs {
                 let mmap = self.programs[number].map().mmap2(pid, pid);
-                recorder.record(CpuMode::USER, &Body::Mmap2(mmap), Stamp::at(0, pid, pid))?;
+                recorder.record(space.mode(), &Body::Mmap2(mmap), Stamp::at(0, pid, pid))?;
             }
         }
         Ok(())
     }
 
-    /// The samples of each thread and event.
+    /// Whether the samples of all stacks have room in memory, one of each event.
+    fn demand_room(&self, events: &[Event]) -> Result<()> {
+        let stacks: usize = self.threads.iter().map(|thread| thread.stacks.len()).sum();
+        let sizes = events.iter().map(|event| SAMPLE + event.attr.sample_stack_user as usize);
+        let is_there = stacks.checked_mul(sizes.sum()).is_some_and(|bytes| bytes <= MOST_PREPARED);
+        let too_many =
+            || Error::Refused(format!("a sample of each of {stacks} stacks and {} events is too much", events.len()));
+        is_there.then_some(()).ok_or_else(too_many)
+    }
+
+    /// What there is to tell of each thread: when it comes and goes, and its samples for each event.
     fn lanes<'a>(&'a self, events: &'a [Event], duration: u64) -> Vec<Lane<'a>> {
-        let mut lanes = Vec::new();
-        for thread in self.threads.iter().filter(|thread| thread.busy > 0 && !thread.stacks.is_empty()) {
-            for (number, (event, rate)) in events.iter().zip(&self.rates).enumerate() {
-                let per_hundred_seconds = u128::from(*rate) * u128::from(thread.busy);
-                let left = (u128::from(duration) * per_hundred_seconds / HUNDRED_SECONDS) as u64;
-                let step = (HUNDRED_SECONDS / per_hundred_seconds) as u64;
-                let mut random = Random::new(self.seed, lanes.len() as u64);
-                let time = self.begin() + random.below(step.max(1));
-                let shares = Shares::new(thread.stacks.iter().map(|stack| stack.percent));
-                let sample = Sample { task: Some(thread.task), cpu: Some((thread.cpu, 0)), ..Sample::default() };
-                let endian = self.about.endian;
-                lanes.push(Lane { thread, number, event, endian, left, step, time, random, shares, sample });
+        let threads = self.threads.iter().filter(|thread| thread.busy > 0 && !thread.stacks.is_empty());
+        let threads: Vec<_> = threads.map(|thread| (thread, Slices::of(thread, self.switches))).collect();
+        let comings = self.switches.iter().flat_map(|switches| {
+            threads.iter().map(|(thread, slices)| Lane::Comings(Comings::new(thread, *slices, *switches, duration)))
+        });
+        let mut lanes: Vec<_> = comings.collect();
+        let mut seeds = 0..;
+        for (thread, slices) in &threads {
+            for number in 0..events.len() {
+                // Whatever else there is, each has random numbers of its own.
+                let Some(seed) = seeds.next() else { continue };
+                let samples = Samples::new(self, thread, *slices, events, number, duration, seed);
+                lanes.extend(samples.map(|samples| Lane::Samples(Box::new(samples))));
             }
         }
         lanes
     }
 }
 
-impl Program {
-    /// All of its code, mapped.
-    fn map(&self) -> Map {
-        let len = (self.image.end() - PAGE).next_multiple_of(PAGE);
-        Map::of(&self.path, self.base + PAGE, len).pgoff(PAGE).build_id(&self.image.build_id())
+impl Told {
+    fn tell<S: Sink>(&self, recorder: &mut Recorder<S>) -> Result<()> {
+        match &self.what {
+            What::Record { misc, body, payload } => recorder.record_before(*misc, body, self.stamp, payload),
+            What::Bytes(bytes) => recorder.unchecked(bytes),
+        }
     }
 }
 
-/// The samples of a thread for an event.
-struct Lane<'a> {
-    thread: &'a Thread,
-    number: usize,
-    event: &'a Event,
-    endian: Endian,
-    /// How many are left.
-    left: u64,
-    /// Nanoseconds between them.
-    step: u64,
-    /// When the next one is.
-    time: u64,
-    random: Random,
-    shares: Shares,
-    /// The last one, whose memory is used again.
-    sample: Sample,
-}
+impl Program {
+    /// Whether it is a kernel, not a part that was added to one.
+    pub(super) fn is_kernel(&self) -> bool {
+        self.space != Space::User && self.path != "[bpf]"
+    }
 
-impl Lane<'_> {
-    fn sample<S: Sink>(&mut self, recorder: &mut Recorder<S>) -> Result<()> {
-        let Some(stack) = self.shares.next(&mut self.random).and_then(|number| self.thread.stacks.get(number)) else {
-            return Ok(());
-        };
-        let sample = &mut self.sample;
-        let has = |field| self.event.has(field);
-        let ip = stack.leaf.addr + self.random.below(stack.leaf.size);
-        (sample.ip, sample.time) = (Some(ip), Some(self.time));
-        if has(SampleType::CALLCHAIN) {
-            let chain = &mut sample.callchain.get_or_insert_with(Callchain::default).ips;
-            chain.clear();
-            chain.extend([Context::USER.0, ip]);
-            chain.extend(&stack.callers);
-        }
-        if has(SampleType::BRANCH_STACK) {
-            let none = || BranchStack { hw_idx: None, entries: Vec::new(), counters: Vec::new() };
-            let entries = &mut sample.branch_stack.get_or_insert_with(none).entries;
-            entries.clear();
-            let flags = BranchFlags(BranchFlags::PREDICTED.set(0, 1));
-            entries.extend(stack.branches.iter().map(|&(from, to)| BranchEntry { from, to, flags }));
-        }
-        if has(SampleType::RAW) {
-            let data = Tracepoint::raw(self.event.attr.config, self.thread.task.1, &[], self.endian);
-            sample.raw = Some(Raw { data });
-        }
-        sample.addr = has(SampleType::ADDR).then_some(stack.addr);
-        sample.phys_addr = has(SampleType::PHYS_ADDR).then_some(stack.addr);
-        sample.data_src = has(SampleType::DATA_SRC).then_some(DataSrc(stack.data_src));
-        let weighs = has(SampleType::WEIGHT) || has(SampleType::WEIGHT_STRUCT);
-        sample.weight = weighs.then_some(Weight(stack.weight));
-        sample.data_page_size = has(SampleType::DATA_PAGE_SIZE).then_some(PAGE);
-        sample.code_page_size = has(SampleType::CODE_PAGE_SIZE).then_some(PAGE);
-        recorder.sample(self.number, CpuMode::USER, sample)
+    /// The file from its beginning to the end of its code, mapped as a loader maps what its header says.
+    fn map(&self) -> Map {
+        let len = self.image.end().next_multiple_of(PAGE);
+        Map::of(&self.path, self.base, len).build_id(&self.image.build_id())
+    }
+
+    /// All of a kernel's code, as perf tells it: of no process, with the address of `_text` where files have an offset.
+    fn kernel_map(&self) -> Mmap {
+        let addr = self.base + PAGE;
+        let filename = PaddedStr::new(format!("{}_text", self.path).as_bytes(), 8);
+        let pid = if self.space == Space::Kernel { u32::MAX } else { 0 };
+        let len = (self.image.end() - PAGE).next_multiple_of(PAGE);
+        Mmap { pid, tid: 0, addr, len, pgoff: addr, filename }
     }
 }

@@ -24,14 +24,14 @@ impl Random {
 /// Numbers in rounds of a hundred, each of them with every number as often as its percent says.
 #[derive(Clone, Debug)]
 pub struct Shares {
-    round: Vec<u16>,
+    round: Vec<u32>,
     left: usize,
 }
 
 impl Shares {
     /// Numbers from 0 on with these percents, which together are 100.
     pub fn new(percents: impl Iterator<Item = u64>) -> Self {
-        let numbers = percents.enumerate().flat_map(|(number, percent)| (0..percent).map(move |_| number as u16));
+        let numbers = percents.enumerate().flat_map(|(number, percent)| (0..percent).map(move |_| number as u32));
         Self { round: numbers.collect(), left: 0 }
     }
 
@@ -43,7 +43,7 @@ impl Shares {
         let last = self.left.checked_sub(1)?;
         self.round.swap(random.below(self.left as u64) as usize, last);
         self.left = last;
-        self.round.get(last).map(|&number| number.into())
+        self.round.get(last).map(|&number| number as usize)
     }
 }
 

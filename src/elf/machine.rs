@@ -1,7 +1,7 @@
 //! For which machine images are.
 
+use super::image::Target;
 use crate::abi::Endian;
-use crate::elf::image::Target;
 use object::elf;
 
 /// Architectures as uname(2) calls them: what their names begin with, and the machines of ELF whose programs they run.

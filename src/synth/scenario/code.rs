@@ -1,0 +1,126 @@
+//! Machine code of functions that are made up: nothing is done in them but what the scenario's branches do, so that whoever
+//! looks at the code finds branches where the recording has them.
+
+use gimli::write::{Address, CallFrameInstruction, CommonInformationEntry, EhFrame, EndianVec, FrameDescriptionEntry};
+use gimli::write::{FrameTable, Writer};
+use gimli::{Encoding, Format, RunTimeEndian, X86_64};
+use object::elf;
+use std::collections::BTreeMap;
+
+/// The most bytes of images with code: beyond that their functions are known by name alone.
+pub const MOST: u64 = 1 << 24;
+
+/// Bytes of the stack that each function has, its return address at the end of them.
+pub const FRAME: usize = 32;
+
+const NOP: u8 = 0x90;
+const RET: u8 = 0xc3;
+const CALL: u8 = 0xe8;
+/// `je` over 4 bytes.
+const JE: [u8; 2] = [0x0f, 0x84];
+const JMP_RAX: [u8; 2] = [0xff, 0xe0];
+const CALL_RAX: [u8; 2] = [0xff, 0xd0];
+
+/// Whether code can be made for a machine.
+pub fn is_known(machine: u16) -> bool {
+    machine == elf::EM_X86_64.0
+}
+
+/// The code of a function at a place of its image. Of its branches the offsets are told and the places that they go to, `None`
+/// of one outside of the image; `starts` are where functions begin.
+pub fn of_function(
+    place: u64,
+    size: u64,
+    branches: impl Iterator<Item = (u64, Option<u64>)>,
+    starts: Vec<u64>,
+) -> Vec<u8> {
+    let mut code = vec![NOP; size as usize];
+    if let Some(last) = code.last_mut() {
+        *last = RET;
+    }
+    let mut targets: BTreeMap<u64, Vec<Option<u64>>> = BTreeMap::new();
+    for (offset, to) in branches {
+        let of = targets.entry(offset).or_default();
+        if !of.contains(&to) {
+            of.push(to);
+        }
+    }
+    for (offset, to) in targets {
+        let at = place + offset;
+        let relative = |len: u64, to: u64| (to.wrapping_sub(at + len) as i64 as i32).to_le_bytes();
+        let is_own = |to: u64| (place..place + size).contains(&to);
+        let instruction = match to[..] {
+            [Some(to)] if is_own(to) && to > place => [&JE[..], &relative(6, to)].concat(),
+            [Some(to)] if starts.contains(&to) => [&[CALL][..], &relative(5, to)].concat(),
+            [Some(_)] => vec![RET],
+            _ if to.iter().all(|to| to.is_some_and(is_own)) => JMP_RAX.to_vec(),
+            _ if to.iter().any(|to| to.is_none_or(|to| starts.contains(&to))) => CALL_RAX.to_vec(),
+            _ => vec![RET],
+        };
+        let offset = offset as usize;
+        if let Some(room) = code.get_mut(offset..offset + instruction.len()) {
+            room.copy_from_slice(&instruction);
+        }
+    }
+    code
+}
+
+/// What the debuggers' `.eh_frame` says of a function: the return address is at the end of the [`FRAME`] bytes from the stack
+/// pointer on, wherever in the function that is.
+pub fn unwind(size: u32) -> Vec<u8> {
+    let encoding = Encoding { format: Format::Dwarf32, version: 1, address_size: 8 };
+    let mut cie = CommonInformationEntry::new(encoding, 1, -8, X86_64::RA);
+    cie.fde_address_encoding = gimli::DW_EH_PE_pcrel | gimli::DW_EH_PE_sdata4;
+    cie.add_instruction(CallFrameInstruction::Cfa(X86_64::RSP, FRAME as i32));
+    cie.add_instruction(CallFrameInstruction::Offset(X86_64::RA, -8));
+    let mut table = FrameTable::default();
+    let cie = table.add_cie(cie);
+    let before = u64::from(size).next_multiple_of(8).wrapping_neg();
+    table.add_fde(cie, FrameDescriptionEntry::new(Address::Constant(before), size));
+    let mut section = EhFrame(EndianVec::new(RunTimeEndian::Little));
+    match table.write_eh_frame(&mut section) {
+        Ok(()) if section.len() > 0 => section.0.into_vec(),
+        _ => Vec::new(),
+    }
+}
+
+/// The stack of a thread that was called from these addresses, the nearest first: from the stack pointer on.
+pub fn stack(return_addresses: &[u64], endian: crate::abi::Endian) -> Vec<u8> {
+    let mut stack = Vec::new();
+    for address in return_addresses.iter().copied().chain([0]) {
+        stack.extend([0; FRAME - 8]);
+        stack.extend(match endian {
+            crate::abi::Endian::Little => address.to_le_bytes(),
+            crate::abi::Endian::Big => address.to_be_bytes(),
+        });
+    }
+    stack
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn branches_are_where_they_are_said_to_be() {
+        let branches =
+            [(0x10, Some(0x1002)), (0x18, Some(0x2000)), (0x1f, Some(0x2000)), (0x1e, Some(0x2010)), (0x1c, None)];
+        let code = of_function(0x1000, 0x20, branches.into_iter(), vec![0x1000, 0x2000]);
+        assert_eq!(&code[..3], [NOP; 3]);
+        assert_eq!(
+            code[0x10..0x16],
+            [0x0f, 0x84, 0xec, 0xff, 0xff, 0xff],
+            "0x1002 is 0x14 before the next instruction"
+        );
+        assert_eq!(code[0x18..0x1c], [CALL, 0xe3, 0x0f, 0], "its last byte is taken by the next one");
+        assert_eq!(code[0x1c..], [0xff, 0xd0, RET, RET], "the one at the end has no room");
+    }
+
+    #[test]
+    fn a_stack_has_return_addresses_at_the_ends_of_frames() {
+        let stack = stack(&[0x1234, 0x5678], crate::abi::Endian::Little);
+        let words: Vec<_> = stack.chunks(8).map(|word| u64::from_le_bytes(word.try_into().unwrap())).collect();
+        assert_eq!(words, [0, 0, 0, 0x1234, 0, 0, 0, 0x5678, 0, 0, 0, 0]);
+        assert!(!unwind(16).is_empty());
+    }
+}

@@ -1,0 +1,90 @@
+//! Damage that is done to a recording's bytes.
+
+use super::file::damage::Place;
+use crate::abi::Endian;
+use crate::abi::header::{FileHeader, PIPE_HEADER_SIZE};
+use crate::abi::record::RecordHeader;
+use crate::container::read::Container;
+use crate::error::{Error, Result};
+
+/// What becomes of a recording's bytes, in this order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Damage {
+    /// The recorder was killed: the header does not tell how much data there is, and there are no features.
+    pub unfinished: bool,
+    /// The record of that number says that its size is 0.
+    pub empty_record: Option<u64>,
+    /// Fields of the header that have other values.
+    pub header: Vec<(String, u64)>,
+    /// Bytes that are turned into their complement.
+    pub flip: Vec<Place>,
+    /// Where it ends.
+    pub cut: Option<Place>,
+}
+
+/// Where in a header the size of the data is told.
+const DATA_SIZE_AT: usize = 48;
+/// Where the features' bits begin.
+const FEATURES_AT: usize = 72;
+
+impl Damage {
+    /// The fields of a header, each of 8 bytes, and where they are. A pipe has the first two.
+    pub const HEADER: [(&'static str, usize); 10] = [
+        ("magic", 0),
+        ("size", 8),
+        ("attr_size", 16),
+        ("attrs.offset", 24),
+        ("attrs.size", 32),
+        ("data.offset", 40),
+        ("data.size", DATA_SIZE_AT),
+        ("event_types.offset", 56),
+        ("event_types.size", 64),
+        ("features", FEATURES_AT),
+    ];
+
+    /// Does the damage.
+    ///
+    /// # Errors
+    /// Where there is no such place, record or field.
+    pub fn on(&self, bytes: &mut Vec<u8>, container: Container, endian: Endian) -> Result<()> {
+        let refused = |what: String| Error::Refused(format!("damage: {what}"));
+        let mut data = PIPE_HEADER_SIZE..bytes.len() as u64;
+        if container == Container::File {
+            let header = FileHeader::read_from(bytes, endian).map_err(|e| refused(e.to_string()))?;
+            data = header.data.offset..header.data.end();
+            if self.unfinished {
+                bytes.truncate(data.end as usize);
+                bytes[DATA_SIZE_AT..DATA_SIZE_AT + 8].fill(0);
+                bytes[FEATURES_AT..FileHeader::SIZE as usize].fill(0);
+            }
+        }
+        if let Some(number) = self.empty_record {
+            let mut at = data.start as usize;
+            for _ in 0..number {
+                at += RecordHeader::peek(bytes.get(at..).unwrap_or_default(), endian).map_or(0, |header| header.len());
+            }
+            let size = bytes.get_mut(at + 6..at + 8).filter(|_| at < data.end as usize);
+            size.ok_or_else(|| refused(format!("there is no record {number}")))?.fill(0);
+        }
+        for (name, value) in &self.header {
+            let field = Self::HEADER.iter().find(|(known, _)| known == name);
+            let (_, at) = field.ok_or_else(|| refused(format!("{name:?} is no field of a header")))?;
+            let is_there = container == Container::File || *at < PIPE_HEADER_SIZE as usize;
+            let place = bytes.get_mut(*at..at + 8).filter(|_| is_there);
+            let place = place.ok_or_else(|| refused(format!("there is no {name} in its header")))?;
+            // Letters are what they are, in either byte order.
+            let is_text = name == "magic";
+            let value = if endian == Endian::Big && !is_text { value.to_be_bytes() } else { value.to_le_bytes() };
+            place.copy_from_slice(&value);
+        }
+        for place in &self.flip {
+            let at = place.of(bytes.len() as u64).ok_or_else(|| refused(format!("there is no place {place:?}")))?;
+            bytes[at as usize] ^= 0xff;
+        }
+        if let Some(place) = self.cut {
+            let at = place.of(bytes.len() as u64).ok_or_else(|| refused(format!("it is not longer than {place:?}")))?;
+            bytes.truncate(at as usize);
+        }
+        Ok(())
+    }
+}

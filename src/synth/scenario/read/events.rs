@@ -1,0 +1,227 @@
+//! Events.
+
+use super::Lines;
+use crate::abi::attr::Attr;
+use crate::abi::attr_flags::AttrFlags;
+use crate::abi::read_format::ReadFormat;
+use crate::abi::sample_type::{BranchSampleType, SampleType};
+use crate::error::Result;
+use crate::synth::scenario::file::File;
+use crate::synth::scenario::file::event::EventTable;
+use crate::synth::scenario::plan::Sampled;
+use crate::synth::scenario::registers::Registers;
+use crate::synth::tracepoint::Tracepoint;
+use crate::synth::{About, Event};
+use bitflags::Flags;
+use serde_json::{Map, Value};
+use toml::Spanned;
+
+/// Sizes that attrs have had, with room for some to come.
+const ATTR_SIZES: std::ops::RangeInclusive<u32> = Attr::SIZE_VER0 as u32..=1024;
+
+/// The most bytes of a user stack in a sample.
+const MOST_STACK: u32 = 32768;
+
+impl Lines<'_> {
+    /// The events, and how they are sampled.
+    pub(super) fn events(&self, file: &File, registers: Option<Registers>, about: &mut About) -> Result<Vec<Sampled>> {
+        let mut groups: Vec<Vec<usize>> = Vec::new();
+        for (number, table) in file.event.iter().enumerate() {
+            let mut event = self.event(table, registers)?;
+            if let Some(size) = &file.attr_size {
+                let is_sound = ATTR_SIZES.contains(size.get_ref()) && size.get_ref() % 8 == 0;
+                if !is_sound {
+                    return Err(self.wrong(
+                        size.span(),
+                        "attr_size",
+                        "an attr takes from 64 to 1024 bytes, in words of 8",
+                    ));
+                }
+                event.attr.size = *size.get_ref();
+                event.attr = event.attr.resized(*size.get_ref() as usize);
+            }
+            about.event(event);
+            match groups.last_mut().filter(|_| table.grouped) {
+                Some(group) => group.push(number),
+                None => groups.push(vec![number]),
+            }
+        }
+        groups.iter().filter(|group| group.len() > 1).for_each(|group| about.group(group[0], group.len()));
+        let group_of = |number| groups.iter().find(|group| group.contains(&number)).cloned().unwrap_or_default();
+        let rates = file.event.iter().map(|table| *table.rate.get_ref()).enumerate();
+        Ok(rates.map(|(number, rate)| Sampled { rate, group: group_of(number) }).collect())
+    }
+
+    fn event(&self, table: &EventTable, registers: Option<Registers>) -> Result<Event> {
+        let wrong = |name: &Spanned<String>, key: &str, what: String| self.wrong(name.span(), key, what);
+        let has_kind = table.attr.as_ref().is_some_and(|attr| attr.get_ref().contains_key("kind"));
+        let event = match has_kind {
+            true => Event::unknown(table.name.get_ref().clone()),
+            false => Event::named(table.name.get_ref()),
+        };
+        let mut event = event.map_err(|e| wrong(&table.name, "event.name", e.to_string()))?;
+        if *table.rate.get_ref() > 1_000_000_000 {
+            return Err(self.wrong(table.rate.span(), "event.rate", "it is at most 1000000000 samples a second"));
+        }
+        if let Some(period) = table.period {
+            event = event.period(period);
+        }
+        event = event.with(self.flags(&table.fields, "event.fields")?);
+        let branches: BranchSampleType = self.flags(&table.branches, "event.branches")?;
+        if !branches.is_empty() {
+            event = event.branches(branches);
+        }
+        event.attr.read_format |= self.flags::<ReadFormat>(&table.read, "event.read")?;
+        event.attr.flags |= self.flags::<AttrFlags>(&table.flags, "event.flags")?;
+        event.attr.sample_regs_user |= self.mask(&table.regs_user, "event.regs_user", registers)?;
+        event.attr.sample_regs_intr |= self.mask(&table.regs_intr, "event.regs_intr", registers)?;
+        if let Some(bytes) = &table.user_stack {
+            if *bytes.get_ref() > MOST_STACK || bytes.get_ref() % 8 != 0 {
+                let what = format!("a sample can have up to {MOST_STACK} bytes of a stack, in words of 8");
+                return Err(self.wrong(bytes.span(), "event.user_stack", what));
+            }
+            event.attr.sample_stack_user = *bytes.get_ref();
+            event = event.with(SampleType::STACK_USER);
+        }
+        if !table.format.is_empty() {
+            event = event.formatted(self.format(table)?);
+        }
+        if let Some(told) = &table.attr {
+            event.attr = self.attr(&event.attr, told)?;
+        }
+        for (mask, field) in
+            [(event.attr.sample_regs_user, SampleType::REGS_USER), (event.attr.sample_regs_intr, SampleType::REGS_INTR)]
+        {
+            event = if mask == 0 { event } else { event.with(field) };
+        }
+        if event.attr.sample_stack_user > MOST_STACK {
+            let what = format!("a sample can have up to {MOST_STACK} bytes of a stack");
+            return Err(wrong(&table.name, "event.attr.sample_stack_user", what));
+        }
+        if !SampleType::KNOWN.contains(event.attr.sample_type) {
+            return Err(wrong(
+                &table.name,
+                "event.attr.sample_type",
+                "samples cannot have fields that have no name".to_owned(),
+            ));
+        }
+        Ok(event)
+    }
+
+    /// Flags by their names.
+    fn flags<F: Flags + FromIterator<F>>(&self, names: &[Spanned<String>], key: &str) -> Result<F> {
+        let flags = names.iter().map(|name| {
+            let what = || {
+                let known: Vec<_> = F::FLAGS.iter().map(|flag| flag.name()).filter(|name| !name.is_empty()).collect();
+                self.wrong(
+                    name.span(),
+                    key,
+                    format!("there is no {:?}; there are {}", name.get_ref(), known.join(", ")),
+                )
+            };
+            F::from_name(name.get_ref()).ok_or_else(what)
+        });
+        flags.collect()
+    }
+
+    /// A mask of registers.
+    fn mask(&self, names: &[Spanned<String>], key: &str, registers: Option<Registers>) -> Result<u64> {
+        names.iter().try_fold(0, |mask, name| {
+            let bit = registers.and_then(|registers| registers.bit(name.get_ref()));
+            let what = || {
+                let known = registers.map_or_else(|| "none of this machine".to_owned(), |known| known.names.join(", "));
+                self.wrong(
+                    name.span(),
+                    key,
+                    format!("{:?} is no register that is known; they are {known}", name.get_ref()),
+                )
+            };
+            Ok(mask | 1 << bit.ok_or_else(what)?)
+        })
+    }
+
+    /// The attr with some fields told.
+    fn attr(&self, attr: &Attr, told: &Spanned<Map<String, Value>>) -> Result<Attr> {
+        let wrong = |what: String| self.wrong(told.span(), "event.attr", what);
+        let Ok(Value::Object(mut fields)) = serde_json::to_value(attr) else { return Ok(attr.clone()) };
+        for (name, value) in told.get_ref() {
+            match fields.get_mut(name).filter(|_| name != "stored") {
+                Some(field) => *field = Self::json(value),
+                None => return Err(wrong(format!("an attr has no field {name:?}"))),
+            }
+        }
+        Attr::deserialize(Value::Object(fields)).map_err(|e| wrong(e.to_string()))
+    }
+
+    /// The tracepoint with its fields.
+    fn format(&self, table: &EventTable) -> Result<Tracepoint> {
+        let (system, rest) = table.name.get_ref().split_once(':').unwrap_or_default();
+        let name = rest.split(':').next().unwrap_or_default();
+        table.format.iter().try_fold(Tracepoint::new(system, name), |tracepoint, field| {
+            let what =
+                || self.wrong(field.span(), "event.format", "a field is told as in C: int prev_pid, char comm[16]");
+            let (size, signed) = size_of(field.get_ref()).ok_or_else(what)?;
+            Ok(tracepoint.field(field.get_ref().as_str(), size, signed))
+        })
+    }
+}
+
+/// How many bytes a field of a tracepoint takes, and whether it is signed.
+fn size_of(declaration: &str) -> Option<(u64, bool)> {
+    /// Types, by the words that they end with.
+    const TYPES: [(&str, u64); 18] = [
+        ("char", 1),
+        ("bool", 1),
+        ("u8", 1),
+        ("s8", 1),
+        ("short", 2),
+        ("u16", 2),
+        ("s16", 2),
+        ("int", 4),
+        ("u32", 4),
+        ("s32", 4),
+        ("pid_t", 4),
+        ("unsigned", 4),
+        ("long", 8),
+        ("u64", 8),
+        ("s64", 8),
+        ("size_t", 8),
+        ("dev_t", 4),
+        ("sector_t", 8),
+    ];
+    let (head, count) = match declaration.strip_suffix(']').and_then(|text| text.split_once('[')) {
+        Some((head, count)) => (head, count.parse().ok().filter(|count| (1..=4096).contains(count))?),
+        None => (declaration, 1),
+    };
+    let (kind, name) = head.rsplit_once([' ', '*'])?;
+    let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let is_pointer = head.contains('*');
+    let last = kind.split_whitespace().next_back()?;
+    let size = if is_pointer { 8 } else { TYPES.iter().find(|(known, _)| *known == last)?.1 };
+    let is_unsigned = is_pointer
+        || kind.contains("unsigned")
+        || last.starts_with('u')
+        || matches!(last, "bool" | "size_t" | "dev_t" | "sector_t");
+    is_name.then_some((size * count, !is_unsigned))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_have_the_sizes_of_their_types() {
+        for (declaration, size) in [
+            ("int prev_pid", Some((4, true))),
+            ("char prev_comm[16]", Some((16, true))),
+            ("unsigned long args[6]", Some((48, false))),
+            ("const char *name", Some((8, false))),
+            ("u64 bytes", Some((8, false))),
+            ("struct thing it", None),
+            ("int", None),
+            ("int x[0]", None),
+        ] {
+            assert_eq!(size_of(declaration), size, "{declaration}");
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! From what a file says to a scenario: everything is looked up, and what does not fit is told with line and key.
+//!
+//! * Here: the whole; [`events`]; [`programs`]; [`stacks`]; [`records`].
+
+mod events;
+mod programs;
+mod records;
+mod stacks;
+#[cfg(test)]
+mod tests;
+
+use super::code;
+use super::damage::Damage;
+use super::file::process::{ProcessTable, ThreadTable};
+use super::file::{Compress, ContainerKey, File, Order};
+use super::plan::{Process, Program, Scenario, Switches, Thread};
+use super::registers::Registers;
+use crate::abi::Endian;
+use crate::abi::attr_flags::AttrFlags;
+use crate::abi::feature::{Feature, FeatureId};
+use crate::abi::hex::from_hex;
+use crate::container::read::Container;
+use crate::container::write::frames::FrameKind;
+use crate::error::{Error, Result};
+use crate::synth::{About, Machine};
+use serde_json::Value;
+use std::ops::{Range, RangeInclusive};
+use toml::Spanned;
+
+/// The text of a scenario, to name places in it.
+pub(super) struct Lines<'a> {
+    pub(super) name: &'a str,
+    pub(super) text: &'a str,
+}
+
+/// What the others are looked up in.
+struct Known<'a> {
+    about: &'a About,
+    programs: &'a [Program],
+    registers: Option<Registers>,
+}
+
+impl Lines<'_> {
+    /// What is wrong, with the line and the key.
+    fn wrong(&self, span: Range<usize>, key: &str, what: impl std::fmt::Display) -> Error {
+        let before = self.text.get(..span.start).unwrap_or_default();
+        let line = before.bytes().filter(|&byte| byte == b'\n').count() + 1;
+        let key = if key.is_empty() { String::new() } else { format!("{key}: ") };
+        Error::Refused(format!("{}:{line}: {key}{what}", self.name))
+    }
+
+    fn file(&self) -> Result<File> {
+        let unread = |error: &toml::de::Error, key: &str| {
+            let what = error.message().lines().next().unwrap_or_default();
+            self.wrong(error.span().unwrap_or(0..0), key, what)
+        };
+        let parsed = toml::Deserializer::parse(self.text).map_err(|error| unread(&error, ""))?;
+        serde_path_to_error::deserialize(parsed).map_err(|error| {
+            // What tells places is in the path as if it were a key.
+            let path = error.path().to_string();
+            let keys: Vec<_> = path.split('.').filter(|key| !key.starts_with("$__") && *key != "?").collect();
+            unread(error.inner(), keys.join(".").trim_start_matches('.'))
+        })
+    }
+
+    pub(super) fn scenario(&self) -> Result<Scenario> {
+        let file = self.file()?;
+        let registers = Registers::of(file.machine.arch.as_deref().unwrap_or("x86_64"));
+        let (mut about, events) = self.about(&file, registers)?;
+        let (mut programs, bpf) = self.programs(&file, about.endian)?;
+        self.features(&file, &mut about)?;
+        let known = Known { about: &about, programs: &programs, registers };
+        let cpus = about.machine.as_ref().map_or(1, |machine| machine.cpus);
+        let (mut processes, mut threads, mut cgroups) = (Vec::new(), Vec::new(), Vec::new());
+        for table in &file.process {
+            let process = self.process(table, &programs, &mut cgroups)?;
+            for thread in &table.thread {
+                let cpu = threads.len() as u32 % cpus;
+                threads.push(self.thread(table, thread, cpu, &process, &known)?);
+            }
+            processes.push(process);
+        }
+        let records = self.records(&file, &about)?;
+        let branches: Vec<_> =
+            threads.iter().flat_map(|thread| &thread.stacks).flat_map(|stack| &stack.branches).collect();
+        let mut room = code::MOST;
+        programs.iter_mut().for_each(|program| program.add_code(&branches, &mut room));
+        let switches = file.switches.map(|table| {
+            let every = table.every.get_ref().0;
+            let is_sound = EVERY.contains(&every);
+            let what = || self.wrong(table.every.span(), "switches.every", "it is from 100ns to 60m");
+            is_sound.then_some(Switches { every, cpu_wide: table.cpu_wide }).ok_or_else(what)
+        });
+        let switches = switches.transpose()?;
+        let flags = [
+            (AttrFlags::CONTEXT_SWITCH, switches.is_some()),
+            (AttrFlags::CGROUP, !cgroups.is_empty()),
+            (AttrFlags::KSYMBOL | AttrFlags::BPF_EVENT, !bpf.is_empty()),
+        ];
+        let flags = flags.into_iter().filter(|(_, is_set)| *is_set).map(|(flags, _)| flags).collect();
+        about.flag_first(flags);
+        let damage = file.damage.as_ref().map(|table| self.damage(table, file.container)).transpose()?;
+        Ok(Scenario {
+            shows: file.about,
+            expect: file.expect,
+            about,
+            seed: file.seed,
+            container: match file.container {
+                ContainerKey::File => Container::File,
+                ContainerKey::Pipe => Container::Pipe,
+                ContainerKey::Dir => Container::Directory,
+            },
+            compress: match file.compress {
+                Compress::No => None,
+                Compress::Compressed => Some(FrameKind::Compressed),
+                Compress::Compressed2 => Some(FrameKind::Compressed2),
+            },
+            damage,
+            duration: file.duration.get_ref().0,
+            programs,
+            bpf,
+            processes,
+            threads,
+            events,
+            switches,
+            registers,
+            records,
+        })
+    }
+
+    fn about(&self, file: &File, registers: Option<Registers>) -> Result<(About, Vec<super::plan::Sampled>)> {
+        let usual = Machine::default();
+        let told = file.machine.clone();
+        let machine = Machine {
+            arch: told.arch.unwrap_or(usual.arch),
+            cpus: told.cpus.unwrap_or(usual.cpus).clamp(1, MOST_CPUS),
+            hostname: told.hostname.unwrap_or(usual.hostname),
+            release: told.release.unwrap_or(usual.release),
+            cpu: told.cpu.unwrap_or(usual.cpu),
+            perf: told.perf.unwrap_or(usual.perf),
+            ..usual
+        };
+        let mut about = About::default();
+        about.endian = if file.endian == Order::Big { Endian::Big } else { Endian::Little };
+        (about.machine, about.rounds) = (Some(machine), file.rounds);
+        let events = self.events(file, registers, &mut about)?;
+        about.meta()?;
+        Ok((about, events))
+    }
+
+    fn features(&self, file: &File, about: &mut About) -> Result<()> {
+        let id_of = |name: &str| (0..256).map(FeatureId).find(|id| id.name() == Some(name));
+        for (name, feature) in &file.feature {
+            let key = format!("feature.{name}");
+            let id = id_of(name).ok_or_else(|| self.wrong(feature.span(), &key, "there is no such feature"))?;
+            let content = Feature::deserialize(id, Self::fields(feature.get_ref()));
+            let content = content.map_err(|e| self.wrong(feature.span(), &key, e))?;
+            self.demand_known(feature, &key, &content)?;
+            about.set(id, content);
+        }
+        for name in &file.without {
+            let what = || format!("there is no feature {:?}", name.get_ref());
+            about.leave_out(id_of(name.get_ref()).ok_or_else(|| self.wrong(name.span(), "without", what()))?);
+        }
+        Ok(())
+    }
+
+    fn thread(
+        &self,
+        process: &ProcessTable,
+        thread: &ThreadTable,
+        cpu: u32,
+        of: &Process,
+        known: &Known<'_>,
+    ) -> Result<Thread> {
+        let cpus = known.about.machine.as_ref().map_or(1, |machine| machine.cpus);
+        let cpu = match &thread.cpu {
+            Some(cpu) if *cpu.get_ref() >= cpus => {
+                let what = format!("there are {cpus} CPUs, from 0 on");
+                return Err(self.wrong(cpu.span(), "process.thread.cpu", what));
+            }
+            Some(cpu) => *cpu.get_ref(),
+            None => cpu,
+        };
+        let busy = *thread.busy.get_ref();
+        if busy > 100 {
+            let what = "a thread cannot run more than 100 percent";
+            return Err(self.wrong(thread.busy.span(), "process.thread.busy", what));
+        }
+        let percents = thread.stack.iter().map(|stack| stack.get_ref().percent);
+        let sum = percents.fold(0, u64::saturating_add);
+        if let Some(first) = thread.stack.first().filter(|_| sum != 100) {
+            let what = format!("the percents of this thread's stacks are {sum} together, not 100");
+            return Err(self.wrong(first.span(), "process.thread.stack.percent", what));
+        }
+        let stacks = thread.stack.iter().map(|stack| self.stack(stack, of, known));
+        Ok(Thread {
+            task: (process.pid, thread.tid.unwrap_or(process.pid)),
+            comm: thread.comm.clone().unwrap_or_else(|| process.comm.clone()),
+            cpu,
+            busy,
+            cgroup: of.cgroup.as_ref().map_or(0, |(id, _)| *id),
+            stacks: stacks.collect::<Result<_>>()?,
+        })
+    }
+
+    fn damage(&self, table: &super::file::damage::DamageTable, container: ContainerKey) -> Result<Damage> {
+        if container == ContainerKey::Dir {
+            let what = "damage: what is damaged is a file or a pipe";
+            return Err(Error::Refused(format!("{}: {what}", self.name)));
+        }
+        for name in table.header.keys() {
+            if !Damage::HEADER.iter().any(|(known, _)| known == name.get_ref()) {
+                let known: Vec<_> = Damage::HEADER.iter().map(|(name, _)| *name).collect();
+                let what = format!("{:?} is no field of a header; they are {}", name.get_ref(), known.join(", "));
+                return Err(self.wrong(name.span(), "damage.header", what));
+            }
+        }
+        let header = table.header.iter().map(|(name, value)| {
+            let what = || self.wrong(name.span(), "damage.header", "its value is a number, or 8 letters");
+            let value = match value {
+                Value::Number(number) => number.as_u64(),
+                Value::String(text) => <[u8; 8]>::try_from(text.as_bytes()).ok().map(u64::from_le_bytes),
+                _ => None,
+            };
+            Ok((name.get_ref().clone(), value.ok_or_else(what)?))
+        });
+        Ok(Damage {
+            unfinished: table.unfinished,
+            empty_record: table.empty_record.as_ref().map(|number| *number.get_ref()),
+            header: header.collect::<Result<_>>()?,
+            flip: table.flip.iter().map(|place| *place.get_ref()).collect(),
+            cut: table.cut.as_ref().map(|place| *place.get_ref()),
+        })
+    }
+
+    /// Bytes in hexadecimal digits, with blanks between them.
+    fn hex(&self, text: &Spanned<String>, key: &str) -> Result<Vec<u8>> {
+        let digits: Vec<u8> = text.get_ref().bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
+        from_hex(&digits).ok_or_else(|| self.wrong(text.span(), key, "bytes are told by pairs of hexadecimal digits"))
+    }
+
+    /// The fields of a record or a feature. One that has none is told by a table without keys.
+    fn fields(told: &Value) -> Value {
+        if told.as_object().is_some_and(serde_json::Map::is_empty) { Value::Null } else { Self::json(told) }
+    }
+
+    /// What TOML says as JSON would: numbers that it has no room for are told in 16 hexadecimal digits.
+    fn json(told: &Value) -> Value {
+        match told {
+            Value::String(text) => {
+                let digits = text.strip_prefix("0x").filter(|digits| digits.len() == 16);
+                let number = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
+                number.map_or_else(|| told.clone(), Value::from)
+            }
+            Value::Array(values) => values.iter().map(Self::json).collect(),
+            Value::Object(fields) => fields.iter().map(|(name, value)| (name.clone(), Self::json(value))).collect(),
+            _ => told.clone(),
+        }
+    }
+
+    /// Whether all keys that were told are fields: those of what was read from them, as it is told again.
+    fn demand_known(&self, told: &Spanned<Value>, key: &str, read: &impl serde::Serialize) -> Result<()> {
+        let again = serde_json::to_value(read).unwrap_or_default();
+        let (Value::Object(told_keys), Value::Object(known)) = (told.get_ref(), &again) else { return Ok(()) };
+        match told_keys.keys().find(|name| !known.contains_key(*name)) {
+            Some(name) => {
+                let known: Vec<_> = known.keys().map(String::as_str).collect();
+                Err(self.wrong(told.span(), key, format!("there is no {name:?}; there are {}", known.join(", "))))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// How often threads can come: so that a percent of it is a time, and an hour at most.
+const EVERY: RangeInclusive<u64> = 100..=3_600_000_000_000;
+
+/// The most CPUs of a machine: each has ids of its own.
+const MOST_CPUS: u32 = 4096;

@@ -1,0 +1,161 @@
+//! Programs, kernels, BPF programs.
+
+use super::Lines;
+use crate::abi::Endian;
+use crate::abi::hex::from_hex;
+use crate::elf::image::{Function, Image, Target};
+use crate::elf::machine;
+use crate::error::{Error, Result};
+use crate::synth::bpf::BpfProgram;
+use crate::synth::scenario::code;
+use crate::synth::scenario::file::File;
+use crate::synth::scenario::file::process::ProcessTable;
+use crate::synth::scenario::plan::{Process, Program, Space};
+use std::collections::HashMap;
+use toml::Spanned;
+
+/// Where the first program is mapped, and how far apart they are.
+const FIRST_MAP: u64 = 0x5555_0000_0000;
+const MAP_STEP: u64 = 1 << 32;
+
+/// Where kernels begin, and how far the code of one can reach.
+const KERNEL: u64 = 0xffff_ffff_8100_0000;
+const KERNEL_STEP: u64 = 0x0100_0000;
+
+/// Where BPF programs begin, and how far apart they are.
+const BPF: u64 = 0xffff_ffff_c000_0000;
+const BPF_STEP: u64 = 0x1_0000;
+
+/// Functions that are put into an image.
+struct Table<'a> {
+    functions: &'a [Spanned<String>],
+    size: &'a Spanned<u64>,
+    key: &'a str,
+}
+
+impl Lines<'_> {
+    pub(super) fn programs(&self, file: &File, endian: Endian) -> Result<(Vec<Program>, Vec<BpfProgram>)> {
+        let arch = file.machine.arch.as_deref().unwrap_or("x86_64");
+        let machine = machine::of_arch(arch);
+        let machine = machine.ok_or_else(|| self.wrong(0..0, "machine.arch", format!("{arch:?} is not known")))?;
+        let target = Target { machine, is_64: true, endian };
+        let mut programs: Vec<Program> = Vec::new();
+        for (number, table) in file.program.iter().enumerate() {
+            let path = table.path.get_ref();
+            let is_path = path.starts_with('/') && !path.contains('\0') && !path.split('/').any(|part| part == "..");
+            if !is_path || path.ends_with('/') {
+                return Err(self.wrong(
+                    table.path.span(),
+                    "program.path",
+                    format!("{path:?} is no absolute path of a file"),
+                ));
+            }
+            if programs.iter().any(|other| other.path == *path) {
+                return Err(self.wrong(table.path.span(), "program.path", format!("{path:?} is there twice")));
+            }
+            let base = FIRST_MAP + number as u64 * MAP_STEP;
+            let functions = Table { functions: &table.functions, size: &table.function_size, key: "program" };
+            programs.push(self.program(path, Space::User, &functions, target, (base, MAP_STEP))?);
+        }
+        let kernels = [
+            (&file.kernel, "[kernel.kallsyms]", Space::Kernel, "kernel"),
+            (&file.guest_kernel, "[guest.kernel.kallsyms]", Space::GuestKernel, "guest_kernel"),
+        ];
+        for (table, path, space, key) in kernels {
+            let Some(table) = table else { continue };
+            let functions = Table { functions: &table.functions, size: &table.function_size, key };
+            programs.push(self.program(path, space, &functions, target, (KERNEL - Image::START, KERNEL_STEP))?);
+        }
+        let mut bpf: Vec<BpfProgram> = Vec::new();
+        for (number, table) in file.bpf.iter().enumerate() {
+            let digits = from_hex(table.tag.get_ref().as_bytes()).and_then(|tag| tag.try_into().ok());
+            let tag = digits.ok_or_else(|| self.wrong(table.tag.span(), "bpf.tag", "it is 16 hexadecimal digits"))?;
+            let addr = BPF + number as u64 * BPF_STEP;
+            let size = *table.size.get_ref();
+            if addr < BPF || number as u64 >= 0x1000 || !(1..=BPF_STEP).contains(&size) {
+                return Err(self.wrong(table.size.span(), "bpf.size", "a BPF program has from 1 to 65536 bytes"));
+            }
+            let known = BpfProgram { name: table.name.get_ref().clone(), id: table.id, tag, addr, size: size as u32 };
+            let name = [Spanned::new(table.name.span(), known.symbol())];
+            let functions = Table { functions: &name, size: &table.size, key: "bpf" };
+            let base = addr - Image::START;
+            programs.push(self.program("[bpf]", Space::Kernel, &functions, target, (base, BPF_STEP + Image::START))?);
+            bpf.push(known);
+        }
+        Ok((programs, bpf))
+    }
+
+    /// One that is mapped at `base` and ends within `most`.
+    fn program(
+        &self,
+        path: &str,
+        space: Space,
+        table: &Table<'_>,
+        target: Target,
+        (base, most): (u64, u64),
+    ) -> Result<Program> {
+        let Table { functions: names, size, key } = table;
+        let function_size = *size.get_ref();
+        let mut image = Image::new(target);
+        let mut functions = HashMap::new();
+        for name in *names {
+            let function = Function { name: name.get_ref().clone().into(), size: function_size, ..Function::default() };
+            let place = image.push(function).filter(|_| function_size > 0 && image.end() < most);
+            let what = || format!("functions have at least 1 byte, and all together less than {most}");
+            let place = place.ok_or_else(|| self.wrong(size.span(), &format!("{key}.function_size"), what()))?;
+            let is_name = !name.get_ref().is_empty() && !name.get_ref().contains(['\0', '\n']);
+            if functions.insert(name.get_ref().clone(), place).is_some() || !is_name {
+                let what = format!("{:?} is there twice, or no name", name.get_ref());
+                return Err(self.wrong(name.span(), &format!("{key}.functions"), what));
+            }
+        }
+        Ok(Program { path: path.to_owned(), space, image, base, functions, function_size })
+    }
+
+    pub(super) fn process(
+        &self,
+        table: &ProcessTable,
+        programs: &[Program],
+        cgroups: &mut Vec<String>,
+    ) -> Result<Process> {
+        let numbers = table.programs.iter().map(|path| {
+            let is_it = |program: &Program| program.space == Space::User && program.path == *path.get_ref();
+            let what = || format!("there is no program {:?}", path.get_ref());
+            let number = programs.iter().position(is_it);
+            number.ok_or_else(|| self.wrong(path.span(), "process.programs", what()))
+        });
+        let programs = numbers.collect::<Result<_>>()?;
+        let cgroup = table.cgroup.as_ref().map(|path| {
+            let number = cgroups.iter().position(|known| known == path).unwrap_or_else(|| {
+                cgroups.push(path.clone());
+                cgroups.len() - 1
+            });
+            (1 + number as u64, path.clone())
+        });
+        if table.comm.contains('\0') {
+            return Err(Error::Refused(format!("{}: process.comm: {:?} is no name", self.name, table.comm)));
+        }
+        Ok(Process { pid: table.pid, is_guest: table.guest, cgroup, programs })
+    }
+}
+
+impl Program {
+    /// Gives the functions code in which these branches are, where the machine's is known and there is room for it.
+    pub(super) fn add_code(&mut self, branches: &[&(u64, u64, u64)], room: &mut u64) {
+        let is_known = self.space == Space::User && code::is_known(self.image.target.machine);
+        let Some(left) = room.checked_sub(self.image.end()).filter(|_| is_known) else { return };
+        *room = left;
+        let mut image = Image::new(self.image.target);
+        for (place, function) in self.image.functions() {
+            let within = branches.iter().filter_map(|(from, to, _)| {
+                let (from, to) = (from.checked_sub(self.base)?, to.checked_sub(self.base));
+                (*place..*place + function.size).contains(&from).then_some((from - place, to))
+            });
+            let starts = self.functions.values().copied();
+            let code = code::of_function(*place, function.size, within, starts.collect());
+            let eh_frame = code::unwind(function.size as u32).into();
+            image.place(*place, Function { code: code.into(), eh_frame, ..function.clone() });
+        }
+        self.image = image;
+    }
+}

@@ -1,0 +1,114 @@
+//! Records that are told one by one, and those that follow from `[aux]` and `lost`.
+
+use super::Lines;
+use crate::abi::record::aux::{Aux, AuxFlags};
+use crate::abi::record::auxtrace::Auxtrace;
+use crate::abi::record::auxtrace_info::AuxtraceInfo;
+use crate::abi::record::lost::Lost;
+use crate::abi::record::{Body, Misc, RecordType};
+use crate::error::Result;
+use crate::synth::scenario::file::File;
+use crate::synth::scenario::file::record::{AuxTable, RecordTable};
+use crate::synth::scenario::plan::{BEGIN, Told, What};
+use crate::synth::{About, Stamp};
+use std::collections::BTreeMap;
+use toml::Spanned;
+
+/// The most bytes of all pieces of a trace.
+const MOST_TRACE: usize = 1 << 24;
+
+impl Lines<'_> {
+    pub(super) fn records(&self, file: &File, about: &About) -> Result<Vec<Told>> {
+        let mut records = Vec::new();
+        for (number, (table, event)) in
+            file.event.iter().zip(about.events()).enumerate().filter(|(_, (e, _))| e.lost > 0)
+        {
+            let body = Body::Lost(Lost { id: event.ids.first().copied().unwrap_or_default(), lost: table.lost });
+            let time = BEGIN.saturating_add(file.duration.get_ref().0 / 2);
+            records.push(Told::of(Stamp { event: number, ..Stamp::at(time, 0, 0) }, body));
+        }
+        for table in &file.record {
+            records.push(self.record(table, about)?);
+        }
+        // Behind what is told, of which its decoder may need something: how the clock is read.
+        if let Some(aux) = &file.aux {
+            self.aux(aux, about, &mut records)?;
+        }
+        records.sort_by_key(|told| told.stamp.time);
+        Ok(records)
+    }
+
+    fn record(&self, table: &RecordTable, about: &About) -> Result<Told> {
+        let time = table.at.map_or(0, |at| BEGIN.saturating_add(at.0));
+        let event = self.number(table.event.as_ref(), "record.event", about)?;
+        let stamp = Stamp { event, ..Stamp::at(time, table.pid, table.tid.unwrap_or(table.pid)).on(table.cpu) };
+        let what = match (&table.kind, &table.body, &table.bytes) {
+            (Some(kind), Some(told), None) => {
+                let known = (1..RecordType::USER_START.0 * 2).map(RecordType);
+                let found = known.into_iter().find(|known| known.name() == Some(kind.get_ref()));
+                let what = || format!("{:?} is no type of records", kind.get_ref());
+                let kind = found.ok_or_else(|| self.wrong(kind.span(), "record.type", what()))?;
+                let body = Body::deserialize(kind, Self::fields(told.get_ref()));
+                let body = body.map_err(|e| self.wrong(told.span(), "record.body", e))?;
+                self.demand_known(told, "record.body", &body)?;
+                let payload = table.payload.as_ref().map(|text| self.hex(text, "record.payload")).transpose()?;
+                let misc = table.misc | Misc::from(table.cpumode);
+                What::Record { misc, body: Box::new(body), payload: payload.unwrap_or_default() }
+            }
+            (None, None, Some(bytes)) if table.payload.is_none() => What::Bytes(self.hex(bytes, "record.bytes")?),
+            (kind, body, bytes) => {
+                let span = kind.as_ref().map(Spanned::span).or(body.as_ref().map(Spanned::span));
+                let span = span.or(bytes.as_ref().map(Spanned::span)).unwrap_or(0..0);
+                return Err(self.wrong(span, "record", "a record has a type and a body, or bytes alone"));
+            }
+        };
+        Ok(Told { stamp, what })
+    }
+
+    fn aux(&self, table: &AuxTable, about: &About, records: &mut Vec<Told>) -> Result<()> {
+        let event = self.number(table.event.as_ref(), "aux.event", about)?;
+        let info = AuxtraceInfo { kind: table.kind, reserved: 0, private: table.private.clone() };
+        records.push(Told::of(Stamp::default(), Body::AuxtraceInfo(info)));
+        let mut offsets = BTreeMap::<u32, u64>::new();
+        let mut room = MOST_TRACE;
+        for (number, buffer) in table.buffer.iter().enumerate() {
+            let bytes = self.hex(&buffer.bytes, "aux.buffer.bytes")?;
+            let times = *buffer.times.get_ref() as usize;
+            let len = bytes.len().checked_mul(times).filter(|&len| len <= room && len % 8 == 0);
+            let what =
+                || format!("a piece of a trace is in words of 8 bytes, and all together have up to {MOST_TRACE}");
+            let len = len.ok_or_else(|| self.wrong(buffer.bytes.span(), "aux.buffer.bytes", what()))?;
+            room -= len;
+            let len = len as u64;
+            let tid = buffer.tid.unwrap_or(buffer.pid);
+            let stamp = Stamp { event, ..Stamp::at(BEGIN.saturating_add(buffer.at.0), buffer.pid, tid).on(buffer.cpu) };
+            let offset = offsets.entry(buffer.cpu).or_default();
+            let aux = Aux { aux_offset: *offset, aux_size: len, flags: AuxFlags::empty() };
+            let (idx, cpu) = (buffer.cpu, buffer.cpu as i32);
+            let reference = number as u64 + 1;
+            let trace = Auxtrace { size: len, offset: *offset, reference, idx, tid: tid as i32, cpu, reserved: 0 };
+            *offset += len;
+            records.push(Told::of(stamp, Body::Aux(aux)));
+            let what = What::Record {
+                misc: Misc::empty(),
+                body: Box::new(Body::Auxtrace(trace)),
+                payload: bytes.repeat(times),
+            };
+            records.push(Told { stamp, what });
+        }
+        Ok(())
+    }
+
+    /// The number of an event, by its name; the first, where none is told.
+    fn number(&self, name: Option<&Spanned<String>>, key: &str, about: &About) -> Result<usize> {
+        let Some(name) = name else { return Ok(0) };
+        let number = about.events().iter().position(|event| event.name == *name.get_ref());
+        number.ok_or_else(|| self.wrong(name.span(), key, format!("there is no event {:?}", name.get_ref())))
+    }
+}
+
+impl Told {
+    fn of(stamp: Stamp, body: Body) -> Self {
+        Self { stamp, what: What::Record { misc: Misc::empty(), body: Box::new(body), payload: Vec::new() } }
+    }
+}

@@ -1,0 +1,185 @@
+//! Stacks: where functions and branches are, and what samples have besides.
+
+use super::{Known, Lines};
+use crate::abi::branch::BranchFlags;
+use crate::abi::sample::Sample;
+use crate::abi::sample_type::SampleType;
+use crate::error::Result;
+use crate::synth::scenario::file::process::StackTable;
+use crate::synth::scenario::plan::{Place, Process, Program, Space, Stack};
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use toml::Spanned;
+
+/// Why a text is not what it should be.
+type Told<T> = std::result::Result<T, String>;
+
+/// Fields of samples that follow from the rest of the scenario.
+const MADE: SampleType = SampleType::IDENTIFIER
+    .union(SampleType::IP)
+    .union(SampleType::TID)
+    .union(SampleType::TIME)
+    .union(SampleType::ID)
+    .union(SampleType::STREAM_ID)
+    .union(SampleType::CPU)
+    .union(SampleType::READ)
+    .union(SampleType::CALLCHAIN);
+
+/// The most bytes of a file with a user stack that are looked at.
+const MOST_STACK: usize = 1 << 16;
+
+impl Lines<'_> {
+    pub(super) fn stack(&self, told: &Spanned<StackTable>, process: &Process, known: &Known<'_>) -> Result<Stack> {
+        let table = told.get_ref();
+        let key = "process.thread.stack.frames";
+        let places = table.frames.iter().map(|frame| {
+            let place = function(frame.get_ref(), process, known.programs);
+            place.map_err(|what| self.wrong(frame.span(), key, what))
+        });
+        let places = places.collect::<Result<Vec<_>>>()?;
+        let Some((leaf, callers)) = places.split_last() else {
+            return Err(self.wrong(told.span(), key, "a stack has at least one frame"));
+        };
+        let mut chain = vec![leaf.space.context(), leaf.addr];
+        let mut space = leaf.space;
+        for caller in callers.iter().rev() {
+            if caller.space != space {
+                chain.push(caller.space.context());
+                space = caller.space;
+            }
+            chain.push(caller.addr + caller.size / 2);
+        }
+        let branches = table.branches.iter().map(|text| {
+            let branch = branch(text.get_ref(), process, known.programs);
+            branch.map_err(|what| self.wrong(text.span(), "process.thread.stack.branches", what))
+        });
+        Ok(Stack {
+            percent: table.percent,
+            leaf: *leaf,
+            chain,
+            branches: branches.collect::<Result<_>>()?,
+            regs: self.regs(table, known)?,
+            raw: self.raw(table, known)?,
+            user_stack: table.user_stack.as_ref().map(|name| self.user_stack(name)).transpose()?,
+            sample: self.sample(table)?,
+        })
+    }
+
+    fn regs(&self, table: &StackTable, known: &Known<'_>) -> Result<BTreeMap<String, u64>> {
+        let values = table.regs.iter().map(|(name, value)| {
+            let is_known = known.registers.is_some_and(|registers| registers.bit(name.get_ref()).is_some());
+            let what = || {
+                self.wrong(
+                    name.span(),
+                    "process.thread.stack.regs",
+                    format!("{:?} is no register, or its value no number", name.get_ref()),
+                )
+            };
+            let number = Self::json(value).as_u64().or_else(|| value.as_i64().map(i64::cast_unsigned));
+            let number = number.filter(|_| is_known);
+            number.map(|number| (name.get_ref().clone(), number)).ok_or_else(what)
+        });
+        values.collect()
+    }
+
+    fn raw(&self, table: &StackTable, known: &Known<'_>) -> Result<BTreeMap<String, Value>> {
+        if table.raw.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let events = known.about.events();
+        let values = table.raw.iter().map(|(name, value)| {
+            let tracepoints = events.iter().filter_map(|event| event.tracepoint.as_ref());
+            let mut fields = tracepoints.flat_map(|tracepoint| &tracepoint.fields);
+            let what = |what: &str| {
+                self.wrong(name.span(), "process.thread.stack.raw", format!("{:?} {what}", name.get_ref()))
+            };
+            let field = fields.find(|field| field.name() == name.get_ref());
+            let field = field.ok_or_else(|| what("is no field of a tracepoint here"))?;
+            match field.bytes(value, known.about.endian) {
+                Some(_) => Ok((name.get_ref().clone(), value.clone())),
+                None => Err(what("cannot have this value")),
+            }
+        });
+        values.collect()
+    }
+
+    fn user_stack(&self, name: &Spanned<String>) -> Result<Vec<u8>> {
+        let file = Path::new(name.get_ref());
+        let wrong = |what: String| self.wrong(name.span(), "process.thread.stack.user_stack", what);
+        if file.file_name() != Some(file.as_os_str()) {
+            return Err(wrong("it is the name of a file beside the scenario".to_owned()));
+        }
+        let path = Path::new(self.name).with_file_name(file);
+        let mut bytes = fs::read(&path).map_err(|e| wrong(format!("{} cannot be read: {e}", path.display())))?;
+        bytes.truncate(MOST_STACK);
+        Ok(bytes)
+    }
+
+    fn sample(&self, table: &StackTable) -> Result<Sample> {
+        let Some(told) = &table.sample else { return Ok(Sample::default()) };
+        let key = "process.thread.stack.sample";
+        let value = Spanned::new(told.span(), Self::json(&Value::Object(told.get_ref().clone())));
+        let sample = Sample::deserialize(value.get_ref()).map_err(|e| self.wrong(told.span(), key, e))?;
+        self.demand_known(&value, key, &sample)?;
+        let made = sample.fields() & MADE;
+        match made.is_empty() {
+            true => Ok(sample),
+            false => {
+                let names: Vec<_> = made.iter_names().map(|(name, _)| name).collect();
+                Err(self.wrong(told.span(), key, format!("{} follows from the rest", names.join(", "))))
+            }
+        }
+    }
+}
+
+/// Looks for a function in a process and the kernels.
+fn function(name: &str, process: &Process, programs: &[Program]) -> Told<Place> {
+    let (file, function) = name.split_once('!').map_or((None, name), |(file, function)| (Some(file), function));
+    let mapped = process.programs.iter().filter_map(|&number| programs.get(number));
+    let kernels = programs.iter().filter(|program| program.space != Space::User);
+    let meant =
+        mapped.chain(kernels).filter(|program| file.is_none_or(|file| program.path.rsplit('/').next() == Some(file)));
+    let mut found = meant.filter_map(|program| Some((program, program.functions.get(function)?)));
+    let Some((program, place)) = found.next() else {
+        return Err(format!("there is no function {name:?} in the programs of process {}", process.pid));
+    };
+    if found.next().is_some() {
+        return Err(format!(
+            "several programs have a function {name:?}: put the file before it, as in libc.so.6!{name}"
+        ));
+    }
+    let space = if program.space == Space::User && process.is_guest { Space::GuestUser } else { program.space };
+    Ok(Place { space, addr: program.base + place, size: program.function_size })
+}
+
+/// `main+0x10 -> loop MISPRED CYCLES=5`.
+fn branch(text: &str, process: &Process, programs: &[Program]) -> Told<(u64, u64, u64)> {
+    let wrong = || format!("{text:?} is no branch; one is main+0x10 -> loop, with flags behind it");
+    let (from, to) = text.split_once(" -> ").ok_or_else(wrong)?;
+    let address = |text: &str| {
+        let (name, offset) = text.split_once("+0x").unwrap_or((text, "0"));
+        let place = function(name, process, programs)?;
+        let offset = u64::from_str_radix(offset, 16).map_err(|_| wrong())?;
+        let is_in = offset < place.size;
+        is_in.then(|| place.addr + offset).ok_or_else(|| format!("{text:?} is outside of the function"))
+    };
+    let mut words = to.split_whitespace();
+    let (from, to) = (address(from)?, address(words.next().ok_or_else(wrong)?)?);
+    let mut flags = BranchFlags::default();
+    for word in words {
+        let (name, value) = word.split_once('=').unwrap_or((word, "1"));
+        let known = BranchFlags::FIELDS.iter().find(|(_, known)| *known == name);
+        let (field, _) = *known.ok_or_else(|| format!("{name:?} is no flag of a branch"))?;
+        let value = value.parse().map_err(|_| wrong())?;
+        flags = flags.with(field, value);
+        if flags.get(field) != value {
+            return Err(format!("{value} does not fit the flag {name}"));
+        }
+    }
+    let is_told = flags.get(BranchFlags::MISPRED) != 0 || flags.get(BranchFlags::PREDICTED) != 0;
+    let flags = if is_told { flags } else { flags.with(BranchFlags::PREDICTED, 1) };
+    Ok((from, to, flags.0))
+}

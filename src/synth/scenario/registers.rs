@@ -1,0 +1,54 @@
+//! Names of registers, by their bits in the masks of attrs.
+
+/// Of x86, 32 and 64 bits: `enum perf_event_x86_regs`.
+const X86: [&str; 24] = [
+    "AX", "BX", "CX", "DX", "SI", "DI", "BP", "SP", "IP", "FLAGS", "CS", "SS", "DS", "ES", "FS", "GS", "R8", "R9",
+    "R10", "R11", "R12", "R13", "R14", "R15",
+];
+
+/// Of 64-bit Arm: `enum perf_event_arm_regs`.
+const ARM64: [&str; 33] = [
+    "X0", "X1", "X2", "X3", "X4", "X5", "X6", "X7", "X8", "X9", "X10", "X11", "X12", "X13", "X14", "X15", "X16", "X17",
+    "X18", "X19", "X20", "X21", "X22", "X23", "X24", "X25", "X26", "X27", "X28", "X29", "LR", "SP", "PC",
+];
+
+/// The registers of an architecture, as `uname -m` calls it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Registers {
+    /// By their bits in masks.
+    pub names: &'static [&'static str],
+    /// The instruction pointer's.
+    pub ip: usize,
+    /// The stack pointer's.
+    pub sp: usize,
+}
+
+impl Registers {
+    /// Those of an architecture; `None` where their names are not known here.
+    pub fn of(arch: &str) -> Option<Self> {
+        match arch {
+            "x86_64" | "i386" | "i686" => Some(Self { names: &X86, ip: 8, sp: 7 }),
+            "aarch64" | "arm64" => Some(Self { names: &ARM64, ip: 32, sp: 31 }),
+            _ => None,
+        }
+    }
+
+    /// The bit of a register.
+    pub fn bit(self, name: &str) -> Option<usize> {
+        self.names.iter().position(|known| *known == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn registers_have_the_kernels_bits() {
+        let x86 = Registers::of("x86_64").unwrap();
+        assert_eq!((x86.bit("AX"), x86.bit("SP"), x86.bit("R15"), x86.bit("EAX")), (Some(0), Some(7), Some(23), None));
+        let arm = Registers::of("aarch64").unwrap();
+        assert_eq!((arm.bit("X29"), arm.bit("LR"), arm.names[arm.ip]), (Some(29), Some(30), "PC"));
+        assert_eq!(Registers::of("s390x"), None);
+    }
+}

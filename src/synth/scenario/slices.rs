@@ -1,0 +1,78 @@
+//! When threads are on their CPUs.
+
+use super::plan::{BEGIN, Switches, Thread};
+use crate::abi::record::switch::{Switch, SwitchCpuWide};
+use crate::abi::record::{Body, Misc};
+use crate::error::Result;
+use crate::stream::Sink;
+use crate::synth::{Recorder, Stamp};
+
+/// A thread runs from the beginning of each such time on, and for a part of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Slices {
+    /// Nanoseconds.
+    every: u64,
+    run: u64,
+}
+
+impl Slices {
+    /// Those of a thread. Where it is not told when threads come and go, one that is busy for a part of the time runs all the
+    /// time, and more slowly.
+    pub fn of(thread: &Thread, switches: Option<Switches>) -> Option<Self> {
+        let every = switches?.every;
+        Some(Self { every, run: (u128::from(every) * u128::from(thread.busy) / 100) as u64 })
+    }
+
+    /// When the thread has run for so long.
+    pub fn time(self, ran: u64) -> u64 {
+        BEGIN + ran / self.run * self.every + ran % self.run
+    }
+}
+
+/// A thread's comings and goings.
+pub(super) struct Comings {
+    task: (u32, u32),
+    cpu: u32,
+    slices: Slices,
+    is_cpu_wide: bool,
+    /// How many are left, each of them a coming or a going.
+    left: u64,
+    number: u64,
+}
+
+impl Comings {
+    pub fn new(thread: &Thread, slices: Option<Slices>, switches: Switches, duration: u64) -> Self {
+        let slices = slices.unwrap_or(Slices { every: switches.every, run: switches.every });
+        let left = 2 * duration.div_ceil(switches.every);
+        Self { task: thread.task, cpu: thread.cpu, slices, is_cpu_wide: switches.cpu_wide, left, number: 0 }
+    }
+
+    pub fn time(&self) -> Option<u64> {
+        let is_out = self.number % 2 == 1;
+        let into = if is_out { self.slices.run } else { 0 };
+        (self.number < self.left).then(|| BEGIN + self.number / 2 * self.slices.every + into)
+    }
+
+    pub fn tell<S: Sink>(&mut self, recorder: &mut Recorder<S>) -> Result<()> {
+        let Some(time) = self.time() else { return Ok(()) };
+        let misc = if self.number % 2 == 1 { Misc::SWITCH_OUT } else { Misc::empty() };
+        self.number += 1;
+        // The CPU has nothing else to do.
+        let body = match self.is_cpu_wide {
+            true => Body::SwitchCpuWide(SwitchCpuWide { next_prev_pid: 0, next_prev_tid: 0 }),
+            false => Body::Switch(Switch),
+        };
+        recorder.record(misc, &body, Stamp::at(time, self.task.0, self.task.1).on(self.cpu))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_goes_on_where_the_thread_runs() {
+        let slices = Slices { every: 100, run: 25 };
+        assert_eq!([0, 24, 25, 51].map(|ran| slices.time(ran) - BEGIN), [0, 24, 100, 201]);
+    }
+}

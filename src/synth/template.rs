@@ -1,0 +1,72 @@
+//! A sample that is told again and again, with little that changes.
+
+use crate::abi::Endian;
+use crate::abi::record::RecordHeader;
+
+/// A SAMPLE record of which the words are known that tell where and when it is.
+#[derive(Clone, Debug)]
+pub struct Template {
+    pub(super) header: RecordHeader,
+    bytes: Vec<u8>,
+    /// Offsets of the words.
+    ip: Vec<usize>,
+    time: Vec<usize>,
+}
+
+impl Template {
+    /// Two places and times, by which their words are found: no word is like another.
+    pub(super) const VALUES: [[u64; 2]; 2] =
+        [[0x1357_9bdf_0246_8ace, 0x0123_4567_89ab_cdef], [0x2468_ace0_1357_9bdf, 0x0fed_cba9_8765_4321]];
+
+    /// That of a record which was written with either of the [values](Self::VALUES).
+    pub(super) fn of(header: RecordHeader, bytes: Vec<u8>, other: &[u8], endian: Endian) -> Self {
+        let (mut ip, mut time) = (Vec::new(), Vec::new());
+        let (words, _) = bytes.as_chunks::<8>();
+        for (number, (word, other)) in words.iter().zip(other.as_chunks::<8>().0).enumerate() {
+            let [was_ip, was_time] = Self::VALUES[0].map(|value| to_bytes(value, endian));
+            match word {
+                _ if word == other => {}
+                word if *word == was_ip => ip.push(8 * number),
+                word if *word == was_time => time.push(8 * number),
+                _ => {}
+            }
+        }
+        Self { header, bytes, ip, time }
+    }
+
+    /// Appends the record with a place and a time.
+    pub(super) fn write(&self, ip: u64, time: u64, endian: Endian, out: &mut Vec<u8>) {
+        let at = out.len();
+        out.extend_from_slice(&self.bytes);
+        for (offsets, value) in [(&self.ip, ip), (&self.time, time)] {
+            for offset in offsets {
+                out[at + offset..at + offset + 8].copy_from_slice(&to_bytes(value, endian));
+            }
+        }
+    }
+}
+
+fn to_bytes(value: u64, endian: Endian) -> [u8; 8] {
+    match endian {
+        Endian::Little => value.to_le_bytes(),
+        Endian::Big => value.to_be_bytes(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::record::{Misc, RecordType};
+
+    #[test]
+    fn words_that_change_are_found_and_others_stay() {
+        for endian in [Endian::Little, Endian::Big] {
+            let record = |[ip, time]: [u64; 2]| [7, ip, 8, time, ip].map(|word| to_bytes(word, endian)).concat();
+            let header = RecordHeader { kind: RecordType::SAMPLE, misc: Misc::empty(), size: 40 };
+            let template = Template::of(header, record(Template::VALUES[0]), &record(Template::VALUES[1]), endian);
+            let mut out = vec![1];
+            template.write(5, 6, endian, &mut out);
+            assert_eq!(out[1..], record([5, 6]));
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! The scenarios have all that the format has, or it is said why not.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Write};
+
+use super::{name, scenarios};
+use perfconv::abi::feature::FeatureId;
+use perfconv::abi::record::RecordType;
+use perfconv::abi::sample_type::SampleType;
+use perfconv::container::read::input::Input;
+use perfconv::container::read::{Container, ReadOptions};
+use perfconv::container::write::frames::FrameOptions;
+use perfconv::stream::Sink;
+use perfconv::stream::meta::Meta;
+use perfconv::stream::raw::Raw;
+use perfconv::stream::source::Source;
+use perfconv::stream::write::directory::ToDirectory;
+use perfconv::stream::write::form::{Form, Frames};
+use perfconv::synth::Scenario;
+
+/// What no scenario has, and why.
+const LEFT_OUT: &[(&str, &str)] = &[];
+
+/// What is in a recording.
+#[derive(Default)]
+struct Seen {
+    records: BTreeMap<RecordType, u64>,
+    fields: SampleType,
+}
+
+impl Sink for Seen {
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> perfconv::Result<()> {
+        *self.records.entry(raw.header.kind).or_default() += 1;
+        if raw.header.kind == RecordType::SAMPLE {
+            let event = meta.events.of(raw).map(|(_, event)| event).or_else(|| meta.events.list().first());
+            self.fields |= event.map_or(SampleType::empty(), |event| event.attr.sample_type);
+        }
+        Ok(())
+    }
+}
+
+/// What a scenario's recording has, read as it is written.
+fn seen(scenario: &Scenario, folder: &std::path::Path) -> (Seen, Meta) {
+    let frames = scenario.compress.map_or(Frames::Kept, |kind| Frames::Compressed(FrameOptions { kind, level: 3 }));
+    let form = Form { frames, ..Form::default() };
+    let input = if scenario.container == Container::Directory {
+        fs::create_dir(folder).expect("a folder");
+        scenario.run(1, &mut ToDirectory::new(folder, form)).expect("a recording");
+        Input::Path(folder.to_owned())
+    } else {
+        let mut sound = scenario.clone();
+        sound.damage = None;
+        let (bytes, ..) = sound.to_bytes(1, sound.container, form).expect("a recording");
+        Input::Bytes { name: "synth".to_owned(), bytes: bytes.into() }
+    };
+    let mut seen = Seen::default();
+    let source = Source::open(input, ReadOptions::default()).expect("a recording");
+    let (meta, _) = source.run(&mut seen).expect("it is read");
+    (seen, meta)
+}
+
+#[test]
+fn scenarios_have_all_that_the_format_has() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    // By what it is, the scenarios that have it.
+    let mut having: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let record = |name: &str| format!("record {name}");
+    let field = |name: &str| format!("field {name}");
+    let feature = |name: &str| format!("feature {name}");
+    let containers = ["container file", "container pipe", "container dir", "container compressed", "big-endian"];
+    let damages = ["unfinished", "empty_record", "header", "flip", "cut"].map(|name| format!("damage {name}"));
+    let all = RecordType::NAMED.iter().map(|(_, name)| record(name));
+    let all = all.chain(SampleType::KNOWN.iter_names().map(|(name, _)| field(name)));
+    let all = all.chain(FeatureId::NAMED.iter().map(|(_, name)| feature(name)));
+    let all = all.chain(containers.map(str::to_owned)).chain(damages);
+    having.extend(all.map(|what| (what, Vec::new())));
+    let kinds = having.len();
+    for path in scenarios() {
+        let text = fs::read_to_string(&path).expect("a scenario");
+        let scenario = Scenario::parse(path.to_str().expect("a path"), &text).expect("a scenario");
+        let (seen, meta) = seen(&scenario, &folder.path().join(name(&path)));
+        let mut add = |what: String| having.entry(what).or_default().push(name(&path).to_owned());
+        seen.records.keys().for_each(|kind| add(record(&kind.to_string())));
+        seen.fields.iter_names().for_each(|(name, _)| add(field(name)));
+        meta.features.keys().for_each(|id| add(feature(&id.to_string())));
+        add(match scenario.container {
+            Container::File => "container file".to_owned(),
+            Container::Pipe => "container pipe".to_owned(),
+            Container::Directory => "container dir".to_owned(),
+        });
+        if scenario.compress.is_some() {
+            add("container compressed".to_owned());
+        }
+        if scenario.about.endian == perfconv::abi::Endian::Big {
+            add("big-endian".to_owned());
+        }
+        if let Some(damage) = &scenario.damage {
+            let done = [
+                (damage.unfinished, "unfinished"),
+                (damage.empty_record.is_some(), "empty_record"),
+                (!damage.header.is_empty(), "header"),
+                (!damage.flip.is_empty(), "flip"),
+                (damage.cut.is_some(), "cut"),
+            ];
+            done.into_iter().filter(|(is_done, _)| *is_done).for_each(|(_, name)| add(format!("damage {name}")));
+        }
+    }
+    let mut out = io::stderr().lock();
+    for (what, scenarios) in &having {
+        let first: Vec<_> = scenarios.iter().take(3).map(String::as_str).collect();
+        writeln!(out, "{what:<32}{:>4}  {}", scenarios.len(), first.join(", ")).unwrap();
+    }
+    assert_eq!(having.len(), kinds, "something is in scenarios that has no name");
+    let lacking: Vec<_> = having.iter().filter(|(_, scenarios)| scenarios.is_empty()).map(|(what, _)| what).collect();
+    let told: Vec<_> = LEFT_OUT.iter().map(|(what, _)| (*what).to_owned()).collect();
+    LEFT_OUT.iter().for_each(|(what, why)| writeln!(out, "{what}: in none, {why}").unwrap());
+    assert_eq!(lacking, told.iter().collect::<Vec<_>>(), "no scenario has it");
+}
