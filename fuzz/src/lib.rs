@@ -3,9 +3,11 @@
 
 mod definitions;
 mod files;
+mod imports;
 mod inputs;
 mod structured;
 
 pub use definitions::{feature, record, sample};
 pub use files::open;
+pub use imports::import;
 pub use structured::written;

@@ -2,6 +2,7 @@
 
 use super::args::{CompatArg, ConvertArgs, DecodeArg, FidelityArg, Step};
 use super::failure::Failure;
+use super::images::Images;
 use super::input::Recording;
 use super::output::{Allowed, Output};
 use super::{perf_to_profile, profiles, report, rewrite};
@@ -9,6 +10,7 @@ use crate::container::read::ReadOptions;
 use crate::convert;
 use crate::formats::carry::{CarryOptions, Passed};
 use crate::formats::envelope::{self, Envelope, Envelopes};
+use crate::formats::import::Values;
 use crate::formats::quipper::unknown::UnknownFields;
 use crate::formats::{FORMATS, Format, Writes, by_file_name, by_name};
 use crate::rewrite::passes::Passes;
@@ -45,6 +47,9 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
             args.first_of_records().or(step)
         }
         Writes::Carry(_) | Writes::Folder { .. } => args.profile.first_given().or(args.first_of_records()),
+        Writes::Nothing => {
+            return Err(Failure::Usage(format!("{} is read alone: name another format to write", format.name)));
+        }
     };
     if let Some(option) = misplaced {
         return Err(Failure::Usage(format!("{option} is not for {}", format.name)));
@@ -67,13 +72,15 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
             Writes::Records => Some(|folder| folder.join("data").is_file()),
             Writes::Profile(_) if args.profile.split_by.is_some() => Some(profiles::is_split),
             Writes::Folder { is_alike, .. } => Some(is_alike),
-            Writes::Profile(_) | Writes::Carry(_) => None,
+            Writes::Profile(_) | Writes::Carry(_) | Writes::Nothing => None,
         },
         is_folder: matches!(format.writes, Writes::Folder { .. }) || args.profile.split_by.is_some(),
     };
     let output = Output::check(output, &input, allowed)?;
     let options = ReadOptions { spool_dir: args.spool_dir.clone(), ..ReadOptions::default() };
-    let recording = Recording::new(input, args.from.as_deref(), &options)?;
+    let values = args.values.map(Values::from).unwrap_or_default();
+    let recording = Recording::with_values(input.clone(), args.from.as_deref(), &options, values)?;
+    let images = Images::check(&recording, &input, &output, &format.writes, &args)?;
     let input = recording.input();
     let is_proto = format.name.starts_with("quipper");
     let steps = args.steps(is_proto);
@@ -98,6 +105,7 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
             perf_to_profile::convert(Source::open(input, options)?, &output, &envelopes)?
         }
         Writes::Records => rewrite::run(input, &options, &mut passes, &output, &envelopes, &args)?,
+        Writes::Nothing => Ledger::default(),
         Writes::Carry(begin) => {
             let mut ledger = Ledger::default();
             output.write(|out| {
@@ -124,6 +132,8 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
     };
 
     passes.finish()?;
+    images.write(&mut ledger, args.quiet)?;
+    recording.missing().iter().for_each(|missing| ledger.missing(missing.clone()));
     recording.damage().iter().for_each(|damage| ledger.damage(damage.clone()));
     if (!is_proto || anonymize) && !recording.unknown_fields().is_empty() {
         ledger.missing(format!(
