@@ -14,6 +14,8 @@ mod shift;
 
 use divan::counter::BytesCount;
 use divan::{Bencher, black_box};
+use linux_perf_data::linux_perf_event_reader::EventRecord;
+use linux_perf_data::{PerfFileReader, PerfFileRecord};
 use perfconv::abi::record::compressed::compressed_bytes;
 use perfconv::abi::record::{Record, RecordType};
 use perfconv::abi::sample_view::SampleView;
@@ -23,7 +25,7 @@ use perfconv::convert::{carry, profile};
 use perfconv::error::Result;
 use perfconv::formats::carry::CarryOptions;
 use perfconv::formats::import::ImportOptions;
-use perfconv::formats::{json, pprof};
+use perfconv::formats::{json, pprof, quipper};
 use perfconv::profile::options::ProfileOptions;
 use perfconv::rewrite::by_time::ByTimePass;
 use perfconv::rewrite::passes::Passes;
@@ -37,9 +39,11 @@ use perfconv::stream::write::form::{Form, Frames};
 use perfconv::stream::write::verbatim::Verbatim;
 use std::env;
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Read};
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::sync::OnceLock;
+use std::thread;
 use tempfile::TempDir;
 use zstd::stream::raw::{Decoder, InBuffer, Operation, OutBuffer};
 
@@ -61,6 +65,10 @@ impl Inputs {
         self.folder.path().join("plain.data")
     }
 
+    fn pipe(&self) -> PathBuf {
+        self.folder.path().join("pipe.data")
+    }
+
     fn json(&self) -> PathBuf {
         self.folder.path().join("plain.jsonl")
     }
@@ -78,8 +86,9 @@ fn inputs() -> &'static Inputs {
         let base = fs::read(base).expect("the base can be read");
         let base = recording::Recording::parse(base).expect("the base can be grown");
         let inputs = Inputs { folder: tempfile::tempdir().expect("a folder"), len: 0, compressed_len: 0 };
-        for (path, compress) in [(inputs.plain(), false), (inputs.compressed(), true)] {
-            let output = output::Output::create(&path, &base, false, compress).expect("it can be written");
+        let kinds = [(inputs.plain(), false, false), (inputs.pipe(), true, false), (inputs.compressed(), false, true)];
+        for (path, pipe, compress) in kinds {
+            let output = output::Output::create(&path, &base, pipe, compress).expect("it can be written");
             grow::grow(&base, output, megabytes << 20, false).expect("it can be written");
         }
         let len = |path| fs::metadata(path).expect("it was written").len();
@@ -170,6 +179,43 @@ fn typed_in_time_order(bencher: Bencher) {
     });
 }
 
+/// The same of what another thread writes into a pipe as fast as it can.
+#[divan::bench(sample_count = 10)]
+fn typed_in_time_order_from_a_pipe(bencher: Bencher) {
+    bench(bencher, |inputs| {
+        let (reader, mut writer) = io::pipe().expect("a pipe");
+        thread::scope(|scope| {
+            scope.spawn(move || {
+                let mut file = File::open(inputs.pipe()).expect("it was written");
+                let mut buffer = vec![0; 1 << 17];
+                while let Some(len) = file.read(&mut buffer).ok().filter(|&len| len > 0) {
+                    writer.write_all(&buffer[..len]).expect("it is read to its end");
+                }
+            });
+            let mut sink = Order::new(Typed, ReadOptions::default());
+            let path = format!("/dev/fd/{}", reader.as_raw_fd());
+            open(path.into()).run(&mut sink).expect("a recording");
+        });
+    });
+}
+
+/// Another reader: every record in time order, samples with their frames.
+#[divan::bench(sample_count = 5)]
+fn linux_perf_data(bencher: Bencher) {
+    bench(bencher, |inputs| {
+        let file = BufReader::with_capacity(1 << 20, File::open(inputs.plain()).expect("it was written"));
+        let PerfFileReader { mut perf_file, mut record_iter } = PerfFileReader::parse_file(file).expect("a recording");
+        while let Some(record) = record_iter.next_record(&mut perf_file).expect("a record") {
+            let PerfFileRecord::EventRecord { record, .. } = record else { continue };
+            if let EventRecord::Sample(sample) = record.parse().expect("a record")
+                && let Some(frames) = sample.callchain
+            {
+                black_box((0..frames.len()).filter_map(|index| frames.get(index)).fold(0, u64::wrapping_add));
+            }
+        }
+    });
+}
+
 #[divan::bench(sample_count = 10)]
 fn verbatim_copy(bencher: Bencher) {
     bench(bencher, |inputs| {
@@ -240,6 +286,15 @@ fn to_json_lines(inputs: &Inputs) {
     let (read, options) = (ReadOptions::default(), CarryOptions::default());
     carry(Input::Path(inputs.plain()), &read, &options, &mut Passes::default(), json::begin_lines, &mut out)
         .expect("a recording");
+}
+
+#[divan::bench(sample_count = 5)]
+fn quipper(bencher: Bencher) {
+    bench(bencher, |inputs| {
+        let (read, options) = (ReadOptions::default(), CarryOptions::default());
+        carry(Input::Path(inputs.plain()), &read, &options, &mut Passes::default(), quipper::begin, &mut io::sink())
+            .expect("a recording");
+    });
 }
 
 #[divan::bench(sample_count = 5)]

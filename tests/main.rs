@@ -42,6 +42,7 @@ mod suite {
     mod samples;
     mod scenarios;
     mod scripts;
+    mod several;
     mod split;
     mod stacks;
     mod tracepoints;

@@ -6,7 +6,6 @@ use super::input::Recording;
 use super::report::{harmless, say};
 use crate::abi::record::RecordType;
 use crate::check::{Checked, Finding, Rule, Subject, check};
-use crate::container::read::ReadOptions;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
@@ -47,8 +46,8 @@ pub fn run(args: CheckArgs) -> Result<ExitCode, Failure> {
 fn check_one(path: &Path, args: &CheckArgs, out: &mut impl Write) -> Result<Option<(Checked, bool)>, Failure> {
     let mut written = Ok(());
     let mut alike = Alike::default();
-    let options = ReadOptions { spool_dir: args.spool_dir.clone(), ..ReadOptions::default() };
-    let recording = match Recording::new(path.to_owned(), args.from.as_deref(), &options) {
+    let options = args.read.options();
+    let recording = match Recording::new(path.to_owned(), args.read.from.as_deref(), &options) {
         Ok(recording) => recording,
         Err(Failure::Failed(what)) => {
             out.flush().map_err(failed)?;

@@ -5,8 +5,7 @@ use super::failure::Failure;
 use super::images::Images;
 use super::input::Recording;
 use super::output::{Allowed, Output};
-use super::{perf_to_profile, profiles, report, rewrite};
-use crate::container::read::ReadOptions;
+use super::{perf_to_profile, profiles, report, rewrite, several};
 use crate::convert;
 use crate::formats::carry::{CarryOptions, Passed};
 use crate::formats::envelope::{self, Envelope, Envelopes};
@@ -17,135 +16,182 @@ use crate::rewrite::passes::Passes;
 use crate::rewrite::quipper::Quipper;
 use crate::stream::ledger::Ledger;
 use crate::stream::source::Source;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Exit status of `--strict` when something is missing from the output.
-const INCOMPLETE: u8 = 3;
+pub const INCOMPLETE: u8 = 3;
 
-/// Converts a recording.
+/// Converts a recording, or several into a folder.
 ///
 /// # Errors
 /// Where the arguments do not make sense, or it cannot be done.
 pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
+    if let Some(folder) = &args.out_dir {
+        return several::run(&args, folder);
+    }
     only_one_input(&args)?;
     let Some(output) = &args.output else {
         return Err(Failure::Usage("no output is named: say for instance -o out.pb.gz (--help tells more)".into()));
     };
-    // The name of a folder tells no format.
-    let to = args.to.as_deref().or(args.profile.split_by.map(|_| "pprof"));
-    let (format, envelopes) = choose_format(output, to)?;
-    if let Some((option, formats)) = args.first_not_for(format.name) {
-        return Err(Failure::Usage(format!("{option} is for {}, and not for {}", formats.join(" and "), format.name)));
-    }
-    let input = args.input();
-    let misplaced = match format.writes {
-        Writes::Records => args.profile.first_given(),
-        Writes::Profile(_) => {
-            let is_of_no_profile = |step: &&Step| args.compat.is_some() || !step.is_for_profiles();
-            let step = args.steps.list.iter().find(is_of_no_profile).map(Step::option);
-            args.first_of_records().or(step)
-        }
-        Writes::Carry(_) | Writes::Folder { .. } => args.profile.first_given().or(args.first_of_records()),
-        Writes::Nothing => {
-            return Err(Failure::Usage(format!("{} is read alone: name another format to write", format.name)));
-        }
-    };
-    if let Some(option) = misplaced {
-        return Err(Failure::Usage(format!("{option} is not for {}", format.name)));
-    }
-    let highest = envelopes.iter().map(|envelope| envelope.highest_level()).min();
-    if args.level.zip(highest).is_some_and(|(level, highest)| level > highest) {
-        return Err(Failure::Usage("--level: a .gz goes from 0 to 9, and a .zst from 1 to 22".to_owned()));
-    }
-    if args.level.is_some() && envelopes.is_empty() && args.profile.split_by.is_none() {
-        return Err(Failure::Usage("--level is for an output whose name ends in .gz or .zst".to_owned()));
-    }
-    if matches!(format.writes, Writes::Folder { .. }) && !envelopes.is_empty() {
-        return Err(Failure::Usage(format!("{} is a folder of files, which is not compressed", format.name)));
-    }
-    let envelopes = Envelopes { list: envelopes, level: args.level };
-    let allowed = Allowed {
-        overwrite: args.force,
-        on_terminal: !format.is_binary && envelopes.list.is_empty(),
-        folder: match format.writes {
-            Writes::Records => Some(|folder| folder.join("data").is_file()),
-            Writes::Profile(_) if args.profile.split_by.is_some() => Some(profiles::is_split),
-            Writes::Folder { is_alike, .. } => Some(is_alike),
-            Writes::Profile(_) | Writes::Carry(_) | Writes::Nothing => None,
-        },
-        is_folder: matches!(format.writes, Writes::Folder { .. }) || args.profile.split_by.is_some(),
-    };
-    let output = Output::check(output, &input, allowed)?;
-    let options = ReadOptions { spool_dir: args.spool_dir.clone(), ..ReadOptions::default() };
-    let values = args.values.map(Values::from).unwrap_or_default();
-    let recording = Recording::with_values(input.clone(), args.from.as_deref(), &options, values)?;
-    let images = Images::check(&recording, &input, &output, &format.writes, &args)?;
-    let input = recording.input();
-    let is_proto = format.name.starts_with("quipper");
-    let steps = args.steps(is_proto);
-    let mut passes = Passes::default();
-    // Alone, a choice of events is the profile's own, which tells what it took of all that there are.
-    let is_of_profile = matches!((&format.writes, &steps[..]), (Writes::Profile(_), [Step::Event { .. }]));
-    steps.iter().filter(|_| !is_of_profile).for_each(|step| passes.push_boxed(step.pass(&options)));
-    let remap = steps.contains(&Step::Quipper(Quipper::Remap));
-    let anonymize = steps.iter().any(|step| matches!(step, Step::Anonymize(..)));
-    let carry = CarryOptions {
-        passes: Passed { change_records: passes.change_records(), remap, anonymize },
-        // Fields that nobody knows cannot be judged.
-        unknown: if anonymize { UnknownFields::default() } else { recording.unknown_fields() },
-        quipper: args.quipper.unwrap_or(FidelityArg::Lossless).into(),
-        exact: args.exact,
-        decode_tracepoints: args.decode == Some(DecodeArg::Tracepoints),
-        spool_dir: args.spool_dir.clone(),
-    };
+    let conversion = Conversion::of(&args, output)?;
+    Ok(ExitCode::from(conversion.convert(&args, args.input(), output)?.report(&args)))
+}
 
-    let mut ledger = match format.writes {
-        Writes::Profile(_) if args.compat == Some(CompatArg::PerfToProfile) => {
-            perf_to_profile::convert(Source::open(input, options)?, &output, &envelopes)?
+/// What is written, and how.
+pub struct Conversion {
+    format: &'static Format,
+    envelopes: Envelopes,
+}
+
+/// What became of a recording.
+pub struct Converted {
+    ledger: Ledger,
+    output: String,
+    /// Where names of functions are, if there are any.
+    images: Option<String>,
+}
+
+impl Converted {
+    /// Tells it, as far as it is wanted, and gives the exit status.
+    pub fn report(&self, args: &ConvertArgs) -> u8 {
+        if !args.quiet {
+            self.images.iter().for_each(|line| report::say(format_args!("{line}")));
+            report::ledger(&self.ledger, &self.output, args.verbose);
         }
-        Writes::Records => rewrite::run(input, &options, &mut passes, &output, &envelopes, &args)?,
-        Writes::Nothing => Ledger::default(),
-        Writes::Carry(begin) => {
-            let mut ledger = Ledger::default();
-            output.write(|out| {
-                envelopes.around(out, |out| {
-                    ledger = convert::carry(input, &options, &carry, &mut passes, begin, out)?;
+        let is_incomplete = args.strict && self.ledger.is_incomplete();
+        if is_incomplete { INCOMPLETE } else { 0 }
+    }
+}
+
+impl Conversion {
+    /// What is to be written to an output.
+    ///
+    /// # Errors
+    /// Where the arguments do not make sense for it.
+    pub fn of(args: &ConvertArgs, output: &Path) -> Result<Self, Failure> {
+        // The name of a folder tells no format.
+        let to = args.to.as_deref().or(args.profile.split_by.map(|_| "pprof"));
+        let (format, envelopes) = choose_format(output, to)?;
+        if let Some((option, formats)) = args.first_not_for(format.name) {
+            return Err(Failure::Usage(format!(
+                "{option} is for {}, and not for {}",
+                formats.join(" and "),
+                format.name
+            )));
+        }
+        let misplaced = match format.writes {
+            Writes::Records => args.profile.first_given(),
+            Writes::Profile(_) => {
+                let is_of_no_profile = |step: &&Step| args.compat.is_some() || !step.is_for_profiles();
+                let step = args.steps.list.iter().find(is_of_no_profile).map(Step::option);
+                args.first_of_records().or(step)
+            }
+            Writes::Carry(_) | Writes::Folder { .. } => args.profile.first_given().or(args.first_of_records()),
+            Writes::Nothing => {
+                return Err(Failure::Usage(format!("{} is read alone: name another format to write", format.name)));
+            }
+        };
+        if let Some(option) = misplaced {
+            return Err(Failure::Usage(format!("{option} is not for {}", format.name)));
+        }
+        let highest = envelopes.iter().map(|envelope| envelope.highest_level()).min();
+        if args.level.zip(highest).is_some_and(|(level, highest)| level > highest) {
+            return Err(Failure::Usage("--level: a .gz goes from 0 to 9, and a .zst from 1 to 22".to_owned()));
+        }
+        if args.level.is_some() && envelopes.is_empty() && args.profile.split_by.is_none() {
+            return Err(Failure::Usage("--level is for an output whose name ends in .gz or .zst".to_owned()));
+        }
+        if matches!(format.writes, Writes::Folder { .. }) && !envelopes.is_empty() {
+            return Err(Failure::Usage(format!("{} is a folder of files, which is not compressed", format.name)));
+        }
+        Ok(Self { format, envelopes: Envelopes { list: envelopes, level: args.level } })
+    }
+
+    /// Converts a recording to an output.
+    ///
+    /// # Errors
+    /// Where it cannot be done.
+    pub fn convert(&self, args: &ConvertArgs, input: PathBuf, path: &Path) -> Result<Converted, Failure> {
+        let Self { format, envelopes } = self;
+        let allowed = Allowed {
+            overwrite: args.force,
+            on_terminal: !format.is_binary && envelopes.list.is_empty(),
+            folder: match format.writes {
+                Writes::Records => Some(|folder| folder.join("data").is_file()),
+                Writes::Profile(_) if args.profile.split_by.is_some() => Some(profiles::is_split),
+                Writes::Folder { is_alike, .. } => Some(is_alike),
+                Writes::Profile(_) | Writes::Carry(_) | Writes::Nothing => None,
+            },
+            is_folder: matches!(format.writes, Writes::Folder { .. }) || args.profile.split_by.is_some(),
+        };
+        let output = Output::check(path, &input, allowed)?;
+        let options = args.read.options();
+        let values = args.values.map(Values::from).unwrap_or_default();
+        let recording = Recording::with_values(input.clone(), args.read.from.as_deref(), &options, values)?;
+        let images = Images::check(&recording, &input, &output, &format.writes, args)?;
+        let input = recording.input();
+        let is_proto = format.name.starts_with("quipper");
+        let steps = args.steps(path, is_proto);
+        let mut passes = Passes::default();
+        // Alone, a choice of events is the profile's own, which tells what it took of all that there are.
+        let is_of_profile = matches!((&format.writes, &steps[..]), (Writes::Profile(_), [Step::Event { .. }]));
+        steps.iter().filter(|_| !is_of_profile).for_each(|step| passes.push_boxed(step.pass(&options)));
+        let remap = steps.contains(&Step::Quipper(Quipper::Remap));
+        let anonymize = steps.iter().any(|step| matches!(step, Step::Anonymize(..)));
+        let carry = CarryOptions {
+            passes: Passed { change_records: passes.change_records(), remap, anonymize },
+            // Fields that nobody knows cannot be judged.
+            unknown: if anonymize { UnknownFields::default() } else { recording.unknown_fields() },
+            quipper: args.quipper.unwrap_or(FidelityArg::Lossless).into(),
+            exact: args.exact,
+            decode_tracepoints: args.decode == Some(DecodeArg::Tracepoints),
+            spool_dir: args.read.spool_dir.clone(),
+        };
+
+        let mut ledger = match format.writes {
+            Writes::Profile(_) if args.compat == Some(CompatArg::PerfToProfile) => {
+                perf_to_profile::convert(Source::open(input, options)?, &output, envelopes)?
+            }
+            Writes::Records => rewrite::run(input, &options, &mut passes, &output, envelopes, args)?,
+            Writes::Nothing => Ledger::default(),
+            Writes::Carry(begin) => {
+                let mut ledger = Ledger::default();
+                output.write(|out| {
+                    envelopes.around(out, |out| {
+                        ledger = convert::carry(input, &options, &carry, &mut passes, begin, out)?;
+                        Ok(())
+                    })
+                })?;
+                ledger
+            }
+            Writes::Folder { begin, .. } => {
+                let mut ledger = Ledger::default();
+                output.write_folder(|folder| {
+                    ledger = convert::carry_to_folder(input, &options, &carry, &mut passes, begin, folder)?;
                     Ok(())
-                })
-            })?;
-            ledger
-        }
-        Writes::Folder { begin, .. } => {
-            let mut ledger = Ledger::default();
-            output.write_folder(|folder| {
-                ledger = convert::carry_to_folder(input, &options, &carry, &mut passes, begin, folder)?;
-                Ok(())
-            })?;
-            ledger
-        }
-        Writes::Profile(writes) => {
-            let extension = format.extensions.first().map_or("", |(extension, _)| extension);
-            let format = profiles::ProfileFormat { writes, extension };
-            profiles::run(input, &options, &mut passes, &format, &output, &envelopes, &args)?
-        }
-    };
+                })?;
+                ledger
+            }
+            Writes::Profile(writes) => {
+                let extension = format.extensions.first().map_or("", |(extension, _)| extension);
+                let format = profiles::ProfileFormat { writes, extension };
+                profiles::run(input, &options, &mut passes, &format, &output, envelopes, args)?
+            }
+        };
 
-    passes.finish()?;
-    images.write(&mut ledger, args.quiet)?;
-    recording.missing().iter().for_each(|missing| ledger.missing(missing.clone()));
-    recording.damage().iter().for_each(|damage| ledger.damage(damage.clone()));
-    if (!is_proto || anonymize) && !recording.unknown_fields().is_empty() {
-        ledger.missing(format!(
-            "{} has fields that are not known, for which there is no place",
-            recording.input().name()
-        ));
+        passes.finish()?;
+        let images = images.write(&mut ledger)?;
+        recording.missing().iter().for_each(|missing| ledger.missing(missing.clone()));
+        recording.damage().iter().for_each(|damage| ledger.damage(damage.clone()));
+        if (!is_proto || anonymize) && !recording.unknown_fields().is_empty() {
+            ledger.missing(format!(
+                "{} has fields that are not known, for which there is no place",
+                recording.input().name()
+            ));
+        }
+        Ok(Converted { ledger, output: output.name(), images })
     }
-    if !args.quiet {
-        report::ledger(&ledger, &output.name(), args.verbose);
-    }
-    let is_incomplete = args.strict && ledger.is_incomplete();
-    Ok(if is_incomplete { ExitCode::from(INCOMPLETE) } else { ExitCode::SUCCESS })
 }
 
 /// Writes a recording as a recording, whatever the name of the output.
@@ -179,7 +225,9 @@ pub fn only_one_input(args: &ConvertArgs) -> Result<(), Failure> {
         None => Ok(()),
         Some(further) => {
             let further = further.display();
-            Err(Failure::Usage(format!("{further}: is one input too many: a conversion reads one recording")))
+            Err(Failure::Usage(format!(
+                "{further}: is one input too many: a conversion reads one recording, or several into --out-dir DIR"
+            )))
         }
     }
 }

@@ -4,7 +4,6 @@ use super::args::{DiffArgs, OrderArg};
 use super::failure::Failure;
 use super::input::Recording;
 use super::report::{harmless, say, warnings};
-use crate::container::read::ReadOptions;
 use crate::diff::{Change, Count, DiffOptions, Difference, Side, Subject, Summary, diff};
 use crate::error::Error;
 use crate::stream::source::Source;
@@ -42,8 +41,8 @@ fn compare(args: DiffArgs) -> Result<ExitCode, Failure> {
     if args.inputs.iter().all(|input| input == Path::new("-")) {
         return Err(Failure::Usage("standard input can be one of the two recordings, not both".to_owned()));
     }
-    let read = ReadOptions { spool_dir: args.spool_dir.clone(), ..ReadOptions::default() };
-    let open = |path: &Path| Recording::new(path.to_owned(), args.from.as_deref(), &read);
+    let read = args.read.options();
+    let open = |path: &Path| Recording::new(path.to_owned(), args.read.from.as_deref(), &read);
     let (a, b) = (open(&args.inputs[0])?, open(&args.inputs[1])?);
     let mut options = DiffOptions { by_time: args.order == OrderArg::Time, ..DiffOptions::default() };
     args.ignore.iter().for_each(|name| options.ignore.add(name));

@@ -5,7 +5,6 @@ use super::failure::Failure;
 use super::input::Recording;
 use super::output::Output;
 use super::report::{say, warnings};
-use crate::container::read::ReadOptions;
 use crate::dump::{DumpOptions, Dumper};
 use crate::stream::ledger::Ledger;
 use crate::stream::order::Order;
@@ -34,8 +33,8 @@ fn file_of(offset: &OffsetArg, files: &[String]) -> Result<Option<u32>, Failure>
 /// # Errors
 /// Where the recording cannot be read, or the records not be written.
 pub fn run(args: DumpArgs) -> Result<ExitCode, Failure> {
-    let read = ReadOptions { spool_dir: args.spool_dir, ..ReadOptions::default() };
-    let recording = Recording::new(args.input, args.from.as_deref(), &read)?;
+    let read = args.read.options();
+    let recording = Recording::new(args.input, args.read.from.as_deref(), &read)?;
     let source = Source::open(recording.input(), read.clone())?;
     let (file, offset) = (file_of(&args.offset, &source.meta().files)?, args.offset.at);
     let options = DumpOptions { raw: args.raw, types: args.types, head: args.head, file, offset };

@@ -4,7 +4,6 @@ use super::args::ConvertArgs;
 use super::failure::Failure;
 use super::input::Recording;
 use super::output::{Allowed, Output};
-use super::report::say;
 use crate::formats::Writes;
 use crate::formats::import::images::Symbols;
 use crate::stream::ledger::Ledger;
@@ -34,6 +33,10 @@ impl<'a> Images<'a> {
                 "{option} is for profiles that become recordings, and the input is none"
             )));
         }
+        if args.images.is_some() && args.out_dir.is_some() {
+            let what = "--images is for one profile: with --out-dir the names of each are beside its output";
+            return Err(Failure::Usage(what.to_owned()));
+        }
         let Some(symbols) = recording.symbols() else {
             return Ok(Self { symbols: None, output: None });
         };
@@ -48,22 +51,19 @@ impl<'a> Images<'a> {
         Ok(Self { symbols: Some(symbols), output })
     }
 
-    /// Writes them, and tells where they are; or that they are missing.
+    /// Writes them, and says where they are; or tells that they are missing.
     ///
     /// # Errors
     /// Where they cannot be written.
-    pub fn write(&self, ledger: &mut Ledger, quiet: bool) -> Result<(), Failure> {
-        let Some(symbols) = self.symbols else { return Ok(()) };
+    pub fn write(&self, ledger: &mut Ledger) -> Result<Option<String>, Failure> {
+        let Some(symbols) = self.symbols else { return Ok(None) };
         let functions = symbols.functions();
         let Some(output) = &self.output else {
             ledger.missing(format!("the names of {functions} functions are not written: --images DIR says where to"));
-            return Ok(());
+            return Ok(None);
         };
         output.write_folder(|folder| symbols.write(folder))?;
-        if !quiet {
-            let name = output.name();
-            say(format_args!("[ perfconv: {name}: names of {functions} functions, for perf --buildid-dir {name} ]"));
-        }
-        Ok(())
+        let name = output.name();
+        Ok(Some(format!("[ perfconv: {name}: names of {functions} functions, for perf --buildid-dir {name} ]")))
     }
 }

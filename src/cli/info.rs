@@ -1,11 +1,10 @@
 //! `perfconv info`, and `perfconv` alone.
 
-use super::args::{ConvertArgs, InfoArgs};
+use super::args::{ConvertArgs, InfoArgs, ReadArgs};
 use super::failure::Failure;
 use super::input::Recording;
 use super::report::{self, harmless};
 use super::{convert, output};
-use crate::container::read::ReadOptions;
 use crate::formats::json;
 use crate::info::{Info, Parts, look, summary};
 use crate::stream::source::Source;
@@ -23,7 +22,7 @@ pub fn run(args: InfoArgs) -> Result<ExitCode, Failure> {
         (true, false) => Parts { header: true, stats: true, ..parts },
         (true, true) => Parts { header: true, events: true, build_ids: true, stats: true },
     };
-    let info = look_into(args.input, args.from.as_deref(), args.spool_dir, parts)?;
+    let info = look_into(args.input, &args.read, parts)?;
     if args.json {
         let mut object = Vec::new();
         json::append(&mut object, &info).map_err(|e| Failure::Failed(e.to_string()))?;
@@ -49,13 +48,13 @@ pub fn summary(args: &ConvertArgs) -> Result<ExitCode, Failure> {
     }
     let name = input.display().to_string();
     let parts = Parts { stats: true, ..Parts::default() };
-    let info = look_into(input, args.from.as_deref(), args.spool_dir.clone(), parts)?;
+    let info = look_into(input, &args.read, parts)?;
     if let Some(error) = info.failure {
         return Err(error.into());
     }
     let mut lines = info.stats.map(|stats| summary::lines(&info.meta, &stats, &info.ledger)).unwrap_or_default();
     // What came on standard input has gone.
-    let next = if name == "-" { Vec::new() } else { next(&name, is_named, args.from.as_deref()) };
+    let next = if name == "-" { Vec::new() } else { next(&name, is_named, args.read.from.as_deref()) };
     lines.extend(next);
     print(&lines)?;
     Ok(ExitCode::SUCCESS)
@@ -83,9 +82,9 @@ fn quoted(name: &str) -> String {
     if name.chars().all(is_plain) { name } else { format!("'{}'", name.replace('\'', r"'\''")) }
 }
 
-fn look_into(input: PathBuf, from: Option<&str>, spool_dir: Option<PathBuf>, parts: Parts) -> Result<Info, Failure> {
-    let options = ReadOptions { spool_dir, ..ReadOptions::default() };
-    let recording = Recording::new(input, from, &options)?;
+fn look_into(input: PathBuf, read: &ReadArgs, parts: Parts) -> Result<Info, Failure> {
+    let options = read.options();
+    let recording = Recording::new(input, read.from.as_deref(), &options)?;
     let mut info = look(Source::open(recording.input(), options)?, parts)?;
     recording.damage().iter().for_each(|damage| info.ledger.damage(damage.clone()));
     report::warnings(&info.ledger, false);

@@ -51,13 +51,13 @@ pub fn run(args: MergeArgs) -> Result<ExitCode, Failure> {
     let recordings = args.inputs.into_iter().map(|input| Recording::new(input, None, &read));
     let recordings = recordings.collect::<Result<Vec<_>, _>>()?;
     let merge = Merge::open(recordings.iter().map(Recording::input).collect(), &read, options)?;
-    let to = match (args.written.container, &output) {
+    let to = match (args.written.form.container, &output) {
         (Some(container), _) => container.into(),
         (None, Output::Stdout) => Container::Pipe,
         (None, _) => Container::File,
     };
     let form = form(&args.written);
-    let mixed = form.endian.map(|endian| EndianPass::new(endian, args.written.allow_mixed));
+    let mixed = form.endian.map(|endian| EndianPass::new(endian, args.written.form.allow_mixed));
     if let Some(mut bound) = mixed {
         merge.run(&read, &mut bound)?;
     }
@@ -74,8 +74,8 @@ pub fn run(args: MergeArgs) -> Result<ExitCode, Failure> {
 pub fn form(args: &WrittenArgs) -> Form {
     let compressed = |level| Frames::Compressed(FrameOptions { kind: FrameKind::Compressed, level });
     Form {
-        frames: args.compress.map_or(Frames::Plain, compressed),
-        endian: args.endian.map(Endian::from),
+        frames: args.form.compress.map_or(Frames::Plain, compressed),
+        endian: args.form.endian.map(Endian::from),
         features_known: None,
     }
 }

@@ -22,6 +22,7 @@ mod perf_to_profile;
 mod profiles;
 mod report;
 mod rewrite;
+mod several;
 mod split;
 mod synth;
 mod unfinished;

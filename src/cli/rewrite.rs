@@ -40,20 +40,20 @@ pub fn run(
     envelopes: &Envelopes,
     args: &ConvertArgs,
 ) -> std::result::Result<Ledger, Failure> {
-    if let Some(version) = args.perf_version().filter(|_| args.compress.is_some())
+    if let Some(version) = args.perf_version().filter(|_| args.form.compress.is_some())
         && !version.knows_record(RecordType::COMPRESSED)
     {
         let what = format!("--compress: perf {version} reads no compressed records; perf 5.2 was the first to");
         return Err(Failure::Usage(what));
     }
-    let endian = args.endian.map(Endian::from);
+    let endian = args.form.endian.map(Endian::from);
     if let Some(endian) = endian {
-        passes.push(EndianPass::new(endian, args.allow_mixed));
+        passes.push(EndianPass::new(endian, args.form.allow_mixed));
     }
     let is_changed = passes.change_records();
     let recording = Recording::open(input, options, passes)?;
     let from = recording.source.meta().container;
-    let to = match (args.container, output) {
+    let to = match (args.form.container, output) {
         (Some(container), _) => container.into(),
         (None, Output::Stdout) => Container::Pipe,
         (None, _) => from,
@@ -66,7 +66,7 @@ pub fn run(
     if from == to && form.is_copy(recording.source.meta()) {
         return copy(recording, to, output, envelopes, &form);
     }
-    let target = Target { to, form, output, envelopes, spool_dir: args.spool_dir.as_deref() };
+    let target = Target { to, form, output, envelopes, spool_dir: args.read.spool_dir.as_deref() };
     target.write(|sink| recording.run(sink))
 }
 
@@ -174,7 +174,7 @@ impl<'a> Recording<'a> {
 
 /// What becomes of frames, as was asked for; records that are changed cannot be kept in them.
 fn frames(args: &ConvertArgs, is_changed: bool) -> Frames {
-    match args.compress {
+    match args.form.compress {
         Some(level) => {
             let reads_new = args.perf_version().is_some_and(|version| version >= PerfVersion::COMPRESSED2);
             let kind = if reads_new { FrameKind::Compressed2 } else { FrameKind::Compressed };

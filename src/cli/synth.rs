@@ -22,7 +22,7 @@ pub fn run(args: SynthArgs) -> Result<ExitCode, Failure> {
     let name = args.scenario.display().to_string();
     let text = fs::read_to_string(&args.scenario).map_err(Error::io(&name, "cannot read"))?;
     let mut scenario = Scenario::parse(&name, &text)?;
-    if let Some(endian) = args.written.endian {
+    if let Some(endian) = args.written.form.endian {
         scenario = scenario.on_machine_of(Endian::from(endian));
     }
     scenario.seed = args.seed.unwrap_or(scenario.seed);
@@ -35,13 +35,13 @@ pub fn run(args: SynthArgs) -> Result<ExitCode, Failure> {
     let output = Output::check(&args.output, &args.scenario, of_recording)?;
     let of_images = Allowed { folder: Some(Scenario::is_of_images), is_folder: true, ..of_recording };
     let images = args.images.as_ref().map(|dir| Output::check(dir, &args.scenario, of_images)).transpose()?;
-    let to = match (args.written.container, &output) {
+    let to = match (args.written.form.container, &output) {
         (Some(container), _) => container.into(),
         (None, Output::Stdout) => Container::Pipe,
         (None, _) => Container::File,
     };
     // It is made in its byte order, not made in another one and turned round; frames that the scenario tells stay.
-    let form = match args.written.compress {
+    let form = match args.written.form.compress {
         Some(_) => Form { endian: None, ..form(&args.written) },
         None => Form::default(),
     };

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tempfile::{NamedTempFile, TempDir};
 
-/// The one that is being written. A signal waits for the lock before it ends the program.
-static CURRENT: Mutex<Option<PathBuf>> = Mutex::new(None);
+/// Those that are being written. A signal waits for the lock before it ends the program.
+static CURRENT: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// Keeps signals from ending the program as long as the guard lives.
-pub fn hold() -> MutexGuard<'static, Option<PathBuf>> {
+pub fn hold() -> MutexGuard<'static, Vec<PathBuf>> {
     CURRENT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -56,7 +56,9 @@ fn start<T>(create: impl FnOnce() -> io::Result<T>, path: fn(&T) -> &Path) -> io
     let mut current = hold();
     // The user knows the output by another name than the one that tempfile adds to what the system said.
     let created = create().map_err(|e| io::Error::from(e.kind()))?;
-    *current = Some(path(&created).to_owned());
+    // What is complete has another name by now.
+    current.retain(|path| path.exists());
+    current.push(path(&created).to_owned());
     Ok(created)
 }
 
@@ -76,7 +78,7 @@ mod signals {
         let watch = move || {
             for signal in signals.forever() {
                 let current = super::hold();
-                current.as_deref().into_iter().for_each(remove);
+                current.iter().for_each(|path| remove(path));
                 remove_all();
                 // It does not return: all of them end a program, and the lock is never given back to whoever would go on.
                 let _ = emulate_default_handler(signal);

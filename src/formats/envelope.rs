@@ -76,6 +76,14 @@ fn around(
 const GZIP_LEVEL: u32 = 2;
 
 impl Envelope {
+    /// The ending of file names that asks for it.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Self::Gzip => "gz",
+            Self::Zstd => "zst",
+        }
+    }
+
     /// The most that it can be asked to compress.
     pub fn highest_level(self) -> u32 {
         match self {

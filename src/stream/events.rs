@@ -196,6 +196,12 @@ impl Events {
         Reader::new(&body[at..], raw.endian).u64()
     }
 
+    /// Whether all records tell events and times, and not samples alone: perf takes the first event's word for it.
+    #[inline]
+    pub fn have_trailers(&self) -> bool {
+        self.list.first().is_some_and(|first| first.attr.flags.contains(AttrFlags::SAMPLE_ID_ALL))
+    }
+
     /// The trailer of a record, and the body without it; all of the body where it has none.
     #[inline]
     pub fn split<'a>(&self, raw: &Raw<'a>) -> (&'a [u8], Option<SampleId>) {

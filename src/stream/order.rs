@@ -14,7 +14,8 @@ use crate::stream::meta::Meta;
 use crate::stream::raw::{Gap, Raw};
 use crate::stream::runs::{Entry, Runs};
 
-/// Puts records in time order on their way to a sink. Records without a time, and perf's own, pass at once.
+/// Puts records in time order on their way to a sink. Records without a time, and perf's own, pass at once. Where only
+/// samples have a time all pass at once, as perf has it: maps and names are then of the samples behind them in the file.
 pub struct Order<S> {
     sink: S,
     options: ReadOptions,
@@ -116,7 +117,7 @@ impl<S: Sink> Sink for Order<S> {
 
     #[inline]
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        if let Some(time) = meta.events.time(raw) {
+        if let Some(time) = meta.events.time(raw).filter(|_| meta.events.have_trailers()) {
             return self.wait(time, raw);
         }
         self.sink.record(meta, raw)?;

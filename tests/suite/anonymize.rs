@@ -1,6 +1,6 @@
 //! What identifies is gone: every string of a recording, wherever it is told, is looked for in what is made of it.
 
-use crate::suite::files::{Recording, corpus, fixture, has_corpus, recordings};
+use crate::suite::files::{Recording, corpus, fixture, has_corpus, share};
 use crate::suite::program::{for_each, perfconv, run, run_other, with_time_limit};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -306,17 +306,6 @@ fn scan(recording: &Recording) -> Result<Scan, String> {
         }
     }
     Ok(scan)
-}
-
-/// The recordings that a test takes: all of them where `PERFCONV_TEST_ALL` is set, else one of so many.
-fn share(one_of: usize) -> Vec<Recording> {
-    let one_of = if std::env::var_os("PERFCONV_TEST_ALL").is_some() { 1 } else { one_of };
-    let all = recordings().into_iter().enumerate();
-    all.filter(|(index, recording)| {
-        !recording.path.starts_with(fixture("")) && index % one_of == 0 || recording.path.starts_with(fixture(""))
-    })
-    .map(|(_, recording)| recording)
-    .collect()
 }
 
 #[test]

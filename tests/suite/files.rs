@@ -51,6 +51,27 @@ pub fn recordings() -> Vec<Recording> {
     fixtures().into_iter().chain(corpus()).collect()
 }
 
+/// Whether tests that take a share of the corpus take all of it: by hand, since it takes long.
+pub fn takes_all() -> bool {
+    std::env::var_os("PERFCONV_TEST_ALL").is_some()
+}
+
+/// The fixtures, and every so manieth recording of the corpus: all of them where `PERFCONV_TEST_ALL` is set.
+pub fn share(one_of: usize) -> Vec<Recording> {
+    let one_of = if takes_all() { 1 } else { one_of };
+    fixtures().into_iter().chain(corpus().into_iter().step_by(one_of)).collect()
+}
+
+/// How much is enough of what has to be found in a [share]: by what is enough of the whole corpus and of the fixtures alone.
+/// Recordings of a kind stand together, so that a share has its share of them, if not to one.
+pub fn enough(test: &str, one_of: usize, whole: usize, fixtures: usize) -> usize {
+    match (has_corpus(test), takes_all()) {
+        (false, _) => fixtures,
+        (true, true) => whole,
+        (true, false) => fixtures + (whole - fixtures) / one_of * 4 / 5,
+    }
+}
+
 /// Whether a test has more than the fixtures. Where it has not, it says so.
 pub fn has_corpus(test: &str) -> bool {
     let has_corpus = !corpus().is_empty();

@@ -1,6 +1,6 @@
 //! Filters: what they leave is what perf's own filters show of the whole, in a recording that is as sound as it was.
 
-use crate::suite::files::{Recording, corpus, fixture, has_corpus, recordings};
+use crate::suite::files::{Recording, corpus, enough, fixture, has_corpus, recordings, share};
 use crate::suite::program::{for_each, perfconv, profile, run, run_other, with_time_limit};
 use perfconv::abi::feature::FeatureId;
 use perfconv::abi::feature::sample_time::SampleTime;
@@ -181,7 +181,7 @@ fn text(lines: &[Line]) -> Vec<&str> {
 
 #[test]
 fn what_a_filter_leaves_is_what_perf_shows_with_its_own() {
-    let all: Vec<_> = recordings().into_iter().enumerate().collect();
+    let all: Vec<_> = share(3).into_iter().enumerate().collect();
     let (mut same, mut skipped, mut differing) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
     for outcome in for_each(&all, |(turn, recording)| compare_filters(recording, *turn)).into_iter().flatten() {
         match outcome {
@@ -200,7 +200,7 @@ fn what_a_filter_leaves_is_what_perf_shows_with_its_own() {
     }
     skipped.iter().for_each(|(reason, count)| say(format_args!("skipped {count}: {reason}")));
     assert!(differing.is_empty(), "{}:\n{}", differing.len(), differing.join("\n"));
-    let enough = if has_corpus("filters") { 60 } else { 2 };
+    let enough = enough("filters", 3, 60, 2);
     for filter in ["--pid", "--tid", "--comm", "--dso", "--time", "--time of shares", "--cpu"] {
         let compared = same.get(filter).map_or(0, |(count, _)| *count);
         let enough = if filter == "--cpu" { enough / 4 } else { enough };

@@ -26,13 +26,8 @@ fn is_other(name: &str) -> Option<&'static str> {
     OTHERS.iter().find(|(end, _)| name.ends_with(end)).map(|(_, why)| *why)
 }
 
-/// One in so many recordings is gone through; `PERFCONV_ALL` asks for all.
+/// One in so many recordings is gone through.
 const SHARE: usize = 4;
-
-fn share<T>(list: Vec<T>, of: usize) -> Vec<T> {
-    let of = if std::env::var_os("PERFCONV_ALL").is_some() { 1 } else { of };
-    list.into_iter().step_by(of).collect()
-}
 
 /// Where profiles are that other programs made.
 fn made_by_others(name: &str) -> PathBuf {
@@ -105,7 +100,7 @@ fn differences(one: &Stacks, other: &Stacks) -> Option<String> {
 
 #[test]
 fn a_profile_comes_back_from_the_recording_that_it_becomes() {
-    let mut recordings = share(files::recordings(), SHARE);
+    let mut recordings = files::share(SHARE);
     recordings.retain(|recording| is_other(&recording.name).is_none());
     let results = for_each(&recordings, |recording| {
         let folder = tempfile::tempdir().expect("a temporary folder");
@@ -454,7 +449,7 @@ fn the_text_of_perf_script_comes_back() {
         say("imports: there is no perf to print text".to_owned());
         return;
     }
-    let recordings = share(files::recordings(), 12);
+    let recordings = files::share(12);
     let of_recordings = for_each(&recordings, |recording| {
         let home = tempfile::tempdir().expect("a temporary folder");
         if let Some(why) = is_other(&recording.name) {
@@ -465,7 +460,8 @@ fn the_text_of_perf_script_comes_back() {
             None => Err("perf does not print these fields of it".to_owned()),
         })
     });
-    let newer = share(printed_by_newer(), 6);
+    let one_of = if files::takes_all() { 1 } else { 6 };
+    let newer: Vec<_> = printed_by_newer().into_iter().step_by(one_of).collect();
     let of_newer = for_each(&newer, |path| {
         if let Some(why) = is_other(&path.to_string_lossy()) {
             return Err(why.to_owned());

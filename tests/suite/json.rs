@@ -1,7 +1,7 @@
 //! JSON that was edited with the real jq: perf reads what is made of it and shows the change. The schema tells of every
 //! output.
 
-use super::files::{Recording, corpus, fixture, has_corpus, recordings};
+use super::files::{Recording, corpus, fixture, has_corpus, recordings, share};
 use super::program::{convert, perfconv, run, run_other};
 use perfconv::abi::feature::FeatureId;
 use perfconv::abi::record::RecordType;
@@ -417,7 +417,7 @@ fn every_output_is_of_the_schema() {
     let folder = tempfile::tempdir().unwrap();
     let all = folder.path().join("all.jsonl");
     let (mut out, mut recordings_told) = (fs::File::create(&all).unwrap(), 0);
-    for recording in recordings() {
+    for recording in share(3) {
         let told = run(perfconv().arg(&recording.path).args(["-t", "jsonl", "-q", "-o", "-"]));
         if told.status == 0 {
             recordings_told += 1;

@@ -1,6 +1,6 @@
 //! `perfconv merge`: what perf shows of the result is what it shows of the recordings, the earliest sample first.
 
-use crate::suite::files::{Recording, corpus, fixture, fixtures, has_corpus};
+use crate::suite::files::{Recording, corpus, fixture, fixtures, has_corpus, takes_all};
 use crate::suite::program::{Run, for_each, perfconv, run, run_other, with_time_limit};
 use crate::suite::scripts::{Shown, script};
 use perfconv::check::{Severity, check};
@@ -102,7 +102,7 @@ fn merged_recordings_are_shown_as_their_samples_by_time() {
         of_machine.iter().filter_map(|name| fixtures.iter().find(|fixture| fixture.name.starts_with(name))).collect();
     let mut all: Vec<_> = on_one_machine.windows(2).map(<[_]>::to_vec).collect();
     all.push(on_one_machine.clone());
-    let most = if std::env::var_os("PERFCONV_TEST_ALL").is_some() { 1000 } else { 9 };
+    let most = if takes_all() { 1000 } else { 9 };
     for machine in ["own/p61/", "own/guest-bookworm-amd64/", "own/guest-bookworm-arm64/", "own/guest-bookworm-s390x/"] {
         all.extend(sets(&corpus, machine, most));
     }

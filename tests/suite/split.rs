@@ -1,6 +1,6 @@
 //! `perfconv split`: the parts, merged again, are what perf shows of the whole, and each is a sound recording.
 
-use crate::suite::files::{Recording, fixture, has_corpus, recordings};
+use crate::suite::files::{Recording, fixture, has_corpus, recordings, takes_all};
 use crate::suite::program::{Run, for_each, perfconv, run};
 use crate::suite::scripts::script;
 use perfconv::check::{Severity, check};
@@ -110,7 +110,7 @@ fn compare(recording: &Recording, by: &'static str) -> Outcome {
 #[test]
 fn parts_merged_again_are_what_perf_shows_of_the_whole() {
     let all = recordings();
-    let is_all = std::env::var_os("PERFCONV_TEST_ALL").is_some();
+    let is_all = takes_all();
     let share = if is_all || !has_corpus("splitting") { 1 } else { 12 };
     let of_each = if is_all { KINDS.len() } else { 1 };
     let turns = all.iter().enumerate().filter(|(place, recording)| place % share == 0 || !recording.name.contains('/'));

@@ -1,7 +1,8 @@
 //! What can be said of a conversion.
 
-use super::folder;
+use super::form::FormArgs;
 use super::profile::ProfileArgs;
+use super::read::ReadArgs;
 use super::step::Step;
 use super::steps::Steps;
 use crate::abi::Endian;
@@ -12,6 +13,7 @@ use crate::rewrite::jit::images::ImageOptions;
 use crate::rewrite::perf_version::since::PerfVersion;
 use crate::rewrite::quipper::Quipper;
 use clap::{ArgAction, Args, ValueEnum};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 /// The recording that is meant where none is named, as perf has it.
@@ -24,8 +26,8 @@ pub struct ConvertArgs {
     #[arg(value_name = "IN", conflicts_with = "input_option")]
     pub input: Option<PathBuf>,
 
-    // Without this they would be taken for subcommands, and complained about as such.
-    #[arg(hide = true)]
+    /// Further recordings, with --out-dir
+    #[arg(value_name = "IN")]
     pub further_inputs: Vec<PathBuf>,
 
     /// Recording to read, said as perf does
@@ -36,42 +38,27 @@ pub struct ConvertArgs {
     #[arg(short, long, value_name = "OUT")]
     pub output: Option<PathBuf>,
 
-    /// Format of the input, where it cannot be told by what it holds or its name
-    #[arg(long, value_name = "FORMAT")]
-    pub from: Option<String>,
+    /// Folder to write to, a file for each recording that is read, by its name; what is not said by --to is a pprof
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "input_option"])]
+    pub out_dir: Option<PathBuf>,
+
+    /// How many recordings are converted at the same time [default: as many as there are cores]
+    #[arg(short = 'J', long, value_name = "N", requires = "out_dir")]
+    pub jobs: Option<NonZeroUsize>,
+
+    #[command(flatten)]
+    pub read: ReadArgs,
 
     /// Format to write, whatever the name of the output ends with
     #[arg(short, long, value_name = "FORMAT")]
     pub to: Option<String>,
 
-    /// Container of a perf.data that is written [default: that of the input; pipe on standard output]
-    #[arg(long, value_enum, value_name = "CONTAINER")]
-    pub container: Option<ContainerArg>,
+    #[command(flatten)]
+    pub form: FormArgs,
 
     /// Write the records of a compressed recording plain
-    #[arg(long)]
+    #[arg(long, conflicts_with = "compress")]
     pub decompress: bool,
-
-    /// Compress the records anew, as perf record -z does; zstd's levels go from 1 (fast) to 22 (small) [default level: 3]
-    #[arg(
-        long,
-        value_name = "LEVEL",
-        num_args = 0..=1,
-        require_equals = true,
-        default_missing_value = "3",
-        value_parser = clap::value_parser!(i32).range(1..=22),
-        conflicts_with = "decompress"
-    )]
-    pub compress: Option<i32>,
-
-    /// Byte order of a perf.data that is written [default: that of the recording]
-    #[arg(long, value_enum, value_name = "ORDER")]
-    pub endian: Option<EndianArg>,
-
-    /// Write another byte order too where some bytes stay as they are, whose order belongs to the recorder: user stacks, raw
-    /// data, AUX areas
-    #[arg(long, requires = "endian")]
-    pub allow_mixed: bool,
 
     /// How much of a recording a PerfDataProto holds [default: lossless]
     #[arg(long, value_enum, value_name = "FIDELITY")]
@@ -121,10 +108,6 @@ pub struct ConvertArgs {
     #[arg(long)]
     pub strict: bool,
 
-    /// Folder for temporary files [default: the system's]
-    #[arg(long, value_name = "DIR", value_parser = folder)]
-    pub spool_dir: Option<PathBuf>,
-
     /// Tell what became of each type of record
     #[arg(short, long, action = ArgAction::SetTrue)]
     pub verbose: bool,
@@ -157,22 +140,23 @@ impl ConvertArgs {
         let says_what = self.to.is_some() || self.compat.is_some() || self.exact || self.quipper.is_some();
         let says_how = self.force || self.strict || self.level.is_some() || !self.steps.list.is_empty();
         let options = self.profile.first_given().or(self.first_of_records());
-        self.output.is_none() && !says_what && !says_how && options.is_none()
+        self.output.is_none() && self.out_dir.is_none() && !says_what && !says_how && options.is_none()
     }
 
-    /// The steps that are asked for; of a PerfDataProto those too that go without saying, each of these once.
-    pub fn steps(&self, of_proto: bool) -> Vec<Step> {
+    /// The steps that are asked for, on the way to an output; to a PerfDataProto those too that go without saying, each of
+    /// these once.
+    pub fn steps(&self, output: &Path, of_proto: bool) -> Vec<Step> {
         let is_perf_converter = of_proto && self.quipper == Some(FidelityArg::PerfConverter);
         let usual = if is_perf_converter { &Quipper::PERF_CONVERTER[..] } else { &[] };
         let mut steps: Vec<_> = usual.iter().map(|&pass| Step::Quipper(pass)).collect();
         let is_asked_for = |step: &Step| !usual.iter().any(|&pass| Step::Quipper(pass) == *step);
-        steps.extend(self.steps.with_images(&self.images()).into_iter().filter(is_asked_for));
+        steps.extend(self.steps.with_images(&self.images(output)).into_iter().filter(is_asked_for));
         steps
     }
 
     /// Where images go unless it is said where: beside the output.
-    fn images(&self) -> ImageOptions {
-        let output = self.output.as_deref().filter(|output| *output != Path::new("-"));
+    fn images(&self, output: &Path) -> ImageOptions {
+        let output = Some(output).filter(|output| *output != Path::new("-"));
         let folder = output.and_then(Path::parent).map(|folder| match folder {
             folder if folder == Path::new("") => PathBuf::from("."),
             folder => folder.to_owned(),
@@ -191,11 +175,11 @@ impl ConvertArgs {
     /// The name of an option that was given and is for recordings.
     pub fn first_of_records(&self) -> Option<&'static str> {
         [
-            (self.container.is_some(), "--container"),
+            (self.form.container.is_some(), "--container"),
             (self.decompress, "--decompress"),
-            (self.compress.is_some(), "--compress"),
-            (self.endian.is_some(), "--endian"),
-            (self.allow_mixed, "--allow-mixed"),
+            (self.form.compress.is_some(), "--compress"),
+            (self.form.endian.is_some(), "--endian"),
+            (self.form.allow_mixed, "--allow-mixed"),
         ]
         .into_iter()
         .find_map(|(is_given, option)| is_given.then_some(option))

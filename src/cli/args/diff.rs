@@ -1,6 +1,6 @@
 //! What can be said to `diff`.
 
-use super::{OrderArg, folder};
+use super::{OrderArg, ReadArgs};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -32,11 +32,6 @@ pub struct DiffArgs {
     #[arg(short, long, conflicts_with = "json")]
     pub verbose: bool,
 
-    /// Format of the inputs, where it cannot be told by what they hold or their names
-    #[arg(long, value_name = "FORMAT")]
-    pub from: Option<String>,
-
-    /// Folder for temporary files [default: the system's]
-    #[arg(long, value_name = "DIR", value_parser = folder)]
-    pub spool_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub read: ReadArgs,
 }

@@ -3,6 +3,7 @@
 use super::ConvertArgs;
 use super::build_ids::FindArgs;
 use super::convert::ContainerArg;
+use super::form::FormArgs;
 use super::jit::JitArgs;
 use super::step::Step;
 use super::steps::Steps;
@@ -131,7 +132,7 @@ impl InjectArgs {
         Ok(ConvertArgs {
             input: Some(self.input),
             output: Some(self.output),
-            container: Some(container),
+            form: FormArgs { container: Some(container), ..FormArgs::default() },
             steps,
             force: true,
             verbose: self.verbose,

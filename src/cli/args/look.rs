@@ -1,6 +1,6 @@
 //! What can be said to `info` and `dump`.
 
-use super::{DEFAULT_INPUT, folder};
+use super::{DEFAULT_INPUT, ReadArgs};
 use crate::abi::record::RecordType;
 use crate::abi::told;
 use clap::{Args, ValueEnum};
@@ -29,13 +29,8 @@ pub struct InfoArgs {
     #[arg(long)]
     pub json: bool,
 
-    /// Format of the input, where it cannot be told by what it holds or its name
-    #[arg(long, value_name = "FORMAT")]
-    pub from: Option<String>,
-
-    /// Folder for temporary files [default: the system's]
-    #[arg(long, value_name = "DIR", value_parser = folder)]
-    pub spool_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub read: ReadArgs,
 }
 
 /// Options of showing records.
@@ -65,13 +60,8 @@ pub struct DumpArgs {
     #[arg(long, value_name = "N", value_parser = offset, default_value = "0")]
     pub offset: OffsetArg,
 
-    /// Format of the input, where it cannot be told by what it holds or its name
-    #[arg(long, value_name = "FORMAT")]
-    pub from: Option<String>,
-
-    /// Folder for temporary files [default: the system's]
-    #[arg(long, value_name = "DIR", value_parser = folder)]
-    pub spool_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub read: ReadArgs,
 }
 
 /// The order in which records are shown.

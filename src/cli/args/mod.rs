@@ -5,11 +5,13 @@ mod archive;
 mod build_ids;
 mod convert;
 mod diff;
+mod form;
 mod inject;
 mod jit;
 mod look;
 mod merge;
 mod profile;
+mod read;
 mod split;
 mod step;
 mod step_args;
@@ -20,10 +22,12 @@ mod written;
 pub use archive::ArchiveArgs;
 pub use convert::{CompatArg, ConvertArgs, DEFAULT_INPUT, DecodeArg, FidelityArg};
 pub use diff::DiffArgs;
+pub use form::FormArgs;
 pub use inject::InjectArgs;
 pub use look::{DumpArgs, InfoArgs, OffsetArg, OrderArg};
 pub use merge::MergeArgs;
 pub use profile::{LostArg, NO_LABELS, ProfileArgs};
+pub use read::ReadArgs;
 pub use split::SplitArgs;
 pub use step::Step;
 pub use synth::SynthArgs;
@@ -134,13 +138,8 @@ pub struct CheckArgs {
     #[arg(short, long, conflicts_with = "json")]
     pub verbose: bool,
 
-    /// Format of the input, where it cannot be told by what it holds or its name
-    #[arg(long, value_name = "FORMAT")]
-    pub from: Option<String>,
-
-    /// Folder for temporary files [default: the system's]
-    #[arg(long, value_name = "DIR", value_parser = folder)]
-    pub spool_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub read: ReadArgs,
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 use super::deferred::DeferredChains;
 use super::places::{Marked, Places};
 use super::related::Related;
-use crate::abi::attr_flags::AttrFlags;
 use crate::abi::feature::FeatureId;
 use crate::abi::feature::sample_time::SampleTime;
 use crate::abi::record::RecordType;
@@ -216,11 +215,6 @@ impl<F: Filter> Sink for ChooseInOrder<'_, F> {
 
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         self.0.sink_mut().places.of(raw);
-        let first = meta.events.list().first();
-        if first.is_some_and(|event| !event.attr.flags.contains(AttrFlags::SAMPLE_ID_ALL)) {
-            // Only samples have a time. Maps and names are then of the samples behind them in the file, as perf has it.
-            return self.0.sink_mut().record(meta, raw);
-        }
         self.0.record(meta, raw)
     }
 

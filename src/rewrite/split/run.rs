@@ -5,7 +5,6 @@ use super::by::By;
 use super::choice::{Choice, Key, names};
 use super::look::{Look, PartSeen, Times, read};
 use super::route::{Part, Router, Routes};
-use crate::abi::attr_flags::AttrFlags;
 use crate::abi::feature::{FeatureId, build_ids};
 use crate::abi::record::RecordType;
 use crate::abi::sample_view::SampleView;
@@ -73,7 +72,7 @@ impl Split<'_> {
     }
 
     fn in_order(&self, sink: &mut impl Sink) -> Result<(Meta, Ledger)> {
-        self.open()?.run(&mut InOrder(Order::new(sink, self.read.clone())))
+        self.open()?.run(&mut Order::new(sink, self.read.clone()))
     }
 
     fn check(&self, count: usize) -> Result<()> {
@@ -194,28 +193,6 @@ fn account(ledger: &mut Ledger, written: &Counts, unneeded: &Counts, marks: u64,
     if marks > 0 {
         ledger.added(RecordType::FINISHED_ROUND, marks);
         ledger.emitted(RecordType::FINISHED_ROUND, marks);
-    }
-}
-
-/// Puts records in the order of time, as perf does.
-struct InOrder<S>(Order<S>);
-
-impl<S: Sink> Sink for InOrder<S> {
-    fn begin(&mut self, meta: &Meta) -> Result<()> {
-        self.0.begin(meta)
-    }
-
-    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        let first = meta.events.list().first();
-        if first.is_some_and(|event| !event.attr.flags.contains(AttrFlags::SAMPLE_ID_ALL)) {
-            // Only samples have a time. Maps and names are then of the samples behind them in the file, as perf has it.
-            return self.0.sink_mut().record(meta, raw);
-        }
-        self.0.record(meta, raw)
-    }
-
-    fn end(&mut self, meta: &Meta) -> Result<()> {
-        self.0.end(meta)
     }
 }
 

@@ -1,0 +1,86 @@
+#!/bin/bash
+# Whole processes on large recordings, each beside its counterpart in the same run: the tables of docs/performance.md.
+#
+#   bash benches/compare.sh [MB [RUNS]]
+#
+# Inputs are recordings that are made here (perf record -e cpu-clock -F 20000) and grown to MB (300): see inputs.sh. Each job
+# runs RUNS (3) times, in turn with its counterpart, and medians are told; a counterpart that takes longer than 10 s runs once.
+# What needs a program that is not there says so. It takes room for about 12 times MB, in the folder for temporary files.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+megabytes=${1:-300}
+runs=${2:-3}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+source benches/inputs.sh
+source benches/measure.sh
+
+cargo build --release --quiet --bin perfconv --example grow
+perfconv=$(realpath "${CARGO_TARGET_DIR:-target}")/release/perfconv
+grow=${perfconv%/*}/examples/grow
+# No file of an earlier job decides where a later one's lies in memory.
+out=$work/out
+
+about_this_machine
+bases
+printf '\n## Jobs, %s MB\n\n' "$megabytes"
+grown deep "$megabytes"
+heading
+job 'scan: info --stats' deep "$perfconv info --stats $deep" 'cat' "cat $deep"
+job 'copy of a file' deep "$perfconv rewrite $deep -f -o $out.data" 'perf inject' "perf inject -i $deep -o $out.perf"
+job 'rewrite --sort' deep "$perfconv rewrite $deep --sort -f -o $out.data" 'cp' "cp $deep $out.perf"
+job 'rewrite --endian big' deep "$perfconv rewrite $deep --endian big -f -o $out.data" 'cp' "cp $deep $out.perf"
+job 'rewrite --compress' deep "$perfconv rewrite $deep --compress=1 -f -o $out.data" 'zstd -1' "zstd -1 -q -f $deep -o $out.perf"
+job 'rewrite --build-ids' deep "$perfconv rewrite $deep --build-ids -f -o $out.data" 'perf inject -b' \
+    "perf inject -b -i $deep -o $out.perf"
+job 'rewrite --anonymize' deep "$perfconv rewrite $deep --anonymize -f -o $out.data" 'cp' "cp $deep $out.perf"
+job 'pprof' deep "$perfconv $deep -f -o $out.pb.gz" 'perf script -F ip' "perf script -F ip -i $deep"
+job 'quipper proto' deep "$perfconv $deep -f -o $out.pb_data" 'perf script -F ip' "perf script -F ip -i $deep"
+job 'perf-json' deep "$perfconv $deep -f -t perf-json -o $out.json" 'perf data convert' \
+    "perf data convert --force --to-json $out.perf -i $deep"
+job 'JSON Lines' deep "$perfconv $deep -f -o $out.jsonl" 'perf script -D' "perf script -D -i $deep"
+job 'from JSON Lines' deep "$perfconv $out.jsonl -f -o $out.data" 'jq -c .' "jq -c . $out.jsonl"
+rm -f "$out".*
+job 'diff with its copy' deep "$perfconv diff $deep $deep" 'cmp' "cmp $deep $deep"
+job 'check' deep "$perfconv check $deep" 'perf script -F ip' "perf script -F ip -i $deep"
+job 'merge of two' deep "$perfconv merge $deep $deep -f -o $out.data" 'cat of both' "cat $deep $deep"
+job 'split --by event' deep "$perfconv split $deep --by event -f -o $out.parts" 'cp' "cp $deep $out.perf"
+rm -rf "$deep" "$out".*
+
+for kind in shallow processes dwarf; do
+    grown $kind "$megabytes"
+    job "pprof: $kind" $kind "$perfconv ${!kind} -f -o $out.pb.gz" 'perf script -F ip' "perf script -F ip -i ${!kind}"
+    rm -f "${!kind}" "$out".*
+done
+
+grown compressed "$megabytes"
+job 'compressed: pprof' compressed "$perfconv $compressed -f -o $out.pb.gz" 'perf script -F ip' \
+    "perf script -F ip -i $compressed"
+job 'compressed: --decompress' compressed "$perfconv rewrite $compressed --decompress -f -o $out.data" 'perf inject' \
+    "perf inject -i $compressed -o $out.perf"
+rm -f "$compressed" "$out".*
+grown pipe "$megabytes"
+job 'standard input: pprof' pipe "$perfconv - -f -o $out.pb.gz < <(cat $pipe)" 'perf script -F ip' "perf script -F ip -i - < <(cat $pipe)"
+grown compressed_pipe "$megabytes"
+job 'compressed standard input: pprof' compressed_pipe "$perfconv - -f -o $out.pb.gz < <(cat $compressed_pipe)" \
+    'perf script -F ip' "perf script -F ip -i - < <(cat $compressed_pipe)"
+rm -f "$pipe" "$compressed_pipe" "$out".*
+
+printf '\n## How cost grows with size\n\n'
+growth_heading
+for size in ${sizes:-10 100 1000 2000}; do
+    grown deep $size
+    growth "$size MB" 'info --stats' deep "$perfconv info --stats $deep"
+    growth "$size MB" 'pprof' deep "$perfconv $deep -f -o $out.pb.gz"
+    growth "$size MB" 'rewrite --sort' deep "$perfconv rewrite $deep --sort -f -o $out.data"
+    rm -f "$out".*
+    growth "$size MB" 'JSON Lines' deep "$perfconv $deep -t jsonl -o /dev/null"
+    growth "$size MB" 'quipper proto' deep "$perfconv $deep -t quipper -o /dev/null"
+    rm -f "$deep"
+    grown no_rounds $size
+    growth "$size MB" 'pprof, no rounds' no_rounds "$perfconv $no_rounds -f -o $out.pb.gz"
+    rm -f "$no_rounds" "$out".*
+    grown compressed_pipe $size
+    growth "$size MB" 'pprof, compressed pipe' compressed_pipe "$perfconv - -f -o $out.pb.gz < <(cat $compressed_pipe)"
+    rm -f "$compressed_pipe" "$out".*
+done

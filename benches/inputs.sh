@@ -1,0 +1,50 @@
+# The recordings of compare.sh, sourced by it: small ones that are recorded, and what is grown of them.
+
+# Records the bases, each a few megabytes.
+bases() {
+    # Stacks of many depths, with frame pointers, as those of the programs that are worth recording.
+    cc -O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls -o "$work/fibonacci" -x c - <<'END'
+static long fibonacci(long n) { return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2); }
+int main(void) {
+    long sum = 0;
+    for (long i = 0; i < 3000000; i++) sum += fibonacci(i % 12);
+    return sum == 0;
+}
+END
+    # Nearly all of the time two calls below main.
+    cc -O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls -o "$work/loop" -x c - <<'END'
+__attribute__((noinline)) static long leaf(long n) { long sum = 0; for (long i = 0; i < n; i++) sum += i ^ sum; return sum; }
+int main(void) {
+    long sum = 0;
+    for (long i = 0; i < 60000; i++) sum += leaf(20000);
+    return sum == 0;
+}
+END
+    base deep -F 20000 -g -- "$work/fibonacci"
+    base shallow -F 20000 -g -- "$work/loop"
+    base processes -F 20000 -g -- sh -c 'for i in $(seq 300); do /bin/ls / >/dev/null; done'
+    base dwarf -F 500 --call-graph dwarf -- "$work/fibonacci"
+}
+
+base() {
+    local name=$1
+    shift
+    perf record -q -e cpu-clock -o "$work/$name.base" "$@" >/dev/null 2>&1
+}
+
+# Grows an input to a number of megabytes, and calls a variable of its name its path.
+grown() {
+    local name=$1 base=deep args=()
+    case $name in
+    no_rounds) args=(--no-rounds) ;;
+    compressed) args=(--compress) ;;
+    pipe) args=(--pipe) ;;
+    compressed_pipe) args=(--compress --pipe) ;;
+    *) base=$name ;;
+    esac
+    declare -g "$name=$work/$name.data"
+    "$grow" "$work/$base.base" "$work/$name.data" --size "$2" "${args[@]}"
+    # Of a compressed one, what its records are.
+    declare -g "${name}_megabytes=$2"
+    cat "$work/$name.data" >/dev/null
+}

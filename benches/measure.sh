@@ -1,0 +1,69 @@
+# How compare.sh measures, sourced by it: wall and CPU seconds, the most anonymous memory, medians, rows of tables.
+
+about_this_machine() {
+    printf 'Measured on %s, %s cores, Linux %s, %s, %s.\n' \
+        "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1)" "$(nproc)" "$(uname -r)" "$(perf --version)" "$(date +%F)"
+}
+
+# Runs a command once; sets wall, cpu, anon (the most anonymous memory, MiB) and rss (of all memory, mapped files too).
+once() {
+    local command=$1 pid='' key value user system most_anon=0 most_rss=0 job
+    rm -f "$work/pid"
+    TIMEFORMAT='%R %U %S'
+    { time bash -c 'echo $$ >"$0"; eval "exec $1"' "$work/pid" "$command" >/dev/null 2>"$work/said"; } 2>"$work/time" &
+    job=$!
+    while kill -0 $job 2>/dev/null; do
+        [[ -n $pid ]] || pid=$(cat "$work/pid" 2>/dev/null || true)
+        while read -r key value _; do
+            if [[ $key == RssAnon: ]] && ((value > most_anon)); then most_anon=$value; fi
+            if [[ $key == VmHWM: ]] && ((value > most_rss)); then most_rss=$value; fi
+        done 2>/dev/null <"/proc/${pid:-none}/status" || true
+        sleep 0.01
+    done
+    wait $job || { echo "$command:" >&2; cat "$work/said" >&2; return 1; }
+    read -r wall user system <"$work/time"
+    cpu=$(awk "BEGIN { print $user + $system }")
+    anon=$((most_anon >> 10)) rss=$((most_rss >> 10))
+}
+
+median() { printf '%s\n' "$@" | sort -g | sed -n "$((($# + 1) / 2))p"; }
+
+heading() {
+    echo '| job | wall s | CPU s | MB/s | anon MiB | counterpart | wall s | CPU s | its memory MiB | CPU, ratio |'
+    echo '|---|---|---|---|---|---|---|---|---|---|'
+}
+
+# A row: a job on an input, in turn with its counterpart.
+job() {
+    local name=$1 input=$2 ours=$3 other=$4 theirs=$5 size walls=() cpus=() other_walls=() other_cpus=() most=0 other_most=0
+    size=${input}_megabytes
+    for ((run = 0; run < runs; run++)); do
+        once "$ours"
+        walls+=("$wall") cpus+=("$cpu") most=$((anon > most ? anon : most))
+        if command -v "${theirs%% *}" >/dev/null && ! { ((run > 0)) && awk "BEGIN { exit !(${other_walls[0]} > 10) }"; }; then
+            once "$theirs"
+            other_walls+=("$wall") other_cpus+=("$cpu") other_most=$((rss > other_most ? rss : other_most))
+        fi
+    done
+    wall=$(median "${walls[@]}") cpu=$(median "${cpus[@]}")
+    local rate their='| not installed | | |'
+    rate=$(awk "BEGIN { printf \"%.0f\", ${!size} * 1.048576 / ($wall > 0 ? $wall : 0.001) }")
+    if ((${#other_cpus[@]})); then
+        local other_cpu
+        other_cpu=$(median "${other_cpus[@]}")
+        their="| $(median "${other_walls[@]}") | $other_cpu | $other_most | $(awk "BEGIN { printf \"%.2f\", $other_cpu / ($cpu > 0 ? $cpu : 0.001) }")"
+    fi
+    echo "| $name | $wall | $cpu | $rate | $most | $other $their |"
+}
+
+growth_heading() {
+    echo '| input | job | wall s | CPU s | MB/s | anon MiB |'
+    echo '|---|---|---|---|---|---|'
+}
+
+# A row: what one run takes.
+growth() {
+    local size=${3}_megabytes
+    once "$4"
+    echo "| $1 | $2 | $wall | $cpu | $(awk "BEGIN { printf \"%.0f\", ${!size} * 1.048576 / ($wall > 0 ? $wall : 0.001) }") | $anon |"
+}

@@ -1,0 +1,161 @@
+//! `perfconv *.data --out-dir DIR`: several recordings, each converted by itself.
+
+use super::args::ConvertArgs;
+use super::convert::{Conversion, INCOMPLETE};
+use super::failure::Failure;
+use super::report::say;
+use crate::formats::envelope::strip;
+use crate::formats::{Format, by_file_name, by_name};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread;
+
+/// Converts each recording to a file in a folder. One that cannot be converted keeps no other from it.
+///
+/// # Errors
+/// Where the arguments do not make sense, or there can be no such folder.
+pub fn run(args: &ConvertArgs, folder: &Path) -> Result<ExitCode, Failure> {
+    let to = args.to.as_deref().unwrap_or("pprof");
+    let ending = match (by_name(to), args.profile.split_by) {
+        (Some(format), None) => ending(format),
+        // A folder for each; of what is no format there is more to be said below.
+        _ => String::new(),
+    };
+    let inputs: Vec<_> = args.input.iter().chain(&args.further_inputs).collect();
+    if inputs.is_empty() {
+        return Err(Failure::Usage("--out-dir: no recording is named: say for instance *.data".to_owned()));
+    }
+    let mut jobs = Vec::new();
+    let mut by_output = BTreeMap::new();
+    for &input in &inputs {
+        let Some(stem) = stem(input) else {
+            let what = format!("--out-dir: {} has no name by which its output could be called", input.display());
+            return Err(Failure::Usage(what));
+        };
+        let mut name = stem;
+        name.push(&ending);
+        let output = folder.join(name);
+        if let Some(other) = by_output.insert(output.clone(), input) {
+            let (other, input, output) = (other.display(), input.display(), output.display());
+            let what = format!("--out-dir: {other} and {input} would both be {output}: convert them one by one");
+            return Err(Failure::Usage(what));
+        }
+        jobs.push((input, output));
+    }
+    let conversion = Conversion::of(args, &jobs[0].1)?;
+    fs::create_dir_all(folder)
+        .map_err(|e| Failure::Failed(format!("{}: cannot create the folder: {e}", folder.display())))?;
+    let (mut failed, mut incomplete) = (0, 0);
+    let convert = |(input, output): &(&PathBuf, PathBuf)| conversion.convert(args, (*input).clone(), output);
+    in_order(args.jobs, &jobs, convert, |converted| match converted {
+        Ok(converted) => incomplete += usize::from(converted.report(args) != 0),
+        Err(failure) => {
+            failure.report();
+            failed += 1;
+        }
+    });
+    if failed > 0 {
+        say(format_args!("perfconv: {failed} of {} recordings could not be converted", jobs.len()));
+    }
+    Ok(match (failed, incomplete) {
+        (0, 0) => ExitCode::SUCCESS,
+        (0, _) => ExitCode::from(INCOMPLETE),
+        _ => ExitCode::FAILURE,
+    })
+}
+
+/// Does jobs on several threads, and tells what came of them in their order, as soon as it is known.
+fn in_order<T: Sync, R: Send>(
+    threads: Option<NonZeroUsize>,
+    jobs: &[T],
+    work: impl Fn(&T) -> R + Sync,
+    mut tell: impl FnMut(R),
+) {
+    let threads = threads.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
+    let next = AtomicUsize::new(0);
+    let (sender, receiver) = mpsc::channel();
+    thread::scope(|scope| {
+        for _ in 0..threads.min(jobs.len()) {
+            let (sender, next, work) = (sender.clone(), &next, &work);
+            scope.spawn(move || {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(job) = jobs.get(index) else { break };
+                    if sender.send((index, work(job))).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        let (mut told, mut waiting) = (0, BTreeMap::new());
+        for (index, result) in receiver {
+            waiting.insert(index, result);
+            while let Some(result) = waiting.remove(&told) {
+                tell(result);
+                told += 1;
+            }
+        }
+    });
+}
+
+/// What an output of this format is called behind the name of its input.
+fn ending(format: &Format) -> String {
+    let ending = format.extensions.first().map_or(format.name, |(extension, _)| extension);
+    let compressed = format.envelope.map(|envelope| format!(".{}", envelope.extension())).unwrap_or_default();
+    format!(".{ending}{compressed}")
+}
+
+/// The name of a recording without what tells its format and compression; standard input has none.
+fn stem(input: &Path) -> Option<OsString> {
+    if input == Path::new("-") {
+        return None;
+    }
+    let mut name = PathBuf::from(input.file_name()?);
+    while let Some(extension) = name.extension() {
+        let tells = |name: &str| by_file_name(name).is_some() || !strip(name).1.is_empty();
+        if !tells(&format!("x.{}", extension.to_string_lossy())) {
+            break;
+        }
+        name.set_extension("");
+    }
+    Some(name.into_os_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outputs_are_called_by_their_inputs() {
+        let stem = |input: &str| stem(Path::new(input)).map(|stem| stem.into_string().expect("it is text"));
+        assert_eq!(stem("a/perf.data").as_deref(), Some("perf"));
+        assert_eq!(stem("host.1.data.zst").as_deref(), Some("host.1"));
+        assert_eq!(stem("of.jsonl.gz").as_deref(), Some("of"));
+        assert_eq!(stem("whatever").as_deref(), Some("whatever"));
+        assert_eq!(stem(".."), None);
+        let endings: Vec<_> =
+            ["pprof", "perf.data", "jsonl", "perf-json"].map(|name| ending(by_name(name).unwrap())).into();
+        assert_eq!(endings, [".pb.gz", ".data", ".jsonl", ".perf-json"]);
+    }
+
+    #[test]
+    fn results_are_told_in_the_order_of_the_jobs() {
+        let jobs: Vec<u64> = (0..50).collect();
+        for threads in [1, 2, 7] {
+            let mut told = Vec::new();
+            let slow_first = |job: &u64| {
+                thread::sleep(std::time::Duration::from_micros(50 - job));
+                *job
+            };
+            in_order(NonZeroUsize::new(threads), &jobs, slow_first, |job| told.push(job));
+            assert_eq!(told, jobs);
+        }
+    }
+}
