@@ -24,6 +24,7 @@ use perfconv::container::write::frames::FrameOptions;
 use perfconv::convert::{carry, profile};
 use perfconv::error::Result;
 use perfconv::formats::carry::CarryOptions;
+use perfconv::formats::import::ImportOptions;
 use perfconv::formats::{json, pprof, quipper};
 use perfconv::profile::options::ProfileOptions;
 use perfconv::rewrite::by_time::ByTimePass;
@@ -306,6 +307,6 @@ fn from_json_lines(bencher: Bencher) {
     to_json_lines(inputs());
     bench(bencher, |inputs| {
         let mut lines = File::open(inputs.json()).expect("it was written");
-        drop(json::import(&mut lines, "json", &ReadOptions::default()).expect("a recording"));
+        drop(json::import(&mut lines, "json", &ImportOptions::default()).expect("a recording"));
     });
 }

@@ -7,6 +7,7 @@ use perfconv::container::read::ReadOptions;
 use perfconv::container::read::input::Input;
 use perfconv::convert;
 use perfconv::formats::carry::{BeginCarry, CarryOptions};
+use perfconv::formats::import::ImportOptions;
 use perfconv::formats::json;
 use perfconv::rewrite::passes::Passes;
 use perfconv::stream::source::Source;
@@ -25,11 +26,11 @@ fn files(source: Source) -> Result<Vec<Vec<u8>>, String> {
 
 /// The files of the recording that JSON tells.
 fn remade(mut json: &[u8]) -> Result<Vec<Vec<u8>>, String> {
-    let options = ReadOptions::default();
+    let options = ImportOptions::default();
     let remade = json::import(&mut json, "json", &options).map_err(|e| e.to_string())?;
     match remade.input() {
         Input::Bytes { bytes, .. } => Ok(vec![bytes.to_vec()]),
-        input => files(Source::open(input, options).map_err(|e| e.to_string())?),
+        input => files(Source::open(input, options.read).map_err(|e| e.to_string())?),
     }
 }
 

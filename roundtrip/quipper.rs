@@ -6,6 +6,7 @@ use perfconv::container::read::input::Input;
 use perfconv::convert::carry;
 use perfconv::error::Result;
 use perfconv::formats::carry::CarryOptions;
+use perfconv::formats::import::ImportOptions;
 use perfconv::formats::quipper::proto::PerfDataProto;
 use perfconv::formats::quipper::proto::perf_data_proto::{Chunk, Splice};
 use perfconv::formats::quipper::{Fidelity, begin, import};
@@ -118,7 +119,7 @@ fn a_perf_data_proto_becomes_the_same_bytes_and_is_the_strict_one_without_our_fi
         if lossless.len() > bound + apart + FRAMING * pieces {
             fail(format!("{} bytes, {} strict, {apart} kept apart in {pieces}", lossless.len(), strict.len()));
         }
-        match import(&mut &lossless[..], "written", &ReadOptions::default()) {
+        match import(&mut &lossless[..], "written", &ImportOptions::default()) {
             Ok(remade) => {
                 let (was, is) = (files(&input), files(&remade.input()));
                 if !remade.damage.is_empty() {

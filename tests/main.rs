@@ -21,6 +21,7 @@ mod suite {
     mod fuzz_corpus;
     mod goldens;
     mod header_edits;
+    mod imports;
     mod info;
     mod jit;
     mod json;

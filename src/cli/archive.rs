@@ -50,6 +50,7 @@ fn pack_one(args: ArchiveArgs) -> Result<ExitCode, Failure> {
             Ok(())
         })
     })?;
+    recording.account(&mut packed.ledger);
     if !args.quiet {
         report::ledger(&packed.ledger, &output.name(), args.verbose);
         say(format_args!("[ perfconv: {}: {} objects, {} files ]", output.name(), packed.objects, packed.files));

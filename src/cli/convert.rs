@@ -2,12 +2,14 @@
 
 use super::args::{CompatArg, ConvertArgs, DecodeArg, FidelityArg, Step};
 use super::failure::Failure;
+use super::images::Images;
 use super::input::Recording;
 use super::output::{Allowed, Output};
 use super::{perf_to_profile, profiles, report, rewrite, several};
 use crate::convert;
 use crate::formats::carry::{CarryOptions, Passed};
 use crate::formats::envelope::{self, Envelope, Envelopes};
+use crate::formats::import::Values;
 use crate::formats::quipper::unknown::UnknownFields;
 use crate::formats::{FORMATS, Format, Writes, by_file_name, by_name};
 use crate::rewrite::passes::Passes;
@@ -46,12 +48,15 @@ pub struct Conversion {
 pub struct Converted {
     ledger: Ledger,
     output: String,
+    /// Where names of functions are, if there are any.
+    images: Option<String>,
 }
 
 impl Converted {
     /// Tells it, as far as it is wanted, and gives the exit status.
     pub fn report(&self, args: &ConvertArgs) -> u8 {
         if !args.quiet {
+            self.images.iter().for_each(|line| report::say(format_args!("{line}")));
             report::ledger(&self.ledger, &self.output, args.verbose);
         }
         let is_incomplete = args.strict && self.ledger.is_incomplete();
@@ -83,6 +88,9 @@ impl Conversion {
                 args.first_of_records().or(step)
             }
             Writes::Carry(_) | Writes::Folder { .. } => args.profile.first_given().or(args.first_of_records()),
+            Writes::Nothing => {
+                return Err(Failure::Usage(format!("{} is read alone: name another format to write", format.name)));
+            }
         };
         if let Some(option) = misplaced {
             return Err(Failure::Usage(format!("{option} is not for {}", format.name)));
@@ -113,13 +121,15 @@ impl Conversion {
                 Writes::Records => Some(|folder| folder.join("data").is_file()),
                 Writes::Profile(_) if args.profile.split_by.is_some() => Some(profiles::is_split),
                 Writes::Folder { is_alike, .. } => Some(is_alike),
-                Writes::Profile(_) | Writes::Carry(_) => None,
+                Writes::Profile(_) | Writes::Carry(_) | Writes::Nothing => None,
             },
             is_folder: matches!(format.writes, Writes::Folder { .. }) || args.profile.split_by.is_some(),
         };
         let output = Output::check(path, &input, allowed)?;
         let options = args.read.options();
-        let recording = Recording::new(input, args.read.from.as_deref(), &options)?;
+        let values = args.values.map(Values::from).unwrap_or_default();
+        let recording = Recording::with_values(input.clone(), args.read.from.as_deref(), &options, values)?;
+        let images = Images::check(&recording, &input, &output, &format.writes, args)?;
         let input = recording.input();
         let is_proto = format.name.starts_with("quipper");
         let steps = args.steps(path, is_proto);
@@ -144,6 +154,7 @@ impl Conversion {
                 perf_to_profile::convert(Source::open(input, options)?, &output, envelopes)?
             }
             Writes::Records => rewrite::run(input, &options, &mut passes, &output, envelopes, args)?,
+            Writes::Nothing => Ledger::default(),
             Writes::Carry(begin) => {
                 let mut ledger = Ledger::default();
                 output.write(|out| {
@@ -170,6 +181,8 @@ impl Conversion {
         };
 
         passes.finish()?;
+        let images = images.write(&mut ledger)?;
+        recording.missing().iter().for_each(|missing| ledger.missing(missing.clone()));
         recording.damage().iter().for_each(|damage| ledger.damage(damage.clone()));
         if (!is_proto || anonymize) && !recording.unknown_fields().is_empty() {
             ledger.missing(format!(
@@ -177,7 +190,7 @@ impl Conversion {
                 recording.input().name()
             ));
         }
-        Ok(Converted { ledger, output: output.name() })
+        Ok(Converted { ledger, output: output.name(), images })
     }
 }
 

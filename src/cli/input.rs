@@ -4,9 +4,11 @@ use super::failure::Failure;
 use crate::container::read::ReadOptions;
 use crate::container::read::input::Input;
 use crate::container::walk::Damage;
-use crate::formats::import::{Remade, by_content, import, readable};
+use crate::formats::import::images::Symbols;
+use crate::formats::import::{ImportOptions, Remade, Values, by_content, import, readable};
 use crate::formats::quipper::unknown::UnknownFields;
 use crate::formats::{Format, Reads, by_file_name, by_name};
+use crate::stream::ledger::Ledger;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -25,6 +27,19 @@ impl Recording {
     /// # Errors
     /// Where the user names a format that cannot be read, or the input is not of the format.
     pub fn new(path: PathBuf, from: Option<&str>, options: &ReadOptions) -> Result<Self, Failure> {
+        Self::with_values(path, from, options, Values::default())
+    }
+
+    /// The same, of a profile with that done to its values.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_values(
+        path: PathBuf,
+        from: Option<&str>,
+        options: &ReadOptions,
+        values: Values,
+    ) -> Result<Self, Failure> {
         let format = match from {
             Some(name) => Some(by_name(name).ok_or_else(|| not_readable(name))?),
             None => recognised(&path),
@@ -33,7 +48,7 @@ impl Recording {
         match format.map(|format| (format.name, format.reads)) {
             None | Some((_, Reads::Recording)) => Ok(Self { input, remade: None }),
             Some((_, Reads::Import(how))) => {
-                let remade = import(how, input, options)?;
+                let remade = import(how, input, &ImportOptions { values, ..ImportOptions::from(options) })?;
                 Ok(Self { input: remade.input(), remade: Some(remade) })
             }
             Some((name, Reads::Nothing)) => Err(not_readable(name)),
@@ -48,6 +63,33 @@ impl Recording {
     /// What could not be read of the format that carried it.
     pub fn damage(&self) -> &[Damage] {
         self.remade.as_ref().map_or(&[], |remade| &remade.damage)
+    }
+
+    /// Whether it was made of a profile.
+    pub fn is_of_profile(&self) -> bool {
+        self.remade.as_ref().is_some_and(|remade| remade.is_profile)
+    }
+
+    /// What of a profile that became it has no place in it.
+    pub fn missing(&self) -> &[String] {
+        self.remade.as_ref().map_or(&[], |remade| &remade.missing)
+    }
+
+    /// Tells what is not in it of what it was made of, names of functions among that.
+    pub fn account(&self, ledger: &mut Ledger) {
+        self.damage().iter().for_each(|damage| ledger.damage(damage.clone()));
+        self.missing().iter().for_each(|missing| ledger.missing(missing.clone()));
+        if let Some(symbols) = self.symbols() {
+            let (functions, name) = (symbols.functions(), self.input.name());
+            ledger.missing(format!(
+                "{name}: names of {functions} functions are not written; perfconv IN -o OUT.data does"
+            ));
+        }
+    }
+
+    /// Names of functions of a profile that became it.
+    pub fn symbols(&self) -> Option<&Symbols> {
+        self.remade.as_ref()?.symbols.as_ref()
     }
 
     /// Fields of a PerfDataProto that carried it which are not known.

@@ -66,9 +66,7 @@ pub fn run(args: MergeArgs) -> Result<ExitCode, Failure> {
     let target =
         Target { to, form, output: &output, envelopes: &envelopes, spool_dir: args.written.spool_dir.as_deref() };
     let mut ledger = target.write(|sink| merge.run(&read, sink))?;
-    for recording in &recordings {
-        recording.damage().iter().for_each(|damage| ledger.damage(damage.clone()));
-    }
+    recordings.iter().for_each(|recording| recording.account(&mut ledger));
     Ok(told(&ledger, &output, &args.written))
 }
 

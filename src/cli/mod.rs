@@ -12,6 +12,7 @@ mod diff;
 mod dump;
 mod failure;
 mod file_names;
+mod images;
 mod info;
 mod input;
 mod merge;

@@ -70,7 +70,7 @@ pub fn run(args: SplitArgs) -> std::result::Result<ExitCode, Failure> {
         Ok(())
     })?;
     damage.into_iter().for_each(|damage| ledger.damage(damage));
-    recording.damage().iter().for_each(|damage| ledger.damage(damage.clone()));
+    recording.account(&mut ledger);
     if args.written.verbose {
         super::report::say(format_args!("{count} parts in {}", output.name()));
     }

@@ -49,6 +49,8 @@ pub struct Function {
 pub struct Image {
     /// For which machine it is.
     pub target: Target,
+    /// The build id of the file that it stands for, whose symbols are all that is known of it; it has one of its own otherwise.
+    pub stands_for: Option<Bytes>,
     functions: Vec<(u64, Function)>,
     end: u64,
 }
@@ -65,7 +67,7 @@ impl Image {
 
     /// An image without functions.
     pub fn new(target: Target) -> Self {
-        Self { target, functions: Vec::new(), end: Self::START }
+        Self { target, stands_for: None, functions: Vec::new(), end: Self::START }
     }
 
     /// Puts a function behind all others, and says where. `None` where there is no room, or the code is not of its size.

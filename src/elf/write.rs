@@ -202,7 +202,8 @@ fn write_code(image: &Image, writer: &mut Writer<'_>) {
 
 /// The note that tells the build id.
 fn note(image: &Image) -> Vec<u8> {
-    let id = image.build_id();
+    let own = image.build_id();
+    let id = image.stands_for.as_deref().unwrap_or(&own);
     let words = [elf::ELF_NOTE_GNU.len() as u32 + 1, id.len() as u32, elf::NT_GNU_BUILD_ID.0];
     let word = |word: u32| if image.target.endian == Endian::Big { word.to_be_bytes() } else { word.to_le_bytes() };
     let mut note: Vec<u8> = words.into_iter().flat_map(word).collect();

@@ -1,11 +1,13 @@
-//! The formats that recordings are converted to.
+//! The formats that recordings are converted to and made of.
 
 pub mod carry;
 pub mod csv;
 pub mod envelope;
+pub mod folded;
 pub mod import;
 pub mod json;
 pub mod perf_json;
+pub mod perf_script;
 pub mod pprof;
 pub mod quipper;
 
@@ -46,7 +48,7 @@ pub struct Format {
 pub enum Reads {
     /// It is a recording.
     Recording,
-    /// It carries one, that can be made again.
+    /// It carries one, that can be made again; or becomes one.
     Import(Import),
     /// Nothing.
     Nothing,
@@ -68,6 +70,8 @@ pub enum Writes {
     },
     /// Stacks and values.
     Profile(WriteProfile),
+    /// It is not written.
+    Nothing,
 }
 
 /// How a profile is written.
@@ -110,7 +114,7 @@ pub const FORMATS: &[Format] = &[
         envelope: Some(Envelope::Gzip),
         is_binary: true,
         writes: Writes::Profile(WriteProfile { write: pprof::write, streamed: Some(pprof::begin) }),
-        reads: Reads::Nothing,
+        reads: Reads::Import(pprof::import),
         recognises: |_| false,
     },
     Format {
@@ -162,6 +166,26 @@ pub const FORMATS: &[Format] = &[
         is_binary: false,
         writes: Writes::Carry(perf_json::begin),
         reads: Reads::Nothing,
+        recognises: |_| false,
+    },
+    Format {
+        name: "folded",
+        about: "folded stacks, of flame graphs; read alone",
+        extensions: &[("folded", None), ("collapsed", None)],
+        envelope: None,
+        is_binary: false,
+        writes: Writes::Nothing,
+        reads: Reads::Import(folded::import),
+        recognises: |_| false,
+    },
+    Format {
+        name: "perf-script",
+        about: "the text of perf script; read alone",
+        extensions: &[("script", None)],
+        envelope: None,
+        is_binary: false,
+        writes: Writes::Nothing,
+        reads: Reads::Import(perf_script::import),
         recognises: |_| false,
     },
     Format {

@@ -28,6 +28,8 @@ pub struct Tracepoint {
     pub name: String,
     /// Its own fields, behind those that all have.
     pub fields: Vec<Field>,
+    /// How they are printed, as with `printf`; else each with its name.
+    pub print: Option<String>,
 }
 
 /// A field of a tracepoint.
@@ -47,7 +49,7 @@ impl Tracepoint {
 
     /// A tracepoint without fields of its own.
     pub fn new(system: impl Into<String>, name: impl Into<String>) -> Self {
-        Self { system: system.into(), name: name.into(), fields: Vec::new() }
+        Self { system: system.into(), name: name.into(), fields: Vec::new(), print: None }
     }
 
     /// Adds a field behind those that are there.
@@ -101,7 +103,8 @@ impl Tracepoint {
             shown.push(format!("{name}={how}"));
             arguments += &format!(", REC->{name}");
         }
-        format + &format!("\nprint fmt: \"{}\"{arguments}\n", shown.join(" "))
+        let print = self.print.clone().unwrap_or_else(|| shown.join(" "));
+        format + &format!("\nprint fmt: \"{print}\"{arguments}\n")
     }
 }
 

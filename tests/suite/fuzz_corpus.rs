@@ -11,6 +11,7 @@ type Target = fn(&[u8]);
 const TARGETS: [(&str, Target); 6] = [
     ("open", fuzz::open),
     ("record", fuzz::record),
+    ("import", fuzz::import),
     ("feature", fuzz::feature),
     ("sample", fuzz::sample),
     ("written", fuzz::written),

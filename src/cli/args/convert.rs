@@ -7,6 +7,7 @@ use super::step::Step;
 use super::steps::Steps;
 use crate::abi::Endian;
 use crate::container::read::Container;
+use crate::formats::import::Values;
 use crate::formats::quipper::Fidelity;
 use crate::rewrite::jit::images::ImageOptions;
 use crate::rewrite::perf_version::since::PerfVersion;
@@ -73,6 +74,15 @@ pub struct ConvertArgs {
     /// What JSON tells besides what it is made again of
     #[arg(long, value_enum, value_name = "WHAT")]
     pub decode: Option<DecodeArg>,
+
+    /// Folder to write with the names of a profile's functions, as ELF files of symbols, for perf --buildid-dir DIR and perf
+    /// report --symfs DIR [default: OUT.images beside a perf.data]
+    #[arg(long, value_name = "DIR")]
+    pub images: Option<PathBuf>,
+
+    /// What becomes of a profile's values that stand for many samples [default: counted]
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub values: Option<ValuesArg>,
 
     #[command(flatten, next_help_heading = "Rewriting")]
     pub steps: Steps,
@@ -203,6 +213,27 @@ impl From<FidelityArg> for Fidelity {
         match arg {
             FidelityArg::Strict | FidelityArg::PerfConverter => Self::Strict,
             FidelityArg::Lossless => Self::Lossless,
+        }
+    }
+}
+
+/// What becomes of a profile's values, as it is named on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ValuesArg {
+    /// As many samples as it counts, its value spread over them; one of each stack where it does not count
+    Counted,
+    /// The same, and where it does not count, as many as there are periods in the value
+    Spread,
+    /// One sample of each stack, with the whole value as its period
+    Carry,
+}
+
+impl From<ValuesArg> for Values {
+    fn from(arg: ValuesArg) -> Self {
+        match arg {
+            ValuesArg::Counted => Self::Counted,
+            ValuesArg::Spread => Self::Spread,
+            ValuesArg::Carry => Self::Carry,
         }
     }
 }

@@ -55,6 +55,7 @@ Examples:
   perfconv -o out.pb.gz                 perf.data in this folder to pprof
   perf record -o - ./app | perfconv - -o out.pb.gz
   perfconv piped.data -o out.data --container file --decompress
+  perfconv in.pb.gz -o out.data         a pprof, folded stacks or perf script's text to a recording
   perfconv old.data.gz -t perf.data -o - | perf report -i -
 
 Exit status:

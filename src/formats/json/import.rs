@@ -26,7 +26,7 @@ use crate::container::temp_folder::TempFolder;
 use crate::container::write::encoded;
 use crate::container::write::frames::MMAP_LEN;
 use crate::error::{Error, Result};
-use crate::formats::import::Remade;
+use crate::formats::import::{ImportOptions, Remade};
 use crate::stream::events::Events;
 use crate::stream::raw::Raw;
 use std::collections::BTreeMap;
@@ -39,7 +39,7 @@ use std::result::Result as StdResult;
 ///
 /// # Errors
 /// Where the stream is not of this format and version, or tells what no recording can hold; with the line and the field.
-pub fn import(stream: &mut dyn Read, name: &str, options: &ReadOptions) -> Result<Remade> {
+pub fn import(stream: &mut dyn Read, name: &str, options: &ImportOptions) -> Result<Remade> {
     let mut batches = Batches::new(stream);
     let mut import: Option<Importer> = None;
     loop {
@@ -56,7 +56,7 @@ pub fn import(stream: &mut dyn Read, name: &str, options: &ReadOptions) -> Resul
                 let taken = match (&mut import, item) {
                     (Some(import), item) => import.take(item, &block),
                     (None, Item::File { container, endian, files }) => {
-                        import = Some(Importer::begin(container, endian, files, name, options)?);
+                        import = Some(Importer::begin(container, endian, files, name, &options.read)?);
                         Ok(())
                     }
                     (None, _) => wrong("this is not the first object"),

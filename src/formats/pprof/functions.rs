@@ -8,6 +8,7 @@ use crate::profile::{Frame, Place, Tables};
 use crate::session::map::Map;
 use crate::session::space::Space;
 use hashbrown::HashMap;
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// The functions, each once.
@@ -38,9 +39,13 @@ struct File {
 
 impl File {
     fn new(map: &Map, strings: &mut Strings) -> Self {
-        let last = map.filename.rsplit(|&byte| byte == b'/').next().filter(|last| !last.is_empty());
-        let last = String::from_utf8_lossy(last.unwrap_or(&map.filename)).into_owned();
+        let last = Self::last_part(&map.filename).into_owned();
         Self { filename: strings.id(&String::from_utf8_lossy(&map.filename)), last }
+    }
+
+    fn last_part(path: &[u8]) -> Cow<'_, str> {
+        let last = path.rsplit(|&byte| byte == b'/').next().filter(|last| !last.is_empty());
+        String::from_utf8_lossy(last.unwrap_or(path))
     }
 }
 
@@ -69,6 +74,23 @@ impl Functions {
         let filename = if let Within::File(filename, _) = within { filename } else { 0 };
         let name = strings.id(name);
         (id, Some(proto::Function { id, name, system_name: name, filename, start_line: 0 }))
+    }
+}
+
+/// Whether a name is the one that is made up for an address, and tells no more than that does.
+pub fn is_made_up(name: &str, map: Option<&Map>, address: u64) -> bool {
+    let mut made_up = String::new();
+    let Some(map) = map else {
+        let spaces = [Space::Unknown, Space::Kernel, Space::Hypervisor, Space::GuestKernel, Space::GuestUser];
+        return spaces.into_iter().any(|space| {
+            write_name(&mut made_up, name_of(space), Some(address));
+            made_up == name
+        });
+    };
+    let is_inside = (map.start..map.limit).contains(&address);
+    is_inside && {
+        write_name(&mut made_up, &File::last_part(&map.filename), offset(map, address));
+        made_up == name
     }
 }
 

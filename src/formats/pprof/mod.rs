@@ -8,8 +8,11 @@ mod columns;
 pub mod compat;
 mod encode;
 mod functions;
+mod import;
 mod messages;
 pub mod proto;
 mod strings;
+mod valid;
 
 pub use encode::{begin, write};
+pub use import::import;

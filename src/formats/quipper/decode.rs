@@ -4,7 +4,7 @@ use super::told::Told;
 use crate::container::read::ReadOptions;
 use crate::container::spool::Spool;
 use crate::error::{Error, Result};
-use crate::formats::import::Remade;
+use crate::formats::import::{ImportOptions, Remade};
 use bytes::Bytes;
 use std::io::Read;
 
@@ -12,7 +12,8 @@ use std::io::Read;
 ///
 /// # Errors
 /// Where the input is none, or tells no recording.
-pub fn import(stream: &mut dyn Read, name: &str, options: &ReadOptions) -> Result<Remade> {
+pub fn import(stream: &mut dyn Read, name: &str, options: &ImportOptions) -> Result<Remade> {
+    let options = &options.read;
     let kept = || Error::io(name, "cannot keep in a temporary file");
     let mut spool = Spool::new(options.spool_dir.as_deref()).map_err(kept())?;
     let (_, failure) = spool.fill(stream).map_err(kept())?;
@@ -27,7 +28,8 @@ pub fn import(stream: &mut dyn Read, name: &str, options: &ReadOptions) -> Resul
 /// # Errors
 /// As [`import`].
 #[cfg(feature = "quipper-text")]
-pub fn import_text(stream: &mut dyn Read, name: &str, options: &ReadOptions) -> Result<Remade> {
+pub fn import_text(stream: &mut dyn Read, name: &str, options: &ImportOptions) -> Result<Remade> {
+    let options = &options.read;
     let mut spool = super::plain::buffered(name, options)?;
     super::text_format::from_text(stream, name, options, &mut spool)?;
     let bytes = super::plain::unbuffered(name, spool)?.into_bytes();

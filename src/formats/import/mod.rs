@@ -1,4 +1,20 @@
 //! Recordings that other formats carry, made again: whatever is done with a recording can be done with these.
+//!
+//! Profiles are no recordings, and become some: what they tell ([`told`]) gets addresses ([`place`]) and is recorded
+//! ([`record()`]); names of functions are beside the recording ([`images`]).
+
+pub mod images;
+mod labels;
+mod maps;
+pub mod place;
+mod record;
+pub mod symbols;
+mod tasks;
+pub mod told;
+mod values;
+
+pub use record::record;
+pub use values::Values;
 
 use super::quipper::unknown::UnknownFields;
 use super::{FORMATS, Format, Reads};
@@ -8,6 +24,7 @@ use crate::container::spool::Spool;
 use crate::container::temp_folder::TempFolder;
 use crate::container::walk::Damage;
 use crate::error::{Error, Result};
+use images::Symbols;
 use std::io::{Cursor, Read};
 
 /// A recording that was made again.
@@ -18,6 +35,12 @@ pub struct Remade {
     pub damage: Vec<Damage>,
     /// Fields of a PerfDataProto which are not known.
     pub unknown: UnknownFields,
+    /// Whether it is made of a profile, that was no recording.
+    pub is_profile: bool,
+    /// What of a profile has no place in a recording.
+    pub missing: Vec<String>,
+    /// Names of a profile's functions, which are to be beside the recording.
+    pub symbols: Option<Symbols>,
     /// Where it lies, if it is one of several files; it goes with this value.
     _folder: Option<TempFolder>,
 }
@@ -33,6 +56,9 @@ impl Remade {
             input: Input::Bytes { name: name.to_owned(), bytes },
             damage,
             unknown: UnknownFields::default(),
+            is_profile: false,
+            missing: Vec::new(),
+            symbols: None,
             _folder: None,
         })
     }
@@ -40,7 +66,8 @@ impl Remade {
     /// A recording of several files.
     pub fn from_folder(folder: TempFolder, damage: Vec<Damage>) -> Self {
         let input = Input::Path(folder.path().to_owned());
-        Self { input, damage, unknown: UnknownFields::default(), _folder: Some(folder) }
+        let unknown = UnknownFields::default();
+        Self { input, damage, unknown, is_profile: false, missing: Vec::new(), symbols: None, _folder: Some(folder) }
     }
 
     /// The recording, to be opened as often as needed while this value is there.
@@ -49,14 +76,37 @@ impl Remade {
     }
 }
 
+/// How recordings are made.
+#[derive(Clone, Debug)]
+pub struct ImportOptions {
+    /// How what is made is read.
+    pub read: ReadOptions,
+    /// What becomes of a profile's values.
+    pub values: Values,
+    /// The most samples that a profile may become.
+    pub most_samples: u64,
+}
+
+impl Default for ImportOptions {
+    fn default() -> Self {
+        Self { read: ReadOptions::default(), values: Values::default(), most_samples: 100_000_000 }
+    }
+}
+
+impl From<&ReadOptions> for ImportOptions {
+    fn from(read: &ReadOptions) -> Self {
+        Self { read: read.clone(), ..Self::default() }
+    }
+}
+
 /// Makes the recording again that an input in another format carries.
-pub type Import = fn(stream: &mut dyn Read, name: &str, options: &ReadOptions) -> Result<Remade>;
+pub type Import = fn(stream: &mut dyn Read, name: &str, options: &ImportOptions) -> Result<Remade>;
 
 /// Makes a recording again, by one of the formats.
 ///
 /// # Errors
 /// Where the input cannot be opened or is not of that format.
-pub fn import(import: Import, input: Input, options: &ReadOptions) -> Result<Remade> {
+pub fn import(import: Import, input: Input, options: &ImportOptions) -> Result<Remade> {
     let name = input.name();
     match input.open()? {
         Opened::Bytes(bytes) => import(&mut Cursor::new(bytes), &name, options),

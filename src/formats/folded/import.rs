@@ -1,0 +1,60 @@
+//! Folded stacks as a recording.
+
+use crate::error::{Error, Result};
+use crate::formats::import::told::{Told, ToldEvent, ToldFrame, ToldSample};
+use crate::formats::import::{ImportOptions, Remade, record};
+use hashbrown::HashMap;
+use std::io::{BufRead, BufReader, Read};
+
+/// What stackcollapse puts behind names of the kernel's functions.
+const KERNEL: &[u8] = b"_[k]";
+
+/// Makes a recording of folded stacks: a sample of each line, with the line's number as its period.
+///
+/// # Errors
+/// Where a line is none, with its number; and where it has no place in a recording.
+pub fn import(stream: &mut dyn Read, name: &str, options: &ImportOptions) -> Result<Remade> {
+    let mut told = Told::default();
+    told.events.push(ToldEvent { name: "samples".to_owned(), unit: "count".to_owned(), period: 1, ..<_>::default() });
+    let mut frames: HashMap<(u32, bool), u32> = HashMap::new();
+    let mut input = BufReader::new(stream);
+    let (mut line, mut stack) = (Vec::new(), Vec::new());
+    for number in 1_u64.. {
+        line.clear();
+        if input.read_until(b'\n', &mut line).map_err(Error::io(name, "cannot read"))? == 0 {
+            break;
+        }
+        let text = line.trim_ascii();
+        if text.is_empty() {
+            continue;
+        }
+        let wrong = |what: &str| Err(Error::input(name, None, format!("line {number}: {what}")));
+        let Some(space) = text.iter().rposition(|byte| byte.is_ascii_whitespace()) else {
+            return wrong("there is no count: a line is FRAME;FRAME;... COUNT");
+        };
+        let (names, count) = (text[..space].trim_ascii_end(), &text[space + 1..]);
+        let Some(value) = std::str::from_utf8(count).ok().and_then(|count| count.parse::<u64>().ok()) else {
+            return wrong(&format!("count: {:?} is no whole number", String::from_utf8_lossy(count)));
+        };
+        if names.contains(&0) {
+            return wrong("frame: a name has no NUL");
+        }
+        stack.clear();
+        for name in names.split(|&byte| byte == b';') {
+            let (name, is_kernel) = name.strip_suffix(KERNEL).map_or((name, false), |name| (name, true));
+            let function = told.names.id(name);
+            let all = &mut told.frames;
+            stack.push(*frames.entry((function, is_kernel)).or_insert_with(|| {
+                all.push(ToldFrame { function: Some(function), is_kernel, ..ToldFrame::default() });
+                all.len() as u32 - 1
+            }));
+        }
+        stack.reverse();
+        let stack = told.stacks.id(&stack);
+        told.samples.push(ToldSample { stack, value, ..ToldSample::default() });
+    }
+    if told.samples.is_empty() {
+        return Err(Error::input(name, None, "it has no line with a stack: a line is FRAME;FRAME;... COUNT"));
+    }
+    record(name, told, options)
+}

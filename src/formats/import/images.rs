@@ -1,0 +1,90 @@
+//! Names of functions in a folder, where perf and pprof look for them.
+
+use super::place::Placed;
+use super::symbols::{Kernel, SymbolFile};
+use crate::abi::hex::to_hex;
+use crate::error::{Error, Result};
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Component, Path, PathBuf};
+
+/// Names of functions that a recording has no place for.
+#[derive(Debug)]
+pub struct Symbols {
+    files: Vec<SymbolFile>,
+    kernel: Kernel,
+}
+
+impl Symbols {
+    /// Those of a profile, if there are any.
+    pub(super) fn new(placed: Placed) -> Option<Self> {
+        let Placed { files, kernel, .. } = placed;
+        (!files.is_empty() || !kernel.is_empty()).then_some(Self { files, kernel })
+    }
+
+    /// How many functions are named.
+    pub fn functions(&self) -> usize {
+        self.files.iter().map(SymbolFile::functions).sum::<usize>() + self.kernel.functions()
+    }
+
+    /// Writes them into a folder: ELF files by their paths, for `perf report --symfs` and pprof, and by their build ids, for
+    /// `perf --buildid-dir`; the kernel's as perf keeps them there.
+    ///
+    /// # Errors
+    /// Where they cannot be written.
+    pub fn write(&self, folder: &Path) -> Result<()> {
+        let by_id = |id: &[u8]| to_hex(id);
+        if !self.kernel.is_empty() {
+            let id = by_id(self.kernel.build_id.as_deref().unwrap_or_default());
+            let name = String::from_utf8_lossy(Kernel::NAME).into_owned();
+            write(&folder.join(name).join(id).join("kallsyms"), |out| self.kernel.write(out))?;
+        }
+        for file in &self.files {
+            let id = by_id(file.build_id.as_deref().unwrap_or_default());
+            let (first, rest) = id.split_at(2.min(id.len()));
+            // perf looks for what no file has by another name.
+            let name = if &file.path[..] == b"[vdso]" { "vdso" } else { "elf" };
+            let path = folder.join(".build-id").join(first).join(rest).join(name);
+            write(&path, |out| file.write(out))?;
+            // Two files may have the same path, and a path may be none that is possible here.
+            if let Some(by_path) = below(folder, &file.path).filter(|path| !path.exists())
+                && by_path.parent().is_some_and(|folder| fs::create_dir_all(folder).is_ok())
+            {
+                let linked = fs::hard_link(&path, &by_path).or_else(|_| fs::copy(&path, &by_path).map(drop));
+                // It can be found by its build id.
+                drop(linked);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a folder is one that [`write`](Self::write) wrote.
+    pub fn are_in(folder: &Path) -> bool {
+        folder.join(".build-id").is_dir() || folder.join("[kernel.kallsyms]").is_dir()
+    }
+}
+
+fn write(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    let shown = path.display().to_string();
+    let run = || {
+        fs::create_dir_all(path.parent().unwrap_or(path))?;
+        let mut out = BufWriter::new(File::create(path)?);
+        write(&mut out)?;
+        out.flush()
+    };
+    run().map_err(Error::io(shown, "cannot write"))
+}
+
+/// A path below a folder, if it is one that stays there.
+fn below(folder: &Path, path: &[u8]) -> Option<PathBuf> {
+    let path = PathBuf::from(String::from_utf8(path.to_vec()).ok()?);
+    let mut below = folder.to_owned();
+    for component in path.components() {
+        match component {
+            Component::RootDir => {}
+            Component::Normal(name) => below.push(name),
+            Component::Prefix(_) | Component::CurDir | Component::ParentDir => return None,
+        }
+    }
+    (below != folder).then_some(below)
+}

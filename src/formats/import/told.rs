@@ -1,0 +1,163 @@
+//! What a profile tells that is no recording: stacks and values, whatever format tells them.
+
+use crate::session::slices::Slices;
+use bytes::Bytes;
+
+/// A profile that becomes a recording. Everything is told once, and referred to by its number.
+#[derive(Debug, Default)]
+pub struct Told {
+    /// What is counted.
+    pub events: Vec<ToldEvent>,
+    /// What is mapped.
+    pub mappings: Vec<ToldMapping>,
+    /// Names of functions, of processes and threads, paths.
+    pub names: Slices<u8>,
+    /// Frames.
+    pub frames: Vec<ToldFrame>,
+    /// Stacks: numbers of frames, leaf first.
+    pub stacks: Slices<u32>,
+    /// Labels for which samples have no field.
+    pub labels: ToldLabels,
+    /// Samples in the order in which they were told.
+    pub samples: Vec<ToldSample>,
+    /// When it began, in nanoseconds since 1970.
+    pub wall_clock_start: Option<u64>,
+    /// How long it took, where samples do not tell their times.
+    pub duration: u64,
+    /// Version of perf.
+    pub perf_version: Option<String>,
+    /// Command line of perf.
+    pub command: Option<String>,
+    /// Whether addresses of callers are those behind their calls, as call chains have them.
+    pub as_recorded: bool,
+    /// What is in it that a recording has no place for.
+    pub lost: Vec<String>,
+}
+
+/// What is counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ToldEvent {
+    /// Its name.
+    pub name: String,
+    /// In what it is counted, such as `nanoseconds`; `count` for what happens.
+    pub unit: String,
+    /// How much of it lies between two samples; 0 where that is not known.
+    pub period: u64,
+    /// Whether its samples do not tell what they stand for.
+    pub has_no_period: bool,
+    /// Whether its samples tell where the CPU was, and not by which calls.
+    pub has_no_chain: bool,
+    /// Whether it is a tracepoint, of which the only label is what perf prints of its fields.
+    pub is_printed: bool,
+}
+
+/// What is mapped, of all processes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ToldMapping {
+    /// Path or name.
+    pub path: Bytes,
+    /// First address.
+    pub start: u64,
+    /// One past the last address; not beyond the first where addresses are not known.
+    pub limit: u64,
+    /// Offset in the file; of the kernel the address of its reference symbol.
+    pub pgoff: u64,
+    /// Build id.
+    pub build_id: Option<Bytes>,
+    /// Whether it belongs to the kernel.
+    pub is_kernel: bool,
+}
+
+impl ToldMapping {
+    /// Whether an address is in it.
+    pub fn has(&self, address: u64) -> bool {
+        (self.start..self.limit).contains(&address)
+    }
+
+    /// Whether any address is in both.
+    pub fn overlaps(&self, other: &Self) -> bool {
+        self.start < other.limit && other.start < self.limit
+    }
+
+    /// Whether something of that name belongs to a kernel: it, its modules, what it made at run time.
+    pub fn is_kernel_name(path: &[u8]) -> bool {
+        let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or(path);
+        let is_module = [&b".ko"[..], b".ko.gz", b".ko.xz", b".ko.zst"].iter().any(|end| name.ends_with(end));
+        is_module || path.starts_with(b"[kernel.") || path.starts_with(b"[guest.kernel.")
+    }
+}
+
+/// A frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ToldFrame {
+    /// What it is in.
+    pub mapping: Option<u32>,
+    /// Its address, of a caller that of the last byte of its call, unless [all are as recorded](Told::as_recorded).
+    pub address: Option<u64>,
+    /// Name of the function.
+    pub function: Option<u32>,
+    /// How far into the function it is, where that is known.
+    pub offset: Option<u64>,
+    /// Path of the source, and the line.
+    pub line: Option<(u32, u32)>,
+    /// Whether it is of the kernel; what is mapped may tell it as well.
+    pub is_kernel: bool,
+}
+
+/// A sample, or many of the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ToldSample {
+    /// Event.
+    pub event: u32,
+    /// Stack.
+    pub stack: u32,
+    /// Process.
+    pub pid: Option<u32>,
+    /// Thread.
+    pub tid: Option<u32>,
+    /// Name of the process.
+    pub comm: Option<u32>,
+    /// Name of the thread.
+    pub thread_comm: Option<u32>,
+    /// CPU.
+    pub cpu: Option<u32>,
+    /// Time.
+    pub time: Option<u64>,
+    /// Path of the cgroup.
+    pub cgroup: Option<u32>,
+    /// Set of further labels.
+    pub labels: u32,
+    /// How many samples it is; `None` where that is not known.
+    pub count: Option<u64>,
+    /// The sum of their periods.
+    pub value: u64,
+}
+
+/// Labels for which samples have no field, each set once. Set 0 is empty.
+#[derive(Debug)]
+pub struct ToldLabels {
+    /// Keys: name, and the unit of numbers, `None` where it is a text.
+    pub keys: Vec<(String, Option<String>)>,
+    /// Sets of keys' numbers and values: numbers, or numbers of names.
+    pub sets: Slices<(u32, u64)>,
+}
+
+impl Default for ToldLabels {
+    fn default() -> Self {
+        let mut sets = Slices::default();
+        sets.id(&[]);
+        Self { keys: Vec::new(), sets }
+    }
+}
+
+impl ToldLabels {
+    /// The number of a key.
+    pub fn key(&mut self, name: &str, unit: Option<&str>) -> u32 {
+        let is_same = |(known, of): &(String, Option<String>)| known == name && of.as_deref() == unit;
+        let place = self.keys.iter().position(is_same).unwrap_or_else(|| {
+            self.keys.push((name.to_owned(), unit.map(str::to_owned)));
+            self.keys.len() - 1
+        });
+        place as u32
+    }
+}

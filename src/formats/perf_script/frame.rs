@@ -1,0 +1,94 @@
+//! A frame: `7fa6cd25869e handle_amd+0x7e (/lib/ld.so)`, with whichever of these were printed.
+
+/// What is told of a frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Frame<'a> {
+    /// Its address, or of what is mapped from a file the place in it.
+    pub address: u64,
+    /// Name of the function.
+    pub function: Option<&'a str>,
+    /// How far into the function it is.
+    pub offset: Option<u64>,
+    /// What it is in.
+    pub dso: Option<&'a str>,
+    /// Whether it was inlined, into the frame that follows.
+    pub is_inlined: bool,
+}
+
+/// What perf prints where it does not know.
+const UNKNOWN: &str = "[unknown]";
+
+impl<'a> Frame<'a> {
+    /// Reads a frame.
+    ///
+    /// # Errors
+    /// Which field is missing or wrong.
+    pub fn parse(text: &'a str) -> Result<Self, String> {
+        let text = text.trim();
+        let (ip, rest) = text.split_once(|c: char| c.is_ascii_whitespace()).unwrap_or((text, ""));
+        let address = u64::from_str_radix(ip, 16).map_err(|_| format!("ip: {ip:?} is no address"))?;
+        let rest = rest.trim();
+        let (symbol, dso) = match in_parentheses(rest) {
+            Some(at) => (rest[..at].trim(), Some(&rest[at + 1..rest.len() - 1])),
+            None => (rest, None),
+        };
+        let (function, offset) = match symbol.rsplit_once("+0x") {
+            Some((name, offset)) if !name.is_empty() => match u64::from_str_radix(offset, 16) {
+                Ok(offset) => (name, Some(offset)),
+                Err(_) => (symbol, None),
+            },
+            _ => (symbol, None),
+        };
+        let is_inlined = dso == Some("inlined");
+        Ok(Self {
+            address,
+            function: Some(function).filter(|name| !name.is_empty() && *name != UNKNOWN),
+            offset,
+            dso: dso.filter(|name| !is_inlined && !name.is_empty() && *name != UNKNOWN),
+            is_inlined,
+        })
+    }
+}
+
+/// Where the parentheses begin that a text ends with. Names may have such too.
+fn in_parentheses(text: &str) -> Option<usize> {
+    let mut depth = 0_usize;
+    for (at, byte) in text.bytes().enumerate().rev() {
+        match byte {
+            b')' => depth += 1,
+            b'(' => depth = depth.checked_sub(1)?,
+            _ => {}
+        }
+        if depth == 0 {
+            let is_apart = at == 0 || text.as_bytes()[at - 1].is_ascii_whitespace();
+            return (byte == b'(' && is_apart).then_some(at);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_told_by_their_form() {
+        let frame = Frame {
+            address: 0x1469e,
+            function: Some("handle_amd"),
+            offset: Some(0x7e),
+            dso: Some("/lib/ld.so"),
+            is_inlined: false,
+        };
+        assert_eq!(Frame::parse("\t           1469e handle_amd+0x7e (/lib/ld.so)"), Ok(frame));
+        let parsed = Frame::parse("10 std::f(int, (anonymous namespace)::T)+0x1 (/tmp/my app (deleted))").unwrap();
+        let expected = (Some("std::f(int, (anonymous namespace)::T)"), Some(1), Some("/tmp/my app (deleted)"));
+        assert_eq!((parsed.function, parsed.offset, parsed.dso), expected);
+        let unknown = Frame { address: 0x10, ..Frame::default() };
+        assert_eq!(Frame::parse("10 [unknown] ([unknown])"), Ok(unknown));
+        assert_eq!(Frame::parse("10"), Ok(unknown));
+        assert_eq!(Frame::parse("10 main"), Ok(Frame { function: Some("main"), ..unknown }));
+        assert!(Frame::parse("10 foo (inlined)").unwrap().is_inlined);
+        assert_eq!(Frame::parse("main+0x1").unwrap_err(), "ip: \"main+0x1\" is no address");
+    }
+}

@@ -1,0 +1,94 @@
+//! What a profile must keep for its numbers to mean something: the rules of pprof's own check.
+
+use super::proto::{Label, Profile};
+use hashbrown::HashMap;
+
+/// Where the messages of a profile are, by their ids.
+#[derive(Debug, Default)]
+pub struct Ids {
+    /// Mappings.
+    pub mappings: HashMap<u64, usize>,
+    /// Locations.
+    pub locations: HashMap<u64, usize>,
+    /// Functions.
+    pub functions: HashMap<u64, usize>,
+}
+
+/// Checks a profile.
+///
+/// # Errors
+/// Where and how it breaks a rule.
+pub fn check(profile: &Profile) -> Result<Ids, String> {
+    if profile.string_table.first().is_some_and(|first| !first.is_empty()) {
+        return Err("string 0 is not empty".to_owned());
+    }
+    if profile.sample_type.is_empty() && !profile.sample.is_empty() {
+        return Err("it has samples and no sample types".to_owned());
+    }
+    let ids = Ids {
+        mappings: unique("mapping", profile.mapping.iter().map(|mapping| mapping.id))?,
+        locations: unique("location", profile.location.iter().map(|location| location.id))?,
+        functions: unique("function", profile.function.iter().map(|function| function.id))?,
+    };
+    strings(profile)?;
+    for location in &profile.location {
+        let id = location.id;
+        if location.mapping_id != 0 && !ids.mappings.contains_key(&location.mapping_id) {
+            return Err(format!("location {id} is in mapping {}, which is not there", location.mapping_id));
+        }
+        let unknown = location.line.iter().map(|line| line.function_id);
+        if let Some(function) = unknown.into_iter().find(|id| *id != 0 && !ids.functions.contains_key(id)) {
+            return Err(format!("location {id} is in function {function}, which is not there"));
+        }
+    }
+    for (number, sample) in profile.sample.iter().enumerate() {
+        let (values, types) = (sample.value.len(), profile.sample_type.len());
+        if values != types {
+            return Err(format!("sample {number} has {values} values, and there are {types} sample types"));
+        }
+        if let Some(id) = sample.location_id.iter().find(|id| !ids.locations.contains_key(*id)) {
+            return Err(format!("sample {number} has location {id}, which is not there"));
+        }
+        if sample.label.iter().any(|label| label.str != 0 && label.num != 0) {
+            return Err(format!("sample {number} has a label that is a number and a text"));
+        }
+    }
+    Ok(ids)
+}
+
+fn unique(what: &str, ids: impl Iterator<Item = u64>) -> Result<HashMap<u64, usize>, String> {
+    let mut places = HashMap::new();
+    for (place, id) in ids.enumerate() {
+        if id == 0 {
+            return Err(format!("{what} {place} (counted from 0) has the id 0"));
+        }
+        if places.insert(id, place).is_some() {
+            return Err(format!("there are two {what}s with the id {id}"));
+        }
+    }
+    Ok(places)
+}
+
+/// Whether all strings are there that are referred to.
+fn strings(profile: &Profile) -> Result<(), String> {
+    let end = profile.string_table.len().max(1) as i64;
+    let check = |what: &str, list: &[i64]| match list.iter().find(|index| !(0..end).contains(*index)) {
+        Some(index) => Err(format!("{what} has string {index}, and there are {end}")),
+        None => Ok(()),
+    };
+    for kind in profile.sample_type.iter().chain(&profile.period_type) {
+        check("a sample type", &[kind.r#type, kind.unit])?;
+    }
+    for mapping in &profile.mapping {
+        check("a mapping", &[mapping.filename, mapping.build_id])?;
+    }
+    for function in &profile.function {
+        check("a function", &[function.name, function.system_name, function.filename])?;
+    }
+    for Label { key, str, num_unit, .. } in profile.sample.iter().flat_map(|sample| &sample.label) {
+        check("a label", &[*key, *str, *num_unit])?;
+    }
+    check("a comment", &profile.comment)?;
+    let Profile { drop_frames, keep_frames, default_sample_type, doc_url, .. } = *profile;
+    check("the profile", &[drop_frames, keep_frames, default_sample_type, doc_url])
+}
