@@ -14,7 +14,6 @@ use std::sync::OnceLock;
 /// What a scenario makes.
 pub struct MadeUp {
     pub name: String,
-    pub endian: Endian,
     pub path: PathBuf,
 }
 
@@ -61,5 +60,5 @@ fn made(path: &Path, endian: Endian, folder: &Path) -> Option<MadeUp> {
             fs::write(&path, &bytes).expect("a file can be written");
         }
     }
-    Some(MadeUp { name, endian, path })
+    Some(MadeUp { name, path })
 }
