@@ -12,4 +12,5 @@ mod misframed;
 mod quipper;
 mod recordings;
 mod reencode;
+mod scenarios;
 mod table;

@@ -1,7 +1,7 @@
-//! The recordings that are tried: the fixtures, those that are constructed, and the corpus beside the repository when it is
-//! there.
+//! The recordings that are tried: the fixtures, those that are constructed and made up, and the corpus beside the repository
+//! when it is there.
 
-use crate::constructed;
+use crate::{constructed, scenarios};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -22,19 +22,25 @@ fn within(folders: &[&str]) -> Vec<PathBuf> {
     folders.iter().for_each(|folder| find(&root.join(folder), &mut found));
     found.sort();
     found.extend_from_slice(constructed::all());
+    found.extend(scenarios::all().iter().map(|made| made.path.clone()));
     found
+}
+
+/// How many are in no folder.
+fn made() -> usize {
+    constructed::all().len() + scenarios::all().len()
 }
 
 /// How many recordings a test has to read, with the corpus and without. Where the corpus is not there, it
 /// says so.
 pub fn enough(test: &str) -> usize {
     if Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus").exists() {
-        return 540 + constructed::all().len();
+        return 540 + made();
     }
     // Not through the macros, whose output the test harness hides when the test passes.
     let mut out = io::stderr();
-    writeln!(out, "{test}: the fixtures and what is constructed, there is no corpus").unwrap();
-    15 + constructed::all().len()
+    writeln!(out, "{test}: the fixtures and what is constructed and made up, there is no corpus").unwrap();
+    15 + made()
 }
 
 fn find(path: &Path, found: &mut Vec<PathBuf>) {

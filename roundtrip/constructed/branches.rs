@@ -1,18 +1,14 @@
-//! Branch stacks: the kind and privilege of branches, and event counts between them.
+//! Branch stacks with event counts between the branches.
 
 use super::Recording;
 use super::bytes::Bytes;
-use super::perf::{self, DUMP, EVENTS, Perf};
+use super::perf::{DUMP, Perf};
 use super::read::Read;
 use super::recording::{BRANCH_STACK, Event, File, IDENTIFIER, IP, REGS_INTR, TID, TIME, record};
 use perfconv::abi::Endian;
 use perfconv::abi::branch::{BranchEntry, BranchFlags, BranchType};
-use perfconv::abi::sample_type::BranchSampleType;
 
 const ANY: u64 = 1 << 3;
-const TYPE_SAVE: u64 = 1 << 16;
-const HW_INDEX: u64 = 1 << 17;
-const PRIV_SAVE: u64 = 1 << 18;
 const COUNTERS: u64 = 1 << 19;
 const FEATURE_BRANCH_STACK: u32 = 15;
 
@@ -72,22 +68,6 @@ fn sample(endian: Endian, id: u64) -> Bytes {
     Bytes::new(endian).u64(id).u64(0x40_0123).u32(100).u32(101).u64(7)
 }
 
-fn saved(endian: Endian) -> Vec<u8> {
-    let mut event = Event::cpu_clock(IDENTIFIER | IP | TID | TIME | BRANCH_STACK);
-    (event.kind, event.branch_sample_type, event.ids) = (0, ANY | TYPE_SAVE | PRIV_SAVE | HW_INDEX, vec![71]);
-    let records = vec![record(9, 2, entries(sample(endian, 71).u64(2).u64(9)), endian)];
-    let mut file = File::new(endian, vec![event], records);
-    file.feature(FEATURE_BRANCH_STACK, Bytes::new(endian));
-    file.into_bytes()
-}
-
-fn expect_saved(read: &Read) {
-    let what = read.events()[0].attr.branch_sample_type;
-    assert_eq!(what & BranchSampleType::PRIV_SAVE, BranchSampleType::PRIV_SAVE);
-    assert_eq!(read.samples()[0].branch_stack.as_ref().unwrap().hw_idx, Some(9));
-    expect_entries(&read.samples()[0].branch_stack.as_ref().unwrap().entries);
-}
-
 fn expect_entries(entries: &[BranchEntry]) {
     assert_eq!(entries.len(), BRANCHES.len());
     for (entry, (from, to, flags)) in entries.iter().zip(&BRANCHES) {
@@ -138,31 +118,14 @@ fn expect_counted(read: &Read) {
 }
 
 pub fn recordings(endian: Endian) -> Vec<Recording> {
-    let shown = Perf::shows(
-        DUMP,
-        &[
-            "... branch stack: nr:2",
-            "..... 0: 0000000000400100 -> 0000000000400200 4660 cycles P T",
-            "IND_CALL",
-            "..... 1: ffffffff81000100 -> 0000000000400300 3 cycles M A",
-        ],
-    );
-    let saving = ["branch_sample_type: ANY|TYPE_SAVE|HW_INDEX|PRIV_SAVE"];
-    let shown = shown.and(EVENTS, &saving).and(perf::BRANCHES, &["0x400100/0x400200/P/X/-/4660/IND_CALL"]);
-    // perf 6.1 does not swap the new types of branches.
-    let is_own = endian == Endian::NATIVE;
-    let shown = if is_own { shown.and(DUMP, &["3 cycles M A 0 FAULT_INST"]) } else { shown };
     // perf 6.1 takes the counts for the registers that follow them.
     let counted_shown =
         Perf::shows(DUMP, &["... branch stack: nr:2", "..... 1: ffffffff81000100 -> 0000000000400300 3 cycles"]);
-    vec![
-        Recording { name: "branches", endian, bytes: saved(endian), expect: expect_saved, perf: shown },
-        Recording {
-            name: "branches with counters",
-            endian,
-            bytes: counted(endian),
-            expect: expect_counted,
-            perf: counted_shown,
-        },
-    ]
+    vec![Recording {
+        name: "branches with counters",
+        endian,
+        bytes: counted(endian),
+        expect: expect_counted,
+        perf: counted_shown,
+    }]
 }

@@ -66,12 +66,6 @@ impl Bytes {
         self.u32(len as u32).text(text, len)
     }
 
-    /// Zeros up to a multiple of 8.
-    pub fn align(self) -> Self {
-        let zeros = vec![0; self.len().next_multiple_of(8) - self.len()];
-        self.raw(&zeros)
-    }
-
     /// 8 bytes of C bit-fields, each its value and width, in their order: compilers of little-endian machines begin with
     /// the lowest bit, those of big-endian machines with the highest.
     pub fn bit_fields(self, fields: &[(u64, u32)]) -> Self {

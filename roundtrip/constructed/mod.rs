@@ -1,22 +1,24 @@
 //! Recordings that no recorder at hand has written, put together byte by byte. They go the way of the real ones; and here
 //! what is read of them is compared with what was put into them, and with what perf shows of them.
+//!
+//! What a scenario can say, and perf shows, is a scenario: what was written by the definitions that read it is proved by
+//! another reader then. Here is what no scenario can say (version 1, machines of 32 bits, structures of sizes that are not
+//! written, records at the edge), what perf 6.1 does not show or not all of (event counts of branches, CALLCHAIN_DEFERRED, flags of
+//! AUX records, all forms of errors), and what hardware wrote of which the bytes are made here (SPE, BTS, CPUM_SF, PTT, VPA).
 
 mod aux;
 mod auxtrace;
 mod branches;
 mod bytes;
-mod cpu_map;
-mod guest;
-mod ibs;
 mod kernel;
 mod perf;
 mod read;
 mod recording;
 mod sizes;
-mod topology;
 mod v1;
 
 use crate::containers::{open, to_file};
+use crate::scenarios;
 use perf::Perf;
 use perfconv::abi::Endian;
 use read::Read;
@@ -41,33 +43,33 @@ impl Recording {
     }
 }
 
-/// What has to be constructed, since no real file has it, and the recordings that have it.
+/// What has to be constructed or made up, since no real file has it, and the recordings and scenarios that have it.
 const COVERED: &[(&str, &[&str])] = &[
     ("AUX_OUTPUT_HW_ID", &["AUX"]),
     ("the AUX sample field", &["AUX in samples"]),
-    ("guest samples", &["guests"]),
-    ("ID_INDEX with machine_pid and vcpu", &["guests"]),
+    ("guest samples", &["scenario guests"]),
+    ("ID_INDEX with machine_pid and vcpu", &["scenario guests"]),
     ("AUXTRACE of SPE", &["AUXTRACE of SPE"]),
     ("BTS", &["AUXTRACE of BTS"]),
     ("s390 CPUM_SF", &["AUXTRACE of CPUM_SF"]),
     ("HiSi PTT", &["AUXTRACE of HiSi PTT"]),
     ("VPA", &["AUXTRACE of VPA"]),
-    ("AMD IBS raw data", &["AMD IBS"]),
-    ("branch TYPE_SAVE", &["branches"]),
-    ("PRIV_SAVE", &["branches"]),
+    ("AMD IBS raw data", &["scenario ibs", "scenario ibs-fetch"]),
+    ("branch TYPE_SAVE", &["scenario branch-kinds"]),
+    ("PRIV_SAVE", &["scenario branch-kinds"]),
     ("COUNTERS", &["branches with counters"]),
-    ("CPU_MAP with 32-bit masks and the old unaligned form", &["CPU_MAP"]),
+    ("CPU_MAP with 32-bit masks and the old unaligned form", &["scenario cpu-maps"]),
     ("attr sizes 64 and 104", &["attr of 64 bytes", "attr of 104 bytes"]),
     ("PERFFILE v1", &["v1", "v1 without features", "v1 pipe"]),
     ("also big-endian", &["v1", "v1 without features", "v1 pipe"]),
     ("big-endian forms of the AUX family", &["AUX", "AUX in samples", "AUXTRACE of SPE"]),
-    ("TIME_CONV", &["TIME_CONV, TEXT_POKE"]),
-    ("TEXT_POKE", &["TIME_CONV, TEXT_POKE"]),
+    ("TIME_CONV", &["scenario code-changes"]),
+    ("TEXT_POKE", &["scenario code-changes"]),
     ("CALLCHAIN_DEFERRED", &["CALLCHAIN_DEFERRED"]),
-    ("NUMA_TOPOLOGY", &["topology"]),
-    ("MEM_TOPOLOGY", &["topology"]),
-    ("HYBRID_TOPOLOGY", &["topology"]),
-    ("BRANCH_STACK", &["branches"]),
+    ("NUMA_TOPOLOGY", &["scenario machine"]),
+    ("MEM_TOPOLOGY", &["scenario machine"]),
+    ("HYBRID_TOPOLOGY", &["scenario machine"]),
+    ("BRANCH_STACK", &["scenario branch-kinds"]),
     ("32-bit big-endian", &["32-bit", "32-bit without host name"]),
     ("the attr bits sigtrap and aux_output", &["AUX"]),
     ("records at the 64 KiB edge", &["records of 64 KiB"]),
@@ -78,12 +80,8 @@ fn recordings() -> Vec<Recording> {
         aux::recordings,
         auxtrace::recordings,
         branches::recordings,
-        cpu_map::recordings,
-        guest::recordings,
-        ibs::recordings,
         kernel::recordings,
         sizes::recordings,
-        topology::recordings,
         v1::recordings,
     ];
     [Endian::Little, Endian::Big].into_iter().flat_map(|endian| of.iter().flat_map(move |of| of(endian))).collect()
@@ -149,16 +147,18 @@ fn each_byte_order_is_written_as_a_recorder_of_it_would() {
     }
     println!("{compared} recordings written in the other byte order");
     assert!(differing.is_empty(), "{}", differing.join("\n"));
-    assert!(compared > 40);
+    assert!(compared > 30);
 }
 
 #[test]
 fn whatever_no_real_file_has_is_constructed() {
     let recordings = recordings();
     let names: Vec<_> = recordings.iter().map(|recording| recording.name).collect();
+    let scenarios: Vec<_> = scenarios::all().iter().map(|made| format!("scenario {}", made.name)).collect();
+    let is_there = |name: &&str| names.contains(name) || scenarios.iter().any(|scenario| scenario == name);
     for (what, covering) in COVERED {
         println!("{what}: {}", covering.join(", "));
-        assert!(covering.iter().all(|name| names.contains(name)), "{what} is covered by {covering:?}");
+        assert!(covering.iter().all(is_there), "{what} is covered by {covering:?}");
     }
     let covering = |name: &&str| COVERED.iter().any(|(_, covering)| covering.contains(name));
     assert!(names.iter().all(covering), "of {names:?} some cover nothing");

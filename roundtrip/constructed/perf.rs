@@ -18,8 +18,6 @@ pub const DUMP: &[&str] = &["report", "-D", "--stdio"];
 pub const HEADER: &[&str] = &["report", "--header-only", "-I", "--stdio"];
 /// Every field of the attrs.
 pub const EVENTS: &[&str] = &["evlist", "-v"];
-/// Branch stacks.
-pub const BRANCHES: &[&str] = &["script", "-F", "ip,brstack"];
 /// Build ids of files.
 pub const BUILD_IDS: &[&str] = &["buildid-list"];
 /// Errors in AUX areas.

@@ -58,13 +58,21 @@ impl Damage {
                 bytes[FEATURES_AT..FileHeader::SIZE as usize].fill(0);
             }
         }
+        if self.unfinished && container != Container::File {
+            return Err(refused("a pipe is never finished: its header does not tell how much there is".to_owned()));
+        }
         if let Some(number) = self.empty_record {
+            let none = || refused(format!("there is no record {number}"));
+            let len = |at: usize, bytes: &[u8]| {
+                let there = bytes.get(at..data.end as usize).unwrap_or_default();
+                RecordHeader::peek(there, endian).map(|header| header.len()).filter(|&len| len > 0)
+            };
             let mut at = data.start as usize;
             for _ in 0..number {
-                at += RecordHeader::peek(bytes.get(at..).unwrap_or_default(), endian).map_or(0, |header| header.len());
+                at += len(at, bytes).ok_or_else(none)?;
             }
-            let size = bytes.get_mut(at + 6..at + 8).filter(|_| at < data.end as usize);
-            size.ok_or_else(|| refused(format!("there is no record {number}")))?.fill(0);
+            len(at, bytes).ok_or_else(none)?;
+            bytes[at + 6..at + 8].fill(0);
         }
         for (name, value) in &self.header {
             let field = Self::HEADER.iter().find(|(known, _)| known == name);
@@ -86,5 +94,41 @@ impl Damage {
             bytes.truncate(at as usize);
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::record::{Misc, RecordType};
+
+    #[test]
+    fn damage_is_where_it_is_said_to_be_or_refused() {
+        let pipe = || {
+            let header = RecordHeader { kind: RecordType::FINISHED_ROUND, misc: Misc::empty(), size: 8 };
+            let record = crate::abi::to_bytes(&header, Endian::Little).unwrap();
+            [&b"PERFILE2\x10\0\0\0\0\0\0\0"[..], &record, &record].concat()
+        };
+        let done = |damage: Damage| {
+            let mut bytes = pipe();
+            damage.on(&mut bytes, Container::Pipe, Endian::Little).map(|()| bytes)
+        };
+        let sound = Damage::default();
+        let empty = done(Damage { empty_record: Some(1), ..sound.clone() }).unwrap();
+        assert_eq!((empty.len(), empty[22], empty[30]), (32, 8, 0));
+        let size = done(Damage { header: vec![("size".to_owned(), 17)], ..sound.clone() }).unwrap();
+        assert_eq!(size[8..16], 17_u64.to_le_bytes());
+        let cut = done(Damage { flip: vec![Place::Bytes(0)], cut: Some(Place::Percent(50)), ..sound.clone() }).unwrap();
+        assert_eq!((cut.len(), cut[0]), (16, !b'P'));
+        for impossible in [
+            Damage { unfinished: true, ..sound.clone() },
+            Damage { empty_record: Some(2), ..sound.clone() },
+            Damage { empty_record: Some(u64::MAX), ..sound.clone() },
+            Damage { header: vec![("data.size".to_owned(), 0)], ..sound.clone() },
+            Damage { flip: vec![Place::Bytes(32)], ..sound.clone() },
+            Damage { cut: Some(Place::Bytes(32)), ..sound },
+        ] {
+            assert!(done(impossible.clone()).is_err(), "{impossible:?}");
+        }
     }
 }
