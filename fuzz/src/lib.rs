@@ -3,13 +3,13 @@
 
 mod definitions;
 mod files;
-mod imports;
 mod inputs;
+mod profiles;
 mod scenario;
 mod structured;
 
 pub use definitions::{feature, record, sample};
 pub use files::open;
-pub use imports::import;
+pub use profiles::import;
 pub use scenario::scenario;
 pub use structured::written;
