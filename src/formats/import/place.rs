@@ -149,7 +149,8 @@ impl Placer<'_> {
         let line = frame.line.map(|(path, line)| (self.told.names.get(path), line));
         match home {
             Home::Kernel => {
-                self.kernel.add(place - frame.offset.unwrap_or(0).min(place), name, &self.maps[map as usize].path);
+                let start = place - frame.offset.unwrap_or(0).min(place);
+                self.kernel.add(start, place, name, &self.maps[map as usize].path);
                 true
             }
             Home::File(file) => self.files[file].add(place, frame.offset, name, line),
@@ -197,7 +198,8 @@ impl Placer<'_> {
                     let offset = LINE * index as u64;
                     match home {
                         Home::Kernel if index == 0 => {
-                            self.kernel.add(base + at, name, &self.maps[map as usize].path);
+                            let end = base + at + size(&function) - 1;
+                            self.kernel.add(base + at, end, name, &self.maps[map as usize].path);
                         }
                         Home::Kernel => {}
                         Home::File(file) => {

@@ -115,9 +115,14 @@ fn about(told: &Told, labels: &Fields) -> Result<About> {
         fields.set(SampleType::CGROUP, fields.contains(SampleType::CGROUP) || sample.cgroup.is_some());
         fields.set(SampleType::CPU, fields.contains(SampleType::CPU) || sample.cpu.is_some());
     }
+    // perf prints times where there are some.
+    let has_times = !told.as_recorded || told.samples.iter().any(|sample| sample.time.is_some());
     let mut are_tracepoints = true;
     for (number, event) in told.events.iter().enumerate() {
         let mut made = made(event, number)?.without(SampleType::CPU).with(tells[number]);
+        if !has_times {
+            made = made.without(SampleType::TIME);
+        }
         if event.has_no_chain {
             made = made.without(SampleType::CALLCHAIN);
         }
@@ -305,7 +310,7 @@ impl<S: Sink> Recording<'_, S> {
             let has_period = !event.has_no_period;
             let (each, more) = (sample.value / count, sample.value % count);
             for part in 0..count {
-                made.time = Some(time(number));
+                made.time = fields.contains(SampleType::TIME).then(|| time(number));
                 made.period = has_period.then_some(each + u64::from(part < more));
                 self.recorder.sample(sample.event as usize, mode, &mut made)?;
                 number += 1;

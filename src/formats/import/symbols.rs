@@ -129,6 +129,8 @@ impl SymbolFile {
 #[derive(Debug, Default)]
 pub struct Kernel {
     symbols: BTreeMap<u64, (Bytes, Option<Bytes>)>,
+    /// Behind the last place that is named of the kernel itself.
+    end: u64,
     /// Its build id.
     pub build_id: Option<Bytes>,
 }
@@ -141,13 +143,16 @@ impl Kernel {
     /// Behind it: what is from here on are marks in call chains.
     pub const END: u64 = 0xffff_ffff_ffff_0000;
 
-    /// Names a function by its address, in the kernel or a module.
-    pub fn add(&mut self, start: u64, function: &[u8], map: &[u8]) {
+    /// Names the function, in the kernel or a module, that begins there and that an address is in.
+    pub fn add(&mut self, start: u64, address: u64, function: &[u8], map: &[u8]) {
         let module = (!map.starts_with(Self::NAME)).then(|| {
             let name = map.rsplit(|&byte| byte == b'/').next().unwrap_or(map);
             let name = name.split(|&byte| byte == b'.').next().unwrap_or(name);
             Bytes::copy_from_slice(name.strip_prefix(b"[").and_then(|name| name.strip_suffix(b"]")).unwrap_or(name))
         });
+        if module.is_none() {
+            self.end = self.end.max(address.saturating_add(SymbolFile::BEHIND));
+        }
         self.symbols.entry(start).or_insert_with(|| (Bytes::copy_from_slice(function), module));
     }
 
@@ -192,6 +197,10 @@ impl Kernel {
                 out.write_all(&[b"\t[", &word(module)[..], b"]"].concat())?;
             }
             writeln!(out)?;
+        }
+        // Functions reach to where the next one begins; without one, to the end of the page.
+        if self.end > 0 && !self.symbols.contains_key(&self.end) {
+            writeln!(out, "{:016x} T _end", self.end)?;
         }
         Ok(())
     }
