@@ -14,6 +14,7 @@ mod suite {
     mod diff;
     mod dump;
     mod endian;
+    mod failing_input;
     mod faults;
     mod files;
     mod filters;
@@ -28,6 +29,7 @@ mod suite {
     mod ledger;
     mod merge;
     mod passes;
+    mod paths;
     mod peers_bugs;
     mod perf_json;
     mod perf_version;
@@ -41,9 +43,11 @@ mod suite {
     mod samples;
     mod scenarios;
     mod scripts;
+    mod signals;
     mod split;
     mod stacks;
     mod tracepoints;
+    mod typed;
     mod values;
     mod walk;
 }
