@@ -3,9 +3,16 @@
 
 mod definitions;
 mod files;
+mod imports;
 mod inputs;
+mod plausible;
+mod rewritten;
+mod streamed;
 mod structured;
 
 pub use definitions::{feature, record, sample};
 pub use files::open;
+pub use imports::{archive, jitdump, json, quipper};
+pub use rewritten::rewrite;
+pub use streamed::streamed;
 pub use structured::written;
