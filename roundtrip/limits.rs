@@ -5,13 +5,19 @@ use crate::inputs::{FeatureInput, feature_of, record_of};
 use crate::recordings;
 use allocation_counter::measure;
 use perfconv::abi::Endian;
-use perfconv::abi::feature::FeatureSection;
-use perfconv::abi::record::Record;
+use perfconv::abi::attr::Attr;
+use perfconv::abi::feature::{FeatureId, FeatureSection};
+use perfconv::abi::record::{Record, RecordType};
+use perfconv::abi::sample_type::SampleType;
 use perfconv::container::limits::Limits;
+use perfconv::container::read::file::FileAttr;
 use perfconv::container::read::{ReadOptions, input::Input};
 use perfconv::container::write::file::FileWriter;
+use perfconv::container::write::pipe;
 use perfconv::convert::profile;
 use perfconv::error::Result;
+use perfconv::formats::import::{ImportOptions, import};
+use perfconv::formats::quipper;
 use perfconv::profile::options::ProfileOptions;
 use perfconv::stream::ledger::Ledger;
 use perfconv::stream::source::Source;
@@ -187,4 +193,84 @@ fn what_waits_in_files_is_what_would_wait_in_memory() {
     }
     println!("{compared} profiles of {samples} stacks are the same where little waits in memory");
     assert!(compared >= recordings::enough("limits") && samples > 500, "{compared} recordings, {samples} stacks");
+}
+
+#[test]
+fn what_is_compressed_as_a_whole_is_unpacked_up_to_a_thousand_times_its_size() {
+    let recording =
+        fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("roundtrip/fixtures/pipe.data")).expect("a fixture");
+    let bomb = |zeros: usize| {
+        let all = [&recording[..], &vec![0; zeros]].concat();
+        zstd::bulk::compress(&all, 3).expect("zstd compresses")
+    };
+    let unpack = |bytes: &[u8]| {
+        let limits = Limits { unpacked: 1 << 20, ..Limits::default() };
+        let mut ledger = None;
+        let reserved = measure(|| ledger = Some(read(bytes, limits, io::sink()).expect("a recording"))).bytes_max;
+        assert!(reserved < OVERHEAD, "{reserved} bytes are reserved");
+        let ledger = ledger.expect("it was read");
+        (ledger.of(RecordType::SAMPLE).read, ledger.messages().iter().any(|damage| damage.what.contains("1000 times")))
+    };
+    let (samples, is_stopped) = unpack(&bomb(1000));
+    assert!(samples > 10 && !is_stopped, "{samples}");
+    assert_eq!(unpack(&bomb(64 << 20)), (samples, true));
+}
+
+#[test]
+fn sections_that_lie_in_each_other_are_no_more_than_the_file() {
+    let attr = Attr::read(&[0; Attr::SIZE_VER0], Endian::Little).expect("zeros are an attr");
+    let events = [FileAttr { attr, ids: Vec::new() }];
+    let mut file = FileWriter::begin(Cursor::new(Vec::new()), Endian::Little, &events, &[]).expect("it goes to memory");
+    file.write_all(&[68, 0, 0, 0, 0, 0, 8, 0]).expect("it goes to memory");
+    let features = (1..=200).map(|id| (FeatureId(id), Vec::new())).collect();
+    let mut bytes = file.finish(&events, &[], &features).expect("it goes to memory").into_inner();
+    let table = bytes.len() - 16 * 200;
+    let len = 1 << 20;
+    for slot in bytes[table..].chunks_exact_mut(16) {
+        slot[8..].copy_from_slice(&(len as u64).to_le_bytes());
+        slot[..8].copy_from_slice(&104_u64.to_le_bytes());
+    }
+    bytes.resize(104 + len, 7);
+    let input = Input::Bytes { name: "overlapping".into(), bytes: bytes.clone().into() };
+    let source = Source::open(input, ReadOptions::default()).expect("a recording");
+    let told: usize = source.meta().features.values().map(|section| section.len()).sum();
+    assert!((len..=bytes.len()).contains(&told), "{told} bytes of features in a file of {}", bytes.len());
+    let mut copy = Verbatim::new(vec![Vec::new()]);
+    let (_, ledger) = source.run(&mut copy).expect("a recording");
+    assert!(copy.into_inner() == [bytes] && ledger.messages().len() == 1, "{:?}", ledger.messages());
+}
+
+#[test]
+fn messages_of_two_bytes_are_not_taken_without_end() {
+    let empty = b"\x0a\x00".repeat(2 << 20);
+    let input = Input::Bytes { name: "attrs".into(), bytes: empty.into() };
+    let limits = Limits { about: 8 << 20, ..Limits::default() };
+    let options = ReadOptions { limits, ..ReadOptions::default() };
+    let mut refused = None;
+    let reserved = measure(|| refused = import(quipper::import, input, &ImportOptions::from(&options)).err()).bytes_max;
+    assert!(reserved < OVERHEAD, "{reserved} bytes are reserved");
+    assert!(refused.is_some_and(|error| error.to_string().contains("more about the recording")));
+}
+
+#[test]
+fn a_long_line_of_forks_takes_no_more_than_its_maps() {
+    // Each process maps something, and has a child that goes on from there.
+    let mut attr = Attr::read(&[0; Attr::SIZE_VER0], Endian::Little).expect("zeros are an attr");
+    (attr.size, attr.sample_type) = (Attr::SIZE_VER0 as u32, SampleType::IP | SampleType::TID);
+    let mut bytes = pipe::header(Endian::Little).expect("it goes to memory");
+    let event = pipe::event(&FileAttr { attr, ids: Vec::new() }, Endian::Little).expect("it goes to memory");
+    bytes.extend(event.expect("it has no ids"));
+    let count = 4000_u64;
+    for pid in 1..=count {
+        let words = [pid << 32 | pid, pid << 12, 0x1000, 0].into_iter().flat_map(u64::to_le_bytes);
+        bytes.extend([1, 0, 0, 0, 2, 0, 48, 0].into_iter().chain(words).chain(*b"/bin/x\0\0"));
+        let (child, parent) = (pid + 1, pid);
+        let words = [parent << 32 | child, parent << 32 | child, 0].into_iter().flat_map(u64::to_le_bytes);
+        bytes.extend([7, 0, 0, 0, 0, 0, 32, 0].into_iter().chain(words));
+    }
+    let input = Input::Bytes { name: "forks".into(), bytes: bytes.into() };
+    let source = Source::open(input, ReadOptions::default()).expect("a recording");
+    let reserved = measure(|| drop(profile(source, &ProfileOptions::default()))).bytes_max;
+    let bound = OVERHEAD + 16_384 * count;
+    assert!(reserved < bound, "{reserved} bytes are reserved for {count} forks");
 }

@@ -4,6 +4,7 @@
 mod change;
 mod constructed;
 mod containers;
+mod damaged;
 #[path = "../fuzz/src/inputs.rs"]
 mod inputs;
 mod json;

@@ -135,7 +135,7 @@ fn others(meta: &Meta) -> Vec<String> {
     if meta.container != Container::Directory {
         return Vec::new();
     }
-    let folder = Path::new(&meta.files[0]).parent().and_then(|folder| folder.read_dir().ok());
+    let folder = meta.folder.as_ref().and_then(|folder| folder.read_dir().ok());
     let names = folder.into_iter().flatten().flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
     let mut names: Vec<_> = names.filter(|name| name != "data" && !name.starts_with("data.")).collect();
     names.sort();

@@ -14,6 +14,7 @@ mod suite {
     mod diff;
     mod dump;
     mod endian;
+    mod failing_input;
     mod faults;
     mod files;
     mod filters;
@@ -29,6 +30,7 @@ mod suite {
     mod ledger;
     mod merge;
     mod passes;
+    mod paths;
     mod peers_bugs;
     mod perf_json;
     mod perf_version;
@@ -43,9 +45,11 @@ mod suite {
     mod scenarios;
     mod scripts;
     mod several;
+    mod signals;
     mod split;
     mod stacks;
     mod tracepoints;
+    mod typed;
     mod values;
     mod walk;
 }

@@ -3,13 +3,20 @@
 
 mod definitions;
 mod files;
+mod imports;
 mod inputs;
+mod plausible;
 mod profiles;
+mod rewritten;
 mod scenario;
+mod streamed;
 mod structured;
 
 pub use definitions::{feature, record, sample};
 pub use files::open;
+pub use imports::{archive, jitdump, json, quipper};
 pub use profiles::import;
+pub use rewritten::rewrite;
 pub use scenario::scenario;
+pub use streamed::streamed;
 pub use structured::written;

@@ -51,6 +51,7 @@ pub fn written(bytes: &[u8]) {
     recording.expect_in(pipe_of(&recording, &records));
 }
 
+/// Values that are a recording of one event.
 struct Recording {
     endian: Endian,
     event: FileAttr,
@@ -117,11 +118,15 @@ fn recording(from: &mut Unstructured<'_>) -> Result<Recording> {
 }
 
 /// Up to 8 of something.
-fn few<'a, T>(from: &mut Unstructured<'a>, one: impl Fn(&mut Unstructured<'a>) -> Result<T>) -> Result<Vec<T>> {
+pub(super) fn few<'a, T>(
+    from: &mut Unstructured<'a>,
+    one: impl Fn(&mut Unstructured<'a>) -> Result<T>,
+) -> Result<Vec<T>> {
     (0..from.int_in_range(0..=8)?).map(|_| one(from)).collect()
 }
 
-fn attr(from: &mut Unstructured<'_>) -> Result<Attr> {
+/// An event of any version of the format.
+pub(super) fn attr(from: &mut Unstructured<'_>) -> Result<Attr> {
     let size = *from.choose(&[64, 72, 80, 96, 104, 112, 120, 128, 136, 144])?;
     let mut attr = Attr::read(&[0; 144][..size], Endian::Little).expect("every size is one of a version");
     attr.size = size as u32;
@@ -144,7 +149,8 @@ fn attr(from: &mut Unstructured<'_>) -> Result<Attr> {
     Ok(attr)
 }
 
-fn record(from: &mut Unstructured<'_>, context: &RecordContext) -> Result<Record> {
+/// A record of an event, whose size is not known.
+pub(super) fn record(from: &mut Unstructured<'_>, context: &RecordContext) -> Result<Record> {
     let mut misc = Misc::from_bits_retain(from.arbitrary()?);
     let (kind, body) = match from.int_in_range(0..=13)? {
         0 => (RecordType::MMAP, Body::Mmap(mmap(from)?)),

@@ -2,7 +2,7 @@
 //! all where it has what an archive does not have.
 
 use super::entry::{Entry, RECORDING, leads_to_object};
-use crate::container::temp_folder::TempFolder;
+use crate::container::temp_folder::{TempFolder, temporary};
 use crate::error::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -126,10 +126,18 @@ fn put_in_place(
         let (from, failed) =
             (folder.join(RECORDING), Error::io(recording.display().to_string(), "cannot put in place"));
         // It may be on another disk.
-        fs::rename(&from, recording).or_else(|_| fs::copy(&from, recording).map(drop)).map_err(failed)?;
+        fs::rename(&from, recording).or_else(|_| copied(&from, recording)).map_err(failed)?;
         unpacked.has_recording = true;
     }
     Ok(unpacked)
+}
+
+/// Puts a copy of a file in place: there is never a part of it.
+fn copied(from: &Path, to: &Path) -> io::Result<()> {
+    let folder = to.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+    let mut copy = temporary().tempfile_in(folder)?;
+    io::copy(&mut File::open(from)?, &mut copy)?;
+    copy.persist(to).map(drop).map_err(|e| e.error)
 }
 
 /// Files, and links with where they lead.

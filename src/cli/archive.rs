@@ -87,7 +87,7 @@ fn unpack_one(args: &ArchiveArgs) -> Result<ExitCode, Failure> {
     };
     let input = if archive == Path::new("-") { Input::Stdin } else { Input::Path(archive) };
     let name = input.name();
-    let reader: Box<dyn Read> = match input.open()? {
+    let reader: Box<dyn Read> = match input.open(&ReadOptions::default())? {
         Opened::Bytes(bytes) => Box::new(std::io::Cursor::new(bytes)),
         Opened::Stream(stream) => stream,
         Opened::Directory(_) => return Err(Error::input(name, None, "is a folder, and no archive").into()),

@@ -249,6 +249,8 @@ impl Output {
     fn explained(&self, error: Error) -> Failure {
         match error {
             Error::Output(e) if e.kind() == ErrorKind::BrokenPipe => Failure::ReaderGone,
+            // The system itself has read what was to be written.
+            Error::Output(e) if e.raw_os_error() == Some(BAD_ADDRESS) => Failure::Failed(unfinished::CUT.to_owned()),
             Error::Output(e) => self.failed("cannot write", &e),
             error => error.into(),
         }
@@ -262,6 +264,9 @@ impl Output {
         Failure::Failed(format!("{}: {EXISTS}", self.name()))
     }
 }
+
+/// EFAULT: a mapped input has become shorter.
+const BAD_ADDRESS: i32 = 14;
 
 /// Writes text to standard output.
 ///

@@ -187,7 +187,7 @@ fn frames(args: &ConvertArgs, is_changed: bool) -> Frames {
 
 /// Copies a folder with all that is in it.
 fn copy_folder(recording: Recording<'_>, path: &Path) -> Result<Ledger> {
-    let files = recording.source.meta().files.clone();
+    let (files, folder) = (recording.source.meta().files.clone(), recording.source.meta().folder.clone());
     let outs = files.iter().map(|file| {
         let name = Path::new(file).file_name().unwrap_or_default();
         let out = File::create_new(path.join(name)).map_err(Error::Output)?;
@@ -195,8 +195,8 @@ fn copy_folder(recording: Recording<'_>, path: &Path) -> Result<Ledger> {
     });
     let mut sink = Verbatim::new(outs.collect::<Result<Vec<_>>>()?);
     let ledger = account(recording.run(&mut sink)?, &Form::default());
-    if let Some(folder) = Path::new(&files[0]).parent() {
-        copy_others(folder, path)?;
+    if let Some(folder) = folder {
+        copy_others(&folder, path)?;
     }
     Ok(ledger)
 }

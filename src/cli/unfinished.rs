@@ -1,10 +1,14 @@
-//! Outputs that are not complete yet, under their temporary names. A signal that ends the program removes what there is.
+//! Outputs that are not complete yet, under their temporary names. A signal that ends the program removes what there is; so does the
+//! one by which the system tells that a mapped input has become shorter.
 
 use crate::container::temp_folder::temporary;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tempfile::{NamedTempFile, TempDir};
+
+/// What there is to say where a mapped input cannot be read any more.
+pub const CUT: &str = "an input cannot be read any more: it was cut while it was read, or its disk fails";
 
 /// Those that are being written. A signal waits for the lock before it ends the program.
 static CURRENT: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
@@ -65,26 +69,41 @@ fn start<T>(create: impl FnOnce() -> io::Result<T>, path: fn(&T) -> &Path) -> io
 #[cfg(unix)]
 mod signals {
     use crate::container::temp_folder::{remove, remove_all};
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+    use signal_hook::consts::{SIGBUS, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
     use signal_hook::iterator::Signals;
-    use signal_hook::low_level::emulate_default_handler;
-    use std::{fs, io, thread};
+    use signal_hook::low_level::{emulate_default_handler, exit};
+    use std::io::{self, Write};
+    use std::{fs, thread};
 
     /// Has the signals by which users and systems end programs remove what is not complete, and then do what they do.
     pub fn watch() -> io::Result<()> {
         let ignored = ignored();
         let watched = [SIGINT, SIGTERM, SIGHUP, SIGQUIT].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
-        let mut signals = Signals::new(watched)?;
+        std_handles_no_bus_error();
+        // Whoever reads what is not there any more tries again and again, until the program ends.
+        let mut signals = Signals::new(watched.chain([SIGBUS]))?;
         let watch = move || {
             for signal in signals.forever() {
                 let current = super::hold();
                 current.iter().for_each(|path| remove(path));
                 remove_all();
+                if signal == SIGBUS {
+                    // Whoever tries again may be just about to write.
+                    let _ = writeln!(io::stderr(), "perfconv: {}", super::CUT);
+                    exit(1);
+                }
                 // It does not return: all of them end a program, and the lock is never given back to whoever would go on.
                 let _ = emulate_default_handler(signal);
             }
         };
         thread::Builder::new().spawn(watch).map(drop)
+    }
+
+    /// Gives up the handler that std has: it is for stacks that overflow, and has any other fault end the program at once.
+    #[expect(unsafe_code, reason = "a signal's handler cannot be set otherwise")]
+    fn std_handles_no_bus_error() {
+        // SAFETY: no handler is set, but the system's own behaviour, before anything is mapped.
+        unsafe { libc::signal(libc::SIGBUS, libc::SIG_DFL) };
     }
 
     /// The signals that whoever started the program wants to be ignored, as `nohup` does; a bit for each, from signal 1.

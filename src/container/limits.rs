@@ -7,6 +7,9 @@
 /// which the end is not known, records that wait for others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
+    /// Bytes that an input which is compressed as a whole may unpack to in any case; more are read up to a thousand times its
+    /// size, and what is missing is told.
+    pub unpacked: u64,
     /// Plain bytes in one frame of compressed records. perf fills a frame from one ring buffer; a frame that holds more is
     /// read up to here, and what is missing is told.
     pub frame: u64,
@@ -36,6 +39,7 @@ impl Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
+            unpacked: 256 << 20,
             frame: 256 << 20,
             piece: 256 << 10,
             about: 256 << 20,

@@ -26,7 +26,8 @@ mod map {
 
     pub fn map(file: &File) -> io::Result<Mmap> {
         // SAFETY: the map is only read. Whoever changes the file meanwhile changes what is read, and a file that is cut
-        // meanwhile ends the program with a signal; both are told in the documentation, as with every mapping reader.
+        // meanwhile ends a program with SIGBUS that does not catch it, as ours does; both are told in the documentation, and
+        // whoever cannot trust in files has them copied (`ReadOptions::private_copy`).
         unsafe { Mmap::map(file) }
     }
 }

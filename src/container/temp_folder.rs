@@ -16,7 +16,11 @@ fn folders() -> MutexGuard<'static, BTreeSet<PathBuf>> {
 
 /// A temporary folder, which goes with this value.
 #[derive(Debug)]
-pub struct TempFolder(TempDir);
+pub struct TempFolder {
+    path: PathBuf,
+    /// There until it is dropped.
+    folder: Option<TempDir>,
+}
 
 impl TempFolder {
     /// Makes one, in the given folder or else where the system keeps temporary files.
@@ -29,19 +33,23 @@ impl TempFolder {
             Some(dir) => temporary().tempdir_in(dir),
             None => temporary().tempdir(),
         }?;
-        folders.insert(made.path().to_owned());
-        Ok(Self(made))
+        let path = made.path().to_owned();
+        folders.insert(path.clone());
+        Ok(Self { path, folder: Some(made) })
     }
 
     /// Where it is.
     pub fn path(&self) -> &Path {
-        self.0.path()
+        &self.path
     }
 }
 
 impl Drop for TempFolder {
     fn drop(&mut self) {
-        folders().remove(self.0.path());
+        // A signal that comes meanwhile waits until nothing is left.
+        let mut folders = folders();
+        drop(self.folder.take());
+        folders.remove(&self.path);
     }
 }
 

@@ -10,8 +10,7 @@ use crate::abi::record::task::Task;
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
 use hashbrown::HashMap;
-use std::collections::BTreeMap;
-use std::rc::Rc;
+use immutable_chunkmap::map::Map;
 
 /// The process that the kernel's maps are told of.
 pub const KERNEL: u32 = u32::MAX;
@@ -46,7 +45,7 @@ pub struct Found {
 /// The maps of all processes.
 #[derive(Debug)]
 pub struct Spaces {
-    processes: HashMap<u32, Rc<Space>>,
+    processes: HashMap<u32, Space>,
     is_packed: bool,
     /// How many maps there were.
     told: u32,
@@ -64,14 +63,17 @@ struct Page {
     found: Found,
 }
 
-/// The maps of a process.
+/// The maps of a process. Parent and child share what neither of them has changed.
 #[derive(Clone, Debug, Default)]
 struct Space {
     /// By their first address; none reaches into another.
-    maps: BTreeMap<u64, Part>,
+    maps: Map<u64, Part, CHUNK>,
     /// How many bytes are packed at an address.
-    packed: BTreeMap<u64, u64>,
+    packed: Map<u64, u64, CHUNK>,
 }
+
+/// How many maps lie together: so many are copied where one changes that is shared.
+const CHUNK: usize = 32;
 
 /// A map, or what another one left of it.
 #[derive(Clone, Copy, Debug)]
@@ -127,7 +129,7 @@ impl Spaces {
         let is_old_kernel = start <= KERNEL_START && pgoff > KERNEL_START && last >= KERNEL_START && pgoff < last;
         let start = if is_old_kernel { pgoff } else { start };
         self.meet(pid);
-        let space = Rc::make_mut(self.processes.get_mut(&pid)?);
+        let space = self.processes.get_mut(&pid)?;
         self.generation += 1;
         let shift = space.map(start, last, number, self.is_packed)?;
         Some(Laid { start, len: (last - start).wrapping_add(1), shift })
@@ -156,12 +158,11 @@ impl Spaces {
 
 impl Space {
     fn map(&mut self, start: u64, last: u64, number: u32, is_packed: bool) -> Option<u64> {
-        let before = self.maps.range(..=last).next_back().map(|(&at, &part)| (at, part));
-        let around = before.filter(|&(at, part)| at <= start && part.last >= last && (at, part.last) != (start, last));
+        let around =
+            self.last(last).filter(|&(at, part)| at <= start && part.last >= last && (at, part.last) != (start, last));
         let Some((at, part)) = around else {
-            while let Some((&at, part)) = self.maps.range(..=last).next_back().filter(|(_, part)| part.last >= start) {
-                let shift = part.found.shift;
-                self.unmap(at, shift);
+            while let Some((at, part)) = self.last(last).filter(|(_, part)| part.last >= start) {
+                self.unmap(at, part.found.shift);
             }
             return self.lay(start, last, number, is_packed);
         };
@@ -176,9 +177,14 @@ impl Space {
         shift
     }
 
+    /// The last map that begins at an address or before.
+    fn last(&self, address: u64) -> Option<(u64, Part)> {
+        self.maps.range(..=address).next_back().map(|(&at, &part)| (at, part))
+    }
+
     fn unmap(&mut self, at: u64, shift: u64) {
-        self.maps.remove(&at);
-        self.packed.remove(&at.wrapping_add(shift));
+        self.maps.remove_cow(&at);
+        self.packed.remove_cow(&at.wrapping_add(shift));
     }
 
     /// Adds what reaches into nothing else, packed into the first place that is large enough. It stays where it was in its
@@ -187,10 +193,10 @@ impl Space {
         let mut shift = 0;
         if is_packed {
             let to = self.place(start % PAGE, last - start)?;
-            self.packed.insert(to, last - start);
+            self.packed.insert_cow(to, last - start);
             shift = to.wrapping_sub(start);
         }
-        self.maps.insert(start, Part { last, found: Found { number, shift } });
+        self.maps.insert_cow(start, Part { last, found: Found { number, shift } });
         Some(shift)
     }
 
@@ -200,7 +206,7 @@ impl Space {
             end.checked_next_multiple_of(PAGE)?.checked_add(offset).filter(|to| to.checked_add(more).is_some())
         };
         if self.packed.len() >= MANY {
-            let (&last, &size) = self.packed.last_key_value()?;
+            let (&last, &size) = self.packed.into_iter().next_back()?;
             return fits(last.checked_add(size)?.checked_add(1)?);
         }
         let mut end = Some(0);

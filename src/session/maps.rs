@@ -1,24 +1,21 @@
 //! The maps of one address space, by address.
 
 use super::map::MapId;
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use immutable_chunkmap::map::Map;
+use std::ops::RangeBounds;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What is mapped at each address. A new map takes the place of whatever was there: the kernel tells of no munmap.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Maps {
-    /// Parts of maps that are visible, by their first address. They do not overlap.
-    parts: BTreeMap<u64, Part>,
-    /// What is at all other addresses: the maps at the time of a fork, which parent and child share.
-    below: Option<Arc<Maps>>,
-    /// How many there are below each other.
-    depth: usize,
+    /// Parts of maps that are visible, by their first address. They do not overlap. Parent and child share what neither of them
+    /// has changed since the fork, however long the line of their ancestors.
+    parts: Map<u64, Part, CHUNK>,
     generation: u64,
 }
 
-/// How deep maps may lie below each other before they are made one, so that they are found quickly.
-const DEPTH: usize = 8;
+/// How many parts lie together: so many are copied where one changes that is shared.
+const CHUNK: usize = 32;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Part {
@@ -30,40 +27,14 @@ impl Maps {
     /// The map at an address.
     #[inline]
     pub fn find(&self, address: u64) -> Option<MapId> {
-        let part = self.parts.range(..=address).next_back().map(|(_, part)| part);
-        match part.filter(|part| address < part.limit) {
-            Some(part) => Some(part.map),
-            None => self.below.as_ref()?.find(address),
-        }
+        let (_, part) = self.last(..=address)?;
+        (address < part.limit).then_some(part.map)
     }
 
-    /// The same maps for a child: both share what there is now, and have their own of what comes.
-    pub fn fork(&mut self) -> Self {
-        if !self.parts.is_empty() {
-            let mut now = std::mem::take(self);
-            if now.depth >= DEPTH {
-                now.flatten();
-            }
-            let (depth, generation) = (now.depth + 1, now.generation);
-            *self = Self { parts: BTreeMap::new(), below: Some(Arc::new(now)), depth, generation };
-        }
-        Self { parts: BTreeMap::new(), below: self.below.clone(), ..*self }
-    }
-
-    /// Puts all maps into one table.
-    fn flatten(&mut self) {
-        let mut layers = Vec::new();
-        let mut below = self.below.take();
-        while let Some(layer) = below {
-            below = layer.below.clone();
-            layers.push(layer);
-        }
-        let own = std::mem::take(&mut self.parts);
-        for (&start, part) in layers.iter().rev().flat_map(|layer| &layer.parts).chain(&own) {
-            self.clear(start, part.limit);
-            self.parts.insert(start, *part);
-        }
-        self.depth = 0;
+    /// The last part that begins there.
+    #[inline]
+    fn last(&self, starts: impl RangeBounds<u64>) -> Option<(u64, Part)> {
+        self.parts.range(starts).next_back().map(|(&start, &part)| (start, part))
     }
 
     /// Puts a map at `start..limit`.
@@ -72,31 +43,27 @@ impl Maps {
             return;
         }
         self.remove(start, limit);
-        self.parts.insert(start, Part { limit, map });
+        self.parts.insert_cow(start, Part { limit, map });
     }
 
-    /// Takes away whatever is at `start..limit`; of maps that reach beyond, the rest stays. Not for maps that were forked.
+    /// Takes away whatever is at `start..limit`; of maps that reach beyond, the rest stays.
     pub fn remove(&mut self, start: u64, limit: u64) {
         self.generation = next_generation();
-        self.clear(start, limit);
-    }
-
-    fn clear(&mut self, start: u64, limit: u64) {
         if start >= limit {
             return;
         }
-        if let Some((&first, &part)) = self.parts.range(..start).next_back()
+        if let Some((first, part)) = self.last(..start)
             && part.limit > start
         {
-            self.parts.insert(first, Part { limit: start, ..part });
+            self.parts.insert_cow(first, Part { limit: start, ..part });
             if part.limit > limit {
-                self.parts.insert(limit, part);
+                self.parts.insert_cow(limit, part);
             }
         }
-        while let Some((&first, &part)) = self.parts.range(start..limit).next() {
-            self.parts.remove(&first);
+        while let Some((first, part)) = self.last(start..limit) {
+            self.parts.remove_cow(&first);
             if part.limit > limit {
-                self.parts.insert(limit, part);
+                self.parts.insert_cow(limit, part);
             }
         }
     }
@@ -161,7 +128,7 @@ mod tests {
     #[test]
     fn parent_and_child_go_on_from_the_same_maps() {
         let mut parent = maps(&[(10, 50)]);
-        let mut child = parent.fork();
+        let mut child = parent.clone();
         assert_eq!(child.generation(), parent.generation());
         child.insert(20, 30, MapId(7));
         parent.insert(40, 60, MapId(8));
@@ -171,17 +138,20 @@ mod tests {
     }
 
     #[test]
-    fn many_forks_find_what_one_table_would() {
-        let (mut parent, mut naive) = (Maps::default(), [None; 512]);
-        for generation in 0..100 {
+    fn a_long_line_of_forks_finds_what_each_had() {
+        let mut line = vec![Maps::default()];
+        let mut naive = vec![[None; 512]];
+        for generation in 0..200 {
+            let (mut child, mut its) = (line[generation].clone(), naive[generation]);
             let start = generation * 37 % 400;
-            parent.insert(start, start + 60, MapId(generation as u32));
-            naive[start as usize..start as usize + 60].fill(Some(generation as u32));
-            let child = parent.fork();
-            assert!(child.depth <= DEPTH + 1);
-            let addresses: Vec<u64> = (0..512).collect();
-            assert_eq!(at(&child, &addresses), naive);
-            assert_eq!(at(&parent, &addresses), naive);
+            child.insert(start as u64, start as u64 + 60, MapId(generation as u32));
+            its[start..start + 60].fill(Some(generation as u32));
+            line.push(child);
+            naive.push(its);
+        }
+        let addresses: Vec<u64> = (0..512).collect();
+        for (maps, naive) in line.iter().zip(&naive) {
+            assert_eq!(at(maps, &addresses), naive);
         }
     }
 

@@ -179,7 +179,7 @@ impl Session {
 
     fn fork(&mut self, task: Task, misc: Misc) {
         if task.pid != task.ppid {
-            let parent = self.processes.get_mut(&task.ppid);
+            let parent = self.processes.get(&task.ppid);
             // Of a process that ran before the recording, perf tells the maps itself, and marks its FORK.
             let child = match parent {
                 Some(parent) if misc.contains(Misc::FORK_EXEC) => Process::named(parent.comm),

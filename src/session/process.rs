@@ -50,11 +50,11 @@ impl Process {
     }
 
     /// A child that goes on from where this process is.
-    pub(super) fn fork(&mut self) -> Self {
+    pub(super) fn fork(&self) -> Self {
         Self {
             comm: self.comm,
             main_map: self.main_map,
-            maps: self.maps.fork(),
+            maps: self.maps.clone(),
             before_exec: self.before_exec.clone(),
             is_gone: false,
             latest_view: self.latest_view,

@@ -27,6 +27,7 @@ use crate::stream::raw::{Gap, Raw};
 use bytes::Bytes;
 use hashbrown::{HashMap, HashSet};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 /// How many features there can be: as many as the bitmap in a file's header has bits.
 const FEATURES: u32 = 256;
@@ -36,6 +37,8 @@ const FEATURES: u32 = 256;
 pub struct Meta {
     /// Files that records come from; the first one is the recording itself.
     pub files: Vec<String>,
+    /// The folder that they are in, of a recording that is one: its name need not be UTF-8.
+    pub folder: Option<PathBuf>,
     /// Container that it is in.
     pub container: Container,
     /// Byte order of the recorder.
@@ -63,6 +66,7 @@ impl Meta {
     pub fn new(reader: &ContainerReader) -> Self {
         let mut meta = Self {
             files: reader.files.clone(),
+            folder: reader.folder.clone(),
             container: reader.container,
             endian: reader.endian,
             events: Events::default(),
@@ -92,6 +96,7 @@ impl Meta {
     ) -> Self {
         let meta = Self {
             files: vec![name],
+            folder: None,
             container: Container::File,
             endian,
             events: Events::default(),

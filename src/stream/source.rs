@@ -45,9 +45,13 @@ impl Source {
     /// # Errors
     /// Where there is no recording, or none that can be read.
     pub fn open(input: Input, options: ReadOptions) -> Result<Self> {
-        let reader = Reader::open(input, options)?;
+        Reader::open(input, options).map(Self::new)
+    }
+
+    /// A recording that was opened by other means.
+    pub fn new(reader: Reader) -> Self {
         let meta = Meta::new(&reader);
-        Ok(Self { reader, meta, ledger: Ledger::default(), counts: Counts::default(), frames: None })
+        Self { reader, meta, ledger: Ledger::default(), counts: Counts::default(), frames: None }
     }
 
     /// How it is read.

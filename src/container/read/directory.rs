@@ -18,11 +18,12 @@ pub fn open(path: &Path, options: ReadOptions) -> Result<Reader> {
         return Err(Error::input(path.display().to_string(), None, what));
     }
     let name = main.display().to_string();
-    let Opened::Bytes(bytes) = Input::Path(main).open()? else {
+    let Opened::Bytes(bytes) = Input::Path(main).open(&options)? else {
         return Err(Error::input(name, 0, "the main file of a perf.data folder cannot be compressed"));
     };
     let Some(endian) = header::endian(&bytes) else { return Err(super::not_a_recording(&name, &bytes)) };
     let mut reader = Reader::new(&name, Container::Directory, endian, options);
+    reader.folder = Some(path.to_owned());
     reader.add_file(&bytes)?;
     let mut expected = 0;
     for (number, part) in parts(path)? {
@@ -34,7 +35,7 @@ pub fn open(path: &Path, options: ReadOptions) -> Result<Reader> {
         expected = number.saturating_add(1);
         let source = reader.files.len() as u32;
         reader.files.push(file.clone());
-        let bytes = if part.is_file() { Input::Path(part).open()? } else { Opened::Directory(part) };
+        let bytes = if part.is_file() { Input::Path(part).open(&reader.options)? } else { Opened::Directory(part) };
         match bytes {
             Opened::Bytes(bytes) => reader.add_records(source, 0, bytes),
             Opened::Stream(stream) => reader.add_spooled(source, &file, stream)?,

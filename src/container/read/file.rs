@@ -149,10 +149,16 @@ impl FileSections {
         let Some(table) = table else { return };
         let mut table = Reader::new(table, endian);
         let mut missing = Vec::new();
+        // Sections that lie in each other would be more than the file.
+        let mut room = bytes.len() as u64;
         for bit in bits.iter() {
             let id = FeatureId(bit);
             let section = (|| Some(Section { offset: table.u64()?, size: table.u64()? }))();
-            match section.and_then(|section| slice(bytes, &section)) {
+            let fits = |section: &Section| {
+                room = room.checked_sub(section.size)?;
+                slice(bytes, section)
+            };
+            match section.as_ref().and_then(fits) {
                 Some(feature) => drop(self.features.insert(id, feature)),
                 None => missing.push(id.to_string()),
             }

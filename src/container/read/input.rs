@@ -1,13 +1,15 @@
 //! What the user named: a file, a folder, standard input; possibly compressed as a whole.
 
 use super::{ReadOptions, cut_by, spooled};
-use crate::container::spool::map;
+use crate::container::spool::{Spool, map};
 use crate::container::walk::Damage;
 use crate::error::{Error, Result};
 use bytes::Bytes;
 use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Where a recording comes from.
 #[derive(Clone, Debug)]
@@ -56,11 +58,54 @@ impl Compression {
         }
     }
 
-    fn decompress(self, stream: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
-        Ok(match self {
+    fn decompress(self, stream: impl Read + Send + 'static, options: &ReadOptions) -> io::Result<Box<dyn Read + Send>> {
+        let packed = Arc::new(AtomicU64::new(0));
+        let stream = Counted { stream, count: packed.clone() };
+        let unpacking: Box<dyn Read + Send> = match self {
             Self::Gzip => Box::new(flate2::read::MultiGzDecoder::new(stream)),
             Self::Zstd => Box::new(zstd::Decoder::new(stream)?),
-        })
+        };
+        Ok(Box::new(Unpacking { unpacking, packed, unpacked: 0, free: options.limits.unpacked }))
+    }
+}
+
+/// A stream, and how much of it has been read.
+struct Counted<R> {
+    stream: R,
+    count: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let read = self.stream.read(out)?;
+        self.count.fetch_add(read as u64, Ordering::Relaxed);
+        Ok(read)
+    }
+}
+
+/// What a compressed stream holds, as far as that can be a recording.
+struct Unpacking {
+    unpacking: Box<dyn Read + Send>,
+    /// Bytes of the compressed stream that have been read.
+    packed: Arc<AtomicU64>,
+    unpacked: u64,
+    free: u64,
+}
+
+/// How many times its size an input may unpack to. Recordings do not come near.
+const EXPANSION: u64 = 1000;
+
+impl Read for Unpacking {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let room = self.packed.load(Ordering::Relaxed).saturating_mul(EXPANSION).max(self.free);
+        if self.unpacked > room {
+            let what =
+                format!("it unpacks to more than {EXPANSION} times its size, which recordings do not; unpack it first");
+            return Err(io::Error::other(what));
+        }
+        let read = self.unpacking.read(out)?;
+        self.unpacked += read as u64;
+        Ok(read)
     }
 }
 
@@ -81,7 +126,7 @@ impl Input {
     /// What the system says.
     pub fn repeatable(self, options: &ReadOptions) -> Result<(Self, Option<Damage>)> {
         let name = self.name();
-        match self.open()? {
+        match self.open(options)? {
             Opened::Directory(path) => Ok((Self::Path(path), None)),
             Opened::Bytes(bytes) => Ok((Self::Bytes { name, bytes }, None)),
             Opened::Stream(mut stream) => {
@@ -93,26 +138,26 @@ impl Input {
         }
     }
 
-    /// Opens it. What can be mapped is mapped, all else is streamed.
+    /// Opens it. What can be mapped is mapped, or copied if that is [asked for](ReadOptions::private_copy); all else is streamed.
     ///
     /// # Errors
     /// What the system says.
-    pub fn open(self) -> Result<Opened> {
+    pub fn open(self, options: &ReadOptions) -> Result<Opened> {
         let name = self.name();
         let opened = match self {
             Self::Path(path) => {
                 if path.is_dir() {
                     return Ok(Opened::Directory(path));
                 }
-                open_file(File::open(&path).map_err(Error::io(&name, "cannot open"))?)
+                open_file(File::open(&path).map_err(Error::io(&name, "cannot open"))?, options)
             }
-            Self::Stdin => stdin().and_then(open_file),
+            Self::Stdin => stdin().and_then(|file| open_file(file, options)),
             Self::Bytes { bytes, .. } => Ok(Opened::Bytes(bytes)),
         };
         let read = |e| Error::io(&name, "cannot read")(e);
         match opened.map_err(read)? {
             Opened::Bytes(bytes) => match Compression::recognise(&bytes) {
-                Some(compression) => compression.decompress(io::Cursor::new(bytes)).map(Opened::Stream),
+                Some(compression) => compression.decompress(io::Cursor::new(bytes), options).map(Opened::Stream),
                 None => Ok(Opened::Bytes(bytes)),
             },
             Opened::Stream(mut stream) => {
@@ -121,7 +166,9 @@ impl Input {
                 let compression = Compression::recognise(&start);
                 let stream = io::Cursor::new(start).chain(stream);
                 match compression {
-                    Some(compression) => compression.decompress(io::BufReader::new(stream)).map(Opened::Stream),
+                    Some(compression) => {
+                        compression.decompress(io::BufReader::new(stream), options).map(Opened::Stream)
+                    }
                     None => Ok(Opened::Stream(Box::new(stream))),
                 }
             }
@@ -146,10 +193,16 @@ fn stdin() -> io::Result<File> {
 }
 
 /// A regular file that nothing was read from yet is mapped; a pipe, a terminal or a device is a stream.
-fn open_file(mut file: File) -> io::Result<Opened> {
-    if file.metadata()?.is_file() && file.stream_position()? == 0 {
-        Ok(Opened::Bytes(map(&file)?))
-    } else {
+fn open_file(mut file: File, options: &ReadOptions) -> io::Result<Opened> {
+    if !file.metadata()?.is_file() || file.stream_position()? != 0 {
         Ok(Opened::Stream(Box::new(file)))
+    } else if options.private_copy {
+        let mut spool = Spool::new(options.spool_dir.as_deref())?;
+        match spool.fill(&mut file)? {
+            (_, Some(failure)) => Err(failure),
+            (_, None) => spool.into_bytes().map(Opened::Bytes),
+        }
+    } else {
+        map(&file).map(Opened::Bytes)
     }
 }

@@ -29,6 +29,9 @@ pub struct ReadOptions {
     pub spool_dir: Option<PathBuf>,
     /// How far the recording is trusted.
     pub limits: Limits,
+    /// Whether files are copied to temporary files first, and read there. Otherwise they are mapped, and where somebody cuts a
+    /// file while it is read, or its disk fails, the system ends the program with SIGBUS, unless that catches it.
+    pub private_copy: bool,
 }
 
 /// Which kind of container a recording is in.
@@ -46,6 +49,8 @@ pub enum Container {
 pub struct Reader {
     /// Files that records come from, by the number that is in [`Block::source`].
     pub files: Vec<String>,
+    /// The folder that they are in, of a recording that is one.
+    pub folder: Option<PathBuf>,
     /// Container.
     pub container: Container,
     /// Byte order of the recorder.
@@ -81,7 +86,7 @@ impl Reader {
     /// Where there is no recording, or none that can be read.
     pub fn open(input: Input, options: ReadOptions) -> Result<Self> {
         let name = input.name();
-        match input.open()? {
+        match input.open(&options)? {
             Opened::Directory(path) => directory::open(&path, options),
             Opened::Bytes(bytes) => Self::from_bytes(&name, bytes, options),
             Opened::Stream(stream) => Self::from_stream(&name, stream, options),
@@ -91,6 +96,7 @@ impl Reader {
     fn new(name: &str, container: Container, endian: Endian, options: ReadOptions) -> Self {
         Self {
             files: vec![name.to_owned()],
+            folder: None,
             container,
             endian,
             attrs: Vec::new(),
@@ -141,7 +147,12 @@ impl Reader {
         }));
     }
 
-    fn from_stream(name: &str, mut stream: Box<dyn Read + Send>, options: ReadOptions) -> Result<Self> {
+    /// Reads a recording from a stream, which is not compressed as a whole. That of a pipe is read as it comes; a file, of which
+    /// the end must be known, is kept in a temporary file first.
+    ///
+    /// # Errors
+    /// Where there is no recording, or none that can be read.
+    pub fn from_stream(name: &str, mut stream: Box<dyn Read + Send>, options: ReadOptions) -> Result<Self> {
         let mut start = Vec::new();
         let header = (&mut stream).take(pipe::HEADER_SIZE as u64).read_to_end(&mut start);
         header.map_err(Error::io(name, "cannot read"))?;

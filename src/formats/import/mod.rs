@@ -108,7 +108,7 @@ pub type Import = fn(stream: &mut dyn Read, name: &str, options: &ImportOptions)
 /// Where the input cannot be opened or is not of that format.
 pub fn import(import: Import, input: Input, options: &ImportOptions) -> Result<Remade> {
     let name = input.name();
-    match input.open()? {
+    match input.open(&options.read)? {
         Opened::Bytes(bytes) => import(&mut Cursor::new(bytes), &name, options),
         Opened::Stream(mut stream) => import(&mut stream, &name, options),
         Opened::Directory(_) => Err(Error::input(name, None, "a folder is only read as a recording")),

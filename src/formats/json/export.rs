@@ -142,7 +142,7 @@ impl<W: Write> Export<W> {
 
     /// Tells what a folder holds beside the recording.
     fn write_others(&mut self, meta: &Meta) -> Result<()> {
-        let Some(folder) = Path::new(&meta.files[0]).parent() else { return Ok(()) };
+        let Some(folder) = &meta.folder else { return Ok(()) };
         let (files, untold) = others::list(folder)?;
         self.untold = untold;
         for file in files {

@@ -37,7 +37,7 @@ pub fn import_text(stream: &mut dyn Read, name: &str, options: &ImportOptions) -
 }
 
 fn remade(name: &str, bytes: &Bytes, options: &ReadOptions) -> Result<Remade> {
-    let mut message = Told::read(name, bytes)?;
+    let mut message = Told::read(name, bytes, &options.limits)?;
     let unknown = std::mem::take(&mut message.unknown);
     let mut remade = match &message.rest.layout {
         Some(layout) => message.again(layout, options)?,

@@ -7,6 +7,7 @@ use super::proto::perf_data_proto::{Layout, PerfEvent, Record};
 use super::unknown::Unknown;
 use super::wire::{Field, Fields};
 use crate::abi::Endian;
+use crate::container::limits::Limits;
 use crate::container::read::file::FileAttr;
 use crate::container::walk::Damage;
 use crate::error::{Error, Result};
@@ -16,6 +17,9 @@ use std::collections::BTreeMap;
 
 /// Most warnings of events that cannot be records; there may be as many as events.
 const WARNINGS: usize = 100;
+
+/// What a message may take in memory that takes two bytes where it is told.
+const MESSAGE: u64 = 512;
 
 /// What a PerfDataProto tells.
 pub struct Told<'a> {
@@ -35,9 +39,9 @@ impl<'a> Told<'a> {
     ///
     /// # Errors
     /// Where it is no PerfDataProto, or tells no recording.
-    pub fn read(name: &'a str, bytes: &'a Bytes) -> Result<Self> {
+    pub fn read(name: &'a str, bytes: &'a Bytes, limits: &Limits) -> Result<Self> {
         let mut rest = Vec::new();
-        let (mut records, mut events) = (0_u64, 0_u64);
+        let (mut records, mut events, mut about) = (0_u64, 0_u64, 0_u64);
         for field in Fields::new(bytes) {
             let field = field.map_err(|at| {
                 let behind = if events > 0 { format!(", behind events {}", events - 1) } else { String::new() };
@@ -46,7 +50,14 @@ impl<'a> Told<'a> {
             match field.number {
                 field::EVENTS => events += 1,
                 field::RECORDS => records += 1,
-                _ => rest.extend_from_slice(field.whole),
+                _ => {
+                    about += MESSAGE + field.whole.len() as u64;
+                    if about > limits.about {
+                        let what = "up to here it tells more about the recording itself than any recording has";
+                        return Err(Error::input(name, field.at, what));
+                    }
+                    rest.extend_from_slice(field.whole);
+                }
             }
         }
         let unknown = Unknown::of_message(&rest);

@@ -102,9 +102,6 @@ impl Sink for Look {
         if self.parts.is_empty() {
             return Err(Error::Refused(format!("{}: there are no samples, and so no parts", self.by)));
         }
-        for part in self.parts.values_mut() {
-            self.kin.add_ancestors(&mut part.processes);
-        }
         Ok(())
     }
 }

@@ -92,8 +92,10 @@ impl Split<'_> {
         let choice = || Choice::new(by, times.0);
         let mut look = Look::new(by, choice());
         let (meta, _) = self.in_order(&mut look)?;
-        let Look { kin, parts, .. } = look;
+        let Look { kin, mut parts, .. } = look;
         self.check(parts.len())?;
+        // All of a long line of processes are ancestors: each of many parts would have as many.
+        parts.values_mut().for_each(|part| kin.add_ancestors(&mut part.processes));
         let mut parts: Vec<(Key, PartSeen)> = parts.into_iter().collect();
         parts.sort_by(|(one, _), (other, _)| one.cmp(other));
         let names = names(by, &parts.iter().map(|(key, _)| key).collect::<Vec<_>>());
@@ -163,7 +165,7 @@ fn part_meta(meta: &Meta, part: &PartSeen, has_file: impl Fn(&[u8]) -> bool) -> 
         features.insert(FeatureId::BUILD_ID, section.into());
     }
     let mut known = meta.with(header.events.into_iter().flatten(), features, &header.event_types);
-    known.container = Container::File;
+    (known.container, known.folder) = (Container::File, None);
     known.build_id_records.clear();
     Ok(known)
 }

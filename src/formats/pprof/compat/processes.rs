@@ -190,8 +190,8 @@ impl Processes {
         if task.pid == task.ppid {
             return;
         }
-        let Some(parent) = self.by_pid.get_mut(&task.ppid) else { return };
-        let maps = parent.has_maps.then(|| parent.maps.fork());
+        let Some(parent) = self.by_pid.get(&task.ppid) else { return };
+        let maps = parent.has_maps.then(|| parent.maps.clone());
         let (comm, main) = (parent.comm.clone(), parent.main);
         let child = self.changed(task.pid);
         if let Some(maps) = maps {

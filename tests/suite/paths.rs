@@ -1,0 +1,245 @@
+//! Files by all the names that they may have, and all that can stand where a file is expected.
+
+use super::files::fixture;
+use super::program::{Run, perfconv, run};
+use perfconv::abi::Endian;
+use perfconv::abi::attr::Attr;
+use perfconv::abi::record::RecordType;
+use perfconv::abi::sample_type::SampleType;
+use perfconv::container::read::ReadOptions;
+use perfconv::container::read::file::FileAttr;
+use perfconv::container::read::input::Input;
+use perfconv::container::write::file::FileWriter;
+use perfconv::stream::Sink;
+use perfconv::stream::meta::Meta;
+use perfconv::stream::raw::Raw;
+use perfconv::stream::source::Source;
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs::{self, File, Permissions};
+use std::io::{self, Seek, SeekFrom, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::os::unix::net::UnixListener;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Not through the macros, whose output the test harness hides when the test passes.
+fn say(line: std::fmt::Arguments<'_>) {
+    writeln!(io::stderr(), "{line}").expect("standard error can be written to");
+}
+
+/// Names that are harder than others: with a space, without being UTF-8, with what terminals take for commands, like an option.
+const NAMES: [&[u8]; 4] = [b"with a space", b"not \xff\xfe UTF-8", b"line\nand \x1b[31mred", b"-o"];
+
+#[test]
+fn every_command_takes_every_name() {
+    let mut runs = 0;
+    for name in NAMES {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().join(OsStr::from_bytes(name));
+        fs::create_dir(&folder).unwrap();
+        let path = |ending: &str| folder.join(OsStr::from_bytes(&[name, ending.as_bytes()].concat()));
+        let input = path(".data");
+        fs::copy(fixture("callgraph.data"), &input).unwrap();
+        fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/callgraph.toml"), path(".toml")).unwrap();
+        let dir = path(".dir");
+        let commands: Vec<(&[&str], Vec<PathBuf>, Option<PathBuf>)> = vec![
+            (&["convert"], vec![input.clone()], Some(path(".pb.gz"))),
+            (&["convert", "-t", "csv"], vec![input.clone()], Some(path(".csv"))),
+            (&["convert"], vec![input.clone()], Some(path(".jsonl"))),
+            (&["convert"], vec![path(".jsonl")], Some(path(".again.data"))),
+            (&["rewrite", "--container", "dir"], vec![input.clone()], Some(dir.clone())),
+            (&["convert"], vec![dir.clone()], Some(path(".dir.jsonl"))),
+            (&["convert", "-t", "perf.data"], vec![path(".dir.jsonl")], Some(path(".again.dir"))),
+            (&["rewrite", "--sort"], vec![input.clone()], Some(path(".sorted.data"))),
+            (&["repair"], vec![input.clone()], Some(path(".repaired.data"))),
+            (&["merge"], vec![input.clone(), dir.clone()], Some(path(".merged.data"))),
+            (&["split", "--by", "tid"], vec![input.clone()], Some(path(".split"))),
+            (&["archive"], vec![input.clone()], Some(path(".tar.zst"))),
+            (&["archive", "--unpack"], vec![path(".tar.zst")], Some(path(".unpacked"))),
+            (&["synth"], vec![path(".toml")], Some(path(".synth.data"))),
+            (&["check"], vec![input.clone(), dir.clone()], None),
+            (&["info"], vec![input.clone()], None),
+            (&["dump"], vec![dir.clone()], None),
+            (&["diff"], vec![input.clone(), path(".repaired.data")], None),
+        ];
+        for (args, inputs, output) in commands {
+            let mut command = perfconv();
+            command.args(args).args(output.as_ref().map(|_| "-o")).args(&output).arg("--").args(&inputs);
+            let run = run(&mut command);
+            // A check finds something, and recordings differ.
+            assert!(matches!(run.status, 0 | 3) || args == ["diff"] && run.status == 1, "{args:?}: {}", run.stderr);
+            assert!(output.is_none_or(|output| output.exists()), "{args:?}: nothing is written");
+            let is_plain = |byte: &u8| matches!(byte, b'\n' | b'\t' | b' '..);
+            assert!(run.stderr.as_bytes().iter().all(is_plain), "{args:?}: {:?}", run.stderr);
+            runs += 1;
+        }
+        assert!(fs::read(path(".again.data")).unwrap() == fs::read(&input).unwrap(), "by way of JSON");
+    }
+    say(format_args!("{runs} runs with {} kinds of names", NAMES.len()));
+    assert!(runs >= 70);
+}
+
+/// The sentence of a failure that names a file.
+fn refused(input: &Path, output: &Path) -> String {
+    let run = run(perfconv().arg(input).arg("-f").arg("-o").arg(output));
+    run.failure().unwrap_or_else(|wrong| panic!("{}: {wrong}", input.display())).to_owned()
+}
+
+#[test]
+fn what_is_no_recording_where_one_is_expected_is_told_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    symlink(path("loop"), path("loop")).unwrap();
+    symlink(path("nowhere"), path("broken")).unwrap();
+    let _socket = UnixListener::bind(path("socket")).unwrap();
+    let output = path("out.pb.gz");
+    let mut told = BTreeMap::new();
+    for input in [
+        Path::new("/dev/null"),
+        Path::new("/dev/zero"),
+        Path::new("/dev/full"),
+        Path::new("/proc/self/mem"),
+        Path::new("/proc/self/status"),
+        Path::new("/sys/kernel/notes"),
+        Path::new("/proc"),
+        &path("loop"),
+        &path("broken"),
+        &path("socket"),
+        &path("broken/below"),
+        folder.path(),
+    ] {
+        if !input.starts_with(folder.path()) && !input.exists() {
+            continue;
+        }
+        let sentence = refused(input, &output);
+        assert!(sentence.contains(&*input.to_string_lossy()), "{sentence}");
+        assert!(!output.exists(), "{sentence}");
+        told.insert(input.to_owned(), sentence);
+    }
+    say(format_args!("{} things that are no recording were told: {:?}", told.len(), told.values().collect::<Vec<_>>()));
+    assert!(told.len() >= 9);
+}
+
+#[test]
+fn what_is_open_already_is_read_by_its_number() {
+    let expected = run(perfconv().arg(fixture("callgraph.data")).args(["-q", "-t", "pprof", "-o", "-"]));
+    assert_eq!(expected.status, 0);
+    for name in ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"] {
+        let file = File::open(fixture("callgraph.data")).unwrap();
+        let found = run(perfconv().stdin(file).args([name, "-q", "-t", "pprof", "-o", "-"]));
+        assert_eq!((found.status, &*found.stderr), (0, ""), "{name}");
+        assert!(found.stdout == expected.stdout, "{name}: something else");
+    }
+    let (reader, mut writer) = io::pipe().unwrap();
+    let bytes = fs::read(fixture("pipe.data")).unwrap();
+    let by_path = run(perfconv().arg(fixture("pipe.data")).args(["-q", "-t", "pprof", "-o", "-"]));
+    let mut command = perfconv();
+    command.args(["/dev/fd/0", "-q", "-t", "pprof", "-o", "-"]).stdin(reader);
+    let writing = std::thread::spawn(move || writer.write_all(&bytes));
+    let found = run(&mut command);
+    writing.join().unwrap().unwrap();
+    assert_eq!((found.status, found.stdout == by_path.stdout), (0, true), "{}", found.stderr);
+}
+
+/// A program that may not do everything, as root may.
+fn as_nobody(command: &mut Command) -> &mut Command {
+    if fs::metadata("/proc/self").is_ok_and(|found| found.uid() == 0) {
+        command.uid(65534).gid(65534);
+    }
+    command
+}
+
+fn failure_as_nobody(args: &[&OsStr]) -> String {
+    let found: Run = run(as_nobody(perfconv().args(args)));
+    found.failure().unwrap_or_else(|wrong| panic!("{args:?}: {wrong}")).to_owned()
+}
+
+#[test]
+fn what_may_not_be_read_or_written_is_told_and_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let mode = |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    mode(folder.path(), 0o755);
+    for (name, bits) in [("read-only", 0o555), ("open", 0o777)] {
+        fs::create_dir(path(name)).unwrap();
+        fs::copy(fixture("callgraph.data"), path(name).join("in.data")).unwrap();
+        mode(&path(name).join("in.data"), 0o444);
+        mode(&path(name), bits);
+    }
+    fs::copy(fixture("callgraph.data"), path("open/secret.data")).unwrap();
+    mode(&path("open/secret.data"), 0o000);
+    let program = run(as_nobody(perfconv().arg("--version")));
+    if program.status != 0 {
+        say(format_args!("skipped: the program is where nobody else can run it"));
+        return;
+    }
+    let (closed, open, secret) = (path("read-only/in.data"), path("open/in.data"), path("open/secret.data"));
+    let (to_closed, to_open) = (path("read-only/out.pb.gz"), path("open/out.pb.gz"));
+    let option = OsStr::new("-o");
+    let sentence = failure_as_nobody(&[secret.as_os_str(), option, to_open.as_os_str()]);
+    assert!(sentence.contains("secret.data: ") && sentence.contains("ermission denied"), "{sentence}");
+    let sentence = failure_as_nobody(&[open.as_os_str(), option, to_closed.as_os_str()]);
+    assert!(sentence.contains("out.pb.gz: cannot create: ") && !sentence.contains(".perfconv-"), "{sentence}");
+    let closed_folder = path("read-only");
+    let spool = [OsStr::new("--spool-dir"), closed_folder.as_os_str()];
+    let gz = path("open/in.data.zst");
+    fs::write(&gz, zstd::encode_all(&*fs::read(fixture("callgraph.data")).unwrap(), 1).unwrap()).unwrap();
+    let sentence = failure_as_nobody(&[&[gz.as_os_str(), option, to_open.as_os_str()][..], &spool].concat());
+    assert!(sentence.contains("cannot keep in a temporary file"), "{sentence}");
+    for (folder, names) in [("read-only", vec!["in.data"]), ("open", vec!["in.data", "in.data.zst", "secret.data"])] {
+        let mut found: Vec<_> = fs::read_dir(path(folder)).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        found.sort();
+        assert_eq!(found, names, "{folder}");
+    }
+    // Nothing is written where the input is.
+    let found = run(as_nobody(perfconv().arg(&closed).arg("-o").arg(&to_open)));
+    assert_eq!(found.status, 0, "{}", found.stderr);
+}
+
+#[test]
+fn records_behind_four_gigabytes_are_read() {
+    const HOLE: u64 = 9 << 29;
+    let mut attr = Attr::read(&[0; Attr::SIZE_VER0], Endian::Little).expect("zeros are an attr");
+    attr.size = Attr::SIZE_VER0 as u32;
+    attr.sample_type = SampleType::IP | SampleType::TID | SampleType::TIME;
+    let events = [FileAttr { attr, ids: Vec::new() }];
+    let sample = |time: u64| {
+        let words = [0x1000, 1 | 1 << 32, time].into_iter().flat_map(u64::to_le_bytes);
+        [9, 0, 0, 0, 2, 0, 32, 0].into_iter().chain(words).collect::<Vec<u8>>()
+    };
+    let path = tempfile::NamedTempFile::new().unwrap();
+    let mut file = path.reopen().unwrap();
+    let mut writer = FileWriter::begin(file.try_clone().unwrap(), Endian::Little, &events, &[]).unwrap();
+    writer.write_all(&sample(1)).unwrap();
+    // An AUX area that is a hole in the file.
+    writer.write_all(&[71, 0, 0, 0, 0, 0, 48, 0]).unwrap();
+    writer.write_all(&HOLE.to_le_bytes()).unwrap();
+    writer.write_all(&[0; 32]).unwrap();
+    file.seek(SeekFrom::Current(HOLE as i64)).unwrap();
+    writer.skip(HOLE);
+    for time in 2..12 {
+        writer.write_all(&sample(time)).unwrap();
+    }
+    writer.finish(&events, &[], &BTreeMap::new()).unwrap();
+    assert!(fs::metadata(path.path()).unwrap().len() > HOLE);
+
+    #[derive(Default)]
+    struct Places(Vec<u64>);
+    impl Sink for Places {
+        fn record(&mut self, _: &Meta, raw: &Raw<'_>) -> perfconv::Result<()> {
+            self.0.extend((raw.header.kind == RecordType::SAMPLE).then(|| raw.offset()));
+            Ok(())
+        }
+    }
+    let mut places = Places::default();
+    let source = Source::open(Input::Path(path.path().to_owned()), ReadOptions::default()).unwrap();
+    let (_, ledger) = source.run(&mut places).unwrap();
+    assert_eq!((ledger.messages(), places.0.len()), (&[][..], 11));
+    assert_eq!(places.0[1] - places.0[0], 32 + 48 + HOLE);
+    let output = tempfile::tempdir().unwrap();
+    let found = run(perfconv().arg(path.path()).arg("-o").arg(output.path().join("out.pb.gz")));
+    assert_eq!(found.ledger().map(|ledger| (ledger.samples_in, ledger.samples_out)), Ok((11, 11)), "{}", found.stderr);
+}

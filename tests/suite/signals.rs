@@ -1,0 +1,214 @@
+//! Every command, ended by signals at random moments: what it was to write is as before or complete, what it reads is as before,
+//! and nothing temporary is left but by SIGKILL, and then under a name that tells it.
+//!
+//! The moments are the same each time, as far as a clock can have it. `PERFCONV_TEST_ALL=1` tries many more.
+
+use super::files::fixture;
+use super::program::{for_each, perfconv, perfconv_with_signals, run};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{RngCore, SeedableRng};
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use std::{env, fs, thread};
+use tempfile::TempDir;
+
+/// What is run: `IN` and `OTHER` are recordings, `OUT` is a file or folder in a folder of its own.
+type Run = (&'static str, &'static [&'static str]);
+
+const RUNS: &[Run] = &[
+    ("convert to pprof", &["convert", "IN", "-f", "-o", "OUT.pb.gz"]),
+    ("convert to JSON", &["convert", "IN", "-f", "-o", "OUT.jsonl"]),
+    ("convert to tables", &["convert", "IN", "-f", "-t", "csv", "-o", "OUT"]),
+    ("rewrite", &["rewrite", "IN", "--sort", "--compress", "-f", "-o", "OUT.data"]),
+    ("rewrite to a folder", &["rewrite", "IN", "--container", "dir", "-f", "-o", "OUT.data"]),
+    ("rewrite, anonymized", &["rewrite", "IN", "--anonymize", "--key", "KEY", "-f", "-o", "OUT.data"]),
+    ("repair", &["repair", "IN", "-f", "-o", "OUT.data"]),
+    ("merge", &["merge", "IN", "OTHER", "-f", "-o", "OUT.data"]),
+    ("split", &["split", "IN", "--by", "samples=100", "-f", "-o", "OUT"]),
+    ("synth", &["synth", "SCENARIO", "-f", "-o", "OUT.data"]),
+    ("archive", &["archive", "IN", "-f", "-o", "OUT.tar.zst"]),
+    ("dump", &["dump", "IN", "--order", "time"]),
+    ("diff", &["diff", "IN", "OTHER"]),
+];
+
+const SIGNALS: [(&str, i32); 3] = [("INT", 2), ("TERM", 15), ("KILL", 9)];
+
+/// How many moments are tried of each run and signal.
+fn moments() -> u32 {
+    if env::var_os("PERFCONV_TEST_ALL").is_some() { 250 } else { 8 }
+}
+
+/// A folder for what is read, one for what is written, and one for what is temporary.
+struct Desk {
+    folder: TempDir,
+    inputs: BTreeMap<String, Vec<u8>>,
+}
+
+impl Desk {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["in", "out", "spool"] {
+            fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        let inputs = folder.path().join("in");
+        // Long enough to be met while it is read.
+        let merged = run(perfconv()
+            .arg("merge")
+            .args([&fixture("callgraph.data"); 12])
+            .args(["--offset-pids", "-q", "-o"])
+            .arg(inputs.join("IN")));
+        assert_eq!(merged.status, 0, "{}", merged.stderr);
+        fs::copy(fixture("callgraph.data"), inputs.join("OTHER")).unwrap();
+        fs::write(inputs.join("KEY"), [7; 32]).unwrap();
+        let scenario = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/callgraph.toml");
+        fs::copy(scenario, inputs.join("SCENARIO")).unwrap();
+        let inputs = files_in(&inputs);
+        Self { folder, inputs }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn command(&self, args: &[&str], is_old: bool) -> Command {
+        let mut command = perfconv_with_signals();
+        for &arg in args {
+            match arg {
+                // What is there before is made of another input.
+                "IN" if is_old => command.arg(self.path("in/OTHER")),
+                "IN" | "OTHER" | "KEY" | "SCENARIO" => command.arg(self.path("in").join(arg)),
+                out if out.starts_with("OUT") => command.arg(self.path("out").join(out)),
+                other => command.arg(other),
+            };
+        }
+        command.arg("--spool-dir").arg(self.path("spool"));
+        command.env("TMPDIR", self.path("spool")).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        command
+    }
+
+    /// Has the output be as it was before.
+    fn put_back(&self, args: &[&str]) -> BTreeMap<String, Vec<u8>> {
+        for folder in ["out", "spool"] {
+            fs::remove_dir_all(self.path(folder)).unwrap();
+            fs::create_dir(self.path(folder)).unwrap();
+        }
+        if !args.iter().any(|arg| arg.starts_with("OUT")) {
+            return BTreeMap::new();
+        }
+        let made = self.command(args, true).output().unwrap();
+        assert!(made.status.success(), "{args:?}: {}", String::from_utf8_lossy(&made.stderr));
+        if args[0] == "synth" {
+            // There is but one scenario.
+            let out = self.path("out/OUT.data");
+            fs::copy(self.path("in/OTHER"), out).unwrap();
+        }
+        files_in(&self.path("out"))
+    }
+}
+
+/// Every file in a folder and the folders in it, with its bytes.
+fn files_in(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    for entry in fs::read_dir(folder).expect("a folder that can be listed").flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if entry.path().is_dir() {
+            files.insert(format!("{name}/"), Vec::new());
+            let inside = files_in(&entry.path()).into_iter();
+            files.extend(inside.map(|(inner, bytes)| (format!("{name}/{inner}"), bytes)));
+        } else {
+            files.insert(name, fs::read(entry.path()).expect("a file that can be read"));
+        }
+    }
+    files
+}
+
+/// Whether a path is of what is not complete, or in that.
+fn is_temporary(path: &str) -> bool {
+    let name = path.split('/').next().unwrap_or_default();
+    name.starts_with(".perfconv-") && name.ends_with(".tmp")
+}
+
+/// How runs that were met by a signal ended.
+#[derive(Default, Clone, Copy)]
+struct Met {
+    old: usize,
+    new: usize,
+    left_behind: usize,
+}
+
+fn meet(&(name, args): &Run) -> Met {
+    let desk = Desk::new();
+    desk.put_back(args);
+    // The shortest of some runs: others may have been kept waiting.
+    let takes = (0..4).map(|_| {
+        let begun = Instant::now();
+        let done = desk.command(args, false).output().unwrap();
+        assert!(done.status.code().is_some_and(|code| code <= 1), "{name}: {}", String::from_utf8_lossy(&done.stderr));
+        begun.elapsed()
+    });
+    let takes = takes.min().unwrap_or_default();
+    let new = files_in(&desk.path("out"));
+    let mut old = desk.put_back(args);
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(name.len() as u64);
+    let mut met = Met::default();
+    for (signal, number) in SIGNALS {
+        for moment in 0..moments() {
+            let place = format!("{name}, SIG{signal} number {moment}");
+            let child = desk.command(args, false).spawn().unwrap();
+            thread::sleep(takes.mul_f64((random.next_u64() % 1200) as f64 / 1000.0).min(Duration::from_secs(10)));
+            let killed =
+                Command::new("kill").args(["-s", signal, &child.id().to_string()]).stderr(Stdio::null()).status();
+            assert!(killed.is_ok());
+            let ended = child.wait_with_output().unwrap();
+            assert!(
+                ended.status.signal() == Some(number) || ended.status.code().is_some_and(|code| code <= 1),
+                "{place}: {:?}",
+                ended.status
+            );
+            // It may have said already what it has done.
+            let said = String::from_utf8_lossy(&ended.stderr);
+            assert!(!said.contains("panicked"), "{place}: {said}");
+            let (left_behind, found): (BTreeMap<_, _>, BTreeMap<_, _>) =
+                files_in(&desk.path("out")).into_iter().partition(|(file, _)| is_temporary(file));
+            let spooled = files_in(&desk.path("spool"));
+            assert!(spooled.keys().all(|file| is_temporary(file)), "{place}: {:?}", spooled.keys());
+            let is_left = !(left_behind.is_empty() && spooled.is_empty());
+            assert!(!is_left || number == 9, "{place}: {:?} are left, {:?}", left_behind.keys(), spooled.keys());
+            match (found == old, found == new) {
+                (true, _) => met.old += 1,
+                (_, true) => met.new += 1,
+                _ => panic!("{place}: something else is there: {:?}", found.keys()),
+            }
+            met.left_behind += usize::from(is_left);
+            if found != old || is_left {
+                old = desk.put_back(args);
+            }
+        }
+    }
+    assert!(files_in(&desk.path("in")) == desk.inputs, "{name}: the inputs have changed");
+    met
+}
+
+#[test]
+fn whenever_a_signal_comes_the_output_is_as_before_or_complete() {
+    let all = for_each(RUNS, meet);
+    let mut out = io::stderr();
+    for ((name, _), Met { old, new, left_behind }) in RUNS.iter().zip(&all) {
+        let left = if *left_behind > 0 { format!(", {left_behind} times a temporary file too") } else { String::new() };
+        writeln!(
+            out,
+            "{name}: {} signals; {old} times the old output was there, {new} times the new one{left}",
+            old + new
+        )
+        .unwrap();
+    }
+    let sum = |of: fn(&Met) -> usize| all.iter().map(of).sum::<usize>();
+    let (old, new, left_behind) = (sum(|met| met.old), sum(|met| met.new), sum(|met| met.left_behind));
+    writeln!(out, "{} signals: {old} old, {new} new, {left_behind} with a temporary file", old + new).unwrap();
+    assert_eq!(old + new, RUNS.len() * SIGNALS.len() * moments() as usize);
+    assert!(old > new && new > 0 && left_behind > 0, "no signal came while something was written");
+}

@@ -1,0 +1,268 @@
+//! What another reader, linux-perf-data, decodes of recordings, field by field, beside what is decoded here. Where they differ, it is
+//! known to be wrong there, and why.
+
+use super::files::{Recording, corpus, fixtures, has_corpus};
+use super::program::for_each;
+use linux_perf_data::linux_perf_event_reader::{EventRecord, Mmap2FileId, Mmap2InodeAndVersion, RawDataU64};
+use linux_perf_data::{PerfFileReader, PerfFileRecord};
+use perfconv::abi::record::mmap2::MappedFile;
+use perfconv::abi::record::{Body, Record, RecordType};
+use perfconv::abi::sample_type::{BranchSampleType, SampleType};
+use perfconv::container::read::input::Input;
+use perfconv::container::read::{Container, ReadOptions};
+use perfconv::stream::Sink;
+use perfconv::stream::event_name::event_name;
+use perfconv::stream::meta::Meta;
+use perfconv::stream::raw::Raw;
+use perfconv::stream::source::Source;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufReader, Write};
+use std::panic::catch_unwind;
+use std::path::Path;
+
+/// Without `PERFCONV_TEST_ALL`, one of so many recordings of the corpus.
+const SHARE: usize = 4;
+
+/// What a record tells, as both readers can tell it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Told {
+    Sample {
+        ip: Option<u64>,
+        task: Option<(u32, u32)>,
+        time: Option<u64>,
+        cpu: Option<u32>,
+        period: Option<u64>,
+        callchain: Option<Vec<u64>>,
+        user_regs: Option<Vec<u64>>,
+        stack: Option<(Vec<u8>, u64)>,
+    },
+    Comm(u32, u32, Vec<u8>),
+    Task(bool, [u32; 4], u64),
+    Mmap([u32; 2], [u64; 3], Vec<u8>),
+    Mmap2([u32; 2], [u64; 3], FileId, [u32; 2], Vec<u8>),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum FileId {
+    Inode(u32, u32, u64, u64),
+    BuildId(Vec<u8>),
+}
+
+/// What is decoded here.
+#[derive(Default)]
+struct Ours {
+    told: Vec<Told>,
+    /// What it has that the other reader is known to read wrongly.
+    known: BTreeMap<&'static str, u64>,
+    /// Whether there are compressed records.
+    has_frames: bool,
+}
+
+impl Sink for Ours {
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> perfconv::Result<()> {
+        self.has_frames |= matches!(raw.header.kind, RecordType::COMPRESSED | RecordType::COMPRESSED2);
+        let Some(record) = Record::read(raw.bytes(), &meta.context(raw)) else { return Ok(()) };
+        let told = match record.body {
+            Body::Sample(sample) => {
+                if let Some((_, event)) = meta.events.of(raw) {
+                    let attr = &event.attr;
+                    let mut note = |is_there, what| {
+                        if is_there {
+                            *self.known.entry(what).or_default() += 1;
+                        }
+                    };
+                    note(
+                        attr.sample_type.contains(SampleType::READ),
+                        "counter values: GROUP and single values are swapped",
+                    );
+                    note(attr.sample_type.contains(SampleType::WEIGHT_STRUCT), "WEIGHT_STRUCT is not known");
+                    note(attr.branch_sample_type.contains(BranchSampleType::COUNTERS), "branch counters are not known");
+                }
+                Told::Sample {
+                    ip: sample.ip,
+                    task: sample.task,
+                    time: sample.time,
+                    cpu: sample.cpu.map(|(cpu, _)| cpu),
+                    period: sample.period,
+                    callchain: sample.callchain.map(|chain| chain.ips),
+                    user_regs: sample.regs_user.map(|regs| regs.regs).filter(|regs| !regs.is_empty()),
+                    stack: sample.stack_user.map(|stack| (stack.data, stack.dyn_size)),
+                }
+            }
+            Body::Comm(comm) => Told::Comm(comm.pid, comm.tid, comm.comm.text().to_vec()),
+            Body::Fork(task) => Told::Task(true, [task.pid, task.ppid, task.tid, task.ptid], task.time),
+            Body::Exit(task) => Told::Task(false, [task.pid, task.ppid, task.tid, task.ptid], task.time),
+            Body::Mmap(map) => {
+                Told::Mmap([map.pid, map.tid], [map.addr, map.len, map.pgoff], map.filename.text().to_vec())
+            }
+            Body::Mmap2(map) => {
+                if !map.filename.as_bytes().contains(&0) {
+                    *self.known.entry("a name without its NUL goes on into the trailer").or_default() += 1;
+                }
+                let file = match map.file {
+                    MappedFile::Inode { maj, min, ino, ino_generation } => FileId::Inode(maj, min, ino, ino_generation),
+                    ref file => FileId::BuildId(file.build_id().unwrap_or_default().to_vec()),
+                };
+                let place = [map.addr, map.len, map.pgoff];
+                Told::Mmap2([map.pid, map.tid], place, file, [map.prot, map.flags], map.filename.text().to_vec())
+            }
+            _ => return Ok(()),
+        };
+        self.told.push(told);
+        Ok(())
+    }
+}
+
+fn words(words: &RawDataU64<'_>) -> Vec<u64> {
+    (0..words.len()).map(|index| words.get(index).expect("it is as long as that")).collect()
+}
+
+/// What the other reader decodes.
+fn theirs(path: &Path) -> Result<Vec<Told>, String> {
+    let read = || -> Result<Vec<Told>, Box<dyn std::error::Error>> {
+        let PerfFileReader { mut perf_file, mut record_iter } =
+            PerfFileReader::parse_file(BufReader::new(File::open(path)?))?;
+        let mut told = Vec::new();
+        while let Some(record) = record_iter.next_record(&mut perf_file)? {
+            let PerfFileRecord::EventRecord { record, .. } = record else { continue };
+            told.extend(match record.parse()? {
+                EventRecord::Sample(sample) => Some(Told::Sample {
+                    ip: sample.ip,
+                    task: sample.pid.zip(sample.tid).map(|(pid, tid)| (pid as u32, tid as u32)),
+                    time: sample.timestamp,
+                    cpu: sample.cpu,
+                    period: sample.period,
+                    callchain: sample.callchain.as_ref().map(words),
+                    user_regs: sample.user_regs.map(|regs| (0..64).filter_map(|bit| regs.get(bit)).collect()),
+                    stack: sample.user_stack.map(|(stack, size)| (stack.as_slice().into_owned(), size)),
+                }),
+                EventRecord::Comm(comm) => {
+                    Some(Told::Comm(comm.pid as u32, comm.tid as u32, comm.name.as_slice().into_owned()))
+                }
+                EventRecord::Fork(task) => {
+                    Some(Told::Task(true, [task.pid, task.ppid, task.tid, task.ptid].map(|n| n as u32), task.timestamp))
+                }
+                EventRecord::Exit(task) => Some(Told::Task(
+                    false,
+                    [task.pid, task.ppid, task.tid, task.ptid].map(|n| n as u32),
+                    task.timestamp,
+                )),
+                EventRecord::Mmap(map) => Some(Told::Mmap(
+                    [map.pid as u32, map.tid as u32],
+                    [map.address, map.length, map.page_offset],
+                    map.path.as_slice().into_owned(),
+                )),
+                EventRecord::Mmap2(map) => {
+                    let file = match map.file_id {
+                        Mmap2FileId::InodeAndVersion(Mmap2InodeAndVersion {
+                            major,
+                            minor,
+                            inode,
+                            inode_generation,
+                        }) => FileId::Inode(major, minor, inode, inode_generation),
+                        Mmap2FileId::BuildId(id) => FileId::BuildId(id),
+                    };
+                    Some(Told::Mmap2(
+                        [map.pid as u32, map.tid as u32],
+                        [map.address, map.length, map.page_offset],
+                        file,
+                        [map.protection, map.flags],
+                        map.path.as_slice().into_owned(),
+                    ))
+                }
+                _ => None,
+            });
+        }
+        Ok(told)
+    };
+    match catch_unwind(|| read().map_err(|error| error.to_string())) {
+        Ok(read) => read,
+        Err(_) => Err("it panics".to_owned()),
+    }
+}
+
+/// How a comparison ended.
+enum Outcome {
+    /// How many records are told alike, and how many of them are samples.
+    Same(usize, usize),
+    /// It differs, for reasons that are known.
+    Known(Vec<&'static str>),
+    /// The other reader does not read it.
+    Skipped(String),
+    Wrong(String),
+}
+
+fn compare(recording: &Recording) -> Outcome {
+    let name = &recording.name;
+    let mut ours = Ours::default();
+    let source = match Source::open(Input::Path(recording.path.clone()), ReadOptions::default()) {
+        Ok(source) => source,
+        Err(_) => return Outcome::Skipped("it is refused here".to_owned()),
+    };
+    if source.meta().container != Container::File {
+        return Outcome::Skipped("it is no file but a pipe or a folder".to_owned());
+    }
+    let Ok((meta, ledger)) = source.run(&mut ours) else {
+        return Outcome::Skipped("it is refused here".to_owned());
+    };
+    if ours.has_frames {
+        return Outcome::Skipped(
+            "it has compressed records, which are not decompressed there as it is built here".to_owned(),
+        );
+    }
+    if !ledger.messages().is_empty() {
+        return Outcome::Skipped("it is damaged".to_owned());
+    }
+    let mut theirs = match theirs(&recording.path) {
+        Ok(theirs) => theirs,
+        Err(why) => {
+            return Outcome::Skipped(format!("it is refused there: {}", why.chars().take(60).collect::<String>()));
+        }
+    };
+    // It tells records in the order of time.
+    ours.told.sort();
+    theirs.sort();
+    if ours.told == theirs {
+        let samples = theirs.iter().filter(|told| matches!(told, Told::Sample { .. })).count();
+        return Outcome::Same(theirs.len(), samples);
+    }
+    let known: Vec<_> = ours.known.keys().copied().collect();
+    if !known.is_empty() {
+        return Outcome::Known(known);
+    }
+    let first = ours.told.iter().zip(&theirs).find(|(ours, theirs)| ours != theirs);
+    let events: Vec<_> = meta.events.list().iter().map(event_name).collect();
+    Outcome::Wrong(format!("{name} ({events:?}): {} and {} records; {first:?}", ours.told.len(), theirs.len()))
+}
+
+#[test]
+fn samples_maps_names_and_tasks_are_what_linux_perf_data_decodes() {
+    let share = if std::env::var_os("PERFCONV_TEST_ALL").is_some() { 1 } else { SHARE };
+    let recordings: Vec<_> = fixtures().into_iter().chain(corpus().into_iter().step_by(share)).collect();
+    let outcomes = for_each(&recordings, compare);
+    let (mut same, mut records, mut samples, mut wrong) = (0, 0, 0, Vec::new());
+    let mut others: BTreeMap<String, usize> = BTreeMap::new();
+    for outcome in outcomes {
+        match outcome {
+            Outcome::Same(all, of_them) => (same, records, samples) = (same + 1, records + all, samples + of_them),
+            Outcome::Known(why) => *others.entry(format!("wrong there: {}", why.join("; "))).or_default() += 1,
+            Outcome::Skipped(why) => *others.entry(format!("not compared: {why}")).or_default() += 1,
+            Outcome::Wrong(what) => wrong.push(what),
+        }
+    }
+    // Not through the macros, whose output the test harness hides when the test passes.
+    let mut out = io::stderr().lock();
+    let all = recordings.len();
+    writeln!(
+        out,
+        "linux-perf-data decodes {same} of {all} recordings alike: {records} records, {samples} of them samples"
+    )
+    .unwrap();
+    for (why, count) in others {
+        writeln!(out, "{count} {why}").unwrap();
+    }
+    assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
+    let enough = if has_corpus("what linux-perf-data decodes") { (60, 10_000) } else { (5, 1000) };
+    assert!(same >= enough.0 && samples >= enough.1, "only {same} recordings and {samples} samples are alike");
+}
