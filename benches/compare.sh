@@ -53,6 +53,11 @@ for kind in shallow processes dwarf; do
     rm -f "${!kind}" "$out".*
 done
 
+grown made "$megabytes"
+job 'synth' made "$perfconv synth scenarios/callgraph.toml --scale $((megabytes * 3)) -f -o $out.data" 'cp' "cp $made $out.perf"
+job 'pprof: synthesized' made "$perfconv $made -f -o $out.pb.gz" 'perf script -F ip' "perf script -F ip -i $made"
+rm -f "$made" "$out".*
+
 grown compressed "$megabytes"
 job 'compressed: pprof' compressed "$perfconv $compressed -f -o $out.pb.gz" 'perf script -F ip' \
     "perf script -F ip -i $compressed"
@@ -68,7 +73,7 @@ rm -f "$pipe" "$compressed_pipe" "$out".*
 
 printf '\n## How cost grows with size\n\n'
 growth_heading
-for size in ${sizes:-10 100 1000 2000}; do
+for size in 10 100 1000 2000; do
     grown deep $size
     growth "$size MB" 'info --stats' deep "$perfconv info --stats $deep"
     growth "$size MB" 'pprof' deep "$perfconv $deep -f -o $out.pb.gz"
@@ -77,6 +82,8 @@ for size in ${sizes:-10 100 1000 2000}; do
     growth "$size MB" 'JSON Lines' deep "$perfconv $deep -t jsonl -o /dev/null"
     growth "$size MB" 'quipper proto' deep "$perfconv $deep -t quipper -o /dev/null"
     rm -f "$deep"
+    growth "$size MB" 'synth' deep "$perfconv synth scenarios/callgraph.toml --scale $((size * 3)) -f -o $out.data"
+    rm -f "$out".*
     grown no_rounds $size
     growth "$size MB" 'pprof, no rounds' no_rounds "$perfconv $no_rounds -f -o $out.pb.gz"
     rm -f "$no_rounds" "$out".*

@@ -1,4 +1,5 @@
-# The recordings of compare.sh, sourced by it: small ones that are recorded, and what is grown of them.
+# The recordings of compare.sh, sourced by it: small ones that are recorded, and what is grown of them; and one that a scenario
+# describes.
 
 # Records the bases, each a few megabytes.
 bases() {
@@ -47,7 +48,12 @@ grown() {
     *) base=$name ;;
     esac
     declare -g "$name=$work/$name.data"
-    "$grow" "$work/$base.base" "$work/$name.data" --size "$2" "${args[@]}"
+    if [[ $name == made ]]; then
+        # A third of a megabyte by itself.
+        "$perfconv" synth scenarios/callgraph.toml --scale $(($2 * 3)) -q -f -o "$work/made.data"
+    else
+        "$grow" "$work/$base.base" "$work/$name.data" --size "$2" "${args[@]}"
+    fi
     # Of a compressed one, what its records are.
     declare -g "${name}_megabytes=$2"
     cat "$work/$name.data" >/dev/null
