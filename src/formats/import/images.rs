@@ -3,9 +3,9 @@
 use super::place::Placed;
 use super::symbols::{Kernel, SymbolFile};
 use crate::abi::hex::to_hex;
-use crate::error::{Error, Result};
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use crate::elf::folder::{by_build_id, write};
+use crate::error::Result;
+use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 /// Names of functions that a recording has no place for.
@@ -33,18 +33,15 @@ impl Symbols {
     /// # Errors
     /// Where they cannot be written.
     pub fn write(&self, folder: &Path) -> Result<()> {
-        let by_id = |id: &[u8]| to_hex(id);
         if !self.kernel.is_empty() {
-            let id = by_id(self.kernel.build_id.as_deref().unwrap_or_default());
+            let id = to_hex(self.kernel.build_id.as_deref().unwrap_or_default());
             let name = String::from_utf8_lossy(Kernel::NAME).into_owned();
             write(&folder.join(name).join(id).join("kallsyms"), |out| self.kernel.write(out))?;
         }
         for file in &self.files {
-            let id = by_id(file.build_id.as_deref().unwrap_or_default());
-            let (first, rest) = id.split_at(2.min(id.len()));
             // perf looks for what no file has by another name.
             let name = if &file.path[..] == b"[vdso]" { "vdso" } else { "elf" };
-            let path = folder.join(".build-id").join(first).join(rest).join(name);
+            let path = by_build_id(folder, file.build_id.as_deref().unwrap_or_default(), name);
             write(&path, |out| file.write(out))?;
             // Two files may have the same path, and a path may be none that is possible here.
             if let Some(by_path) = below(folder, &file.path).filter(|path| !path.exists())
@@ -62,17 +59,6 @@ impl Symbols {
     pub fn are_in(folder: &Path) -> bool {
         folder.join(".build-id").is_dir() || folder.join("[kernel.kallsyms]").is_dir()
     }
-}
-
-fn write(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
-    let shown = path.display().to_string();
-    let run = || {
-        fs::create_dir_all(path.parent().unwrap_or(path))?;
-        let mut out = BufWriter::new(File::create(path)?);
-        write(&mut out)?;
-        out.flush()
-    };
-    run().map_err(Error::io(shown, "cannot write"))
 }
 
 /// A path below a folder, if it is one that stays there.

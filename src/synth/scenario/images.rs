@@ -2,10 +2,10 @@
 
 use super::plan::{Program, Scenario, Space};
 use super::run::PAGE;
-use crate::abi::hex::to_hex;
+use crate::elf::folder::{by_build_id, write};
 use crate::error::{Error, Result};
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::fs;
+use std::io::{self, Write};
 use std::path::Path;
 
 /// The symbols of the kernel, as `perf report --kallsyms` takes them, and those of guests', for `--guestkallsyms`.
@@ -19,9 +19,7 @@ impl Scenario {
     /// Where they cannot be written.
     pub fn write_images(&self, folder: &Path) -> Result<()> {
         for program in self.programs.iter().filter(|program| program.space == Space::User) {
-            let id = to_hex(&program.image.build_id());
-            let (first, rest) = id.split_at(2);
-            let by_id = folder.join(".build-id").join(first).join(rest).join("elf");
+            let by_id = by_build_id(folder, &program.image.build_id(), "elf");
             let by_path = folder.join(program.path.trim_start_matches('/'));
             for path in [by_path, by_id] {
                 write(&path, |out| program.image.write(out))?;
@@ -59,15 +57,4 @@ impl Program {
         }
         Ok(())
     }
-}
-
-fn write(path: &Path, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
-    let shown = path.display().to_string();
-    let write = || {
-        fs::create_dir_all(path.parent().unwrap_or(path))?;
-        let mut out = BufWriter::new(File::create(path)?);
-        content(&mut out)?;
-        out.flush()
-    };
-    write().map_err(Error::io(shown, "cannot write"))
 }
