@@ -160,21 +160,25 @@ impl Input {
                 Some(compression) => compression.decompress(io::Cursor::new(bytes), options).map(Opened::Stream),
                 None => Ok(Opened::Bytes(bytes)),
             },
-            Opened::Stream(mut stream) => {
-                let mut start = Vec::new();
-                (&mut stream).take(MAGIC_LEN as u64).read_to_end(&mut start).map_err(read)?;
-                let compression = Compression::recognise(&start);
-                let stream = io::Cursor::new(start).chain(stream);
-                match compression {
-                    Some(compression) => {
-                        compression.decompress(io::BufReader::new(stream), options).map(Opened::Stream)
-                    }
-                    None => Ok(Opened::Stream(Box::new(stream))),
-                }
-            }
+            Opened::Stream(stream) => Ok(Opened::Stream(unpacked(stream, options).map_err(read)?)),
             Opened::Directory(path) => Ok(Opened::Directory(path)),
         }
         .map_err(Error::io(&name, "cannot decompress"))
+    }
+}
+
+/// What a stream holds, which may be compressed as a whole.
+///
+/// # Errors
+/// What the stream says.
+pub fn unpacked(mut stream: Box<dyn Read + Send>, options: &ReadOptions) -> io::Result<Box<dyn Read + Send>> {
+    let mut start = Vec::new();
+    (&mut stream).take(MAGIC_LEN as u64).read_to_end(&mut start)?;
+    let compression = Compression::recognise(&start);
+    let stream = io::Cursor::new(start).chain(stream);
+    match compression {
+        Some(compression) => compression.decompress(io::BufReader::new(stream), options),
+        None => Ok(Box::new(stream)),
     }
 }
 

@@ -89,7 +89,7 @@ impl Reader {
         match input.open(&options)? {
             Opened::Directory(path) => directory::open(&path, options),
             Opened::Bytes(bytes) => Self::from_bytes(&name, bytes, options),
-            Opened::Stream(stream) => Self::from_stream(&name, stream, options),
+            Opened::Stream(stream) => Self::from_unpacked(&name, stream, options),
         }
     }
 
@@ -147,12 +147,17 @@ impl Reader {
         }));
     }
 
-    /// Reads a recording from a stream, which is not compressed as a whole. That of a pipe is read as it comes; a file, of which
-    /// the end must be known, is kept in a temporary file first.
+    /// Reads a recording from a stream, whatever its container and whether it is compressed as a whole. That of a pipe is read as
+    /// it comes; a file, of which the end must be known, is kept in a temporary file first.
     ///
     /// # Errors
     /// Where there is no recording, or none that can be read.
-    pub fn from_stream(name: &str, mut stream: Box<dyn Read + Send>, options: ReadOptions) -> Result<Self> {
+    pub fn from_stream(name: &str, stream: Box<dyn Read + Send>, options: ReadOptions) -> Result<Self> {
+        let stream = input::unpacked(stream, &options).map_err(Error::io(name, "cannot read"))?;
+        Self::from_unpacked(name, stream, options)
+    }
+
+    fn from_unpacked(name: &str, mut stream: Box<dyn Read + Send>, options: ReadOptions) -> Result<Self> {
         let mut start = Vec::new();
         let header = (&mut stream).take(pipe::HEADER_SIZE as u64).read_to_end(&mut start);
         header.map_err(Error::io(name, "cannot read"))?;
