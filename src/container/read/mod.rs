@@ -169,6 +169,8 @@ impl Reader {
             return Ok(reader);
         }
         if header::endian(&start).is_none() {
+            // Why is told by what is behind, too.
+            (&mut stream).take(FileHeader::SIZE).read_to_end(&mut start).map_err(Error::io(name, "cannot read"))?;
             return Err(not_a_recording(name, &start));
         }
         let (bytes, failure) = spooled(&mut io::Cursor::new(start).chain(stream), name, &options)?;
