@@ -25,23 +25,27 @@ pub fn streamed(bytes: &[u8]) {
         Ok(false) => from.take_rest().to_vec(),
         Err(_) => return,
     };
-    let mapped = || {
+    let mapped = |options| {
         let input = Input::Bytes { name: "streamed".to_owned(), bytes: recording.clone().into() };
-        Source::open(input, ReadOptions::default())
+        Source::open(input, options)
     };
     let in_pieces = |options| {
         let stream = Pieces { bytes: recording.clone(), at: 0, seed };
         Reader::from_stream("streamed", Box::new(stream), options).map(Source::new)
     };
-    // In the order of the file; and in the order of time, with little memory for what waits. What is found behind damage is as
-    // much as other limits let be found, which stay the same.
-    let small = Limits { waiting: 8, waiting_bytes: 256, ..Limits::default() };
-    let small = ReadOptions { limits: small, ..ReadOptions::default() };
-    let one = seen(mapped(), Seen::default());
-    let other = seen(in_pieces(ReadOptions::default()), Seen::default());
-    assert_eq!(one, other, "mapped, and as a stream");
-    let one = seen(mapped(), Order::new(Seen::default(), ReadOptions::default()));
-    let other = seen(in_pieces(small.clone()), Order::new(Seen::default(), small));
+    let default = ReadOptions::default;
+    let limited = |limits| ReadOptions { limits, ..default() };
+    // With little memory for frames and records too. It decides how much is found behind damage, and is the same for both ways.
+    let little = || limited(Limits { piece: 512, record: 1024, ..Limits::default() });
+    for options in [&default as &dyn Fn() -> ReadOptions, &little] {
+        let one = seen(mapped(options()), Seen::default());
+        let other = seen(in_pieces(options()), Seen::default());
+        assert_eq!(one, other, "mapped, and as a stream");
+    }
+    // In the order of time, with little memory for what waits, which decides nothing.
+    let waiting = limited(Limits { waiting: 8, waiting_bytes: 256, ..Limits::default() });
+    let one = seen(mapped(default()), Order::new(Seen::default(), default()));
+    let other = seen(in_pieces(waiting.clone()), Order::new(Seen::default(), waiting));
     assert_eq!(one.map(|(seen, ..)| seen), other.map(|(seen, ..)| seen), "in the order of time");
 }
 
@@ -83,9 +87,8 @@ impl Sink for Seen {
     }
 }
 
-/// What came of it: what was seen, the records that were read, and what was dropped; nothing where it is refused, for whatever
-/// reason.
-type Outcome = Option<(Seen, Vec<(u32, u64, u64)>, usize)>;
+/// What came of it: what was seen, the records that were read, and what was dropped.
+type Outcome = std::result::Result<(Seen, Vec<(u32, u64, u64)>, usize), String>;
 
 trait IntoSeen {
     fn into_seen(self) -> Seen;
@@ -105,9 +108,9 @@ impl IntoSeen for Order<Seen> {
 
 fn seen<S: Sink + IntoSeen>(source: Result<Source>, mut sink: S) -> Outcome {
     let run = |source: Source| source.run(&mut sink);
-    let (_, ledger): (Meta, Ledger) = source.and_then(run).ok()?;
+    let (_, ledger): (Meta, Ledger) = source.and_then(run).map_err(|error| error.to_string())?;
     let counts = ledger.entries().iter().map(|(kind, entry)| (kind.0, entry.read, entry.dropped()));
-    Some((sink.into_seen(), counts.collect(), ledger.messages().len()))
+    Ok((sink.into_seen(), counts.collect(), ledger.messages().len()))
 }
 
 /// A stream that gives a few bytes at a time, now fewer, now more.
