@@ -204,7 +204,9 @@ fn the_ids_that_perf_inject_tells() {
             let [before, perfs, ours] = [&input, &perfs, &made.path("ours.data")].map(|path| told(path).unwrap());
             assert_eq!(differ(&perfs.table, &ours.table), None, "{program} {args:?}");
             assert_eq!(differ(&listed(made, &made.path("ours.data")), &ours.table), None, "{program} {args:?}");
-            assert!(ours.table.len() >= 2, "{program} {args:?}: {:?}", ours.table);
+            // The C library, the program, and by chance the kernel.
+            let least = if program == "without-id" { 1 } else { 2 };
+            assert!(ours.table.len() >= least, "{program} {args:?}: {:?}", ours.table);
             compared += perfs.table.len();
             // What perf inject loses.
             assert!(before.features.len() > 10 && before.features == ours.features, "{program} {args:?}");
