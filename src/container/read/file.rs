@@ -189,8 +189,8 @@ fn is_without_records(bytes: &Bytes, header: &FileHeader, bits: &FeatureBits, en
     };
     let slots = bits.iter().count();
     if slots == 0 {
-        // Events may stand behind the records.
-        return table.is_empty() || header.attrs.offset == at;
+        // A recorder writes the events first; who learns them from records, behind these.
+        return table.is_empty() || header.attrs.size > 0 && header.attrs.offset >= at;
     }
     let mut table = Reader::new(table, endian);
     let behind = at + (slots * Section::SIZE) as u64;

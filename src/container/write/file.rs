@@ -155,18 +155,26 @@ mod tests {
         let events = [FileAttr { attr: attr.clone(), ids: vec![3, 4] }, FileAttr { attr, ids: vec![] }];
         let types = [EventType { event_id: 7, name: FixedStr::new(b"a:b") }];
         let features = BTreeMap::from([(FeatureId::ARCH, vec![1; 5]), (FeatureId(200), vec![2; 9])]);
+        let none = BTreeMap::new();
+        let records = [9; 24];
         for endian in [Endian::Little, Endian::Big] {
-            for events_first in [true, false] {
+            for (events_first, records, features) in [
+                (true, &records[..], &features),
+                (false, &records, &features),
+                (true, &[], &features),
+                (false, &[], &features),
+                (false, &[], &none),
+            ] {
                 let first = if events_first { &events[..] } else { &[] };
                 let mut writer = FileWriter::begin(Cursor::new(Vec::new()), endian, first, &types).unwrap();
-                writer.write_all(&[9; 24]).unwrap();
-                let bytes = writer.finish(&events, &types, &features).unwrap().into_inner().into();
+                writer.write_all(records).unwrap();
+                let bytes = writer.finish(&events, &types, features).unwrap().into_inner().into();
                 let read = FileSections::read("test", &bytes, endian).unwrap();
                 assert_eq!((&read.attrs[..], &read.event_types[..]), (&events[..], &types[..]));
-                assert_eq!(bytes[read.data], [9; 24]);
+                assert_eq!(bytes[read.data], *records);
                 let found: BTreeMap<_, _> = read.features.into_iter().map(|(id, bytes)| (id, bytes.to_vec())).collect();
-                assert_eq!(found, features);
-                assert!(read.damage.is_empty());
+                assert_eq!(&found, features);
+                assert!(read.damage.is_empty(), "{events_first} {records:?}: {:?}", read.damage);
             }
         }
     }
