@@ -4,6 +4,7 @@ use crate::abi::record::compressed::compressed_bytes;
 use crate::abi::record::{RecordHeader, RecordType};
 use crate::container::block::{Block, Origin};
 use crate::container::misframed::reframed;
+use crate::container::read::ahead::Ahead;
 use crate::container::read::frames::Decompressor;
 use crate::container::read::input::Input;
 use crate::container::read::pipe::HEADER_SIZE;
@@ -19,6 +20,9 @@ use crate::stream::raw::{Gap, Raw};
 /// How far into a block records may begin, so that places in blocks fit 32 bits.
 const BLOCK_LIMIT: usize = 1 << 31;
 
+/// How far behind a frame those are looked for that are to be decompressed next.
+const AHEAD: usize = 256 << 10;
+
 /// A recording to be streamed.
 pub struct Source {
     reader: Reader,
@@ -31,12 +35,33 @@ pub struct Source {
 
 /// The frames of one file.
 struct Frames {
-    decompressor: Decompressor,
+    ahead: Ahead,
+    /// Up to where in a block, of which this is the number, frames were given to it.
+    given: (u64, usize),
     source: u32,
     /// Where the last one is.
     offset: u64,
     /// Whether the last one could not be read.
     is_undecodable: bool,
+}
+
+impl Frames {
+    /// Has a frame decompressed, if it was not given before, and those that come soon behind it in its block.
+    fn give(&mut self, frame: &Raw<'_>) {
+        let &Raw { block, at, endian, .. } = frame;
+        let (serial, given) = self.given;
+        let mut next = if serial == block.serial { given.max(at) } else { at };
+        let end = BLOCK_LIMIT.min(at + AHEAD);
+        while next < end
+            && let Step::Record { len, payload, .. } = step(&block.bytes, next, endian)
+        {
+            if let Some(compressed) = compressed_bytes(&block.bytes[next..next + len], endian) {
+                self.ahead.give(block.bytes.slice_ref(compressed));
+            }
+            next += len + payload;
+        }
+        self.given = (block.serial, next);
+    }
 }
 
 impl Source {
@@ -148,22 +173,22 @@ impl Source {
         let mut frames = match self.frames.take() {
             Some(frames) => Frames { offset, ..frames },
             None => {
-                let made = Decompressor::new(frame.endian, self.reader.options.limits.clone());
+                let made = Decompressor::new(frame.endian, self.reader.options.limits.clone()).and_then(Ahead::new);
                 let file = &self.meta.files[source as usize];
-                let decompressor = made.map_err(Error::io(file, "cannot decompress"))?;
-                Frames { decompressor, source, offset, is_undecodable: false }
+                let ahead = made.map_err(Error::io(file, "cannot decompress"))?;
+                Frames { ahead, given: (0, 0), source, offset, is_undecodable: false }
             }
         };
         let was_undecodable = frames.is_undecodable;
         frames.is_undecodable = false;
-        let Some(compressed) = compressed_bytes(frame.bytes(), frame.endian) else {
+        if compressed_bytes(frame.bytes(), frame.endian).is_none() {
             self.frames = Some(frames);
             self.undecodable(frame, was_undecodable, "its size does not fit");
             return Ok(());
-        };
-        let mut pieces = frames.decompressor.frame(compressed);
+        }
+        frames.give(frame);
         let failure = loop {
-            match pieces.piece() {
+            match frames.ahead.piece() {
                 Ok(Some(bytes)) => {
                     let serial = self.reader.serial();
                     let piece = Block { bytes, source, base: offset, origin: Origin::Frame, in_memory: true, serial };
@@ -215,7 +240,7 @@ impl Source {
     /// Says what the last frame of a file left unfinished.
     fn end_frames(&mut self) {
         let Some(frames) = self.frames.take() else { return };
-        let rest = frames.decompressor.rest();
+        let rest = frames.ahead.rest();
         if rest > 0 {
             let file = self.meta.files[frames.source as usize].clone();
             let what =

@@ -6,7 +6,6 @@
 use crate::abi::Endian;
 use crate::container::limits::Limits;
 use crate::container::walk::{Step, complete};
-use bytes::Bytes;
 use std::io;
 use zstd::stream::raw::{Decoder, InBuffer, Operation, OutBuffer};
 
@@ -81,42 +80,46 @@ pub struct Pieces<'a> {
 }
 
 impl Pieces<'_> {
-    /// The next piece. An error comes after all that could be read before it; the stream is lost then: only a frame that
-    /// begins one of its own can be read.
+    /// The next piece, in a room that may be used again: other memory for each would cost as much as decompressing. False at
+    /// the end. An error comes after all that could be read before it; the stream is lost then: only a frame that begins one
+    /// of its own can be read.
     ///
     /// # Errors
     /// What zstd says about damaged bytes.
-    pub fn piece(&mut self) -> io::Result<Option<Bytes>> {
+    pub fn piece(&mut self, room: &mut Vec<u8>) -> io::Result<bool> {
+        room.clear();
+        // A record of megabytes, if there is one, comes once.
+        room.shrink_to(2 * self.decompressor.limits.piece);
         while !self.ended {
-            // Each takes the same room anew: what was freed before is found again, and does not lie in pieces.
-            let rest = std::mem::take(&mut self.decompressor.rest);
-            let piece = self.decompressor.limits.piece;
-            let mut bytes = Vec::with_capacity((rest.len() + piece).next_multiple_of((piece / 4).max(1)));
-            bytes.extend_from_slice(&rest);
-            drop(rest);
-            self.decompress(&mut bytes);
+            let Decompressor { rest, limits, .. } = &mut *self.decompressor;
+            // Always the same, whatever is left of the frame before.
+            room.reserve((rest.len() + limits.piece).next_multiple_of((limits.piece / 4).max(1)));
+            room.append(rest);
+            self.decompress(room);
             // What is no record is passed on too, if no record comes soon: whoever walks the records says so.
-            let (whole, end) = complete(&bytes, self.decompressor.endian);
+            let (whole, end) = complete(room, self.decompressor.endian);
             let may_wait = match end {
-                Step::Garbage { .. } => bytes.len() - whole < self.decompressor.limits.piece,
+                Step::Garbage { .. } => room.len() - whole < self.decompressor.limits.piece,
                 Step::Cut { needed } => self.decompressor.limits.holds(needed),
                 _ => false,
             };
             if may_wait {
-                self.decompressor.rest = bytes.split_off(whole);
+                self.decompressor.rest.extend(room.drain(whole..));
             }
-            if !bytes.is_empty() {
-                if bytes.len() < bytes.capacity() / 2 {
-                    bytes.shrink_to_fit();
-                }
-                return Ok(Some(bytes.into()));
+            if !room.is_empty() {
+                return Ok(true);
             }
         }
-        let Some(failure) = self.failure.take() else { return Ok(None) };
+        let Some(failure) = self.failure.take() else { return Ok(false) };
         self.decompressor.rest.clear();
         self.decompressor.decoder.reinit()?;
         self.decompressor.stream = Stream::Ended;
         Err(failure)
+    }
+
+    /// Whether nothing follows, nor an error.
+    pub fn is_at_end(&self) -> bool {
+        self.ended && self.failure.is_none()
     }
 
     fn decompress(&mut self, bytes: &mut Vec<u8>) {
@@ -178,9 +181,9 @@ mod tests {
     }
 
     fn decompress(decompressor: &mut Decompressor, frame: &[u8]) -> io::Result<Vec<u8>> {
-        let mut all = Vec::new();
+        let (mut all, mut piece) = (Vec::new(), Vec::new());
         let mut pieces = decompressor.frame(frame);
-        while let Some(piece) = pieces.piece()? {
+        while pieces.piece(&mut piece)? {
             all.extend_from_slice(&piece);
         }
         Ok(all)
@@ -204,8 +207,8 @@ mod tests {
         assert!(frames[0].len() < records.len() / 10, "{} bytes", frames[0].len());
         let mut decompressor = Decompressor::new(Endian::Little, Limits::default()).unwrap();
         let mut pieces = decompressor.frame(&frames[0]);
-        let mut len = 0;
-        while let Some(piece) = pieces.piece().unwrap() {
+        let (mut len, mut piece) = (0, Vec::new());
+        while pieces.piece(&mut piece).unwrap() {
             assert!(piece.len() <= Limits::default().piece + 64);
             len += piece.len();
         }

@@ -1,5 +1,6 @@
 //! Reading: from what the user named to blocks of records.
 
+pub mod ahead;
 pub mod directory;
 pub mod file;
 pub mod frames;

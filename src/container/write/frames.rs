@@ -171,6 +171,28 @@ impl FrameWriter {
         out.write_all(&self.compressed)
     }
 
+    /// Begins what is to be written beside what others write: with this many bytes at which a frame is full.
+    pub(super) fn begin_turn(&mut self, target: usize) {
+        (self.target, self.plain_total, self.compressed_total) = (target, 0, 0);
+    }
+
+    /// At how many bytes a frame is full.
+    pub(super) fn target(&self) -> usize {
+        self.target
+    }
+
+    /// How many bytes were written in frames, and how many these take.
+    pub(super) fn totals(&self) -> (u64, u64) {
+        (self.plain_total, self.compressed_total)
+    }
+
+    /// Takes over what others have written.
+    pub(super) fn learn(&mut self, target: usize, (plain, compressed): (u64, u64)) {
+        self.target = target;
+        self.plain_total += plain;
+        self.compressed_total += compressed;
+    }
+
     /// The feature COMPRESSED, with the ratio of what has been written: without it perf does not read frames.
     ///
     /// # Errors
@@ -229,8 +251,8 @@ mod tests {
             frames += 1;
             assert!(header.kind == RecordType::COMPRESSED || len.is_multiple_of(8));
             let mut decompressor = Decompressor::new(Endian::Little, Limits::default()).unwrap();
-            let (mut pieces, before) = (decompressor.frame(compressed), all.len());
-            while let Some(piece) = pieces.piece().unwrap() {
+            let (mut pieces, before, mut piece) = (decompressor.frame(compressed), all.len(), Vec::new());
+            while pieces.piece(&mut piece).unwrap() {
                 all.extend_from_slice(&piece);
             }
             assert!(all.len() - before <= MMAP_LEN);

@@ -1,5 +1,6 @@
 //! Writing: containers from events, records and features.
 
+pub mod compressing;
 pub mod file;
 pub mod frames;
 pub mod pipe;

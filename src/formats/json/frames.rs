@@ -16,6 +16,8 @@ pub struct Framed {
     endian: Endian,
     /// Made for the first frame: it takes megabytes.
     decompressor: Option<Decompressor>,
+    /// Where it decompresses to.
+    room: Vec<u8>,
     /// The frame whose records are coming.
     open: Option<Frame>,
     /// What waits because the last frame in it ends in the middle of a record: only where the next one is unchanged, too,
@@ -55,7 +57,15 @@ pub trait Places: Write {
 impl Framed {
     /// Begins a file.
     pub fn new(endian: Endian) -> Self {
-        Self { endian, decompressor: None, open: None, waiting: Vec::new(), is_open: false, anew: None }
+        Self {
+            endian,
+            decompressor: None,
+            room: Vec::new(),
+            open: None,
+            waiting: Vec::new(),
+            is_open: false,
+            anew: None,
+        }
     }
 
     /// Whether frames were compressed anew.
@@ -163,8 +173,8 @@ impl Framed {
             let Some(compressed) = compressed_bytes(record, self.endian) else { continue };
             let mut pieces = decompressor.frame(compressed);
             // What cannot be decompressed was not told in the first place.
-            while let Ok(Some(piece)) = pieces.piece() {
-                match plain.strip_prefix(&*piece) {
+            while let Ok(true) = pieces.piece(&mut self.room) {
+                match plain.strip_prefix(&*self.room) {
                     Some(left) => plain = left,
                     None => return Ok(false),
                 }

@@ -4,7 +4,7 @@ use super::form::{Form, Frames};
 use crate::abi::feature::FeatureId;
 use crate::abi::record::RecordType;
 use crate::container::read::Container;
-use crate::container::write::frames::FrameWriter;
+use crate::container::write::compressing::Compressing;
 use crate::error::{Error, Result};
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
@@ -14,7 +14,7 @@ use std::io::Write;
 /// Writes the records of one file in a form.
 pub struct Records {
     form: Form,
-    frames: Option<FrameWriter>,
+    frames: Option<Compressing>,
 }
 
 impl Records {
@@ -24,7 +24,7 @@ impl Records {
     /// Where zstd does not know the level or cannot get memory.
     pub fn begin(form: Form, meta: &Meta) -> Result<Self> {
         let frames = match form.frames {
-            Frames::Compressed(options) => Some(FrameWriter::new(options, form.endian(meta))?),
+            Frames::Compressed(options) => Some(Compressing::new(options, form.endian(meta))?),
             Frames::Kept | Frames::Plain => None,
         };
         Ok(Self { form, frames })
@@ -38,8 +38,8 @@ impl Records {
     pub fn write(&mut self, meta: &Meta, raw: &Raw<'_>, out: &mut impl Write) -> Result<()> {
         let Some(record) = self.form.record(meta, raw)? else { return Ok(()) };
         if let Some(frames) = &mut self.frames {
-            if raw.header.kind < RecordType::USER_START {
-                return frames.record(&record, out);
+            if raw.payload().is_empty() {
+                return frames.record(&record, raw.header.kind < RecordType::USER_START, out);
             }
             frames.flush(out)?;
         }
@@ -71,6 +71,6 @@ impl Records {
     /// # Errors
     /// None in practice: the bytes go to memory.
     pub fn compression(&self) -> Result<Option<Vec<u8>>> {
-        self.frames.as_ref().map(FrameWriter::feature).transpose()
+        self.frames.as_ref().map(Compressing::feature).transpose()
     }
 }
