@@ -13,7 +13,7 @@ const KERNEL: &[u8] = b"_[k]";
 ///
 /// # Errors
 /// Where a line is none, with its number; and where it has no place in a recording.
-pub fn import(stream: &mut dyn Read, name: &str, options: &ImportOptions) -> Result<Remade> {
+pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOptions) -> Result<Remade> {
     let mut told = Told::default();
     told.events.push(ToldEvent { name: "samples".to_owned(), unit: "count".to_owned(), period: 1, ..<_>::default() });
     let mut frames: HashMap<(u32, bool), u32> = HashMap::new();

@@ -100,7 +100,7 @@ impl From<&ReadOptions> for ImportOptions {
 }
 
 /// Makes the recording again that an input in another format carries.
-pub type Import = fn(stream: &mut dyn Read, name: &str, options: &ImportOptions) -> Result<Remade>;
+pub type Import = fn(stream: &mut (dyn Read + Send), name: &str, options: &ImportOptions) -> Result<Remade>;
 
 /// Makes a recording again, by one of the formats.
 ///

@@ -1,4 +1,5 @@
-//! A stream of JSON read in batches of objects: one a line, all in one list, or formatted in any other way.
+//! A stream of JSON read in batches of objects: one a line, all in one list, or formatted in any other way. It is read on a
+//! thread of its own, which is one batch ahead of who takes them.
 //!
 //! A batch is cut where a line begins with an object, and its pieces are read at once on several threads. That such a line
 //! begins an object of the stream, not one within another, is a bet: where a piece does not end with an object, the batch is
@@ -10,20 +11,70 @@ use super::parallel;
 use super::rules::Ruled;
 use super::wrong::{Wrong, wrong_in};
 use crate::abi::Endian;
+use crate::error::Error;
 use memchr::memmem;
 use serde::{Deserialize, Deserializer};
 use std::io::{self, Read};
 use std::marker::PhantomData;
+use std::panic::resume_unwind;
+use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
+use std::thread;
 
 /// How much each thread gets at a time.
 const PIECE: usize = 1 << 20;
 
+/// Has `take` take the batches of a stream, and says in which line that ends.
+///
+/// # Errors
+/// What `take` says, and what `failed` says of a stream that cannot be read or does not hold objects of this format.
+pub fn each(
+    stream: &mut (dyn Read + Send),
+    failed: impl Fn(Failure) -> Error,
+    mut take: impl FnMut(&mut Batch) -> Result<(), Error>,
+) -> Result<u64, Error> {
+    let (sender, batches) = sync_channel(1);
+    let (empty, texts) = channel();
+    thread::scope(|scope| {
+        let reader = scope.spawn(move || Batches::new(stream, texts).send(&sender));
+        for batch in batches {
+            let mut batch = batch.map_err(&failed)?;
+            take(&mut batch)?;
+            // That it is not needed any more is no reason to stop.
+            let _ = empty.send(batch.text);
+        }
+        Ok(reader.join().unwrap_or_else(|panic| resume_unwind(panic)))
+    })
+}
+
+/// Objects that follow each other in a stream.
+pub struct Batch {
+    /// The objects.
+    pub pieces: Vec<Piece>,
+    text: Vec<u8>,
+    /// The line that it begins in, from 1.
+    line: u64,
+}
+
+impl Batch {
+    /// The line of a place in it.
+    pub fn line(&self, at: usize) -> u64 {
+        self.line + lines(&self.text[..at])
+    }
+
+    /// The object at a place, which was read before, once more.
+    pub fn object(&self, at: usize) -> Option<Object<'_>> {
+        let text = std::str::from_utf8(&self.text[at..]).ok()?;
+        let mut stream = serde_json::Deserializer::from_str(text).into_iter::<ByTheRules<'_>>();
+        stream.next()?.ok().map(|ByTheRules(object)| object)
+    }
+}
+
 /// Reads a stream in batches.
-pub struct Batches<'r> {
-    stream: &'r mut dyn Read,
+struct Batches<'r> {
+    stream: &'r mut (dyn Read + Send),
     buffer: Vec<u8>,
-    /// How much of the buffer has been read.
-    read: usize,
+    /// Texts of batches that are not needed any more: memory for each anew would take longer than to read it.
+    texts: Receiver<Vec<u8>>,
     /// The line that the buffer begins in, from 1.
     line: u64,
     has_ended: bool,
@@ -77,68 +128,62 @@ pub struct Piece {
 }
 
 impl<'r> Batches<'r> {
-    /// Takes a stream.
-    pub fn new(stream: &'r mut dyn Read) -> Self {
-        Self { stream, buffer: Vec::new(), read: 0, line: 1, has_ended: false, state: State::Start, endian: None }
+    fn new(stream: &'r mut (dyn Read + Send), texts: Receiver<Vec<u8>>) -> Self {
+        Self { stream, buffer: Vec::new(), texts, line: 1, has_ended: false, state: State::Start, endian: None }
     }
 
-    /// The line of a place in the last batch.
-    pub fn line(&self, at: usize) -> u64 {
-        self.line + lines(&self.buffer[..at])
+    /// Sends all batches, as long as they are taken, and says in which line the stream ends.
+    fn send(mut self, to: &SyncSender<Result<Batch, Failure>>) -> u64 {
+        while let Some(batch) = self.next().transpose()
+            && to.send(batch).is_ok()
+        {}
+        self.line
     }
 
-    /// The line of the last place that was looked at.
-    pub fn last_line(&self) -> u64 {
-        self.line(self.read)
-    }
-
-    /// The object at a place in the last batch, which was read before, once more.
-    pub fn object(&self, at: usize) -> Option<Object<'_>> {
-        let text = std::str::from_utf8(&self.buffer[at..self.read]).ok()?;
-        let mut stream = serde_json::Deserializer::from_str(text).into_iter::<ByTheRules<'_>>();
-        stream.next()?.ok().map(|ByTheRules(object)| object)
-    }
-
-    /// The next objects; the first one comes alone. There are none at the end.
-    ///
-    /// # Errors
-    /// Where the stream cannot be read or does not hold objects of this format.
-    pub fn next(&mut self) -> Result<Vec<Piece>, Failure> {
-        self.line += lines(&self.buffer[..self.read]);
-        self.buffer.drain(..self.read);
-        self.read = 0;
+    /// The next objects; the first one comes alone.
+    fn next(&mut self) -> Result<Option<Batch>, Failure> {
         loop {
             self.fill().map_err(Failure::Io)?;
             if let Some(pieces) = self.at_once() {
-                return Ok(pieces);
+                return Ok(Some(self.batch(pieces)));
             }
             let piece = objects(&self.buffer, 0, self.state, self.endian);
             if !piece.items.is_empty() {
                 if let Some((_, Item::File { endian, .. })) = piece.items.first() {
                     self.endian = Some(*endian);
                 }
-                (self.read, self.state) = (piece.end, piece.state);
-                return Ok(vec![piece]);
+                return Ok(Some(self.batch(vec![piece])));
             }
+            let line = self.line + lines(&self.buffer[..piece.end]);
             match piece.stopped {
-                Some(wrong) if !wrong.is_cut => {
-                    return Err(Failure::Wrong(self.line(piece.end) + wrong.lines as u64, wrong));
-                }
+                Some(wrong) if !wrong.is_cut => return Err(Failure::Wrong(line + wrong.lines as u64, wrong)),
                 Some(_) if self.has_ended => {
-                    return Err(Failure::Wrong(self.line(piece.end), Wrong::new("the object is cut short")));
+                    return Err(Failure::Wrong(line, Wrong::new("the object is cut short")));
                 }
-                None if self.has_ended => return self.end(piece).map(|()| Vec::new()),
+                None if self.has_ended => {
+                    self.line = line;
+                    return match piece.state {
+                        State::Lines | State::End => Ok(None),
+                        _ => Err(Failure::Wrong(line, Wrong::new("the document is cut short"))),
+                    };
+                }
                 _ => {}
             }
         }
     }
 
-    fn end(&mut self, piece: Piece) -> Result<(), Failure> {
-        (self.read, self.state) = (piece.end, piece.state);
-        match self.state {
-            State::Lines | State::End => Ok(()),
-            _ => Err(Failure::Wrong(self.line(piece.end), Wrong::new("the document is cut short"))),
-        }
+    /// Takes what was read out of the buffer.
+    fn batch(&mut self, pieces: Vec<Piece>) -> Batch {
+        let end = pieces.last().map_or(0, |last| last.end);
+        self.state = pieces.last().map_or(self.state, |last| last.state);
+        let mut rest = self.texts.try_recv().unwrap_or_default();
+        rest.clear();
+        rest.extend_from_slice(&self.buffer[end..]);
+        let mut text = std::mem::replace(&mut self.buffer, rest);
+        text.truncate(end);
+        let batch = Batch { pieces, line: self.line, text };
+        self.line += lines(&batch.text);
+        batch
     }
 
     /// Reads more behind what is there: at least a batch, and as much as there is, so that an object of any size is looked at
@@ -165,9 +210,7 @@ impl<'r> Batches<'r> {
         if !pieces.iter().zip(&cuts[1..]).all(is_whole) || !pieces.windows(2).all(goes_on) {
             return None;
         }
-        let last = pieces.last().filter(|_| pieces.iter().any(|piece| !piece.items.is_empty()))?;
-        (self.read, self.state) = (last.end, last.state);
-        Some(pieces)
+        pieces.iter().any(|piece| !piece.items.is_empty()).then_some(pieces)
     }
 }
 

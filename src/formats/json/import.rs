@@ -1,6 +1,6 @@
 //! Objects as the recording that they tell.
 
-use super::batches::{Batches, Failure};
+use super::batches::{self, Failure};
 use super::encode::{self, Room};
 use super::fits::{fits, misfit};
 use super::frames::Framed;
@@ -39,18 +39,14 @@ use std::result::Result as StdResult;
 ///
 /// # Errors
 /// Where the stream is not of this format and version, or tells what no recording can hold; with the line and the field.
-pub fn import(stream: &mut dyn Read, name: &str, options: &ImportOptions) -> Result<Remade> {
-    let mut batches = Batches::new(stream);
+pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOptions) -> Result<Remade> {
     let mut import: Option<Importer> = None;
-    loop {
-        let pieces = batches.next().map_err(|failure| match failure {
-            Failure::Io(e) => Error::io(name, "cannot read")(e),
-            Failure::Wrong(line, wrong) => at(name, line, &wrong),
-        })?;
-        if pieces.is_empty() {
-            break;
-        }
-        for piece in pieces {
+    let failed = |failure| match failure {
+        Failure::Io(e) => Error::io(name, "cannot read")(e),
+        Failure::Wrong(line, wrong) => at(name, line, &wrong),
+    };
+    let last_line = batches::each(stream, failed, |batch| {
+        for piece in std::mem::take(&mut batch.pieces) {
             let block = block(piece.bytes);
             for (place, item) in piece.items {
                 let taken = match (&mut import, item) {
@@ -62,21 +58,22 @@ pub fn import(stream: &mut dyn Read, name: &str, options: &ImportOptions) -> Res
                     (None, _) => wrong("this is not the first object"),
                 };
                 taken.map_err(|problem| match problem {
-                    Problem::Wrong(wrong) => at(name, batches.line(place), &wrong),
+                    Problem::Wrong(wrong) => at(name, batch.line(place), &wrong),
                     Problem::Misfit(raw, events) => {
-                        let wrong = batches.object(place).map(|object| misfit(&raw, object, events));
-                        at(name, batches.line(place), &wrong.unwrap_or_else(|| Wrong::new("its fields do not fit")))
+                        let wrong = batch.object(place).map(|object| misfit(&raw, object, events));
+                        at(name, batch.line(place), &wrong.unwrap_or_else(|| Wrong::new("its fields do not fit")))
                     }
                     Problem::Error(error) => error,
                 })?;
             }
         }
-    }
+        Ok(())
+    })?;
     match import {
         Some(import) if import.end.is_some() => import.finish(name),
         _ => {
             let what = "the last object, end, is missing: the file is cut short";
-            Err(at(name, batches.last_line(), &Wrong::new(what)))
+            Err(at(name, last_line, &Wrong::new(what)))
         }
     }
 }

@@ -20,7 +20,7 @@ const FAR: u64 = 1 << 30;
 ///
 /// # Errors
 /// Where a line is none of a sample, with its number and the field; and where it has no place in a recording.
-pub fn import(stream: &mut dyn Read, name: &str, options: &ImportOptions) -> Result<Remade> {
+pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOptions) -> Result<Remade> {
     let mut reader = Reader::default();
     let mut input = BufReader::new(stream);
     let mut line = Vec::new();

@@ -18,7 +18,7 @@ use std::io::Read;
 ///
 /// # Errors
 /// Where it is none or not valid, or has no place in a recording.
-pub fn import(stream: &mut dyn Read, name: &str, options: &ImportOptions) -> Result<Remade> {
+pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOptions) -> Result<Remade> {
     let mut bytes = Vec::new();
     stream.read_to_end(&mut bytes).map_err(Error::io(name, "cannot read"))?;
     let wrong = |what: String| Error::input(name, None, format!("it is no valid pprof: {what}"));

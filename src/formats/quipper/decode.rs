@@ -12,7 +12,7 @@ use std::io::Read;
 ///
 /// # Errors
 /// Where the input is none, or tells no recording.
-pub fn import(stream: &mut dyn Read, name: &str, options: &ImportOptions) -> Result<Remade> {
+pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOptions) -> Result<Remade> {
     let options = &options.read;
     let kept = || Error::io(name, "cannot keep in a temporary file");
     let mut spool = Spool::new(options.spool_dir.as_deref()).map_err(kept())?;
@@ -28,7 +28,7 @@ pub fn import(stream: &mut dyn Read, name: &str, options: &ImportOptions) -> Res
 /// # Errors
 /// As [`import`].
 #[cfg(feature = "quipper-text")]
-pub fn import_text(stream: &mut dyn Read, name: &str, options: &ImportOptions) -> Result<Remade> {
+pub fn import_text(stream: &mut (dyn Read + Send), name: &str, options: &ImportOptions) -> Result<Remade> {
     let options = &options.read;
     let mut spool = super::plain::buffered(name, options)?;
     super::text_format::from_text(stream, name, options, &mut spool)?;
