@@ -28,6 +28,7 @@ grown deep "$megabytes"
 heading
 job 'scan: info --stats' deep "$perfconv info --stats $deep" 'cat' "cat $deep"
 job 'copy of a file' deep "$perfconv rewrite $deep -f -o $out.data" 'perf inject' "perf inject -i $deep -o $out.perf"
+job 'copy of a file' deep "$perfconv rewrite $deep -f -o $out.data" 'cp' "cp $deep $out.perf"
 job 'rewrite --sort' deep "$perfconv rewrite $deep --sort -f -o $out.data" 'cp' "cp $deep $out.perf"
 job 'rewrite --endian big' deep "$perfconv rewrite $deep --endian big -f -o $out.data" 'cp' "cp $deep $out.perf"
 job 'rewrite --compress' deep "$perfconv rewrite $deep --compress=1 -f -o $out.data" 'zstd -1' "zstd -1 -q -f $deep -o $out.perf"
