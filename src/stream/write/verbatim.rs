@@ -8,6 +8,9 @@ use crate::stream::raw::{Gap, Raw};
 use std::io::Write;
 use std::ops::Range;
 
+/// How many bytes are written at once: what was just looked at, and is still near.
+const RUN: usize = 128 << 10;
+
 /// Writes records, and what lies before, between and behind them, to the same bytes again.
 pub struct Verbatim<W> {
     /// One for each of the recording's files.
@@ -33,7 +36,7 @@ impl<W: Write> Verbatim<W> {
             return Ok(());
         }
         match &mut self.run {
-            Some((of, run)) if of.serial == block.serial && run.end == at => run.end += len,
+            Some((of, run)) if of.serial == block.serial && run.end == at && run.len() < RUN => run.end += len,
             _ => {
                 self.write_run()?;
                 self.run = Some((block.clone(), at..at + len));
