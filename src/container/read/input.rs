@@ -198,7 +198,12 @@ fn stdin() -> io::Result<File> {
 
 /// A regular file that nothing was read from yet is mapped; a pipe, a terminal or a device is a stream.
 fn open_file(mut file: File, options: &ReadOptions) -> io::Result<Opened> {
-    if !file.metadata()?.is_file() || file.stream_position()? != 0 {
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        #[cfg(target_os = "linux")]
+        widen(&file, &metadata);
+        Ok(Opened::Stream(Box::new(file)))
+    } else if file.stream_position()? != 0 {
         Ok(Opened::Stream(Box::new(file)))
     } else if options.private_copy {
         let mut spool = Spool::new(options.spool_dir.as_deref())?;
@@ -208,5 +213,18 @@ fn open_file(mut file: File, options: &ReadOptions) -> io::Result<Opened> {
         }
     } else {
         map(&file).map(Opened::Bytes)
+    }
+}
+
+/// Has a pipe hold more than its 64 KB: each time it is full or empty, a program must be woken, which takes as long as to read
+/// some hundred KB.
+#[cfg(target_os = "linux")]
+fn widen(file: &File, metadata: &std::fs::Metadata) {
+    use std::os::unix::fs::FileTypeExt;
+    // What everybody may have, if the system's administrator has changed nothing.
+    const SIZE: usize = 1 << 20;
+    if metadata.file_type().is_fifo() && rustix::pipe::fcntl_getpipe_size(file).is_ok_and(|size| size < SIZE) {
+        // Where it may not be so wide, it is read as it is.
+        let _ = rustix::pipe::fcntl_setpipe_size(file, SIZE);
     }
 }
