@@ -1,7 +1,7 @@
 //! Records gathered and compressed on several threads, in the order in which they come.
 //!
-//! What is written does not depend on how many threads there are: each gets as many records at a time, and frames are as large
-//! as the records so many turns before would have had them.
+//! What is written does not depend on how many threads there are: records are given out in turns of the same size, and how large
+//! a frame may become is learned from turns that are over, always the same number of turns later.
 
 use super::frames::{FrameOptions, FrameWriter};
 use crate::abi::Endian;
