@@ -132,11 +132,14 @@ impl<'r> Batches<'r> {
         Self { stream, buffer: Vec::new(), texts, line: 1, has_ended: false, state: State::Start, endian: None }
     }
 
-    /// Sends all batches, as long as they are taken, and says in which line the stream ends.
+    /// Sends all batches, as long as they are taken, and says in which line the stream ends. Behind a failure nothing is read.
     fn send(mut self, to: &SyncSender<Result<Batch, Failure>>) -> u64 {
-        while let Some(batch) = self.next().transpose()
-            && to.send(batch).is_ok()
-        {}
+        while let Some(batch) = self.next().transpose() {
+            let is_last = batch.is_err();
+            if to.send(batch).is_err() || is_last {
+                break;
+            }
+        }
         self.line
     }
 
