@@ -20,7 +20,7 @@
 //!
 //! * [`cli`]: the person at the terminal; with the cargo feature `cli`.
 //!
-//! [`convert`] puts them together.
+//! [`convert`] puts them together. `turns`, which all may use, has several threads at work.
 
 pub mod abi;
 pub mod archive;
@@ -41,6 +41,7 @@ pub mod session;
 pub mod stream;
 pub mod synth;
 pub mod tracing;
+mod turns;
 
 pub use error::{Error, Result};
 

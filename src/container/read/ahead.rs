@@ -1,10 +1,10 @@
 //! Frames decompressed on a thread of its own, while the records of those before are used.
 
 use super::frames::Decompressor;
+use crate::turns::joined;
 use bytes::Bytes;
 use std::collections::VecDeque;
 use std::io;
-use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Builder, JoinHandle};
 
@@ -82,7 +82,7 @@ impl Ahead {
             }
             let Some(made) = self.ready.pop_front() else {
                 self.waiting = 0;
-                self.thread.take().map(ended);
+                self.thread.take().map(joined);
                 return Ok(None);
             };
             self.end = made.end;
@@ -102,12 +102,8 @@ impl Ahead {
         let Self { frames, rooms, thread, .. } = self;
         // So that the thread ends, whatever it waits for.
         drop((frames, rooms));
-        thread.map_or(0, |thread| ended(thread).rest())
+        thread.map_or(0, |thread| joined(thread).rest())
     }
-}
-
-fn ended(thread: JoinHandle<Decompressor>) -> Decompressor {
-    thread.join().unwrap_or_else(|panic| resume_unwind(panic))
 }
 
 /// Decompresses until no more frames come, or nobody takes what is made.

@@ -6,12 +6,8 @@
 use super::frames::{FrameOptions, FrameWriter};
 use crate::abi::Endian;
 use crate::error::{Error, Result};
-use std::collections::VecDeque;
+use crate::turns::Turns;
 use std::io::{self, Write};
-use std::panic::resume_unwind;
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{self, Builder, JoinHandle};
 
 /// How many bytes of records go to a thread at a time.
 const TURN: usize = 1 << 20;
@@ -23,15 +19,11 @@ const TURNS: usize = 8;
 pub struct Compressing {
     /// Made here, as it knows whether there can be such frames; it tells what has been written, and compresses nothing.
     told: FrameWriter,
-    options: FrameOptions,
-    endian: Endian,
     /// What is gathered for the next turn.
     next: Turn,
-    under_way: VecDeque<Receiver<io::Result<Turn>>>,
+    under_way: Turns<Turn, io::Result<Turn>>,
     /// Turns that are over, whose memory is used again.
     spare: Vec<Turn>,
-    /// Begun when there is something to do.
-    threads: Option<Threads>,
 }
 
 /// Records in their order.
@@ -48,13 +40,6 @@ struct Turn {
     totals: (u64, u64),
 }
 
-struct Threads {
-    jobs: Sender<Job>,
-    handles: Vec<JoinHandle<()>>,
-}
-
-type Job = (Turn, Sender<io::Result<Turn>>);
-
 impl Compressing {
     /// Begins without a record.
     ///
@@ -62,8 +47,17 @@ impl Compressing {
     /// Where zstd does not know the level or cannot get memory.
     pub fn new(options: FrameOptions, endian: Endian) -> Result<Self> {
         let told = FrameWriter::new(options, endian)?;
-        let (under_way, spare) = (VecDeque::new(), Vec::new());
-        Ok(Self { told, options, endian, next: Turn::default(), under_way, spare, threads: None })
+        let under_way = Turns::new("compress", TURNS, move || {
+            let mut writer = FrameWriter::new(options, endian);
+            move |turn| {
+                let over = match &mut writer {
+                    Ok(writer) => compressed(turn, writer).map_err(|e| e.to_string()),
+                    Err(e) => Err(e.to_string()),
+                };
+                over.map_err(io::Error::other)
+            }
+        });
+        Ok(Self { told, next: Turn::default(), under_way, spare: Vec::new() })
     }
 
     /// Takes a record, to be written in a frame or as it is.
@@ -104,40 +98,19 @@ impl Compressing {
         self.told.feature()
     }
 
-    /// Waits for the threads, which have nothing more to do.
-    fn end(&mut self) {
-        let Some(Threads { jobs, handles }) = self.threads.take() else { return };
-        drop(jobs);
-        for handle in handles {
-            handle.join().unwrap_or_else(|panic| resume_unwind(panic));
-        }
-    }
-
     /// Has what is gathered compressed, and waits for a turn that is over if many are under way.
     fn turn(&mut self, out: &mut impl Write) -> io::Result<()> {
-        if self.under_way.len() == TURNS {
+        if self.under_way.is_full() {
             self.over(out)?;
         }
-        let threads = match &mut self.threads {
-            Some(threads) => threads,
-            none => none.insert(Threads::new(self.options, self.endian)?),
-        };
         let mut turn = std::mem::replace(&mut self.next, self.spare.pop().unwrap_or_default());
         turn.target = self.told.target();
-        let (done, over) = channel();
-        // Of threads that are gone the one that waits for them learns.
-        let _ = threads.jobs.send((turn, done));
-        self.under_way.push_back(over);
-        Ok(())
+        self.under_way.give(turn)
     }
 
     /// Writes what was first.
     fn over(&mut self, out: &mut impl Write) -> io::Result<()> {
-        let Some(over) = self.under_way.pop_front() else { return Ok(()) };
-        let Ok(turn) = over.recv() else {
-            self.end();
-            return Err(io::ErrorKind::BrokenPipe.into());
-        };
+        let Some(turn) = self.under_way.next() else { return Ok(()) };
         let mut turn = turn?;
         out.write_all(&turn.written)?;
         self.told.learn(turn.target, turn.totals);
@@ -146,42 +119,6 @@ impl Compressing {
         turn.written.clear();
         self.spare.push(turn);
         Ok(())
-    }
-}
-
-impl Drop for Compressing {
-    fn drop(&mut self) {
-        if !thread::panicking() {
-            self.end();
-        }
-    }
-}
-
-impl Threads {
-    fn new(options: FrameOptions, endian: Endian) -> io::Result<Self> {
-        let (jobs, waiting) = channel();
-        let waiting = Arc::new(Mutex::new(waiting));
-        let mut handles = Vec::new();
-        for _ in 0..thread::available_parallelism().map_or(1, usize::from).min(TURNS) {
-            let waiting = Arc::clone(&waiting);
-            let work = move || work(options, endian, &waiting);
-            handles.push(Builder::new().name("compress".to_owned()).spawn(work)?);
-        }
-        Ok(Self { jobs, handles })
-    }
-}
-
-/// Takes turns as long as there are some.
-fn work(options: FrameOptions, endian: Endian, waiting: &Mutex<Receiver<Job>>) {
-    let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
-    let mut writer = FrameWriter::new(options, endian);
-    while let Ok((turn, done)) = next() {
-        let over = match &mut writer {
-            Ok(writer) => compressed(turn, writer).map_err(|e| e.to_string()),
-            Err(e) => Err(e.to_string()),
-        };
-        // Nobody may wait for it any more.
-        let _ = done.send(over.map_err(io::Error::other));
     }
 }
 

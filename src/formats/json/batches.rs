@@ -7,16 +7,17 @@
 
 use super::item::Item;
 use super::object::Object;
-use super::parallel;
 use super::rules::Ruled;
 use super::wrong::{Wrong, wrong_in};
 use crate::abi::Endian;
 use crate::error::Error;
+use crate::turns::{Turns, workers};
 use memchr::memmem;
 use serde::{Deserialize, Deserializer};
 use std::io::{self, Read};
 use std::marker::PhantomData;
 use std::panic::resume_unwind;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::thread;
 
@@ -81,6 +82,17 @@ struct Batches<'r> {
     state: State,
     /// Byte order of the recording, once it is told.
     endian: Option<Endian>,
+    pieces: Turns<Part, Piece>,
+}
+
+/// A part of a text, to be read by itself.
+struct Part {
+    text: Arc<Vec<u8>>,
+    from: usize,
+    to: usize,
+    /// Where the stream is taken to be at its beginning.
+    state: State,
+    endian: Option<Endian>,
 }
 
 /// Where between objects the stream is.
@@ -129,7 +141,11 @@ pub struct Piece {
 
 impl<'r> Batches<'r> {
     fn new(stream: &'r mut (dyn Read + Send), texts: Receiver<Vec<u8>>) -> Self {
-        Self { stream, buffer: Vec::new(), texts, line: 1, has_ended: false, state: State::Start, endian: None }
+        let pieces = Turns::new("json", workers(), || {
+            |Part { text, from, to, state, endian }: Part| objects(&text[..to], from, state, endian)
+        });
+        let (buffer, state) = (Vec::new(), State::Start);
+        Self { stream, buffer, texts, line: 1, has_ended: false, state, endian: None, pieces }
     }
 
     /// Sends all batches, as long as they are taken, and says in which line the stream ends. Behind a failure nothing is read.
@@ -147,7 +163,7 @@ impl<'r> Batches<'r> {
     fn next(&mut self) -> Result<Option<Batch>, Failure> {
         loop {
             self.fill().map_err(Failure::Io)?;
-            if let Some(pieces) = self.at_once() {
+            if let Some(pieces) = self.at_once().map_err(Failure::Io)? {
                 return Ok(Some(self.batch(pieces)));
             }
             let piece = objects(&self.buffer, 0, self.state, self.endian);
@@ -192,7 +208,7 @@ impl<'r> Batches<'r> {
     /// Reads more behind what is there: at least a batch, and as much as there is, so that an object of any size is looked at
     /// a few times only.
     fn fill(&mut self) -> io::Result<()> {
-        let batch = if self.endian.is_some() { PIECE * parallel::workers() } else { PIECE };
+        let batch = if self.endian.is_some() { PIECE * workers() } else { PIECE };
         let more = batch.max(self.buffer.len()) as u64;
         let read = (&mut self.stream).take(more).read_to_end(&mut self.buffer)?;
         self.has_ended = (read as u64) < more;
@@ -200,20 +216,21 @@ impl<'r> Batches<'r> {
     }
 
     /// Reads the buffer in pieces at once, if it can be cut into such as hold whole objects.
-    fn at_once(&mut self) -> Option<Vec<Piece>> {
-        self.endian?;
+    fn at_once(&mut self) -> io::Result<Option<Vec<Piece>>> {
         let guess = if self.state == State::Lines { State::Lines } else { State::ListBefore };
-        let cuts = cuts(&self.buffer, self.has_ended)?;
-        let begins = |from: usize| if from == 0 { self.state } else { guess };
-        let (buffer, endian) = (&self.buffer, self.endian);
-        let pairs: Vec<_> = cuts.windows(2).map(|cut| (cut[0], cut[1])).collect();
-        let pieces = parallel::each(pairs, |(from, to)| objects(&buffer[..to], from, begins(from), endian));
+        let Some(cuts) = self.endian.and_then(|_| cuts(&self.buffer, self.has_ended)) else { return Ok(None) };
+        let text = Arc::new(std::mem::take(&mut self.buffer));
+        for cut in cuts.windows(2) {
+            let state = if cut[0] == 0 { self.state } else { guess };
+            self.pieces.give(Part { text: Arc::clone(&text), from: cut[0], to: cut[1], state, endian: self.endian })?;
+        }
+        let pieces: Vec<_> = std::iter::from_fn(|| self.pieces.next()).collect();
+        // All have let go of it who had it.
+        self.buffer = Arc::unwrap_or_clone(text);
         let is_whole = |(piece, next): (&Piece, &usize)| piece.stopped.is_none() && piece.end == *next;
         let goes_on = |pair: &[Piece]| pair[0].state == guess;
-        if !pieces.iter().zip(&cuts[1..]).all(is_whole) || !pieces.windows(2).all(goes_on) {
-            return None;
-        }
-        pieces.iter().any(|piece| !piece.items.is_empty()).then_some(pieces)
+        let are_whole = pieces.iter().zip(&cuts[1..]).all(is_whole) && pieces.windows(2).all(goes_on);
+        Ok((are_whole && pieces.iter().any(|piece| !piece.items.is_empty())).then_some(pieces))
     }
 }
 
@@ -225,7 +242,7 @@ fn lines(text: &[u8]) -> u64 {
 fn cuts(text: &[u8], has_ended: bool) -> Option<Vec<usize>> {
     const LINE: &[u8] = b"\n{";
     let end = if has_ended { text.len() } else { memmem::rfind(text, LINE)? + 1 };
-    let each = end.div_ceil(parallel::workers()).max(PIECE / 16);
+    let each = end.div_ceil(workers()).max(PIECE / 16);
     let mut cuts = vec![0];
     let mut at = each;
     while let Some(found) = text.get(at..end).and_then(|rest| memmem::find(rest, LINE)) {

@@ -8,7 +8,7 @@ use super::objects::{
 use super::others;
 use super::render::{self, Of, left_over};
 use super::ser::{self, Unsupported};
-use super::waiting::Waiting;
+use super::waiting::{Waiting, failed};
 use crate::abi::attr::AttrType;
 use crate::abi::feature::auxtrace::AuxtraceIndex;
 use crate::abi::feature::{Feature, FeatureContext, FeatureId, FeatureSection};
@@ -29,7 +29,7 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde_bytes::Bytes as Base64;
 use std::collections::{BTreeMap, HashMap};
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::Path;
 use std::result::Result as StdResult;
 
@@ -46,7 +46,6 @@ pub struct Export<W> {
     decodes_tracepoints: bool,
     /// Whether what a folder holds beside the recording is told.
     tells_others: bool,
-    tracepoints: Tracepoints,
     is_first: bool,
     /// Events, names of tracepoints and features as they were before the first record, which may tell more.
     events: Vec<FileAttr>,
@@ -66,15 +65,15 @@ pub struct Export<W> {
 impl<W: Write> Export<W> {
     /// Takes the output; writes a list if it is to be one document.
     pub fn new(out: W, is_document: bool, options: &CarryOptions) -> Self {
+        let (before, behind) = between(is_document);
         Self {
             out,
             is_document,
             is_rewritten: options.passes.any(),
             line: Vec::new(),
-            waiting: Waiting::default(),
+            waiting: Waiting::new(before, behind),
             decodes_tracepoints: options.decode_tracepoints,
             tells_others: !options.passes.anonymize,
-            tracepoints: Tracepoints::default(),
             is_first: true,
             events: Vec::new(),
             event_types: Vec::new(),
@@ -87,18 +86,13 @@ impl<W: Write> Export<W> {
         }
     }
 
-    /// What stands before and behind an object that is not the first.
-    fn between(&self) -> (&'static [u8], &'static [u8]) {
-        if self.is_document { (b",\n", b"") } else { (b"", b"\n") }
-    }
-
     fn write(&mut self, object: &impl Serialize) -> Result<()> {
         self.write_with(|line| ser::append(line, object))
     }
 
     fn write_with(&mut self, append: impl FnOnce(&mut Vec<u8>) -> StdResult<(), Unsupported>) -> Result<()> {
-        self.flush()?;
-        let (before, behind) = self.between();
+        self.waiting.flush(&mut self.out)?;
+        let (before, behind) = between(self.is_document);
         let is_first = std::mem::take(&mut self.is_first);
         self.line.clear();
         self.line.extend_from_slice(if is_first && self.is_document { b"[\n" } else { before });
@@ -107,18 +101,11 @@ impl<W: Write> Export<W> {
         self.out.write_all(&self.line).map_err(Error::Output)
     }
 
-    /// Writes the records that wait.
-    fn flush(&mut self) -> Result<()> {
-        let (before, behind) = self.between();
-        let objects = self.waiting.render(before, behind, &self.tracepoints).map_err(failed)?;
-        objects.iter().try_for_each(|objects| self.out.write_all(objects).map_err(Error::Output))
-    }
-
     /// Takes the formats of tracepoints, if they are to be decoded.
     fn know_tracepoints(&mut self, meta: &Meta) {
         let tracing_data = meta.features.get(&FeatureId::TRACING_DATA).filter(|_| self.decodes_tracepoints);
         if let Some(bytes) = tracing_data {
-            self.tracepoints = Tracepoints::read(bytes);
+            self.waiting.know(Tracepoints::read(bytes));
         }
     }
 
@@ -189,8 +176,9 @@ impl<W: Write> Export<W> {
     }
 }
 
-fn failed(unsupported: Unsupported) -> Error {
-    Error::Output(io::Error::other(unsupported))
+/// What stands before and behind an object that is not the first.
+fn between(is_document: bool) -> (&'static [u8], &'static [u8]) {
+    if is_document { (b",\n", b"") } else { (b"", b"\n") }
 }
 
 fn feature_context(meta: &Meta) -> FeatureContext {
@@ -266,12 +254,12 @@ impl<W: Write> Sink for Export<W> {
             let context = feature_context(meta);
             return self.write_with(|out| render::feature_record(out, raw, &of, &context));
         }
-        self.waiting.push(raw, of);
+        self.waiting.push(raw, of, &mut self.out)?;
         if kind == RecordType::HEADER_TRACING_DATA {
-            self.flush()?;
+            self.waiting.flush(&mut self.out)?;
             self.know_tracepoints(meta);
         }
-        if self.waiting.is_full() { self.flush() } else { Ok(()) }
+        Ok(())
     }
 
     fn gap(&mut self, meta: &Meta, gap: &Gap<'_>) -> Result<()> {

@@ -4,7 +4,7 @@
 //! these have there. `docs/json.md` has the specification, `docs/json.schema.json` the schema.
 //!
 //! * Both ways: `objects`, `layout` and `others` are what is told besides records, `sample` a short way for the most
-//!   frequent of these, `parallel` has several threads at work.
+//!   frequent of these.
 //! * Writing: `export` takes the stream, `waiting` gathers records, `render` and `tracepoint` make objects of them,
 //!   `ser` writes values, `digits` numbers.
 //! * Reading: `batches` cuts the stream, `rules` and `wrong` are how values are read and what is wrong with them,
@@ -23,7 +23,6 @@ mod layout;
 mod object;
 mod objects;
 mod others;
-mod parallel;
 mod presence;
 mod problem;
 mod render;

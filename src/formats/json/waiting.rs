@@ -1,27 +1,41 @@
 //! Records that wait to be rendered, on several threads at once.
 
-use super::parallel;
 use super::render::{self, Of};
 use super::ser::Unsupported;
 use crate::abi::Endian;
 use crate::abi::record::RecordHeader;
 use crate::container::block::Block;
+use crate::error::{Error, Result};
 use crate::stream::raw::Raw;
 use crate::tracing::tracepoints::Tracepoints;
+use crate::turns::{Turns, workers};
+use std::io::{self, Write};
+use std::result::Result as StdResult;
+use std::sync::Arc;
 
-/// How many bytes of records each thread gets at a time.
+/// How many bytes of records go to a thread at a time.
 const PIECE: usize = 1 << 18;
 
-/// Records that wait.
-#[derive(Default)]
+/// Records that wait, and those that are being rendered.
 pub struct Waiting {
+    before: &'static [u8],
+    behind: &'static [u8],
+    next: Piece,
+    under_way: Turns<Piece, StdResult<Piece, Unsupported>>,
+    /// Pieces that have been written, whose memory is used again.
+    spare: Vec<Piece>,
+}
+
+/// Records in their order, and their objects.
+#[derive(Default)]
+struct Piece {
     /// What they are in.
     blocks: Vec<Block>,
     records: Vec<Record>,
     /// Their bytes.
     len: usize,
-    /// The objects of those that waited last, for each thread.
-    rendered: Vec<Vec<u8>>,
+    tracepoints: Arc<Tracepoints>,
+    objects: Vec<u8>,
 }
 
 /// A record: what is known of it, and where it is.
@@ -35,8 +49,59 @@ struct Record {
 }
 
 impl Waiting {
-    /// Takes a record.
-    pub fn push(&mut self, raw: &Raw<'_>, of: Of) {
+    /// Begins without a record. Each object gets what stands before and behind it.
+    pub fn new(before: &'static [u8], behind: &'static [u8]) -> Self {
+        let under_way = Turns::new("json", workers() + 2, move || move |piece: Piece| piece.rendered(before, behind));
+        Self { before, behind, next: Piece::default(), under_way, spare: Vec::new() }
+    }
+
+    /// Takes a record. If there is enough for a thread, some that came before may be written now.
+    ///
+    /// # Errors
+    /// As [`flush`](Self::flush).
+    pub fn push(&mut self, raw: &Raw<'_>, of: Of, out: &mut impl Write) -> Result<()> {
+        self.next.push(raw, of);
+        if self.next.len < PIECE {
+            return Ok(());
+        }
+        if self.under_way.is_full() {
+            self.write_first(out)?;
+        }
+        let next = self.spare.pop().unwrap_or_default();
+        let next = Piece { tracepoints: Arc::clone(&self.next.tracepoints), ..next };
+        self.under_way.give(std::mem::replace(&mut self.next, next)).map_err(Error::Output)
+    }
+
+    /// Writes the objects of all that wait.
+    ///
+    /// # Errors
+    /// What `out` says, and as [`render::record`].
+    pub fn flush(&mut self, out: &mut impl Write) -> Result<()> {
+        while !self.under_way.is_empty() {
+            self.write_first(out)?;
+        }
+        let rendered = std::mem::take(&mut self.next).rendered(self.before, self.behind).map_err(failed)?;
+        out.write_all(&rendered.objects).map_err(Error::Output)?;
+        self.next = rendered.emptied();
+        Ok(())
+    }
+
+    /// Tells the fields of the tracepoints in records that come from now on by these formats.
+    pub fn know(&mut self, tracepoints: Tracepoints) {
+        self.next.tracepoints = tracepoints.into();
+    }
+
+    fn write_first(&mut self, out: &mut impl Write) -> Result<()> {
+        let Some(rendered) = self.under_way.next() else { return Ok(()) };
+        let rendered = rendered.map_err(failed)?;
+        out.write_all(&rendered.objects).map_err(Error::Output)?;
+        self.spare.push(rendered.emptied());
+        Ok(())
+    }
+}
+
+impl Piece {
+    fn push(&mut self, raw: &Raw<'_>, of: Of) {
         if self.blocks.last().is_none_or(|last| last.serial != raw.block.serial) {
             self.blocks.push(raw.block.clone());
         }
@@ -45,40 +110,27 @@ impl Waiting {
         self.len += header.len() + payload;
     }
 
-    /// Whether there is enough for all threads.
-    pub fn is_full(&self) -> bool {
-        self.len >= PIECE * parallel::workers()
+    fn rendered(mut self, before: &[u8], behind: &[u8]) -> StdResult<Self, Unsupported> {
+        for record in &self.records {
+            let Record { header, endian, block, at, payload, ref of } = *record;
+            let raw = Raw { header, endian, block: &self.blocks[block], at, payload };
+            self.objects.extend_from_slice(before);
+            render::record(&mut self.objects, &raw, of, &self.tracepoints)?;
+            self.objects.extend_from_slice(behind);
+        }
+        Ok(self)
     }
 
-    /// The objects of all that wait, in order, each with what stands before and behind it.
-    ///
-    /// # Errors
-    /// As [`render::record`].
-    pub fn render(
-        &mut self,
-        before: &[u8],
-        behind: &[u8],
-        tracepoints: &Tracepoints,
-    ) -> Result<&[Vec<u8>], Unsupported> {
-        let workers = parallel::workers();
-        self.rendered.resize_with(workers, Vec::new);
-        self.rendered.iter_mut().for_each(Vec::clear);
-        let (blocks, each) = (&self.blocks, self.records.len().div_ceil(workers).max(1));
-        let render = |(records, out): (&[Record], &mut Vec<u8>)| {
-            records.iter().try_for_each(|record| {
-                let Record { header, endian, block, at, payload, ref of } = *record;
-                let raw = Raw { header, endian, block: &blocks[block], at, payload };
-                out.extend_from_slice(before);
-                render::record(out, &raw, of, tracepoints)?;
-                out.extend_from_slice(behind);
-                Ok(())
-            })
-        };
-        let pieces = self.records.chunks(each).zip(&mut self.rendered).collect();
-        parallel::each(pieces, render).into_iter().collect::<Result<(), _>>()?;
+    fn emptied(mut self) -> Self {
         self.blocks.clear();
         self.records.clear();
+        self.objects.clear();
         self.len = 0;
-        Ok(&self.rendered)
+        self
     }
+}
+
+/// Why an object cannot be written.
+pub fn failed(unsupported: Unsupported) -> Error {
+    Error::Output(io::Error::other(unsupported))
 }

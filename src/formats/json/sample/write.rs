@@ -25,8 +25,8 @@ pub fn append(out: &mut Vec<u8>, raw: &Raw<'_>, of: &Of) -> bool {
         && raw.header.len() <= u16::MAX.into()
         && raw.payload == 0;
     let (true, Some(mode)) = (is_usual, mode) else { return false };
-    let Ok(view) = SampleView::read(raw.body(), &of.context.layout, raw.endian) else { return false };
-    if !view.tail.is_empty() {
+    let mut view = SampleView::default();
+    if view.fill(raw.body(), &of.context.layout, raw.endian).is_err() || !view.tail.is_empty() {
         return false;
     }
     out.extend_from_slice(b"{\"record\":\"SAMPLE\"");
