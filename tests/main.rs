@@ -28,6 +28,7 @@ mod suite {
     mod json;
     mod json_fits;
     mod ledger;
+    mod mappings;
     mod merge;
     mod passes;
     mod paths;

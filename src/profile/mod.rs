@@ -36,7 +36,8 @@ pub type MappingId = u32;
 pub struct Frame {
     /// Where it is.
     pub place: Place,
-    /// The address. Of a caller, the last byte of its call rather than the instruction behind it.
+    /// The address, in a mapping one of the mapping's, which may lie elsewhere in the process that the frame is of. Of a caller,
+    /// the last byte of its call rather than the instruction behind it.
     pub address: u64,
 }
 

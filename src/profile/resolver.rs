@@ -64,15 +64,17 @@ impl Resolver {
     /// The frame of an address.
     #[inline]
     pub fn frame(&mut self, session: &Session, viewer: Viewer, space: Space, address: u64) -> FrameId {
-        let asked = Asked { view: viewer.view, space, address };
+        // The kernel's frames are the same for all processes.
+        let view = if space == Space::Kernel { session.kernel_generation() } else { viewer.view };
+        let asked = Asked { view, space, address };
         if let Some(frame) = self.recent.get(asked) {
             return frame;
         }
-        let place = match session.map_at(viewer.pid, space, address) {
-            Some(id) => Place::In(self.mappings.id(id, session.map(id))),
-            None => Place::Outside(space),
+        let frame = match session.map_at(viewer.pid, space, address) {
+            Some(id) => self.mappings.frame(id, session.map(id), address),
+            None => Frame { place: Place::Outside(space), address },
         };
-        let frame = self.stacks.frame_id(Frame { place, address });
+        let frame = self.stacks.frame_id(frame);
         self.recent.put(asked, frame);
         frame
     }
@@ -81,6 +83,7 @@ impl Resolver {
 /// All that decides what frame an address is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Asked {
+    /// Of the process, or of the kernel where the address is in it.
     view: ViewId,
     space: Space,
     address: u64,

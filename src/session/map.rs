@@ -44,11 +44,23 @@ impl Map {
     pub fn may_be_main(&self) -> bool {
         let path = self.filename.strip_suffix(b" (deleted)").unwrap_or(&self.filename);
         let name = path.rsplit(|&b| b == b'/').next().unwrap_or_default();
-        let made_up = [&b"//"[..], b"[", b"/memfd:", b"/anon_hugepage", b"anon_inode:", b"/dev/", b"/SYSV"];
         let is_library =
             name.ends_with(b".so") || name.windows(4).any(|part| part == b".so.") || name.ends_with(b".ko");
-        !path.is_empty() && !is_library && !made_up.iter().any(|prefix| path.starts_with(prefix))
+        !path.is_empty() && !is_library && !is_made_up(path)
     }
+
+    /// Whether it is a part of a file that all who map it by this name see alike: not memory that only has a name, nor a file
+    /// that was removed, after which another may have had its name.
+    pub fn is_of_file(&self) -> bool {
+        self.filename.starts_with(b"/") && !self.filename.ends_with(b" (deleted)") && !is_made_up(&self.filename)
+    }
+}
+
+/// Whether a name is one that the kernel or perf makes up for memory without a file.
+fn is_made_up(path: &[u8]) -> bool {
+    [&b"//"[..], b"[", b"/memfd:", b"/anon_hugepage", b"anon_inode:", b"/dev/", b"/SYSV"]
+        .iter()
+        .any(|prefix| path.starts_with(prefix))
 }
 
 #[cfg(test)]

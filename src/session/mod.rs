@@ -262,6 +262,11 @@ impl Session {
         }
     }
 
+    /// A number that is the same as long as the kernel's addresses are in the same maps, whichever process sees them.
+    pub fn kernel_generation(&self) -> u64 {
+        self.kernel.generation()
+    }
+
     /// What a sample must know of its process, in one look-up. Whoever asks has heard of the process.
     #[inline]
     pub fn seen(&mut self, pid: u32) -> Seen {
