@@ -44,7 +44,10 @@ impl Sink for Look {
             _ => return Ok(()),
         }
         let Some((index, event)) = meta.events.of(raw) else { return Ok(()) };
-        let Ok(view) = SampleView::read(raw.body(), &event.layout, raw.endian) else { return Ok(()) };
+        let mut view = SampleView::default();
+        if view.fill(raw.body(), &event.layout, raw.endian).is_err() {
+            return Ok(());
+        }
         self.found.clear();
         self.weights.of(&view, index, &meta.events, &mut self.found);
         for &(event, _) in &self.found {

@@ -81,10 +81,10 @@ impl Tables {
     fn sample(&mut self, meta: &Meta, raw: &Raw<'_>) {
         let kind = RecordType::SAMPLE;
         let Some((index, event)) = meta.events.of(raw) else { return self.ledger.dropped(kind, Reason::UnknownEvent) };
-        let view = match SampleView::read(raw.body(), &event.layout, raw.endian) {
-            Ok(view) => view,
-            Err(field) => return self.drop(meta, raw, &format!("its field {field} does not fit its size")),
-        };
+        let mut view = SampleView::default();
+        if let Err(field) = view.fill(raw.body(), &event.layout, raw.endian) {
+            return self.drop(meta, raw, &format!("its field {field} does not fit its size"));
+        }
         self.found.clear();
         self.weights.of(&view, index, &meta.events, &mut self.found);
         let pid = view.task.map(|(pid, _)| pid);

@@ -98,13 +98,11 @@ impl<W: Write> Export<W> {
             self.ledger.dropped(kind, Reason::UnknownEvent);
             return Ok(());
         };
-        let view = match SampleView::read(raw.body(), &event.layout, raw.endian) {
-            Ok(view) => view,
-            Err(field) => {
-                self.drop(meta, raw, &format!("its field {field} does not fit its size"));
-                return Ok(());
-            }
-        };
+        let mut view = SampleView::default();
+        if let Err(field) = view.fill(raw.body(), &event.layout, raw.endian) {
+            self.drop(meta, raw, &format!("its field {field} does not fit its size"));
+            return Ok(());
+        }
         self.objects.get_or_insert_with(|| Objects::new(meta));
         // Counter values stand for a sample of each event to whose counter something was added, as in perf.
         self.found.clear();

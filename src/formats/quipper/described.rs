@@ -78,7 +78,8 @@ impl Described {
     /// Appends the event of a sample that can be told without a message.
     fn write_plain(&mut self, meta: &Meta, raw: &Raw<'_>, out: &mut Vec<u8>) -> Option<()> {
         let (index, owner) = meta.events.of(raw)?;
-        let view = SampleView::read(raw.body(), &owner.layout, raw.endian).ok()?;
+        let mut view = SampleView::default();
+        view.fill(raw.body(), &owner.layout, raw.endian).ok()?;
         if self.has_samples.len() <= index as usize {
             self.has_samples.resize(index as usize + 1, false);
         }
@@ -103,7 +104,8 @@ impl Described {
         };
         if raw.header.kind == RecordType::SAMPLE {
             let (_, owner) = meta.events.of(raw)?;
-            let view = SampleView::read(raw.body(), &owner.layout, raw.endian).ok()?;
+            let mut view = SampleView::default();
+            view.fill(raw.body(), &owner.layout, raw.endian).ok()?;
             let mut fields = match self.event.sample_event.take() {
                 Some(fields) => fields,
                 None => std::mem::take(&mut self.spare),

@@ -72,7 +72,8 @@ impl Builder {
 
     fn sample(&mut self, meta: &Meta, raw: &Raw<'_>) -> std::result::Result<(), Reason> {
         let (_, event) = meta.events.of(raw).ok_or(Reason::UnknownEvent)?;
-        let view = SampleView::read(raw.body(), &event.layout, raw.endian).map_err(|field| {
+        let mut view = SampleView::default();
+        view.fill(raw.body(), &event.layout, raw.endian).map_err(|field| {
             let what = format!("the SAMPLE record here is left out: its field {field} does not fit its size");
             self.ledger.damage(meta.damage(raw.block, raw.at, what));
             Reason::Damaged
