@@ -1,7 +1,7 @@
 //! Inputs that fail in the middle, and files that are cut while they are read: an error that says so, or what came before with a
 //! word about what is missing.
 
-use super::files::{fixture, fixtures};
+use super::files::fixtures;
 use super::program::{Run, perfconv, perfconv_with_signals, run};
 use perfconv::container::read::input::Input;
 use perfconv::container::read::{ReadOptions, Reader};
@@ -84,12 +84,12 @@ fn standard_input_that_cannot_be_read_is_told() {
     assert!(run.failure().is_ok_and(|sentence| sentence.starts_with("standard input: ")), "{}", run.stderr);
 }
 
-/// A recording of some length, in a file of its own.
+/// A recording that takes longer to convert than to be stopped, in a file of its own.
 fn long(folder: &Path) -> std::path::PathBuf {
     let path = folder.join("in.data");
-    let inputs = std::iter::repeat_n(fixture("callgraph.data"), 32);
-    let merged = run(perfconv().arg("merge").args(inputs).args(["--offset-pids", "-q", "-f", "-o"]).arg(&path));
-    assert_eq!(merged.status, 0, "{}", merged.stderr);
+    let scenario = concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios/callgraph.toml");
+    let made = run(perfconv().args(["synth", scenario, "--scale", "200", "-q", "-f", "-o"]).arg(&path));
+    assert_eq!(made.status, 0, "{}", made.stderr);
     path
 }
 

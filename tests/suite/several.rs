@@ -1,10 +1,12 @@
-//! Several recordings at a time, each converted by itself into a folder.
+//! Several recordings at a time, each converted by itself into a folder; and several threads at work on one.
 
 use super::files::{fixture, fixtures};
 use super::program::{Run, perfconv, run};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::process::Command;
+use std::thread::available_parallelism;
 use tempfile::tempdir;
 
 /// All outputs in a folder, by their names.
@@ -90,4 +92,64 @@ fn what_makes_no_sense_is_refused_before_anything_is_written() {
     refused(&[&other], &["--endian", "big"], "--endian is not for pprof");
     refused(&[&other], &["-J", "0"], "invalid value");
     refused(&[&other], &["-o", "x"], "cannot be used with");
+}
+
+/// The program, which may only use the first of the processors that this one may.
+fn on_one_processor() -> Command {
+    let status = fs::read_to_string("/proc/self/status").expect("what is known of this process");
+    let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).expect("its processors");
+    let first = allowed.trim().split([',', '-']).next().expect("a processor");
+    let mut command = Command::new("taskset");
+    command.args(["-c", first, "timeout", "60", env!("CARGO_BIN_EXE_perfconv")]);
+    command
+}
+
+#[test]
+fn what_comes_out_does_not_depend_on_the_number_of_processors() {
+    let processors = available_parallelism().map_or(1, usize::from);
+    if processors == 1 {
+        println!("skipped: there is one processor here");
+        return;
+    }
+    let desk = tempdir().expect("a folder");
+    let path = |name: &str| desk.path().join(name);
+    // Large enough for several turns of each kind of work that is given to threads.
+    let scenario = concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios/callgraph.toml");
+    let made = run(perfconv().args(["synth", scenario, "--scale", "30", "-o"]).arg(path("plain.data")));
+    assert_eq!(made.status, 0, "{}", made.stderr);
+    let jobs: [(&str, &[&str], &[&str]); 12] = [
+        ("all.jsonl", &["plain.data"], &[]),
+        ("all.json.gz", &["plain.data"], &[]),
+        ("again.data", &["all.jsonl"], &[]),
+        ("compressed.data", &["rewrite", "plain.data"], &["--compress"]),
+        ("sorted.data", &["rewrite", "compressed.data"], &["--sort", "--compress"]),
+        ("decompressed.data", &["rewrite", "compressed.data"], &["--decompress"]),
+        ("profile.pb.gz", &["compressed.data"], &[]),
+        ("proto.pb_data.zst", &["plain.data"], &["-t", "quipper"]),
+        ("perf.json", &["plain.data"], &["-t", "perf-json"]),
+        ("merged.data", &["merge", "plain.data", "compressed.data"], &["--compress"]),
+        ("parts", &["split", "plain.data"], &["--by", "time=100ms"]),
+        ("tables", &["plain.data"], &["-t", "csv"]),
+    ];
+    let mut bytes = 0;
+    for (output, inputs, options) in jobs {
+        let made: Vec<_> = [perfconv(), on_one_processor()]
+            .into_iter()
+            .map(|mut command| {
+                // Inputs lie in the same place, so that both tell the same of them.
+                let run = run(command.current_dir(desk.path()).args(inputs).args(options).args(["-f", "-o", output]));
+                assert_eq!(run.status, 0, "{output}: {}", run.stderr);
+                let made = if path(output).is_dir() {
+                    outputs(&path(output))
+                } else {
+                    BTreeMap::from([(output.to_owned(), fs::read(path(output)).expect("it was written"))])
+                };
+                (made, run.stderr)
+            })
+            .collect();
+        assert!(made[0] == made[1], "{output} depends on how many processors there are");
+        bytes += made[0].0.values().map(Vec::len).sum::<usize>();
+    }
+    println!("{} jobs on {processors} processors and on one: the same {bytes} bytes", jobs.len());
+    assert!(bytes > 50 << 20, "too little was compared: {bytes} bytes");
 }
