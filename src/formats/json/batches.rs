@@ -1,5 +1,5 @@
-//! A stream of JSON read in batches of objects: one a line, all in one list, or formatted in any other way. It is read on a
-//! thread of its own, which is one batch ahead of who takes them.
+//! A stream of JSON read in batches of objects: one a line, all in one list, or formatted in any other way. A long one is read on
+//! a thread of its own, which is one batch ahead of who takes them.
 //!
 //! A batch is cut where a line begins with an object, and its pieces are read at once on several threads. That such a line
 //! begins an object of the stream, not one within another, is a bet: where a piece does not end with an object, the batch is
@@ -35,8 +35,17 @@ pub fn each(
 ) -> Result<u64, Error> {
     let (sender, batches) = sync_channel(1);
     let (empty, texts) = channel();
+    let mut ahead = Batches::new(stream, texts);
+    // A short stream is read before a thread for it would have begun.
+    loop {
+        let Some(mut batch) = ahead.next().map_err(&failed)? else { return Ok(ahead.line) };
+        take(&mut batch)?;
+        if !ahead.has_ended {
+            break;
+        }
+    }
     thread::scope(|scope| {
-        let reader = scope.spawn(move || Batches::new(stream, texts).send(&sender));
+        let reader = scope.spawn(move || ahead.send(&sender));
         for batch in batches {
             let mut batch = batch.map_err(&failed)?;
             take(&mut batch)?;
@@ -215,10 +224,11 @@ impl<'r> Batches<'r> {
         Ok(())
     }
 
-    /// Reads the buffer in pieces at once, if it can be cut into such as hold whole objects.
+    /// Reads the buffer in pieces at once, if it can be cut into several that hold whole objects.
     fn at_once(&mut self) -> io::Result<Option<Vec<Piece>>> {
         let guess = if self.state == State::Lines { State::Lines } else { State::ListBefore };
-        let Some(cuts) = self.endian.and_then(|_| cuts(&self.buffer, self.has_ended)) else { return Ok(None) };
+        let cuts = self.endian.and_then(|_| cuts(&self.buffer, self.has_ended));
+        let Some(cuts) = cuts.filter(|cuts| cuts.len() > 2) else { return Ok(None) };
         let text = Arc::new(std::mem::take(&mut self.buffer));
         for cut in cuts.windows(2) {
             let state = if cut[0] == 0 { self.state } else { guess };
