@@ -18,10 +18,14 @@ use perfconv::stream::write::file::ToFile;
 use perfconv::stream::write::form::Form;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::fmt::Arguments;
 use std::fs;
 use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use tempfile::TempDir;
 
 /// Strings that are looked for are as long at least; shorter ones are compared field by field.
 const SHORTEST: usize = 5;
@@ -344,13 +348,10 @@ fn no_string_and_no_address_of_a_recording_is_in_what_is_made_of_it() {
 /// What `perf script` shows of a sample: when, and which symbols its stack is in.
 type Shown = (String, Vec<String>);
 
-fn script(path: &Path, home: Option<&Path>) -> Option<Vec<Shown>> {
+fn script(path: &Path, home: &Path) -> Option<Vec<Shown>> {
     let mut perf = with_time_limit("perf");
     perf.args(["script", "--force", "--ns", "--no-itrace", "-F", "time,ip,sym,symoff", "-i"]).arg(path);
-    if let Some(home) = home {
-        perf.env("HOME", home);
-    }
-    let run = run_other(perf.env("LC_ALL", "C").env_remove("DEBUGINFOD_URLS"));
+    let run = run_other(perf.env("HOME", home).env("LC_ALL", "C").env_remove("DEBUGINFOD_URLS"));
     let (text, mut samples) = (String::from_utf8_lossy(&run.stdout).into_owned(), Vec::<Shown>::new());
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
         let (time, frame) = match line.split_once(": ").or(line.split_once(':').filter(|(_, rest)| rest.is_empty())) {
@@ -369,7 +370,7 @@ fn script(path: &Path, home: Option<&Path>) -> Option<Vec<Shown>> {
 /// What perf itself shows of a recording that names something: files, the host, the command line.
 fn names_by_perf(path: &Path) -> BTreeSet<Vec<u8>> {
     let mut perf = with_time_limit("perf");
-    perf.args(["script", "--force", "--header", "-G", "--no-itrace", "-F", "ip,dso", "-i"]).arg(path);
+    perf.args(["script", "--force", "--header", "--no-inline", "--no-itrace", "-F", "ip,dso", "-i"]).arg(path);
     let text = run_other(perf.env("LC_ALL", "C")).stdout;
     let mut names = BTreeSet::new();
     for line in text.split(|&byte| byte == b'\n') {
@@ -378,37 +379,79 @@ fn names_by_perf(path: &Path) -> BTreeSet<Vec<u8>> {
             .strip_suffix(b")")
             .and_then(|line| line.iter().rposition(|&byte| byte == b'(').map(|at| &line[at + 1..]));
         // perf makes up files for code that was compiled as it ran, and says where it knows nothing.
-        let is_made_up =
-            file.is_some_and(|file| file == b"null" || file.starts_with(b"/tmp/perf-") || !line.starts_with(b" "));
+        let is_made_up = file.is_some_and(|file| {
+            file == b"null" || file.starts_with(b"/tmp/perf-") || !line.starts_with(b" ") && !line.starts_with(b"\t")
+        });
         let file = file.filter(|_| !is_made_up);
         let header = header.filter(|header| *header != b"(null)");
-        names.extend(header.or(file).into_iter().flat_map(words_of).map(<[u8]>::to_vec));
+        names.extend(header.or(file).map(<[u8]>::to_vec));
     }
     names
 }
 
+/// What perf knows of this machine, in a home of its own: of what is in its cache it finds the symbols by build id, whatever it is
+/// called. Of debug information that is installed without its program being found, perf 6.1 takes wrong addresses.
+struct Cache {
+    home: TempDir,
+    known: Mutex<BTreeSet<PathBuf>>,
+}
+
+impl Cache {
+    fn new() -> Self {
+        let home = tempfile::tempdir().expect("a temporary folder");
+        let mut perf = with_time_limit("perf");
+        perf.args(["record", "-q", "-o"]).arg(home.path().join("perf.data")).arg("true").env("HOME", home.path());
+        if run_other(&mut perf).status != 0 {
+            say(format_args!("perf cannot record here: symbols of the kernel are not compared"));
+        }
+        Self { home, known: Mutex::default() }
+    }
+
+    /// What perf shows of a recording: the words of its names, and its samples.
+    fn script(&self, path: &Path) -> Option<(BTreeSet<Vec<u8>>, Vec<Shown>)> {
+        let names = names_by_perf(path);
+        self.add(&names);
+        let words = names.iter().flat_map(|name| words_of(name)).map(<[u8]>::to_vec).collect();
+        Some((words, script(path, self.home.path())?))
+    }
+
+    fn add(&self, names: &BTreeSet<Vec<u8>>) {
+        let files = names.iter().map(|name| Path::new(OsStr::from_bytes(name)));
+        // Nobody goes on before all are there that others add.
+        let mut known = self.known.lock().expect("no other thread panics");
+        for file in files.filter(|file| file.is_absolute() && file.is_file()) {
+            if known.insert(file.to_owned()) {
+                // What has no build id is not found by one either.
+                run_other(
+                    with_time_limit("perf").args(["buildid-cache", "-a"]).arg(file).env("HOME", self.home.path()),
+                );
+            }
+        }
+    }
+}
+
 /// How the stacks of a recording compare: how many samples and frames there are, and in how many both have a symbol.
-fn compare_stacks(recording: &Recording) -> Result<(usize, usize, usize), String> {
+fn compare_stacks(recording: &Recording, cache: &Cache) -> Result<(usize, usize, usize), String> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let [older, anonymous] = ["older", "anonymous"].map(|name| folder.path().join(name));
     let key = key(folder.path(), 7);
     let mut args = vec!["--anonymize", "--key", key.to_str().unwrap()];
-    let before = match script(&recording.path, None) {
-        Some(before) => before,
+    let (names, before) = match cache.script(&recording.path) {
+        Some(shown) => shown,
         None => {
             // perf 6.1 reads what is written for it.
             let version = ["--perf-version", "6.1"];
             rewritten(&recording.path, &older, &version).map_err(|_| "not read")?;
             args.extend(version);
-            script(&older, None).ok_or("not shown by perf")?
+            cache.script(&older).ok_or("not shown by perf")?
         }
     };
     rewritten(&recording.path, &anonymous, &args)?;
-    let after = script(&anonymous, None).ok_or("DIFFERS: perf does not show it any more")?;
+    let (by_perf, after) = cache.script(&anonymous).ok_or("DIFFERS: perf does not show it any more")?;
     let text = json(&recording.path)?;
     let is_unwound = memmem::find(&text, b"\"STACK_USER\"").is_some();
-    let (told, vocabulary, by_perf) = (Told::read(&text), vocabulary(), names_by_perf(&anonymous));
-    for name in names_by_perf(&recording.path).iter().filter(|name| !may_stay(name, &vocabulary, &told.stays)) {
+    let (told, vocabulary) = (Told::read(&text), vocabulary());
+    for name in names.iter().filter(|name| !may_stay(name, &vocabulary, &told.stays)) {
         if !told.fields.values().any(|words| words.contains(name)) {
             return Err(format!("DIFFERS: perf shows {}, which is not among what was looked for", shown(name)));
         }
@@ -438,10 +481,10 @@ fn compare_stacks(recording: &Recording) -> Result<(usize, usize, usize), String
 
 #[test]
 fn perf_shows_the_same_stacks_and_no_other_symbols() {
-    let all = share(6);
+    let (all, cache) = (share(6), Cache::new());
     let (mut files, mut samples, mut frames, mut symbols) = (0, 0, 0, 0);
     let (mut skipped, mut wrong) = (BTreeMap::new(), Vec::new());
-    for (recording, outcome) in all.iter().zip(for_each(&all, compare_stacks)) {
+    for (recording, outcome) in all.iter().zip(for_each(&all, |recording| compare_stacks(recording, &cache))) {
         match outcome {
             Ok(count) => {
                 files += 1;
@@ -486,16 +529,16 @@ fn a_program_of_ones_own_has_its_symbols_by_build_id_alone() {
         return;
     }
     // What perf has put into its cache is all that there is; of callers it tells build ids only if it is asked to.
-    let before = script(&data, Some(&home)).expect("perf shows what it has recorded");
+    let before = script(&data, &home).expect("perf shows what it has recorded");
     fs::remove_file(&program).unwrap();
     let (kept, replaced) = (path("kept.data"), path("replaced.data"));
     rewritten(&data, &kept, &["--anonymize"]).unwrap();
     rewritten(&data, &replaced, &["--anonymize", "--replace", "build-ids,pids,times,machine"]).unwrap();
-    let after = script(&kept, Some(&home)).expect("perf shows what is made of it");
+    let after = script(&kept, &home).expect("perf shows what is made of it");
     assert_eq!(before, after);
     let in_leaf = after.iter().flat_map(|(_, stack)| stack).filter(|symbol| symbol.contains("secret_leaf")).count();
     assert!(in_leaf > 20, "{in_leaf}");
-    let without = script(&replaced, Some(&home)).expect("perf shows what is made of it");
+    let without = script(&replaced, &home).expect("perf shows what is made of it");
     assert_eq!(without.len(), before.len());
     assert!(without.iter().all(|(_, stack)| stack.iter().all(|symbol| symbol == "[unknown]")));
     say(format_args!("{} samples of a program: {in_leaf} frames have its symbol by build id", before.len()));

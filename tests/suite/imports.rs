@@ -528,6 +528,23 @@ fn values_are_spread_or_carried_as_chosen() {
 }
 
 #[test]
+fn samples_without_a_time_stand_beside_their_neighbours() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = |name: &str| folder.path().join(name);
+    let sample = |head: &str| format!("{head}\n\t 1000 main+0x0 (/bin/a)\n\n");
+    let heads = ["a 7 cycles: ", "a 8 [000] 0.000005: faults: ", "a 7 cycles: ", "a 8 [000] 0.551615: faults: "];
+    fs::write(path("in.script"), heads.map(sample).concat()).unwrap();
+    let made = run(perfconv().arg(path("in.script")).arg("-o").arg(path("out.data")));
+    assert_eq!(made.status, 0, "{}", made.stderr);
+    let checked = run(perfconv().arg("check").arg(path("out.data")));
+    assert_eq!(checked.status, 0, "{}", checked.stderr);
+    let dump = run(perfconv().args(["dump", "--type", "SAMPLE"]).arg(path("out.data")));
+    let shown = String::from_utf8(dump.stdout).expect("text");
+    let times: Vec<_> = shown.lines().filter_map(|line| line.strip_prefix("  time: ")).collect();
+    assert_eq!(times, ["5000", "5000", "5000", "551615000"]);
+}
+
+#[test]
 fn what_is_wrong_is_told_with_its_place() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut profile = program::profile(&made_by_others("block.pprof"));

@@ -241,7 +241,8 @@ impl<S: Sink> Recording<'_, S> {
     /// The order of the samples, and their times where they tell them.
     fn order(&self) -> (Vec<usize>, Vec<Option<u64>>) {
         let samples = &self.told.samples;
-        let mut latest = None;
+        // One that tells no time is as late as the one before it; those before all that do, as the first of these.
+        let mut latest = samples.iter().find_map(|sample| sample.time);
         let times: Vec<_> = samples
             .iter()
             .map(|sample| {
