@@ -4,7 +4,7 @@ use super::files;
 use super::program::{self, column, for_each, perfconv, run, run_other, with_time_limit};
 use object::elf::{FileHeader64, SHT_SYMTAB};
 use object::read::elf::{FileHeader, Sym};
-use perfconv::formats::pprof::proto::Profile;
+use perfconv::formats::pprof::proto::{Location, Mapping, Profile};
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::io::{self, Write};
@@ -542,6 +542,45 @@ fn samples_without_a_time_stand_beside_their_neighbours() {
     let shown = String::from_utf8(dump.stdout).expect("text");
     let times: Vec<_> = shown.lines().filter_map(|line| line.strip_prefix("  time: ")).collect();
     assert_eq!(times, ["5000", "5000", "5000", "551615000"]);
+}
+
+#[test]
+fn maps_that_lie_in_each_other_or_at_one_place_are_mapped_once_for_a_stack() {
+    const MAPS: u64 = 3000;
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = |name: &str| folder.path().join(name);
+    let nested = |number: u64| (0x1000 * number, 0x1000 * (2 * MAPS - number), 0x1000 * number + 8);
+    let of_kernel = |number: u64| (1 << 63, (1 << 63) + 0x1000, (1 << 63) + number % 2);
+    let at_one_place = |number: u64| (0x1000, 0x1000 + (1 << 20), 0x1000 + number);
+    for (name, place) in [
+        ("nested", &nested as &dyn Fn(u64) -> (u64, u64, u64)),
+        ("of the kernel", &of_kernel),
+        ("at one place", &at_one_place),
+    ] {
+        let mut profile = program::profile(&made_by_others("block.pprof"));
+        let mut sample = profile.sample[0].clone();
+        (profile.mapping, profile.location) = (Vec::new(), Vec::new());
+        for id in 1..=MAPS {
+            let (memory_start, memory_limit, address) = place(id);
+            profile.string_table.push(format!("/lib/{id}.so"));
+            let filename = profile.string_table.len() as i64 - 1;
+            profile.mapping.push(Mapping { id, memory_start, memory_limit, filename, ..Mapping::default() });
+            profile.location.push(Location { id, mapping_id: id, address, ..Location::default() });
+        }
+        // From within, and in another order.
+        sample.location_id = (1..=MAPS).rev().collect();
+        profile.sample = vec![sample.clone(); 10];
+        sample.location_id = (1..=MAPS).map(|id| id * 7 % MAPS + 1).collect();
+        profile.sample.extend(vec![sample; 10]);
+        fs::write(path("in.pb"), prost::Message::encode_to_vec(&profile)).unwrap();
+        let made = run(perfconv().arg(path("in.pb")).args(["--values", "carry", "-f", "-o"]).arg(path("out.data")));
+        assert_eq!(made.status, 0, "{name}: {}", made.stderr);
+        let checked = run(perfconv().arg("check").arg(path("out.data")));
+        assert_eq!(checked.status, 0, "{name}: {}", checked.stderr);
+        let len = fs::metadata(path("out.data")).unwrap().len();
+        // A map and two words for each frame.
+        assert!(len < 20 * MAPS * 150, "{name}: {len} bytes");
+    }
 }
 
 #[test]

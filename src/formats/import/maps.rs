@@ -1,4 +1,4 @@
-//! What is mapped in a process at a moment.
+//! What is mapped in a process at a moment, and where there is room for more.
 
 use super::told::ToldMapping;
 use std::collections::BTreeMap;
@@ -32,6 +32,47 @@ impl ProcessMaps {
             }
         }
         self.pieces.insert(start, (limit, number));
+    }
+}
+
+/// A range of user space where nothing is mapped, of which is taken piece by piece.
+#[derive(Clone, Debug)]
+pub struct Room {
+    next: u64,
+    end: u64,
+}
+
+impl Room {
+    /// Where programs put nothing by themselves.
+    const FIRST: u64 = 0x10_0000_0000;
+    /// Up to where all machines of 64 bits have user space.
+    const END: u64 = 1 << 38;
+    /// The page of all machines that matter here.
+    const PAGE: u64 = 0x1000;
+
+    /// The largest one between these maps, and a page before the next.
+    pub fn between(maps: &[ToldMapping]) -> Self {
+        let mut taken: Vec<_> =
+            maps.iter().map(|map| (map.start, map.limit)).filter(|(start, end)| start < end).collect();
+        taken.sort_unstable();
+        let (mut next, mut largest) = (Self::FIRST, Self { next: Self::FIRST, end: Self::FIRST });
+        for (start, limit) in taken.into_iter().chain([(Self::END, Self::END)]) {
+            let end = start.min(Self::END).saturating_sub(Self::PAGE);
+            if end.saturating_sub(next) > largest.end - largest.next {
+                largest = Self { next, end };
+            }
+            next = next.max(limit.checked_next_multiple_of(Self::PAGE).unwrap_or(Self::END));
+        }
+        largest
+    }
+
+    /// The first address of what is taken; of what there is no room for, one where something is.
+    pub fn take(&mut self, len: u64) -> u64 {
+        let end = self.next.checked_add(len).and_then(|end| end.checked_next_multiple_of(Self::PAGE));
+        match end.filter(|&end| end <= self.end) {
+            Some(end) => std::mem::replace(&mut self.next, end),
+            None => Self::FIRST,
+        }
     }
 }
 
@@ -70,6 +111,19 @@ mod tests {
         assert!(maps.has(0x2fff, 1) && !maps.has(0x5000, 0) && !maps.has(0xfff, 0));
         maps.map(2, &map(0, 0x10000));
         assert!(maps.has(0x2000, 2) && !maps.has(0x1000, 0));
+    }
+
+    #[test]
+    fn room_is_taken_where_nothing_is() {
+        let (first, end) = (Room::FIRST, Room::END);
+        assert_eq!(Room::between(&[]).take(1), first);
+        let maps = [map(end - 0x5000, u64::MAX), map(first - 10, first + 0x1001), map(first + 0x9000, first + 0xa000)];
+        let mut room = Room::between(&maps);
+        let taken: Vec<_> = [1, 0x1000, 0, 0x2001, 1, u64::MAX].map(|len| room.take(len) - first).into();
+        assert_eq!(taken, [0xa000, 0xb000, 0xc000, 0xc000, 0xf000, 0]);
+        let rest = end - 0x6000 - first - 0x1_0000;
+        assert_eq!([room.take(rest + 1), room.take(rest), room.take(1)], [first, first + 0x1_0000, first]);
+        assert_eq!(Room::between(&[map(0, end)]).take(1), first);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 pub mod images;
 mod labels;
+mod mapped;
 mod maps;
 pub mod place;
 mod record;

@@ -1,5 +1,6 @@
 //! Where frames are: those without addresses get some, in files that are made up or behind what is mapped of real ones.
 
+use super::maps::Room;
 use super::symbols::{Kernel, SymbolFile};
 use super::told::{Told, ToldFrame, ToldMapping};
 use bytes::Bytes;
@@ -9,10 +10,12 @@ use hashbrown::HashMap;
 const PAGE: u64 = 0x1000;
 
 /// What a profile tells, with an address for every frame.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Placed {
     /// What is mapped: the mappings that were told, and behind them those that are made up.
     pub maps: Vec<ToldMapping>,
+    /// Where nothing is mapped.
+    pub room: Room,
     /// By the numbers of the frames.
     pub frames: Vec<PlacedFrame>,
     /// Files of which functions are named.
@@ -47,6 +50,7 @@ enum Home {
 struct Placer<'a> {
     told: &'a Told,
     maps: Vec<ToldMapping>,
+    room: Room,
     files: Vec<SymbolFile>,
     kernel: Kernel,
     /// Numbers of files, by path and build id.
@@ -78,6 +82,7 @@ impl Placed {
         let mut placer = Placer {
             told,
             maps: told.mappings.clone(),
+            room: Room::between(&told.mappings),
             files: Vec::new(),
             kernel: Kernel::default(),
             by_name: HashMap::new(),
@@ -93,8 +98,8 @@ impl Placed {
         }
         placer.make_up();
         placer.name_files();
-        let Placer { maps, frames, files, kernel, moved, .. } = placer;
-        Self { maps, frames, files, kernel, moved }
+        let Placer { maps, room, frames, files, kernel, moved, .. } = placer;
+        Self { maps, room, frames, files, kernel, moved }
     }
 }
 
@@ -231,7 +236,7 @@ impl Placer<'_> {
         const MOST: u64 = 1 << 60;
         let end = end.filter(|&end| end < MOST).max().unwrap_or(0).max(PAGE);
         let pgoff = end.max(self.files[file].end()).min(MOST).next_multiple_of(PAGE);
-        let start = free(&self.maps, len);
+        let start = self.room.take(len);
         let SymbolFile { path, build_id, .. } = &self.files[file];
         let map = ToldMapping {
             path: path.clone(),
@@ -263,7 +268,7 @@ impl Placer<'_> {
                 }
             }
         }
-        let start = if self.maps.iter().any(is_main) { free(&self.maps, len) } else { Kernel::START };
+        let start = if self.maps.iter().any(is_main) { self.room.take(len) } else { Kernel::START };
         let path = Bytes::from_static(Kernel::NAME);
         self.maps.push(ToldMapping { path, start, limit: start + len, is_kernel: true, ..ToldMapping::default() });
         (self.maps.len() as u32 - 1, start)
@@ -304,21 +309,4 @@ impl Placer<'_> {
             files.len() - 1
         }))
     }
-}
-
-/// The first address of a range where nothing is mapped, if there is one.
-pub fn free(maps: &[ToldMapping], len: u64) -> u64 {
-    /// Where programs put nothing by themselves, and where all machines of 64 bits have user space.
-    const FIRST: u64 = 0x10_0000_0000;
-    const END: u64 = 1 << 38;
-    let mut sorted: Vec<_> = maps.iter().filter(|map| map.start < map.limit).collect();
-    sorted.sort_by_key(|map| map.start);
-    let mut start = FIRST;
-    for map in sorted {
-        let is_apart = start.saturating_add(len).saturating_add(PAGE) <= map.start || map.limit <= start;
-        if !is_apart {
-            start = map.limit.checked_next_multiple_of(PAGE).unwrap_or(END);
-        }
-    }
-    if start.saturating_add(len) > END { FIRST } else { start }
 }

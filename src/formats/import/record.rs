@@ -2,10 +2,10 @@
 
 use super::images::Symbols;
 use super::labels::Fields;
-use super::maps::{ProcessMaps, overlapping};
-use super::place::{Placed, free};
+use super::mapped::Mapped;
+use super::place::Placed;
 use super::tasks::Tasks;
-use super::told::{Told, ToldEvent, ToldMapping, ToldSample};
+use super::told::{Told, ToldEvent, ToldSample};
 use super::values::{Values, samples};
 use super::{ImportOptions, Remade};
 use crate::abi::attr::{AttrType, SoftwareEvent};
@@ -28,7 +28,7 @@ use crate::session::slices::Slices;
 use crate::stream::Sink;
 use crate::stream::write::file::ToFile;
 use crate::stream::write::form::Form;
-use crate::synth::{About, Event, Map, Recorder, Stamp};
+use crate::synth::{About, Event, Recorder, Stamp};
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
 use std::io::BufWriter;
@@ -38,9 +38,6 @@ const START: u64 = 1_000_000_000;
 
 /// The most bytes of a call chain and raw bytes: what a record has room for.
 const ROOM: usize = 65_000;
-
-/// The process that has the kernel's maps.
-const KERNEL: u32 = u32::MAX;
 
 /// A CPU that is not told.
 const NO_CPU: u32 = u32::MAX;
@@ -73,9 +70,7 @@ pub fn record(name: &str, mut told: Told, options: &ImportOptions) -> Result<Rem
         recorder,
         tasks: Tasks::new(&told, &program),
         names: HashMap::new(),
-        processes: HashMap::new(),
-        maps: placed.maps.clone(),
-        copies: HashMap::new(),
+        mapped: Mapped::new(&placed),
         cgroups: HashMap::new(),
         cut: 0,
         told: &told,
@@ -199,11 +194,7 @@ struct Recording<'a, S> {
     tasks: Tasks,
     /// Names of threads.
     names: HashMap<u32, u32>,
-    processes: HashMap<u32, ProcessMaps>,
-    /// All maps, those behind the placed ones where others are in their places at the same moment.
-    maps: Vec<ToldMapping>,
-    /// Copies of maps, where another is in the place of one at the same moment.
-    copies: HashMap<u32, u32>,
+    mapped: Mapped<'a>,
     /// Numbers of cgroups.
     cgroups: HashMap<u32, u64>,
     /// Stacks that were cut.
@@ -256,14 +247,13 @@ impl<S: Sink> Recording<'_, S> {
             return (order, times);
         }
         // What was mapped at the same time stands together.
-        let overlap = overlapping(&self.maps);
         let mut sets = Slices::default();
         let mut by_stack = HashMap::new();
         let mut set_of = |stack: u32| {
             *by_stack.entry(stack).or_insert_with(|| {
                 let frames = self.told.stacks.get(stack).iter();
                 let maps = frames.filter_map(|&frame| self.placed.frames[frame as usize].map);
-                let mut maps: Vec<u32> = maps.filter(|&map| overlap[map as usize]).collect();
+                let mut maps: Vec<u32> = maps.filter(|&map| self.mapped.overlaps(map)).collect();
                 maps.sort_unstable();
                 maps.dedup();
                 sets.id(&maps)
@@ -353,10 +343,9 @@ impl<S: Sink> Recording<'_, S> {
     fn stack(&mut self, stack: u32, stamp: Stamp, room: usize, chain: &mut Vec<u64>) -> Result<(u64, CpuMode)> {
         chain.clear();
         let frames = self.told.stacks.get(stack);
+        self.mapped.map_overlapping(&frames[..frames.len().min(room)], stamp, &mut self.recorder)?;
         let mut latest = None;
         let mut leaf = None;
-        // What is mapped for one frame must not cover what another one needs.
-        let mut needed: Vec<(u64, u32)> = Vec::new();
         for &frame in frames {
             // With a mark.
             if chain.len() + 2 > room {
@@ -364,11 +353,7 @@ impl<S: Sink> Recording<'_, S> {
                 break;
             }
             let placed = self.placed.frames[frame as usize];
-            let mut address = placed.address;
-            if let Some(map) = placed.map {
-                address = self.mapped(map, address, placed.is_kernel, &needed, stamp)?;
-                needed.push((address, map));
-            }
+            let address = self.mapped.address(placed, stamp, &mut self.recorder)?;
             let is_first = latest != Some(placed.is_kernel);
             if is_first {
                 chain.push(if placed.is_kernel { Context::KERNEL.0 } else { Context::USER.0 });
@@ -381,61 +366,6 @@ impl<S: Sink> Recording<'_, S> {
             chain.push(word.min(Context::MAX.0 - 1));
         }
         Ok(leaf.unwrap_or((0, CpuMode::USER)))
-    }
-
-    /// Has a map be at an address, and says where the address is then.
-    fn mapped(&mut self, map: u32, address: u64, is_kernel: bool, needed: &[(u64, u32)], stamp: Stamp) -> Result<u64> {
-        let process = if is_kernel { KERNEL } else { stamp.task.0 };
-        let maps = self.processes.entry(process).or_default();
-        if maps.has(address, map) {
-            return Ok(address);
-        }
-        let start = self.maps[map as usize].start;
-        let is_covered = |&(at, by): &(u64, u32)| by != map && self.maps[map as usize].has(at);
-        let mut covered: Vec<u32> = needed.iter().filter(|frame| is_covered(frame)).map(|&(_, by)| by).collect();
-        covered.dedup();
-        let number = if is_kernel || covered.iter().all(|&by| !self.maps[by as usize].has(address)) {
-            map
-        } else {
-            // Both cannot be at their places at once.
-            covered.clear();
-            self.copy(map)
-        };
-        let address = address - start + self.maps[number as usize].start;
-        if self.processes.entry(process).or_default().has(address, number) {
-            return Ok(address);
-        }
-        for number in [number].into_iter().chain(covered) {
-            self.processes.entry(process).or_default().map(number, &self.maps[number as usize]);
-            self.mmap(number, process, is_kernel, stamp)?;
-        }
-        Ok(address)
-    }
-
-    /// A copy of a map where nothing else is.
-    fn copy(&mut self, map: u32) -> u32 {
-        if let Some(&copy) = self.copies.get(&map) {
-            return copy;
-        }
-        let told = self.maps[map as usize].clone();
-        let len = told.limit - told.start;
-        let start = free(&self.maps, len);
-        self.maps.push(ToldMapping { start, limit: start.saturating_add(len), ..told });
-        let copy = self.maps.len() as u32 - 1;
-        self.copies.insert(map, copy);
-        copy
-    }
-
-    fn mmap(&mut self, map: u32, process: u32, is_kernel: bool, stamp: Stamp) -> Result<()> {
-        let told = &self.maps[map as usize];
-        let mut made = Map::of(String::new(), told.start, told.limit - told.start).pgoff(told.pgoff);
-        if let Some(id) = &told.build_id {
-            made = made.build_id(id);
-        }
-        let mode = if is_kernel { CpuMode::KERNEL } else { CpuMode::USER };
-        let mut mmap = made.mmap2(process, if is_kernel { 0 } else { process });
-        mmap.filename = PaddedStr::new(&told.path, 8);
-        self.recorder.record(mode, &Body::Mmap2(mmap), stamp)
     }
 
     /// The number of a sample's cgroup, and its path, where it is new.
