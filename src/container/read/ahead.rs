@@ -12,6 +12,9 @@ use std::thread::{Builder, JoinHandle};
 /// small frame.
 const PIECES: usize = 32;
 
+/// Bytes of a piece that has a room of its own, and of those that others are left empty for.
+const LARGE: usize = 1 << 20;
+
 /// Decompresses frames in the order in which they are given.
 pub struct Ahead {
     frames: Sender<Bytes>,
@@ -34,6 +37,8 @@ pub struct Ahead {
 struct Made {
     piece: Vec<u8>,
     end: Option<io::Result<()>>,
+    /// Rooms that stay empty beside a piece of their size: so few pieces wait that have a record of megabytes.
+    beside: Vec<Vec<u8>>,
 }
 
 impl Ahead {
@@ -87,7 +92,9 @@ impl Ahead {
             };
             self.end = made.end;
             let piece = (!made.piece.is_empty()).then(|| Bytes::copy_from_slice(&made.piece));
-            self.empty.push(made.piece);
+            // What is large goes back to the system.
+            self.empty.push(if made.beside.is_empty() { made.piece } else { Vec::new() });
+            self.empty.extend(made.beside);
             self.free();
             if piece.is_some() {
                 return Ok(piece);
@@ -125,7 +132,12 @@ fn work(
                 Err(e) => Some(Err(e)),
             };
             is_end = end.is_some();
-            batch.push(Made { piece, end });
+            let mut beside = Vec::new();
+            for _ in 0..(piece.len() / LARGE).min(PIECES / 2 - 1) {
+                let Some(room) = next(free, &mut batch, making) else { return decompressor };
+                beside.push(room);
+            }
+            batch.push(Made { piece, end, beside });
         }
     }
     decompressor

@@ -92,19 +92,30 @@ impl Pieces<'_> {
         room.shrink_to(2 * self.decompressor.limits.piece);
         while !self.ended {
             let Decompressor { rest, limits, .. } = &mut *self.decompressor;
+            // What is much longer than all records but those with AUX areas is not copied each time.
+            let much = limits.piece / 4;
+            if room.is_empty() && rest.len() > much {
+                std::mem::swap(room, rest);
+            }
             // Always the same, whatever is left of the frame before.
-            room.reserve((rest.len() + limits.piece).next_multiple_of((limits.piece / 4).max(1)));
+            room.reserve_exact((rest.len() + limits.piece).next_multiple_of(much.max(1)));
             room.append(rest);
             self.decompress(room);
             // What is no record is passed on too, if no record comes soon: whoever walks the records says so.
             let (whole, end) = complete(room, self.decompressor.endian);
+            let Decompressor { rest, limits, .. } = &mut *self.decompressor;
             let may_wait = match end {
-                Step::Garbage { .. } => room.len() - whole < self.decompressor.limits.piece,
-                Step::Cut { needed } => self.decompressor.limits.holds(needed),
+                Step::Garbage { .. } => room.len() - whole < limits.piece,
+                Step::Cut { needed } => limits.holds(needed),
                 _ => false,
             };
-            if may_wait {
-                self.decompressor.rest.extend(room.drain(whole..));
+            if may_wait && whole == 0 && room.len() > much {
+                if !self.ended {
+                    continue;
+                }
+                std::mem::swap(room, rest);
+            } else if may_wait {
+                rest.extend(room.drain(whole..));
             }
             if !room.is_empty() {
                 return Ok(true);
@@ -213,6 +224,28 @@ mod tests {
             len += piece.len();
         }
         assert_eq!(len, records.len());
+    }
+
+    #[test]
+    fn a_record_of_megabytes_comes_whole_in_however_many_frames_it_is() {
+        let mut large = vec![71, 0, 0, 0, 0, 0, 48, 0];
+        large.extend((3_u64 << 20).to_le_bytes());
+        large.resize(48 + (3 << 20), 7);
+        let records = [record(40, 1), large.clone(), record(800, 2), large, record(16, 3)].concat();
+        for cuts in [vec![], vec![100], vec![1 << 20, 2 << 20, 4 << 20], (1..90).map(|cut| cut * 70_000).collect()] {
+            let ends = cuts.iter().copied().chain([records.len()]);
+            let parts: Vec<_> = ends.scan(0, |from, to| Some(&records[std::mem::replace(from, to)..to])).collect();
+            let mut decompressor = Decompressor::new(Endian::Little, Limits::default()).unwrap();
+            let (mut all, mut piece) = (Vec::new(), Vec::new());
+            for frame in frames(&parts) {
+                let mut pieces = decompressor.frame(&frame);
+                while pieces.piece(&mut piece).unwrap() {
+                    assert!(matches!(complete(&piece, Endian::Little), (whole, Step::End) if whole == piece.len()));
+                    all.extend_from_slice(&piece);
+                }
+            }
+            assert!(all == records && decompressor.rest() == 0, "{} frames", parts.len());
+        }
     }
 
     #[test]
