@@ -29,6 +29,7 @@ mod suite {
     mod json_fits;
     mod ledger;
     mod mappings;
+    mod memory;
     mod merge;
     mod passes;
     mod paths;

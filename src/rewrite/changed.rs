@@ -11,8 +11,11 @@ use bytes::Bytes;
 use std::mem;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Serial numbers of blocks that no file has: whoever keeps a block knows it by its number, whichever pass it is from.
-static NEXT_SERIAL: AtomicU64 = AtomicU64::new(1 << 63);
+/// A serial number for one more block that no file has: whoever keeps a block knows it by its number, whichever pass it is from.
+pub fn serial() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1 << 63);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
 
 /// The bytes of a record that is changed; they keep their memory.
 #[derive(Debug, Default)]
@@ -46,10 +49,9 @@ impl Changed {
     pub fn pass_at(&mut self, sink: &mut (impl Sink + ?Sized), meta: &Meta, place: Place) -> Result<()> {
         let Some(header) = RecordHeader::peek(&self.record, meta.endian) else { return Ok(()) };
         let bytes = Bytes::from(mem::take(&mut self.record));
-        let serial = NEXT_SERIAL.fetch_add(1, Ordering::Relaxed);
         let Place { source, base, origin } = place;
         let payload = bytes.len().saturating_sub(header.len());
-        let block = Block { bytes, source, base, origin, in_memory: true, serial };
+        let block = Block { bytes, source, base, origin, in_memory: true, serial: serial() };
         sink.record(meta, &Raw { header, endian: meta.endian, block: &block, at: 0, payload })?;
         self.record = block.bytes.into();
         Ok(())

@@ -19,7 +19,7 @@ use std::marker::PhantomData;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
-use std::thread;
+use std::thread::{self, Builder};
 
 /// How much each thread gets at a time.
 const PIECE: usize = 1 << 20;
@@ -45,7 +45,8 @@ pub fn each(
         }
     }
     thread::scope(|scope| {
-        let reader = scope.spawn(move || ahead.send(&sender));
+        let reader = Builder::new().name("json".to_owned()).spawn_scoped(scope, move || ahead.send(&sender));
+        let reader = reader.map_err(|e| failed(Failure::Io(e)))?;
         for batch in batches {
             let mut batch = batch.map_err(&failed)?;
             take(&mut batch)?;
@@ -195,7 +196,11 @@ impl<'r> Batches<'r> {
                         _ => Err(Failure::Wrong(line, Wrong::new("the document is cut short"))),
                     };
                 }
-                _ => {}
+                _ => {
+                    // Of nothing but blanks, however much there is, nothing has to be kept.
+                    self.buffer.drain(..piece.end);
+                    (self.line, self.state) = (line, piece.state);
+                }
             }
         }
     }

@@ -16,6 +16,9 @@ use std::sync::Arc;
 /// How many bytes of records go to a thread at a time.
 const PIECE: usize = 1 << 18;
 
+/// How many bytes may be kept for them: of records that are left out more than are told.
+const KEPT: usize = 16 * PIECE;
+
 /// Records that wait, and those that are being rendered.
 pub struct Waiting {
     before: &'static [u8],
@@ -34,6 +37,8 @@ struct Piece {
     records: Vec<Record>,
     /// Their bytes.
     len: usize,
+    /// The bytes of the blocks, as far as they take memory.
+    kept: usize,
     tracepoints: Arc<Tracepoints>,
     objects: Vec<u8>,
 }
@@ -61,7 +66,7 @@ impl Waiting {
     /// As [`flush`](Self::flush).
     pub fn push(&mut self, raw: &Raw<'_>, of: Of, out: &mut impl Write) -> Result<()> {
         self.next.push(raw, of);
-        if self.next.len < PIECE {
+        if self.next.len < PIECE && self.next.kept < KEPT {
             return Ok(());
         }
         if self.under_way.is_full() {
@@ -104,6 +109,7 @@ impl Piece {
     fn push(&mut self, raw: &Raw<'_>, of: Of) {
         if self.blocks.last().is_none_or(|last| last.serial != raw.block.serial) {
             self.blocks.push(raw.block.clone());
+            self.kept += if raw.block.in_memory { raw.block.bytes.len() } else { 0 };
         }
         let Raw { header, endian, at, payload, .. } = *raw;
         self.records.push(Record { header, endian, block: self.blocks.len() - 1, at, payload, of });
@@ -118,14 +124,15 @@ impl Piece {
             render::record(&mut self.objects, &raw, of, &self.tracepoints)?;
             self.objects.extend_from_slice(behind);
         }
+        // Nobody needs them any more, however long the objects wait.
+        self.blocks.clear();
+        self.records.clear();
         Ok(self)
     }
 
     fn emptied(mut self) -> Self {
-        self.blocks.clear();
-        self.records.clear();
         self.objects.clear();
-        self.len = 0;
+        (self.len, self.kept) = (0, 0);
         self
     }
 }

@@ -8,6 +8,7 @@ use crate::container::block::{Block, Origin};
 use crate::container::read::ReadOptions;
 use crate::error::Result;
 use crate::rewrite::by_time::ByTime;
+use crate::rewrite::changed::serial;
 use crate::rewrite::merge::kernel;
 use crate::rewrite::rounds::Rounds;
 use crate::stream::Sink;
@@ -168,7 +169,6 @@ fn feed(member: &Member, part: Part, read: &ReadOptions, size: usize, sender: Sy
         sender,
         bytes: Vec::with_capacity(size),
         items: Vec::new(),
-        serial: 0,
         is_done: false,
         unknown: Counts::default(),
         of_other_kernel: Counts::default(),
@@ -197,7 +197,6 @@ struct Feeder {
     items: Vec<Item>,
     /// The time by which the latest record goes.
     key: u64,
-    serial: u64,
     /// Whether nobody takes batches any more.
     is_done: bool,
     unknown: Counts,
@@ -211,8 +210,7 @@ impl Feeder {
             return;
         }
         let bytes = mem::replace(&mut self.bytes, Vec::with_capacity(self.size + self.size / 8)).into();
-        self.serial += 1;
-        let (source, serial) = (self.part.source, self.serial);
+        let (source, serial) = (self.part.source, serial());
         let block = Block { bytes, source, base: 0, origin: Origin::File, in_memory: true, serial };
         let items = mem::take(&mut self.items);
         self.hand_over(Batch { block, items });
