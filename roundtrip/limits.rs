@@ -18,10 +18,16 @@ use perfconv::convert::profile;
 use perfconv::error::Result;
 use perfconv::formats::import::{ImportOptions, import};
 use perfconv::formats::quipper;
+use perfconv::formats::quipper::proto::PerfDataProto;
+use perfconv::formats::quipper::proto::perf_data_proto::{
+    self as told, Chunk, Layout, Original, PerfEventAttr, PerfFileAttr, StringMetadata,
+    string_metadata::StringAndMd5sumPrefix,
+};
 use perfconv::profile::options::ProfileOptions;
 use perfconv::stream::ledger::Ledger;
 use perfconv::stream::source::Source;
 use perfconv::stream::write::verbatim::Verbatim;
+use prost::Message;
 use std::fs;
 use std::io::{self, Cursor, Write};
 use std::path::Path;
@@ -250,6 +256,51 @@ fn messages_of_two_bytes_are_not_taken_without_end() {
     let reserved = measure(|| refused = import(quipper::import, input, &ImportOptions::from(&options)).err()).bytes_max;
     assert!(reserved < OVERHEAD, "{reserved} bytes are reserved");
     assert!(refused.is_some_and(|error| error.to_string().contains("more about the recording")));
+}
+
+/// What is made of a PerfDataProto, and the most memory for it.
+fn made_of(message: &PerfDataProto) -> (Result<u64>, u64) {
+    let input = Input::Bytes { name: "proto".into(), bytes: message.encode_to_vec().into() };
+    let mut made = Ok(0);
+    let reserved = measure(|| {
+        made = import(quipper::import, input.clone(), &ImportOptions::default()).map(|remade| match remade.input() {
+            Input::Bytes { bytes, .. } => bytes.len() as u64,
+            other => panic!("{other:?}"),
+        });
+    });
+    (made, reserved.bytes_max)
+}
+
+#[test]
+fn what_messages_name_instead_of_telling_it_has_an_end() {
+    let event = PerfFileAttr { attr: Some(PerfEventAttr::default()), ..PerfFileAttr::default() };
+    let hostname = StringAndMd5sumPrefix { value: Some(vec![b'x'; 1 << 20]), ..StringAndMd5sumPrefix::default() };
+    let metadata = StringMetadata { hostname: Some(hostname), ..StringMetadata::default() };
+    let chunk = Chunk { feature: Some(FeatureId::HOSTNAME.0), ..Chunk::default() };
+    let layout = Layout { before: vec![chunk.clone(); 100_000], ..Layout::default() };
+    let mut message =
+        PerfDataProto { file_attrs: vec![event], string_metadata: Some(metadata), ..PerfDataProto::default() };
+    let plain = made_of(&message).0.expect("a recording");
+    message.layout = Some(layout);
+    let (made, reserved) = made_of(&message);
+    assert!(made.expect("a recording of the usual layout") == plain && reserved < 4 * OVERHEAD, "{reserved} bytes");
+    message.layout = None;
+    message.records = (0..100_000)
+        .map(|at| told::Record { at: Some(at), chunks: vec![chunk.clone()], ..told::Record::default() })
+        .collect();
+    let (made, reserved) = made_of(&message);
+    assert!(made.is_ok_and(|len| len < 2 * plain) && reserved < 8 * OVERHEAD, "{reserved} bytes");
+}
+
+#[test]
+fn attrs_are_no_longer_than_those_of_any_recording() {
+    let original = Original { size: Some(4096), ..Original::default() };
+    let event =
+        PerfFileAttr { attr: Some(PerfEventAttr::default()), original: Some(original), ..PerfFileAttr::default() };
+    let message = PerfDataProto { file_attrs: vec![event; 20_000], ..PerfDataProto::default() };
+    let (made, reserved) = made_of(&message);
+    assert!(made.is_err_and(|error| error.to_string().contains("longer than those of any recording")));
+    assert!(reserved < 4 * OVERHEAD, "{reserved} bytes");
 }
 
 #[test]

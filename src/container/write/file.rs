@@ -23,6 +23,9 @@ pub struct FileWriter<W> {
     spare_slots: u64,
 }
 
+/// The most bytes that the attrs of a file take, all of one size: of real ones a page at most.
+const MOST_ATTRS: usize = 256 << 20;
+
 /// Size of the section that follows each attr and says where its ids are.
 const IDS_SIZE: u64 = 16;
 
@@ -70,6 +73,10 @@ impl<W: Write + Seek> FileWriter<W> {
         }
         // All entries are of one size. perf takes events of several, too, as long as each says its own.
         let size = entries.iter().map(|(attr, _)| attr.len()).max().unwrap_or_default();
+        if size.saturating_mul(entries.len()) > MOST_ATTRS {
+            let what = format!("{} events with attrs of {size} bytes are more than a file has", entries.len());
+            return Err(Error::Refused(what));
+        }
         self.header.attr_size = size as u64 + IDS_SIZE;
         self.header.attrs = Section { offset: self.at, size: self.header.attr_size * entries.len() as u64 };
         for (mut attr, ids) in entries {

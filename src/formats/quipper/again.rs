@@ -8,6 +8,7 @@ use super::state::{events_of_file, take_event};
 use super::told::{Item, Items, Told};
 use crate::abi::Endian;
 use crate::abi::header::FileHeader;
+use crate::container::limits::Limits;
 use crate::container::read::ReadOptions;
 use crate::container::spool::Spool;
 use crate::container::temp_folder::TempFolder;
@@ -31,8 +32,8 @@ impl Told<'_> {
             Some(folder) => Out::file(&folder.path().join("data"))?,
             None => Out::spool(self.name, options)?,
         };
-        let mut writer =
-            Writer::new(self, first, if layout.is_pipe() { Events::default() } else { events_of_file(&self.attrs) });
+        let events = if layout.is_pipe() { Events::default() } else { events_of_file(&self.attrs) };
+        let mut writer = Writer::new(self, first, events, &options.limits);
         writer.is_pipe = layout.is_pipe();
         writer.put(&before)?;
         let mut files = layout.files.iter().peekable();
@@ -152,13 +153,16 @@ struct Writer<'a> {
     is_pipe: bool,
     /// Whether a frame of the file is written plain.
     is_torn: bool,
+    /// The most plain bytes that a frame can hold.
+    most: usize,
     damage: Vec<Damage>,
 }
 
 impl<'a> Writer<'a> {
-    fn new(told: &'a Told<'a>, out: Out, events: Events) -> Self {
+    fn new(told: &'a Told<'a>, out: Out, events: Events, limits: &Limits) -> Self {
         let remaker = Remaker::new(events, told.endian);
-        Self { told, out, written: 0, remaker, is_pipe: false, is_torn: false, damage: Vec::new() }
+        let most = usize::try_from(limits.frame).unwrap_or(usize::MAX);
+        Self { told, out, written: 0, remaker, is_pipe: false, is_torn: false, most, damage: Vec::new() }
     }
 
     fn put(&mut self, bytes: &[u8]) -> Result<()> {
@@ -215,6 +219,11 @@ impl<'a> Writer<'a> {
             if self.bytes(item, items, pieces)? {
                 digest.update(&self.remaker.record);
                 plain.extend_from_slice(&self.remaker.record);
+            }
+            if plain.len() > self.most {
+                self.is_torn = true;
+                self.put(&plain)?;
+                plain.clear();
             }
         }
         let digest: [u8; 16] = digest.finalize().into();

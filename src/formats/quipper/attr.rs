@@ -15,7 +15,7 @@ use crate::container::read::file::FileAttr;
 const SIZE: usize = 96;
 
 /// Most bytes of a structure that is made again; far more than any kernel's.
-const MOST: u32 = 4096;
+pub const MOST: u32 = 4096;
 
 /// Ties each flag to its field.
 macro_rules! flags {

@@ -12,6 +12,7 @@ use crate::abi::{self, Endian};
 use crate::container::read::file::FileAttr;
 use bytes::Bytes;
 use hashbrown::HashMap;
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -23,7 +24,12 @@ pub struct Pieces {
     features: BTreeMap<FeatureId, Bytes>,
     /// Events by attr and ids.
     by_bytes: HashMap<Vec<u8>, u32>,
+    /// How many bytes may still be named instead of told.
+    room: Cell<usize>,
 }
+
+/// The most bytes that are named instead of told, in all: each piece of a recording is in it once or twice.
+const NAMED: usize = 256 << 20;
 
 /// A piece that should be found somewhere.
 type Place = (u64, Chunk);
@@ -35,7 +41,7 @@ impl Pieces {
         let ids: Vec<_> = events.iter().map(|event| abi::to_bytes(&event.ids, endian).unwrap_or_default()).collect();
         let both = attrs.iter().zip(&ids).map(|(attr, ids)| [&attr[..], ids].concat());
         let by_bytes = both.zip(0..).collect();
-        Self { endian, attrs, ids, features, by_bytes }
+        Self { endian, attrs, ids, features, by_bytes, room: Cell::new(NAMED) }
     }
 
     /// The features that messages tell, with what they do not tell.
@@ -82,9 +88,15 @@ impl Pieces {
         }
     }
 
-    /// The bytes of chunks; `None` where one is not there any more.
+    /// The bytes of chunks; `None` where one is not there any more, or more is named than a recording has.
     pub fn resolve(&self, chunks: &[Chunk]) -> Option<Vec<u8>> {
-        chunks.iter().map(|chunk| self.bytes(chunk)).collect::<Option<Vec<_>>>().map(|parts| parts.concat())
+        let parts = chunks.iter().map(|chunk| {
+            let bytes = self.bytes(chunk)?;
+            let named = bytes.len() - chunk.raw().len().min(bytes.len());
+            self.room.set(self.room.get().checked_sub(named)?);
+            Some(bytes)
+        });
+        parts.collect::<Option<Vec<_>>>().map(|parts| parts.concat())
     }
 
     /// Bytes of a file from `offset` on, with the pieces that are where they should be.

@@ -162,11 +162,12 @@ fn describe_feature(feature: &Feature, message: &mut PerfDataProto) {
             message.group_desc = groups.collect();
         }
         Feature::HybridTopology(topology) => {
+            let mut room = MOST_CPUS as usize;
             let nodes = topology.nodes.iter().map(|node| proto::PerfHybridTopologyMetadata {
                 pmu_name: Some(node.pmu_name.text().to_vec()),
                 pmu_name_md5_prefix: Some(md5_prefix(node.pmu_name.text())),
                 cpus: Some(node.cpus.text().to_vec()),
-                cpu_list: cpu_list(node.cpus.text()),
+                cpu_list: cpu_list(node.cpus.text(), &mut room),
             });
             message.hybrid_topology = nodes.collect();
         }
@@ -174,15 +175,17 @@ fn describe_feature(feature: &Feature, message: &mut PerfDataProto) {
     }
 }
 
-/// The CPUs of a list such as `0-3,7`.
-fn cpu_list(text: &[u8]) -> Vec<u32> {
+/// The CPUs of a list such as `0-3,7`, as long as there is room for more.
+fn cpu_list(text: &[u8], room: &mut usize) -> Vec<u32> {
     let text = String::from_utf8_lossy(text);
     let ranges = text.split(',').filter_map(|range| {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
         let (first, last) = (first.trim().parse::<u32>().ok()?, last.trim().parse::<u32>().ok()?);
         (last < MOST_CPUS).then_some(first..=last)
     });
-    ranges.flatten().take(MOST_CPUS as usize).collect()
+    let list: Vec<_> = ranges.flatten().take(*room).collect();
+    *room -= list.len();
+    list
 }
 
 fn text_and_sum(text: &PerfStr) -> Option<StringAndMd5sumPrefix> {

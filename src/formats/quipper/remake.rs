@@ -33,6 +33,9 @@ use crate::stream::events::{Event, Events};
 use proto::{MMapEvent, PerfEvent, SampleInfo};
 use std::io::Cursor;
 
+/// The most zeros behind a text: room for a path, the longest of all (`PATH_MAX`).
+const PADDING: usize = 4096;
+
 /// Makes the body of the record that a message tells, header and payload left out; nothing of what the splice says. `None`
 /// where the message does not hold what its header says it does.
 ///
@@ -60,7 +63,7 @@ pub fn body(event: &PerfEvent, events: &Events, endian: Endian, out: &mut Vec<u8
     *out = cursor.into_inner();
     if text {
         let len = out.len();
-        out.resize(if told >= len && told <= usize::from(u16::MAX) { told } else { len.next_multiple_of(8) }, 0);
+        out.resize(if (len..=len + PADDING).contains(&told) { told } else { len.next_multiple_of(8) }, 0);
     }
     out.extend(trailer);
     Some(())

@@ -56,6 +56,7 @@ pub fn from_text(stream: &mut dyn Read, name: &str, options: &ReadOptions, out: 
     let mut stream = BufReader::with_capacity(1 << 17, stream);
     let (mut chunk, mut nesting) = (Vec::new(), Nesting::default());
     let (mut line, mut first) = (0_u64, 1);
+    let mut last = None;
     loop {
         let start = chunk.len();
         let room = (options.limits.about + 1).saturating_sub(start as u64);
@@ -65,8 +66,9 @@ pub fn from_text(stream: &mut dyn Read, name: &str, options: &ReadOptions, out: 
             return Err(Error::input(name, None, format!("what begins in line {first} is too long")));
         }
         nesting.pass(&chunk[start..]);
+        last = chunk[start..].trim_ascii_end().last().copied().or(last);
         // A field and its message need not stand in one line.
-        let is_whole = nesting.depth == 0 && chunk.trim_ascii_end().last().is_none_or(|&last| last != b':');
+        let is_whole = nesting.depth == 0 && last != Some(b':');
         if read > 0 && !is_whole {
             continue;
         }
@@ -83,7 +85,7 @@ pub fn from_text(stream: &mut dyn Read, name: &str, options: &ReadOptions, out: 
             return Ok(());
         }
         chunk.clear();
-        first = line + 1;
+        (last, first) = (None, line + 1);
     }
 }
 
@@ -110,5 +112,18 @@ impl Nesting {
                 (None, _) => {}
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_field_and_its_message_may_be_far_apart() {
+        let text = format!("events:{}{{}}\nevents {{}}", "\n".repeat(3 << 20));
+        let mut out = Vec::new();
+        from_text(&mut text.as_bytes(), "text", &ReadOptions::default(), &mut out).unwrap();
+        assert_eq!(out, [0x12, 0, 0x12, 0]);
     }
 }

@@ -1,6 +1,6 @@
 //! What the messages of a PerfDataProto tell: events, and one record after the other.
 
-use super::attr::remake_event;
+use super::attr::{self, remake_event};
 use super::encode::field;
 use super::proto::PerfDataProto;
 use super::proto::perf_data_proto::{Layout, PerfEvent, Record};
@@ -72,6 +72,11 @@ impl<'a> Told<'a> {
         }
         let is_big = rest.layout.as_ref().is_some_and(Layout::is_big_endian);
         let endian = if is_big { Endian::Big } else { Endian::Little };
+        // A few bytes tell that an attr was longer than they are.
+        let lengths = rest.file_attrs.iter().filter_map(|event| event.original.as_ref());
+        if lengths.map(|original| u64::from(original.size().min(attr::MOST))).sum::<u64>() > limits.about / 8 {
+            return Err(Error::input(name, None, "the attrs of its events are longer than those of any recording"));
+        }
         let attrs = rest.file_attrs.iter().enumerate().map(|(index, event)| {
             remake_event(event, endian)
                 .ok_or_else(|| Error::input(name, None, format!("file_attrs {index}: this cannot be an event")))
@@ -149,11 +154,11 @@ impl<'a> Items<'a> {
         loop {
             let at = self.at;
             if self.record()?.is_some_and(|record| record.at() <= at) {
-                self.at += 1;
+                self.at = at.saturating_add(1);
                 return Ok(self.next_record.take().map(Item::Record));
             }
             if let Some(header) = self.headers.next_if(|header| header.at() <= at) {
-                self.at += 1;
+                self.at = at.saturating_add(1);
                 return Ok(Some(Item::Record(header.clone())));
             }
             let Some(field) = Self::field(&mut self.events, field::EVENTS) else {
@@ -166,7 +171,7 @@ impl<'a> Items<'a> {
                 continue;
             };
             let index = self.index;
-            (self.index, self.at) = (index + 1, at + 1);
+            (self.index, self.at) = (index + 1, at.saturating_add(1));
             match PerfEvent::decode(field.value) {
                 Ok(event) => {
                     let unknown = Unknown::of_event(field.value);
