@@ -5,7 +5,7 @@ use gimli::write::{Address, CallFrameInstruction, CommonInformationEntry, EhFram
 use gimli::write::{FrameTable, Writer};
 use gimli::{Encoding, Format, RunTimeEndian, X86_64};
 use object::elf;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// The most bytes of images with code: beyond that their functions are known by name alone.
 pub const MOST: u64 = 1 << 24;
@@ -32,20 +32,18 @@ pub fn of_function(
     place: u64,
     size: u64,
     branches: impl Iterator<Item = (u64, Option<u64>)>,
-    starts: Vec<u64>,
+    starts: &HashSet<u64>,
 ) -> Vec<u8> {
     let mut code = vec![NOP; size as usize];
     if let Some(last) = code.last_mut() {
         *last = RET;
     }
-    let mut targets: BTreeMap<u64, Vec<Option<u64>>> = BTreeMap::new();
+    let mut targets: BTreeMap<u64, BTreeSet<Option<u64>>> = BTreeMap::new();
     for (offset, to) in branches {
-        let of = targets.entry(offset).or_default();
-        if !of.contains(&to) {
-            of.push(to);
-        }
+        targets.entry(offset).or_default().insert(to);
     }
     for (offset, to) in targets {
+        let to: Vec<_> = to.into_iter().collect();
         let at = place + offset;
         let relative = |len: u64, to: u64| (to.wrapping_sub(at + len) as i64 as i32).to_le_bytes();
         let is_own = |to: u64| (place..place + size).contains(&to);
@@ -105,7 +103,7 @@ mod tests {
     fn branches_are_where_they_are_said_to_be() {
         let branches =
             [(0x10, Some(0x1002)), (0x18, Some(0x2000)), (0x1f, Some(0x2000)), (0x1e, Some(0x2010)), (0x1c, None)];
-        let code = of_function(0x1000, 0x20, branches.into_iter(), vec![0x1000, 0x2000]);
+        let code = of_function(0x1000, 0x20, branches.into_iter(), &HashSet::from([0x1000, 0x2000]));
         assert_eq!(&code[..3], [NOP; 3]);
         assert_eq!(
             code[0x10..0x16],

@@ -15,6 +15,7 @@ use crate::error::Result;
 use crate::synth::bpf::BpfProgram;
 use crate::synth::{About, Stamp};
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 
 /// A scenario. The same one gives the same bytes.
 #[derive(Clone, Debug)]
@@ -38,6 +39,7 @@ pub struct Scenario {
     pub(super) programs: Vec<Program>,
     pub(super) bpf: Vec<BpfProgram>,
     pub(super) processes: Vec<Process>,
+    /// In the order of their processes.
     pub(super) threads: Vec<Thread>,
     pub(super) events: Vec<Sampled>,
     pub(super) switches: Option<Switches>,
@@ -53,7 +55,7 @@ pub(super) struct Sampled {
     /// Samples a second.
     pub(super) rate: u64,
     /// Numbers of the events of its group, the leader first; its own where it is in none.
-    pub(super) group: Vec<usize>,
+    pub(super) group: Range<usize>,
 }
 
 /// In whose address space something is.

@@ -27,7 +27,7 @@ pub(super) const PAGE: u64 = 0x1000;
 /// The most bytes of records of a recording that is made in memory, as one that is damaged is.
 const MOST_IN_MEMORY: u64 = 1 << 28;
 
-/// Bytes that a sample takes in memory besides its stack, and the most of all.
+/// Bytes that a sample takes in memory besides [what is in it](Samples::size), and the most of all.
 const SAMPLE: usize = 1024;
 const MOST_PREPARED: usize = 1 << 28;
 
@@ -140,9 +140,10 @@ impl Scenario {
             let body = Cgroup { id: *id, path: PaddedStr::new(path.as_bytes(), 8) };
             recorder.record(Misc::empty(), &Body::Cgroup(body), Stamp::default())?;
         }
+        let mut threads = self.threads.iter().peekable();
         for process in &self.processes {
             let pid = process.pid;
-            for Thread { task: (_, tid), comm, .. } in self.threads.iter().filter(|thread| thread.task.0 == pid) {
+            while let Some(Thread { task: (_, tid), comm, .. }) = threads.next_if(|thread| thread.task.0 == pid) {
                 let body = Comm { pid, tid: *tid, comm: PaddedStr::new(comm.as_bytes(), 8) };
                 recorder.record(Misc::empty(), &Body::Comm(body), Stamp::at(0, pid, *tid))?;
             }
@@ -157,11 +158,17 @@ impl Scenario {
 
     /// Whether the samples of all stacks have room in memory, one of each event.
     fn demand_room(&self, events: &[Event]) -> Result<()> {
-        let stacks: usize = self.threads.iter().map(|thread| thread.stacks.len()).sum();
-        let sizes = events.iter().map(|event| SAMPLE + event.attr.sample_stack_user as usize);
-        let is_there = stacks.checked_mul(sizes.sum()).is_some_and(|bytes| bytes <= MOST_PREPARED);
+        let stacks: Vec<_> = self.threads.iter().flat_map(|thread| &thread.stacks).collect();
+        let size = |stack| {
+            let sizes = events.iter().zip(&self.events).map(|(event, of)| Samples::size(stack, event, of));
+            sizes.fold(0, usize::saturating_add)
+        };
+        let own = stacks.len().saturating_mul(events.len()).saturating_mul(SAMPLE);
+        let is_there = own <= MOST_PREPARED
+            && stacks.iter().map(|stack| size(stack)).fold(own, usize::saturating_add) <= MOST_PREPARED;
+        let (stacks, events) = (stacks.len(), events.len());
         let too_many =
-            || Error::Refused(format!("a sample of each of {stacks} stacks and {} events is too much", events.len()));
+            || Error::Refused(format!("a sample of each of {stacks} stacks and {events} events is too much"));
         is_there.then_some(()).ok_or_else(too_many)
     }
 

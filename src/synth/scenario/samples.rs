@@ -1,7 +1,7 @@
 //! The samples of a thread for an event.
 
 use super::code;
-use super::plan::{BEGIN, Scenario, Space, Stack, Thread};
+use super::plan::{BEGIN, Sampled, Scenario, Space, Stack, Thread};
 use super::run::PAGE;
 use super::share::{Random, Shares};
 use super::slices::Slices;
@@ -86,9 +86,33 @@ impl<'a> Samples<'a> {
         let shares = Shares::new(thread.stacks.iter().map(|stack| stack.percent));
         let prepare = |stack| Prepared::new(scenario, thread, stack, event);
         let stacks = thread.stacks.iter().map(prepare).collect();
-        let counters = event.has(SampleType::READ).then(|| Counters::new(events, number, &sampled.group, thread.cpu));
+        let counters = event.has(SampleType::READ).then(|| Counters::new(events, number, sampled, thread.cpu));
         let samples = Self { number, stacks, counters, slices, left, step, passed, random, shares };
         (left > 0).then_some(samples)
+    }
+
+    /// About how many bytes a stack's sample for an event takes in memory besides what every one does.
+    pub fn size(stack: &Stack, event: &Event, sampled: &Sampled) -> usize {
+        /// Bytes of a counter, of a branch.
+        const COUNTER: usize = 64;
+        const BRANCH: usize = 32;
+        let has = |field, size: usize| if event.has(field) { size } else { 0 };
+        let told = &stack.sample;
+        let raw = match &event.tracepoint {
+            Some(tracepoint) => usize::try_from(tracepoint.size()).unwrap_or(usize::MAX),
+            None => told.raw.as_ref().map_or(0, |raw| raw.data.len()),
+        };
+        let of_group = event.attr.read_format.contains(ReadFormat::GROUP);
+        [
+            event.attr.sample_stack_user as usize,
+            has(SampleType::RAW, raw),
+            has(SampleType::CALLCHAIN, size_of_val(&stack.chain[..])),
+            has(SampleType::BRANCH_STACK, stack.branches.len() * BRANCH),
+            has(SampleType::AUX, told.aux.as_ref().map_or(0, |aux| aux.data.len())),
+            has(SampleType::READ, if of_group { sampled.group.len() * COUNTER } else { COUNTER }),
+        ]
+        .into_iter()
+        .fold(0, usize::saturating_add)
     }
 
     /// When the next one is.
@@ -265,11 +289,11 @@ struct Counters {
 }
 
 impl Counters {
-    fn new(events: &[Event], number: usize, group: &[usize], cpu: u32) -> Self {
+    fn new(events: &[Event], number: usize, sampled: &Sampled, cpu: u32) -> Self {
         let format = events.get(number).map_or(ReadFormat::empty(), |event| event.attr.read_format);
-        let own = [number];
-        let members = if format.contains(ReadFormat::GROUP) { group } else { &own };
-        let members = members.iter().filter_map(|&number| events.get(number)).map(|event| {
+        let is_of_group = format.contains(ReadFormat::GROUP);
+        let members = if is_of_group { sampled.group.clone() } else { number..number + 1 };
+        let members = events.get(members).unwrap_or_default().iter().map(|event| {
             let id = event.ids.get(cpu as usize % event.ids.len().max(1)).copied().unwrap_or_default();
             (id, event.attr.sample_period)
         });

@@ -14,6 +14,7 @@ use crate::synth::tracepoint::Tracepoint;
 use crate::synth::{About, Event};
 use bitflags::Flags;
 use serde_json::{Map, Value};
+use std::ops::Range;
 use toml::Spanned;
 
 /// Sizes that attrs have had, with room for some to come.
@@ -25,7 +26,7 @@ const MOST_STACK: u32 = 32768;
 impl Lines<'_> {
     /// The events, and how they are sampled.
     pub(super) fn events(&self, file: &File, registers: Option<Registers>, about: &mut About) -> Result<Vec<Sampled>> {
-        let mut groups: Vec<Vec<usize>> = Vec::new();
+        let mut groups: Vec<Range<usize>> = Vec::new();
         for (number, table) in file.event.iter().enumerate() {
             let mut event = self.event(table, registers)?;
             if let Some(size) = &file.attr_size {
@@ -42,14 +43,14 @@ impl Lines<'_> {
             }
             about.event(event);
             match groups.last_mut().filter(|_| table.grouped) {
-                Some(group) => group.push(number),
-                None => groups.push(vec![number]),
+                Some(group) => group.end = number + 1,
+                None => groups.push(number..number + 1),
             }
         }
-        groups.iter().filter(|group| group.len() > 1).for_each(|group| about.group(group[0], group.len()));
-        let group_of = |number| groups.iter().find(|group| group.contains(&number)).cloned().unwrap_or_default();
-        let rates = file.event.iter().map(|table| *table.rate.get_ref()).enumerate();
-        Ok(rates.map(|(number, rate)| Sampled { rate, group: group_of(number) }).collect())
+        groups.iter().filter(|group| group.len() > 1).for_each(|group| about.group(group.start, group.len()));
+        let groups = groups.iter().flat_map(|group| group.clone().map(|_| group.clone()));
+        let rates = file.event.iter().map(|table| *table.rate.get_ref());
+        Ok(rates.zip(groups).map(|(rate, group)| Sampled { rate, group }).collect())
     }
 
     fn event(&self, table: &EventTable, registers: Option<Registers>) -> Result<Event> {

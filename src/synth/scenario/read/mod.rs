@@ -24,6 +24,7 @@ use crate::container::write::frames::FrameKind;
 use crate::error::{Error, Result};
 use crate::synth::{About, Machine};
 use serde_json::Value;
+use std::collections::HashSet;
 use std::ops::{Range, RangeInclusive};
 use toml::Spanned;
 
@@ -72,7 +73,11 @@ impl Lines<'_> {
         let known = Known { about: &about, programs: &programs, registers };
         let cpus = about.machine.as_ref().map_or(1, |machine| machine.cpus);
         let (mut processes, mut threads, mut cgroups) = (Vec::new(), Vec::new(), Vec::new());
+        let mut pids = HashSet::new();
         for table in &file.process {
+            if !pids.insert(table.pid) {
+                return Err(Error::Refused(format!("{}: process.pid: {} is there twice", self.name, table.pid)));
+            }
             let process = self.process(table, &programs, &mut cgroups)?;
             for thread in &table.thread {
                 let cpu = threads.len() as u32 % cpus;
@@ -81,8 +86,9 @@ impl Lines<'_> {
             processes.push(process);
         }
         let records = self.records(&file, &about)?;
-        let branches: Vec<_> =
+        let mut branches: Vec<_> =
             threads.iter().flat_map(|thread| &thread.stacks).flat_map(|stack| &stack.branches).collect();
+        branches.sort_by_key(|(from, ..)| *from);
         let mut room = code::MOST;
         programs.iter_mut().for_each(|program| program.add_code(&branches, &mut room));
         let switches = file.switches.map(|table| {
@@ -140,6 +146,11 @@ impl Lines<'_> {
             perf: told.perf.unwrap_or(usual.perf),
             ..usual
         };
+        let (events, cpus) = (file.event.len(), machine.cpus as usize);
+        if events.saturating_mul(cpus) > MOST_IDS {
+            let what = format!("{events} events on {cpus} CPUs are too many: there are up to {MOST_IDS} together");
+            return Err(self.wrong(0..0, "machine.cpus", what));
+        }
         let mut about = About::default();
         about.endian = if file.endian == Order::Big { Endian::Big } else { Endian::Little };
         (about.machine, about.rounds) = (Some(machine), file.rounds);
@@ -278,3 +289,6 @@ const EVERY: RangeInclusive<u64> = 100..=3_600_000_000_000;
 
 /// The most CPUs of a machine: each has ids of its own.
 const MOST_CPUS: u32 = 4096;
+
+/// The most ids of all events.
+const MOST_IDS: usize = 1 << 20;

@@ -140,19 +140,20 @@ impl Lines<'_> {
 }
 
 impl Program {
-    /// Gives the functions code in which these branches are, where the machine's is known and there is room for it.
+    /// Gives the functions code in which these branches are, in the order of where they are, where the machine's is known and
+    /// there is room for it.
     pub(super) fn add_code(&mut self, branches: &[&(u64, u64, u64)], room: &mut u64) {
         let is_known = self.space == Space::User && code::is_known(self.image.target.machine);
         let Some(left) = room.checked_sub(self.image.end()).filter(|_| is_known) else { return };
         *room = left;
         let mut image = Image::new(self.image.target);
+        let starts = self.functions.values().copied().collect();
         for (place, function) in self.image.functions() {
-            let within = branches.iter().filter_map(|(from, to, _)| {
-                let (from, to) = (from.checked_sub(self.base)?, to.checked_sub(self.base));
-                (*place..*place + function.size).contains(&from).then_some((from - place, to))
-            });
-            let starts = self.functions.values().copied();
-            let code = code::of_function(*place, function.size, within, starts.collect());
+            let begins = self.base + place;
+            let before = |end: u64| branches.partition_point(|(from, ..)| *from < end);
+            let within = &branches[before(begins)..before(begins + function.size)];
+            let within = within.iter().map(|(from, to, _)| (from - begins, to.checked_sub(self.base)));
+            let code = code::of_function(*place, function.size, within, &starts);
             let eh_frame = code::unwind(function.size as u32).into();
             image.place(*place, Function { code: code.into(), eh_frame, ..function.clone() });
         }

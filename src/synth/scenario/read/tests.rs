@@ -161,3 +161,40 @@ fn keys_of_all_kinds_are_checked() {
         assert!(error.starts_with(message), "{bad}: {error}");
     }
 }
+
+#[test]
+fn processes_have_numbers_of_their_own() {
+    let text = format!("{GOOD}[[process]]\npid = 7\ncomm = \"other\"\nthread = []\n");
+    let error = Scenario::parse("s.toml", &text).unwrap_err().to_string();
+    assert!(error.contains("process.pid: 7 is there twice"), "{error}");
+}
+
+/// A scenario of so many events like this one, on so many CPUs.
+fn of_events(cpus: u32, events: usize, event: &str) -> String {
+    let event = format!("{event}, ").repeat(events);
+    let good = GOOD.replacen("{ name = \"cycles\", rate = 100 }", &event, 1);
+    good.replacen("[[program]]", &format!("machine.cpus = {cpus}\n[[program]]"), 1)
+}
+
+#[test]
+fn events_have_ids_for_all_cpus_while_there_is_room() {
+    let text = of_events(4096, 257, "{ name = \"cycles\", rate = 100 }");
+    let error = Scenario::parse("s.toml", &text).unwrap_err().to_string();
+    assert!(error.contains("machine.cpus: 257 events on 4096 CPUs are too many"), "{error}");
+}
+
+#[test]
+fn samples_that_are_large_have_to_have_room() {
+    let run = |events, event| {
+        let scenario = Scenario::parse("s.toml", &of_events(1, events, event)).unwrap();
+        scenario.to_bytes(1, crate::container::read::Container::File, Default::default()).map(drop)
+    };
+    let point = "{ name = \"sched:sched_switch\", rate = 1, format = [\"long a[4096]\"] }";
+    run(10, point).unwrap();
+    let error = run(10_000, point).unwrap_err().to_string();
+    assert!(error.contains("a sample of each of 1 stacks and 10000 events is too much"), "{error}");
+    // If each event kept the numbers of all of its group, these would be gigabytes.
+    let grouped = "{ name = \"cycles\", rate = 0, grouped = true, fields = [\"READ\"], read = [\"GROUP\"] }";
+    let error = run(50_000, grouped).unwrap_err().to_string();
+    assert!(error.contains("is too much"), "{error}");
+}
