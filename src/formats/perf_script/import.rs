@@ -16,6 +16,9 @@ const PAGE: u64 = 0x1000;
 /// How far apart places may be in one map: what is further apart is mapped apart.
 const FAR: u64 = 1 << 30;
 
+/// Where files are mapped: from here on, and, where there is no room before its end, at that.
+const SPACE: std::ops::Range<u64> = 0x10_0000_0000..1 << 46;
+
 /// Makes a recording of what perf script printed.
 ///
 /// # Errors
@@ -191,7 +194,7 @@ impl Reader {
         keys.sort_unstable();
         let mut maps: HashMap<(u32, bool), Vec<u32>> = HashMap::new();
         // Nothing is mapped where frames are that are in no file.
-        let mut base = 0x10_0000_0000_u64;
+        let mut base = SPACE.start;
         for key in keys {
             let path = Bytes::copy_from_slice(self.told.names.get(key.0));
             let is_kernel = is_kernel(&path, places[&key].last().copied().unwrap_or(0));
@@ -204,12 +207,12 @@ impl Reader {
                 let start = if is_kernel || key.1 {
                     pgoff
                 } else {
-                    while let Some(&taken) = elsewhere.range(base..base.saturating_add(len)).next_back() {
-                        base = (taken + 1).next_multiple_of(PAGE);
+                    let before = |end: u64| end.min(SPACE.end);
+                    while let Some(&taken) = elsewhere.range(base..before(base.saturating_add(len))).next_back() {
+                        base = before((taken + 1).next_multiple_of(PAGE));
                     }
-                    let start = base;
-                    base = base.saturating_add(len + PAGE).min(1 << 46);
-                    start
+                    let next = before(base.saturating_add(len).saturating_add(PAGE));
+                    std::mem::replace(&mut base, next)
                 };
                 maps.entry(key).or_default().push(self.told.mappings.len() as u32);
                 let pgoff = if is_kernel { 0 } else { pgoff };
@@ -222,12 +225,13 @@ impl Reader {
             let mut frame = ToldFrame { function: known.function, offset: known.offset, ..ToldFrame::default() };
             frame.address = Some(known.address);
             frame.is_kernel = known.dso.is_none() && known.address >= 1 << 63;
-            let of_dso = known.dso.and_then(|dso| maps.get(&(dso, known.is_absolute)));
-            for &map in of_dso.into_iter().flatten() {
+            let of_dso = known.dso.and_then(|dso| maps.get(&(dso, known.is_absolute))).map_or(&[][..], Vec::as_slice);
+            // They are in the order of places, and none has those of another.
+            let behind = of_dso.partition_point(|&map| self.told.mappings[map as usize].first_place() <= known.address);
+            if let Some(&map) = of_dso[..behind].last() {
                 let mapping = &self.told.mappings[map as usize];
-                let pgoff = if mapping.is_kernel { mapping.start } else { mapping.pgoff };
-                let into = known.address.checked_sub(pgoff).filter(|into| *into < mapping.limit - mapping.start);
-                if let Some(into) = into {
+                let into = known.address - mapping.first_place();
+                if into < mapping.limit - mapping.start {
                     frame.mapping = Some(map);
                     frame.address = Some(mapping.start + into);
                 }
@@ -241,6 +245,13 @@ impl Reader {
         }
         self.told.as_recorded = true;
         self.told
+    }
+}
+
+impl ToldMapping {
+    /// The place in the file, as perf prints it, of the first address; of the kernel that is the address.
+    fn first_place(&self) -> u64 {
+        if self.is_kernel { self.start } else { self.pgoff }
     }
 }
 
@@ -265,4 +276,58 @@ fn ranges(places: &BTreeSet<u64>, far: u64) -> Vec<(u64, u64)> {
         }
     }
     ranges
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is told of one stack with these frames.
+    fn told(frames: impl Iterator<Item = String>) -> Told {
+        let mut reader = Reader::default();
+        reader.line("a 7 1.000000: cycles: ").unwrap();
+        frames.for_each(|frame| reader.line(&frame).unwrap());
+        reader.end();
+        reader.finish()
+    }
+
+    fn frame(address: u64, dso: &str) -> String {
+        format!("\t{address:x} [unknown] ({dso})")
+    }
+
+    #[test]
+    fn files_are_mapped_where_no_frame_is_that_is_in_none() {
+        let told = told([frame(0x123, "/a"), frame(SPACE.start + 7, "[unknown]"), frame(0x4123, "/b")].into_iter());
+        let starts: Vec<_> = told.mappings.iter().map(|mapping| mapping.start - SPACE.start).collect();
+        assert_eq!(starts, [PAGE, 3 * PAGE]);
+        assert_eq!(told.frames[0].address, Some(SPACE.start + PAGE + 0x123));
+        assert_eq!(told.frames[1].mapping, None);
+        assert_eq!((told.frames[2].mapping, told.frames[2].address), (Some(1), Some(SPACE.start + 3 * PAGE + 0x123)));
+    }
+
+    /// If all that is beyond the end of the space were looked at for each file, this would take minutes; if what is mapped began
+    /// again from its beginning, it would not end.
+    #[test]
+    fn what_has_no_room_is_mapped_at_the_end() {
+        const MANY: u64 = 50_000;
+        let large = (0..SPACE.end / FAR + 2).map(|number| frame(number * (FAR - 1), "/large"));
+        let others = (0..MANY).map(|number| frame(number, &format!("/{number}")));
+        let elsewhere = (1..=MANY).map(|number| frame(SPACE.end + number * PAGE, "[unknown]"));
+        let last = (0..1).map(|_| frame(u64::MAX - 0xfff, "[unknown]"));
+        let told = told(large.chain(others).chain(elsewhere).chain(last));
+        assert_eq!(told.mappings.len() as u64, 1 + MANY);
+        assert!(told.mappings[1..].iter().all(|mapping| mapping.start == SPACE.end));
+    }
+
+    /// If all maps of the file were tried for each frame, this would take minutes.
+    #[test]
+    fn each_of_many_frames_of_a_file_is_in_its_map() {
+        const MANY: u64 = 400_000;
+        let told = told((0..MANY).map(|number| frame(number * FAR + 5, "/a")));
+        assert_eq!(told.mappings.len() as u64, MANY);
+        for (number, frame) in told.frames.iter().enumerate() {
+            assert_eq!(frame.mapping, Some(number as u32));
+            assert_eq!(frame.address, Some(told.mappings[number].start + 5));
+        }
+    }
 }
