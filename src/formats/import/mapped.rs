@@ -102,7 +102,10 @@ impl<'a> Mapped<'a> {
             None if self.overlap[map as usize] => return Ok(address),
             None => map,
         };
-        let address = address - self.maps[map as usize].start + self.maps[number as usize].start;
+        let copy = &self.maps[number as usize];
+        // What there was no room for may reach beyond all addresses.
+        let copied = (address - self.maps[map as usize].start).checked_add(copy.start);
+        let Some(address) = copied.filter(|&copied| copy.has(copied)) else { return Ok(address) };
         if !maps.has(address, number) {
             self.map(number, is_kernel, stamp, to)?;
         }

@@ -11,6 +11,8 @@ pub mod place;
 mod record;
 pub mod symbols;
 mod tasks;
+#[cfg(test)]
+mod tests;
 pub mod told;
 mod values;
 

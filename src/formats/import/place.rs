@@ -57,9 +57,15 @@ struct Placer<'a> {
     by_name: HashMap<(Bytes, Option<Bytes>), usize>,
     /// Functions by file and place.
     taken: HashMap<(Home, u64), u32>,
+    /// The files that maps are of.
+    homes: HashMap<u32, Home>,
+    /// Names that are shared by all places that have them.
+    texts: HashMap<u32, Bytes>,
     /// Made-up functions: their lines, each with its frames.
     made_up: Vec<MadeUp>,
     by_function: HashMap<(Home, u32), usize>,
+    /// Numbers of lines in made-up functions.
+    by_line: HashMap<(usize, Option<(u32, u32)>), usize>,
     frames: Vec<PlacedFrame>,
     moved: u64,
 }
@@ -87,8 +93,11 @@ impl Placed {
             kernel: Kernel::default(),
             by_name: HashMap::new(),
             taken: HashMap::new(),
+            homes: HashMap::new(),
+            texts: HashMap::new(),
             made_up: Vec::new(),
             by_function: HashMap::new(),
+            by_line: HashMap::new(),
             frames: Vec::new(),
             moved: 0,
         };
@@ -150,8 +159,8 @@ impl Placer<'_> {
     /// Names what is at a place. Not where a file has no room for it.
     fn name(&mut self, home: Home, place: u64, frame: &ToldFrame, map: u32) -> bool {
         let Some(function) = frame.function else { return true };
-        let name = self.told.names.get(function);
-        let line = frame.line.map(|(path, line)| (self.told.names.get(path), line));
+        let name = self.text(function);
+        let line = frame.line.map(|(path, line)| (self.text(path), line));
         match home {
             Home::Kernel => {
                 let start = place - frame.offset.unwrap_or(0).min(place);
@@ -160,6 +169,11 @@ impl Placer<'_> {
             }
             Home::File(file) => self.files[file].add(place, frame.offset, name, line),
         }
+    }
+
+    fn text(&mut self, name: u32) -> Bytes {
+        let names = &self.told.names;
+        self.texts.entry(name).or_insert_with(|| Bytes::copy_from_slice(names.get(name))).clone()
     }
 
     /// Has a frame get its place when all others have theirs.
@@ -171,7 +185,7 @@ impl Placer<'_> {
             self.made_up.len() - 1
         });
         let MadeUp { lines, frames, .. } = &mut self.made_up[slot];
-        let line = lines.iter().position(|line| *line == frame.line).unwrap_or_else(|| {
+        let line = *self.by_line.entry((slot, frame.line)).or_insert_with(|| {
             lines.push(frame.line);
             lines.len() - 1
         });
@@ -196,20 +210,20 @@ impl Placer<'_> {
             let mut at = 0;
             for function in functions {
                 let name = match function.function {
-                    u32::MAX => &b"[unknown]"[..],
-                    name => self.told.names.get(name),
+                    u32::MAX => Bytes::from_static(b"[unknown]"),
+                    name => self.text(name),
                 };
                 for (index, line) in function.lines.iter().enumerate() {
                     let offset = LINE * index as u64;
                     match home {
                         Home::Kernel if index == 0 => {
                             let end = base + at + size(&function) - 1;
-                            self.kernel.add(base + at, end, name, &self.maps[map as usize].path);
+                            self.kernel.add(base + at, end, name.clone(), &self.maps[map as usize].path);
                         }
                         Home::Kernel => {}
                         Home::File(file) => {
-                            let line = line.map(|(path, line)| (self.told.names.get(path), line));
-                            self.files[file].add(base + at + offset, Some(offset), name, line);
+                            let line = line.map(|(path, line)| (self.text(path), line));
+                            self.files[file].add(base + at + offset, Some(offset), name.clone(), line);
                         }
                     }
                 }
@@ -292,13 +306,15 @@ impl Placer<'_> {
     }
 
     fn home_of_map(&mut self, map: u32) -> Home {
+        if let Some(&home) = self.homes.get(&map) {
+            return home;
+        }
         let ToldMapping { path, build_id, .. } = self.maps[map as usize].clone();
         let home = self.home(&path, build_id);
-        if let Home::File(file) = home
-            && !self.files[file].maps.contains(&map)
-        {
+        if let Home::File(file) = home {
             self.files[file].maps.push(map);
         }
+        self.homes.insert(map, home);
         home
     }
 

@@ -47,13 +47,11 @@ impl SymbolFile {
     }
 
     /// Names what is at a place, and how far into the function that is, where that is known. Says whether there is room.
-    pub fn add(&mut self, place: u64, into: Option<u64>, function: &[u8], line: Option<(&[u8], u32)>) -> bool {
+    pub fn add(&mut self, place: u64, into: Option<u64>, function: Bytes, line: Option<(Bytes, u32)>) -> bool {
         let start = into.map(|into| place.saturating_sub(into));
         let is_inside = start.unwrap_or(place) >= Image::START && place < 1 << 61;
         if is_inside {
-            let line = line.map(|(path, line)| (Bytes::copy_from_slice(path), line));
-            let named = Named { function: Some(Bytes::copy_from_slice(function)), start, line };
-            self.places.insert(place, named);
+            self.places.insert(place, Named { function: Some(function), start, line });
         }
         is_inside
     }
@@ -70,7 +68,7 @@ impl SymbolFile {
 
     /// The place behind the last that is named.
     pub fn end(&self) -> u64 {
-        self.places.last_key_value().map_or(0, |(place, _)| place + Self::BEHIND)
+        self.places.last_key_value().map_or(0, |(place, _)| place.saturating_add(Self::BEHIND))
     }
 
     /// Makes functions of all that was named, and says the build id. Places one behind the other of the same name are of one
@@ -144,16 +142,16 @@ impl Kernel {
     pub const END: u64 = 0xffff_ffff_ffff_0000;
 
     /// Names the function, in the kernel or a module, that begins there and that an address is in.
-    pub fn add(&mut self, start: u64, address: u64, function: &[u8], map: &[u8]) {
+    pub fn add(&mut self, start: u64, address: u64, function: Bytes, map: &Bytes) {
         let module = (!map.starts_with(Self::NAME)).then(|| {
-            let name = map.rsplit(|&byte| byte == b'/').next().unwrap_or(map);
+            let name = map.rsplit(|&byte| byte == b'/').next().unwrap_or(&map[..]);
             let name = name.split(|&byte| byte == b'.').next().unwrap_or(name);
-            Bytes::copy_from_slice(name.strip_prefix(b"[").and_then(|name| name.strip_suffix(b"]")).unwrap_or(name))
+            map.slice_ref(name.strip_prefix(b"[").and_then(|name| name.strip_suffix(b"]")).unwrap_or(name))
         });
         if module.is_none() {
             self.end = self.end.max(address.saturating_add(SymbolFile::BEHIND));
         }
-        self.symbols.entry(start).or_insert_with(|| (Bytes::copy_from_slice(function), module));
+        self.symbols.entry(start).or_insert((function, module));
     }
 
     /// Whether nothing is named.
@@ -174,10 +172,10 @@ impl Kernel {
             self.symbols.insert(map.pgoff, (Bytes::copy_from_slice(reference), None));
         }
         let id = map.build_id.clone().unwrap_or_else(|| {
-            let mut text = Vec::new();
-            // Writing to memory does not fail.
-            let _ = self.write(&mut text);
-            Bytes::copy_from_slice(&Md5::digest(text))
+            let mut sum = Md5::new();
+            // A sum takes all that is written to it.
+            let _ = self.write(&mut sum);
+            Bytes::copy_from_slice(&sum.finalize())
         });
         self.build_id = Some(id.clone());
         id
