@@ -34,6 +34,11 @@ impl<T: Copy + Eq + Hash> Slices<T> {
         id
     }
 
+    /// How many elements all have together.
+    pub fn elements(&self) -> usize {
+        self.arena.len()
+    }
+
     /// The slices in the order of their numbers.
     pub fn iter(&self) -> impl Iterator<Item = &[T]> {
         (0..self.ends.len() as u32).map(|id| self.get(id))

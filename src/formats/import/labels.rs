@@ -3,13 +3,13 @@
 use super::told::{Told, ToldSample};
 use crate::abi::Endian;
 use crate::synth::tracepoint::Tracepoint;
-use hashbrown::HashSet;
+use hashbrown::{HashMap, HashSet};
 
 /// The labels of a profile as fields of tracepoints: each event that has some is one.
 #[derive(Debug, Default)]
 pub struct Fields {
-    /// By the numbers of the keys: bytes that a text takes; 0 for a number.
-    sizes: Vec<u64>,
+    /// Numbers of the keys, and the bytes that a text takes; 0 for a number.
+    sizes: Vec<(u32, u64)>,
     /// By the numbers of the events.
     tracepoints: Vec<Option<Tracepoint>>,
 }
@@ -19,6 +19,8 @@ impl Fields {
     const LONGEST: u64 = 1024;
     /// What fields may take in all.
     const MOST: u64 = 48 << 10;
+    /// How many fields all events may have together.
+    const MOST_OF_ALL: usize = 1 << 18;
 
     /// The fields that a profile's labels need.
     pub fn new(told: &Told, lost: &mut Vec<String>) -> Self {
@@ -26,43 +28,50 @@ impl Fields {
         if keys.is_empty() {
             return Self { sizes: Vec::new(), tracepoints: vec![None; told.events.len()] };
         }
-        let mut sizes = vec![0; keys.len()];
+        let mut longest = vec![8; keys.len()];
+        let mut cut = HashSet::new();
         for &(key, value) in told.labels.sets.iter().flatten() {
             if keys[key as usize].1.is_none() {
                 let len = told.names.get(value as u32).len() as u64 + 1;
-                let size = &mut sizes[key as usize];
+                let size = &mut longest[key as usize];
                 *size = (*size).max(len.next_multiple_of(8).min(Self::LONGEST));
+                if len > Self::LONGEST {
+                    cut.insert((key, value));
+                }
             }
         }
-        let (mut used, mut left_out) = (0, 0);
-        let mut names = HashSet::new();
-        let mut fields = Vec::new();
-        for ((key, unit), size) in keys.iter().zip(&mut sizes) {
-            let takes = if unit.is_none() { (*size).max(8) } else { 8 };
-            if used + takes > Self::MOST {
-                left_out += 1;
-                *size = u64::MAX;
+        let mut has_labels = vec![false; told.events.len()];
+        told.samples.iter().for_each(|sample| has_labels[sample.event as usize] |= sample.labels > 0);
+        let events = has_labels.iter().filter(|has_labels| **has_labels).count();
+        let most = Self::MOST_OF_ALL / events.max(1);
+        let mut used = 0;
+        let mut names = HashMap::new();
+        let (mut fields, mut sizes) = (Vec::new(), Vec::new());
+        for (key, (&(name, unit), takes)) in (0..).zip(keys.iter().zip(longest)) {
+            if used + takes > Self::MOST || fields.len() == most {
                 continue;
             }
             used += takes;
-            let name = identifier(key, &mut names);
+            let name = identifier(&String::from_utf8_lossy(told.names.get(name)), &mut names);
             fields.push(match unit {
                 None => (format!("char {name}[{takes}]"), takes, false),
                 Some(_) => (format!("s64 {name}"), takes, true),
             });
-            if unit.is_none() {
-                *size = takes;
-            }
+            sizes.push((key, if unit.is_none() { takes } else { 0 }));
         }
+        let left_out = keys.len() - fields.len();
         if left_out > 0 {
             lost.push(format!("{left_out} keys of labels are left out: a sample has no room for them"));
         }
-        let has_labels =
-            |event: usize| told.samples.iter().any(|sample| sample.event as usize == event && sample.labels > 0);
+        let is_kept = |(key, _): &&(u32, u64)| sizes.binary_search_by_key(key, |(kept, _)| *kept).is_ok();
+        let cut = cut.iter().filter(is_kept).count();
+        if cut > 0 {
+            lost.push(format!("{cut} texts of labels are cut to {} bytes", Self::LONGEST - 1));
+        }
         let tracepoint = |(event, _): (usize, _)| {
-            let name = identifier(&told.events[event].name, &mut HashSet::new());
+            let name = identifier(&told.events[event].name, &mut HashMap::new());
             let point = Tracepoint::new("imported", name);
-            has_labels(event).then(|| {
+            has_labels[event].then(|| {
                 let point = if told.events[event].is_printed { printed(&told.events[event].name) } else { point };
                 fields.iter().fold(point, |point, (declaration, size, signed)| point.field(declaration, *size, *signed))
             })
@@ -81,6 +90,11 @@ impl Fields {
         self.tracepoints.get(event as usize)?.as_ref()
     }
 
+    /// How many bytes the raw bytes of an event's samples are.
+    pub fn size(&self, event: u32) -> u64 {
+        self.tracepoint(event).map_or(0, Tracepoint::size)
+    }
+
     /// The raw bytes of a sample.
     pub fn raw(&self, told: &Told, sample: &ToldSample, pid: u32, raw: &mut Vec<u8>) {
         raw.clear();
@@ -89,8 +103,8 @@ impl Fields {
         }
         let labels = told.labels.sets.get(sample.labels);
         let mut own = Vec::new();
-        for (key, &size) in self.sizes.iter().enumerate().filter(|(_, size)| **size != u64::MAX) {
-            let value = labels.iter().find(|(of, _)| *of as usize == key).map(|(_, value)| *value);
+        for &(key, size) in &self.sizes {
+            let value = labels.binary_search_by_key(&key, |(of, _)| *of).ok().map(|place| labels[place].1);
             if size == 0 {
                 own.extend(value.unwrap_or(0).to_le_bytes());
                 continue;
@@ -111,19 +125,22 @@ fn printed(name: &str) -> Tracepoint {
     Tracepoint { print: Some("%s".to_owned()), ..Tracepoint::new(system, name) }
 }
 
-/// A name as C has it, that no other one has.
-fn identifier(name: &str, taken: &mut HashSet<String>) -> String {
+/// The most letters of a name, without what tells it from others.
+const NAME: usize = 128;
+
+/// A name as C has it, that no other one has. Of those that are taken the next number is kept.
+fn identifier(name: &str, taken: &mut HashMap<String, u32>) -> String {
     let word = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
-    let mut identifier: String = name.chars().map(word).collect();
+    let mut identifier: String = name.chars().take(NAME).map(word).collect();
     if !identifier.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
         identifier.insert(0, '_');
     }
     let stem = identifier.clone();
-    for number in 2.. {
-        if taken.insert(identifier.clone()) {
-            break;
-        }
+    while taken.contains_key(&identifier) {
+        let number = taken.entry_ref(&stem).or_insert(2);
         identifier = format!("{stem}_{number}");
+        *number += 1;
     }
+    taken.insert(identifier.clone(), 2);
     identifier
 }

@@ -30,6 +30,12 @@ use crate::error::{Error, Result};
 use images::Symbols;
 use std::io::{Cursor, Read};
 
+/// The most bytes of a call chain and raw bytes: what a record has room for.
+const ROOM: usize = 65_000;
+
+/// The most frames of a stack, and one, by which it is known to be cut.
+pub const MOST_FRAMES: usize = ROOM / size_of::<u64>() + 1;
+
 /// A recording that was made again.
 #[derive(Debug)]
 pub struct Remade {
@@ -86,7 +92,7 @@ pub struct ImportOptions {
     pub read: ReadOptions,
     /// What becomes of a profile's values.
     pub values: Values,
-    /// The most samples that a profile may become.
+    /// The most samples that a profile may become, of 128 bytes on average.
     pub most_samples: u64,
 }
 

@@ -6,8 +6,8 @@ use super::mapped::Mapped;
 use super::place::Placed;
 use super::tasks::Tasks;
 use super::told::{Told, ToldEvent, ToldSample};
-use super::values::{Values, samples};
-use super::{ImportOptions, Remade};
+use super::values::{Values, samples, total};
+use super::{ImportOptions, ROOM, Remade};
 use crate::abi::attr::{AttrType, SoftwareEvent};
 use crate::abi::attr_flags::AttrFlags;
 use crate::abi::callchain::Context;
@@ -36,9 +36,6 @@ use std::io::BufWriter;
 /// The time of the first sample, where samples tell none.
 const START: u64 = 1_000_000_000;
 
-/// The most bytes of a call chain and raw bytes: what a record has room for.
-const ROOM: usize = 65_000;
-
 /// A CPU that is not told.
 const NO_CPU: u32 = u32::MAX;
 
@@ -49,18 +46,9 @@ const NO_CPU: u32 = u32::MAX;
 pub fn record(name: &str, mut told: Told, options: &ImportOptions) -> Result<Remade> {
     let program = name.rsplit('/').next().unwrap_or(name).to_owned();
     let placed = Placed::new(&told, &program);
-    let total = told
-        .samples
-        .iter()
-        .map(|sample| samples(&told, sample, options.values))
-        .try_fold(0_u64, |sum, count| sum.checked_add(count).filter(|&sum| sum <= options.most_samples));
-    let Some(total) = total else {
-        let most = options.most_samples;
-        let what = format!("it counts more than {most} samples, which a recording would hold one by one");
-        return Err(Error::input(name, None, format!("{what}; --values carry has one of each stack")));
-    };
     let mut lost = std::mem::take(&mut told.lost);
     let labels = Fields::new(&told, &mut lost);
+    let total = total(&told, &labels, options).map_err(|what| Error::input(name, None, what))?;
     let about = about(&told, &labels)?;
     let spool =
         Spool::new(options.read.spool_dir.as_deref()).map_err(Error::io(name, "cannot keep in a temporary file"))?;

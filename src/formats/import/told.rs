@@ -2,6 +2,7 @@
 
 use crate::session::slices::Slices;
 use bytes::Bytes;
+use hashbrown::HashMap;
 
 /// A profile that becomes a recording. Everything is told once, and referred to by its number.
 #[derive(Debug, Default)]
@@ -136,9 +137,10 @@ pub struct ToldSample {
 /// Labels for which samples have no field, each set once. Set 0 is empty.
 #[derive(Debug)]
 pub struct ToldLabels {
-    /// Keys: name, and the unit of numbers, `None` where it is a text.
-    pub keys: Vec<(String, Option<String>)>,
-    /// Sets of keys' numbers and values: numbers, or numbers of names.
+    /// Keys: number of the name, and of that of the unit of numbers, `None` where it is a text.
+    pub keys: Vec<(u32, Option<u32>)>,
+    known: HashMap<(u32, Option<u32>), u32>,
+    /// Sets of keys' numbers and values: numbers, or numbers of names; in the order of the keys.
     pub sets: Slices<(u32, u64)>,
 }
 
@@ -146,18 +148,17 @@ impl Default for ToldLabels {
     fn default() -> Self {
         let mut sets = Slices::default();
         sets.id(&[]);
-        Self { keys: Vec::new(), sets }
+        Self { keys: Vec::new(), known: HashMap::new(), sets }
     }
 }
 
 impl ToldLabels {
     /// The number of a key.
-    pub fn key(&mut self, name: &str, unit: Option<&str>) -> u32 {
-        let is_same = |(known, of): &(String, Option<String>)| known == name && of.as_deref() == unit;
-        let place = self.keys.iter().position(is_same).unwrap_or_else(|| {
-            self.keys.push((name.to_owned(), unit.map(str::to_owned)));
-            self.keys.len() - 1
-        });
-        place as u32
+    pub fn key(&mut self, name: u32, unit: Option<u32>) -> u32 {
+        let Self { keys, known, .. } = self;
+        *known.entry((name, unit)).or_insert_with(|| {
+            keys.push((name, unit));
+            keys.len() as u32 - 1
+        })
     }
 }

@@ -1,6 +1,8 @@
 //! How many samples a value becomes.
 
+use super::labels::Fields;
 use super::told::{Told, ToldSample};
+use super::{ImportOptions, MOST_FRAMES};
 
 /// What becomes of values that stand for more than one sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,6 +27,35 @@ pub fn samples(told: &Told, sample: &ToldSample, values: Values) -> u64 {
         (Values::Spread, None) => sample.value.div_ceil(period.max(1)).min(if period == 0 { 1 } else { u64::MAX }),
         (Values::Counted, None) => 1,
     }
+}
+
+/// Bytes that a sample takes besides its stack and its labels, and those that it may take on average.
+const SAMPLE: u64 = 64;
+const AVERAGE: u64 = 128;
+
+/// How many samples all become.
+///
+/// # Errors
+/// Where these are more, or take more, than a recording is to hold.
+pub(super) fn total(told: &Told, labels: &Fields, options: &ImportOptions) -> Result<u64, String> {
+    let most = options.most_samples;
+    let most_bytes = most.saturating_mul(AVERAGE);
+    let (mut total, mut bytes) = (0_u64, 0_u64);
+    for sample in &told.samples {
+        let count = samples(told, sample, options.values);
+        let frames = told.stacks.get(sample.stack).len().min(MOST_FRAMES) as u64;
+        let size = SAMPLE + frames * size_of::<u64>() as u64 + labels.size(sample.event);
+        total = total.saturating_add(count);
+        bytes = bytes.saturating_add(count.saturating_mul(size));
+        let what = match (total > most, bytes > most_bytes) {
+            (true, _) => format!("more than {most} samples"),
+            (_, true) => format!("samples of more than {most_bytes} bytes"),
+            _ => continue,
+        };
+        let how = "which a recording would hold one by one; --values carry has one of each stack";
+        return Err(format!("it counts {what}, {how}"));
+    }
+    Ok(total)
 }
 
 #[cfg(test)]

@@ -119,7 +119,8 @@ impl Reader {
                     self.frame(&frame, true);
                 }
                 _ => {
-                    let key = self.told.labels.key("trace", None);
+                    let key = self.told.names.id(b"trace");
+                    let key = self.told.labels.key(key, None);
                     let text = self.told.names.id(head.rest.as_bytes());
                     sample.labels = self.told.labels.sets.id(&[(key, text.into())]);
                     self.sample = Some(sample);

@@ -6,7 +6,7 @@ use super::valid::{self, Ids};
 use crate::abi::hex;
 use crate::error::{Error, Result};
 use crate::formats::import::told::{Told, ToldEvent, ToldFrame, ToldMapping, ToldSample};
-use crate::formats::import::{ImportOptions, Remade, record};
+use crate::formats::import::{ImportOptions, MOST_FRAMES, Remade, record};
 use crate::profile::labels::Label;
 use crate::session::map::Map;
 use bytes::Bytes;
@@ -26,12 +26,32 @@ pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOption
         return Err(wrong("it is empty".to_owned()));
     }
     let profile = Profile::decode(&bytes[..]).map_err(|e| wrong(e.to_string()))?;
+    let most_frames = bytes.len().saturating_mul(FRAMES_OF_A_BYTE).max(MOST_FRAMES_OF_ALL);
     drop(bytes);
     let ids = valid::check(&profile).map_err(wrong)?;
     if profile.sample_type.is_empty() {
         return Err(wrong("it has no sample types".to_owned()));
     }
-    record(name, told(&profile, &ids), options)
+    let too_large = |what: String| Error::input(name, None, what);
+    demand_room(&profile, options.read.limits.about).map_err(too_large)?;
+    record(name, told(&profile, &ids, most_frames).map_err(too_large)?, options)
+}
+
+/// How many frames all stacks may have together, and how many for each byte of the profile: locations of many inlined frames
+/// may be in many stacks.
+const MOST_FRAMES_OF_ALL: usize = 64 << 20;
+const FRAMES_OF_A_BYTE: usize = 64;
+
+/// Whether the names of events have room in memory: strings may be those of many.
+fn demand_room(profile: &Profile, most: u64) -> std::result::Result<(), String> {
+    let len = |index: i64| text(profile, index).len() as u64;
+    let bytes = profile.sample_type.iter().map(|kind| len(kind.r#type) + len(kind.unit)).sum::<u64>();
+    let what = || format!("the names of its sample types take {bytes} bytes, and there is room for {most}");
+    (bytes <= most).then_some(()).ok_or_else(what)
+}
+
+fn text(profile: &Profile, index: i64) -> &str {
+    usize::try_from(index).ok().and_then(|index| profile.string_table.get(index)).map_or("", |text| text)
 }
 
 /// Where a sample type's values go.
@@ -44,8 +64,8 @@ struct Column {
     value: usize,
 }
 
-/// What a profile tells.
-fn told(profile: &Profile, ids: &Ids) -> Told {
+/// What a profile tells, if its stacks have no more than so many frames together.
+fn told(profile: &Profile, ids: &Ids, most_frames: usize) -> std::result::Result<Told, String> {
     let mut reader = Reader { profile, ids, told: Told::default(), frames: HashMap::new(), texts: HashMap::new() };
     let columns = reader.events();
     reader.mappings();
@@ -55,9 +75,12 @@ fn told(profile: &Profile, ids: &Ids) -> Told {
     for sample in &profile.sample {
         stack.clear();
         let locations = sample.location_id.iter().filter_map(|id| ids.locations.get(id));
-        stack.extend(locations.flat_map(|&location| &stacks[location]));
+        stack.extend(locations.flat_map(|&location| &stacks[location]).take(MOST_FRAMES));
         let mut told = reader.labels(sample, &mut repeated);
         told.stack = reader.told.stacks.id(&stack);
+        if reader.told.stacks.elements() > most_frames {
+            return Err(format!("its stacks have more than {most_frames} frames together"));
+        }
         for &Column { event, count, value } in &columns {
             let count = count.map(|column| sample.value[column]);
             let value = sample.value[value];
@@ -72,7 +95,7 @@ fn told(profile: &Profile, ids: &Ids) -> Told {
         }
     }
     reader.head(negative, repeated);
-    reader.told
+    Ok(reader.told)
 }
 
 struct Reader<'a> {
@@ -86,7 +109,7 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn text(&self, index: i64) -> &'a str {
-        usize::try_from(index).ok().and_then(|index| self.profile.string_table.get(index)).map_or("", |text| text)
+        text(self.profile, index)
     }
 
     /// The number of a string among the names. No name has a NUL.
@@ -128,11 +151,13 @@ impl<'a> Reader<'a> {
 
     fn mappings(&mut self) {
         let mut odd = 0;
+        let mut paths: HashMap<i64, Bytes> = HashMap::new();
         for mapping in &self.profile.mapping {
             let told = self.text(mapping.build_id);
             let build_id = hex::from_hex(told.as_bytes()).filter(|id| (1..=20).contains(&id.len()));
             odd += u64::from(build_id.is_none() && !told.is_empty());
-            let path = Bytes::from(self.text(mapping.filename).replace('\0', ""));
+            let path = paths.entry(mapping.filename);
+            let path = path.or_insert_with(|| Bytes::from(self.text(mapping.filename).replace('\0', ""))).clone();
             let is_upper = mapping.memory_start >= 1 << 63 && !path.starts_with(b"[vsyscall]");
             self.told.mappings.push(ToldMapping {
                 is_kernel: is_upper || ToldMapping::is_kernel_name(&path),
@@ -228,17 +253,19 @@ impl<'a> Reader<'a> {
                 // It is that of the leaf.
                 Some(Label::ExecutionMode) => true,
                 _ => {
-                    let unit = (!text).then(|| self.text(label.num_unit));
-                    let key = self.told.labels.key(key, unit);
+                    let (name, unit) = (self.name(label.key), (!text).then(|| self.name(label.num_unit)));
                     let value = if text { self.name(label.str).into() } else { label.num as u64 };
-                    let is_new = others.iter().all(|(known, _)| *known != key);
-                    others.extend(is_new.then_some((key, value)));
-                    is_new
+                    others.push((self.told.labels.key(name, unit), value));
+                    true
                 }
             };
             *repeated += u64::from(!was_empty);
         }
-        others.sort_unstable();
+        // The first of each key stays.
+        let all = others.len();
+        others.sort_by_key(|(key, _)| *key);
+        others.dedup_by_key(|(key, _)| *key);
+        *repeated += (all - others.len()) as u64;
         told.labels = self.told.labels.sets.id(&others);
         told
     }
@@ -278,4 +305,64 @@ impl<'a> Reader<'a> {
 
 fn none_yet(field: &mut Option<u32>, value: Option<u32>) -> bool {
     std::mem::replace(field, value).is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(profile: &Profile, most_frames: usize) -> std::result::Result<Told, String> {
+        told(profile, &valid::check(profile)?, most_frames)
+    }
+
+    /// A profile with one value in each of these samples.
+    fn profile(strings: &[&str], samples: Vec<proto::Sample>) -> Profile {
+        Profile {
+            string_table: strings.iter().map(|text| (*text).to_owned()).collect(),
+            sample_type: vec![proto::ValueType { r#type: 1, unit: 1 }],
+            sample: samples.into_iter().map(|sample| proto::Sample { value: vec![1], ..sample }).collect(),
+            ..Profile::default()
+        }
+    }
+
+    /// If all frames were kept, these would be gigabytes.
+    #[test]
+    fn of_a_stack_no_more_is_kept_than_there_is_room_for() {
+        let deep = |locations| proto::Sample { location_id: vec![1; locations], ..proto::Sample::default() };
+        let mut profile = profile(&["", "x"], vec![deep(50_000), deep(1)]);
+        let line = vec![proto::Line::default(); 25_000];
+        profile.location.push(proto::Location { id: 1, line, ..proto::Location::default() });
+        let told = read(&profile, MOST_FRAMES).unwrap();
+        assert_eq!(told.stacks.get(told.samples[0].stack).len(), MOST_FRAMES);
+        let refused = read(&profile, MOST_FRAMES - 1).unwrap_err();
+        assert_eq!(refused, format!("its stacks have more than {} frames together", MOST_FRAMES - 1));
+    }
+
+    #[test]
+    fn of_labels_of_one_key_the_first_stays() {
+        let label = |key, num| proto::Label { key, num, ..proto::Label::default() };
+        let labels = vec![label(3, 30), label(2, 20), label(3, 31), label(2, 20)];
+        let told = read(&profile(&["", "x", "b", "a"], vec![proto::Sample { label: labels, ..<_>::default() }]), 1);
+        let told = told.unwrap();
+        assert_eq!(told.labels.sets.get(told.samples[0].labels), [(0, 30), (1, 20)]);
+        assert!(told.lost.contains(&"2 labels stand beside others of the same key".to_owned()), "{:?}", told.lost);
+    }
+
+    #[test]
+    fn names_of_all_events_have_to_have_room() {
+        let mut profile = profile(&["", "abcd"], Vec::new());
+        assert_eq!(demand_room(&profile, 8), Ok(()));
+        profile.sample_type.push(proto::ValueType { r#type: 1, unit: 0 });
+        let refused = demand_room(&profile, 8).unwrap_err();
+        assert_eq!(refused, "the names of its sample types take 12 bytes, and there is room for 8");
+    }
+
+    #[test]
+    fn mappings_of_one_file_share_its_path() {
+        let mut profile = profile(&["", "/lib/a.so"], Vec::new());
+        profile.mapping = (1..=2).map(|id| proto::Mapping { id, filename: 1, ..proto::Mapping::default() }).collect();
+        let told = read(&profile, 0).unwrap();
+        let [one, other] = [0, 1].map(|number| told.mappings[number].path.as_ptr());
+        assert_eq!(one, other);
+    }
 }
