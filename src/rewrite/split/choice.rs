@@ -73,6 +73,11 @@ impl Choice {
         let most = match self.by {
             By::Samples(count) => count,
             By::Size(size) => size,
+            By::Time(len) => {
+                // Slices begin with the first sample, whatever else there is before it.
+                self.slices = self.slices.or(told.time.map(|time| (time, len)));
+                return self.of(told);
+            }
             _ => return self.of(told),
         };
         if self.slice.1 >= most {
@@ -83,14 +88,9 @@ impl Choice {
     }
 
     /// The part of what tells this; `None` where it does not tell.
-    pub fn of(&mut self, told: Told) -> Option<Key> {
+    pub fn of(&self, told: Told) -> Option<Key> {
         let number = match self.by {
-            By::Time(len) => {
-                let time = told.time?;
-                let (first, len) = *self.slices.get_or_insert((time, len));
-                time.saturating_sub(first) / len
-            }
-            By::Share(_) => {
+            By::Time(_) | By::Share(_) => {
                 let (first, len) = self.slices?;
                 told.time?.saturating_sub(first) / len
             }
@@ -133,4 +133,19 @@ pub fn names(by: By, keys: &[&Key]) -> Vec<String> {
         _ => format!("{prefix}{text:0>width$}"),
     };
     texts.into_iter().map(padded).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slices_begin_with_the_first_sample() {
+        let at = |time| Told { time: Some(time), ..Told::default() };
+        let mut choice = Choice::new(By::Time(100), None);
+        assert_eq!(choice.of(at(10)), None, "there are no slices yet");
+        assert_eq!(choice.of_sample(at(100), 8), Some(Key::Number(0)));
+        assert_eq!(choice.of_sample(at(199), 8), Some(Key::Number(0)));
+        assert_eq!(choice.of(at(200)), Some(Key::Number(1)));
+    }
 }
