@@ -7,10 +7,12 @@ use crate::abi;
 use crate::abi::record::RecordType;
 use crate::abi::record::comm::Comm;
 use crate::abi::record::task::Task;
+use crate::session::cut::cut;
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
 use hashbrown::HashMap;
 use immutable_chunkmap::map::Map;
+use std::ops::RangeInclusive;
 
 /// The process that the kernel's maps are told of.
 pub const KERNEL: u32 = u32::MAX;
@@ -161,9 +163,8 @@ impl Space {
         let around =
             self.last(last).filter(|&(at, part)| at <= start && part.last >= last && (at, part.last) != (start, last));
         let Some((at, part)) = around else {
-            while let Some((at, part)) = self.last(last).filter(|(_, part)| part.last >= start) {
-                self.unmap(at, part.found.shift);
-            }
+            let first = self.last(start).filter(|(_, part)| part.last >= start).map_or(start, |(at, _)| at);
+            self.unmap_all(first..=last, is_packed);
             return self.lay(start, last, number, is_packed);
         };
         self.unmap(at, part.found.shift);
@@ -185,6 +186,21 @@ impl Space {
     fn unmap(&mut self, at: u64, shift: u64) {
         self.maps.remove_cow(&at);
         self.packed.remove_cow(&at.wrapping_add(shift));
+    }
+
+    fn unmap_all(&mut self, starts: RangeInclusive<u64>, is_packed: bool) {
+        let packed = |(at, part): (&u64, &Part)| at.wrapping_add(part.found.shift);
+        let gone: Vec<_> = match is_packed {
+            true => self.maps.range(starts.clone()).map(packed).collect(),
+            false => Vec::new(),
+        };
+        cut(&mut self.maps, starts);
+        if gone.len() > self.packed.len() / 2 {
+            let stay = self.maps.into_iter().map(|(at, part)| (packed((at, part)), part.last - at));
+            self.packed = stay.collect();
+        } else {
+            gone.iter().for_each(|at| _ = self.packed.remove_cow(at));
+        }
     }
 
     /// Adds what reaches into nothing else, packed into the first place that is large enough. It stays where it was in its
@@ -269,6 +285,21 @@ mod tests {
         assert_eq!(to(&mut spaces, PID, 0x2_1000), Some(0x6000), "it is too large for what was left");
         spaces.map(PID, 0x9_0000, 0x1000, 0).unwrap();
         assert_eq!(to(&mut spaces, PID, 0x9_0000), Some(0x2000));
+    }
+
+    #[test]
+    fn a_map_takes_the_place_of_many_and_their_room_is_free_again() {
+        for count in [10, 150, 1000] {
+            let mut spaces = Spaces::new(true);
+            for number in 0..1000 {
+                spaces.map(PID, 0x10_0000 + number * PAGE, PAGE, 0).unwrap();
+            }
+            spaces.map(PID, 0x10_0000, count * PAGE, 0).unwrap();
+            let after = count * PAGE;
+            assert_eq!(to(&mut spaces, PID, 0x10_0000), Some(0));
+            assert_eq!(to(&mut spaces, PID, 0x10_0000 + after), Some(after).filter(|_| count < 1000));
+            assert_eq!(spaces.processes[&PID].packed.len() as u64, 1001 - count);
+        }
     }
 
     #[test]

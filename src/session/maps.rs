@@ -1,5 +1,6 @@
 //! The maps of one address space, by address.
 
+use super::cut::cut;
 use super::map::MapId;
 use immutable_chunkmap::map::Map;
 use std::ops::RangeBounds;
@@ -60,12 +61,12 @@ impl Maps {
                 self.parts.insert_cow(limit, part);
             }
         }
-        while let Some((first, part)) = self.last(start..limit) {
-            self.parts.remove_cow(&first);
-            if part.limit > limit {
-                self.parts.insert_cow(limit, part);
-            }
+        if let Some((_, part)) = self.last(start..limit)
+            && part.limit > limit
+        {
+            self.parts.insert_cow(limit, part);
         }
+        cut(&mut self.parts, start..=limit - 1);
     }
 
     /// The same number means the same maps. An empty space that nothing was ever in has 0.
@@ -153,6 +154,18 @@ mod tests {
         for (maps, naive) in line.iter().zip(&naive) {
             assert_eq!(at(maps, &addresses), naive);
         }
+    }
+
+    #[test]
+    fn a_child_takes_the_place_of_all_that_it_shares_whatever_that_is() {
+        let inserted: Vec<_> = (0..40_000).map(|number| (number * 16, number * 16 + 16)).collect();
+        let parent = maps(&inserted);
+        for number in 0..20_000 {
+            let mut child = parent.clone();
+            child.insert(8, 500_000, MapId(number));
+            assert_eq!(at(&child, &[7, 8, 499_999, 500_000]), [Some(0), Some(number), Some(number), Some(31_250)]);
+        }
+        assert_eq!(at(&parent, &[8, 499_999]), [Some(0), Some(31_249)]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Who ran what, where: processes and threads, and what was mapped in their address spaces when.
 
+pub mod cut;
 pub mod map;
 pub mod maps;
 pub mod names;
