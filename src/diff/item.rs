@@ -2,7 +2,7 @@
 
 use super::ignore::{Ignore, Part};
 use crate::error::{Error, Result};
-use hashbrown::DefaultHashBuilder;
+use hashbrown::{DefaultHashBuilder, HashMap};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::hash::BuildHasher;
@@ -57,6 +57,8 @@ pub struct Others {
     /// Each thing by its place.
     pub list: BTreeMap<Place, Value>,
     records: u64,
+    /// How many build ids were told of each file.
+    build_ids: HashMap<String, usize>,
     events: usize,
     event_types: usize,
     pieces: usize,
@@ -199,8 +201,10 @@ impl Others {
             fields.insert("filename".to_owned(), name.clone().into());
             fields.insert("misc".to_owned(), misc);
         }
-        let same = (0..).find(|&number| !self.list.contains_key(&Place::BuildId(name.clone(), number)));
-        self.keep(Place::BuildId(name, same.unwrap_or_default()), build_id, ignore);
+        let count = self.build_ids.entry_ref(&*name).or_default();
+        let place = Place::BuildId(name, *count);
+        *count += 1;
+        self.keep(place, build_id, ignore);
     }
 
     fn keep_feature(&mut self, name: String, mut told: Value, ignore: &Ignore) {
@@ -243,4 +247,21 @@ fn mode_and_flags(object: &Map<String, Value>) -> Value {
 
 fn unreadable(error: serde_json::Error) -> Error {
     Error::Output(io::Error::other(error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn build_ids_of_a_name_are_told_apart_by_how_many_came_before() {
+        let mut others = Others::default();
+        for number in 0..60_000 {
+            let build_id = serde_json::json!({"build_id": number, "filename": "/lib/libc.so.6"});
+            others.keep_build_id(build_id, Value::Null, &Ignore::default());
+        }
+        assert_eq!(others.list.len(), 60_000);
+        let last = &others.list[&Place::BuildId("/lib/libc.so.6".into(), 59_999)];
+        assert_eq!(last["build_id"], 59_999);
+    }
 }
