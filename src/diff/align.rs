@@ -9,6 +9,8 @@ use std::collections::VecDeque;
 /// How many records of each sequence are looked at for the next that is in both: at first, and at most.
 const WINDOW: usize = 256;
 const MOST: usize = 1 << 16;
+/// From so many bytes of a sequence on no more of it are looked at.
+const MOST_BYTES: usize = 32 << 20;
 
 /// Two sequences, of which what is equal was passed over.
 pub struct Aligned<'scope> {
@@ -19,19 +21,35 @@ pub struct Aligned<'scope> {
 struct Ahead<'scope> {
     lines: Lines<'scope>,
     items: VecDeque<Item>,
+    /// What is told in them.
+    bytes: usize,
     has_ended: bool,
 }
 
 impl Ahead<'_> {
-    /// Reads so many ahead, if there are.
+    /// Reads so many ahead, if there are, and there is room.
     fn fill(&mut self, count: usize) -> Result<()> {
-        while self.items.len() < count && !self.has_ended {
+        while self.items.len() < count && !self.has_ended && self.has_room() {
             match self.lines.next()? {
-                Some(item) => self.items.push_back(item),
+                Some(item) => {
+                    self.bytes += item.told.len();
+                    self.items.push_back(item);
+                }
                 None => self.has_ended = true,
             }
         }
         Ok(())
+    }
+
+    fn has_room(&self) -> bool {
+        self.bytes < MOST_BYTES
+    }
+
+    /// Takes so many.
+    fn take(&mut self, count: usize) -> Vec<Item> {
+        let taken: Vec<_> = self.items.drain(..count).collect();
+        self.bytes -= taken.iter().map(|item| item.told.len()).sum::<usize>();
+        taken
     }
 }
 
@@ -41,7 +59,7 @@ pub type Stretch = [Vec<Item>; 2];
 impl<'scope> Aligned<'scope> {
     /// Puts two sequences side by side.
     pub fn new(lines: [Lines<'scope>; 2]) -> Self {
-        Self { sides: lines.map(|lines| Ahead { lines, items: VecDeque::new(), has_ended: false }) }
+        Self { sides: lines.map(|lines| Ahead { lines, items: VecDeque::new(), bytes: 0, has_ended: false }) }
     }
 
     /// What is in both, as one in both lists, or a stretch that differs; `None` at the end.
@@ -54,7 +72,7 @@ impl<'scope> Aligned<'scope> {
         match (a.items.front(), b.items.front()) {
             (None, None) => return Ok(None),
             (Some(of_a), Some(of_b)) if of_a.key == of_b.key => {
-                return Ok(Some([a, b].map(|side| side.items.pop_front().into_iter().collect())));
+                return Ok(Some([a.take(1), b.take(1)]));
             }
             _ => {}
         }
@@ -63,10 +81,10 @@ impl<'scope> Aligned<'scope> {
             self.fill(window)?;
             let [a, b] = &mut self.sides;
             let at = next_in_both(&a.items, &b.items);
-            let has_all = a.has_ended && b.has_ended;
+            let has_all = [&a, &b].iter().all(|side| side.has_ended || !side.has_room());
             if at.is_some() || has_all || window >= MOST {
                 let ends = at.unwrap_or((a.items.len(), b.items.len()));
-                return Ok(Some([a.items.drain(..ends.0).collect(), b.items.drain(..ends.1).collect()]));
+                return Ok(Some([a.take(ends.0), b.take(ends.1)]));
             }
             window *= 4;
         }
