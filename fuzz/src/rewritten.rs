@@ -184,7 +184,7 @@ fn pass(from: &mut Unstructured<'_>, read: &ReadOptions) -> Result<Box<dyn Pass>
         7 => Box::new(HeaderEdit::Set(FeatureId::HOSTNAME, Value::Text(name(from)?))),
         8 => Box::new(HeaderEdit::Add(FeatureId::CMDLINE, Value::Words(vec!["perf".to_owned(), name(from)?]))),
         9 => Box::new(HeaderEdit::Drop(*from.choose(&[FeatureId::HOSTNAME, FeatureId::BUILD_ID])?)),
-        10 => Box::new(PerfVersionPass::new(PerfVersion(5 + number % 3, from.int_in_range(1..=19)?))),
+        10 => Box::new(PerfVersionPass::new(PerfVersion(5 + number % 3, from.int_in_range(1..=19)?), read.clone())),
         11 => filter(TimeFilter::new(from.choose(&TIMES)?.parse().expect("times")), read),
         12 => filter(TaskFilter::new(*from.choose(&[TaskNumber::Pid, TaskNumber::Tid])?, [number]), read),
         13 => filter(CommFilter::new(vec![name(from)?]), read),

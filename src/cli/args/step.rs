@@ -168,7 +168,7 @@ impl Step {
             Self::Repair => Box::new(RepairPass::default()),
             Self::Sort => Box::new(ByTimePass { options: options.clone() }),
             Self::Header(edit) => Box::new(edit.clone()),
-            Self::PerfVersion(version) => Box::new(PerfVersionPass::new(*version)),
+            Self::PerfVersion(version) => Box::new(PerfVersionPass::new(*version, options.clone())),
             Self::Time(times) => filter(TimeFilter::new(times.clone()), options),
             Self::Task(number, wanted) => filter(TaskFilter::new(*number, wanted.iter().copied()), options),
             Self::Comm(wanted) => filter(CommFilter::new(wanted.clone()), options),

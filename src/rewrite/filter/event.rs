@@ -54,6 +54,8 @@ struct Seen {
 #[derive(Debug, Default)]
 struct Stay {
     events: Staying,
+    /// The chains that samples wait for.
+    deferred: DeferredChains,
     /// Whether the AUX area goes, as none of the events that write to it stays.
     aux_goes: bool,
 }
@@ -188,7 +190,9 @@ impl Sink for LookForEvents<'_> {
         let writes = |stays: bool| move |(seen, its): (&Seen, &bool)| seen.is_aux && *its == stays;
         let mut of_each = self.seen.iter().zip(&stays);
         let aux_goes = of_each.clone().any(writes(false)) && !of_each.any(writes(true));
-        *self.stay = Stay { events: Staying(stays), aux_goes };
+        let mut deferred = DeferredChains::default();
+        self.seen.iter().zip(&stays).filter(|(_, stays)| **stays).for_each(|(seen, _)| deferred.extend(&seen.deferred));
+        *self.stay = Stay { events: Staying(stays), deferred, aux_goes };
         Ok(())
     }
 }
@@ -202,7 +206,7 @@ struct OfEvents<'a, S> {
 
 impl<S> OfEvents<'_, S> {
     fn keeps(&self, meta: &Meta, raw: &Raw<'_>) -> bool {
-        let Stay { events, aux_goes } = &self.pass.stay;
+        let Stay { events, deferred, aux_goes } = &self.pass.stay;
         match raw.header.kind {
             RecordType::SAMPLE
             | RecordType::LOST_SAMPLES
@@ -212,7 +216,7 @@ impl<S> OfEvents<'_, S> {
             | RecordType::AUX
             | RecordType::ITRACE_START
             | RecordType::AUX_OUTPUT_HW_ID => meta.events.of(raw).is_none_or(|(event, _)| events.has(event)),
-            RecordType::CALLCHAIN_DEFERRED => self.pass.staying().any(|seen| seen.deferred.has(meta, raw)),
+            RecordType::CALLCHAIN_DEFERRED => deferred.has(meta, raw),
             RecordType::AUXTRACE_INFO | RecordType::AUXTRACE | RecordType::AUXTRACE_ERROR => !aux_goes,
             RecordType::STAT => {
                 let id = Reader::new(raw.body(), raw.endian).u64();

@@ -1,45 +1,97 @@
 //! User call chains that come in records of their own.
 
 use crate::abi::bytes::Words;
-use crate::abi::callchain::Context;
 use crate::abi::record::RecordType;
-use crate::abi::record::callchain_deferred::CallchainDeferred;
-use crate::abi::{self};
-use crate::error::Result;
+use crate::container::spool::Spool;
+use crate::error::{Error, Result};
+use crate::rewrite::filter::deferred::{Chain, chain_of};
 use crate::stream::Sink;
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
+use bytes::Bytes;
 use hashbrown::HashMap;
+use std::io::{self, BufWriter, Write};
+use std::ops::Range;
+use std::path::PathBuf;
 
-/// All of them, by thread and cookie.
-#[derive(Debug, Default)]
+/// All of them. There may be as many as samples: they wait in a temporary file.
+#[derive(Default)]
 pub struct Deferred {
-    chains: HashMap<(u32, u64), Box<[u64]>>,
+    spool_dir: Option<PathBuf>,
+    /// Where each chain is.
+    places: HashMap<Chain, Range<u64>>,
+    /// While they come.
+    out: Option<BufWriter<Spool>>,
+    end: u64,
+    /// When all have come.
+    chains: Bytes,
 }
 
 impl Deferred {
-    /// The chain that a sample of a thread waits for.
-    pub fn of(&self, tid: u32, cookie: u64) -> &[u64] {
-        self.chains.get(&(tid, cookie)).map_or(&[], |chain| chain)
+    /// None yet. They are to wait in that folder.
+    pub fn new(spool_dir: Option<PathBuf>) -> Self {
+        Self { spool_dir, ..Self::default() }
     }
-}
 
-/// The cookie of the chain that is to follow one, which ends with the mark that says so.
-pub fn cookie(chain: &Words<'_>) -> Option<u64> {
-    let mut last = chain.iter().skip(chain.len().checked_sub(2)?);
-    (last.next()? == Context::USER_DEFERRED.0).then(|| last.next()).flatten()
+    /// The chain that a sample of a thread waits for.
+    pub fn of(&self, tid: u32, cookie: u64) -> Vec<u64> {
+        let place = self.places.get(&(tid, cookie));
+        let chain = place.and_then(|place| self.chains.get(place.start as usize..place.end as usize));
+        chain.unwrap_or_default().as_chunks().0.iter().map(|word| u64::from_ne_bytes(*word)).collect()
+    }
+
+    fn add(&mut self, chain: Chain, words: Words<'_>) -> io::Result<()> {
+        let out = match &mut self.out {
+            Some(out) => out,
+            None => self.out.insert(BufWriter::new(Spool::new(self.spool_dir.as_deref())?)),
+        };
+        words.iter().try_for_each(|word| out.write_all(&word.to_ne_bytes()))?;
+        let start = self.end;
+        self.end += 8 * words.len() as u64;
+        self.places.insert(chain, start..self.end);
+        Ok(())
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        if let Some(out) = self.out.take() {
+            self.chains = out.into_inner().map_err(|e| e.into_error())?.into_bytes()?;
+        }
+        Ok(())
+    }
 }
 
 /// Keeps the chains that it sees.
 impl Sink for Deferred {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        if raw.header.kind == RecordType::CALLCHAIN_DEFERRED {
-            let (body, trailer) = meta.events.split(raw);
-            if let Ok((told, _)) = abi::parse::<CallchainDeferred>(body, raw.endian, ()) {
-                let tid = trailer.and_then(|trailer| trailer.task).map_or(0, |(_, tid)| tid);
-                self.chains.insert((tid, told.cookie), told.ips.into());
-            }
+        if raw.header.kind == RecordType::CALLCHAIN_DEFERRED
+            && let Some((chain, words)) = chain_of(meta, raw)
+        {
+            self.add(chain, words).map_err(Error::io("temporary file", "cannot keep call chains in it"))?;
         }
         Ok(())
+    }
+
+    fn end(&mut self, _: &Meta) -> Result<()> {
+        self.finish().map_err(Error::io("temporary file", "cannot keep call chains in it"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::Endian;
+    use crate::abi::bytes::Reader;
+
+    #[test]
+    fn chains_come_back_from_where_they_wait() {
+        let mut deferred = Deferred::default();
+        let bytes: Vec<u8> = [7_u64, 8, 9].iter().flat_map(|word| word.to_be_bytes()).collect();
+        let words = |count| Reader::new(&bytes, Endian::Big).words(count).unwrap();
+        [((1, 5), 2), ((2, 5), 3), ((1, 5), 1), ((3, 5), 0)]
+            .into_iter()
+            .for_each(|(chain, count)| deferred.add(chain, words(count)).unwrap());
+        deferred.finish().unwrap();
+        let found = [1, 2, 3, 4].map(|tid| deferred.of(tid, 5));
+        assert_eq!(found, [vec![7], vec![7, 8, 9], vec![], vec![]], "of two the latter counts");
     }
 }

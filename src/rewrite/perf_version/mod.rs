@@ -12,6 +12,7 @@ pub mod since;
 
 use super::header::Header;
 use super::pass::{Look, Pass};
+use crate::container::read::ReadOptions;
 use crate::error::Result;
 use crate::stream::Sink;
 use crate::stream::ledger::Ledger;
@@ -22,9 +23,9 @@ use std::collections::BTreeSet;
 
 /// The pass that writes for a version of perf. What that does not know is left out, or told as it knows it, and the user is
 /// told what.
-#[derive(Debug)]
 pub struct PerfVersionPass {
     version: PerfVersion,
+    options: ReadOptions,
     /// User call chains that came in records of their own.
     deferred: Deferred,
     /// What was changed of events and features.
@@ -34,9 +35,9 @@ pub struct PerfVersionPass {
 }
 
 impl PerfVersionPass {
-    /// For that version.
-    pub fn new(version: PerfVersion) -> Self {
-        Self { version, deferred: Deferred::default(), notes: BTreeSet::new(), told: Told::default() }
+    /// For that version. What has to be kept meanwhile goes where the options say.
+    pub fn new(version: PerfVersion, options: ReadOptions) -> Self {
+        Self { version, options, deferred: Deferred::default(), notes: BTreeSet::new(), told: Told::default() }
     }
 }
 
@@ -47,6 +48,7 @@ impl Pass for PerfVersionPass {
 
     fn look(&mut self) -> Option<Look<'_>> {
         let resolves = self.version < PerfVersion::DEFERRED_CALLCHAINS;
+        self.deferred = Deferred::new(self.options.spool_dir.clone());
         resolves.then(|| Look::in_file_order(&mut self.deferred))
     }
 

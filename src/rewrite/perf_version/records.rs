@@ -1,6 +1,6 @@
 //! Records without what a version of perf does not know.
 
-use super::deferred::{Deferred, cookie};
+use super::deferred::Deferred;
 use super::since::PerfVersion;
 use crate::abi::read_format::{ReadFormat, ReadValues};
 use crate::abi::record::cpu_map::{CpuMapData, CpuMapType, CpuSet};
@@ -14,6 +14,7 @@ use crate::abi::weight::Weight;
 use crate::container::write::{encoded, pipe};
 use crate::error::Result;
 use crate::rewrite::changed::{Changed, recoded};
+use crate::rewrite::filter::deferred::cookie;
 use crate::stream::Sink;
 use crate::stream::events::Event;
 use crate::stream::meta::Meta;
@@ -132,9 +133,9 @@ impl<'a, S: Sink> ForVersion<'a, S> {
             }
         };
         if let Some(chain) = chain {
-            let fits = raw.bytes().len() + size_of_val(chain) <= usize::from(u16::MAX);
+            let fits = raw.bytes().len() + size_of_val(&*chain) <= usize::from(u16::MAX);
             let is_there = fits && !chain.is_empty();
-            let made = recoded(meta, raw, |record| adapt(record, Some(if fits { chain } else { &[] })));
+            let made = recoded(meta, raw, |record| adapt(record, Some(if fits { &chain } else { &[] })));
             self.tell(if is_there { Change::UserFrames } else { Change::NoUserFrames });
             return made;
         }

@@ -5,6 +5,7 @@ use super::look::{PartSeen, read};
 use crate::abi::record::RecordType;
 use crate::abi::sample_view::SampleView;
 use crate::error::Result;
+use crate::rewrite::filter::deferred::{Chain, chain_of};
 use crate::rewrite::filter::related::told_of;
 use crate::rewrite::rounds::Rounds;
 use crate::stream::Sink;
@@ -20,6 +21,8 @@ pub struct Routes {
     by_key: HashMap<Key, usize>,
     /// The parts that have to do with each process.
     by_process: HashMap<u32, Vec<usize>>,
+    /// The first part that waits for each user call chain.
+    by_chain: HashMap<Chain, usize>,
     /// The parts.
     pub parts: Vec<PartSeen>,
     /// Whether what comes behind a part's last sample is of no use to it.
@@ -30,11 +33,18 @@ impl Routes {
     /// By the parts that a look found, in the order of their keys.
     pub fn new(keys: Vec<Key>, parts: Vec<PartSeen>, is_sliced: bool) -> Self {
         let mut by_process: HashMap<u32, Vec<usize>> = HashMap::new();
+        let mut by_chain = HashMap::new();
         for (number, part) in parts.iter().enumerate() {
+            part.deferred.iter().for_each(|chain| _ = by_chain.entry(chain).or_insert(number));
             part.processes.iter().for_each(|&pid| by_process.entry(pid).or_default().push(number));
         }
         let by_key = keys.into_iter().enumerate().map(|(number, key)| (key, number)).collect();
-        Self { by_key, by_process, parts, is_sliced }
+        Self { by_key, by_process, by_chain, parts, is_sliced }
+    }
+
+    /// The part whose samples wait for the chain of a CALLCHAIN_DEFERRED. One that cannot be read may be the first's.
+    fn of_chain(&self, meta: &Meta, raw: &Raw<'_>) -> Option<usize> {
+        chain_of(meta, raw).map_or(Some(0), |(chain, _)| self.by_chain.get(&chain).copied())
     }
 
     /// Calls the function with each part that needs what a record tells.
@@ -93,7 +103,7 @@ impl<'a> Router<'a> {
     fn one(&mut self, meta: &Meta, raw: &Raw<'_>) -> usize {
         let kind = raw.header.kind;
         if kind == RecordType::CALLCHAIN_DEFERRED
-            && let Some(number) = self.routes.parts.iter().position(|part| part.deferred.has(meta, raw))
+            && let Some(number) = self.routes.of_chain(meta, raw)
         {
             return number;
         }
