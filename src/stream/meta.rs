@@ -276,7 +276,13 @@ impl Meta {
 
     /// Major and minor number of the perf that recorded: feature VERSION.
     pub fn perf_version(&self) -> Option<(u32, u32)> {
-        let version = self.string(FeatureId::VERSION)?;
+        // It is asked for at each record that tells of what was lost, and may be long.
+        const MOST: usize = 64;
+        let section = self.features.get(&FeatureId::VERSION)?;
+        let mut reader = Reader::new(section, self.endian);
+        let len = reader.u32()?;
+        let version = reader.take(len as usize)?.split(|&byte| byte == 0).next()?;
+        let version = String::from_utf8_lossy(&version[..version.len().min(MOST)]);
         let mut numbers = version.split(|c: char| !c.is_ascii_digit()).map(str::parse);
         Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
     }
