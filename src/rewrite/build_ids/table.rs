@@ -8,6 +8,8 @@ use crate::error::Result;
 use crate::rewrite::header::Header;
 use crate::rewrite::pass::{Look, Pass};
 use crate::stream::ledger::Ledger;
+use hashbrown::HashMap;
+use std::mem;
 
 /// The pass that tells build ids by the names of files. Records stay as they are: perf inject has a HEADER_BUILD_ID among them
 /// for each file, of which a file's readers other than perf know nothing, and a table too.
@@ -52,12 +54,16 @@ impl Pass for BuildIdTablePass {
     fn edit(&mut self, header: &mut Header) -> Result<()> {
         let mut resolved = Resolved::new(&self.look, &self.options);
         let mut several = Vec::new();
+        // The table, and where in it each name is.
+        let mut table: Vec<_> = mem::take(&mut header.build_ids).into_iter().map(Some).collect();
+        let mut by_name: HashMap<Vec<u8>, Vec<usize>> = HashMap::new();
+        for (at, (_, told)) in table.iter().flatten().enumerate() {
+            by_name.entry_ref(told.filename.text()).or_default().push(at);
+        }
         for object in &resolved.list {
-            let of_object = |name: &[u8]| *name == *object.name;
-            let is_told = |(misc, entry): &(_, crate::abi::record::build_id::BuildId)| {
-                of_object(entry.filename.text()) && Id::new(entry.id(*misc)).is_some()
-            };
-            if !object.is_known && header.build_ids.iter().any(is_told) {
+            let of_name = by_name.entry_ref(&*object.name).or_default();
+            let mut told = of_name.iter().filter_map(|&at| table[at].as_ref());
+            if !object.is_known && told.clone().any(|(misc, told)| Id::new(told.id(*misc)).is_some()) {
                 continue;
             }
             let Some(id) = object.only_id() else {
@@ -65,11 +71,13 @@ impl Pass for BuildIdTablePass {
                 continue;
             };
             let entry = id.of_table(object.mode, &object.name);
-            if !header.build_ids.contains(&entry) {
-                header.build_ids.retain(|(_, told)| !of_object(told.filename.text()));
-                header.build_ids.push(entry);
+            if !told.any(|told| *told == entry) {
+                of_name.drain(..).for_each(|at| table[at] = None);
+                of_name.push(table.len());
+                table.push(Some(entry));
             }
         }
+        header.build_ids = table.into_iter().flatten().collect();
         several.iter().for_each(|name| resolved.note_several(name));
         self.resolved = resolved;
         Ok(())
