@@ -5,6 +5,8 @@ use crate::abi::{self, Endian};
 use crate::container::write::encoded;
 use crate::error::Result;
 use bytes::Bytes;
+use hashbrown::HashMap;
+use hashbrown::hash_map::Entry;
 
 /// The formats of several recordings together; `None` where they contradict each other.
 ///
@@ -47,10 +49,17 @@ fn is_of_one_kernel(one: &TracingData, other: &TracingData) -> bool {
 fn add(whole: &mut TracingData, other: TracingData) -> Option<()> {
     let files = &mut whole.files;
     add_files(&mut files.ftrace, other.files.ftrace)?;
+    let mut by_name = HashMap::new();
+    for (at, known) in files.systems.iter().enumerate() {
+        by_name.entry(known.name.0.clone()).or_insert(at);
+    }
     for system in other.files.systems {
-        match files.systems.iter_mut().find(|known| known.name == system.name) {
-            Some(known) => add_files(&mut known.formats, system.formats)?,
-            None => files.systems.push(system),
+        match by_name.entry(system.name.0.clone()) {
+            Entry::Occupied(at) => add_files(&mut files.systems[*at.get()].formats, system.formats)?,
+            Entry::Vacant(free) => {
+                free.insert(files.systems.len());
+                files.systems.push(system);
+            }
         }
     }
     let formats = |system: &TraceSystem| system.formats.iter().filter_map(TraceFile::format).collect::<Vec<_>>();
@@ -70,16 +79,20 @@ fn add(whole: &mut TracingData, other: TracingData) -> Option<()> {
 }
 
 fn add_files(known: &mut Vec<TraceFile>, more: Vec<TraceFile>) -> Option<()> {
+    // What is no format is known by its text.
+    let key = |file: &TraceFile| file.format().map(|format| format.name).ok_or_else(|| file.text.clone());
+    let mut by_key = HashMap::new();
+    for (at, file) in known.iter().enumerate() {
+        by_key.entry(key(file)).or_insert(at);
+    }
     for file in more {
-        let format = file.format();
-        let name = |file: &TraceFile| file.format().map(|format| format.name);
-        let is_alike =
-            |other: &&TraceFile| format.is_some() && name(other) == format.as_ref().map(|format| format.name.clone());
-        match known.iter().find(is_alike) {
-            Some(other) if *other != file => return None,
-            Some(_) => {}
-            None if known.contains(&file) => {}
-            None => known.push(file),
+        match by_key.entry(key(&file)) {
+            Entry::Occupied(at) if known[*at.get()] != file => return None,
+            Entry::Occupied(_) => {}
+            Entry::Vacant(free) => {
+                free.insert(known.len());
+                known.push(file);
+            }
         }
     }
     Some(())
@@ -94,5 +107,26 @@ fn add_lines(text: &mut Vec<u8>, more: &[u8]) {
         }
         text.extend_from_slice(line);
         text.push(b'\n');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_are_found_by_name_however_many_there_are() {
+        let file = |number: u32, fmt: &str| {
+            let text = format!("name: e{number}\nID: {number}\nformat:\n\n\nprint fmt: {fmt}\n");
+            TraceFile { text: text.into() }
+        };
+        let mut known: Vec<_> = (0..30_000).map(|number| file(number, "\"\"")).collect();
+        assert!(known[0].format().is_some());
+        assert_eq!(add_files(&mut known, (15_000..45_000).map(|number| file(number, "\"\"")).collect()), Some(()));
+        assert_eq!(known.len(), 45_000);
+        assert_eq!(add_files(&mut known, vec![file(7, "\"other\"")]), None);
+        let text = TraceFile { text: b"no format".into() };
+        assert_eq!(add_files(&mut known, vec![text.clone(), text]), Some(()));
+        assert_eq!(known.len(), 45_001);
     }
 }
