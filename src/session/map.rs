@@ -56,6 +56,16 @@ impl Map {
     }
 }
 
+/// A name of a file or of a function of the kernel, but no more of it than there can be: a made-up one may be as long as a
+/// record, and is told again for each address in it.
+pub fn cut_name(name: &[u8]) -> &[u8] {
+    /// The kernel's longest, and its end mark.
+    const KSYM_NAME_LEN: usize = 512;
+    let is_inside = |at: usize| name.get(at).is_some_and(|byte| byte & 0xc0 == 0x80);
+    let end = (KSYM_NAME_LEN - 3..=KSYM_NAME_LEN).rev().find(|&at| !is_inside(at));
+    &name[..name.len().min(end.unwrap_or(KSYM_NAME_LEN))]
+}
+
 /// Whether a name is one that the kernel or perf makes up for memory without a file.
 fn is_made_up(path: &[u8]) -> bool {
     [&b"//"[..], b"[", b"/memfd:", b"/anon_hugepage", b"anon_inode:", b"/dev/", b"/SYSV"]
@@ -81,6 +91,15 @@ mod tests {
         {
             assert!(!named(name).may_be_main(), "{name}");
         }
+    }
+
+    #[test]
+    fn a_name_that_is_too_long_ends_between_characters() {
+        assert_eq!(cut_name(b"libc.so.6"), b"libc.so.6");
+        assert_eq!(cut_name(&[b'a'; 60_000]).len(), 512);
+        let text = format!("a{}", "\u{20ac}".repeat(1000));
+        assert_eq!(str::from_utf8(cut_name(text.as_bytes())).unwrap().chars().count(), 171);
+        assert_eq!(cut_name(&[0x80; 60_000]).len(), 512);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::text::{field, key};
 use crate::session::Session;
-use crate::session::map::{Map, MapId};
+use crate::session::map::{Map, MapId, cut_name};
 use crate::stream::meta::Meta;
 use hashbrown::HashMap;
 
@@ -51,5 +51,5 @@ fn short_name(map: &Map) -> &[u8] {
     if map.is_kernel() {
         return KERNEL;
     }
-    map.filename.rsplit(|&byte| byte == b'/').next().unwrap_or_default()
+    cut_name(map.filename.rsplit(|&byte| byte == b'/').next().unwrap_or_default())
 }

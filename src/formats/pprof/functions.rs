@@ -5,7 +5,7 @@
 use super::proto;
 use super::strings::Strings;
 use crate::profile::{Frame, Place, Tables};
-use crate::session::map::Map;
+use crate::session::map::{Map, cut_name};
 use crate::session::space::Space;
 use hashbrown::HashMap;
 use std::borrow::Cow;
@@ -45,7 +45,7 @@ impl File {
 
     fn last_part(path: &[u8]) -> Cow<'_, str> {
         let last = path.rsplit(|&byte| byte == b'/').next().filter(|last| !last.is_empty());
-        String::from_utf8_lossy(last.unwrap_or(path))
+        String::from_utf8_lossy(cut_name(last.unwrap_or(path)))
     }
 }
 
@@ -138,5 +138,6 @@ mod tests {
         assert_eq!(name(kernel, 0x8020), "[kernel.kallsyms]_text+0x20");
         assert_eq!(name(Map::new(9 << 60, 1, 0, b"[lost]", None), 9 << 60), "[lost]");
         assert_eq!(name(Map::new(0, 0x100, 0, b"/", None), 1), "/+0x1");
+        assert_eq!(name(Map::new(0, 0x100, 0, &[b'x'; 60_000], None), 1).len(), 512 + 4);
     }
 }
