@@ -123,7 +123,7 @@ fn of_feature(id: FeatureId, feature: &Feature, known: &Known<'_>) -> Vec<String
             let pmus = mappings.pmus.iter().map(|pmu| format!("{} = {}", pmu.name.to_text(), pmu.kind));
             vec![format!("# pmu mappings: {}", pmus.collect::<Vec<_>>().join(", "))]
         }
-        Feature::GroupDesc(desc) => desc.groups.iter().map(|desc| group(desc, known.events)).collect(),
+        Feature::GroupDesc(desc) => groups(&desc.groups, known.events),
         Feature::SampleTime(time) => {
             let (first, last) = (time.first_sample_time, time.last_sample_time);
             vec![
@@ -177,10 +177,21 @@ fn event(desc: &EventDesc) -> String {
     format!("# event : name = {}, {ids}, {}", desc.name.to_text(), fields(&desc.attr, " = "))
 }
 
+fn groups(groups: &[Group], events: &[EventDesc]) -> Vec<String> {
+    // No event is in two groups: of what tells more no members are told.
+    let mut room = events.len();
+    let line = |of: &Group| {
+        let (first, count) = (of.leader_idx as usize, of.nr_members as usize);
+        let members = events.get(first..first.saturating_add(count)).unwrap_or_default();
+        let left = room.checked_sub(members.len());
+        room = left.unwrap_or(0);
+        group(of, left.map_or(&[], |_| members))
+    };
+    groups.iter().map(line).collect()
+}
+
 /// `# group: name{leader,member}`.
-fn group(group: &Group, events: &[EventDesc]) -> String {
-    let (first, count) = (group.leader_idx as usize, group.nr_members as usize);
-    let members = events.get(first..first.saturating_add(count)).unwrap_or_default();
+fn group(group: &Group, members: &[EventDesc]) -> String {
     let names: Vec<String> = members.iter().map(|event| event.name.to_text()).collect();
     format!("# group: {}{{{}}}", group_name(&group.name.to_text()), names.join(","))
 }
@@ -215,4 +226,19 @@ fn of_caps(caps: &Caps) -> String {
     let caps = caps.caps.iter().map(|cap| format!("{}={}", cap.name.to_text(), cap.value.to_text()));
     let caps: Vec<String> = caps.collect();
     if caps.is_empty() { "not available".into() } else { caps.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::attr::Attr;
+
+    #[test]
+    fn members_are_told_of_no_more_groups_than_events_can_be_in() {
+        let attr = Attr::read(&[0; 64], Endian::Little).unwrap();
+        let event = |name: &str| EventDesc { attr: attr.clone(), name: PerfStr::new(name.as_bytes()), ids: vec![] };
+        let of = |leader_idx, nr_members| Group { name: PerfStr::new(b"g"), leader_idx, nr_members };
+        let lines = groups(&[of(0, 2), of(2, 1), of(0, 3)], &["a", "b", "c"].map(event));
+        assert_eq!(lines, ["# group: g{a,b}", "# group: g{c}", "# group: g{}"]);
+    }
 }
