@@ -16,9 +16,11 @@ use crate::error::Result;
 use crate::profile::Profile;
 use crate::profile::event::ProfileEvent;
 use crate::profile::taken::TakeSamples;
+use crate::stream::events::EventIndex;
 use carry::{BeginCarry, BeginFolder};
 use envelope::Envelope;
 use import::Import;
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
 
@@ -84,7 +86,8 @@ pub struct WriteProfile {
 }
 
 /// Begins an output that takes samples one by one, of these events; and which of them have samples.
-pub type BeginStreamed = for<'a> fn(&'a mut dyn Write, &[ProfileEvent], &[bool]) -> Box<dyn Streamed + 'a>;
+pub type BeginStreamed =
+    for<'a> fn(&'a mut dyn Write, &[ProfileEvent], &BTreeSet<EventIndex>) -> Box<dyn Streamed + 'a>;
 
 /// An output that takes samples one by one.
 pub trait Streamed: TakeSamples {

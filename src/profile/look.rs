@@ -10,11 +10,12 @@ use crate::stream::Sink;
 use crate::stream::events::EventIndex;
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
+use std::collections::BTreeSet;
 
 /// Finds out which events have samples, in any order of records.
 #[derive(Default)]
 pub struct Look {
-    has_samples: Vec<bool>,
+    has_samples: BTreeSet<EventIndex>,
     has_lost: bool,
     weights: Weights,
     found: Vec<(EventIndex, u64)>,
@@ -22,14 +23,13 @@ pub struct Look {
 
 impl Look {
     /// By the events' places, of those that are wanted.
-    pub fn has_samples(self, options: &ProfileOptions, meta: &Meta) -> Vec<bool> {
+    pub fn has_samples(self, options: &ProfileOptions, meta: &Meta) -> BTreeSet<EventIndex> {
         let mut selection = Selection::new(options.events.clone());
-        let mut has_samples = self.has_samples;
-        has_samples.resize(meta.events.list().len(), false);
         // What was lost may be of any event.
         let all = self.has_lost && options.lost_as_samples;
-        let wanted = |(index, has): (usize, bool)| (has || all) && selection.has(index as EventIndex, &meta.events);
-        has_samples.into_iter().enumerate().map(wanted).collect()
+        let wanted =
+            |event: &EventIndex| (all || self.has_samples.contains(event)) && selection.has(*event, &meta.events);
+        (0..meta.events.list().len() as EventIndex).filter(wanted).collect()
     }
 }
 
@@ -50,13 +50,7 @@ impl Sink for Look {
         }
         self.found.clear();
         self.weights.of(&view, index, &meta.events, &mut self.found);
-        for &(event, _) in &self.found {
-            let event = event as usize;
-            if self.has_samples.len() <= event {
-                self.has_samples.resize(event + 1, false);
-            }
-            self.has_samples[event] = true;
-        }
+        self.has_samples.extend(self.found.iter().map(|(event, _)| event));
         Ok(())
     }
 }

@@ -26,6 +26,7 @@ use crate::stream::events::EventIndex;
 use event::ProfileEvent;
 use labels::{LabelSets, LabelsId};
 use stacks::{StackId, Stacks};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Number of a mapping in [`Tables::mappings`].
@@ -104,7 +105,7 @@ pub struct Profile {
     /// Values, by stack, labels and event.
     pub rows: Vec<Row>,
     /// Which events have samples, by their places in [`Tables::events`].
-    pub has_samples: Vec<bool>,
+    pub has_samples: BTreeSet<EventIndex>,
     /// The mapping of the program that was recorded.
     pub main_mapping: Option<MappingId>,
     /// Times of the first and the last sample, nanoseconds of the recording's clock.

@@ -9,6 +9,7 @@ use crate::session::map::MapId;
 use crate::session::names::NameId;
 use crate::stream::events::{EventIndex, is_time};
 use hashbrown::HashMap;
+use std::collections::BTreeSet;
 
 /// The parts.
 #[derive(Debug, Default)]
@@ -46,7 +47,9 @@ pub struct Part {
     /// The rows' places, by what tells them from each other.
     places: HashMap<(StackId, LabelsId, EventIndex), u32>,
     /// Which events have samples.
-    pub has_samples: Vec<bool>,
+    pub has_samples: BTreeSet<EventIndex>,
+    /// The event of the latest sample.
+    latest: Option<EventIndex>,
     /// Times of the first and the last sample, the one greater than the other while there is none.
     first: u64,
     last: u64,
@@ -125,7 +128,7 @@ impl Part {
         let place = *places.entry(row.key()).or_insert(rows.len() as u32);
         match rows.get_mut(place as usize) {
             Some(known) => {
-                known.samples += row.samples;
+                known.samples = known.samples.saturating_add(row.samples);
                 known.value = known.value.saturating_add(row.value);
             }
             None => rows.push(row),
@@ -141,17 +144,10 @@ impl Part {
         if self.main_map.is_none() {
             self.main_map = main_map;
         }
-        if !self.has_samples.get(event as usize).is_some_and(|&has| has) {
-            self.note_event(event as usize);
+        if self.latest != Some(event) {
+            self.latest = Some(event);
+            self.has_samples.insert(event);
         }
-    }
-
-    #[inline(never)]
-    fn note_event(&mut self, event: usize) {
-        if self.has_samples.len() <= event {
-            self.has_samples.resize(event + 1, false);
-        }
-        self.has_samples[event] = true;
     }
 
     /// Times of the first and the last sample.

@@ -1,7 +1,9 @@
 //! The columns of a profile.
 
 use crate::profile::event::{ProfileEvent, Unit};
+use crate::stream::events::EventIndex;
 use hashbrown::HashMap;
+use std::collections::BTreeSet;
 
 /// The two columns of an event: samples, and what they stand for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,23 +23,19 @@ pub struct Columns {
     /// One for each event that has samples; for the first event where none has.
     pub events: Vec<EventColumns>,
     /// By the events' places in the profile.
-    by_event: Vec<Option<usize>>,
+    by_event: HashMap<EventIndex, usize>,
     /// How many events have each name.
     names: HashMap<String, usize>,
 }
 
 impl Columns {
     /// The columns of a profile in which these events have samples.
-    pub fn new(events: &[ProfileEvent], has_samples: &[bool]) -> Self {
-        let mut has_samples = has_samples.to_vec();
-        has_samples.resize(events.len(), false);
-        if !has_samples.contains(&true) {
-            has_samples.iter_mut().take(1).for_each(|first| *first = true);
-        }
-        let is_alone = has_samples.iter().filter(|&&has| has).count() == 1;
-        let by_event = vec![None; events.len()];
-        let mut columns = Self { events: Vec::new(), by_event, names: HashMap::new() };
-        for (index, event) in events.iter().enumerate().filter(|&(index, _)| has_samples[index]) {
+    pub fn new(events: &[ProfileEvent], has_samples: &BTreeSet<EventIndex>) -> Self {
+        let first = BTreeSet::from([0]);
+        let has_samples = if has_samples.is_empty() { &first } else { has_samples };
+        let is_alone = has_samples.len() == 1;
+        let mut columns = Self { events: Vec::new(), by_event: HashMap::new(), names: HashMap::new() };
+        for (index, event) in has_samples.iter().filter_map(|&index| Some((index, events.get(index as usize)?))) {
             let unit = match event.unit {
                 Unit::Nanoseconds => "nanoseconds",
                 Unit::Bytes => "bytes",
@@ -51,15 +49,15 @@ impl Columns {
                     (format!("{name}_samples"), name)
                 }
             };
-            columns.by_event[index] = Some(columns.events.len());
+            columns.by_event.insert(index, columns.events.len());
             columns.events.push(EventColumns { samples, value, unit, period: event.period.unwrap_or(0) });
         }
         columns
     }
 
     /// The place of an event's columns among all: that of samples, which that of values follows.
-    pub fn of(&self, event: u32) -> Option<usize> {
-        Some(2 * (*self.by_event.get(event as usize)?)?)
+    pub fn of(&self, event: EventIndex) -> Option<usize> {
+        Some(2 * self.by_event.get(&event)?)
     }
 
     /// The name, or one with a number behind it where another event has the same.
@@ -81,7 +79,7 @@ mod tests {
 
     fn columns(events: &[(&str, Unit, bool)]) -> Columns {
         let event = |&(name, unit, _): &(&str, _, _)| ProfileEvent { name: name.into(), unit, period: None };
-        let has_samples: Vec<_> = events.iter().map(|&(_, _, has)| has).collect();
+        let has_samples = (0..).zip(events).filter(|(_, (_, _, has))| *has).map(|(index, _)| index).collect();
         Columns::new(&events.iter().map(event).collect::<Vec<_>>(), &has_samples)
     }
 

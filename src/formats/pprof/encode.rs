@@ -13,7 +13,9 @@ use crate::profile::stacks::FrameId;
 use crate::profile::taken::{TakeSamples, TakenSample};
 use crate::profile::{MappingId, Profile};
 use crate::session::names::{NameId, Names};
+use crate::stream::events::EventIndex;
 use hashbrown::HashMap;
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 /// Writes a profile, bare.
@@ -32,7 +34,11 @@ pub fn write(profile: &Profile, out: &mut dyn Write) -> Result<()> {
 }
 
 /// Begins a profile that takes samples one by one.
-pub fn begin<'a>(out: &'a mut dyn Write, events: &[ProfileEvent], has_samples: &[bool]) -> Box<dyn Streamed + 'a> {
+pub fn begin<'a>(
+    out: &'a mut dyn Write,
+    events: &[ProfileEvent],
+    has_samples: &BTreeSet<EventIndex>,
+) -> Box<dyn Streamed + 'a> {
     Box::new(Encoder::new(out, events, has_samples))
 }
 
@@ -51,7 +57,7 @@ struct Encoder<'a> {
 }
 
 impl<'a> Encoder<'a> {
-    fn new(out: &'a mut dyn Write, events: &[ProfileEvent], has_samples: &[bool]) -> Self {
+    fn new(out: &'a mut dyn Write, events: &[ProfileEvent], has_samples: &BTreeSet<EventIndex>) -> Self {
         Self {
             messages: Messages::new(out),
             columns: Columns::new(events, has_samples),
@@ -252,7 +258,7 @@ mod tests {
         let profile = Profile {
             tables: tables.into(),
             rows: vec![Row { stack, labels, event: 0, samples: 3, value: u64::MAX }],
-            has_samples: vec![true],
+            has_samples: [0].into(),
             main_mapping: Some(1),
             times: Some((100, 1100)),
             ..Profile::default()

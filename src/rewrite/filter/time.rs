@@ -111,7 +111,7 @@ impl Share {
     /// The interval that it is of a recording whose samples go from `first` to `last`. The next share begins behind its end.
     fn of(self, first: u64, last: u64) -> Interval {
         let total = last.saturating_sub(first) as f64;
-        let at = |share: f64| first + (share * total).round() as u64;
+        let at = |share: f64| first.saturating_add((share * total).round() as u64).min(last);
         let (start, end) = (at(self.start), at(self.end));
         let is_followed = end > start && end != last;
         Interval { start, end: end - u64::from(is_followed) }
@@ -228,6 +228,8 @@ mod tests {
         assert_eq!(shares("10%"), [interval(1000, 1099)]);
         assert_eq!(shares("10%/2,50%-100%"), [interval(1100, 1199), interval(1500, 2000)]);
         assert_eq!(shares("30%-40%, 0%-10%"), [interval(1300, 1399), interval(1000, 1099)]);
+        let all = Share { start: 0.0, end: 1.0 };
+        assert_eq!(all.of(1, u64::MAX), interval(1, u64::MAX));
         for text in ["10%/0", "10%/11", "90%-110%", "20%-10%", "10 %/2 x", "10%/2 10%/3", "%", "nan%"] {
             assert!(text.parse::<Times>().is_err(), "{text}");
         }
