@@ -11,19 +11,26 @@ use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
 use csv::Writer;
 use hashbrown::HashMap;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::fs::File;
+use std::sync::Arc;
 
 /// A process.
 #[derive(Default, Serialize)]
 struct Row {
     pid: i32,
-    name: String,
+    #[serde(serialize_with = "text")]
+    name: Arc<str>,
     maps: u64,
     fork_time: Option<u64>,
     exit_time: Option<u64>,
     samples: u64,
     period: u64,
+}
+
+/// Many processes may share the name of one that they were forked from.
+fn text<S: Serializer>(name: &Arc<str>, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    serializer.serialize_str(name)
 }
 
 /// Processes in the order in which they were first heard of.
@@ -39,8 +46,8 @@ impl Processes {
         let next = self.rows.len();
         let index = *self.by_pid.entry(pid).or_insert(next);
         if index == next {
-            let name = if pid == 0 { "swapper".to_owned() } else { String::new() };
-            self.rows.push(Row { pid: pid as i32, name, ..Row::default() });
+            let name = if pid == 0 { "swapper" } else { "" };
+            self.rows.push(Row { pid: pid as i32, name: name.into(), ..Row::default() });
         }
         &mut self.rows[index]
     }
@@ -60,7 +67,7 @@ impl Processes {
                 let Ok((comm, _)) = abi::parse::<Comm>(body, raw.endian, ()) else { return };
                 let row = self.row(comm.pid);
                 if comm.pid == comm.tid {
-                    row.name = String::from_utf8_lossy(comm.comm.text()).into_owned();
+                    row.name = String::from_utf8_lossy(comm.comm.text()).into();
                 }
             }
             RecordType::MMAP | RecordType::MMAP2 => {
