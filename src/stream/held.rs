@@ -1,5 +1,6 @@
 //! The blocks that waiting records are in.
 
+use super::gathered::{self, Gathered};
 use crate::container::block::Block;
 use crate::container::spool::Spool;
 use crate::stream::raw::Raw;
@@ -18,6 +19,8 @@ pub(super) struct Held {
     /// Most records come from the block that the one before came from, in and out: these are counted at hand.
     coming: Coming,
     going: Going,
+    /// What the last block is to hold, as long as records come that are blocks of their own.
+    gathered: Option<Gathered>,
 }
 
 /// Records of the last block that have come.
@@ -39,6 +42,9 @@ impl Held {
     /// Holds on to a record's block, and says where the record is.
     #[inline]
     pub fn hold(&mut self, raw: &Raw<'_>) -> u64 {
+        if raw.at == 0 && gathered::can_be(raw) {
+            return self.gather(raw);
+        }
         if self.coming.serial != raw.block.serial || self.coming.records == 0 {
             self.come(raw.block);
         }
@@ -46,8 +52,38 @@ impl Held {
         u64::from(self.coming.number) << 32 | raw.at as u64
     }
 
+    /// Takes a record that is a block of its own, as changed ones are, to others: so many blocks would take more memory than what
+    /// is in them, and could not be moved to a file.
+    fn gather(&mut self, raw: &Raw<'_>) -> u64 {
+        if self.gathered.as_ref().is_none_or(Gathered::is_full) {
+            self.seal();
+            self.settle();
+            self.gathered = Some(Gathered::default());
+            self.blocks.push_back((gathered::block(), 0));
+        }
+        let gathered = self.gathered.get_or_insert_default();
+        let (at, len) = gathered.add(raw);
+        self.bytes_in_memory += len;
+        if let Some((_, waiting)) = self.blocks.back_mut() {
+            *waiting += 1;
+        }
+        u64::from(self.last_number()) << 32 | at as u64
+    }
+
+    /// Has what was gathered in its block, so that it can be passed on.
+    pub fn seal(&mut self) {
+        if let (Some(gathered), Some((block, _))) = (self.gathered.take(), self.blocks.back_mut()) {
+            block.bytes = gathered.into_bytes();
+        }
+    }
+
+    fn last_number(&self) -> u32 {
+        self.first.wrapping_add(self.blocks.len() as u32 - 1)
+    }
+
     /// Has records come from this block.
     fn come(&mut self, block: &Block) {
+        self.seal();
         self.settle();
         if self.blocks.back().is_none_or(|(last, _)| last.serial != block.serial) {
             if block.in_memory {
@@ -55,8 +91,7 @@ impl Held {
             }
             self.blocks.push_back((block.clone(), 0));
         }
-        let number = self.first.wrapping_add(self.blocks.len() as u32 - 1);
-        self.coming = Coming { serial: block.serial, number, records: 0 };
+        self.coming = Coming { serial: block.serial, number: self.last_number(), records: 0 };
     }
 
     /// How much memory the blocks take.
@@ -116,6 +151,7 @@ impl Held {
 
     /// Moves the bytes of all blocks in memory to a temporary file.
     pub fn move_to_file(&mut self, spool_dir: Option<&Path>) -> io::Result<()> {
+        self.seal();
         let mut spool = io::BufWriter::new(Spool::new(spool_dir)?);
         for (block, _) in self.blocks.iter().filter(|(block, _)| block.in_memory) {
             spool.write_all(&block.bytes)?;
@@ -127,5 +163,57 @@ impl Held {
         }
         self.bytes_in_memory = 0;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::Endian;
+    use crate::abi::record::RecordHeader;
+    use crate::container::block::Origin;
+    use bytes::Bytes;
+
+    /// A block of so many records of 16 bytes, each of which tells its number.
+    fn block(serial: u64, numbers: &[u32], in_memory: bool) -> Block {
+        let record = |number: &u32| [[9, 0, 0, 0], [0, 0, 16, 0], number.to_le_bytes(), [0; 4]].concat();
+        let bytes: Bytes = numbers.iter().flat_map(record).collect::<Vec<u8>>().into();
+        Block { bytes, source: 3, base: 1000 + serial, origin: Origin::Frame, in_memory, serial }
+    }
+
+    #[test]
+    fn records_that_are_blocks_of_their_own_are_held_together_and_come_back_as_they_were() {
+        let mut held = Held::default();
+        let mut places = Vec::new();
+        let mut hold = |held: &mut Held, block: &Block, at| {
+            let header = RecordHeader::peek(&block.bytes[at..], Endian::Little).unwrap();
+            places.push(held.hold(&Raw { header, endian: Endian::Little, block, at, payload: 0 }));
+        };
+        for number in 0..50_000 {
+            hold(&mut held, &block(u64::from(number) + 10, &[number], true), 0);
+            if number == 20_000 {
+                let several = block(7, &[70, 71], false);
+                hold(&mut held, &several, 0);
+                hold(&mut held, &several, 16);
+            }
+            if number == 30_000 {
+                held.move_to_file(None).unwrap();
+                assert_eq!(held.bytes_in_memory(), 0);
+            }
+        }
+        assert!(held.blocks.len() < 100);
+        assert!(places.is_sorted(), "they stay in the order in which they came");
+        held.seal();
+        let expected = (0..=20_000).chain([70, 71]).chain(20_001..50_000);
+        for (&place, number) in places.iter().zip(expected) {
+            let (index, at) = held.at(place);
+            let one = gathered::one(held.block(index), at);
+            let (block, at) = one.as_ref().map_or((held.block(index), at), |block| (block, 0));
+            assert_eq!(block.bytes[at + 8..at + 12], u32::to_le_bytes(number));
+            assert_eq!((block.source, block.origin, block.base), (3, Origin::Frame, 1000 + block.serial));
+            held.release(place);
+        }
+        held.settle();
+        assert_eq!((held.blocks.len(), held.bytes_in_memory()), (0, 0));
     }
 }

@@ -4,6 +4,7 @@ pub mod counts;
 pub mod event_name;
 pub mod event_types;
 pub mod events;
+mod gathered;
 mod held;
 pub mod ledger;
 pub mod meta;

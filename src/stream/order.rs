@@ -9,6 +9,7 @@ use crate::container::read::{Container, ReadOptions};
 use crate::container::walk::payload;
 use crate::error::{Error, Result};
 use crate::stream::Sink;
+use crate::stream::gathered;
 use crate::stream::held::Held;
 use crate::stream::meta::Meta;
 use crate::stream::raw::{Gap, Raw};
@@ -74,6 +75,7 @@ impl<S: Sink> Order<S> {
 
     /// Passes on what waits and is not newer than `limit`.
     fn flush(&mut self, meta: &Meta, limit: u64) -> Result<()> {
+        self.blocks.seal();
         self.waiting.sort();
         let ready = self.waiting.partition_point(|entry| entry.time <= limit);
         for index in 0..ready {
@@ -97,6 +99,8 @@ impl<S: Sink> Order<S> {
     fn pass(&mut self, meta: &Meta, entry: Entry) -> Result<()> {
         let (index, at) = self.blocks.at(entry.place);
         let block = self.blocks.block(index);
+        let own = gathered::one(block, at);
+        let (block, at) = own.as_ref().map_or((block, at), |own| (own, 0));
         if let Some(header) = RecordHeader::peek(&block.bytes[at..], meta.endian) {
             // Only perf's own records have something behind them.
             let payload = match header.kind < RecordType::USER_START {

@@ -177,6 +177,7 @@ impl<F: Filter> Sink for Choose<'_, F> {
                 related.note(meta, raw);
             }
             filter.other(meta, raw);
+            places.forget(raw);
             return Ok(());
         }
         let stays = with_sample(meta, raw, |sample| {
@@ -194,6 +195,7 @@ impl<F: Filter> Sink for Choose<'_, F> {
         if stays != Some(false) && filter.order() == LookOrder::Time {
             stay.marked.mark(places.of(raw));
         }
+        places.forget(raw);
         Ok(())
     }
 
@@ -236,6 +238,7 @@ impl<S: Sink, F: Filter> PassOn<'_, S, F> {
         let is_sample = raw.header.kind == RecordType::SAMPLE;
         if self.filter.order() == LookOrder::Time {
             let place = self.places.of(raw);
+            self.places.forget(raw);
             if is_sample {
                 return self.stay.marked.has(place);
             }

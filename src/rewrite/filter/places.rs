@@ -28,6 +28,14 @@ impl Places {
         start + raw.at as u64 / UNIT
     }
 
+    /// Forgets a record that will not be asked for again, if nothing else is in its block: so it is with changed ones.
+    #[inline]
+    pub fn forget(&mut self, raw: &Raw<'_>) {
+        if raw.at == 0 && raw.bytes().len() == raw.block.bytes.len() {
+            self.starts.remove(&raw.block.serial);
+        }
+    }
+
     fn start(&mut self, raw: &Raw<'_>) -> u64 {
         let serial = raw.block.serial;
         let start = *self.starts.entry(serial).or_insert_with(|| {
