@@ -2,17 +2,17 @@
 
 use super::event::{ProfileEvent, period};
 use super::frames::SampledStack;
-use super::labels::{self, Label, LabelSets, LabelValue, LabelledSample, LabelsId};
+use super::labels::{self, Label, LabelSets, LabelValue, LabelledSample};
 use super::missing::{self, Missing};
 use super::options::{ProfileOptions, Split};
 use super::owners::{Owner, Owners};
-use super::parts::{Key, Parts};
+use super::parts::{Key, Parts, packed, unpacked};
 use super::resolved::{self, Counted, ResolvedStacks};
 use super::resolver::{Resolved, Resolver, Viewer};
 use super::selection::Selection;
 use super::stacks::FrameId;
 use super::taken::{TakeSamples, TakenSample};
-use super::waiting::{Incomplete, UserFrames, Waiting};
+use super::waiting::{Incomplete, MOST_FRAMES, UserFrames, Waiting};
 use super::weights::Weights;
 use super::{Frame, Place, Profile, Row, Tables};
 use crate::abi;
@@ -262,12 +262,23 @@ impl<'a> Collector<'a> {
     fn deferred(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<Option<()>> {
         let Some(UserFrames { cookie, pid, tid, chain }) = UserFrames::read(meta, raw) else { return Ok(None) };
         let viewer = Viewer { pid, view: self.session.seen(pid).view };
-        for sample in self.waiting.take(tid, cookie) {
-            let mut frames = sample.frames.clone();
+        let samples = self.waiting.take(tid, cookie);
+        let mut user_frames = Vec::new();
+        if !samples.is_empty() {
             let user = SampledStack { ip: None, space: Space::User, callchain: Some(chain), calls: None };
             let Self { resolver, session, .. } = &mut *self;
-            user.for_each(|found| frames.push(resolver.frame(session, viewer, found.space, found.address)));
+            user.for_each(|found| user_frames.push(resolver.frame(session, viewer, found.space, found.address)));
+        }
+        let mut room = MOST_FRAMES;
+        for sample in samples {
+            let known = self.resolver.stacks.count();
+            let is_whole = user_frames.len() <= room;
+            self.missing.too_deep += u64::from(!is_whole);
+            let frames = [&*sample.frames, if is_whole { &user_frames } else { &[] }].concat();
             self.complete(sample, &frames)?;
+            if self.resolver.stacks.count() > known {
+                room = room.saturating_sub(user_frames.len());
+            }
         }
         Ok(Some(()))
     }
@@ -375,16 +386,6 @@ impl<'a> Collector<'a> {
         });
         Ok((named.collect(), self.ledger))
     }
-}
-
-/// A row's part and labels in one number.
-#[inline]
-fn packed(part: usize, labels: LabelsId) -> u64 {
-    (part as u64) << 32 | u64::from(labels)
-}
-
-fn unpacked(packed: u64) -> (usize, LabelsId) {
-    ((packed >> 32) as usize, packed as LabelsId)
 }
 
 /// The wall clock at the first sample, where it is known how the clocks relate.

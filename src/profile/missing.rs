@@ -12,12 +12,14 @@ pub struct Missing {
     pub stack_dumps: u64,
     /// Samples whose user frames never came.
     pub deferred: u64,
+    /// Samples whose user frames would have been too many with those of the others that had the same.
+    pub too_deep: u64,
 }
 
 impl Missing {
     /// Tells the ledger.
     pub fn note(&self, ledger: &mut Ledger) {
-        let Self { stack_dumps, deferred } = self;
+        let Self { stack_dumps, deferred, too_deep } = self;
         if *stack_dumps > 0 {
             ledger.missing(format!(
                 "samples with a copy of the user stack (--call-graph dwarf): {stack_dumps}; it is not unwound, so that \
@@ -28,6 +30,12 @@ impl Missing {
             ledger.missing(format!(
                 "samples whose user callers should have come in records of their own (CALLCHAIN_DEFERRED) and did not: \
                  {deferred}"
+            ));
+        }
+        if *too_deep > 0 {
+            ledger.missing(format!(
+                "samples that are without their user callers since these are as many for each of thousands of stacks: \
+                 {too_deep}"
             ));
         }
     }

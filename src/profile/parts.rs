@@ -114,6 +114,17 @@ impl Key {
     }
 }
 
+/// A row's part and labels in one number.
+#[inline]
+pub fn packed(part: usize, labels: LabelsId) -> u64 {
+    (part as u64) << 32 | u64::from(labels)
+}
+
+/// The part and the labels in such a number.
+pub fn unpacked(packed: u64) -> (usize, LabelsId) {
+    ((packed >> 32) as usize, packed as LabelsId)
+}
+
 impl Row {
     /// What tells it from others.
     fn key(&self) -> (StackId, LabelsId, EventIndex) {

@@ -39,6 +39,11 @@ impl Stacks {
         self.stacks.id(stack)
     }
 
+    /// How many stacks there are.
+    pub fn count(&self) -> usize {
+        self.stacks.iter().len()
+    }
+
     /// All frames, by number.
     pub fn frames(&self) -> &[Frame] {
         &self.frames

@@ -8,6 +8,10 @@ use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
 use hashbrown::HashMap;
 
+/// How many frames a record of user frames may add to the stacks of the samples that waited for it. Its frames are told again
+/// for each: a long one and many small samples would be far more than the recording.
+pub const MOST_FRAMES: usize = 1 << 20;
+
 /// User frames that samples wait for, as their record tells them.
 pub struct UserFrames<'a> {
     /// Which samples they belong to.

@@ -40,7 +40,7 @@ impl<T: Copy + Eq + Hash> Slices<T> {
     }
 
     /// The slices in the order of their numbers.
-    pub fn iter(&self) -> impl Iterator<Item = &[T]> {
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[T]> {
         (0..self.ends.len() as u32).map(|id| self.get(id))
     }
 
