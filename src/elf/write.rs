@@ -53,7 +53,7 @@ fn write<'a>(image: &'a Image, writer: &mut Writer<'a>) -> io::Result<()> {
     let alloc = elf::SHF_ALLOC;
     let unwind_at = image.end().next_multiple_of(8);
     // Where there is no code there is no place behind it either.
-    let unwind = if image.has_code() { Unwind::new(image, unwind_at)? } else { None };
+    let unwind = if image.has_code() { Unwind::new(image, unwind_at) } else { None };
     writer.reserve_file_header();
     writer.reserve_program_headers(if unwind.is_some() { 3 } else { 2 });
 
