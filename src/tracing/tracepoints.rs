@@ -7,6 +7,12 @@ use crate::abi::feature::tracing_data::TracingData;
 use crate::abi::{self, Endian};
 use hashbrown::HashMap;
 
+/// How many times a payload is told at most.
+const SEVERAL: usize = 4;
+
+/// Bytes that names may take beside that.
+const NAMES: usize = 8 << 10;
+
 /// A tracepoint: what its samples' RAW bytes hold.
 #[derive(Clone, Debug)]
 pub struct Tracepoint {
@@ -25,9 +31,16 @@ pub struct Tracepoint {
 }
 
 impl Tracepoint {
-    /// Its own fields in a payload, with their values; those that lie beyond its end are left out.
+    /// Its own fields in a payload, with their values; those that lie beyond its end are left out. Fields that lie in each
+    /// other, which no kernel declares, could hold the payload any number of times: they end where it was told several times.
     pub fn values<'a>(&'a self, payload: &'a [u8]) -> impl Iterator<Item = (&'a Field, Value<'a>)> {
-        self.fields.iter().filter_map(|field| Some((field, Value::read(field, payload, self.endian)?)))
+        let values = self.fields.iter().filter_map(|field| Some((field, Value::read(field, payload, self.endian)?)));
+        let mut left = SEVERAL * payload.len() + NAMES;
+        values.take_while(move |(field, value)| {
+            let rest = left.checked_sub(field.name.len() + value.size());
+            left = rest.unwrap_or(0);
+            rest.is_some()
+        })
     }
 }
 
@@ -78,4 +91,34 @@ fn tracepoint(system: String, format: TracepointFormat, endian: Endian, long_siz
     let fields = |fields: &[_]| fields.iter().map(|field| Field::new(field, long_size)).collect();
     let (common, fields) = (fields(&format.common), fields(&format.fields));
     Tracepoint { system, name: format.name, common, fields, print_fmt: format.print_fmt, endian }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tracing::field::{Kind, Place};
+
+    #[test]
+    fn a_payload_is_told_several_times_at_most() {
+        let field = |offset, size, kind| Field {
+            name: "a".into(),
+            type_name: "char".into(),
+            place: Place::Here { offset, size },
+            kind,
+            is_signed: false,
+        };
+        let of = |fields| Tracepoint {
+            system: "s".into(),
+            name: "t".into(),
+            common: Vec::new(),
+            fields,
+            print_fmt: String::new(),
+            endian: Endian::Little,
+        };
+        let payload = vec![b'x'; 65_000];
+        let told = |tracepoint: Tracepoint| tracepoint.values(&payload).count();
+        assert_eq!(told(of(vec![field(0, 65_000, Kind::Text); 50_000])), SEVERAL);
+        assert!(told(of(vec![field(0, 0, Kind::Text); 1_000_000])) <= SEVERAL * payload.len() + NAMES);
+        assert_eq!(told(of((0..16_250).map(|at| field(4 * at, 4, Kind::Number(4))).collect())), 16_250);
+    }
 }

@@ -44,6 +44,14 @@ impl<'a> Numbers<'a> {
 }
 
 impl<'a> Value<'a> {
+    /// How many bytes of the payload it is.
+    pub fn size(&self) -> usize {
+        match self {
+            Self::Signed(_) | Self::Unsigned(_) | Self::Pointer(_) => size_of::<u64>(),
+            Self::Text(bytes) | Self::Bytes(bytes) | Self::Numbers(Numbers { bytes, .. }) => bytes.len(),
+        }
+    }
+
     /// The value of a field in a payload: the RAW bytes of a sample. `None` where it lies beyond the end.
     pub fn read(field: &Field, payload: &'a [u8], endian: Endian) -> Option<Self> {
         let bytes = bytes_of(field.place, payload, endian)?;
