@@ -3,7 +3,16 @@
 use super::lines::Line;
 use crate::abi::Endian;
 use bytes::Bytes;
+use hashbrown::HashMap;
 use md5::{Digest, Md5};
+
+/// Bytes from which on a name stands by its own sum in a build id: of many that share it, it is added up once.
+const LONG: usize = 4 << 10;
+
+/// Where in memory bytes are: as long as all of them are there, what is in the same place is the same.
+pub(super) fn where_it_is(bytes: &Bytes) -> (usize, usize) {
+    (bytes.as_ptr() as usize, bytes.len())
+}
 
 /// For which machine an image is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,17 +131,23 @@ impl Image {
         sum.update(self.target.machine.to_le_bytes());
         sum.update([u8::from(self.target.is_64), u8::from(self.target.endian == Endian::Big)]);
         sum.update(self.end.to_le_bytes());
+        let mut long = HashMap::new();
+        let mut add_name = |sum: &mut Md5, name: &Bytes| match name.len() {
+            ..LONG => sum.update(name),
+            _ => sum.update(long.entry(where_it_is(name)).or_insert_with(|| Md5::digest(name))),
+        };
         for (place, Function { name, size, code, lines, eh_frame }) in &self.functions {
             for number in
                 [*place, *size, name.len() as u64, code.len() as u64, lines.len() as u64, eh_frame.len() as u64]
             {
                 sum.update(number.to_le_bytes());
             }
-            [name, code, eh_frame].into_iter().for_each(|bytes| sum.update(bytes));
+            add_name(&mut sum, name);
+            [code, eh_frame].into_iter().for_each(|bytes| sum.update(bytes));
             for Line { offset, line, file } in lines {
                 sum.update(offset.to_le_bytes());
                 sum.update(line.to_le_bytes());
-                sum.update(file);
+                add_name(&mut sum, file);
                 sum.update([0]);
             }
         }
@@ -183,5 +198,27 @@ mod tests {
         };
         assert_eq!(with("f", 1), with("f", 1));
         assert!(with("f", 1) != with("g", 1) && with("f", 1) != with("f", 2));
+    }
+
+    #[test]
+    fn a_name_that_many_share_is_added_up_once() {
+        let [file, name] = [b'f', b'n'].map(|letter| Bytes::from(vec![letter; 1 << 20]));
+        let of = |name: Bytes, last: Bytes| {
+            let mut image = image(true);
+            for offset in 0..50_000 {
+                let other = Line { offset: 2 * offset + 1, line: 2, file: "a.js".into() };
+                let lines = vec![Line { offset: 2 * offset, line: 1, file: file.clone() }, other];
+                image.push(Function { name: name.clone(), size: 1 << 20, lines, ..Function::default() });
+                image.push(Function { name: "f".into(), size: 1, ..Function::default() });
+            }
+            let lines = vec![Line { offset: 0, line: 1, file: last }];
+            image.push(Function { name: "f".into(), size: 1, lines, ..Function::default() });
+            let mut written = Vec::new();
+            image.write(&mut written).unwrap();
+            (image.build_id(), written.len() < 16 << 20)
+        };
+        let same = of(name.clone(), file.clone());
+        assert!(same.1 && same == of(name.clone(), Bytes::from(file.to_vec())));
+        assert!(same != of(name, Bytes::from(vec![b'x'; 1 << 20])));
     }
 }

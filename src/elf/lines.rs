@@ -1,10 +1,11 @@
 //! Lines of source: `.debug_line`, and as much of DWARF as it takes for that to be found.
 
-use super::image::{Image, Target};
+use super::image::{Image, Target, where_it_is};
 use crate::abi::Endian;
 use bytes::Bytes;
 use gimli::write::{Address, AttributeValue, DwarfUnit, EndianVec, LineProgram, LineString, Sections};
 use gimli::{Encoding, Format, LineEncoding, RunTimeEndian};
+use hashbrown::HashMap;
 use std::io;
 
 /// From which line the code is made from an offset on.
@@ -42,6 +43,7 @@ pub fn sections(image: &Image) -> io::Result<Vec<(&'static str, Vec<u8>)>> {
     let mut dwarf = DwarfUnit::new(encoding);
     let name = LineString::String(UNIT.to_vec());
     let mut program = LineProgram::new(encoding, LineEncoding::default(), name.clone(), None, name, None);
+    let mut files = HashMap::new();
     for (place, function) in image.functions() {
         let is_told = |line: &&Line| line.offset < function.size && !line.file.is_empty();
         let mut lines: Vec<_> = function.lines.iter().filter(is_told).collect();
@@ -52,7 +54,8 @@ pub fn sections(image: &Image) -> io::Result<Vec<(&'static str, Vec<u8>)>> {
         program.begin_sequence(Some(Address::Constant(*place)));
         let folder = program.default_directory();
         for line in lines {
-            let file = program.add_file(LineString::String(line.file.to_vec()), folder, None);
+            let add = || program.add_file(LineString::String(line.file.to_vec()), folder, None);
+            let file = *files.entry(where_it_is(&line.file)).or_insert_with(add);
             let row = program.row();
             row.address_offset = line.offset;
             row.file = file;

@@ -1,9 +1,11 @@
 //! The file that an image becomes.
 
-use super::image::{Function, Image};
+use super::image::{Function, Image, Target, where_it_is};
+use super::lines;
 use super::unwind::Unwind;
-use super::{image::Target, lines};
 use crate::abi::Endian;
+use bytes::Bytes;
+use hashbrown::HashMap;
 use object::Endianness;
 use object::elf;
 use object::write::StreamingBuffer;
@@ -94,7 +96,9 @@ fn write<'a>(image: &'a Image, writer: &mut Writer<'a>) -> io::Result<()> {
     }
 
     let functions = image.functions();
-    let names: Vec<_> = functions.iter().map(|(_, function)| writer.add_string(&function.name)).collect();
+    let mut strings = HashMap::new();
+    let mut string = |name: &'a Bytes| *strings.entry(where_it_is(name)).or_insert_with(|| writer.add_string(name));
+    let names: Vec<_> = functions.iter().map(|(_, function)| string(&function.name)).collect();
     for _ in functions {
         writer.reserve_symbol_index(Some(text));
     }
