@@ -255,7 +255,8 @@ impl<W: Write> Sink for Export<W> {
             return self.write_with(|out| render::feature_record(out, raw, &of, &context));
         }
         self.waiting.push(raw, of, &mut self.out)?;
-        if kind == RecordType::HEADER_TRACING_DATA {
+        // Without a payload it tells nothing new.
+        if kind == RecordType::HEADER_TRACING_DATA && raw.payload > 0 {
             self.waiting.flush(&mut self.out)?;
             self.know_tracepoints(meta);
         }
