@@ -1,11 +1,13 @@
 //! Names of files that are called by what is in them.
 
-use hashbrown::HashSet;
+use hashbrown::{HashMap, HashSet};
 
 /// Makes names, of which none is there twice.
 #[derive(Debug, Default)]
 pub struct FileNames {
     taken: HashSet<String>,
+    /// The last number of each name that was there before.
+    last: HashMap<String, u64>,
 }
 
 impl FileNames {
@@ -13,9 +15,9 @@ impl FileNames {
     pub fn of(&mut self, name: &str) -> String {
         let stem = file_stem(name);
         let mut found = stem.clone();
-        let mut nth = 1_u64;
         while !self.taken.insert(found.clone()) {
-            nth += 1;
+            let nth = self.last.entry_ref(&*stem).or_insert(1);
+            *nth += 1;
             found = format!("{stem}#{nth}");
         }
         found
@@ -48,5 +50,8 @@ mod tests {
     fn no_name_is_there_twice() {
         let mut names = FileNames::default();
         assert_eq!(["a/b", "a_b", "a_b", "c"].map(|name| names.of(name)), ["a_b", "a_b#2", "a_b#3", "c"]);
+        assert_eq!(["d#2", "d", "d"].map(|name| names.of(name)), ["d#2", "d", "d#3"]);
+        let many: HashSet<_> = (0..300_000).map(|_| names.of("a")).collect();
+        assert!(many.len() == 300_000 && many.contains("a#300000"));
     }
 }
