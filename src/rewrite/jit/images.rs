@@ -5,10 +5,11 @@ use crate::elf::image::Image;
 use crate::error::{Error, Result};
 use crate::rewrite::build_ids::elf::{self, Elf};
 use crate::rewrite::build_ids::id::Id;
+use hashbrown::HashSet;
 use std::fs;
 use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
+use tempfile::TempPath;
 
 /// Where images go.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,11 +25,14 @@ pub struct ImageOptions {
 pub struct Images {
     options: ImageOptions,
     made: Vec<Made>,
+    /// Where images will be.
+    targets: HashSet<PathBuf>,
 }
 
 #[derive(Debug)]
 struct Made {
-    file: NamedTempFile,
+    /// Not open: there may be more of them than a program may have open.
+    file: TempPath,
     target: PathBuf,
     // Behind the file, which is in it.
     _folder: TempFolder,
@@ -37,7 +41,7 @@ struct Made {
 impl Images {
     /// None yet.
     pub fn new(options: ImageOptions) -> Self {
-        Self { options, made: Vec::new() }
+        Self { options, ..Self::default() }
     }
 
     /// Makes the file of an image, which is made of another file, and says where it will be.
@@ -52,7 +56,7 @@ impl Images {
         let dir = dir.canonicalize().map_err(Error::io(&shown, "cannot put images there"))?;
         let target = dir.join(name);
         let shown = target.display().to_string();
-        if self.made.iter().any(|made| made.target == target) {
+        if self.targets.contains(&target) {
             return Err(Error::Refused(format!("{shown}: two images would have this name")));
         }
         if fs::symlink_metadata(&target).is_ok() {
@@ -81,9 +85,11 @@ impl Images {
             image.write(&mut out)?;
             out.flush()?;
             drop(out);
+            let file = file.into_temp_path();
             Ok(Made { file, target: target.clone(), _folder: folder })
         };
         self.made.push(create().map_err(failed)?);
+        self.targets.insert(target.clone());
         Ok(target)
     }
 

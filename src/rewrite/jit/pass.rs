@@ -69,6 +69,8 @@ impl Pass for JitPass {
 struct Found {
     /// The jitdumps, in the order in which they were mapped.
     dumps: Vec<Mapped>,
+    /// Which of them is at a path.
+    by_path: HashMap<PathBuf, usize>,
     conv: Option<TimeConv>,
     names: Names,
 }
@@ -94,8 +96,11 @@ impl Sink for LookForDumps<'_> {
         // Whoever else maps it is a child, or reads it; that which has its number is the one.
         let Ok(path) = std::str::from_utf8(&mmap.filename).map(PathBuf::from) else { return Ok(()) };
         let mapped = Mapped { pid: mmap.pid, own_pid, path, record };
-        match found.dumps.iter_mut().find(|other| other.path == mapped.path) {
-            None => found.dumps.push(mapped),
+        match found.by_path.get(&mapped.path).map(|&index| &mut found.dumps[index]) {
+            None => {
+                found.by_path.insert(mapped.path.clone(), found.dumps.len());
+                found.dumps.push(mapped);
+            }
             Some(other) if other.pid != own_pid && mapped.pid == own_pid => *other = mapped,
             Some(_) => {}
         }

@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 use crate::rewrite::build_ids::id::Id;
 use crate::rewrite::build_ids::objects::PROT_EXEC;
 use crate::stream::meta::Meta;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -62,6 +62,8 @@ pub struct Plan {
     pub maps: Vec<Map>,
     /// For each image the record that all of its maps are like.
     records: Vec<Record>,
+    /// The jitdumps that were read.
+    read: HashSet<PathBuf>,
     /// What could not be read.
     pub damage: Vec<Damage>,
     /// What the user should know.
@@ -125,6 +127,10 @@ impl Plan {
             return Err(Error::input(recorded, None, format!("there is no such jitdump; {hint}")));
         };
         let file = path.display().to_string();
+        // Of several with its name, where the user tells one place for all, it can be one alone.
+        if !self.read.insert(path.clone()) {
+            return Err(Error::input(recorded, None, format!("{file} is taken for another one of this name")));
+        }
         let bytes = File::open(&path).and_then(|file| map(&file)).map_err(Error::io(&file, "cannot read"))?;
         let dump = Dump::read(&bytes, &file)?;
         check(&dump, &file, mapped.own_pid, meta)?;
