@@ -18,6 +18,7 @@ use crate::stream::write::file::ToFile;
 use crate::stream::write::form::Form;
 use crate::stream::write::verbatim::Verbatim;
 use bytes::Bytes;
+use std::collections::BTreeSet;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 use tar::{Builder, EntryType, Header};
@@ -55,6 +56,7 @@ pub fn pack(
     let mut packed = Packed { ledger, ..Packed::default() };
     let mut tar = Builder::new(out);
     append(&mut tar, Path::new(RECORDING), &recording)?;
+    let mut folders = BTreeSet::new();
     for object in &resolved.list {
         for id in object.ids() {
             let name = String::from_utf8_lossy(&object.name);
@@ -63,6 +65,10 @@ pub fn pack(
                 packed.ledger.missing(format!("{name} is not in the archive: no file of build id {id} is found"));
                 continue;
             };
+            // Names that differ in how they are written alone, as /a//b and /a/b do.
+            if !folders.insert(folder.clone()) {
+                continue;
+            }
             for file in &files {
                 let shown = file.path.display().to_string();
                 let bytes = file.read().map_err(Error::io(shown, "cannot read"))?;

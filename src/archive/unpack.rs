@@ -4,6 +4,7 @@
 use super::entry::{Entry, RECORDING, leads_to_object};
 use crate::container::temp_folder::{TempFolder, temporary};
 use crate::error::{Error, Result};
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -140,6 +141,33 @@ fn copied(from: &Path, to: &Path) -> io::Result<()> {
     copy.persist(to).map(drop).map_err(|e| e.error)
 }
 
+/// The most bytes of what stands between the contents of two entries. Long names are read as a whole.
+const ABOUT: u64 = 1 << 20;
+
+/// The size of a header, and of the zeros that stand at the end.
+const BLOCK: u64 = 512;
+
+/// The longest path that Linux knows.
+const LONGEST: usize = 4096;
+
+/// An archive of which no more is read than so many bytes.
+struct Counted<'a, R> {
+    archive: R,
+    left: &'a Cell<u64>,
+}
+
+impl<R: Read> Read for Counted<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.left.get() == 0 {
+            return Err(io::Error::other(format!("what tells of an entry takes more than {ABOUT} bytes")));
+        }
+        let len = usize::try_from(self.left.get()).map_or(buffer.len(), |left| left.min(buffer.len()));
+        let read = self.archive.read(&mut buffer[..len])?;
+        self.left.set(self.left.get() - read as u64);
+        Ok(read)
+    }
+}
+
 /// Files, and links with where they lead.
 type Found = (BTreeSet<PathBuf>, BTreeMap<PathBuf, PathBuf>);
 
@@ -147,9 +175,14 @@ type Found = (BTreeSet<PathBuf>, BTreeMap<PathBuf, PathBuf>);
 fn extract_into(archive: impl Read, name: &str, folder: &Path) -> Result<Found> {
     let (mut files, mut links) = (BTreeSet::new(), BTreeMap::new());
     let cannot_read = |e: io::Error| Error::input(name, None, format!("cannot be read as an archive: {e}"));
-    let mut archive = Archive::new(archive);
-    for entry in archive.entries().map_err(cannot_read)? {
+    let left = Cell::new(u64::MAX);
+    let mut archive = Archive::new(Counted { archive, left: &left });
+    let mut entries = archive.entries().map_err(cannot_read)?;
+    loop {
+        left.set(ABOUT);
+        let Some(entry) = entries.next() else { break };
         let mut entry = entry.map_err(cannot_read)?;
+        left.set(u64::MAX);
         let path = entry.path().map_err(cannot_read)?.into_owned();
         let foreign = |why: &str| {
             let what = format!("{} {why}; nothing is unpacked", path.display());
@@ -165,7 +198,7 @@ fn extract_into(archive: impl Read, name: &str, folder: &Path) -> Result<Found> 
             Some(Entry::File(file)) if kind.is_file() => file,
             Some(Entry::Link(link)) if kind == EntryType::Symlink => {
                 let to = entry.link_name().map_err(cannot_read)?.unwrap_or_default().into_owned();
-                if !leads_to_object(&link, &to) {
+                if to.as_os_str().len() > LONGEST || !leads_to_object(&link, &to) {
                     return foreign("is a link that leads elsewhere than to its object");
                 }
                 links.insert(link, to);
@@ -188,6 +221,9 @@ fn extract_into(archive: impl Read, name: &str, folder: &Path) -> Result<Found> 
     }
     if files.is_empty() {
         return Err(Error::input(name, None, "is no archive of a recording and its objects: it has none of these"));
+    }
+    if ABOUT - left.get() < BLOCK {
+        return Err(Error::input(name, None, "is cut: its end is missing; nothing is unpacked"));
     }
     Ok((files, links))
 }
@@ -240,4 +276,43 @@ fn symlink(to: &Path, at: &Path) -> io::Result<()> {
 #[cfg(not(unix))]
 fn symlink(_: &Path, _: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tar::{Builder, Header};
+
+    fn entry(tar: &mut Builder<Vec<u8>>, kind: EntryType, name: &str, content: impl Read, size: u64) {
+        let mut header = Header::new_gnu();
+        header.set_entry_type(kind);
+        header.set_path(name).unwrap();
+        header.set_size(size);
+        header.set_mode(0o644);
+        header.set_cksum();
+        tar.append(&header, content).unwrap();
+    }
+
+    fn said(tar: &[u8]) -> Option<String> {
+        let folder = tempfile::tempdir().unwrap();
+        extract(tar, "x.tar", &folder.path().join("cache")).err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn names_that_take_megabytes_and_an_archive_without_end_are_refused() {
+        let mut tar = Builder::new(Vec::new());
+        let size = 2 << 20;
+        entry(&mut tar, EntryType::Regular, RECORDING, io::repeat(b'x').take(size), size);
+        let whole = tar.into_inner().unwrap();
+        assert_eq!(said(&whole), None);
+        let cut = &whole[..whole.len() - 2 * BLOCK as usize];
+        assert!(said(cut).is_some_and(|said| said.contains("is cut: its end is missing")));
+        for kind in [EntryType::GNULongName, EntryType::GNULongLink, EntryType::XHeader] {
+            let mut tar = Builder::new(Vec::new());
+            entry(&mut tar, kind, "././@LongLink", io::repeat(b'x').take(size), size);
+            entry(&mut tar, EntryType::Regular, RECORDING, &b"x"[..], 1);
+            let said = said(&tar.into_inner().unwrap());
+            assert!(said.as_ref().is_some_and(|said| said.contains("takes more than 1048576 bytes")), "{said:?}");
+        }
+    }
 }
