@@ -1,5 +1,6 @@
 //! The main job in one call: a recording to profiles.
 
+use crate::container::read::directory::is_part;
 use crate::container::read::input::Input;
 use crate::container::read::{Container, ReadOptions};
 use crate::error::Result;
@@ -137,7 +138,7 @@ fn others(meta: &Meta) -> Vec<String> {
     }
     let folder = meta.folder.as_ref().and_then(|folder| folder.read_dir().ok());
     let names = folder.into_iter().flatten().flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
-    let mut names: Vec<_> = names.filter(|name| name != "data" && !name.starts_with("data.")).collect();
+    let mut names: Vec<_> = names.filter(|name| !is_part(name)).collect();
     names.sort();
     names
 }

@@ -194,9 +194,13 @@ fn copy_folder(recording: Recording<'_>, path: &Path) -> Result<Ledger> {
         Ok(Box::new(BufWriter::with_capacity(1 << 17, out)) as Box<dyn Write>)
     });
     let mut sink = Verbatim::new(outs.collect::<Result<Vec<_>>>()?);
-    let ledger = account(recording.run(&mut sink)?, &Form::default());
+    let mut ledger = account(recording.run(&mut sink)?, &Form::default());
     if let Some(folder) = folder {
-        copy_others(&folder, path)?;
+        let left_out = copy_others(&folder, path)?;
+        if !left_out.is_empty() {
+            let left_out = left_out.join(", ");
+            ledger.missing(format!("what is no file, folder or link is not in the output: {left_out}"));
+        }
     }
     Ok(ledger)
 }

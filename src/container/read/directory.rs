@@ -48,16 +48,25 @@ pub fn open(path: &Path, options: ReadOptions) -> Result<Reader> {
     Ok(reader)
 }
 
+/// Whether a file of a folder is a part of the recording, by its path in the folder.
+pub fn is_part(name: &str) -> bool {
+    name == "data" || number(name).is_some()
+}
+
+/// The number of a `data.N`.
+fn number(name: &str) -> Option<u32> {
+    let number = name.strip_prefix("data.")?.parse::<u32>().ok()?;
+    // Not data.01 or data.+1, which would be read a second time.
+    (name == format!("data.{number}")).then_some(number)
+}
+
 /// The `data.N` of a folder, by their number.
 fn parts(path: &Path) -> Result<Vec<(u32, PathBuf)>> {
     let name = path.display().to_string();
     let mut parts = Vec::new();
     for entry in path.read_dir().map_err(Error::io(&name, "cannot list"))? {
         let path = entry.map_err(Error::io(&name, "cannot list"))?.path();
-        let number = path.file_name().and_then(|name| name.to_str()?.strip_prefix("data.")?.parse::<u32>().ok());
-        // Not data.01 or data.+1, which would be read a second time.
-        let number = number.filter(|number| path.ends_with(format!("data.{number}")));
-        if let Some(number) = number {
+        if let Some(number) = path.file_name().and_then(|name| number(name.to_str()?)) {
             parts.push((number, path));
         }
     }

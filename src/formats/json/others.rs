@@ -1,6 +1,7 @@
 //! What a folder holds beside the recording, such as the `kcore_dir` of `perf record --kcore`: files in pieces, so that none
 //! has to be held as a whole.
 
+use crate::container::read::directory::is_part;
 use crate::error::{Error, Result};
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -50,9 +51,10 @@ pub fn list(folder: &Path) -> Result<(Vec<Other>, Vec<String>)> {
         for entry in next.read_dir().map_err(Error::io(&shown, "cannot list"))? {
             let path = entry.map_err(Error::io(&shown, "cannot list"))?.path();
             let name = path.strip_prefix(folder).unwrap_or(&path);
-            match (name.to_str(), fs::metadata(&path)) {
-                (Some(name), _) if is_recording(name) => {}
-                (Some(_), Ok(found)) if found.is_dir() && !path.is_symlink() => folders.push(path),
+            // What a link leads to may belong to somebody else.
+            match (name.to_str(), fs::symlink_metadata(&path)) {
+                (Some(name), _) if is_part(name) => {}
+                (Some(_), Ok(found)) if found.is_dir() => folders.push(path),
                 (Some(name), Ok(found)) if found.is_file() => files.push(Other { name: name.to_owned(), path }),
                 _ => untold.push(name.display().to_string()),
             }
@@ -63,16 +65,11 @@ pub fn list(folder: &Path) -> Result<(Vec<Other>, Vec<String>)> {
     Ok((files, untold))
 }
 
-/// Whether a file of a folder is a part of the recording, by its path in the folder.
-fn is_recording(name: &str) -> bool {
-    name == "data" || name.starts_with("data.")
-}
-
 /// Whether a file can be put into a folder by this name: it leads to no other place, and is no part of the recording.
 pub fn is_allowed(name: &str) -> bool {
     let path = Path::new(name);
     let is_plain = path.components().all(|part| matches!(part, Component::Normal(_)));
-    is_plain && !name.is_empty() && !name.ends_with('/') && !name.contains('\0') && !is_recording(name)
+    is_plain && !name.is_empty() && !name.ends_with('/') && !name.contains('\0') && !is_part(name)
 }
 
 /// Writes the files of a folder.
@@ -114,7 +111,7 @@ mod tests {
 
     #[test]
     fn names_lead_to_no_other_place() {
-        for name in ["kcore_dir/kcore", "a", "a/b/c"] {
+        for name in ["kcore_dir/kcore", "a", "a/b/c", "data.old", "data.01"] {
             assert!(is_allowed(name), "{name}");
         }
         for name in ["", "/etc/passwd", "../a", "a/../../b", "./a", "data", "data.0", "a/", "a\0b"] {
@@ -129,10 +126,11 @@ mod tests {
         let large: Vec<u8> = (0..2 * PIECE + 5).map(|at| at as u8).collect();
         fs::write(from.path().join("kcore_dir/kcore"), &large).unwrap();
         fs::write(from.path().join("data.0"), "records").unwrap();
+        fs::write(from.path().join("data.old"), "older").unwrap();
         fs::write(from.path().join("empty"), "").unwrap();
         let (files, untold) = list(from.path()).unwrap();
         let names: Vec<_> = files.iter().map(|file| &*file.name).collect();
-        assert_eq!((names, untold), (vec!["empty", "kcore_dir/kcore"], Vec::new()));
+        assert_eq!((names, untold), (vec!["data.old", "empty", "kcore_dir/kcore"], Vec::new()));
         let mut others = Others::new(to.path().to_owned());
         for file in &files {
             file.pieces(|piece| others.write(file.name.clone(), piece).map(|written| assert_eq!(written, Some(()))))

@@ -4,6 +4,7 @@ use super::form::{Form, Frames, events};
 use super::records::Records;
 use crate::abi::record::RecordType;
 use crate::container::read::Container;
+use crate::container::read::directory::is_part;
 use crate::container::write::file::FileWriter;
 use crate::error::{Error, Result};
 use crate::stream::Sink;
@@ -77,27 +78,78 @@ impl Sink for ToDirectory {
     }
 }
 
-/// Copies what a folder holds beside the recording, such as `kcore_dir`.
+/// Copies what a folder holds beside the recording, such as `kcore_dir`, and says what is not copied: what is no file, folder or
+/// link.
 ///
 /// # Errors
 /// What the system says.
-pub fn copy_others(from: &Path, to: &Path) -> Result<()> {
-    let shown = from.display().to_string();
-    for entry in from.read_dir().map_err(Error::io(&shown, "cannot list"))? {
-        let path = entry.map_err(Error::io(&shown, "cannot list"))?.path();
-        let Some(name) = path.file_name() else { continue };
-        let target = to.join(name);
-        let is_written = name.to_str().is_some_and(|name| name == "data" || name.starts_with("data."));
-        if is_written || target.exists() {
-            continue;
-        }
-        let shown = path.display().to_string();
-        if path.is_dir() {
-            fs::create_dir(&target).map_err(Error::io(target.display().to_string(), "cannot create"))?;
-            copy_others(&path, &target)?;
-        } else {
-            fs::copy(&path, &target).map_err(Error::io(shown, "cannot copy"))?;
+pub fn copy_others(from: &Path, to: &Path) -> Result<Vec<String>> {
+    let mut left_out = Vec::new();
+    let mut folders = vec![PathBuf::new()];
+    while let Some(folder) = folders.pop() {
+        let listed = from.join(&folder);
+        let shown = listed.display().to_string();
+        for entry in listed.read_dir().map_err(Error::io(&shown, "cannot list"))? {
+            let entry = entry.map_err(Error::io(&shown, "cannot list"))?;
+            let name = folder.join(entry.file_name());
+            if name.to_str().is_some_and(is_part) {
+                continue;
+            }
+            let (path, target) = (entry.path(), to.join(&name));
+            let kind = entry.file_type().map_err(Error::io(path.display().to_string(), "cannot look at it"))?;
+            if kind.is_dir() {
+                fs::create_dir(&target).map_err(Error::io(target.display().to_string(), "cannot create"))?;
+                folders.push(name);
+            } else if kind.is_file() {
+                fs::copy(&path, &target).map_err(Error::io(path.display().to_string(), "cannot copy"))?;
+            } else if !kind.is_symlink() || !copy_link(&path, &target)? {
+                left_out.push(name.display().to_string());
+            }
         }
     }
-    Ok(())
+    left_out.sort();
+    Ok(left_out)
+}
+
+/// Makes a link that leads where another one does, if there can be links. What it leads to may belong to somebody else.
+fn copy_link(path: &Path, target: &Path) -> Result<bool> {
+    #[cfg(unix)]
+    {
+        let copied = fs::read_link(path).and_then(|to| std::os::unix::fs::symlink(to, target));
+        copied.map_err(Error::io(path.display().to_string(), "cannot copy")).map(|()| true)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = (path, target);
+        Ok(false)
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+    use std::os::unix::net::UnixListener;
+
+    #[test]
+    fn all_beside_the_recording_is_copied_and_no_link_is_followed() {
+        let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let at = |name: &str| from.path().join(name);
+        fs::create_dir_all(at("kcore_dir/empty")).unwrap();
+        for name in ["data", "data.0", "data.old", "data.01", "kcore_dir/data", "kcore_dir/data.0"] {
+            fs::write(at(name), name).unwrap();
+        }
+        symlink("/no/such", at("dangling")).unwrap();
+        symlink(from.path(), at("kcore_dir/folder")).unwrap();
+        let _socket = UnixListener::bind(at("socket")).unwrap();
+        assert_eq!(copy_others(from.path(), to.path()).unwrap(), ["socket"]);
+        let to = |name: &str| to.path().join(name);
+        for name in ["data.old", "data.01", "kcore_dir/data", "kcore_dir/data.0"] {
+            assert_eq!(fs::read_to_string(to(name)).unwrap(), name);
+        }
+        assert!(["data", "data.0", "socket"].iter().all(|name| !to(name).exists()));
+        assert_eq!(fs::read_link(to("dangling")).unwrap(), Path::new("/no/such"));
+        assert_eq!(fs::read_link(to("kcore_dir/folder")).unwrap(), from.path());
+        assert!(to("kcore_dir/empty").is_dir());
+    }
 }
