@@ -7,8 +7,8 @@
 /// which the end is not known, records that wait for others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes that an input which is compressed as a whole may unpack to in any case; more are read up to a thousand times its
-    /// size, and what is missing is told.
+    /// Bytes that an input which is compressed as a whole, or all frames of compressed records together, may unpack to in any
+    /// case; more are read up to a thousand times their size, and what is missing is told.
     pub unpacked: u64,
     /// Plain bytes in one frame of compressed records. perf fills a frame from one ring buffer; a frame that holds more is
     /// read up to here, and what is missing is told.

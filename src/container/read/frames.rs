@@ -14,6 +14,11 @@ pub struct Decompressor {
     decoder: Decoder<'static>,
     /// Beginning of a record whose end is in the next frame.
     rest: Vec<u8>,
+    /// How many bytes of it were searched for a record in vain.
+    searched: usize,
+    /// Bytes of all frames so far, compressed and plain.
+    given: u64,
+    made: u64,
     stream: Stream,
     endian: Endian,
     limits: Limits,
@@ -25,13 +30,24 @@ impl Decompressor {
     /// # Errors
     /// Where zstd cannot get memory.
     pub fn new(endian: Endian, limits: Limits) -> io::Result<Self> {
-        Ok(Self { decoder: Decoder::new()?, rest: Vec::new(), stream: Stream::Ended, endian, limits })
+        let (decoder, rest, stream) = (Decoder::new()?, Vec::new(), Stream::Ended);
+        Ok(Self { decoder, rest, searched: 0, given: 0, made: 0, stream, endian, limits })
     }
 
     /// Starts decompressing a frame.
     pub fn frame<'a>(&'a mut self, compressed: &'a [u8]) -> Pieces<'a> {
-        let room = self.limits.frame;
-        Pieces { decompressor: self, input: InBuffer::around(compressed), room, ended: false, failure: None }
+        self.given += compressed.len() as u64;
+        let all = self.limits.unpacked.max(self.given.saturating_mul(RATIO));
+        let left = all.saturating_sub(self.made);
+        let of_frame = self.limits.frame;
+        let (room, limit) = if left < of_frame {
+            (left, ("all frames up to it hold", all))
+        } else {
+            (of_frame, ("it holds", of_frame))
+        };
+        let failure = (left == 0).then(|| beyond(limit));
+        let input = InBuffer::around(compressed);
+        Pieces { decompressor: self, input, room, limit, ended: failure.is_some(), failure }
     }
 
     /// Where in zstd's stream the last frame ended.
@@ -44,6 +60,12 @@ impl Decompressor {
         self.rest.len()
     }
 }
+
+/// How many times their size frames may hold. Recordings hold fifty times theirs at most.
+const RATIO: u64 = 1000;
+
+/// Bytes that are searched for a record each time; more of them only when there is an eighth more.
+const FEW: usize = 4096;
 
 /// Where in zstd's stream a frame ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +97,8 @@ pub struct Pieces<'a> {
     input: InBuffer<'a>,
     /// How many more plain bytes it may hold.
     room: u64,
+    /// What holds more, and than how many, if it does.
+    limit: (&'static str, u64),
     ended: bool,
     failure: Option<io::Error>,
 }
@@ -102,12 +126,22 @@ impl Pieces<'_> {
             room.append(rest);
             self.decompress(room);
             // What is no record is passed on too, if no record comes soon: whoever walks the records says so.
-            let (whole, end) = complete(room, self.decompressor.endian);
-            let Decompressor { rest, limits, .. } = &mut *self.decompressor;
-            let may_wait = match end {
-                Step::Garbage { .. } => room.len() - whole < limits.piece,
-                Step::Cut { needed } => limits.holds(needed),
-                _ => false,
+            let Decompressor { rest, searched, limits, endian, .. } = &mut *self.decompressor;
+            let is_searched = *searched > FEW && room.len() < limits.piece.min(*searched + *searched / 8);
+            let (whole, may_wait) = if is_searched {
+                (0, true)
+            } else {
+                *searched = 0;
+                let (whole, end) = complete(room, *endian);
+                let may_wait = match end {
+                    Step::Garbage { .. } if room.len() - whole < limits.piece => {
+                        *searched = room.len() - whole;
+                        true
+                    }
+                    Step::Cut { needed } => limits.holds(needed),
+                    _ => false,
+                };
+                (whole, may_wait)
             };
             if may_wait && whole == 0 && room.len() > much {
                 if !self.ended {
@@ -123,6 +157,7 @@ impl Pieces<'_> {
         }
         let Some(failure) = self.failure.take() else { return Ok(false) };
         self.decompressor.rest.clear();
+        self.decompressor.searched = 0;
         self.decompressor.decoder.reinit()?;
         self.decompressor.stream = Stream::Ended;
         Err(failure)
@@ -151,15 +186,19 @@ impl Pieces<'_> {
             }
         }
         let made = (output.pos() - start) as u64;
+        self.decompressor.made += made;
         match self.room.checked_sub(made) {
             Some(room) => self.room = room,
             None => {
                 self.ended = true;
-                let limit = self.decompressor.limits.frame;
-                self.failure = Some(io::Error::other(format!("it holds more than {limit} bytes")));
+                self.failure = Some(beyond(self.limit));
             }
         }
     }
+}
+
+fn beyond((what, limit): (&str, u64)) -> io::Error {
+    io::Error::other(format!("{what} more than {limit} bytes"))
 }
 
 #[cfg(test)]
@@ -255,5 +294,46 @@ mod tests {
         assert_eq!(decompressor.rest(), 0);
         let records = record(40, 1);
         assert_eq!(decompress(&mut decompressor, &frames(&[&records])[0]).unwrap(), records);
+    }
+
+    /// A zstd frame with one block, of its bytes as they are or of one byte many times.
+    fn block(kind: u32, size: u32, bytes: &[u8]) -> Vec<u8> {
+        let header = 1 | kind << 1 | size << 3;
+        // With a window of 128 KB, as no block may be larger.
+        [&[0x28, 0xb5, 0x2f, 0xfd, 0, 0x38], &header.to_le_bytes()[..3], bytes].concat()
+    }
+
+    #[test]
+    fn what_is_no_record_is_not_searched_again_for_each_frame() {
+        let mut decompressor = Decompressor::new(Endian::Little, Limits::default()).unwrap();
+        let zeros = zstd::bulk::compress(&[0; 255 << 10], 1).unwrap();
+        assert!(decompress(&mut decompressor, &zeros).unwrap().is_empty());
+        let empty = block(0, 0, b"");
+        for _ in 0..300_000 {
+            assert!(decompress(&mut decompressor, &empty).unwrap().is_empty());
+        }
+        assert_eq!(decompressor.rest(), 255 << 10);
+        let sound = record(40, 1).repeat(1000);
+        let all = decompress(&mut decompressor, &zstd::bulk::compress(&sound, 1).unwrap()).unwrap();
+        assert!(all.len() == (255 << 10) + sound.len() && all.ends_with(&sound));
+        // Behind what was passed on all is new.
+        let zeros = zstd::bulk::compress(&[0; 256 << 10], 1).unwrap();
+        assert_eq!(decompress(&mut decompressor, &zeros).unwrap().len(), 256 << 10);
+        assert_eq!(decompress(&mut decompressor, &zstd::bulk::compress(&sound, 1).unwrap()).unwrap(), sound);
+    }
+
+    #[test]
+    fn all_frames_together_hold_no_more_than_a_thousand_times_their_bytes() {
+        let limits = Limits { unpacked: 1 << 20, ..Limits::default() };
+        let mut decompressor = Decompressor::new(Endian::Little, limits).unwrap();
+        let bomb = block(1, 1 << 17, &[0]);
+        let read: Vec<_> = (0..50).map(|_| decompress(&mut decompressor, &bomb)).collect();
+        let failed = read.iter().find_map(|read| read.as_ref().err()).unwrap();
+        assert_eq!(failed.to_string(), "all frames up to it hold more than 1048576 bytes");
+        assert!(decompressor.made <= (1 << 20) + (1 << 17), "{} bytes", decompressor.made);
+        // What is not so dense makes room for itself.
+        let sound = record(40, 1);
+        let frame = zstd::bulk::compress(&sound, 1).unwrap();
+        assert!((0..20_000).any(|_| decompress(&mut decompressor, &frame).is_ok_and(|all| all == sound)));
     }
 }
