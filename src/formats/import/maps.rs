@@ -3,6 +3,9 @@
 use super::told::ToldMapping;
 use std::collections::BTreeMap;
 
+/// The page of all machines that matter here.
+pub const PAGE: u64 = 0x1000;
+
 /// What is mapped in a process: maps by their numbers, later ones over earlier ones.
 #[derive(Debug, Default)]
 pub struct ProcessMaps {
@@ -47,8 +50,6 @@ impl Room {
     const FIRST: u64 = 0x10_0000_0000;
     /// Up to where all machines of 64 bits have user space.
     const END: u64 = 1 << 38;
-    /// The page of all machines that matter here.
-    const PAGE: u64 = 0x1000;
 
     /// The largest one between these maps, and a page before the next.
     pub fn between(maps: &[ToldMapping]) -> Self {
@@ -57,18 +58,18 @@ impl Room {
         taken.sort_unstable();
         let (mut next, mut largest) = (Self::FIRST, Self { next: Self::FIRST, end: Self::FIRST });
         for (start, limit) in taken.into_iter().chain([(Self::END, Self::END)]) {
-            let end = start.min(Self::END).saturating_sub(Self::PAGE);
+            let end = start.min(Self::END).saturating_sub(PAGE);
             if end.saturating_sub(next) > largest.end - largest.next {
                 largest = Self { next, end };
             }
-            next = next.max(limit.checked_next_multiple_of(Self::PAGE).unwrap_or(Self::END));
+            next = next.max(limit.checked_next_multiple_of(PAGE).unwrap_or(Self::END));
         }
         largest
     }
 
     /// The first address of what is taken; of what there is no room for, one where something is.
     pub fn take(&mut self, len: u64) -> u64 {
-        let end = self.next.checked_add(len).and_then(|end| end.checked_next_multiple_of(Self::PAGE));
+        let end = self.next.checked_add(len).and_then(|end| end.checked_next_multiple_of(PAGE));
         match end.filter(|&end| end <= self.end) {
             Some(end) => std::mem::replace(&mut self.next, end),
             None => Self::FIRST,

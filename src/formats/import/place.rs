@@ -1,13 +1,10 @@
 //! Where frames are: those without addresses get some, in files that are made up or behind what is mapped of real ones.
 
-use super::maps::Room;
+use super::maps::{PAGE, Room};
 use super::symbols::{Kernel, SymbolFile};
 use super::told::{Told, ToldFrame, ToldMapping};
 use bytes::Bytes;
 use hashbrown::HashMap;
-
-/// The page of all machines that matter here.
-const PAGE: u64 = 0x1000;
 
 /// What a profile tells, with an address for every frame.
 #[derive(Debug)]
