@@ -44,12 +44,13 @@ fn pack_one(args: ArchiveArgs) -> Result<ExitCode, Failure> {
     let recording = Recording::new(input, None, &options)?;
     let (scope, find) = (if args.all { Scope::All } else { Scope::Hit }, args.find.options());
     let mut packed = Packed::default();
-    output.write(|out| {
+    let written = output.write(|out| {
         envelopes.around(out, |mut out| {
             packed = pack(recording.input(), &options, scope, &find, &mut out)?;
             Ok(())
         })
     })?;
+    written.put_in_place()?;
     recording.account(&mut packed.ledger);
     if !args.quiet {
         report::ledger(&packed.ledger, &output.name(), args.verbose);

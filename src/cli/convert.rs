@@ -5,7 +5,8 @@ use super::failure::Failure;
 use super::images::Images;
 use super::input::Recording;
 use super::output::{Allowed, Output};
-use super::{perf_to_profile, profiles, report, rewrite, several};
+use super::ready::Ready;
+use super::{perf_to_profile, profiles, report, rewrite, several, unfinished};
 use crate::convert;
 use crate::formats::carry::{CarryOptions, Passed};
 use crate::formats::envelope::{self, Envelope, Envelopes};
@@ -149,29 +150,29 @@ impl Conversion {
             spool_dir: args.read.spool_dir.clone(),
         };
 
-        let mut ledger = match format.writes {
+        let (mut ledger, written) = match format.writes {
             Writes::Profile(_) if args.compat == Some(CompatArg::PerfToProfile) => {
                 perf_to_profile::convert(Source::open(input, options)?, &output, envelopes)?
             }
             Writes::Records => rewrite::run(input, &options, &mut passes, &output, envelopes, args)?,
-            Writes::Nothing => Ledger::default(),
+            Writes::Nothing => (Ledger::default(), Ready::in_place()),
             Writes::Carry(begin) => {
                 let mut ledger = Ledger::default();
-                output.write(|out| {
+                let written = output.write(|out| {
                     envelopes.around(out, |out| {
                         ledger = convert::carry(input, &options, &carry, &mut passes, begin, out)?;
                         Ok(())
                     })
                 })?;
-                ledger
+                (ledger, written)
             }
             Writes::Folder { begin, .. } => {
                 let mut ledger = Ledger::default();
-                output.write_folder(|folder| {
+                let written = output.write_folder(|folder| {
                     ledger = convert::carry_to_folder(input, &options, &carry, &mut passes, begin, folder)?;
                     Ok(())
                 })?;
-                ledger
+                (ledger, written)
             }
             Writes::Profile(writes) => {
                 let extension = format.extensions.first().map_or("", |(extension, _)| extension);
@@ -180,8 +181,14 @@ impl Conversion {
             }
         };
 
-        passes.finish()?;
-        let images = images.write(&mut ledger)?;
+        let (names, told) = images.write(&mut ledger)?.unzip();
+        {
+            // A recording appears when all that it names is there.
+            let signals_wait = unfinished::hold();
+            names.map_or(Ok(()), |names| names.put_in_place_held(&signals_wait))?;
+            passes.finish()?;
+            written.put_in_place_held(&signals_wait)?;
+        }
         recording.missing().iter().for_each(|missing| ledger.missing(missing.clone()));
         recording.damage().iter().for_each(|damage| ledger.damage(damage.clone()));
         if (!is_proto || anonymize) && !recording.unknown_fields().is_empty() {
@@ -190,7 +197,7 @@ impl Conversion {
                 recording.input().name()
             ));
         }
-        Ok(Converted { ledger, output: output.name(), images })
+        Ok(Converted { ledger, output: output.name(), images: told })
     }
 }
 

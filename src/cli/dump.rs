@@ -39,7 +39,7 @@ pub fn run(args: DumpArgs) -> Result<ExitCode, Failure> {
     let (file, offset) = (file_of(&args.offset, &source.meta().files)?, args.offset.at);
     let options = DumpOptions { raw: args.raw, types: args.types, head: args.head, file, offset };
     let (mut ledger, mut shown) = (Ledger::default(), 0);
-    Output::Stdout.write(|out| {
+    let written = Output::Stdout.write(|out| {
         let dumper = Dumper::new(out, options);
         (ledger, shown) = match args.order {
             OrderArg::File => {
@@ -53,6 +53,7 @@ pub fn run(args: DumpArgs) -> Result<ExitCode, Failure> {
         };
         Ok(())
     })?;
+    written.put_in_place()?;
     recording.damage().iter().for_each(|damage| ledger.damage(damage.clone()));
     warnings(&ledger, false);
     if shown == 0 {

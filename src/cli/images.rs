@@ -4,6 +4,7 @@ use super::args::ConvertArgs;
 use super::failure::Failure;
 use super::input::Recording;
 use super::output::{Allowed, Output};
+use super::ready::Ready;
 use crate::formats::Writes;
 use crate::formats::import::images::Symbols;
 use crate::stream::ledger::Ledger;
@@ -51,19 +52,20 @@ impl<'a> Images<'a> {
         Ok(Self { symbols: Some(symbols), output })
     }
 
-    /// Writes them, and says where they are; or tells that they are missing.
+    /// Writes them, and what to say of where they are; or tells that they are missing.
     ///
     /// # Errors
     /// Where they cannot be written.
-    pub fn write(&self, ledger: &mut Ledger) -> Result<Option<String>, Failure> {
+    pub fn write(&self, ledger: &mut Ledger) -> Result<Option<(Ready<'_>, String)>, Failure> {
         let Some(symbols) = self.symbols else { return Ok(None) };
         let functions = symbols.functions();
         let Some(output) = &self.output else {
             ledger.missing(format!("the names of {functions} functions are not written: --images DIR says where to"));
             return Ok(None);
         };
-        output.write_folder(|folder| symbols.write(folder))?;
+        let written = output.write_folder(|folder| symbols.write(folder))?;
         let name = output.name();
-        Ok(Some(format!("[ perfconv: {name}: names of {functions} functions, for perf --buildid-dir {name} ]")))
+        let told = format!("[ perfconv: {name}: names of {functions} functions, for perf --buildid-dir {name} ]");
+        Ok(Some((written, told)))
     }
 }

@@ -63,9 +63,9 @@ pub fn run(args: MergeArgs) -> Result<ExitCode, Failure> {
     }
     let (_, list) = strip(&args.output.to_string_lossy());
     let envelopes = Envelopes { list, level: None };
-    let target =
-        Target { to, form, output: &output, envelopes: &envelopes, spool_dir: args.written.spool_dir.as_deref() };
-    let mut ledger = target.write(|sink| merge.run(&read, sink))?;
+    let target = Target { to, form, envelopes: &envelopes, spool_dir: args.written.spool_dir.as_deref() };
+    let (mut ledger, written) = target.write(&output, |sink| merge.run(&read, sink))?;
+    written.put_in_place()?;
     recordings.iter().for_each(|recording| recording.account(&mut ledger));
     Ok(told(&ledger, &output, &args.written))
 }

@@ -20,6 +20,7 @@ mod output;
 mod part_file;
 mod perf_to_profile;
 mod profiles;
+mod ready;
 mod report;
 mod rewrite;
 mod several;

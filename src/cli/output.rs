@@ -1,8 +1,7 @@
 //! Where output goes: a file that appears only when it is complete, standard output, or whatever else has a path.
 
-use super::{failure::Failure, unfinished};
+use super::{failure::Failure, ready::Ready, unfinished};
 use crate::container::spool::Spool;
-use crate::container::temp_folder::temporary;
 use crate::error::{Error, Result};
 use crate::formats::envelope::Envelopes;
 use same_file::Handle;
@@ -127,26 +126,30 @@ impl Output {
         }
     }
 
-    /// Has `write` write it. A file keeps what it held until all is written.
+    /// Has `write` write it. A file keeps what it held until what was written is put in its place.
     ///
     /// # Errors
     /// What `write` or the system says.
-    pub fn write(&self, write: impl FnOnce(&mut (dyn Write + Send)) -> Result<()>) -> std::result::Result<(), Failure> {
+    pub fn write(
+        &self,
+        write: impl FnOnce(&mut (dyn Write + Send)) -> Result<()>,
+    ) -> std::result::Result<Ready<'_>, Failure> {
         match self {
             // The file itself: std's own writer looks for ends of lines, and keeps what follows the last one.
             Self::Stdout => Handle::stdout()
                 .map_err(Error::Output)
                 .and_then(|stdout| buffered(stdout.as_file(), write))
+                .map(|()| Ready::in_place())
                 .map_err(|error| self.explained(error)),
             Self::Special(path) => {
                 // What a process has open may hold something already.
                 let file = File::options().append(true).open(path).map_err(|e| self.failed("cannot open", &e))?;
-                buffered(file, write).map_err(|error| self.explained(error))
+                buffered(file, write).map(|()| Ready::in_place()).map_err(|error| self.explained(error))
             }
             Self::File { target, overwrite, is_private, .. } => {
                 let file = beside(target, *is_private).map_err(|e| self.failed("cannot create", &e))?;
-                let written = buffered(file.as_file(), write);
-                self.put_in_place(file, written, target, *overwrite)
+                buffered(file.as_file(), write).map_err(|error| self.explained(error))?;
+                Ok(Ready::file(self, target, *overwrite, file))
             }
         }
     }
@@ -165,7 +168,7 @@ impl Output {
                 let file = file.map_err(|e| self.failed("cannot open", &e))?;
                 buffered(file, write).map_err(|error| self.explained(error))
             }
-            _ => self.write(write),
+            _ => self.write(write)?.put_in_place(),
         }
     }
 
@@ -179,13 +182,14 @@ impl Output {
         envelopes: &Envelopes,
         spool_dir: Option<&Path>,
         write: impl FnOnce(&mut dyn WriteSeek) -> Result<()>,
-    ) -> std::result::Result<(), Failure> {
+    ) -> std::result::Result<Ready<'_>, Failure> {
         if let (Self::File { target, overwrite, is_private, .. }, []) = (self, &*envelopes.list) {
             let file = beside(target, *is_private).map_err(|e| self.failed("cannot create", &e))?;
             let mut out = BufWriter::with_capacity(1 << 17, file.as_file());
             let written = write(&mut out).and_then(|()| out.flush().map_err(Error::Output));
             drop(out);
-            return self.put_in_place(file, written, target, *overwrite);
+            written.map_err(|error| self.explained(error))?;
+            return Ok(Ready::file(self, target, *overwrite, file));
         }
         let mut spool = BufWriter::new(Spool::new(spool_dir).map_err(|e| self.failed("cannot keep", &e))?);
         write(&mut spool)?;
@@ -194,11 +198,11 @@ impl Output {
         self.write(|out| envelopes.around(out, |out| out.write_all(&bytes).map_err(Error::Output)))
     }
 
-    /// Has `write` fill a folder, which then takes the output's place.
+    /// Has `write` fill a folder, which is then to take the output's place.
     ///
     /// # Errors
     /// Where the output cannot be a folder, and what `write` or the system says.
-    pub fn write_folder(&self, write: impl FnOnce(&Path) -> Result<()>) -> std::result::Result<(), Failure> {
+    pub fn write_folder(&self, write: impl FnOnce(&Path) -> Result<()>) -> std::result::Result<Ready<'_>, Failure> {
         let Self::File { target, name, overwrite, is_private } = self else {
             return Err(Failure::Usage(format!("{}: cannot be a folder; name one with -o", self.name())));
         };
@@ -211,39 +215,7 @@ impl Output {
             }
             error => self.explained(error),
         })?;
-        let _signals_wait = unfinished::hold();
-        let put_in_place = (|| {
-            if !overwrite || !target.exists() {
-                return fs::rename(folder.path(), target);
-            }
-            if exchange(folder.path(), target) {
-                return Ok(());
-            }
-            let old = temporary().tempdir_in(parent(target))?;
-            let old_inside = old.path().join("replaced");
-            fs::rename(target, &old_inside)?;
-            fs::rename(folder.path(), target).inspect_err(|_| drop(fs::rename(&old_inside, target)))
-        })();
-        put_in_place.map_err(|e| match e.kind() {
-            ErrorKind::AlreadyExists | ErrorKind::DirectoryNotEmpty | ErrorKind::NotADirectory => self.exists(),
-            _ => self.failed("cannot put in place", &e),
-        })
-    }
-
-    fn put_in_place(
-        &self,
-        file: NamedTempFile,
-        written: Result<()>,
-        target: &Path,
-        overwrite: bool,
-    ) -> std::result::Result<(), Failure> {
-        written.map_err(|error| self.explained(error))?;
-        let _signals_wait = unfinished::hold();
-        let placed = if overwrite { file.persist(target) } else { file.persist_noclobber(target) };
-        placed.map(drop).map_err(|e| match e.error.kind() {
-            ErrorKind::AlreadyExists => self.exists(),
-            _ => self.failed("cannot put in place", &e.error),
-        })
+        Ok(Ready::folder(self, target, *overwrite, folder))
     }
 
     fn explained(&self, error: Error) -> Failure {
@@ -256,11 +228,13 @@ impl Output {
         }
     }
 
-    fn failed(&self, doing: &str, error: &io::Error) -> Failure {
+    /// That the system does not let it be done.
+    pub fn failed(&self, doing: &str, error: &io::Error) -> Failure {
         Failure::Failed(format!("{}: {doing}: {error}", self.name()))
     }
 
-    fn exists(&self) -> Failure {
+    /// That there is something which must not be overwritten.
+    pub fn exists(&self) -> Failure {
         Failure::Failed(format!("{}: {EXISTS}", self.name()))
     }
 }
@@ -273,7 +247,7 @@ const BAD_ADDRESS: i32 = 14;
 /// # Errors
 /// What the system says.
 pub fn print(text: &[u8]) -> std::result::Result<(), Failure> {
-    Output::Stdout.write(|out| out.write_all(text).map_err(Error::Output))
+    Output::Stdout.write(|out| out.write_all(text).map_err(Error::Output))?.put_in_place()
 }
 
 fn buffered(out: impl Write + Send, write: impl FnOnce(&mut (dyn Write + Send)) -> Result<()>) -> Result<()> {
@@ -308,21 +282,6 @@ fn is_private(input: &Path) -> bool {
     is_private
 }
 
-/// Has two folders change places in one step, so that there is never a moment without one; not every file system can.
-fn exchange(one: &Path, other: &Path) -> bool {
-    #[cfg(target_os = "linux")]
-    let done = {
-        use rustix::fs::{CWD, RenameFlags, renameat_with};
-        renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE).is_ok()
-    };
-    #[cfg(not(target_os = "linux"))]
-    let done = {
-        let _ = (one, other);
-        false
-    };
-    done
-}
-
 /// Whether something that is there is a terminal. Of other things only devices are opened: a FIFO would wait for a reader.
 fn is_terminal(path: &Path, found: &fs::Metadata) -> bool {
     #[cfg(unix)]
@@ -333,7 +292,7 @@ fn is_terminal(path: &Path, found: &fs::Metadata) -> bool {
 }
 
 /// The folder that a path is in.
-fn parent(target: &Path) -> &Path {
+pub fn parent(target: &Path) -> &Path {
     match target.parent() {
         Some(folder) if folder != Path::new("") => folder,
         _ => Path::new("."),

@@ -4,6 +4,7 @@
 use super::failure::Failure;
 use super::input::Recording;
 use super::output::{Allowed, Output};
+use super::ready::Ready;
 use super::report;
 use crate::container::read::ReadOptions;
 use crate::formats::envelope::Envelopes;
@@ -78,8 +79,8 @@ fn is_something_else(path: &Path) -> bool {
 ///
 /// # Errors
 /// Where it cannot be read or written.
-pub fn convert(source: Source, output: &Output, envelopes: &Envelopes) -> Result<Ledger, Failure> {
+pub fn convert<'a>(source: Source, output: &'a Output, envelopes: &Envelopes) -> Result<(Ledger, Ready<'a>), Failure> {
     let (profile, ledger) = compat::profile(source)?;
-    output.write(|out| envelopes.around(out, |out| compat::write(&profile, out)))?;
-    Ok(ledger)
+    let written = output.write(|out| envelopes.around(out, |out| compat::write(&profile, out)))?;
+    Ok((ledger, written))
 }

@@ -4,6 +4,7 @@ use super::args::{ConvertArgs, LostArg, NO_LABELS, ProfileArgs};
 use super::failure::Failure;
 use super::file_names::FileNames;
 use super::output::Output;
+use super::ready::Ready;
 use crate::container::read::ReadOptions;
 use crate::container::read::input::Input;
 use crate::convert::{passed_profiles, streamed};
@@ -32,51 +33,51 @@ pub struct ProfileFormat {
 ///
 /// # Errors
 /// Where the arguments do not make sense, the recording cannot be read or the output not be written.
-pub fn run(
+pub fn run<'a>(
     input: Input,
     read: &ReadOptions,
     passes: &mut Passes,
     format: &ProfileFormat,
-    output: &Output,
+    output: &'a Output,
     envelopes: &Envelopes,
     args: &ConvertArgs,
-) -> std::result::Result<Ledger, Failure> {
+) -> std::result::Result<(Ledger, Ready<'a>), Failure> {
     let WriteProfile { write, streamed } = format.writes;
     let options = options(&args.profile, args.steps.events())?;
     let is_unique = options.labels.iter().flatten().any(|label| label.is_unique());
     match streamed {
         _ if options.split.is_some() => {
             let (profiles, ledger) = passed_profiles(input, read, passes, &options)?;
-            output.write_folder(|folder| write_each(&profiles, folder, format, envelopes))?;
-            Ok(ledger)
+            let written = output.write_folder(|folder| write_each(&profiles, folder, format, envelopes))?;
+            Ok((ledger, written))
         }
         Some(begin) if is_unique => one_by_one(input, read, passes, &options, begin, output, envelopes),
         _ => {
             let (profiles, ledger) = passed_profiles(input, read, passes, &options)?;
             let profile = profiles.into_iter().next().unwrap_or_default();
-            output.write(|out| envelopes.around(out, |out| write(&profile, out)))?;
-            Ok(ledger)
+            let written = output.write(|out| envelopes.around(out, |out| write(&profile, out)))?;
+            Ok((ledger, written))
         }
     }
 }
 
-fn one_by_one(
+fn one_by_one<'a>(
     input: Input,
     read: &ReadOptions,
     passes: &mut Passes,
     options: &ProfileOptions,
     begin: BeginStreamed,
-    output: &Output,
+    output: &'a Output,
     envelopes: &Envelopes,
-) -> std::result::Result<Ledger, Failure> {
+) -> std::result::Result<(Ledger, Ready<'a>), Failure> {
     let mut ledger = Ledger::default();
-    output.write(|out| {
+    let written = output.write(|out| {
         envelopes.around(out, |out| {
             ledger = streamed(input, read, passes, options, begin, out)?;
             Ok(())
         })
     })?;
-    Ok(ledger)
+    Ok((ledger, written))
 }
 
 fn options(args: &ProfileArgs, events: Vec<String>) -> std::result::Result<ProfileOptions, Failure> {

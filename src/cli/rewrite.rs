@@ -3,6 +3,7 @@
 use super::args::ConvertArgs;
 use super::failure::Failure;
 use super::output::Output;
+use super::ready::Ready;
 use crate::abi::Endian;
 use crate::abi::record::RecordType;
 use crate::container::read::input::Input;
@@ -32,14 +33,14 @@ use std::path::Path;
 ///
 /// # Errors
 /// Where it cannot be read or written.
-pub fn run(
+pub fn run<'a>(
     input: Input,
     options: &ReadOptions,
     passes: &mut Passes,
-    output: &Output,
+    output: &'a Output,
     envelopes: &Envelopes,
     args: &ConvertArgs,
-) -> std::result::Result<Ledger, Failure> {
+) -> std::result::Result<(Ledger, Ready<'a>), Failure> {
     if let Some(version) = args.perf_version().filter(|_| args.form.compress.is_some())
         && !version.knows_record(RecordType::COMPRESSED)
     {
@@ -66,18 +67,16 @@ pub fn run(
     if from == to && form.is_copy(recording.source.meta()) {
         return copy(recording, to, output, envelopes, &form);
     }
-    let target = Target { to, form, output, envelopes, spool_dir: args.read.spool_dir.as_deref() };
-    target.write(|sink| recording.run(sink))
+    let target = Target { to, form, envelopes, spool_dir: args.read.spool_dir.as_deref() };
+    target.write(output, |sink| recording.run(sink))
 }
 
-/// Where and how a recording is written.
+/// How a recording is written.
 pub struct Target<'a> {
     /// The container.
     pub to: Container,
     /// The form of the records.
     pub form: Form,
-    /// Where it goes.
-    pub output: &'a Output,
     /// What is around it as a whole.
     pub envelopes: &'a Envelopes,
     /// Where temporary files go.
@@ -89,13 +88,14 @@ impl Target<'_> {
     ///
     /// # Errors
     /// Where that cannot be streamed or written.
-    pub fn write(
+    pub fn write<'a>(
         &self,
+        output: &'a Output,
         stream: impl FnOnce(&mut dyn Sink) -> Result<(Meta, Ledger)>,
-    ) -> std::result::Result<Ledger, Failure> {
-        let Self { to, form, output, envelopes, spool_dir } = *self;
+    ) -> std::result::Result<(Ledger, Ready<'a>), Failure> {
+        let Self { to, form, envelopes, spool_dir } = *self;
         let mut ledger = Ledger::default();
-        match to {
+        let written = match to {
             Container::Directory => output.write_folder(|path| {
                 let mut sink = ToDirectory::new(path, form);
                 let streamed = stream(&mut sink)?;
@@ -117,20 +117,20 @@ impl Target<'_> {
                 })
             }),
         }?;
-        Ok(ledger)
+        Ok((ledger, written))
     }
 }
 
 /// Writes a recording of which the records and what is between them stay.
-fn copy(
+fn copy<'a>(
     recording: Recording<'_>,
     to: Container,
-    output: &Output,
+    output: &'a Output,
     envelopes: &Envelopes,
     form: &Form,
-) -> std::result::Result<Ledger, Failure> {
+) -> std::result::Result<(Ledger, Ready<'a>), Failure> {
     let mut ledger = Ledger::default();
-    match to {
+    let written = match to {
         Container::Directory => output.write_folder(|path| {
             ledger = copy_folder(recording, path)?;
             Ok(())
@@ -142,7 +142,7 @@ fn copy(
             })
         }),
     }?;
-    Ok(ledger)
+    Ok((ledger, written))
 }
 
 /// A recording that was opened, and what is done with it.

@@ -60,7 +60,7 @@ pub fn run(args: SplitArgs) -> std::result::Result<ExitCode, Failure> {
     let options = SplitOptions { by: args.by, most: if args.force { usize::MAX } else { MOST }, at_once };
     let mut ledger = Ledger::default();
     let mut count = 0;
-    output.write_folder(|folder| {
+    let written = output.write_folder(|folder| {
         let mut names = FileNames::default();
         let mut make = |name: &str, count| {
             let path = folder.join(names.of(name) + ".data");
@@ -69,6 +69,7 @@ pub fn run(args: SplitArgs) -> std::result::Result<ExitCode, Failure> {
         (count, ledger) = split(input, &read, options, &mut make)?;
         Ok(())
     })?;
+    written.put_in_place()?;
     damage.into_iter().for_each(|damage| ledger.damage(damage));
     recording.account(&mut ledger);
     if args.written.verbose {

@@ -6,6 +6,7 @@ use super::merge::{form, status};
 use super::output::{Allowed, Output};
 use super::report;
 use super::rewrite::Target;
+use super::unfinished;
 use crate::abi::Endian;
 use crate::abi::record::RecordType;
 use crate::container::read::Container;
@@ -56,18 +57,21 @@ pub fn run(args: SynthArgs) -> Result<ExitCode, Failure> {
     let form = Form { frames, ..Form::default() };
     let (_, list) = strip(&args.output.to_string_lossy());
     let envelopes = Envelopes { list, level: None };
-    let ledger = if scenario.damage.is_some() {
+    let (ledger, written) = if scenario.damage.is_some() {
         let (bytes, _, ledger) = scenario.to_bytes(args.scale, to, form)?;
-        output.write(|out| envelopes.around(out, |out| out.write_all(&bytes).map_err(Error::Output)))?;
-        ledger
+        let written = output.write(|out| envelopes.around(out, |out| out.write_all(&bytes).map_err(Error::Output)))?;
+        (ledger, written)
     } else {
         let spool_dir = args.written.spool_dir.as_deref();
-        let target = Target { to, form, output: &output, envelopes: &envelopes, spool_dir };
-        target.write(|sink| scenario.run(args.scale, sink))?
+        let target = Target { to, form, envelopes: &envelopes, spool_dir };
+        target.write(&output, |sink| scenario.run(args.scale, sink))?
     };
-    if let Some(images) = images {
-        images.write_folder(|folder| scenario.write_images(folder))?;
-    }
+    let images =
+        images.as_ref().map(|images| images.write_folder(|folder| scenario.write_images(folder))).transpose()?;
+    let signals_wait = unfinished::hold();
+    images.map_or(Ok(()), |images| images.put_in_place_held(&signals_wait))?;
+    written.put_in_place_held(&signals_wait)?;
+    drop(signals_wait);
     Ok(told(&ledger, &output, &args.written))
 }
 

@@ -13,8 +13,11 @@ pub const CUT: &str = "an input cannot be read any more: it was cut while it was
 /// Those that are being written. A signal waits for the lock before it ends the program.
 static CURRENT: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Keeps signals from ending the program as long as the guard lives.
-pub fn hold() -> MutexGuard<'static, Vec<PathBuf>> {
+/// Signals do not end the program as long as it lives.
+pub type Held = MutexGuard<'static, Vec<PathBuf>>;
+
+/// Keeps signals from ending the program.
+pub fn hold() -> Held {
     CURRENT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

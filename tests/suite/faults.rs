@@ -172,6 +172,15 @@ fn old_output((name, args): Kind, folder: &Path) -> BTreeMap<String, Vec<u8>> {
     files_in(folder)
 }
 
+/// The program where no file may have more than some kilobytes.
+fn limited(kilobytes: &str) -> Command {
+    let mut limited = Command::new("bash");
+    // Without the signal the write is refused, as on a full disk.
+    let run = "trap '' XFSZ; ulimit -f \"$0\"; exec \"$@\"";
+    limited.args(["-c", run, kilobytes, env!("CARGO_BIN_EXE_perfconv")]).stdin(Stdio::null());
+    limited
+}
+
 #[test]
 fn a_full_disk_leaves_the_old_output() {
     let mut failed = 0;
@@ -180,11 +189,9 @@ fn a_full_disk_leaves_the_old_output() {
         for limit in ["0", "1"] {
             let folder = tempfile::tempdir().unwrap();
             let before = old_output((name, args), folder.path());
-            // Without the signal the write is refused, as on a full disk.
-            let mut limited = Command::new("bash");
-            limited.args(["-c", "trap '' XFSZ; ulimit -f \"$0\"; exec \"$@\"", limit, env!("CARGO_BIN_EXE_perfconv")]);
+            let mut limited = limited(limit);
             limited.arg(fixture("callgraph.data")).args(args).args(["-f", "-o"]).arg(folder.path().join(name));
-            let run = run(limited.stdin(Stdio::null()));
+            let run = run(&mut limited);
             let sentence = run.failure().unwrap_or_else(|wrong| panic!("{name} in {limit} KB: {wrong}"));
             assert!(sentence.contains("too large"), "{name} in {limit} KB: {sentence}");
             assert!(files_in(folder.path()) == before, "{name} in {limit} KB: something else is there");
@@ -193,6 +200,36 @@ fn a_full_disk_leaves_the_old_output() {
     }
     say(format_args!("{failed} times a disk was full, and the old output of {} kinds stayed", KINDS.len()));
     assert_eq!(failed, 2 * KINDS.len());
+}
+
+#[test]
+fn a_recording_appears_with_its_images_alone() {
+    let name = "f".repeat(100_000);
+    let folded = format!("main;{name} 1\n");
+    let scenario = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios/callgraph.toml")).unwrap();
+    let unused = format!("\"_start\", \"main\", \"ask\", \"{name}\"");
+    let scenario = scenario.replace("\"2s\"", "\"20ms\"").replace("\"_start\", \"main\", \"ask\"", &unused);
+    for (command, input, text) in [("convert", "in.folded", folded), ("synth", "in.toml", scenario)] {
+        let folder = tempfile::tempdir().unwrap();
+        let (input, output) = (folder.path().join(input), folder.path().join("out.data"));
+        fs::write(&input, text).unwrap();
+        old_output(("out.data", &[]), folder.path());
+        let make = |mut perfconv: Command| {
+            perfconv.arg(command).arg(&input).args(["-f", "-o"]).arg(&output);
+            run(perfconv.arg("--images").arg(folder.path().join("images")))
+        };
+        let before = files_in(folder.path());
+        let limited = make(limited("64"));
+        let sentence = limited.failure().unwrap_or_else(|wrong| panic!("{command}: {wrong}"));
+        assert!(sentence.contains("images") && sentence.contains("too large"), "{command}: {sentence}");
+        assert!(files_in(folder.path()) == before, "{command}: something else is there");
+        let made = make(perfconv());
+        assert_eq!(made.status, 0, "{}", made.stderr);
+        let after = files_in(folder.path());
+        let (images, others): (Vec<_>, Vec<_>) = after.keys().partition(|path| path.starts_with("images/"));
+        assert!(fs::metadata(&output).unwrap().len() < 64 << 10, "{command}: the recording itself was too large");
+        assert!(!images.is_empty() && after["out.data"] != before["out.data"], "{command}: {others:?}");
+    }
 }
 
 #[test]
