@@ -65,6 +65,23 @@ fn events_that_are_no_records_are_told_by_their_number_and_the_others_are_kept()
 }
 
 #[test]
+fn a_file_of_a_folder_that_would_not_be_read_again_is_refused() {
+    let (lossless, output) = (scratch("parts.pb_data"), scratch("parts.data"));
+    let written = run(perfconv().arg(fixture("threads.dir")).args(["-q", "-f", "-o"]).arg(&lossless));
+    assert_eq!(written.status, 0, "{}", written.stderr);
+    let good = PerfDataProto::decode(&fs::read(&lossless).expect("it was written")[..]).expect("a PerfDataProto");
+    for name in ["data.01", "data.+1", "data", "../data.1"] {
+        let mut message = good.clone();
+        let file = message.layout.as_mut().and_then(|layout| layout.files.first_mut()).expect("a further file");
+        file.name = Some(name.as_bytes().to_vec());
+        fs::write(&lossless, message.encode_to_vec()).expect("a file can be written");
+        let refused = run(perfconv().arg(&lossless).args(["-f", "-o"]).arg(&output));
+        let sentence = refused.failure().unwrap_or_else(|wrong| panic!("{name}: {wrong}"));
+        assert!(sentence.contains("is no name of a recording's file"), "{name}: {sentence}");
+    }
+}
+
+#[test]
 fn fields_that_are_not_known_are_kept() {
     let lossless = scratch("known.pb_data");
     let args = ["-q", "-f", "-o"];

@@ -53,8 +53,8 @@ pub fn is_part(name: &str) -> bool {
     name == "data" || number(name).is_some()
 }
 
-/// The number of a `data.N`.
-fn number(name: &str) -> Option<u32> {
+/// The number of a `data.N`, a further file of the recording in `data`.
+pub fn number(name: &str) -> Option<u32> {
     let number = name.strip_prefix("data.")?.parse::<u32>().ok()?;
     // Not data.01 or data.+1, which would be read a second time.
     (name == format!("data.{number}")).then_some(number)

@@ -10,6 +10,7 @@ use crate::abi::Endian;
 use crate::abi::header::FileHeader;
 use crate::container::limits::Limits;
 use crate::container::read::ReadOptions;
+use crate::container::read::directory::number;
 use crate::container::spool::Spool;
 use crate::container::temp_folder::TempFolder;
 use crate::container::walk::Damage;
@@ -43,7 +44,7 @@ impl Told<'_> {
         loop {
             while let Some(file) = files.next_if(|file| file.at() <= items.at) {
                 let name = String::from_utf8_lossy(file.name()).into_owned();
-                let folder = folder.as_ref().filter(|_| is_part(&name));
+                let folder = folder.as_ref().filter(|_| number(&name).is_some());
                 let Some(folder) = folder else {
                     return Err(Error::input(self.name, None, format!("{name}: is no name of a recording's file")));
                 };
@@ -95,11 +96,6 @@ impl Told<'_> {
     pub fn anew(&self, options: &ReadOptions) -> Result<Remade> {
         plain::file(self, options)
     }
-}
-
-/// Whether a name is that of a recording's further file.
-fn is_part(name: &str) -> bool {
-    name.strip_prefix("data.").is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
 }
 
 /// Whether a file of these parts is one: the header tells where the records are, unless they were not told how many.
