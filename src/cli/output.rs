@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 const EXISTS: &str = "exists already; -f overwrites it";
+const IS_FILE: &str = "is a file, and the output a folder, which does not take its place; name another";
+const IS_FOLDER: &str = "is a folder; name a file to write";
 const IS_INPUT: &str = "is the input; an input is never overwritten";
 
 /// What can be written to and gone back in.
@@ -83,10 +85,10 @@ impl Output {
         if let Some(found) = &found {
             if found.is_dir() && !is_replaced(path) {
                 let is_other = "is a folder that holds something else, which is not overwritten; name another";
-                return failed(if allowed.is_folder { is_other } else { "is a folder; name a file to write" });
+                return failed(if allowed.is_folder { is_other } else { IS_FOLDER });
             }
             if found.is_file() && allowed.is_folder {
-                return failed("is a file, and the output a folder, which does not take its place; name another");
+                return failed(IS_FILE);
             }
             if found.is_dir() && holds_input(path, input) {
                 return failed(IS_INPUT);
@@ -147,7 +149,7 @@ impl Output {
                 buffered(file, write).map(|()| Ready::in_place()).map_err(|error| self.explained(error))
             }
             Self::File { target, overwrite, is_private, .. } => {
-                let file = beside(target, *is_private).map_err(|e| self.failed("cannot create", &e))?;
+                let file = self.beside(target, *is_private)?;
                 buffered(file.as_file(), write).map_err(|error| self.explained(error))?;
                 Ok(Ready::file(self, target, *overwrite, file))
             }
@@ -184,7 +186,7 @@ impl Output {
         write: impl FnOnce(&mut dyn WriteSeek) -> Result<()>,
     ) -> std::result::Result<Ready<'_>, Failure> {
         if let (Self::File { target, overwrite, is_private, .. }, []) = (self, &*envelopes.list) {
-            let file = beside(target, *is_private).map_err(|e| self.failed("cannot create", &e))?;
+            let file = self.beside(target, *is_private)?;
             let mut out = BufWriter::with_capacity(1 << 17, file.as_file());
             let written = write(&mut out).and_then(|()| out.flush().map_err(Error::Output));
             drop(out);
@@ -206,6 +208,10 @@ impl Output {
         let Self::File { target, name, overwrite, is_private } = self else {
             return Err(Failure::Usage(format!("{}: cannot be a folder; name one with -o", self.name())));
         };
+        // A recording says itself whether it is one: it was not known before.
+        if target.is_file() {
+            return Err(Failure::Failed(format!("{name}: {IS_FILE}")));
+        }
         let folder =
             unfinished::folder_in(parent(target), *is_private).map_err(|e| self.failed("cannot create", &e))?;
         write(folder.path()).map_err(|error| match error {
@@ -216,6 +222,22 @@ impl Output {
             error => self.explained(error),
         })?;
         Ok(Ready::folder(self, target, *overwrite, folder))
+    }
+
+    /// A temporary file in the target's folder, with the target's permissions, or those that new files get: one that is made of
+    /// what its owner alone may read those of that.
+    fn beside(&self, target: &Path, is_private: bool) -> std::result::Result<NamedTempFile, Failure> {
+        if target.is_dir() {
+            return Err(Failure::Failed(format!("{}: {IS_FOLDER}", self.name())));
+        }
+        let create = || {
+            let file = unfinished::file_in(parent(target), is_private)?;
+            if let Ok(found) = fs::metadata(target) {
+                file.as_file().set_permissions(found.permissions())?;
+            }
+            Ok(file)
+        };
+        create().map_err(|e| self.failed("cannot create", &e))
     }
 
     fn explained(&self, error: Error) -> Failure {
@@ -254,16 +276,6 @@ fn buffered(out: impl Write + Send, write: impl FnOnce(&mut (dyn Write + Send)) 
     let mut out = BufWriter::with_capacity(1 << 17, out);
     write(&mut out)?;
     out.flush().map_err(Error::Output)
-}
-
-/// A temporary file in the target's folder, with the target's permissions, or those that new files get: one that is made of
-/// what its owner alone may read those of that.
-fn beside(target: &Path, is_private: bool) -> io::Result<NamedTempFile> {
-    let file = unfinished::file_in(parent(target), is_private)?;
-    if let Ok(found) = fs::metadata(target) {
-        file.as_file().set_permissions(found.permissions())?;
-    }
-    Ok(file)
 }
 
 /// Whether an input is for its owner alone, as recordings of perf are.

@@ -158,6 +158,25 @@ fn failure_as_nobody(args: &[&OsStr]) -> String {
 }
 
 #[test]
+fn a_folder_takes_no_files_place_nor_a_file_a_folders() {
+    let folder = tempfile::tempdir().unwrap();
+    let (is_file, is_folder) = (folder.path().join("file.data"), folder.path().join("folder.data"));
+    fs::write(&is_file, "another's").unwrap();
+    fs::create_dir(&is_folder).unwrap();
+    fs::write(is_folder.join("data"), "another's").unwrap();
+    let sentence = refused(&fixture("threads.dir"), &is_file);
+    assert!(sentence.contains("file.data: is a file, and the output a folder"), "{sentence}");
+    for name in ["callgraph.data", "compressed.data"] {
+        let sentence = refused(&fixture(name), &is_folder);
+        assert!(sentence.contains("folder.data: is a folder; name a file to write"), "{sentence}");
+    }
+    for path in [is_file, is_folder.join("data")] {
+        assert_eq!(fs::read(&path).unwrap(), b"another's", "{}", path.display());
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+}
+
+#[test]
 fn what_may_not_be_read_or_written_is_told_and_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
