@@ -178,12 +178,19 @@ fn try_it(bytes: &[u8], place: &Place) -> Outcome {
         let checked = check(input.clone(), ReadOptions::default(), &mut |_| {});
         found = Some(checked.map_or((false, true), |checked| (true, !checked.is_sound())));
     });
+    let mut converted = None;
     judge("profile", &mut || {
         let source = Source::open(input.clone(), ReadOptions::default());
-        let _ = source.and_then(|source| profile(source, &ProfileOptions::default()));
+        converted = Some(source.and_then(|source| profile(source, &ProfileOptions::default())));
     });
     let (is_checked, is_found) = found.expect("it was checked");
     assert_eq!(copied, Some(is_checked), "what is copied is checked");
+    let converted = converted.expect("it was converted");
+    assert_eq!(converted.is_ok(), is_checked, "what is checked is converted");
+    for (kind, entry) in converted.iter().flat_map(|(_, ledger)| ledger.entries()) {
+        let told = entry.emitted + entry.consumed + entry.not_applicable + entry.left_out() + entry.dropped();
+        assert_eq!(entry.read + entry.added, told, "{kind}: {entry:?}");
+    }
     Outcome { is_read: is_checked, is_found, ..outcome }
 }
 

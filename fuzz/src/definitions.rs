@@ -2,10 +2,12 @@
 
 use super::inputs::{FeatureInput, feature_of, record_of};
 use perfconv::abi::Endian;
-use perfconv::abi::feature::{Feature, FeatureSection};
+use perfconv::abi::feature::{Feature, FeatureId, FeatureSection};
 use perfconv::abi::record::{Body, Record, RecordContext, RecordHeader, RecordType};
 use perfconv::abi::sample_type::{BranchSampleType, SampleType};
 use perfconv::abi::sample_view::SampleView;
+use perfconv::tracing::tracepoints::Tracepoints;
+use perfconv::tracing::value::Value;
 
 /// Any bytes as a record: it is written as it was read, also by way of the other byte order. What is behind the fields stays
 /// in the recorder's order, in which it may be taken for fields: it is not asked of records that have such a tail.
@@ -49,6 +51,9 @@ pub fn sample(bytes: &[u8]) {
 pub fn feature(bytes: &[u8]) {
     let Some(FeatureInput { id, bytes, endian, context }) = feature_of(bytes) else { return };
     let section = FeatureSection::read(id, bytes, endian, &context);
+    if id == FeatureId::TRACING_DATA {
+        tracepoints(bytes);
+    }
     assert_eq!(section.to_bytes(endian).expect("what was read can be written"), bytes);
     if matches!(section.feature, Feature::Opaque(_)) || !section.tail.is_empty() {
         return;
@@ -56,6 +61,18 @@ pub fn feature(bytes: &[u8]) {
     let swapped = section.to_bytes(other(endian)).expect("it takes as many bytes in the other byte order");
     let back = FeatureSection::read(id, &swapped, other(endian), &context);
     assert_eq!(back.to_bytes(endian).expect("what was read can be written"), bytes, "by way of the other byte order");
+}
+
+/// The formats of tracepoints, and the values of their fields in the same bytes.
+fn tracepoints(bytes: &[u8]) {
+    let tracepoints = Tracepoints::read(bytes);
+    for tracepoint in (0..1000).filter_map(|id| tracepoints.get(id)) {
+        for (_, value) in tracepoint.values(bytes) {
+            if let Value::Text(part) | Value::Bytes(part) = value {
+                assert!(part.len() <= bytes.len());
+            }
+        }
+    }
 }
 
 fn check_record(bytes: &[u8], context: &RecordContext) -> Record {

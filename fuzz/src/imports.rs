@@ -14,6 +14,7 @@ use perfconv::container::write::pipe;
 use perfconv::formats::import::{Import, ImportOptions, import};
 use perfconv::formats::{json as json_format, quipper as quipper_format};
 use perfconv::rewrite::build_ids::elf::{self, Elf};
+use perfconv::rewrite::build_ids::known::KnownBuildIds;
 use perfconv::rewrite::jit::images::ImageOptions;
 use perfconv::rewrite::jit::map_file::MapFile;
 use perfconv::rewrite::jit::pass::JitPass;
@@ -34,6 +35,25 @@ pub fn json(bytes: &[u8]) {
 /// Any bytes as a PerfDataProto.
 pub fn quipper(bytes: &[u8]) {
     remade(bytes, quipper_format::import);
+}
+
+/// Any bytes as a PerfDataProto in its text form.
+pub fn quipper_text(bytes: &[u8]) {
+    remade(bytes, quipper_format::import_text);
+}
+
+/// Any bytes as a file of known build ids, and as a program: it has a build id, or none, or is none.
+pub fn elf(bytes: &[u8]) {
+    let folder = tempfile::tempdir().expect("there is room for a folder");
+    let path = folder.path().join("program");
+    fs::write(&path, bytes).expect("there is room for a file");
+    if let Ok(known) = KnownBuildIds::parse(&format!("file://{}", path.display())) {
+        let lines = bytes.split(|&byte| byte == b'\n').count();
+        assert!(known.len() <= lines, "{} build ids in {lines} lines", known.len());
+    }
+    if let Ok(Elf::Id(id)) = elf::read(&path) {
+        assert!(bytes.windows(id.bytes().len()).any(|window| window == id.bytes()), "the build id is in the file");
+    }
 }
 
 /// What is told is refused, or made again as a recording that can be read or refused in turn.

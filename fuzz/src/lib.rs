@@ -1,6 +1,7 @@
 //! What is fuzzed: functions that take any bytes and fail where a promise does not hold. An ordinary test calls the same
 //! functions with the committed corpus.
 
+mod about;
 mod definitions;
 mod files;
 mod imports;
@@ -13,8 +14,8 @@ mod streamed;
 mod structured;
 
 pub use definitions::{feature, record, sample};
-pub use files::open;
-pub use imports::{archive, jitdump, json, quipper};
+pub use files::{folder, open};
+pub use imports::{archive, elf, jitdump, json, quipper, quipper_text};
 pub use profiles::import;
 pub use rewritten::rewrite;
 pub use scenario::scenario;

@@ -1,8 +1,10 @@
 //! Recordings of few programs and few addresses, so that what passes look for is found.
 
+use super::about::{self, About};
 use super::structured::{attr, record};
 use arbitrary::{Result, Unstructured};
 use perfconv::abi::attr_flags::AttrFlags;
+use perfconv::abi::feature::FeatureId;
 use perfconv::abi::record::mmap2::MappedFile;
 use perfconv::abi::record::{Body, Misc, RecordContext, RecordHeader, RecordType};
 use perfconv::abi::sample_id::SampleId;
@@ -31,8 +33,13 @@ pub fn recording(from: &mut Unstructured<'_>) -> Result<Vec<u8>> {
     attr.sample_type |= ALWAYS;
     attr.flags |= AttrFlags::SAMPLE_ID_ALL;
     let count = from.int_in_range(1..=3)?;
+    let is_told = from.ratio(1, 3)?;
+    if is_told {
+        attr.sample_type |= SampleType::RAW;
+    }
     let event = |number| FileAttr { attr: attr.clone(), ids: vec![10 * number, 10 * number + 1] };
-    let events: Vec<FileAttr> = (1..=count).map(event).collect();
+    let mut events: Vec<FileAttr> = (1..=count).map(event).collect();
+    let about = if is_told { about::features(&mut events, endian) } else { BTreeMap::new() };
     let mut maker = Maker { context: RecordContext::new(&attr, endian), events: count, time: 1_000_000_000 };
     let mut records = Vec::new();
     for _ in 0..from.int_in_range(1..=40)? {
@@ -41,19 +48,30 @@ pub fn recording(from: &mut Unstructured<'_>) -> Result<Vec<u8>> {
         }
     }
     let records = if from.ratio(1, 4)? { frames(&records, endian) } else { records.concat() };
-    Ok(if from.arbitrary()? { pipe_of(&events, &records, endian) } else { file(&events, &records, endian) })
+    Ok(if from.arbitrary()? {
+        pipe_of(&events, &about, &records, endian)
+    } else {
+        file(&events, &about, &records, endian)
+    })
 }
 
-fn file(events: &[FileAttr], records: &[u8], endian: Endian) -> Vec<u8> {
+fn file(events: &[FileAttr], about: &About, records: &[u8], endian: Endian) -> Vec<u8> {
     let mut file = FileWriter::begin(Cursor::new(Vec::new()), endian, events, &[]).expect("it goes to memory");
     file.write_all(records).expect("it goes to memory");
-    file.finish(events, &[], &BTreeMap::new()).expect("it goes to memory").into_inner()
+    file.finish(events, &[], about).expect("it goes to memory").into_inner()
 }
 
-fn pipe_of(events: &[FileAttr], records: &[u8], endian: Endian) -> Vec<u8> {
+fn pipe_of(events: &[FileAttr], about: &About, records: &[u8], endian: Endian) -> Vec<u8> {
     let mut bytes = pipe::header(endian).expect("it goes to memory");
     for event in events {
         bytes.extend(pipe::event(event, endian).expect("it goes to memory").expect("it has few ids"));
+    }
+    for (&id, section) in about {
+        if id == FeatureId::TRACING_DATA {
+            bytes.extend(pipe::tracing_data(section, endian).expect("it goes to memory"));
+        } else {
+            bytes.extend(pipe::feature(id, section, endian).expect("it goes to memory").expect("it is short"));
+        }
     }
     bytes.extend(records);
     bytes

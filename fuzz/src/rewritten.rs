@@ -1,5 +1,6 @@
 //! Sound recordings, rewritten: whatever is asked for, what comes out is sound, and the account is of what is in it.
 
+use super::about::TRACEPOINTS;
 use super::plausible;
 use arbitrary::{Result, Unstructured};
 use perfconv::abi::Endian;
@@ -49,6 +50,7 @@ use perfconv::stream::ledger::Ledger;
 use perfconv::stream::meta::{Meta, is_header};
 use perfconv::stream::raw::Raw;
 use perfconv::stream::source::Source;
+use perfconv::stream::write::directory::ToDirectory;
 use perfconv::stream::write::file::ToFile;
 use perfconv::stream::write::form::{Form, Frames};
 use perfconv::stream::write::pipe::ToPipe;
@@ -62,7 +64,7 @@ pub fn rewrite(bytes: &[u8]) {
 }
 
 fn rewritten(from: &mut Unstructured<'_>) -> Result<()> {
-    let what = from.int_in_range(0..=9)?;
+    let what = from.int_in_range(0..=10)?;
     let recording = plausible::recording(from)?;
     if read(&recording).is_none() {
         // Not one of its records could be made.
@@ -74,6 +76,7 @@ fn rewritten(from: &mut Unstructured<'_>) -> Result<()> {
         2 => carried(&recording, json::begin_lines, json::import),
         3 => carried(&recording, json::begin_document, json::import),
         4 => carried(&recording, quipper::begin, quipper::import),
+        5 => in_folder(&recording, from),
         _ => passed(recording, from),
     }
 }
@@ -82,16 +85,19 @@ fn input(bytes: &[u8]) -> Input {
     Input::Bytes { name: "plausible".to_owned(), bytes: bytes.to_vec().into() }
 }
 
+/// Counts records.
+#[derive(Default)]
+struct Count(Counts);
+
+impl Sink for Count {
+    fn record(&mut self, _: &Meta, raw: &Raw<'_>) -> perfconv::Result<()> {
+        self.0.add(raw.header.kind);
+        Ok(())
+    }
+}
+
 /// How many records of each type are in a recording without any damage; `None` where there are none.
 fn read(bytes: &[u8]) -> Option<Counts> {
-    #[derive(Default)]
-    struct Count(Counts);
-    impl Sink for Count {
-        fn record(&mut self, _: &Meta, raw: &Raw<'_>) -> perfconv::Result<()> {
-            self.0.add(raw.header.kind);
-            Ok(())
-        }
-    }
     let mut count = Count::default();
     let source = Source::open(input(bytes), ReadOptions::default()).expect("what was written is a recording");
     let is_pipe = source.meta().container == Container::Pipe;
@@ -109,17 +115,17 @@ fn adds_up(ledger: &Ledger, bytes: &[u8]) {
         assert_eq!(entry.read + entry.added, told, "{kind}: {entry:?}");
     }
     let written = read(bytes).unwrap_or_default();
-    let is_counted = |kind: RecordType| {
-        let is_frame = matches!(kind, RecordType::COMPRESSED | RecordType::COMPRESSED2);
-        // Files tell them otherwise.
-        !is_frame && !is_header(kind)
-    };
     for (kind, entry) in ledger.entries().iter().filter(|(kind, _)| is_counted(**kind)) {
         assert_eq!(entry.emitted, written.of(*kind), "{kind} in the output: {entry:?}");
     }
     for (kind, count) in written.iter().filter(|(kind, _)| is_counted(*kind)) {
         assert_eq!(count, ledger.of(kind).emitted, "{kind} in the output");
     }
+}
+
+/// Whether records of a type are in every form: frames are not, and files tell what is of the header otherwise.
+fn is_counted(kind: RecordType) -> bool {
+    !matches!(kind, RecordType::COMPRESSED | RecordType::COMPRESSED2) && !is_header(kind)
 }
 
 fn form(from: &mut Unstructured<'_>) -> Result<Form> {
@@ -156,12 +162,31 @@ fn passed(recording: Vec<u8>, from: &mut Unstructured<'_>) -> Result<()> {
     let (is_file, mut form) = (from.arbitrary()?, form(from)?);
     if from.ratio(1, 4)? {
         let endian = *from.choose(&[Endian::Little, Endian::Big])?;
-        passes.push(EndianPass::new(endian, true));
+        passes.push(EndianPass::new(endian, from.ratio(3, 4)?));
         form.endian = Some(endian);
     }
     let done = written(is_file, form, |sink| passes.run(input(&recording), &read, sink));
     if let Some((bytes, ledger)) = done {
         adds_up(&ledger, &bytes);
+    }
+    Ok(())
+}
+
+/// As a folder, from which the same records come, and the same file again as from the recording itself.
+fn in_folder(recording: &[u8], from: &mut Unstructured<'_>) -> Result<()> {
+    let folder = tempfile::tempdir().expect("there is room for a folder");
+    let (read, form) = (ReadOptions::default(), form(from)?);
+    let source = Source::open(input(recording), read.clone()).expect("what was written is a recording");
+    let mut out = ToDirectory::new(folder.path(), form);
+    // A pipe may have nothing but what it tells of itself.
+    let Ok((meta, mut ledger)) = source.run(&mut out) else { return Ok(()) };
+    out.account(&meta, &mut ledger);
+    let mut count = Count::default();
+    let source = Source::open(Input::Path(folder.path().to_owned()), read).expect("what was written is a recording");
+    let (_, again) = source.run(&mut count).expect("what was written can be read");
+    assert_eq!(again.messages(), [], "nothing is damaged");
+    for (kind, entry) in ledger.entries().iter().filter(|(kind, _)| is_counted(**kind)) {
+        assert_eq!(entry.emitted, count.0.of(*kind), "{kind} in the folder: {entry:?}");
     }
     Ok(())
 }
@@ -173,7 +198,7 @@ fn pass(from: &mut Unstructured<'_>, read: &ReadOptions) -> Result<Box<dyn Pass>
     // What is on this machine is none of its business.
     let find = FindOptions { symfs: Some("/nowhere".into()), ..FindOptions::default() };
     let number = from.int_in_range(0..=3)?;
-    Ok(match from.int_in_range(0..=24)? {
+    Ok(match from.int_in_range(0..=25)? {
         0 => Quipper::Sort.pass(read),
         1 => Quipper::HugePages.pass(read),
         2 => Quipper::Combine.pass(read),
@@ -185,7 +210,7 @@ fn pass(from: &mut Unstructured<'_>, read: &ReadOptions) -> Result<Box<dyn Pass>
         8 => Box::new(HeaderEdit::Add(FeatureId::CMDLINE, Value::Words(vec!["perf".to_owned(), name(from)?]))),
         9 => Box::new(HeaderEdit::Drop(*from.choose(&[FeatureId::HOSTNAME, FeatureId::BUILD_ID])?)),
         10 => Box::new(PerfVersionPass::new(PerfVersion(5 + number % 3, from.int_in_range(1..=19)?), read.clone())),
-        11 => filter(TimeFilter::new(from.choose(&TIMES)?.parse().expect("times")), read),
+        11 => filter(TimeFilter::new(times(from)?.parse().expect("times")), read),
         12 => filter(TaskFilter::new(*from.choose(&[TaskNumber::Pid, TaskNumber::Tid])?, [number]), read),
         13 => filter(CommFilter::new(vec![name(from)?]), read),
         14 => filter(CpuFilter::new(vec![number.to_string().parse().expect("a CPU")]), read),
@@ -200,17 +225,34 @@ fn pass(from: &mut Unstructured<'_>, read: &ReadOptions) -> Result<Box<dyn Pass>
         21 => Box::new(StripUserStackPass::default()),
         22 => Box::new(BuildIdTablePass::new(scope, find)),
         23 => Box::new(BuildIdMapsPass::new(scope, find)),
+        24 => Box::new(EventPass::new(vec![event(from)?], from.arbitrary()?)),
         _ => {
             let some = |from: &mut Unstructured<'_>| -> Result<Vec<What>> {
                 Ok(What::NAMED.iter().map(|(what, _)| *what).filter(|_| from.ratio(1, 3).unwrap_or(false)).collect())
             };
             let kept = Kept::new(&some(from)?, &some(from)?);
-            Box::new(AnonymizePass::new(Key::new(&[7; 32]).expect("32 bytes are a key"), kept))
+            Box::new(AnonymizePass::new(Key::new(&from.arbitrary::<[u8; 32]>()?).expect("32 bytes are a key"), kept))
         }
     })
 }
 
-const TIMES: [&str; 5] = [",1.5", "1.2,", "1.1,1.3", "50%", "10%-60%"];
+/// A name of an event that may be there, or is not.
+fn event(from: &mut Unstructured<'_>) -> Result<String> {
+    Ok(format!("sched:{}", from.choose(&[&TRACEPOINTS[..], &["nothing"]].concat())?))
+}
+
+/// A span of time in seconds, or in hundredths of the recording.
+fn times(from: &mut Unstructured<'_>) -> Result<String> {
+    let mut at = [from.int_in_range(0..=100)?, from.int_in_range(0..=100)?];
+    at.sort_unstable();
+    let [begin, end] = at;
+    Ok(match from.int_in_range(0..=3)? {
+        0 => format!(",1.{begin:02}"),
+        1 => format!("1.{begin:02},"),
+        2 => format!("1.{begin:02},1.{end:02}"),
+        _ => format!("{begin}%-{end}%"),
+    })
+}
 
 fn filter(filter: impl Filter + 'static, read: &ReadOptions) -> Box<dyn Pass> {
     Box::new(FilterPass::new(filter, read.clone()))

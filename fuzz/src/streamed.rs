@@ -53,8 +53,9 @@ pub fn streamed(bytes: &[u8]) {
 }
 
 /// With some bytes changed and the end cut off, or not.
-fn damaged(mut recording: Vec<u8>, from: &mut Unstructured<'_>) -> Vec<u8> {
-    for _ in 0..from.int_in_range(0..=6).unwrap_or_default() {
+pub(super) fn damaged(mut recording: Vec<u8>, from: &mut Unstructured<'_>) -> Vec<u8> {
+    let most = if recording.is_empty() { 0 } else { 6 };
+    for _ in 0..from.int_in_range(0..=most).unwrap_or_default() {
         let at = from.choose_index(recording.len()).unwrap_or_default();
         recording[at] = from.arbitrary().unwrap_or_default();
     }

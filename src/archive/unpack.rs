@@ -26,31 +26,22 @@ pub struct Unpacked {
 #[derive(Debug)]
 pub struct Extracted {
     cache: PathBuf,
-    /// Whether the cache was made for it.
-    is_new: bool,
     folder: TempFolder,
     files: BTreeSet<PathBuf>,
     /// With where they lead.
     links: BTreeMap<PathBuf, PathBuf>,
 }
 
-/// Puts all that is in an archive into a folder of ours in a cache.
+/// Puts all that is in an archive into a folder of ours in a cache, or near it where there is none yet.
 ///
 /// # Errors
 /// Where the archive cannot be read or has what does not belong into one, or something cannot be written: then nothing is left.
 pub fn extract(archive: impl Read, name: &str, cache: &Path) -> Result<Extracted> {
-    let is_new = !cache.exists();
-    fs::create_dir_all(cache).map_err(Error::io(cache.display().to_string(), "cannot create"))?;
-    let extracted = TempFolder::new(Some(cache)).map_err(Error::io(cache.display().to_string(), "cannot create in it"));
-    let extracted = extracted.and_then(|folder| {
-        let (files, links) = extract_into(archive, name, folder.path())?;
-        Ok(Extracted { cache: cache.to_owned(), is_new, folder, files, links })
-    });
-    if extracted.is_err() && is_new {
-        // It is empty, or somebody else's.
-        let _ = fs::remove_dir(cache);
-    }
-    extracted
+    let near = cache.ancestors().map(|folder| if folder == Path::new("") { Path::new(".") } else { folder });
+    let near = near.into_iter().find(|folder| folder.exists()).unwrap_or(cache);
+    let folder = TempFolder::new(Some(near)).map_err(Error::io(near.display().to_string(), "cannot create in it"))?;
+    let (files, links) = extract_into(archive, name, folder.path())?;
+    Ok(Extracted { cache: cache.to_owned(), folder, files, links })
 }
 
 impl Extracted {
@@ -59,8 +50,10 @@ impl Extracted {
     /// # Errors
     /// Where something cannot be put there, or the recording must not be overwritten. What was put in place is taken away again.
     pub fn put_in_place(self, recording: &Path, overwrite: bool) -> Result<Unpacked> {
-        let Self { cache, is_new, folder, files, links } = self;
+        let Self { cache, folder, files, links } = self;
         let mut placed = Placed::default();
+        let is_new = !cache.exists();
+        fs::create_dir_all(&cache).map_err(Error::io(cache.display().to_string(), "cannot create"))?;
         let unpacked = put_in_place(&cache, folder.path(), (&files, &links), (recording, overwrite), &mut placed);
         drop(folder);
         if unpacked.is_err() {

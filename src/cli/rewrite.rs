@@ -98,8 +98,9 @@ impl Target<'_> {
         let written = match to {
             Container::Directory => output.write_folder(|path| {
                 let mut sink = ToDirectory::new(path, form);
-                let streamed = stream(&mut sink)?;
-                ledger = account(streamed, &sink.form());
+                let meta;
+                (meta, ledger) = stream(&mut sink)?;
+                sink.account(&meta, &mut ledger);
                 Ok(())
             }),
             Container::File => output.write_seekable(envelopes, spool_dir, |out| {

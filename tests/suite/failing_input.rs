@@ -1,10 +1,12 @@
 //! Inputs that fail in the middle, and files that are cut while they are read: an error that says so, or what came before with a
 //! word about what is missing.
 
-use super::files::fixtures;
+use super::files::{fixture, fixtures};
 use super::program::{Run, perfconv, perfconv_with_signals, run};
 use perfconv::container::read::input::Input;
 use perfconv::container::read::{ReadOptions, Reader};
+use perfconv::formats::import::{ImportOptions, import};
+use perfconv::formats::{FORMATS, Reads};
 use perfconv::stream::Sink;
 use perfconv::stream::meta::Meta;
 use perfconv::stream::raw::Raw;
@@ -74,6 +76,62 @@ fn a_stream_that_fails_anywhere_gives_what_came_before_and_a_word_about_it() {
         refused + read
     ));
     assert!(files > 15 && refused > 10 && read > 500, "too few");
+}
+
+#[test]
+fn what_carries_a_recording_and_fails_anywhere_is_refused_or_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut formats, mut refused, mut told) = (0, 0, 0);
+    for format in FORMATS {
+        let Reads::Import(how) = format.reads else { continue };
+        let bytes = match format.name {
+            "folded" => (0..500).map(|number| format!("main;f{number};g 1\n")).collect::<String>().into_bytes(),
+            "perf-script" => {
+                let sample =
+                    |n| format!("cat 7 [000] 1.{n:06}: 1000 cycles:\n\t{:16x} f+0x1 (/bin/cat)\n\n", 0x1000 + n);
+                (0..300).map(sample).collect::<String>().into_bytes()
+            }
+            name => {
+                let path = folder.path().join(name);
+                let made = run(perfconv().arg(fixture("callgraph.data")).args(["-q", "-t", name, "-o"]).arg(&path));
+                assert_eq!(made.status, 0, "{name}: {}", made.stderr);
+                let bytes = fs::read(&path).unwrap();
+                if bytes.starts_with(b"\x1f\x8b") { unpacked(&bytes) } else { bytes }
+            }
+        };
+        formats += 1;
+        assert!(import(how, stream(&bytes), &ImportOptions::default()).is_ok(), "{}", format.name);
+        for at in (0..=bytes.len()).step_by((bytes.len() / 40).max(1)) {
+            let mut stream = Failing(Cursor::new(bytes[..at].to_vec()));
+            match how(&mut stream, "failing", &ImportOptions::default()) {
+                Err(error) => {
+                    assert!(error.to_string().contains("failing"), "{} at {at}: {error}", format.name);
+                    refused += 1;
+                }
+                Ok(remade) => {
+                    let is_told = remade.damage.iter().any(|damage| damage.what.contains("the disk is gone"));
+                    assert!(is_told, "{} at {at}: {:?}", format.name, remade.damage);
+                    told += 1;
+                }
+            }
+        }
+    }
+    say(format_args!(
+        "streams of {formats} formats failed at {} places: {refused} refused, {told} told",
+        refused + told
+    ));
+    assert!(formats >= 7 && refused + told > 250, "too few");
+}
+
+/// A whole stream.
+fn stream(bytes: &[u8]) -> Input {
+    Input::Bytes { name: "whole".to_owned(), bytes: bytes.to_vec().into() }
+}
+
+fn unpacked(bytes: &[u8]) -> Vec<u8> {
+    let mut all = Vec::new();
+    flate2::read::GzDecoder::new(bytes).read_to_end(&mut all).unwrap();
+    all
 }
 
 #[test]

@@ -150,6 +150,20 @@ const KINDS: &[Kind] = &[
     ("tables", &["-t", "csv"]),
 ];
 
+/// Other commands, whose input is `IN`.
+const COMMANDS: &[Kind] = &[
+    ("repaired.data", &["repair", "IN"]),
+    ("injected.data", &["inject", "-b", "-i", "IN"]),
+    ("merged.data", &["merge", "IN", "IN", "--offset-pids"]),
+    ("parts", &["split", "IN", "--by", "samples=50"]),
+    ("in.tar", &["archive", "IN"]),
+    ("in.tar.zst", &["archive", "IN"]),
+    ("profiles", &["convert", "IN", "--split-by", "comm"]),
+    ("packed.jsonl.zst", &["convert", "IN"]),
+    ("packed.data.gz", &["convert", "IN"]),
+    ("in.folder", &["rewrite", "IN", "--container", "dir", "--sort"]),
+];
+
 /// Every file in a folder and the folders in it, with its bytes.
 fn files_in(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
@@ -198,8 +212,25 @@ fn a_full_disk_leaves_the_old_output() {
             failed += 1;
         }
     }
-    say(format_args!("{failed} times a disk was full, and the old output of {} kinds stayed", KINDS.len()));
-    assert_eq!(failed, 2 * KINDS.len());
+    for &(name, args) in COMMANDS {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join(name);
+        let command = |mut command: Command, input: &Path| {
+            command.args(args.iter().map(|&arg| if arg == "IN" { input.as_os_str() } else { arg.as_ref() }));
+            run(command.args(["-f", "-o"]).arg(&target))
+        };
+        let old = command(perfconv(), &fixture("two-events.data"));
+        assert_eq!(old.status, 0, "{name}: {}", old.stderr);
+        let before = files_in(folder.path());
+        let run = command(limited("1"), &fixture("callgraph.data"));
+        let sentence = run.failure().unwrap_or_else(|wrong| panic!("{name}: {wrong}"));
+        assert!(sentence.contains("too large"), "{name}: {sentence}");
+        assert!(files_in(folder.path()) == before, "{name}: something else is there");
+        failed += 1;
+    }
+    let kinds = KINDS.len() + COMMANDS.len();
+    say(format_args!("{failed} times a disk was full, and the old output of {kinds} kinds stayed"));
+    assert_eq!(failed, 2 * KINDS.len() + COMMANDS.len());
 }
 
 #[test]

@@ -22,6 +22,9 @@ const TARGETS: &[(&str, Target)] = &[
     ("archive", fuzz::archive),
     ("rewrite", fuzz::rewrite),
     ("streamed", fuzz::streamed),
+    ("folder", fuzz::folder),
+    ("quipper_text", fuzz::quipper_text),
+    ("elf", fuzz::elf),
 ];
 
 #[test]

@@ -9,12 +9,19 @@ use std::process::Command;
 use std::thread::available_parallelism;
 use tempfile::tempdir;
 
-/// All outputs in a folder, by their names.
+/// All files in a folder and the folders in it, by their paths.
 fn outputs(folder: &Path) -> BTreeMap<String, Vec<u8>> {
-    let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry"));
-    // What is made of a folder is one.
-    let read = |path: &Path| fs::read(path).or_else(|_| fs::read(path.join("data"))).expect("it can be read");
-    entries.map(|entry| (entry.file_name().into_string().expect("text"), read(&entry.path()))).collect()
+    let mut files = BTreeMap::new();
+    for entry in fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry")) {
+        let name = entry.file_name().into_string().expect("text");
+        if entry.path().is_dir() {
+            let inside = outputs(&entry.path()).into_iter();
+            files.extend(inside.map(|(inner, bytes)| (format!("{name}/{inner}"), bytes)));
+        } else {
+            files.insert(name, fs::read(entry.path()).expect("it can be read"));
+        }
+    }
+    files
 }
 
 fn convert_all(folder: &Path, options: &[&str]) -> Run {
@@ -26,7 +33,9 @@ fn convert_all(folder: &Path, options: &[&str]) -> Run {
 fn each_is_what_it_is_alone_whatever_the_number_of_threads() {
     let desk = tempdir().expect("a folder");
     let mut told = BTreeMap::new();
-    for (to, ending) in [("pprof", "pb.gz"), ("jsonl", "jsonl"), ("perf.data", "data")] {
+    let formats =
+        [("pprof", ".pb.gz"), ("jsonl", ".jsonl"), ("perf.data", ".data"), ("quipper", ".pb_data"), ("csv", ".csv")];
+    for (to, ending) in formats {
         for jobs in ["1", "2", "7"] {
             let folder = desk.path().join(format!("{to}{jobs}"));
             let run = convert_all(&folder, &["-t", to, "-J", jobs]);
@@ -37,16 +46,22 @@ fn each_is_what_it_is_alone_whatever_the_number_of_threads() {
             assert!(*first == outputs(&folder), "-J {jobs} makes something else");
         }
         let (_, all) = &told[to];
-        assert_eq!(all.len(), fixtures().len());
+        let mut compared = 0;
         for fixture in fixtures() {
             let stem = fixture.name.trim_end_matches(".data");
-            let alone = desk.path().join(format!("{stem} alone.{ending}"));
+            let alone = desk.path().join(format!("{stem} alone{ending}"));
             let run = run(perfconv().arg(&fixture.path).args(["-f", "-t", to, "-o"]).arg(&alone));
             assert_eq!(run.status, 0, "{}", run.stderr);
-            if alone.is_file() {
-                assert!(all[&format!("{stem}.{ending}")] == fs::read(&alone).expect("a file"), "{stem}");
-            }
+            let name = format!("{stem}{ending}");
+            let alone = if alone.is_dir() {
+                outputs(&alone).into_iter().map(|(inner, bytes)| (format!("{name}/{inner}"), bytes)).collect()
+            } else {
+                BTreeMap::from([(name, fs::read(&alone).expect("a file"))])
+            };
+            assert!(alone.iter().all(|(name, bytes)| all.get(name) == Some(bytes)), "{to}: {stem}");
+            compared += alone.len();
         }
+        assert_eq!(all.len(), compared, "{to}");
     }
 }
 

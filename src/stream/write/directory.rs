@@ -8,6 +8,7 @@ use crate::container::read::directory::is_part;
 use crate::container::write::file::FileWriter;
 use crate::error::{Error, Result};
 use crate::stream::Sink;
+use crate::stream::ledger::Ledger;
 use crate::stream::meta::{Meta, is_header};
 use crate::stream::raw::Raw;
 use std::fs::{self, File};
@@ -31,9 +32,14 @@ impl ToDirectory {
         Self { form: Form { frames, ..form }, path: path.to_owned(), main: None, timed: None }
     }
 
-    /// The form in which records are written.
-    pub fn form(&self) -> Form {
-        self.form
+    /// Tells what became of the records when all are written, as [`Form::account`] does. Rounds are no more: there are none in a
+    /// folder.
+    pub fn account(&self, meta: &Meta, ledger: &mut Ledger) {
+        let rounds = ledger.of(RecordType::FINISHED_ROUND).unaccounted();
+        if rounds > 0 {
+            ledger.consumed(RecordType::FINISHED_ROUND, rounds);
+        }
+        self.form.account(meta, ledger);
     }
 
     fn create(&self, name: &str) -> Result<BufWriter<File>> {
