@@ -1,5 +1,6 @@
 //! What stands at places in a range, taken away.
 
+use super::floor::floor;
 use immutable_chunkmap::map::{Map, NodeRef};
 use std::ops::RangeInclusive;
 
@@ -10,8 +11,10 @@ const FEW: usize = 64;
 /// process may take the place of all that it shares with its parent, and thousands of processes after it.
 pub fn cut<V: Clone, const SIZE: usize>(map: &mut Map<u64, V, SIZE>, range: RangeInclusive<u64>) {
     for _ in 0..FEW {
-        let Some((&key, _)) = map.range(range.clone()).next_back() else { return };
-        map.remove_cow(&key);
+        match floor(map, *range.end()) {
+            Some((key, _)) if range.contains(&key) => map.remove_cow(&key),
+            _ => return,
+        };
     }
     let (start, last) = range.into_inner();
     let below = side(map.root(), &|key| key < start, Side::Left);

@@ -1,9 +1,9 @@
 //! The maps of one address space, by address.
 
 use super::cut::cut;
+use super::floor::floor;
 use super::map::MapId;
 use immutable_chunkmap::map::Map;
-use std::ops::RangeBounds;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What is mapped at each address. A new map takes the place of whatever was there: the kernel tells of no munmap.
@@ -28,14 +28,8 @@ impl Maps {
     /// The map at an address.
     #[inline]
     pub fn find(&self, address: u64) -> Option<MapId> {
-        let (_, part) = self.last(..=address)?;
+        let (_, part) = floor(&self.parts, address)?;
         (address < part.limit).then_some(part.map)
-    }
-
-    /// The last part that begins there.
-    #[inline]
-    fn last(&self, starts: impl RangeBounds<u64>) -> Option<(u64, Part)> {
-        self.parts.range(starts).next_back().map(|(&start, &part)| (start, part))
     }
 
     /// Puts a map at `start..limit`.
@@ -53,7 +47,7 @@ impl Maps {
         if start >= limit {
             return;
         }
-        if let Some((first, part)) = self.last(..start)
+        if let Some((first, &part)) = start.checked_sub(1).and_then(|before| floor(&self.parts, before))
             && part.limit > start
         {
             self.parts.insert_cow(first, Part { limit: start, ..part });
@@ -61,7 +55,8 @@ impl Maps {
                 self.parts.insert_cow(limit, part);
             }
         }
-        if let Some((_, part)) = self.last(start..limit)
+        if let Some((first, &part)) = floor(&self.parts, limit - 1)
+            && first >= start
             && part.limit > limit
         {
             self.parts.insert_cow(limit, part);

@@ -1,6 +1,7 @@
 //! Who ran what, where: processes and threads, and what was mapped in their address spaces when.
 
 pub mod cut;
+mod floor;
 pub mod map;
 pub mod maps;
 pub mod names;
