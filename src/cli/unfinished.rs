@@ -83,6 +83,7 @@ mod signals {
         let ignored = ignored();
         let watched = [SIGINT, SIGTERM, SIGHUP, SIGQUIT].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
         std_handles_no_bus_error();
+        files_that_grow_too_large_are_errors();
         // Whoever reads what is not there any more tries again and again, until the program ends.
         let mut signals = Signals::new(watched.chain([SIGBUS]))?;
         let watch = move || {
@@ -107,6 +108,13 @@ mod signals {
     fn std_handles_no_bus_error() {
         // SAFETY: no handler is set, but the system's own behaviour, before anything is mapped.
         unsafe { libc::signal(libc::SIGBUS, libc::SIG_DFL) };
+    }
+
+    /// Has a file that may not grow any more be an error of who writes to it, which can be told, not the end of the program.
+    #[expect(unsafe_code, reason = "a signal cannot be ignored otherwise")]
+    fn files_that_grow_too_large_are_errors() {
+        // SAFETY: no handler is set; the system is told to ignore the signal.
+        unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
     }
 
     /// The signals that whoever started the program wants to be ignored, as `nohup` does; a bit for each, from signal 1.
