@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::formats::import::told::{Told, ToldEvent, ToldFrame, ToldSample};
-use crate::formats::import::{ImportOptions, Remade, record};
+use crate::formats::import::{ImportOptions, MOST_TOLD, Remade, record, shown};
 use hashbrown::HashMap;
 use std::io::{BufRead, BufReader, Read};
 
@@ -34,8 +34,11 @@ pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOption
         };
         let (names, count) = (text[..space].trim_ascii_end(), &text[space + 1..]);
         let Some(value) = std::str::from_utf8(count).ok().and_then(|count| count.parse::<u64>().ok()) else {
-            return wrong(&format!("count: {:?} is no whole number", String::from_utf8_lossy(count)));
+            return wrong(&format!("count: {} is no whole number", shown(&String::from_utf8_lossy(count))));
         };
+        if told.samples.len() == MOST_TOLD {
+            return wrong(&format!("there is room for {MOST_TOLD} stacks, and there are more"));
+        }
         if names.contains(&0) {
             return wrong("frame: a name has no NUL");
         }

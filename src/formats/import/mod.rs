@@ -36,6 +36,19 @@ const ROOM: usize = 65_000;
 /// The most frames of a stack, and one, by which it is known to be cut.
 pub const MOST_FRAMES: usize = ROOM / size_of::<u64>() + 1;
 
+/// The most samples, and the most parts in all, that a profile may tell, each of which takes some hundred bytes of memory, however
+/// few it takes in the profile.
+pub const MOST_TOLD: usize = 1 << 24;
+
+/// A word of an input in a message.
+pub fn shown(word: &str) -> String {
+    const LONGEST: usize = 60;
+    match word.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{:?}...", &word[..end]),
+        None => format!("{word:?}"),
+    }
+}
+
 /// A recording that was made again.
 #[derive(Debug)]
 pub struct Remade {

@@ -1,5 +1,7 @@
 //! The line that a sample begins with: `comm  pid/tid [cpu] time: period event: `, with whichever of these were printed.
 
+use crate::formats::import::shown;
+
 /// What the line tells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Head<'a> {
@@ -57,10 +59,13 @@ impl<'a> Head<'a> {
             head.time = Some(found);
             at += 1;
         }
+        if let Some((_, word)) = words.get(at).filter(|(_, word)| is_of_a_time(word)) {
+            return Err(format!("time: {} is none", shown(word)));
+        }
         let is_event = |place: usize| words.get(place).is_some_and(|(_, word)| word.len() > 1 && word.ends_with(':'));
         if let Some((_, word)) = words.get(at).filter(|_| !is_event(at)) {
             let period = word.parse().ok().filter(|_| is_event(at + 1));
-            head.period = Some(period.ok_or_else(|| format!("event: {word:?} is none"))?);
+            head.period = Some(period.ok_or_else(|| format!("event: {} is none", shown(word)))?);
             at += 1;
         }
         let Some(&(place, event)) = words.get(at) else { return Err("event: there is none".to_owned()) };
@@ -94,6 +99,12 @@ fn task(words: &[(usize, &str)]) -> Option<(Option<i32>, i32, usize)> {
 /// `[003]`
 fn cpu(word: &str) -> Option<i32> {
     word.strip_prefix('[')?.strip_suffix(']')?.parse().ok()
+}
+
+/// Whether a word has the form of a time, be it one or not.
+fn is_of_a_time(word: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    word.strip_suffix(':').and_then(|time| time.split_once('.')).is_some_and(|(a, b)| is_number(a) && is_number(b))
 }
 
 /// `1806.624218:` in seconds and micro- or nanoseconds.
@@ -146,6 +157,12 @@ mod tests {
     fn what_is_wrong_is_told_by_its_field() {
         assert_eq!(Head::parse("nonsense").unwrap_err(), "pid or tid: there is none");
         assert_eq!(Head::parse("a 7 1.000000: ").unwrap_err(), "event: there is none");
+        for time in ["99999999999999999999.000000:", "1.5:", "18446744073.709551616:"] {
+            assert_eq!(
+                Head::parse(&format!("a 7 [000] {time} 5 cycles: ")).unwrap_err(),
+                format!("time: {time:?} is none")
+            );
+        }
         assert_eq!(Head::parse("a 7 1.000000: many cycles: ").unwrap_err(), "event: \"many\" is none");
     }
 }

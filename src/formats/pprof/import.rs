@@ -1,12 +1,13 @@
 //! A profile as a recording.
 
 use super::functions::is_made_up;
+use super::parts;
 use super::proto::{self, Profile};
 use super::valid::{self, Ids};
 use crate::abi::hex;
 use crate::error::{Error, Result};
 use crate::formats::import::told::{Told, ToldEvent, ToldFrame, ToldMapping, ToldSample};
-use crate::formats::import::{ImportOptions, MOST_FRAMES, Remade, record};
+use crate::formats::import::{ImportOptions, MOST_FRAMES, MOST_TOLD, Remade, record};
 use crate::profile::labels::Label;
 use crate::session::map::Map;
 use bytes::Bytes;
@@ -24,6 +25,12 @@ pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOption
     let wrong = |what: String| Error::input(name, None, format!("it is no valid pprof: {what}"));
     if bytes.is_empty() {
         return Err(wrong("it is empty".to_owned()));
+    }
+    let parts = parts::count(&bytes).map_err(|e| wrong(e.to_string()))?;
+    if parts > MOST_TOLD {
+        let what =
+            format!("it has {parts} samples, labels, lines, texts and others, and there is room for {MOST_TOLD}");
+        return Err(Error::input(name, None, what));
     }
     let profile = Profile::decode(&bytes[..]).map_err(|e| wrong(e.to_string()))?;
     let most_frames = bytes.len().saturating_mul(FRAMES_OF_A_BYTE).max(MOST_FRAMES_OF_ALL);

@@ -10,6 +10,7 @@ mod encode;
 mod functions;
 mod import;
 mod messages;
+mod parts;
 pub mod proto;
 mod strings;
 mod valid;
