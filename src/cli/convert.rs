@@ -7,6 +7,7 @@ use super::input::Recording;
 use super::output::{Allowed, Output};
 use super::ready::Ready;
 use super::{perf_to_profile, profiles, report, rewrite, several, unfinished};
+use crate::container::read::directory::is_recording;
 use crate::convert;
 use crate::formats::carry::{CarryOptions, Passed};
 use crate::formats::envelope::{self, Envelope, Envelopes};
@@ -119,7 +120,7 @@ impl Conversion {
             overwrite: args.force,
             on_terminal: !format.is_binary && envelopes.list.is_empty(),
             folder: match format.writes {
-                Writes::Records => Some(|folder| folder.join("data").is_file()),
+                Writes::Records => Some(is_recording),
                 Writes::Profile(_) if args.profile.split_by.is_some() => Some(profiles::is_split),
                 Writes::Folder { is_alike, .. } => Some(is_alike),
                 Writes::Profile(_) | Writes::Carry(_) | Writes::Nothing => None,

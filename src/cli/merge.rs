@@ -7,6 +7,7 @@ use super::output::{Allowed, Output};
 use super::report;
 use super::rewrite::Target;
 use crate::abi::Endian;
+use crate::container::read::directory::is_recording;
 use crate::container::read::{Container, ReadOptions};
 use crate::container::write::frames::{FrameKind, FrameOptions};
 use crate::formats::envelope::{Envelopes, strip};
@@ -36,12 +37,7 @@ pub fn run(args: MergeArgs) -> Result<ExitCode, Failure> {
         features_from: number(&args.inputs, "--features-from", args.features_from.as_deref())?,
         kernel_from: number(&args.inputs, "--kernel-from", args.kernel_from.as_deref())?,
     };
-    let allowed = Allowed {
-        overwrite: args.force,
-        on_terminal: false,
-        folder: Some(|folder| folder.join("data").is_file()),
-        is_folder: false,
-    };
+    let allowed = Allowed { overwrite: args.force, on_terminal: false, folder: Some(is_recording), is_folder: false };
     let checked = args.inputs.iter().map(|input| Output::check(&args.output, input, allowed));
     let Some(output) = checked.collect::<Result<Vec<_>, _>>()?.pop() else {
         return Err(Failure::Usage("there is nothing to merge".to_owned()));

@@ -11,7 +11,6 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 const EXISTS: &str = "exists already; -f overwrites it";
-const IS_FILE: &str = "is a file, and the output a folder, which does not take its place; name another";
 const IS_FOLDER: &str = "is a folder; name a file to write";
 const IS_INPUT: &str = "is the input; an input is never overwritten";
 
@@ -88,7 +87,7 @@ impl Output {
                 return failed(if allowed.is_folder { is_other } else { IS_FOLDER });
             }
             if found.is_file() && allowed.is_folder {
-                return failed(IS_FILE);
+                return failed("is a file, and the output a folder, which does not take its place; name another");
             }
             if found.is_dir() && holds_input(path, input) {
                 return failed(IS_INPUT);
@@ -208,10 +207,6 @@ impl Output {
         let Self::File { target, name, overwrite, is_private } = self else {
             return Err(Failure::Usage(format!("{}: cannot be a folder; name one with -o", self.name())));
         };
-        // A recording says itself whether it is one: it was not known before.
-        if target.is_file() {
-            return Err(Failure::Failed(format!("{name}: {IS_FILE}")));
-        }
         let folder =
             unfinished::folder_in(parent(target), *is_private).map_err(|e| self.failed("cannot create", &e))?;
         write(folder.path()).map_err(|error| match error {
@@ -238,6 +233,22 @@ impl Output {
             Ok(file)
         };
         create().map_err(|e| self.failed("cannot create", &e))
+    }
+
+    /// That a folder has all that is in the one whose place it is to take: what it has not would be gone.
+    ///
+    /// # Errors
+    /// Where something is missing.
+    pub fn has_all_of_old(&self, folder: &Path) -> Result<()> {
+        let Self::File { target, name, .. } = self else { return Ok(()) };
+        for entry in fs::read_dir(target).into_iter().flatten().flatten() {
+            if !folder.join(entry.file_name()).exists() {
+                let other = entry.file_name();
+                let what = format!("{name}: holds {}, which the output does not", other.to_string_lossy());
+                return Err(Error::Refused(format!("{what}: remove it, or name another folder")));
+            }
+        }
+        Ok(())
     }
 
     fn explained(&self, error: Error) -> Failure {
@@ -283,8 +294,16 @@ fn is_private(input: &Path) -> bool {
     #[cfg(unix)]
     let is_private = {
         use std::os::unix::fs::PermissionsExt;
-        let of_others = |found: fs::Metadata| found.permissions().mode() & 0o077 == 0;
-        input != Path::new("-") && fs::metadata(input).is_ok_and(of_others)
+        let is_of_owner = |found: fs::Metadata| found.permissions().mode() & 0o077 == 0;
+        let entries = fs::read_dir(input).into_iter().flatten().flatten();
+        if input == Path::new("-") {
+            // Pipes are of whoever has them, whatever their permissions.
+            let stdin = Handle::stdin().and_then(|stdin| stdin.as_file().metadata());
+            stdin.is_ok_and(|found| found.is_file() && is_of_owner(found))
+        } else {
+            fs::metadata(input).is_ok_and(is_of_owner)
+                || entries.into_iter().any(|entry| fs::metadata(entry.path()).is_ok_and(is_of_owner))
+        }
     };
     #[cfg(not(unix))]
     let is_private = {

@@ -48,7 +48,10 @@ pub fn run<'a>(
     match streamed {
         _ if options.split.is_some() => {
             let (profiles, ledger) = passed_profiles(input, read, passes, &options)?;
-            let written = output.write_folder(|folder| write_each(&profiles, folder, format, envelopes))?;
+            let written = output.write_folder(|folder| {
+                write_each(&profiles, folder, format, envelopes)?;
+                output.has_all_of_old(folder)
+            })?;
             Ok((ledger, written))
         }
         Some(begin) if is_unique => one_by_one(input, read, passes, &options, begin, output, envelopes),

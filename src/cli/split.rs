@@ -10,6 +10,7 @@ use super::part_file::PartFile;
 use crate::container::read::{Container, ReadOptions};
 use crate::error::{Error, Result};
 use crate::rewrite::endian::EndianPass;
+use crate::rewrite::split::choice::are_parts;
 use crate::rewrite::split::run::{SplitOptions, split};
 use crate::stream::Sink;
 use crate::stream::ledger::Ledger;
@@ -93,9 +94,25 @@ fn part(path: &Path, container: Container, form: Form, count: usize) -> Result<B
     })
 }
 
-/// Whether a folder holds the parts of a split and nothing else.
+/// Whether a folder holds what the parts of a split are called and nothing else.
 fn is_split(folder: &Path) -> bool {
-    let is_part = |name: &str| name.ends_with(".data");
-    let Ok(mut entries) = fs::read_dir(folder) else { return false };
-    entries.all(|entry| entry.is_ok_and(|entry| entry.file_name().to_str().is_some_and(is_part)))
+    let name = |entry: std::io::Result<fs::DirEntry>| entry.ok()?.file_name().into_string().ok();
+    let stem = |name: String| name.strip_suffix(".data").map(str::to_owned);
+    let stems = fs::read_dir(folder).ok().and_then(|entries| entries.map(|entry| stem(name(entry)?)).collect());
+    stems.is_some_and(|mut stems: Vec<String>| {
+        stems.sort();
+        are_parts(&stems)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_of_parts_is_told_by_their_names() {
+        let are = |names: &[&str]| are_parts(&names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>());
+        assert!(are(&[]) && are(&["000", "001", "002"]) && are(&["pid-07", "pid-12"]) && are(&["comm-a b"]));
+        assert!(!are(&["001", "002"]) && !are(&["0", "1"]) && !are(&["000", "pid-7"]) && !are(&["mine"]));
+    }
 }

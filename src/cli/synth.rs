@@ -10,6 +10,7 @@ use super::unfinished;
 use crate::abi::Endian;
 use crate::abi::record::RecordType;
 use crate::container::read::Container;
+use crate::container::read::directory::is_recording;
 use crate::container::write::frames::FrameOptions;
 use crate::error::Error;
 use crate::formats::envelope::{Envelopes, strip};
@@ -34,12 +35,8 @@ pub fn run(args: SynthArgs) -> Result<ExitCode, Failure> {
         scenario = scenario.on_machine_of(Endian::from(endian));
     }
     scenario.seed = args.seed.unwrap_or(scenario.seed);
-    let of_recording = Allowed {
-        overwrite: args.force,
-        on_terminal: false,
-        folder: Some(|folder| folder.join("data").is_file()),
-        is_folder: false,
-    };
+    let of_recording =
+        Allowed { overwrite: args.force, on_terminal: false, folder: Some(is_recording), is_folder: false };
     let output = Output::check(&args.output, &args.scenario, of_recording)?;
     let of_images = Allowed { folder: Some(Scenario::is_of_images), is_folder: true, ..of_recording };
     let images = args.images.as_ref().map(|dir| Output::check(dir, &args.scenario, of_images)).transpose()?;

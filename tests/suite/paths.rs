@@ -158,22 +158,61 @@ fn failure_as_nobody(args: &[&OsStr]) -> String {
 }
 
 #[test]
-fn a_folder_takes_no_files_place_nor_a_file_a_folders() {
+fn a_file_takes_no_folders_place() {
     let folder = tempfile::tempdir().unwrap();
-    let (is_file, is_folder) = (folder.path().join("file.data"), folder.path().join("folder.data"));
-    fs::write(&is_file, "another's").unwrap();
+    let is_folder = folder.path().join("folder.data");
     fs::create_dir(&is_folder).unwrap();
-    fs::write(is_folder.join("data"), "another's").unwrap();
-    let sentence = refused(&fixture("threads.dir"), &is_file);
-    assert!(sentence.contains("file.data: is a file, and the output a folder"), "{sentence}");
+    fs::copy(fixture("plain.data"), is_folder.join("data")).unwrap();
     for name in ["callgraph.data", "compressed.data"] {
         let sentence = refused(&fixture(name), &is_folder);
         assert!(sentence.contains("folder.data: is a folder; name a file to write"), "{sentence}");
     }
-    for path in [is_file, is_folder.join("data")] {
-        assert_eq!(fs::read(&path).unwrap(), b"another's", "{}", path.display());
+    assert_eq!(fs::read(is_folder.join("data")).unwrap(), fs::read(fixture("plain.data")).unwrap());
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn a_folder_with_something_else_in_it_is_not_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let recording = fixture("callgraph.data");
+    let folded = path("in.folded");
+    fs::write(&folded, "main;f 1\n").unwrap();
+    let scenario = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/callgraph.toml");
+    let data = path("out.data");
+    let mut kept = 0;
+    for (input, others, args) in [
+        (&recording, &["mine.data"][..], &["split", "IN", "--by", "pid", "-o", "DIR"][..]),
+        (&recording, &["001.data"], &["split", "IN", "--by", "pid", "-o", "DIR"]),
+        (&recording, &["mine.pb.gz"], &["convert", "IN", "--split-by", "comm", "-o", "DIR"]),
+        (&recording, &["data", "main.c"], &["rewrite", "IN", "--container", "dir", "-o", "DIR"]),
+        (&recording, &["data"], &["merge", "IN", "IN", "--container", "dir", "-o", "DIR"]),
+        (&recording, &["samples.csv", "mine.csv"], &["convert", "IN", "-t", "csv", "-o", "DIR"]),
+        (&folded, &[".build-id/12/3456/elf", "usr/bin/mine"], &["convert", "IN", "-o", "OUT", "--images", "DIR"]),
+        (&folded, &[".build-id/12/3456.debug"], &["convert", "IN", "-o", "OUT", "--images", "DIR"]),
+        (&scenario, &[".build-id/12/3456/elf", "mine"], &["synth", "IN", "-o", "OUT", "--images", "DIR"]),
+    ] {
+        let dir = path(&format!("dir-{kept}"));
+        for name in others {
+            let file = dir.join(name);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, if name.ends_with("elf") { "\x7fELF" } else { "mine" }).unwrap();
+        }
+        let mut command = perfconv();
+        command.args(args.iter().map(|&arg| match arg {
+            "IN" => input.as_os_str(),
+            "OUT" => data.as_os_str(),
+            "DIR" => dir.as_os_str(),
+            other => other.as_ref(),
+        }));
+        let run = run(command.arg("-f"));
+        let sentence = run.failure().unwrap_or_else(|wrong| panic!("{args:?}: {wrong}"));
+        assert!(sentence.contains(&*dir.to_string_lossy()), "{sentence}");
+        assert!(others.iter().all(|name| dir.join(name).is_file()), "{args:?}: {others:?} is gone");
+        assert!(!data.exists(), "{args:?}: there is a recording without its images");
+        kept += 1;
     }
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+    say(format_args!("{kept} folders with something else in them were left as they were"));
 }
 
 #[test]

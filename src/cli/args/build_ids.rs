@@ -1,5 +1,6 @@
 //! Where build ids are looked for.
 
+use super::folder;
 use crate::rewrite::build_ids::find::{Cache, FindOptions};
 use crate::rewrite::build_ids::known::KnownBuildIds;
 use clap::Args;
@@ -14,7 +15,7 @@ pub struct FindArgs {
     known_build_ids: Option<KnownBuildIds>,
 
     /// Folder that has the files of the recorded machine at their paths [default: this machine's, if they are the recorded]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = folder)]
     symfs: Option<PathBuf>,
 
     /// Cache of build ids, for files that are not there [default: ~/.debug]

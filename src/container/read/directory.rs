@@ -5,6 +5,8 @@ use super::{Container, ReadOptions, Reader};
 use crate::abi::header;
 use crate::container::walk::Damage;
 use crate::error::{Error, Result};
+use std::fs::{self, DirEntry, File};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// Opens a folder that perf recorded into.
@@ -51,6 +53,17 @@ pub fn open(path: &Path, options: ReadOptions) -> Result<Reader> {
 /// Whether a file of a folder is a part of the recording, by its path in the folder.
 pub fn is_part(name: &str) -> bool {
     name == "data" || number(name).is_some()
+}
+
+/// Whether a folder holds a recording, what perf or this program puts beside it, and nothing else.
+pub fn is_recording(folder: &Path) -> bool {
+    let is_own = |name: &str| is_part(name) || name == "data.old" || name.starts_with("kcore_dir");
+    let is_own =
+        |entry: std::io::Result<DirEntry>| entry.is_ok_and(|entry| entry.file_name().to_str().is_some_and(is_own));
+    let mut magic = [0; 4];
+    let begins = File::open(folder.join("data")).and_then(|mut data| data.read_exact(&mut magic));
+    let is_perf = begins.is_ok() && [*b"PERF", *b"2ELI"].contains(&magic);
+    is_perf && fs::read_dir(folder).is_ok_and(|mut entries| entries.all(is_own))
 }
 
 /// The number of a `data.N`, a further file of the recording in `data`.

@@ -3,7 +3,7 @@
 use super::place::Placed;
 use super::symbols::{Kernel, SymbolFile};
 use crate::abi::hex::to_hex;
-use crate::elf::folder::{by_build_id, write};
+use crate::elf::folder::{by_build_id, is_of_images, write};
 use crate::error::Result;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -55,9 +55,9 @@ impl Symbols {
         Ok(())
     }
 
-    /// Whether a folder is one that [`write`](Self::write) wrote.
+    /// Whether a folder is one that [`write`](Self::write) wrote, as far as that can be known.
     pub fn are_in(folder: &Path) -> bool {
-        folder.join(".build-id").is_dir() || folder.join("[kernel.kallsyms]").is_dir()
+        is_of_images(folder, &["[kernel.kallsyms]"])
     }
 }
 

@@ -1,13 +1,14 @@
 //! The files of images: made under other names, and put in place when all is done.
 
 use crate::container::temp_folder::{TempFolder, temporary};
+use crate::elf::folder::is_elf;
 use crate::elf::image::Image;
 use crate::error::{Error, Result};
 use crate::rewrite::build_ids::elf::{self, Elf};
 use crate::rewrite::build_ids::id::Id;
 use hashbrown::HashSet;
 use std::fs;
-use std::io::{BufWriter, Read, Write};
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use tempfile::TempPath;
 
@@ -124,9 +125,7 @@ impl Images {
 
 /// Whether a file is one that an image may take the place of: an ELF file, not a recording or whatever else has the name.
 fn is_image(target: &Path) -> bool {
-    let mut magic = [0; 4];
-    let mut read = || fs::File::open(target)?.read_exact(&mut magic);
-    fs::symlink_metadata(target).is_ok_and(|found| found.is_file()) && read().is_ok() && magic == *b"\x7fELF"
+    fs::symlink_metadata(target).is_ok_and(|found| found.is_file()) && is_elf(target)
 }
 
 fn is_other(target: &Path) -> Error {

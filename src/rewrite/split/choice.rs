@@ -105,16 +105,32 @@ impl Choice {
     }
 }
 
-/// What parts of these keys are called, so that their names are in the order of the keys.
-pub fn names(by: By, keys: &[&Key]) -> Vec<String> {
-    let prefix = match by {
+/// Whether these are what the parts of some split are called, all of one, in their order.
+pub fn are_parts(names: &[String]) -> bool {
+    let is_by = |by| names.iter().all(|name| name.starts_with(prefix(by)));
+    let width = names.first().map_or(0, String::len).max(LEAST_WIDTH);
+    let is_sliced = names.iter().enumerate().all(|(nth, name)| *name == format!("{nth:0>width$}"));
+    is_sliced || [By::Pid, By::Tid, By::Cpu, By::Comm, By::Event].into_iter().any(is_by)
+}
+
+/// How many digits parts have at least that are called by their number.
+const LEAST_WIDTH: usize = 3;
+
+/// What the names of parts begin with.
+fn prefix(by: By) -> &'static str {
+    match by {
         By::Pid => "pid-",
         By::Tid => "tid-",
         By::Cpu => "cpu-",
         By::Comm => "comm-",
         By::Event => "event-",
         _ => "",
-    };
+    }
+}
+
+/// What parts of these keys are called, so that their names are in the order of the keys.
+pub fn names(by: By, keys: &[&Key]) -> Vec<String> {
+    let prefix = prefix(by);
     // Processes and threads are told as signed numbers, as perf has them.
     let number = |number: u64| match by {
         By::Pid | By::Tid => (number as u32 as i32).to_string(),
@@ -126,7 +142,7 @@ pub fn names(by: By, keys: &[&Key]) -> Vec<String> {
         Key::Name(name) => String::from_utf8_lossy(name).into_owned(),
     };
     let texts: Vec<_> = keys.iter().enumerate().map(text).collect();
-    let least = if by.is_sliced() { 3 } else { 1 };
+    let least = if by.is_sliced() { LEAST_WIDTH } else { 1 };
     let width = texts.iter().map(String::len).max().unwrap_or(0).max(least);
     let padded = |text: String| match by {
         By::Comm | By::Event => format!("{prefix}{text}"),

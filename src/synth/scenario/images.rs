@@ -2,7 +2,7 @@
 
 use super::plan::{Program, Scenario, Space};
 use super::run::PAGE;
-use crate::elf::folder::{by_build_id, write};
+use crate::elf::folder::{by_build_id, is_of_images, write};
 use crate::error::{Error, Result};
 use std::fs;
 use std::io::{self, Write};
@@ -36,9 +36,9 @@ impl Scenario {
         fs::create_dir_all(&by_id).map_err(Error::io(by_id.display().to_string(), "cannot write"))
     }
 
-    /// Whether a folder is one that [`write_images`](Self::write_images) wrote.
+    /// Whether a folder is one that [`write_images`](Self::write_images) wrote, as far as that can be known.
     pub fn is_of_images(folder: &Path) -> bool {
-        folder.join(".build-id").is_dir()
+        is_of_images(folder, &KALLSYMS.map(|(_, name)| name))
     }
 }
 
