@@ -4,7 +4,7 @@
 #   bash benches/compare.sh [MB [RUNS]]
 #
 # Inputs are recordings that are made here (perf record -e cpu-clock -F 20000) and grown to MB (300): see inputs.sh. Each job
-# runs RUNS (3) times, in turn with its counterpart, and medians are told; a counterpart that takes longer than 10 s runs once.
+# runs RUNS (3) times, in turn with its counterpart, and medians are told; a counterpart that takes longer than 5 s runs once.
 # What needs a program that is not there says so. It takes room for about 12 times MB, in the folder for temporary files.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -37,11 +37,31 @@ job 'rewrite --build-ids' deep "$perfconv rewrite $deep --build-ids -f -o $out.d
 job 'rewrite --anonymize' deep "$perfconv rewrite $deep --anonymize -f -o $out.data" 'cp' "cp $deep $out.perf"
 job 'pprof' deep "$perfconv $deep -f -o $out.pb.gz" 'perf script -F ip' "perf script -F ip -i $deep"
 job 'quipper proto' deep "$perfconv $deep -f -o $out.pb_data" 'perf script -F ip' "perf script -F ip -i $deep"
+job 'from a PerfDataProto' deep "$perfconv $out.pb_data -f -o $out.data" 'cp' "cp $deep $out.perf"
+job 'quipper text' deep "$perfconv $deep -t quipper-text -o /dev/null" 'perf script -F ip' "perf script -F ip -i $deep"
+job 'from a pprof' deep "$perfconv $out.pb.gz -f -o $out.data" 'perf script -F ip' "perf script -F ip -i $deep"
+rm -rf "$out".*
 job 'perf-json' deep "$perfconv $deep -f -t perf-json -o $out.json" 'perf data convert' \
     "perf data convert --force --to-json $out.perf -i $deep"
 job 'JSON Lines' deep "$perfconv $deep -f -o $out.jsonl" 'perf script -D' "perf script -D -i $deep"
 job 'from JSON Lines' deep "$perfconv $out.jsonl -f -o $out.data" 'jq -c .' "jq -c . $out.jsonl"
 rm -f "$out".*
+job 'tables' deep "$perfconv $deep -f -t csv -o $out.tables" 'perf script -F ip' "perf script -F ip -i $deep"
+rm -rf "$out".*
+job 'rewrite --container pipe' deep "$perfconv rewrite $deep --container pipe -f -o $out.data" 'cp' "cp $deep $out.perf"
+rm -f "$out".*
+job 'rewrite --container dir' deep "$perfconv rewrite $deep --container dir -f -o $out.data" 'cp' "cp $deep $out.perf"
+rm -rf "$out".*
+job 'rewrite --cpu 0' deep "$perfconv rewrite $deep --cpu 0 -f -o $out.data" 'perf script -C 0' "perf script -C 0 -F ip -i $deep"
+job 'rewrite --perf-version 6.1' deep "$perfconv rewrite $deep --perf-version 6.1 -f -o $out.data" 'cp' "cp $deep $out.perf"
+job 'repair' deep "$perfconv repair $deep -f -o $out.data" 'cp' "cp $deep $out.perf"
+job 'archive' deep "$perfconv archive $deep -f -o $out.tar.zst" 'zstd -3' "zstd -3 -q -f $deep -o $out.perf"
+job 'dump' deep "$perfconv dump $deep" 'perf script -F ip' "perf script -F ip -i $deep"
+rm -f "$out".*
+cp "$deep" "$work/copy.data"
+job 'pprof of two at once' deep "$perfconv convert $deep $work/copy.data -f --out-dir $out.dir" 'pprof, -J 1' \
+    "$perfconv convert $deep $work/copy.data -J 1 -f --out-dir $out.one"
+rm -rf "$work/copy.data" "$out".*
 job 'diff with its copy' deep "$perfconv diff $deep $deep" 'cmp' "cmp $deep $deep"
 job 'check' deep "$perfconv check $deep" 'perf script -F ip' "perf script -F ip -i $deep"
 job 'merge of two' deep "$perfconv merge $deep $deep -f -o $out.data" 'cat of both' "cat $deep $deep"
@@ -53,6 +73,11 @@ for kind in shallow processes dwarf; do
     job "pprof: $kind" $kind "$perfconv ${!kind} -f -o $out.pb.gz" 'perf script -F ip' "perf script -F ip -i ${!kind}"
     rm -f "${!kind}" "$out".*
 done
+
+text
+job 'folded stacks' folded "$perfconv $folded -t perf.data --from folded -f -o $out.data" 'cat' "cat $folded"
+job 'perf script text' script "$perfconv $script -t perf.data --from perf-script -f -o $out.data" 'cat' "cat $script"
+rm -rf "$folded" "$script" "$out".*
 
 grown made "$megabytes"
 job 'synth' made "$perfconv synth scenarios/callgraph.toml --scale $((megabytes * 3)) -f -o $out.data" 'cp' "cp $made $out.perf"

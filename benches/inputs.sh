@@ -58,3 +58,12 @@ grown() {
     declare -g "${name}_megabytes=$2"
     cat "$work/$name.data" >/dev/null
 }
+
+# Makes the inputs that are text: folded stacks, of which few are equal, and what perf script tells of a base.
+text() {
+    declare -g folded=$work/folded.txt script=$work/script.txt folded_megabytes script_megabytes
+    awk 'BEGIN { for (i = 0; i < 1500000; i++) print "program;main;loop_" i % 7 ";call_" i % 1000 ";leaf_" i % 90001, 1 + i % 3 }' \
+        >"$folded"
+    perf script -F comm,pid,tid,time,period,event,ip,sym,dso -i "$work/deep.base" >"$script" 2>/dev/null
+    folded_megabytes=$(($(stat -c %s "$folded") >> 20)) script_megabytes=$(($(stat -c %s "$script") >> 20))
+}

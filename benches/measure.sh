@@ -1,13 +1,14 @@
-# How compare.sh measures, sourced by it: wall and CPU seconds, the most anonymous memory, medians, rows of tables.
+# How compare.sh measures, sourced by it: wall and CPU seconds, anonymous memory, medians, rows of tables.
 
 about_this_machine() {
     printf 'Measured on %s, %s cores, Linux %s, %s, %s.\n' \
         "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1)" "$(nproc)" "$(uname -r)" "$(perf --version)" "$(date +%F)"
 }
 
-# Runs a command once; sets wall, cpu, anon (the most anonymous memory, MiB) and rss (of all memory, mapped files too).
+# Runs a command once; sets wall, cpu and anon: the most anonymous memory, MiB, as it was found every 10 ms, where that was often
+# enough to tell.
 once() {
-    local command=$1 pid='' key value user system most_anon=0 most_rss=0 job
+    local command=$1 pid='' key value user system most_anon=0 job
     rm -f "$work/pid"
     TIMEFORMAT='%R %U %S'
     { time bash -c 'echo $$ >"$0"; eval "exec $1"' "$work/pid" "$command" >/dev/null 2>"$work/said"; } 2>"$work/time" &
@@ -16,17 +17,18 @@ once() {
         [[ -n $pid ]] || pid=$(cat "$work/pid" 2>/dev/null || true)
         while read -r key value _; do
             if [[ $key == RssAnon: ]] && ((value > most_anon)); then most_anon=$value; fi
-            if [[ $key == VmHWM: ]] && ((value > most_rss)); then most_rss=$value; fi
         done 2>/dev/null <"/proc/${pid:-none}/status" || true
         sleep 0.01
     done
     wait $job || { echo "$command:" >&2; cat "$work/said" >&2; return 1; }
     read -r wall user system <"$work/time"
     cpu=$(awk "BEGIN { print $user + $system }")
-    anon=$((most_anon >> 10)) rss=$((most_rss >> 10))
+    anon=$(awk "BEGIN { print $wall < 0.05 ? \"\" : int($most_anon / 1024) }")
 }
 
 median() { printf '%s\n' "$@" | sort -g | sed -n "$((($# + 1) / 2))p"; }
+
+most() { printf '%s\n' "$@" | sort -g | tail -n 1; }
 
 heading() {
     echo '| job | wall s | CPU s | MB/s | anon MiB | counterpart | wall s | CPU s | its memory MiB | CPU, ratio |'
@@ -35,14 +37,14 @@ heading() {
 
 # A row: a job on an input, in turn with its counterpart.
 job() {
-    local name=$1 input=$2 ours=$3 other=$4 theirs=$5 size walls=() cpus=() other_walls=() other_cpus=() most=0 other_most=0
+    local name=$1 input=$2 ours=$3 other=$4 theirs=$5 size walls=() cpus=() other_walls=() other_cpus=() anons=() other_anons=()
     size=${input}_megabytes
     for ((run = 0; run < runs; run++)); do
         once "$ours"
-        walls+=("$wall") cpus+=("$cpu") most=$((anon > most ? anon : most))
-        if command -v "${theirs%% *}" >/dev/null && ! { ((run > 0)) && awk "BEGIN { exit !(${other_walls[0]} > 10) }"; }; then
+        walls+=("$wall") cpus+=("$cpu") anons+=("$anon")
+        if command -v "${theirs%% *}" >/dev/null && ! { ((run > 0)) && awk "BEGIN { exit !(${other_walls[0]} > 5) }"; }; then
             once "$theirs"
-            other_walls+=("$wall") other_cpus+=("$cpu") other_most=$((rss > other_most ? rss : other_most))
+            other_walls+=("$wall") other_cpus+=("$cpu") other_anons+=("$anon")
         fi
     done
     wall=$(median "${walls[@]}") cpu=$(median "${cpus[@]}")
@@ -51,9 +53,9 @@ job() {
     if ((${#other_cpus[@]})); then
         local other_cpu
         other_cpu=$(median "${other_cpus[@]}")
-        their="| $(median "${other_walls[@]}") | $other_cpu | $other_most | $(awk "BEGIN { printf \"%.2f\", $other_cpu / ($cpu > 0 ? $cpu : 0.001) }")"
+        their="| $(median "${other_walls[@]}") | $other_cpu | $(most "${other_anons[@]}") | $(awk "BEGIN { printf \"%.2f\", $other_cpu / ($cpu > 0 ? $cpu : 0.001) }")"
     fi
-    echo "| $name | $wall | $cpu | $rate | $most | $other $their |"
+    echo "| $name | $wall | $cpu | $rate | $(most "${anons[@]}") | $other $their |"
 }
 
 growth_heading() {

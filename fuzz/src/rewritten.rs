@@ -243,7 +243,7 @@ fn event(from: &mut Unstructured<'_>) -> Result<String> {
 
 /// A span of time in seconds, or in hundredths of the recording.
 fn times(from: &mut Unstructured<'_>) -> Result<String> {
-    let mut at = [from.int_in_range(0..=100)?, from.int_in_range(0..=100)?];
+    let mut at = [from.int_in_range(0..=99)?, from.int_in_range(0..=99)?];
     at.sort_unstable();
     let [begin, end] = at;
     Ok(match from.int_in_range(0..=3)? {
