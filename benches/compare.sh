@@ -52,7 +52,7 @@ job 'rewrite --container pipe' deep "$perfconv rewrite $deep --container pipe -f
 rm -f "$out".*
 job 'rewrite --container dir' deep "$perfconv rewrite $deep --container dir -f -o $out.data" 'cp' "cp $deep $out.perf"
 rm -rf "$out".*
-job 'rewrite --cpu 0' deep "$perfconv rewrite $deep --cpu 0 -f -o $out.data" 'perf script -C 0' "perf script -C 0 -F ip -i $deep"
+job 'rewrite --sample-every 2' deep "$perfconv rewrite $deep --sample-every 2 -f -o $out.data" 'cp' "cp $deep $out.perf"
 job 'rewrite --perf-version 6.1' deep "$perfconv rewrite $deep --perf-version 6.1 -f -o $out.data" 'cp' "cp $deep $out.perf"
 job 'repair' deep "$perfconv repair $deep -f -o $out.data" 'cp' "cp $deep $out.perf"
 job 'archive' deep "$perfconv archive $deep -f -o $out.tar.zst" 'zstd -3' "zstd -3 -q -f $deep -o $out.perf"
