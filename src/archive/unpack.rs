@@ -37,8 +37,8 @@ pub struct Extracted {
 /// # Errors
 /// Where the archive cannot be read or has what does not belong into one, or something cannot be written: then nothing is left.
 pub fn extract(archive: impl Read, name: &str, cache: &Path) -> Result<Extracted> {
-    let near = cache.ancestors().map(|folder| if folder == Path::new("") { Path::new(".") } else { folder });
-    let near = near.into_iter().find(|folder| folder.exists()).unwrap_or(cache);
+    let mut folders = cache.ancestors().map(|folder| if folder == Path::new("") { Path::new(".") } else { folder });
+    let near = folders.find(|folder| folder.exists()).unwrap_or(cache);
     let folder = TempFolder::new(Some(near)).map_err(Error::io(near.display().to_string(), "cannot create in it"))?;
     let (files, links) = extract_into(archive, name, folder.path())?;
     Ok(Extracted { cache: cache.to_owned(), folder, files, links })

@@ -295,14 +295,14 @@ fn is_private(input: &Path) -> bool {
     let is_private = {
         use std::os::unix::fs::PermissionsExt;
         let is_of_owner = |found: fs::Metadata| found.permissions().mode() & 0o077 == 0;
-        let entries = fs::read_dir(input).into_iter().flatten().flatten();
+        let is_private = |path: &Path| fs::metadata(path).is_ok_and(is_of_owner);
         if input == Path::new("-") {
             // Pipes are of whoever has them, whatever their permissions.
             let stdin = Handle::stdin().and_then(|stdin| stdin.as_file().metadata());
             stdin.is_ok_and(|found| found.is_file() && is_of_owner(found))
         } else {
-            fs::metadata(input).is_ok_and(is_of_owner)
-                || entries.into_iter().any(|entry| fs::metadata(entry.path()).is_ok_and(is_of_owner))
+            let mut entries = fs::read_dir(input).into_iter().flatten().flatten();
+            is_private(input) || entries.any(|entry| is_private(&entry.path()))
         }
     };
     #[cfg(not(unix))]

@@ -1,7 +1,7 @@
 //! Outputs that cannot be written to the end, and a program that is killed: an error that says so, and the old output or the
 //! complete new one.
 
-use super::files::fixture;
+use super::files::{Files, files_in, fixture, is_temporary};
 use super::program::{for_each, perfconv, run};
 use perfconv::container::read::ReadOptions;
 use perfconv::container::read::input::Input;
@@ -164,23 +164,8 @@ const COMMANDS: &[Kind] = &[
     ("in.folder", &["rewrite", "IN", "--container", "dir", "--sort"]),
 ];
 
-/// Every file in a folder and the folders in it, with its bytes.
-fn files_in(folder: &Path) -> BTreeMap<String, Vec<u8>> {
-    let mut files = BTreeMap::new();
-    for entry in fs::read_dir(folder).expect("a folder that can be listed").flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if entry.path().is_dir() {
-            let inside = files_in(&entry.path()).into_iter();
-            files.extend(inside.map(|(inner, bytes)| (format!("{name}/{inner}"), bytes)));
-        } else {
-            files.insert(name, fs::read(entry.path()).expect("a file that can be read"));
-        }
-    }
-    files
-}
-
 /// An output that is to be replaced, made of another recording.
-fn old_output((name, args): Kind, folder: &Path) -> BTreeMap<String, Vec<u8>> {
+fn old_output((name, args): Kind, folder: &Path) -> Files {
     let run = run(perfconv().arg(fixture("two-events.data")).args(args).arg("-o").arg(folder.join(name)));
     assert_eq!(run.status, 0, "{name}: {}", run.stderr);
     files_in(folder)
@@ -256,7 +241,8 @@ fn a_recording_appears_with_its_images_alone() {
         let made = make(perfconv());
         assert_eq!(made.status, 0, "{}", made.stderr);
         let after = files_in(folder.path());
-        let (images, others): (Vec<_>, Vec<_>) = after.keys().partition(|path| path.starts_with("images/"));
+        let (images, others): (Vec<_>, Vec<_>) =
+            after.keys().filter(|path| !path.ends_with('/')).partition(|path| path.starts_with("images/"));
         assert!(fs::metadata(&output).unwrap().len() < 64 << 10, "{command}: the recording itself was too large");
         assert!(!images.is_empty() && after["out.data"] != before["out.data"], "{command}: {others:?}");
     }
@@ -325,12 +311,6 @@ fn killed((name, args): Kind, moments: u32) -> Killed {
         }
     }
     killed
-}
-
-/// Whether a path is what an output is called before it is complete, or in that.
-fn is_temporary(path: &str) -> bool {
-    let name = path.split('/').next().unwrap_or_default();
-    name.starts_with(".perfconv-") && name.ends_with(".tmp")
 }
 
 #[test]

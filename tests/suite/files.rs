@@ -1,5 +1,6 @@
 //! The recordings that the tests run on: the fixtures always, the corpus beside the repository when it is there.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -113,4 +114,29 @@ fn assert_found(recordings: Vec<Recording>) -> Vec<Recording> {
         assert!(recording.path.exists(), "{} is listed and not there", recording.path.display());
     }
     recordings
+}
+
+/// Files by their paths, with their bytes; and folders, whose paths end in a slash, with none.
+pub type Files = BTreeMap<String, Vec<u8>>;
+
+/// All that is in a folder and the folders in it.
+pub fn files_in(folder: &Path) -> Files {
+    let mut files = Files::new();
+    for entry in fs::read_dir(folder).expect("a folder that can be listed") {
+        let entry = entry.expect("a folder that can be listed");
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if entry.path().is_dir() {
+            files.insert(format!("{name}/"), Vec::new());
+            let inside = files_in(&entry.path()).into_iter();
+            files.extend(inside.map(|(inner, bytes)| (format!("{name}/{inner}"), bytes)));
+        } else {
+            files.insert(name, fs::read(entry.path()).expect("a file that can be read"));
+        }
+    }
+    files
+}
+
+/// Whether a path is of what is not complete, or in that.
+pub fn is_temporary(path: &str) -> bool {
+    path.split('/').any(|name| name.starts_with(".perfconv-") && name.ends_with(".tmp"))
 }

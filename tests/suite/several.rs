@@ -1,6 +1,6 @@
 //! Several recordings at a time, each converted by itself into a folder; and several threads at work on one.
 
-use super::files::{fixture, fixtures};
+use super::files::{Files, files_in, fixture, fixtures};
 use super::program::{Run, perfconv, run};
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,18 +10,8 @@ use std::thread::available_parallelism;
 use tempfile::tempdir;
 
 /// All files in a folder and the folders in it, by their paths.
-fn outputs(folder: &Path) -> BTreeMap<String, Vec<u8>> {
-    let mut files = BTreeMap::new();
-    for entry in fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry")) {
-        let name = entry.file_name().into_string().expect("text");
-        if entry.path().is_dir() {
-            let inside = outputs(&entry.path()).into_iter();
-            files.extend(inside.map(|(inner, bytes)| (format!("{name}/{inner}"), bytes)));
-        } else {
-            files.insert(name, fs::read(entry.path()).expect("it can be read"));
-        }
-    }
-    files
+fn outputs(folder: &Path) -> Files {
+    files_in(folder).into_iter().filter(|(path, _)| !path.ends_with('/')).collect()
 }
 
 fn convert_all(folder: &Path, options: &[&str]) -> Run {

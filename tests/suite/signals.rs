@@ -3,7 +3,7 @@
 //!
 //! The moments are the same each time, as far as a clock can have it. `PERFCONV_TEST_ALL=1` tries many more.
 
-use super::files::fixture;
+use super::files::{Files, files_in, fixture, is_temporary};
 use super::program::{for_each, perfconv, perfconv_with_signals, run};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
@@ -55,7 +55,7 @@ fn moments() -> u32 {
 /// A folder for what is read, one for what is written, and one for what is temporary.
 struct Desk {
     folder: TempDir,
-    inputs: BTreeMap<String, Vec<u8>>,
+    inputs: Files,
 }
 
 impl Desk {
@@ -117,7 +117,7 @@ impl Desk {
     }
 
     /// Has the output be as it was before.
-    fn put_back(&self, args: &[&str]) -> BTreeMap<String, Vec<u8>> {
+    fn put_back(&self, args: &[&str]) -> Files {
         for folder in ["out", "spool"] {
             fs::remove_dir_all(self.path(folder)).unwrap();
             fs::create_dir(self.path(folder)).unwrap();
@@ -134,30 +134,6 @@ impl Desk {
         }
         files_in(&self.path("out"))
     }
-}
-
-/// Files by their paths, with their bytes.
-type Files = BTreeMap<String, Vec<u8>>;
-
-/// Every file in a folder and the folders in it, with its bytes.
-fn files_in(folder: &Path) -> Files {
-    let mut files = BTreeMap::new();
-    for entry in fs::read_dir(folder).expect("a folder that can be listed").flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if entry.path().is_dir() {
-            files.insert(format!("{name}/"), Vec::new());
-            let inside = files_in(&entry.path()).into_iter();
-            files.extend(inside.map(|(inner, bytes)| (format!("{name}/{inner}"), bytes)));
-        } else {
-            files.insert(name, fs::read(entry.path()).expect("a file that can be read"));
-        }
-    }
-    files
-}
-
-/// Whether a path is of what is not complete, or in that.
-fn is_temporary(path: &str) -> bool {
-    path.split('/').any(|name| name.starts_with(".perfconv-") && name.ends_with(".tmp"))
 }
 
 /// How runs that were met by a signal ended.
