@@ -16,7 +16,7 @@ mod structured;
 pub use definitions::{feature, record, sample};
 pub use files::{folder, open};
 pub use imports::{archive, elf, jitdump, json, quipper, quipper_text};
-pub use profiles::import;
+pub use profiles::{folded, perf_script, pprof};
 pub use rewritten::rewrite;
 pub use scenario::scenario;
 pub use streamed::streamed;

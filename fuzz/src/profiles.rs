@@ -5,17 +5,28 @@ use perfconv::container::read::ReadOptions;
 use perfconv::formats::import::{Import, ImportOptions, Values};
 use perfconv::formats::{folded, perf_script, pprof};
 
-const READERS: [Import; 3] = [pprof::import, folded::import, perf_script::import];
-
 const VALUES: [Values; 3] = [Values::Counted, Values::Spread, Values::Carry];
 
-/// A byte that says how the others are read, and any bytes as a profile: it is refused, or becomes a recording in which nothing
+/// Any bytes as a pprof.
+pub fn pprof(bytes: &[u8]) {
+    import(bytes, pprof::import);
+}
+
+/// Any bytes as folded stacks.
+pub fn folded(bytes: &[u8]) {
+    import(bytes, folded::import);
+}
+
+/// Any bytes as text of `perf script`.
+pub fn perf_script(bytes: &[u8]) {
+    import(bytes, perf_script::import);
+}
+
+/// A byte that says what becomes of values, and any bytes as a profile: it is refused, or becomes a recording in which nothing
 /// is wrong.
-pub fn import(bytes: &[u8]) {
+fn import(bytes: &[u8], reader: Import) {
     let Some((&how, mut bytes)) = bytes.split_first() else { return };
-    let how = usize::from(how);
-    let reader = READERS[how % READERS.len()];
-    let values = VALUES[how / READERS.len() % VALUES.len()];
+    let values = VALUES[usize::from(how) % VALUES.len()];
     let options = ImportOptions { values, most_samples: 10_000, ..ImportOptions::default() };
     let Ok(made) = reader(&mut bytes, "fuzzed", &options) else { return };
     let mut wrong = Vec::new();

@@ -11,7 +11,9 @@ type Target = fn(&[u8]);
 const TARGETS: &[(&str, Target)] = &[
     ("open", fuzz::open),
     ("record", fuzz::record),
-    ("import", fuzz::import),
+    ("pprof", fuzz::pprof),
+    ("folded", fuzz::folded),
+    ("perf_script", fuzz::perf_script),
     ("feature", fuzz::feature),
     ("sample", fuzz::sample),
     ("written", fuzz::written),
