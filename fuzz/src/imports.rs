@@ -132,7 +132,8 @@ pub fn archive(bytes: &[u8]) {
     let Ok(tar) = tar_of(bytes) else { return };
     let folder = tempfile::tempdir().expect("there is room for a folder");
     let (cache, recording) = (folder.path().join("cache"), folder.path().join("perf.data"));
-    let unpacked = extract(&tar[..], "archive", &cache).and_then(|extracted| extracted.put_in_place(&recording, false));
+    let unpacked =
+        extract(&tar[..], "archive", &cache, false).and_then(|extracted| extracted.put_in_place(&recording, false));
     let mut names: Vec<_> =
         entries(folder.path()).iter().map(|path| path.file_name().expect("a name").to_owned()).collect();
     names.sort();

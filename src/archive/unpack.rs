@@ -6,7 +6,7 @@ use crate::container::temp_folder::{TempFolder, temporary};
 use crate::error::{Error, Result};
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use tar::{Archive, EntryType};
@@ -32,15 +32,16 @@ pub struct Extracted {
     links: BTreeMap<PathBuf, PathBuf>,
 }
 
-/// Puts all that is in an archive into a folder of ours in a cache, or near it where there is none yet.
+/// Puts all that is in an archive into a folder of ours in a cache, or near it where there is none yet. A recording that
+/// `is_private` is for its owner alone.
 ///
 /// # Errors
 /// Where the archive cannot be read or has what does not belong into one, or something cannot be written: then nothing is left.
-pub fn extract(archive: impl Read, name: &str, cache: &Path) -> Result<Extracted> {
+pub fn extract(archive: impl Read, name: &str, cache: &Path, is_private: bool) -> Result<Extracted> {
     let mut folders = cache.ancestors().map(|folder| if folder == Path::new("") { Path::new(".") } else { folder });
     let near = folders.find(|folder| folder.exists()).unwrap_or(cache);
     let folder = TempFolder::new(Some(near)).map_err(Error::io(near.display().to_string(), "cannot create in it"))?;
-    let (files, links) = extract_into(archive, name, folder.path())?;
+    let (files, links) = extract_into(archive, name, folder.path(), is_private)?;
     Ok(Extracted { cache: cache.to_owned(), folder, files, links })
 }
 
@@ -130,7 +131,9 @@ fn put_in_place(
 fn copied(from: &Path, to: &Path) -> io::Result<()> {
     let folder = to.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
     let mut copy = temporary().tempfile_in(folder)?;
-    io::copy(&mut File::open(from)?, &mut copy)?;
+    let mut original = File::open(from)?;
+    io::copy(&mut original, &mut copy)?;
+    copy.as_file().set_permissions(original.metadata()?.permissions())?;
     copy.persist(to).map(drop).map_err(|e| e.error)
 }
 
@@ -165,7 +168,7 @@ impl<R: Read> Read for Counted<'_, R> {
 type Found = (BTreeSet<PathBuf>, BTreeMap<PathBuf, PathBuf>);
 
 /// Puts all files into a folder of ours, and says which, and which links there are to be.
-fn extract_into(archive: impl Read, name: &str, folder: &Path) -> Result<Found> {
+fn extract_into(archive: impl Read, name: &str, folder: &Path, is_private: bool) -> Result<Found> {
     let (mut files, mut links) = (BTreeSet::new(), BTreeMap::new());
     let cannot_read = |e: io::Error| Error::input(name, None, format!("cannot be read as an archive: {e}"));
     let left = Cell::new(u64::MAX);
@@ -201,7 +204,7 @@ fn extract_into(archive: impl Read, name: &str, folder: &Path) -> Result<Found> 
         };
         let to = folder.join(&file);
         let failed = || Error::io(to.display().to_string(), "cannot write");
-        let out = folders(folder, &file).and_then(|_| File::create_new(&to));
+        let out = folders(folder, &file).and_then(|_| new_file(&to, is_private && file == Path::new(RECORDING)));
         let mut out = match out {
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => return foreign("is there twice"),
             out => out.map_err(failed())?,
@@ -242,6 +245,18 @@ fn copy(
         }
         copied += read as u64;
     }
+}
+
+/// Makes a file, with the permissions that new files get, or for its owner alone.
+fn new_file(path: &Path, is_private: bool) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    if is_private {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.mode(0o600);
+    }
+    options.open(path)
 }
 
 /// Makes the folders of a file below a folder, and says which are new. One that is a link is not gone into.
@@ -288,7 +303,7 @@ mod tests {
 
     fn said(tar: &[u8]) -> Option<String> {
         let folder = tempfile::tempdir().unwrap();
-        extract(tar, "x.tar", &folder.path().join("cache")).err().map(|error| error.to_string())
+        extract(tar, "x.tar", &folder.path().join("cache"), false).err().map(|error| error.to_string())
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::args::{ArchiveArgs, DEFAULT_INPUT};
 use super::failure::Failure;
 use super::input::Recording;
-use super::output::{Allowed, Output};
+use super::output::{Allowed, Output, is_private};
 use super::report::{self, say};
 use super::unfinished;
 use crate::archive::entry::RECORDING;
@@ -86,6 +86,7 @@ fn unpack_one(args: &ArchiveArgs) -> Result<ExitCode, Failure> {
             (PathBuf::from(home).join(".debug"), PathBuf::from(RECORDING))
         }
     };
+    let is_private = is_private(&archive);
     let input = if archive == Path::new("-") { Input::Stdin } else { Input::Path(archive) };
     let name = input.name();
     let reader: Box<dyn Read> = match input.open(&ReadOptions::default())? {
@@ -93,7 +94,7 @@ fn unpack_one(args: &ArchiveArgs) -> Result<ExitCode, Failure> {
         Opened::Stream(stream) => stream,
         Opened::Directory(_) => return Err(Error::input(name, None, "is a folder, and no archive").into()),
     };
-    let extracted = extract(reader, &name, &cache)?;
+    let extracted = extract(reader, &name, &cache, is_private)?;
     let unpacked = {
         let _signals_wait = unfinished::hold();
         extracted.put_in_place(&recording, args.force)?

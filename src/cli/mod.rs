@@ -28,10 +28,13 @@ mod split;
 mod synth;
 mod unfinished;
 
+use crate::error::Error;
 use args::{Cli, Command};
 use clap::Parser;
 use failure::Failure;
-use std::process::ExitCode;
+use output::Output;
+use std::io::{self, Write};
+use std::process::{self, ExitCode};
 
 /// Runs the program with the arguments that it was called with; as `perf_to_profile` where that is its name.
 pub fn main() -> ExitCode {
@@ -42,8 +45,20 @@ pub fn main() -> ExitCode {
     done.unwrap_or_else(Failure::report)
 }
 
+/// The arguments of the program. Where they ask for help or the version, it is told, and the program ends.
+fn arguments<T: Parser>() -> Result<T, Failure> {
+    T::try_parse().or_else(|told| {
+        if told.use_stderr() {
+            told.exit();
+        }
+        let print = || told.print().and_then(|()| io::stdout().flush());
+        print().map_err(|e| Output::Stdout.explained(Error::Output(e)))?;
+        process::exit(0)
+    })
+}
+
 fn run() -> Result<ExitCode, Failure> {
-    let cli = Cli::parse();
+    let cli: Cli = arguments()?;
     match cli.command {
         Some(Command::Convert(args)) => convert::run(*args),
         Some(Command::Rewrite(args)) => convert::rewrite(*args),

@@ -251,7 +251,8 @@ impl Output {
         Ok(())
     }
 
-    fn explained(&self, error: Error) -> Failure {
+    /// What an error means to whoever asked for the output.
+    pub fn explained(&self, error: Error) -> Failure {
         match error {
             Error::Output(e) if e.kind() == ErrorKind::BrokenPipe => Failure::ReaderGone,
             // The system itself has read what was to be written.
@@ -290,7 +291,7 @@ fn buffered(out: impl Write + Send, write: impl FnOnce(&mut (dyn Write + Send)) 
 }
 
 /// Whether an input is for its owner alone, as recordings of perf are.
-fn is_private(input: &Path) -> bool {
+pub fn is_private(input: &Path) -> bool {
     #[cfg(unix)]
     let is_private = {
         use std::os::unix::fs::PermissionsExt;

@@ -52,7 +52,7 @@ pub fn is_our_name() -> bool {
 /// # Errors
 /// Where it cannot be done.
 pub fn run() -> Result<ExitCode, Failure> {
-    let args = PerfToProfileArgs::parse();
+    let args: PerfToProfileArgs = super::arguments()?;
     let allowed = Allowed { overwrite: args.force, on_terminal: false, folder: None, is_folder: false };
     let output = Output::check(&args.output, &args.input, allowed)?;
     let options = ReadOptions::default();

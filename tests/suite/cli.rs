@@ -256,10 +256,13 @@ fn what_is_made_of_a_private_recording_is_private() {
     let mode = |name: &str| fs::metadata(desk.path(name)).unwrap().permissions().mode() & 0o777;
     let made = "chmod 600 in.data; umask 022; perfconv in.data -o out.pb.gz && perfconv rewrite in.data -o out.data && \
                 perfconv split in.data --by pid -o parts && perfconv merge in.data -o merged.data && \
-                perfconv archive in.data -o in.tar --strict; cat in.data | perfconv - -o piped.pb.gz";
+                perfconv archive in.data -o in.tar --strict; perfconv archive --unpack in.tar -o unpacked; \
+                cat in.tar | perfconv archive --unpack - -o public; cat in.data | perfconv - -o piped.pb.gz";
     desk.shell(made);
-    let modes = ["out.pb.gz", "out.data", "parts", "merged.data", "in.tar", "piped.pb.gz"].map(mode);
-    assert_eq!(modes, [0o600, 0o600, 0o700, 0o600, 0o600, 0o644]);
+    let modes =
+        ["out.pb.gz", "out.data", "parts", "merged.data", "in.tar", "unpacked/perf.data", "piped.pb.gz"].map(mode);
+    assert_eq!(modes, [0o600, 0o600, 0o700, 0o600, 0o600, 0o600, 0o644]);
+    assert_eq!(mode("public/perf.data"), 0o644);
 }
 
 #[test]
@@ -532,4 +535,8 @@ fn help_and_version_are_told() {
     let version = desk.run(&["--version"]);
     let expected = format!("perfconv {}\n", env!("CARGO_PKG_VERSION"));
     assert_eq!((version.status, version.stdout), (0, expected.into_bytes()));
+    for args in ["--help", "convert --help", "--version"] {
+        let full = desk.shell(&format!("perfconv {args} >/dev/full"));
+        assert!(full.failure().unwrap().contains("standard output: cannot write"), "{args}: {}", full.stderr);
+    }
 }

@@ -3,6 +3,7 @@
 use super::rules::Ruled;
 use serde::Deserialize;
 use serde::de::DeserializeSeed;
+use std::borrow::Cow;
 use std::fmt::{self, Display};
 use std::marker::PhantomData;
 
@@ -35,9 +36,19 @@ impl Wrong {
 impl Display for Wrong {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.path.is_empty() {
-            write!(f, "{}: ", self.path)?;
+            write!(f, "{}: ", shortened(&self.path))?;
         }
-        f.write_str(&self.what)
+        f.write_str(&shortened(&self.what))
+    }
+}
+
+/// A text of which no more than its ends are told where it is long: fields and values may be of any length.
+fn shortened(text: &str) -> Cow<'_, str> {
+    const END: usize = 150;
+    let (head, tail) = (text.char_indices().nth(END), text.char_indices().nth_back(END));
+    match (head, tail) {
+        (Some((head, _)), Some((tail, _))) if head < tail => format!("{}...{}", &text[..head], &text[tail..]).into(),
+        _ => text.into(),
     }
 }
 
@@ -108,5 +119,7 @@ mod tests {
         assert!(read::<Mmap>("{\"pid\": 1").unwrap_err().is_cut);
         assert_eq!(read::<Vec<u8>>("[1] 2").unwrap_err().to_string(), "trailing characters");
         assert_eq!(Wrong::new("x").within("a").within("b").to_string(), "b.a: x");
+        let wrong = read::<Mmap>(&format!("{{\"pid\": \"{}\"}}", "ü".repeat(100_000))).unwrap_err().to_string();
+        assert!(wrong.chars().count() < 320 && wrong.ends_with("expected u32"), "{wrong}");
     }
 }
