@@ -2,7 +2,7 @@
 //! all where it has what an archive does not have.
 
 use super::entry::{Entry, RECORDING, leads_to_object};
-use crate::container::temp_folder::{TempFolder, temporary};
+use crate::container::temp_folder::{TempFolder, folders_of, temporary};
 use crate::error::{Error, Result};
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -79,9 +79,9 @@ impl Placed {
         }
     }
 
-    /// Makes the folders of a file below a folder, as [`folders`] does.
+    /// Makes the folders of a file below a folder, as [`folders_of`] does.
     fn folders(&mut self, below: &Path, file: &Path) -> io::Result<()> {
-        self.0.extend(folders(below, file)?);
+        self.0.extend(folders_of(file, below)?);
         Ok(())
     }
 }
@@ -204,7 +204,7 @@ fn extract_into(archive: impl Read, name: &str, folder: &Path, is_private: bool)
         };
         let to = folder.join(&file);
         let failed = || Error::io(to.display().to_string(), "cannot write");
-        let out = folders(folder, &file).and_then(|_| new_file(&to, is_private && file == Path::new(RECORDING)));
+        let out = folders_of(&file, folder).and_then(|_| new_file(&to, is_private && file == Path::new(RECORDING)));
         let mut out = match out {
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => return foreign("is there twice"),
             out => out.map_err(failed())?,
@@ -257,23 +257,6 @@ fn new_file(path: &Path, is_private: bool) -> io::Result<File> {
         options.mode(0o600);
     }
     options.open(path)
-}
-
-/// Makes the folders of a file below a folder, and says which are new. One that is a link is not gone into.
-fn folders(below: &Path, file: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut made = Vec::new();
-    let mut folder = below.to_owned();
-    for part in file.parent().into_iter().flat_map(Path::iter) {
-        folder.push(part);
-        match fs::create_dir(&folder) {
-            Err(e) if e.kind() == io::ErrorKind::AlreadyExists && fs::symlink_metadata(&folder)?.is_dir() => {}
-            new => {
-                new?;
-                made.push(folder.clone());
-            }
-        }
-    }
-    Ok(made)
 }
 
 #[cfg(unix)]

@@ -60,6 +60,27 @@ pub fn temporary() -> Builder<'static, 'static> {
     builder
 }
 
+/// Makes the folders that a file is in, below a folder that is there, and says which are new. One that is a link is not gone into.
+/// The folder that is there is not made again: a temporary one may have been removed, for a program that a signal ends.
+///
+/// # Errors
+/// What the system says.
+pub fn folders_of(file: &Path, below: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut made = Vec::new();
+    let mut folder = below.to_owned();
+    for part in file.parent().into_iter().flat_map(Path::iter) {
+        folder.push(part);
+        match fs::create_dir(&folder) {
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists && fs::symlink_metadata(&folder)?.is_dir() => {}
+            new => {
+                new?;
+                made.push(folder.clone());
+            }
+        }
+    }
+    Ok(made)
+}
+
 /// Removes all that are there, for a program that a signal ends: nothing is dropped then.
 pub fn remove_all() {
     std::mem::take(&mut *folders()).iter().for_each(|folder| remove(folder));
@@ -91,6 +112,8 @@ mod tests {
         let folder = TempFolder::new(Some(outside.path())).unwrap();
         fs::write(folder.path().join("data"), "x").unwrap();
         remove(folder.path());
+        assert_eq!(entries(), 0);
+        assert!(folders_of(Path::new("a/b/file"), folder.path()).is_err());
         assert_eq!(entries(), 0);
     }
 }

@@ -1,16 +1,17 @@
 //! Folders of images, in which perf finds them: by build id, as its own cache has them (`perf --buildid-dir DIR`).
 
 use crate::abi::hex::to_hex;
+use crate::container::temp_folder::folders_of;
 use crate::error::{Error, Result};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// Where a folder has a file of a build id: `.build-id/ab/cdef.../NAME`, `elf` or what perf calls those that are none.
-pub fn by_build_id(folder: &Path, build_id: &[u8], name: &str) -> PathBuf {
+pub fn by_build_id(build_id: &[u8], name: &str) -> PathBuf {
     let id = to_hex(build_id);
     let (first, rest) = id.split_at(2.min(id.len()));
-    folder.join(".build-id").join(first).join(rest).join(name)
+    [".build-id", first, rest, name].iter().collect()
 }
 
 /// Whether a folder holds images as [`by_build_id`] has them, ELF files anywhere, what is called by one of `others`, and nothing
@@ -48,14 +49,15 @@ pub fn is_elf(path: &Path) -> bool {
     File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok() && magic == *b"\x7fELF"
 }
 
-/// Writes a file, and the folders that it is in.
+/// Writes a file below a folder, and the folders that it is in.
 ///
 /// # Errors
 /// What the system says.
-pub fn write(path: &Path, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+pub fn write(folder: &Path, file: &Path, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    let path = folder.join(file);
     let shown = path.display().to_string();
     let write = || {
-        fs::create_dir_all(path.parent().unwrap_or(path))?;
+        folders_of(file, folder)?;
         let mut out = BufWriter::new(File::create(path)?);
         content(&mut out)?;
         out.flush()

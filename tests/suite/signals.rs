@@ -29,7 +29,7 @@ const RUNS: &[Run] = &[
     ("convert several", &["convert", "IN", "IN2", "-J", "2", "-f", "--out-dir", "OUT"]),
     ("JSON to a recording", &["convert", "IN.jsonl", "-f", "-o", "OUT.data"]),
     ("PerfDataProto to a recording", &["convert", "IN.pb_data", "-f", "-o", "OUT.data"]),
-    ("profile to a recording and images", &["convert", "IN.folded", "-f", "-o", "OUT.data"]),
+    ("profile to a recording and images", &["convert", "IN.txt", "--from", "perf-script", "-f", "-o", "OUT.data"]),
     ("rewrite", &["rewrite", "IN", "--sort", "--compress", "-f", "-o", "OUT.data"]),
     ("rewrite to a folder", &["rewrite", "IN", "--container", "dir", "-f", "-o", "OUT.data"]),
     ("rewrite, anonymized", &["rewrite", "IN", "--anonymize", "--key", "KEY", "-f", "-o", "OUT.data"]),
@@ -81,8 +81,10 @@ impl Desk {
                 let made = run(perfconv().arg(command).arg(&input).args(["-q", "-o"]).arg(output));
                 assert_eq!(made.status, 0, "{name}.{ending}: {}", made.stderr);
             }
-            let stacks = (0..20_000).map(|number| format!("{name};main;f{};g{number} 1\n", number % 100));
-            fs::write(inputs.join(format!("{name}.folded")), stacks.collect::<String>()).unwrap();
+            // Each function is in a file of its own: that many folders are made.
+            let samples =
+                (0..1000).map(|n| format!("{name} 1 [000] {n}.000000: 5 cycles:\n\t1000 f{n}+0x0 (/bin/{n}/a)\n\n"));
+            fs::write(inputs.join(format!("{name}.txt")), samples.collect::<String>()).unwrap();
         }
         fs::write(inputs.join("KEY"), [7; 32]).unwrap();
         let scenario = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/callgraph.toml");

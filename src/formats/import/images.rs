@@ -3,6 +3,7 @@
 use super::place::Placed;
 use super::symbols::{Kernel, SymbolFile};
 use crate::abi::hex::to_hex;
+use crate::container::temp_folder::folders_of;
 use crate::elf::folder::{by_build_id, is_of_images, write};
 use crate::error::Result;
 use std::fs;
@@ -36,17 +37,18 @@ impl Symbols {
         if !self.kernel.is_empty() {
             let id = to_hex(self.kernel.build_id.as_deref().unwrap_or_default());
             let name = String::from_utf8_lossy(Kernel::NAME).into_owned();
-            write(&folder.join(name).join(id).join("kallsyms"), |out| self.kernel.write(out))?;
+            write(folder, &[&name, &id, "kallsyms"].iter().collect::<PathBuf>(), |out| self.kernel.write(out))?;
         }
         for file in &self.files {
             // perf looks for what no file has by another name.
             let name = if &file.path[..] == b"[vdso]" { "vdso" } else { "elf" };
-            let path = by_build_id(folder, file.build_id.as_deref().unwrap_or_default(), name);
-            write(&path, |out| file.write(out))?;
+            let path = by_build_id(file.build_id.as_deref().unwrap_or_default(), name);
+            write(folder, &path, |out| file.write(out))?;
             // Two files may have the same path, and a path may be none that is possible here.
-            if let Some(by_path) = below(folder, &file.path).filter(|path| !path.exists())
-                && by_path.parent().is_some_and(|folder| fs::create_dir_all(folder).is_ok())
+            if let Some(by_path) = inside(&file.path).filter(|path| !folder.join(path).exists())
+                && folders_of(&by_path, folder).is_ok()
             {
+                let (path, by_path) = (folder.join(path), folder.join(by_path));
                 let linked = fs::hard_link(&path, &by_path).or_else(|_| fs::copy(&path, &by_path).map(drop));
                 // It can be found by its build id.
                 drop(linked);
@@ -61,16 +63,16 @@ impl Symbols {
     }
 }
 
-/// A path below a folder, if it is one that stays there.
-fn below(folder: &Path, path: &[u8]) -> Option<PathBuf> {
+/// What a path is below another root, if it stays there.
+fn inside(path: &[u8]) -> Option<PathBuf> {
     let path = PathBuf::from(String::from_utf8(path.to_vec()).ok()?);
-    let mut below = folder.to_owned();
+    let mut inside = PathBuf::new();
     for component in path.components() {
         match component {
             Component::RootDir => {}
-            Component::Normal(name) => below.push(name),
+            Component::Normal(name) => inside.push(name),
             Component::Prefix(_) | Component::CurDir | Component::ParentDir => return None,
         }
     }
-    (below != folder).then_some(below)
+    (!inside.as_os_str().is_empty()).then_some(inside)
 }

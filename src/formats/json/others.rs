@@ -2,6 +2,7 @@
 //! has to be held as a whole.
 
 use crate::container::read::directory::is_part;
+use crate::container::temp_folder::folders_of;
 use crate::error::{Error, Result};
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -96,7 +97,7 @@ impl Others {
             if path.exists() {
                 return Ok(None);
             }
-            path.parent().map_or(Ok(()), fs::create_dir_all).map_err(Error::Output)?;
+            folders_of(Path::new(&name), &self.folder).map_err(Error::Output)?;
             self.current = Some((name, File::create_new(&path).map_err(Error::Output)?));
         }
         let file = self.current.as_mut().map(|(_, file)| file);

@@ -2,11 +2,11 @@
 
 use super::plan::{Program, Scenario, Space};
 use super::run::PAGE;
+use crate::container::temp_folder::folders_of;
 use crate::elf::folder::{by_build_id, is_of_images, write};
 use crate::error::{Error, Result};
-use std::fs;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The symbols of the kernel, as `perf report --kallsyms` takes them, and those of guests', for `--guestkallsyms`.
 const KALLSYMS: [(Space, &str); 2] = [(Space::Kernel, "kallsyms"), (Space::GuestKernel, "guestkallsyms")];
@@ -19,21 +19,25 @@ impl Scenario {
     /// Where they cannot be written.
     pub fn write_images(&self, folder: &Path) -> Result<()> {
         for program in self.programs.iter().filter(|program| program.space == Space::User) {
-            let by_id = by_build_id(folder, &program.image.build_id(), "elf");
-            let by_path = folder.join(program.path.trim_start_matches('/'));
+            let by_id = by_build_id(&program.image.build_id(), "elf");
+            let by_path = PathBuf::from(program.path.trim_start_matches('/'));
             for path in [by_path, by_id] {
-                write(&path, |out| program.image.write(out))?;
+                write(folder, &path, |out| program.image.write(out))?;
             }
         }
         for (space, name) in KALLSYMS {
             let programs: Vec<_> = self.programs.iter().filter(|program| program.space == space).collect();
             if !programs.is_empty() {
-                write(&folder.join(name), |out| programs.iter().try_for_each(|program| program.write_symbols(out)))?;
+                write(folder, Path::new(name), |out| {
+                    programs.iter().try_for_each(|program| program.write_symbols(out))
+                })?;
             }
         }
         // What tells that the folder is one of images.
-        let by_id = folder.join(".build-id");
-        fs::create_dir_all(&by_id).map_err(Error::io(by_id.display().to_string(), "cannot write"))
+        let by_id = by_build_id(&[], "elf");
+        folders_of(&by_id, folder)
+            .map(drop)
+            .map_err(Error::io(folder.join(by_id).display().to_string(), "cannot write"))
     }
 
     /// Whether a folder is one that [`write_images`](Self::write_images) wrote, as far as that can be known.
