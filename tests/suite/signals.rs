@@ -81,9 +81,9 @@ impl Desk {
                 let made = run(perfconv().arg(command).arg(&input).args(["-q", "-o"]).arg(output));
                 assert_eq!(made.status, 0, "{name}.{ending}: {}", made.stderr);
             }
-            // Each function is in a file of its own: that many folders are made.
-            let samples =
-                (0..1000).map(|n| format!("{name} 1 [000] {n}.000000: 5 cycles:\n\t1000 f{n}+0x0 (/bin/{n}/a)\n\n"));
+            // Each function is in a file of its own, for which folders are made.
+            let stack = |n| format!("\t1000 f{n}+0x0 (/bin/{n}/a)\n\n");
+            let samples = (0..20_000).map(|n| format!("{name} 1 [000] {n}.000000: 5 cycles:\n{}", stack(n % 100)));
             fs::write(inputs.join(format!("{name}.txt")), samples.collect::<String>()).unwrap();
         }
         fs::write(inputs.join("KEY"), [7; 32]).unwrap();
@@ -174,9 +174,9 @@ fn meet(&(name, args): &Run) -> Met {
         for moment in 0..moments() {
             let place = format!("{name}, SIG{signal} number {moment}");
             let child = desk.command(args, false).spawn().unwrap();
-            // Somewhere in each part of the time that it takes, and of half of that again.
+            // Somewhere in each part of the time that it takes, and of as much again.
             let share = (f64::from(moment) + (random.next_u64() % 1000) as f64 / 1000.0) / f64::from(moments());
-            thread::sleep(takes.mul_f64(1.5 * share).min(Duration::from_secs(10)));
+            thread::sleep(takes.mul_f64(2.0 * share).min(Duration::from_secs(10)));
             let killed =
                 Command::new("kill").args(["-s", signal, &child.id().to_string()]).stderr(Stdio::null()).status();
             assert!(killed.is_ok());
