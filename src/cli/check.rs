@@ -3,6 +3,7 @@
 use super::args::CheckArgs;
 use super::failure::Failure;
 use super::input::Recording;
+use super::output::stdout_failed;
 use super::report::{harmless, say};
 use crate::abi::record::RecordType;
 use crate::check::{Checked, Finding, Rule, Subject, check};
@@ -33,7 +34,7 @@ pub fn run(args: CheckArgs) -> Result<ExitCode, Failure> {
             None => unreadable = true,
         }
     }
-    out.flush().map_err(failed)?;
+    out.flush().map_err(stdout_failed)?;
     Ok(ExitCode::from(match (unreadable, unsound) {
         (true, _) => UNREADABLE,
         (false, true) => UNSOUND,
@@ -50,7 +51,7 @@ fn check_one(path: &Path, args: &CheckArgs, out: &mut impl Write) -> Result<Opti
     let recording = match Recording::new(path.to_owned(), args.read.from.as_deref(), &options) {
         Ok(recording) => recording,
         Err(Failure::Failed(what)) => {
-            out.flush().map_err(failed)?;
+            out.flush().map_err(stdout_failed)?;
             say(format_args!("perfconv: {what}"));
             return Ok(None);
         }
@@ -66,29 +67,22 @@ fn check_one(path: &Path, args: &CheckArgs, out: &mut impl Write) -> Result<Opti
             written = writeln!(out, "{}", harmless(finding));
         }
     });
-    written.map_err(failed)?;
+    written.map_err(stdout_failed)?;
     let checked = match checked {
         Ok(checked) => checked,
         Err(error) => {
-            out.flush().map_err(failed)?;
+            out.flush().map_err(stdout_failed)?;
             say(format_args!("perfconv: {error}"));
             return Ok(None);
         }
     };
     if !args.json {
         if !args.verbose {
-            alike.write_further(&name, out).map_err(failed)?;
+            alike.write_further(&name, out).map_err(stdout_failed)?;
         }
-        writeln!(out, "{}: {}", harmless(&name), summary(&checked)).map_err(failed)?;
+        writeln!(out, "{}: {}", harmless(&name), summary(&checked)).map_err(stdout_failed)?;
     }
     Ok(Some((checked, recording.damage().is_empty())))
-}
-
-fn failed(error: io::Error) -> Failure {
-    match error.kind() {
-        io::ErrorKind::BrokenPipe => Failure::ReaderGone,
-        _ => Failure::Failed(format!("standard output: cannot write: {error}")),
-    }
 }
 
 /// One line about a recording.

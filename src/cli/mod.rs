@@ -28,11 +28,9 @@ mod split;
 mod synth;
 mod unfinished;
 
-use crate::error::Error;
 use args::{Cli, Command};
 use clap::Parser;
 use failure::Failure;
-use output::Output;
 use std::io::{self, Write};
 use std::process::{self, ExitCode};
 
@@ -52,7 +50,7 @@ fn arguments<T: Parser>() -> Result<T, Failure> {
             told.exit();
         }
         let print = || told.print().and_then(|()| io::stdout().flush());
-        print().map_err(|e| Output::Stdout.explained(Error::Output(e)))?;
+        print().map_err(output::stdout_failed)?;
         process::exit(0)
     })
 }

@@ -251,8 +251,7 @@ impl Output {
         Ok(())
     }
 
-    /// What an error means to whoever asked for the output.
-    pub fn explained(&self, error: Error) -> Failure {
+    fn explained(&self, error: Error) -> Failure {
         match error {
             Error::Output(e) if e.kind() == ErrorKind::BrokenPipe => Failure::ReaderGone,
             // The system itself has read what was to be written.
@@ -275,6 +274,11 @@ impl Output {
 
 /// EFAULT: a mapped input has become shorter.
 const BAD_ADDRESS: i32 = 14;
+
+/// That standard output cannot be written.
+pub fn stdout_failed(error: io::Error) -> Failure {
+    Output::Stdout.explained(Error::Output(error))
+}
 
 /// Writes text to standard output.
 ///
