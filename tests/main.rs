@@ -22,6 +22,7 @@ mod suite {
     mod fuzz_corpus;
     mod goldens;
     mod header_edits;
+    mod imported_profiles;
     mod imports;
     mod info;
     mod jit;

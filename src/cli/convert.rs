@@ -3,7 +3,7 @@
 use super::args::{CompatArg, ConvertArgs, DecodeArg, FidelityArg, Step};
 use super::failure::Failure;
 use super::images::Images;
-use super::input::Recording;
+use super::input::{Recording, format_of, input_of};
 use super::output::{Allowed, Output};
 use super::ready::Ready;
 use super::{perf_to_profile, profiles, report, rewrite, several, unfinished};
@@ -11,15 +11,17 @@ use crate::container::read::directory::is_recording;
 use crate::convert;
 use crate::formats::carry::{CarryOptions, Passed};
 use crate::formats::envelope::{self, Envelope, Envelopes};
-use crate::formats::import::Values;
+use crate::formats::import::{self, Values};
 use crate::formats::quipper::unknown::UnknownFields;
-use crate::formats::{FORMATS, Format, Writes, by_file_name, by_name};
+use crate::formats::{CopyProfile, FORMATS, Format, Writes, by_file_name, by_name};
+use crate::profile::symbols::SymbolSource;
 use crate::rewrite::passes::Passes;
 use crate::rewrite::quipper::Quipper;
 use crate::stream::ledger::Ledger;
 use crate::stream::source::Source;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 /// Exit status of `--strict` when something is missing from the output.
 pub const INCOMPLETE: u8 = 3;
@@ -129,6 +131,17 @@ impl Conversion {
         };
         let output = Output::check(path, &input, allowed)?;
         let options = args.read.options();
+        if let Some(copy) = self.copy_of(args, &input)? {
+            let mut ledger = Ledger::default();
+            let written = output.write(|out| {
+                envelopes.around(out, |out| {
+                    ledger = import::copy(copy, input_of(input), &options, out)?;
+                    Ok(())
+                })
+            })?;
+            written.put_in_place()?;
+            return Ok(Converted { ledger, output: output.name(), images: None });
+        }
         let values = args.values.map(Values::from).unwrap_or_default();
         let recording = Recording::with_values(input.clone(), args.read.from.as_deref(), &options, values)?;
         let images = Images::check(&recording, &input, &output, &format.writes, args)?;
@@ -141,6 +154,9 @@ impl Conversion {
         steps.iter().filter(|_| !is_of_profile).for_each(|step| passes.push_boxed(step.pass(&options)));
         let remap = steps.contains(&Step::Quipper(Quipper::Remap));
         let anonymize = steps.iter().any(|step| matches!(step, Step::Anonymize(..)));
+        // Names of an imported profile are not those of what was anonymized.
+        let imported = recording.imported().filter(|_| args.compat.is_none() && !anonymize).cloned();
+        let kept = imported.clone().filter(|_| matches!(format.writes, Writes::Profile(_)));
         let carry = CarryOptions {
             passes: Passed { change_records: passes.change_records(), remap, anonymize },
             // Fields that nobody knows cannot be judged.
@@ -148,6 +164,7 @@ impl Conversion {
             quipper: args.quipper.unwrap_or(FidelityArg::Lossless).into(),
             exact: args.exact,
             decode_tracepoints: args.decode == Some(DecodeArg::Tracepoints),
+            symbols: imported.map(|imported| imported as Arc<dyn SymbolSource>),
             spool_dir: args.read.spool_dir.clone(),
         };
 
@@ -178,7 +195,8 @@ impl Conversion {
             Writes::Profile(writes) => {
                 let extension = format.extensions.first().map_or("", |(extension, _)| extension);
                 let format = profiles::ProfileFormat { writes, extension };
-                profiles::run(input, &options, &mut passes, &format, &output, envelopes, args)?
+                let profile = profiles::options(&args.profile, args.steps.events(), kept.clone())?;
+                profiles::run(input, &options, &mut passes, &format, &output, envelopes, &profile)?
             }
         };
 
@@ -190,7 +208,7 @@ impl Conversion {
             passes.finish()?;
             written.put_in_place_held(&signals_wait)?;
         }
-        recording.missing().iter().for_each(|missing| ledger.missing(missing.clone()));
+        recording.missing(kept.is_some()).for_each(|missing| ledger.missing(missing.clone()));
         recording.damage().iter().for_each(|damage| ledger.damage(damage.clone()));
         if (!is_proto || anonymize) && !recording.unknown_fields().is_empty() {
             ledger.missing(format!(
@@ -198,7 +216,18 @@ impl Conversion {
                 recording.input().name()
             ));
         }
+        if let Some(aggregated) = recording.imported().and_then(|imported| imported.size.aggregated()) {
+            ledger.aggregated(aggregated);
+        }
         Ok(Converted { ledger, output: output.name(), images: told })
+    }
+
+    /// How the input is copied, where it is a profile of the same format and nothing is asked for that changes it.
+    fn copy_of(&self, args: &ConvertArgs, input: &Path) -> Result<Option<CopyProfile>, Failure> {
+        let changes = !args.steps.list.is_empty() || args.compat.is_some() || args.profile.first_given().is_some();
+        let asks_for_more = args.values.is_some() || args.images.is_some();
+        let is_same = format_of(input, args.read.from.as_deref())?.is_some_and(|from| from.name == self.format.name);
+        Ok(self.format.copy.filter(|_| is_same && !changes && !asks_for_more))
     }
 }
 

@@ -29,7 +29,7 @@ impl<'a> Images<'a> {
         args: &ConvertArgs,
     ) -> Result<Self, Failure> {
         let given = [(args.images.is_some(), "--images"), (args.values.is_some(), "--values")];
-        if let Some((_, option)) = given.into_iter().find(|(is_given, _)| *is_given && !recording.is_of_profile()) {
+        if let Some((_, option)) = given.into_iter().find(|(is_given, _)| *is_given && recording.imported().is_none()) {
             return Err(Failure::Usage(format!(
                 "{option} is for profiles that become recordings, and the input is none"
             )));
@@ -38,7 +38,9 @@ impl<'a> Images<'a> {
             let what = "--images is for one profile: with --out-dir the names of each are beside its output";
             return Err(Failure::Usage(what.to_owned()));
         }
-        let Some(symbols) = recording.symbols() else {
+        // A profile has the names itself.
+        let needs_images = !matches!(writes, Writes::Profile(_)) || args.images.is_some();
+        let Some(symbols) = recording.symbols().filter(|_| needs_images) else {
             return Ok(Self { symbols: None, output: None });
         };
         let beside = || match (writes, output) {

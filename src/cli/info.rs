@@ -5,9 +5,11 @@ use super::failure::Failure;
 use super::input::Recording;
 use super::report::{self, harmless};
 use super::{convert, output};
+use crate::container::read::ReadOptions;
 use crate::formats::json;
 use crate::info::{Info, Parts, look, summary};
 use crate::stream::source::Source;
+use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -22,12 +24,19 @@ pub fn run(args: InfoArgs) -> Result<ExitCode, Failure> {
         (true, false) => Parts { header: true, stats: true, ..parts },
         (true, true) => Parts { header: true, events: true, build_ids: true, stats: true },
     };
-    let info = look_into(args.input, &args.read, parts)?;
+    let name = args.input.display().to_string();
+    let (recording, options) = open(args.input, &args.read)?;
+    let asks_for_all = !args.events && !args.build_ids && !args.stats;
+    if let Some(imported) = recording.imported_info().filter(|_| asks_for_all) {
+        return match args.json {
+            true => print_json(&imported),
+            false => print(&imported.lines(&name)),
+        }
+        .map(|()| ExitCode::SUCCESS);
+    }
+    let info = look_into(&recording, options, parts)?;
     if args.json {
-        let mut object = Vec::new();
-        json::append(&mut object, &info).map_err(|e| Failure::Failed(e.to_string()))?;
-        object.push(b'\n');
-        output::print(&object)?;
+        print_json(&info)?;
     } else {
         print(&info.lines())?;
     }
@@ -48,11 +57,17 @@ pub fn summary(args: &ConvertArgs) -> Result<ExitCode, Failure> {
     }
     let name = input.display().to_string();
     let parts = Parts { stats: true, ..Parts::default() };
-    let info = look_into(input, &args.read, parts)?;
-    if let Some(error) = info.failure {
-        return Err(error.into());
-    }
-    let mut lines = info.stats.map(|stats| summary::lines(&info.meta, &stats, &info.ledger)).unwrap_or_default();
+    let (recording, options) = open(input, &args.read)?;
+    let mut lines = match recording.imported_info() {
+        Some(imported) => imported.lines(&name),
+        None => {
+            let info = look_into(&recording, options, parts)?;
+            if let Some(error) = info.failure {
+                return Err(error.into());
+            }
+            info.stats.map(|stats| summary::lines(&info.meta, &stats, &info.ledger)).unwrap_or_default()
+        }
+    };
     // What came on standard input has gone.
     let next = if name == "-" { Vec::new() } else { next(&name, is_named, args.read.from.as_deref()) };
     lines.extend(next);
@@ -82,13 +97,23 @@ fn quoted(name: &str) -> String {
     if name.chars().all(is_plain) { name } else { format!("'{}'", name.replace('\'', r"'\''")) }
 }
 
-fn look_into(input: PathBuf, read: &ReadArgs, parts: Parts) -> Result<Info, Failure> {
+fn open(input: PathBuf, read: &ReadArgs) -> Result<(Recording, ReadOptions), Failure> {
     let options = read.options();
-    let recording = Recording::new(input, read.from.as_deref(), &options)?;
+    Ok((Recording::new(input, read.from.as_deref(), &options)?, options))
+}
+
+fn look_into(recording: &Recording, options: ReadOptions, parts: Parts) -> Result<Info, Failure> {
     let mut info = look(Source::open(recording.input(), options)?, parts)?;
     recording.damage().iter().for_each(|damage| info.ledger.damage(damage.clone()));
     report::warnings(&info.ledger, false);
     Ok(info)
+}
+
+fn print_json(value: &impl Serialize) -> Result<(), Failure> {
+    let mut object = Vec::new();
+    json::append(&mut object, value).map_err(|e| Failure::Failed(e.to_string()))?;
+    object.push(b'\n');
+    output::print(&object)
 }
 
 fn print(lines: &[String]) -> Result<(), Failure> {

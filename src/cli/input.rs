@@ -8,10 +8,13 @@ use crate::formats::import::images::Symbols;
 use crate::formats::import::{ImportOptions, Remade, Values, by_content, import, readable};
 use crate::formats::quipper::unknown::UnknownFields;
 use crate::formats::{Format, Reads, by_file_name, by_name};
+use crate::info::imported::ImportedInfo;
+use crate::profile::imported::ImportedProfile;
 use crate::stream::ledger::Ledger;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A recording that can be opened.
 #[derive(Debug)]
@@ -19,6 +22,8 @@ pub struct Recording {
     input: Input,
     /// Keeps what was made again.
     remade: Option<Remade>,
+    /// Name of the format that it is converted from.
+    format: &'static str,
 }
 
 impl Recording {
@@ -40,16 +45,13 @@ impl Recording {
         options: &ReadOptions,
         values: Values,
     ) -> Result<Self, Failure> {
-        let format = match from {
-            Some(name) => Some(by_name(name).ok_or_else(|| not_readable(name))?),
-            None => recognised(&path),
-        };
-        let input = if path == Path::new("-") { Input::Stdin } else { Input::Path(path) };
+        let format = format_of(&path, from)?;
+        let input = input_of(path);
         match format.map(|format| (format.name, format.reads)) {
-            None | Some((_, Reads::Recording)) => Ok(Self { input, remade: None }),
-            Some((_, Reads::Import(how))) => {
+            None | Some((_, Reads::Recording)) => Ok(Self { input, remade: None, format: "perf.data" }),
+            Some((format, Reads::Import(how))) => {
                 let remade = import(how, input, &ImportOptions { values, ..ImportOptions::from(options) })?;
-                Ok(Self { input: remade.input(), remade: Some(remade) })
+                Ok(Self { input: remade.input(), remade: Some(remade), format })
             }
             Some((name, Reads::Nothing)) => Err(not_readable(name)),
         }
@@ -65,20 +67,27 @@ impl Recording {
         self.remade.as_ref().map_or(&[], |remade| &remade.damage)
     }
 
-    /// Whether it was made of a profile.
-    pub fn is_of_profile(&self) -> bool {
-        self.remade.as_ref().is_some_and(|remade| remade.is_profile)
+    /// What it was converted from, if that is a profile.
+    pub fn imported_info(&self) -> Option<ImportedInfo<'_>> {
+        self.imported().map(|imported| ImportedInfo::new(self.format, imported))
     }
 
-    /// What of a profile that became it has no place in it.
-    pub fn missing(&self) -> &[String] {
-        self.remade.as_ref().map_or(&[], |remade| &remade.missing)
+    /// What is kept of the profile that it was converted from, if it was.
+    pub fn imported(&self) -> Option<&Arc<ImportedProfile>> {
+        self.remade.as_ref()?.imported.as_ref()
+    }
+
+    /// What of the profile that it was converted from is not in an output that is written from the recording, with what is kept
+    /// of the profile or without.
+    pub fn missing(&self, is_kept: bool) -> impl Iterator<Item = &String> {
+        let in_recording = self.remade.iter().filter(move |_| !is_kept).flat_map(|remade| &remade.missing_in_recording);
+        self.remade.iter().flat_map(|remade| &remade.missing).chain(in_recording)
     }
 
     /// Tells what is not in it of what it was made of, names of functions among that.
     pub fn account(&self, ledger: &mut Ledger) {
         self.damage().iter().for_each(|damage| ledger.damage(damage.clone()));
-        self.missing().iter().for_each(|missing| ledger.missing(missing.clone()));
+        self.missing(false).for_each(|missing| ledger.missing(missing.clone()));
         if let Some(symbols) = self.symbols() {
             let (functions, name) = (symbols.functions(), self.input.name());
             ledger.missing(format!(
@@ -96,6 +105,22 @@ impl Recording {
     pub fn unknown_fields(&self) -> UnknownFields {
         self.remade.as_ref().map_or_else(UnknownFields::default, |remade| remade.unknown.clone())
     }
+}
+
+/// The format of an input, as the user says, else by what it begins with, else by its name; `None` where nothing says.
+///
+/// # Errors
+/// Where the user names no format.
+pub fn format_of(path: &Path, from: Option<&str>) -> Result<Option<&'static Format>, Failure> {
+    match from {
+        Some(name) => by_name(name).map(Some).ok_or_else(|| not_readable(name)),
+        None => Ok(recognised(path)),
+    }
+}
+
+/// What the user named, to be opened.
+pub fn input_of(path: PathBuf) -> Input {
+    if path == Path::new("-") { Input::Stdin } else { Input::Path(path) }
 }
 
 fn not_readable(name: &str) -> Failure {

@@ -1,6 +1,6 @@
 //! A recording as a profile, or as a folder of them.
 
-use super::args::{ConvertArgs, LostArg, NO_LABELS, ProfileArgs};
+use super::args::{LostArg, NO_LABELS, ProfileArgs};
 use super::failure::Failure;
 use super::file_names::FileNames;
 use super::output::Output;
@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::formats::envelope::{Envelope, Envelopes};
 use crate::formats::{BeginStreamed, WriteProfile};
 use crate::profile::Profile;
+use crate::profile::imported::ImportedProfile;
 use crate::profile::labels::Label;
 use crate::profile::options::ProfileOptions;
 use crate::rewrite::passes::Passes;
@@ -20,6 +21,7 @@ use hashbrown::HashMap;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 /// The format of profiles that was chosen.
 pub struct ProfileFormat {
@@ -40,23 +42,24 @@ pub fn run<'a>(
     format: &ProfileFormat,
     output: &'a Output,
     envelopes: &Envelopes,
-    args: &ConvertArgs,
+    options: &ProfileOptions,
 ) -> std::result::Result<(Ledger, Ready<'a>), Failure> {
     let WriteProfile { write, streamed } = format.writes;
-    let options = options(&args.profile, args.steps.events())?;
+    // What was imported is in memory as it is, and its symbols are looked up when all samples are there.
+    let streamed = streamed.filter(|_| options.imported.is_none());
     let is_unique = options.labels.iter().flatten().any(|label| label.is_unique());
     match streamed {
         _ if options.split.is_some() => {
-            let (profiles, ledger) = passed_profiles(input, read, passes, &options)?;
+            let (profiles, ledger) = passed_profiles(input, read, passes, options)?;
             let written = output.write_folder(|folder| {
                 write_each(&profiles, folder, format, envelopes)?;
                 output.has_all_of_old(folder)
             })?;
             Ok((ledger, written))
         }
-        Some(begin) if is_unique => one_by_one(input, read, passes, &options, begin, output, envelopes),
+        Some(begin) if is_unique => one_by_one(input, read, passes, options, begin, output, envelopes),
         _ => {
-            let (profiles, ledger) = passed_profiles(input, read, passes, &options)?;
+            let (profiles, ledger) = passed_profiles(input, read, passes, options)?;
             let profile = profiles.into_iter().next().unwrap_or_default();
             let written = output.write(|out| envelopes.around(out, |out| write(&profile, out)))?;
             Ok((ledger, written))
@@ -83,7 +86,15 @@ fn one_by_one<'a>(
     Ok((ledger, written))
 }
 
-fn options(args: &ProfileArgs, events: Vec<String>) -> std::result::Result<ProfileOptions, Failure> {
+/// What goes into a profile, of a recording with what is kept of the profile that it was converted from.
+///
+/// # Errors
+/// Where the arguments do not make sense.
+pub fn options(
+    args: &ProfileArgs,
+    events: Vec<String>,
+    imported: Option<Arc<ImportedProfile>>,
+) -> std::result::Result<ProfileOptions, Failure> {
     let keys = args.labels.as_ref();
     let labels = keys.map(|keys| keys.iter().filter_map(|key| Label::by_key(key)).collect::<Vec<_>>());
     if keys.is_some_and(|keys| keys.len() > 1 && keys.iter().any(|key| key == NO_LABELS)) {
@@ -101,6 +112,7 @@ fn options(args: &ProfileArgs, events: Vec<String>) -> std::result::Result<Profi
         lost_as_samples: args.lost == LostArg::AsSamples,
         data_addresses: args.data_addresses,
         thread_types: args.thread_types.as_deref().map(thread_types).transpose()?.unwrap_or_default(),
+        imported,
     })
 }
 

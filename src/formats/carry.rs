@@ -3,11 +3,13 @@
 use super::quipper::Fidelity;
 use super::quipper::unknown::UnknownFields;
 use crate::error::Result;
+use crate::profile::symbols::SymbolSource;
 use crate::stream::Sink;
 use crate::stream::ledger::Ledger;
 use crate::stream::order::Order;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// How records are carried.
 #[derive(Clone, Debug, Default)]
@@ -22,6 +24,8 @@ pub struct CarryOptions {
     pub decode_tracepoints: bool,
     /// Fields of a PerfDataProto that was read which are not known; they are written into another one.
     pub unknown: UnknownFields,
+    /// Functions of frames, where the input has them.
+    pub symbols: Option<Arc<dyn SymbolSource>>,
     /// Where temporary files go that hold what is written later than it comes; the system's folder if not set.
     pub spool_dir: Option<PathBuf>,
 }

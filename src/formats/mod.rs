@@ -17,11 +17,12 @@ use crate::profile::Profile;
 use crate::profile::event::ProfileEvent;
 use crate::profile::taken::TakeSamples;
 use crate::stream::events::EventIndex;
+use crate::stream::ledger::Ledger;
 use carry::{BeginCarry, BeginFolder};
 use envelope::Envelope;
 use import::Import;
 use std::collections::BTreeSet;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::Path;
 
 /// A format, as the list of all of them tells it.
@@ -41,9 +42,14 @@ pub struct Format {
     pub writes: Writes,
     /// What can be read of it.
     pub reads: Reads,
+    /// Copies an input of this format that is valid, where a conversion to the same format changes nothing.
+    pub copy: Option<CopyProfile>,
     /// Whether an input that begins like this is surely in this format.
     pub recognises: fn(&[u8]) -> bool,
 }
+
+/// Copies a profile that is valid, and accounts for its samples.
+pub type CopyProfile = fn(stream: &mut (dyn Read + Send), name: &str, out: &mut dyn Write) -> Result<Ledger>;
 
 /// What can be read of a format.
 #[derive(Clone, Copy, Debug)]
@@ -108,6 +114,7 @@ pub const FORMATS: &[Format] = &[
         is_binary: true,
         writes: Writes::Records,
         reads: Reads::Recording,
+        copy: None,
         recognises: |start| header::endian(start).is_some(),
     },
     Format {
@@ -118,6 +125,7 @@ pub const FORMATS: &[Format] = &[
         is_binary: true,
         writes: Writes::Profile(WriteProfile { write: pprof::write, streamed: Some(pprof::begin) }),
         reads: Reads::Import(pprof::import),
+        copy: Some(pprof::copy),
         recognises: |_| false,
     },
     Format {
@@ -128,6 +136,7 @@ pub const FORMATS: &[Format] = &[
         is_binary: true,
         writes: Writes::Carry(quipper::begin),
         reads: Reads::Import(quipper::import),
+        copy: None,
         recognises: |_| false,
     },
     #[cfg(feature = "quipper-text")]
@@ -139,6 +148,7 @@ pub const FORMATS: &[Format] = &[
         is_binary: false,
         writes: Writes::Carry(quipper::begin_text),
         reads: Reads::Import(quipper::import_text),
+        copy: None,
         recognises: |_| false,
     },
     Format {
@@ -149,6 +159,7 @@ pub const FORMATS: &[Format] = &[
         is_binary: false,
         writes: Writes::Carry(json::begin_lines),
         reads: Reads::Import(json::import),
+        copy: None,
         recognises: json::recognises,
     },
     Format {
@@ -159,6 +170,7 @@ pub const FORMATS: &[Format] = &[
         is_binary: false,
         writes: Writes::Carry(json::begin_document),
         reads: Reads::Import(json::import),
+        copy: None,
         recognises: |_| false,
     },
     Format {
@@ -169,6 +181,7 @@ pub const FORMATS: &[Format] = &[
         is_binary: false,
         writes: Writes::Carry(perf_json::begin),
         reads: Reads::Nothing,
+        copy: None,
         recognises: |_| false,
     },
     Format {
@@ -179,6 +192,7 @@ pub const FORMATS: &[Format] = &[
         is_binary: false,
         writes: Writes::Nothing,
         reads: Reads::Import(folded::import),
+        copy: None,
         recognises: |_| false,
     },
     Format {
@@ -189,6 +203,7 @@ pub const FORMATS: &[Format] = &[
         is_binary: false,
         writes: Writes::Nothing,
         reads: Reads::Import(perf_script::import),
+        copy: None,
         recognises: |_| false,
     },
     Format {
@@ -199,6 +214,7 @@ pub const FORMATS: &[Format] = &[
         is_binary: false,
         writes: Writes::Folder { begin: csv::begin, is_alike: csv::is_alike },
         reads: Reads::Nothing,
+        copy: None,
         recognises: |_| false,
     },
 ];

@@ -8,6 +8,7 @@ pub mod build_ids;
 mod cpus;
 pub mod events;
 pub mod header;
+pub mod imported;
 mod machine;
 pub mod stats;
 pub mod summary;

@@ -2,6 +2,7 @@
 
 use super::event::{ProfileEvent, period};
 use super::frames::SampledStack;
+use super::imported::ImportedProfile;
 use super::labels::{self, Label, LabelSets, LabelValue, LabelledSample};
 use super::missing::{self, Missing};
 use super::options::{ProfileOptions, Split};
@@ -11,6 +12,7 @@ use super::resolved::{self, Counted, ResolvedStacks};
 use super::resolver::{Resolved, Resolver, Viewer};
 use super::selection::Selection;
 use super::stacks::FrameId;
+use super::symbols::Symbols;
 use super::taken::{TakeSamples, TakenSample};
 use super::waiting::{Incomplete, MOST_FRAMES, UserFrames, Waiting};
 use super::weights::Weights;
@@ -54,6 +56,8 @@ pub struct Collector<'a> {
     waiting: Waiting,
     parts: Parts,
     missing: Missing,
+    /// What is kept of the profile that the recording was converted from.
+    imported: Option<Arc<ImportedProfile>>,
     /// Samples that are in the profile.
     samples: u64,
     /// Of the sample at hand, kept for their memory.
@@ -104,6 +108,7 @@ impl<'a> Collector<'a> {
             asked_for: options.labels.clone().unwrap_or_default(),
             selection: Selection::new(options.events.clone()),
             owners: Owners::new(options),
+            imported: options.imported.clone(),
             ..Self::default()
         }
     }
@@ -370,9 +375,15 @@ impl<'a> Collector<'a> {
             };
             parts.push((profile, part.key));
         }
+        let imported = self.imported.as_deref();
+        let mappings = self.resolver.mappings.finish(meta);
+        let symbols =
+            self.imported.clone().map(|imported| Symbols::new(imported, self.resolver.stacks.frames(), &mappings));
         let tables = Arc::new(Tables {
-            events: meta.events.list().iter().map(ProfileEvent::from).collect(),
-            mappings: self.resolver.mappings.finish(meta),
+            events: meta.events.list().iter().map(|event| ProfileEvent::new(event, imported)).collect(),
+            mappings,
+            symbols: symbols.unwrap_or_default(),
+            imported: self.imported,
             stacks: self.resolver.stacks,
             labels: self.label_sets,
             names: self.session.names,

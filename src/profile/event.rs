@@ -1,5 +1,6 @@
 //! The events of a profile: what to call them and in what they are counted.
 
+use super::imported::{ImportedProfile, SampleTypes};
 use crate::abi::attr::{Attr, SoftwareEvent};
 use crate::abi::attr_flags::AttrFlags;
 use crate::stream::event_name::event_name;
@@ -25,6 +26,8 @@ pub struct ProfileEvent {
     pub unit: Unit,
     /// How much of it lies between two samples, where that is fixed or follows from the frequency.
     pub period: Option<u64>,
+    /// The columns that it was in the profile that was imported.
+    pub sample_types: Option<SampleTypes>,
 }
 
 impl From<&Event> for ProfileEvent {
@@ -32,7 +35,15 @@ impl From<&Event> for ProfileEvent {
         let attr = &event.attr;
         let name = event_name(event);
         let unit = event.unit.as_deref().and_then(Unit::by_name).unwrap_or(Unit::of(attr));
-        Self { name, unit, period: period(attr) }
+        Self { name, unit, period: period(attr), sample_types: None }
+    }
+}
+
+impl ProfileEvent {
+    /// An event of a recording that may have been converted from another profile.
+    pub fn new(event: &Event, imported: Option<&ImportedProfile>) -> Self {
+        let of_event = |imported: &ImportedProfile| imported.sample_types.get(event.ids.first()?).cloned();
+        Self { sample_types: imported.and_then(of_event), ..Self::from(event) }
     }
 }
 

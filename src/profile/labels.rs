@@ -1,6 +1,7 @@
 //! What else a sample tells than its stack: labels, each a number or a text.
 
 use super::data_source;
+use super::imported::{ImportedProfile, ImportedValue};
 use crate::abi::record::CpuMode;
 use crate::abi::sample_type::SampleType;
 use crate::abi::sample_view::{SampleLayout, SampleView};
@@ -11,6 +12,7 @@ use crate::session::names::{NameId, Names};
 use crate::session::slices::Slices;
 use crate::stream::meta::Meta;
 use hashbrown::HashMap;
+use std::sync::Arc;
 
 /// Declares [`Label`] with the key, the unit and the sample fields of each.
 macro_rules! labels {
@@ -101,11 +103,20 @@ impl Label {
     }
 }
 
+/// What a label is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LabelKey {
+    /// One of the kinds that are known.
+    Known(Label),
+    /// One of the profile that was imported, by its number in [its list](ImportedProfile::labels).
+    Imported(u32),
+}
+
 /// A label of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LabelValue {
-    /// Its kind.
-    pub label: Label,
+    /// What it is of.
+    pub key: LabelKey,
     /// Its number, or the number of its text in [`Tables::names`](super::Tables::names).
     pub value: u64,
 }
@@ -166,6 +177,8 @@ pub struct LabelReader {
     thread_types: HashMap<u32, String>,
     /// Numbers of texts that do not come from the recording.
     texts: HashMap<&'static str, NameId>,
+    /// The profile that the recording was converted from, whose own labels are read too.
+    imported: Option<Arc<ImportedProfile>>,
 }
 
 impl LabelReader {
@@ -173,7 +186,12 @@ impl LabelReader {
     pub fn new(mut wanted: Vec<Label>, thread_types: HashMap<u32, String>) -> Self {
         wanted.sort_unstable();
         wanted.dedup();
-        Self { wanted, thread_types, texts: HashMap::new() }
+        Self { wanted, thread_types, ..Self::default() }
+    }
+
+    /// And for the labels of its own that an imported profile has.
+    pub fn with_imported(self, imported: Option<Arc<ImportedProfile>>) -> Self {
+        Self { imported, ..self }
     }
 
     /// Adds the labels of a sample to `labels`.
@@ -181,10 +199,19 @@ impl LabelReader {
         let wanted = std::mem::take(&mut self.wanted);
         for &label in &wanted {
             if let Some(value) = self.value(label, sample, session) {
-                labels.push(LabelValue { label, value });
+                labels.push(LabelValue { key: LabelKey::Known(label), value });
             }
         }
         self.wanted = wanted;
+        if let Some((imported, raw)) = self.imported.as_ref().zip(sample.view.raw) {
+            imported.for_each_label(raw, |number, value| {
+                let value = match value {
+                    ImportedValue::Text(text) => session.names.id(text).0.into(),
+                    ImportedValue::Number(number) => number as u64,
+                };
+                labels.push(LabelValue { key: LabelKey::Imported(number), value });
+            });
+        }
     }
 
     #[inline]
@@ -266,7 +293,7 @@ mod tests {
     #[test]
     fn a_set_is_kept_once_and_the_first_is_empty() {
         let mut sets = LabelSets::default();
-        let pid = |value| LabelValue { label: Label::Pid, value };
+        let pid = |value| LabelValue { key: LabelKey::Known(Label::Pid), value };
         let ids = [&[][..], &[pid(1)], &[pid(2)], &[pid(1)]].map(|labels| sets.id(labels));
         assert_eq!(ids, [0, 1, 2, 1]);
         assert_eq!(sets.labels(2), [pid(2)]);
@@ -290,9 +317,13 @@ mod tests {
         let mut labels = Vec::new();
         reader.read(&sample, &mut session, &mut labels);
         let text = |value: u64| String::from_utf8_lossy(session.names.name(NameId(value as u32))).into_owned();
-        let show = |l: &LabelValue| match l.label.unit() {
-            Some(_) => format!("{} {}", l.label.key(), l.value),
-            None => format!("{} {}", l.label.key(), text(l.value)),
+        let known = |l: &LabelValue| match l.key {
+            LabelKey::Known(label) => label,
+            LabelKey::Imported(number) => panic!("label {number} is not of a recording"),
+        };
+        let show = |l: &LabelValue| match known(l).unit() {
+            Some(_) => format!("{} {}", known(l).key(), l.value),
+            None => format!("{} {}", known(l).key(), text(l.value)),
         };
         let expected = [
             "pid 7",
@@ -313,7 +344,7 @@ mod tests {
         labels.clear();
         let sample = LabelledSample { view: &view, layout: &layout, mode: CpuMode(0), comm: None };
         reader.read(&sample, &mut session, &mut labels);
-        let kinds: Vec<_> = labels.iter().map(|l| (l.label, l.value)).collect();
+        let kinds: Vec<_> = labels.iter().map(|l| (known(l), l.value)).collect();
         assert_eq!(kinds, [(Label::Weight, 6), (Label::TotalLatency, 6)]);
     }
 }

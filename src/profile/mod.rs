@@ -4,6 +4,7 @@ pub mod collector;
 mod data_source;
 pub mod event;
 pub mod frames;
+pub mod imported;
 pub mod labels;
 pub mod look;
 mod mappings;
@@ -15,6 +16,7 @@ pub(crate) mod resolved;
 mod resolver;
 mod selection;
 pub mod stacks;
+pub mod symbols;
 pub mod taken;
 pub(crate) mod waiting;
 pub(crate) mod weights;
@@ -24,10 +26,12 @@ use crate::session::names::Names;
 use crate::session::space::Space;
 use crate::stream::events::EventIndex;
 use event::ProfileEvent;
+use imported::ImportedProfile;
 use labels::{LabelSets, LabelsId};
 use stacks::{StackId, Stacks};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use symbols::Symbols;
 
 /// Number of a mapping in [`Tables::mappings`].
 pub type MappingId = u32;
@@ -89,10 +93,21 @@ pub struct Tables {
     pub labels: LabelSets,
     /// Texts of labels.
     pub names: Names,
+    /// Functions of the frames, where they are known.
+    pub symbols: Symbols,
+    /// What is kept of the profile that the recording was converted from.
+    pub imported: Option<Arc<ImportedProfile>>,
     /// Version of perf.
     pub perf_version: Option<String>,
     /// Command line of perf.
     pub command: Option<String>,
+}
+
+impl Tables {
+    /// Whether the profile was imported with a header of its own.
+    pub fn has_own_header(&self) -> bool {
+        self.imported.as_ref().is_some_and(|imported| imported.header.is_some())
+    }
 }
 
 /// Stacks with their values: of a recording, or of what it is [split](options::Split) by.

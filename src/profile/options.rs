@@ -1,7 +1,9 @@
 //! What goes into a profile.
 
+use super::imported::ImportedProfile;
 use super::labels::Label;
 use hashbrown::HashMap;
+use std::sync::Arc;
 
 /// What goes into a profile, and how it is told apart.
 #[derive(Clone, Debug, Default)]
@@ -18,6 +20,8 @@ pub struct ProfileOptions {
     pub data_addresses: bool,
     /// What the user calls threads, by their ids.
     pub thread_types: HashMap<u32, String>,
+    /// What is kept of the profile that the recording was converted from.
+    pub imported: Option<Arc<ImportedProfile>>,
 }
 
 impl ProfileOptions {

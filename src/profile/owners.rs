@@ -44,10 +44,15 @@ impl Owners {
 
     /// By the options.
     pub fn new(options: &ProfileOptions) -> Self {
-        let labels = options.labels.clone().unwrap_or(ProfileOptions::DEFAULT_LABELS.to_vec());
-        let is_by_process = labels.iter().all(|label| matches!(label, Label::Pid | Label::Comm))
+        let own = options.imported.as_ref().and_then(|imported| imported.default_labels.clone());
+        // Labels that are asked for by name are all that samples get.
+        let imported = options.imported.clone().filter(|_| options.labels.is_none());
+        let has_imported = imported.as_ref().is_some_and(|imported| !imported.labels.is_empty());
+        let labels = options.labels.clone().or(own).unwrap_or(ProfileOptions::DEFAULT_LABELS.to_vec());
+        let is_by_process = !has_imported
+            && labels.iter().all(|label| matches!(label, Label::Pid | Label::Comm))
             && matches!(options.split, None | Some(Split::Pid | Split::Comm | Split::Event));
-        let reader = LabelReader::new(labels, options.thread_types.clone());
+        let reader = LabelReader::new(labels, options.thread_types.clone()).with_imported(imported);
         Self { split: options.split, reader, is_by_process, ..Self::default() }
     }
 

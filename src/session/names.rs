@@ -10,6 +10,12 @@ pub struct NameId(pub u32);
 #[derive(Debug, Default)]
 pub struct Names(Slices<u8>);
 
+impl From<Slices<u8>> for Names {
+    fn from(names: Slices<u8>) -> Self {
+        Self(names)
+    }
+}
+
 impl Names {
     /// The number of a name.
     pub fn id(&mut self, name: &[u8]) -> NameId {

@@ -82,6 +82,17 @@ pub struct Ledger {
     notes: Vec<String>,
     /// Whether a note tells of something that is not in the output.
     is_missing: bool,
+    /// What the samples are, where the input is a profile that does not count samples one by one.
+    aggregated: Option<Aggregated>,
+}
+
+/// Samples of a profile, each of which has the sum of many.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Aggregated {
+    /// What each of them is, in the plural.
+    pub noun: &'static str,
+    /// The sums over all of them, as text.
+    pub totals: String,
 }
 
 impl Ledger {
@@ -145,6 +156,7 @@ impl Ledger {
         self.damaged += other.damaged - other.damage.len() as u64;
         other.damage.into_iter().for_each(|damage| self.damage(damage));
         self.notes.extend(other.notes);
+        self.aggregated = self.aggregated.take().or(other.aggregated);
     }
 
     /// Counts what the kernel could not write.
@@ -159,6 +171,11 @@ impl Ledger {
             entry.consumed = 0;
             entry.consumed = entry.unaccounted();
         }
+    }
+
+    /// Notes what the samples are, where each has the sum of many.
+    pub fn aggregated(&mut self, aggregated: Aggregated) {
+        self.aggregated = Some(aggregated);
     }
 
     /// Notes that something is wrong with the input.
@@ -227,11 +244,15 @@ impl Ledger {
 impl fmt::Display for Ledger {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let samples = self.of(RecordType::SAMPLE);
-        write!(f, "{} samples in, {} out, {} dropped", samples.read, samples.emitted, samples.dropped())?;
+        let (noun, totals) = match &self.aggregated {
+            Some(Aggregated { noun, totals }) => (*noun, format!(" ({totals})")),
+            None => ("samples", String::new()),
+        };
+        write!(f, "{} {noun} in{totals}, {} out, {} dropped", samples.read, samples.emitted, samples.dropped())?;
         write_reasons(f, &samples.dropped)?;
         if samples.left_out() > 0 {
             let by = samples.left_out.iter().map(|(pass, count)| format!("{count} by {pass}"));
-            write!(f, "; {} samples left out ({})", samples.left_out(), by.collect::<Vec<_>>().join(", "))?;
+            write!(f, "; {} {noun} left out ({})", samples.left_out(), by.collect::<Vec<_>>().join(", "))?;
         }
         let others = self.dropped_others();
         if !others.is_empty() {
@@ -280,6 +301,15 @@ mod tests {
              lost by the kernel: 0 records, 7 samples"
         );
         assert!(ledger.is_incomplete());
+    }
+
+    #[test]
+    fn values_that_are_sums_are_not_called_samples() {
+        let mut ledger = Ledger::default();
+        ledger.read(RecordType::SAMPLE, 2);
+        ledger.emitted(RecordType::SAMPLE, 2);
+        ledger.aggregated(Aggregated { noun: "stacks", totals: "100 samples".to_owned() });
+        assert_eq!(ledger.to_string(), "2 stacks in (100 samples), 2 out, 0 dropped");
     }
 
     #[test]

@@ -505,19 +505,20 @@ fn values_are_spread_or_carried_as_chosen() {
     let stacks = cpu.sample.len() as i64;
     assert!(counted > stacks, "some stacks are of several samples");
     let cpu = made_by_others("cpu.pprof");
-    for (input, values, samples, sum) in [
-        (&cpu, None, counted, nanoseconds),
-        (&cpu, Some("spread"), counted, nanoseconds),
-        (&cpu, Some("carry"), stacks, nanoseconds),
-        (&path("in.folded"), None, 3, 42),
-        (&path("in.folded"), Some("spread"), 42, 42),
-        (&path("in.folded"), Some("carry"), 3, 42),
+    let all = format!("values in ({nanoseconds} nanoseconds of cpu)");
+    for (input, values, samples, sum, read) in [
+        (&cpu, None, counted, nanoseconds, "samples in"),
+        (&cpu, Some("spread"), counted, nanoseconds, "samples in"),
+        (&cpu, Some("carry"), stacks, nanoseconds, &*all),
+        (&path("in.folded"), None, 3, 42, "values in (42 samples)"),
+        (&path("in.folded"), Some("spread"), 42, 42, "samples in"),
+        (&path("in.folded"), Some("carry"), 3, 42, "values in (42 samples)"),
     ] {
         let values = values.map(|values| ["--values", values]);
         let run = run(perfconv().arg(input).args(values.iter().flatten()).args(["-f", "-o"]).arg(path("out.data")));
         // Of what is in it that has no place this is told; the ledger comes last.
         let ledger = run.stderr.lines().last().unwrap_or_default();
-        assert!(ledger.contains(&format!("out.data: {samples} samples in, {samples} out")), "{}", run.stderr);
+        assert!(ledger.contains(&format!("out.data: {samples} {read}, {samples} out")), "{}", run.stderr);
         assert_eq!(program::convert(&path("out.data"), &path(&format!("{samples}.pb.gz"))).status, 0);
         let back = super::pprof::column_sums(&program::profile(&path(&format!("{samples}.pb.gz"))));
         assert_eq!(back, [samples, sum], "{} {values:?}", input.display());

@@ -5,7 +5,7 @@
 //! | `stat.csv` | type of record | `type,records,bytes` |
 //! | `overview.csv` | record, in the order of time | `nr,type,pid,tid,time,info` |
 //! | `processes.csv` | process | `pid,name,maps,fork_time,exit_time,samples,period` |
-//! | `results.csv` | place that samples were taken at, and event | `event,dso,address,file,samples,period` |
+//! | `results.csv` | place that samples were taken at, and event | `event,dso,address,file,samples,period`, and `symbol` where the input has names |
 //!
 //! Times are nanoseconds of the recording's clock. What a recording does not tell is empty. `dso` is the short name of
 //! `file`, and `address` the offset in it; in the kernel and where nothing is known to be mapped it is the address itself.

@@ -3,6 +3,7 @@
 use super::tables::failed;
 use crate::error::{Error, Result};
 use crate::profile::event::ProfileEvent;
+use crate::profile::symbols::SymbolSource;
 use crate::session::Session;
 use crate::session::map::{Map, MapId};
 use crate::stream::events::EventIndex;
@@ -15,6 +16,9 @@ use std::fs::File;
 /// Samples and periods by event, map and address.
 #[derive(Default)]
 pub struct Results(HashMap<(EventIndex, Option<MapId>, u64), Sum>);
+
+/// Event, file, address in it, name of the function.
+type Place<'a> = (EventIndex, &'a [u8], u64, &'a [u8]);
 
 /// How many samples, and what they stand for.
 #[derive(Clone, Copy, Default)]
@@ -37,22 +41,37 @@ impl Results {
     }
 
     /// Writes the table: of each event the places with most samples first.
-    pub fn write(&self, mut out: Writer<File>, meta: &Meta, session: &Session) -> Result<()> {
+    pub fn write(
+        &self,
+        mut out: Writer<File>,
+        meta: &Meta,
+        session: &Session,
+        symbols: Option<&dyn SymbolSource>,
+    ) -> Result<()> {
+        let name = |map: &Map, ip| {
+            let symbols = symbols?;
+            let line = symbols.find(map, ip)?.line?;
+            symbols.functions().get(line.function as usize).map(|function| symbols.names().name(function.name))
+        };
         // The same file is mapped at other addresses in other processes.
-        let mut places: BTreeMap<(EventIndex, &[u8], u64), Sum> = BTreeMap::new();
+        let mut places: BTreeMap<Place, Sum> = BTreeMap::new();
         for (&(event, map, ip), &sum) in &self.0 {
-            let (file, address) = map.map_or((&[][..], ip), |id| place(session.map(id), ip));
-            places.entry((event, file, address)).or_default().add(sum);
+            let map = map.map(|id| session.map(id));
+            let (file, address) = map.map_or((&[][..], ip), |map| place(map, ip));
+            let symbol = map.and_then(|map| name(map, ip)).unwrap_or_default();
+            places.entry((event, file, address, symbol)).or_default().add(sum);
         }
         let mut places: Vec<_> = places.into_iter().collect();
-        places.sort_by_key(|((event, _, _), sum)| (*event, std::cmp::Reverse(sum.samples)));
+        places.sort_by_key(|((event, ..), sum)| (*event, std::cmp::Reverse(sum.samples)));
         let names: Vec<String> = meta.events.list().iter().map(|event| ProfileEvent::from(event).name).collect();
-        out.write_record(["event", "dso", "address", "file", "samples", "period"]).map_err(failed)?;
-        for ((event, file, address), sum) in places {
+        let columns = ["event", "dso", "address", "file", "samples", "period"].into_iter();
+        out.write_record(columns.chain(symbols.map(|_| "symbol"))).map_err(failed)?;
+        for ((event, file, address, symbol), sum) in places {
             let short = file.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
             let dso = if file.is_empty() { "[unknown]".into() } else { String::from_utf8_lossy(short) };
             let (file, address) = (String::from_utf8_lossy(file), format!("{address:#x}"));
-            let row = (&names[event as usize], dso, address, file, sum.samples, sum.period);
+            let symbol = symbols.map(|_| String::from_utf8_lossy(symbol));
+            let row = (&names[event as usize], dso, address, file, sum.samples, sum.period, symbol.as_slice());
             out.serialize(row).map_err(failed)?;
         }
         out.flush().map_err(Error::Output)

@@ -9,6 +9,7 @@ use crate::container::read::ReadOptions;
 use crate::error::{Error, Result};
 use crate::formats::carry::{Carry, CarryOptions};
 use crate::info::stats::Counter;
+use crate::profile::symbols::SymbolSource;
 use crate::profile::weights::Weights;
 use crate::session::{Applied, Session};
 use crate::stream::events::EventIndex;
@@ -21,6 +22,7 @@ use csv::Writer;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The files in the folder.
 const FILES: [&str; 4] = ["stat.csv", "overview.csv", "processes.csv", "results.csv"];
@@ -41,6 +43,7 @@ pub fn begin(folder: &Path, options: &CarryOptions) -> Result<Box<dyn Carry>> {
         weights: Weights::default(),
         found: Vec::new(),
         ledger: Ledger::default(),
+        symbols: options.symbols.clone(),
     };
     Ok(Box::new(Order::new(tables, read)))
 }
@@ -75,6 +78,8 @@ struct Tables {
     /// The events that the sample at hand stands for, kept for its memory.
     found: Vec<(EventIndex, u64)>,
     ledger: Ledger,
+    /// Functions of frames, where the input has them.
+    symbols: Option<Arc<dyn SymbolSource>>,
 }
 
 impl Tables {
@@ -134,7 +139,7 @@ impl Sink for Tables {
         }
         stat.flush().map_err(Error::Output)?;
         self.processes.write(create(&self.folder, FILES[2])?)?;
-        self.results.write(create(&self.folder, FILES[3])?, meta, &self.session)
+        self.results.write(create(&self.folder, FILES[3])?, meta, &self.session, self.symbols.as_deref())
     }
 }
 

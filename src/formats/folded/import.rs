@@ -1,8 +1,9 @@
 //! Folded stacks as a recording.
 
 use crate::error::{Error, Result};
-use crate::formats::import::told::{Told, ToldEvent, ToldFrame, ToldSample};
+use crate::formats::import::source::{SourceEvent, SourceFrame, SourceProfile, SourceSample};
 use crate::formats::import::{ImportOptions, MOST_TOLD, Remade, record, shown};
+use crate::profile::imported::{ProfileHeader, SampleType, SampleTypes};
 use hashbrown::HashMap;
 use std::io::{BufRead, BufReader, Read};
 
@@ -14,8 +15,17 @@ const KERNEL: &[u8] = b"_[k]";
 /// # Errors
 /// Where a line is none, with its number; and where it has no place in a recording.
 pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOptions) -> Result<Remade> {
-    let mut told = Told::default();
-    told.events.push(ToldEvent { name: "samples".to_owned(), unit: "count".to_owned(), period: 1, ..<_>::default() });
+    let samples = SampleType { kind: "samples".to_owned(), unit: "count".to_owned() };
+    let types = SampleTypes { samples: None, value: samples.clone() };
+    let header = ProfileHeader { period_type: Some(samples), period: 1, ..ProfileHeader::default() };
+    let mut told = SourceProfile { header: Some(header), ..SourceProfile::default() };
+    told.events.push(SourceEvent {
+        name: "samples".to_owned(),
+        unit: "count".to_owned(),
+        period: 1,
+        sample_types: Some(types),
+        ..<_>::default()
+    });
     let mut frames: HashMap<(u32, bool), u32> = HashMap::new();
     let mut input = BufReader::new(stream);
     let (mut line, mut stack) = (Vec::new(), Vec::new());
@@ -45,16 +55,17 @@ pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOption
         stack.clear();
         for name in names.split(|&byte| byte == b';') {
             let (name, is_kernel) = name.strip_suffix(KERNEL).map_or((name, false), |name| (name, true));
-            let function = told.names.id(name);
+            let name = told.names.id(name);
+            let function = told.functions.named(name);
             let all = &mut told.frames;
             stack.push(*frames.entry((function, is_kernel)).or_insert_with(|| {
-                all.push(ToldFrame { function: Some(function), is_kernel, ..ToldFrame::default() });
+                all.push(SourceFrame { function: Some(function), is_kernel, ..SourceFrame::default() });
                 all.len() as u32 - 1
             }));
         }
         stack.reverse();
         let stack = told.stacks.id(&stack);
-        told.samples.push(ToldSample { stack, value, ..ToldSample::default() });
+        told.samples.push(SourceSample { stack, value, ..SourceSample::default() });
     }
     if told.samples.is_empty() {
         return Err(Error::input(name, None, "it has no line with a stack: a line is FRAME;FRAME;... COUNT"));

@@ -1,6 +1,6 @@
 //! Labels for which samples have no field: fields of a tracepoint that is made up.
 
-use super::told::{Told, ToldSample};
+use super::source::{SourceProfile, SourceSample};
 use crate::abi::Endian;
 use crate::synth::tracepoint::Tracepoint;
 use hashbrown::{HashMap, HashSet};
@@ -23,7 +23,7 @@ impl Fields {
     const MOST_OF_ALL: usize = 1 << 18;
 
     /// The fields that a profile's labels need.
-    pub fn new(told: &Told, lost: &mut Vec<String>) -> Self {
+    pub fn new(told: &SourceProfile, lost: &mut Vec<String>) -> Self {
         let keys = &told.labels.keys;
         if keys.is_empty() {
             return Self { sizes: Vec::new(), tracepoints: vec![None; told.events.len()] };
@@ -80,6 +80,11 @@ impl Fields {
         Self { sizes, tracepoints }
     }
 
+    /// Numbers of the keys that are fields, and the bytes that a text takes; 0 for a number.
+    pub fn sizes(&self) -> impl Iterator<Item = (u32, u64)> {
+        self.sizes.iter().copied()
+    }
+
     /// The number of an event's tracepoint.
     pub fn id(event: u32) -> u64 {
         1000 + u64::from(event)
@@ -96,7 +101,7 @@ impl Fields {
     }
 
     /// The raw bytes of a sample.
-    pub fn raw(&self, told: &Told, sample: &ToldSample, pid: u32, raw: &mut Vec<u8>) {
+    pub fn raw(&self, told: &SourceProfile, sample: &SourceSample, pid: u32, raw: &mut Vec<u8>) {
         raw.clear();
         if self.tracepoint(sample.event).is_none() {
             return;

@@ -2,7 +2,7 @@
 
 use super::maps::{ProcessMaps, Room, overlapping};
 use super::place::{Placed, PlacedFrame};
-use super::told::ToldMapping;
+use super::source::SourceMapping;
 use crate::abi::record::{Body, CpuMode};
 use crate::abi::text::PaddedStr;
 use crate::error::Result;
@@ -19,7 +19,7 @@ const KERNEL: u32 = u32::MAX;
 pub struct Mapped<'a> {
     placed: &'a Placed,
     /// The placed maps, and behind them copies of those where others are in their places at the same moment.
-    maps: Vec<ToldMapping>,
+    maps: Vec<SourceMapping>,
     /// Which of the placed ones have addresses that others have too.
     overlap: Vec<bool>,
     /// Where nothing is mapped.
@@ -58,7 +58,7 @@ impl<'a> Mapped<'a> {
             .filter_map(|&frame| {
                 let PlacedFrame { address, map, is_kernel } = self.placed.frames[frame as usize];
                 let map = map.filter(|&map| self.overlaps(map))?;
-                let ToldMapping { start, limit, .. } = self.maps[map as usize];
+                let SourceMapping { start, limit, .. } = self.maps[map as usize];
                 Some((Reverse(limit - start), map, is_kernel, address))
             })
             .collect();
@@ -72,7 +72,7 @@ impl<'a> Mapped<'a> {
                 if self.copies.contains_key(&map) {
                     continue;
                 }
-                let ToldMapping { start, limit, .. } = self.maps[map as usize];
+                let SourceMapping { start, limit, .. } = self.maps[map as usize];
                 if needed.range((is_kernel, start)..(is_kernel, limit)).next().is_some() {
                     // Both cannot be at their places at once, and of the kernel there is one.
                     if !is_kernel {
@@ -118,7 +118,7 @@ impl<'a> Mapped<'a> {
         let len = told.limit - told.start;
         let start = self.room.take(len);
         self.copies.insert(map, self.maps.len() as u32);
-        self.maps.push(ToldMapping { start, limit: start.saturating_add(len), ..told });
+        self.maps.push(SourceMapping { start, limit: start.saturating_add(len), ..told });
     }
 
     fn map(&mut self, map: u32, is_kernel: bool, stamp: Stamp, to: &mut Recorder<impl Sink>) -> Result<()> {

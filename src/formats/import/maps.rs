@@ -1,6 +1,6 @@
 //! What is mapped in a process at a moment, and where there is room for more.
 
-use super::told::ToldMapping;
+use super::source::SourceMapping;
 use std::collections::BTreeMap;
 
 /// The page of all machines that matter here.
@@ -21,7 +21,7 @@ impl ProcessMaps {
     }
 
     /// Maps it, over what is there.
-    pub fn map(&mut self, number: u32, map: &ToldMapping) {
+    pub fn map(&mut self, number: u32, map: &SourceMapping) {
         let (start, limit) = (map.start, map.limit);
         let overlapped = self.pieces.range(..limit).rev().take_while(|(_, (end, _))| *end > start);
         let overlapped: Vec<_> = overlapped.map(|(&first, &(end, number))| (first, end, number)).collect();
@@ -52,7 +52,7 @@ impl Room {
     const END: u64 = 1 << 38;
 
     /// The largest one between these maps, and a page before the next.
-    pub fn between(maps: &[ToldMapping]) -> Self {
+    pub fn between(maps: &[SourceMapping]) -> Self {
         let mut taken: Vec<_> =
             maps.iter().map(|map| (map.start, map.limit)).filter(|(start, end)| start < end).collect();
         taken.sort_unstable();
@@ -78,7 +78,7 @@ impl Room {
 }
 
 /// Which maps have addresses that others have too.
-pub fn overlapping(maps: &[ToldMapping]) -> Vec<bool> {
+pub fn overlapping(maps: &[SourceMapping]) -> Vec<bool> {
     let mut order: Vec<_> = (0..maps.len()).filter(|&map| maps[map].start < maps[map].limit).collect();
     order.sort_by_key(|&map| (maps[map].start, maps[map].limit));
     let mut overlap = vec![false; maps.len()];
@@ -98,8 +98,8 @@ pub fn overlapping(maps: &[ToldMapping]) -> Vec<bool> {
 mod tests {
     use super::*;
 
-    fn map(start: u64, limit: u64) -> ToldMapping {
-        ToldMapping { start, limit, ..ToldMapping::default() }
+    fn map(start: u64, limit: u64) -> SourceMapping {
+        SourceMapping { start, limit, ..SourceMapping::default() }
     }
 
     #[test]

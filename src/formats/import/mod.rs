@@ -1,34 +1,38 @@
 //! Recordings that other formats carry, made again: whatever is done with a recording can be done with these.
 //!
-//! Profiles are no recordings, and become some: what they tell ([`told`]) gets addresses ([`place`]) and is recorded
+//! Profiles are no recordings, and become some: what they tell ([`source`]) gets addresses ([`place`]) and is recorded
 //! ([`record()`]); names of functions are beside the recording ([`images`]).
 
 pub mod images;
+mod kept;
 mod labels;
 mod mapped;
 mod maps;
 pub mod place;
 mod record;
+pub mod source;
 pub mod symbols;
 mod tasks;
 #[cfg(test)]
 mod tests;
-pub mod told;
 mod values;
 
 pub use record::record;
 pub use values::Values;
 
 use super::quipper::unknown::UnknownFields;
-use super::{FORMATS, Format, Reads};
+use super::{CopyProfile, FORMATS, Format, Reads};
 use crate::container::read::ReadOptions;
 use crate::container::read::input::{Input, Opened};
 use crate::container::spool::Spool;
 use crate::container::temp_folder::TempFolder;
 use crate::container::walk::Damage;
 use crate::error::{Error, Result};
+use crate::profile::imported::ImportedProfile;
+use crate::stream::ledger::Ledger;
 use images::Symbols;
-use std::io::{Cursor, Read};
+use std::io::{Cursor, Read, Write};
+use std::sync::Arc;
 
 /// The most bytes of a call chain and raw bytes: what a record has room for.
 const ROOM: usize = 65_000;
@@ -57,10 +61,12 @@ pub struct Remade {
     pub damage: Vec<Damage>,
     /// Fields of a PerfDataProto which are not known.
     pub unknown: UnknownFields,
-    /// Whether it is made of a profile, that was no recording.
-    pub is_profile: bool,
-    /// What of a profile has no place in a recording.
+    /// What is kept of a profile beside the recording that it became; `None` where the input carried a recording.
+    pub imported: Option<Arc<ImportedProfile>>,
+    /// What of a profile is in no output.
     pub missing: Vec<String>,
+    /// What of a profile has no place in a recording, and is in profiles that are written from it.
+    pub missing_in_recording: Vec<String>,
     /// Names of a profile's functions, which are to be beside the recording.
     pub symbols: Option<Symbols>,
     /// Where it lies, if it is one of several files; it goes with this value.
@@ -78,8 +84,9 @@ impl Remade {
             input: Input::Bytes { name: name.to_owned(), bytes },
             damage,
             unknown: UnknownFields::default(),
-            is_profile: false,
+            imported: None,
             missing: Vec::new(),
+            missing_in_recording: Vec::new(),
             symbols: None,
             _folder: None,
         })
@@ -87,9 +94,16 @@ impl Remade {
 
     /// A recording of several files.
     pub fn from_folder(folder: TempFolder, damage: Vec<Damage>) -> Self {
-        let input = Input::Path(folder.path().to_owned());
-        let unknown = UnknownFields::default();
-        Self { input, damage, unknown, is_profile: false, missing: Vec::new(), symbols: None, _folder: Some(folder) }
+        Self {
+            input: Input::Path(folder.path().to_owned()),
+            damage,
+            unknown: UnknownFields::default(),
+            imported: None,
+            missing: Vec::new(),
+            missing_in_recording: Vec::new(),
+            symbols: None,
+            _folder: Some(folder),
+        }
     }
 
     /// The recording, to be opened as often as needed while this value is there.
@@ -129,10 +143,27 @@ pub type Import = fn(stream: &mut (dyn Read + Send), name: &str, options: &Impor
 /// # Errors
 /// Where the input cannot be opened or is not of that format.
 pub fn import(import: Import, input: Input, options: &ImportOptions) -> Result<Remade> {
+    opened(input, &options.read, |stream, name| import(stream, name, options))
+}
+
+/// Copies an input of a format to an output of the same.
+///
+/// # Errors
+/// Where the input cannot be opened or is not of that format, and what `out` says.
+pub fn copy(copy: CopyProfile, input: Input, options: &ReadOptions, out: &mut dyn Write) -> Result<Ledger> {
+    opened(input, options, |stream, name| copy(stream, name, out))
+}
+
+/// Opens an input for reading from its beginning to its end.
+fn opened<T>(
+    input: Input,
+    options: &ReadOptions,
+    read: impl FnOnce(&mut (dyn Read + Send), &str) -> Result<T>,
+) -> Result<T> {
     let name = input.name();
-    match input.open(&options.read)? {
-        Opened::Bytes(bytes) => import(&mut Cursor::new(bytes), &name, options),
-        Opened::Stream(mut stream) => import(&mut stream, &name, options),
+    match input.open(options)? {
+        Opened::Bytes(bytes) => read(&mut Cursor::new(bytes), &name),
+        Opened::Stream(mut stream) => read(&mut stream, &name),
         Opened::Directory(_) => Err(Error::input(name, None, "a folder is only read as a recording")),
     }
 }

@@ -1,8 +1,8 @@
 //! Where frames are: those without addresses get some, in files that are made up or behind what is mapped of real ones.
 
 use super::maps::{PAGE, Room};
+use super::source::{SourceFrame, SourceMapping, SourceProfile};
 use super::symbols::{Kernel, SymbolFile};
-use super::told::{Told, ToldFrame, ToldMapping};
 use bytes::Bytes;
 use hashbrown::HashMap;
 
@@ -10,7 +10,7 @@ use hashbrown::HashMap;
 #[derive(Debug)]
 pub struct Placed {
     /// What is mapped: the mappings that were told, and behind them those that are made up.
-    pub maps: Vec<ToldMapping>,
+    pub maps: Vec<SourceMapping>,
     /// Where nothing is mapped.
     pub room: Room,
     /// By the numbers of the frames.
@@ -45,8 +45,8 @@ enum Home {
 
 /// Finds places for frames.
 struct Placer<'a> {
-    told: &'a Told,
-    maps: Vec<ToldMapping>,
+    told: &'a SourceProfile,
+    maps: Vec<SourceMapping>,
     room: Room,
     files: Vec<SymbolFile>,
     kernel: Kernel,
@@ -61,27 +61,24 @@ struct Placer<'a> {
     /// Made-up functions: their lines, each with its frames.
     made_up: Vec<MadeUp>,
     by_function: HashMap<(Home, u32), usize>,
-    /// Numbers of lines in made-up functions.
-    by_line: HashMap<(usize, Option<(u32, u32)>), usize>,
     frames: Vec<PlacedFrame>,
     moved: u64,
 }
 
-/// A function without an address, and its frames.
+/// A function without an address, and its frames, each of which gets an address of its own.
 struct MadeUp {
     home: Home,
     function: u32,
-    lines: Vec<Option<(u32, u32)>>,
-    /// Number of the frame, and of its line.
-    frames: Vec<(usize, u64)>,
+    /// Numbers of the frames.
+    frames: Vec<usize>,
 }
 
-/// Bytes that a line of a made-up function takes: a call is shorter.
-const LINE: u64 = 4;
+/// Bytes that a frame of a made-up function takes: a call is shorter.
+const FRAME: u64 = 4;
 
 impl Placed {
     /// Finds a place for every frame. What is in no file is in the program.
-    pub fn new(told: &Told, program: &str) -> Self {
+    pub fn new(told: &SourceProfile, program: &str) -> Self {
         let mut placer = Placer {
             told,
             maps: told.mappings.clone(),
@@ -94,7 +91,6 @@ impl Placed {
             texts: HashMap::new(),
             made_up: Vec::new(),
             by_function: HashMap::new(),
-            by_line: HashMap::new(),
             frames: Vec::new(),
             moved: 0,
         };
@@ -110,7 +106,7 @@ impl Placed {
 }
 
 impl Placer<'_> {
-    fn place(&mut self, number: usize, frame: &ToldFrame, program: &str) -> PlacedFrame {
+    fn place(&mut self, number: usize, frame: &SourceFrame, program: &str) -> PlacedFrame {
         let map = frame.mapping.and_then(|map| Some((map, self.maps.get(map as usize)?.clone())));
         let located = map.clone().zip(frame.address).filter(|((_, map), address)| map.has(*address));
         let is_kernel = frame.is_kernel || map.as_ref().is_some_and(|(_, map)| map.is_kernel);
@@ -154,10 +150,10 @@ impl Placer<'_> {
     }
 
     /// Names what is at a place. Not where a file has no room for it.
-    fn name(&mut self, home: Home, place: u64, frame: &ToldFrame, map: u32) -> bool {
+    fn name(&mut self, home: Home, place: u64, frame: &SourceFrame, map: u32) -> bool {
         let Some(function) = frame.function else { return true };
-        let name = self.text(function);
-        let line = frame.line.map(|(path, line)| (self.text(path), line));
+        let name = self.function_name(function);
+        let line = frame.source_line(&self.told.functions).map(|(file, line)| (self.text(file), line));
         match home {
             Home::Kernel => {
                 let start = place - frame.offset.unwrap_or(0).min(place);
@@ -168,25 +164,24 @@ impl Placer<'_> {
         }
     }
 
+    fn function_name(&mut self, function: u32) -> Bytes {
+        self.text(self.told.functions.list()[function as usize].name)
+    }
+
     fn text(&mut self, name: u32) -> Bytes {
         let names = &self.told.names;
         self.texts.entry(name).or_insert_with(|| Bytes::copy_from_slice(names.get(name))).clone()
     }
 
     /// Has a frame get its place when all others have theirs.
-    fn put_off(&mut self, number: usize, home: Home, frame: &ToldFrame) {
-        // Names are numbered from 0 on, so that this is none.
+    fn put_off(&mut self, number: usize, home: Home, frame: &SourceFrame) {
+        // Functions are numbered from 0 on, so that this is none.
         let function = frame.function.unwrap_or(u32::MAX);
         let slot = *self.by_function.entry((home, function)).or_insert_with(|| {
-            self.made_up.push(MadeUp { home, function, lines: Vec::new(), frames: Vec::new() });
+            self.made_up.push(MadeUp { home, function, frames: Vec::new() });
             self.made_up.len() - 1
         });
-        let MadeUp { lines, frames, .. } = &mut self.made_up[slot];
-        let line = *self.by_line.entry((slot, frame.line)).or_insert_with(|| {
-            lines.push(frame.line);
-            lines.len() - 1
-        });
-        frames.push((number, line as u64));
+        self.made_up[slot].frames.push(number);
     }
 
     /// Gives addresses to functions that have none: behind what is mapped of their files.
@@ -197,7 +192,7 @@ impl Placer<'_> {
         made_up.into_iter().for_each(|function| by_home.entry(function.home).or_default().push(function));
         for home in homes {
             let Some(functions) = by_home.remove(&home) else { continue };
-            let size = |function: &MadeUp| (LINE * function.lines.len() as u64).next_multiple_of(16);
+            let size = |function: &MadeUp| (FRAME * function.frames.len() as u64).next_multiple_of(16);
             let len = functions.iter().map(size).sum::<u64>().next_multiple_of(PAGE);
             let (map, base) = match home {
                 Home::Kernel => self.kernel_area(len),
@@ -208,10 +203,16 @@ impl Placer<'_> {
             for function in functions {
                 let name = match function.function {
                     u32::MAX => Bytes::from_static(b"[unknown]"),
-                    name => self.text(name),
+                    function => self.function_name(function),
                 };
-                for (index, line) in function.lines.iter().enumerate() {
-                    let offset = LINE * index as u64;
+                let into = match home {
+                    Home::Kernel => base - start,
+                    Home::File(_) => 0,
+                };
+                for (index, &number) in function.frames.iter().enumerate() {
+                    let offset = FRAME * index as u64;
+                    self.frames[number].address = start + into + at + offset;
+                    self.frames[number].map = Some(map);
                     match home {
                         Home::Kernel if index == 0 => {
                             let end = base + at + size(&function) - 1;
@@ -219,18 +220,11 @@ impl Placer<'_> {
                         }
                         Home::Kernel => {}
                         Home::File(file) => {
-                            let line = line.map(|(path, line)| (self.text(path), line));
+                            let line = self.told.frames[number].source_line(&self.told.functions);
+                            let line = line.map(|(file, line)| (self.text(file), line));
                             self.files[file].add(base + at + offset, Some(offset), name.clone(), line);
                         }
                     }
-                }
-                let into = match home {
-                    Home::Kernel => base - start,
-                    Home::File(_) => 0,
-                };
-                for &(frame, line) in &function.frames {
-                    self.frames[frame].address = start + into + at + LINE * line;
-                    self.frames[frame].map = Some(map);
                 }
                 at += size(&function);
             }
@@ -240,7 +234,7 @@ impl Placer<'_> {
     /// A further map of a file, behind what is mapped of it, and the place in the file where that begins.
     fn file_area(&mut self, file: usize, len: u64) -> (u32, u64) {
         let end = self.files[file].maps.iter().map(|&map| {
-            let ToldMapping { start, limit, pgoff, .. } = self.maps[map as usize];
+            let SourceMapping { start, limit, pgoff, .. } = self.maps[map as usize];
             pgoff.saturating_add(limit.saturating_sub(start))
         });
         // Beyond this there is no file: what is mapped there is told wrong.
@@ -249,7 +243,7 @@ impl Placer<'_> {
         let pgoff = end.max(self.files[file].end()).min(MOST).next_multiple_of(PAGE);
         let start = self.room.take(len);
         let SymbolFile { path, build_id, .. } = &self.files[file];
-        let map = ToldMapping {
+        let map = SourceMapping {
             path: path.clone(),
             start,
             limit: start + len,
@@ -265,13 +259,13 @@ impl Placer<'_> {
 
     /// The kernel's map, with room behind what there was of it, and where that begins.
     fn kernel_area(&mut self, len: u64) -> (u32, u64) {
-        let is_main = |map: &ToldMapping| map.path.starts_with(Kernel::NAME) && map.limit > map.start;
+        let is_main = |map: &SourceMapping| map.path.starts_with(Kernel::NAME) && map.limit > map.start;
         if let Some(main) = self.maps.iter().position(is_main) {
-            let ToldMapping { start, limit, .. } = self.maps[main];
+            let SourceMapping { start, limit, .. } = self.maps[main];
             let base = limit.checked_next_multiple_of(PAGE);
             let area = base.and_then(|base| Some((base, base.checked_add(len).filter(|&end| end < Kernel::END)?)));
             if let Some((base, end)) = area {
-                let area = ToldMapping { start: base, limit: end, ..ToldMapping::default() };
+                let area = SourceMapping { start: base, limit: end, ..SourceMapping::default() };
                 let is_free = self.maps.iter().enumerate().all(|(map, other)| map == main || !other.overlaps(&area));
                 if is_free && limit > start {
                     self.maps[main].limit = end;
@@ -281,7 +275,7 @@ impl Placer<'_> {
         }
         let start = if self.maps.iter().any(is_main) { self.room.take(len) } else { Kernel::START };
         let path = Bytes::from_static(Kernel::NAME);
-        self.maps.push(ToldMapping { path, start, limit: start + len, is_kernel: true, ..ToldMapping::default() });
+        self.maps.push(SourceMapping { path, start, limit: start + len, is_kernel: true, ..SourceMapping::default() });
         (self.maps.len() as u32 - 1, start)
     }
 
@@ -306,7 +300,7 @@ impl Placer<'_> {
         if let Some(&home) = self.homes.get(&map) {
             return home;
         }
-        let ToldMapping { path, build_id, .. } = self.maps[map as usize].clone();
+        let SourceMapping { path, build_id, .. } = self.maps[map as usize].clone();
         let home = self.home(&path, build_id);
         if let Home::File(file) = home {
             self.files[file].maps.push(map);

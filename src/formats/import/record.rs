@@ -1,11 +1,12 @@
 //! The recording that a profile becomes.
 
 use super::images::Symbols;
+use super::kept::imported;
 use super::labels::Fields;
 use super::mapped::Mapped;
 use super::place::Placed;
+use super::source::{SourceEvent, SourceProfile, SourceSample};
 use super::tasks::Tasks;
-use super::told::{Told, ToldEvent, ToldSample};
 use super::values::{Values, samples, total};
 use super::{ImportOptions, ROOM, Remade};
 use crate::abi::attr::{AttrType, SoftwareEvent};
@@ -32,6 +33,7 @@ use crate::synth::{About, Event, Recorder, Stamp};
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
 use std::io::BufWriter;
+use std::sync::Arc;
 
 /// The time of the first sample, where samples tell none.
 const START: u64 = 1_000_000_000;
@@ -43,10 +45,11 @@ const NO_CPU: u32 = u32::MAX;
 ///
 /// # Errors
 /// Where it has no place in a recording, or is too large for one, or the system refuses.
-pub fn record(name: &str, mut told: Told, options: &ImportOptions) -> Result<Remade> {
+pub fn record(name: &str, mut told: SourceProfile, options: &ImportOptions) -> Result<Remade> {
     let program = name.rsplit('/').next().unwrap_or(name).to_owned();
     let placed = Placed::new(&told, &program);
-    let mut lost = std::mem::take(&mut told.lost);
+    let (mut lost, mut lost_in_recording) =
+        (std::mem::take(&mut told.lost), std::mem::take(&mut told.lost_in_recording));
     let labels = Fields::new(&told, &mut lost);
     let total = total(&told, &labels, options).map_err(|what| Error::input(name, None, what))?;
     let about = about(&told, &labels)?;
@@ -74,22 +77,24 @@ pub fn record(name: &str, mut told: Told, options: &ImportOptions) -> Result<Rem
     }
     if placed.moved > 0 {
         let what = "frames have made-up addresses: theirs are in no mapping, or of another function too";
-        lost.push(format!("{} {what}", placed.moved));
+        lost_in_recording.push(format!("{} {what}", placed.moved));
     }
     if unmapped > 0 {
-        lost.push(format!("{unmapped} mappings have no samples"));
+        lost_in_recording.push(format!("{unmapped} mappings have no samples"));
     }
+    let imported = imported(&mut told, &placed, &labels, &about, options.values);
     let spool = file.into_inner().map(BufWriter::into_inner).transpose().map_err(|e| Error::Output(e.into_error()))?;
     let Some(spool) = spool else { return Err(Error::input(name, None, "it has no samples")) };
     let mut remade = Remade::from_file(name, spool, Vec::new())?;
-    remade.is_profile = true;
+    remade.imported = Some(Arc::new(imported));
     remade.missing = lost;
+    remade.missing_in_recording = lost_in_recording;
     remade.symbols = Symbols::new(placed);
     Ok(remade)
 }
 
 /// What the recording tells of itself.
-fn about(told: &Told, labels: &Fields) -> Result<About> {
+fn about(told: &SourceProfile, labels: &Fields) -> Result<About> {
     let mut about = About::default();
     about.machine = None;
     let mut tells = vec![SampleType::IDENTIFIER | SampleType::CALLCHAIN; told.events.len()];
@@ -148,7 +153,7 @@ fn about(told: &Told, labels: &Fields) -> Result<About> {
 }
 
 /// An event as perf would open one of that name; where perf has none, one that has nothing but its name.
-fn made(event: &ToldEvent, number: usize) -> Result<Event> {
+fn made(event: &SourceEvent, number: usize) -> Result<Event> {
     let name = match (&event.name[..], &event.unit[..]) {
         ("cpu", "nanoseconds") => "cpu-clock",
         (name, _) => name,
@@ -176,7 +181,7 @@ fn made(event: &ToldEvent, number: usize) -> Result<Event> {
 /// A recording that is being made.
 struct Recording<'a, S> {
     recorder: Recorder<S>,
-    told: &'a Told,
+    told: &'a SourceProfile,
     placed: &'a Placed,
     labels: &'a Fields,
     tasks: Tasks,
@@ -306,7 +311,7 @@ impl<S: Sink> Recording<'_, S> {
     }
 
     /// Names process and thread, where they have not that name.
-    fn name(&mut self, sample: &ToldSample, stamp: Stamp) -> Result<()> {
+    fn name(&mut self, sample: &SourceSample, stamp: Stamp) -> Result<()> {
         let (pid, tid) = stamp.task;
         let of_process = sample.comm.or(sample.thread_comm.filter(|_| pid == tid));
         let of_thread = sample.thread_comm.or(sample.comm).filter(|_| pid != tid);
@@ -357,7 +362,7 @@ impl<S: Sink> Recording<'_, S> {
     }
 
     /// The number of a sample's cgroup, and its path, where it is new.
-    fn cgroup(&mut self, sample: &ToldSample, stamp: Stamp) -> Result<Option<u64>> {
+    fn cgroup(&mut self, sample: &SourceSample, stamp: Stamp) -> Result<Option<u64>> {
         let Some(path) = sample.cgroup else {
             return Ok(self.fields(sample.event).contains(SampleType::CGROUP).then_some(0));
         };

@@ -1,6 +1,6 @@
 //! Names of functions, in the form in which perf and pprof look for them: an ELF file for each file, `kallsyms` for the kernel.
 
-use super::told::ToldMapping;
+use super::source::SourceMapping;
 use crate::abi::Endian;
 use crate::elf::image::{Function, Image, Target};
 use crate::elf::lines::Line;
@@ -165,7 +165,7 @@ impl Kernel {
     }
 
     /// Says the build id: that of its map, or one of what is named.
-    pub fn finish(&mut self, map: &ToldMapping) -> Bytes {
+    pub fn finish(&mut self, map: &SourceMapping) -> Bytes {
         let reference = map.path.strip_prefix(Self::NAME).filter(|name| !name.is_empty() && map.pgoff != 0);
         if let Some(reference) = reference {
             // Readers put their tables right by it.

@@ -1,6 +1,6 @@
 //! Processes and threads: those that are told, and made-up ones for what is not.
 
-use super::told::{Told, ToldSample};
+use super::source::{SourceProfile, SourceSample};
 use hashbrown::{HashMap, HashSet};
 
 /// Numbers of processes and threads.
@@ -20,7 +20,7 @@ impl Tasks {
     const MOST: u32 = 1 << 22;
 
     /// The tasks of a profile.
-    pub fn new(told: &Told, program: &str) -> Self {
+    pub fn new(told: &SourceProfile, program: &str) -> Self {
         let known = told.samples.iter().flat_map(|sample| [sample.pid, sample.tid]).flatten();
         let known: HashSet<u32> = known.collect();
         let mut free = (1..Self::MOST).filter(|number| !known.contains(number));
@@ -35,7 +35,7 @@ impl Tasks {
         }
         // A recording tells the names that it has.
         let is_of_recording = told.as_recorded || told.perf_version.is_some();
-        let tells_none = |s: &ToldSample| [s.pid, s.tid, s.comm, s.thread_comm].iter().all(Option::is_none);
+        let tells_none = |s: &SourceSample| [s.pid, s.tid, s.comm, s.thread_comm].iter().all(Option::is_none);
         if !is_of_recording && told.samples.iter().all(tells_none) {
             let main = told.mappings.first().map(|map| &map.path[..]).filter(|path| !path.is_empty());
             let main = main.unwrap_or(program.as_bytes());
@@ -45,7 +45,7 @@ impl Tasks {
     }
 
     /// Process and thread of a sample.
-    pub fn of(&self, sample: &ToldSample) -> (u32, u32) {
+    pub fn of(&self, sample: &SourceSample) -> (u32, u32) {
         let pid = sample.pid.or(sample.tid).or_else(|| self.by_comm.get(&sample.comm).copied()).unwrap_or_default();
         let by_name = || self.by_name.get(&(pid, sample.thread_comm?)).copied();
         (pid, sample.tid.or_else(by_name).unwrap_or(pid))

@@ -2,32 +2,42 @@
 
 use super::labels::Fields;
 use super::place::Placed;
-use super::told::{Told, ToldFrame, ToldMapping, ToldSample};
+use super::source::{SourceFrame, SourceFunction, SourceFunctions, SourceMapping, SourceProfile, SourceSample};
 use super::{ImportOptions, Remade, record};
 use crate::error::Result;
-use crate::formats::import::told::ToldEvent;
+use crate::formats::import::source::SourceEvent;
 
 /// A profile of one sample, with a stack of these frames.
-fn of_frames(frames: Vec<ToldFrame>) -> Told {
-    let mut told = Told { events: vec![ToldEvent { name: "x".to_owned(), ..ToldEvent::default() }], ..Told::default() };
+fn of_frames(frames: Vec<SourceFrame>) -> SourceProfile {
+    let mut told = SourceProfile {
+        events: vec![SourceEvent { name: "x".to_owned(), ..SourceEvent::default() }],
+        ..SourceProfile::default()
+    };
     let stack: Vec<u32> = (0..frames.len() as u32).collect();
     told.frames = frames;
-    told.samples.push(ToldSample { stack: told.stacks.id(&stack), value: 1, ..ToldSample::default() });
+    told.samples.push(SourceSample { stack: told.stacks.id(&stack), value: 1, ..SourceSample::default() });
     told
 }
 
-fn made(told: Told) -> Result<Remade> {
+fn made(told: SourceProfile) -> Result<Remade> {
     record("x", told, &ImportOptions::default())
 }
 
 #[test]
 fn a_place_at_the_end_of_all_has_nothing_behind_it() {
-    let mut told = Told::default();
+    let mut told = SourceProfile::default();
     let name = told.names.id(b"foo");
-    let vsyscall = ToldMapping { path: "[vsyscall]".into(), limit: u64::MAX, ..ToldMapping::default() };
-    let frame = ToldFrame { mapping: Some(0), address: Some(u64::MAX - 1), ..ToldFrame::default() };
-    let named = ToldFrame { address: Some(u64::MAX - 2), function: Some(name), ..frame };
-    told = Told { mappings: vec![vsyscall], names: told.names, as_recorded: true, ..of_frames(vec![frame, named]) };
+    let foo = told.functions.named(name);
+    let vsyscall = SourceMapping { path: "[vsyscall]".into(), limit: u64::MAX, ..SourceMapping::default() };
+    let frame = SourceFrame { mapping: Some(0), address: Some(u64::MAX - 1), ..SourceFrame::default() };
+    let named = SourceFrame { address: Some(u64::MAX - 2), function: Some(foo), ..frame };
+    told = SourceProfile {
+        mappings: vec![vsyscall],
+        names: told.names,
+        functions: told.functions,
+        as_recorded: true,
+        ..of_frames(vec![frame, named])
+    };
     let placed = Placed::new(&told, "x");
     assert_eq!(placed.moved, 1, "no file has room for it");
     assert!(placed.maps[1].pgoff >= 1 << 60, "what is made up is behind all that is told");
@@ -36,9 +46,9 @@ fn a_place_at_the_end_of_all_has_nothing_behind_it() {
 
 #[test]
 fn a_copy_of_a_map_for_which_there_is_no_room_is_not_used() {
-    let mapping = |path: &'static str| ToldMapping { path: path.into(), limit: u64::MAX, ..ToldMapping::default() };
-    let frame = |mapping| ToldFrame { mapping: Some(mapping), address: Some(u64::MAX - 1), ..ToldFrame::default() };
-    let told = Told { mappings: vec![mapping("/a"), mapping("/b")], ..of_frames(vec![frame(0), frame(1)]) };
+    let mapping = |path: &'static str| SourceMapping { path: path.into(), limit: u64::MAX, ..SourceMapping::default() };
+    let frame = |mapping| SourceFrame { mapping: Some(mapping), address: Some(u64::MAX - 1), ..SourceFrame::default() };
+    let told = SourceProfile { mappings: vec![mapping("/a"), mapping("/b")], ..of_frames(vec![frame(0), frame(1)]) };
     made(told).unwrap();
 }
 
@@ -47,10 +57,12 @@ fn a_copy_of_a_map_for_which_there_is_no_room_is_not_used() {
 fn a_function_has_many_lines() {
     const MANY: u32 = 400_000;
     let mut names = crate::session::slices::Slices::default();
-    let (function, path) = (Some(names.id(b"f")), names.id(b"f.c"));
-    let frames = (0..MANY).map(|line| ToldFrame { function, line: Some((path, line)), ..ToldFrame::default() });
+    let mut functions = SourceFunctions::default();
+    let (name, file) = (names.id(b"f"), Some(names.id(b"f.c")));
+    let function = Some(functions.id(SourceFunction { name, file, ..SourceFunction::default() }));
+    let frames = (0..MANY).map(|line| SourceFrame { function, line: line.into(), ..SourceFrame::default() });
     let mut told = of_frames(frames.collect());
-    told.names = names;
+    (told.names, told.functions) = (names, functions);
     let placed = Placed::new(&told, "x");
     let addresses: Vec<_> = placed.frames.iter().map(|frame| frame.address).collect();
     assert!(addresses.windows(2).all(|two| two[0] + 4 == two[1]));
@@ -59,8 +71,8 @@ fn a_function_has_many_lines() {
 #[test]
 fn samples_take_no_more_than_a_recording_holds() {
     let deep = |count| {
-        let mut told = of_frames(vec![ToldFrame { address: Some(0x1000), ..ToldFrame::default() }; 8000]);
-        told.samples[0] = ToldSample { count: Some(count), ..told.samples[0] };
+        let mut told = of_frames(vec![SourceFrame { address: Some(0x1000), ..SourceFrame::default() }; 8000]);
+        told.samples[0] = SourceSample { count: Some(count), ..told.samples[0] };
         told
     };
     made(deep(10)).unwrap();
@@ -69,7 +81,7 @@ fn samples_take_no_more_than_a_recording_holds() {
 }
 
 /// The fields of the tracepoint that the first event is, with what is lost.
-fn labels(told: &Told) -> (Vec<String>, Vec<String>) {
+fn labels(told: &SourceProfile) -> (Vec<String>, Vec<String>) {
     let mut lost = Vec::new();
     let fields = Fields::new(told, &mut lost);
     let declarations = fields.tracepoint(0).map(|point| point.fields.iter().map(|field| field.declaration.clone()));
@@ -106,8 +118,8 @@ fn events_share_the_room_for_fields() {
     let keys = (0..400_000_u32).map(|key| told.names.id(&key.to_le_bytes())).collect::<Vec<_>>();
     let set: Vec<_> = keys.into_iter().map(|key| (told.labels.key(key, unit), 1)).collect();
     let labels_of_all = told.labels.sets.id(&set);
-    let sample = ToldSample { labels: labels_of_all, ..told.samples[0] };
-    told.samples = (0..EVENTS).map(|event| ToldSample { event, ..sample }).collect();
+    let sample = SourceSample { labels: labels_of_all, ..told.samples[0] };
+    told.samples = (0..EVENTS).map(|event| SourceSample { event, ..sample }).collect();
     let (fields, lost) = labels(&told);
     assert_eq!(fields.len(), 32);
     assert_eq!(lost, ["399968 keys of labels are left out: a sample has no room for them"]);

@@ -1,7 +1,7 @@
 //! How many samples a value becomes.
 
 use super::labels::Fields;
-use super::told::{Told, ToldSample};
+use super::source::{SourceProfile, SourceSample};
 use super::{ImportOptions, MOST_FRAMES};
 
 /// What becomes of values that stand for more than one sample.
@@ -17,7 +17,7 @@ pub enum Values {
 }
 
 /// How many samples one that was told becomes. None where nothing was counted.
-pub fn samples(told: &Told, sample: &ToldSample, values: Values) -> u64 {
+pub fn samples(told: &SourceProfile, sample: &SourceSample, values: Values) -> u64 {
     let period = told.events.get(sample.event as usize).map_or(0, |event| event.period);
     match (values, sample.count) {
         (_, Some(0) | None) if sample.value == 0 => 0,
@@ -37,7 +37,7 @@ const AVERAGE: u64 = 128;
 ///
 /// # Errors
 /// Where these are more, or take more, than a recording is to hold.
-pub(super) fn total(told: &Told, labels: &Fields, options: &ImportOptions) -> Result<u64, String> {
+pub(super) fn total(told: &SourceProfile, labels: &Fields, options: &ImportOptions) -> Result<u64, String> {
     let most = options.most_samples;
     let most_bytes = most.saturating_mul(AVERAGE);
     let (mut total, mut bytes) = (0_u64, 0_u64);
@@ -61,14 +61,14 @@ pub(super) fn total(told: &Told, labels: &Fields, options: &ImportOptions) -> Re
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::import::told::ToldEvent;
+    use crate::formats::import::source::SourceEvent;
 
     #[test]
     fn values_are_spread_or_carried_as_chosen() {
-        let event = |period| ToldEvent { period, ..ToldEvent::default() };
-        let told = Told { events: vec![event(0), event(100)], ..Told::default() };
+        let event = |period| SourceEvent { period, ..SourceEvent::default() };
+        let told = SourceProfile { events: vec![event(0), event(100)], ..SourceProfile::default() };
         let of = |event, count, value| {
-            let sample = ToldSample { event, count, value, ..ToldSample::default() };
+            let sample = SourceSample { event, count, value, ..SourceSample::default() };
             [Values::Counted, Values::Spread, Values::Carry].map(|values| samples(&told, &sample, values))
         };
         assert_eq!(of(0, Some(3), 7), [3, 3, 1]);

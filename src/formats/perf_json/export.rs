@@ -13,9 +13,10 @@ use crate::abi::sample::{Sample, SampleArgs};
 use crate::abi::sample_type::SampleType;
 use crate::abi::sample_view::SampleView;
 use crate::error::{Error, Result};
-use crate::formats::carry::Carry;
+use crate::formats::carry::{Carry, CarryOptions};
 use crate::formats::json::{Unsupported, append, append_hex};
 use crate::profile::event::ProfileEvent;
+use crate::profile::symbols::SymbolSource;
 use crate::profile::waiting::{UserFrames, Waiting};
 use crate::profile::weights::Weights;
 use crate::session::space::Space;
@@ -27,6 +28,7 @@ use crate::stream::raw::Raw;
 use crate::stream::{Sink, is_used_by_stream};
 use crate::tracing::tracepoints::Tracepoints;
 use std::io::{self, Write};
+use std::sync::Arc;
 
 type Written = std::result::Result<(), Unsupported>;
 
@@ -35,6 +37,8 @@ pub struct Export<W> {
     out: W,
     is_exact: bool,
     tells_when: bool,
+    /// Functions of frames, where the input has them.
+    symbols: Option<Arc<dyn SymbolSource>>,
     session: Session,
     ledger: Ledger,
     /// Read when the first of their samples comes.
@@ -63,13 +67,13 @@ struct Incomplete {
 }
 
 impl<W: Write> Export<W> {
-    /// Takes the output; leaves out what perf leaves out, if it is to be exact, and tells when the file was written that the
-    /// recording is in, if it is to be told.
-    pub fn new(out: W, is_exact: bool, tells_when: bool) -> Self {
+    /// Takes the output. When the file was written that the recording is in does not remain of one that was anonymized.
+    pub fn new(out: W, options: &CarryOptions) -> Self {
         Self {
             out,
-            is_exact,
-            tells_when,
+            is_exact: options.exact,
+            tells_when: !options.passes.anonymize,
+            symbols: options.symbols.clone(),
             session: Session::default(),
             ledger: Ledger::default(),
             tracepoints: None,
@@ -200,7 +204,8 @@ impl<W: Write> Export<W> {
         match view.callchain {
             Some(chain) => self.chain(pid, space, chain),
             None => {
-                self.frame(pid, space, view.ip.unwrap_or(0));
+                let ip = view.ip.unwrap_or(0);
+                self.frame(pid, space, ip, ip);
                 None
             }
         }
@@ -208,17 +213,23 @@ impl<W: Write> Export<W> {
 
     fn chain(&mut self, pid: u32, mut space: Space, chain: Words<'_>) -> Option<u64> {
         let (mut words, mut cookie) = (chain.iter(), None);
+        let mut is_caller = false;
         while let Some(word) = words.next() {
             match Context::of(word) {
                 Some(Context::USER_DEFERRED) => cookie = words.next(),
-                Some(context) => space = context.into(),
-                None => self.frame(pid, space, word),
+                Some(context) => (space, is_caller) = (context.into(), false),
+                None => {
+                    // Behind the first address of a space are return addresses: the call is before them.
+                    self.frame(pid, space, word, word.saturating_sub(is_caller.into()));
+                    is_caller = true;
+                }
             }
         }
         cookie
     }
 
-    fn frame(&mut self, pid: u32, space: Space, ip: u64) {
+    /// A frame by its address as recorded, and the address by which its function is found.
+    fn frame(&mut self, pid: u32, space: Space, ip: u64, at: u64) {
         if self.line.last() != Some(&b'[') {
             self.line.push(b',');
         }
@@ -226,6 +237,13 @@ impl<W: Write> Export<W> {
         append_hex(&mut self.line, ip);
         self.line.push(b'"');
         let map = if self.is_exact { None } else { self.session.map_at(pid, space, ip) };
+        if let Some((symbols, map)) = self.symbols.as_ref().zip(map)
+            && let Some(line) = symbols.find(self.session.map(map), at).and_then(|symbol| symbol.line)
+            && let Some(function) = symbols.functions().get(line.function as usize)
+        {
+            // A text is written.
+            let _ = field(&mut self.line, "symbol", &String::from_utf8_lossy(symbols.names().name(function.name)));
+        }
         if let Some((map, objects)) = map.zip(self.objects.as_mut()) {
             self.line.extend_from_slice(objects.of(map, &self.session));
         }

@@ -11,7 +11,7 @@
 //!
 //! What perf leaves out stands in further fields: of a sample `event`, `cpumode`, `period`, `addr`, `weight`, `data_src`
 //! and `branch_stack`, and of each frame `dso` and `build_id`. [`exact`](super::carry::CarryOptions::exact) leaves them out.
-//! There are no symbols yet, and where perf finds no symbol it tells no `dso` either.
+//! A frame has a `symbol` where the input is a profile that has one.
 //!
 //! Fields of tracepoints are texts, as perf has them. perf writes a name twice where a field is called as one of the
 //! sample's own (`pid`); here it is `_pid` then, but for `exact`.
@@ -29,7 +29,7 @@ use std::io::{BufWriter, Write};
 
 /// Begins a recording as perf's own JSON.
 pub fn begin<'a>(out: &'a mut dyn Write, options: &CarryOptions) -> Box<dyn Carry + 'a> {
-    let export = Export::new(BufWriter::with_capacity(1 << 17, out), options.exact, !options.passes.anonymize);
+    let export = Export::new(BufWriter::with_capacity(1 << 17, out), options);
     let read = ReadOptions { spool_dir: options.spool_dir.clone(), ..ReadOptions::default() };
     Box::new(Order::new(export, read))
 }

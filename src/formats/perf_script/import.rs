@@ -3,7 +3,7 @@
 use super::frame::Frame;
 use super::head::Head;
 use crate::error::{Error, Result};
-use crate::formats::import::told::{Told, ToldEvent, ToldFrame, ToldMapping, ToldSample};
+use crate::formats::import::source::{SourceEvent, SourceFrame, SourceMapping, SourceProfile, SourceSample};
 use crate::formats::import::{ImportOptions, Remade, record};
 use bytes::Bytes;
 use hashbrown::HashMap;
@@ -57,12 +57,12 @@ struct Known {
 
 #[derive(Default)]
 struct Reader {
-    told: Told,
+    told: SourceProfile,
     events: HashMap<String, u32>,
     frames: HashMap<Known, u32>,
     known: Vec<Known>,
     /// The sample whose frames are being read.
-    sample: Option<ToldSample>,
+    sample: Option<SourceSample>,
     stack: Vec<u32>,
     inlined: u64,
 }
@@ -100,7 +100,7 @@ impl Reader {
 
     fn head(&mut self, head: &Head<'_>) -> std::result::Result<(), String> {
         let (event, value) = (self.event(head), head.period.unwrap_or(1));
-        let mut sample = ToldSample { event, count: Some(1), value, ..ToldSample::default() };
+        let mut sample = SourceSample { event, count: Some(1), value, ..SourceSample::default() };
         sample.tid = Some(head.tid as u32);
         sample.pid = head.pid.map(|pid| pid as u32);
         sample.cpu = head.cpu.map(|cpu| cpu as u32);
@@ -136,8 +136,8 @@ impl Reader {
         let event = *events.entry_ref(head.event).or_insert_with(|| {
             let unit = "count".to_owned();
             let name = head.event.to_owned();
-            let has_no = ToldEvent { has_no_period: true, has_no_chain: true, ..ToldEvent::default() };
-            told.events.push(ToldEvent { name, unit, ..has_no });
+            let has_no = SourceEvent { has_no_period: true, has_no_chain: true, ..SourceEvent::default() };
+            told.events.push(SourceEvent { name, unit, ..has_no });
             told.events.len() as u32 - 1
         });
         told.events[event as usize].has_no_period &= head.period.is_none();
@@ -173,7 +173,7 @@ impl Reader {
     }
 
     /// Says where files are mapped, of which the text tells but the places that frames are at.
-    fn finish(mut self) -> Told {
+    fn finish(mut self) -> SourceProfile {
         let mut places: HashMap<(u32, bool), BTreeSet<u64>> = HashMap::new();
         let mut elsewhere = BTreeSet::new();
         for known in &self.known {
@@ -219,11 +219,12 @@ impl Reader {
                 let pgoff = if is_kernel { 0 } else { pgoff };
                 let limit = start.saturating_add(len);
                 let path = path.clone();
-                self.told.mappings.push(ToldMapping { path, start, limit, pgoff, build_id: None, is_kernel });
+                self.told.mappings.push(SourceMapping { path, start, limit, pgoff, build_id: None, is_kernel });
             }
         }
         for known in &self.known {
-            let mut frame = ToldFrame { function: known.function, offset: known.offset, ..ToldFrame::default() };
+            let function = known.function.map(|name| self.told.functions.named(name));
+            let mut frame = SourceFrame { function, offset: known.offset, ..SourceFrame::default() };
             frame.address = Some(known.address);
             frame.is_kernel = known.dso.is_none() && known.address >= 1 << 63;
             let of_dso = known.dso.and_then(|dso| maps.get(&(dso, known.is_absolute))).map_or(&[][..], Vec::as_slice);
@@ -245,11 +246,24 @@ impl Reader {
                 .push(format!("{} inlined frames are left out: they have no address of their own", self.inlined));
         }
         self.told.as_recorded = true;
+        self.periods();
         self.told
+    }
+
+    /// Says what lies between two samples of each event: on average, where that changes from sample to sample.
+    fn periods(&mut self) {
+        let mut sums = vec![(0_u128, 0_u128); self.told.events.len()];
+        for sample in &self.told.samples {
+            let (sum, samples) = &mut sums[sample.event as usize];
+            (*sum, *samples) = (*sum + u128::from(sample.value), *samples + 1);
+        }
+        for (event, (sum, samples)) in self.told.events.iter_mut().zip(sums) {
+            event.period = sum.checked_div(samples).and_then(|mean| u64::try_from(mean).ok()).unwrap_or(0).max(1);
+        }
     }
 }
 
-impl ToldMapping {
+impl SourceMapping {
     /// The place in the file, as perf prints it, of the first address; of the kernel that is the address.
     fn first_place(&self) -> u64 {
         if self.is_kernel { self.start } else { self.pgoff }
@@ -264,7 +278,7 @@ fn is_frame(text: &str) -> bool {
 
 /// Whether what is at an address is of the kernel.
 fn is_kernel(path: &[u8], address: u64) -> bool {
-    ToldMapping::is_kernel_name(path) || address >= 1 << 63 && path != b"[vsyscall]"
+    SourceMapping::is_kernel_name(path) || address >= 1 << 63 && path != b"[vsyscall]"
 }
 
 /// From where to where places are that are not far apart.
@@ -284,7 +298,7 @@ mod tests {
     use super::*;
 
     /// What is told of one stack with these frames.
-    fn told(frames: impl Iterator<Item = String>) -> Told {
+    fn told(frames: impl Iterator<Item = String>) -> SourceProfile {
         let mut reader = Reader::default();
         reader.line("a 7 1.000000: cycles: ").unwrap();
         frames.for_each(|frame| reader.line(&frame).unwrap());

@@ -1,31 +1,41 @@
 //! The columns of a profile.
 
 use crate::profile::event::{ProfileEvent, Unit};
+use crate::profile::imported::{SampleType, SampleTypes};
 use crate::stream::events::EventIndex;
 use hashbrown::HashMap;
 use std::collections::BTreeSet;
 
-/// The two columns of an event: samples, and what they stand for.
+/// The columns of an event: the number of samples, and what they stand for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventColumns {
-    /// Type of the column that counts samples; its unit is `count`.
-    pub samples: String,
-    /// Type of the column that sums periods.
-    pub value: String,
-    /// Its unit.
-    pub unit: &'static str,
+    /// Types of the columns. An event of an imported profile may have no column that counts samples.
+    pub types: SampleTypes,
     /// What lies between two samples.
     pub period: u64,
+    /// The place of the first of its columns among all.
+    first: usize,
+}
+
+impl EventColumns {
+    /// The place of the column that counts samples, if there is one, and that of the column of values.
+    pub fn places(&self) -> (Option<usize>, usize) {
+        match self.types.samples {
+            Some(_) => (Some(self.first), self.first + 1),
+            None => (None, self.first),
+        }
+    }
 }
 
 /// The columns of a profile, and to which of them each event belongs.
 pub struct Columns {
-    /// One for each event that has samples; for the first event where none has.
+    /// One for each event that has samples, or was a column of an imported profile; for the first event where none has.
     pub events: Vec<EventColumns>,
     /// By the events' places in the profile.
     by_event: HashMap<EventIndex, usize>,
-    /// How many events have each name.
+    /// How many columns would have each name.
     names: HashMap<String, usize>,
+    len: usize,
 }
 
 impl Columns {
@@ -34,30 +44,49 @@ impl Columns {
         let first = BTreeSet::from([0]);
         let has_samples = if has_samples.is_empty() { &first } else { has_samples };
         let is_alone = has_samples.len() == 1;
-        let mut columns = Self { events: Vec::new(), by_event: HashMap::new(), names: HashMap::new() };
-        for (index, event) in has_samples.iter().filter_map(|&index| Some((index, events.get(index as usize)?))) {
-            let unit = match event.unit {
-                Unit::Nanoseconds => "nanoseconds",
-                Unit::Bytes => "bytes",
-                Unit::Count => "count",
+        let mut columns = Self { events: Vec::new(), by_event: HashMap::new(), names: HashMap::new(), len: 0 };
+        for (index, event) in (0..).zip(events) {
+            let types = match &event.sample_types {
+                Some(types) => types.clone(),
+                None if has_samples.contains(&index) => columns.types_of(event, is_alone),
+                None => continue,
             };
-            let (samples, value) = match (is_alone, event.unit) {
-                (true, Unit::Nanoseconds) => ("samples".to_owned(), "cpu".to_owned()),
-                (true, _) => ("samples".to_owned(), event.name.clone()),
-                (false, _) => {
-                    let name = columns.unused(&event.name);
-                    (format!("{name}_samples"), name)
-                }
-            };
+            let columns_of_event = EventColumns { types, period: event.period.unwrap_or(0), first: columns.len };
+            columns.len = columns_of_event.places().1 + 1;
             columns.by_event.insert(index, columns.events.len());
-            columns.events.push(EventColumns { samples, value, unit, period: event.period.unwrap_or(0) });
+            columns.events.push(columns_of_event);
         }
         columns
     }
 
-    /// The place of an event's columns among all: that of samples, which that of values follows.
-    pub fn of(&self, event: EventIndex) -> Option<usize> {
-        Some(2 * self.by_event.get(&event)?)
+    /// How many columns there are.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The columns of an event.
+    pub fn of(&self, event: EventIndex) -> Option<&EventColumns> {
+        self.events.get(*self.by_event.get(&event)?)
+    }
+
+    /// The types of an event's columns, whose names no other column has.
+    fn types_of(&mut self, event: &ProfileEvent, is_alone: bool) -> SampleTypes {
+        const SAMPLES: &str = "samples";
+        let unit = match event.unit {
+            Unit::Nanoseconds => "nanoseconds",
+            Unit::Bytes => "bytes",
+            Unit::Count => "count",
+        };
+        let (samples, value) = match (is_alone, event.unit) {
+            (true, Unit::Nanoseconds) => (SAMPLES.to_owned(), "cpu".to_owned()),
+            (true, _) if event.name != SAMPLES => (SAMPLES.to_owned(), event.name.clone()),
+            _ => {
+                let value = self.unused(&event.name);
+                (self.unused(&format!("{value}_samples")), value)
+            }
+        };
+        let of = |kind, unit: &str| SampleType { kind, unit: unit.to_owned() };
+        SampleTypes { samples: Some(of(samples, "count")), value: of(value, unit) }
     }
 
     /// The name, or one with a number behind it where another event has the same.
@@ -78,20 +107,36 @@ mod tests {
     use super::*;
 
     fn columns(events: &[(&str, Unit, bool)]) -> Columns {
-        let event = |&(name, unit, _): &(&str, _, _)| ProfileEvent { name: name.into(), unit, period: None };
+        let event = |&(name, unit, _): &(&str, _, _)| ProfileEvent {
+            name: name.into(),
+            unit,
+            period: None,
+            sample_types: None,
+        };
         let has_samples = (0..).zip(events).filter(|(_, (_, _, has))| *has).map(|(index, _)| index).collect();
         Columns::new(&events.iter().map(event).collect::<Vec<_>>(), &has_samples)
     }
 
     fn names(columns: &Columns) -> Vec<(&str, &str, &str)> {
-        columns.events.iter().map(|c| (&*c.samples, &*c.value, c.unit)).collect()
+        fn samples(types: &SampleTypes) -> &str {
+            types.samples.as_ref().map_or("", |samples| &samples.kind)
+        }
+        columns
+            .events
+            .iter()
+            .map(|EventColumns { types, .. }| (samples(types), &*types.value.kind, &*types.value.unit))
+            .collect()
+    }
+
+    fn places(columns: &Columns, event: EventIndex) -> Option<(Option<usize>, usize)> {
+        columns.of(event).map(EventColumns::places)
     }
 
     #[test]
     fn a_lone_clock_has_the_names_that_everyone_knows() {
         let columns = columns(&[("dummy:HG", Unit::Count, false), ("cpu-clock:u", Unit::Nanoseconds, true)]);
         assert_eq!(names(&columns), [("samples", "cpu", "nanoseconds")]);
-        assert_eq!((columns.of(0), columns.of(1)), (None, Some(0)));
+        assert_eq!((places(&columns, 0), places(&columns, 1)), (None, Some((Some(0), 1))));
     }
 
     #[test]
@@ -104,7 +149,30 @@ mod tests {
             ("faults_samples", "faults", "count"),
         ];
         assert_eq!(names(&columns), expected);
-        assert_eq!(columns.of(2), Some(4));
+        assert_eq!((places(&columns, 2), columns.len()), (Some((Some(4), 5)), 6));
+    }
+
+    #[test]
+    fn no_two_columns_have_the_same_name() {
+        let count = |name| (name, Unit::Count, true);
+        assert_eq!(names(&columns(&[count("samples")])), [("samples_samples", "samples", "count")]);
+        let both = columns(&[count("x"), count("x_samples")]);
+        let expected = [("x_samples", "x", "count"), ("x_samples#2_samples", "x_samples#2", "count")];
+        assert_eq!(names(&both), expected);
+    }
+
+    #[test]
+    fn events_of_an_imported_profile_keep_their_columns() {
+        let kind = |kind: &str| SampleType { kind: kind.into(), unit: "count".into() };
+        let event = |samples: Option<&str>, value| ProfileEvent {
+            name: "x".into(),
+            unit: Unit::Count,
+            period: None,
+            sample_types: Some(SampleTypes { samples: samples.map(kind), value: kind(value) }),
+        };
+        let columns = Columns::new(&[event(None, "a"), event(Some("b"), "c")], &BTreeSet::from([1]));
+        assert_eq!(names(&columns), [("", "a", "count"), ("b", "c", "count")]);
+        assert_eq!((places(&columns, 0), places(&columns, 1)), (Some((None, 0)), Some((Some(1), 2))));
     }
 
     #[test]

@@ -1,22 +1,27 @@
 //! Writing a profile, a message at a time.
 
-use super::columns::Columns;
+use super::columns::{Columns, EventColumns};
 use super::functions::Functions;
 use super::messages::{Messages, field};
 use super::proto;
+use super::strings::Strings;
 use crate::abi::hex::to_hex;
 use crate::error::{Error, Result};
 use crate::formats::Streamed;
 use crate::profile::event::ProfileEvent;
-use crate::profile::labels::LabelValue;
+use crate::profile::imported::{ImportedProfile, ProfileHeader, SampleType};
+use crate::profile::labels::{LabelKey, LabelValue};
 use crate::profile::stacks::FrameId;
+use crate::profile::symbols::{Origin, Symbols};
 use crate::profile::taken::{TakeSamples, TakenSample};
 use crate::profile::{MappingId, Profile};
 use crate::session::names::{NameId, Names};
+use crate::session::slices::Slices;
 use crate::stream::events::EventIndex;
 use hashbrown::HashMap;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
+use std::sync::LazyLock;
 
 /// Writes a profile, bare.
 ///
@@ -24,9 +29,10 @@ use std::io::{self, Write};
 /// What `out` says.
 pub fn write(profile: &Profile, out: &mut dyn Write) -> Result<()> {
     let tables = &profile.tables;
-    let mut encoder = Encoder::new(out, &tables.events, &profile.has_samples);
+    let mut encoder = Encoder::new(out, &tables.events, &profile.has_samples, &tables.symbols);
     for rows in profile.rows.chunk_by(|a, b| (a.stack, a.labels) == (b.stack, b.labels)) {
-        encoder.begin(tables.stacks.stack(rows[0].stack), tables.labels.labels(rows[0].labels), &tables.names);
+        let (stack, labels) = (tables.stacks.stack(rows[0].stack), tables.labels.labels(rows[0].labels));
+        encoder.begin(stack, labels, &tables.names, tables.imported.as_deref());
         rows.iter().for_each(|row| encoder.value(row.event, row.samples, row.value));
         encoder.end().map_err(Error::Output)?;
     }
@@ -39,64 +45,91 @@ pub fn begin<'a>(
     events: &[ProfileEvent],
     has_samples: &BTreeSet<EventIndex>,
 ) -> Box<dyn Streamed + 'a> {
-    Box::new(Encoder::new(out, events, has_samples))
+    Box::new(Encoder::new(out, events, has_samples, &NO_SYMBOLS))
 }
+
+/// Symbols of no frame: samples that come one by one are written before any is looked up.
+static NO_SYMBOLS: LazyLock<Symbols> = LazyLock::new(Symbols::default);
 
 /// Writes samples as they come, and then what they refer to.
 struct Encoder<'a> {
     messages: Messages<'a>,
     columns: Columns,
+    symbols: &'a Symbols,
     /// The sample at hand.
     sample: proto::Sample,
-    /// Numbers of the frames that samples have referred to, 0 where none has.
+    /// Numbers of the frames that are locations by themselves and that samples have referred to, 0 where none has.
     location_ids: Vec<u64>,
-    /// These frames.
-    locations: Vec<FrameId>,
+    /// The locations that samples have referred to: frames, the last of which is where the code is, and those before it are
+    /// inlined into it.
+    locations: Slices<FrameId>,
     /// Numbers of labels' texts.
     texts: HashMap<NameId, i64>,
 }
 
 impl<'a> Encoder<'a> {
-    fn new(out: &'a mut dyn Write, events: &[ProfileEvent], has_samples: &BTreeSet<EventIndex>) -> Self {
+    fn new(
+        out: &'a mut dyn Write,
+        events: &[ProfileEvent],
+        has_samples: &BTreeSet<EventIndex>,
+        symbols: &'a Symbols,
+    ) -> Self {
         Self {
             messages: Messages::new(out),
             columns: Columns::new(events, has_samples),
+            symbols,
             sample: proto::Sample::default(),
             location_ids: Vec::new(),
-            locations: Vec::new(),
+            locations: Slices::default(),
             texts: HashMap::new(),
         }
     }
 
-    fn begin(&mut self, frames: &[FrameId], labels: &[LabelValue], names: &Names) {
+    fn begin(&mut self, frames: &[FrameId], labels: &[LabelValue], names: &Names, imported: Option<&ImportedProfile>) {
         self.sample.location_id.clear();
-        for &frame in frames {
-            let index = frame as usize;
-            if self.location_ids.len() <= index {
-                self.location_ids.resize(index + 1, 0);
-            }
-            if self.location_ids[index] == 0 {
-                self.locations.push(frame);
-                self.location_ids[index] = self.locations.len() as u64;
-            }
-            self.sample.location_id.push(self.location_ids[index]);
+        let mut rest = frames;
+        while !rest.is_empty() {
+            let (location, callers) = rest.split_at(self.symbols.location_len(rest));
+            let id = self.location(location);
+            self.sample.location_id.push(id);
+            rest = callers;
         }
         self.sample.label.clear();
         for label in labels {
-            let label = self.label(label, names);
+            let label = self.label(label, names, imported);
             self.sample.label.push(label);
         }
         self.sample.value.clear();
-        self.sample.value.resize(2 * self.columns.events.len(), 0);
+        self.sample.value.resize(self.columns.len(), 0);
     }
 
-    fn label(&mut self, label: &LabelValue, names: &Names) -> proto::Label {
+    /// The number of a location.
+    fn location(&mut self, frames: &[FrameId]) -> u64 {
+        let Self { locations, location_ids, .. } = self;
+        let mut id = |frames: &[FrameId]| u64::from(locations.id(frames)) + 1;
+        let &[frame] = frames else { return id(frames) };
+        let index = frame as usize;
+        if location_ids.len() <= index {
+            location_ids.resize(index + 1, 0);
+        }
+        if location_ids[index] == 0 {
+            location_ids[index] = id(frames);
+        }
+        location_ids[index]
+    }
+
+    fn label(&mut self, label: &LabelValue, names: &Names, imported: Option<&ImportedProfile>) -> proto::Label {
         let Self { messages: Messages { strings, .. }, texts, .. } = self;
-        let key = strings.id(label.label.key());
-        match label.label.unit() {
-            Some(unit) => {
-                proto::Label { key, num: to_i64(label.value), num_unit: strings.id(unit), ..Default::default() }
+        let (key, unit, num) = match label.key {
+            LabelKey::Known(known) => (known.key(), known.unit(), to_i64(label.value)),
+            LabelKey::Imported(number) => {
+                let own = imported.and_then(|imported| imported.labels.get(number as usize));
+                own.map_or(("", None, 0), |own| (&*own.key, own.unit.as_deref(), label.value as i64))
             }
+        };
+        let key = strings.id(key);
+        match unit {
+            Some(unit) => proto::Label { key, num, num_unit: strings.id(unit), ..Default::default() },
             None => {
                 let name = NameId(label.value as u32);
                 let text = || strings.id(&String::from_utf8_lossy(names.name(name)));
@@ -106,9 +139,9 @@ impl<'a> Encoder<'a> {
     }
 
     fn value(&mut self, event: u32, samples: u64, value: u64) {
-        if let Some(at) = self.columns.of(event) {
-            self.sample.value[at] = to_i64(samples);
-            self.sample.value[at + 1] = to_i64(value);
+        if let Some((of_samples, of_value)) = self.columns.of(event).map(EventColumns::places) {
+            self.sample.value[of_value] = to_i64(value);
+            of_samples.into_iter().for_each(|place| self.sample.value[place] = to_i64(samples));
         }
     }
 
@@ -129,44 +162,50 @@ impl<'a> Encoder<'a> {
     fn head(&mut self, profile: &Profile) -> io::Result<()> {
         let strings = &mut self.messages.strings;
         let mut head = proto::Profile::default();
-        for column in &self.columns.events {
-            let (samples, count) = (strings.id(&column.samples), strings.id("count"));
-            let (value, unit) = (strings.id(&column.value), strings.id(column.unit));
-            head.sample_type.push(proto::ValueType { r#type: samples, unit: count });
-            head.sample_type.push(proto::ValueType { r#type: value, unit });
+        for EventColumns { types, .. } in &self.columns.events {
+            for kind in types.samples.iter().chain([&types.value]) {
+                head.sample_type.push(value_type(kind, strings));
+            }
         }
-        if let Some(first) = self.columns.events.first() {
-            head.period_type = head.sample_type.get(1).copied();
-            head.period = to_i64(first.period);
-            head.default_sample_type = strings.id(&first.value);
-        }
-        head.time_nanos = to_i64(profile.wall_clock_start.unwrap_or(0));
-        head.duration_nanos = profile.times.map_or(0, |(first, last)| to_i64(last - first));
-        let comments = [("perf-version:", &profile.tables.perf_version), ("perf-command:", &profile.tables.command)];
-        for (what, text) in comments {
-            head.comment.extend(text.as_ref().map(|text| strings.id(&format!("{what}{text}"))));
+        match profile.tables.imported.as_ref().and_then(|imported| imported.header.as_ref()) {
+            Some(header) => imported_header(header, &mut head, strings),
+            None => header_of_recording(profile, &self.columns, &mut head, strings),
         }
         self.messages.head(&head)
     }
 
-    /// The order in which mappings are written: the main program's first, where consumers look for it.
+    /// The mappings that are written, in their order: the main program's first, where consumers look for it.
     fn mapping_order(&self, profile: &Profile) -> MappingOrder {
-        let frames = profile.tables.stacks.frames();
-        let used = self.locations.iter().filter_map(|&frame| frames[frame as usize].mapping());
-        let mut order = MappingOrder { list: Vec::new(), ids: vec![0; profile.tables.mappings.len()] };
-        for mapping in profile.main_mapping.into_iter().chain(used) {
-            let id = &mut order.ids[mapping as usize];
-            if *id == 0 {
-                order.list.push(mapping);
-                *id = order.list.len() as u64;
+        let mut order = MappingOrder::default();
+        if let Some(main) = profile.main_mapping.filter(|_| !profile.tables.has_own_header()) {
+            order.id(MappingOf::Recording(main));
+        }
+        for location in self.locations.iter() {
+            let (mapping, _) = self.place(profile, location);
+            if let Some(mapping) = mapping {
+                order.id(mapping);
             }
         }
         order
     }
 
+    /// The mapping and the address of a location.
+    fn place(&self, profile: &Profile, location: &[FrameId]) -> (Option<MappingOf>, u64) {
+        let Some(&last) = location.last() else { return (None, 0) };
+        let frame = profile.tables.stacks.frames()[last as usize];
+        match self.symbols.of(last).origin {
+            Some(Origin { mapping, address }) => (mapping.map(MappingOf::Imported), address),
+            None => (frame.mapping().map(MappingOf::Recording), frame.address),
+        }
+    }
+
     fn mappings(&mut self, profile: &Profile, order: &MappingOrder) -> io::Result<()> {
-        for (number, &mapping) in order.list.iter().enumerate() {
-            let map = &profile.tables.mappings[mapping as usize];
+        let known = self.known(profile, order);
+        for (number, (&mapping, known)) in order.list.iter().zip(known).enumerate() {
+            let map = match mapping {
+                MappingOf::Recording(mapping) => &profile.tables.mappings[mapping as usize],
+                MappingOf::Imported(mapping) => &self.symbols.mappings()[mapping as usize],
+            };
             let hex = to_hex(map.build_id.as_deref().unwrap_or_default());
             let mapping = proto::Mapping {
                 id: number as u64 + 1,
@@ -175,36 +214,118 @@ impl<'a> Encoder<'a> {
                 file_offset: map.pgoff,
                 filename: self.messages.strings.id(&String::from_utf8_lossy(&map.filename)),
                 build_id: self.messages.strings.id(&hex),
-                ..Default::default()
+                has_functions: known.functions,
+                has_filenames: known.files,
+                has_line_numbers: known.lines,
+                // Functions that are inlined are known where lines are.
+                has_inline_frames: known.lines,
             };
             self.messages.message(field::MAPPING, &mapping)?;
         }
         Ok(())
     }
 
+    /// What is known about all frames in each mapping.
+    fn known(&self, profile: &Profile, order: &MappingOrder) -> Vec<Known> {
+        let mut known = vec![Known::default(); order.list.len()];
+        for location in self.locations.iter() {
+            let Some(id) = self.place(profile, location).0.and_then(|mapping| order.known_id(mapping)) else {
+                continue;
+            };
+            let known = &mut known[id as usize - 1];
+            for &frame in location {
+                let line = self.symbols.of(frame).line;
+                let function = line.and_then(|line| self.symbols.function(line.function));
+                let has_file = function.is_some_and(|function| !self.symbols.name(function.file).is_empty());
+                known.add(function.is_some(), has_file, line.is_some_and(|line| line.line > 0));
+            }
+        }
+        known
+    }
+
     fn locations(&mut self, profile: &Profile, order: &MappingOrder) -> io::Result<()> {
         let tables = &profile.tables;
         let mut functions = Functions::default();
-        let mut location = proto::Location { line: vec![proto::Line::default()], ..Default::default() };
-        for (number, frame) in std::mem::take(&mut self.locations).into_iter().enumerate() {
-            let frame = tables.stacks.frames()[frame as usize];
-            let (function_id, new) = functions.id(frame, tables, &mut self.messages.strings);
-            if let Some(function) = new {
-                self.messages.message(field::FUNCTION, &function)?;
+        let mut location = proto::Location::default();
+        for (number, frames) in std::mem::take(&mut self.locations).iter().enumerate() {
+            location.line.clear();
+            for &frame in frames {
+                let symbol = self.symbols.of(frame);
+                let (function_id, new) = match symbol.line {
+                    Some(line) => functions.of_symbol(line.function, self.symbols, &mut self.messages.strings),
+                    None => {
+                        let frame = tables.stacks.frames()[frame as usize];
+                        functions.id(frame, tables, &mut self.messages.strings)
+                    }
+                };
+                if let Some(function) = new {
+                    self.messages.message(field::FUNCTION, &function)?;
+                }
+                let (line, column) = symbol.line.map_or((0, 0), |line| (line.line, line.column));
+                location.line.push(proto::Line { function_id, line, column });
             }
+            let (mapping, address) = self.place(profile, frames);
             location.id = number as u64 + 1;
-            location.mapping_id = frame.mapping().map_or(0, |mapping| order.ids[mapping as usize]);
-            location.address = frame.address;
-            location.line[0].function_id = function_id;
+            location.mapping_id = mapping.and_then(|mapping| order.known_id(mapping)).unwrap_or(0);
+            location.address = address;
             self.messages.message(field::LOCATION, &location)?;
         }
         Ok(())
     }
 }
 
+/// What a profile that is written from a recording says of itself.
+fn header_of_recording(profile: &Profile, columns: &Columns, head: &mut proto::Profile, strings: &mut Strings) {
+    if let Some(first) = columns.events.first() {
+        head.period_type = head.sample_type.get(first.places().1).copied();
+        head.period = to_i64(first.period);
+        head.default_sample_type = strings.id(&first.types.value.kind);
+    }
+    head.time_nanos = to_i64(profile.wall_clock_start.unwrap_or(0));
+    head.duration_nanos = profile.times.map_or(0, |(first, last)| to_i64(last - first));
+    let comments = [("perf-version:", &profile.tables.perf_version), ("perf-command:", &profile.tables.command)];
+    for (what, text) in comments {
+        head.comment.extend(text.as_ref().map(|text| strings.id(&format!("{what}{text}"))));
+    }
+}
+
+/// What an imported profile says of itself.
+fn imported_header(header: &ProfileHeader, head: &mut proto::Profile, strings: &mut Strings) {
+    head.period_type = header.period_type.as_ref().map(|kind| value_type(kind, strings));
+    head.period = header.period;
+    head.default_sample_type = strings.id(&header.default_sample_type);
+    (head.time_nanos, head.duration_nanos) = (header.time_nanos, header.duration_nanos);
+    head.comment = header.comments.iter().map(|comment| strings.id(comment)).collect();
+    head.drop_frames = strings.id(&header.drop_frames);
+    head.keep_frames = strings.id(&header.keep_frames);
+    head.doc_url = strings.id(&header.doc_url);
+}
+
+fn value_type(kind: &SampleType, strings: &mut Strings) -> proto::ValueType {
+    proto::ValueType { r#type: strings.id(&kind.kind), unit: strings.id(&kind.unit) }
+}
+
+/// What is known about all frames that were added; nothing where none was.
+#[derive(Clone, Copy, Debug, Default)]
+struct Known {
+    has_frames: bool,
+    functions: bool,
+    files: bool,
+    lines: bool,
+}
+
+impl Known {
+    fn add(&mut self, function: bool, file: bool, line: bool) {
+        let is_first = !std::mem::replace(&mut self.has_frames, true);
+        self.functions = function && (is_first || self.functions);
+        self.files = file && (is_first || self.files);
+        self.lines = line && (is_first || self.lines);
+    }
+}
+
 impl TakeSamples for Encoder<'_> {
     fn take(&mut self, sample: &TakenSample<'_>) -> Result<()> {
-        self.begin(sample.frames, sample.labels, sample.names);
+        self.begin(sample.frames, sample.labels, sample.names, None);
         for &(event, value) in sample.weights {
             self.value(event, sample.samples, value);
         }
@@ -218,10 +339,35 @@ impl Streamed for Encoder<'_> {
     }
 }
 
+/// A mapping, of the recording or of the profile that it was converted from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum MappingOf {
+    Recording(MappingId),
+    Imported(u32),
+}
+
+/// The mappings that are written.
+#[derive(Default)]
 struct MappingOrder {
-    list: Vec<MappingId>,
-    /// Number of each mapping in the output, 0 where it is not in it.
-    ids: Vec<u64>,
+    list: Vec<MappingOf>,
+    /// Number of each mapping in the output.
+    ids: HashMap<MappingOf, u64>,
+}
+
+impl MappingOrder {
+    /// The number of a mapping, which is written.
+    fn id(&mut self, mapping: MappingOf) -> u64 {
+        let Self { list, ids } = self;
+        *ids.entry(mapping).or_insert_with(|| {
+            list.push(mapping);
+            list.len() as u64
+        })
+    }
+
+    /// The number of a mapping, if it is written.
+    fn known_id(&self, mapping: MappingOf) -> Option<u64> {
+        self.ids.get(&mapping).copied()
+    }
 }
 
 /// pprof's numbers are signed; what does not fit stays the largest that does.
@@ -241,7 +387,12 @@ mod tests {
     #[test]
     fn what_is_written_piece_by_piece_reads_as_one_profile() {
         let mut tables = Tables {
-            events: vec![ProfileEvent { name: "cpu-clock".into(), unit: Unit::Nanoseconds, period: Some(250) }],
+            events: vec![ProfileEvent {
+                name: "cpu-clock".into(),
+                unit: Unit::Nanoseconds,
+                period: Some(250),
+                sample_types: None,
+            }],
             mappings: vec![
                 Map::new(0x7000, 0x1000, 0, b"/lib/libc.so.6", None),
                 Map::new(0x4000, 0x1000, 0x200, b"/bin/cat", Some(&[0xab, 1])),
@@ -253,7 +404,8 @@ mod tests {
         let caller = tables.stacks.frame_id(Frame { place: Place::In(1), address: 0x4010 });
         let stack = tables.stacks.stack_id(&[leaf, caller]);
         let comm = u64::from(tables.names.id(b"cat").0);
-        let labels = [LabelValue { label: Label::Pid, value: 7 }, LabelValue { label: Label::Comm, value: comm }];
+        let label = |label, value| LabelValue { key: LabelKey::Known(label), value };
+        let labels = [label(Label::Pid, 7), label(Label::Comm, comm)];
         let labels = tables.labels.id(&labels);
         let profile = Profile {
             tables: tables.into(),

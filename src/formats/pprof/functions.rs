@@ -1,9 +1,11 @@
-//! Functions that are made up, until there are symbols, so that no consumer shows an empty page: `libc.so.6+0x2a1b0`.
+//! The functions of a profile. A frame without a symbol has one named after its address, such as `libc.so.6+0x2a1b0`, so that no
+//! consumer shows an empty page.
 //!
-//! A mapping does not say that it has functions: pprof finds the real ones where the binaries are.
+//! A mapping with such a frame does not say that it has functions: pprof finds the real ones where the binaries are.
 
 use super::proto;
 use super::strings::Strings;
+use crate::profile::symbols::{FunctionId, Symbols};
 use crate::profile::{Frame, Place, Tables};
 use crate::session::map::{Map, cut_name};
 use crate::session::space::Space;
@@ -15,6 +17,8 @@ use std::fmt::Write as _;
 #[derive(Default)]
 pub struct Functions {
     ids: HashMap<(Within, u64), u64>,
+    /// Numbers of functions that are known, by their numbers among the symbols.
+    known: HashMap<FunctionId, u64>,
     /// By the numbers of the mappings.
     files: Vec<Option<File>>,
     name: String,
@@ -52,7 +56,8 @@ impl File {
 impl Functions {
     /// The number of a frame's function; with the function itself where it is new.
     pub fn id(&mut self, frame: Frame, tables: &Tables, strings: &mut Strings) -> (u64, Option<proto::Function>) {
-        let Self { ids, files, name } = self;
+        let new = self.next_id();
+        let Self { ids, files, name, .. } = self;
         let (within, offset, text) = match frame.place {
             Place::In(mapping) => {
                 let (index, map) = (mapping as usize, &tables.mappings[mapping as usize]);
@@ -65,7 +70,6 @@ impl Functions {
             }
             Place::Outside(space) => (Within::Space(name_of(space)), Some(frame.address), name_of(space)),
         };
-        let new = ids.len() as u64 + 1;
         let id = *ids.entry((within, offset.unwrap_or(0))).or_insert(new);
         if id != new {
             return (id, None);
@@ -74,6 +78,27 @@ impl Functions {
         let filename = if let Within::File(filename, _) = within { filename } else { 0 };
         let name = strings.id(name);
         (id, Some(proto::Function { id, name, system_name: name, filename, start_line: 0 }))
+    }
+}
+
+impl Functions {
+    fn next_id(&self) -> u64 {
+        (self.ids.len() + self.known.len()) as u64 + 1
+    }
+
+    /// The number of a function that is known; with the function itself where it is new.
+    pub fn of_symbol(
+        &mut self,
+        function: FunctionId,
+        symbols: &Symbols,
+        strings: &mut Strings,
+    ) -> (u64, Option<proto::Function>) {
+        let new = self.next_id();
+        let id = *self.known.entry(function).or_insert(new);
+        let Some(function) = symbols.function(function).filter(|_| id == new) else { return (id, None) };
+        let mut text = |name| strings.id(&String::from_utf8_lossy(symbols.name(name)));
+        let (name, system_name, filename) = (text(function.name), text(function.system_name), text(function.file));
+        (id, Some(proto::Function { id, name, system_name, filename, start_line: function.start_line }))
     }
 }
 

@@ -5,43 +5,80 @@ use super::parts;
 use super::proto::{self, Profile};
 use super::valid::{self, Ids};
 use crate::abi::hex;
+use crate::abi::record::RecordType;
 use crate::error::{Error, Result};
-use crate::formats::import::told::{Told, ToldEvent, ToldFrame, ToldMapping, ToldSample};
+use crate::formats::import::source::{
+    SourceEvent, SourceFrame, SourceFunction, SourceMapping, SourceProfile, SourceSample,
+};
 use crate::formats::import::{ImportOptions, MOST_FRAMES, MOST_TOLD, Remade, record};
+use crate::profile::imported::{ProfileHeader, SampleType, SampleTypes, totals};
 use crate::profile::labels::Label;
 use crate::session::map::Map;
+use crate::stream::ledger::{Aggregated, Ledger};
 use bytes::Bytes;
 use hashbrown::HashMap;
 use prost::Message;
-use std::io::Read;
+use std::io::{Read, Write};
 
 /// Makes a recording of a profile.
 ///
 /// # Errors
 /// Where it is none or not valid, or has no place in a recording.
 pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOptions) -> Result<Remade> {
+    let bytes = read(stream, name)?;
+    let most_frames = bytes.len().saturating_mul(FRAMES_OF_A_BYTE).max(MOST_FRAMES_OF_ALL);
+    let (profile, ids) = decode(&bytes, name)?;
+    drop(bytes);
+    let too_large = |what: String| Error::input(name, None, what);
+    demand_room(&profile, options.read.limits.about).map_err(too_large)?;
+    record(name, told(&profile, &ids, most_frames).map_err(too_large)?, options)
+}
+
+/// Copies a profile.
+///
+/// # Errors
+/// Where it is none or not valid, and what `out` says.
+pub fn copy(stream: &mut (dyn Read + Send), name: &str, out: &mut dyn Write) -> Result<Ledger> {
+    let bytes = read(stream, name)?;
+    let (profile, _) = decode(&bytes, name)?;
+    out.write_all(&bytes).map_err(Error::Output)?;
+    let sum = |column: usize| profile.sample.iter().fold(0_i64, |sum, sample| sum.saturating_add(sample.value[column]));
+    let column = |(number, kind): (usize, &proto::ValueType)| {
+        let text = |index| text(&profile, index).to_owned();
+        (SampleType { kind: text(kind.r#type), unit: text(kind.unit) }, sum(number).max(0) as u64)
+    };
+    let sums: Vec<_> = profile.sample_type.iter().enumerate().map(column).collect();
+    let mut ledger = Ledger::default();
+    ledger.read(RecordType::SAMPLE, profile.sample.len() as u64);
+    ledger.emitted(RecordType::SAMPLE, profile.sample.len() as u64);
+    ledger.aggregated(Aggregated { noun: "stacks", totals: totals(&sums) });
+    Ok(ledger)
+}
+
+fn read(stream: &mut (dyn Read + Send), name: &str) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     stream.read_to_end(&mut bytes).map_err(Error::io(name, "cannot read"))?;
+    Ok(bytes)
+}
+
+/// Decodes a profile, and validates it.
+fn decode(bytes: &[u8], name: &str) -> Result<(Profile, Ids)> {
     let wrong = |what: String| Error::input(name, None, format!("it is no valid pprof: {what}"));
     if bytes.is_empty() {
         return Err(wrong("it is empty".to_owned()));
     }
-    let parts = parts::count(&bytes).map_err(|e| wrong(e.to_string()))?;
+    let parts = parts::count(bytes).map_err(|e| wrong(e.to_string()))?;
     if parts > MOST_TOLD {
         let what =
             format!("it has {parts} samples, labels, lines, texts and others, and there is room for {MOST_TOLD}");
         return Err(Error::input(name, None, what));
     }
-    let profile = Profile::decode(&bytes[..]).map_err(|e| wrong(e.to_string()))?;
-    let most_frames = bytes.len().saturating_mul(FRAMES_OF_A_BYTE).max(MOST_FRAMES_OF_ALL);
-    drop(bytes);
+    let profile = Profile::decode(bytes).map_err(|e| wrong(e.to_string()))?;
     let ids = valid::check(&profile).map_err(wrong)?;
     if profile.sample_type.is_empty() {
         return Err(wrong("it has no sample types".to_owned()));
     }
-    let too_large = |what: String| Error::input(name, None, what);
-    demand_room(&profile, options.read.limits.about).map_err(too_large)?;
-    record(name, told(&profile, &ids, most_frames).map_err(too_large)?, options)
+    Ok((profile, ids))
 }
 
 /// How many frames all stacks may have together, and how many for each byte of the profile: locations of many inlined frames
@@ -72,8 +109,9 @@ struct Column {
 }
 
 /// What a profile tells, if its stacks have no more than so many frames together.
-fn told(profile: &Profile, ids: &Ids, most_frames: usize) -> std::result::Result<Told, String> {
-    let mut reader = Reader { profile, ids, told: Told::default(), frames: HashMap::new(), texts: HashMap::new() };
+fn told(profile: &Profile, ids: &Ids, most_frames: usize) -> std::result::Result<SourceProfile, String> {
+    let mut reader =
+        Reader { profile, ids, told: SourceProfile::default(), frames: HashMap::new(), texts: HashMap::new() };
     let columns = reader.events();
     reader.mappings();
     let stacks: Vec<Vec<u32>> = profile.location.iter().map(|location| reader.frames_of(location)).collect();
@@ -97,7 +135,7 @@ fn told(profile: &Profile, ids: &Ids, most_frames: usize) -> std::result::Result
             }
             let count = count.map(|count| count as u64);
             if value > 0 || count.is_some_and(|count| count > 0) {
-                reader.told.samples.push(ToldSample { event, count, value: value as u64, ..told });
+                reader.told.samples.push(SourceSample { event, count, value: value as u64, ..told });
             }
         }
     }
@@ -108,8 +146,8 @@ fn told(profile: &Profile, ids: &Ids, most_frames: usize) -> std::result::Result
 struct Reader<'a> {
     profile: &'a Profile,
     ids: &'a Ids,
-    told: Told,
-    frames: HashMap<ToldFrame, u32>,
+    told: SourceProfile,
+    frames: HashMap<SourceFrame, u32>,
     /// Numbers of names, by those of strings.
     texts: HashMap<i64, u32>,
 }
@@ -149,7 +187,10 @@ impl<'a> Reader<'a> {
             };
             let period = if period_type == Some((name, unit)) { self.profile.period.max(0) as u64 } else { 0 };
             columns.push(Column { event: self.told.events.len() as u32, count, value });
-            let event = ToldEvent { name: name.to_owned(), unit: unit.to_owned(), period, ..ToldEvent::default() };
+            let kind = |(kind, unit): (&str, &str)| SampleType { kind: kind.to_owned(), unit: unit.to_owned() };
+            let sample_types = SampleTypes { samples: count.map(|at| kind(types[at])), value: kind((name, unit)) };
+            let (name, unit) = (name.to_owned(), unit.to_owned());
+            let event = SourceEvent { name, unit, period, sample_types: Some(sample_types), ..SourceEvent::default() };
             self.told.events.push(event);
             at = value + 1;
         }
@@ -166,8 +207,8 @@ impl<'a> Reader<'a> {
             let path = paths.entry(mapping.filename);
             let path = path.or_insert_with(|| Bytes::from(self.text(mapping.filename).replace('\0', ""))).clone();
             let is_upper = mapping.memory_start >= 1 << 63 && !path.starts_with(b"[vsyscall]");
-            self.told.mappings.push(ToldMapping {
-                is_kernel: is_upper || ToldMapping::is_kernel_name(&path),
+            self.told.mappings.push(SourceMapping {
+                is_kernel: is_upper || SourceMapping::is_kernel_name(&path),
                 start: mapping.memory_start,
                 limit: mapping.memory_limit,
                 pgoff: mapping.file_offset,
@@ -184,23 +225,25 @@ impl<'a> Reader<'a> {
     fn frames_of(&mut self, location: &proto::Location) -> Vec<u32> {
         let mapping = self.ids.mappings.get(&location.mapping_id).map(|&place| place as u32);
         let is_kernel = mapping.is_none() && self.is_kernel(location);
-        let whole = ToldFrame {
+        let whole = SourceFrame {
             mapping,
             address: Some(location.address).filter(|&address| address != 0 || mapping.is_none()),
             is_kernel,
-            ..ToldFrame::default()
+            ..SourceFrame::default()
         };
         let Some((physical, inlined)) = location.line.split_last() else { return vec![self.frame(whole)] };
         let mut frames = Vec::new();
         for line in inlined {
-            let (function, line) = self.line(line);
-            frames.push(self.frame(ToldFrame { address: None, function, line, ..whole }));
+            let function = self.function(line);
+            let inlined = SourceFrame { address: None, function, is_inlined: true, ..whole };
+            frames.push(self.frame(SourceFrame { line: line.line, column: line.column, ..inlined }));
         }
-        let (function, line) = self.line(physical);
-        let is_named = function.is_some_and(|name| !self.is_made_up(name, mapping, location.address));
+        let function = self.function(physical);
+        let is_named = function.is_some_and(|function| !self.is_made_up(function, mapping, location.address));
         let function = function.filter(|_| is_named);
         let address = whole.address.filter(|&address| address != 0 || function.is_none());
-        frames.push(self.frame(ToldFrame { address, function, line, ..whole }));
+        let (line, column) = if is_named { (physical.line, physical.column) } else { (0, 0) };
+        frames.push(self.frame(SourceFrame { address, function, line, column, ..whole }));
         frames
     }
 
@@ -216,24 +259,28 @@ impl<'a> Reader<'a> {
     }
 
     /// Whether a function's name is one that this program makes up.
-    fn is_made_up(&self, name: u32, mapping: Option<u32>, address: u64) -> bool {
+    fn is_made_up(&self, function: u32, mapping: Option<u32>, address: u64) -> bool {
+        let name = self.told.functions.list()[function as usize].name;
         let Ok(name) = std::str::from_utf8(self.told.names.get(name)) else { return false };
         let map = mapping.map(|mapping| &self.told.mappings[mapping as usize]);
         let map = map.map(|map| Map::new(map.start, map.limit.saturating_sub(map.start), map.pgoff, &map.path, None));
         is_made_up(name, map.as_ref(), address)
     }
 
-    fn line(&mut self, line: &proto::Line) -> (Option<u32>, Option<(u32, u32)>) {
-        let Some(&place) = self.ids.functions.get(&line.function_id) else { return (None, None) };
-        let function = self.profile.function[place];
+    /// The number of the function that a line is in.
+    fn function(&mut self, line: &proto::Line) -> Option<u32> {
+        let function = self.profile.function[*self.ids.functions.get(&line.function_id)?];
         let name = if function.name == 0 { function.system_name } else { function.name };
-        let told = (!self.text(name).is_empty()).then(|| self.name(name));
-        let number = u32::try_from(line.line).ok().filter(|&line| line > 0);
-        let line = number.filter(|_| !self.text(function.filename).is_empty());
-        (told, line.map(|line| (self.name(function.filename), line)))
+        if self.text(name).is_empty() {
+            return None;
+        }
+        let name = self.name(name);
+        let mut optional = |index| (!self.text(index).is_empty()).then(|| self.name(index));
+        let (system_name, file) = (optional(function.system_name), optional(function.filename));
+        Some(self.told.functions.id(SourceFunction { name, system_name, file, start_line: function.start_line }))
     }
 
-    fn frame(&mut self, frame: ToldFrame) -> u32 {
+    fn frame(&mut self, frame: SourceFrame) -> u32 {
         let frames = &mut self.told.frames;
         *self.frames.entry(frame).or_insert_with(|| {
             frames.push(frame);
@@ -242,8 +289,8 @@ impl<'a> Reader<'a> {
     }
 
     /// A sample of what labels tell.
-    fn labels(&mut self, sample: &proto::Sample, repeated: &mut u64) -> ToldSample {
-        let mut told = ToldSample::default();
+    fn labels(&mut self, sample: &proto::Sample, repeated: &mut u64) -> SourceSample {
+        let mut told = SourceSample::default();
         let mut others: Vec<(u32, u64)> = Vec::new();
         for label in &sample.label {
             let key = self.text(label.key);
@@ -258,7 +305,10 @@ impl<'a> Reader<'a> {
                 Some(Label::Cgroup) if text => none_yet(&mut told.cgroup, Some(self.name(label.str))),
                 Some(Label::TimestampNs) if !text && label.num >= 0 => told.time.replace(label.num as u64).is_none(),
                 // It is that of the leaf.
-                Some(Label::ExecutionMode) => true,
+                Some(Label::ExecutionMode) => {
+                    self.told.has_execution_modes = true;
+                    true
+                }
                 _ => {
                     let (name, unit) = (self.name(label.key), (!text).then(|| self.name(label.num_unit)));
                     let value = if text { self.name(label.str).into() } else { label.num as u64 };
@@ -282,6 +332,19 @@ impl<'a> Reader<'a> {
         let profile = self.profile;
         self.told.wall_clock_start = u64::try_from(profile.time_nanos).ok().filter(|&time| time > 0);
         self.told.duration = u64::try_from(profile.duration_nanos).unwrap_or(0);
+        let text = |index| self.text(index).to_owned();
+        let period_type = profile.period_type.as_ref();
+        self.told.header = Some(ProfileHeader {
+            period_type: period_type.map(|kind| SampleType { kind: text(kind.r#type), unit: text(kind.unit) }),
+            period: profile.period,
+            default_sample_type: text(profile.default_sample_type),
+            comments: profile.comment.iter().map(|&comment| text(comment)).collect(),
+            drop_frames: text(profile.drop_frames),
+            keep_frames: text(profile.keep_frames),
+            doc_url: text(profile.doc_url),
+            time_nanos: profile.time_nanos,
+            duration_nanos: profile.duration_nanos,
+        });
         let mut comments = 0;
         for &comment in &profile.comment {
             let text = self.text(comment);
@@ -294,18 +357,18 @@ impl<'a> Reader<'a> {
             }
         }
         let inlined = profile.location.iter().map(|location| location.line.len().saturating_sub(1)).sum::<usize>();
-        let lost = &mut self.told.lost;
-        let mut tell = |count: u64, what: &str| {
+        let note = |lost: &mut Vec<String>, count: u64, what: &str| {
             if count > 0 {
                 lost.push(format!("{count} {what}"));
             }
         };
-        tell(inlined as u64, "inlined frames are frames of their own");
-        tell(negative, "values are negative, which no sample can be");
-        tell(repeated, "labels stand beside others of the same key");
-        tell(comments, "comments have no place in a recording");
+        note(&mut self.told.lost, negative, "values are negative, which no sample can be");
+        note(&mut self.told.lost, repeated, "labels stand beside others of the same key");
+        let lost = &mut self.told.lost_in_recording;
+        note(lost, inlined as u64, "inlined frames are frames of their own");
+        note(lost, comments, "comments have no place in a recording");
         if profile.drop_frames != 0 || profile.keep_frames != 0 {
-            lost.push("the frames that pprof would drop are there: a recording cannot tell them".to_owned());
+            lost.push("the frames that pprof would drop are kept: a recording has no place for drop_frames".to_owned());
         }
     }
 }
@@ -318,7 +381,7 @@ fn none_yet(field: &mut Option<u32>, value: Option<u32>) -> bool {
 mod tests {
     use super::*;
 
-    fn read(profile: &Profile, most_frames: usize) -> std::result::Result<Told, String> {
+    fn read(profile: &Profile, most_frames: usize) -> std::result::Result<SourceProfile, String> {
         told(profile, &valid::check(profile)?, most_frames)
     }
 

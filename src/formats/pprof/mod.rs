@@ -16,4 +16,4 @@ mod strings;
 mod valid;
 
 pub use encode::{begin, write};
-pub use import::import;
+pub use import::{copy, import};

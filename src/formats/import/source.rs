@@ -1,26 +1,31 @@
-//! What a profile tells that is no recording: stacks and values, whatever format tells them.
+//! A profile that is not a recording, as any of the imported formats describes it: stacks and values.
 
+use crate::profile::imported::{ProfileHeader, SampleTypes};
 use crate::session::slices::Slices;
 use bytes::Bytes;
 use hashbrown::HashMap;
 
-/// A profile that becomes a recording. Everything is told once, and referred to by its number.
+/// A profile that becomes a recording. Everything is stored once, and referred to by its number.
 #[derive(Debug, Default)]
-pub struct Told {
+pub struct SourceProfile {
+    /// The profile's own header; `None` where the format has none because it prints a recording.
+    pub header: Option<ProfileHeader>,
     /// What is counted.
-    pub events: Vec<ToldEvent>,
+    pub events: Vec<SourceEvent>,
     /// What is mapped.
-    pub mappings: Vec<ToldMapping>,
+    pub mappings: Vec<SourceMapping>,
     /// Names of functions, of processes and threads, paths.
     pub names: Slices<u8>,
-    /// Frames.
-    pub frames: Vec<ToldFrame>,
+    /// Functions, each once.
+    pub functions: SourceFunctions,
+    /// Frames, each once.
+    pub frames: Vec<SourceFrame>,
     /// Stacks: numbers of frames, leaf first.
     pub stacks: Slices<u32>,
     /// Labels for which samples have no field.
-    pub labels: ToldLabels,
+    pub labels: SourceLabels,
     /// Samples in the order in which they were told.
-    pub samples: Vec<ToldSample>,
+    pub samples: Vec<SourceSample>,
     /// When it began, in nanoseconds since 1970.
     pub wall_clock_start: Option<u64>,
     /// How long it took, where samples do not tell their times.
@@ -29,15 +34,60 @@ pub struct Told {
     pub perf_version: Option<String>,
     /// Command line of perf.
     pub command: Option<String>,
+    /// Whether samples have a label of the mode that the CPU was in, which is that of the leaf.
+    pub has_execution_modes: bool,
     /// Whether addresses of callers are those behind their calls, as call chains have them.
     pub as_recorded: bool,
-    /// What is in it that a recording has no place for.
+    /// What is not in any output.
     pub lost: Vec<String>,
+    /// What is not in a recording, and is in profiles that are written from it.
+    pub lost_in_recording: Vec<String>,
+}
+
+/// A function.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct SourceFunction {
+    /// Number of its name.
+    pub name: u32,
+    /// Number of its name as linkers know it, where the profile has one.
+    pub system_name: Option<u32>,
+    /// Number of the path of its source file.
+    pub file: Option<u32>,
+    /// Its first line; 0 where unknown.
+    pub start_line: i64,
+}
+
+/// Functions by number, each stored once.
+#[derive(Debug, Default)]
+pub struct SourceFunctions {
+    list: Vec<SourceFunction>,
+    known: HashMap<SourceFunction, u32>,
+}
+
+impl SourceFunctions {
+    /// The number of a function.
+    pub fn id(&mut self, function: SourceFunction) -> u32 {
+        let Self { list, known } = self;
+        *known.entry(function).or_insert_with(|| {
+            list.push(function);
+            list.len() as u32 - 1
+        })
+    }
+
+    /// The number of a function of which only the name is known.
+    pub fn named(&mut self, name: u32) -> u32 {
+        self.id(SourceFunction { name, system_name: Some(name), ..SourceFunction::default() })
+    }
+
+    /// All of them, by number.
+    pub fn list(&self) -> &[SourceFunction] {
+        &self.list
+    }
 }
 
 /// What is counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ToldEvent {
+pub struct SourceEvent {
     /// Its name.
     pub name: String,
     /// In what it is counted, such as `nanoseconds`; `count` for what happens.
@@ -50,11 +100,13 @@ pub struct ToldEvent {
     pub has_no_chain: bool,
     /// Whether it is a tracepoint, of which the only label is what perf prints of its fields.
     pub is_printed: bool,
+    /// The columns that it is in the profile, where that has columns.
+    pub sample_types: Option<SampleTypes>,
 }
 
 /// What is mapped, of all processes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ToldMapping {
+pub struct SourceMapping {
     /// Path or name.
     pub path: Bytes,
     /// First address.
@@ -69,7 +121,15 @@ pub struct ToldMapping {
     pub is_kernel: bool,
 }
 
-impl ToldMapping {
+impl SourceFrame {
+    /// The source file, by its number, and the line, where both are known and a line table has room for the line.
+    pub fn source_line(&self, functions: &SourceFunctions) -> Option<(u32, u32)> {
+        let file = functions.list().get(self.function? as usize)?.file?;
+        u32::try_from(self.line).ok().filter(|&line| line > 0).map(|line| (file, line))
+    }
+}
+
+impl SourceMapping {
     /// Whether an address is in it.
     pub fn has(&self, address: u64) -> bool {
         (self.start..self.limit).contains(&address)
@@ -90,24 +150,28 @@ impl ToldMapping {
 
 /// A frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct ToldFrame {
+pub struct SourceFrame {
     /// What it is in.
     pub mapping: Option<u32>,
-    /// Its address, of a caller that of the last byte of its call, unless [all are as recorded](Told::as_recorded).
+    /// Its address, of a caller that of the last byte of its call, unless [all are as recorded](SourceProfile::as_recorded).
     pub address: Option<u64>,
-    /// Name of the function.
+    /// Number of the function.
     pub function: Option<u32>,
     /// How far into the function it is, where that is known.
     pub offset: Option<u64>,
-    /// Path of the source, and the line.
-    pub line: Option<(u32, u32)>,
+    /// Line in the function's source file; 0 where unknown.
+    pub line: i64,
+    /// Column in that line; 0 where unknown.
+    pub column: i64,
+    /// Whether the function is inlined into the one of the frame that follows: both are one location.
+    pub is_inlined: bool,
     /// Whether it is of the kernel; what is mapped may tell it as well.
     pub is_kernel: bool,
 }
 
 /// A sample, or many of the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ToldSample {
+pub struct SourceSample {
     /// Event.
     pub event: u32,
     /// Stack.
@@ -136,7 +200,7 @@ pub struct ToldSample {
 
 /// Labels for which samples have no field, each set once. Set 0 is empty.
 #[derive(Debug)]
-pub struct ToldLabels {
+pub struct SourceLabels {
     /// Keys: number of the name, and of that of the unit of numbers, `None` where it is a text.
     pub keys: Vec<(u32, Option<u32>)>,
     known: HashMap<(u32, Option<u32>), u32>,
@@ -144,7 +208,7 @@ pub struct ToldLabels {
     pub sets: Slices<(u32, u64)>,
 }
 
-impl Default for ToldLabels {
+impl Default for SourceLabels {
     fn default() -> Self {
         let mut sets = Slices::default();
         sets.id(&[]);
@@ -152,7 +216,7 @@ impl Default for ToldLabels {
     }
 }
 
-impl ToldLabels {
+impl SourceLabels {
     /// The number of a key.
     pub fn key(&mut self, name: u32, unit: Option<u32>) -> u32 {
         let Self { keys, known, .. } = self;

@@ -1,0 +1,115 @@
+//! Functions and lines of a profile's frames.
+
+use super::{Frame, Place};
+use crate::session::map::Map;
+use crate::session::names::{NameId, Names};
+use std::fmt;
+use std::sync::Arc;
+
+/// Number of a function in [`Symbols`].
+pub type FunctionId = u32;
+
+/// A function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Function {
+    /// Name for people.
+    pub name: NameId,
+    /// Name as linkers know it.
+    pub system_name: NameId,
+    /// Path of the source file; empty where unknown.
+    pub file: NameId,
+    /// First line; 0 where unknown.
+    pub start_line: i64,
+}
+
+/// A position in a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// The function.
+    pub function: FunctionId,
+    /// Line in its source file; 0 where unknown.
+    pub line: i64,
+    /// Column in the line; 0 where unknown.
+    pub column: i64,
+}
+
+/// What is known about a frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FrameSymbol {
+    /// Where the frame is in its function; `None` where the function is unknown.
+    pub line: Option<Line>,
+    /// Whether the function is inlined into the one of the next frame of the stack: both are one location.
+    pub is_inlined: bool,
+    /// Mapping and address in the profile that was imported, where the recording has others for it.
+    pub origin: Option<Origin>,
+}
+
+/// A place in the profile that a recording was converted from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// Number of the mapping in [`Symbols::mappings`].
+    pub mapping: Option<u32>,
+    /// The address; 0 where the profile had none.
+    pub address: u64,
+}
+
+/// A source of symbols: finds the function of an address in what was mapped there.
+pub trait SymbolSource: fmt::Debug + Send + Sync {
+    /// What is known about an address in a mapping.
+    fn find(&self, map: &Map, address: u64) -> Option<FrameSymbol>;
+
+    /// The functions, by their numbers.
+    fn functions(&self) -> &[Function];
+
+    /// Mappings that [origins](Origin) refer to.
+    fn mappings(&self) -> &[Map];
+
+    /// The texts that functions refer to.
+    fn names(&self) -> &Names;
+}
+
+/// The symbols of a profile's frames, found once for each frame.
+#[derive(Clone, Debug, Default)]
+pub struct Symbols {
+    source: Option<Arc<dyn SymbolSource>>,
+    /// By the numbers of the frames.
+    frames: Vec<FrameSymbol>,
+}
+
+impl Symbols {
+    /// Looks up all frames in a source.
+    pub fn new(source: Arc<dyn SymbolSource>, frames: &[Frame], mappings: &[Map]) -> Self {
+        let find = |frame: &Frame| match frame.place {
+            Place::In(mapping) => source.find(&mappings[mapping as usize], frame.address).unwrap_or_default(),
+            Place::Outside(_) => FrameSymbol::default(),
+        };
+        let frames = frames.iter().map(find).collect();
+        Self { source: Some(source), frames }
+    }
+
+    /// What is known about a frame, by its number.
+    pub fn of(&self, frame: u32) -> FrameSymbol {
+        self.frames.get(frame as usize).copied().unwrap_or_default()
+    }
+
+    /// How many of the first frames of a stack are one location: inlined ones, and the one that they are inlined into.
+    pub fn location_len(&self, stack: &[u32]) -> usize {
+        let inlined = stack.iter().take_while(|&&frame| self.of(frame).is_inlined).count();
+        stack.len().min(inlined + 1)
+    }
+
+    /// A function, by its number.
+    pub fn function(&self, id: FunctionId) -> Option<&Function> {
+        self.source.as_ref()?.functions().get(id as usize)
+    }
+
+    /// A text that a function refers to.
+    pub fn name(&self, id: NameId) -> &[u8] {
+        self.source.as_ref().map_or(&[], |source| source.names().name(id))
+    }
+
+    /// Mappings that [origins](Origin) refer to.
+    pub fn mappings(&self) -> &[Map] {
+        self.source.as_ref().map_or(&[], |source| source.mappings())
+    }
+}
