@@ -42,6 +42,7 @@ mod testing;
 pub mod text;
 pub mod told;
 pub mod transaction;
+pub mod version;
 pub mod weight;
 
 pub use binrw::Endian;

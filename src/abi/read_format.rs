@@ -85,6 +85,17 @@ pub enum ReadValues {
     },
 }
 
+impl ReadValues {
+    /// The IDs of the events that the values are of, where they have any.
+    pub fn ids_mut(&mut self) -> impl Iterator<Item = &mut u64> {
+        let (single, group) = match self {
+            Self::Single { id, .. } => (Some(id), None),
+            Self::Group { values, .. } => (None, Some(values)),
+        };
+        single.into_iter().chain(group.into_iter().flatten().map(|value| &mut value.id)).flatten()
+    }
+}
+
 /// [`ReadValues`], borrowed from a record.
 #[derive(Clone, Copy, Debug)]
 pub struct ReadView<'a> {

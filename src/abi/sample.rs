@@ -7,6 +7,8 @@ use super::branch::BranchStack;
 use super::counted;
 use super::data_src::DataSrc;
 use super::read_format::ReadValues;
+use super::record::RecordType;
+use super::record::descriptor::{FieldVisitor, RecordDescriptor, TaskField, VisitFields};
 use super::regs::Regs;
 use super::sample_type::SampleType;
 use super::sample_view::{SampleLayout, SampleView};
@@ -211,6 +213,22 @@ pub struct AuxSample {
     #[br(parse_with = counted::bytes, args(size))]
     #[serde(with = "serde_bytes")]
     pub data: Vec<u8>,
+}
+
+/// Descriptor of SAMPLE.
+pub const SAMPLE: RecordDescriptor = RecordDescriptor::event(RecordType::SAMPLE, (2, 6), 8);
+
+impl VisitFields for Sample {
+    fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
+        let ids = [&mut self.identifier, &mut self.id, &mut self.stream_id];
+        ids.into_iter().flatten().for_each(|id| visitor.own_event_id(id));
+        if let Some((pid, tid)) = &mut self.task {
+            visitor.task(TaskField::U32(pid));
+            visitor.task(TaskField::U32(tid));
+        }
+        self.time.iter_mut().for_each(|time| visitor.time(time));
+        self.read.iter_mut().flat_map(|values| values.ids_mut()).for_each(|id| visitor.event_id(id));
+    }
 }
 
 #[cfg(test)]

@@ -2,10 +2,10 @@
 
 use super::finding::Rule;
 use crate::abi::feature::FeatureId;
-use crate::abi::record::event_update::EventUpdateValue;
-use crate::abi::record::{Body, Record, RecordContext, RecordType};
+use crate::abi::record::descriptor::FieldVisitor;
+use crate::abi::record::{Body, Record, RecordContext, RecordHeader, RecordType};
 use crate::abi::sample_type::SampleType;
-use crate::abi::text::until_nul;
+use crate::abi::text::{PaddedStr, until_nul};
 use crate::stream::events::Events;
 use crate::stream::raw::Raw;
 
@@ -26,7 +26,7 @@ pub fn check(raw: &Raw<'_>, events: &Events, mut report: impl FnMut(Rule, String
         Some(event) => event.context(raw.endian),
         None => RecordContext { endian: raw.endian, layout: Default::default(), sample_id_all: false },
     };
-    let record = Record::read(raw.bytes(), &context)?;
+    let mut record = Record::read(raw.bytes(), &context)?;
     if matches!(record.body, Body::Opaque(_)) {
         let unknown_fields = context.layout.sample_type.difference(SampleType::KNOWN);
         if kind.name().is_none() {
@@ -43,9 +43,7 @@ pub fn check(raw: &Raw<'_>, events: &Events, mut report: impl FnMut(Rule, String
     if !record.to_bytes(raw.endian).is_ok_and(|bytes| bytes == raw.bytes()) {
         report(Rule::NotReproduced, "it is not written as the bytes that it was read from".into());
     }
-    if let Some((name, text)) = text(&record.body) {
-        check_text(name, text, &mut report);
-    }
+    record.body.visit_fields(&mut CheckTexts(&mut report));
     Some(record)
 }
 
@@ -56,60 +54,19 @@ fn check_size(raw: &Raw<'_>, report: &mut impl FnMut(Rule, String)) {
     if !len.is_multiple_of(8) && !may_be_any && kind < SIMPLEPERF {
         report(Rule::Unaligned, format!("its size is {len}, which is not a multiple of 8"));
     }
-    if len < min_size(kind) {
-        report(Rule::TooSmall, format!("its size is {len}, at least {} are needed", min_size(kind)));
+    let needed = kind.descriptor().map_or(RecordHeader::SIZE, |descriptor| descriptor.min_size);
+    if len < needed {
+        report(Rule::TooSmall, format!("its size is {len}, at least {needed} are needed"));
     }
 }
 
-/// The smallest size that perf accepts.
-fn min_size(kind: RecordType) -> usize {
-    match kind {
-        RecordType::MMAP => 41,
-        RecordType::COMM | RecordType::CGROUP => 17,
-        RecordType::EXIT | RecordType::FORK => 32,
-        RecordType::THROTTLE | RecordType::UNTHROTTLE => 32,
-        RecordType::LOST | RecordType::READ | RecordType::NAMESPACES | RecordType::BPF_EVENT => 24,
-        RecordType::MMAP2 => 73,
-        RecordType::AUX => 32,
-        RecordType::LOST_SAMPLES | RecordType::ITRACE_START | RecordType::SWITCH_CPU_WIDE => 16,
-        RecordType::KSYMBOL => 25,
-        RecordType::TEXT_POKE => 20,
-        RecordType::AUX_OUTPUT_HW_ID | RecordType::CALLCHAIN_DEFERRED => 16,
-        RecordType::HEADER_ATTR => 72,
-        RecordType::HEADER_TRACING_DATA => 12,
-        RecordType::HEADER_BUILD_ID => 36,
-        RecordType::AUXTRACE => 48,
-        RecordType::AUXTRACE_ERROR => 49,
-        RecordType::ID_INDEX | RecordType::AUXTRACE_INFO | RecordType::THREAD_MAP | RecordType::CPU_MAP => 16,
-        RecordType::STAT_CONFIG | RecordType::HEADER_FEATURE | RecordType::COMPRESSED2 => 16,
-        RecordType::STAT => 48,
-        RecordType::STAT_ROUND | RecordType::EVENT_UPDATE => 24,
-        RecordType::TIME_CONV => 32,
-        RecordType::BPF_METADATA => 528,
-        RecordType::SCHEDSTAT_CPU | RecordType::SCHEDSTAT_DOMAIN => 24,
-        _ => 8,
-    }
-}
+/// Reports texts of a record that do not end as they should.
+struct CheckTexts<'a, F>(&'a mut F);
 
-/// The text that ends a record, and what it is called.
-fn text(body: &Body) -> Option<(&'static str, &[u8])> {
-    let (name, text) = match body {
-        Body::Mmap(mmap) => ("filename", &mmap.filename),
-        Body::Mmap2(mmap) => ("filename", &mmap.filename),
-        Body::Comm(comm) => ("comm", &comm.comm),
-        Body::Cgroup(cgroup) => ("path", &cgroup.path),
-        Body::Ksymbol(symbol) => ("name", &symbol.name),
-        Body::HeaderEventType(event) => ("name", &event.name),
-        Body::HeaderBuildId(build_id) => ("filename", &build_id.filename),
-        Body::AuxtraceError(error) => ("msg", &error.msg),
-        Body::EventUpdate(update) => match update.value.as_ref()? {
-            EventUpdateValue::Unit(unit) => ("unit", unit),
-            EventUpdateValue::Name(name) => ("name", name),
-            EventUpdateValue::Scale(_) | EventUpdateValue::Cpus(_) => return None,
-        },
-        _ => return None,
-    };
-    Some((name, text.as_bytes()))
+impl<F: FnMut(Rule, String)> FieldVisitor for CheckTexts<'_, F> {
+    fn text(&mut self, name: &'static str, text: &mut PaddedStr) {
+        check_text(name, text.as_bytes(), self.0);
+    }
 }
 
 fn check_text(name: &str, text: &[u8], report: &mut impl FnMut(Rule, String)) {

@@ -1,5 +1,7 @@
 //! Feature AUXTRACE.
 
+use super::FeatureId;
+use super::descriptor::FeatureDescriptor;
 use crate::abi::counted;
 use binrw::{BinResult, Endian, binrw};
 use serde::{Deserialize, Serialize};
@@ -67,6 +69,9 @@ pub struct AuxtraceIndexEntry {
     /// Size of the record, without the data that follows it.
     pub sz: u64,
 }
+
+/// Descriptor of AUXTRACE.
+pub const AUXTRACE: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::AUXTRACE, (4, 2));
 
 #[cfg(test)]
 mod tests {

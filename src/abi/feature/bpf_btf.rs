@@ -1,6 +1,8 @@
 //! Feature BPF_BTF.
 
+use super::FeatureId;
 use super::btf::Btf;
+use super::descriptor::FeatureDescriptor;
 use crate::abi::counted;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
@@ -42,6 +44,9 @@ impl BtfEntry {
         Btf::read(&self.data)
     }
 }
+
+/// Descriptor of BPF_BTF.
+pub const BPF_BTF: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::BPF_BTF, (5, 1));
 
 #[cfg(test)]
 mod tests {

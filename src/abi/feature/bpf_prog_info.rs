@@ -1,5 +1,7 @@
 //! Feature BPF_PROG_INFO.
 
+use super::FeatureId;
+use super::descriptor::FeatureDescriptor;
 use crate::abi::counted;
 use crate::abi::stored::Stored;
 use crate::abi::text::FixedStr;
@@ -200,6 +202,9 @@ impl BpfProgInfo {
     /// Where the first part and the fields that were added to it end.
     const FIELD_ENDS: [usize; 8] = [192, 200, 208, 216, 220, 224, 228, 232];
 }
+
+/// Descriptor of BPF_PROG_INFO.
+pub const BPF_PROG_INFO: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::BPF_PROG_INFO, (5, 1));
 
 #[cfg(test)]
 mod tests {

@@ -1,5 +1,7 @@
 //! Feature BUILD_ID.
 
+use super::FeatureId;
+use super::descriptor::FeatureDescriptor;
 use crate::abi::record::build_id::BuildId;
 use crate::abi::record::{Misc, RecordHeader, RecordType};
 use crate::abi::text::PaddedStr;
@@ -154,6 +156,9 @@ pub fn to_bytes(entries: &[(Misc, BuildId)], endian: Endian) -> BinResult<Vec<u8
     };
     abi::to_bytes(&BuildIds { entries: entries.iter().map(entry).collect() }, endian)
 }
+
+/// Descriptor of BUILD_ID.
+pub const BUILD_ID: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::BUILD_ID, (2, 6));
 
 #[cfg(test)]
 mod tests {

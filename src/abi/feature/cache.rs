@@ -1,5 +1,7 @@
 //! Feature CACHE.
 
+use super::FeatureId;
+use super::descriptor::FeatureDescriptor;
 use super::string::PerfStr;
 use crate::abi::counted;
 use binrw::binrw;
@@ -43,6 +45,9 @@ pub struct Cache {
     /// The CPUs that share it, such as `0-3`.
     pub map: PerfStr,
 }
+
+/// Descriptor of CACHE.
+pub const CACHE: FeatureDescriptor = FeatureDescriptor::of_machine(FeatureId::CACHE, (4, 6));
 
 #[cfg(test)]
 mod tests {

@@ -1,5 +1,7 @@
 //! Feature CLN_SIZE.
 
+use super::FeatureId;
+use super::descriptor::FeatureDescriptor;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -10,6 +12,9 @@ pub struct ClnSize {
     /// Bytes.
     pub cln_size: u32,
 }
+
+/// Descriptor of CLN_SIZE.
+pub const CLN_SIZE: FeatureDescriptor = FeatureDescriptor::of_machine(FeatureId::CLN_SIZE, (7, 1));
 
 #[cfg(test)]
 mod tests {

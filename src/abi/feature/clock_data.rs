@@ -1,5 +1,7 @@
 //! Feature CLOCK_DATA.
 
+use super::FeatureId;
+use super::descriptor::FeatureDescriptor;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +22,9 @@ pub struct ClockData {
     /// Nanoseconds of the recording's clock.
     pub clockid_ns: u64,
 }
+
+/// Descriptor of CLOCK_DATA.
+pub const CLOCK_DATA: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::CLOCK_DATA, (5, 9));
 
 #[cfg(test)]
 mod tests {

@@ -1,5 +1,7 @@
 //! Feature CLOCKID.
 
+use super::FeatureId;
+use super::descriptor::FeatureDescriptor;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -10,6 +12,9 @@ pub struct ClockId {
     /// Nanoseconds.
     pub clockid_res_ns: u64,
 }
+
+/// Descriptor of CLOCKID.
+pub const CLOCKID: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::CLOCKID, (5, 0));
 
 #[cfg(test)]
 mod tests {

@@ -1,5 +1,7 @@
 //! Feature COMPRESSED.
 
+use super::FeatureId;
+use super::descriptor::FeatureDescriptor;
 use crate::open_enum;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
@@ -33,6 +35,9 @@ pub struct Compression {
     /// The most bytes that one record holds when decompressed.
     pub mmap_len: u32,
 }
+
+/// Descriptor of COMPRESSED.
+pub const COMPRESSED: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::COMPRESSED, (5, 2));
 
 #[cfg(test)]
 mod tests {

@@ -11,6 +11,7 @@ use super::clockid::ClockId;
 use super::compressed::Compression;
 use super::cpu_domain_info::CpuDomainInfo;
 use super::cpu_topology::CpuTopology;
+use super::descriptor::FeatureDescriptor;
 use super::dir_format::DirFormat;
 use super::e_machine::EMachine;
 use super::event_desc::EventDescs;
@@ -27,16 +28,21 @@ use super::string::{PerfStr, StrList};
 use super::total_mem::TotalMem;
 use super::tracing_data::TracingData;
 use super::{FeatureContext, FeatureId};
+use super::{
+    auxtrace, bpf_btf, bpf_prog_info, build_ids, cache, cln_size, clock_data, clockid, compressed, cpu_domain_info,
+    cpu_topology, dir_format, e_machine, event_desc, group_desc, hybrid_topology, mark, mem_topology, nr_cpus,
+    numa_topology, pmu_caps, pmu_mappings, sample_time, string, total_mem, tracing_data,
+};
 use crate::abi::{self, Endian};
 use binrw::{BinResult, BinWrite};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::io::{Seek, Write};
 
-/// Declares [`Feature`] from the list of features: each with its variant, its definition, and what the definition needs to
-/// know to be read.
+/// Declares [`Feature`] from the list of features: each with its variant, its definition, the module that has its
+/// descriptor, and what the definition needs to know to be read.
 macro_rules! features {
-    ($context:ident; $($id:ident => $variant:ident($content:ty) $(with $args:expr)?;)*) => {
+    ($context:ident; $($id:ident => $variant:ident($content:ty) in $module:ident $(with $args:expr)?;)*) => {
         /// The content of a feature section, without what its definition does not cover.
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub enum Feature {
@@ -90,6 +96,16 @@ macro_rules! features {
             }
         }
 
+        impl FeatureId {
+            /// What is known about the feature; `None` where it is unknown.
+            pub fn descriptor(self) -> Option<&'static FeatureDescriptor> {
+                match self {
+                    $(Self::$id => Some(&$module::$id),)*
+                    _ => None,
+                }
+            }
+        }
+
         impl Serialize for Feature {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 match self {
@@ -102,40 +118,40 @@ macro_rules! features {
 }
 
 features! { context;
-    TRACING_DATA => TracingData(TracingData);
-    BUILD_ID => BuildIds(BuildIds);
-    HOSTNAME => Hostname(PerfStr);
-    OSRELEASE => OsRelease(PerfStr);
-    VERSION => Version(PerfStr);
-    ARCH => Arch(PerfStr);
-    NRCPUS => NrCpus(NrCpus);
-    CPUDESC => CpuDesc(PerfStr);
-    CPUID => CpuId(PerfStr);
-    TOTAL_MEM => TotalMem(TotalMem);
-    CMDLINE => Cmdline(StrList);
-    EVENT_DESC => EventDescs(EventDescs);
-    CPU_TOPOLOGY => CpuTopology(CpuTopology) with (context.nr_cpus.map(|nr| nr.nr_cpus_avail),);
-    NUMA_TOPOLOGY => NumaTopology(NumaTopology);
-    BRANCH_STACK => BranchStack(Mark);
-    PMU_MAPPINGS => PmuMappings(PmuMappings);
-    GROUP_DESC => GroupDesc(GroupDesc);
-    AUXTRACE => Auxtrace(AuxtraceIndex);
-    STAT => Stat(Mark);
-    CACHE => Caches(Caches);
-    SAMPLE_TIME => SampleTime(SampleTime);
-    MEM_TOPOLOGY => MemTopology(MemTopology);
-    CLOCKID => ClockId(ClockId);
-    DIR_FORMAT => DirFormat(DirFormat);
-    BPF_PROG_INFO => BpfProgInfos(BpfProgInfos);
-    BPF_BTF => BpfBtf(BpfBtf);
-    COMPRESSED => Compression(Compression);
-    CPU_PMU_CAPS => CpuPmuCaps(Caps);
-    CLOCK_DATA => ClockData(ClockData);
-    HYBRID_TOPOLOGY => HybridTopology(HybridTopology);
-    PMU_CAPS => PmuCaps(PmuCaps);
-    CPU_DOMAIN_INFO => CpuDomainInfo(CpuDomainInfo) with (context.nr_cpus.map(|nr| nr.nr_cpus_online),);
-    E_MACHINE => EMachine(EMachine);
-    CLN_SIZE => ClnSize(ClnSize);
+    TRACING_DATA => TracingData(TracingData) in tracing_data;
+    BUILD_ID => BuildIds(BuildIds) in build_ids;
+    HOSTNAME => Hostname(PerfStr) in string;
+    OSRELEASE => OsRelease(PerfStr) in string;
+    VERSION => Version(PerfStr) in string;
+    ARCH => Arch(PerfStr) in string;
+    NRCPUS => NrCpus(NrCpus) in nr_cpus;
+    CPUDESC => CpuDesc(PerfStr) in string;
+    CPUID => CpuId(PerfStr) in string;
+    TOTAL_MEM => TotalMem(TotalMem) in total_mem;
+    CMDLINE => Cmdline(StrList) in string;
+    EVENT_DESC => EventDescs(EventDescs) in event_desc;
+    CPU_TOPOLOGY => CpuTopology(CpuTopology) in cpu_topology with (context.nr_cpus.map(|nr| nr.nr_cpus_avail),);
+    NUMA_TOPOLOGY => NumaTopology(NumaTopology) in numa_topology;
+    BRANCH_STACK => BranchStack(Mark) in mark;
+    PMU_MAPPINGS => PmuMappings(PmuMappings) in pmu_mappings;
+    GROUP_DESC => GroupDesc(GroupDesc) in group_desc;
+    AUXTRACE => Auxtrace(AuxtraceIndex) in auxtrace;
+    STAT => Stat(Mark) in mark;
+    CACHE => Caches(Caches) in cache;
+    SAMPLE_TIME => SampleTime(SampleTime) in sample_time;
+    MEM_TOPOLOGY => MemTopology(MemTopology) in mem_topology;
+    CLOCKID => ClockId(ClockId) in clockid;
+    DIR_FORMAT => DirFormat(DirFormat) in dir_format;
+    BPF_PROG_INFO => BpfProgInfos(BpfProgInfos) in bpf_prog_info;
+    BPF_BTF => BpfBtf(BpfBtf) in bpf_btf;
+    COMPRESSED => Compression(Compression) in compressed;
+    CPU_PMU_CAPS => CpuPmuCaps(Caps) in pmu_caps;
+    CLOCK_DATA => ClockData(ClockData) in clock_data;
+    HYBRID_TOPOLOGY => HybridTopology(HybridTopology) in hybrid_topology;
+    PMU_CAPS => PmuCaps(PmuCaps) in pmu_caps;
+    CPU_DOMAIN_INFO => CpuDomainInfo(CpuDomainInfo) in cpu_domain_info with (context.nr_cpus.map(|nr| nr.nr_cpus_online),);
+    E_MACHINE => EMachine(EMachine) in e_machine;
+    CLN_SIZE => ClnSize(ClnSize) in cln_size;
 }
 
 impl Feature {

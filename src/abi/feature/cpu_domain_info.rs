@@ -1,5 +1,7 @@
 //! Feature CPU_DOMAIN_INFO.
 
+use super::FeatureId;
+use super::descriptor::FeatureDescriptor;
 use super::string::PerfStr;
 use crate::abi::counted;
 use binrw::binrw;
@@ -58,6 +60,9 @@ pub struct Domain {
     /// Its CPUs as a list.
     pub cpulist: PerfStr,
 }
+
+/// Descriptor of CPU_DOMAIN_INFO.
+pub const CPU_DOMAIN_INFO: FeatureDescriptor = FeatureDescriptor::of_machine(FeatureId::CPU_DOMAIN_INFO, (7, 0));
 
 #[cfg(test)]
 mod tests {

@@ -1,5 +1,7 @@
 //! Feature CPU_TOPOLOGY.
 
+use super::FeatureId;
+use super::descriptor::FeatureDescriptor;
 use super::string::StrList;
 use crate::abi::counted;
 use binrw::binrw;
@@ -53,6 +55,9 @@ pub struct Dies {
     #[br(parse_with = counted::items, args(nr_cpus_avail))]
     pub die_ids: Vec<u32>,
 }
+
+/// Descriptor of CPU_TOPOLOGY.
+pub const CPU_TOPOLOGY: FeatureDescriptor = FeatureDescriptor::of_machine(FeatureId::CPU_TOPOLOGY, (3, 2));
 
 #[cfg(test)]
 mod tests {

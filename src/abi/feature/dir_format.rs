@@ -1,5 +1,7 @@
 //! Feature DIR_FORMAT.
 
+use super::FeatureId;
+use super::descriptor::FeatureDescriptor;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -10,6 +12,9 @@ pub struct DirFormat {
     /// 0 one file, 1 a `data.N` for each thread of perf.
     pub version: u64,
 }
+
+/// Descriptor of DIR_FORMAT.
+pub const DIR_FORMAT: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::DIR_FORMAT, (5, 1));
 
 #[cfg(test)]
 mod tests {

@@ -1,5 +1,7 @@
 //! Feature E_MACHINE.
 
+use super::FeatureId;
+use super::descriptor::FeatureDescriptor;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +18,9 @@ pub struct EMachine {
     /// `EF_*` of that machine.
     pub e_flags: u32,
 }
+
+/// Descriptor of E_MACHINE.
+pub const E_MACHINE: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::E_MACHINE, (7, 1));
 
 #[cfg(test)]
 mod tests {

@@ -1,5 +1,7 @@
 //! Feature EVENT_DESC.
 
+use super::FeatureId;
+use super::descriptor::FeatureDescriptor;
 use super::string::PerfStr;
 use crate::abi::attr::Attr;
 use crate::abi::{self, Endian, counted};
@@ -47,6 +49,9 @@ pub struct EventDesc {
 pub fn read(bytes: &[u8], endian: Endian) -> Option<Vec<EventDesc>> {
     abi::parse::<EventDescs>(bytes, endian, ()).ok().map(|(descs, _)| descs.events)
 }
+
+/// Descriptor of EVENT_DESC.
+pub const EVENT_DESC: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::EVENT_DESC, (3, 2));
 
 #[cfg(test)]
 mod tests {

@@ -1,5 +1,7 @@
 //! Feature GROUP_DESC.
 
+use super::FeatureId;
+use super::descriptor::FeatureDescriptor;
 use super::string::PerfStr;
 use crate::abi::counted;
 use binrw::binrw;
@@ -32,6 +34,9 @@ pub struct Group {
     /// How many events it has: the leader and those that follow it.
     pub nr_members: u32,
 }
+
+/// Descriptor of GROUP_DESC.
+pub const GROUP_DESC: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::GROUP_DESC, (3, 9));
 
 #[cfg(test)]
 mod tests {

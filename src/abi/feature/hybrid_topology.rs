@@ -1,5 +1,7 @@
 //! Feature HYBRID_TOPOLOGY.
 
+use super::FeatureId;
+use super::descriptor::FeatureDescriptor;
 use super::string::PerfStr;
 use crate::abi::counted;
 use binrw::binrw;
@@ -30,6 +32,9 @@ pub struct HybridNode {
     /// Its CPUs, such as `4-7`.
     pub cpus: PerfStr,
 }
+
+/// Descriptor of HYBRID_TOPOLOGY.
+pub const HYBRID_TOPOLOGY: FeatureDescriptor = FeatureDescriptor::of_machine(FeatureId::HYBRID_TOPOLOGY, (5, 14));
 
 #[cfg(test)]
 mod tests {

@@ -1,5 +1,7 @@
 //! Features BRANCH_STACK and STAT, which tell by being there.
 
+use super::FeatureId;
+use super::descriptor::FeatureDescriptor;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -8,3 +10,9 @@ use serde::{Deserialize, Serialize};
 #[binrw]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark;
+
+/// Descriptor of BRANCH_STACK.
+pub const BRANCH_STACK: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::BRANCH_STACK, (3, 4));
+
+/// Descriptor of STAT.
+pub const STAT: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::STAT, (4, 5));

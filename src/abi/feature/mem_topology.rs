@@ -1,5 +1,7 @@
 //! Feature MEM_TOPOLOGY.
 
+use super::FeatureId;
+use super::descriptor::FeatureDescriptor;
 use crate::abi::counted;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
@@ -47,6 +49,9 @@ pub struct Bitmap {
     #[br(parse_with = counted::u64s, args(nr_bits.div_ceil(64)))]
     pub words: Vec<u64>,
 }
+
+/// Descriptor of MEM_TOPOLOGY.
+pub const MEM_TOPOLOGY: FeatureDescriptor = FeatureDescriptor::of_machine(FeatureId::MEM_TOPOLOGY, (4, 17));
 
 #[cfg(test)]
 mod tests {

@@ -14,6 +14,7 @@ pub mod compressed;
 pub mod content;
 pub mod cpu_domain_info;
 pub mod cpu_topology;
+pub mod descriptor;
 pub mod dir_format;
 pub mod e_machine;
 pub mod event_desc;

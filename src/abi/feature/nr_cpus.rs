@@ -1,5 +1,7 @@
 //! Feature NRCPUS.
 
+use super::FeatureId;
+use super::descriptor::FeatureDescriptor;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +18,9 @@ pub struct NrCpus {
     /// CPUs that were online.
     pub nr_cpus_online: u32,
 }
+
+/// Descriptor of NRCPUS.
+pub const NRCPUS: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::NRCPUS, (3, 2));
 
 #[cfg(test)]
 mod tests {

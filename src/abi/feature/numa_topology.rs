@@ -1,5 +1,7 @@
 //! Feature NUMA_TOPOLOGY.
 
+use super::FeatureId;
+use super::descriptor::FeatureDescriptor;
 use super::string::PerfStr;
 use crate::abi::counted;
 use binrw::binrw;
@@ -34,6 +36,9 @@ pub struct NumaNode {
     /// Its CPUs, such as `0-3`.
     pub cpus: PerfStr,
 }
+
+/// Descriptor of NUMA_TOPOLOGY.
+pub const NUMA_TOPOLOGY: FeatureDescriptor = FeatureDescriptor::of_machine(FeatureId::NUMA_TOPOLOGY, (3, 2));
 
 #[cfg(test)]
 mod tests {

@@ -1,5 +1,7 @@
 //! Features CPU_PMU_CAPS and PMU_CAPS.
 
+use super::FeatureId;
+use super::descriptor::FeatureDescriptor;
 use super::string::PerfStr;
 use crate::abi::counted;
 use binrw::binrw;
@@ -56,6 +58,12 @@ pub struct CapsOfPmu {
     /// Its name.
     pub pmu_name: PerfStr,
 }
+
+/// Descriptor of CPU_PMU_CAPS.
+pub const CPU_PMU_CAPS: FeatureDescriptor = FeatureDescriptor::of_machine(FeatureId::CPU_PMU_CAPS, (5, 8));
+
+/// Descriptor of PMU_CAPS. Until perf 6.0 it was called HYBRID_CPU_PMU_CAPS.
+pub const PMU_CAPS: FeatureDescriptor = FeatureDescriptor::of_machine(FeatureId::PMU_CAPS, (5, 14));
 
 #[cfg(test)]
 mod tests {

@@ -1,5 +1,7 @@
 //! Feature PMU_MAPPINGS.
 
+use super::FeatureId;
+use super::descriptor::FeatureDescriptor;
 use super::string::PerfStr;
 use crate::abi::counted;
 use binrw::binrw;
@@ -30,6 +32,9 @@ pub struct PmuMapping {
     /// Its name.
     pub name: PerfStr,
 }
+
+/// Descriptor of PMU_MAPPINGS.
+pub const PMU_MAPPINGS: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::PMU_MAPPINGS, (3, 7));
 
 #[cfg(test)]
 mod tests {

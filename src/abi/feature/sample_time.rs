@@ -1,5 +1,7 @@
 //! Feature SAMPLE_TIME.
 
+use super::FeatureId;
+use super::descriptor::FeatureDescriptor;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +18,9 @@ pub struct SampleTime {
     /// Nanoseconds of the recording's clock.
     pub last_sample_time: u64,
 }
+
+/// Descriptor of SAMPLE_TIME.
+pub const SAMPLE_TIME: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::SAMPLE_TIME, (4, 16));
 
 #[cfg(test)]
 mod tests {

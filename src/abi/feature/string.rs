@@ -1,5 +1,7 @@
 //! The string of feature sections: HOSTNAME, OSRELEASE, VERSION, ARCH, CPUDESC and CPUID are one, CMDLINE is a list.
 
+use super::FeatureId;
+use super::descriptor::FeatureDescriptor;
 use crate::abi::counted;
 use crate::abi::text::until_nul;
 use crate::abi::told::Text;
@@ -68,6 +70,27 @@ pub struct StrList {
     #[br(parse_with = counted::items, args(nr.into()))]
     pub strings: Vec<PerfStr>,
 }
+
+/// Descriptor of HOSTNAME.
+pub const HOSTNAME: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::HOSTNAME, (3, 2));
+
+/// Descriptor of OSRELEASE.
+pub const OSRELEASE: FeatureDescriptor = FeatureDescriptor::of_machine(FeatureId::OSRELEASE, (3, 2));
+
+/// Descriptor of VERSION.
+pub const VERSION: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::VERSION, (3, 2));
+
+/// Descriptor of ARCH.
+pub const ARCH: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::ARCH, (3, 2));
+
+/// Descriptor of CPUDESC.
+pub const CPUDESC: FeatureDescriptor = FeatureDescriptor::of_machine(FeatureId::CPUDESC, (3, 2));
+
+/// Descriptor of CPUID.
+pub const CPUID: FeatureDescriptor = FeatureDescriptor::of_machine(FeatureId::CPUID, (3, 2));
+
+/// Descriptor of CMDLINE.
+pub const CMDLINE: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::CMDLINE, (3, 2));
 
 #[cfg(test)]
 mod tests {

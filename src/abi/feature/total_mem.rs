@@ -1,5 +1,7 @@
 //! Feature TOTAL_MEM.
 
+use super::FeatureId;
+use super::descriptor::FeatureDescriptor;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -10,6 +12,9 @@ pub struct TotalMem {
     /// In kB.
     pub total_mem: u64,
 }
+
+/// Descriptor of TOTAL_MEM.
+pub const TOTAL_MEM: FeatureDescriptor = FeatureDescriptor::of_machine(FeatureId::TOTAL_MEM, (3, 2));
 
 #[cfg(test)]
 mod tests {

@@ -1,5 +1,7 @@
 //! Feature TRACING_DATA, and what follows a HEADER_TRACING_DATA: formats of tracepoints.
 
+use super::FeatureId;
+use super::descriptor::FeatureDescriptor;
 use super::tracepoint_format::TracepointFormat;
 use crate::abi::counted;
 use crate::abi::told;
@@ -135,6 +137,9 @@ fn has_saved_cmdlines(version: &NullString) -> bool {
     let mut parts = version.split('.');
     (number(parts.next()), number(parts.next())) >= (0, 6)
 }
+
+/// Descriptor of TRACING_DATA.
+pub const TRACING_DATA: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::TRACING_DATA, (2, 6));
 
 #[cfg(test)]
 mod tests {

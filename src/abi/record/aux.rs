@@ -1,5 +1,7 @@
 //! `PERF_RECORD_AUX`, `PERF_RECORD_ITRACE_START` and `PERF_RECORD_AUX_OUTPUT_HW_ID`.
 
+use super::RecordType;
+use super::descriptor::{FieldVisitor, RecordDescriptor, TaskField, VisitFields};
 use crate::bit_set;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
@@ -60,6 +62,30 @@ pub struct ItraceStart {
 pub struct AuxOutputHwId {
     /// The number.
     pub hw_id: u64,
+}
+
+/// Descriptor of AUX.
+pub const AUX: RecordDescriptor = RecordDescriptor::event(RecordType::AUX, (4, 1), 32);
+
+/// Descriptor of ITRACE_START.
+pub const ITRACE_START: RecordDescriptor = RecordDescriptor::event(RecordType::ITRACE_START, (4, 1), 16);
+
+/// Descriptor of AUX_OUTPUT_HW_ID.
+pub const AUX_OUTPUT_HW_ID: RecordDescriptor = RecordDescriptor::event(RecordType::AUX_OUTPUT_HW_ID, (5, 16), 16);
+
+impl VisitFields for Aux {
+    fn visit_fields(&mut self, _visitor: &mut dyn FieldVisitor) {}
+}
+
+impl VisitFields for ItraceStart {
+    fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
+        visitor.task(TaskField::U32(&mut self.pid));
+        visitor.task(TaskField::U32(&mut self.tid));
+    }
+}
+
+impl VisitFields for AuxOutputHwId {
+    fn visit_fields(&mut self, _visitor: &mut dyn FieldVisitor) {}
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! `PERF_RECORD_AUXTRACE`.
 
+use super::RecordType;
+use super::descriptor::{FieldVisitor, RecordDescriptor, TaskField, VisitFields};
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +27,15 @@ pub struct Auxtrace {
     pub cpu: i32,
     /// Unused.
     pub reserved: u32,
+}
+
+/// Descriptor of AUXTRACE.
+pub const AUXTRACE: RecordDescriptor = RecordDescriptor::state(RecordType::AUXTRACE, (4, 2), 48);
+
+impl VisitFields for Auxtrace {
+    fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
+        visitor.task(TaskField::I32(&mut self.tid));
+    }
 }
 
 #[cfg(test)]

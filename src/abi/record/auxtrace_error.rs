@@ -1,5 +1,7 @@
 //! `PERF_RECORD_AUXTRACE_ERROR`.
 
+use super::RecordType;
+use super::descriptor::{FieldVisitor, RecordDescriptor, TaskField, VisitFields};
 use crate::abi::counted;
 use crate::abi::text::PaddedStr;
 use crate::abi::told;
@@ -72,6 +74,18 @@ fn message<R: Read + Seek>(reader: &mut R, endian: Endian, (fmt,): (u32,)) -> Bi
         _ => counted::bytes(reader, endian, (MAX_AUXTRACE_ERROR_MSG,)),
     };
     bytes.map(PaddedStr::from)
+}
+
+/// Descriptor of AUXTRACE_ERROR.
+pub const AUXTRACE_ERROR: RecordDescriptor = RecordDescriptor::event(RecordType::AUXTRACE_ERROR, (4, 2), 49);
+
+impl VisitFields for AuxtraceError {
+    fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
+        visitor.task(TaskField::I32(&mut self.pid));
+        visitor.task(TaskField::I32(&mut self.tid));
+        self.time.iter_mut().for_each(|time| visitor.time(time));
+        visitor.text("msg", &mut self.msg);
+    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! `PERF_RECORD_AUXTRACE_INFO`.
 
+use super::RecordType;
+use super::descriptor::{FieldVisitor, RecordDescriptor, VisitFields};
 use crate::abi::counted;
 use crate::open_enum;
 use binrw::binrw;
@@ -42,6 +44,13 @@ pub struct AuxtraceInfo {
     /// What the decoder of that type needs.
     #[br(parse_with = counted::u64s_to_end)]
     pub private: Vec<u64>,
+}
+
+/// Descriptor of AUXTRACE_INFO.
+pub const AUXTRACE_INFO: RecordDescriptor = RecordDescriptor::state(RecordType::AUXTRACE_INFO, (4, 2), 16);
+
+impl VisitFields for AuxtraceInfo {
+    fn visit_fields(&mut self, _visitor: &mut dyn FieldVisitor) {}
 }
 
 #[cfg(test)]

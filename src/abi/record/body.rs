@@ -12,6 +12,7 @@ use super::cgroup::Cgroup;
 use super::comm::Comm;
 use super::compressed::{Compressed, Compressed2};
 use super::cpu_map::CpuMap;
+use super::descriptor::{FieldVisitor, RecordDescriptor, VisitFields};
 use super::event_update::EventUpdate;
 use super::finished::{FinishedInit, FinishedRound};
 use super::header_attr::{HeaderAttr, HeaderEventType};
@@ -33,17 +34,22 @@ use super::throttle::Throttle;
 use super::time_conv::TimeConv;
 use super::tracing_data::HeaderTracingData;
 use super::{Misc, RecordContext, RecordType};
-use crate::abi::sample::{Sample, SampleArgs};
+use super::{
+    aux, auxtrace, auxtrace_error, auxtrace_info, bpf_event, bpf_metadata, build_id, callchain_deferred, cgroup, comm,
+    compressed, cpu_map, event_update, finished, header_attr, header_feature, id_index, ksymbol, lost, mmap, mmap2,
+    namespaces, read, schedstat, stat, switch, task, text_poke, thread_map, throttle, time_conv, tracing_data,
+};
+use crate::abi::sample::{self, Sample, SampleArgs};
 use crate::abi::{self, Endian};
 use binrw::{BinResult, BinWrite};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::io::{Seek, Write};
 
-/// Declares [`Body`] from the list of types: each with its variant, its definition, and what the definition needs to know
-/// to be read.
+/// Declares [`Body`] from the list of types: each with its variant, its definition, the module that has its descriptor, and what
+/// the definition needs to know to be read.
 macro_rules! bodies {
-    ($misc:ident, $bytes:ident, $context:ident; $($kind:ident => $variant:ident($body:ty) $(with $args:expr)?;)*) => {
+    ($misc:ident, $bytes:ident, $context:ident; $($kind:ident => $variant:ident($body:ty) in $module:ident $(with $args:expr)?;)*) => {
         /// The body of a record: what is between its header and its `sample_id`, without what its definition does not
         /// cover.
         #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,6 +89,14 @@ macro_rules! bodies {
                 }
             }
 
+            /// Passes each field that has a role to the visitor. Opaque bytes have none.
+            pub fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
+                match self {
+                    $(Self::$variant(body) => body.visit_fields(visitor),)*
+                    Self::Opaque(_) => {}
+                }
+            }
+
             /// Writes the body.
             ///
             /// # Errors
@@ -107,6 +121,16 @@ macro_rules! bodies {
             }
         }
 
+        impl RecordType {
+            /// What is known about records of this type; `None` where the type is unknown.
+            pub fn descriptor(self) -> Option<&'static RecordDescriptor> {
+                match self {
+                    $(Self::$kind => Some(&$module::$kind),)*
+                    _ => None,
+                }
+            }
+        }
+
         impl Serialize for Body {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 match self {
@@ -119,51 +143,51 @@ macro_rules! bodies {
 }
 
 bodies! { misc, bytes, context;
-    MMAP => Mmap(Mmap);
-    LOST => Lost(Lost);
-    COMM => Comm(Comm);
-    EXIT => Exit(Task);
-    THROTTLE => Throttle(Throttle);
-    UNTHROTTLE => Unthrottle(Throttle);
-    FORK => Fork(Task);
-    READ => Read(Read) with (context.layout.read_format,);
-    SAMPLE => Sample(Box<Sample>) with SampleArgs::new(bytes, &context.layout, context.endian);
-    MMAP2 => Mmap2(Mmap2) with (misc,);
-    AUX => Aux(Aux);
-    ITRACE_START => ItraceStart(ItraceStart);
-    LOST_SAMPLES => LostSamples(LostSamples);
-    SWITCH => Switch(Switch);
-    SWITCH_CPU_WIDE => SwitchCpuWide(SwitchCpuWide);
-    NAMESPACES => Namespaces(Namespaces);
-    KSYMBOL => Ksymbol(Ksymbol);
-    BPF_EVENT => BpfEvent(BpfEvent);
-    CGROUP => Cgroup(Cgroup);
-    TEXT_POKE => TextPoke(TextPoke);
-    AUX_OUTPUT_HW_ID => AuxOutputHwId(AuxOutputHwId);
-    CALLCHAIN_DEFERRED => CallchainDeferred(CallchainDeferred);
-    HEADER_ATTR => HeaderAttr(HeaderAttr);
-    HEADER_EVENT_TYPE => HeaderEventType(HeaderEventType);
-    HEADER_TRACING_DATA => HeaderTracingData(HeaderTracingData);
-    HEADER_BUILD_ID => HeaderBuildId(BuildId);
-    FINISHED_ROUND => FinishedRound(FinishedRound);
-    ID_INDEX => IdIndex(IdIndex);
-    AUXTRACE_INFO => AuxtraceInfo(AuxtraceInfo);
-    AUXTRACE => Auxtrace(Auxtrace);
-    AUXTRACE_ERROR => AuxtraceError(AuxtraceError);
-    THREAD_MAP => ThreadMap(ThreadMap);
-    CPU_MAP => CpuMap(CpuMap);
-    STAT_CONFIG => StatConfig(StatConfig);
-    STAT => Stat(Stat);
-    STAT_ROUND => StatRound(StatRound);
-    EVENT_UPDATE => EventUpdate(EventUpdate);
-    TIME_CONV => TimeConv(TimeConv);
-    HEADER_FEATURE => HeaderFeature(HeaderFeature);
-    COMPRESSED => Compressed(Compressed);
-    FINISHED_INIT => FinishedInit(FinishedInit);
-    COMPRESSED2 => Compressed2(Compressed2);
-    BPF_METADATA => BpfMetadata(Box<BpfMetadata>);
-    SCHEDSTAT_CPU => SchedstatCpu(SchedstatCpu);
-    SCHEDSTAT_DOMAIN => SchedstatDomain(SchedstatDomain);
+    MMAP => Mmap(Mmap) in mmap;
+    LOST => Lost(Lost) in lost;
+    COMM => Comm(Comm) in comm;
+    EXIT => Exit(Task) in task;
+    THROTTLE => Throttle(Throttle) in throttle;
+    UNTHROTTLE => Unthrottle(Throttle) in throttle;
+    FORK => Fork(Task) in task;
+    READ => Read(Read) in read with (context.layout.read_format,);
+    SAMPLE => Sample(Box<Sample>) in sample with SampleArgs::new(bytes, &context.layout, context.endian);
+    MMAP2 => Mmap2(Mmap2) in mmap2 with (misc,);
+    AUX => Aux(Aux) in aux;
+    ITRACE_START => ItraceStart(ItraceStart) in aux;
+    LOST_SAMPLES => LostSamples(LostSamples) in lost;
+    SWITCH => Switch(Switch) in switch;
+    SWITCH_CPU_WIDE => SwitchCpuWide(SwitchCpuWide) in switch;
+    NAMESPACES => Namespaces(Namespaces) in namespaces;
+    KSYMBOL => Ksymbol(Ksymbol) in ksymbol;
+    BPF_EVENT => BpfEvent(BpfEvent) in bpf_event;
+    CGROUP => Cgroup(Cgroup) in cgroup;
+    TEXT_POKE => TextPoke(TextPoke) in text_poke;
+    AUX_OUTPUT_HW_ID => AuxOutputHwId(AuxOutputHwId) in aux;
+    CALLCHAIN_DEFERRED => CallchainDeferred(CallchainDeferred) in callchain_deferred;
+    HEADER_ATTR => HeaderAttr(HeaderAttr) in header_attr;
+    HEADER_EVENT_TYPE => HeaderEventType(HeaderEventType) in header_attr;
+    HEADER_TRACING_DATA => HeaderTracingData(HeaderTracingData) in tracing_data;
+    HEADER_BUILD_ID => HeaderBuildId(BuildId) in build_id;
+    FINISHED_ROUND => FinishedRound(FinishedRound) in finished;
+    ID_INDEX => IdIndex(IdIndex) in id_index;
+    AUXTRACE_INFO => AuxtraceInfo(AuxtraceInfo) in auxtrace_info;
+    AUXTRACE => Auxtrace(Auxtrace) in auxtrace;
+    AUXTRACE_ERROR => AuxtraceError(AuxtraceError) in auxtrace_error;
+    THREAD_MAP => ThreadMap(ThreadMap) in thread_map;
+    CPU_MAP => CpuMap(CpuMap) in cpu_map;
+    STAT_CONFIG => StatConfig(StatConfig) in stat;
+    STAT => Stat(Stat) in stat;
+    STAT_ROUND => StatRound(StatRound) in stat;
+    EVENT_UPDATE => EventUpdate(EventUpdate) in event_update;
+    TIME_CONV => TimeConv(TimeConv) in time_conv;
+    HEADER_FEATURE => HeaderFeature(HeaderFeature) in header_feature;
+    COMPRESSED => Compressed(Compressed) in compressed;
+    FINISHED_INIT => FinishedInit(FinishedInit) in finished;
+    COMPRESSED2 => Compressed2(Compressed2) in compressed;
+    BPF_METADATA => BpfMetadata(Box<BpfMetadata>) in bpf_metadata;
+    SCHEDSTAT_CPU => SchedstatCpu(SchedstatCpu) in schedstat;
+    SCHEDSTAT_DOMAIN => SchedstatDomain(SchedstatDomain) in schedstat;
 }
 
 impl Body {

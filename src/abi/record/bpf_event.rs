@@ -1,5 +1,7 @@
 //! `PERF_RECORD_BPF_EVENT`.
 
+use super::RecordType;
+use super::descriptor::{FieldVisitor, RecordDescriptor, VisitFields};
 use crate::abi::told;
 use crate::open_enum;
 use binrw::binrw;
@@ -34,6 +36,13 @@ pub struct BpfEvent {
     /// Hash of its instructions.
     #[serde(with = "told::hex_bytes")]
     pub tag: [u8; 8],
+}
+
+/// Descriptor of BPF_EVENT.
+pub const BPF_EVENT: RecordDescriptor = RecordDescriptor::state(RecordType::BPF_EVENT, (5, 1), 24);
+
+impl VisitFields for BpfEvent {
+    fn visit_fields(&mut self, _visitor: &mut dyn FieldVisitor) {}
 }
 
 #[cfg(test)]

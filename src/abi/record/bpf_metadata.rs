@@ -1,5 +1,7 @@
 //! `PERF_RECORD_BPF_METADATA`.
 
+use super::RecordType;
+use super::descriptor::{FieldVisitor, RecordDescriptor, VisitFields};
 use crate::abi::counted;
 use crate::abi::text::FixedStr;
 use binrw::binrw;
@@ -31,6 +33,13 @@ pub struct BpfMetadataEntry {
     pub key: FixedStr<64>,
     /// Its value as text.
     pub value: FixedStr<256>,
+}
+
+/// Descriptor of BPF_METADATA.
+pub const BPF_METADATA: RecordDescriptor = RecordDescriptor::state(RecordType::BPF_METADATA, (6, 17), 528);
+
+impl VisitFields for BpfMetadata {
+    fn visit_fields(&mut self, _visitor: &mut dyn FieldVisitor) {}
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! `PERF_RECORD_HEADER_BUILD_ID`, also an entry of the feature BUILD_ID.
 
+use super::RecordType;
+use super::descriptor::{FieldVisitor, RecordDescriptor, VisitFields};
 use super::{Misc, RecordHeader};
 use crate::abi::text::{PaddedStr, until_nul};
 use crate::abi::told;
@@ -44,6 +46,15 @@ impl BuildId {
     pub fn id(&self, misc: Misc) -> &[u8] {
         let size = if misc.contains(Misc::BUILD_ID_SIZE) { usize::from(self.size) } else { self.build_id.len() };
         &self.build_id[..size.min(self.build_id.len())]
+    }
+}
+
+/// Descriptor of HEADER_BUILD_ID.
+pub const HEADER_BUILD_ID: RecordDescriptor = RecordDescriptor::state(RecordType::HEADER_BUILD_ID, (2, 6), 36);
+
+impl VisitFields for BuildId {
+    fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
+        visitor.text("filename", &mut self.filename);
     }
 }
 

@@ -1,5 +1,7 @@
 //! `PERF_RECORD_CALLCHAIN_DEFERRED`.
 
+use super::RecordType;
+use super::descriptor::{FieldVisitor, RecordDescriptor, VisitFields};
 use crate::abi::counted;
 use crate::abi::told;
 use binrw::binrw;
@@ -23,6 +25,13 @@ pub struct CallchainDeferred {
     #[br(parse_with = counted::u64s, args(nr))]
     #[serde(serialize_with = "told::hex")]
     pub ips: Vec<u64>,
+}
+
+/// Descriptor of CALLCHAIN_DEFERRED.
+pub const CALLCHAIN_DEFERRED: RecordDescriptor = RecordDescriptor::event(RecordType::CALLCHAIN_DEFERRED, (6, 19), 16);
+
+impl VisitFields for CallchainDeferred {
+    fn visit_fields(&mut self, _visitor: &mut dyn FieldVisitor) {}
 }
 
 #[cfg(test)]

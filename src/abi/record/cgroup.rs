@@ -1,5 +1,7 @@
 //! `PERF_RECORD_CGROUP`.
 
+use super::RecordType;
+use super::descriptor::{FieldVisitor, RecordDescriptor, VisitFields};
 use crate::abi::text::PaddedStr;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
@@ -16,6 +18,15 @@ pub struct Cgroup {
     pub id: u64,
     /// Its path below the mount point.
     pub path: PaddedStr,
+}
+
+/// Descriptor of CGROUP.
+pub const CGROUP: RecordDescriptor = RecordDescriptor::state(RecordType::CGROUP, (5, 7), 17);
+
+impl VisitFields for Cgroup {
+    fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
+        visitor.text("path", &mut self.path);
+    }
 }
 
 #[cfg(test)]

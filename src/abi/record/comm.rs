@@ -1,5 +1,7 @@
 //! `PERF_RECORD_COMM`.
 
+use super::RecordType;
+use super::descriptor::{FieldVisitor, RecordDescriptor, TaskField, VisitFields};
 use crate::abi::text::PaddedStr;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
@@ -18,6 +20,17 @@ pub struct Comm {
     pub tid: u32,
     /// Name, at most 15 bytes from the kernel.
     pub comm: PaddedStr,
+}
+
+/// Descriptor of COMM.
+pub const COMM: RecordDescriptor = RecordDescriptor::state(RecordType::COMM, (2, 6), 17);
+
+impl VisitFields for Comm {
+    fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
+        visitor.task(TaskField::U32(&mut self.pid));
+        visitor.task(TaskField::U32(&mut self.tid));
+        visitor.text("comm", &mut self.comm);
+    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! `PERF_RECORD_COMPRESSED` and `PERF_RECORD_COMPRESSED2`: frames of compressed records.
 
+use super::descriptor::{FieldVisitor, RecordDescriptor, VisitFields};
 use super::{RecordHeader, RecordType};
 use crate::abi::bytes::Reader;
 use crate::abi::{Endian, counted};
@@ -51,6 +52,20 @@ pub fn compressed_bytes(record: &[u8], endian: Endian) -> Option<&[u8]> {
         }
         _ => None,
     }
+}
+
+/// Descriptor of COMPRESSED.
+pub const COMPRESSED: RecordDescriptor = RecordDescriptor::state(RecordType::COMPRESSED, (5, 2), 8);
+
+/// Descriptor of COMPRESSED2.
+pub const COMPRESSED2: RecordDescriptor = RecordDescriptor::state(RecordType::COMPRESSED2, (6, 16), 16);
+
+impl VisitFields for Compressed {
+    fn visit_fields(&mut self, _visitor: &mut dyn FieldVisitor) {}
+}
+
+impl VisitFields for Compressed2 {
+    fn visit_fields(&mut self, _visitor: &mut dyn FieldVisitor) {}
 }
 
 #[cfg(test)]

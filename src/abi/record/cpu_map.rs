@@ -1,5 +1,7 @@
 //! `PERF_RECORD_CPU_MAP`, and the set of CPUs in it that EVENT_UPDATE has too.
 
+use super::RecordType;
+use super::descriptor::{FieldVisitor, RecordDescriptor, VisitFields};
 use crate::abi::counted;
 use crate::open_enum;
 use binrw::binrw;
@@ -120,6 +122,13 @@ fn bits(words: impl Iterator<Item = u64>, width: u32) -> Vec<u32> {
     let in_word =
         |(at, word): (u32, u64)| (0..width).filter(move |bit| word >> bit & 1 == 1).map(move |bit| at * width + bit);
     (0..).zip(words).flat_map(in_word).collect()
+}
+
+/// Descriptor of CPU_MAP.
+pub const CPU_MAP: RecordDescriptor = RecordDescriptor::state(RecordType::CPU_MAP, (4, 5), 16);
+
+impl VisitFields for CpuMap {
+    fn visit_fields(&mut self, _visitor: &mut dyn FieldVisitor) {}
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! `PERF_RECORD_EVENT_UPDATE`.
 
+use super::RecordType;
 use super::cpu_map::CpuMapData;
+use super::descriptor::{FieldVisitor, RecordDescriptor, VisitFields};
 use crate::abi::text::PaddedStr;
 use crate::open_enum;
 use binrw::binrw;
@@ -88,6 +90,20 @@ impl Scale {
     /// The number.
     pub fn value(self) -> f64 {
         f64::from_bits(self.0)
+    }
+}
+
+/// Descriptor of EVENT_UPDATE.
+pub const EVENT_UPDATE: RecordDescriptor = RecordDescriptor::state(RecordType::EVENT_UPDATE, (4, 5), 24);
+
+impl VisitFields for EventUpdate {
+    fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
+        visitor.event_id(&mut self.id);
+        match &mut self.value {
+            Some(EventUpdateValue::Unit(unit)) => visitor.text("unit", unit),
+            Some(EventUpdateValue::Name(name)) => visitor.text("name", name),
+            Some(EventUpdateValue::Scale(_) | EventUpdateValue::Cpus(_)) | None => {}
+        }
     }
 }
 

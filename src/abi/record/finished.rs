@@ -1,5 +1,7 @@
 //! `PERF_RECORD_FINISHED_ROUND` and `PERF_RECORD_FINISHED_INIT`: marks among the records, without a body.
 
+use super::RecordType;
+use super::descriptor::{FieldVisitor, RecordDescriptor, VisitFields};
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -12,3 +14,17 @@ pub struct FinishedRound;
 #[binrw]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FinishedInit;
+
+/// Descriptor of FINISHED_ROUND.
+pub const FINISHED_ROUND: RecordDescriptor = RecordDescriptor::state(RecordType::FINISHED_ROUND, (2, 6), 8);
+
+/// Descriptor of FINISHED_INIT.
+pub const FINISHED_INIT: RecordDescriptor = RecordDescriptor::state(RecordType::FINISHED_INIT, (6, 0), 8);
+
+impl VisitFields for FinishedRound {
+    fn visit_fields(&mut self, _visitor: &mut dyn FieldVisitor) {}
+}
+
+impl VisitFields for FinishedInit {
+    fn visit_fields(&mut self, _visitor: &mut dyn FieldVisitor) {}
+}

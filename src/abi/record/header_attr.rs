@@ -1,5 +1,7 @@
 //! `PERF_RECORD_HEADER_ATTR` and `PERF_RECORD_HEADER_EVENT_TYPE`: events, in a pipe.
 
+use super::RecordType;
+use super::descriptor::{FieldVisitor, RecordDescriptor, VisitFields};
 use crate::abi::attr::Attr;
 use crate::abi::counted;
 use crate::abi::text::PaddedStr;
@@ -38,6 +40,24 @@ pub struct HeaderEventType {
     pub event_id: u64,
     /// Its name.
     pub name: PaddedStr,
+}
+
+/// Descriptor of HEADER_ATTR.
+pub const HEADER_ATTR: RecordDescriptor = RecordDescriptor::state(RecordType::HEADER_ATTR, (2, 6), 72);
+
+/// Descriptor of HEADER_EVENT_TYPE.
+pub const HEADER_EVENT_TYPE: RecordDescriptor = RecordDescriptor::state(RecordType::HEADER_EVENT_TYPE, (2, 6), 8);
+
+impl VisitFields for HeaderAttr {
+    fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
+        self.ids.iter_mut().for_each(|id| visitor.event_id(id));
+    }
+}
+
+impl VisitFields for HeaderEventType {
+    fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
+        visitor.text("name", &mut self.name);
+    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! `PERF_RECORD_HEADER_FEATURE`.
 
+use super::RecordType;
+use super::descriptor::{FieldVisitor, RecordDescriptor, VisitFields};
 use crate::abi::counted;
 use crate::abi::feature::FeatureId;
 use binrw::binrw;
@@ -28,6 +30,13 @@ impl HeaderFeature {
     pub fn id(&self) -> Option<FeatureId> {
         u32::try_from(self.feat_id).ok().map(FeatureId)
     }
+}
+
+/// Descriptor of HEADER_FEATURE.
+pub const HEADER_FEATURE: RecordDescriptor = RecordDescriptor::state(RecordType::HEADER_FEATURE, (4, 14), 16);
+
+impl VisitFields for HeaderFeature {
+    fn visit_fields(&mut self, _visitor: &mut dyn FieldVisitor) {}
 }
 
 #[cfg(test)]

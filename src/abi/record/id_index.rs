@@ -1,5 +1,7 @@
 //! `PERF_RECORD_ID_INDEX`.
 
+use super::RecordType;
+use super::descriptor::{FieldVisitor, RecordDescriptor, TaskField, VisitFields};
 use crate::abi::counted;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
@@ -47,6 +49,18 @@ pub struct IdIndexGuest {
     pub machine_pid: u64,
     /// The guest's CPU.
     pub vcpu: u64,
+}
+
+/// Descriptor of ID_INDEX.
+pub const ID_INDEX: RecordDescriptor = RecordDescriptor::state(RecordType::ID_INDEX, (3, 19), 16);
+
+impl VisitFields for IdIndex {
+    fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
+        for entry in &mut self.entries {
+            visitor.event_id(&mut entry.id);
+            visitor.task(TaskField::I64(&mut entry.tid));
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! `PERF_RECORD_KSYMBOL`.
 
+use super::RecordType;
+use super::descriptor::{FieldVisitor, RecordDescriptor, VisitFields};
 use crate::abi::text::PaddedStr;
 use crate::abi::told;
 use crate::{bit_set, open_enum};
@@ -45,6 +47,15 @@ pub struct Ksymbol {
     pub flags: KsymbolFlags,
     /// Its name, such as `bpf_prog_<tag>_<name>`.
     pub name: PaddedStr,
+}
+
+/// Descriptor of KSYMBOL.
+pub const KSYMBOL: RecordDescriptor = RecordDescriptor::state(RecordType::KSYMBOL, (5, 1), 25);
+
+impl VisitFields for Ksymbol {
+    fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
+        visitor.text("name", &mut self.name);
+    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! `PERF_RECORD_LOST` and `PERF_RECORD_LOST_SAMPLES`.
 
+use super::RecordType;
+use super::descriptor::{FieldVisitor, RecordDescriptor, VisitFields};
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +21,22 @@ pub struct Lost {
 pub struct LostSamples {
     /// How many samples.
     pub lost: u64,
+}
+
+/// Descriptor of LOST.
+pub const LOST: RecordDescriptor = RecordDescriptor::event(RecordType::LOST, (2, 6), 24);
+
+/// Descriptor of LOST_SAMPLES.
+pub const LOST_SAMPLES: RecordDescriptor = RecordDescriptor::event(RecordType::LOST_SAMPLES, (4, 2), 16);
+
+impl VisitFields for Lost {
+    fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
+        visitor.own_event_id(&mut self.id);
+    }
+}
+
+impl VisitFields for LostSamples {
+    fn visit_fields(&mut self, _visitor: &mut dyn FieldVisitor) {}
 }
 
 #[cfg(test)]

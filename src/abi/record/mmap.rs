@@ -1,5 +1,7 @@
 //! `PERF_RECORD_MMAP`.
 
+use super::RecordType;
+use super::descriptor::{FieldVisitor, RecordDescriptor, TaskField, VisitFields};
 use crate::abi::text::PaddedStr;
 use crate::abi::told;
 use binrw::binrw;
@@ -27,6 +29,17 @@ pub struct Mmap {
     pub pgoff: u64,
     /// Path, or a name such as `[vdso]`, `//anon`, `[kernel.kallsyms]_text`.
     pub filename: PaddedStr,
+}
+
+/// Descriptor of MMAP.
+pub const MMAP: RecordDescriptor = RecordDescriptor::state(RecordType::MMAP, (2, 6), 41);
+
+impl VisitFields for Mmap {
+    fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
+        visitor.task(TaskField::U32(&mut self.pid));
+        visitor.task(TaskField::U32(&mut self.tid));
+        visitor.text("filename", &mut self.filename);
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! `PERF_RECORD_MMAP2`.
 
 use super::Misc;
+use super::RecordType;
+use super::descriptor::{FieldVisitor, RecordDescriptor, TaskField, VisitFields};
 use crate::abi::text::PaddedStr;
 use crate::abi::told;
 use binrw::binrw;
@@ -84,6 +86,17 @@ impl MappedFile {
             Self::Inode { .. } => None,
             Self::BuildId { size, build_id, .. } => Some(&build_id[..usize::from(*size).min(build_id.len())]),
         }
+    }
+}
+
+/// Descriptor of MMAP2.
+pub const MMAP2: RecordDescriptor = RecordDescriptor::state(RecordType::MMAP2, (3, 12), 73);
+
+impl VisitFields for Mmap2 {
+    fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
+        visitor.task(TaskField::U32(&mut self.pid));
+        visitor.task(TaskField::U32(&mut self.tid));
+        visitor.text("filename", &mut self.filename);
     }
 }
 

@@ -14,6 +14,7 @@ pub mod comm;
 pub mod compressed;
 pub mod cpu_map;
 pub mod decoded;
+pub mod descriptor;
 pub mod event_update;
 pub mod finished;
 pub mod header;

@@ -1,5 +1,7 @@
 //! `PERF_RECORD_NAMESPACES`.
 
+use super::RecordType;
+use super::descriptor::{FieldVisitor, RecordDescriptor, TaskField, VisitFields};
 use crate::abi::counted;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
@@ -49,6 +51,16 @@ impl Namespace {
     pub const MNT: usize = 5;
     /// Place of the namespace of cgroups.
     pub const CGROUP: usize = 6;
+}
+
+/// Descriptor of NAMESPACES.
+pub const NAMESPACES: RecordDescriptor = RecordDescriptor::state(RecordType::NAMESPACES, (4, 12), 24);
+
+impl VisitFields for Namespaces {
+    fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
+        visitor.task(TaskField::U32(&mut self.pid));
+        visitor.task(TaskField::U32(&mut self.tid));
+    }
 }
 
 #[cfg(test)]

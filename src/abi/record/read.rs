@@ -1,5 +1,7 @@
 //! `PERF_RECORD_READ`.
 
+use super::RecordType;
+use super::descriptor::{FieldVisitor, RecordDescriptor, TaskField, VisitFields};
 use crate::abi::read_format::{ReadFormat, ReadValues};
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
@@ -22,6 +24,17 @@ pub struct Read {
     /// The values, laid out by the event's `read_format`.
     #[br(args_raw = format)]
     pub values: ReadValues,
+}
+
+/// Descriptor of READ.
+pub const READ: RecordDescriptor = RecordDescriptor::event(RecordType::READ, (2, 6), 24);
+
+impl VisitFields for Read {
+    fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
+        visitor.task(TaskField::U32(&mut self.pid));
+        visitor.task(TaskField::U32(&mut self.tid));
+        self.values.ids_mut().for_each(|id| visitor.event_id(id));
+    }
 }
 
 #[cfg(test)]

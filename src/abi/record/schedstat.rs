@@ -1,5 +1,7 @@
 //! `PERF_RECORD_SCHEDSTAT_CPU` and `PERF_RECORD_SCHEDSTAT_DOMAIN`: a line of `/proc/schedstat` each.
 
+use super::RecordType;
+use super::descriptor::{FieldVisitor, RecordDescriptor, VisitFields};
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -191,6 +193,24 @@ pub struct LoadBalance17 {
     pub nobusyq: u32,
     /// How often no busier group was found.
     pub nobusyg: u32,
+}
+
+/// Descriptor of SCHEDSTAT_CPU.
+pub const SCHEDSTAT_CPU: RecordDescriptor = RecordDescriptor::event(RecordType::SCHEDSTAT_CPU, (7, 0), 24);
+
+/// Descriptor of SCHEDSTAT_DOMAIN.
+pub const SCHEDSTAT_DOMAIN: RecordDescriptor = RecordDescriptor::event(RecordType::SCHEDSTAT_DOMAIN, (7, 0), 24);
+
+impl VisitFields for SchedstatCpu {
+    fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
+        visitor.time(&mut self.timestamp);
+    }
+}
+
+impl VisitFields for SchedstatDomain {
+    fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
+        visitor.time(&mut self.timestamp);
+    }
 }
 
 #[cfg(test)]

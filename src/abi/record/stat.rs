@@ -1,5 +1,7 @@
 //! `PERF_RECORD_STAT_CONFIG`, `PERF_RECORD_STAT` and `PERF_RECORD_STAT_ROUND`: what `perf stat record` writes.
 
+use super::RecordType;
+use super::descriptor::{FieldVisitor, RecordDescriptor, VisitFields};
 use crate::abi::counted;
 use crate::open_enum;
 use binrw::binrw;
@@ -89,6 +91,31 @@ pub struct StatRound {
     pub kind: StatRoundType,
     /// Nanoseconds since counting began.
     pub time: u64,
+}
+
+/// Descriptor of STAT_CONFIG.
+pub const STAT_CONFIG: RecordDescriptor = RecordDescriptor::state(RecordType::STAT_CONFIG, (4, 5), 16);
+
+/// Descriptor of STAT.
+pub const STAT: RecordDescriptor = RecordDescriptor::state(RecordType::STAT, (4, 5), 48);
+
+/// Descriptor of STAT_ROUND.
+pub const STAT_ROUND: RecordDescriptor = RecordDescriptor::state(RecordType::STAT_ROUND, (4, 5), 24);
+
+impl VisitFields for StatConfig {
+    fn visit_fields(&mut self, _visitor: &mut dyn FieldVisitor) {}
+}
+
+impl VisitFields for Stat {
+    fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
+        visitor.event_id(&mut self.id);
+    }
+}
+
+impl VisitFields for StatRound {
+    fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
+        visitor.time(&mut self.time);
+    }
 }
 
 #[cfg(test)]

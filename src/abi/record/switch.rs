@@ -1,5 +1,7 @@
 //! `PERF_RECORD_SWITCH` and `PERF_RECORD_SWITCH_CPU_WIDE`.
 
+use super::RecordType;
+use super::descriptor::{FieldVisitor, RecordDescriptor, TaskField, VisitFields};
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +23,23 @@ pub struct SwitchCpuWide {
     pub next_prev_pid: u32,
     /// Its thread.
     pub next_prev_tid: u32,
+}
+
+/// Descriptor of SWITCH.
+pub const SWITCH: RecordDescriptor = RecordDescriptor::event(RecordType::SWITCH, (4, 3), 8);
+
+/// Descriptor of SWITCH_CPU_WIDE.
+pub const SWITCH_CPU_WIDE: RecordDescriptor = RecordDescriptor::event(RecordType::SWITCH_CPU_WIDE, (4, 3), 16);
+
+impl VisitFields for Switch {
+    fn visit_fields(&mut self, _visitor: &mut dyn FieldVisitor) {}
+}
+
+impl VisitFields for SwitchCpuWide {
+    fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
+        visitor.task(TaskField::U32(&mut self.next_prev_pid));
+        visitor.task(TaskField::U32(&mut self.next_prev_tid));
+    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! `PERF_RECORD_FORK` and `PERF_RECORD_EXIT`.
 
+use super::RecordType;
+use super::descriptor::{FieldVisitor, RecordDescriptor, TaskField, VisitFields};
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +23,21 @@ pub struct Task {
     pub ptid: u32,
     /// Nanoseconds of the recording's clock.
     pub time: u64,
+}
+
+/// Descriptor of EXIT.
+pub const EXIT: RecordDescriptor = RecordDescriptor::state(RecordType::EXIT, (2, 6), 32);
+
+/// Descriptor of FORK.
+pub const FORK: RecordDescriptor = RecordDescriptor::state(RecordType::FORK, (2, 6), 32);
+
+impl VisitFields for Task {
+    fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
+        for task in [&mut self.pid, &mut self.ppid, &mut self.tid, &mut self.ptid] {
+            visitor.task(TaskField::U32(task));
+        }
+        visitor.time(&mut self.time);
+    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! `PERF_RECORD_TEXT_POKE`.
 
+use super::RecordType;
+use super::descriptor::{FieldVisitor, RecordDescriptor, VisitFields};
 use crate::abi::counted;
 use crate::abi::told;
 use binrw::binrw;
@@ -30,6 +32,13 @@ pub struct TextPoke {
     #[br(parse_with = counted::bytes, args(new_len.into()))]
     #[serde(with = "serde_bytes")]
     pub new: Vec<u8>,
+}
+
+/// Descriptor of TEXT_POKE.
+pub const TEXT_POKE: RecordDescriptor = RecordDescriptor::state(RecordType::TEXT_POKE, (5, 9), 20);
+
+impl VisitFields for TextPoke {
+    fn visit_fields(&mut self, _visitor: &mut dyn FieldVisitor) {}
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! `PERF_RECORD_THREAD_MAP`.
 
+use super::RecordType;
+use super::descriptor::{FieldVisitor, RecordDescriptor, TaskField, VisitFields};
 use crate::abi::counted;
 use crate::abi::text::FixedStr;
 use binrw::binrw;
@@ -29,6 +31,17 @@ pub struct ThreadMapEntry {
     pub pid: i64,
     /// Its name.
     pub comm: FixedStr<16>,
+}
+
+/// Descriptor of THREAD_MAP.
+pub const THREAD_MAP: RecordDescriptor = RecordDescriptor::state(RecordType::THREAD_MAP, (4, 5), 16);
+
+impl VisitFields for ThreadMap {
+    fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
+        for entry in &mut self.entries {
+            visitor.task(TaskField::I64(&mut entry.pid));
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! `PERF_RECORD_THROTTLE` and `PERF_RECORD_UNTHROTTLE`.
 
+use super::RecordType;
+use super::descriptor::{FieldVisitor, RecordDescriptor, VisitFields};
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +19,20 @@ pub struct Throttle {
     pub id: u64,
     /// Id of the event itself.
     pub stream_id: u64,
+}
+
+/// Descriptor of THROTTLE.
+pub const THROTTLE: RecordDescriptor = RecordDescriptor::event(RecordType::THROTTLE, (2, 6), 32);
+
+/// Descriptor of UNTHROTTLE.
+pub const UNTHROTTLE: RecordDescriptor = RecordDescriptor::event(RecordType::UNTHROTTLE, (2, 6), 32);
+
+impl VisitFields for Throttle {
+    fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
+        visitor.time(&mut self.time);
+        visitor.own_event_id(&mut self.id);
+        visitor.own_event_id(&mut self.stream_id);
+    }
 }
 
 #[cfg(test)]

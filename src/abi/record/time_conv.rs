@@ -1,5 +1,7 @@
 //! `PERF_RECORD_TIME_CONV`.
 
+use super::RecordType;
+use super::descriptor::{FieldVisitor, RecordDescriptor, VisitFields};
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -40,6 +42,13 @@ pub struct TimeConvShort {
     pub cap_user_time_short: u8,
     /// Unused.
     pub reserved: [u8; 6],
+}
+
+/// Descriptor of TIME_CONV.
+pub const TIME_CONV: RecordDescriptor = RecordDescriptor::state(RecordType::TIME_CONV, (4, 3), 32);
+
+impl VisitFields for TimeConv {
+    fn visit_fields(&mut self, _visitor: &mut dyn FieldVisitor) {}
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! `PERF_RECORD_HEADER_TRACING_DATA`.
 
+use super::RecordType;
+use super::descriptor::{FieldVisitor, RecordDescriptor, VisitFields};
 use crate::abi::counted;
 use binrw::{BinResult, Endian, binrw};
 use serde::{Deserialize, Serialize};
@@ -29,6 +31,13 @@ fn inside<R: Read + Seek>(reader: &mut R, endian: Endian, (size,): (u32,)) -> Bi
     let room_of_pad = 4;
     let is_inside = counted::left(reader)? > room_of_pad;
     counted::bytes(reader, endian, (if is_inside { size.into() } else { 0 },))
+}
+
+/// Descriptor of HEADER_TRACING_DATA.
+pub const HEADER_TRACING_DATA: RecordDescriptor = RecordDescriptor::state(RecordType::HEADER_TRACING_DATA, (2, 6), 12);
+
+impl VisitFields for HeaderTracingData {
+    fn visit_fields(&mut self, _visitor: &mut dyn FieldVisitor) {}
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use super::replace::Replace;
 use super::vocabulary::{self, has, has_numbered};
 use super::what::What;
 use crate::abi::attr::Attr;
+use crate::abi::feature::descriptor::Subject;
 use crate::abi::feature::event_desc::EventDescs;
 use crate::abi::feature::pmu_caps::Caps;
 use crate::abi::feature::string::PerfStr;
@@ -15,23 +16,6 @@ use crate::container::write::encoded;
 use crate::error::Result;
 use crate::rewrite::header::Header;
 use crate::stream::meta::Meta;
-
-/// What of it is left out with the machine.
-const MACHINE: [FeatureId; 13] = [
-    FeatureId::OSRELEASE,
-    FeatureId::CPUDESC,
-    FeatureId::CPUID,
-    FeatureId::TOTAL_MEM,
-    FeatureId::CPU_TOPOLOGY,
-    FeatureId::NUMA_TOPOLOGY,
-    FeatureId::CACHE,
-    FeatureId::MEM_TOPOLOGY,
-    FeatureId::CPU_PMU_CAPS,
-    FeatureId::HYBRID_TOPOLOGY,
-    FeatureId::PMU_CAPS,
-    FeatureId::CPU_DOMAIN_INFO,
-    FeatureId::CLN_SIZE,
-];
 
 /// How perf pads names in the table of build ids.
 const TABLE_ALIGN: usize = 64;
@@ -89,7 +73,8 @@ impl Replace {
     fn section(&mut self, mut section: FeatureSection) -> Option<FeatureSection> {
         section.tail.clear();
         let id = section.id;
-        if MACHINE.contains(&id) && self.replaces(What::Machine) {
+        let is_of_machine = id.descriptor().is_some_and(|descriptor| descriptor.subject == Subject::Machine);
+        if is_of_machine && self.replaces(What::Machine) {
             return None;
         }
         match &mut section.feature {

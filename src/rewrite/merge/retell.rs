@@ -4,19 +4,22 @@
 //! THROTTLE, UNTHROTTLE, READ, ID_INDEX and EVENT_UPDATE; HEADER_ATTR and EVENT_DESC are told anew. Recordings with others, of
 //! `perf stat` or of types that are not known, are [refused](super::refuse).
 
-use super::events::{Layout, Plan};
+use super::events::{EventPlan, Layout, Plan};
 use super::options::PID_STEP;
 use super::patch::{bytes_of, bytes_of_u32, change_u32, change_u64, u64_at};
 use crate::abi::Endian;
 use crate::abi::read_format::ReadFormat;
-use crate::abi::record::{RecordHeader, RecordType};
+use crate::abi::record::descriptor::{FieldVisitor, TaskField};
+use crate::abi::record::{Body, RecordHeader, RecordType};
 use crate::abi::sample_id::SampleId;
 use crate::abi::sample_type::SampleType;
+use crate::container::write::encoded;
 use crate::error::{Error, Result};
 use crate::stream::events::is_time;
 use crate::stream::ledger::Reason;
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
+use std::io::Cursor;
 
 /// Makes the records of one recording those of the result.
 #[derive(Debug)]
@@ -77,7 +80,8 @@ impl Retell {
             self.with_trailer(meta, raw, out)?;
         } else {
             out.extend_from_slice(raw.bytes());
-            self.perfs_own(meta, raw, &mut out[start..])?;
+            let body = start + RecordHeader::SIZE..start + raw.header.len();
+            self.remap_fields(meta, raw, None, &mut out[body])?;
         }
         let len = out.len() - start;
         if len != raw.header.len() {
@@ -167,36 +171,14 @@ impl Retell {
 
     /// A record of the kernel that is no sample.
     fn with_trailer(&self, meta: &Meta, raw: &Raw<'_>, out: &mut Vec<u8>) -> Result<()> {
-        let Some((index, event)) = meta.events.of(raw) else { return Ok(()) };
+        let Some((index, _)) = meta.events.of(raw) else { return Ok(()) };
         let plan = &self.plan.events[index as usize];
         let (body, trailer) = meta.events.split(raw);
         let endian = raw.endian;
         let start = out.len();
         out.extend_from_slice(&raw.bytes()[..RecordHeader::SIZE + body.len()]);
         let at = start + RecordHeader::SIZE;
-        match raw.header.kind {
-            RecordType::MMAP
-            | RecordType::MMAP2
-            | RecordType::COMM
-            | RecordType::ITRACE_START
-            | RecordType::NAMESPACES
-            | RecordType::SWITCH_CPU_WIDE => self.tasks(meta, raw, out, at, 2)?,
-            RecordType::FORK | RecordType::EXIT => {
-                self.tasks(meta, raw, out, at, 4)?;
-                change_u64(out, at + 16, endian, |time| self.time(time));
-            }
-            RecordType::READ => {
-                self.tasks(meta, raw, out, at, 2)?;
-                self.values(out, at + 8, endian, event.layout.read_format);
-            }
-            RecordType::LOST => change_u64(out, at, endian, |id| self.plan.id(id, plan)),
-            RecordType::THROTTLE | RecordType::UNTHROTTLE => {
-                change_u64(out, at, endian, |time| self.time(time));
-                change_u64(out, at + 8, endian, |id| self.plan.id(id, plan));
-                change_u64(out, at + 16, endian, |id| self.plan.id(id, plan));
-            }
-            _ => {}
-        }
+        self.remap_fields(meta, raw, Some(plan), &mut out[at..])?;
         let id = trailer.and_then(|trailer| trailer.identifier.or(trailer.id));
         // What perf made up has an id of 0, and is read as the first event's.
         let is_made_up = trailer.is_none() || id == Some(0);
@@ -222,49 +204,56 @@ impl Retell {
         Ok(())
     }
 
-    /// A record of perf's own.
-    fn perfs_own(&self, meta: &Meta, raw: &Raw<'_>, out: &mut [u8]) -> Result<()> {
-        let (at, endian) = (RecordHeader::SIZE, raw.endian);
-        let known = |id| self.plan.known(id);
-        match raw.header.kind {
-            RecordType::EVENT_UPDATE => change_u64(out, at + 8, endian, known),
-            RecordType::ID_INDEX => {
-                let count = u64_at(out, at, endian).unwrap_or(0);
-                for entry in (0..count).map_while(|nth| Some(at + 8 + 32 * usize::try_from(nth).ok()?)) {
-                    if entry + 32 > out.len() {
-                        break;
-                    }
-                    change_u64(out, entry, endian, known);
-                    // The thread takes 8 bytes.
-                    let task = u64_at(out, entry + 24, endian).and_then(|task| u32::try_from(task).ok());
-                    if let Some(task) = task {
-                        let task = self.task(meta, raw, task)?;
-                        change_u64(out, entry + 24, endian, |_| task.into());
-                    }
-                }
-            }
-            RecordType::THREAD_MAP => {
-                let count = u64_at(out, at, endian).unwrap_or(0);
-                for entry in (0..count).map_while(|nth| Some(at + 8 + 24 * usize::try_from(nth).ok()?)) {
-                    let Some(Ok(task)) = u64_at(out, entry, endian).map(u32::try_from) else { break };
-                    let task = self.task(meta, raw, task)?;
-                    change_u64(out, entry, endian, |_| task.into());
-                }
-            }
-            RecordType::AUXTRACE => self.tasks(meta, raw, out, at + 28, 1)?,
-            RecordType::AUXTRACE_ERROR => {
-                self.tasks(meta, raw, out, at + 12, 2)?;
-                // The time is there from the second form of the record on.
-                if super::patch::u32_at(out, at + 20, endian).is_some_and(|form| form >= 1) {
-                    change_u64(out, at + 32, endian, |time| self.time(time));
-                }
-            }
-            RecordType::SCHEDSTAT_CPU | RecordType::SCHEDSTAT_DOMAIN => {
-                change_u64(out, at, endian, |time| self.time(time));
-            }
-            _ => {}
+    /// Remaps the fields of a record other than a sample where they are, of the event of that plan, if it is of one.
+    fn remap_fields(&self, meta: &Meta, raw: &Raw<'_>, own: Option<&EventPlan>, body: &mut [u8]) -> Result<()> {
+        let len = body.len();
+        let RecordHeader { kind, misc, .. } = raw.header;
+        let (mut fields, tail) = Body::read(kind, misc, body, &meta.context(raw));
+        let covered = len - tail.len();
+        let mut remap = RemapFields { retell: self, meta, raw, own, failure: None };
+        fields.visit_fields(&mut remap);
+        if let Some(failure) = remap.failure {
+            return Err(failure);
+        }
+        let mut bytes = Cursor::new(Vec::with_capacity(len));
+        let written = fields.write(&mut bytes, raw.endian);
+        let bytes = encoded(written.map(|()| bytes.into_inner()))?;
+        // A definition writes as many bytes as it was read from.
+        if bytes.len() == covered {
+            body[..covered].copy_from_slice(&bytes);
         }
         Ok(())
+    }
+}
+
+/// Remaps what refers to events, times and processes.
+struct RemapFields<'a> {
+    retell: &'a Retell,
+    meta: &'a Meta,
+    raw: &'a Raw<'a>,
+    own: Option<&'a EventPlan>,
+    failure: Option<Error>,
+}
+
+impl FieldVisitor for RemapFields<'_> {
+    fn task(&mut self, mut task: TaskField<'_>) {
+        let Some(number) = task.get() else { return };
+        match self.retell.task(self.meta, self.raw, number) {
+            Ok(number) => task.set(number),
+            Err(failure) => self.failure = self.failure.take().or(Some(failure)),
+        }
+    }
+
+    fn time(&mut self, time: &mut u64) {
+        *time = self.retell.time(*time);
+    }
+
+    fn own_event_id(&mut self, id: &mut u64) {
+        *id = self.own.map_or_else(|| self.retell.plan.known(*id), |own| self.retell.plan.id(*id, own));
+    }
+
+    fn event_id(&mut self, id: &mut u64) {
+        *id = self.retell.plan.known(*id);
     }
 }
 

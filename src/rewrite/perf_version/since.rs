@@ -5,12 +5,9 @@ use crate::abi::feature::FeatureId;
 use crate::abi::read_format::ReadFormat;
 use crate::abi::record::RecordType;
 use crate::abi::sample_type::{BranchSampleType, SampleType};
-use std::fmt;
 use std::str::FromStr;
 
-/// A version of perf, which is that of the Linux that it comes with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct PerfVersion(pub u32, pub u32);
+pub use crate::abi::version::PerfVersion;
 
 impl PerfVersion {
     /// The first version for which a recording can be written.
@@ -33,12 +30,12 @@ impl PerfVersion {
 
     /// Whether it knows records of this type. What has no name here no version knows.
     pub fn knows_record(self, kind: RecordType) -> bool {
-        kind.name().is_some() && self.is_at_least(RECORDS.iter().find(|(of, _)| *of == kind))
+        kind.descriptor().is_some_and(|descriptor| descriptor.since <= self)
     }
 
     /// Whether it knows this feature. What has no name here no version knows.
     pub fn knows_feature(self, id: FeatureId) -> bool {
-        id.name().is_some() && self.is_at_least(FEATURES.iter().find(|(of, _)| *of == id))
+        id.descriptor().is_some_and(|descriptor| descriptor.since <= self)
     }
 
     /// How many features it has numbers for, which marks their end in a pipe.
@@ -77,38 +74,7 @@ impl PerfVersion {
         let unknown = newer.iter().filter(|(_, since)| *since > self).fold(0, |bits, (flag, _)| bits | flag.bits());
         F::from_bits_retain(((1 << bits) - 1) & !unknown)
     }
-
-    fn is_at_least<T>(self, entry: Option<&(T, Self)>) -> bool {
-        entry.is_none_or(|(_, since)| *since <= self)
-    }
 }
-
-/// Records that came later than [`PerfVersion::FIRST`].
-const RECORDS: &[(RecordType, PerfVersion)] = &[
-    (RecordType::COMPRESSED, PerfVersion(5, 2)),
-    (RecordType::CGROUP, PerfVersion(5, 7)),
-    (RecordType::TEXT_POKE, PerfVersion(5, 9)),
-    (RecordType::AUX_OUTPUT_HW_ID, PerfVersion(5, 16)),
-    (RecordType::FINISHED_INIT, PerfVersion(6, 0)),
-    (RecordType::COMPRESSED2, PerfVersion::COMPRESSED2),
-    (RecordType::BPF_METADATA, PerfVersion(6, 17)),
-    (RecordType::CALLCHAIN_DEFERRED, PerfVersion::DEFERRED_CALLCHAINS),
-    (RecordType::SCHEDSTAT_CPU, PerfVersion(7, 0)),
-    (RecordType::SCHEDSTAT_DOMAIN, PerfVersion(7, 0)),
-];
-
-/// Features that came later.
-const FEATURES: &[(FeatureId, PerfVersion)] = &[
-    (FeatureId::COMPRESSED, PerfVersion(5, 2)),
-    (FeatureId::CPU_PMU_CAPS, PerfVersion(5, 8)),
-    (FeatureId::CLOCK_DATA, PerfVersion(5, 9)),
-    (FeatureId::HYBRID_TOPOLOGY, PerfVersion(5, 14)),
-    // Until 6.0 it was called HYBRID_CPU_PMU_CAPS.
-    (FeatureId::PMU_CAPS, PerfVersion(5, 14)),
-    (FeatureId::CPU_DOMAIN_INFO, PerfVersion(7, 0)),
-    (FeatureId::E_MACHINE, PerfVersion(7, 1)),
-    (FeatureId::CLN_SIZE, PerfVersion(7, 1)),
-];
 
 /// Sizes that the attr grew to.
 const ATTR_SIZES: &[(usize, PerfVersion)] =
@@ -159,12 +125,6 @@ impl FromStr for PerfVersion {
             }
             Some(version) => Ok(version),
         }
-    }
-}
-
-impl fmt::Display for PerfVersion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.0, self.1)
     }
 }
 

@@ -3,6 +3,7 @@
 use super::choice::{Choice, Key, Told};
 use super::look::{PartSeen, read};
 use crate::abi::record::RecordType;
+use crate::abi::record::descriptor::Lifetime;
 use crate::abi::sample_view::SampleView;
 use crate::error::Result;
 use crate::rewrite::filter::deferred::{Chain, chain_of};
@@ -140,27 +141,9 @@ impl<'a> Router<'a> {
     }
 }
 
-/// Whether a record tells of a state that goes on, and not of what happened once.
+/// Whether a record describes a state that holds from then on. What is unknown may.
 fn is_state(kind: RecordType) -> bool {
-    let is_once = matches!(
-        kind,
-        RecordType::SAMPLE
-            | RecordType::LOST
-            | RecordType::LOST_SAMPLES
-            | RecordType::THROTTLE
-            | RecordType::UNTHROTTLE
-            | RecordType::READ
-            | RecordType::SWITCH
-            | RecordType::SWITCH_CPU_WIDE
-            | RecordType::AUX
-            | RecordType::ITRACE_START
-            | RecordType::AUX_OUTPUT_HW_ID
-            | RecordType::CALLCHAIN_DEFERRED
-            | RecordType::AUXTRACE_ERROR
-            | RecordType::SCHEDSTAT_CPU
-            | RecordType::SCHEDSTAT_DOMAIN
-    );
-    !is_once
+    kind.descriptor().is_none_or(|descriptor| descriptor.lifetime == Lifetime::State)
 }
 
 impl Sink for Router<'_> {
