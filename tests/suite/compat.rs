@@ -7,10 +7,13 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
+use perfconv::abi::record::{Body, CpuMode, Misc, lost::LostSamples};
+use perfconv::abi::sample::Sample as Sampled;
 use perfconv::container::read::{ReadOptions, input::Input};
 use perfconv::formats::pprof::compat;
 use perfconv::formats::pprof::proto::{Profile, Sample, ValueType};
 use perfconv::stream::source::Source;
+use perfconv::synth::{Event, Map, Recording, Stamp};
 use prost::Message;
 use tempfile::{TempDir, tempdir};
 
@@ -314,4 +317,38 @@ fn pprof_reads_a_perf_data_by_it() {
     let text = String::from_utf8_lossy(&run.stdout);
     assert_eq!(run.status, 0, "{}", run.stderr);
     assert!(text.contains("Showing nodes accounting for") && !text.contains("0 of 0 total"), "{text}");
+}
+
+/// The name and start of each mapping of a synthetic recording's profile. There is no perf_to_profile to run here: what is
+/// expected follows from the rules of its source.
+fn mappings_of(recording: &Recording) -> Vec<(u64, String)> {
+    let desk = Desk::new();
+    fs::write(desk.path("perf.data"), recording.to_bytes().unwrap()).unwrap();
+    assert_eq!(desk.perf_to_profile(&desk.path("perf.data"), "out", &[]).status, 0);
+    let profile = desk.profile("out");
+    let name = |mapping: i64| profile.string_table[mapping as usize].clone();
+    profile.mapping.iter().map(|mapping| (mapping.memory_start, name(mapping.filename))).collect()
+}
+
+#[test]
+fn a_guest_kernel_with_a_suffix_is_the_main_mapping_of_its_process() {
+    let mut recording = Recording::new();
+    let cycles = recording.event(Event::named("cycles").unwrap().period(1000));
+    recording.mmap(CpuMode::GUEST_KERNEL, Stamp::at(0, 0, 0), Map::of("[guest.kernel.kallsyms]_text", 0x8000, 0x1000));
+    recording.map(0, Map::of("/bin/x", 0x1000, 0x1000));
+    let sample = Sampled { ip: Some(0x1010), task: Some((0, 0)), time: Some(5), ..Sampled::default() };
+    recording.sample(cycles, sample);
+    let expected = [(0x8000, "[guest.kernel.kallsyms]_text".into()), (0x1000, "/bin/x".into())];
+    assert_eq!(mappings_of(&recording), expected);
+}
+
+#[test]
+fn a_lost_sample_before_all_others_gives_no_main_mapping() {
+    let mut recording = Recording::new();
+    let cycles = recording.event(Event::named("cycles:u").unwrap().period(1000));
+    recording.process(7, "x").map(7, Map::of("/bin/x", 0x1000, 0x1000));
+    recording.record(Misc::empty(), Body::LostSamples(LostSamples { lost: 3 }), Stamp::at(4, 7, 7));
+    let sample = Sampled { ip: Some(0x1010), task: Some((7, 7)), time: Some(5), ..Sampled::default() };
+    recording.sample(cycles, sample);
+    assert_eq!(mappings_of(&recording), [(0, "".into()), (9 << 60, "[lost]".into()), (0x1000, "/bin/x".into())]);
 }

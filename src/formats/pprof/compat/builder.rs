@@ -82,18 +82,18 @@ impl Builder {
         let pid = view.task.map_or(0, |(pid, _)| pid);
         let mode = raw.header.misc.cpu_mode();
         self.stack_dumps += u64::from(view.stack_user.is_some_and(|stack| stack.dyn_size > 0));
-        self.begin_profile(pid, mode == CpuMode::KERNEL);
+        if self.profile.mappings.is_empty() {
+            let main = self.processes.main(pid, mode == CpuMode::KERNEL);
+            self.add_first_mapping(pid, main);
+        }
         let stack = self.stack(pid, mode, &view);
         self.profile.add(stack, event, 1, view.period);
         Ok(())
     }
 
-    /// The first sample decides which mapping is the first.
-    fn begin_profile(&mut self, pid: u32, in_kernel: bool) {
-        if !self.profile.mappings.is_empty() {
-            return;
-        }
-        match self.processes.main(pid, in_kernel) {
+    /// Adds the first mapping, which the first sample decides: the main mapping of its process, or a nameless one.
+    fn add_first_mapping(&mut self, pid: u32, main: Option<MapId>) {
+        match main {
             Some(main) => drop(self.mapping_number(pid, main)),
             None => {
                 let (filename, build_id) = Default::default();
@@ -192,7 +192,10 @@ impl Builder {
         }
         let event = self.profile.events.find(id).ok_or(Reason::UnknownEvent)?;
         let pid = trailer.task.map_or(0, |(pid, _)| pid);
-        self.begin_profile(pid, false);
+        if self.profile.mappings.is_empty() {
+            // Lost samples have no main mapping, whatever their process has mapped.
+            self.add_first_mapping(pid, None);
+        }
         let Self { processes, .. } = self;
         let map = *self.lost.get_or_insert_with(|| {
             let (filename, build_id) = (Arc::from(&b"[lost]"[..]), Arc::default());

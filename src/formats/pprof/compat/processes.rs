@@ -227,12 +227,15 @@ fn kernel_start(mmap: &Mmap) -> u64 {
     if reaches_up && mmap.pgoff > UPPER_HALF { mmap.pgoff / PAGE * PAGE } else { mmap.start }
 }
 
-/// Whether a map by that name may be the program that a process runs, and is not a library, a module or no file at all.
+/// Whether a mapping with this name may be the program that a process runs: not a library, a module or something other than a
+/// file. Only a name in brackets at both ends is not a file, so `[guest.kernel.kallsyms]_text` may be.
 fn may_be_main(name: &[u8]) -> bool {
-    const VIRTUAL: [&[u8]; 4] = [b"//", b"[", b"/memfd:", b"[anon:"];
+    const VIRTUAL: [&[u8]; 4] = [b"//", b"/memfd:", b"[anon:", KERNEL];
     const OTHER: [&[u8]; 4] = [b".ko", b".so", b".so (deleted)", b"/classes.jsa"];
+    let is_bracketed = name.starts_with(b"[") && name.ends_with(b"]");
     let is_version = |rest: &[u8]| rest.iter().all(|b| b.is_ascii_digit() || *b == b'.');
     let file = name.strip_suffix(b" (deleted)").unwrap_or(name);
     let versioned = file.windows(4).rposition(|part| part == b".so.").is_some_and(|at| is_version(&file[at + 4..]));
-    !versioned && !VIRTUAL.iter().any(|start| name.starts_with(start)) && !OTHER.iter().any(|end| name.ends_with(end))
+    let is_virtual = is_bracketed || VIRTUAL.iter().any(|start| name.starts_with(start));
+    !versioned && !is_virtual && !OTHER.iter().any(|end| name.ends_with(end))
 }

@@ -215,6 +215,20 @@ fn a_mapping_at_the_usual_place_of_programs_is_the_main_one() {
 }
 
 #[test]
+fn only_names_in_brackets_at_both_ends_are_no_program() {
+    let main = |name: &str| {
+        let mut recording = simple();
+        recording.mmap(0, 0x8000, 0x1000, 0, name).sample(0, IN_USER, 0x10, &[]).mappings().remove(0).1
+    };
+    for program in ["[guest.kernel.kallsyms]_text", "[guest.kernel.kallsyms.7]_stext", "[x", "x]"] {
+        assert_eq!(main(program), program);
+    }
+    for other in ["[guest.kernel.kallsyms]", "[kernel.kallsyms]", "[kernel.kallsyms]_text", "[anon:heap", "[vdso]"] {
+        assert_eq!(main(other), "", "{other}");
+    }
+}
+
+#[test]
 fn an_unnamed_program_gets_its_name_from_a_part_of_it() {
     let mut recording = simple();
     recording.mmap(7, 0x40_0000, 0x1000, 0, "").at(1);
@@ -309,6 +323,15 @@ fn what_perf_says_was_lost_is_in_a_mapping_of_its_own() {
     assert_eq!(lost("6.0.9"), "9000000000000000@[lost] : [10, 500]");
     assert_eq!(lost("6.1.25"), "9000000000000000@[lost] : [3, 150]");
     assert_eq!(lost("garbage"), "9000000000000000@[lost] : [10, 500]");
+}
+
+#[test]
+fn a_profile_that_begins_with_lost_samples_has_a_nameless_first_mapping() {
+    let mut recording = simple();
+    recording.mmap(7, 0x1000, 0x1000, 0, "/bin/x");
+    recording.with_trailer(RecordType::LOST, Misc::empty(), 7, &words(&[1, 10])).sample(7, IN_USER, 0x1010, &[]);
+    let names: Vec<_> = recording.mappings().into_iter().map(|(start, name, _)| (start, name)).collect();
+    assert_eq!(names, [(0, "".into()), (9 << 60, "[lost]".into()), (0x1000, "/bin/x".into())]);
 }
 
 #[test]
