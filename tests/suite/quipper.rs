@@ -2,8 +2,14 @@
 
 use crate::suite::files::{Recording, corpus, fixture, fixtures, has_corpus};
 use crate::suite::program::{Run, convert, for_each, perfconv, run, run_other};
+use perfconv::abi::feature::{Feature, FeatureId};
+use perfconv::abi::regs::{Regs, RegsAbi};
+use perfconv::abi::sample::{Sample, StackUser};
+use perfconv::abi::sample_type::SampleType;
 use perfconv::formats::quipper::proto::PerfDataProto;
 use perfconv::formats::quipper::proto::perf_data_proto::Original;
+use perfconv::formats::quipper::proto::perf_data_proto::string_metadata::StringAndMd5sumPrefix;
+use perfconv::synth;
 use prost::Message;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -162,6 +168,79 @@ fn a_message_of_the_peers_becomes_a_recording_that_perf_reads_and_the_same_messa
     let (enough, enough_big) = if has_corpus("messages of the peer's") { (340, 200) } else { (10, 5) };
     assert!(messages.len() >= enough, "only {} messages", messages.len());
     assert!(big_endian.into_inner() >= enough_big, "too few became big-endian");
+}
+
+#[test]
+fn an_empty_string_feature_is_the_empty_string() {
+    let ids = [
+        FeatureId::HOSTNAME,
+        FeatureId::OSRELEASE,
+        FeatureId::VERSION,
+        FeatureId::ARCH,
+        FeatureId::CPUDESC,
+        FeatureId::CPUID,
+    ];
+    let mut recording = synth::Recording::new();
+    recording.event(synth::Event::named("cycles").expect("an event of perf's"));
+    ids.into_iter().for_each(|id| recording.about.set(id, Feature::Opaque(Vec::new())));
+    let (data, message) = (scratch("empty-strings.data"), scratch("empty-strings.pb_data"));
+    let bytes = recording.to_bytes().expect("a recording");
+    fs::write(&data, &bytes).expect("a file can be written");
+    // MD5 of nothing.
+    let empty = StringAndMd5sumPrefix { value: Some(vec![]), value_md5_prefix: Some(15_284_527_576_400_310_788) };
+    for form in ["strict", "perf-converter", "lossless"] {
+        let args = ["--quipper", form, "-f", "-q", "-o"];
+        assert_eq!(run(perfconv().arg(&data).args(args).arg(&message)).status, 0);
+        let fields = PerfDataProto::decode(&fs::read(&message).expect("it was written")[..]).expect("a PerfDataProto");
+        let texts = fields.string_metadata.expect("strings");
+        let found = [
+            texts.hostname,
+            texts.kernel_version,
+            texts.perf_version,
+            texts.architecture,
+            texts.cpu_description,
+            texts.cpu_id,
+        ];
+        assert!(found.iter().all(|text| text.as_ref() == Some(&empty)), "{form}: {found:?}");
+    }
+    let back = scratch("empty-strings.back.data");
+    assert_eq!(run(perfconv().arg(&message).args(["-f", "-q", "-o"]).arg(&back)).status, 0);
+    assert!(fs::read(&back).expect("it was written") == bytes);
+}
+
+/// quipper rejects a recording whose samples have registers or stacks, and keeps the bits of an event without samples. Of
+/// what it rejects, a message that it reads has neither the fields nor their bits.
+#[test]
+fn compressed_samples_with_user_stacks_are_described_like_plain_ones() {
+    let mut recording = synth::Recording::new();
+    let event = |name| synth::Event::named(name).expect("an event of perf's").user_stack(1 << 8, 16);
+    let cycles = recording.event(event("cycles"));
+    recording.event(event("instructions"));
+    let stack = StackUser { data: vec![7; 16], dyn_size: 16 };
+    for time in 1..100 {
+        let sample = Sample { ip: Some(0x1010), task: Some((7, 7)), time: Some(time), ..Sample::default() };
+        let regs = Some(Regs { abi: RegsAbi::ABI_64, regs: vec![1] });
+        recording.sample(cycles, Sample { regs_user: regs, stack_user: Some(stack.clone()), ..sample });
+    }
+    let [plain, compressed] = ["stacks.data", "stacks.zstd.data"].map(scratch);
+    fs::write(&plain, recording.to_bytes().expect("a recording")).expect("a file can be written");
+    let args = ["--compress", "-f", "-q", "-o"];
+    assert_eq!(run(perfconv().arg("rewrite").arg(&plain).args(args).arg(&compressed)).status, 0);
+    for form in ["strict", "perf-converter"] {
+        let [plain, compressed] = [&plain, &compressed].map(|input| {
+            let output = scratch("stacks.pb_data");
+            let args = ["--quipper", form, "-f", "-q", "-o"];
+            assert_eq!(run(perfconv().arg(input).args(args).arg(&output)).status, 0);
+            let bytes = fs::read(output).expect("it was written");
+            // The feature COMPRESSED is in the header of one of them only.
+            masked(&bytes)
+        });
+        assert!(compressed == plain, "{form}");
+        let bits = SampleType::REGS_USER | SampleType::STACK_USER;
+        let attrs = plain.file_attrs.iter().filter_map(|event| event.attr.as_ref());
+        let kept: Vec<_> = attrs.map(|attr| attr.sample_type() & bits.bits()).collect();
+        assert_eq!(kept, [0, bits.bits()], "{form}");
+    }
 }
 
 #[test]

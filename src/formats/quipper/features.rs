@@ -8,6 +8,7 @@ use crate::abi::feature::{Feature, FeatureContext, FeatureId, build_ids, event_d
 use crate::abi::header::FeatureBits;
 use crate::abi::record::Misc;
 use crate::abi::record::build_id::BuildId;
+use crate::abi::{self, Endian};
 use crate::container::read::Container;
 use crate::container::read::file::FileAttr;
 use crate::stream::meta::Meta;
@@ -52,14 +53,12 @@ pub fn describe(meta: &Meta, message: &mut PerfDataProto) {
     let context = FeatureContext::new(meta.features.get(&FeatureId::NRCPUS).map(AsRef::as_ref), meta.endian);
     let mut texts = StringMetadata::default();
     for (&id, bytes) in &meta.features {
+        if let Some(text) = string_field(id, &mut texts) {
+            *text = string(bytes, meta.endian);
+            continue;
+        }
         let (feature, _) = Feature::read(id, bytes, meta.endian, &context);
         match feature {
-            Feature::Hostname(text) => texts.hostname = text_and_sum(&text),
-            Feature::OsRelease(text) => texts.kernel_version = text_and_sum(&text),
-            Feature::Version(text) => texts.perf_version = text_and_sum(&text),
-            Feature::Arch(text) => texts.architecture = text_and_sum(&text),
-            Feature::CpuDesc(text) => texts.cpu_description = text_and_sum(&text),
-            Feature::CpuId(text) => texts.cpu_id = text_and_sum(&text),
             Feature::Cmdline(list) => describe_cmdline(&list, &mut texts),
             feature => describe_feature(&feature, message),
         }
@@ -188,7 +187,25 @@ fn cpu_list(text: &[u8], room: &mut usize) -> Vec<u32> {
     list
 }
 
-fn text_and_sum(text: &PerfStr) -> Option<StringAndMd5sumPrefix> {
+/// The field of a feature that is one string.
+fn string_field(id: FeatureId, texts: &mut StringMetadata) -> Option<&mut Option<StringAndMd5sumPrefix>> {
+    match id {
+        FeatureId::HOSTNAME => Some(&mut texts.hostname),
+        FeatureId::OSRELEASE => Some(&mut texts.kernel_version),
+        FeatureId::VERSION => Some(&mut texts.perf_version),
+        FeatureId::ARCH => Some(&mut texts.architecture),
+        FeatureId::CPUDESC => Some(&mut texts.cpu_description),
+        FeatureId::CPUID => Some(&mut texts.cpu_id),
+        _ => None,
+    }
+}
+
+/// The string in a section. An empty section holds the empty string: perf on ARM writes such a CPUDESC.
+fn string(section: &[u8], endian: Endian) -> Option<StringAndMd5sumPrefix> {
+    if section.is_empty() {
+        return Some(with_sum(&[]));
+    }
+    let (text, _) = abi::parse::<PerfStr>(section, endian, ()).ok()?;
     Some(with_sum(text.text()))
 }
 
