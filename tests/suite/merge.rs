@@ -244,6 +244,33 @@ fn features_that_differ_are_told_or_taken_from_one() {
     }
 }
 
+#[test]
+fn warns_of_a_recording_that_is_merged_twice() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().join("merged.data");
+    let [copy, json] = ["copy.data", "plain.jsonl"].map(|name| folder.path().join(name));
+    fs::copy(fixture("plain.data"), &copy).unwrap();
+    assert_eq!(run(perfconv().arg(fixture("plain.data")).args(["-q", "-o"]).arg(&json)).status, 0);
+    let plain = fixture("plain.data");
+    for second in [&plain, &copy, &json] {
+        let run = merge(&[&plain, second], &output, &["--strict"]);
+        let (plain, second) = (plain.display(), second.display());
+        let expected = format!(
+            "perfconv: warning: input 2 ({second}) has the same content as input 1 ({plain}), so its samples are counted \
+             twice; merge it once\n"
+        );
+        assert_eq!((run.status, run.stderr.contains(&expected)), (0, true), "{}", run.stderr);
+    }
+    let directory = fixture("threads.dir");
+    let twice = merge(&[&directory, &directory], &output, &[]);
+    assert_eq!((twice.status, twice.stderr.contains("has the same content")), (0, true), "{}", twice.stderr);
+    let input = fs::File::open(&copy).unwrap();
+    let piped = run(perfconv().arg("merge").args([Path::new("-"), &plain]).args(["-o", "-"]).stdin(Stdio::from(input)));
+    assert!(piped.stderr.contains("has the same content as input 1 (standard input)"), "{}", piped.stderr);
+    let others = merge(&[&plain, &fixture("compressed.data")], &output, &[]);
+    assert!(!others.stderr.contains("same content"), "{}", others.stderr);
+}
+
 /// What is said of recordings that cannot be merged.
 fn refusal(inputs: &[&Path], args: &[&str]) -> (i32, String) {
     let folder = tempfile::tempdir().unwrap();

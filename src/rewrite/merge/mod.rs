@@ -6,10 +6,12 @@
 //!   it is.
 //! * [`events`]: which events are one, and their ids; [`features`], [`formats`]: what the result tells of itself, and of its
 //!   tracepoints.
+//! * [`duplicates`]: recordings that are merged twice.
 //! * [`retell`]: records with the ids, fields, times and processes of the result.
 //! * [`streams`]: all of them at once, a thread each, the earliest record first.
 
 pub mod clock;
+pub mod duplicates;
 pub mod events;
 pub mod features;
 pub mod formats;

@@ -4,7 +4,7 @@ use super::member::Member;
 use super::options::{MergeOptions, PID_STEP};
 use super::retell::Retell;
 use super::streams::{self, Part};
-use super::{clock, events, features, kernel, refuse};
+use super::{clock, duplicates, events, features, kernel, refuse};
 use crate::abi::record::RecordType;
 use crate::container::read::input::Input;
 use crate::container::read::{Container, ReadOptions};
@@ -50,7 +50,8 @@ impl Merge {
         (meta.container, meta.folder) = (Container::File, None);
         meta.files = members.iter().flat_map(|member| member.meta.files.clone()).collect();
         meta.build_id_records.clear();
-        let notes = features.notes;
+        let mut notes = duplicates::warnings(&members, read);
+        notes.extend(features.notes);
         Ok(Self { members, events, shifts, options, meta, notes })
     }
 
