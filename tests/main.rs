@@ -29,6 +29,7 @@ mod suite {
     mod json;
     mod json_fits;
     mod ledger;
+    mod main_mapping;
     mod mappings;
     mod memory;
     mod merge;

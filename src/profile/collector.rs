@@ -14,12 +14,14 @@ use super::selection::Selection;
 use super::stacks::FrameId;
 use super::symbols::Symbols;
 use super::taken::{TakeSamples, TakenSample};
+use super::target::Target;
 use super::waiting::{Incomplete, MOST_FRAMES, UserFrames, Waiting};
 use super::weights::Weights;
 use super::{Frame, Place, Profile, Row, Tables};
 use crate::abi;
 use crate::abi::feature::FeatureId;
 use crate::abi::record::lost::{Lost, LostSamples};
+use crate::abi::record::thread_map::ThreadMap;
 use crate::abi::record::{CpuMode, RecordType};
 use crate::abi::sample_type::{BranchSampleType, SampleType};
 use crate::abi::sample_view::{SampleLayout, SampleView};
@@ -47,6 +49,8 @@ pub struct Collector<'a> {
     /// Takes samples one by one, where they are not to be kept.
     taker: Option<&'a mut dyn TakeSamples>,
     session: Session,
+    /// The threads that perf was asked to record.
+    threads: Option<ThreadMap>,
     ledger: Ledger,
     resolver: Resolver,
     /// By the view of the machine, [the row's part and labels](packed), its event.
@@ -72,18 +76,18 @@ impl Sink for Collector<'_> {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         match raw.header.kind {
             RecordType::SAMPLE => return self.sample(meta, raw),
-            kind @ (RecordType::LOST | RecordType::LOST_SAMPLES) => {
-                if self.lost(meta, raw)?.is_some() {
-                    self.ledger.consumed(kind, 1)
-                } else {
-                    self.drop(meta, raw)
-                }
-            }
-            kind @ RecordType::CALLCHAIN_DEFERRED => {
-                if self.deferred(meta, raw)?.is_some() {
-                    self.ledger.consumed(kind, 1)
-                } else {
-                    self.drop(meta, raw)
+            kind @ (RecordType::LOST
+            | RecordType::LOST_SAMPLES
+            | RecordType::CALLCHAIN_DEFERRED
+            | RecordType::THREAD_MAP) => {
+                let used = match kind {
+                    RecordType::CALLCHAIN_DEFERRED => self.deferred(meta, raw)?,
+                    RecordType::THREAD_MAP => self.thread_map(meta, raw),
+                    _ => self.lost(meta, raw)?,
+                };
+                match used {
+                    Some(()) => self.ledger.consumed(kind, 1),
+                    None => self.drop(meta, raw),
                 }
             }
             // What the stream itself uses is in its own account.
@@ -325,6 +329,13 @@ impl<'a> Collector<'a> {
         self.add(part, stack, count).map(Some)
     }
 
+    /// Keeps which threads were to be recorded. `None` where the record cannot be read.
+    fn thread_map(&mut self, meta: &Meta, raw: &Raw<'_>) -> Option<()> {
+        let (threads, _) = abi::parse(meta.events.split(raw).0, raw.endian, ()).ok()?;
+        self.threads = Some(threads);
+        Some(())
+    }
+
     /// Counts a record that cannot be read.
     fn drop(&mut self, meta: &Meta, raw: &Raw<'_>) {
         self.drop_because(meta, raw, "its fields do not fit its size");
@@ -360,17 +371,19 @@ impl<'a> Collector<'a> {
             missing::note_empty(meta, not_applicable, &mut self.ledger);
             self.parts.index(Key::All);
         }
+        let target = Target::of(self.split, self.threads.as_ref(), meta);
         let mut parts: Vec<(Profile, Key)> = Vec::new();
         let list = std::mem::take(&mut self.parts).into_list();
         let is_empty = list.iter().all(|part| part.has_samples.is_empty());
         for mut part in list.into_iter().filter(|part| is_empty || !part.has_samples.is_empty()) {
-            let main_mapping = part.main_map.map(|id| self.resolver.mappings.id(id, self.session.map(id)));
+            let main_map = part.programs.recorded(&target, &self.session);
+            let main_mapping = main_map.map(|id| self.resolver.mappings.id(id, self.session.map(id)));
             let profile = Profile {
                 rows: part.rows(),
                 has_samples: std::mem::take(&mut part.has_samples),
                 main_mapping,
                 times: part.times(),
-                wall_clock_start: wall_clock(meta, part.times()),
+                wall_clock_start: part.wall_clock_start(meta),
                 ..Profile::default()
             };
             parts.push((profile, part.key));
@@ -397,11 +410,4 @@ impl<'a> Collector<'a> {
         });
         Ok((named.collect(), self.ledger))
     }
-}
-
-/// The wall clock at the first sample, where it is known how the clocks relate.
-fn wall_clock(meta: &Meta, times: Option<(u64, u64)>) -> Option<u64> {
-    let ((first, _), clock) = times.zip(meta.clock_data())?;
-    let since = i128::from(first) - i128::from(clock.clockid_ns);
-    u64::try_from(i128::from(clock.wall_clock_ns) + since).ok()
 }

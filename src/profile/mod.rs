@@ -12,12 +12,14 @@ mod missing;
 pub mod options;
 mod owners;
 mod parts;
+mod programs;
 pub(crate) mod resolved;
 mod resolver;
 mod selection;
 pub mod stacks;
 pub mod symbols;
 pub mod taken;
+mod target;
 pub(crate) mod waiting;
 pub(crate) mod weights;
 
@@ -121,7 +123,7 @@ pub struct Profile {
     pub rows: Vec<Row>,
     /// Which events have samples, by their places in [`Tables::events`].
     pub has_samples: BTreeSet<EventIndex>,
-    /// The mapping of the program that was recorded.
+    /// The mapping of the program that was recorded; none where that was the whole system.
     pub main_mapping: Option<MappingId>,
     /// Times of the first and the last sample, nanoseconds of the recording's clock.
     pub times: Option<(u64, u64)>,

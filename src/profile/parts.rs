@@ -2,12 +2,14 @@
 
 use super::labels::LabelsId;
 use super::options::Split;
+use super::programs::Programs;
 use super::stacks::StackId;
 use super::{Row, Tables};
 use crate::session::Session;
 use crate::session::map::MapId;
 use crate::session::names::NameId;
 use crate::stream::events::{EventIndex, is_time};
+use crate::stream::meta::Meta;
 use hashbrown::HashMap;
 use std::collections::BTreeSet;
 
@@ -53,8 +55,8 @@ pub struct Part {
     /// Times of the first and the last sample, the one greater than the other while there is none.
     first: u64,
     last: u64,
-    /// The program of the first sample's process.
-    pub main_map: Option<MapId>,
+    /// The programs that its samples are of.
+    pub programs: Programs,
 }
 
 impl Parts {
@@ -152,9 +154,7 @@ impl Part {
         if let Some(time) = time.filter(|&time| is_time(time)) {
             (self.first, self.last) = (self.first.min(time), self.last.max(time));
         }
-        if self.main_map.is_none() {
-            self.main_map = main_map;
-        }
+        self.programs.count(main_map);
         if self.latest != Some(event) {
             self.latest = Some(event);
             self.has_samples.insert(event);
@@ -164,6 +164,13 @@ impl Part {
     /// Times of the first and the last sample.
     pub fn times(&self) -> Option<(u64, u64)> {
         (self.first <= self.last).then_some((self.first, self.last))
+    }
+
+    /// The wall clock at the first sample, where it is known how the clocks relate.
+    pub fn wall_clock_start(&self, meta: &Meta) -> Option<u64> {
+        let ((first, _), clock) = self.times().zip(meta.clock_data())?;
+        let since = i128::from(first) - i128::from(clock.clockid_ns);
+        u64::try_from(i128::from(clock.wall_clock_ns) + since).ok()
     }
 
     /// The rows, in the order of stacks.

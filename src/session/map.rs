@@ -40,9 +40,14 @@ impl Map {
         self.filename.starts_with(b"[kernel.kallsyms]")
     }
 
+    /// The path in a map's name, without what the kernel adds to that of a deleted file.
+    pub fn path_of(filename: &[u8]) -> &[u8] {
+        filename.strip_suffix(b" (deleted)").unwrap_or(filename)
+    }
+
     /// Whether it can be the program that a process runs: a file that is no library, nor made up.
     pub fn may_be_main(&self) -> bool {
-        let path = self.filename.strip_suffix(b" (deleted)").unwrap_or(&self.filename);
+        let path = Self::path_of(&self.filename);
         let name = path.rsplit(|&b| b == b'/').next().unwrap_or_default();
         let is_library =
             name.ends_with(b".so") || name.windows(4).any(|part| part == b".so.") || name.ends_with(b".ko");

@@ -15,6 +15,7 @@ use crate::profile::stacks::FrameId;
 use crate::profile::symbols::{Origin, Symbols};
 use crate::profile::taken::{TakeSamples, TakenSample};
 use crate::profile::{MappingId, Profile};
+use crate::session::map::Map;
 use crate::session::names::{NameId, Names};
 use crate::session::slices::Slices;
 use crate::stream::events::EventIndex;
@@ -174,15 +175,20 @@ impl<'a> Encoder<'a> {
         self.messages.head(&head)
     }
 
-    /// The mappings that are written, in their order: the main program's first, where consumers look for it.
+    /// The mappings that are written, in their order. Consumers take the first one for the recorded program: where there is none,
+    /// it has no name, so that pprof names no file at all.
     fn mapping_order(&self, profile: &Profile) -> MappingOrder {
         let mut order = MappingOrder::default();
-        if let Some(main) = profile.main_mapping.filter(|_| !profile.tables.has_own_header()) {
+        let is_of_recording = !profile.tables.has_own_header();
+        if let Some(main) = profile.main_mapping.filter(|_| is_of_recording) {
             order.id(MappingOf::Recording(main));
         }
         for location in self.locations.iter() {
             let (mapping, _) = self.place(profile, location);
             if let Some(mapping) = mapping {
+                if is_of_recording && order.list.is_empty() {
+                    order.id(MappingOf::Nothing);
+                }
                 order.id(mapping);
             }
         }
@@ -201,10 +207,12 @@ impl<'a> Encoder<'a> {
 
     fn mappings(&mut self, profile: &Profile, order: &MappingOrder) -> io::Result<()> {
         let known = self.known(profile, order);
+        let nameless = Map::new(0, 1, 0, b"", None);
         for (number, (&mapping, known)) in order.list.iter().zip(known).enumerate() {
             let map = match mapping {
                 MappingOf::Recording(mapping) => &profile.tables.mappings[mapping as usize],
                 MappingOf::Imported(mapping) => &self.symbols.mappings()[mapping as usize],
+                MappingOf::Nothing => &nameless,
             };
             let hex = to_hex(map.build_id.as_deref().unwrap_or_default());
             let mapping = proto::Mapping {
@@ -344,6 +352,8 @@ impl Streamed for Encoder<'_> {
 enum MappingOf {
     Recording(MappingId),
     Imported(u32),
+    /// None of either, in the place of the recorded program.
+    Nothing,
 }
 
 /// The mappings that are written.
@@ -381,7 +391,6 @@ mod tests {
     use crate::profile::event::Unit;
     use crate::profile::labels::Label;
     use crate::profile::{Frame, Place, Row, Tables};
-    use crate::session::map::Map;
     use prost::Message;
 
     #[test]

@@ -1,0 +1,103 @@
+//! Which program a profile is of, by the samples of each.
+
+use super::target::Target;
+use crate::session::Session;
+use crate::session::map::{Map, MapId};
+use hashbrown::HashMap;
+use std::cmp::Reverse;
+
+/// Counts the samples of each program: of all processes that run it, by the map of their executable.
+#[derive(Debug, Default)]
+pub struct Programs {
+    samples: HashMap<Option<MapId>, u64>,
+    /// The program of the latest samples, and how many of them are not in the table yet.
+    latest: (Option<MapId>, u64),
+}
+
+/// A program and its samples.
+#[derive(Clone, Copy, Debug)]
+struct Program<'a> {
+    file: &'a [u8],
+    /// A map of the file.
+    map: MapId,
+    samples: u64,
+}
+
+/// A program that was started, but has less than one of so many samples, is a launcher of others.
+const LAUNCHER: u64 = 10;
+
+impl Programs {
+    /// Counts a sample of a process that runs a program.
+    #[inline]
+    pub fn count(&mut self, main_map: Option<MapId>) {
+        if self.latest.0 != main_map {
+            self.store_latest();
+            self.latest.0 = main_map;
+        }
+        self.latest.1 += 1;
+    }
+
+    fn store_latest(&mut self) {
+        let (main_map, samples) = std::mem::take(&mut self.latest);
+        if samples > 0 {
+            *self.samples.entry(main_map).or_default() += samples;
+        }
+    }
+
+    /// The program that was recorded: the one that perf started, unless it has few samples; else the one with most samples.
+    /// A recording of the whole system is of no program, unless all samples are of one.
+    pub fn recorded(&mut self, target: &Target, session: &Session) -> Option<MapId> {
+        self.store_latest();
+        let total: u64 = self.samples.values().sum();
+        let programs = self.by_file(session);
+        let most = programs.iter().max_by_key(|program| (program.samples, Reverse(program.map)))?;
+        let recorded = match target {
+            Target::System => Some(most).filter(|program| program.samples == total),
+            Target::Tasks => Some(most),
+            Target::Workload(name) => {
+                let is_workload = |program: &&Program| is_named(program.file, name.as_bytes());
+                let workloads = programs.iter().filter(is_workload);
+                let workload = workloads.max_by_key(|program| (program.samples, Reverse(program.map)));
+                workload.filter(|program| program.samples >= total / LAUNCHER).or(Some(most))
+            }
+        };
+        recorded.map(|program| program.map)
+    }
+
+    fn by_file<'a>(&self, session: &'a Session) -> Vec<Program<'a>> {
+        let mut programs: HashMap<&[u8], Program> = HashMap::new();
+        for (&map, &samples) in &self.samples {
+            let Some(map) = map else { continue };
+            let file = &*session.map(map).filename;
+            let program = programs.entry(file).or_insert(Program { file, map, samples: 0 });
+            program.map = program.map.min(map);
+            program.samples += samples;
+        }
+        programs.into_values().collect()
+    }
+}
+
+/// Whether a file is what a word of a command line names: of that name, or with a version behind it, as `python3.11` is
+/// `python3`.
+fn is_named(file: &[u8], word: &[u8]) -> bool {
+    let base = |path: &[u8]| path.rsplit(|&byte| byte == b'/').next().unwrap_or_default().to_vec();
+    let (file, word) = (base(Map::path_of(file)), base(word));
+    let version = file.strip_prefix(&word[..]).filter(|_| !word.is_empty());
+    version.is_some_and(|version| !version.iter().any(u8::is_ascii_alphabetic))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_belong_to_a_name() {
+        for (file, word) in [("/bin/app", "app"), ("/bin/app", "./x/app"), ("/usr/bin/python3.11", "python3")] {
+            assert!(is_named(file.as_bytes(), word.as_bytes()), "{file} {word}");
+        }
+        assert!(is_named(b"/bin/app (deleted)", b"app"));
+        for (file, word) in [("/bin/app-server", "app"), ("/bin/app", "app2"), ("/bin/app", ""), ("/bin/app", "x/")] {
+            assert!(!is_named(file.as_bytes(), word.as_bytes()), "{file} {word}");
+        }
+    }
+}
