@@ -9,7 +9,8 @@ use crate::container::write::encoded;
 use crate::error::Result;
 use crate::stream::Sink;
 use crate::stream::meta::Meta;
-use crate::stream::raw::{Gap, Raw};
+use crate::stream::raw::Raw;
+use crate::stream::stage::{Before, Stage};
 use hashbrown::HashMap;
 
 /// A pass that tells maps otherwise.
@@ -40,7 +41,7 @@ impl Pass for MmapsPass {
 
     fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {
         let plan = self.plan.get_or_insert_with(|| Plan::new(std::mem::take(&mut self.look.mmaps), self.retell));
-        Box::new(ChangeMmaps::new(sink, plan))
+        Box::new(Before::new(ChangeMmaps::new(plan), sink))
     }
 }
 
@@ -82,8 +83,7 @@ impl Plan {
 }
 
 /// Passes records on with their maps as planned.
-pub struct ChangeMmaps<'a, S> {
-    sink: S,
+pub struct ChangeMmaps<'a> {
     plan: &'a Plan,
     /// How many maps there were.
     at: u64,
@@ -91,10 +91,10 @@ pub struct ChangeMmaps<'a, S> {
     changed: Changed,
 }
 
-impl<'a, S: Sink> ChangeMmaps<'a, S> {
-    /// Puts a plan before a sink.
-    pub fn new(sink: S, plan: &'a Plan) -> Self {
-        Self { sink, plan, at: 0, names: Names::default(), changed: Changed::default() }
+impl<'a> ChangeMmaps<'a> {
+    /// By a plan.
+    pub fn new(plan: &'a Plan) -> Self {
+        Self { plan, at: 0, names: Names::default(), changed: Changed::default() }
     }
 }
 
@@ -117,34 +117,22 @@ fn retold(meta: &Meta, raw: &Raw<'_>, mmap: &Mmap) -> Result<Option<Vec<u8>>> {
     encoded(record.to_bytes(raw.endian)).map(Some)
 }
 
-impl<S: Sink> Sink for ChangeMmaps<'_, S> {
-    fn begin(&mut self, meta: &Meta) -> Result<()> {
-        self.sink.begin(meta)
-    }
-
-    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+impl<S: Sink + ?Sized> Stage<S> for ChangeMmaps<'_> {
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
         if self.plan.changes.is_empty() || counted(meta, raw, &mut self.names).is_none() {
-            return self.sink.record(meta, raw);
+            return sink.record(meta, raw);
         }
         self.at += 1;
         match self.plan.changes.get(&(self.at - 1)) {
-            None => self.sink.record(meta, raw),
+            None => sink.record(meta, raw),
             Some(None) => Ok(()),
             Some(Some(mmap)) => match retold(meta, raw, mmap)? {
-                None => self.sink.record(meta, raw),
+                None => sink.record(meta, raw),
                 Some(record) => {
                     self.changed.record = record;
-                    self.changed.pass(&mut self.sink, meta, raw)
+                    self.changed.pass(sink, meta, raw)
                 }
             },
         }
-    }
-
-    fn gap(&mut self, meta: &Meta, gap: &Gap<'_>) -> Result<()> {
-        self.sink.gap(meta, gap)
-    }
-
-    fn end(&mut self, meta: &Meta) -> Result<()> {
-        self.sink.end(meta)
     }
 }

@@ -14,6 +14,7 @@ use crate::stream::meta::Meta;
 use crate::stream::order::Order;
 use crate::stream::raw::{Gap, Raw};
 use crate::stream::source::Source;
+use crate::stream::stage::{Before, Stage};
 
 /// What records are compressed in.
 const FRAMES: [RecordType; 2] = [RecordType::COMPRESSED, RecordType::COMPRESSED2];
@@ -66,9 +67,9 @@ impl Passes {
         let records_change = self.change_records();
         self.prepare(read, &open, records_change)?;
         let mut counts = vec![Counts::default(); self.list.len() + 1];
-        let mut seen = Seen { sink, meta: None };
+        let mut seen = Before::new(Seen::default(), sink);
         let (meta, mut ledger) = run(open()?, chain(&mut self.list, Some(&mut counts), &mut seen), records_change)?;
-        let meta = seen.meta.unwrap_or(meta);
+        let meta = seen.stage.meta.unwrap_or(meta);
         damage.into_iter().for_each(|damage| ledger.damage(damage));
         if records_change {
             for kind in FRAMES {
@@ -133,22 +134,22 @@ fn look(
         Some(look) => look.sink,
         None => Box::new(&mut nothing),
     };
-    let mut seen = Seen { sink: &mut *sink, meta: None };
+    let mut seen = Before::new(Seen::default(), &mut *sink);
     run(source, chain(before, None, &mut seen), records_change)?;
-    Ok(seen.meta)
+    Ok(seen.stage.meta)
 }
 
 /// The passes before a sink; with a count of what goes in and comes out of each, if that is asked for.
 fn chain<'a>(steps: &'a mut [Step], counts: Option<&'a mut [Counts]>, sink: &'a mut dyn Sink) -> Box<dyn Sink + 'a> {
     let mut counts = counts.into_iter().flatten().rev();
     let mut counted = move |sink: Box<dyn Sink + 'a>| match counts.next() {
-        Some(counts) => Box::new(Counted { sink, counts }) as Box<dyn Sink>,
+        Some(counts) => Box::new(Before::new(Counted { counts }, sink)) as Box<dyn Sink>,
         None => sink,
     };
     let mut sink = counted(Box::new(sink));
     for Step { pass, edited } in steps.iter_mut().rev() {
         if let Some(edited) = edited {
-            sink = Box::new(Retell::new(sink, edited));
+            sink = Box::new(Before::new(Retell::new(edited), sink));
         }
         sink = counted(pass.before(sink));
     }
@@ -158,7 +159,7 @@ fn chain<'a>(steps: &'a mut [Step], counts: Option<&'a mut [Counts]>, sink: &'a 
 /// Streams a recording; only its records, if these change: what they are compressed in would have to be made anew, and damage
 /// is in no place any more.
 fn run(source: Source, mut sink: Box<dyn Sink + '_>, records_change: bool) -> Result<(Meta, Ledger)> {
-    if records_change { source.run(&mut OnlyRecords(sink)) } else { source.run(&mut sink) }
+    if records_change { source.run(&mut Before::new(OnlyRecords, sink)) } else { source.run(&mut sink) }
 }
 
 /// Tells what a pass added and left out, by what went in and came out.
@@ -175,81 +176,44 @@ fn account(ledger: &mut Ledger, name: &str, before: &Counts, after: &Counts) {
     }
 }
 
-struct OnlyRecords<S>(S);
+struct OnlyRecords;
 
-impl<S: Sink> Sink for OnlyRecords<S> {
-    fn begin(&mut self, meta: &Meta) -> Result<()> {
-        self.0.begin(meta)
+impl<S: Sink + ?Sized> Stage<S> for OnlyRecords {
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
+        if FRAMES.contains(&raw.header.kind) { Ok(()) } else { sink.record(meta, raw) }
     }
 
-    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        if FRAMES.contains(&raw.header.kind) { Ok(()) } else { self.0.record(meta, raw) }
-    }
-
-    fn is_done(&self) -> bool {
-        self.0.is_done()
-    }
-
-    fn end(&mut self, meta: &Meta) -> Result<()> {
-        self.0.end(meta)
+    fn gap(&mut self, _: &Meta, _: &Gap<'_>, _: &mut S) -> Result<()> {
+        Ok(())
     }
 }
 
 /// Counts what is passed on.
-struct Counted<'a, S> {
-    sink: S,
+struct Counted<'a> {
     counts: &'a mut Counts,
 }
 
-impl<S: Sink> Sink for Counted<'_, S> {
-    fn begin(&mut self, meta: &Meta) -> Result<()> {
-        self.sink.begin(meta)
-    }
-
-    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+impl<S: Sink + ?Sized> Stage<S> for Counted<'_> {
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
         self.counts.add(raw.header.kind);
-        self.sink.record(meta, raw)
-    }
-
-    fn gap(&mut self, meta: &Meta, gap: &Gap<'_>) -> Result<()> {
-        self.sink.gap(meta, gap)
-    }
-
-    fn is_done(&self) -> bool {
-        self.sink.is_done()
-    }
-
-    fn end(&mut self, meta: &Meta) -> Result<()> {
-        self.sink.end(meta)
+        sink.record(meta, raw)
     }
 }
 
 /// Keeps what is known at the end.
-struct Seen<'a> {
-    sink: &'a mut dyn Sink,
+#[derive(Default)]
+struct Seen {
     meta: Option<Meta>,
 }
 
-impl Sink for Seen<'_> {
-    fn begin(&mut self, meta: &Meta) -> Result<()> {
-        self.sink.begin(meta)
+impl<S: Sink + ?Sized> Stage<S> for Seen {
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
+        sink.record(meta, raw)
     }
 
-    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        self.sink.record(meta, raw)
-    }
-
-    fn gap(&mut self, meta: &Meta, gap: &Gap<'_>) -> Result<()> {
-        self.sink.gap(meta, gap)
-    }
-
-    fn is_done(&self) -> bool {
-        self.sink.is_done()
-    }
-
-    fn end(&mut self, meta: &Meta) -> Result<()> {
+    fn end(&mut self, meta: &Meta, sink: &mut S) -> Result<()> {
         self.meta = Some(meta.clone());
-        self.sink.end(meta)
+        sink.end(meta)
     }
 }
 

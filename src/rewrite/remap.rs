@@ -16,7 +16,8 @@ use crate::abi::sample_view::SampleView;
 use crate::error::Result;
 use crate::stream::Sink;
 use crate::stream::meta::Meta;
-use crate::stream::raw::{Gap, Raw};
+use crate::stream::raw::Raw;
+use crate::stream::stage::{Before, Stage};
 
 /// Where `addr`, `len` and `pgoff` are in MMAP and MMAP2 records.
 const MMAP_WORDS: [usize; 3] = [RecordHeader::SIZE + 8, RecordHeader::SIZE + 16, RecordHeader::SIZE + 24];
@@ -26,8 +27,7 @@ const WORD: usize = 8;
 
 /// Passes records on with other addresses. An address that nothing is mapped at keeps its value, but for the highest
 /// bits, which tell that.
-pub struct Remap<S> {
-    sink: S,
+pub struct Remap {
     spaces: Spaces,
     names: Names,
     changed: Changed,
@@ -45,15 +45,14 @@ impl Pass for RemapPass {
     }
 
     fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {
-        Box::new(Remap::new(sink))
+        Box::new(Before::new(Remap::new(), sink))
     }
 }
 
-impl<S: Sink> Remap<S> {
-    /// Puts the pass before a sink.
-    pub fn new(sink: S) -> Self {
+impl Remap {
+    fn new() -> Self {
         let spaces = Spaces::new(true);
-        Self { sink, spaces, names: Names::default(), changed: Changed::default(), places: Vec::new() }
+        Self { spaces, names: Names::default(), changed: Changed::default(), places: Vec::new() }
     }
 
     fn mmap(&mut self, mmap: &Mmap, raw: &Raw<'_>) -> Option<()> {
@@ -137,12 +136,8 @@ fn put(record: &mut [u8], at: usize, number: u64, endian: Endian) -> Option<()> 
     Some(())
 }
 
-impl<S: Sink> Sink for Remap<S> {
-    fn begin(&mut self, meta: &Meta) -> Result<()> {
-        self.sink.begin(meta)
-    }
-
-    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+impl<S: Sink + ?Sized> Stage<S> for Remap {
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
         let is_changed = match raw.header.kind {
             RecordType::SAMPLE => self.sample(meta, raw).is_some(),
             RecordType::FORK | RecordType::COMM => {
@@ -151,14 +146,6 @@ impl<S: Sink> Sink for Remap<S> {
             }
             _ => counted(meta, raw, &mut self.names).and_then(|mmap| self.mmap(&mmap, raw)).is_some(),
         };
-        if is_changed { self.changed.pass(&mut self.sink, meta, raw) } else { self.sink.record(meta, raw) }
-    }
-
-    fn gap(&mut self, meta: &Meta, gap: &Gap<'_>) -> Result<()> {
-        self.sink.gap(meta, gap)
-    }
-
-    fn end(&mut self, meta: &Meta) -> Result<()> {
-        self.sink.end(meta)
+        if is_changed { self.changed.pass(sink, meta, raw) } else { sink.record(meta, raw) }
     }
 }

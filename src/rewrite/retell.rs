@@ -17,6 +17,7 @@ use crate::error::{Error, Result};
 use crate::stream::Sink;
 use crate::stream::meta::{Meta, is_about_recording};
 use crate::stream::raw::{Gap, Raw};
+use crate::stream::stage::Stage;
 use hashbrown::{HashMap, HashSet};
 
 /// What is told before and after a pass has [edited](super::pass::Pass::edit) it.
@@ -155,8 +156,7 @@ fn no_place(id: FeatureId) -> Error {
 }
 
 /// Passes records on with what is known of the recording as [edited](Edited), as a reader of what comes out will know it.
-pub struct Retell<'a, S> {
-    sink: S,
+pub struct Retell<'a> {
     edited: &'a Edited,
     /// What is known of what is passed on.
     meta: Option<Meta>,
@@ -164,40 +164,40 @@ pub struct Retell<'a, S> {
     changed: Changed,
 }
 
-impl<'a, S: Sink> Retell<'a, S> {
-    /// Puts it before a sink.
-    pub fn new(sink: S, edited: &'a Edited) -> Self {
-        Self { sink, edited, meta: None, has_added: false, changed: Changed::default() }
+impl<'a> Retell<'a> {
+    /// By what was edited.
+    pub fn new(edited: &'a Edited) -> Self {
+        Self { edited, meta: None, has_added: false, changed: Changed::default() }
     }
 
     /// Passes on what a pipe did not tell, behind the header's records and before the mark of their end.
-    fn add(&mut self, meta: &Meta, place: Place) -> Result<()> {
+    fn add(&mut self, meta: &Meta, place: Place, sink: &mut (impl Sink + ?Sized)) -> Result<()> {
         if meta.container == Container::Pipe && !std::mem::replace(&mut self.has_added, true) {
             for record in self.edited.additions()? {
                 self.changed.record = record;
-                self.changed.pass_at(&mut Noted { sink: &mut self.sink, meta: &mut self.meta }, meta, place)?;
+                self.changed.pass_at(&mut Noted { sink, meta: &mut self.meta }, meta, place)?;
             }
         }
         Ok(())
     }
 }
 
-impl<S: Sink> Sink for Retell<'_, S> {
-    fn begin(&mut self, meta: &Meta) -> Result<()> {
+impl<S: Sink + ?Sized> Stage<S> for Retell<'_> {
+    fn begin(&mut self, meta: &Meta, sink: &mut S) -> Result<()> {
         let known = self.meta.insert(self.edited.known(meta)?);
-        self.sink.begin(known)
+        sink.begin(known)
     }
 
-    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
         let is_end = raw.header.kind == RecordType::HEADER_FEATURE && raw.body().len() <= size_of::<u64>();
         if !self.has_added && (is_end || !is_about_recording(&raw.header)) {
-            self.add(meta, Place { source: 0, base: raw.offset(), origin: Origin::File })?;
+            self.add(meta, Place { source: 0, base: raw.offset(), origin: Origin::File }, sink)?;
         }
         // What stood before the record that announces it is not passed on where nothing but records is.
         let is_misplaced = raw.header.kind == RecordType::HEADER_TRACING_DATA
             && self.meta.as_ref().is_some_and(|meta| !meta.features.contains_key(&FeatureId::TRACING_DATA))
             && raw.payload == 0;
-        let mut sink = Noted { sink: &mut self.sink, meta: &mut self.meta };
+        let mut sink = Noted { sink, meta: &mut self.meta };
         if !is_about_recording(&raw.header) {
             return sink.record(meta, raw);
         }
@@ -214,31 +214,27 @@ impl<S: Sink> Sink for Retell<'_, S> {
         }
     }
 
-    fn gap(&mut self, meta: &Meta, gap: &Gap<'_>) -> Result<()> {
-        self.add(meta, Place { source: 0, base: gap.block.offset(gap.at), origin: Origin::File })?;
+    fn gap(&mut self, meta: &Meta, gap: &Gap<'_>, sink: &mut S) -> Result<()> {
+        self.add(meta, Place { source: 0, base: gap.block.offset(gap.at), origin: Origin::File }, sink)?;
         if let Some(known) = &mut self.meta {
             known.note_gap(gap);
         }
-        self.sink.gap(self.meta.as_ref().unwrap_or(meta), gap)
+        sink.gap(self.meta.as_ref().unwrap_or(meta), gap)
     }
 
-    fn is_done(&self) -> bool {
-        self.sink.is_done()
-    }
-
-    fn end(&mut self, meta: &Meta) -> Result<()> {
-        self.add(meta, Place { source: 0, base: 0, origin: Origin::File })?;
-        self.sink.end(self.meta.as_ref().unwrap_or(meta))
+    fn end(&mut self, meta: &Meta, sink: &mut S) -> Result<()> {
+        self.add(meta, Place { source: 0, base: 0, origin: Origin::File }, sink)?;
+        sink.end(self.meta.as_ref().unwrap_or(meta))
     }
 }
 
 /// Takes note of what records tell of the recording, and passes them on with that.
-struct Noted<'a, S> {
+struct Noted<'a, S: ?Sized> {
     sink: &'a mut S,
     meta: &'a mut Option<Meta>,
 }
 
-impl<S: Sink> Sink for Noted<'_, S> {
+impl<S: Sink + ?Sized> Sink for Noted<'_, S> {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         let Some(known) = self.meta else { return self.sink.record(meta, raw) };
         if is_about_recording(&raw.header) {

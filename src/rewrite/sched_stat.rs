@@ -16,7 +16,8 @@ use crate::stream::event_name::event_name;
 use crate::stream::events::{Event, EventIndex};
 use crate::stream::meta::Meta;
 use crate::stream::order::Order;
-use crate::stream::raw::{Gap, Raw};
+use crate::stream::raw::Raw;
+use crate::stream::stage::{Before, Stage};
 use crate::tracing::tracepoints::Tracepoints;
 use crate::tracing::value::Value;
 use hashbrown::HashMap;
@@ -41,7 +42,7 @@ impl Pass for SchedStatPass {
 
     fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {
         Box::new(Order::new(
-            Merge { sink, roles: Roles::default(), switches: HashMap::new(), changed: Changed::default() },
+            Before::new(Merge { roles: Roles::default(), switches: HashMap::new(), changed: Changed::default() }, sink),
             self.options.clone(),
         ))
     }
@@ -119,17 +120,16 @@ impl Roles {
     }
 }
 
-struct Merge<S> {
-    sink: S,
+struct Merge {
     roles: Roles,
     /// The latest switch of each thread, and of which event it is.
     switches: HashMap<u32, (EventIndex, Box<[u8]>)>,
     changed: Changed,
 }
 
-impl<S: Sink> Merge<S> {
+impl Merge {
     /// Takes a sample; whether it goes on as it is.
-    fn sample(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<bool> {
+    fn sample(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut (impl Sink + ?Sized)) -> Result<bool> {
         let Some((index, event)) = meta.events.of(raw) else { return Ok(true) };
         let role = self.roles.of(meta, index);
         if role == Role::Other {
@@ -140,13 +140,19 @@ impl<S: Sink> Merge<S> {
         match role {
             Role::Switch => drop(self.switches.insert(tid, (index, raw.bytes().into()))),
             Role::Exit => drop(self.switches.remove(&tid)),
-            Role::Stat => self.merge(meta, raw, event, &view)?,
+            Role::Stat => self.merge(meta, raw, (event, &view), sink)?,
             Role::Other => {}
         }
         Ok(false)
     }
 
-    fn merge(&mut self, meta: &Meta, raw: &Raw<'_>, event: &Event, view: &SampleView<'_>) -> Result<()> {
+    fn merge(
+        &mut self,
+        meta: &Meta,
+        raw: &Raw<'_>,
+        (event, view): (&Event, &SampleView<'_>),
+        sink: &mut (impl Sink + ?Sized),
+    ) -> Result<()> {
         let pid = view.raw.and_then(|raw| self.roles.pid(event, raw));
         let Some((index, switch)) = pid.and_then(|pid| self.switches.get(&pid)) else { return Ok(()) };
         let Some(of_switch) = meta.events.list().get(*index as usize) else { return Ok(()) };
@@ -165,31 +171,15 @@ impl<S: Sink> Merge<S> {
         };
         put(sample_type.time_at(), view.time);
         put(sample_type.period_at(), view.period);
-        self.changed.pass(&mut self.sink, meta, raw)
+        self.changed.pass(sink, meta, raw)
     }
 }
 
-impl<S: Sink> Sink for Merge<S> {
-    fn begin(&mut self, meta: &Meta) -> Result<()> {
-        self.sink.begin(meta)
-    }
-
-    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        if raw.header.kind == RecordType::SAMPLE && !self.sample(meta, raw)? {
+impl<S: Sink + ?Sized> Stage<S> for Merge {
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
+        if raw.header.kind == RecordType::SAMPLE && !self.sample(meta, raw, sink)? {
             return Ok(());
         }
-        self.sink.record(meta, raw)
-    }
-
-    fn gap(&mut self, meta: &Meta, gap: &Gap<'_>) -> Result<()> {
-        self.sink.gap(meta, gap)
-    }
-
-    fn is_done(&self) -> bool {
-        self.sink.is_done()
-    }
-
-    fn end(&mut self, meta: &Meta) -> Result<()> {
-        self.sink.end(meta)
+        sink.record(meta, raw)
     }
 }

@@ -15,7 +15,8 @@ use crate::error::{Error, Result};
 use crate::stream::Sink;
 use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
-use crate::stream::raw::{Gap, Raw};
+use crate::stream::raw::Raw;
+use crate::stream::stage::{Before, Stage};
 
 /// What goes of samples.
 const STRIPPED: SampleType = SampleType::REGS_USER.union(SampleType::STACK_USER);
@@ -50,7 +51,8 @@ impl Pass for StripUserStackPass {
 
     fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {
         self.unreadable = 0;
-        Box::new(Strip { sink, changed: Changed::default(), unreadable: &mut self.unreadable })
+        let stage = Strip { changed: Changed::default(), unreadable: &mut self.unreadable };
+        Box::new(Before::new(stage, sink))
     }
 
     fn tell(&self, ledger: &mut Ledger) {
@@ -73,24 +75,19 @@ fn has_stacks(meta: &Meta) -> bool {
     meta.events.list().iter().any(|event| event.layout.sample_type.intersects(STRIPPED))
 }
 
-struct Strip<'a, S> {
-    sink: S,
+struct Strip<'a> {
     changed: Changed,
     unreadable: &'a mut u64,
 }
 
-impl<S: Sink> Sink for Strip<'_, S> {
-    fn begin(&mut self, meta: &Meta) -> Result<()> {
-        self.sink.begin(meta)
-    }
-
-    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+impl<S: Sink + ?Sized> Stage<S> for Strip<'_> {
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
         if raw.header.kind != RecordType::SAMPLE {
-            return self.sink.record(meta, raw);
+            return sink.record(meta, raw);
         }
         let layout = match meta.events.of(raw) {
             Some((_, event)) if event.layout.sample_type.intersects(STRIPPED) => &event.layout,
-            Some(_) => return self.sink.record(meta, raw),
+            Some(_) => return sink.record(meta, raw),
             None => &SampleLayout::default(),
         };
         let Some([before, behind]) = around(raw, layout) else {
@@ -103,19 +100,7 @@ impl<S: Sink> Sink for Strip<'_, S> {
         self.changed.record.extend(encoded(abi::to_bytes(&header, raw.endian))?);
         self.changed.record.extend_from_slice(before);
         self.changed.record.extend_from_slice(behind);
-        self.changed.pass(&mut self.sink, meta, raw)
-    }
-
-    fn gap(&mut self, meta: &Meta, gap: &Gap<'_>) -> Result<()> {
-        self.sink.gap(meta, gap)
-    }
-
-    fn is_done(&self) -> bool {
-        self.sink.is_done()
-    }
-
-    fn end(&mut self, meta: &Meta) -> Result<()> {
-        self.sink.end(meta)
+        self.changed.pass(sink, meta, raw)
     }
 }
 

@@ -11,7 +11,8 @@ use crate::abi::sample_view::SampleView;
 use crate::error::Result;
 use crate::stream::Sink;
 use crate::stream::meta::Meta;
-use crate::stream::raw::{Gap, Raw};
+use crate::stream::raw::Raw;
+use crate::stream::stage::{Before, Stage};
 
 /// The pass that leaves out what is not used.
 #[derive(Debug, Default)]
@@ -29,7 +30,7 @@ impl Pass for UnusedPass {
     }
 
     fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {
-        Box::new(LeaveOutUnused::new(sink, &self.look.is_used))
+        Box::new(Before::new(LeaveOutUnused::new(&self.look.is_used), sink))
     }
 }
 
@@ -83,27 +84,22 @@ impl Sink for LookForUse {
 }
 
 /// Passes on all records but those of maps that are not used and the marks of rounds.
-pub struct LeaveOutUnused<'a, S> {
-    sink: S,
+pub struct LeaveOutUnused<'a> {
     is_used: &'a [bool],
     /// How many maps there were.
     at: usize,
     names: Names,
 }
 
-impl<'a, S: Sink> LeaveOutUnused<'a, S> {
-    /// Puts the pass before a sink.
-    pub fn new(sink: S, is_used: &'a [bool]) -> Self {
-        Self { sink, is_used, at: 0, names: Names::default() }
+impl<'a> LeaveOutUnused<'a> {
+    /// By what is used.
+    pub fn new(is_used: &'a [bool]) -> Self {
+        Self { is_used, at: 0, names: Names::default() }
     }
 }
 
-impl<S: Sink> Sink for LeaveOutUnused<'_, S> {
-    fn begin(&mut self, meta: &Meta) -> Result<()> {
-        self.sink.begin(meta)
-    }
-
-    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+impl<S: Sink + ?Sized> Stage<S> for LeaveOutUnused<'_> {
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
         if raw.header.kind == RecordType::FINISHED_ROUND {
             return Ok(());
         }
@@ -113,14 +109,6 @@ impl<S: Sink> Sink for LeaveOutUnused<'_, S> {
                 return Ok(());
             }
         }
-        self.sink.record(meta, raw)
-    }
-
-    fn gap(&mut self, meta: &Meta, gap: &Gap<'_>) -> Result<()> {
-        self.sink.gap(meta, gap)
-    }
-
-    fn end(&mut self, meta: &Meta) -> Result<()> {
-        self.sink.end(meta)
+        sink.record(meta, raw)
     }
 }

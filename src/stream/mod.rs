@@ -12,6 +12,7 @@ pub mod order;
 pub mod raw;
 pub mod runs;
 pub mod source;
+pub mod stage;
 pub mod write;
 
 use crate::abi::record::RecordType;

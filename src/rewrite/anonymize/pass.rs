@@ -16,6 +16,7 @@ use crate::stream::Sink;
 use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
 use crate::stream::raw::{Gap, Raw};
+use crate::stream::stage::{Before, Stage};
 
 /// The pass that anonymizes: `--anonymize`.
 #[derive(Debug)]
@@ -71,7 +72,7 @@ impl Pass for AnonymizePass {
         let edited = self.edited.clone();
         let replace = self.know();
         replace.told = edited;
-        Box::new(Anonymize { sink, replace, changed: Changed::default() })
+        Box::new(Before::new(Anonymize { replace, changed: Changed::default() }, sink))
     }
 
     fn tell(&self, ledger: &mut Ledger) {
@@ -103,17 +104,12 @@ impl Pass for AnonymizePass {
 }
 
 struct Anonymize<'a> {
-    sink: Box<dyn Sink + 'a>,
     replace: &'a mut Replace,
     changed: Changed,
 }
 
-impl Sink for Anonymize<'_> {
-    fn begin(&mut self, meta: &Meta) -> Result<()> {
-        self.sink.begin(meta)
-    }
-
-    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+impl<S: Sink + ?Sized> Stage<S> for Anonymize<'_> {
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
         if raw.header.kind == RecordType::SAMPLE {
             let written =
                 meta.events.of(raw).and_then(|event| self.replace.sample(raw, event, &mut self.changed.record));
@@ -135,18 +131,10 @@ impl Sink for Anonymize<'_> {
                 None => return Ok(()),
             }
         }
-        self.changed.pass(&mut self.sink, meta, raw)
+        self.changed.pass(sink, meta, raw)
     }
 
-    fn gap(&mut self, _: &Meta, _: &Gap<'_>) -> Result<()> {
+    fn gap(&mut self, _: &Meta, _: &Gap<'_>, _: &mut S) -> Result<()> {
         Ok(())
-    }
-
-    fn is_done(&self) -> bool {
-        self.sink.is_done()
-    }
-
-    fn end(&mut self, meta: &Meta) -> Result<()> {
-        self.sink.end(meta)
     }
 }

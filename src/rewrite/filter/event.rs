@@ -16,7 +16,8 @@ use crate::stream::Sink;
 use crate::stream::event_name::{event_name, is_called};
 use crate::stream::events::EventIndex;
 use crate::stream::meta::Meta;
-use crate::stream::raw::{Gap, Raw};
+use crate::stream::raw::Raw;
+use crate::stream::stage::{Before, Stage};
 use std::collections::BTreeSet;
 
 /// Keeps the samples of certain events, and leaves out of the recording the events that go. A group whose members are read
@@ -113,7 +114,7 @@ impl Pass for EventPass {
     }
 
     fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {
-        Box::new(OfEvents { sink, pass: self, changed: Changed::default() })
+        Box::new(Before::new(OfEvents { pass: self, changed: Changed::default() }, sink))
     }
 }
 
@@ -198,13 +199,12 @@ impl Sink for LookForEvents<'_> {
 }
 
 /// Passes on what is of the events that stay.
-struct OfEvents<'a, S> {
-    sink: S,
+struct OfEvents<'a> {
     pass: &'a EventPass,
     changed: Changed,
 }
 
-impl<S> OfEvents<'_, S> {
+impl OfEvents<'_> {
     fn keeps(&self, meta: &Meta, raw: &Raw<'_>) -> bool {
         let Stay { events, deferred, aux_goes } = &self.pass.stay;
         match raw.header.kind {
@@ -227,12 +227,8 @@ impl<S> OfEvents<'_, S> {
     }
 }
 
-impl<S: Sink> Sink for OfEvents<'_, S> {
-    fn begin(&mut self, meta: &Meta) -> Result<()> {
-        self.sink.begin(meta)
-    }
-
-    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+impl<S: Sink + ?Sized> Stage<S> for OfEvents<'_> {
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
         if !self.keeps(meta, raw) {
             return Ok(());
         }
@@ -242,23 +238,11 @@ impl<S: Sink> Sink for OfEvents<'_, S> {
             _ => None,
         };
         match retold {
-            None => self.sink.record(meta, raw),
+            None => sink.record(meta, raw),
             Some(record) => {
                 self.changed.record = record;
-                self.changed.pass(&mut self.sink, meta, raw)
+                self.changed.pass(sink, meta, raw)
             }
         }
-    }
-
-    fn gap(&mut self, meta: &Meta, gap: &Gap<'_>) -> Result<()> {
-        self.sink.gap(meta, gap)
-    }
-
-    fn is_done(&self) -> bool {
-        self.sink.is_done()
-    }
-
-    fn end(&mut self, meta: &Meta) -> Result<()> {
-        self.sink.end(meta)
     }
 }

@@ -16,7 +16,8 @@ use crate::stream::events::{EventIndex, is_time};
 use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
 use crate::stream::order::Order;
-use crate::stream::raw::{Gap, Raw};
+use crate::stream::raw::Raw;
+use crate::stream::stage::{Before, Stage};
 
 /// A sample that a filter is asked about.
 #[derive(Clone, Copy)]
@@ -119,7 +120,8 @@ impl<F: Filter> Pass for FilterPass<F> {
     }
 
     fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {
-        Box::new(PassOn { sink, filter: &mut self.filter, stay: &self.stay, places: Places::default() })
+        let stage = PassOn { filter: &mut self.filter, stay: &self.stay, places: Places::default() };
+        Box::new(Before::new(stage, sink))
     }
 
     fn tell(&self, ledger: &mut Ledger) {
@@ -226,14 +228,13 @@ impl<F: Filter> Sink for ChooseInOrder<'_, F> {
 }
 
 /// Passes on what stays.
-struct PassOn<'a, S, F> {
-    sink: S,
+struct PassOn<'a, F> {
     filter: &'a mut F,
     stay: &'a Stay,
     places: Places,
 }
 
-impl<S: Sink, F: Filter> PassOn<'_, S, F> {
+impl<F: Filter> PassOn<'_, F> {
     fn stays(&mut self, meta: &Meta, raw: &Raw<'_>) -> bool {
         let is_sample = raw.header.kind == RecordType::SAMPLE;
         if self.filter.order() == LookOrder::Time {
@@ -251,25 +252,13 @@ impl<S: Sink, F: Filter> PassOn<'_, S, F> {
     }
 }
 
-impl<S: Sink, F: Filter> Sink for PassOn<'_, S, F> {
-    fn begin(&mut self, meta: &Meta) -> Result<()> {
+impl<F: Filter, S: Sink + ?Sized> Stage<S> for PassOn<'_, F> {
+    fn begin(&mut self, meta: &Meta, sink: &mut S) -> Result<()> {
         self.filter.begin(meta);
-        self.sink.begin(meta)
+        sink.begin(meta)
     }
 
-    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        if self.stays(meta, raw) { self.sink.record(meta, raw) } else { Ok(()) }
-    }
-
-    fn gap(&mut self, meta: &Meta, gap: &Gap<'_>) -> Result<()> {
-        self.sink.gap(meta, gap)
-    }
-
-    fn is_done(&self) -> bool {
-        self.sink.is_done()
-    }
-
-    fn end(&mut self, meta: &Meta) -> Result<()> {
-        self.sink.end(meta)
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
+        if self.stays(meta, raw) { sink.record(meta, raw) } else { Ok(()) }
     }
 }

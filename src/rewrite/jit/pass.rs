@@ -17,7 +17,8 @@ use crate::stream::Sink;
 use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
 use crate::stream::order::Order;
-use crate::stream::raw::{Gap, Raw};
+use crate::stream::raw::Raw;
+use crate::stream::stage::{Before, Stage};
 use hashbrown::HashMap;
 use std::path::PathBuf;
 
@@ -50,7 +51,7 @@ impl Pass for JitPass {
     }
 
     fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {
-        Box::new(Order::new(Inject::new(sink, &self.plan), self.options.clone()))
+        Box::new(Order::new(Before::new(Inject::new(&self.plan), sink), self.options.clone()))
     }
 
     fn finish(&mut self) -> Result<()> {
@@ -115,8 +116,7 @@ impl Sink for LookForDumps<'_> {
 }
 
 /// Tells maps among records that come in the order of time.
-struct Inject<'a, S> {
-    sink: S,
+struct Inject<'a> {
     plan: &'a Plan,
     /// How many maps are told.
     told: usize,
@@ -126,19 +126,19 @@ struct Inject<'a, S> {
     changed: Changed,
 }
 
-impl<'a, S: Sink> Inject<'a, S> {
-    fn new(sink: S, plan: &'a Plan) -> Self {
+impl<'a> Inject<'a> {
+    fn new(plan: &'a Plan) -> Self {
         let (live, names, changed) = (HashMap::new(), Names::default(), Changed::default());
-        Self { sink, plan, told: 0, live, names, changed }
+        Self { plan, told: 0, live, names, changed }
     }
 
     /// Tells all maps up to a time.
-    fn tell(&mut self, meta: &Meta, time: u64, place: Place) -> Result<()> {
+    fn tell(&mut self, meta: &Meta, time: u64, place: Place, sink: &mut (impl Sink + ?Sized)) -> Result<()> {
         while let Some(map) = self.plan.maps.get(self.told).filter(|map| map.time <= time) {
             self.told += 1;
             self.live.entry(map.pid).or_default().put(map.address, map.address.saturating_add(map.len));
             self.changed.record = self.plan.record(meta, map)?;
-            self.changed.pass_at(&mut self.sink, meta, place)?;
+            self.changed.pass_at(sink, meta, place)?;
         }
         Ok(())
     }
@@ -154,29 +154,17 @@ impl<'a, S: Sink> Inject<'a, S> {
     }
 }
 
-impl<S: Sink> Sink for Inject<'_, S> {
-    fn begin(&mut self, meta: &Meta) -> Result<()> {
-        self.sink.begin(meta)
-    }
-
-    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+impl<S: Sink + ?Sized> Stage<S> for Inject<'_> {
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
         if let Some(time) = meta.events.time(raw) {
             let place = Place { source: raw.block.source, base: raw.offset(), origin: raw.block.origin };
-            self.tell(meta, time, place)?;
+            self.tell(meta, time, place, sink)?;
         }
-        if self.hides(meta, raw) { Ok(()) } else { self.sink.record(meta, raw) }
+        if self.hides(meta, raw) { Ok(()) } else { sink.record(meta, raw) }
     }
 
-    fn gap(&mut self, meta: &Meta, gap: &Gap<'_>) -> Result<()> {
-        self.sink.gap(meta, gap)
-    }
-
-    fn is_done(&self) -> bool {
-        self.sink.is_done()
-    }
-
-    fn end(&mut self, meta: &Meta) -> Result<()> {
-        self.tell(meta, u64::MAX, Place { source: 0, base: 0, origin: Origin::File })?;
-        self.sink.end(meta)
+    fn end(&mut self, meta: &Meta, sink: &mut S) -> Result<()> {
+        self.tell(meta, u64::MAX, Place { source: 0, base: 0, origin: Origin::File }, sink)?;
+        sink.end(meta)
     }
 }

@@ -16,6 +16,7 @@ use crate::container::read::ReadOptions;
 use crate::error::Result;
 use crate::stream::Sink;
 use crate::stream::ledger::Ledger;
+use crate::stream::stage::Before;
 use deferred::Deferred;
 use records::{Change, ForVersion, Told};
 use since::PerfVersion;
@@ -70,7 +71,7 @@ impl Pass for PerfVersionPass {
 
     fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {
         self.told.clear();
-        Box::new(ForVersion::new(sink, self.version, &self.deferred, &mut self.told))
+        Box::new(Before::new(ForVersion::new(self.version, &self.deferred, &mut self.told), sink))
     }
 
     fn tell(&self, ledger: &mut Ledger) {

@@ -18,7 +18,8 @@ use crate::rewrite::filter::deferred::cookie;
 use crate::stream::Sink;
 use crate::stream::events::Event;
 use crate::stream::meta::Meta;
-use crate::stream::raw::{Gap, Raw};
+use crate::stream::raw::Raw;
+use crate::stream::stage::Stage;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -50,18 +51,17 @@ impl fmt::Display for Change {
 }
 
 /// Passes on records as a version of perf knows them.
-pub struct ForVersion<'a, S> {
-    sink: S,
+pub struct ForVersion<'a> {
     version: PerfVersion,
     deferred: &'a Deferred,
     told: &'a mut Told,
     changed: Changed,
 }
 
-impl<'a, S: Sink> ForVersion<'a, S> {
-    /// Puts it before a sink.
-    pub fn new(sink: S, version: PerfVersion, deferred: &'a Deferred, told: &'a mut Told) -> Self {
-        Self { sink, version, deferred, told, changed: Changed::default() }
+impl<'a> ForVersion<'a> {
+    /// For a version.
+    pub fn new(version: PerfVersion, deferred: &'a Deferred, told: &'a mut Told) -> Self {
+        Self { version, deferred, told, changed: Changed::default() }
     }
 
     fn tell(&mut self, change: Change) {
@@ -143,12 +143,8 @@ impl<'a, S: Sink> ForVersion<'a, S> {
     }
 }
 
-impl<S: Sink> Sink for ForVersion<'_, S> {
-    fn begin(&mut self, meta: &Meta) -> Result<()> {
-        self.sink.begin(meta)
-    }
-
-    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+impl<S: Sink + ?Sized> Stage<S> for ForVersion<'_> {
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
         let kind = raw.header.kind;
         if !self.version.knows_record(kind) {
             if kind != RecordType::CALLCHAIN_DEFERRED {
@@ -157,24 +153,12 @@ impl<S: Sink> Sink for ForVersion<'_, S> {
             return Ok(());
         }
         match self.changed(meta, raw)? {
-            None => self.sink.record(meta, raw),
+            None => sink.record(meta, raw),
             Some(record) => {
                 self.changed.record = record;
-                self.changed.pass(&mut self.sink, meta, raw)
+                self.changed.pass(sink, meta, raw)
             }
         }
-    }
-
-    fn gap(&mut self, meta: &Meta, gap: &Gap<'_>) -> Result<()> {
-        self.sink.gap(meta, gap)
-    }
-
-    fn is_done(&self) -> bool {
-        self.sink.is_done()
-    }
-
-    fn end(&mut self, meta: &Meta) -> Result<()> {
-        self.sink.end(meta)
     }
 }
 

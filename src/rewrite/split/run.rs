@@ -24,8 +24,9 @@ use crate::stream::events::EventIndex;
 use crate::stream::ledger::Ledger;
 use crate::stream::meta::{Meta, is_header};
 use crate::stream::order::Order;
-use crate::stream::raw::Raw;
+use crate::stream::raw::{Gap, Raw};
 use crate::stream::source::Source;
+use crate::stream::stage::{Before, Stage};
 use std::collections::BTreeSet;
 
 /// How a recording is split.
@@ -140,9 +141,9 @@ impl Split<'_> {
             let mut sink = make(&format!("event-{}", event_name(of)), 1)?;
             let mut passes = Passes::default();
             passes.push(EventPass::of(event));
-            let mut counted = Counted { sink: &mut *sink, written: Counts::default() };
+            let mut counted = Before::new(Counted::default(), &mut *sink);
             let (part, _) = passes.run(self.input.clone(), self.read, &mut counted)?;
-            counted.written.iter().for_each(|(kind, count)| written.add_many(kind, count));
+            counted.stage.written.iter().for_each(|(kind, count)| written.add_many(kind, count));
             count += 1;
             // Those of its group are in its part.
             let ids = part.events.list().iter().flat_map(|event| &event.ids);
@@ -211,22 +212,18 @@ impl Sink for WithSamples {
 }
 
 /// Counts what is written.
-struct Counted<'a> {
-    sink: &'a mut dyn Sink,
+#[derive(Default)]
+struct Counted {
     written: Counts,
 }
 
-impl Sink for Counted<'_> {
-    fn begin(&mut self, meta: &Meta) -> Result<()> {
-        self.sink.begin(meta)
-    }
-
-    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+impl<S: Sink + ?Sized> Stage<S> for Counted {
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
         self.written.add(raw.header.kind);
-        self.sink.record(meta, raw)
+        sink.record(meta, raw)
     }
 
-    fn end(&mut self, meta: &Meta) -> Result<()> {
-        self.sink.end(meta)
+    fn gap(&mut self, _: &Meta, _: &Gap<'_>, _: &mut S) -> Result<()> {
+        Ok(())
     }
 }
