@@ -161,6 +161,21 @@ pub struct Damage {
     pub offset: u64,
     /// What is wrong and what is missing for it.
     pub what: String,
+    /// Bytes of the recording that cannot be read because of it, those that a truncated file lacks included; 0 where no byte is
+    /// lost or the number is unknown.
+    pub unread: u64,
+}
+
+impl Damage {
+    /// Damage by which no known number of bytes is lost.
+    pub fn new(file: impl Into<String>, offset: u64, what: impl Into<String>) -> Self {
+        Self { file: file.into(), offset, what: what.into(), unread: 0 }
+    }
+
+    /// The same damage, by which this many bytes cannot be read.
+    pub fn with_unread(self, unread: u64) -> Self {
+        Self { unread, ..self }
+    }
 }
 
 impl fmt::Display for Damage {

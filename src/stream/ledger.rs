@@ -79,6 +79,7 @@ pub struct Ledger {
     pub lost_samples: u64,
     damage: Vec<Damage>,
     damaged: u64,
+    unread: u64,
     notes: Vec<String>,
     /// Whether a note tells of something that is not in the output.
     is_missing: bool,
@@ -153,8 +154,10 @@ impl Ledger {
         }
         self.lost(other.lost_records, other.lost_samples);
         self.is_missing |= other.is_missing;
-        self.damaged += other.damaged - other.damage.len() as u64;
-        other.damage.into_iter().for_each(|damage| self.damage(damage));
+        self.damaged += other.damaged;
+        self.unread = self.unread.saturating_add(other.unread);
+        self.damage.extend(other.damage);
+        self.damage.truncate(MESSAGES);
         self.notes.extend(other.notes);
         self.aggregated = self.aggregated.take().or(other.aggregated);
     }
@@ -181,6 +184,7 @@ impl Ledger {
     /// Notes that something is wrong with the input.
     pub fn damage(&mut self, damage: Damage) {
         self.damaged += 1;
+        self.unread = self.unread.saturating_add(damage.unread);
         if self.damage.len() < MESSAGES {
             self.damage.push(damage);
         }
@@ -205,6 +209,11 @@ impl Ledger {
     /// How many messages were not kept.
     pub fn further_messages(&self) -> u64 {
         self.damaged - self.damage.len() as u64
+    }
+
+    /// Bytes of the input that could not be read.
+    pub fn unread_bytes(&self) -> u64 {
+        self.unread
     }
 
     /// What the user should know of the result.
@@ -240,7 +249,8 @@ impl Ledger {
     }
 }
 
-/// One line: samples in, out and dropped, by reason, and left out, by the pass that did; other records that were dropped; what the kernel lost.
+/// One line: samples in, out and dropped, by reason, bytes that could not be read; samples that passes left out; other records
+/// that were dropped; what the kernel lost.
 impl fmt::Display for Ledger {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let samples = self.of(RecordType::SAMPLE);
@@ -250,6 +260,9 @@ impl fmt::Display for Ledger {
         };
         write!(f, "{} {noun} in{totals}, {} out, {} dropped", samples.read, samples.emitted, samples.dropped())?;
         write_reasons(f, &samples.dropped)?;
+        if self.unread > 0 {
+            write!(f, ", {} bytes not readable", self.unread)?;
+        }
         if samples.left_out() > 0 {
             let by = samples.left_out.iter().map(|(pass, count)| format!("{count} by {pass}"));
             write!(f, "; {} {noun} left out ({})", samples.left_out(), by.collect::<Vec<_>>().join(", "))?;
@@ -316,8 +329,12 @@ mod tests {
     fn messages_are_bounded() {
         let mut ledger = Ledger::default();
         for offset in 0..1000 {
-            ledger.damage(Damage { file: "x".into(), offset, what: "broken".into() });
+            ledger.damage(Damage::new("x", offset, "broken").with_unread(8));
         }
         assert_eq!((ledger.messages().len(), ledger.further_messages()), (MESSAGES, 900));
+        let mut both = ledger.clone();
+        both.merge(ledger);
+        assert_eq!((both.messages().len(), both.further_messages()), (MESSAGES, 1900));
+        assert_eq!(both.to_string(), "0 samples in, 0 out, 0 dropped, 16000 bytes not readable");
     }
 }

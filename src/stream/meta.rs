@@ -257,7 +257,7 @@ impl Meta {
 
     /// What is wrong at a place in a block, with the file that it is in.
     pub fn damage(&self, block: &Block, at: usize, what: String) -> Damage {
-        Damage { file: self.files[block.source as usize].clone(), offset: block.offset(at), what }
+        Damage::new(&self.files[block.source as usize], block.offset(at), what)
     }
 
     /// What must be known to read a record. One whose event is not known is read as if it had no trailer.

@@ -245,7 +245,7 @@ impl Source {
             let file = self.meta.files[frames.source as usize].clone();
             let what =
                 format!("the last compressed frame ends in the middle of a record, of which {rest} bytes are there");
-            self.ledger.damage(Damage { file, offset: frames.offset, what });
+            self.ledger.damage(Damage::new(file, frames.offset, what).with_unread(rest as u64));
         }
     }
 
@@ -265,11 +265,12 @@ impl Source {
             Step::Record { .. } | Step::Misframed { .. } | Step::End => return None,
         };
         let next = if may_go_on { resynchronise(&block.bytes, at, self.meta.endian) } else { None };
-        let missing = match next {
-            Some(next) => format!("{} bytes are skipped up to the next sound record", next - at),
-            None => format!("the last {left} bytes are missing"),
+        let (missing, unread) = match next {
+            Some(next) => (format!("{} bytes are skipped up to the next sound record", next - at), next - at),
+            None => (format!("the last {left} bytes are missing"), left),
         };
-        self.damage(block, at, format!("{problem}; {missing}"));
+        let damage = self.meta.damage(block, at, format!("{problem}; {missing}"));
+        self.ledger.damage(damage.with_unread(unread as u64));
         next
     }
 

@@ -332,6 +332,23 @@ fn a_full_device_is_a_failure() {
 }
 
 #[test]
+fn bytes_that_cannot_be_read_are_in_the_account() {
+    let desk = Desk::new();
+    desk.run(&["--version"]);
+    let whole = desk.read("in.data");
+    fs::write(desk.path("truncated.data"), &whole[..30_000]).unwrap();
+    let run = desk.run(&["truncated.data", "-o", "out.pb.gz"]);
+    let ledger = run.ledger().unwrap();
+    // A record of which 80 bytes are there, and what the header says that follows.
+    assert_eq!((ledger.samples_out, ledger.unread), (304, 80 + 7144), "{}", run.stderr);
+    let mut zeros = whole.clone();
+    zeros[20_000..24_096].fill(0);
+    fs::write(desk.path("zeros.data"), zeros).unwrap();
+    assert_eq!(desk.run(&["zeros.data", "-f", "-o", "out.jsonl"]).ledger().unwrap().unread, 4088);
+    assert_eq!(desk.run(&["in.data", "-f", "-o", "out.pb.gz"]).ledger().unwrap().unread, 0);
+}
+
+#[test]
 fn what_a_process_has_open_is_an_output() {
     let desk = Desk::new();
     let expected = expected("callgraph.data");

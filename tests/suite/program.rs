@@ -98,7 +98,7 @@ impl Run {
 
 const WARNING: &str = "perfconv: warning: ";
 
-/// `[ perfconv: out.pb.gz: 712 samples in, 709 out, 3 dropped (2 of unknown event, 1 damaged) ]`, and behind semicolons
+/// `[ perfconv: out.pb.gz: 712 samples in, 709 out, 3 dropped (2 of unknown event, 1 damaged), 80 bytes not readable ]`, and behind semicolons
 /// what was dropped that is no sample and what the kernel lost.
 #[derive(Debug, PartialEq)]
 pub struct Ledger {
@@ -107,6 +107,8 @@ pub struct Ledger {
     pub samples_out: u64,
     pub dropped: u64,
     pub reasons: Vec<(u64, String)>,
+    /// Bytes of the input that could not be read.
+    pub unread: u64,
     /// Records other than samples that were dropped.
     pub others_dropped: u64,
     /// Records about lost events, and the samples lost by them.
@@ -128,6 +130,11 @@ impl Ledger {
                 others_dropped = counted(count, &["other record dropped", "other records dropped"])?;
             }
         }
+        let (counts, unread) = match counts.strip_suffix(" bytes not readable").and_then(|rest| rest.rsplit_once(", "))
+        {
+            Some((counts, unread)) => (counts, unread.parse().ok()?),
+            None => (counts, 0),
+        };
         let (counts, reasons) = match counts.split_once(" (") {
             Some((counts, reasons)) => (counts, reasons.strip_suffix(")")?.split(", ").collect()),
             None => (counts, Vec::new()),
@@ -139,6 +146,7 @@ impl Ledger {
             samples_out: counted(samples_out, &["out"])?,
             dropped: counted(dropped, &["dropped"])?,
             reasons: reasons.iter().map(|reason| number(reason)).collect::<Option<_>>()?,
+            unread,
             others_dropped,
             lost,
         })

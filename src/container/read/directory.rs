@@ -32,7 +32,7 @@ pub fn open(path: &Path, options: ReadOptions) -> Result<Reader> {
         let file = part.display().to_string();
         if number != expected {
             let what = format!("the file before this one, data.{}, is missing", number - 1);
-            reader.damage.push(Damage { file: file.clone(), offset: 0, what });
+            reader.damage.push(Damage::new(&file, 0, what));
         }
         expected = number.saturating_add(1);
         let source = reader.files.len() as u32;
@@ -43,7 +43,7 @@ pub fn open(path: &Path, options: ReadOptions) -> Result<Reader> {
             Opened::Stream(stream) => reader.add_spooled(source, &file, stream)?,
             Opened::Directory(_) => {
                 let what = "this is no file: its records are missing".to_owned();
-                reader.damage.push(Damage { file, offset: 0, what });
+                reader.damage.push(Damage::new(file, 0, what));
             }
         }
     }

@@ -138,7 +138,8 @@ impl FileSections {
             );
         } else if end > len {
             let missing = end - len;
-            self.note(name, len, format!("the file is cut: the last {missing} bytes of its records are missing"));
+            let what = format!("the file is truncated: the last {missing} bytes of its records are missing");
+            self.damage.push(Damage::new(name, len, what).with_unread(missing));
             end = len;
         }
         self.data = data.offset as usize..end as usize;
@@ -170,7 +171,7 @@ impl FileSections {
     }
 
     fn note(&mut self, file: &str, offset: u64, what: impl Into<String>) {
-        self.damage.push(Damage { file: file.to_owned(), offset, what: what.into() });
+        self.damage.push(Damage::new(file, offset, what));
     }
 }
 

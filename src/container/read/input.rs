@@ -132,7 +132,7 @@ impl Input {
             Opened::Stream(mut stream) => {
                 let (bytes, failure) = spooled(&mut stream, &name, options)?;
                 let offset = bytes.len() as u64;
-                let damage = failure.map(|failure| Damage { file: name.clone(), offset, what: cut_by(&failure) });
+                let damage = failure.map(|failure| Damage::new(&name, offset, cut_by(&failure)));
                 Ok((Self::Bytes { name, bytes }, damage))
             }
         }

@@ -191,7 +191,7 @@ impl Reader {
 
     fn note_failure(&mut self, source: u32, failure: Option<(u64, &io::Error)>) {
         if let Some((offset, failure)) = failure {
-            self.damage.push(Damage { file: self.files[source as usize].clone(), offset, what: cut_by(failure) });
+            self.damage.push(Damage::new(&self.files[source as usize], offset, cut_by(failure)));
         }
     }
 

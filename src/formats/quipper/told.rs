@@ -191,7 +191,7 @@ impl Told<'_> {
     /// Notes what of the messages could not be used.
     pub fn warn(&self, damage: &mut Vec<Damage>, offset: u64, what: String) {
         if damage.len() < WARNINGS {
-            damage.push(Damage { file: self.name.to_owned(), offset, what });
+            damage.push(Damage::new(self.name, offset, what));
         }
     }
 }

@@ -132,7 +132,7 @@ impl Reader<'_> {
     }
 
     fn wrong(&mut self, at: usize, what: String) {
-        self.damage.push(Damage { file: self.file.to_owned(), offset: at as u64, what });
+        self.damage.push(Damage::new(self.file, at as u64, what));
     }
 
     fn record(&mut self, header: &RecordHeader, body: &Bytes) -> std::result::Result<(), String> {
