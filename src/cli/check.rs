@@ -5,6 +5,7 @@ use super::failure::Failure;
 use super::input::Recording;
 use super::output::stdout_failed;
 use super::report::{harmless, say};
+use super::standard_streams::demand_stdout;
 use crate::abi::record::RecordType;
 use crate::check::{Checked, Finding, Rule, Subject, check};
 use serde_json::{Value, json};
@@ -26,6 +27,7 @@ const ALIKE: u64 = 3;
 /// # Errors
 /// Where the findings cannot be written.
 pub fn run(args: CheckArgs) -> Result<ExitCode, Failure> {
+    demand_stdout()?;
     let mut out = BufWriter::new(io::stdout().lock());
     let (mut unreadable, mut unsound) = (false, false);
     for path in &args.inputs {

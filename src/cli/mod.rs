@@ -25,6 +25,7 @@ mod report;
 mod rewrite;
 mod several;
 mod split;
+mod standard_streams;
 mod synth;
 mod unfinished;
 
@@ -49,6 +50,7 @@ fn arguments<T: Parser>() -> Result<T, Failure> {
         if told.use_stderr() {
             told.exit();
         }
+        standard_streams::demand_stdout()?;
         let print = || told.print().and_then(|()| io::stdout().flush());
         print().map_err(output::stdout_failed)?;
         process::exit(0)

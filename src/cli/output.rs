@@ -1,6 +1,6 @@
 //! Where output goes: a file that appears only when it is complete, standard output, or whatever else has a path.
 
-use super::{failure::Failure, ready::Ready, unfinished};
+use super::{failure::Failure, ready::Ready, standard_streams, unfinished};
 use crate::container::spool::Spool;
 use crate::error::{Error, Result};
 use crate::formats::envelope::Envelopes;
@@ -63,6 +63,7 @@ impl Output {
             Err(Failure::Usage(what))
         };
         if path == Path::new("-") {
+            standard_streams::demand_stdout()?;
             if io::stdout().is_terminal() && !allowed.on_terminal {
                 return refused("standard output");
             }
@@ -137,11 +138,12 @@ impl Output {
     ) -> std::result::Result<Ready<'_>, Failure> {
         match self {
             // The file itself: std's own writer looks for ends of lines, and keeps what follows the last one.
-            Self::Stdout => Handle::stdout()
-                .map_err(Error::Output)
-                .and_then(|stdout| buffered(stdout.as_file(), write))
-                .map(|()| Ready::in_place())
-                .map_err(|error| self.explained(error)),
+            Self::Stdout => {
+                standard_streams::demand_stdout()?;
+                let written = Handle::stdout().map_err(Error::Output);
+                let written = written.and_then(|stdout| buffered(stdout.as_file(), write));
+                written.map(|()| Ready::in_place()).map_err(|error| self.explained(error))
+            }
             Self::Special(path) => {
                 // What a process has open may hold something already.
                 let file = File::options().append(true).open(path).map_err(|e| self.failed("cannot open", &e))?;

@@ -332,6 +332,32 @@ fn a_full_device_is_a_failure() {
 }
 
 #[test]
+fn a_closed_standard_output_is_a_failure() {
+    let desk = Desk::new();
+    for line in [
+        "perfconv in.data -o - -t jsonl >&-",
+        "perfconv in.data -o - -t pprof >&-",
+        "perfconv info in.data >&-",
+        "perfconv check in.data >&-",
+        "perfconv dump in.data >&-",
+        "perfconv --help >&-",
+    ] {
+        let run = desk.shell(line);
+        assert!(
+            run.failure().unwrap().starts_with("standard output: cannot write: it is closed"),
+            "{line}: {}",
+            run.stderr
+        );
+    }
+    // Shells open it for writing, Python and Node.js for reading too.
+    for line in ["perfconv in.data -o - -t jsonl >/dev/null", "perfconv in.data -o - -t jsonl 1<>/dev/null"] {
+        let run = desk.shell(line);
+        assert_eq!(run.ledger().unwrap().samples_out, 377, "{line}: {}", run.stderr);
+    }
+    assert_eq!(desk.shell("perfconv in.data -o out.pb.gz >&-").status, 0);
+}
+
+#[test]
 fn bytes_that_cannot_be_read_are_in_the_account() {
     let desk = Desk::new();
     desk.run(&["--version"]);
