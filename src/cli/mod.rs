@@ -28,6 +28,7 @@ mod split;
 mod standard_streams;
 mod synth;
 mod unfinished;
+mod unknown_command;
 
 use args::{Cli, Command};
 use clap::Parser;
@@ -59,6 +60,9 @@ fn arguments<T: Parser>() -> Result<T, Failure> {
 
 fn run() -> Result<ExitCode, Failure> {
     let cli: Cli = arguments()?;
+    if cli.command.is_none() {
+        unknown_command::check(cli.convert.input.as_deref())?;
+    }
     match cli.command {
         Some(Command::Convert(args)) => convert::run(*args),
         Some(Command::Rewrite(args)) => convert::rewrite(*args),

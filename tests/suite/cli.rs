@@ -375,6 +375,27 @@ fn bytes_that_cannot_be_read_are_in_the_account() {
 }
 
 #[test]
+fn an_unknown_command_is_reported_with_similar_ones() {
+    let desk = Desk::new();
+    for (arguments, similar) in [
+        (&["report", "in.data"][..], "; similar: repair; "),
+        (&["top"], "; the commands are convert, rewrite, "),
+        (&["view", "in.data", "-o", "out.pb.gz"], "; the commands are "),
+        (&["completions"], "; the commands are "),
+        (&["chek", "in.data"], "; similar: check; "),
+    ] {
+        let run = desk.run(arguments);
+        assert_eq!(run.status, 2, "{arguments:?}: {}", run.stderr);
+        let said = format!("perfconv: unknown command '{}', and no file has that name", arguments[0]);
+        assert!(run.stderr.starts_with(&said) && run.stderr.contains(similar), "{arguments:?}: {}", run.stderr);
+        assert!(run.stderr.ends_with(&format!("(./{})\n", arguments[0])), "{arguments:?}: {}", run.stderr);
+    }
+    fs::copy(fixture("callgraph.data"), desk.path("report")).unwrap();
+    assert_eq!(desk.run(&["report", "-o", "out.pb.gz"]).status, 0);
+    assert!(desk.run(&["./top", "-f", "-o", "out.pb.gz"]).failure().unwrap().starts_with("./top: cannot open"));
+}
+
+#[test]
 fn what_a_process_has_open_is_an_output() {
     let desk = Desk::new();
     let expected = expected("callgraph.data");
