@@ -35,11 +35,18 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
         return several::run(&args, folder);
     }
     only_one_input(&args)?;
-    let Some(output) = &args.output else {
+    let Some(output) = args.output.clone().or_else(|| default_output(args.to.as_deref())) else {
         return Err(Failure::Usage("no output is named: say for instance -o out.pb.gz (--help tells more)".into()));
     };
-    let conversion = Conversion::of(&args, output)?;
-    Ok(ExitCode::from(conversion.convert(&args, args.input(), output)?.report(&args)))
+    let conversion = Conversion::of(&args, &output)?;
+    Ok(ExitCode::from(conversion.convert(&args, args.input(), &output)?.report(&args)))
+}
+
+/// Where a format goes that `--to` names and no output: text to standard output.
+fn default_output(to: Option<&str>) -> Option<PathBuf> {
+    let format = by_name(to?)?;
+    let is_text = !format.is_binary && !matches!(format.writes, Writes::Folder { .. });
+    is_text.then(|| PathBuf::from("-"))
 }
 
 /// What is written, and how.

@@ -396,6 +396,24 @@ fn an_unknown_command_is_reported_with_similar_ones() {
 }
 
 #[test]
+fn text_goes_to_standard_output_by_default() {
+    let desk = Desk::new();
+    for format in ["jsonl", "json", "perf-json", "quipper-text"] {
+        let named = desk.run(&["in.data", "-t", format, "-o", "-"]);
+        let run = desk.run(&["in.data", "-t", format]);
+        assert_eq!((run.ledger(), named.status), (named.ledger(), 0), "{format}: {}", run.stderr);
+        assert!(!run.stdout.is_empty() && run.stdout == named.stdout, "{format}");
+    }
+    for format in ["pprof", "perf.data", "quipper", "csv"] {
+        let run = desk.run(&["in.data", "-t", format]);
+        assert_eq!((run.status, &*run.stdout), (2, &b""[..]), "{format}");
+        assert!(run.stderr.contains("no output is named"), "{format}: {}", run.stderr);
+    }
+    let run = desk.run(&["in.data", "-o", "-"]);
+    assert!(run.status == 2 && run.stderr.contains("does not tell a format"), "{}", run.stderr);
+}
+
+#[test]
 fn what_a_process_has_open_is_an_output() {
     let desk = Desk::new();
     let expected = expected("callgraph.data");

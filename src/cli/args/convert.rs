@@ -34,7 +34,8 @@ pub struct ConvertArgs {
     #[arg(short = 'i', long = "input", value_name = "IN")]
     pub input_option: Option<PathBuf>,
 
-    /// File to write, or - for standard output; .gz or .zst at its end compresses it
+    /// File to write, or - for standard output, where text formats that --to names go by default; .gz or .zst at its end
+    /// compresses it
     #[arg(short, long, value_name = "OUT")]
     pub output: Option<PathBuf>,
 
