@@ -95,7 +95,7 @@ fn files(input: &Input) -> BTreeMap<String, Vec<u8>> {
             files.iter().map(|file| (name(file), fs::read(file).unwrap_or_default())).collect()
         }
         Input::Path(path) => BTreeMap::from([(String::new(), fs::read(path).expect("it was readable"))]),
-        Input::Stdin => panic!("no recording is standard input"),
+        Input::Stdin | Input::Stream(_) => panic!("no recording is standard input"),
     }
 }
 

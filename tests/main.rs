@@ -43,6 +43,7 @@ mod suite {
     mod program;
     mod quipper;
     mod readme;
+    mod recognition;
     mod repair;
     mod rewrite;
     mod samples;

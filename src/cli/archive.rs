@@ -2,7 +2,7 @@
 
 use super::args::{ArchiveArgs, DEFAULT_INPUT};
 use super::failure::Failure;
-use super::input::Recording;
+use super::input::{Recording, named};
 use super::output::{Allowed, Output, is_private};
 use super::report::{self, say};
 use super::unfinished;
@@ -10,7 +10,7 @@ use crate::archive::entry::RECORDING;
 use crate::archive::pack::{Packed, pack};
 use crate::archive::unpack::extract;
 use crate::container::read::ReadOptions;
-use crate::container::read::input::{Input, Opened};
+use crate::container::read::input::Opened;
 use crate::error::Error;
 use crate::formats::envelope::{Envelope, Envelopes, strip};
 use crate::rewrite::build_ids::objects::Scope;
@@ -87,7 +87,7 @@ fn unpack_one(args: &ArchiveArgs) -> Result<ExitCode, Failure> {
         }
     };
     let is_private = is_private(&archive);
-    let input = if archive == Path::new("-") { Input::Stdin } else { Input::Path(archive) };
+    let input = named(archive);
     let name = input.name();
     let reader: Box<dyn Read> = match input.open(&ReadOptions::default())? {
         Opened::Bytes(bytes) => Box::new(std::io::Cursor::new(bytes)),

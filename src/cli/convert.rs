@@ -3,7 +3,7 @@
 use super::args::{CompatArg, ConvertArgs, DecodeArg, FidelityArg, Step};
 use super::failure::Failure;
 use super::images::Images;
-use super::input::{Recording, format_of, input_of};
+use super::input::{NamedInput, Recording};
 use super::output::{Allowed, Output};
 use super::ready::Ready;
 use super::{perf_to_profile, profiles, report, rewrite, several, unfinished};
@@ -44,9 +44,9 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
 
 /// Where a format goes that `--to` names and no output: text to standard output.
 fn default_output(to: Option<&str>) -> Option<PathBuf> {
-    let format = by_name(to?)?;
-    let is_text = !format.is_binary && !matches!(format.writes, Writes::Folder { .. });
-    is_text.then(|| PathBuf::from("-"))
+    let is_text = |format: &Format| !format.is_binary && !matches!(format.writes, Writes::Folder { .. });
+    // An unknown format is reported as one.
+    by_name(to?).is_none_or(is_text).then(|| PathBuf::from("-"))
 }
 
 /// What is written, and how.
@@ -100,7 +100,10 @@ impl Conversion {
             }
             Writes::Carry(_) | Writes::Folder { .. } => args.profile.first_given().or(args.first_of_records()),
             Writes::Nothing => {
-                return Err(Failure::Usage(format!("{} is read alone: name another format to write", format.name)));
+                return Err(Failure::Usage(format!(
+                    "{} can be read but not written; name another format",
+                    format.name
+                )));
             }
         };
         if let Some(option) = misplaced {
@@ -138,11 +141,12 @@ impl Conversion {
         };
         let output = Output::check(path, &input, allowed)?;
         let options = args.read.options();
-        if let Some(copy) = self.copy_of(args, &input)? {
+        let named = NamedInput::open(input.clone(), args.read.from.as_deref(), &options)?;
+        if let Some(copy) = self.copy_of(args, &named) {
             let mut ledger = Ledger::default();
             let written = output.write(|out| {
                 envelopes.around(out, |out| {
-                    ledger = import::copy(copy, input_of(input), &options, out)?;
+                    ledger = import::copy(copy, named.input, &options, out)?;
                     Ok(())
                 })
             })?;
@@ -150,7 +154,7 @@ impl Conversion {
             return Ok(Converted { ledger, output: output.name(), images: None });
         }
         let values = args.values.map(Values::from).unwrap_or_default();
-        let recording = Recording::with_values(input.clone(), args.read.from.as_deref(), &options, values)?;
+        let recording = Recording::converted(named, &options, values)?;
         let images = Images::check(&recording, &input, &output, &format.writes, args)?;
         let input = recording.input();
         let is_proto = format.name.starts_with("quipper");
@@ -230,11 +234,11 @@ impl Conversion {
     }
 
     /// How the input is copied, where it is a profile of the same format and nothing is asked for that changes it.
-    fn copy_of(&self, args: &ConvertArgs, input: &Path) -> Result<Option<CopyProfile>, Failure> {
+    fn copy_of(&self, args: &ConvertArgs, named: &NamedInput) -> Option<CopyProfile> {
         let changes = !args.steps.list.is_empty() || args.compat.is_some() || args.profile.first_given().is_some();
         let asks_for_more = args.values.is_some() || args.images.is_some();
-        let is_same = format_of(input, args.read.from.as_deref())?.is_some_and(|from| from.name == self.format.name);
-        Ok(self.format.copy.filter(|_| is_same && !changes && !asks_for_more))
+        let is_same = named.format.is_some_and(|from| from.name == self.format.name);
+        self.format.copy.filter(|_| is_same && !changes && !asks_for_more)
     }
 }
 
@@ -281,15 +285,11 @@ fn choose_format(output: &Path, to: Option<&str>) -> Result<(&'static Format, Ve
     let name = output.to_string_lossy();
     let by_name_of_file = by_file_name(&name);
     let Some(to) = to else {
-        return by_name_of_file.ok_or_else(|| {
-            let what =
-                format!("{name}: its name does not tell a format; say --to FORMAT, or end it in one of {}", endings());
-            Failure::Usage(what)
-        });
+        return by_name_of_file.ok_or_else(|| Failure::Usage(unknown_ending(output)));
     };
     let Some(format) = by_name(to) else {
-        let names: Vec<_> = FORMATS.iter().map(|format| format.name).collect();
-        return Err(Failure::Usage(format!("there is no format {to}; there is {}", names.join(", "))));
+        let names: Vec<_> = writable().map(|format| format.name).collect();
+        return Err(Failure::Usage(format!("unknown format '{to}'; expected one of: {}", names.join(", "))));
     };
     match by_name_of_file {
         Some((named, envelopes)) if named.name == format.name => Ok((format, envelopes)),
@@ -300,8 +300,26 @@ fn choose_format(output: &Path, to: Option<&str>) -> Result<(&'static Format, Ve
     }
 }
 
-/// The endings that tell a format.
-fn endings() -> String {
-    let endings = FORMATS.iter().flat_map(|format| format.extensions).map(|(extension, _)| format!(".{extension}"));
-    endings.collect::<Vec<_>>().join(", ")
+/// What to do about an output whose name does not tell a format.
+fn unknown_ending(output: &Path) -> String {
+    let name = output.display();
+    if output.is_dir() {
+        let file = output.join("out.pb.gz");
+        let file = file.display();
+        return format!(
+            "{name}: is a directory; name a file in it, such as {file}, or give the directory to --out-dir"
+        );
+    }
+    let endings = writable().flat_map(|format| format.extensions).map(|(extension, _)| format!(".{extension}"));
+    let endings = endings.collect::<Vec<_>>().join(", ");
+    let others: Vec<_> = writable().filter(|format| format.extensions.is_empty()).map(|format| format.name).collect();
+    let others = others.join(", ");
+    format!(
+        "{name}: its name does not tell a format; end it in one of {endings}, or say --to FORMAT, also for {others}"
+    )
+}
+
+/// The formats that can be written.
+fn writable() -> impl Iterator<Item = &'static Format> {
+    FORMATS.iter().filter(|format| !matches!(format.writes, Writes::Nothing))
 }

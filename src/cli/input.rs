@@ -1,20 +1,47 @@
 //! What the user named, as a recording: as it is, or made again from another format.
 
 use super::failure::Failure;
-use crate::container::read::ReadOptions;
+use super::standard_streams::announce_terminal_input;
+use crate::abi::header;
 use crate::container::read::input::Input;
+use crate::container::read::{ReadOptions, header_problem};
 use crate::container::walk::Damage;
 use crate::formats::import::images::Symbols;
-use crate::formats::import::{ImportOptions, Remade, Values, by_content, import, readable};
+use crate::formats::import::{ImportOptions, Remade, Values, import, readable};
 use crate::formats::quipper::unknown::UnknownFields;
+use crate::formats::recognize::{START, by_content};
 use crate::formats::{Format, Reads, by_file_name, by_name};
 use crate::info::imported::ImportedInfo;
 use crate::profile::imported::ImportedProfile;
 use crate::stream::ledger::Ledger;
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// An input that the user named, and its format; `None` where it can only be a recording.
+#[derive(Debug)]
+pub struct NamedInput {
+    /// The input.
+    pub input: Input,
+    /// Its format.
+    pub format: Option<&'static Format>,
+}
+
+impl NamedInput {
+    /// Opens an input as far as its format needs: as the user says, else by what it begins with, else by its name.
+    ///
+    /// # Errors
+    /// Where the user names a format that cannot be read, or the format is unknown.
+    pub fn open(path: PathBuf, from: Option<&str>, options: &ReadOptions) -> Result<Self, Failure> {
+        let input = named(path);
+        if let Some(name) = from {
+            return Ok(Self { input, format: Some(by_name(name).ok_or_else(|| not_readable(name))?) });
+        }
+        let is_recording = |start: &[u8]| header::endian(start).is_some();
+        let (input, start) = input.peek(START, is_recording, options)?;
+        let format = recognized(&start, &input.name())?;
+        Ok(Self { input, format })
+    }
+}
 
 /// A recording that can be opened.
 #[derive(Debug)]
@@ -27,26 +54,20 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Finds out what an input is: as the user says, else by what it begins with, else by its name.
+    /// Determines the format of an input: the one that the user names, else by content, else by name.
     ///
     /// # Errors
-    /// Where the user names a format that cannot be read, or the input is not of the format.
+    /// Where the user names a format that cannot be read, the input is not of the format, or its format is unknown.
     pub fn new(path: PathBuf, from: Option<&str>, options: &ReadOptions) -> Result<Self, Failure> {
-        Self::with_values(path, from, options, Values::default())
+        Self::converted(NamedInput::open(path, from, options)?, options, Values::default())
     }
 
-    /// The same, of a profile with that done to its values.
+    /// The recording that an input is or is converted to.
     ///
     /// # Errors
     /// As [`new`](Self::new).
-    pub fn with_values(
-        path: PathBuf,
-        from: Option<&str>,
-        options: &ReadOptions,
-        values: Values,
-    ) -> Result<Self, Failure> {
-        let format = format_of(&path, from)?;
-        let input = input_of(path);
+    pub fn converted(named: NamedInput, options: &ReadOptions, values: Values) -> Result<Self, Failure> {
+        let NamedInput { input, format } = named;
         match format.map(|format| (format.name, format.reads)) {
             None | Some((_, Reads::Recording)) => Ok(Self { input, remade: None, format: "perf.data" }),
             Some((format, Reads::Import(how))) => {
@@ -107,34 +128,32 @@ impl Recording {
     }
 }
 
-/// The format of an input, as the user says, else by what it begins with, else by its name; `None` where nothing says.
-///
-/// # Errors
-/// Where the user names no format.
-pub fn format_of(path: &Path, from: Option<&str>) -> Result<Option<&'static Format>, Failure> {
-    match from {
-        Some(name) => by_name(name).map(Some).ok_or_else(|| not_readable(name)),
-        None => Ok(recognised(path)),
-    }
-}
-
-/// What the user named, to be opened.
-pub fn input_of(path: PathBuf) -> Input {
-    if path == Path::new("-") { Input::Stdin } else { Input::Path(path) }
-}
-
 fn not_readable(name: &str) -> Failure {
     Failure::Usage(format!("--from {name}: is not a format that is read; these are {}", readable().join(", ")))
 }
 
-/// The format of a regular file. What comes but once is not looked at.
-fn recognised(path: &Path) -> Option<&'static Format> {
-    let mut start = Vec::new();
-    if path.is_file() {
-        File::open(path).ok()?.take(64).read_to_end(&mut start).ok()?;
+/// The input of this name, - for standard input.
+pub fn named(path: PathBuf) -> Input {
+    if path == Path::new("-") {
+        announce_terminal_input();
+        return Input::Stdin;
     }
-    by_content(&start).or_else(|| by_file_name(&path.to_string_lossy()).map(|(format, _)| format)).filter(|format| {
-        // A name may say anything of what is not read.
-        !matches!(format.reads, Reads::Nothing)
-    })
+    Input::Path(path)
+}
+
+/// The format of an input that begins like this, by its content, else by its name; none where it can only be a recording, damaged
+/// ones included.
+fn recognized(start: &[u8], name: &str) -> Result<Option<&'static Format>, Failure> {
+    let is_read = |format: &Format| !matches!(format.reads, Reads::Nothing);
+    if let Some(format) = by_content(start) {
+        let what = || Failure::Failed(format!("{name}: this is {}, which can be written but not read", format.name));
+        return if is_read(format) { Ok(Some(format)) } else { Err(what()) };
+    }
+    // A name may say anything of what is not read.
+    let by_name = by_file_name(name).map(|(format, _)| format).filter(|format| is_read(format));
+    if by_name.is_none() && header_problem(start).is_none() {
+        let formats = readable().join(", ");
+        return Err(Failure::Failed(format!("{name}: unknown format; if it is one of these, say --from: {formats}")));
+    }
+    Ok(by_name)
 }

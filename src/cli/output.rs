@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 const EXISTS: &str = "exists already; -f overwrites it";
-const IS_FOLDER: &str = "is a folder; name a file to write";
+const IS_FOLDER: &str = "is a directory; name a file in it";
 const IS_INPUT: &str = "is the input; an input is never overwritten";
 
 /// What can be written to and gone back in.

@@ -7,14 +7,13 @@ use super::output::{Allowed, Output};
 use super::ready::Ready;
 use super::report;
 use crate::container::read::ReadOptions;
+use crate::container::read::input::Input;
 use crate::formats::envelope::Envelopes;
-use crate::formats::import::by_content;
 use crate::formats::pprof::compat;
+use crate::formats::recognize::{START, by_content};
 use crate::stream::ledger::Ledger;
 use crate::stream::source::Source;
 use clap::Parser;
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -56,8 +55,8 @@ pub fn run() -> Result<ExitCode, Failure> {
     let allowed = Allowed { overwrite: args.force, on_terminal: false, folder: None, is_folder: false };
     let output = Output::check(&args.output, &args.input, allowed)?;
     let options = ReadOptions::default();
-    // What is no recording may be a PerfDataProto, of which nothing but this tells.
-    let from = is_something_else(&args.input).then_some("quipper");
+    // What is in no known format may be a PerfDataProto, of which hardly anything but this tells.
+    let from = is_unknown(&args.input, &options)?.then_some("quipper");
     let recording = Recording::new(args.input, from, &options)?;
     let (profile, mut ledger) = compat::profile(Source::open(recording.input(), options)?)?;
     recording.damage().iter().for_each(|damage| ledger.damage(damage.clone()));
@@ -67,12 +66,13 @@ pub fn run() -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whether a regular file begins as no recording does, packed or not.
-fn is_something_else(path: &Path) -> bool {
-    let mut start = Vec::new();
-    let begins = File::open(path).and_then(|file| file.take(64).read_to_end(&mut start));
-    let is_packed = start.starts_with(b"\x1f\x8b") || start.starts_with(b"\x28\xb5\x2f\xfd");
-    path.is_file() && begins.is_ok_and(|read| read > 0) && !is_packed && by_content(&start).is_none()
+/// Whether a file has contents of no known format.
+fn is_unknown(path: &Path, options: &ReadOptions) -> Result<bool, Failure> {
+    if !path.is_file() {
+        return Ok(false);
+    }
+    let (_, start) = Input::Path(path.to_owned()).peek(START, |_| false, options)?;
+    Ok(!start.is_empty() && by_content(&start).is_none())
 }
 
 /// Writes the profile that perf_to_profile makes, from the ordinary program.

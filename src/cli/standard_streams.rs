@@ -1,6 +1,8 @@
 //! The standard streams as the program was started with them.
 
 use super::failure::Failure;
+use super::report::say;
+use std::io::{self, IsTerminal};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static STDOUT_IS_CLOSED: AtomicBool = AtomicBool::new(false);
@@ -20,6 +22,13 @@ pub fn demand_stdout() -> Result<(), Failure> {
         return Err(Failure::Failed(what.to_owned()));
     }
     Ok(())
+}
+
+/// Says on standard error that a person is expected to type the input.
+pub fn announce_terminal_input() {
+    if io::stdin().is_terminal() {
+        say(format_args!("perfconv: reading from standard input (terminal); end it with Ctrl-D, or name a recording"));
+    }
 }
 
 #[cfg(target_os = "linux")]

@@ -6,10 +6,12 @@ pub mod envelope;
 pub mod folded;
 pub mod import;
 pub mod json;
+mod message;
 pub mod perf_json;
 pub mod perf_script;
 pub mod pprof;
 pub mod quipper;
+pub mod recognize;
 
 use crate::abi::header;
 use crate::error::Result;
@@ -44,7 +46,7 @@ pub struct Format {
     pub reads: Reads,
     /// Copies an input of this format that is valid, where a conversion to the same format changes nothing.
     pub copy: Option<CopyProfile>,
-    /// Whether an input that begins like this is surely in this format.
+    /// Whether an input that begins like this, [`recognize::START`] bytes of it at most, is in this format.
     pub recognises: fn(&[u8]) -> bool,
 }
 
@@ -126,7 +128,7 @@ pub const FORMATS: &[Format] = &[
         writes: Writes::Profile(WriteProfile { write: pprof::write, streamed: Some(pprof::begin) }),
         reads: Reads::Import(pprof::import),
         copy: Some(pprof::copy),
-        recognises: |_| false,
+        recognises: pprof::recognises,
     },
     Format {
         name: "quipper",
@@ -137,7 +139,7 @@ pub const FORMATS: &[Format] = &[
         writes: Writes::Carry(quipper::begin),
         reads: Reads::Import(quipper::import),
         copy: None,
-        recognises: |_| false,
+        recognises: quipper::recognises,
     },
     #[cfg(feature = "quipper-text")]
     Format {
@@ -149,7 +151,7 @@ pub const FORMATS: &[Format] = &[
         writes: Writes::Carry(quipper::begin_text),
         reads: Reads::Import(quipper::import_text),
         copy: None,
-        recognises: |_| false,
+        recognises: quipper::recognises_text,
     },
     Format {
         name: "jsonl",
@@ -182,18 +184,18 @@ pub const FORMATS: &[Format] = &[
         writes: Writes::Carry(perf_json::begin),
         reads: Reads::Nothing,
         copy: None,
-        recognises: |_| false,
+        recognises: perf_json::recognises,
     },
     Format {
         name: "folded",
         about: "folded stacks, of flame graphs; read alone",
-        extensions: &[("folded", None), ("collapsed", None)],
+        extensions: &[("folded", None), ("collapsed", None), ("stacks", None)],
         envelope: None,
         is_binary: false,
         writes: Writes::Nothing,
         reads: Reads::Import(folded::import),
         copy: None,
-        recognises: |_| false,
+        recognises: folded::recognises,
     },
     Format {
         name: "perf-script",
@@ -204,7 +206,7 @@ pub const FORMATS: &[Format] = &[
         writes: Writes::Nothing,
         reads: Reads::Import(perf_script::import),
         copy: None,
-        recognises: |_| false,
+        recognises: perf_script::recognises,
     },
     Format {
         name: "csv",

@@ -591,9 +591,9 @@ fn what_is_wrong_is_told_with_its_place() {
     let encoded = |profile: &Profile| prost::Message::encode_to_vec(profile);
     let whole = encoded(&profile);
     let mut inputs = vec![
-        ("cut.pb", whole[..whole.len() / 2].to_vec(), "it is no valid pprof: "),
-        ("empty.pb", Vec::new(), "it is no valid pprof: it is empty"),
-        ("text.pb", b"main;work 3\n".to_vec(), "it is no valid pprof: "),
+        ("cut.pb", whole[..whole.len() / 2].to_vec(), "not a valid pprof profile: "),
+        ("empty.pb", Vec::new(), "not a valid pprof profile: it is empty"),
+        ("text.pb", b"main;work 3\n".to_vec(), "not a valid pprof profile: "),
         ("a.folded", b"main;work 3\n\nmain;leaf\n".to_vec(), "line 3: there is no count"),
         ("b.folded", b"main;work 3\nmain;leaf x7\n".to_vec(), "line 2: count: \"x7\" is no whole number"),
         ("c.folded", b"\n\n".to_vec(), "it has no line with a stack"),

@@ -165,7 +165,7 @@ fn a_file_takes_no_folders_place() {
     fs::copy(fixture("plain.data"), is_folder.join("data")).unwrap();
     for name in ["callgraph.data", "compressed.data"] {
         let sentence = refused(&fixture(name), &is_folder);
-        assert!(sentence.contains("folder.data: is a folder; name a file to write"), "{sentence}");
+        assert!(sentence.contains("folder.data: is a directory; name a file in it"), "{sentence}");
     }
     assert_eq!(fs::read(is_folder.join("data")).unwrap(), fs::read(fixture("plain.data")).unwrap());
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);

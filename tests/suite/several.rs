@@ -93,7 +93,7 @@ fn what_makes_no_sense_is_refused_before_anything_is_written() {
     refused(&[&fixture("plain.data"), &other], &[], "would both be");
     refused(&[Path::new("-"), &other], &[], "- has no name by which its output could be called");
     refused(&[], &[], "no recording is named");
-    refused(&[&other], &["-t", "nothing"], "there is no format nothing");
+    refused(&[&other], &["-t", "nothing"], "unknown format 'nothing'");
     refused(&[&other], &["--endian", "big"], "--endian is not for pprof");
     refused(&[&other], &["-J", "0"], "invalid value");
     refused(&[&other], &["-o", "x"], "cannot be used with");

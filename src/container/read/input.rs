@@ -5,11 +5,12 @@ use crate::container::spool::{Spool, map};
 use crate::container::walk::Damage;
 use crate::error::{Error, Result};
 use bytes::Bytes;
+use std::fmt;
 use std::fs::File;
-use std::io::{self, Read, Seek};
+use std::io::{self, ErrorKind, Read, Seek};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Where a recording comes from.
 #[derive(Clone, Debug)]
@@ -18,6 +19,8 @@ pub enum Input {
     Path(PathBuf),
     /// Standard input.
     Stdin,
+    /// A stream of which the beginning was read. It can be opened once.
+    Stream(Peeked),
     /// Bytes that are there already.
     Bytes {
         /// How to call them in messages.
@@ -25,6 +28,19 @@ pub enum Input {
         /// The bytes.
         bytes: Bytes,
     },
+}
+
+/// An unpacked stream, from its beginning on.
+#[derive(Clone)]
+pub struct Peeked {
+    name: String,
+    stream: Arc<Mutex<Option<Box<dyn Read + Send>>>>,
+}
+
+impl fmt::Debug for Peeked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Peeked").field(&self.name).finish()
+    }
 }
 
 /// What is behind an [`Input`], decompressed.
@@ -65,7 +81,34 @@ impl Compression {
             Self::Gzip => Box::new(flate2::read::MultiGzDecoder::new(stream)),
             Self::Zstd => Box::new(zstd::Decoder::new(stream)?),
         };
-        Ok(Box::new(Unpacking { unpacking, packed, unpacked: 0, free: options.limits.unpacked }))
+        Ok(Box::new(Unpacking { unpacking, compression: self, packed, unpacked: 0, free: options.limits.unpacked }))
+    }
+}
+
+impl Compression {
+    /// An error of unpacking, as far as the system has not another reason.
+    fn explain(self, error: io::Error) -> io::Error {
+        let name = match self {
+            Self::Gzip => "gzip",
+            Self::Zstd => "zstd",
+        };
+        match error.kind() {
+            _ if error.raw_os_error().is_some() => error,
+            ErrorKind::UnexpectedEof => io::Error::new(error.kind(), format!("the {name} data is truncated")),
+            ErrorKind::InvalidData | ErrorKind::InvalidInput | ErrorKind::Other => {
+                io::Error::new(error.kind(), format!("the {name} data is corrupt: {error}"))
+            }
+            _ => error,
+        }
+    }
+}
+
+/// A stream that has failed: it says so once, and ends.
+struct Failing(Option<io::Error>);
+
+impl Read for Failing {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        self.0.take().map_or(Ok(0), Err)
     }
 }
 
@@ -86,6 +129,7 @@ impl<R: Read> Read for Counted<R> {
 /// What a compressed stream holds, as far as that can be a recording.
 struct Unpacking {
     unpacking: Box<dyn Read + Send>,
+    compression: Compression,
     /// Bytes of the compressed stream that have been read.
     packed: Arc<AtomicU64>,
     unpacked: u64,
@@ -103,7 +147,7 @@ impl Read for Unpacking {
                 format!("it unpacks to more than {EXPANSION} times its size, which recordings do not; unpack it first");
             return Err(io::Error::other(what));
         }
-        let read = self.unpacking.read(out)?;
+        let read = self.unpacking.read(out).map_err(|e| self.compression.explain(e))?;
         self.unpacked += read as u64;
         Ok(read)
     }
@@ -115,8 +159,56 @@ impl Input {
         match self {
             Self::Path(path) => path.display().to_string(),
             Self::Stdin => "standard input".to_owned(),
+            Self::Stream(Peeked { name, .. }) => name.clone(),
             Self::Bytes { name, .. } => name.clone(),
         }
+    }
+
+    /// The first bytes of what the input holds, unpacked, and an input that still holds all. Of a stream no more is read than until
+    /// `is_enough`. A directory, and what cannot be read, has none.
+    ///
+    /// # Errors
+    /// Where the input cannot be opened.
+    pub fn peek(self, most: usize, is_enough: fn(&[u8]) -> bool, options: &ReadOptions) -> Result<(Self, Vec<u8>)> {
+        let name = self.name();
+        let again = match &self {
+            Self::Path(path) if !path.exists() || path.is_dir() => return Ok((self, Vec::new())),
+            Self::Path(path) if path.is_file() => Some(self.clone()),
+            _ => None,
+        };
+        let mut stream = match self.open(options)? {
+            Opened::Directory(path) => return Ok((Self::Path(path), Vec::new())),
+            Opened::Bytes(bytes) => {
+                let start = bytes[..bytes.len().min(most)].to_vec();
+                return Ok((again.unwrap_or(Self::Bytes { name, bytes }), start));
+            }
+            Opened::Stream(stream) => stream,
+        };
+        let (mut start, mut failure) = (Vec::new(), None);
+        while start.len() < most && !is_enough(&start) {
+            let at = start.len();
+            start.resize(most, 0);
+            let read = stream.read(&mut start[at..]);
+            start.truncate(at + read.as_ref().copied().unwrap_or(0));
+            match read {
+                Ok(0) => break,
+                Ok(_) => {}
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) => {
+                    failure = Some(e);
+                    break;
+                }
+            }
+        }
+        if let Some(again) = again {
+            return Ok((again, start));
+        }
+        let whole = io::Cursor::new(start.clone());
+        let stream: Box<dyn Read + Send> = match failure {
+            Some(failure) => Box::new(whole.chain(Failing(Some(failure)))),
+            None => Box::new(whole.chain(stream)),
+        };
+        Ok((Self::Stream(Peeked { name, stream: Arc::new(Mutex::new(Some(stream))) }), start))
     }
 
     /// The same input as one that can be opened more than once: what comes but once is kept in a temporary file. Where reading
@@ -150,6 +242,11 @@ impl Input {
                     return Ok(Opened::Directory(path));
                 }
                 open_file(File::open(&path).map_err(Error::io(&name, "cannot open"))?, options)
+            }
+            Self::Stream(Peeked { stream, .. }) => {
+                let stream = stream.lock().unwrap_or_else(PoisonError::into_inner).take();
+                let stream = stream.map(Opened::Stream);
+                return stream.ok_or_else(|| Error::input(name, None, "this stream can be read only once"));
             }
             Self::Stdin => stdin().and_then(|file| open_file(file, options)),
             Self::Bytes { bytes, .. } => Ok(Opened::Bytes(bytes)),

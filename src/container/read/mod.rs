@@ -252,7 +252,13 @@ fn spooled(stream: &mut dyn Read, name: &str, options: &ReadOptions) -> Result<(
 
 /// Why these bytes are no recording, as well as can be told.
 fn not_a_recording(name: &str, bytes: &[u8]) -> Error {
-    let what = if bytes.is_empty() {
+    let unknown = || "this is not a perf.data: it does not begin with PERFILE2 or PERFFILE".to_owned();
+    Error::input(name, 0, header_problem(bytes).unwrap_or_else(unknown))
+}
+
+/// What is known to be wrong with bytes that are no recording; `None` where they may be anything.
+pub fn header_problem(bytes: &[u8]) -> Option<String> {
+    Some(if bytes.is_empty() {
         "the file is empty".to_owned()
     } else if bytes.len() < FileHeader::SIZE_WITHOUT_FEATURES as usize
         && [b"PERFILE2", b"PERFFILE"].iter().any(|magic| magic.starts_with(&bytes[..bytes.len().min(8)]))
@@ -267,7 +273,6 @@ fn not_a_recording(name: &str, bytes: &[u8]) -> Error {
     } else if bytes.starts_with(b"\xfd7zXZ") {
         "this is compressed by xz, which is not read; unpack it first (xz -d)".to_owned()
     } else {
-        "this is not a perf.data: it does not begin with PERFILE2 or PERFFILE".to_owned()
-    };
-    Error::input(name, 0, what)
+        return None;
+    })
 }

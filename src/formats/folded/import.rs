@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::formats::import::source::{SourceEvent, SourceFrame, SourceProfile, SourceSample};
 use crate::formats::import::{ImportOptions, MOST_TOLD, Remade, record, shown};
+use crate::formats::recognize::lines;
 use crate::profile::imported::{ProfileHeader, SampleType, SampleTypes};
 use hashbrown::HashMap;
 use std::io::{BufRead, BufReader, Read};
@@ -39,11 +40,10 @@ pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOption
             continue;
         }
         let wrong = |what: &str| Err(Error::input(name, None, format!("line {number}: {what}")));
-        let Some(space) = text.iter().rposition(|byte| byte.is_ascii_whitespace()) else {
+        let Some((names, count)) = split(text) else {
             return wrong("there is no count: a line is FRAME;FRAME;... COUNT");
         };
-        let (names, count) = (text[..space].trim_ascii_end(), &text[space + 1..]);
-        let Some(value) = std::str::from_utf8(count).ok().and_then(|count| count.parse::<u64>().ok()) else {
+        let Some(value) = count_of(count) else {
             return wrong(&format!("count: {} is no whole number", shown(&String::from_utf8_lossy(count))));
         };
         if told.samples.len() == MOST_TOLD {
@@ -71,4 +71,25 @@ pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOption
         return Err(Error::input(name, None, "it has no line with a stack: a line is FRAME;FRAME;... COUNT"));
     }
     record(name, told, options)
+}
+
+/// The frames and the count of a line.
+fn split(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    let space = line.iter().rposition(u8::is_ascii_whitespace)?;
+    Some((line[..space].trim_ascii_end(), &line[space + 1..]))
+}
+
+fn count_of(count: &[u8]) -> Option<u64> {
+    std::str::from_utf8(count).ok()?.parse().ok()
+}
+
+/// Whether an input that begins like this is folded stacks: lines with a count, some of which have several frames.
+pub fn recognises(start: &[u8]) -> bool {
+    let mut has_stack = false;
+    let mut lines = lines(start).map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
+    let are_stacks = lines.all(|line| {
+        has_stack |= line.contains(&b';');
+        split(line).is_some_and(|(names, count)| !names.is_empty() && count_of(count).is_some())
+    });
+    are_stacks && has_stack
 }

@@ -2,4 +2,4 @@
 
 mod import;
 
-pub use import::import;
+pub use import::{import, recognises};

@@ -168,11 +168,6 @@ fn opened<T>(
     }
 }
 
-/// The format of an input by what it begins with, for formats that can be told by that.
-pub fn by_content(start: &[u8]) -> Option<&'static Format> {
-    FORMATS.iter().find(|format| (format.recognises)(start))
-}
-
 /// The formats that can be read, for messages.
 pub fn readable() -> Vec<&'static str> {
     let is_readable = |format: &&Format| !matches!(format.reads, Reads::Nothing);

@@ -27,6 +27,12 @@ use crate::stream::order::Order;
 use export::Export;
 use std::io::{BufWriter, Write};
 
+/// Whether an input that begins like this is the JSON of `perf data convert --to-json`.
+pub fn recognises(start: &[u8]) -> bool {
+    let object = start.trim_ascii_start().strip_prefix(b"{");
+    object.is_some_and(|object| object.trim_ascii_start().starts_with(b"\"linux-perf-json-version\""))
+}
+
 /// Begins a recording as perf's own JSON.
 pub fn begin<'a>(out: &'a mut dyn Write, options: &CarryOptions) -> Box<dyn Carry + 'a> {
     let export = Export::new(BufWriter::with_capacity(1 << 17, out), options);

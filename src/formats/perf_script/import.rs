@@ -5,6 +5,7 @@ use super::head::Head;
 use crate::error::{Error, Result};
 use crate::formats::import::source::{SourceEvent, SourceFrame, SourceMapping, SourceProfile, SourceSample};
 use crate::formats::import::{ImportOptions, Remade, record};
+use crate::formats::recognize::lines;
 use bytes::Bytes;
 use hashbrown::HashMap;
 use std::collections::BTreeSet;
@@ -42,6 +43,17 @@ pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOption
         return Err(Error::input(name, None, "it has no line of a sample, as perf script prints them"));
     }
     record(name, reader.finish(), options)
+}
+
+/// Whether an input that begins like this is the text of perf script: behind comments, the line of a sample, which has a time, a
+/// CPU or frames behind it.
+pub fn recognises(start: &[u8]) -> bool {
+    let mut lines = lines(start).map(String::from_utf8_lossy);
+    let head = lines.find(|line| !line.trim().is_empty() && !line.starts_with('#'));
+    let Some(head) = head.as_deref().filter(|line| !line.starts_with('\t')) else { return false };
+    let mut has_frame = || lines.next().is_some_and(|line| line.starts_with([' ', '\t']) && is_frame(&line));
+    Head::parse(head)
+        .is_ok_and(|head| !head.comm.is_empty() && (head.time.is_some() || head.cpu.is_some() || has_frame()))
 }
 
 /// What is known of a frame until all frames are there: where files are mapped depends on all.

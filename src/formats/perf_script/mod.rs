@@ -4,4 +4,4 @@ mod frame;
 mod head;
 mod import;
 
-pub use import::import;
+pub use import::{import, recognises};

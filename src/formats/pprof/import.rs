@@ -17,7 +17,7 @@ use crate::session::map::Map;
 use crate::stream::ledger::{Aggregated, Ledger};
 use bytes::Bytes;
 use hashbrown::HashMap;
-use prost::Message;
+use prost::{DecodeError, Message};
 use std::io::{Read, Write};
 
 /// Makes a recording of a profile.
@@ -63,22 +63,29 @@ fn read(stream: &mut (dyn Read + Send), name: &str) -> Result<Vec<u8>> {
 
 /// Decodes a profile, and validates it.
 fn decode(bytes: &[u8], name: &str) -> Result<(Profile, Ids)> {
-    let wrong = |what: String| Error::input(name, None, format!("it is no valid pprof: {what}"));
+    let wrong = |what: String| Error::input(name, None, format!("not a valid pprof profile: {what}"));
     if bytes.is_empty() {
         return Err(wrong("it is empty".to_owned()));
     }
-    let parts = parts::count(bytes).map_err(|e| wrong(e.to_string()))?;
+    let parts = parts::count(bytes).map_err(|e| wrong(undecodable(&e)))?;
     if parts > MOST_TOLD {
         let what =
             format!("it has {parts} samples, labels, lines, texts and others, and there is room for {MOST_TOLD}");
         return Err(Error::input(name, None, what));
     }
-    let profile = Profile::decode(bytes).map_err(|e| wrong(e.to_string()))?;
+    let profile = Profile::decode(bytes).map_err(|e| wrong(undecodable(&e)))?;
     let ids = valid::check(&profile).map_err(wrong)?;
     if profile.sample_type.is_empty() {
         return Err(wrong("it has no sample types".to_owned()));
     }
     Ok((profile, ids))
+}
+
+/// Why bytes are no message, without the prefix that the decoder puts before all reasons.
+fn undecodable(error: &DecodeError) -> String {
+    let error = error.to_string();
+    let reason = error.strip_prefix("failed to decode Protobuf message: ").unwrap_or(&error);
+    format!("it is no protobuf message ({reason})")
 }
 
 /// How many frames all stacks may have together, and how many for each byte of the profile: locations of many inlined frames

@@ -12,8 +12,10 @@ mod import;
 mod messages;
 mod parts;
 pub mod proto;
+mod recognize;
 mod strings;
 mod valid;
 
 pub use encode::{begin, write};
 pub use import::{copy, import};
+pub use recognize::recognises;

@@ -16,6 +16,7 @@ mod features;
 mod plain;
 mod plain_sample;
 pub mod proto;
+mod recognize;
 mod remake;
 mod remaker;
 mod sample;
@@ -36,6 +37,9 @@ pub use decode::import_text;
 pub use encode::begin;
 #[cfg(feature = "quipper-text")]
 pub use encode::begin_text;
+pub use recognize::recognises;
+#[cfg(feature = "quipper-text")]
+pub use recognize::recognises_text;
 
 /// How much of a recording is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

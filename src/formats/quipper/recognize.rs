@@ -1,0 +1,46 @@
+//! Whether an input is a PerfDataProto.
+
+use crate::formats::message::Shape::{Bytes, Number, Numbers};
+use crate::formats::message::{Shape, contents, fits};
+#[cfg(feature = "quipper-text")]
+use crate::formats::recognize::lines;
+
+const PROTO: &[(u32, Shape)] = &[
+    (1, Bytes),
+    (2, Bytes),
+    (3, Number),
+    (4, Bytes),
+    (5, Numbers),
+    (7, Bytes),
+    (8, Bytes),
+    (9, Bytes),
+    (10, Bytes),
+    (11, Bytes),
+    (12, Bytes),
+    (13, Bytes),
+    (14, Bytes),
+    (15, Bytes),
+    (16, Bytes),
+    (17, Bytes),
+    (1000, Bytes),
+    (1001, Bytes),
+    (1002, Bytes),
+    (1003, Bytes),
+];
+
+/// Whether an input begins with an event, as messages of recordings do.
+pub fn recognises(start: &[u8]) -> bool {
+    let Some((1, event)) = contents(start).next() else { return false };
+    let has_attr = contents(event).any(|(number, attr)| number == 1 && !attr.is_empty());
+    has_attr && fits(start, PROTO)
+}
+
+/// The same of the text form.
+#[cfg(feature = "quipper-text")]
+pub fn recognises_text(start: &[u8]) -> bool {
+    let mut lines = lines(start).map(<[u8]>::trim_ascii_start).filter(|line| !line.is_empty() && line[0] != b'#');
+    lines.next().and_then(|line| line.strip_prefix(b"file_attrs")).is_some_and(|rest| {
+        let rest = rest.trim_ascii_start();
+        rest.starts_with(b"{") || rest.starts_with(b":")
+    })
+}

@@ -1,0 +1,92 @@
+//! The format of an input by its beginning, unpacked.
+
+use super::{FORMATS, Format};
+
+/// How many bytes of an input are looked at: enough for a whole line of text, such as a deep folded stack, or a whole sample.
+pub const START: usize = 1 << 14;
+
+/// The format of an input that begins like this, of those that have a distinctive beginning.
+pub fn by_content(start: &[u8]) -> Option<&'static Format> {
+    FORMATS.iter().find(|format| (format.recognises)(start))
+}
+
+/// The lines of an input that begins like this, without one that [`START`] truncates. Bytes that no text has are no lines.
+pub fn lines(start: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let is_text = !start.contains(&0);
+    let end = match start.iter().rposition(|&byte| byte == b'\n') {
+        Some(last) if start.len() >= START => last,
+        None if start.len() >= START => 0,
+        _ => start.len(),
+    };
+    let text = if is_text { &start[..end] } else { &[] };
+    text.split(|&byte| byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn recognized(start: &[u8]) -> Option<&'static str> {
+        by_content(start).map(|format| format.name)
+    }
+
+    #[test]
+    fn formats_are_recognized_by_their_beginning() {
+        for (start, expected) in [
+            (&b"PERFILE2\x68\0\0\0\0\0\0\0"[..], "perf.data"),
+            (b"{\"perfconv\":1,", "jsonl"),
+            (b"[\n{\"perfconv\":1,", "jsonl"),
+            (b"{\n\t\"linux-perf-json-version\": 1,", "perf-json"),
+            (b"main;work;inner loop 12\nmain 3\n", "folded"),
+            (b"comm;a_[k] 5", "folded"),
+            (b"loop 21998  1806.624218:     250000 cpu-clock: \n\t  55d0 main+0x2 (/bin/a)\n", "perf-script"),
+            (
+                b"# ========\n# captured on: today\n#\nWeb Content 34/56 [003] 1.000000: 9 cycles:u:   401000 main\n",
+                "perf-script",
+            ),
+            (b"loop 7 5 cycles: \n\t  55d0 main+0x2 (/bin/a)\n\n", "perf-script"),
+            (b"file_attrs: [{\n  attr {\n", "quipper-text"),
+            (b"# a comment\nfile_attrs {\n", "quipper-text"),
+            // A sample type, a sample, a mapping.
+            (b"\x0a\x04\x08\x01\x10\x02\x12\x05\x0a\x01\x01\x12\x00\x1a\x02\x08\x01", "pprof"),
+            (b"\x12\x07\x0a\x01\x01\x12\x02\x01\x05", "pprof"),
+            // An event with an attr and an id.
+            (b"\x0a\x08\x0a\x04\x08\x01\x10\x60\x10\x07\x12\x7f", "quipper"),
+        ] {
+            // Without the feature that reads it, text of a PerfDataProto is unknown.
+            if FORMATS.iter().any(|format| format.name == expected) {
+                assert_eq!(recognized(start), Some(expected), "{:?}", String::from_utf8_lossy(start));
+            }
+        }
+    }
+
+    #[test]
+    fn other_inputs_are_not_recognized() {
+        for start in [
+            &b""[..],
+            b"\n",
+            b"hello\n",
+            b"main 5\nwork 6\n",
+            b"a;b;c\n",
+            b"a;b x\n",
+            b"{\"traceEvents\": []}",
+            b"hello 5 world: \n",
+            b"\x7fELF\x02\x01\x01",
+            b"\x1f\x8b\x08\0",
+            b"a;b 5\n\0",
+            &[0; 64],
+            &[0xff; 64],
+        ] {
+            assert_eq!(recognized(start), None, "{:?}", String::from_utf8_lossy(start));
+        }
+    }
+
+    #[test]
+    fn a_line_that_the_start_truncates_does_not_count() {
+        let line = b"main;work;inner 12\n";
+        let text = line.repeat(START / line.len() + 1);
+        assert_ne!(text[START - 1], b'\n');
+        assert_eq!(recognized(&text[..START]), Some("folded"));
+        assert_eq!(recognized(&b"a;b 1\nmain;work"[..]), None);
+    }
+}
