@@ -131,15 +131,15 @@ fn mapping() -> Vec<u8> {
 pub fn archive(bytes: &[u8]) {
     let Ok(tar) = tar_of(bytes) else { return };
     let folder = tempfile::tempdir().expect("there is room for a folder");
-    let (cache, recording) = (folder.path().join("cache"), folder.path().join("perf.data"));
+    let cache = folder.path().join("cache");
     let unpacked =
-        extract(&tar[..], "archive", &cache, false).and_then(|extracted| extracted.put_in_place(&recording, false));
+        extract(&tar[..], "archive", &cache, false).and_then(|extracted| extracted.put_in_place(folder.path(), false));
     let mut names: Vec<_> =
         entries(folder.path()).iter().map(|path| path.file_name().expect("a name").to_owned()).collect();
     names.sort();
     match unpacked {
         Ok(unpacked) => {
-            assert_eq!(names.len(), 1 + usize::from(unpacked.has_recording), "{names:?}");
+            assert_eq!(names.len(), 1 + usize::from(unpacked.recording.is_some()), "{names:?}");
             let root = cache.canonicalize().expect("it is there");
             stays_inside(&root, &root);
         }

@@ -4,7 +4,7 @@ use crate::abi::hex::from_hex;
 use crate::rewrite::build_ids::id::Id;
 use std::path::{Component, Path, PathBuf};
 
-/// What the recording is called.
+/// What a recording is called that has no name of its own.
 pub const RECORDING: &str = "perf.data";
 
 /// The folder of links.
@@ -16,8 +16,8 @@ const FILES: [&str; 4] = ["elf", "debug", "kallsyms", "vdso"];
 /// An entry of an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Entry {
-    /// The recording.
-    Recording,
+    /// The recording, by its name.
+    Recording(String),
     /// A file of an object, below the cache.
     File(PathBuf),
     /// The link to an object's folder, below the cache.
@@ -29,7 +29,7 @@ impl Entry {
     pub fn parse(path: &Path) -> Option<Self> {
         let parts = parts(path)?;
         match &parts[..] {
-            [RECORDING] => Some(Self::Recording),
+            [name] => (recording_name(name) == *name).then(|| Self::Recording(name.to_string())),
             [LINKS, start, rest] => {
                 let is_id = start.len() == 2 && is_id(&format!("{start}{rest}"));
                 is_id.then(|| Self::Link(parts.iter().collect()))
@@ -39,6 +39,12 @@ impl Entry {
             _ => None,
         }
     }
+}
+
+/// What a recording of this name is called in an archive: the same, unless it would be hidden or could not be shown.
+pub fn recording_name(name: &str) -> &str {
+    let is_plain = !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\\']);
+    if is_plain && !name.contains(char::is_control) { name } else { RECORDING }
 }
 
 fn is_id(text: &str) -> bool {
@@ -100,7 +106,8 @@ mod tests {
         assert_eq!(Entry::parse(&from), Some(Entry::Link(from.clone())));
         assert!(leads_to_object(&from, &to) && !leads_to_object(&from, Path::new("../../usr/bin/cat/aabb")));
         assert_eq!(folder(b"[kernel.kallsyms]", id).map(|folder| folder.starts_with("[kernel.kallsyms]")), Some(true));
-        assert_eq!(Entry::parse(Path::new("./perf.data")), Some(Entry::Recording));
+        assert_eq!(Entry::parse(Path::new("./perf.data")), Some(Entry::Recording("perf.data".to_owned())));
+        assert_eq!(Entry::parse(Path::new("run 7.data")), Some(Entry::Recording("run 7.data".to_owned())));
     }
 
     #[test]
@@ -112,7 +119,8 @@ mod tests {
             "a/../b/ID/elf",
             "",
             "/",
-            "x",
+            ".x",
+            "a\nb",
             "a/ID/elf/x",
             "ID/elf",
             "/a/ID/elf",

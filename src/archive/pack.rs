@@ -1,6 +1,6 @@
 //! An archive is made.
 
-use super::entry::{RECORDING, folder, link};
+use super::entry::{folder, link, recording_name};
 use super::files::files;
 use crate::container::read::input::Input;
 use crate::container::read::{Container, ReadOptions};
@@ -35,7 +35,7 @@ pub struct Packed {
 }
 
 /// Writes an archive of a recording, with the objects that its samples are in or all that were mapped. The recording tells the
-/// build ids of these, whether it did or not; a folder becomes a file.
+/// build ids of these, whether it did or not; a folder becomes a file. It is stored under `name`, where a recording can have that.
 ///
 /// # Errors
 /// Where the recording cannot be read, or the archive not be written.
@@ -44,6 +44,7 @@ pub fn pack(
     options: &ReadOptions,
     scope: Scope,
     find: &FindOptions,
+    name: &str,
     out: &mut dyn Write,
 ) -> Result<Packed> {
     let (input, damage) = input.repeatable(options)?;
@@ -55,7 +56,7 @@ pub fn pack(
     damage.into_iter().for_each(|damage| ledger.damage(damage));
     let mut packed = Packed { ledger, ..Packed::default() };
     let mut tar = Builder::new(out);
-    append(&mut tar, Path::new(RECORDING), &recording)?;
+    append(&mut tar, Path::new(recording_name(name)), &recording)?;
     let mut folders = BTreeSet::new();
     for object in &resolved.list {
         for id in object.ids() {

@@ -2,6 +2,7 @@
 //! all where it has what an archive does not have.
 
 use super::entry::{Entry, RECORDING, leads_to_object};
+use crate::abi::header;
 use crate::container::temp_folder::{TempFolder, folders_of, temporary};
 use crate::error::{Error, Result};
 use std::cell::Cell;
@@ -12,14 +13,14 @@ use std::path::{Path, PathBuf};
 use tar::{Archive, EntryType};
 
 /// What was unpacked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unpacked {
     /// Files that are new in the cache.
     pub files: usize,
     /// Files that were there already.
     pub there: usize,
-    /// Whether the recording was in the archive.
-    pub has_recording: bool,
+    /// Where the recording is, if it was in the archive.
+    pub recording: Option<PathBuf>,
 }
 
 /// What is in an archive, beside where it goes.
@@ -27,9 +28,7 @@ pub struct Unpacked {
 pub struct Extracted {
     cache: PathBuf,
     folder: TempFolder,
-    files: BTreeSet<PathBuf>,
-    /// With where they lead.
-    links: BTreeMap<PathBuf, PathBuf>,
+    found: Found,
 }
 
 /// Puts all that is in an archive into a folder of ours in a cache, or near it where there is none yet. A recording that
@@ -41,21 +40,21 @@ pub fn extract(archive: impl Read, name: &str, cache: &Path, is_private: bool) -
     let mut folders = cache.ancestors().map(|folder| if folder == Path::new("") { Path::new(".") } else { folder });
     let near = folders.find(|folder| folder.exists()).unwrap_or(cache);
     let folder = TempFolder::new(Some(near)).map_err(Error::io(near.display().to_string(), "cannot create in it"))?;
-    let (files, links) = extract_into(archive, name, folder.path(), is_private)?;
-    Ok(Extracted { cache: cache.to_owned(), folder, files, links })
+    let found = extract_into(archive, name, folder.path(), is_private)?;
+    Ok(Extracted { cache: cache.to_owned(), folder, found })
 }
 
 impl Extracted {
-    /// Puts all in place: objects that are not there yet, and the recording where `recording` says.
+    /// Puts all in place: objects that are not there yet, and the recording, under its name, in the directory `beside`.
     ///
     /// # Errors
     /// Where something cannot be put there, or the recording must not be overwritten. What was put in place is taken away again.
-    pub fn put_in_place(self, recording: &Path, overwrite: bool) -> Result<Unpacked> {
-        let Self { cache, folder, files, links } = self;
+    pub fn put_in_place(self, beside: &Path, overwrite: bool) -> Result<Unpacked> {
+        let Self { cache, folder, found } = self;
         let mut placed = Placed::default();
         let is_new = !cache.exists();
         fs::create_dir_all(&cache).map_err(Error::io(cache.display().to_string(), "cannot create"))?;
-        let unpacked = put_in_place(&cache, folder.path(), (&files, &links), (recording, overwrite), &mut placed);
+        let unpacked = put_in_place(&cache, folder.path(), &found, (beside, overwrite), &mut placed);
         drop(folder);
         if unpacked.is_err() {
             placed.take_away();
@@ -89,12 +88,12 @@ impl Placed {
 fn put_in_place(
     cache: &Path,
     folder: &Path,
-    (files, links): (&BTreeSet<PathBuf>, &BTreeMap<PathBuf, PathBuf>),
-    (recording, overwrite): (&Path, bool),
+    found: &Found,
+    (beside, overwrite): (&Path, bool),
     placed: &mut Placed,
 ) -> Result<Unpacked> {
     let mut unpacked = Unpacked::default();
-    for file in files.iter().filter(|file| file.as_os_str() != RECORDING) {
+    for file in &found.files {
         let to = cache.join(file);
         if fs::symlink_metadata(&to).is_ok() {
             unpacked.there += 1;
@@ -105,7 +104,7 @@ fn put_in_place(
         placed.0.push(to);
         unpacked.files += 1;
     }
-    for (link, to) in links {
+    for (link, to) in &found.links {
         let at = cache.join(link);
         if fs::symlink_metadata(&at).is_err() {
             let failed = Error::io(at.display().to_string(), "cannot link");
@@ -114,15 +113,15 @@ fn put_in_place(
         }
     }
     // Last, since it may take the place of another one.
-    if files.contains(Path::new(RECORDING)) {
+    if let Some(name) = &found.recording {
+        let recording = &beside.join(name);
         if !overwrite && fs::symlink_metadata(recording).is_ok() {
             return Err(Error::Refused(format!("{}: exists already; -f overwrites it", recording.display())));
         }
-        let (from, failed) =
-            (folder.join(RECORDING), Error::io(recording.display().to_string(), "cannot put in place"));
+        let (from, failed) = (folder.join(name), Error::io(recording.display().to_string(), "cannot put in place"));
         // It may be on another disk.
         fs::rename(&from, recording).or_else(|_| copied(&from, recording)).map_err(failed)?;
-        unpacked.has_recording = true;
+        unpacked.recording = Some(recording.clone());
     }
     Ok(unpacked)
 }
@@ -164,12 +163,20 @@ impl<R: Read> Read for Counted<'_, R> {
     }
 }
 
-/// Files, and links with where they lead.
-type Found = (BTreeSet<PathBuf>, BTreeMap<PathBuf, PathBuf>);
+/// What is in an archive.
+#[derive(Debug, Default)]
+struct Found {
+    /// The name of the recording.
+    recording: Option<String>,
+    /// Files of objects.
+    files: BTreeSet<PathBuf>,
+    /// With where they lead.
+    links: BTreeMap<PathBuf, PathBuf>,
+}
 
 /// Puts all files into a folder of ours, and says which, and which links there are to be.
 fn extract_into(archive: impl Read, name: &str, folder: &Path, is_private: bool) -> Result<Found> {
-    let (mut files, mut links) = (BTreeSet::new(), BTreeMap::new());
+    let mut found = Found::default();
     let cannot_read = |e: io::Error| Error::input(name, None, format!("cannot be read as an archive: {e}"));
     let left = Cell::new(u64::MAX);
     let mut archive = Archive::new(Counted { archive, left: &left });
@@ -190,21 +197,24 @@ fn extract_into(archive: impl Read, name: &str, folder: &Path, is_private: bool)
             continue;
         }
         let file = match Entry::parse(&path) {
-            Some(Entry::Recording) if kind.is_file() => PathBuf::from(RECORDING),
+            Some(Entry::Recording(name)) if kind.is_file() && found.recording.is_none() => {
+                PathBuf::from(&*found.recording.insert(name))
+            }
             Some(Entry::File(file)) if kind.is_file() => file,
             Some(Entry::Link(link)) if kind == EntryType::Symlink => {
                 let to = entry.link_name().map_err(cannot_read)?.unwrap_or_default().into_owned();
                 if to.as_os_str().len() > LONGEST || !leads_to_object(&link, &to) {
                     return foreign("is a link that leads elsewhere than to its object");
                 }
-                links.insert(link, to);
+                found.links.insert(link, to);
                 continue;
             }
             _ => return foreign("does not belong into an archive of a recording and its objects"),
         };
         let to = folder.join(&file);
         let failed = || Error::io(to.display().to_string(), "cannot write");
-        let out = folders_of(&file, folder).and_then(|_| new_file(&to, is_private && file == Path::new(RECORDING)));
+        let is_recording = found.recording.as_deref().is_some_and(|name| file == Path::new(name));
+        let out = folders_of(&file, folder).and_then(|_| new_file(&to, is_private && is_recording));
         let mut out = match out {
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => return foreign("is there twice"),
             out => out.map_err(failed())?,
@@ -213,15 +223,27 @@ fn extract_into(archive: impl Read, name: &str, folder: &Path, is_private: bool)
         if copied != entry.size() {
             return foreign("is cut");
         }
-        files.insert(file);
+        if !is_recording {
+            found.files.insert(file);
+        } else if file != Path::new(RECORDING) && !begins_as_recording(&to).map_err(failed())? {
+            // Other programs read files by their names, such as Makefile.
+            return foreign("has a name of its own and is no recording");
+        }
     }
-    if files.is_empty() {
+    if found.files.is_empty() && found.recording.is_none() {
         return Err(Error::input(name, None, "is no archive of a recording and its objects: it has none of these"));
     }
     if ABOUT - left.get() < BLOCK {
         return Err(Error::input(name, None, "is cut: its end is missing; nothing is unpacked"));
     }
-    Ok((files, links))
+    Ok(found)
+}
+
+/// Whether a file begins as a perf.data.
+fn begins_as_recording(path: &Path) -> io::Result<bool> {
+    let mut start = Vec::new();
+    File::open(path)?.take(16).read_to_end(&mut start)?;
+    Ok(header::endian(&start).is_some())
 }
 
 /// Copies, and tells where it is that that fails.

@@ -41,12 +41,14 @@ fn pack_one(args: ArchiveArgs) -> Result<ExitCode, Failure> {
     let allowed = Allowed { overwrite: args.force, on_terminal: false, folder: None, is_folder: false };
     let output = Output::check(&output, &input, allowed)?;
     let options = ReadOptions { spool_dir: args.spool_dir, ..ReadOptions::default() };
+    let name = own_name(&input);
     let recording = Recording::new(input, None, &options)?;
+    let name = if recording.is_imported() { RECORDING.to_owned() } else { name };
     let (scope, find) = (if args.all { Scope::All } else { Scope::Hit }, args.find.options());
     let mut packed = Packed::default();
     let written = output.write(|out| {
         envelopes.around(out, |mut out| {
-            packed = pack(recording.input(), &options, scope, &find, &mut out)?;
+            packed = pack(recording.input(), &options, scope, &find, &name, &mut out)?;
             Ok(())
         })
     })?;
@@ -58,6 +60,12 @@ fn pack_one(args: ArchiveArgs) -> Result<ExitCode, Failure> {
     }
     let is_incomplete = args.strict && packed.ledger.is_incomplete();
     Ok(if is_incomplete { ExitCode::from(INCOMPLETE) } else { ExitCode::SUCCESS })
+}
+
+/// What a recording is called in its archive: as its file, which may be compressed.
+fn own_name(input: &Path) -> String {
+    let name = input.file_name().filter(|name| *name != "-").unwrap_or(RECORDING.as_ref());
+    strip(&name.to_string_lossy()).0.to_owned()
 }
 
 /// How an archive is compressed, by its name.
@@ -79,11 +87,11 @@ fn unpack_one(args: &ArchiveArgs) -> Result<ExitCode, Failure> {
     let Some(archive) = args.input.clone() else {
         return Err(Failure::Usage("--unpack: name the archive".to_owned()));
     };
-    let (cache, recording) = match &args.output {
-        Some(folder) => (folder.clone(), folder.join(RECORDING)),
+    let (cache, beside) = match &args.output {
+        Some(folder) => (folder.clone(), folder.clone()),
         None => {
             let home = env::var_os("HOME").ok_or_else(|| Failure::Usage("there is no HOME: say -o DIR".to_owned()))?;
-            (PathBuf::from(home).join(".debug"), PathBuf::from(RECORDING))
+            (PathBuf::from(home).join(".debug"), PathBuf::new())
         }
     };
     let is_private = is_private(&archive);
@@ -97,12 +105,12 @@ fn unpack_one(args: &ArchiveArgs) -> Result<ExitCode, Failure> {
     let extracted = extract(reader, &name, &cache, is_private)?;
     let unpacked = {
         let _signals_wait = unfinished::hold();
-        extracted.put_in_place(&recording, args.force)?
+        extracted.put_in_place(&beside, args.force)?
     };
     if !args.quiet {
         let there = if unpacked.there > 0 { format!(", {} were there", unpacked.there) } else { String::new() };
         say(format_args!("[ perfconv: {}: {} files{there} ]", cache.display(), unpacked.files));
-        if unpacked.has_recording {
+        if let Some(recording) = unpacked.recording {
             let (cache, recording) = (cache.display(), recording.display());
             say(format_args!("[ perfconv: perf --buildid-dir {cache} report -i {recording} ]"));
         }

@@ -88,6 +88,11 @@ impl Recording {
         self.remade.as_ref().map_or(&[], |remade| &remade.damage)
     }
 
+    /// Whether it was converted from another format.
+    pub fn is_imported(&self) -> bool {
+        self.remade.is_some()
+    }
+
     /// What it was converted from, if that is a profile.
     pub fn imported_info(&self) -> Option<ImportedInfo<'_>> {
         self.imported().map(|imported| ImportedInfo::new(self.format, imported))

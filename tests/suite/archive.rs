@@ -237,6 +237,42 @@ fn made_of(entries: &[(EntryType, String, String)]) -> Vec<u8> {
 }
 
 #[test]
+fn a_recording_is_unpacked_under_its_own_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let fixture = crate::suite::files::fixture("plain.data");
+    let bytes = fs::read(&fixture).unwrap();
+    fs::write(path(&folder, "run 7.data.zst"), zstd::encode_all(&bytes[..], 1).unwrap()).unwrap();
+    fs::write(path(&folder, ".hidden"), &bytes).unwrap();
+    let json = run(perfconv().current_dir(&folder).arg(&fixture).args(["-q", "-o", "x.jsonl"]));
+    assert_eq!(json.status, 0, "{}", json.stderr);
+    for (input, name) in
+        [("run 7.data.zst", "run 7.data"), (".hidden", "perf.data"), ("x.jsonl", "perf.data"), ("-", "perf.data")]
+    {
+        let mut command = perfconv();
+        command.current_dir(&folder).args(["archive", "-f", "-o", "a.tar", input]);
+        let packed = run(command.stdin(fs::File::open(&fixture).unwrap()));
+        assert_eq!(packed.status, 0, "{}", packed.stderr);
+        let cache = path(&folder, "cache");
+        let (status, said) = unpack(&path(&folder, "a.tar"), &cache);
+        assert_eq!(status, 0, "{said}");
+        assert!(fs::read(cache.join(name)).unwrap().starts_with(b"PERFILE2"), "{input}: {said}");
+        fs::remove_dir_all(cache).unwrap();
+    }
+    // Only a recording has a name of its own, and there is one.
+    for (names, what) in [
+        (&["Makefile"][..], "Makefile has a name of its own and is no recording"),
+        (&["perf.data", "other.data"], "other.data does not belong"),
+        (&[".bashrc"], ".bashrc does not belong"),
+    ] {
+        let entries: Vec<_> =
+            names.iter().map(|name| (EntryType::Regular, (*name).to_owned(), String::new())).collect();
+        fs::write(path(&folder, "made.tar"), made_of(&entries)).unwrap();
+        let (status, said) = unpack(&path(&folder, "made.tar"), &path(&folder, "none"));
+        assert!(status == 1 && said.contains(what) && !path(&folder, "none").exists(), "{said}");
+    }
+}
+
+#[test]
 fn what_is_asked_wrongly_is_said() {
     let fixture = crate::suite::files::fixture("plain.data");
     for (args, said) in [

@@ -13,7 +13,7 @@ pub struct ArchiveArgs {
     pub input: Option<PathBuf>,
 
     /// Archive to write: .tar, .tar.gz or .tar.zst [default: IN.tar.zst]; with --unpack the folder to fill [default: ~/.debug, and
-    /// the recording as perf.data here]
+    /// the recording here, under its own name]
     #[arg(short, long, value_name = "OUT")]
     pub output: Option<PathBuf>,
 
@@ -21,7 +21,7 @@ pub struct ArchiveArgs {
     #[arg(long, conflicts_with = "unpack")]
     pub all: bool,
 
-    /// Fill a cache of build ids by an archive; then perf --buildid-dir OUT report -i OUT/perf.data has names
+    /// Fill a cache of build ids by an archive; then perf --buildid-dir OUT report -i OUT/RECORDING has names
     #[arg(long)]
     pub unpack: bool,
 
