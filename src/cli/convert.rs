@@ -153,6 +153,7 @@ impl Conversion {
             written.put_in_place()?;
             return Ok(Converted { ledger, output: output.name(), images: None });
         }
+        let input_name = input.display().to_string();
         let values = args.values.map(Values::from).unwrap_or_default();
         let recording = Recording::converted(named, &options, values)?;
         let images = Images::check(&recording, &input, &output, &format.writes, args)?;
@@ -229,6 +230,9 @@ impl Conversion {
         }
         if let Some(aggregated) = recording.imported().and_then(|imported| imported.size.aggregated()) {
             ledger.aggregated(aggregated);
+        }
+        if args.out_dir.is_some() {
+            ledger.name_notes(&input_name);
         }
         Ok(Converted { ledger, output: output.name(), images: told })
     }

@@ -113,9 +113,10 @@ impl Recording {
     /// Tells what is not in it of what it was made of, names of functions among that.
     pub fn account(&self, ledger: &mut Ledger) {
         self.damage().iter().for_each(|damage| ledger.damage(damage.clone()));
-        self.missing(false).for_each(|missing| ledger.missing(missing.clone()));
+        let name = self.input.name();
+        self.missing(false).for_each(|missing| ledger.missing(format!("{name}: {missing}")));
         if let Some(symbols) = self.symbols() {
-            let (functions, name) = (symbols.functions(), self.input.name());
+            let functions = symbols.functions();
             ledger.missing(format!(
                 "{name}: names of {functions} functions are not written; perfconv IN -o OUT.data does"
             ));

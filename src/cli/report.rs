@@ -41,9 +41,10 @@ pub fn warnings(ledger: &Ledger, verbose: bool) {
     damage.iter().take(shown).for_each(|damage| say(format_args!("perfconv: warning: {damage}")));
     let further = damage.len().saturating_sub(shown) as u64 + ledger.further_messages();
     if further > 0 {
-        say(format_args!("perfconv: warning: {further} more places are damaged"));
+        let file = damage.last().map(|last| format!("{}: ", last.file)).unwrap_or_default();
+        say(format_args!("perfconv: warning: {file}{further} more places are damaged"));
     }
-    ledger.notes().iter().for_each(|note| say(format_args!("perfconv: warning: {note}")));
+    ledger.notes().iter().chain(ledger.missing_notes()).for_each(|note| say(format_args!("perfconv: warning: {note}")));
 }
 
 /// A table of what became of each type of record; what passes added and left out is told where any did.

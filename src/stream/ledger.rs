@@ -81,8 +81,7 @@ pub struct Ledger {
     damaged: u64,
     unread: u64,
     notes: Vec<String>,
-    /// Whether a note tells of something that is not in the output.
-    is_missing: bool,
+    missing: Vec<String>,
     /// What the samples are, where the input is a profile that does not count samples one by one.
     aggregated: Option<Aggregated>,
 }
@@ -153,13 +152,13 @@ impl Ledger {
             }
         }
         self.lost(other.lost_records, other.lost_samples);
-        self.is_missing |= other.is_missing;
         self.damaged += other.damaged;
         self.unread = self.unread.saturating_add(other.unread);
         self.damage.extend(other.damage);
         self.damage.truncate(MESSAGES);
         self.notes.extend(other.notes);
         self.aggregated = self.aggregated.take().or(other.aggregated);
+        self.missing.extend(other.missing);
     }
 
     /// Counts what the kernel could not write.
@@ -197,8 +196,14 @@ impl Ledger {
 
     /// Notes something of the input that is not in the output, though no record was dropped.
     pub fn missing(&mut self, note: String) {
-        self.is_missing = true;
-        self.note(note);
+        self.missing.push(note);
+    }
+
+    /// Puts the name of an input before each note that does not begin with it, so that notes on several inputs can be told apart.
+    pub fn name_notes(&mut self, input: &str) {
+        for note in self.notes.iter_mut().chain(&mut self.missing).filter(|note| !note.starts_with(input)) {
+            note.insert_str(0, &format!("{input}: "));
+        }
     }
 
     /// What is wrong with the input: the messages that were kept.
@@ -221,6 +226,11 @@ impl Ledger {
         &self.notes
     }
 
+    /// What of the input is not in the output, though no record was dropped.
+    pub fn missing_notes(&self) -> &[String] {
+        &self.missing
+    }
+
     /// What became of each type of record.
     pub fn entries(&self) -> &BTreeMap<RecordType, Entry> {
         &self.entries
@@ -234,7 +244,7 @@ impl Ledger {
     /// Whether anything is missing from the output: records that were dropped, parts of records that this kind of output
     /// does not have yet, or parts of the input that could not be read.
     pub fn is_incomplete(&self) -> bool {
-        self.is_missing || self.damaged > 0 || self.entries.values().any(|entry| entry.dropped() > 0)
+        !self.missing.is_empty() || self.damaged > 0 || self.entries.values().any(|entry| entry.dropped() > 0)
     }
 
     /// All dropped records other than samples, by reason.

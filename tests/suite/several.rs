@@ -99,6 +99,30 @@ fn what_makes_no_sense_is_refused_before_anything_is_written() {
     refused(&[&other], &["-o", "x"], "cannot be used with");
 }
 
+#[test]
+fn warnings_name_the_recording() {
+    let desk = tempdir().expect("a directory");
+    let inputs = ["a.data", "b.data"].map(|name| {
+        let path = desk.path().join(name);
+        // Its user frames are missing, which is a note without a place.
+        let made = run(perfconv()
+            .args(["synth", concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios/registers.toml"), "-o"])
+            .arg(&path));
+        assert_eq!(made.status, 0, "{}", made.stderr);
+        path
+    });
+    let folder = desk.path().join("out");
+    let all = run(perfconv().args(&inputs).arg("--out-dir").arg(&folder));
+    assert_eq!(all.status, 0, "{}", all.stderr);
+    for input in &inputs {
+        let begins = format!("{}: ", input.display());
+        let own = all.warnings().iter().filter(|warning| warning.starts_with(&begins)).count();
+        assert!(own > 0, "{}", all.stderr);
+    }
+    let is_named = |warning: &&str| inputs.iter().any(|input| warning.starts_with(&*input.to_string_lossy()));
+    assert!(all.warnings().iter().all(is_named), "{}", all.stderr);
+}
+
 /// The program, which may only use the first of the processors that this one may.
 fn on_one_processor() -> Command {
     let status = fs::read_to_string("/proc/self/status").expect("what is known of this process");

@@ -180,6 +180,7 @@ fn feed(member: &Member, part: Part, read: &ReadOptions, size: usize, sender: Sy
         false => source.run(&mut ByTime::new(&mut feeder, read.clone()))?,
     };
     member.damage.iter().for_each(|damage| ledger.damage(damage.clone()));
+    ledger.name_notes(&member.name);
     for (kind, count) in feeder.unknown.iter() {
         (0..count).for_each(|_| ledger.dropped(kind, Reason::UnknownEvent));
     }
