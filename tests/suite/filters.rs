@@ -180,6 +180,22 @@ fn text(lines: &[Line]) -> Vec<&str> {
 }
 
 #[test]
+fn events_are_given_as_a_list() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let kept = |options: &[&str]| {
+        let output = folder.path().join("out.data");
+        let run = run(perfconv().arg(fixture("tracepoints.data")).args(options).args(["-f", "-o"]).arg(&output));
+        assert_eq!(run.status, 0, "{}", run.stderr);
+        fs::read(output).expect("it was written")
+    };
+    let list = kept(&["--event", "sched:sched_switch, sched:sched_wakeup"]);
+    assert_eq!(list, kept(&["--event", "sched:sched_switch", "--event", "sched:sched_wakeup"]));
+    assert!(list != kept(&["--event", "sched:sched_switch"]) && list != kept(&[]));
+    let refused = run(perfconv().arg(fixture("tracepoints.data")).args(["--event", "a,", "-o", "x.data"]));
+    assert!(refused.status == 2 && refused.stderr.contains("an event has no name"), "{}", refused.stderr);
+}
+
+#[test]
 fn what_a_filter_leaves_is_what_perf_shows_with_its_own() {
     let all: Vec<_> = share(3).into_iter().enumerate().collect();
     let (mut same, mut skipped, mut differing) = (BTreeMap::new(), BTreeMap::new(), Vec::new());

@@ -5,6 +5,7 @@ mod archive;
 mod build_ids;
 mod convert;
 mod diff;
+mod event_list;
 mod form;
 mod inject;
 mod jit;

@@ -1,5 +1,6 @@
 //! The options that ask for steps.
 
+use super::event_list::event_names;
 use super::jit::there;
 use super::look::record_type;
 use super::step::Step;
@@ -63,8 +64,8 @@ pub(super) struct StepArgs {
     #[arg(long, value_name = "CPUS", value_delimiter = ',', value_parser = |text: &str| text.parse().map(|cpus| Step::Cpu(vec![cpus])))]
     cpu: Vec<Step>,
 
-    /// Only samples of this event, with or without its modifiers; may be given more than once
-    #[arg(long, value_name = "NAME", value_parser = |text: &str| named(text, |names| Step::Event { names, keep_attrs: false }))]
+    /// Only samples of these events, with or without their modifiers, separated by commas
+    #[arg(long, value_name = "EVENTS", value_parser = events)]
     event: Vec<Step>,
 
     /// Keep what the recording tells of events that --event leaves out
@@ -140,6 +141,10 @@ fn task(text: &str, of: TaskNumber) -> Result<Step, String> {
 
 fn named(text: &str, of: impl FnOnce(Vec<String>) -> Step) -> Result<Step, String> {
     if text.is_empty() { Err("is no name".to_owned()) } else { Ok(of(vec![text.to_owned()])) }
+}
+
+fn events(text: &str) -> Result<Step, String> {
+    event_names(text).map(|names| Step::Event { names, keep_attrs: false })
 }
 
 fn number(text: &str) -> Result<NonZeroU64, String> {
