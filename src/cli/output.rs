@@ -209,8 +209,7 @@ impl Output {
         let Self::File { target, name, overwrite, is_private } = self else {
             return Err(Failure::Usage(format!("{}: cannot be a folder; name one with -o", self.name())));
         };
-        let folder =
-            unfinished::folder_in(parent(target), *is_private).map_err(|e| self.failed("cannot create", &e))?;
+        let folder = unfinished::folder_in(parent(target), *is_private).map_err(|e| self.cannot_create(target, &e))?;
         write(folder.path()).map_err(|error| match error {
             Error::Io { file, doing, source } => {
                 let file = file.replacen(&*folder.path().to_string_lossy(), name, 1);
@@ -234,7 +233,18 @@ impl Output {
             }
             Ok(file)
         };
-        create().map_err(|e| self.failed("cannot create", &e))
+        create().map_err(|e| self.cannot_create(target, &e))
+    }
+
+    /// That nothing can be created beside a target, in a directory that exists.
+    fn cannot_create(&self, target: &Path, error: &io::Error) -> Failure {
+        if error.kind() == ErrorKind::NotFound {
+            let (name, directory) = (self.name(), parent(target).display());
+            return Failure::Failed(format!(
+                "{name}: cannot create: no file can be created in {directory}; name another"
+            ));
+        }
+        self.failed("cannot create", error)
     }
 
     /// That a folder has all that is in the one whose place it is to take: what it has not would be gone.

@@ -414,6 +414,28 @@ fn text_goes_to_standard_output_by_default() {
 }
 
 #[test]
+fn names_in_the_input_are_safe_in_files_and_profiles() {
+    let desk = Desk::new();
+    let sample = |comm: &str| format!("{comm} 7/7 [000] 1.000000: 1 cycles: \n\t401000 ma\x1b[2Jin+0x2 (/bin/a)\n\n");
+    fs::write(desk.path("in.script"), [sample("a\x1b[31mb"), sample(":-1"), sample("aux")].concat()).unwrap();
+    let run = desk.run(&["in.script", "-o", "named.data"]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    assert_eq!(desk.run(&["named.data", "-o", "out.pb.gz"]).status, 0);
+    let strings = program::profile(&desk.path("out.pb.gz")).string_table;
+    assert!(strings.iter().any(|string| string == r"a\x1b[31mb"), "{strings:?}");
+    assert!(!strings.iter().any(|string| string.contains(char::is_control)), "{strings:?}");
+    let run = desk.run(&["named.data", "--split-by", "comm", "-o", "profiles"]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    let mut names: Vec<_> =
+        fs::read_dir(desk.path("profiles")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["_-1.pb.gz", "_aux.pb.gz", "a_[31mb.pb.gz"]);
+    let run = desk.run(&["split", "named.data", "--by", "comm", "-o", "parts"]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    assert!(desk.path("parts/comm-_-1.data").exists() && desk.path("parts/comm-aux.data").exists());
+}
+
+#[test]
 fn what_a_process_has_open_is_an_output() {
     let desk = Desk::new();
     let expected = expected("callgraph.data");
@@ -458,7 +480,7 @@ fn an_output_that_cannot_be_is_told_by_its_own_name() {
         ("loop.pb", "loop.pb: cannot look at it: "),
         ("in.data/out.pb", "in.data/out.pb: cannot look at it: "),
         ("no/folder/out.pb", "no/folder/out.pb: cannot create: the folder no/folder does not exist"),
-        ("/proc/out.pb", "/proc/out.pb: cannot create: "),
+        ("/proc/out.pb", "/proc/out.pb: cannot create: no file can be created in /proc; name another"),
     ] {
         let run = desk.run(&["in.data", "-o", output]);
         assert!(run.failure().unwrap().starts_with(told), "{output}: {}", run.stderr);

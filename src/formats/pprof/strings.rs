@@ -1,6 +1,8 @@
 //! The string table of a profile.
 
 use crate::session::slices::Slices;
+use std::borrow::Cow;
+use std::fmt::Write;
 
 /// Strings by number; number 0 is the empty string.
 pub struct Strings(Slices<u8>);
@@ -14,13 +16,42 @@ impl Default for Strings {
 }
 
 impl Strings {
-    /// The number of a string.
+    /// The number of a string. Control characters in it are spelled out, as `\x1b`: viewers print names as they are.
     pub fn id(&mut self, string: &str) -> i64 {
+        let string =
+            if string.contains(char::is_control) { Cow::Owned(spelled_out(string)) } else { Cow::Borrowed(string) };
         self.0.id(string.as_bytes()).into()
     }
 
     /// The strings in the order of their numbers.
     pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
         self.0.iter()
+    }
+}
+
+fn spelled_out(string: &str) -> String {
+    let mut text = String::with_capacity(string.len() + 8);
+    for char in string.chars() {
+        if char.is_control() {
+            // Writing to a string does not fail.
+            let _ = write!(text, "\\x{:02x}", u32::from(char));
+        } else {
+            text.push(char);
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_are_spelled_out() {
+        let mut strings = Strings::default();
+        let ids = ["\x1b[31mred\n", "plain \\ é", "\u{9b}0m\x7f", ""].map(|string| strings.id(string));
+        let all: Vec<_> = strings.iter().map(String::from_utf8_lossy).collect();
+        assert_eq!(all, ["", "\\x1b[31mred\\x0a", "plain \\ é", "\\x9b0m\\x7f"]);
+        assert_eq!(ids, [1, 2, 3, 0]);
     }
 }
