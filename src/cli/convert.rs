@@ -6,7 +6,8 @@ use super::images::Images;
 use super::input::{NamedInput, Recording};
 use super::output::{Allowed, Output};
 use super::ready::Ready;
-use super::{perf_to_profile, profiles, report, rewrite, several, unfinished};
+use super::report::Account;
+use super::{perf_to_profile, profiles, rewrite, several, unfinished};
 use crate::container::read::directory::is_recording;
 use crate::convert;
 use crate::formats::carry::{CarryOptions, Passed};
@@ -21,6 +22,7 @@ use crate::stream::ledger::Ledger;
 use crate::stream::source::Source;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::slice;
 use std::sync::Arc;
 
 /// Exit status of `--strict` when something is missing from the output.
@@ -58,17 +60,19 @@ pub struct Conversion {
 /// What became of a recording.
 pub struct Converted {
     ledger: Ledger,
+    input: String,
     output: String,
     /// Where names of functions are, if there are any.
-    images: Option<String>,
+    images: Vec<String>,
 }
 
 impl Converted {
     /// Tells it, as far as it is wanted, and gives the exit status.
     pub fn report(&self, args: &ConvertArgs) -> u8 {
         if !args.quiet {
-            self.images.iter().for_each(|line| report::say(format_args!("{line}")));
-            report::ledger(&self.ledger, &self.output, args.verbose);
+            let Self { ledger, input, output, images } = self;
+            let account = Account { ledger, inputs: slice::from_ref(input), output, notes: images };
+            account.report(args.report, args.verbose);
         }
         let is_incomplete = args.strict && self.ledger.is_incomplete();
         if is_incomplete { INCOMPLETE } else { 0 }
@@ -141,6 +145,7 @@ impl Conversion {
         };
         let output = Output::check(path, &input, allowed)?;
         let options = args.read.options();
+        let input_name = input.display().to_string();
         let named = NamedInput::open(input.clone(), args.read.from.as_deref(), &options)?;
         if let Some(copy) = self.copy_of(args, &named) {
             let mut ledger = Ledger::default();
@@ -151,9 +156,8 @@ impl Conversion {
                 })
             })?;
             written.put_in_place()?;
-            return Ok(Converted { ledger, output: output.name(), images: None });
+            return Ok(Converted { ledger, input: input_name, output: output.name(), images: Vec::new() });
         }
-        let input_name = input.display().to_string();
         let values = args.values.map(Values::from).unwrap_or_default();
         let recording = Recording::converted(named, &options, values)?;
         let images = Images::check(&recording, &input, &output, &format.writes, args)?;
@@ -234,7 +238,7 @@ impl Conversion {
         if args.out_dir.is_some() {
             ledger.name_notes(&input_name);
         }
-        Ok(Converted { ledger, output: output.name(), images: told })
+        Ok(Converted { ledger, input: input_name, output: output.name(), images: Vec::from_iter(told) })
     }
 
     /// How the input is copied, where it is a profile of the same format and nothing is asked for that changes it.

@@ -4,7 +4,7 @@ use super::args::{MergeArgs, WrittenArgs};
 use super::failure::Failure;
 use super::input::Recording;
 use super::output::{Allowed, Output};
-use super::report;
+use super::report::Account;
 use super::rewrite::Target;
 use crate::abi::Endian;
 use crate::container::read::directory::is_recording;
@@ -44,6 +44,7 @@ pub fn run(args: MergeArgs) -> Result<ExitCode, Failure> {
     };
     let output = args.inputs.iter().fold(output, |output, input| output.of_input_too(input));
     let read = ReadOptions { spool_dir: args.written.spool_dir.clone(), ..ReadOptions::default() };
+    let names: Vec<_> = args.inputs.iter().map(|input| input.display().to_string()).collect();
     let recordings = args.inputs.into_iter().map(|input| Recording::new(input, None, &read));
     let recordings = recordings.collect::<Result<Vec<_>, _>>()?;
     let merge = Merge::open(recordings.iter().map(Recording::input).collect(), &read, options)?;
@@ -63,7 +64,7 @@ pub fn run(args: MergeArgs) -> Result<ExitCode, Failure> {
     let (mut ledger, written) = target.write(&output, |sink| merge.run(&read, sink))?;
     written.put_in_place()?;
     recordings.iter().for_each(|recording| recording.account(&mut ledger));
-    Ok(told(&ledger, &output, &args.written))
+    Ok(told(&ledger, &names, &output, &args.written))
 }
 
 /// The form in which records are written that are all plain.
@@ -77,9 +78,9 @@ pub fn form(args: &WrittenArgs) -> Form {
 }
 
 /// Tells what became of all, and gives the exit status.
-pub fn told(ledger: &Ledger, output: &Output, args: &WrittenArgs) -> ExitCode {
+pub fn told(ledger: &Ledger, inputs: &[String], output: &Output, args: &WrittenArgs) -> ExitCode {
     if !args.quiet {
-        report::ledger(ledger, &output.name(), args.verbose);
+        Account { ledger, inputs, output: &output.name(), notes: &[] }.report(args.report, args.verbose);
     }
     status(ledger, args)
 }

@@ -1,6 +1,9 @@
 //! What the program says beside its output, on standard error.
 
+use super::args::ReportArg;
+use crate::abi::record::RecordType;
 use crate::stream::ledger::{Entry, Ledger};
+use serde_json::{Map, Value, json};
 use std::fmt;
 use std::io::{self, Write};
 
@@ -23,6 +26,84 @@ pub fn harmless(line: impl fmt::Display) -> String {
         }
     }
     harmless
+}
+
+/// An account of what became of the inputs.
+pub struct Account<'a> {
+    /// What is known of it.
+    pub ledger: &'a Ledger,
+    /// The inputs, as the user named them.
+    pub inputs: &'a [String],
+    /// The output, as the user named it.
+    pub output: &'a str,
+    /// What there is to say of files beside the output.
+    pub notes: &'a [String],
+}
+
+impl Account<'_> {
+    /// Writes it to standard error.
+    pub fn report(&self, form: ReportArg, verbose: bool) {
+        match form {
+            ReportArg::Text => {
+                self.notes.iter().for_each(|note| say(format_args!("{note}")));
+                ledger(self.ledger, self.output, verbose);
+            }
+            ReportArg::Json => {
+                let _ = writeln!(io::stderr(), "{}", escaped(&self.to_json().to_string()));
+            }
+        }
+    }
+
+    fn to_json(&self) -> Value {
+        let Self { ledger, inputs, output, notes } = self;
+        let records: Map<_, _> =
+            ledger.entries().iter().map(|(kind, entry)| (kind.to_string(), record(entry))).collect();
+        let samples = ledger.of(RecordType::SAMPLE);
+        let messages = ledger.messages().iter().map(ToString::to_string);
+        let warnings: Vec<_> = messages.chain(ledger.notes().iter().cloned()).collect();
+        json!({
+            "inputs": inputs,
+            "output": output,
+            "samples": { "in": samples.read, "out": samples.emitted, "dropped": samples.dropped() },
+            "records": records,
+            "lost_by_kernel": { "records": ledger.lost_records, "samples": ledger.lost_samples },
+            "unreadable_bytes": ledger.unread_bytes(),
+            "warnings": warnings,
+            "further_warnings": ledger.further_messages(),
+            "missing": ledger.missing_notes(),
+            "notes": notes,
+            "complete": !ledger.is_incomplete(),
+        })
+    }
+}
+
+/// What became of the records of one type.
+fn record(entry: &Entry) -> Value {
+    let dropped: Map<_, _> = entry.dropped.iter().map(|(reason, &count)| (reason.to_string(), count.into())).collect();
+    json!({
+        "read": entry.read,
+        "added": entry.added,
+        "out": entry.emitted,
+        "used": entry.consumed,
+        "not_applicable": entry.not_applicable,
+        "left_out": entry.left_out(),
+        "left_out_by": entry.left_out,
+        "dropped": entry.dropped(),
+        "dropped_as": dropped,
+    })
+}
+
+/// JSON in which control characters that it takes as they are, such as those from U+0080 on, are escaped too.
+fn escaped(json: &str) -> String {
+    let mut line = String::with_capacity(json.len());
+    for char in json.chars() {
+        if char.is_control() {
+            line += &format!("\\u{:04x}", u32::from(char));
+        } else {
+            line.push(char);
+        }
+    }
+    line
 }
 
 /// Tells what became of the input: warnings, then one line.

@@ -45,6 +45,7 @@ pub fn run(args: SplitArgs) -> std::result::Result<ExitCode, Failure> {
     let allowed = Allowed { overwrite: args.force, on_terminal: false, folder: Some(is_split), is_folder: true };
     let output = Output::check(&args.output, &args.input, allowed)?;
     let read = ReadOptions { spool_dir: args.written.spool_dir.clone(), ..ReadOptions::default() };
+    let name = args.input.display().to_string();
     let recording = Recording::new(args.input, None, &read)?;
     let (input, damage) = recording.input().repeatable(&read)?;
     let form = form(&args.written);
@@ -76,7 +77,7 @@ pub fn run(args: SplitArgs) -> std::result::Result<ExitCode, Failure> {
     if args.written.verbose {
         super::report::say(format_args!("{count} parts in {}", output.name()));
     }
-    Ok(told(&ledger, &output, &args.written))
+    Ok(told(&ledger, &[name], &output, &args.written))
 }
 
 /// What writes a part.

@@ -1,10 +1,10 @@
 //! `perfconv synth SCENARIO -o OUT`.
 
-use super::args::{SynthArgs, WrittenArgs};
+use super::args::{ReportArg, SynthArgs, WrittenArgs};
 use super::failure::Failure;
 use super::merge::{form, status};
 use super::output::{Allowed, Output};
-use super::report;
+use super::report::{self, Account};
 use super::rewrite::Target;
 use super::unfinished;
 use crate::abi::Endian;
@@ -69,12 +69,15 @@ pub fn run(args: SynthArgs) -> Result<ExitCode, Failure> {
     images.map_or(Ok(()), |images| images.put_in_place_held(&signals_wait))?;
     written.put_in_place_held(&signals_wait)?;
     drop(signals_wait);
-    Ok(told(&ledger, &output, &args.written))
+    Ok(told(&ledger, name, &output, &args.written))
 }
 
 /// Tells what was made, and gives the exit status.
-fn told(ledger: &Ledger, output: &Output, args: &WrittenArgs) -> ExitCode {
-    if !args.quiet {
+fn told(ledger: &Ledger, scenario: String, output: &Output, args: &WrittenArgs) -> ExitCode {
+    if args.report == ReportArg::Json {
+        let account = Account { ledger, inputs: &[scenario], output: &output.name(), notes: &[] };
+        account.report(args.report, args.verbose);
+    } else if !args.quiet {
         report::warnings(ledger, args.verbose);
         if args.verbose {
             report::entries(ledger);

@@ -436,6 +436,56 @@ fn names_in_the_input_are_safe_in_files_and_profiles() {
 }
 
 #[test]
+fn the_account_is_one_json_object_if_asked_for() {
+    let desk = Desk::new();
+    desk.run(&["--version"]);
+    let whole = desk.read("in.data");
+    fs::write(desk.path("truncated.data"), &whole[..30_000]).unwrap();
+    let account = |arguments: &[&str]| -> serde_json::Value {
+        let run = desk.run(arguments);
+        assert_eq!((run.status, run.stderr.lines().count()), (0, 1), "{arguments:?}: {}", run.stderr);
+        serde_json::from_str(&run.stderr).unwrap_or_else(|error| panic!("{error}: {}", run.stderr))
+    };
+    let json = account(&["truncated.data", "-o", "out.pb.gz", "--report", "json"]);
+    assert_eq!(json["samples"], serde_json::json!({ "in": 304, "out": 304, "dropped": 0 }));
+    assert_eq!((&json["unreadable_bytes"], &json["complete"]), (&7224.into(), &false.into()));
+    assert_eq!((&json["inputs"][0], &json["output"]), (&"truncated.data".into(), &"out.pb.gz".into()));
+    assert_eq!(json["warnings"].as_array().map(Vec::len), Some(3), "{json}");
+    for (kind, record) in json["records"].as_object().unwrap() {
+        let count = |key: &str| record[key].as_u64().unwrap_or_else(|| panic!("{kind}: {key}: {record}"));
+        let parts = ["out", "used", "not_applicable", "left_out", "dropped"].map(count);
+        assert_eq!(count("read") + count("added"), parts.iter().sum::<u64>(), "{kind}");
+    }
+    let json = account(&["in.data", "-o", "five.data", "--head", "5", "--report", "json"]);
+    assert_eq!(json["records"]["SAMPLE"]["left_out_by"], serde_json::json!({ "--head": 372 }));
+    assert_eq!(json["complete"], true);
+    let json = account(&["merge", "in.data", "five.data", "-o", "merged.data", "--report", "json"]);
+    assert_eq!(json["inputs"], serde_json::json!(["in.data", "five.data"]));
+    let many = desk.run(&["in.data", "five.data", "--out-dir", "many", "--report", "json"]);
+    let lines: Vec<serde_json::Value> = many.stderr.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.iter().map(|line| &line["samples"]["in"]).collect::<Vec<_>>(), [377, 5]);
+    // Control characters of the names are escaped.
+    fs::write(desk.path("a\u{9b}\n.data"), &whole).unwrap();
+    assert_eq!(
+        account(&["a\u{9b}\n.data", "-f", "-o", "out.pb.gz", "--report", "json"])["inputs"][0],
+        "a\u{9b}\n.data"
+    );
+    assert_eq!(desk.run(&["in.data", "-o", "x.pb", "-q", "--report", "json"]).status, 2);
+}
+
+#[test]
+fn standard_input_from_a_terminal_is_announced() {
+    let desk = Desk::new();
+    let run = desk.shell("script -qec 'perfconv - -o out.data' /dev/null </dev/null");
+    if run.status == 127 {
+        return writeln!(std::io::stderr(), "not tried on a terminal: there is no script(1)").unwrap();
+    }
+    let said = String::from_utf8(run.stdout).unwrap();
+    assert!(said.contains("perfconv: reading from standard input (terminal); end it with Ctrl-D"), "{said}");
+    assert!(!desk.shell("perfconv - -o out.data </dev/null").stderr.contains("terminal"));
+}
+
+#[test]
 fn what_a_process_has_open_is_an_output() {
     let desk = Desk::new();
     let expected = expected("callgraph.data");

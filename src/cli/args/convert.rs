@@ -3,6 +3,7 @@
 use super::form::{FormArgs, MixedArgs};
 use super::profile::ProfileArgs;
 use super::read::ReadArgs;
+use super::report::ReportArg;
 use super::step::Step;
 use super::steps::Steps;
 use crate::abi::Endian;
@@ -112,6 +113,10 @@ pub struct ConvertArgs {
     #[arg(long)]
     pub strict: bool,
 
+    /// Form of the account of the conversion on standard error
+    #[arg(long, value_enum, value_name = "FORM", default_value = "text", conflicts_with = "quiet")]
+    pub report: ReportArg,
+
     /// Tell what became of each type of record
     #[arg(short, long, action = ArgAction::SetTrue)]
     pub verbose: bool,
@@ -142,7 +147,11 @@ impl ConvertArgs {
     /// Whether nothing was said of what to write and where.
     pub fn asks_for_no_output(&self) -> bool {
         let says_what = self.to.is_some() || self.compat.is_some() || self.exact || self.quipper.is_some();
-        let says_how = self.force || self.strict || self.level.is_some() || !self.steps.list.is_empty();
+        let says_how = self.force
+            || self.strict
+            || self.report != ReportArg::Text
+            || self.level.is_some()
+            || !self.steps.list.is_empty();
         let options = self.profile.first_given().or(self.first_of_records());
         self.output.is_none() && self.out_dir.is_none() && !says_what && !says_how && options.is_none()
     }

@@ -1,6 +1,6 @@
 //! What can be said of how recordings are written, by commands that write new ones.
 
-use super::{FormArgs, folder};
+use super::{FormArgs, ReportArg, folder};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -17,6 +17,10 @@ pub struct WrittenArgs {
     /// Folder for temporary files [default: the system's]
     #[arg(long, value_name = "DIR", value_parser = folder)]
     pub spool_dir: Option<PathBuf>,
+
+    /// Form of the account of the conversion on standard error
+    #[arg(long, value_enum, value_name = "FORM", default_value = "text", conflicts_with = "quiet")]
+    pub report: ReportArg,
 
     /// Tell what became of each type of record
     #[arg(short, long)]
