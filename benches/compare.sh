@@ -15,8 +15,8 @@ trap 'rm -rf "$work"' EXIT
 source benches/inputs.sh
 source benches/measure.sh
 
-cargo build --release --quiet --bin perfconv --example grow
-perfconv=$(realpath "${CARGO_TARGET_DIR:-target}")/release/perfconv
+cargo build --profile dist --quiet --bin perfconv --example grow
+perfconv=$(realpath "${CARGO_TARGET_DIR:-target}")/dist/perfconv
 grow=${perfconv%/*}/examples/grow
 # No file of an earlier job decides where a later one's lies in memory.
 out=$work/out

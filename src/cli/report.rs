@@ -66,6 +66,7 @@ impl Account<'_> {
             "output": output,
             "samples": { "in": samples.read, "out": samples.emitted, "dropped": samples.dropped() },
             "records": records,
+            "sums": ledger.aggregate().map(|aggregate| &aggregate.totals),
             "lost_by_kernel": { "records": ledger.lost_records, "samples": ledger.lost_samples },
             "unreadable_bytes": ledger.unread_bytes(),
             "warnings": warnings,

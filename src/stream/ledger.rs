@@ -180,6 +180,11 @@ impl Ledger {
         self.aggregated = Some(aggregated);
     }
 
+    /// What the samples are, where each has the sum of many.
+    pub fn aggregate(&self) -> Option<&Aggregated> {
+        self.aggregated.as_ref()
+    }
+
     /// Notes that something is wrong with the input.
     pub fn damage(&mut self, damage: Damage) {
         self.damaged += 1;

@@ -1,7 +1,7 @@
 //! What others read of a recording that they cannot read, or not all of it, when it is written as a plain file.
 
 use super::files::{self, fixture};
-use super::program::{perfconv, run, run_other, with_time_limit};
+use super::program::{self, perfconv, run, run_other, with_time_limit};
 use linux_perf_data::linux_perf_event_reader::RecordType as TheirType;
 use linux_perf_data::{PerfFileReader, PerfFileRecord};
 use perfconv::abi::Endian;
@@ -119,7 +119,11 @@ pub fn perfparser(path: &Path) -> Option<Result<u64, String>> {
 /// Where Debian has it, in a folder of the machine's architecture.
 fn hotspots_perfparser() -> Option<PathBuf> {
     let folders = fs::read_dir("/usr/lib").ok()?.flatten();
-    folders.map(|folder| folder.path().join("libexec/hotspot-perfparser")).find(|path| path.is_file())
+    let found = folders.map(|folder| folder.path().join("libexec/hotspot-perfparser")).find(|path| path.is_file());
+    if found.is_none() {
+        program::oracle_is_missing("hotspot-perfparser");
+    }
+    found
 }
 
 /// What perf_data_converter would refuse or skip.

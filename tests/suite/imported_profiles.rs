@@ -198,6 +198,8 @@ fn folded_stacks_become_one_column_with_their_functions() {
     let (output, messages) = folder.convert(&input, &[], "s.pb.gz");
     assert!(messages.contains("3 values in (819 samples), 3 out, 0 dropped"), "{messages}");
     assert!(!messages.contains("warning"), "{messages}");
+    let (_, account) = folder.convert(&input, &["--report", "json"], "s.pb.gz");
+    assert_eq!(json_of(account.as_bytes())["sums"], "819 samples");
     let profile = program::profile(&output);
     let types: Vec<_> = profile.sample_type.iter().map(|kind| column(&profile, kind)).collect();
     assert_eq!(types, [("samples", "count")]);

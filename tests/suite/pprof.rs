@@ -81,7 +81,11 @@ pub fn the_real_pprof() -> Result<PathBuf, String> {
     }
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/install-pprof.sh");
     let output = Command::new("sh").arg(script).arg(&built).output().map_err(|error| error.to_string())?;
-    if output.status.success() { Ok(built) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned()) }
+    if !output.status.success() {
+        program::oracle_is_missing("pprof");
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+    }
+    Ok(built)
 }
 
 pub fn report_by(pprof: &Path, report: &str, profile: &Path) -> Result<String, String> {

@@ -25,8 +25,18 @@ pub fn perfconv_with_signals() -> Command {
     command
 }
 
-/// A program that is stopped, with status 124, where it hangs.
+/// Notes that a program is missing that outputs are compared with: a failure where all of them are required.
+pub fn oracle_is_missing(program: &str) {
+    let is_required = std::env::var_os("PERFCONV_REQUIRE_ORACLES").is_some_and(|value| value == "1");
+    assert!(!is_required, "{program} is missing, and PERFCONV_REQUIRE_ORACLES=1 requires it");
+}
+
+/// A program that is stopped, with status 124, where it hangs; its status is 127 where it is missing.
 pub fn with_time_limit(program: &str) -> Command {
+    let on_path = std::env::var_os("PATH").unwrap_or_default();
+    if !std::env::split_paths(&on_path).any(|directory| directory.join(program).is_file()) {
+        oracle_is_missing(program);
+    }
     let mut command = Command::new("timeout");
     command.args(["60", program]);
     command

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use super::super::program::{run_other, with_time_limit};
+use super::super::program::{oracle_is_missing, run_other, with_time_limit};
 use super::{scenario, synth};
 
 /// A branch: function and offset that it comes from and goes to.
@@ -16,6 +16,9 @@ fn tool(name: &str) -> Option<PathBuf> {
     let folders = fs::read_dir("/usr/lib").ok()?.flatten().map(|folder| folder.path().join("bin").join(name));
     let mut found: Vec<_> = folders.filter(|path| path.is_file()).collect();
     found.sort();
+    if found.is_empty() {
+        oracle_is_missing(name);
+    }
     found.pop()
 }
 
