@@ -17,7 +17,7 @@ for target in $(cargo +nightly fuzz list); do
     mkdir "$folder/$target"
     status=0
     {
-        time cargo +nightly fuzz run "${options[@]}" "$target" "$folder/$target" "fuzz/corpus/$target" -- \
+        time cargo +nightly fuzz run "${options[@]}" "$target" "$folder/$target" "tests/fuzzed/corpus/$target" -- \
             -max_total_time="$seconds" -timeout=20 -max_len=20000 -rss_limit_mb=2048 -print_final_stats=1 -verbosity=0 \
             >"$folder/log" 2>&1 || status=$?
     } 2>"$folder/time"

@@ -225,7 +225,7 @@ fn differing_fields(before: &str, after: &str) -> BTreeSet<String> {
 
 /// One and more of everything.
 fn inputs(folder: &str) -> Vec<(String, Vec<u8>)> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(folder);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzzed/corpus").join(folder);
     let entries = fs::read_dir(path).expect("the folder is there").map(|entry| entry.expect("it can be listed").path());
     entries.map(|path| (path.display().to_string(), fs::read(&path).expect("it can be read"))).collect()
 }

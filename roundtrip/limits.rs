@@ -56,7 +56,7 @@ fn hostile(bytes: &[u8], from: usize, mut take: impl FnMut(&[u8])) {
 }
 
 fn files(folder: &str) -> Vec<Vec<u8>> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(folder);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzzed/corpus").join(folder);
     let entries = fs::read_dir(path).expect("the folder is there");
     entries.map(|entry| fs::read(entry.expect("it can be listed").path()).expect("it can be read")).collect()
 }

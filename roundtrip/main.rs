@@ -5,7 +5,7 @@ mod change;
 mod constructed;
 mod containers;
 mod damaged;
-#[path = "../fuzz/src/inputs.rs"]
+#[path = "../tests/fuzzed/inputs.rs"]
 mod inputs;
 mod json;
 mod limits;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-#[path = "../../fuzz/src/lib.rs"]
+#[path = "../fuzzed/lib.rs"]
 mod fuzz;
 
 type Target = fn(&[u8]);
@@ -31,7 +31,7 @@ const TARGETS: &[(&str, Target)] = &[
 
 #[test]
 fn every_input_keeps_the_promises() {
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus");
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzzed/corpus");
     let (mut files, mut bytes) = (0, 0);
     for &(name, target) in TARGETS {
         let inputs = fs::read_dir(corpus.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
