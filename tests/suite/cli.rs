@@ -476,12 +476,15 @@ fn the_account_is_one_json_object_if_asked_for() {
 #[test]
 fn standard_input_from_a_terminal_is_announced() {
     let desk = Desk::new();
-    let run = desk.shell("script -qec 'perfconv - -o out.data' /dev/null </dev/null");
+    // One Ctrl-D ends it.
+    let typed = "{ sleep 0.2; printf '\\004'; sleep 0.2; }";
+    let run = desk.shell(&format!("{typed} | timeout 20 script -qec 'perfconv - -o out.data' /dev/null"));
     if run.status == 127 {
         return writeln!(std::io::stderr(), "not tried on a terminal: there is no script(1)").unwrap();
     }
     let said = String::from_utf8(run.stdout).unwrap();
     assert!(said.contains("perfconv: reading from standard input (terminal); end it with Ctrl-D"), "{said}");
+    assert_eq!(run.status, 1, "{said}");
     assert!(!desk.shell("perfconv - -o out.data </dev/null").stderr.contains("terminal"));
 }
 

@@ -184,14 +184,17 @@ impl Input {
             }
             Opened::Stream(stream) => stream,
         };
-        let (mut start, mut failure) = (Vec::new(), None);
+        let (mut start, mut failure, mut has_ended) = (Vec::new(), None, false);
         while start.len() < most && !is_enough(&start) {
             let at = start.len();
             start.resize(most, 0);
             let read = stream.read(&mut start[at..]);
             start.truncate(at + read.as_ref().copied().unwrap_or(0));
             match read {
-                Ok(0) => break,
+                Ok(0) => {
+                    has_ended = true;
+                    break;
+                }
                 Ok(_) => {}
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
                 Err(e) => {
@@ -206,6 +209,8 @@ impl Input {
         let whole = io::Cursor::new(start.clone());
         let stream: Box<dyn Read + Send> = match failure {
             Some(failure) => Box::new(whole.chain(Failing(Some(failure)))),
+            // A terminal would be read on behind its end.
+            None if has_ended => Box::new(whole),
             None => Box::new(whole.chain(stream)),
         };
         Ok((Self::Stream(Peeked { name, stream: Arc::new(Mutex::new(Some(stream))) }), start))
