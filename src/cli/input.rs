@@ -147,16 +147,16 @@ pub fn named(path: PathBuf) -> Input {
     Input::Path(path)
 }
 
-/// The format of an input that begins like this, by its content, else by its name; none where it can only be a recording, damaged
-/// ones included.
+/// The format of an input that begins like this: by a beginning that is distinctive, else by its name, else by its content; none
+/// where it can only be a recording, damaged ones included.
 fn recognized(start: &[u8], name: &str) -> Result<Option<&'static Format>, Failure> {
     let is_read = |format: &Format| !matches!(format.reads, Reads::Nothing);
-    if let Some(format) = by_content(start) {
+    // A name may say anything of what is not read.
+    let by_name = by_file_name(name).map(|(format, _)| format).filter(|format| is_read(format));
+    if let Some(format) = by_content(start).filter(|format| format.is_distinctive || by_name.is_none()) {
         let what = || Failure::Failed(format!("{name}: this is {}, which can be written but not read", format.name));
         return if is_read(format) { Ok(Some(format)) } else { Err(what()) };
     }
-    // A name may say anything of what is not read.
-    let by_name = by_file_name(name).map(|(format, _)| format).filter(|format| is_read(format));
     if by_name.is_none() && header_problem(start).is_none() {
         let formats = readable().join(", ");
         return Err(Failure::Failed(format!("{name}: unknown format; if it is one of these, say --from: {formats}")));

@@ -48,6 +48,8 @@ pub struct Format {
     pub copy: Option<CopyProfile>,
     /// Whether an input that begins like this, [`recognize::START`] bytes of it at most, is in this format.
     pub recognises: fn(&[u8]) -> bool,
+    /// Whether no other input begins like this: then the name of the input does not matter.
+    pub is_distinctive: bool,
 }
 
 /// Copies a profile that is valid, and accounts for its samples.
@@ -118,6 +120,7 @@ pub const FORMATS: &[Format] = &[
         reads: Reads::Recording,
         copy: None,
         recognises: |start| header::endian(start).is_some(),
+        is_distinctive: true,
     },
     Format {
         name: "pprof",
@@ -129,6 +132,7 @@ pub const FORMATS: &[Format] = &[
         reads: Reads::Import(pprof::import),
         copy: Some(pprof::copy),
         recognises: pprof::recognises,
+        is_distinctive: false,
     },
     Format {
         name: "quipper",
@@ -140,6 +144,7 @@ pub const FORMATS: &[Format] = &[
         reads: Reads::Import(quipper::import),
         copy: None,
         recognises: quipper::recognises,
+        is_distinctive: false,
     },
     #[cfg(feature = "quipper-text")]
     Format {
@@ -152,6 +157,7 @@ pub const FORMATS: &[Format] = &[
         reads: Reads::Import(quipper::import_text),
         copy: None,
         recognises: quipper::recognises_text,
+        is_distinctive: false,
     },
     Format {
         name: "jsonl",
@@ -163,6 +169,7 @@ pub const FORMATS: &[Format] = &[
         reads: Reads::Import(json::import),
         copy: None,
         recognises: json::recognises,
+        is_distinctive: true,
     },
     Format {
         name: "json",
@@ -174,6 +181,7 @@ pub const FORMATS: &[Format] = &[
         reads: Reads::Import(json::import),
         copy: None,
         recognises: |_| false,
+        is_distinctive: true,
     },
     Format {
         name: "perf-json",
@@ -185,6 +193,7 @@ pub const FORMATS: &[Format] = &[
         reads: Reads::Nothing,
         copy: None,
         recognises: perf_json::recognises,
+        is_distinctive: true,
     },
     Format {
         name: "folded",
@@ -196,6 +205,7 @@ pub const FORMATS: &[Format] = &[
         reads: Reads::Import(folded::import),
         copy: None,
         recognises: folded::recognises,
+        is_distinctive: false,
     },
     Format {
         name: "perf-script",
@@ -207,6 +217,7 @@ pub const FORMATS: &[Format] = &[
         reads: Reads::Import(perf_script::import),
         copy: None,
         recognises: perf_script::recognises,
+        is_distinctive: false,
     },
     Format {
         name: "csv",
@@ -218,6 +229,7 @@ pub const FORMATS: &[Format] = &[
         reads: Reads::Nothing,
         copy: None,
         recognises: |_| false,
+        is_distinctive: false,
     },
 ];
 

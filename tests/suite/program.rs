@@ -145,6 +145,12 @@ impl Ledger {
             Some((counts, unread)) => (counts, unread.parse().ok()?),
             None => (counts, 0),
         };
+        // What values sum to stands behind their number.
+        let without_sums = counts.split_once(" in (").map(|(values, rest)| {
+            let rest = rest.split_once(')').map_or("", |(_, rest)| rest);
+            format!("{values} in{rest}")
+        });
+        let counts = without_sums.as_deref().unwrap_or(counts);
         let (counts, reasons) = match counts.split_once(" (") {
             Some((counts, reasons)) => (counts, reasons.strip_suffix(")")?.split(", ").collect()),
             None => (counts, Vec::new()),
@@ -152,7 +158,7 @@ impl Ledger {
         let &[samples_in, samples_out, dropped] = &counts.split(", ").collect::<Vec<_>>()[..] else { return None };
         Some(Ledger {
             output: output.into(),
-            samples_in: counted(samples_in, &["sample in", "samples in"])?,
+            samples_in: counted(samples_in, &["sample in", "samples in", "values in", "stacks in"])?,
             samples_out: counted(samples_out, &["out"])?,
             dropped: counted(dropped, &["dropped"])?,
             reasons: reasons.iter().map(|reason| number(reason)).collect::<Option<_>>()?,
