@@ -1,23 +1,9 @@
 //! Tracepoints: their formats, as tracefs would tell them.
 
 use crate::abi::Endian;
-use crate::abi::feature::tracing_data::{ByteOrder, TraceFile, TraceSystem, TracingData, TracingFiles};
+use crate::abi::feature::tracepoint_format::TracepointFormat;
+use crate::abi::feature::tracing_data::{ByteOrder, TraceFile, TraceSystem, TracingData};
 use serde_json::Value;
-
-/// What all tracepoints' samples begin with: `unsigned short common_type; unsigned char common_flags, common_preempt_count;
-/// int common_pid`.
-const COMMON: [(&str, u64, bool); 4] = [
-    ("unsigned short common_type", 2, false),
-    ("unsigned char common_flags", 1, false),
-    ("unsigned char common_preempt_count", 1, false),
-    ("int common_pid", 4, true),
-];
-
-/// How a page of the kernel's ring buffer begins, by which readers know that of the traced machine.
-const HEADER_PAGE: &str = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n\
-     \tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n\
-     \tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n\
-     \tfield: char data;\toffset:16;\tsize:4080;\tsigned:1;\n";
 
 /// A tracepoint: of which system, its name, and the fields of its samples' RAW bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,32 +53,19 @@ impl Tracepoint {
     /// The bytes of a sample: what all have, then the bytes of its own fields, and zeros, so that they take a multiple of 8
     /// together with the 4 bytes that tell how many they are.
     pub fn raw(id: u64, pid: u32, own: &[u8], endian: Endian) -> Vec<u8> {
-        let (kind, pid) = match endian {
-            Endian::Little => ((id as u16).to_le_bytes(), pid.to_le_bytes()),
-            Endian::Big => ((id as u16).to_be_bytes(), pid.to_be_bytes()),
-        };
-        let mut raw = [&kind[..], &[0, 0], &pid, own].concat();
+        let common = TracepointFormat::common_payload(id, pid, endian);
+        let mut raw = [&common[..Self::COMMON_SIZE as usize], own].concat();
         raw.resize((raw.len() + 4).next_multiple_of(8) - 4, 0);
         raw
     }
 
     /// Its `format` file.
-    fn format(&self, id: u64) -> String {
-        let mut format = format!("name: {}\nID: {id}\nformat:\n", self.name);
-        let mut offset = 0;
-        let mut tell = |format: &mut String, declaration: &str, size: u64, signed: bool| {
-            let signed = u8::from(signed);
-            *format += &format!("\tfield:{declaration};\toffset:{offset};\tsize:{size};\tsigned:{signed};\n");
-            offset += size;
-        };
-        for (declaration, size, signed) in COMMON {
-            tell(&mut format, declaration, size, signed);
-        }
-        format.push('\n');
+    fn format(&self, id: u64) -> TracepointFormat {
+        let mut format = TracepointFormat::new(&self.name, id);
         let (mut shown, mut arguments) = (Vec::new(), String::new());
         for field in &self.fields {
             let Field { declaration, size, signed } = field;
-            tell(&mut format, declaration, *size, *signed);
+            format.fields.push(format.next_field(declaration, u32::try_from(*size).unwrap_or(u32::MAX), *signed));
             let array = declaration.split_once('[');
             let name = field.name();
             let how = match array {
@@ -104,7 +77,8 @@ impl Tracepoint {
             arguments += &format!(", REC->{name}");
         }
         let print = self.print.clone().unwrap_or_else(|| shown.join(" "));
-        format + &format!("\nprint fmt: \"{print}\"{arguments}\n")
+        format.print_fmt = format!("\"{print}\"{arguments}");
+        format
     }
 }
 
@@ -148,28 +122,13 @@ impl Field {
 pub fn tracing_data(tracepoints: &[(u64, &Tracepoint)], endian: Endian) -> TracingData {
     let mut systems: Vec<TraceSystem> = Vec::new();
     for (id, tracepoint) in tracepoints {
-        let format = TraceFile { text: tracepoint.format(*id).into_bytes() };
+        let format = TraceFile::from(&tracepoint.format(*id));
         match systems.iter_mut().find(|system| system.name.to_string() == tracepoint.system) {
             Some(system) => system.formats.push(format),
             None => systems.push(TraceSystem { name: tracepoint.system.as_str().into(), formats: vec![format] }),
         }
     }
-    let empty = || TraceFile { text: Vec::new() };
-    TracingData {
-        version: "0.6".into(),
-        byte_order: ByteOrder(u8::from(endian == Endian::Big)),
-        long_size: 8,
-        files: TracingFiles {
-            page_size: 0x1000,
-            header_page: TraceFile { text: HEADER_PAGE.into() },
-            header_event: empty(),
-            ftrace: Vec::new(),
-            systems,
-            kallsyms: Vec::new(),
-            printk_formats: Vec::new(),
-            saved_cmdlines: Some(empty()),
-        },
-    }
+    TracingData::new(ByteOrder(u8::from(endian == Endian::Big)), 8, 0x1000, systems)
 }
 
 #[cfg(test)]
@@ -183,16 +142,14 @@ mod tests {
             4,
             false,
         );
-        let format = TraceFile { text: tracepoint.format(77).into_bytes() }.format().unwrap();
+        let format = TraceFile::from(&tracepoint.format(77)).format().unwrap();
         let fields = format.common.iter().chain(&format.fields);
         let fields: Vec<_> = fields.map(|field| (&field.declaration[..], field.offset, field.size)).collect();
         assert_eq!((&format.name[..], format.id), ("sched_switch", 77));
         let own = [("char prev_comm[16]", 8, 16), ("unsigned int prev_pid", 24, 4)];
         assert_eq!((fields[3], &fields[4..]), (("int common_pid", 4, 4), &own[..]));
         assert_eq!(tracepoint.size(), 28);
-        assert!(
-            tracepoint.format(77).ends_with("print fmt: \"prev_comm=%s prev_pid=%u\", REC->prev_comm, REC->prev_pid\n")
-        );
+        assert_eq!(format.print_fmt, "\"prev_comm=%s prev_pid=%u\", REC->prev_comm, REC->prev_pid");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The format of a tracepoint: a file `events/SYSTEM/NAME/format` of tracefs, which says what is in the RAW bytes of its
 //! samples.
 
+use crate::abi::Endian;
 use std::fmt;
 
 /// The format of a tracepoint. It is shown as the kernel writes it.
@@ -31,17 +32,76 @@ pub struct FormatField {
     pub signed: Option<bool>,
 }
 
+/// The fields that all tracepoints have, as declared since Linux 2.6.34, and their size.
+const COMMON: [(&str, u32, bool); 4] = [
+    ("unsigned short common_type", 2, false),
+    ("unsigned char common_flags", 1, false),
+    ("unsigned char common_preempt_count", 1, false),
+    ("int common_pid", 4, true),
+];
+
+/// Why a text is not the format of a tracepoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FormatError {
+    /// The line where parsing stopped, counted from 1.
+    pub line: usize,
+    /// What the kernel writes there.
+    pub expected: &'static str,
+}
+
 impl TracepointFormat {
-    /// Reads a format; `None` where it is not written as the kernel does.
-    pub fn parse(text: &[u8]) -> Option<Self> {
-        let text = std::str::from_utf8(text).ok()?;
-        let (name, rest) = text.strip_prefix("name: ")?.split_once("\nID: ")?;
-        let (id, rest) = rest.split_once("\nformat:\n")?;
-        let (common, rest) = fields(rest)?;
-        let (fields, rest) = fields(rest.strip_prefix('\n')?)?;
-        let print_fmt = rest.strip_prefix("\nprint fmt: ")?.strip_suffix('\n')?;
-        let (name, print_fmt) = (name.to_owned(), print_fmt.to_owned());
-        Some(Self { name, id: id.parse().ok()?, common, fields, print_fmt })
+    /// A format with the fields that all tracepoints have and none of its own.
+    pub fn new(name: impl Into<String>, id: u64) -> Self {
+        let (common, print_fmt) = (Vec::new(), "\"\"".to_owned());
+        let mut format = Self { name: name.into(), id, common, fields: Vec::new(), print_fmt };
+        for (declaration, size, signed) in COMMON {
+            let field = format.next_field(declaration, size, signed);
+            format.common.push(field);
+        }
+        format
+    }
+
+    /// A payload with the common fields and none of its own, whose size and bytes are a multiple of 8 together.
+    pub fn common_payload(id: u64, pid: u32, endian: Endian) -> [u8; 12] {
+        let (kind, pid) = match endian {
+            Endian::Little => ((id as u16).to_le_bytes(), pid.to_le_bytes()),
+            Endian::Big => ((id as u16).to_be_bytes(), pid.to_be_bytes()),
+        };
+        let mut payload = [0; 12];
+        payload[..2].copy_from_slice(&kind);
+        payload[4..8].copy_from_slice(&pid);
+        payload
+    }
+
+    /// The byte order in which a payload begins with the number of its tracepoint.
+    pub fn payload_endian(payload: &[u8], id: u64) -> Option<Endian> {
+        let begins = |endian| Self::common_payload(id, 0, endian)[..2] == payload[..2];
+        [Endian::Little, Endian::Big].into_iter().find(|&endian| payload.len() >= 2 && begins(endian))
+    }
+
+    /// A field that begins where the last one ends.
+    pub fn next_field(&self, declaration: impl Into<String>, size: u32, signed: bool) -> FormatField {
+        let last = self.fields.last().or(self.common.last());
+        let offset = last.map_or(0, |field| field.offset.saturating_add(field.size));
+        FormatField { declaration: declaration.into(), offset, size, signed: Some(signed) }
+    }
+
+    /// Parses a format.
+    ///
+    /// # Errors
+    /// Where it is not written as the kernel does.
+    pub fn parse(text: &[u8]) -> Result<Self, FormatError> {
+        let text = std::str::from_utf8(text).map_err(|_| FormatError { line: 1, expected: "UTF-8 text" })?;
+        let mut lines = Lines { rest: text, line: 1 };
+        let name = lines.value("name: ", "name: NAME")?.to_owned();
+        let id = lines.value("ID: ", "ID: NUMBER")?.parse();
+        let id = id.map_err(|_| FormatError { line: lines.line - 1, expected: "ID: NUMBER" })?;
+        lines.value("format:", "format:").and_then(|rest| lines.blank(rest, "format:"))?;
+        let common = lines.fields()?;
+        let fields = lines.fields()?;
+        let print_fmt = lines.rest.strip_prefix("print fmt: ").and_then(|text| text.strip_suffix('\n'));
+        let print_fmt = print_fmt.ok_or(lines.error("print fmt: FORMAT"))?.to_owned();
+        Ok(Self { name, id, common, fields, print_fmt })
     }
 
     /// The field of that name.
@@ -62,7 +122,8 @@ impl FormatField {
         declared.rsplit([' ', '*', '\t']).find(|word| !word.is_empty()).unwrap_or_default()
     }
 
-    fn parse(line: &str) -> Option<Self> {
+    /// Parses a line of a format, without its end.
+    pub fn parse(line: &str) -> Option<Self> {
         let mut parts = line.strip_prefix("\tfield:")?.split(";\t");
         let declaration = parts.next()?.to_owned();
         let offset = parts.next()?.strip_prefix("offset:")?.parse().ok()?;
@@ -75,15 +136,53 @@ impl FormatField {
     }
 }
 
-/// Fields from the front of a text, a line each, and what follows them.
-fn fields(mut text: &str) -> Option<(Vec<FormatField>, &str)> {
-    let mut fields = Vec::new();
-    while text.starts_with('\t') {
-        let (line, rest) = text.split_once('\n')?;
-        fields.push(FormatField::parse(line)?);
-        text = rest;
+impl FormatError {
+    /// What the line of a field has to be.
+    const FIELD: &str = "field:DECLARATION; offset:NUMBER; size:NUMBER; signed:0 or 1;";
+}
+
+impl fmt::Display for FormatError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: expected '{}'", self.line, self.expected)
     }
-    Some((fields, text))
+}
+
+/// The lines of a format that are still to be parsed.
+struct Lines<'a> {
+    rest: &'a str,
+    line: usize,
+}
+
+impl<'a> Lines<'a> {
+    fn error(&self, expected: &'static str) -> FormatError {
+        FormatError { line: self.line, expected }
+    }
+
+    /// The next line without what it has to begin with.
+    fn value(&mut self, prefix: &str, expected: &'static str) -> Result<&'a str, FormatError> {
+        let rest = self.rest.strip_prefix(prefix).and_then(|rest| rest.split_once('\n'));
+        let (value, rest) = rest.ok_or(self.error(expected))?;
+        (self.rest, self.line) = (rest, self.line + 1);
+        Ok(value)
+    }
+
+    /// Accepts the end of the line that was taken last.
+    fn blank(&self, value: &str, expected: &'static str) -> Result<(), FormatError> {
+        if value.is_empty() { Ok(()) } else { Err(FormatError { line: self.line - 1, expected }) }
+    }
+
+    /// Fields, a line each, and the blank line that ends them.
+    fn fields(&mut self) -> Result<Vec<FormatField>, FormatError> {
+        let mut fields = Vec::new();
+        while self.rest.starts_with('\t') {
+            let error = self.error(FormatError::FIELD);
+            let line = self.value("", FormatError::FIELD)?;
+            fields.push(FormatField::parse(line).ok_or(error)?);
+        }
+        let expected = "a field, or a blank line behind the fields";
+        self.value("", expected).and_then(|rest| self.blank(rest, expected))?;
+        Ok(fields)
+    }
 }
 
 impl fmt::Display for TracepointFormat {
@@ -132,7 +231,26 @@ mod tests {
     #[test]
     fn other_texts_are_none() {
         for cut in 0..FORMAT.len() {
-            assert_eq!(TracepointFormat::parse(&FORMAT.as_bytes()[..cut]), None);
+            assert!(TracepointFormat::parse(&FORMAT.as_bytes()[..cut]).is_err(), "{cut}");
         }
+    }
+
+    #[test]
+    fn an_error_names_the_line_and_what_is_expected_there() {
+        let error = |from: &str, to: &str| TracepointFormat::parse(FORMAT.replace(from, to).as_bytes()).unwrap_err();
+        assert_eq!(error("ID: 300", "ID: x").to_string(), "line 2: expected 'ID: NUMBER'");
+        assert_eq!(error("format:\n", "format: x\n").to_string(), "line 3: expected 'format:'");
+        assert_eq!(error("offset:12;", "").to_string(), format!("line 8: expected '{}'", FormatError::FIELD));
+        assert_eq!(error("\n\nprint", "\nprint").line, 10);
+        assert_eq!(error("print fmt:", "print").to_string(), "line 11: expected 'print fmt: FORMAT'");
+    }
+
+    #[test]
+    fn a_new_format_parses_and_has_the_common_fields_alone() {
+        let mut format = TracepointFormat::new("a", 1);
+        assert_eq!(TracepointFormat::parse(format.to_string().as_bytes()), Ok(format.clone()));
+        assert!(format.to_string().ends_with("signed:1;\n\n\nprint fmt: \"\"\n"), "{format}");
+        format.fields.push(format.next_field("u64 x", 8, false));
+        assert_eq!((format.common[3].offset, format.fields[0].offset), (4, 8));
     }
 }

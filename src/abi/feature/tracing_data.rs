@@ -37,6 +37,37 @@ pub struct TracingData {
 impl TracingData {
     /// What all of it begins with.
     pub const MAGIC: &[u8] = b"\x17\x08\x44tracing";
+
+    /// The formats of these systems' tracepoints, with what perf needs to read them and nothing else.
+    pub fn new(byte_order: ByteOrder, long_size: u8, page_size: u32, systems: Vec<TraceSystem>) -> Self {
+        let empty = || TraceFile { text: Vec::new() };
+        let files = TracingFiles {
+            page_size,
+            header_page: TraceFile { text: header_page(long_size, page_size).into() },
+            header_event: empty(),
+            ftrace: Vec::new(),
+            systems,
+            kallsyms: Vec::new(),
+            printk_formats: Vec::new(),
+            saved_cmdlines: Some(empty()),
+        };
+        Self { version: VERSION.into(), byte_order, long_size, files }
+    }
+}
+
+/// Version of the layout with `saved_cmdlines`, the latest one.
+const VERSION: &str = "0.6";
+
+/// How a page of the kernel's ring buffer begins: a time stamp and a `long`, then the data. perf rejects any other text.
+fn header_page(long_size: u8, page_size: u32) -> String {
+    let data = 8 + u32::from(long_size);
+    let size = page_size.saturating_sub(data);
+    format!(
+        "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n\
+         \tfield: local_t commit;\toffset:8;\tsize:{long_size};\tsigned:1;\n\
+         \tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n\
+         \tfield: char data;\toffset:{data};\tsize:{size};\tsigned:1;\n"
+    )
 }
 
 /// A byte order as tracing data tells it: 0 for little-endian.
@@ -108,10 +139,16 @@ pub struct TraceFile {
     pub text: Vec<u8>,
 }
 
+impl From<&TracepointFormat> for TraceFile {
+    fn from(format: &TracepointFormat) -> Self {
+        Self { text: format.to_string().into_bytes() }
+    }
+}
+
 impl TraceFile {
-    /// The file as the format of a tracepoint.
+    /// The file as the format of a tracepoint; `None` where it is not written as the kernel does.
     pub fn format(&self) -> Option<TracepointFormat> {
-        TracepointFormat::parse(&self.text)
+        TracepointFormat::parse(&self.text).ok()
     }
 }
 
