@@ -3,10 +3,11 @@
 use super::finding::{Finding, Rule, Severity, Subject};
 use super::flow::{AuxtraceRecords, Frame, Rounds};
 use super::layout::Layout;
-use super::{attrs, features, records, references};
+use super::{attrs, features, records, references, tracepoints};
 use crate::abi;
 use crate::abi::feature::auxtrace::AuxtraceIndex;
 use crate::abi::feature::compressed::Compression;
+use crate::abi::feature::tracing_data::TracingData;
 use crate::abi::feature::{FeatureContext, FeatureId};
 use crate::abi::header::FileHeader;
 use crate::abi::record::{Body, RecordType};
@@ -203,6 +204,12 @@ impl Sink for Checker<'_> {
                 let report = |index, rule, what| self.findings.add(file, None, Subject::Event(index), rule, what);
                 attrs::check_together(meta.events.list(), report);
             }
+        }
+        if let Some(bytes) = meta.features.get(&FeatureId::TRACING_DATA)
+            && let Ok((data, _)) = abi::parse::<TracingData>(bytes, meta.endian, ())
+        {
+            let report = |index, rule, what| self.findings.add(file, None, Subject::Event(index), rule, what);
+            tracepoints::check_events(&data, meta.events.list(), report);
         }
         if let Some(bytes) = meta.features.get(&FeatureId::AUXTRACE)
             && let Ok((index, _)) = abi::parse::<AuxtraceIndex>(bytes, meta.endian, ())

@@ -1,6 +1,7 @@
 //! The rules that one feature has to keep.
 
 use super::finding::Rule;
+use super::tracepoints;
 use crate::abi::Endian;
 use crate::abi::feature::{Feature, FeatureContext, FeatureId, FeatureSection};
 
@@ -29,6 +30,9 @@ pub fn check(
     }
     if matches!(id, FeatureId::CPU_TOPOLOGY | FeatureId::CPU_DOMAIN_INFO) && context.nr_cpus.is_none() {
         report(Rule::Inconsistent, "NRCPUS, which is needed to read it, is not there before it".into());
+    }
+    if let Feature::TracingData(data) = &section.feature {
+        tracepoints::check_formats(data, &mut report);
     }
     check_versions(&section.feature, &mut report);
     check_limits(&section.feature, &mut report);

@@ -99,6 +99,8 @@ rules! {
         Misframed = "misframed",
         /// A record older than what its round may hold: perf has passed on newer ones already.
         RoundOrder = "round-order",
+        /// A tracepoint's format that perf cannot parse, or a tracepoint without one.
+        TracepointFormat = "tracepoint-format",
         /// An AUXTRACE index and the AUXTRACE records do not agree.
         AuxtraceIndex = "auxtrace-index",
     }

@@ -9,6 +9,7 @@ mod flow;
 mod layout;
 mod records;
 mod references;
+mod tracepoints;
 
 pub use checker::{Checked, check};
 pub use finding::{Finding, Rule, Severity, Subject};

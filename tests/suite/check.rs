@@ -240,6 +240,25 @@ fn broken_features_are_found() {
 }
 
 #[test]
+fn reports_tracepoint_formats_that_perf_cannot_parse() {
+    for (from, to) in [
+        ("print fmt: \"filename", "print fxt: \"filename"),
+        ("print fmt: \"filename", "print fmt: _filename"),
+        ("name: sched_process_exec", "name: sched process_exec"),
+        ("field:pid_t old_pid;", "field:pid_t_old_pid;"),
+        ("field: local_t commit;", "field: local_t commix;"),
+        ("field:pid_t pid;\toffset:", "field:pid_t pid;\toffsex:"),
+        ("ID: 365", "ID: 999"),
+    ] {
+        let rules = broken_by("tracepoints.data", |bytes| {
+            let at = memchr::memmem::find(bytes, from.as_bytes()).unwrap();
+            bytes[at..at + to.len()].copy_from_slice(to.as_bytes());
+        });
+        assert_eq!(rules, [Rule::TracepointFormat], "{to}");
+    }
+}
+
+#[test]
 fn references_to_what_is_not_there_are_found() {
     let id = |bytes: &[u8]| word(bytes, word(bytes, word(bytes, 24) + word(bytes, 16) - 16));
     let id_index = |known: bool| {
