@@ -1,9 +1,13 @@
-//! What tracepoints' samples hold, as `perf data convert --to-json` tells it of the corpus' recordings.
+//! Samples of tracepoints: their fields, as `perf data convert --to-json` shows them of the corpus' recordings, and what perf
+//! says of recordings that are anonymized.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, Write};
+use std::path::Path;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use perfconv::abi::attr::AttrType;
 use perfconv::abi::feature::FeatureId;
 use perfconv::abi::record::RecordType;
@@ -21,6 +25,7 @@ use perfconv::tracing::value::Value;
 use serde_json::Value as Json;
 
 use super::files::{self, Recording};
+use super::program::{for_each, perfconv, run, run_other, with_time_limit};
 
 /// As much is to be compared: recordings, samples, values. Little less than there is.
 const ENOUGH: [usize; 3] = [28, 20_000, 45_000];
@@ -175,4 +180,101 @@ fn of(value: &Value<'_>) -> Plain {
         Value::Numbers(numbers) => Plain::Bytes(numbers.bytes.to_vec()),
         Value::Bytes(bytes) => Plain::Bytes(bytes.to_vec()),
     }
+}
+
+/// The samples that `perf script` prints, a line each, and what `perf script` and `perf report` complain of.
+fn shown_by_perf(path: &Path) -> Option<(usize, BTreeSet<String>)> {
+    let perf = |args: &[&str]| {
+        let mut perf = with_time_limit("perf");
+        perf.args(args).args(["--force", "-i"]).arg(path).env("LC_ALL", "C").env_remove("DEBUGINFOD_URLS");
+        run_other(&mut perf)
+    };
+    let script = perf(&["script", "-G"]);
+    let report = perf(&["report", "--stdio"]);
+    // Whether the kernel's symbols are here is not the recording's concern.
+    let is_complaint = |line: &&str| !line.is_empty() && !line.contains("kallsyms or vmlinux");
+    let complaints =
+        script.stderr.lines().chain(report.stderr.lines()).filter(is_complaint).map(str::to_owned).collect();
+    let samples = String::from_utf8_lossy(&script.stdout).lines().filter(|line| !line.is_empty()).count();
+    (script.status == 0 && report.status == 0).then_some((samples, complaints))
+}
+
+/// How many samples perf shows of a recording with tracepoints once it is anonymized: as many as before.
+fn judge_anonymized(recording: &Recording) -> Result<Result<usize, String>, &'static str> {
+    let source = Source::open(Input::Path(recording.path.clone()), ReadOptions::default());
+    let meta = source.and_then(|source| source.run(&mut Nothing)).map_err(|_| "it cannot be read")?.0;
+    if !meta.features.contains_key(&FeatureId::TRACING_DATA) {
+        return Err("it has no tracepoints");
+    }
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let rewritten = |name: &str, options: &[&str]| {
+        let path = folder.path().join(name);
+        let mut rewrite = perfconv();
+        rewrite
+            .arg("rewrite")
+            .arg(&recording.path)
+            .args(["--perf-version", "6.1", "-q", "-o"])
+            .arg(&path)
+            .args(options);
+        let rewrite = run(&mut rewrite);
+        if rewrite.status == 0 { Ok(path) } else { Err(rewrite.stderr) }
+    };
+    let plain = rewritten("plain.data", &[]).map_err(|_| "there is no form of it for perf 6.1")?;
+    let (before, known) = shown_by_perf(&plain).filter(|(samples, _)| *samples > 0).ok_or("perf shows no samples")?;
+    let anonymous = match rewritten("anonymous.data", &["--anonymize"]) {
+        Ok(path) => path,
+        Err(what) => return Ok(Err(what)),
+    };
+    let checked = run(perfconv().arg("check").arg(&anonymous));
+    if String::from_utf8_lossy(&checked.stdout).contains("format of") {
+        return Ok(Err(String::from_utf8_lossy(&checked.stdout).into_owned()));
+    }
+    Ok(match shown_by_perf(&anonymous) {
+        Some((samples, complaints)) if samples == before && complaints.is_subset(&known) => Ok(samples),
+        other => Err(format!("{before} samples and {known:?}, of the anonymized recording {other:?}")),
+    })
+}
+
+#[test]
+fn perf_reads_anonymized_tracepoints_without_complaint() {
+    if run_other(&mut with_time_limit("perf")).status == 127 {
+        return;
+    }
+    let recordings = files::recordings();
+    let (mut compared, mut samples, mut skipped, mut wrong) = (0, 0, BTreeMap::new(), Vec::new());
+    for (recording, result) in recordings.iter().zip(for_each(&recordings, judge_anonymized)) {
+        match result {
+            Ok(Ok(shown)) => (compared, samples) = (compared + 1, samples + shown),
+            Ok(Err(what)) => wrong.push(format!("{}: {what}", recording.name)),
+            Err(reason) => *skipped.entry(reason).or_insert(0) += 1,
+        }
+    }
+    let mut out = io::stderr().lock();
+    writeln!(out, "anonymized tracepoints: perf shows {samples} samples of {compared} recordings").unwrap();
+    skipped.iter().for_each(|(reason, count)| writeln!(out, "{count:6} skipped: {reason}").unwrap());
+    assert!(wrong.is_empty(), "{} are wrong:\n{}", wrong.len(), wrong.join("\n"));
+    let enough = if files::has_corpus("anonymized tracepoints") { 50 } else { 3 };
+    assert!(compared >= enough, "only {compared} of {enough} recordings were compared");
+}
+
+#[test]
+fn anonymized_payloads_have_the_common_fields_alone() {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let path = folder.path().join("anonymous.data");
+    let input = files::fixture("tracepoints.data");
+    run(perfconv().arg("rewrite").arg(&input).args(["--anonymize", "--replace", "pids", "-q", "-o"]).arg(&path));
+    let lines = run(perfconv().arg(&path).args(["-t", "jsonl", "-q", "-o", "-"])).stdout;
+    let mut payloads = 0;
+    for line in lines.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
+        let record: Json = serde_json::from_slice(line).expect("a line of JSON");
+        let Some(raw) = record["body"]["raw"]["data"].as_str() else { continue };
+        let raw = STANDARD.decode(raw).expect("base64");
+        let tid = record["body"]["task"]["tid"].as_u64().expect("a thread id") as u32;
+        assert_eq!(
+            (raw.len(), &raw[2..4], &raw[4..8], &raw[8..]),
+            (12, &[0; 2][..], &tid.to_le_bytes()[..], &[0; 4][..])
+        );
+        payloads += 1;
+    }
+    assert_eq!(payloads, 23);
 }

@@ -13,14 +13,16 @@ use crate::session::space::Space;
 use crate::stream::events::EventIndex;
 use bitflags::Flags;
 
-/// What is left out of samples.
-pub fn left_out(kept: Kept) -> SampleType {
+/// Which fields an event's samples lose. Those of tracepoints keep RAW, with the common fields alone: without it perf report
+/// crashes.
+pub fn left_out(kept: Kept, kind: AttrType) -> SampleType {
     let of = |what, fields| if kept.has(what) { SampleType::empty() } else { fields };
+    let raw = if kind == AttrType::TRACEPOINT { SampleType::empty() } else { SampleType::RAW };
     SampleType::AUX
         | of(What::Registers, SampleType::REGS_USER | SampleType::REGS_INTR)
         | of(What::Stacks, SampleType::STACK_USER)
         | of(What::PhysAddresses, SampleType::PHYS_ADDR)
-        | of(What::Raw, SampleType::RAW)
+        | of(What::Raw, raw)
 }
 
 /// The bits that have a meaning that is known.
@@ -70,7 +72,7 @@ impl Replace {
         let mut attr = attr.resized(attr.stored_size().min(Attr::SIZE_KNOWN));
         attr.size = attr.size.min(Attr::SIZE_KNOWN as u32);
         attr.flags = known(attr.flags);
-        attr.sample_type = known(attr.sample_type) - left_out(self.kept);
+        attr.sample_type = known(attr.sample_type) - left_out(self.kept, attr.kind);
         attr.read_format = known(attr.read_format);
         attr.branch_sample_type = known(attr.branch_sample_type);
         (attr.aux_sample_size, attr.sig_data, attr.reserved_2) = (0, 0, 0);

@@ -4,9 +4,11 @@ use super::events::left_out;
 use super::replace::Replace;
 use super::what::What;
 use crate::abi::Endian;
+use crate::abi::attr::AttrType;
 use crate::abi::branch::BranchStackView;
 use crate::abi::bytes::Words;
 use crate::abi::callchain::Context;
+use crate::abi::feature::tracepoint_format::TracepointFormat;
 use crate::abi::read_format::{ReadFormat, ReadView};
 use crate::abi::record::RecordHeader;
 use crate::abi::sample_type::SampleType;
@@ -94,7 +96,7 @@ impl Replace {
             return None;
         }
         let view = SampleView::read(raw.body(), &event.layout, raw.endian).ok()?;
-        let left_out = left_out(self.kept);
+        let left_out = left_out(self.kept, event.attr.kind);
         let goes = |field| left_out.contains(field);
         let space = Space::from(raw.header.misc.cpu_mode());
         record.clear();
@@ -121,11 +123,8 @@ impl Replace {
         if let Some(chain) = &view.callchain {
             self.chain(chain.iter(), chain.len(), space, &mut out);
         }
-        if let Some(bytes) = view.raw
-            && !(goes(SampleType::RAW) && self.replaces(What::Raw))
-        {
-            out.u32(bytes.len() as u32);
-            out.record.extend_from_slice(bytes);
+        if let Some(payload) = view.raw {
+            self.raw(payload, event, (view.task, raw.endian), &mut out);
         }
         if let Some(stack) = &view.branch_stack {
             self.branches(stack, &mut out);
@@ -150,6 +149,23 @@ impl Replace {
         out.word(view.data_page_size);
         out.word(view.code_page_size);
         out.finish(raw.header)
+    }
+
+    /// Raw data: of tracepoints the common fields alone, of other events none, unless it is kept.
+    fn raw(&mut self, payload: &[u8], event: &Event, (task, endian): (Option<(u32, u32)>, Endian), out: &mut Out<'_>) {
+        let common;
+        let payload = match (self.replaces(What::Raw), event.attr.kind) {
+            (false, _) => payload,
+            (true, AttrType::TRACEPOINT) => {
+                let pid = task.map_or(0, |(_, tid)| self.pid(tid));
+                let endian = TracepointFormat::payload_endian(payload, event.attr.config).unwrap_or(endian);
+                common = TracepointFormat::common_payload(event.attr.config, pid, endian);
+                &common[..]
+            }
+            (true, _) => return,
+        };
+        out.u32(payload.len() as u32);
+        out.record.extend_from_slice(payload);
     }
 
     /// Addresses of a call chain, in the space that the mark before them tells. What follows the mark of a chain that comes
