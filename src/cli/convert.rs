@@ -16,6 +16,7 @@ use crate::formats::import::{self, Values};
 use crate::formats::quipper::unknown::UnknownFields;
 use crate::formats::{CopyProfile, FORMATS, Format, Writes, by_file_name, by_name};
 use crate::profile::symbols::SymbolSource;
+use crate::profile::unnamed::Unnamed;
 use crate::rewrite::passes::Passes;
 use crate::rewrite::quipper::Quipper;
 use crate::stream::ledger::Ledger;
@@ -64,14 +65,17 @@ pub struct Converted {
     output: String,
     /// Where names of functions are, if there are any.
     images: Vec<String>,
+    /// Samples of a profile whose frames have no names.
+    unnamed: Option<Unnamed>,
 }
 
 impl Converted {
     /// Tells it, as far as it is wanted, and gives the exit status.
     pub fn report(&self, args: &ConvertArgs) -> u8 {
         if !args.quiet {
-            let Self { ledger, input, output, images } = self;
-            let account = Account { ledger, inputs: slice::from_ref(input), output, notes: images };
+            let Self { ledger, input, output, images, unnamed } = self;
+            let unnamed = unnamed.as_ref();
+            let account = Account { ledger, inputs: slice::from_ref(input), output, notes: images, unnamed };
             account.report(args.report, args.verbose);
         }
         let is_incomplete = args.strict && self.ledger.is_incomplete();
@@ -156,7 +160,13 @@ impl Conversion {
                 })
             })?;
             written.put_in_place()?;
-            return Ok(Converted { ledger, input: input_name, output: output.name(), images: Vec::new() });
+            return Ok(Converted {
+                ledger,
+                input: input_name,
+                output: output.name(),
+                images: Vec::new(),
+                unnamed: None,
+            });
         }
         let values = args.values.map(Values::from).unwrap_or_default();
         let recording = Recording::converted(named, &options, values)?;
@@ -184,6 +194,7 @@ impl Conversion {
             spool_dir: args.read.spool_dir.clone(),
         };
 
+        let mut unnamed = None;
         let (mut ledger, written) = match format.writes {
             Writes::Profile(_) if args.compat == Some(CompatArg::PerfToProfile) => {
                 perf_to_profile::convert(Source::open(input, options)?, &output, envelopes)?
@@ -212,7 +223,10 @@ impl Conversion {
                 let extension = format.extensions.first().map_or("", |(extension, _)| extension);
                 let format = profiles::ProfileFormat { writes, extension };
                 let profile = profiles::options(&args.profile, args.steps.events(), kept.clone())?;
-                profiles::run(input, &options, &mut passes, &format, &output, envelopes, &profile)?
+                let (ledger, written, names) =
+                    profiles::run(input, &options, &mut passes, &format, &output, envelopes, &profile)?;
+                unnamed = names;
+                (ledger, written)
             }
         };
 
@@ -238,7 +252,7 @@ impl Conversion {
         if args.out_dir.is_some() {
             ledger.name_notes(&input_name);
         }
-        Ok(Converted { ledger, input: input_name, output: output.name(), images: Vec::from_iter(told) })
+        Ok(Converted { ledger, input: input_name, output: output.name(), images: Vec::from_iter(told), unnamed })
     }
 
     /// How the input is copied, where it is a profile of the same format and nothing is asked for that changes it.

@@ -80,7 +80,7 @@ pub fn form(args: &WrittenArgs) -> Form {
 /// Tells what became of all, and gives the exit status.
 pub fn told(ledger: &Ledger, inputs: &[String], output: &Output, args: &WrittenArgs) -> ExitCode {
     if !args.quiet {
-        Account { ledger, inputs, output: &output.name(), notes: &[] }.report(args.report, args.verbose);
+        Account { ledger, inputs, output: &output.name(), notes: &[], unnamed: None }.report(args.report, args.verbose);
     }
     status(ledger, args)
 }

@@ -15,6 +15,7 @@ use crate::profile::Profile;
 use crate::profile::imported::ImportedProfile;
 use crate::profile::labels::Label;
 use crate::profile::options::ProfileOptions;
+use crate::profile::unnamed::Unnamed;
 use crate::rewrite::passes::Passes;
 use crate::stream::ledger::Ledger;
 use hashbrown::HashMap;
@@ -31,6 +32,10 @@ pub struct ProfileFormat {
     pub extension: &'static str,
 }
 
+/// A profile that is written: what became of the records, the files, and the names that its frames lack. Of samples that are
+/// written one by one these are not counted.
+pub type Written<'a> = (Ledger, Ready<'a>, Option<Unnamed>);
+
 /// Writes what was asked for.
 ///
 /// # Errors
@@ -43,7 +48,7 @@ pub fn run<'a>(
     output: &'a Output,
     envelopes: &Envelopes,
     options: &ProfileOptions,
-) -> std::result::Result<(Ledger, Ready<'a>), Failure> {
+) -> std::result::Result<Written<'a>, Failure> {
     let WriteProfile { write, streamed } = format.writes;
     // What was imported is in memory as it is, and its symbols are looked up when all samples are there.
     let streamed = streamed.filter(|_| options.imported.is_none());
@@ -55,16 +60,27 @@ pub fn run<'a>(
                 write_each(&profiles, folder, format, envelopes)?;
                 output.has_all_of_old(folder)
             })?;
-            Ok((ledger, written))
+            Ok((ledger, written, Some(unnamed(&profiles))))
         }
-        Some(begin) if is_unique => one_by_one(input, read, passes, options, begin, output, envelopes),
+        Some(begin) if is_unique => {
+            let (ledger, written) = one_by_one(input, read, passes, options, begin, output, envelopes)?;
+            Ok((ledger, written, None))
+        }
         _ => {
             let (profiles, ledger) = passed_profiles(input, read, passes, options)?;
+            let unnamed = unnamed(&profiles);
             let profile = profiles.into_iter().next().unwrap_or_default();
             let written = output.write(|out| envelopes.around(out, |out| write(&profile, out)))?;
-            Ok((ledger, written))
+            Ok((ledger, written, Some(unnamed)))
         }
     }
+}
+
+/// How many samples have frames without names.
+fn unnamed(profiles: &[Profile]) -> Unnamed {
+    let mut unnamed = Unnamed::default();
+    profiles.iter().for_each(|profile| unnamed.add(profile));
+    unnamed
 }
 
 fn one_by_one<'a>(

@@ -2,6 +2,7 @@
 
 use super::args::ReportArg;
 use crate::abi::record::RecordType;
+use crate::profile::unnamed::Unnamed;
 use crate::stream::ledger::{Entry, Ledger};
 use serde_json::{Map, Value, json};
 use std::fmt;
@@ -38,6 +39,8 @@ pub struct Account<'a> {
     pub output: &'a str,
     /// What there is to say of files beside the output.
     pub notes: &'a [String],
+    /// Samples of a profile whose frames have no names.
+    pub unnamed: Option<&'a Unnamed>,
 }
 
 impl Account<'_> {
@@ -46,6 +49,7 @@ impl Account<'_> {
         match form {
             ReportArg::Text => {
                 self.notes.iter().for_each(|note| say(format_args!("{note}")));
+                self.unnamed.into_iter().for_each(unnamed);
                 ledger(self.ledger, self.output, verbose);
             }
             ReportArg::Json => {
@@ -55,7 +59,7 @@ impl Account<'_> {
     }
 
     fn to_json(&self) -> Value {
-        let Self { ledger, inputs, output, notes } = self;
+        let Self { ledger, inputs, output, notes, unnamed } = self;
         let records: Map<_, _> =
             ledger.entries().iter().map(|(kind, entry)| (kind.to_string(), record(entry))).collect();
         let samples = ledger.of(RecordType::SAMPLE);
@@ -73,6 +77,7 @@ impl Account<'_> {
             "further_warnings": ledger.further_messages(),
             "missing": ledger.missing_notes(),
             "notes": notes,
+            "samples_without_function_names": unnamed.map(|unnamed| unnamed.unnamed),
             "complete": !ledger.is_incomplete(),
         })
     }
@@ -114,6 +119,13 @@ pub fn ledger(ledger: &Ledger, output: &str, verbose: bool) {
         entries(ledger);
     }
     say(format_args!("[ perfconv: {output}: {ledger} ]"));
+}
+
+/// Reports samples whose frames have no function names, where there are any.
+fn unnamed(unnamed: &Unnamed) {
+    if unnamed.unnamed > 0 {
+        say(format_args!("perfconv: {unnamed}; pprof can add names where the binaries are"));
+    }
 }
 
 /// Tells what is wrong with the input.

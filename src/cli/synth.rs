@@ -75,7 +75,7 @@ pub fn run(args: SynthArgs) -> Result<ExitCode, Failure> {
 /// Tells what was made, and gives the exit status.
 fn told(ledger: &Ledger, scenario: String, output: &Output, args: &WrittenArgs) -> ExitCode {
     if args.report == ReportArg::Json {
-        let account = Account { ledger, inputs: &[scenario], output: &output.name(), notes: &[] };
+        let account = Account { ledger, inputs: &[scenario], output: &output.name(), notes: &[], unnamed: None };
         account.report(args.report, args.verbose);
     } else if !args.quiet {
         report::warnings(ledger, args.verbose);

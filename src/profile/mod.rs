@@ -20,6 +20,7 @@ pub mod stacks;
 pub mod symbols;
 pub mod taken;
 mod target;
+pub mod unnamed;
 pub(crate) mod waiting;
 pub(crate) mod weights;
 

@@ -45,6 +45,17 @@ impl Map {
         filename.strip_suffix(b" (deleted)").unwrap_or(filename)
     }
 
+    /// Whether it is of a kernel: the host's, a guest's, one of their modules or code that was loaded into them.
+    pub fn is_of_kernel(&self) -> bool {
+        const UPPER_HALF: u64 = 1 << 63;
+        let name = self.filename.rsplit(|&b| b == b'/').next().unwrap_or_default();
+        let is_module = name.ends_with(b".ko") || name.windows(4).any(|part| part == b".ko.");
+        self.is_kernel()
+            || self.filename.starts_with(b"[guest.kernel")
+            || is_module
+            || self.start >= UPPER_HALF && name != b"[vsyscall]"
+    }
+
     /// Whether it can be the program that a process runs: a file that is no library, nor made up.
     pub fn may_be_main(&self) -> bool {
         let path = Self::path_of(&self.filename);
@@ -96,6 +107,18 @@ mod tests {
         {
             assert!(!named(name).may_be_main(), "{name}");
         }
+    }
+
+    #[test]
+    fn maps_of_kernels_are_known_by_name_or_address() {
+        for name in
+            ["[kernel.kallsyms]_text", "[guest.kernel.kallsyms.4]", "/lib/modules/6.1/fs/xfs.ko", "/m/xfs.ko.xz"]
+        {
+            assert!(named(name).is_of_kernel(), "{name}");
+        }
+        assert!(!named("/bin/ls").is_of_kernel() && !named("[vdso]").is_of_kernel());
+        let at = |name: &str| Map::new(0xffff_ffff_ff60_0000, 0x1000, 0, name.as_bytes(), None);
+        assert!(at("bpf_prog_1").is_of_kernel() && !at("[vsyscall]").is_of_kernel());
     }
 
     #[test]

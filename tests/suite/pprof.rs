@@ -192,3 +192,20 @@ fn distinct<T: Hash + Eq>(items: impl IntoIterator<Item = T>) -> bool {
     let mut seen = HashSet::new();
     items.into_iter().all(|item| seen.insert(item))
 }
+
+#[test]
+fn reports_the_share_of_samples_without_function_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("out.pb.gz");
+    let line = |name: &str, args: &[&str]| {
+        let done = run(perfconv().arg(fixture(name)).args(["-f", "-o"]).arg(&path).args(args));
+        assert_eq!(done.status, 0, "{}", done.stderr);
+        done.stderr.lines().find(|line| line.contains("function names")).map(str::to_owned)
+    };
+    let all = "perfconv: 100 % of samples have frames without function names (kernel 1 %, user 98 %); \
+               pprof can add names where the binaries are";
+    assert_eq!(line("plain.data", &[]).as_deref(), Some(all));
+    assert_eq!(line("plain.data", &["-q"]), None);
+    assert_eq!(line("plain.data", &["-t", "jsonl"]), None);
+    assert!(line("callgraph.data", &["--split-by", "pid", "-o", "parts"]).is_some());
+}

@@ -74,14 +74,15 @@ pub fn run_other(command: &mut Command) -> Run {
 }
 
 impl Run {
-    /// The ledger of a success: the last line, after nothing but warnings.
+    /// The ledger of a success: the last line, after nothing but warnings and the line about frames without names.
     pub fn ledger(&self) -> Result<Ledger, String> {
         if self.status != 0 && self.status != 3 {
             return Err(format!("exit status {}: {}", self.status, self.stderr));
         }
         let lines = self.lines();
         let (ledger, warnings) = lines.split_last().ok_or("no ledger")?;
-        if let Some(other) = warnings.iter().find(|line| !line.starts_with(WARNING)) {
+        let is_known = |line: &&&str| line.starts_with(WARNING) || line.ends_with(UNNAMED);
+        if let Some(other) = warnings.iter().find(|line| !is_known(line)) {
             return Err(format!("neither a warning nor the ledger: {other}"));
         }
         Ledger::parse(ledger).ok_or(format!("not a ledger: {ledger}"))
@@ -107,6 +108,8 @@ impl Run {
 }
 
 const WARNING: &str = "perfconv: warning: ";
+/// How the line about frames without names ends.
+const UNNAMED: &str = "; pprof can add names where the binaries are";
 
 /// `[ perfconv: out.pb.gz: 712 samples in, 709 out, 3 dropped (2 of unknown event, 1 damaged), 80 bytes not readable ]`, and behind semicolons
 /// what was dropped that is no sample and what the kernel lost.
