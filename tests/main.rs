@@ -37,6 +37,7 @@ mod suite {
     mod paths;
     mod peers_bugs;
     mod perf_json;
+    mod perf_stat;
     mod perf_version;
     mod pprof;
     mod profiles;

@@ -7,6 +7,7 @@ use super::report::{self, harmless};
 use super::{convert, output};
 use crate::container::read::ReadOptions;
 use crate::formats::json;
+use crate::info::stats::Stats;
 use crate::info::{Info, Parts, look, summary};
 use crate::stream::source::Source;
 use serde::Serialize;
@@ -58,36 +59,48 @@ pub fn summary(args: &ConvertArgs) -> Result<ExitCode, Failure> {
     let name = input.display().to_string();
     let parts = Parts { stats: true, ..Parts::default() };
     let (recording, options) = open(input, &args.read)?;
-    let mut lines = match recording.imported_info() {
-        Some(imported) => imported.lines(&name),
+    let (mut lines, stats) = match recording.imported_info() {
+        Some(imported) => (imported.lines(&name), None),
         None => {
             let info = look_into(&recording, options, parts)?;
             if let Some(error) = info.failure {
                 return Err(error.into());
             }
-            info.stats.map(|stats| summary::lines(&info.meta, &stats, &info.ledger)).unwrap_or_default()
+            let stats = info.stats.unwrap_or_default();
+            (summary::lines(&info.meta, &stats, &info.ledger), Some(stats))
         }
     };
     // What came on standard input has gone.
-    let next = if name == "-" { Vec::new() } else { next(&name, is_named, args.read.from.as_deref()) };
+    let next = if name == "-" { Vec::new() } else { next(&name, is_named, args.read.from.as_deref(), stats.as_ref()) };
     lines.extend(next);
     print(&lines)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// What can be done with an input next.
-fn next(name: &str, is_named: bool, from: Option<&str>) -> Vec<String> {
+/// What can be done with an input next, by what is in it; without counts of its records, it is a profile.
+fn next(name: &str, is_named: bool, from: Option<&str>, stats: Option<&Stats>) -> Vec<String> {
     let from = from.map(|from| format!(" --from {from}")).unwrap_or_default();
     let named = if is_named { format!(" {}{from}", quoted(name)) } else { from.clone() };
     let next = [
-        (format!("perfconv{named} -o out.pb.gz"), "a profile, for pprof; --help tells the other formats"),
-        (format!("perfconv info{named}"), "header, features and counts"),
-        (format!("perfconv dump{named}"), "record by record"),
-        (format!("perfconv check {}{from}", quoted(name)), "what is wrong with it"),
+        (
+            stats.is_none_or(Stats::has_samples),
+            format!("perfconv{named} -o out.pb.gz"),
+            "a profile, for pprof; --help tells the other formats",
+        ),
+        (
+            stats.is_some_and(|stats| stats.counters.is_some()),
+            format!("perfconv{named} -t csv -o tables"),
+            "tables, one of them the counters",
+        ),
+        (true, format!("perfconv info{named}"), "header, features and counts"),
+        (true, format!("perfconv dump{named}"), "record by record"),
+        (true, format!("perfconv check {}{from}", quoted(name)), "what is wrong with it"),
     ];
+    let next: Vec<_> =
+        next.into_iter().filter(|(applies, ..)| *applies).map(|(_, command, what)| (command, what)).collect();
     let width = next.iter().map(|(command, _)| command.chars().count()).max().unwrap_or(0);
-    let lines = next.map(|(command, what)| format!("  {command:<width$}  {what}"));
-    [vec!["What next:".to_owned()], lines.to_vec()].concat()
+    let lines = next.iter().map(|(command, what)| format!("  {command:<width$}  {what}"));
+    ["What next:".to_owned()].into_iter().chain(lines).collect()
 }
 
 /// A name as a shell takes it for one word.

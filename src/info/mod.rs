@@ -5,6 +5,7 @@
 
 mod bpf;
 pub mod build_ids;
+pub mod counters;
 mod cpus;
 pub mod events;
 pub mod header;

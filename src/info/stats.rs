@@ -1,5 +1,6 @@
 //! How much of what is in a recording: records by type, samples by event, what was lost, processes and threads.
 
+use super::counters::{self, Counters};
 use super::header::micros;
 use crate::abi;
 use crate::abi::Endian;
@@ -62,6 +63,9 @@ pub struct Stats {
     pub sampled_threads: usize,
     /// Times of the first and the last sample, in nanoseconds of the recording's clock.
     pub sample_times: Option<(u64, u64)>,
+    /// What `perf stat record` counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub counters: Option<Counters>,
 }
 
 /// Types without a name are told as text too: fields of an object have no other names.
@@ -73,6 +77,11 @@ fn by_name<S: Serializer>(
 }
 
 impl Stats {
+    /// Whether there is a sample, of a known event or not.
+    pub fn has_samples(&self) -> bool {
+        self.samples_of_unknown_event > 0 || self.samples.iter().any(|of| of.samples > 0)
+    }
+
     /// What is in a recording, line by line.
     pub fn lines(&self) -> Vec<String> {
         let row = |name: &str, records: u64, bytes: u64| format!("{name:<20} {records:>12} {bytes:>14}");
@@ -94,6 +103,10 @@ impl Stats {
             let [first, last, between] = [first, last, last - first].map(micros);
             lines.push(format!("samples     from {first} s to {last} s: {between} s"));
         }
+        if let Some(counters) = &self.counters {
+            lines.push(String::new());
+            lines.extend(counters.lines());
+        }
         lines
     }
 }
@@ -110,6 +123,7 @@ pub struct Counter {
     times: Option<(u64, u64)>,
     places: Vec<Places>,
     weights: Weights,
+    counters: counters::Collector,
     /// The events that the sample at hand stands for, kept for its memory.
     found: Vec<(EventIndex, u64)>,
 }
@@ -127,6 +141,7 @@ impl Default for Counter {
             times: None,
             places: Vec::new(),
             weights: Weights::default(),
+            counters: counters::Collector::default(),
             found: Vec::new(),
         }
     }
@@ -206,6 +221,7 @@ impl Counter {
             sampled_processes,
             sampled_threads,
             sample_times: self.times,
+            counters: self.counters.finish(meta),
         }
     }
 
@@ -289,6 +305,7 @@ impl Sink for Counter {
                 both.into_iter().for_each(|((pid, _), (tid, _))| self.others.add((pid, tid)));
             }
             RecordType::LOST | RecordType::LOST_SAMPLES => self.lost(meta, raw),
+            kind if kind >= RecordType::USER_START => self.counters.apply(raw),
             _ => {}
         }
         Ok(())

@@ -34,7 +34,12 @@ pub fn lines(meta: &Meta, stats: &Stats, ledger: &Ledger) -> Vec<String> {
     if let Some((first, last)) = stats.sample_times {
         lines.push(format!("  time      {} s from the first sample to the last", micros(last - first)));
     }
-    let mut events: Vec<_> = stats.samples.iter().collect();
+    if let Some(counters) = &stats.counters {
+        lines.push(format!("  counters  {}", some(counters.totals().into_iter(), "events")));
+        lines.push(format!("  counted   {}", counters.settings()));
+    }
+    let has_only_counters = stats.counters.is_some() && !stats.has_samples();
+    let mut events: Vec<_> = stats.samples.iter().filter(|_| !has_only_counters).collect();
     events.sort_by_key(|event| std::cmp::Reverse(event.samples));
     let told = some(events.iter().map(|event| format!("{} {}", event.samples, event.event)), "events");
     lines.push(format!("  samples   {told}"));

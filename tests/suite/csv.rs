@@ -43,11 +43,16 @@ fn judge(recording: &Recording) -> Result<Option<[u64; 2]>, String> {
     }
     let mut names: Vec<_> = fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     names.sort();
+    let has_counters = names.contains(&"counters.csv".into());
+    names.retain(|name| name != "counters.csv");
     if names != FILES {
         return Err(format!("there is {names:?}"));
     }
     let [overview, processes, results, stat] = FILES.map(|name| rows(&path, name));
     let (records, ledger) = (sum(&stat, "records"), converted.ledger()?);
+    if has_counters != stat.iter().any(|row| row["type"] == "STAT") {
+        return Err(format!("{names:?} and counters.csv: {has_counters}"));
+    }
     if overview.len() as u64 != records {
         return Err(format!("{} rows of {records} records", overview.len()));
     }

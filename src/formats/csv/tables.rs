@@ -1,5 +1,6 @@
 //! All tables at once.
 
+use super::counters::Counters;
 use super::overview::Overview;
 use super::processes::Processes;
 use super::results::Results;
@@ -24,8 +25,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The files in the folder.
-const FILES: [&str; 4] = ["stat.csv", "overview.csv", "processes.csv", "results.csv"];
+/// The files in the directory, the last one only where there are counts.
+const FILES: [&str; 5] = ["stat.csv", "overview.csv", "processes.csv", "results.csv", "counters.csv"];
 
 /// Begins the tables in a folder that is there and empty.
 ///
@@ -37,6 +38,7 @@ pub fn begin(folder: &Path, options: &CarryOptions) -> Result<Box<dyn Carry>> {
         folder: folder.to_owned(),
         counter: Counter::default(),
         overview: Overview::new(create(folder, FILES[1])?)?,
+        counters: Counters::default(),
         processes: Processes::default(),
         results: Results::default(),
         session: Session::default(),
@@ -71,6 +73,7 @@ struct Tables {
     folder: PathBuf,
     counter: Counter,
     overview: Overview,
+    counters: Counters,
     processes: Processes,
     results: Results,
     session: Session,
@@ -115,6 +118,7 @@ impl Sink for Tables {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         self.counter.record(meta, raw)?;
         self.overview.add(meta, raw)?;
+        self.counters.add(meta, raw, || create(&self.folder, FILES[4]))?;
         match raw.header.kind {
             RecordType::SAMPLE => self.sample(meta, raw),
             // What the stream itself uses is in its own account.
@@ -132,6 +136,7 @@ impl Sink for Tables {
 
     fn end(&mut self, meta: &Meta) -> Result<()> {
         self.overview.finish()?;
+        self.counters.finish(meta)?;
         let mut stat = create(&self.folder, FILES[0])?;
         stat.write_record(["type", "records", "bytes"]).map_err(failed)?;
         for (kind, count) in std::mem::take(&mut self.counter).stats(meta).records {

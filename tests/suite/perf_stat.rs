@@ -1,0 +1,163 @@
+//! Recordings of `perf stat`: their counters are those that `perf script` and `perf stat report` show.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use perfconv::abi::Endian;
+use perfconv::container::read::{ReadOptions, input::Input};
+use perfconv::info::counters::Counters;
+use perfconv::info::{Info, Parts, look};
+use perfconv::stream::source::Source;
+use serde_json::Value;
+use tempfile::tempdir;
+
+use super::files;
+use super::program::{perfconv, run, run_other, with_time_limit};
+
+/// A count with its round: time, event, CPU, thread, value, time enabled and running.
+type Count = (u64, String, i64, i64, [u64; 3]);
+
+fn info(path: &Path) -> Option<Info> {
+    let source = Source::open(Input::Path(path.to_owned()), ReadOptions::default()).ok()?;
+    look(source, Parts { stats: true, ..Parts::default() }).ok()
+}
+
+fn counters(info: &Info) -> Option<&Counters> {
+    info.stats.as_ref()?.counters.as_ref()
+}
+
+fn perf(args: &[&str], path: &Path) -> Option<String> {
+    let run = run_other(with_time_limit("perf").args(args).arg("-i").arg(path).env("LC_ALL", "C"));
+    // perf stat report writes to standard error.
+    (run.status == 0).then(|| String::from_utf8_lossy(&run.stdout).into_owned() + &run.stderr)
+}
+
+/// The counts that `perf script` prints.
+fn counts_of_perf(path: &Path) -> Vec<Count> {
+    let text = perf(&["script"], path).unwrap_or_default();
+    let count = |line: &str| {
+        let words: Vec<&str> = line.split_ascii_whitespace().collect();
+        let number = |at: usize| words.get(at)?.parse::<u64>().ok();
+        let target = |at: usize| words.get(at)?.parse::<i64>().ok();
+        let event = words.get(6..)?.join(" ");
+        Some((number(5)?, event, target(0)?, target(1)?, [number(2)?, number(3)?, number(4)?]))
+    };
+    let mut counts: Vec<Count> = text.lines().filter_map(count).collect();
+    counts.sort();
+    counts
+}
+
+/// The counts of `counters.csv` that a round ended. `perf stat record -I` writes the final counts behind the last round, where
+/// perf does not show them.
+fn counts_of_table(path: &Path) -> Vec<Count> {
+    let folder = tempdir().unwrap();
+    let tables = folder.path().join("tables");
+    let done = run(perfconv().arg(path).args(["-t", "csv", "-q", "-o"]).arg(&tables));
+    assert_eq!(done.status, 0, "{}", done.stderr);
+    let mut table = csv::Reader::from_path(tables.join("counters.csv")).unwrap();
+    let mut counts = Vec::new();
+    for row in table.deserialize() {
+        let row: BTreeMap<String, String> = row.unwrap();
+        let number = |column: &str| row[column].parse::<u64>().unwrap();
+        let target = |column: &str| if row[column].is_empty() { -1 } else { row[column].parse().unwrap() };
+        let values = ["value", "enabled", "running"].map(number);
+        if !row["time"].is_empty() {
+            counts.push((number("time"), row["event"].clone(), target("cpu"), target("thread"), values));
+        }
+    }
+    counts.sort();
+    counts
+}
+
+/// The recordings of perf stat in the corpus.
+fn recordings() -> Vec<(String, PathBuf, Info)> {
+    let own = files::corpus().into_iter().filter(|recording| recording.name.contains("/stat"));
+    let with_counters = own.filter_map(|recording| {
+        let info = info(&recording.path).filter(|info| counters(info).is_some())?;
+        Some((recording.name, recording.path, info))
+    });
+    with_counters.collect()
+}
+
+#[test]
+fn counters_are_those_that_perf_shows() {
+    let has_perf = run_other(&mut with_time_limit("perf")).status != 127;
+    if !files::has_corpus("perf stat") || !has_perf {
+        return;
+    }
+    let folder = tempdir().unwrap();
+    let (mut recordings_compared, mut counts_compared, mut totals_compared) = (0, 0, 0);
+    let mut skipped = Vec::new();
+    for (name, path, info) in recordings() {
+        let readable = folder.path().join(name.replace('/', "-"));
+        let mut rewrite = perfconv();
+        rewrite.arg("rewrite").arg(&path).args(["--perf-version", "6.1", "-q", "-o"]).arg(&readable);
+        assert_eq!(run(&mut rewrite).status, 0, "{name}");
+        let (theirs, ours) = (counts_of_perf(&readable), counts_of_table(&path));
+        if theirs.is_empty() {
+            skipped.push(name);
+            continue;
+        }
+        assert_eq!(ours, theirs, "{name}");
+        recordings_compared += 1;
+        counts_compared += ours.len();
+        let counters = counters(&info).unwrap();
+        let rounds: BTreeSet<u64> = ours.iter().map(|count| count.0).collect();
+        assert_eq!((counters.rounds, counters.time), (rounds.len() as u64, rounds.last().copied()), "{name}");
+        // perf shows what was added in each interval, counts of each CPU, and does not swap the scale.
+        let is_sum = counters.interval == Some(0) && counters.aggregation.as_deref() == Some("global");
+        if is_sum && info.meta.endian == Endian::Little {
+            let report = perf(&["stat", "report"], &readable).expect("perf stat report reads it");
+            let lines: Vec<String> =
+                report.lines().map(|line| line.split_ascii_whitespace().collect::<Vec<_>>().join(" ")).collect();
+            for total in counters.totals() {
+                assert!(lines.iter().any(|line| line.starts_with(&total)), "{name}: {total} is not in {report}");
+                totals_compared += 1;
+            }
+        }
+    }
+    let mut out = io::stderr().lock();
+    writeln!(
+        out,
+        "perf stat: {counts_compared} counts of {recordings_compared} recordings and {totals_compared} totals are perf's"
+    )
+    .unwrap();
+    writeln!(out, "perf stat: perf 6.1 shows no counts of {skipped:?}").unwrap();
+    assert!(recordings_compared >= 20 && totals_compared >= 15, "too little was compared");
+}
+
+#[test]
+fn a_recording_of_perf_stat_shows_its_counters_and_suggests_no_profile() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("stat.data");
+    let scenario = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/perf-stat.toml");
+    assert_eq!(run(perfconv().arg("synth").arg(scenario).args(["-q", "-o"]).arg(&path)).status, 0);
+    let stdout = |args: &[&str]| {
+        let run = run(perfconv().args(args));
+        assert_eq!((run.status, &*run.stderr), (0, ""), "{args:?}");
+        String::from_utf8(run.stdout).unwrap()
+    };
+    let path = path.to_str().unwrap();
+    let summary = stdout(&[path]);
+    assert!(summary.contains("  counters  234567 cycles\n"), "{summary}");
+    assert!(summary.contains("aggregation global, interval 1000 ms, scaled, 2 rounds in 2.000000 s"), "{summary}");
+    assert!(summary.contains("  samples   none\n") && summary.contains("-t csv -o tables"), "{summary}");
+    assert!(!summary.contains("out.pb.gz"), "{summary}");
+    let table = stdout(&["info", path, "--stats"]);
+    let row = table.lines().find(|line| line.starts_with("cycles ") && line.contains("any")).expect("a row of counts");
+    let words: Vec<&str> = row.split_ascii_whitespace().collect();
+    assert_eq!(words, ["cycles", "0", "any", "234567", "2000000000", "2000000000"]);
+    let json: Value = serde_json::from_str(&stdout(&["info", path, "--json"])).unwrap();
+    let counters = &json["stats"]["counters"];
+    assert_eq!((&counters["aggregation"], &counters["interval"]), (&"global".into(), &1000.into()));
+    assert_eq!((&counters["rounds"], &counters["list"][0]["value"]), (&2.into(), &234_567.into()));
+    assert_eq!((&counters["list"][0]["cpu"], &counters["list"][0]["thread"]), (&0.into(), &Value::Null));
+}
+
+#[test]
+fn other_recordings_have_no_counters() {
+    let json = run(perfconv().args(["info", "--json"]).arg(files::fixture("plain.data"))).stdout;
+    let json: Value = serde_json::from_slice(&json).unwrap();
+    assert!(json["stats"].is_object() && json["stats"].get("counters").is_none());
+}
