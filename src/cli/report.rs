@@ -49,8 +49,12 @@ impl Account<'_> {
         match form {
             ReportArg::Text => {
                 self.notes.iter().for_each(|note| say(format_args!("{note}")));
+                warnings(self.ledger, verbose);
+                if verbose {
+                    entries(self.ledger);
+                }
                 self.unnamed.into_iter().for_each(unnamed);
-                ledger(self.ledger, self.output, verbose);
+                say(format_args!("[ perfconv: {}: {} ]", self.output, self.ledger));
             }
             ReportArg::Json => {
                 let _ = writeln!(io::stderr(), "{}", escaped(&self.to_json().to_string()));
@@ -112,13 +116,9 @@ fn escaped(json: &str) -> String {
     line
 }
 
-/// Tells what became of the input: warnings, then one line.
+/// Reports what became of an input as text: warnings, then one line.
 pub fn ledger(ledger: &Ledger, output: &str, verbose: bool) {
-    warnings(ledger, verbose);
-    if verbose {
-        entries(ledger);
-    }
-    say(format_args!("[ perfconv: {output}: {ledger} ]"));
+    Account { ledger, inputs: &[], output, notes: &[], unnamed: None }.report(ReportArg::Text, verbose);
 }
 
 /// Reports samples whose frames have no function names, where there are any.

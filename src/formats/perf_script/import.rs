@@ -46,14 +46,18 @@ pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOption
 }
 
 /// Whether an input that begins like this is the text of perf script: behind comments, the line of a sample, which has a time, a
-/// CPU or frames behind it.
+/// CPU or a frame, or frames behind it.
 pub fn recognises(start: &[u8]) -> bool {
     let mut lines = lines(start).map(String::from_utf8_lossy);
     let head = lines.find(|line| !line.trim().is_empty() && !line.starts_with('#'));
     let Some(head) = head.as_deref().filter(|line| !line.starts_with('\t')) else { return false };
     let mut has_frame = || lines.next().is_some_and(|line| line.starts_with([' ', '\t']) && is_frame(&line));
-    Head::parse(head)
-        .is_ok_and(|head| !head.comm.is_empty() && (head.time.is_some() || head.cpu.is_some() || has_frame()))
+    Head::parse(head).is_ok_and(|head| {
+        let is_in_file = |frame: Frame<'_>| frame.dso.is_some();
+        let has_own_frame = || is_frame(head.rest) && Frame::parse(head.rest).is_ok_and(is_in_file);
+        let is_sample = head.time.is_some() || head.cpu.is_some() || has_own_frame() || has_frame();
+        !head.comm.is_empty() && is_sample
+    })
 }
 
 /// What is known of a frame until all frames are there: where files are mapped depends on all.
