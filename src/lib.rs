@@ -20,7 +20,7 @@
 //!
 //! * [`cli`]: the person at the terminal; with the cargo feature `cli`.
 //!
-//! [`convert`] puts them together. `turns`, which all may use, has several threads at work.
+//! [`convert`] puts them together. `worker_pool`, which all may use, gives work to several threads.
 
 pub mod abi;
 pub mod archive;
@@ -41,7 +41,7 @@ pub mod session;
 pub mod stream;
 pub mod synth;
 pub mod tracing;
-mod turns;
+mod worker_pool;
 
 pub use error::{Error, Result};
 

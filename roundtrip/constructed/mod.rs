@@ -6,7 +6,7 @@
 //! written, records at the edge), what perf 6.1 does not show or not all of (event counts of branches, CALLCHAIN_DEFERRED, flags of
 //! AUX records, all forms of errors), and what hardware wrote of which the bytes are made here (SPE, BTS, CPUM_SF, PTT, VPA).
 
-mod aux;
+mod aux_area;
 mod auxtrace;
 mod branches;
 mod bytes;
@@ -77,7 +77,7 @@ const COVERED: &[(&str, &[&str])] = &[
 
 fn recordings() -> Vec<Recording> {
     let of: &[fn(Endian) -> Vec<Recording>] = &[
-        aux::recordings,
+        aux_area::recordings,
         auxtrace::recordings,
         branches::recordings,
         kernel::recordings,

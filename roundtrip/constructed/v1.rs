@@ -11,6 +11,11 @@ use perfconv::abi::feature::FeatureId;
 use perfconv::abi::record::Body;
 use perfconv::container::read::Container;
 
+/// The fields that a page of the ring buffer begins with.
+const PAGE: &[u8] = b"\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n\
+      \tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n\
+      \tfield: char data;\toffset:16;\tsize:4080;\tsigned:1;\n";
+
 const TRACEPOINT: u32 = 2;
 
 /// Events as of then: the attr takes 72 bytes.
@@ -71,7 +76,8 @@ fn tracing_data() -> Bytes {
                   print fmt: \"prev_pid=%d\", REC->prev_pid\n";
     let is_big = 0;
     let data = Bytes::new(Endian::Little).raw(b"\x17\x08\x44tracing0.5\0").u8(is_big).u8(8).u32(4096);
-    let data = data.raw(b"header_page\0").u64(5).raw(b"page\n").raw(b"header_event\0").u64(6).raw(b"event\n");
+    let data =
+        data.raw(b"header_page\0").u64(PAGE.len() as u64).raw(PAGE).raw(b"header_event\0").u64(6).raw(b"event\n");
     let (formats_of_ftrace, systems, formats) = (0, 1, 1);
     let data = data.u32(formats_of_ftrace).u32(systems).raw(b"sched\0").u32(formats);
     let (kallsyms, printk) = (0, 0);

@@ -6,7 +6,7 @@ use super::counted;
 use super::read_format::ReadFormat;
 use super::sample_type::{BranchSampleType, SampleType};
 use super::stored::Stored;
-use crate::abi::told;
+use crate::abi::readable;
 use crate::open_enum;
 use binrw::{BinRead, binrw};
 use serde::de::Error;
@@ -106,7 +106,7 @@ pub struct Attr {
     /// Size of the structure as the recorder says it; 0 means 64.
     pub size: u32,
     /// Which event of the PMU. For types 0 and 3 bits 32 to 63 may name a PMU.
-    #[serde(serialize_with = "told::hex")]
+    #[serde(serialize_with = "readable::hex")]
     pub config: u64,
     /// Period, or frequency with [`AttrFlags::FREQ`].
     pub sample_period: u64,
@@ -121,7 +121,7 @@ pub struct Attr {
     /// Kind of breakpoint.
     pub bp_type: u32,
     /// Address of a breakpoint; also config1, `kprobe_func`, `uprobe_path`.
-    #[serde(serialize_with = "told::hex")]
+    #[serde(serialize_with = "readable::hex")]
     pub bp_addr: u64,
     /// Length of a breakpoint; also config2, `kprobe_addr`, `probe_offset`. Since Linux 2.6.33.
     #[brw(if(stored.reaches(72)))]
@@ -131,7 +131,7 @@ pub struct Attr {
     pub branch_sample_type: BranchSampleType,
     /// Mask of user registers in samples. Since Linux 3.7.
     #[brw(if(stored.reaches(88)))]
-    #[serde(serialize_with = "told::hex")]
+    #[serde(serialize_with = "readable::hex")]
     pub sample_regs_user: u64,
     /// Bytes of user stack in samples.
     #[brw(if(stored.reaches(92)))]
@@ -141,7 +141,7 @@ pub struct Attr {
     pub clockid: i32,
     /// Mask of registers at the interrupt. Since Linux 3.19.
     #[brw(if(stored.reaches(104)))]
-    #[serde(serialize_with = "told::hex")]
+    #[serde(serialize_with = "readable::hex")]
     pub sample_regs_intr: u64,
     /// Bytes in the AUX area between two wakeups. Since Linux 4.1.
     #[brw(if(stored.reaches(108)))]
@@ -160,15 +160,15 @@ pub struct Attr {
     pub aux_action: AuxAction,
     /// Data of a SIGTRAP. Since Linux 5.13.
     #[brw(if(stored.reaches(128)))]
-    #[serde(serialize_with = "told::hex")]
+    #[serde(serialize_with = "readable::hex")]
     pub sig_data: u64,
     /// Extension of `config`. Since Linux 6.3.
     #[brw(if(stored.reaches(136)))]
-    #[serde(serialize_with = "told::hex")]
+    #[serde(serialize_with = "readable::hex")]
     pub config3: u64,
     /// Extension of `config`. Since Linux 7.0.
     #[brw(if(stored.reaches(144)))]
-    #[serde(serialize_with = "told::hex")]
+    #[serde(serialize_with = "readable::hex")]
     pub config4: u64,
     /// Bytes beyond the fields above.
     #[br(parse_with = counted::bytes, args(stored.beyond(&Self::FIELD_ENDS)))]

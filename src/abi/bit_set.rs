@@ -16,13 +16,13 @@ macro_rules! bit_set {
 
         impl serde::Serialize for $name {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                $crate::abi::told::serialize_flags(self, serializer)
+                $crate::abi::readable::serialize_flags(self, serializer)
             }
         }
 
         impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                $crate::abi::told::deserialize_flags(deserializer)
+                $crate::abi::readable::deserialize_flags(deserializer)
             }
         }
 

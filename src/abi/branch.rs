@@ -4,7 +4,7 @@ use super::bit_fields::{from_recorded, to_recorded};
 use super::bytes::{Reader, Words};
 use super::sample_type::BranchSampleType;
 use super::{Endian, counted};
-use crate::abi::told;
+use crate::abi::readable;
 use crate::{bit_fields, open_enum};
 use binrw::{BinRead, BinResult, BinWrite, binrw};
 use serde::{Deserialize, Serialize};
@@ -109,10 +109,10 @@ impl BinWrite for BranchFlags {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BranchEntry {
     /// Address of the branch.
-    #[serde(serialize_with = "told::hex")]
+    #[serde(serialize_with = "readable::hex")]
     pub from: u64,
     /// Address that it went to.
-    #[serde(serialize_with = "told::hex")]
+    #[serde(serialize_with = "readable::hex")]
     pub to: u64,
     /// More about it.
     pub flags: BranchFlags,

@@ -29,6 +29,7 @@ pub mod hex;
 pub mod jitdump;
 pub mod open_enum;
 pub mod read_format;
+pub mod readable;
 pub mod record;
 pub mod regs;
 pub mod sample;
@@ -40,7 +41,6 @@ mod stored;
 #[cfg(test)]
 mod testing;
 pub mod text;
-pub mod told;
 pub mod transaction;
 pub mod version;
 pub mod weight;

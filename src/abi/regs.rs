@@ -1,7 +1,7 @@
 //! `PERF_SAMPLE_REGS_USER` and `PERF_SAMPLE_REGS_INTR`: registers.
 
 use super::counted;
-use crate::abi::told;
+use crate::abi::readable;
 use crate::open_enum;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
@@ -39,7 +39,7 @@ pub struct Regs {
     pub abi: RegsAbi,
     /// One word for each bit of the mask, lowest first.
     #[br(parse_with = counted::u64s, args(abi.count(mask)))]
-    #[serde(serialize_with = "told::hex")]
+    #[serde(serialize_with = "readable::hex")]
     pub regs: Vec<u64>,
 }
 

@@ -14,7 +14,7 @@ use super::sample_type::SampleType;
 use super::sample_view::{SampleLayout, SampleView};
 use super::transaction::Transaction;
 use super::weight::Weight;
-use crate::abi::told;
+use crate::abi::readable;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -53,18 +53,18 @@ pub struct Sample {
     pub identifier: Option<u64>,
     /// [`SampleType::IP`]: instruction pointer.
     #[br(if(args.has(SampleType::IP)))]
-    #[serde(serialize_with = "told::hex")]
+    #[serde(serialize_with = "readable::hex")]
     pub ip: Option<u64>,
     /// [`SampleType::TID`]: process, thread.
     #[br(if(args.has(SampleType::TID)))]
-    #[serde(with = "told::task", default)]
+    #[serde(with = "readable::task", default)]
     pub task: Option<(u32, u32)>,
     /// [`SampleType::TIME`]: nanoseconds of the recording's clock.
     #[br(if(args.has(SampleType::TIME)))]
     pub time: Option<u64>,
     /// [`SampleType::ADDR`]: address that the event is about.
     #[br(if(args.has(SampleType::ADDR)))]
-    #[serde(serialize_with = "told::hex")]
+    #[serde(serialize_with = "readable::hex")]
     pub addr: Option<u64>,
     /// [`SampleType::ID`]: id of the event, of the parent where inherited.
     #[br(if(args.has(SampleType::ID)))]
@@ -74,7 +74,7 @@ pub struct Sample {
     pub stream_id: Option<u64>,
     /// [`SampleType::CPU`]: the CPU, and the unused word beside it.
     #[br(if(args.has(SampleType::CPU)))]
-    #[serde(with = "told::cpu", default)]
+    #[serde(with = "readable::cpu", default)]
     pub cpu: Option<(u32, u32)>,
     /// [`SampleType::PERIOD`]: how much of the event this sample stands for.
     #[br(if(args.has(SampleType::PERIOD)))]
@@ -111,7 +111,7 @@ pub struct Sample {
     pub regs_intr: Option<Regs>,
     /// [`SampleType::PHYS_ADDR`]: physical address of the data.
     #[br(if(args.has(SampleType::PHYS_ADDR)))]
-    #[serde(serialize_with = "told::hex")]
+    #[serde(serialize_with = "readable::hex")]
     pub phys_addr: Option<u64>,
     /// [`SampleType::CGROUP`]: id of the cgroup.
     #[br(if(args.has(SampleType::CGROUP)))]
@@ -169,7 +169,7 @@ pub struct Callchain {
     nr: u64,
     /// Addresses and marks ([`Context`](super::callchain::Context)), leaf first.
     #[br(parse_with = counted::u64s, args(nr))]
-    #[serde(serialize_with = "told::hex")]
+    #[serde(serialize_with = "readable::hex")]
     pub ips: Vec<u64>,
 }
 

@@ -3,7 +3,7 @@
 use super::Endian;
 use super::bytes::Reader;
 use super::sample_type::SampleType;
-use crate::abi::told;
+use crate::abi::readable;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 pub struct SampleId {
     /// Process and thread.
     #[br(if(sample_type.contains(SampleType::TID)))]
-    #[serde(with = "told::task", default)]
+    #[serde(with = "readable::task", default)]
     pub task: Option<(u32, u32)>,
     /// Nanoseconds of the recording's clock. 0 and all ones in records that perf made up: no time.
     #[br(if(sample_type.contains(SampleType::TIME)))]
@@ -39,7 +39,7 @@ pub struct SampleId {
     pub stream_id: Option<u64>,
     /// CPU, and the unused word beside it.
     #[br(if(sample_type.contains(SampleType::CPU)))]
-    #[serde(with = "told::cpu", default)]
+    #[serde(with = "readable::cpu", default)]
     pub cpu: Option<(u32, u32)>,
     /// Id of the event, last in the record.
     #[br(if(sample_type.contains(SampleType::IDENTIFIER)))]

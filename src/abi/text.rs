@@ -1,7 +1,7 @@
 //! Text of a record: bytes up to a NUL, with whatever the writer padded it with.
 
 use super::counted;
-use super::told::Text;
+use super::readable::Text;
 use binrw::binrw;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

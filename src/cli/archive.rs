@@ -5,7 +5,7 @@ use super::failure::Failure;
 use super::input::{Recording, named};
 use super::output::{Allowed, Output, is_private};
 use super::report::{self, say};
-use super::unfinished;
+use super::temporary_outputs;
 use crate::archive::entry::RECORDING;
 use crate::archive::pack::{Packed, pack};
 use crate::archive::unpack::extract;
@@ -104,7 +104,7 @@ fn unpack_one(args: &ArchiveArgs) -> Result<ExitCode, Failure> {
     };
     let extracted = extract(reader, &name, &cache, is_private)?;
     let unpacked = {
-        let _signals_wait = unfinished::hold();
+        let _signals_wait = temporary_outputs::hold();
         extracted.put_in_place(&beside, args.force)?
     };
     if !args.quiet {

@@ -5,9 +5,9 @@ use super::failure::Failure;
 use super::images::Images;
 use super::input::{NamedInput, Recording};
 use super::output::{Allowed, Output};
-use super::ready::Ready;
+use super::pending_output::Ready;
 use super::report::Account;
-use super::{perf_to_profile, profiles, rewrite, several, unfinished};
+use super::{batch, perf_to_profile, profiles, rewrite, temporary_outputs};
 use crate::container::read::directory::is_recording;
 use crate::convert;
 use crate::formats::carry::{CarryOptions, Passed};
@@ -35,7 +35,7 @@ pub const INCOMPLETE: u8 = 3;
 /// Where the arguments do not make sense, or it cannot be done.
 pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
     if let Some(folder) = &args.out_dir {
-        return several::run(&args, folder);
+        return batch::run(&args, folder);
     }
     only_one_input(&args)?;
     let Some(output) = args.output.clone().or_else(|| default_output(args.to.as_deref())) else {
@@ -233,7 +233,7 @@ impl Conversion {
         let (names, told) = images.write(&mut ledger)?.unzip();
         {
             // A recording appears when all that it names is there.
-            let signals_wait = unfinished::hold();
+            let signals_wait = temporary_outputs::hold();
             names.map_or(Ok(()), |names| names.put_in_place_held(&signals_wait))?;
             passes.finish()?;
             written.put_in_place_held(&signals_wait)?;

@@ -4,7 +4,7 @@ use super::args::ConvertArgs;
 use super::failure::Failure;
 use super::input::Recording;
 use super::output::{Allowed, Output};
-use super::ready::Ready;
+use super::pending_output::Ready;
 use crate::formats::Writes;
 use crate::formats::import::images::Symbols;
 use crate::stream::ledger::Ledger;

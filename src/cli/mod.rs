@@ -6,6 +6,7 @@
 
 mod archive;
 mod args;
+mod batch;
 mod check;
 mod convert;
 mod diff;
@@ -18,16 +19,15 @@ mod input;
 mod merge;
 mod output;
 mod part_file;
+mod pending_output;
 mod perf_to_profile;
 mod profiles;
-mod ready;
 mod report;
 mod rewrite;
-mod several;
 mod split;
 mod standard_streams;
 mod synth;
-mod unfinished;
+mod temporary_outputs;
 mod unknown_command;
 
 use args::{Cli, Command};
@@ -38,10 +38,10 @@ use std::process::{self, ExitCode};
 
 /// Runs the program with the arguments that it was called with; as `perf_to_profile` where that is its name.
 pub fn main() -> ExitCode {
-    let watched = unfinished::watch().map_err(|e| Failure::Failed(format!("cannot watch for signals: {e}")));
+    let watched = temporary_outputs::watch().map_err(|e| Failure::Failed(format!("cannot watch for signals: {e}")));
     let done = watched.and_then(|()| if perf_to_profile::is_our_name() { perf_to_profile::run() } else { run() });
     // Where a signal is ending the program, what came of it is not to be told.
-    let _signals_wait = unfinished::hold();
+    let _signals_wait = temporary_outputs::hold();
     done.unwrap_or_else(Failure::report)
 }
 

@@ -1,6 +1,6 @@
 //! Where output goes: a file that appears only when it is complete, standard output, or whatever else has a path.
 
-use super::{failure::Failure, ready::Ready, standard_streams, unfinished};
+use super::{failure::Failure, pending_output::Ready, standard_streams, temporary_outputs};
 use crate::container::spool::Spool;
 use crate::error::{Error, Result};
 use crate::formats::envelope::Envelopes;
@@ -209,7 +209,8 @@ impl Output {
         let Self::File { target, name, overwrite, is_private } = self else {
             return Err(Failure::Usage(format!("{}: cannot be a folder; name one with -o", self.name())));
         };
-        let folder = unfinished::folder_in(parent(target), *is_private).map_err(|e| self.cannot_create(target, &e))?;
+        let folder =
+            temporary_outputs::folder_in(parent(target), *is_private).map_err(|e| self.cannot_create(target, &e))?;
         write(folder.path()).map_err(|error| match error {
             Error::Io { file, doing, source } => {
                 let file = file.replacen(&*folder.path().to_string_lossy(), name, 1);
@@ -227,7 +228,7 @@ impl Output {
             return Err(Failure::Failed(format!("{}: {IS_FOLDER}", self.name())));
         }
         let create = || {
-            let file = unfinished::file_in(parent(target), is_private)?;
+            let file = temporary_outputs::file_in(parent(target), is_private)?;
             if let Ok(found) = fs::metadata(target) {
                 file.as_file().set_permissions(found.permissions())?;
             }
@@ -267,7 +268,9 @@ impl Output {
         match error {
             Error::Output(e) if e.kind() == ErrorKind::BrokenPipe => Failure::ReaderGone,
             // The system itself has read what was to be written.
-            Error::Output(e) if e.raw_os_error() == Some(BAD_ADDRESS) => Failure::Failed(unfinished::CUT.to_owned()),
+            Error::Output(e) if e.raw_os_error() == Some(BAD_ADDRESS) => {
+                Failure::Failed(temporary_outputs::CUT.to_owned())
+            }
             Error::Output(e) => self.failed("cannot write", &e),
             error => error.into(),
         }

@@ -4,7 +4,7 @@
 use super::failure::Failure;
 use super::input::Recording;
 use super::output::{Allowed, Output};
-use super::ready::Ready;
+use super::pending_output::Ready;
 use super::report;
 use crate::container::read::ReadOptions;
 use crate::container::read::input::Input;

@@ -4,7 +4,7 @@ use super::args::{LostArg, NO_LABELS, ProfileArgs};
 use super::failure::Failure;
 use super::file_names::FileNames;
 use super::output::Output;
-use super::ready::Ready;
+use super::pending_output::Ready;
 use crate::container::read::ReadOptions;
 use crate::container::read::input::Input;
 use crate::convert::{passed_profiles, streamed};

@@ -3,7 +3,7 @@
 use super::args::ConvertArgs;
 use super::failure::Failure;
 use super::output::Output;
-use super::ready::Ready;
+use super::pending_output::Ready;
 use crate::abi::Endian;
 use crate::abi::record::RecordType;
 use crate::container::read::input::Input;

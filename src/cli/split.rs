@@ -10,7 +10,7 @@ use super::part_file::PartFile;
 use crate::container::read::{Container, ReadOptions};
 use crate::error::{Error, Result};
 use crate::rewrite::endian::EndianPass;
-use crate::rewrite::split::choice::are_parts;
+use crate::rewrite::split::partition::are_parts;
 use crate::rewrite::split::run::{SplitOptions, split};
 use crate::stream::Sink;
 use crate::stream::ledger::Ledger;

@@ -6,7 +6,7 @@ use super::merge::{form, status};
 use super::output::{Allowed, Output};
 use super::report::{self, Account};
 use super::rewrite::Target;
-use super::unfinished;
+use super::temporary_outputs;
 use crate::abi::Endian;
 use crate::abi::record::RecordType;
 use crate::container::read::Container;
@@ -65,7 +65,7 @@ pub fn run(args: SynthArgs) -> Result<ExitCode, Failure> {
     };
     let images =
         images.as_ref().map(|images| images.write_folder(|folder| scenario.write_images(folder))).transpose()?;
-    let signals_wait = unfinished::hold();
+    let signals_wait = temporary_outputs::hold();
     images.map_or(Ok(()), |images| images.put_in_place_held(&signals_wait))?;
     written.put_in_place_held(&signals_wait)?;
     drop(signals_wait);

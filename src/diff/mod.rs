@@ -4,22 +4,22 @@
 //! by its bytes. Where in its file something lies is not told there, and does not differ on its own.
 
 mod align;
+mod difference;
 mod fields;
 mod ignore;
 mod item;
 mod lines;
-mod told;
 
+pub use difference::{Count, Difference, Side, Subject, Summary};
 pub use fields::Change;
 pub use ignore::Ignore;
-pub use told::{Count, Difference, Side, Subject, Summary};
 
 use crate::error::Result;
 use crate::stream::ledger::Ledger;
 use crate::stream::source::Source;
 use align::Aligned;
+use difference::Told;
 use lines::Lines;
-use told::Told;
 
 /// What is compared, and how.
 #[derive(Clone, Debug, Default)]

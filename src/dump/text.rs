@@ -48,7 +48,7 @@ impl ser::Error for Unsupported {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::abi::told;
+    use crate::abi::readable;
 
     fn text(value: &impl Serialize) -> String {
         let mut out = String::new();
@@ -63,7 +63,7 @@ mod tests {
         inner: Inner,
         list: Vec<Inner>,
         empty: Vec<u32>,
-        #[serde(serialize_with = "told::hex")]
+        #[serde(serialize_with = "readable::hex")]
         ips: Vec<u64>,
         #[serde(with = "serde_bytes")]
         data: Vec<u8>,

@@ -2,7 +2,7 @@
 
 use super::parts::Parts;
 use super::text::Unsupported;
-use crate::abi::told;
+use crate::abi::readable;
 use serde::Serialize;
 use serde::ser::{self, Error as _, Serializer};
 use std::fmt::{self, Display, Write};
@@ -132,7 +132,7 @@ impl<'w, 'a> Serializer for &'w mut Writer<'a> {
 
     fn serialize_newtype_struct<T: Serialize + ?Sized>(self, name: &'static str, value: &T) -> Written {
         let was_hex = self.hex;
-        self.hex |= name == told::HEX;
+        self.hex |= name == readable::HEX;
         value.serialize(&mut *self)?;
         self.hex = was_hex;
         Ok(())

@@ -17,7 +17,7 @@ use crate::abi::header;
 use crate::error::Result;
 use crate::profile::Profile;
 use crate::profile::event::ProfileEvent;
-use crate::profile::taken::TakeSamples;
+use crate::profile::sample_sink::TakeSamples;
 use crate::stream::events::EventIndex;
 use crate::stream::ledger::Ledger;
 use carry::{BeginCarry, BeginFolder};

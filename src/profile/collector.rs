@@ -1,21 +1,21 @@
 //! From records in time order to a [`Profile`].
 
+use super::deferred::{Incomplete, MOST_FRAMES, UserFrames, Waiting};
 use super::event::{ProfileEvent, period};
 use super::frames::SampledStack;
 use super::imported::ImportedProfile;
 use super::labels::{self, Label, LabelSets, LabelValue, LabelledSample};
-use super::missing::{self, Missing};
+use super::omissions::{self, Missing};
 use super::options::{ProfileOptions, Split};
-use super::owners::{Owner, Owners};
 use super::parts::{Key, Parts, packed, unpacked};
 use super::resolved::{self, Counted, ResolvedStacks};
 use super::resolver::{Resolved, Resolver, Viewer};
+use super::sample_owners::{Owner, Owners};
+use super::sample_sink::{TakeSamples, TakenSample};
 use super::selection::Selection;
 use super::stacks::FrameId;
 use super::symbols::Symbols;
-use super::taken::{TakeSamples, TakenSample};
 use super::target::Target;
-use super::waiting::{Incomplete, MOST_FRAMES, UserFrames, Waiting};
 use super::weights::Weights;
 use super::{Frame, Place, Profile, Row, Tables};
 use crate::abi;
@@ -368,7 +368,7 @@ impl<'a> Collector<'a> {
         let samples = self.ledger.of(RecordType::SAMPLE);
         if samples.emitted + samples.dropped() == 0 {
             let not_applicable = samples.not_applicable;
-            missing::note_empty(meta, not_applicable, &mut self.ledger);
+            omissions::note_empty(meta, not_applicable, &mut self.ledger);
             self.parts.index(Key::All);
         }
         let target = Target::of(self.split, self.threads.as_ref(), meta);

@@ -2,26 +2,26 @@
 
 pub mod collector;
 mod data_source;
+pub(crate) mod deferred;
 pub mod event;
 pub mod frames;
 pub mod imported;
 pub mod labels;
-pub mod look;
 mod mappings;
-mod missing;
+mod omissions;
 pub mod options;
-mod owners;
 mod parts;
+pub mod pre_scan;
 mod programs;
 pub(crate) mod resolved;
 mod resolver;
+mod sample_owners;
+pub mod sample_sink;
 mod selection;
 pub mod stacks;
 pub mod symbols;
-pub mod taken;
 mod target;
 pub mod unnamed;
-pub(crate) mod waiting;
 pub(crate) mod weights;
 
 use crate::session::map::Map;

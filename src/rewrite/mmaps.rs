@@ -1,8 +1,8 @@
 //! Maps told otherwise than they were: the recording is looked at twice, as what becomes of a map depends on later ones.
 
-use super::changed::Changed;
 use super::mmap::{Mmap, Names};
 use super::pass::{Look, Pass};
+use super::replacement::Changed;
 use crate::abi::record::{Body, Misc, Record};
 use crate::abi::text::PaddedStr;
 use crate::container::write::encoded;

@@ -1,8 +1,8 @@
 //! Records to records: one pass a file.
 //!
 //! * [`pass`]: what a pass is; [`passes`]: passes one behind the other.
-//! * [`header`]: what a recording tells of itself, to be edited; [`retell`]: that put in place, whatever the container.
-//! * [`each`], [`changed`]: what makes it easy to write a pass: records one by one, and how one is passed on that was changed.
+//! * [`header`]: what a recording tells of itself, to be edited; [`edited_header`]: that put in place, whatever the container.
+//! * [`each`], [`replacement`]: what makes it easy to write a pass: records one by one, and how one is passed on that was changed.
 //! * [`by_time`]: all records in the order of time.
 //! * [`header_edits`]: features set, added and left out.
 //! * [`build_ids`]: build ids of what was mapped, told by the table or with the maps.
@@ -14,16 +14,18 @@
 //! * [`anonymize`]: a recording that can be shown to others.
 //! * [`jit`]: names for code that was compiled at run time.
 //! * [`endian`]: whether a recording can be written in another byte order.
-//! * [`sort`], [`huge_pages`], [`combine`], [`remap`], [`unused`]: passes by quipper's rules, all of them in [`quipper`].
+//! * [`sort`], [`huge_pages`], [`combine`], [`remap`], [`discard_unused`]: passes by quipper's rules, all of them in [`quipper`].
 //! * [`mmap`], [`mmaps`]: what records tell of maps, and how they are told otherwise.
-//! * [`spaces`]: what is mapped where in each process.
+//! * [`address_spaces`]: what is mapped where in each process.
 
+pub mod address_spaces;
 pub mod anonymize;
 pub mod build_ids;
 pub mod by_time;
-pub mod changed;
 pub mod combine;
+pub mod discard_unused;
 pub mod each;
+pub mod edited_header;
 pub mod endian;
 pub mod filter;
 pub mod header;
@@ -39,11 +41,9 @@ pub mod perf_version;
 pub mod quipper;
 pub mod remap;
 pub mod repair;
-pub mod retell;
+pub mod replacement;
 pub mod rounds;
 pub mod sched_stat;
 pub mod sort;
-pub mod spaces;
 pub mod split;
 pub mod strip_user_stack;
-pub mod unused;

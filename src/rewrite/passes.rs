@@ -1,8 +1,8 @@
 //! Passes one behind the other: each sees what those before it pass on.
 
+use super::edited_header::{Edited, Retell};
 use super::header::Header;
 use super::pass::{LookOrder, Pass};
-use super::retell::{Edited, Retell};
 use crate::abi::record::RecordType;
 use crate::container::read::input::Input;
 use crate::container::read::{Container, ReadOptions};

@@ -1,12 +1,12 @@
 //! The passes of quipper's perf_converter.
 
 use super::combine::combine;
+use super::discard_unused::UnusedPass;
 use super::huge_pages::deduce_huge_pages;
 use super::mmaps::MmapsPass;
 use super::pass::Pass;
 use super::remap::RemapPass;
 use super::sort::SortPass;
-use super::unused::UnusedPass;
 use crate::container::read::ReadOptions;
 
 /// A pass by quipper's rules.

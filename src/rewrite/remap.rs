@@ -2,11 +2,11 @@
 //!
 //! Names, build ids, raw data and physical addresses stay; what is to be kept secret may be in these too.
 
-use super::changed::Changed;
+use super::address_spaces::{KERNEL, Laid, Spaces};
 use super::mmap::{Mmap, Names};
 use super::mmaps::counted;
 use super::pass::Pass;
-use super::spaces::{KERNEL, Laid, Spaces};
+use super::replacement::Changed;
 use crate::abi::Endian;
 use crate::abi::branch::BranchStackView;
 use crate::abi::bytes::{Reader, Words};

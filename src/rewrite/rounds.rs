@@ -1,6 +1,6 @@
 //! Rounds marked anew in records that come in the order of time, so that whoever reads them need not have all of them in memory.
 
-use super::changed::{Changed, Place};
+use super::replacement::{Changed, Place};
 use crate::abi;
 use crate::abi::record::{Misc, RecordHeader, RecordType};
 use crate::container::block::Origin;

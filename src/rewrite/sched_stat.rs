@@ -3,8 +3,8 @@
 //! A sample of `sched:sched_switch` has the call chain in which a task went to sleep, and one of `sched:sched_stat_*` tells
 //! afterwards for how long.
 
-use super::changed::Changed;
 use super::pass::{Look, Pass};
+use super::replacement::Changed;
 use crate::abi::Endian;
 use crate::abi::feature::FeatureId;
 use crate::abi::record::{RecordHeader, RecordType};

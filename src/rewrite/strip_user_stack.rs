@@ -3,9 +3,9 @@
 //! They are what a user call chain is made of where `perf record --call-graph dwarf` asked for it. Whoever unwinds them puts
 //! what comes of it into the call chain here, before they go.
 
-use super::changed::Changed;
 use super::header::Header;
 use super::pass::{Look, Pass};
+use super::replacement::Changed;
 use crate::abi;
 use crate::abi::record::{RecordHeader, RecordType};
 use crate::abi::sample_type::{BranchSampleType, SampleType};

@@ -1,8 +1,8 @@
 //! The maps of one address space, by address.
 
-use super::cut::cut;
 use super::floor::floor;
 use super::map::MapId;
+use super::remove_range::cut;
 use immutable_chunkmap::map::Map;
 use std::sync::atomic::{AtomicU64, Ordering};
 

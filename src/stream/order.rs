@@ -9,10 +9,10 @@ use crate::container::read::{Container, ReadOptions};
 use crate::container::walk::payload;
 use crate::error::{Error, Result};
 use crate::stream::Sink;
-use crate::stream::gathered;
-use crate::stream::held::Held;
 use crate::stream::meta::Meta;
+use crate::stream::packed_records;
 use crate::stream::raw::{Gap, Raw};
+use crate::stream::record_buffer::Held;
 use crate::stream::runs::{Entry, Runs};
 
 /// Puts records in time order on their way to a sink. Records without a time, and perf's own, pass at once. Where only
@@ -99,7 +99,7 @@ impl<S: Sink> Order<S> {
     fn pass(&mut self, meta: &Meta, entry: Entry) -> Result<()> {
         let (index, at) = self.blocks.at(entry.place);
         let block = self.blocks.block(index);
-        let own = gathered::one(block, at);
+        let own = packed_records::one(block, at);
         let (block, at) = own.as_ref().map_or((block, at), |own| (own, 0));
         if let Some(header) = RecordHeader::peek(&block.bytes[at..], meta.endian) {
             // Only perf's own records have something behind them.

@@ -4,7 +4,7 @@ use crate::abi::record::compressed::compressed_bytes;
 use crate::abi::record::{RecordHeader, RecordType};
 use crate::container::block::{Block, Origin};
 use crate::container::misframed::reframed;
-use crate::container::read::ahead::Ahead;
+use crate::container::read::frame_decoder::Ahead;
 use crate::container::read::frames::Decompressor;
 use crate::container::read::input::Input;
 use crate::container::read::pipe::HEADER_SIZE;

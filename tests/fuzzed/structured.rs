@@ -7,7 +7,7 @@ use perfconv::abi::attr_flags::AttrFlags;
 use perfconv::abi::branch::{BranchEntry, BranchFlags, BranchStack};
 use perfconv::abi::data_src::DataSrc;
 use perfconv::abi::read_format::{ReadFormat, ReadValue, ReadValues};
-use perfconv::abi::record::aux::{Aux, AuxFlags};
+use perfconv::abi::record::aux_area::{Aux, AuxFlags};
 use perfconv::abi::record::cgroup::Cgroup;
 use perfconv::abi::record::comm::Comm;
 use perfconv::abi::record::ksymbol::{Ksymbol, KsymbolFlags, KsymbolType};

@@ -3,9 +3,9 @@
 use super::FeatureId;
 use super::descriptor::FeatureDescriptor;
 use crate::abi::counted;
+use crate::abi::readable;
 use crate::abi::stored::Stored;
 use crate::abi::text::FixedStr;
-use crate::abi::told;
 use crate::bit_set;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
@@ -109,7 +109,7 @@ pub struct BpfProgInfo {
     /// Its id.
     pub id: u32,
     /// Hash of its instructions.
-    #[serde(with = "told::hex_bytes")]
+    #[serde(with = "readable::hex_bytes")]
     pub tag: [u8; 8],
     /// Bytes of machine code.
     pub jited_prog_len: u32,
@@ -143,7 +143,7 @@ pub struct BpfProgInfo {
     /// How many sizes of functions.
     pub nr_jited_func_lens: u32,
     /// Where the addresses are.
-    #[serde(serialize_with = "told::hex")]
+    #[serde(serialize_with = "readable::hex")]
     pub jited_ksyms: u64,
     /// Where the sizes are.
     pub jited_func_lens: u64,

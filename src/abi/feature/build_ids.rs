@@ -2,10 +2,10 @@
 
 use super::FeatureId;
 use super::descriptor::FeatureDescriptor;
+use crate::abi::readable;
 use crate::abi::record::build_id::BuildId;
 use crate::abi::record::{Misc, RecordHeader, RecordType};
 use crate::abi::text::PaddedStr;
-use crate::abi::told;
 use crate::abi::{self, Endian, counted};
 use binrw::{BinRead, BinResult, BinWrite, binrw};
 use serde::{Deserialize, Serialize};
@@ -52,7 +52,7 @@ pub enum BuildIdContent {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BuildIdWithoutPid {
     /// The id.
-    #[serde(with = "told::hex_bytes")]
+    #[serde(with = "readable::hex_bytes")]
     pub build_id: [u8; 20],
     /// Unused.
     pub pad: [u8; 4],

@@ -3,8 +3,8 @@
 use super::FeatureId;
 use super::descriptor::FeatureDescriptor;
 use crate::abi::counted;
+use crate::abi::readable::Text;
 use crate::abi::text::until_nul;
-use crate::abi::told::Text;
 use binrw::binrw;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

@@ -4,7 +4,7 @@ use super::FeatureId;
 use super::descriptor::FeatureDescriptor;
 use super::tracepoint_format::TracepointFormat;
 use crate::abi::counted;
-use crate::abi::told;
+use crate::abi::readable;
 use binrw::{NullString, binrw};
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TracingData {
     /// Version of the layout, such as `0.6`.
-    #[serde(with = "told::null_string")]
+    #[serde(with = "readable::null_string")]
     pub version: NullString,
     /// Byte order of the traced machine.
     pub byte_order: ByteOrder,
@@ -112,14 +112,14 @@ pub struct TracingFiles {
     kallsyms_size: u32,
     /// `/proc/kallsyms`, empty in all but very old recordings.
     #[br(parse_with = counted::bytes, args(kallsyms_size.into()))]
-    #[serde(with = "told::text")]
+    #[serde(with = "readable::text")]
     pub kallsyms: Vec<u8>,
     #[br(temp)]
     #[bw(calc = printk_formats.len() as u32)]
     printk_size: u32,
     /// `printk_formats`: the texts of `trace_printk`, by address.
     #[br(parse_with = counted::bytes, args(printk_size.into()))]
-    #[serde(with = "told::text")]
+    #[serde(with = "readable::text")]
     pub printk_formats: Vec<u8>,
     /// `saved_cmdlines`: names of threads. Since version 0.6 (perf 4.17).
     #[br(if(has_saved_cmdlines))]
@@ -135,7 +135,7 @@ pub struct TraceFile {
     size: u64,
     /// The text.
     #[br(parse_with = counted::bytes, args(size))]
-    #[serde(with = "told::text")]
+    #[serde(with = "readable::text")]
     pub text: Vec<u8>,
 }
 
@@ -157,7 +157,7 @@ impl TraceFile {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TraceSystem {
     /// Its name, such as `sched`.
-    #[serde(with = "told::null_string")]
+    #[serde(with = "readable::null_string")]
     pub name: NullString,
     #[br(temp)]
     #[bw(calc = formats.len() as u32)]

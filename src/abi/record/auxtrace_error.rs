@@ -3,8 +3,8 @@
 use super::RecordType;
 use super::descriptor::{FieldVisitor, RecordDescriptor, TaskField, VisitFields};
 use crate::abi::counted;
+use crate::abi::readable;
 use crate::abi::text::PaddedStr;
-use crate::abi::told;
 use crate::open_enum;
 use binrw::{BinResult, Endian, binrw};
 use serde::{Deserialize, Serialize};
@@ -42,7 +42,7 @@ pub struct AuxtraceError {
     /// Which of the fields below are there.
     pub fmt: u32,
     /// Address that it happened at.
-    #[serde(serialize_with = "told::hex")]
+    #[serde(serialize_with = "readable::hex")]
     pub ip: u64,
     /// Nanoseconds of the recording's clock.
     #[br(if(fmt >= 1))]

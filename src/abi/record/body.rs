@@ -1,6 +1,6 @@
 //! The body of a record, whatever its type.
 
-use super::aux::{Aux, AuxOutputHwId, ItraceStart};
+use super::aux_area::{Aux, AuxOutputHwId, ItraceStart};
 use super::auxtrace::Auxtrace;
 use super::auxtrace_error::AuxtraceError;
 use super::auxtrace_info::AuxtraceInfo;
@@ -35,9 +35,9 @@ use super::time_conv::TimeConv;
 use super::tracing_data::HeaderTracingData;
 use super::{Misc, RecordContext, RecordType};
 use super::{
-    aux, auxtrace, auxtrace_error, auxtrace_info, bpf_event, bpf_metadata, build_id, callchain_deferred, cgroup, comm,
-    compressed, cpu_map, event_update, finished, header_attr, header_feature, id_index, ksymbol, lost, mmap, mmap2,
-    namespaces, read, schedstat, stat, switch, task, text_poke, thread_map, throttle, time_conv, tracing_data,
+    aux_area, auxtrace, auxtrace_error, auxtrace_info, bpf_event, bpf_metadata, build_id, callchain_deferred, cgroup,
+    comm, compressed, cpu_map, event_update, finished, header_attr, header_feature, id_index, ksymbol, lost, mmap,
+    mmap2, namespaces, read, schedstat, stat, switch, task, text_poke, thread_map, throttle, time_conv, tracing_data,
 };
 use crate::abi::sample::{self, Sample, SampleArgs};
 use crate::abi::{self, Endian};
@@ -153,8 +153,8 @@ bodies! { misc, bytes, context;
     READ => Read(Read) in read with (context.layout.read_format,);
     SAMPLE => Sample(Box<Sample>) in sample with SampleArgs::new(bytes, &context.layout, context.endian);
     MMAP2 => Mmap2(Mmap2) in mmap2 with (misc,);
-    AUX => Aux(Aux) in aux;
-    ITRACE_START => ItraceStart(ItraceStart) in aux;
+    AUX => Aux(Aux) in aux_area;
+    ITRACE_START => ItraceStart(ItraceStart) in aux_area;
     LOST_SAMPLES => LostSamples(LostSamples) in lost;
     SWITCH => Switch(Switch) in switch;
     SWITCH_CPU_WIDE => SwitchCpuWide(SwitchCpuWide) in switch;
@@ -163,7 +163,7 @@ bodies! { misc, bytes, context;
     BPF_EVENT => BpfEvent(BpfEvent) in bpf_event;
     CGROUP => Cgroup(Cgroup) in cgroup;
     TEXT_POKE => TextPoke(TextPoke) in text_poke;
-    AUX_OUTPUT_HW_ID => AuxOutputHwId(AuxOutputHwId) in aux;
+    AUX_OUTPUT_HW_ID => AuxOutputHwId(AuxOutputHwId) in aux_area;
     CALLCHAIN_DEFERRED => CallchainDeferred(CallchainDeferred) in callchain_deferred;
     HEADER_ATTR => HeaderAttr(HeaderAttr) in header_attr;
     HEADER_EVENT_TYPE => HeaderEventType(HeaderEventType) in header_attr;

@@ -2,7 +2,7 @@
 
 use super::RecordType;
 use super::descriptor::{FieldVisitor, RecordDescriptor, VisitFields};
-use crate::abi::told;
+use crate::abi::readable;
 use crate::open_enum;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
@@ -34,7 +34,7 @@ pub struct BpfEvent {
     /// The program's id.
     pub id: u32,
     /// Hash of its instructions.
-    #[serde(with = "told::hex_bytes")]
+    #[serde(with = "readable::hex_bytes")]
     pub tag: [u8; 8],
 }
 

@@ -3,8 +3,8 @@
 use super::RecordType;
 use super::descriptor::{FieldVisitor, RecordDescriptor, VisitFields};
 use super::{Misc, RecordHeader};
+use crate::abi::readable;
 use crate::abi::text::{PaddedStr, until_nul};
-use crate::abi::told;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +19,7 @@ pub struct BuildId {
     /// -1 for the host, else the guest.
     pub pid: i32,
     /// The id, zero-padded.
-    #[serde(with = "told::hex_bytes")]
+    #[serde(with = "readable::hex_bytes")]
     pub build_id: [u8; 20],
     /// How many bytes of it count, with [`Misc::BUILD_ID_SIZE`]; perf before 5.12 wrote 20 bytes and no size.
     pub size: u8,

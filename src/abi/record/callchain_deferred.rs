@@ -3,7 +3,7 @@
 use super::RecordType;
 use super::descriptor::{FieldVisitor, RecordDescriptor, VisitFields};
 use crate::abi::counted;
-use crate::abi::told;
+use crate::abi::readable;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +23,7 @@ pub struct CallchainDeferred {
     nr: u64,
     /// Marks and addresses, leaf first.
     #[br(parse_with = counted::u64s, args(nr))]
-    #[serde(serialize_with = "told::hex")]
+    #[serde(serialize_with = "readable::hex")]
     pub ips: Vec<u64>,
 }
 

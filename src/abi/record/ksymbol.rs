@@ -2,8 +2,8 @@
 
 use super::RecordType;
 use super::descriptor::{FieldVisitor, RecordDescriptor, VisitFields};
+use crate::abi::readable;
 use crate::abi::text::PaddedStr;
-use crate::abi::told;
 use crate::{bit_set, open_enum};
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
@@ -37,7 +37,7 @@ bit_set! {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ksymbol {
     /// First address.
-    #[serde(serialize_with = "told::hex")]
+    #[serde(serialize_with = "readable::hex")]
     pub addr: u64,
     /// Bytes.
     pub len: u32,

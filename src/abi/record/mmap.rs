@@ -2,8 +2,8 @@
 
 use super::RecordType;
 use super::descriptor::{FieldVisitor, RecordDescriptor, TaskField, VisitFields};
+use crate::abi::readable;
 use crate::abi::text::PaddedStr;
-use crate::abi::told;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -20,12 +20,12 @@ pub struct Mmap {
     /// Thread that mapped it.
     pub tid: u32,
     /// First address.
-    #[serde(serialize_with = "told::hex")]
+    #[serde(serialize_with = "readable::hex")]
     pub addr: u64,
     /// Bytes.
     pub len: u64,
     /// Offset in the file, in bytes. Of the kernel's first map: the address of the reference symbol.
-    #[serde(serialize_with = "told::hex")]
+    #[serde(serialize_with = "readable::hex")]
     pub pgoff: u64,
     /// Path, or a name such as `[vdso]`, `//anon`, `[kernel.kallsyms]_text`.
     pub filename: PaddedStr,

@@ -3,8 +3,8 @@
 use super::Misc;
 use super::RecordType;
 use super::descriptor::{FieldVisitor, RecordDescriptor, TaskField, VisitFields};
+use crate::abi::readable;
 use crate::abi::text::PaddedStr;
-use crate::abi::told;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -27,12 +27,12 @@ pub struct Mmap2 {
     /// Thread that mapped it.
     pub tid: u32,
     /// First address.
-    #[serde(serialize_with = "told::hex")]
+    #[serde(serialize_with = "readable::hex")]
     pub addr: u64,
     /// Bytes.
     pub len: u64,
     /// Offset in the file, in bytes. Of the kernel's first map: the address of the reference symbol.
-    #[serde(serialize_with = "told::hex")]
+    #[serde(serialize_with = "readable::hex")]
     pub pgoff: u64,
     /// Which file it is.
     #[br(args(misc.contains(Misc::MMAP_BUILD_ID)))]
@@ -73,7 +73,7 @@ pub enum MappedFile {
         /// Unused.
         reserved_2: u16,
         /// The id, zero-padded.
-        #[serde(with = "told::hex_bytes")]
+        #[serde(with = "readable::hex_bytes")]
         build_id: [u8; 20],
     },
 }

@@ -1,6 +1,6 @@
 //! Records: the header that they share, one file for each type's body, and the enum over all of them.
 
-pub mod aux;
+pub mod aux_area;
 pub mod auxtrace;
 pub mod auxtrace_error;
 pub mod auxtrace_info;

@@ -3,7 +3,7 @@
 use super::RecordType;
 use super::descriptor::{FieldVisitor, RecordDescriptor, VisitFields};
 use crate::abi::counted;
-use crate::abi::told;
+use crate::abi::readable;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TextPoke {
     /// Address of the code.
-    #[serde(serialize_with = "told::hex")]
+    #[serde(serialize_with = "readable::hex")]
     pub addr: u64,
     #[br(temp)]
     #[bw(calc = old.len() as u16)]

@@ -1,7 +1,7 @@
 //! How a recording is anonymized.
 
+use crate::rewrite::anonymize::category::{Kept, What};
 use crate::rewrite::anonymize::key::Key;
-use crate::rewrite::anonymize::what::{Kept, What};
 use clap::Args;
 
 /// Options of anonymizing.

@@ -1,7 +1,7 @@
 //! What can be said to `merge`.
 
 use super::form::MixedArgs;
-use super::written::WrittenArgs;
+use super::recording_output::WrittenArgs;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 

@@ -2,7 +2,7 @@
 
 use super::DEFAULT_INPUT;
 use super::form::MixedArgs;
-use super::written::WrittenArgs;
+use super::recording_output::WrittenArgs;
 use crate::rewrite::split::by::By;
 use clap::Args;
 use std::path::PathBuf;

@@ -2,9 +2,9 @@
 
 use crate::abi::record::RecordType;
 use crate::container::read::ReadOptions;
+use crate::rewrite::anonymize::category::Kept;
 use crate::rewrite::anonymize::key::Key;
 use crate::rewrite::anonymize::pass::AnonymizePass;
-use crate::rewrite::anonymize::what::Kept;
 use crate::rewrite::build_ids::find::FindOptions;
 use crate::rewrite::build_ids::maps::BuildIdMapsPass;
 use crate::rewrite::build_ids::objects::Scope;
@@ -14,10 +14,10 @@ use crate::rewrite::filter::comm::CommFilter;
 use crate::rewrite::filter::cpu::{CpuFilter, CpuRange};
 use crate::rewrite::filter::dso::DsoFilter;
 use crate::rewrite::filter::event::EventPass;
-use crate::rewrite::filter::every::EveryFilter;
 use crate::rewrite::filter::head::HeadFilter;
 use crate::rewrite::filter::kind::TypePass;
 use crate::rewrite::filter::pass::{Filter, FilterPass};
+use crate::rewrite::filter::sample_every::EveryFilter;
 use crate::rewrite::filter::task::{TaskFilter, TaskNumber};
 use crate::rewrite::filter::time::{TimeFilter, Times};
 use crate::rewrite::header_edits::HeaderEdit;

@@ -1,12 +1,12 @@
 //! The options that ask for steps.
 
 use super::event_list::event_names;
+use super::inspect::record_type;
 use super::jit::there;
-use super::look::record_type;
 use super::step::Step;
 use crate::abi::feature::FeatureId;
+use crate::rewrite::anonymize::category::Kept;
 use crate::rewrite::anonymize::key::Key;
-use crate::rewrite::anonymize::what::Kept;
 use crate::rewrite::build_ids::find::FindOptions;
 use crate::rewrite::build_ids::objects::Scope;
 use crate::rewrite::filter::task::TaskNumber;

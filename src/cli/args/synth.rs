@@ -1,6 +1,6 @@
 //! What can be said to `synth`.
 
-use super::written::WrittenArgs;
+use super::recording_output::WrittenArgs;
 use clap::Args;
 use std::path::PathBuf;
 

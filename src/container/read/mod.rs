@@ -1,8 +1,8 @@
 //! Reading: from what the user named to blocks of records.
 
-pub mod ahead;
 pub mod directory;
 pub mod file;
+pub mod frame_decoder;
 pub mod frames;
 pub mod input;
 pub mod pipe;

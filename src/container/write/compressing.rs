@@ -6,7 +6,7 @@
 use super::frames::{FrameOptions, FrameWriter};
 use crate::abi::Endian;
 use crate::error::{Error, Result};
-use crate::turns::Turns;
+use crate::worker_pool::Turns;
 use std::io::{self, Write};
 
 /// How many bytes of records go to a thread at a time.

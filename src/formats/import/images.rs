@@ -1,6 +1,6 @@
 //! Names of functions in a folder, where perf and pprof look for them.
 
-use super::place::Placed;
+use super::placement::Placed;
 use super::symbols::{Kernel, SymbolFile};
 use crate::abi::hex::to_hex;
 use crate::container::temp_folder::folders_of;

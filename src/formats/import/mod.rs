@@ -1,14 +1,14 @@
 //! Recordings that other formats carry, made again: whatever is done with a recording can be done with these.
 //!
-//! Profiles are no recordings, and become some: what they tell ([`source`]) gets addresses ([`place`]) and is recorded
+//! Profiles are no recordings, and become some: what they tell ([`source`]) gets addresses ([`placement`]) and is recorded
 //! ([`record()`]); names of functions are beside the recording ([`images`]).
 
 pub mod images;
-mod kept;
+mod imported;
 mod labels;
-mod mapped;
+mod mapping_writer;
 mod maps;
-pub mod place;
+pub mod placement;
 mod record;
 pub mod source;
 pub mod symbols;

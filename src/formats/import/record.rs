@@ -1,10 +1,10 @@
 //! The recording that a profile becomes.
 
 use super::images::Symbols;
-use super::kept::imported;
+use super::imported::imported;
 use super::labels::Fields;
-use super::mapped::Mapped;
-use super::place::Placed;
+use super::mapping_writer::Mapped;
+use super::placement::Placed;
 use super::source::{SourceEvent, SourceProfile, SourceSample};
 use super::tasks::Tasks;
 use super::values::{Values, samples, total};

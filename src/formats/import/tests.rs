@@ -1,7 +1,7 @@
 //! Profiles that tell what none would.
 
 use super::labels::Fields;
-use super::place::Placed;
+use super::placement::Placed;
 use super::source::{SourceFrame, SourceFunction, SourceFunctions, SourceMapping, SourceProfile, SourceSample};
 use super::{ImportOptions, Remade, record};
 use crate::error::Result;

@@ -5,13 +5,13 @@
 //! begins an object of the stream, not one within another, is a bet: where a piece does not end with an object, the batch is
 //! read again, in order.
 
+use super::field_error::{Wrong, wrong_in};
 use super::item::Item;
 use super::object::Object;
 use super::rules::Ruled;
-use super::wrong::{Wrong, wrong_in};
 use crate::abi::Endian;
 use crate::error::Error;
-use crate::turns::{Turns, workers};
+use crate::worker_pool::{Turns, workers};
 use memchr::memmem;
 use serde::{Deserialize, Deserializer};
 use std::io::{self, Read};

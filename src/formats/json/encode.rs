@@ -1,15 +1,15 @@
 //! Records and features back to the bytes that they were.
 
-use super::fits::Told;
+use super::field_error::{Wrong, read_seed};
+use super::layout_check::Told;
 use super::object::{ContentOf, Object};
 use super::render::usual_room;
-use super::wrong::{Wrong, read_seed};
 use crate::abi::feature::tracing_data::TracingData;
 use crate::abi::feature::{Feature, FeatureId, FeatureSection};
+use crate::abi::readable::MOST_ZEROS;
 use crate::abi::record::header_feature::HeaderFeature;
 use crate::abi::record::{Body, CpuMode, Misc, RecordHeader, RecordType};
 use crate::abi::sample_type::SampleType;
-use crate::abi::told::MOST_ZEROS;
 use crate::abi::{self, Endian};
 use binrw::{BinResult, BinWrite};
 use serde_bytes::ByteBuf;

@@ -1,14 +1,14 @@
 //! A stream of records as objects.
 
+use super::directory_files;
 use super::layout::Layout;
 use super::objects::{
     AttrObject, BeforeObject, End, EndObject, EventTypeObject, FeatureObject, FileObject, GapObject, Index, IndexEntry,
     OtherObject, SourceObject, VERSION,
 };
-use super::others;
 use super::render::{self, Of, left_over};
+use super::render_queue::{Waiting, failed};
 use super::ser::{self, Unsupported};
-use super::waiting::{Waiting, failed};
 use crate::abi::attr::AttrType;
 use crate::abi::feature::auxtrace::AuxtraceIndex;
 use crate::abi::feature::{Feature, FeatureContext, FeatureId, FeatureSection};
@@ -130,7 +130,7 @@ impl<W: Write> Export<W> {
     /// Tells what a folder holds beside the recording.
     fn write_others(&mut self, meta: &Meta) -> Result<()> {
         let Some(folder) = &meta.folder else { return Ok(()) };
-        let (files, untold) = others::list(folder)?;
+        let (files, untold) = directory_files::list(folder)?;
         self.untold = untold;
         for file in files {
             file.pieces(|piece| self.write(&OtherObject { other: &file.name, bytes: Base64::new(piece) }))?;

@@ -1,16 +1,16 @@
 //! Objects as the recording that they tell.
 
 use super::batches::{self, Failure};
+use super::directory_files::Others;
 use super::encode::{self, Room};
-use super::fits::{fits, misfit};
+use super::field_error::Wrong;
 use super::frames::Framed;
 use super::item::{InFrame, Item, Section};
 use super::layout::{Layout, apply};
+use super::layout_check::{fits, misfit};
 use super::objects::{Change, ContainerName, End, IndexEntry};
-use super::others::Others;
 use super::problem::{Problem, wrong};
 use super::target::{Out, Target};
-use super::wrong::Wrong;
 use crate::abi::feature::auxtrace::{AuxtraceIndex, AuxtraceIndexEntry};
 use crate::abi::feature::compressed::Compression;
 use crate::abi::feature::{Feature, FeatureId};

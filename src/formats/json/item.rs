@@ -1,12 +1,12 @@
 //! What an object tells, with records as the bytes that they were.
 
+use super::directory_files;
 use super::encode::{self, Room};
-use super::fits::Told;
+use super::field_error::{Wrong, read};
+use super::layout_check::Told;
 use super::object::Object;
 use super::objects::{Change, ContainerName, End, Index, VERSION};
-use super::others;
 use super::sample;
-use super::wrong::{Wrong, read};
 use crate::abi::Endian;
 use crate::abi::feature::FeatureId;
 use crate::abi::header::EventType;
@@ -125,7 +125,7 @@ impl Item {
             return Ok(Self::Feature(id, Box::new(section(id, object, endian)?)));
         }
         if let Some(name) = object.other {
-            if !others::is_allowed(&name) {
+            if !directory_files::is_allowed(&name) {
                 let what = "it must be a path to a file in the folder that is none of the recording's";
                 return Err(Wrong::new(what).within("other"));
             }

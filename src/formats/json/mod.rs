@@ -13,26 +13,26 @@
 
 mod batches;
 mod digits;
+mod directory_files;
 mod encode;
 mod export;
-mod fits;
+mod field_error;
 mod frames;
 mod import;
 mod item;
 mod layout;
+mod layout_check;
 mod object;
 mod objects;
-mod others;
 mod presence;
 mod problem;
 mod render;
+mod render_queue;
 mod rules;
 mod sample;
 mod ser;
 mod target;
 mod tracepoint;
-mod waiting;
-mod wrong;
 
 pub(crate) use digits::append_hex;
 pub use export::Export;

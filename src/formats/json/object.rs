@@ -1,7 +1,7 @@
 //! An object as it is read, whichever it is: its fields say which.
 
+use super::field_error::{Wrong, read_seed};
 use super::objects::{Change, ContainerName, End, EndianName};
-use super::wrong::{Wrong, read_seed};
 use crate::abi::attr::Attr;
 use crate::abi::feature::tracing_data::TracingData;
 use crate::abi::feature::{Feature, FeatureId};

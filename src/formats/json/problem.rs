@@ -1,6 +1,6 @@
 //! What goes wrong with an object on its way into a recording.
 
-use super::wrong::Wrong;
+use super::field_error::Wrong;
 use crate::error::Error;
 use crate::stream::events::Events;
 use crate::stream::raw::Raw;

@@ -1,7 +1,7 @@
 //! The rules by which this format tells values, on top of serde_json's reader: integers may be strings, bytes are base64,
 //! and fields that a structure does not have are refused.
 
-use crate::abi::told;
+use crate::abi::readable;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::de::{DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, SeqAccess, VariantAccess, Visitor};
@@ -233,7 +233,7 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Integer<V> {
     fn visit_str<E: Error>(self, text: &str) -> Result<V::Value, E> {
         let digits = text.strip_prefix('-').unwrap_or(text);
         let wrong = || E::custom(format_args!("{text:?} is no integer of 64 bits"));
-        let number = told::number(digits).ok_or_else(wrong)?;
+        let number = readable::number(digits).ok_or_else(wrong)?;
         if digits.len() == text.len() {
             return self.0.visit_u64(number);
         }
@@ -271,8 +271,8 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Empty<V> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::field_error::read;
     use super::super::ser::append;
-    use super::super::wrong::read;
     use crate::abi::record::mmap::Mmap;
     use proptest::prelude::*;
 

@@ -7,7 +7,7 @@
 
 use super::digits::{MAX_SAFE, append_hex, append_integer};
 use super::presence::is_present;
-use crate::abi::told;
+use crate::abi::readable;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::{Serialize, Serializer, ser};
@@ -227,7 +227,7 @@ impl<'w, 'a> Serializer for &'w mut Writer<'a> {
 
     fn serialize_newtype_struct<T: Serialize + ?Sized>(self, name: &'static str, value: &T) -> Written {
         let was_hex = self.hex;
-        self.hex |= name == told::HEX;
+        self.hex |= name == readable::HEX;
         value.serialize(&mut *self)?;
         self.hex = was_hex;
         Ok(())

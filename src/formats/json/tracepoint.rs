@@ -1,6 +1,6 @@
 //! What a tracepoint's sample holds, told beside its payload.
 
-use crate::abi::told;
+use crate::abi::readable;
 use crate::tracing::tracepoints::Tracepoint;
 use crate::tracing::value::{Numbers, Value};
 use serde::ser::{SerializeMap, SerializeSeq};
@@ -30,8 +30,8 @@ impl Serialize for Told<'_> {
         match &self.0 {
             Value::Signed(number) => number.serialize(serializer),
             Value::Unsigned(number) => number.serialize(serializer),
-            Value::Pointer(address) => told::hex(address, serializer),
-            Value::Text(text) => told::text::serialize(text, serializer),
+            Value::Pointer(address) => readable::hex(address, serializer),
+            Value::Text(text) => readable::text::serialize(text, serializer),
             Value::Numbers(numbers) => serialize_numbers(numbers, serializer),
             Value::Bytes(bytes) => Base64::new(bytes).serialize(serializer),
         }

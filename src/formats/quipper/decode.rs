@@ -1,6 +1,6 @@
 //! From messages to the recording that they tell.
 
-use super::told::Told;
+use super::messages::Told;
 use crate::container::read::ReadOptions;
 use crate::container::spool::Spool;
 use crate::error::{Error, Result};

@@ -1,14 +1,14 @@
 //! Writing a stream of records as messages, each as it comes.
 
-use super::aside::{Aside, spool};
 use super::attr::describe_event;
 use super::build_ids::ToldBuildIds;
 use super::chunks::Pieces;
-use super::described::{Described, is_modelled};
+use super::event_writer::{Described, is_modelled};
 use super::proto::PerfDataProto;
 use super::proto::perf_data_proto::{File, Layout, Record};
 use super::state::{events_of_file, take_event};
 use super::unknown::UnknownFields;
+use super::unplaced::{Aside, spool};
 use super::wire::Fields;
 use super::{Fidelity, features};
 use crate::abi::Endian;

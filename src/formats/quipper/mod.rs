@@ -3,22 +3,22 @@
 //! Fields below 1000 are those of the schema, and hold what its own reader makes of a recording. What they cannot hold is in
 //! fields from 1000 on, which other readers skip: with them the recording can be made again, byte for byte.
 
-mod again;
-mod aside;
 mod attr;
 mod build_ids;
 mod chunks;
 mod decode;
-mod describe;
-mod described;
 mod encode;
+mod event_writer;
 mod features;
+mod message_to_record;
+mod messages;
 mod plain;
 mod plain_sample;
 pub mod proto;
 mod recognize;
-mod remake;
-mod remaker;
+mod reconstruct;
+mod record_builder;
+mod record_to_message;
 mod sample;
 mod sections;
 mod splice;
@@ -27,8 +27,8 @@ mod stats;
 mod text;
 #[cfg(feature = "quipper-text")]
 mod text_format;
-mod told;
 pub mod unknown;
+mod unplaced;
 mod wire;
 
 pub use decode::import;

@@ -2,10 +2,10 @@
 
 use super::chunks::Pieces;
 use super::features::FEATURES;
-use super::remaker::Remaker;
+use super::messages::{Item, Told};
+use super::record_builder::Remaker;
 use super::sections::section;
 use super::state::events_of_file;
-use super::told::{Item, Told};
 use crate::abi::feature::FeatureId;
 use crate::abi::feature::auxtrace::{AuxtraceIndex, AuxtraceIndexEntry};
 use crate::abi::record::{RecordHeader, RecordType};

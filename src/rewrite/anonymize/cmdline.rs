@@ -1,10 +1,10 @@
 //! The command line of perf: `perf record OPTIONS [--] COMMAND ARGUMENTS`. What stays are perf's own words, each where perf
 //! has it; the command that was recorded, and all that is not understood, is replaced.
 
+use super::category::What;
 use super::events::is_raw;
 use super::replace::Replace;
 use super::vocabulary::{self, has};
-use super::what::What;
 use crate::abi::feature::string::PerfStr;
 
 /// No number of an option has more digits.
@@ -144,8 +144,8 @@ fn is_plain(word: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rewrite::anonymize::category::Kept;
     use crate::rewrite::anonymize::key::Key;
-    use crate::rewrite::anonymize::what::Kept;
 
     /// What is made of a command line, with `?` for each word that is replaced, or the part of it that is.
     fn made(line: &str, kept: Kept) -> String {

@@ -1,8 +1,8 @@
 //! Events, and what they are called.
 
+use super::category::{Kept, What};
 use super::replace::Replace;
 use super::vocabulary::{self, has, has_numbered};
-use super::what::{Kept, What};
 use crate::abi;
 use crate::abi::attr::{Attr, AttrType};
 use crate::abi::feature::FeatureId;

@@ -1,8 +1,8 @@
 //! Features: what the recording tells of the machine, of perf and of its events.
 
+use super::category::What;
 use super::replace::Replace;
 use super::vocabulary::{self, has, has_numbered};
-use super::what::What;
 use crate::abi::attr::Attr;
 use crate::abi::feature::descriptor::Subject;
 use crate::abi::feature::event_desc::EventDescs;

@@ -3,7 +3,7 @@
 //! What is known is replaced or left out by what it is; what is not known (records, features, fields, bytes behind and between
 //! them) cannot be judged, and goes.
 //!
-//! * [`what`]: what can be replaced, and what stays; [`vocabulary`]: words that stay because all recordings have them.
+//! * [`category`]: what can be replaced, and what stays; [`vocabulary`]: words that stay because all recordings have them.
 //! * [`key`]: the key by which all is replaced; [`permutation`]: numbers in another order by it.
 //! * [`names`]: what takes the place of names.
 //! * [`pages`]: the pages of an address space in another order; [`addresses`]: those of a recording's spaces.
@@ -12,6 +12,7 @@
 //! * [`pass`]: the pass.
 
 pub mod addresses;
+pub mod category;
 pub mod cmdline;
 pub mod events;
 pub mod features;
@@ -25,4 +26,3 @@ pub mod replace;
 pub mod sample;
 pub mod tracing;
 pub mod vocabulary;
-pub mod what;

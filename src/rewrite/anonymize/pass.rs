@@ -1,17 +1,17 @@
 //! The pass: a look at what is mapped, then record by record.
 
 use super::addresses::{Addresses, Look as MapsLook};
+use super::category::{Kept, What};
 use super::key::Key;
 use super::replace::{Replace, Told};
-use super::what::{Kept, What};
 use crate::abi::feature::FeatureId;
 use crate::abi::record::RecordType;
 use crate::container::read::Container;
 use crate::container::write::pipe;
 use crate::error::Result;
-use crate::rewrite::changed::Changed;
 use crate::rewrite::header::Header;
 use crate::rewrite::pass::{Look, Pass};
+use crate::rewrite::replacement::Changed;
 use crate::stream::Sink;
 use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;

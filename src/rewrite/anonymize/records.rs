@@ -1,8 +1,8 @@
 //! Records other than samples, by their parts: what no definition covers does not go along.
 
 use super::addresses::Mapped;
+use super::category::What;
 use super::replace::{Replace, START};
-use super::what::What;
 use crate::abi::callchain::Context;
 use crate::abi::read_format::ReadValues;
 use crate::abi::record::build_id::BuildId;

@@ -1,10 +1,10 @@
 //! What takes the place of what a recording tells: one function for each thing, which counts.
 
 use super::addresses::Addresses;
+use super::category::{Kept, What};
 use super::key::Key;
 use super::names::Names;
 use super::permutation::Permutation;
-use super::what::{Kept, What};
 use crate::abi::record::mmap2::MappedFile;
 use crate::session::space::Space;
 use crate::stream::events::is_time;

@@ -1,8 +1,8 @@
 //! Samples, written anew field by field: what is behind the fields that are known does not go along.
 
+use super::category::What;
 use super::events::left_out;
 use super::replace::Replace;
-use super::what::What;
 use crate::abi::Endian;
 use crate::abi::attr::AttrType;
 use crate::abi::branch::BranchStackView;

@@ -1,8 +1,8 @@
 //! Formats of tracepoints without their own fields, which their samples lose: names, numbers and the fields that all
 //! tracepoints have.
 
+use super::category::What;
 use super::replace::Replace;
-use super::what::What;
 use crate::abi;
 use crate::abi::Endian;
 use crate::abi::feature::tracepoint_format::TracepointFormat;

@@ -1,6 +1,6 @@
 //! Samples in certain files, by what was mapped then: `--dso`.
 
-use super::found::{What, not_there, not_told};
+use super::not_found::{What, not_there, not_told};
 use super::pass::{Filter, Sample};
 use crate::error::Result;
 use crate::rewrite::pass::LookOrder;

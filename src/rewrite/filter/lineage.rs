@@ -7,7 +7,7 @@ use crate::abi::record::RecordType;
 use crate::abi::sample_id::SampleId;
 use crate::abi::sample_type::SampleType;
 use crate::error::Result;
-use crate::rewrite::changed::recoded;
+use crate::rewrite::replacement::recoded;
 use crate::stream::events::{Event, EventIndex};
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;

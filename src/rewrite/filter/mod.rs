@@ -1,12 +1,12 @@
 //! Filters: what stays of a recording, so that it is still a valid one.
 //!
 //! * [`pass`]: the pass that all filters of samples have in common, and what such a filter is.
-//! * [`time`], [`task`], [`comm`], [`cpu`], [`dso`], [`every`], [`head`]: filters of samples, by what each asks.
+//! * [`time`], [`task`], [`comm`], [`cpu`], [`dso`], [`sample_every`], [`head`]: filters of samples, by what each asks.
 //! * [`event`]: samples of certain events, and of the recording what belongs to these; [`lineage`]: what becomes of the ids of
 //!   events that go.
 //! * [`kind`]: records by type.
-//! * [`places`]: where a sample is, whatever the order; [`related`]: processes that have to do with what stays;
-//!   [`deferred`]: user call chains of samples that stay; [`found`]: what there is, told where something is asked for that is
+//! * [`places`]: where a sample is, whatever the order; [`related_processes`]: processes that have to do with what stays;
+//!   [`deferred`]: user call chains of samples that stay; [`not_found`]: what there is, told where something is asked for that is
 //!   not there.
 
 pub mod comm;
@@ -14,13 +14,13 @@ pub mod cpu;
 pub mod deferred;
 pub mod dso;
 pub mod event;
-pub mod every;
-pub mod found;
 pub mod head;
 pub mod kind;
 pub mod lineage;
+pub mod not_found;
 pub mod pass;
 pub mod places;
-pub mod related;
+pub mod related_processes;
+pub mod sample_every;
 pub mod task;
 pub mod time;

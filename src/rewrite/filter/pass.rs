@@ -2,7 +2,7 @@
 
 use super::deferred::DeferredChains;
 use super::places::{Marked, Places};
-use super::related::Related;
+use super::related_processes::Related;
 use crate::abi::feature::FeatureId;
 use crate::abi::feature::sample_time::SampleTime;
 use crate::abi::record::RecordType;

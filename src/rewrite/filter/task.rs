@@ -1,6 +1,6 @@
 //! Samples of certain processes or threads: `--pid`, `--tid`.
 
-use super::found::{What, not_there, not_told};
+use super::not_found::{What, not_there, not_told};
 use super::pass::{Filter, Sample};
 use crate::error::Result;
 use crate::stream::meta::Meta;

@@ -1,6 +1,6 @@
 //! Samples of certain times: `--time`, as perf script takes it.
 
-use super::found::not_told;
+use super::not_found::not_told;
 use super::pass::{Filter, Sample, extend};
 use crate::abi;
 use crate::abi::feature::FeatureId;

@@ -1,7 +1,7 @@
 //! Whose kernel it is: addresses of two kernels cannot be told apart in one recording.
 
-use super::look::KERNEL_NAME;
 use super::member::Member;
+use super::pre_scan::KERNEL_NAME;
 use crate::abi::feature::FeatureId;
 use crate::abi::record::build_id::BuildId;
 use crate::abi::record::{CpuMode, Misc, RecordType};

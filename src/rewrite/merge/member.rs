@@ -1,6 +1,6 @@
 //! A recording that is merged with others.
 
-use super::look::Look;
+use super::pre_scan::Look;
 use crate::abi::Endian;
 use crate::abi::feature::FeatureId;
 use crate::abi::sample_type::SampleType;

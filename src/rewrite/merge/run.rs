@@ -2,9 +2,9 @@
 
 use super::member::Member;
 use super::options::{MergeOptions, PID_STEP};
-use super::retell::Retell;
+use super::remap::Retell;
 use super::streams::{self, Part};
-use super::{clock, duplicates, events, features, kernel, refuse};
+use super::{clock, compatibility, duplicates, events, features, kernel};
 use crate::abi::record::RecordType;
 use crate::container::read::input::Input;
 use crate::container::read::{Container, ReadOptions};
@@ -41,7 +41,7 @@ impl Merge {
         let Some(first) = members.first() else { return Err(Error::Refused("there is nothing to merge".to_owned())) };
         let (endian, name) = (first.meta.endian, first.name.clone());
         members = members.into_iter().map(|member| member.in_order(endian, &name, read)).collect::<Result<_>>()?;
-        refuse::check(&members, &options)?;
+        compatibility::check(&members, &options)?;
         let shifts = clock::shifts(&members, options.align_wall)?;
         kernel::check(&members, options.kernel_from)?;
         let events = events::merge(&members, &options)?;

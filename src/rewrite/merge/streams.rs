@@ -2,14 +2,14 @@
 //! has in batches. What comes out does not depend on which thread is faster.
 
 use super::member::Member;
-use super::retell::Retell;
+use super::remap::Retell;
 use crate::abi::record::{RecordHeader, RecordType};
 use crate::container::block::{Block, Origin};
 use crate::container::read::ReadOptions;
 use crate::error::Result;
 use crate::rewrite::by_time::ByTime;
-use crate::rewrite::changed::serial;
 use crate::rewrite::merge::kernel;
+use crate::rewrite::replacement::serial;
 use crate::rewrite::rounds::Rounds;
 use crate::stream::Sink;
 use crate::stream::counts::Counts;

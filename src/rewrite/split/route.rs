@@ -1,13 +1,13 @@
 //! Each record to the parts that need it.
 
-use super::choice::{Choice, Key, Told};
-use super::look::{PartSeen, read};
+use super::partition::{Choice, Key, Told};
+use super::pre_scan::{PartSeen, read};
 use crate::abi::record::RecordType;
 use crate::abi::record::descriptor::Lifetime;
 use crate::abi::sample_view::SampleView;
 use crate::error::Result;
 use crate::rewrite::filter::deferred::{Chain, chain_of};
-use crate::rewrite::filter::related::told_of;
+use crate::rewrite::filter::related_processes::told_of;
 use crate::rewrite::rounds::Rounds;
 use crate::stream::Sink;
 use crate::stream::counts::Counts;

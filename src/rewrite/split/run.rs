@@ -2,8 +2,8 @@
 //! parts are written in one read of the recording, or where they are too many, in several.
 
 use super::by::By;
-use super::choice::{Choice, Key, names};
-use super::look::{Look, PartSeen, Times, read};
+use super::partition::{Choice, Key, names};
+use super::pre_scan::{Look, PartSeen, Times, read};
 use super::route::{Part, Router, Routes};
 use crate::abi::feature::{FeatureId, build_ids};
 use crate::abi::record::RecordType;

@@ -15,7 +15,7 @@ mod build_ids;
 mod builder;
 mod encode;
 mod events;
-mod first_look;
+mod pre_scan;
 mod processes;
 mod profile;
 mod stack;
@@ -28,7 +28,7 @@ pub use profile::CompatProfile;
 use crate::error::{Error, Result};
 use crate::stream::ledger::Ledger;
 use crate::stream::source::Source;
-use first_look::FirstLook;
+use pre_scan::FirstLook;
 
 /// Reads a recording into the profile that perf_to_profile makes of it. It is read once; what waits for the end of it and
 /// is too much for memory goes to temporary files.

@@ -1,7 +1,7 @@
 //! Records that are told one by one, and those that follow from `[aux]` and `lost`.
 
 use super::Lines;
-use crate::abi::record::aux::{Aux, AuxFlags};
+use crate::abi::record::aux_area::{Aux, AuxFlags};
 use crate::abi::record::auxtrace::Auxtrace;
 use crate::abi::record::auxtrace_info::AuxtraceInfo;
 use crate::abi::record::lost::Lost;

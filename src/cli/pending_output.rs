@@ -2,7 +2,7 @@
 
 use super::failure::Failure;
 use super::output::{Output, parent};
-use super::unfinished::{self, Held};
+use super::temporary_outputs::{self, Held};
 use crate::container::temp_folder::temporary;
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -50,7 +50,7 @@ impl<'a> Ready<'a> {
     /// # Errors
     /// What the system says, and where there is something by now that must not be overwritten.
     pub fn put_in_place(self) -> Result<(), Failure> {
-        self.put_in_place_held(&unfinished::hold())
+        self.put_in_place_held(&temporary_outputs::hold())
     }
 
     /// The same for one of several that are put in their places while no signal comes between them.

@@ -1,8 +1,8 @@
 //! What can be said to `info` and `dump`.
 
 use super::{DEFAULT_INPUT, ReadArgs};
+use crate::abi::readable;
 use crate::abi::record::RecordType;
-use crate::abi::told;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -84,7 +84,7 @@ pub struct OffsetArg {
 
 fn offset(text: &str) -> Result<OffsetArg, String> {
     let (file, number) = text.rsplit_once(':').map_or((None, text), |(file, number)| (Some(file.to_owned()), number));
-    let at = told::number(number);
+    let at = readable::number(number);
     let at = at.ok_or_else(|| "is no number, neither decimal nor hexadecimal behind 0x".to_owned())?;
     Ok(OffsetArg { file, at })
 }
@@ -94,7 +94,7 @@ pub(super) fn record_type(text: &str) -> Result<RecordType, String> {
     let name = text.to_uppercase();
     let name = name.strip_prefix("PERF_RECORD_").unwrap_or(&name);
     let named = RecordType::NAMED.iter().find(|(_, named)| *named == name).map(|(kind, _)| *kind);
-    named.or_else(|| told::number(text)?.try_into().ok().map(RecordType)).ok_or_else(|| {
+    named.or_else(|| readable::number(text)?.try_into().ok().map(RecordType)).ok_or_else(|| {
         let names: Vec<_> = RecordType::NAMED.iter().map(|(_, name)| *name).collect();
         format!("there is no such type; there is {}", names.join(", "))
     })

@@ -1,7 +1,7 @@
 //! Whole records of events.
 
+use super::message_to_record;
 use super::proto::perf_data_proto::PerfEvent;
-use super::remake;
 use crate::abi::record::{Misc, RecordHeader, RecordType};
 use crate::abi::{self, Endian};
 use crate::stream::events::Events;
@@ -26,7 +26,7 @@ impl Remaker {
     pub fn make(&mut self, event: &PerfEvent) -> std::result::Result<(), String> {
         let header = event.header.as_ref().ok_or("it has no header")?;
         let kind = RecordType(header.r#type());
-        remake::body(event, &self.events, self.endian, &mut self.body)
+        message_to_record::body(event, &self.events, self.endian, &mut self.body)
             .ok_or_else(|| format!("it does not tell a record of its type, {kind}"))?;
         if let Some(splice) = &event.splice {
             splice.apply(&mut self.body).ok_or("what was kept of the record does not fit it any more")?;

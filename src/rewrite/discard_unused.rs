@@ -1,10 +1,10 @@
 //! Maps that no sample was in are left out, and the marks of rounds: the recording is looked at twice.
 
+use super::address_spaces::Spaces;
 use super::mmap::Names;
 use super::mmaps::counted;
 use super::pass::{Look, Pass};
 use super::remap::branches;
-use super::spaces::Spaces;
 use crate::abi::callchain::Context;
 use crate::abi::record::RecordType;
 use crate::abi::sample_view::SampleView;

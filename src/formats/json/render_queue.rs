@@ -8,7 +8,7 @@ use crate::container::block::Block;
 use crate::error::{Error, Result};
 use crate::stream::raw::Raw;
 use crate::tracing::tracepoints::Tracepoints;
-use crate::turns::{Turns, workers};
+use crate::worker_pool::{Turns, workers};
 use std::io::{self, Write};
 use std::result::Result as StdResult;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! What a recording tells of itself, put in place: told before the first record of a file, and by the records of a pipe.
 
-use super::changed::{Changed, Place};
 use super::header::Header;
+use super::replacement::{Changed, Place};
 use crate::abi;
 use crate::abi::bytes::Reader;
 use crate::abi::feature::FeatureId;

@@ -1,8 +1,8 @@
 //! Whether a record has the fields that its event says: what a person adds or takes away must not become bytes that are
 //! read as something else.
 
+use super::field_error::Wrong;
 use super::object::Object;
-use super::wrong::Wrong;
 use crate::abi::attr_flags::AttrFlags;
 use crate::abi::read_format::{ReadFormat, ReadValues};
 use crate::abi::record::{Body, RecordType};

@@ -9,7 +9,7 @@ use perfconv::abi::Endian;
 use perfconv::abi::attr::AttrType;
 use perfconv::abi::attr_flags::AttrFlags;
 use perfconv::abi::record::Body;
-use perfconv::abi::record::aux::AuxFlags;
+use perfconv::abi::record::aux_area::AuxFlags;
 use perfconv::abi::record::auxtrace_error::AuxtraceErrorType;
 
 /// A PMU that writes to the AUX area, and an event whose output goes there too.

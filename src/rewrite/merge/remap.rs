@@ -2,7 +2,7 @@
 //!
 //! Ids of events are in samples (IDENTIFIER, ID, STREAM_ID, and beside counter values), in trailers, and in the records LOST,
 //! THROTTLE, UNTHROTTLE, READ, ID_INDEX and EVENT_UPDATE; HEADER_ATTR and EVENT_DESC are told anew. Recordings with others, of
-//! `perf stat` or of types that are not known, are [refused](super::refuse).
+//! `perf stat` or of types that are not known, are [refused](super::compatibility).
 
 use super::events::{EventPlan, Layout, Plan};
 use super::options::PID_STEP;

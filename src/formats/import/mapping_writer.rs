@@ -1,7 +1,7 @@
 //! What is mapped for the stacks of a recording that is being made: each map when the first stack needs it.
 
 use super::maps::{ProcessMaps, Room, overlapping};
-use super::place::{Placed, PlacedFrame};
+use super::placement::{Placed, PlacedFrame};
 use super::source::SourceMapping;
 use crate::abi::record::{Body, CpuMode};
 use crate::abi::text::PaddedStr;

@@ -1,11 +1,11 @@
 //! The recording that was told, again: of the messages and of where its parts were.
 
 use super::chunks::Pieces;
+use super::messages::{Item, Items, Told};
 use super::plain;
 use super::proto::perf_data_proto::Layout;
-use super::remaker::Remaker;
+use super::record_builder::Remaker;
 use super::state::{events_of_file, take_event};
-use super::told::{Item, Items, Told};
 use crate::abi::Endian;
 use crate::abi::header::FileHeader;
 use crate::container::limits::Limits;

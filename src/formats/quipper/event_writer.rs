@@ -5,7 +5,7 @@ use super::encode::field;
 use super::plain_sample::{PlainSamples, is_plain};
 use super::proto::perf_data_proto::{EventHeader, PerfEvent, SampleEvent, Splice};
 use super::stats::Stats;
-use super::{describe, remake, sample};
+use super::{message_to_record, record_to_message, sample};
 use crate::abi::record::{self, RecordHeader, RecordType};
 use crate::abi::sample_view::{SampleLayout, SampleView};
 use crate::formats::carry::CarryOptions;
@@ -85,7 +85,7 @@ impl Described {
         }
         self.has_samples[index as usize] = true;
         // Who reads the event knows its layout by what else the messages tell.
-        let known = remake::event_of(&self.events, view.identifier.or(view.id))?;
+        let known = message_to_record::event_of(&self.events, view.identifier.or(view.id))?;
         if known.layout != owner.layout || !is_plain(&view, &owner.layout) {
             return None;
         }
@@ -116,7 +116,7 @@ impl Described {
                 PerfEvent { header: header(size), sample_event: Some(fields), timestamp, ..PerfEvent::default() };
             if !is_modelled(&owner.layout) {
                 // What is left of the record is shorter.
-                remake::body(&self.event, &self.events, raw.endian, &mut self.made)?;
+                message_to_record::body(&self.event, &self.events, raw.endian, &mut self.made)?;
                 size = (RecordHeader::SIZE + self.made.len()) as u16;
                 self.event.header = header(size);
                 is_made = true;
@@ -124,7 +124,7 @@ impl Described {
         } else {
             let context = meta.context(raw);
             let record = record::Record::read(raw.bytes(), &context)?;
-            let event = describe::describe(&record, raw.payload(), &context)?;
+            let event = record_to_message::describe(&record, raw.payload(), &context)?;
             if let Some(fields) = self.event.sample_event.take() {
                 self.spare = fields;
             }
@@ -132,7 +132,7 @@ impl Described {
         }
         if self.is_lossless {
             if !is_made {
-                remake::body(&self.event, &self.events, raw.endian, &mut self.made)?;
+                message_to_record::body(&self.event, &self.events, raw.endian, &mut self.made)?;
             }
             self.event.splice = Splice::between(&self.made, raw.body());
         }

@@ -3,7 +3,7 @@
 use super::proto::perf_data_proto as proto;
 use super::text::{md5_prefix, root_path};
 use crate::abi::hex::to_hex;
-use crate::abi::record::aux::AuxFlags;
+use crate::abi::record::aux_area::AuxFlags;
 use crate::abi::record::mmap2::MappedFile;
 use crate::abi::record::{Body, CpuMode, Misc, Record, RecordContext, RecordType};
 use crate::abi::sample_id::SampleId;

@@ -1,7 +1,7 @@
 //! What is kept of a profile beside the recording that it becomes.
 
 use super::labels::Fields;
-use super::place::{Placed, PlacedFrame};
+use super::placement::{Placed, PlacedFrame};
 use super::source::{SourceEvent, SourceFrame, SourceFunction, SourceMapping, SourceProfile, SourceSample};
 use super::values::Values;
 use crate::profile::imported::{ImportedLabel, ImportedProfile, ImportedSize, ImportedSymbols, SampleType};

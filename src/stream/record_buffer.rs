@@ -1,6 +1,6 @@
 //! The blocks that waiting records are in.
 
-use super::gathered::{self, Gathered};
+use super::packed_records::{self, Gathered};
 use crate::container::block::Block;
 use crate::container::spool::Spool;
 use crate::stream::raw::Raw;
@@ -42,7 +42,7 @@ impl Held {
     /// Holds on to a record's block, and says where the record is.
     #[inline]
     pub fn hold(&mut self, raw: &Raw<'_>) -> u64 {
-        if raw.at == 0 && gathered::can_be(raw) {
+        if raw.at == 0 && packed_records::can_be(raw) {
             return self.gather(raw);
         }
         if self.coming.serial != raw.block.serial || self.coming.records == 0 {
@@ -59,7 +59,7 @@ impl Held {
             self.seal();
             self.settle();
             self.gathered = Some(Gathered::default());
-            self.blocks.push_back((gathered::block(), 0));
+            self.blocks.push_back((packed_records::block(), 0));
         }
         let gathered = self.gathered.get_or_insert_default();
         let (at, len) = gathered.add(raw);
@@ -207,7 +207,7 @@ mod tests {
         let expected = (0..=20_000).chain([70, 71]).chain(20_001..50_000);
         for (&place, number) in places.iter().zip(expected) {
             let (index, at) = held.at(place);
-            let one = gathered::one(held.block(index), at);
+            let one = packed_records::one(held.block(index), at);
             let (block, at) = one.as_ref().map_or((held.block(index), at), |block| (block, 0));
             assert_eq!(block.bytes[at + 8..at + 12], u32::to_le_bytes(number));
             assert_eq!((block.source, block.origin, block.base), (3, Origin::Frame, 1000 + block.serial));

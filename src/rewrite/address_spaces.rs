@@ -7,7 +7,7 @@ use crate::abi;
 use crate::abi::record::RecordType;
 use crate::abi::record::comm::Comm;
 use crate::abi::record::task::Task;
-use crate::session::cut::cut;
+use crate::session::remove_range::cut;
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
 use hashbrown::HashMap;

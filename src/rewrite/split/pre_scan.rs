@@ -1,13 +1,13 @@
 //! A first look: which parts there are, and which processes each has to do with.
 
 use super::by::By;
-use super::choice::{Choice, Key, Told};
+use super::partition::{Choice, Key, Told};
 use crate::abi::record::RecordType;
 use crate::abi::sample_view::SampleView;
 use crate::error::{Error, Result};
 use crate::rewrite::filter::deferred::DeferredChains;
 use crate::rewrite::filter::pass::extend;
-use crate::rewrite::filter::related::Kin;
+use crate::rewrite::filter::related_processes::Kin;
 use crate::stream::Sink;
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;

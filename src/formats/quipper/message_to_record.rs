@@ -4,7 +4,7 @@ use super::proto::perf_data_proto as proto;
 use super::sample;
 use crate::abi::attr_flags::AttrFlags;
 use crate::abi::hex::from_hex;
-use crate::abi::record::aux::{Aux, AuxFlags, ItraceStart};
+use crate::abi::record::aux_area::{Aux, AuxFlags, ItraceStart};
 use crate::abi::record::auxtrace::Auxtrace;
 use crate::abi::record::auxtrace_error::{AuxtraceError, AuxtraceErrorType};
 use crate::abi::record::auxtrace_info::{AuxtraceInfo, AuxtraceType};

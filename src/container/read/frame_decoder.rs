@@ -1,7 +1,7 @@
 //! Frames decompressed on a thread of its own, while the records of those before are used.
 
 use super::frames::Decompressor;
-use crate::turns::joined;
+use crate::worker_pool::joined;
 use bytes::Bytes;
 use std::collections::VecDeque;
 use std::io;
