@@ -246,6 +246,24 @@ fn functions_and_period_of_perf_script_text_are_in_the_pprof() {
 }
 
 #[test]
+fn inlined_frames_of_perf_script_text_are_lines_of_one_location() {
+    let folder = Folder::new();
+    let text = "worker  7 12.000001:     250000 cpu-clock: \n\
+                \t          401234 innermost (inlined)\n\
+                \t          401234 inner (inlined)\n\
+                \t          401234 outer+0x14 (/usr/bin/app)\n\
+                \t          402000 inner (inlined)\n\
+                \t          402000 main+0x20 (/usr/bin/app)\n\n";
+    let (output, messages) = folder.convert(&folder.written("in.script", text), &[], "out.pb.gz");
+    assert!(!messages.contains("warning"), "{messages}");
+    let names = |frame: &Frame| frame.3.iter().map(|(name, ..)| name.clone()).collect::<Vec<_>>();
+    let profile = program::profile(&output);
+    let (stack, _) = samples(&profile).into_keys().next().unwrap();
+    let found: Vec<_> = stack.iter().map(names).collect();
+    assert_eq!(found, [vec!["innermost", "inner", "outer"], vec!["inner", "main"]]);
+}
+
+#[test]
 fn functions_of_an_imported_profile_are_in_perf_json_and_in_tables() {
     let folder = Folder::new();
     let input = folder.written("in.script", SCRIPT);

@@ -403,7 +403,7 @@ fn is_uncommon(text: &str) -> Option<&'static str> {
         return Some("perf prints the counts of perf stat");
     }
     let reasons = [
-        ("(inlined)", "it has inlined frames, which are left out"),
+        ("(inlined)", "it has inlined frames, which become frames of their own"),
         ("/perf-", "perf looks for names in a map file alone"),
         ("/lib/modules/", "perf prints paths of modules in two ways"),
         ("__vdso_", "perf has the names of [vdso] from elsewhere"),

@@ -69,6 +69,8 @@ struct Known {
     is_absolute: bool,
     function: Option<u32>,
     offset: Option<u64>,
+    /// Whether it is inlined into the frame that follows, whose file and address these are.
+    is_inlined: bool,
 }
 
 #[derive(Default)]
@@ -80,7 +82,10 @@ struct Reader {
     /// The sample whose frames are being read.
     sample: Option<SourceSample>,
     stack: Vec<u32>,
-    inlined: u64,
+    /// Functions of inlined frames, of which the frame that they are inlined into has not come yet.
+    inlined: Vec<Option<u32>>,
+    /// How many inlined frames there are.
+    inlined_frames: u64,
 }
 
 impl Reader {
@@ -161,18 +166,29 @@ impl Reader {
     }
 
     fn frame(&mut self, frame: &Frame<'_>, is_absolute: bool) {
+        let names = &mut self.told.names;
+        let function = frame.function.map(|function| names.id(function.as_bytes()));
         if frame.is_inlined {
-            self.inlined += 1;
+            self.inlined.push(function);
+            self.inlined_frames += 1;
             return;
         }
-        let names = &mut self.told.names;
         let known = Known {
             dso: frame.dso.map(|dso| names.id(dso.as_bytes())),
             address: frame.address,
             is_absolute: is_absolute && !frame.dso.is_some_and(|dso| is_kernel(dso.as_bytes(), frame.address)),
-            function: frame.function.map(|function| names.id(function.as_bytes())),
+            function,
             offset: frame.offset,
+            is_inlined: false,
         };
+        for function in std::mem::take(&mut self.inlined) {
+            self.push(Known { function, offset: None, is_inlined: true, ..known });
+        }
+        self.push(known);
+    }
+
+    /// Adds a frame to the stack.
+    fn push(&mut self, known: Known) {
         let all = &mut self.known;
         self.stack.push(*self.frames.entry(known).or_insert_with(|| {
             all.push(known);
@@ -183,6 +199,8 @@ impl Reader {
     /// Ends a sample.
     fn end(&mut self) {
         let Some(mut sample) = self.sample.take() else { return };
+        // What they are inlined into is missing.
+        self.inlined.clear();
         sample.stack = self.told.stacks.id(&self.stack);
         self.stack.clear();
         self.told.samples.push(sample);
@@ -254,12 +272,14 @@ impl Reader {
                     frame.address = Some(mapping.start + into);
                 }
             }
+            if known.is_inlined {
+                (frame.address, frame.is_inlined) = (None, true);
+            }
             self.told.frames.push(frame);
         }
-        if self.inlined > 0 {
-            self.told
-                .lost
-                .push(format!("{} inlined frames are left out: they have no address of their own", self.inlined));
+        if self.inlined_frames > 0 {
+            let what = format!("{} inlined frames are frames of their own", self.inlined_frames);
+            self.told.lost_in_recording.push(what);
         }
         self.told.as_recorded = true;
         self.periods();
