@@ -10,7 +10,8 @@ fn of_every_type_all_records_are_accounted_for() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let output = folder.path().join("out.pb");
         let told = run(perfconv().arg(&recording.path).arg("-v").arg("-o").arg(&output)).stderr;
-        let rows = told.lines().skip_while(|line| !line.starts_with("record ")).skip(1).filter_map(|line| {
+        let table = told.lines().skip_while(|line| !line.starts_with("record ")).skip(1);
+        let rows = table.take_while(|line| !line.starts_with("perfconv: ")).filter_map(|line| {
             let counts: Vec<u64> = line.split_whitespace().skip(1).map_while(|count| count.parse().ok()).collect();
             let &[read, ref parts @ ..] = &counts[..] else { return None };
             Some((format!("{}: {line}", recording.name), parts.len() == 4 && read == parts.iter().sum::<u64>()))
