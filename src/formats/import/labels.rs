@@ -124,19 +124,25 @@ impl Fields {
     }
 }
 
-/// A tracepoint of that name, whose only field is what perf prints of it.
+/// A tracepoint whose only field is the text that perf printed. The event keeps its name; in the format file it is one word.
 fn printed(name: &str) -> Tracepoint {
     let (system, name) = name.split_once(':').unwrap_or(("imported", name));
-    Tracepoint { print: Some("%s".to_owned()), ..Tracepoint::new(system, name) }
+    Tracepoint { print: Some("%s".to_owned()), ..Tracepoint::new(word(system), word(name)) }
 }
 
-/// The most letters of a name, without what tells it from others.
+/// Maximum letters of a name, without the number that makes it unique.
 const NAME: usize = 128;
+
+/// A name of letters, digits and '_', which may begin with a digit, as in `9p_client_req`.
+fn word(name: &str) -> String {
+    let letter = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+    let word: String = name.chars().take(NAME).map(letter).collect();
+    if word.is_empty() { "_".to_owned() } else { word }
+}
 
 /// A name as C has it, that no other one has. Of those that are taken the next number is kept.
 fn identifier(name: &str, taken: &mut HashMap<String, u32>) -> String {
-    let word = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
-    let mut identifier: String = name.chars().take(NAME).map(word).collect();
+    let mut identifier = word(name);
     if !identifier.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
         identifier.insert(0, '_');
     }
