@@ -11,6 +11,8 @@ use crate::profile::collector::Collector;
 use crate::profile::event::ProfileEvent;
 use crate::profile::options::ProfileOptions;
 use crate::profile::pre_scan::Look;
+use crate::profile::sample_sink::{TakeSamples, TakenSample};
+use crate::profile::unnamed::Unnamed;
 use crate::rewrite::passes::Passes;
 use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
@@ -66,7 +68,8 @@ fn collected<'a>(
 }
 
 /// Writes a recording, through passes, to a format that takes samples one by one, for profiles of which hardly two samples are
-/// equal. The recording is read twice: which events have samples must be known before the first.
+/// equal. The recording is read twice: which events have samples must be known before the first. Returns how many samples have
+/// frames without function names, too.
 ///
 /// # Errors
 /// As [`passed_profiles`], and what `out` says.
@@ -77,17 +80,38 @@ pub fn streamed(
     options: &ProfileOptions,
     begin: BeginStreamed,
     out: &mut dyn Write,
-) -> Result<Ledger> {
+) -> Result<(Ledger, Unnamed)> {
     let (input, damage) = input.repeatable(read)?;
     let mut look = Look::default();
     let (meta, _) = passes.run(input.clone(), read, &mut look)?;
     let events: Vec<_> = meta.events.list().iter().map(ProfileEvent::from).collect();
     let mut writer = begin(out, &events, &look.has_samples(options, &meta));
-    let collector = Collector::new(options).passing_samples_to(&mut *writer);
+    let mut counted = CountedStacks { sink: &mut *writer, samples: Vec::new() };
+    let collector = Collector::new(options).passing_samples_to(&mut counted);
     let (profiles, mut ledger) = collected(collector, read.clone(), |sink| passes.run(input, read, sink))?;
     damage.into_iter().for_each(|damage| ledger.damage(damage));
-    writer.finish(&profiles.into_iter().next().unwrap_or_default())?;
-    Ok(ledger)
+    let samples = counted.samples;
+    let profile = profiles.into_iter().next().unwrap_or_default();
+    let mut unnamed = Unnamed::default();
+    unnamed.add_stacks(&profile.tables, (0..).zip(samples));
+    writer.finish(&profile)?;
+    Ok((ledger, unnamed))
+}
+
+/// Counts the samples of each stack on their way to where they are written.
+struct CountedStacks<'a> {
+    sink: &'a mut dyn TakeSamples,
+    /// By the number of the stack.
+    samples: Vec<u64>,
+}
+
+impl TakeSamples for CountedStacks<'_> {
+    fn take(&mut self, sample: &TakenSample<'_>) -> Result<()> {
+        let stack = sample.stack as usize;
+        self.samples.resize(self.samples.len().max(stack + 1), 0);
+        self.samples[stack] += sample.samples * sample.weights.len() as u64;
+        self.sink.take(sample)
+    }
 }
 
 /// Writes the records of a recording, through passes, to a format that carries them.

@@ -225,7 +225,7 @@ impl Conversion {
                 let profile = profiles::options(&args.profile, args.steps.events(), kept.clone())?;
                 let (ledger, written, names) =
                     profiles::run(input, &options, &mut passes, &format, &output, envelopes, &profile)?;
-                unnamed = names;
+                unnamed = Some(names);
                 (ledger, written)
             }
         };

@@ -32,9 +32,8 @@ pub struct ProfileFormat {
     pub extension: &'static str,
 }
 
-/// A profile that is written: what became of the records, the files, and the names that its frames lack. Of samples that are
-/// written one by one these are not counted.
-pub type Written<'a> = (Ledger, Ready<'a>, Option<Unnamed>);
+/// A profile that is written: what became of the records, the files, and the names that its frames lack.
+pub type Written<'a> = (Ledger, Ready<'a>, Unnamed);
 
 /// Writes what was asked for.
 ///
@@ -60,18 +59,15 @@ pub fn run<'a>(
                 write_each(&profiles, folder, format, envelopes)?;
                 output.has_all_of_old(folder)
             })?;
-            Ok((ledger, written, Some(unnamed(&profiles))))
+            Ok((ledger, written, unnamed(&profiles)))
         }
-        Some(begin) if is_unique => {
-            let (ledger, written) = one_by_one(input, read, passes, options, begin, output, envelopes)?;
-            Ok((ledger, written, None))
-        }
+        Some(begin) if is_unique => one_by_one(input, read, passes, options, begin, output, envelopes),
         _ => {
             let (profiles, ledger) = passed_profiles(input, read, passes, options)?;
             let unnamed = unnamed(&profiles);
             let profile = profiles.into_iter().next().unwrap_or_default();
             let written = output.write(|out| envelopes.around(out, |out| write(&profile, out)))?;
-            Ok((ledger, written, Some(unnamed)))
+            Ok((ledger, written, unnamed))
         }
     }
 }
@@ -91,15 +87,16 @@ fn one_by_one<'a>(
     begin: BeginStreamed,
     output: &'a Output,
     envelopes: &Envelopes,
-) -> std::result::Result<(Ledger, Ready<'a>), Failure> {
-    let mut ledger = Ledger::default();
+) -> std::result::Result<Written<'a>, Failure> {
+    let mut account = (Ledger::default(), Unnamed::default());
     let written = output.write(|out| {
         envelopes.around(out, |out| {
-            ledger = streamed(input, read, passes, options, begin, out)?;
+            account = streamed(input, read, passes, options, begin, out)?;
             Ok(())
         })
     })?;
-    Ok((ledger, written))
+    let (ledger, unnamed) = account;
+    Ok((ledger, written, unnamed))
 }
 
 /// What goes into a profile, of a recording with what is kept of the profile that it was converted from.

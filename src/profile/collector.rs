@@ -240,7 +240,7 @@ impl<'a> Collector<'a> {
         let Self { taker, resolver, session, labels, found: weights, .. } = self;
         if let Some(taker) = taker {
             let (frames, names) = (resolver.stacks.stack(stack), &session.names);
-            return taker.take(&TakenSample { frames, labels, weights, samples, names });
+            return taker.take(&TakenSample { stack, frames, labels, weights, samples, names });
         }
         let labels = self.label_sets.id(&self.labels);
         for at in 0..self.found.len() {

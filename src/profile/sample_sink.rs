@@ -1,7 +1,7 @@
 //! Samples that are taken one by one, and not kept.
 
 use super::labels::LabelValue;
-use super::stacks::FrameId;
+use super::stacks::{FrameId, StackId};
 use crate::error::Result;
 use crate::session::names::Names;
 use crate::stream::events::EventIndex;
@@ -18,6 +18,8 @@ pub trait TakeSamples {
 /// A sample on its way to where it is taken.
 #[derive(Clone, Copy, Debug)]
 pub struct TakenSample<'a> {
+    /// The number of its stack.
+    pub stack: StackId,
     /// Its stack, leaf first.
     pub frames: &'a [FrameId],
     /// Its labels.

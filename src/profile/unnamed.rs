@@ -1,6 +1,6 @@
 //! How much of a profile has frames without function names.
 
-use super::stacks::FrameId;
+use super::stacks::{FrameId, StackId};
 use super::{Frame, Place, Profile, Tables};
 use crate::session::space::Space;
 use std::fmt;
@@ -28,23 +28,28 @@ struct Spaces {
 impl Unnamed {
     /// Adds the samples of a profile.
     pub fn add(&mut self, profile: &Profile) {
-        let Tables { stacks, symbols, .. } = &*profile.tables;
+        self.add_stacks(&profile.tables, profile.rows.iter().map(|row| (row.stack, row.samples)));
+    }
+
+    /// Adds stacks with their numbers of samples.
+    pub fn add_stacks(&mut self, tables: &Tables, samples_of_stacks: impl Iterator<Item = (StackId, u64)>) {
+        let Tables { stacks, symbols, .. } = tables;
         let of_frame = |(id, &frame): (FrameId, &Frame)| match symbols.of(id).line {
             Some(_) => Spaces::default(),
             None => {
-                let kernel = is_kernel(frame, &profile.tables);
+                let kernel = is_kernel(frame, tables);
                 Spaces { kernel, user: !kernel }
             }
         };
         let frames: Vec<Spaces> = (0..).zip(stacks.frames()).map(of_frame).collect();
-        for row in &profile.rows {
+        for (stack, samples) in samples_of_stacks {
             let mut lacks = Spaces::default();
-            for &frame in stacks.stack(row.stack) {
+            for &frame in stacks.stack(stack) {
                 let Spaces { kernel, user } = frames[frame as usize];
                 lacks = Spaces { kernel: lacks.kernel || kernel, user: lacks.user || user };
             }
-            let count = |lacks: bool| if lacks { row.samples } else { 0 };
-            self.samples += row.samples;
+            let count = |lacks: bool| if lacks { samples } else { 0 };
+            self.samples += samples;
             self.unnamed += count(lacks.kernel || lacks.user);
             self.kernel += count(lacks.kernel);
             self.user += count(lacks.user);

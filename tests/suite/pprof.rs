@@ -208,6 +208,8 @@ fn reports_the_share_of_samples_without_function_names() {
     let all = "perfconv: 100 % of samples have frames without function names (kernel less than 1 %, user 99 %); \
                pprof can add names where the binaries are";
     assert_eq!(line("plain.data", &[]).as_deref(), Some(all));
+    // Samples with unique labels are written one by one.
+    assert_eq!(line("plain.data", &["--labels", "timestamp_ns"]).as_deref(), Some(all));
     assert_eq!(line("plain.data", &["-q"]), None);
     assert_eq!(line("plain.data", &["-t", "jsonl"]), None);
     fs::remove_file(&path).unwrap();
