@@ -36,6 +36,7 @@ pub mod error;
 pub mod formats;
 pub mod info;
 pub mod profile;
+pub mod recording;
 pub mod rewrite;
 pub mod session;
 pub mod stream;
@@ -44,6 +45,7 @@ pub mod tracing;
 mod worker_pool;
 
 pub use error::{Error, Result};
+pub use recording::Recording;
 
 /// The examples of the README, as tests.
 #[cfg(doctest)]

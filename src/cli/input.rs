@@ -3,14 +3,14 @@
 use super::failure::Failure;
 use super::standard_streams::announce_terminal_input;
 use crate::abi::header;
+use crate::container::read::ReadOptions;
 use crate::container::read::input::Input;
-use crate::container::read::{ReadOptions, header_problem};
 use crate::container::walk::Damage;
 use crate::formats::import::images::Symbols;
 use crate::formats::import::{ImportOptions, Remade, Values, import, readable};
 use crate::formats::quipper::unknown::UnknownFields;
-use crate::formats::recognize::{START, by_content};
-use crate::formats::{Format, Reads, by_file_name, by_name};
+use crate::formats::recognize::{START, readable_format};
+use crate::formats::{Format, Reads, by_name};
 use crate::info::imported::ImportedInfo;
 use crate::profile::imported::ImportedProfile;
 use crate::stream::ledger::Ledger;
@@ -38,7 +38,7 @@ impl NamedInput {
         }
         let is_recording = |start: &[u8]| header::endian(start).is_some();
         let (input, start) = input.peek(START, is_recording, options)?;
-        let format = recognized(&start, &input.name())?;
+        let format = readable_format(&start, &input.name())?;
         Ok(Self { input, format })
     }
 }
@@ -145,21 +145,4 @@ pub fn named(path: PathBuf) -> Input {
         return Input::Stdin;
     }
     Input::Path(path)
-}
-
-/// The format of an input that begins like this: by a beginning that is distinctive, else by its name, else by its content; none
-/// where it can only be a recording, damaged ones included.
-fn recognized(start: &[u8], name: &str) -> Result<Option<&'static Format>, Failure> {
-    let is_read = |format: &Format| !matches!(format.reads, Reads::Nothing);
-    // A name may say anything of what is not read.
-    let by_name = by_file_name(name).map(|(format, _)| format).filter(|format| is_read(format));
-    if let Some(format) = by_content(start).filter(|format| format.is_distinctive || by_name.is_none()) {
-        let what = || Failure::Failed(format!("{name}: this is {}, which can be written but not read", format.name));
-        return if is_read(format) { Ok(Some(format)) } else { Err(what()) };
-    }
-    if by_name.is_none() && header_problem(start).is_none() {
-        let formats = readable().join(", ");
-        return Err(Failure::Failed(format!("{name}: unknown format; if it is one of these, say --from: {formats}")));
-    }
-    Ok(by_name)
 }

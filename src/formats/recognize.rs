@@ -1,6 +1,9 @@
 //! The format of an input by its beginning, unpacked.
 
-use super::{FORMATS, Format};
+use super::import::readable;
+use super::{FORMATS, Format, Reads, by_file_name};
+use crate::container::read::header_problem;
+use crate::error::{Error, Result};
 
 /// How many bytes of an input are looked at: enough for a whole line of text, such as a deep folded stack, or a whole sample.
 pub const START: usize = 1 << 14;
@@ -8,6 +11,26 @@ pub const START: usize = 1 << 14;
 /// The format of an input that begins like this, of those that have a distinctive beginning.
 pub fn by_content(start: &[u8]) -> Option<&'static Format> {
     FORMATS.iter().find(|format| (format.recognises)(start))
+}
+
+/// The format that an input is read as, which begins like this: by a beginning that is distinctive, else by its name, else by
+/// its content; `None` where it can only be a recording, damaged ones included.
+///
+/// # Errors
+/// Where the format is unknown, or cannot be read.
+pub fn readable_format(start: &[u8], name: &str) -> Result<Option<&'static Format>> {
+    let is_read = |format: &Format| !matches!(format.reads, Reads::Nothing);
+    // A name may say anything of what is not read.
+    let by_name = by_file_name(name).map(|(format, _)| format).filter(|format| is_read(format));
+    if let Some(format) = by_content(start).filter(|format| format.is_distinctive || by_name.is_none()) {
+        let what = || format!("this is {}, which can be written but not read", format.name);
+        return if is_read(format) { Ok(Some(format)) } else { Err(Error::input(name, None, what())) };
+    }
+    if by_name.is_none() && header_problem(start).is_none() {
+        let what = format!("unknown format; if it is one of these, say --from: {}", readable().join(", "));
+        return Err(Error::input(name, None, what));
+    }
+    Ok(by_name)
 }
 
 /// The lines of an input that begins like this, without one that [`START`] truncates. Bytes that no text has are no lines.

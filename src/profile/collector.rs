@@ -1,6 +1,7 @@
 //! From records in time order to a [`Profile`].
 
 use super::deferred::{Incomplete, MOST_FRAMES, UserFrames, Waiting};
+use super::dispatch::{DecodedSample, SampleConsumer, dispatch, lost};
 use super::event::{ProfileEvent, period};
 use super::frames::SampledStack;
 use super::imported::ImportedProfile;
@@ -20,20 +21,18 @@ use super::weights::Weights;
 use super::{Frame, Place, Profile, Row, Tables};
 use crate::abi;
 use crate::abi::feature::FeatureId;
-use crate::abi::record::lost::{Lost, LostSamples};
 use crate::abi::record::thread_map::ThreadMap;
 use crate::abi::record::{CpuMode, RecordType};
 use crate::abi::sample_type::{BranchSampleType, SampleType};
 use crate::abi::sample_view::{SampleLayout, SampleView};
 use crate::error::Result;
 use crate::session::map::{Map, MapId};
-use crate::session::space::Space;
 use crate::session::{Applied, Session};
+use crate::stream::Sink;
 use crate::stream::events::EventIndex;
-use crate::stream::ledger::{Ledger, Reason};
+use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
-use crate::stream::{Sink, is_used_by_stream};
 use std::sync::Arc;
 
 /// Collects stacks and values from records. They must come in time order ([`Order`](crate::stream::order::Order)).
@@ -74,31 +73,71 @@ const LOST: u64 = 9 << 60;
 
 impl Sink for Collector<'_> {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        match raw.header.kind {
-            RecordType::SAMPLE => return self.sample(meta, raw),
-            kind @ (RecordType::LOST
-            | RecordType::LOST_SAMPLES
-            | RecordType::CALLCHAIN_DEFERRED
-            | RecordType::THREAD_MAP) => {
-                let used = match kind {
-                    RecordType::CALLCHAIN_DEFERRED => self.deferred(meta, raw)?,
-                    RecordType::THREAD_MAP => self.thread_map(meta, raw),
-                    _ => self.lost(meta, raw)?,
-                };
-                match used {
-                    Some(()) => self.ledger.consumed(kind, 1),
-                    None => self.drop(meta, raw),
-                }
+        dispatch(self, meta, raw)
+    }
+}
+
+impl SampleConsumer for Collector<'_> {
+    fn state(&mut self) -> (&mut Session, &mut Ledger) {
+        (&mut self.session, &mut self.ledger)
+    }
+
+    fn sample(&mut self, sample: DecodedSample<'_>) -> Result<()> {
+        let DecodedSample { meta, raw, index, event, view } = sample;
+        if !view.tail.is_empty() && SampleType::KNOWN.contains(event.layout.sample_type) {
+            let why = format!("{} bytes follow its last field, which may have been other records", view.tail.len());
+            let what = format!("the sample here is larger than its fields: {why}");
+            self.ledger.damage(meta.damage(raw.block, raw.at, what));
+        }
+        self.found.clear();
+        self.weights.of(view, index, &meta.events, &mut self.found);
+        if !self.selection.is_all() {
+            self.found.retain(|&(event, _)| self.selection.has(event, &meta.events));
+        }
+        if self.found.is_empty() {
+            // Of an event that is not wanted, or nothing was added to its counters.
+            self.ledger.not_applicable(RecordType::SAMPLE, 1);
+            return Ok(());
+        }
+        if view.stack_user.is_some_and(|stack| stack.dyn_size > 0) {
+            self.missing.stack_dumps += 1;
+        }
+        let mode = raw.header.misc.cpu_mode();
+        let sample = LabelledSample { view, layout: &event.layout, mode, comm: None };
+        let Self { owners, session, label_sets, parts, labels, .. } = self;
+        let owner = owners.of(session, (label_sets, parts), sample, labels);
+        self.note(owner.part, view.time, owner.main_map);
+        self.samples += 1;
+        self.take(owner, mode, view, &event.layout)
+    }
+
+    fn user_frames(&mut self, _: &Meta, frames: UserFrames<'_>) -> Result<()> {
+        let samples = self.waiting.take(frames.tid, frames.cookie);
+        if samples.is_empty() {
+            return Ok(());
+        }
+        let user_frames = self.resolver.user_frames(&mut self.session, &frames);
+        let mut room = MOST_FRAMES;
+        for sample in samples {
+            let known = self.resolver.stacks.count();
+            let is_whole = user_frames.len() <= room;
+            self.missing.too_deep += u64::from(!is_whole);
+            let frames = [&*sample.frames, if is_whole { &user_frames } else { &[] }].concat();
+            self.complete(sample, &frames)?;
+            if self.resolver.stacks.count() > known {
+                room = room.saturating_sub(user_frames.len());
             }
-            // What the stream itself uses is in its own account.
-            kind if is_used_by_stream(kind) => {}
-            kind => match self.session.apply(meta, raw) {
-                Applied::Consumed => self.ledger.consumed(kind, 1),
-                Applied::NotApplicable => self.ledger.not_applicable(kind, 1),
-                Applied::Damaged => self.drop(meta, raw),
-            },
         }
         Ok(())
+    }
+
+    fn other(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<Applied> {
+        let used = match raw.header.kind {
+            RecordType::LOST | RecordType::LOST_SAMPLES => self.lost(meta, raw)?,
+            RecordType::THREAD_MAP => self.thread_map(meta, raw),
+            _ => return Ok(self.session.apply(meta, raw)),
+        };
+        Ok(if used.is_some() { Applied::Consumed } else { Applied::Damaged })
     }
 }
 
@@ -120,43 +159,6 @@ impl<'a> Collector<'a> {
     /// Passes samples on as they come: the profile has no rows then.
     pub fn passing_samples_to(self, taker: &'a mut dyn TakeSamples) -> Self {
         Self { taker: Some(taker), ..self }
-    }
-
-    fn sample(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        let kind = RecordType::SAMPLE;
-        let Some((index, event)) = meta.events.of(raw) else {
-            self.ledger.dropped(kind, Reason::UnknownEvent);
-            return Ok(());
-        };
-        let mut view = SampleView::default();
-        if let Err(field) = view.fill(raw.body(), &event.layout, raw.endian) {
-            self.drop_because(meta, raw, &format!("its field {field} does not fit its size"));
-            return Ok(());
-        }
-        if !view.tail.is_empty() && SampleType::KNOWN.contains(event.layout.sample_type) {
-            let why = format!("{} bytes follow its last field, which may have been other records", view.tail.len());
-            self.note_damage(meta, raw, &format!("the sample here is larger than its fields: {why}"));
-        }
-        self.found.clear();
-        self.weights.of(&view, index, &meta.events, &mut self.found);
-        if !self.selection.is_all() {
-            self.found.retain(|&(event, _)| self.selection.has(event, &meta.events));
-        }
-        if self.found.is_empty() {
-            // Of an event that is not wanted, or nothing was added to its counters.
-            self.ledger.not_applicable(kind, 1);
-            return Ok(());
-        }
-        if view.stack_user.is_some_and(|stack| stack.dyn_size > 0) {
-            self.missing.stack_dumps += 1;
-        }
-        let mode = raw.header.misc.cpu_mode();
-        let sample = LabelledSample { view: &view, layout: &event.layout, mode, comm: None };
-        let Self { owners, session, label_sets, parts, labels, .. } = self;
-        let owner = owners.of(session, (label_sets, parts), sample, labels);
-        self.note(owner.part, view.time, owner.main_map);
-        self.samples += 1;
-        self.take(owner, mode, &view, &event.layout)
     }
 
     /// Adds the sample at hand. Most are of a stack that was seen before in the same maps: they are counted where it is
@@ -267,31 +269,6 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Completes the samples that waited for a record's frames. `None` where it cannot be read.
-    fn deferred(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<Option<()>> {
-        let Some(UserFrames { cookie, pid, tid, chain }) = UserFrames::read(meta, raw) else { return Ok(None) };
-        let viewer = Viewer { pid, view: self.session.seen(pid).view };
-        let samples = self.waiting.take(tid, cookie);
-        let mut user_frames = Vec::new();
-        if !samples.is_empty() {
-            let user = SampledStack { ip: None, space: Space::User, callchain: Some(chain), calls: None };
-            let Self { resolver, session, .. } = &mut *self;
-            user.for_each(|found| user_frames.push(resolver.frame(session, viewer, found.space, found.address)));
-        }
-        let mut room = MOST_FRAMES;
-        for sample in samples {
-            let known = self.resolver.stacks.count();
-            let is_whole = user_frames.len() <= room;
-            self.missing.too_deep += u64::from(!is_whole);
-            let frames = [&*sample.frames, if is_whole { &user_frames } else { &[] }].concat();
-            self.complete(sample, &frames)?;
-            if self.resolver.stacks.count() > known {
-                room = room.saturating_sub(user_frames.len());
-            }
-        }
-        Ok(Some(()))
-    }
-
     /// Adds a sample that waited.
     fn complete(&mut self, sample: Incomplete, frames: &[FrameId]) -> Result<()> {
         let stack = self.resolver.stacks.stack_id(frames);
@@ -301,12 +278,7 @@ impl<'a> Collector<'a> {
 
     /// Counts what the kernel could not write. `None` where the record cannot be read.
     fn lost(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<Option<()>> {
-        let (body, trailer) = meta.events.split(raw);
-        let read = match raw.header.kind {
-            RecordType::LOST => abi::parse::<Lost>(body, raw.endian, ()).map(|(lost, _)| (lost.lost, 0)),
-            _ => abi::parse::<LostSamples>(body, raw.endian, ()).map(|(lost, _)| (0, lost.lost)),
-        };
-        let Ok((records, samples)) = read else { return Ok(None) };
+        let Some((records, samples)) = lost(meta, raw) else { return Ok(None) };
         self.ledger.lost(records, samples);
         let count = if meta.tells_lost_samples() { samples } else { records };
         let index = meta.events.of(raw).map_or(0, |(index, _)| index);
@@ -319,6 +291,7 @@ impl<'a> Collector<'a> {
         let mapping = mappings.made_up(&Map::new(LOST, 1, 0, b"[lost]", None));
         let frame = stacks.frame_id(Frame { place: Place::In(mapping), address: LOST });
         let stack = stacks.stack_id(&[frame]);
+        let (_, trailer) = meta.events.split(raw);
         let pid = trailer.and_then(|trailer| trailer.task).map(|(pid, _)| pid);
         let part = self.parts.index(Key::of(self.split, pid, None, &self.session));
         self.labels.clear();
@@ -334,20 +307,6 @@ impl<'a> Collector<'a> {
         let (threads, _) = abi::parse(meta.events.split(raw).0, raw.endian, ()).ok()?;
         self.threads = Some(threads);
         Some(())
-    }
-
-    /// Counts a record that cannot be read.
-    fn drop(&mut self, meta: &Meta, raw: &Raw<'_>) {
-        self.drop_because(meta, raw, "its fields do not fit its size");
-    }
-
-    fn drop_because(&mut self, meta: &Meta, raw: &Raw<'_>, why: &str) {
-        self.note_damage(meta, raw, &format!("the {} record here is left out: {why}", raw.header.kind));
-        self.ledger.dropped(raw.header.kind, Reason::Damaged);
-    }
-
-    fn note_damage(&mut self, meta: &Meta, raw: &Raw<'_>, what: &str) {
-        self.ledger.damage(meta.damage(raw.block, raw.at, what.to_owned()));
     }
 
     /// What was collected, a profile for each part, and what became of the records.

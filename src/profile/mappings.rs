@@ -78,10 +78,13 @@ impl Mappings {
     pub fn finish(self, meta: &Meta) -> Vec<Map> {
         let table = BuildIds::new(meta);
         let mut list = self.list;
-        for map in list.iter_mut().filter(|map| map.build_id.is_none()) {
-            map.build_id = table.of(map);
-        }
+        list.iter_mut().for_each(|map| table.complete(map));
         list
+    }
+
+    /// The mappings so far, without these build ids.
+    pub fn list(&self) -> &[Map] {
+        &self.list
     }
 }
 
@@ -92,13 +95,14 @@ fn identity(map: &Map) -> impl Eq + Hash {
 }
 
 /// The recording's table of build ids.
-struct BuildIds {
+pub struct BuildIds {
     by_name: HashMap<Box<[u8]>, Box<[u8]>>,
     kernel: Option<Box<[u8]>>,
 }
 
 impl BuildIds {
-    fn new(meta: &Meta) -> Self {
+    /// The table, as far as it is known.
+    pub fn new(meta: &Meta) -> Self {
         let mut table = Self { by_name: HashMap::new(), kernel: None };
         for (misc, entry) in meta.build_ids() {
             let name = entry.filename.text();
@@ -112,6 +116,13 @@ impl BuildIds {
             table.by_name.insert(name.into(), id.into());
         }
         table
+    }
+
+    /// Gives a map without a build id the one of the table.
+    pub fn complete(&self, map: &mut Map) {
+        if map.build_id.is_none() {
+            map.build_id = self.of(map);
+        }
     }
 
     fn of(&self, map: &Map) -> Option<Box<[u8]>> {

@@ -1,5 +1,6 @@
 //! From what samples tell of their stacks to frames in maps, each frame and each stack kept once.
 
+use super::deferred::UserFrames;
 use super::frames::SampledStack;
 use super::mappings::Mappings;
 use super::stacks::{FrameId, StackId, Stacks};
@@ -59,6 +60,15 @@ impl Resolver {
         let stack = self.stacks.stack_id(&frames);
         self.frames = frames;
         Resolved { stack, cookie }
+    }
+
+    /// The frames of a record of user frames.
+    pub fn user_frames(&mut self, session: &mut Session, frames: &UserFrames<'_>) -> Vec<FrameId> {
+        let viewer = Viewer { pid: frames.pid, view: session.seen(frames.pid).view };
+        let user = SampledStack { ip: None, space: Space::User, callchain: Some(frames.chain), calls: None };
+        let mut found = Vec::new();
+        user.for_each(|at| found.push(self.frame(session, viewer, at.space, at.address)));
+        found
     }
 
     /// The frame of an address.

@@ -154,6 +154,11 @@ impl Read for Unpacking {
 }
 
 impl Input {
+    /// A stream, which can be opened once.
+    pub fn stream(name: &str, stream: impl Read + Send + 'static) -> Self {
+        Self::Stream(Peeked { name: name.to_owned(), stream: Arc::new(Mutex::new(Some(Box::new(stream)))) })
+    }
+
     /// How to call it in messages.
     pub fn name(&self) -> String {
         match self {
@@ -213,7 +218,7 @@ impl Input {
             None if has_ended => Box::new(whole),
             None => Box::new(whole.chain(stream)),
         };
-        Ok((Self::Stream(Peeked { name, stream: Arc::new(Mutex::new(Some(stream))) }), start))
+        Ok((Self::stream(&name, stream), start))
     }
 
     /// The same input as one that can be opened more than once: what comes but once is kept in a temporary file. Where reading

@@ -16,16 +16,17 @@ use crate::error::{Error, Result};
 use crate::formats::carry::{Carry, CarryOptions};
 use crate::formats::json::{Unsupported, append, append_hex};
 use crate::profile::deferred::{UserFrames, Waiting};
+use crate::profile::dispatch::{DecodedSample, SampleConsumer, dispatch};
 use crate::profile::event::ProfileEvent;
 use crate::profile::symbols::SymbolSource;
 use crate::profile::weights::Weights;
+use crate::session::Session;
 use crate::session::space::Space;
-use crate::session::{Applied, Session};
+use crate::stream::Sink;
 use crate::stream::events::{Event, EventIndex};
-use crate::stream::ledger::{Ledger, Reason};
+use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
-use crate::stream::{Sink, is_used_by_stream};
 use crate::tracing::tracepoints::Tracepoints;
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -96,52 +97,6 @@ impl<W: Write> Export<W> {
         self.out.write_all(&out).map_err(Error::Output)
     }
 
-    fn write_sample(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        let kind = RecordType::SAMPLE;
-        let Some((index, event)) = meta.events.of(raw) else {
-            self.ledger.dropped(kind, Reason::UnknownEvent);
-            return Ok(());
-        };
-        let mut view = SampleView::default();
-        if let Err(field) = view.fill(raw.body(), &event.layout, raw.endian) {
-            self.drop(meta, raw, &format!("its field {field} does not fit its size"));
-            return Ok(());
-        }
-        self.objects.get_or_insert_with(|| Objects::new(meta));
-        // Counter values stand for a sample of each event to whose counter something was added, as in perf.
-        self.found.clear();
-        self.weights.of(&view, index, &meta.events, &mut self.found);
-        if self.found.is_empty() {
-            self.ledger.not_applicable(kind, 1);
-            return Ok(());
-        }
-        for (of, added) in std::mem::take(&mut self.found) {
-            self.line.clear();
-            self.line.push(b'{');
-            self.whose(meta, &view).map_err(failed)?;
-            let cookie = self.stack(raw, &view);
-            let start = self.line.len();
-            self.line.push(b']');
-            if !self.is_exact {
-                self.further(meta, raw, event, (of, view.period.map(|_| added))).map_err(failed)?;
-            }
-            if event.attr.kind == AttrType::TRACEPOINT {
-                self.tracepoint(meta, event, &view).map_err(failed)?;
-            }
-            self.line.push(b'}');
-            match (cookie, view.task) {
-                (Some(cookie), Some((pid, tid))) => {
-                    let behind = self.line.split_off(start);
-                    let before = std::mem::take(&mut self.line);
-                    self.waiting.add(tid, cookie, Incomplete { before, behind, pid });
-                }
-                _ => self.write_line(meta)?,
-            }
-        }
-        self.ledger.emitted(kind, 1);
-        Ok(())
-    }
-
     /// Writes the sample at hand.
     fn write_line(&mut self, meta: &Meta) -> Result<()> {
         if self.samples == 0 {
@@ -151,26 +106,6 @@ impl<W: Write> Export<W> {
         self.samples += 1;
         self.out.write_all(separator.as_bytes()).map_err(Error::Output)?;
         self.out.write_all(&self.line).map_err(Error::Output)
-    }
-
-    /// Completes the samples that waited for a record's frames. `None` where it cannot be read.
-    fn deferred(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<Option<()>> {
-        let Some(UserFrames { cookie, tid, chain, .. }) = UserFrames::read(meta, raw) else { return Ok(None) };
-        for sample in self.waiting.take(tid, cookie) {
-            self.line = sample.before;
-            self.chain(sample.pid, Space::User, chain);
-            self.line.extend_from_slice(&sample.behind);
-            self.write_line(meta)?;
-        }
-        Ok(Some(()))
-    }
-
-    /// Tells that a record cannot be read.
-    fn drop(&mut self, meta: &Meta, raw: &Raw<'_>, why: &str) {
-        let kind = raw.header.kind;
-        let what = format!("the {kind} record here is left out: {why}");
-        self.ledger.damage(meta.damage(raw.block, raw.at, what));
-        self.ledger.dropped(kind, Reason::Damaged);
     }
 
     /// When and whose it is. perf writes -1 for what is not known.
@@ -341,23 +276,63 @@ impl<W: Write> Carry for Export<W> {
     }
 }
 
-impl<W: Write> Sink for Export<W> {
-    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        match raw.header.kind {
-            RecordType::SAMPLE => return self.write_sample(meta, raw),
-            kind @ RecordType::CALLCHAIN_DEFERRED => match self.deferred(meta, raw)? {
-                Some(()) => self.ledger.consumed(kind, 1),
-                None => self.drop(meta, raw, "its fields do not fit its size"),
-            },
-            // What the stream itself uses is in its own account.
-            kind if is_used_by_stream(kind) => {}
-            kind => match self.session.apply(meta, raw) {
-                Applied::Consumed => self.ledger.consumed(kind, 1),
-                Applied::NotApplicable => self.ledger.not_applicable(kind, 1),
-                Applied::Damaged => self.drop(meta, raw, "its fields do not fit its size"),
-            },
+impl<W: Write> SampleConsumer for Export<W> {
+    fn state(&mut self) -> (&mut Session, &mut Ledger) {
+        (&mut self.session, &mut self.ledger)
+    }
+
+    fn sample(&mut self, sample: DecodedSample<'_>) -> Result<()> {
+        let DecodedSample { meta, raw, index, event, view } = sample;
+        self.objects.get_or_insert_with(|| Objects::new(meta));
+        // Counter values stand for a sample of each event to whose counter something was added, as in perf.
+        self.found.clear();
+        self.weights.of(view, index, &meta.events, &mut self.found);
+        if self.found.is_empty() {
+            self.ledger.not_applicable(RecordType::SAMPLE, 1);
+            return Ok(());
+        }
+        for (of, added) in std::mem::take(&mut self.found) {
+            self.line.clear();
+            self.line.push(b'{');
+            self.whose(meta, view).map_err(failed)?;
+            let cookie = self.stack(raw, view);
+            let start = self.line.len();
+            self.line.push(b']');
+            if !self.is_exact {
+                self.further(meta, raw, event, (of, view.period.map(|_| added))).map_err(failed)?;
+            }
+            if event.attr.kind == AttrType::TRACEPOINT {
+                self.tracepoint(meta, event, view).map_err(failed)?;
+            }
+            self.line.push(b'}');
+            match (cookie, view.task) {
+                (Some(cookie), Some((pid, tid))) => {
+                    let behind = self.line.split_off(start);
+                    let before = std::mem::take(&mut self.line);
+                    self.waiting.add(tid, cookie, Incomplete { before, behind, pid });
+                }
+                _ => self.write_line(meta)?,
+            }
+        }
+        self.ledger.emitted(RecordType::SAMPLE, 1);
+        Ok(())
+    }
+
+    fn user_frames(&mut self, meta: &Meta, frames: UserFrames<'_>) -> Result<()> {
+        let UserFrames { cookie, tid, chain, .. } = frames;
+        for sample in self.waiting.take(tid, cookie) {
+            self.line = sample.before;
+            self.chain(sample.pid, Space::User, chain);
+            self.line.extend_from_slice(&sample.behind);
+            self.write_line(meta)?;
         }
         Ok(())
+    }
+}
+
+impl<W: Write> Sink for Export<W> {
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+        dispatch(self, meta, raw)
     }
 
     fn end(&mut self, meta: &Meta) -> Result<()> {

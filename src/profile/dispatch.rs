@@ -1,0 +1,118 @@
+//! What becomes of each record on the way to samples with stacks: the session applies it, or the consumer takes it.
+
+use super::deferred::UserFrames;
+use crate::abi;
+use crate::abi::record::RecordType;
+use crate::abi::record::lost::{Lost, LostSamples};
+use crate::abi::sample_view::SampleView;
+use crate::error::Result;
+use crate::session::{Applied, Session};
+use crate::stream::events::{Event, EventIndex};
+use crate::stream::is_used_by_stream;
+use crate::stream::ledger::{Ledger, Reason};
+use crate::stream::meta::Meta;
+use crate::stream::raw::Raw;
+
+/// A sample with its event and its decoded fields.
+#[derive(Clone, Copy)]
+pub struct DecodedSample<'a> {
+    /// What is known about the recording.
+    pub meta: &'a Meta,
+    /// The record.
+    pub raw: &'a Raw<'a>,
+    /// Number of the event.
+    pub index: EventIndex,
+    /// The event.
+    pub event: &'a Event,
+    /// The fields.
+    pub view: &'a SampleView<'a>,
+}
+
+/// Takes samples, in time order, with the state of the machine at each.
+pub trait SampleConsumer {
+    /// The state of the machine, and the account of the records.
+    fn state(&mut self) -> (&mut Session, &mut Ledger);
+
+    /// Takes a sample, and accounts for it.
+    ///
+    /// # Errors
+    /// Where it cannot go on.
+    fn sample(&mut self, sample: DecodedSample<'_>) -> Result<()>;
+
+    /// Completes the samples that waited for these user frames.
+    ///
+    /// # Errors
+    /// Where it cannot go on.
+    fn user_frames(&mut self, meta: &Meta, frames: UserFrames<'_>) -> Result<()>;
+
+    /// Takes any other record; by default only the session does.
+    ///
+    /// # Errors
+    /// Where it cannot go on.
+    fn other(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<Applied> {
+        Ok(self.state().0.apply(meta, raw))
+    }
+}
+
+/// Passes a record to where it belongs. Records that the stream uses itself are in its own account.
+#[inline]
+pub fn dispatch(consumer: &mut impl SampleConsumer, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+    let kind = raw.header.kind;
+    let applied = match kind {
+        RecordType::SAMPLE => return sample(consumer, meta, raw),
+        RecordType::CALLCHAIN_DEFERRED => match UserFrames::read(meta, raw) {
+            Some(frames) => {
+                consumer.user_frames(meta, frames)?;
+                Applied::Consumed
+            }
+            None => Applied::Damaged,
+        },
+        kind if is_used_by_stream(kind) => return Ok(()),
+        _ => consumer.other(meta, raw)?,
+    };
+    let (_, ledger) = consumer.state();
+    match applied {
+        Applied::Consumed => ledger.consumed(kind, 1),
+        Applied::NotApplicable => ledger.not_applicable(kind, 1),
+        Applied::Damaged => drop_record(ledger, meta, raw, "its fields do not fit its size"),
+    }
+    Ok(())
+}
+
+#[inline]
+fn sample(consumer: &mut impl SampleConsumer, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+    let Some((index, event)) = meta.events.of(raw) else {
+        consumer.state().1.dropped(RecordType::SAMPLE, Reason::UnknownEvent);
+        return Ok(());
+    };
+    let mut view = SampleView::default();
+    if let Err(field) = view.fill(raw.body(), &event.layout, raw.endian) {
+        drop_record(consumer.state().1, meta, raw, &format!("its field {field} does not fit its size"));
+        return Ok(());
+    }
+    consumer.sample(DecodedSample { meta, raw, index, event, view: &view })
+}
+
+/// Counts what a LOST or LOST_SAMPLES record says that the kernel could not write.
+pub fn count_lost(ledger: &mut Ledger, meta: &Meta, raw: &Raw<'_>) -> Applied {
+    let Some((records, samples)) = lost(meta, raw) else { return Applied::Damaged };
+    ledger.lost(records, samples);
+    Applied::Consumed
+}
+
+/// Records and samples that a LOST or LOST_SAMPLES record says are lost. `None` where it cannot be decoded.
+pub fn lost(meta: &Meta, raw: &Raw<'_>) -> Option<(u64, u64)> {
+    let (body, _) = meta.events.split(raw);
+    match raw.header.kind {
+        RecordType::LOST => abi::parse::<Lost>(body, raw.endian, ()).map(|(lost, _)| (lost.lost, 0)),
+        _ => abi::parse::<LostSamples>(body, raw.endian, ()).map(|(lost, _)| (0, lost.lost)),
+    }
+    .ok()
+}
+
+/// Counts a record that cannot be decoded.
+fn drop_record(ledger: &mut Ledger, meta: &Meta, raw: &Raw<'_>, why: &str) {
+    let kind = raw.header.kind;
+    ledger.damage(meta.damage(raw.block, raw.at, format!("the {kind} record here is left out: {why}")));
+    ledger.dropped(kind, Reason::Damaged);
+}

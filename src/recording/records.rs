@@ -1,0 +1,146 @@
+//! Records in the order of the file.
+
+use super::pull::{Batches, End, Pull};
+use crate::abi;
+use crate::abi::record::{RecordContext, RecordType};
+use crate::container::block::Block;
+use crate::container::read::ReadOptions;
+use crate::container::read::input::Input;
+use crate::error::Result;
+use crate::stream::Sink;
+use crate::stream::ledger::Ledger;
+use crate::stream::meta::Meta;
+use crate::stream::raw::Raw;
+use crate::stream::source::Source;
+use std::fmt;
+
+/// Records of a batch, at most.
+const BATCH: usize = 1024;
+
+/// The records of a recording in the order of the file, those in compressed frames in the place of their frames.
+///
+/// Memory does not grow with the recording.
+pub struct Records {
+    pull: Pull<Vec<Held>>,
+    batch: std::vec::IntoIter<Held>,
+    current: Option<Held>,
+}
+
+/// A record with the block that its bytes are in.
+struct Held {
+    block: Block,
+    at: usize,
+    len: usize,
+    payload: usize,
+    kind: RecordType,
+    index: u64,
+    context: RecordContext,
+}
+
+/// A record of a recording.
+#[derive(Clone, Copy)]
+pub struct Record<'a>(&'a Held);
+
+impl Records {
+    pub(super) fn new(input: Input, read: ReadOptions) -> Result<Self> {
+        let source = Source::open(input, read)?;
+        let pull = Pull::new(move |batches| source.run(&mut Sender { batches, batch: Vec::new(), index: 0 }))?;
+        Ok(Self { pull, batch: Vec::new().into_iter(), current: None })
+    }
+
+    /// The next record; `None` at the end.
+    ///
+    /// # Errors
+    /// Where the recording cannot be read any further. Records that are damaged are skipped, and [reported](Self::ledger).
+    #[expect(clippy::should_implement_trait, reason = "a record borrows the batch that it is in")]
+    pub fn next(&mut self) -> Result<Option<Record<'_>>> {
+        self.current = self.batch.next();
+        if self.current.is_none()
+            && let Some(batch) = self.pull.next()?
+        {
+            self.batch = batch.into_iter();
+            self.current = self.batch.next();
+        }
+        Ok(self.current.as_ref().map(Record))
+    }
+
+    /// What was read, lost and damaged; known at the end.
+    pub fn ledger(&self) -> Option<&Ledger> {
+        self.pull.end().map(|(_, ledger): &End| ledger)
+    }
+}
+
+impl Record<'_> {
+    /// Type of the record.
+    pub fn record_type(&self) -> RecordType {
+        self.0.kind
+    }
+
+    /// Number of the record, from 0.
+    pub fn index(&self) -> u64 {
+        self.0.index
+    }
+
+    /// Bytes from the beginning of the file to the record, or to the compressed frame that it is in.
+    pub fn offset(&self) -> u64 {
+        self.0.block.offset(self.0.at)
+    }
+
+    /// The whole record, with its header.
+    pub fn bytes(&self) -> &[u8] {
+        &self.0.block.bytes[self.0.at..][..self.0.len]
+    }
+
+    /// Bytes behind the record that belong to it and are not counted in its size: AUX area, tracing data.
+    pub fn payload(&self) -> &[u8] {
+        &self.0.block.bytes[self.0.at + self.0.len..][..self.0.payload]
+    }
+
+    /// The record as its definition has it. Bytes that do not fit the definition are kept as they are.
+    pub fn decode(&self) -> abi::record::Record {
+        abi::record::Record::read(self.bytes(), &self.0.context).expect("a record has the size that its header says")
+    }
+}
+
+impl fmt::Debug for Record<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let decoded = self.decode();
+        f.debug_struct("Record").field("offset", &self.offset()).field("record", &decoded).finish()
+    }
+}
+
+struct Sender {
+    batches: Batches<Vec<Held>>,
+    batch: Vec<Held>,
+    index: u64,
+}
+
+impl Sender {
+    fn send(&mut self) -> Result<()> {
+        self.batches.send(std::mem::take(&mut self.batch))
+    }
+}
+
+impl Sink for Sender {
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+        let kind = raw.header.kind;
+        if matches!(kind, RecordType::COMPRESSED | RecordType::COMPRESSED2) {
+            return Ok(());
+        }
+        self.batch.push(Held {
+            block: raw.block.clone(),
+            at: raw.at,
+            len: raw.header.len(),
+            payload: raw.payload,
+            kind,
+            index: self.index,
+            context: meta.context(raw),
+        });
+        self.index += 1;
+        if self.batch.len() >= BATCH { self.send() } else { Ok(()) }
+    }
+
+    fn end(&mut self, _: &Meta) -> Result<()> {
+        if self.batch.is_empty() { Ok(()) } else { self.send() }
+    }
+}

@@ -1,0 +1,456 @@
+//! Samples in time order, with their stacks resolved.
+
+use super::pull::{Batches, End, Pull};
+use crate::abi::record::RecordType;
+use crate::abi::sample_type::BranchSampleType;
+use crate::container::read::ReadOptions;
+use crate::container::read::input::Input;
+use crate::error::Result;
+use crate::profile::deferred::{MOST_FRAMES, UserFrames, Waiting};
+use crate::profile::dispatch::{DecodedSample, SampleConsumer, count_lost, dispatch};
+use crate::profile::event::{ProfileEvent, period};
+use crate::profile::frames::SampledStack;
+use crate::profile::mappings::BuildIds;
+use crate::profile::omissions::Missing;
+use crate::profile::resolver::{Resolver, Viewer};
+use crate::profile::stacks::FrameId;
+use crate::profile::symbols::SymbolSource;
+use crate::profile::{Frame, Place};
+use crate::session::map::Map;
+use crate::session::names::NameId;
+use crate::session::space::Space;
+use crate::session::{Applied, Session};
+use crate::stream::Sink;
+use crate::stream::events::EventIndex;
+use crate::stream::ledger::Ledger;
+use crate::stream::meta::Meta;
+use crate::stream::order::Order;
+use crate::stream::raw::Raw;
+use crate::stream::source::Source;
+use hashbrown::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// Samples of a batch, at most.
+const BATCH: usize = 1024;
+
+/// Frames of a batch's stacks, but for those of its last one, at most.
+const FRAMES: usize = 1 << 16;
+
+/// The samples of a recording in time order, each with its stack.
+///
+/// Memory grows with the different frames, mappings and thread names, not with the number of samples. A sample whose user
+/// frames are in a record of their own (`perf record --call-graph fp,defer`) comes when that record does.
+pub struct Samples {
+    pull: Pull<Batch>,
+    batch: Batch,
+    next: usize,
+    symbols: Option<Arc<dyn SymbolSource>>,
+    tables: Tables,
+}
+
+/// What samples refer to by number.
+#[derive(Default)]
+struct Tables {
+    events: Vec<ProfileEvent>,
+    mappings: Vec<Mapping>,
+    frames: Vec<Frame>,
+    /// Names of the functions of the frames.
+    functions: Vec<Option<String>>,
+    threads: Vec<String>,
+}
+
+/// A sample of a recording.
+#[derive(Clone, Copy)]
+pub struct Sample<'a> {
+    fields: &'a Fields,
+    stack: &'a [FrameId],
+    tables: &'a Tables,
+}
+
+/// A frame of a stack.
+#[derive(Clone, Copy)]
+pub struct StackFrame<'a> {
+    frame: Frame,
+    function: Option<&'a str>,
+    mapping: Option<&'a Mapping>,
+}
+
+/// A file, or memory with a name, that was mapped into an address space.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mapping {
+    path: String,
+    map: Map,
+}
+
+impl Samples {
+    pub(super) fn new(input: Input, read: ReadOptions, symbols: Option<Arc<dyn SymbolSource>>) -> Result<Self> {
+        let source = Source::open(input, read.clone())?;
+        let pull = Pull::new(move |batches| {
+            let mut ordered = Order::new(Sender::new(batches), read);
+            let (meta, mut ledger) = source.run(&mut ordered)?;
+            ledger.account_for_stream();
+            ledger.merge(ordered.into_inner().ledger);
+            Ok((meta, ledger))
+        })?;
+        Ok(Self { pull, batch: Batch::default(), next: 0, symbols, tables: Tables::default() })
+    }
+
+    /// The next sample; `None` at the end.
+    ///
+    /// # Errors
+    /// Where the recording cannot be read any further. Samples that are damaged are skipped, and [reported](Self::ledger).
+    #[expect(clippy::should_implement_trait, reason = "a sample borrows the batch that it is in")]
+    pub fn next(&mut self) -> Result<Option<Sample<'_>>> {
+        while self.next == self.batch.samples.len() {
+            let Some(batch) = self.pull.next()? else { return Ok(None) };
+            self.next = 0;
+            self.batch = batch;
+            self.tables.extend(&mut self.batch.new, self.symbols.as_deref());
+        }
+        let fields = &self.batch.samples[self.next];
+        self.next += 1;
+        let (start, len) = fields.stack;
+        let stack = &self.batch.stacks[start as usize..][..len as usize];
+        Ok(Some(Sample { fields, stack, tables: &self.tables }))
+    }
+
+    /// What was read, lost and damaged; known at the end.
+    pub fn ledger(&self) -> Option<&Ledger> {
+        self.pull.end().map(|(_, ledger): &End| ledger)
+    }
+}
+
+impl Tables {
+    /// Adds what a batch is the first to refer to.
+    fn extend(&mut self, new: &mut New, symbols: Option<&dyn SymbolSource>) {
+        self.events.append(&mut new.events);
+        self.threads.append(&mut new.threads);
+        let mapping = |map: Map| Mapping { path: String::from_utf8_lossy(&map.filename).into_owned(), map };
+        self.mappings.extend(new.mappings.drain(..).map(mapping));
+        for frame in new.frames.drain(..) {
+            self.functions.push(symbols.and_then(|symbols| self.function(symbols, frame)));
+            self.frames.push(frame);
+        }
+    }
+
+    fn function(&self, symbols: &dyn SymbolSource, frame: Frame) -> Option<String> {
+        let mapping = &self.mappings[frame.mapping()? as usize];
+        let line = symbols.find(&mapping.map, frame.address)?.line?;
+        let function = symbols.functions().get(line.function as usize)?;
+        Some(String::from_utf8_lossy(symbols.names().name(function.name)).into_owned())
+    }
+}
+
+impl<'a> Sample<'a> {
+    /// Name of the event, as the recording has it.
+    pub fn event(&self) -> &'a str {
+        &self.tables.events[self.fields.event as usize].name
+    }
+
+    /// Time on the clock of the recording, in nanoseconds.
+    pub fn time(&self) -> Option<u64> {
+        self.fields.time
+    }
+
+    /// Process.
+    pub fn pid(&self) -> Option<u32> {
+        self.fields.task.map(|(pid, _)| pid)
+    }
+
+    /// Thread.
+    pub fn tid(&self) -> Option<u32> {
+        self.fields.task.map(|(_, tid)| tid)
+    }
+
+    /// Name of the thread at the time of the sample.
+    pub fn comm(&self) -> Option<&'a str> {
+        self.fields.thread.map(|thread| &*self.tables.threads[thread as usize])
+    }
+
+    /// CPU.
+    pub fn cpu(&self) -> Option<u32> {
+        self.fields.cpu
+    }
+
+    /// How many events the sample stands for: its own period, or else the one that the event was opened with.
+    pub fn period(&self) -> u64 {
+        self.fields.period
+    }
+
+    /// Address of the data that was accessed.
+    pub fn data_address(&self) -> Option<u64> {
+        self.fields.addr
+    }
+
+    /// Frames of the stack, leaf first.
+    pub fn frames(&self) -> impl ExactSizeIterator<Item = StackFrame<'a>> + use<'a> {
+        let tables = self.tables;
+        self.stack.iter().map(move |&id| {
+            let frame = tables.frames[id as usize];
+            let mapping = frame.mapping().map(|mapping| &tables.mappings[mapping as usize]);
+            StackFrame { frame, function: tables.functions[id as usize].as_deref(), mapping }
+        })
+    }
+}
+
+impl fmt::Debug for Sample<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut fields = f.debug_struct("Sample");
+        fields.field("event", &self.event()).field("time", &self.time()).field("pid", &self.pid());
+        fields.field("tid", &self.tid()).field("comm", &self.comm()).field("cpu", &self.cpu());
+        fields.field("period", &self.period()).field("frames", &Vec::from_iter(self.frames())).finish()
+    }
+}
+
+impl<'a> StackFrame<'a> {
+    /// The address in its [mapping](Self::mapping); of a caller, the last byte of its call instruction.
+    pub fn address(&self) -> u64 {
+        self.frame.address
+    }
+
+    /// Name of the function, where the recording was converted from a profile with names.
+    pub fn function(&self) -> Option<&'a str> {
+        self.function
+    }
+
+    /// What is mapped at the address. A mapping that several processes have is one, at the address of the first.
+    pub fn mapping(&self) -> Option<&'a Mapping> {
+        self.mapping
+    }
+
+    /// Offset of the address in the mapped file; of the kernel, the address itself.
+    pub fn file_offset(&self) -> Option<u64> {
+        let Map { start, pgoff, .. } = self.mapping?.map;
+        Some(if self.is_kernel() {
+            self.frame.address
+        } else {
+            self.frame.address.wrapping_sub(start).wrapping_add(pgoff)
+        })
+    }
+
+    /// Whether the frame is in a kernel.
+    pub fn is_kernel(&self) -> bool {
+        match (self.mapping, self.frame.place) {
+            (Some(mapping), _) => mapping.map.is_of_kernel(),
+            (None, Place::Outside(space)) => matches!(space, Space::Kernel | Space::GuestKernel | Space::Hypervisor),
+            (None, Place::In(_)) => false,
+        }
+    }
+}
+
+impl fmt::Debug for StackFrame<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.mapping.map_or("[unknown]", |mapping| mapping.path());
+        match self.function {
+            Some(function) => write!(f, "{:#x} {function} ({path})", self.frame.address),
+            None => write!(f, "{:#x} ({path})", self.frame.address),
+        }
+    }
+}
+
+impl Mapping {
+    /// Path of the file, or a name in brackets such as `[kernel.kallsyms]`.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// First address.
+    pub fn start(&self) -> u64 {
+        self.map.start
+    }
+
+    /// One past the last address.
+    pub fn end(&self) -> u64 {
+        self.map.limit
+    }
+
+    /// Offset of the first address in the file; of the kernel, the address of its reference symbol.
+    pub fn file_offset(&self) -> u64 {
+        self.map.pgoff
+    }
+
+    /// Build ID of the file.
+    pub fn build_id(&self) -> Option<&[u8]> {
+        self.map.build_id.as_deref()
+    }
+}
+
+/// Samples on their way from the thread that resolves them.
+#[derive(Default)]
+struct Batch {
+    samples: Vec<Fields>,
+    /// Stacks of the samples, one behind the other.
+    stacks: Vec<FrameId>,
+    new: New,
+}
+
+/// What a batch is the first to refer to.
+#[derive(Default)]
+struct New {
+    events: Vec<ProfileEvent>,
+    mappings: Vec<Map>,
+    frames: Vec<Frame>,
+    threads: Vec<String>,
+}
+
+/// The fields of a sample.
+#[derive(Clone, Copy)]
+struct Fields {
+    event: EventIndex,
+    time: Option<u64>,
+    task: Option<(u32, u32)>,
+    cpu: Option<u32>,
+    period: u64,
+    addr: Option<u64>,
+    thread: Option<u32>,
+    /// Where in the batch the stack begins, and its length.
+    stack: (u32, u32),
+}
+
+/// A sample that waits for its user frames.
+struct Incomplete {
+    fields: Fields,
+    frames: Vec<FrameId>,
+}
+
+/// Resolves samples, and sends them in batches.
+struct Sender {
+    batches: Batches<Batch>,
+    batch: Batch,
+    session: Session,
+    ledger: Ledger,
+    resolver: Resolver,
+    build_ids: Option<BuildIds>,
+    waiting: Waiting<Incomplete>,
+    missing: Missing,
+    /// Numbers of the names of threads that were sent.
+    threads: HashMap<NameId, u32>,
+    /// How many events, mappings and frames were sent.
+    sent: (usize, usize, usize),
+}
+
+impl Sender {
+    fn new(batches: Batches<Batch>) -> Self {
+        Self {
+            batches,
+            batch: Batch::default(),
+            session: Session::default(),
+            ledger: Ledger::default(),
+            resolver: Resolver::default(),
+            build_ids: None,
+            waiting: Waiting::default(),
+            missing: Missing::default(),
+            threads: HashMap::new(),
+            sent: (0, 0, 0),
+        }
+    }
+
+    /// Adds a sample to the batch, and sends a batch that is full.
+    fn add(&mut self, meta: &Meta, mut fields: Fields, frames: &[&[FrameId]]) -> Result<()> {
+        let stacks = &mut self.batch.stacks;
+        let start = stacks.len();
+        frames.iter().for_each(|frames| stacks.extend_from_slice(frames));
+        fields.stack = (start as u32, (stacks.len() - start) as u32);
+        self.batch.samples.push(fields);
+        self.ledger.emitted(RecordType::SAMPLE, 1);
+        if self.batch.samples.len() >= BATCH || self.batch.stacks.len() >= FRAMES { self.send(meta) } else { Ok(()) }
+    }
+
+    fn send(&mut self, meta: &Meta) -> Result<()> {
+        let build_ids = self.build_ids.get_or_insert_with(|| BuildIds::new(meta));
+        let (events, mappings, frames) = &mut self.sent;
+        let new = &mut self.batch.new;
+        new.events.extend(meta.events.list()[*events..].iter().map(ProfileEvent::from));
+        new.mappings.extend_from_slice(&self.resolver.mappings.list()[*mappings..]);
+        new.mappings.iter_mut().for_each(|map| build_ids.complete(map));
+        new.frames.extend(&self.resolver.stacks.frames()[*frames..]);
+        *events += new.events.len();
+        *mappings += new.mappings.len();
+        *frames += new.frames.len();
+        self.batches.send(std::mem::take(&mut self.batch))
+    }
+
+    /// Number of the name of a thread.
+    fn thread(&mut self, tid: u32) -> Option<u32> {
+        let name = self.session.thread(tid)?.comm?;
+        let next = self.threads.len() as u32;
+        let Self { threads, batch, session, .. } = self;
+        Some(*threads.entry(name).or_insert_with(|| {
+            batch.new.threads.push(String::from_utf8_lossy(session.names.name(name)).into_owned());
+            next
+        }))
+    }
+}
+
+impl SampleConsumer for Sender {
+    fn state(&mut self) -> (&mut Session, &mut Ledger) {
+        (&mut self.session, &mut self.ledger)
+    }
+
+    fn sample(&mut self, sample: DecodedSample<'_>) -> Result<()> {
+        let DecodedSample { meta, raw, index, event, view } = sample;
+        self.missing.stack_dumps += u64::from(view.stack_user.is_some_and(|stack| stack.dyn_size > 0));
+        let pid = view.task.map_or(u32::MAX, |(pid, _)| pid);
+        let viewer = Viewer { pid, view: self.session.seen(pid).view };
+        let is_call_stack = event.layout.branch_sample_type.contains(BranchSampleType::CALL_STACK);
+        let sampled = SampledStack {
+            ip: view.ip,
+            space: raw.header.misc.cpu_mode().into(),
+            callchain: view.callchain,
+            calls: view.branch_stack.filter(|calls| is_call_stack && !calls.is_empty()),
+        };
+        let resolved = self.resolver.stack(&self.session, viewer, &sampled, None);
+        let fields = Fields {
+            event: index,
+            time: view.time,
+            task: view.task,
+            cpu: view.cpu.map(|(cpu, _)| cpu),
+            period: view.period.or_else(|| period(&event.attr)).unwrap_or(1),
+            addr: view.addr,
+            thread: view.task.and_then(|(_, tid)| self.thread(tid)),
+            stack: (0, 0),
+        };
+        let frames = self.resolver.stacks.stack(resolved.stack).to_vec();
+        match (resolved.cookie, view.task) {
+            (Some(cookie), Some((_, tid))) => self.waiting.add(tid, cookie, Incomplete { fields, frames }),
+            _ => self.add(meta, fields, &[&frames])?,
+        }
+        Ok(())
+    }
+
+    fn user_frames(&mut self, meta: &Meta, frames: UserFrames<'_>) -> Result<()> {
+        let waiting = self.waiting.take(frames.tid, frames.cookie);
+        let user = self.resolver.user_frames(&mut self.session, &frames);
+        let mut room = MOST_FRAMES;
+        for sample in waiting {
+            let is_whole = user.len() <= room;
+            room = room.saturating_sub(user.len());
+            self.missing.too_deep += u64::from(!is_whole);
+            self.add(meta, sample.fields, &[&sample.frames, if is_whole { &user } else { &[] }])?;
+        }
+        Ok(())
+    }
+
+    fn other(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<Applied> {
+        match raw.header.kind {
+            RecordType::LOST | RecordType::LOST_SAMPLES => Ok(count_lost(&mut self.ledger, meta, raw)),
+            _ => Ok(self.session.apply(meta, raw)),
+        }
+    }
+}
+
+impl Sink for Sender {
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+        dispatch(self, meta, raw)
+    }
+
+    fn end(&mut self, meta: &Meta) -> Result<()> {
+        for sample in self.waiting.take_all() {
+            self.missing.deferred += 1;
+            self.add(meta, sample.fields, &[&sample.frames])?;
+        }
+        self.missing.note(&mut self.ledger);
+        self.send(meta)
+    }
+}

@@ -1,0 +1,91 @@
+use super::Recording;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("roundtrip/fixtures").join(name)
+}
+
+#[test]
+fn yields_samples_with_resolved_frames_in_time_order() {
+    let recording = Recording::open(fixture("callgraph.data")).unwrap();
+    let mut samples = recording.samples().unwrap();
+    let (mut count, mut deepest, mut latest) = (0, 0, 0);
+    while let Some(sample) = samples.next().unwrap() {
+        let time = sample.time().unwrap();
+        assert!(time >= latest);
+        assert!(sample.comm().is_some() && sample.period() > 0 && !sample.event().is_empty());
+        latest = time;
+        deepest = deepest.max(sample.frames().filter(|frame| frame.mapping().is_some()).count());
+        count += 1;
+    }
+    let ledger = samples.ledger().unwrap();
+    assert_eq!(ledger.of(crate::abi::record::RecordType::SAMPLE).emitted, count);
+    assert!(count > 100 && deepest > 3, "{count} samples, up to {deepest} frames");
+}
+
+#[test]
+fn yields_records_that_decode_to_their_bytes() {
+    for name in ["plain.data", "callgraph.data"] {
+        let mut records = Recording::open(fixture(name)).unwrap().records().unwrap();
+        let mut count = 0;
+        while let Some(record) = records.next().unwrap() {
+            assert_eq!(record.index(), count);
+            assert_eq!(record.decode().to_bytes(crate::abi::Endian::Little).unwrap(), record.bytes());
+            count += 1;
+        }
+        let read: u64 = records.ledger().unwrap().entries().values().map(|entry| entry.read).sum();
+        assert_eq!(count, read, "{name}");
+        assert!(count > 100);
+    }
+}
+
+#[test]
+fn a_stream_is_read_as_often_as_a_file() {
+    let path = fixture("plain.data");
+    let recording = Recording::from_reader("stream", File::open(&path).unwrap()).unwrap();
+    let count = |recording: &Recording| {
+        let mut samples = recording.samples().unwrap();
+        let mut count = 0;
+        while samples.next().unwrap().is_some() {
+            count += 1;
+        }
+        count
+    };
+    let counts = [&recording, &recording, &Recording::open(&path).unwrap()].map(count);
+    assert!(counts[0] > 0 && counts.iter().all(|&other| other == counts[0]), "{counts:?}");
+}
+
+#[test]
+fn features_are_those_of_the_recording() {
+    let features = Recording::open(fixture("plain.data")).unwrap().features().unwrap();
+    assert!(features.command_line().unwrap().contains(&"record".to_owned()));
+    assert!(!features.events().is_empty() && features.hostname().is_some() && features.ids().count() > 5);
+}
+
+#[test]
+fn frames_of_folded_stacks_have_their_functions() {
+    let recording = Recording::from_bytes("stacks.folded", *b"main;work;inner 3\nmain;idle 1\n").unwrap();
+    let mut samples = recording.samples().unwrap();
+    let mut leaves = Vec::new();
+    while let Some(sample) = samples.next().unwrap() {
+        let functions: Vec<_> = sample.frames().map(|frame| frame.function().unwrap_or("?")).collect();
+        leaves.push(format!("{} {}", functions.join("<"), sample.period()));
+    }
+    assert_eq!(leaves, ["inner<work<main 3", "idle<main 1"]);
+}
+
+#[test]
+fn dropping_samples_early_ends_their_stream() {
+    let recording = Recording::open(fixture("callgraph.data")).unwrap();
+    let mut samples = recording.samples().unwrap();
+    assert!(samples.next().unwrap().is_some());
+    assert!(samples.ledger().is_none());
+}
+
+#[test]
+fn reports_what_is_no_recording() {
+    let error = Recording::from_bytes("hello.txt", *b"hello, world\n").unwrap_err();
+    assert!(error.to_string().starts_with("hello.txt: "), "{error}");
+    assert!(Recording::open("no/such/file").and_then(|recording| recording.records()).is_err());
+}
