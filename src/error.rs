@@ -1,5 +1,6 @@
-//! What can go wrong, told with the place where it did.
+//! What can go wrong, with the place where it did.
 
+use crate::abi::record::RecordType;
 use std::fmt;
 use std::io;
 
@@ -45,17 +46,87 @@ impl Error {
 
     /// An input that cannot be read.
     pub fn input(file: impl Into<String>, offset: impl Into<Option<u64>>, what: impl Into<String>) -> Self {
-        Self::Input { place: Place { file: file.into(), offset: offset.into() }, what: what.into() }
+        Self::Input { place: Place { file: file.into(), offset: offset.into(), record: None }, what: what.into() }
     }
+
+    /// The same error as one about a record, where it is about an input and of no record yet.
+    pub(crate) fn at_record(mut self, index: u64, record_type: RecordType) -> Self {
+        if let Self::Input { place, .. } = &mut self {
+            place.record.get_or_insert(RecordPlace { index, record_type });
+        }
+        self
+    }
+
+    /// What kind of failure it is.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Io { .. } => ErrorKind::Io,
+            Self::Input { .. } => ErrorKind::Input,
+            Self::Refused(_) => ErrorKind::Refused,
+            Self::Output(_) => ErrorKind::Output,
+        }
+    }
+
+    /// File, directory or stream that the error is about, as the user named it.
+    pub fn file(&self) -> Option<&str> {
+        match self {
+            Self::Io { file, .. } => Some(file),
+            Self::Input { place, .. } => Some(&place.file),
+            Self::Refused(_) | Self::Output(_) => None,
+        }
+    }
+
+    /// Where in the file the error is, in bytes.
+    pub fn offset(&self) -> Option<u64> {
+        match self {
+            Self::Input { place, .. } => place.offset,
+            _ => None,
+        }
+    }
+
+    /// The record that the error is about.
+    pub fn record(&self) -> Option<RecordPlace> {
+        match self {
+            Self::Input { place, .. } => place.record,
+            _ => None,
+        }
+    }
+}
+
+/// Kinds of [errors](Error).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The operating system refused to open or read a file.
+    Io,
+    /// The input is not a recording, or cannot be read.
+    Input,
+    /// What was asked for cannot be done with this recording.
+    Refused,
+    /// The output cannot be written.
+    Output,
 }
 
 /// A place in an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Place {
-    /// File, folder or stream, as the user named it.
+    /// File, directory or stream, as the user named it.
     pub file: String,
     /// Bytes from its beginning.
     pub offset: Option<u64>,
+    /// The record there.
+    pub record: Option<RecordPlace>,
+}
+
+/// A record of an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RecordPlace {
+    /// Number of the record in the order of the file, from 0, frames of compressed records among them.
+    pub index: u64,
+    /// Type of the record.
+    pub record_type: RecordType,
 }
 
 impl fmt::Display for Place {

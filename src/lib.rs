@@ -44,7 +44,7 @@ pub mod synth;
 pub mod tracing;
 mod worker_pool;
 
-pub use error::{Error, Result};
+pub use error::{Error, ErrorKind, Result};
 pub use recording::Recording;
 
 /// The examples of the README, as tests.

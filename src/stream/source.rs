@@ -136,7 +136,9 @@ impl Source {
                             format!("the {} record here cannot be read and is left out", header.kind),
                         );
                     }
-                    sink.record(&self.meta, &raw)?;
+                    if let Err(error) = sink.record(&self.meta, &raw) {
+                        return Err(error.at_record(self.counts.total() - 1, header.kind));
+                    }
                     if sink.is_done() {
                         return Ok(None);
                     }
