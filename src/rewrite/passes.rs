@@ -3,6 +3,7 @@
 use super::edited_header::{Edited, Retell};
 use super::header::Header;
 use super::pass::{LookOrder, Pass};
+use super::perf_version::since::PerfVersion;
 use crate::abi::record::RecordType;
 use crate::container::read::input::Input;
 use crate::container::read::{Container, ReadOptions};
@@ -50,6 +51,21 @@ impl Passes {
     /// Whether [records change](Pass::changes_records), so that they are passed on plain and alone.
     pub fn change_records(&self) -> bool {
         self.list.iter().any(|step| step.pass.changes_records())
+    }
+
+    /// The version of perf that is to read the output, where a pass [writes for one](Pass::perf_version).
+    pub fn perf_version(&self) -> Option<PerfVersion> {
+        self.list.iter().find_map(|step| step.pass.perf_version())
+    }
+
+    /// Whether a pass [replaces addresses](Pass::remaps_addresses) as quipper does.
+    pub fn remap_addresses(&self) -> bool {
+        self.list.iter().any(|step| step.pass.remaps_addresses())
+    }
+
+    /// Whether a pass [anonymizes](Pass::anonymizes).
+    pub fn anonymize(&self) -> bool {
+        self.list.iter().any(|step| step.pass.anonymizes())
     }
 
     /// Streams a recording through the passes, as often as they need to look at it; with none, as it is. The ledger tells what
