@@ -154,7 +154,7 @@ pub enum Place {
 
 /// What an option is for.
 #[derive(Clone, Copy)]
-pub(super) enum Role {
+enum Role {
     /// It asks for a pass.
     Pass { place: Place, is_one_each: bool, request: MakeRequest },
     /// It refines the passes that the options of these names ask for.
@@ -168,7 +168,7 @@ pub type MakeRequest = fn(&Values) -> Result<PassFactory, String>;
 #[derive(Clone, Copy)]
 pub struct PassOption {
     parameter: &'static dyn AnyParameter,
-    pub(super) role: Role,
+    role: Role,
     outputs: Outputs,
     short: Option<char>,
     help: &'static str,
@@ -275,6 +275,14 @@ impl PassOption {
     /// Whether it asks for a pass.
     pub(super) fn is_pass(&self) -> bool {
         matches!(self.role, Role::Pass { .. })
+    }
+
+    /// The options that ask for the passes that it refines.
+    pub fn refined(&self) -> &'static [&'static str] {
+        match self.role {
+            Role::Setting { of } => of,
+            Role::Pass { .. } => &[],
+        }
     }
 
     /// Whether it asks for a pass with each of its values.

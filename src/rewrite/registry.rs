@@ -1,7 +1,7 @@
 //! The table of all passes that can be asked for.
 
 use super::filter::{comm, cpu, dso, event, head, kind, sample_every, task, time};
-use super::option::{PassOption, Place, Role};
+use super::option::{PassOption, Place};
 use super::request::{PassRequest, Values};
 use super::{anonymize, build_ids, by_time, header_edits, jit, perf_version, quipper, sched_stat, strip_user_stack};
 
@@ -43,21 +43,17 @@ pub const PASSES: PassTable<'static> = &[
 pub fn requests(table: PassTable<'_>, given: &Values) -> Result<Vec<PassRequest>, String> {
     let mut settings = Vec::new();
     for option in table.iter().copied().flatten() {
-        if let Role::Setting { of } = option.role
-            && given.has_name(option.name())
-        {
-            if !of.iter().any(|pass| given.has_name(pass)) {
-                return Err(format!("{} is for {}", option.name(), listed(of)));
-            }
-            settings.push(option);
+        if option.is_pass() || !given.has_name(option.name()) {
+            continue;
         }
+        if !option.refined().iter().any(|pass| given.has_name(pass)) {
+            return Err(format!("{} is for {}", option.name(), listed(option.refined())));
+        }
+        settings.push(option);
     }
     let mut requests = Vec::new();
     for (option, own) in values_by_pass(table, given) {
-        let refines = |setting: &&PassOption| match setting.role {
-            Role::Setting { of } => of.contains(&option.name()),
-            Role::Pass { .. } => false,
-        };
+        let refines = |setting: &&PassOption| setting.refined().contains(&option.name());
         let settings: Vec<_> = settings.iter().copied().filter(refines).collect();
         requests.extend(option.request(own, &settings, given).transpose()?);
     }
