@@ -184,6 +184,7 @@ impl Conversion {
             matches!((&format.writes, &requests[..]), (Writes::Profile(_), [only]) if only.values().has(&EVENT));
         let context = args.context(&options, path);
         requests.iter().filter(|_| !is_of_profile).for_each(|request| passes.push_boxed(request.pass(&context)));
+        let held_files = passes.hold_files();
         let (remap, anonymize) = (passes.remap_addresses(), passes.anonymize());
         // Names of an imported profile are not those of what was anonymized.
         let imported = recording.imported().filter(|_| args.compat.is_none() && !anonymize).cloned();
@@ -240,7 +241,7 @@ impl Conversion {
             // A recording appears when all that it names is there.
             let signals_wait = temporary_outputs::hold();
             names.map_or(Ok(()), |names| names.put_in_place_held(&signals_wait))?;
-            passes.finish()?;
+            held_files.put_in_place(&mut passes)?;
             written.put_in_place_held(&signals_wait)?;
         }
         recording.missing(kept.is_some()).for_each(|missing| ledger.missing(missing.clone()));

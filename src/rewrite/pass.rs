@@ -68,7 +68,8 @@ pub trait Pass {
         sink
     }
 
-    /// Puts in place what it made besides records, such as files: once, when the output is complete.
+    /// Puts in place what it made besides records, such as files: once, when the output is complete. Whoever runs
+    /// [`Passes`](super::passes::Passes) need not call it.
     ///
     /// # Errors
     /// Where that cannot be done.

@@ -24,6 +24,22 @@ const FRAMES: [RecordType; 2] = [RecordType::COMPRESSED, RecordType::COMPRESSED2
 #[derive(Default)]
 pub struct Passes {
     list: Vec<Step>,
+    /// Whether files wait for [`HeldFiles::put_in_place`].
+    holds_files: bool,
+}
+
+/// Files that passes write besides records, such as images of code, which wait to be put in place.
+#[must_use = "files that are not put in place are deleted"]
+pub struct HeldFiles(());
+
+impl HeldFiles {
+    /// Puts the files in place: to be called when the output is complete.
+    ///
+    /// # Errors
+    /// Where that cannot be done.
+    pub fn put_in_place(self, passes: &mut Passes) -> Result<()> {
+        passes.finish()
+    }
 }
 
 /// A pass, and what it made of what the recording tells of itself, once that is known.
@@ -68,13 +84,30 @@ impl Passes {
         self.list.iter().any(|step| step.pass.anonymizes())
     }
 
+    /// Holds back the files that passes write besides records: for outputs that are not complete yet when [`run`](Self::run) is
+    /// done. Otherwise that puts them in place.
+    pub fn hold_files(&mut self) -> HeldFiles {
+        self.holds_files = true;
+        HeldFiles(())
+    }
+
     /// Streams a recording through the passes, as often as they need to look at it; with none, as it is. The ledger tells what
-    /// was read, added and left out: what became of the rest whoever runs them knows.
+    /// was read, added and left out: what became of the rest whoever runs them knows. At the end, files that passes write besides
+    /// records are put in place, unless they are [held back](Self::hold_files).
     ///
     /// # Errors
     /// Where the recording cannot be read, a pass cannot do what was asked of it, or the sink cannot go on. Nothing reaches
     /// the sink before all looks are done.
     pub fn run(&mut self, input: Input, read: &ReadOptions, sink: &mut dyn Sink) -> Result<(Meta, Ledger)> {
+        let done = self.stream(input, read, sink)?;
+        if !self.holds_files {
+            self.finish()?;
+        }
+        Ok(done)
+    }
+
+    /// As [`run`](Self::run), for a sink that is no output: no files are put in place.
+    pub(crate) fn stream(&mut self, input: Input, read: &ReadOptions, sink: &mut dyn Sink) -> Result<(Meta, Ledger)> {
         if self.is_empty() {
             return Source::open(input, read.clone())?.run(&mut &mut *sink);
         }
@@ -102,11 +135,8 @@ impl Passes {
         Ok((meta, ledger))
     }
 
-    /// Has the passes put in place what they made besides records: to be called when the output is complete.
-    ///
-    /// # Errors
-    /// Where that cannot be done.
-    pub fn finish(&mut self) -> Result<()> {
+    /// Has the passes put in place what they made besides records.
+    fn finish(&mut self) -> Result<()> {
         self.list.iter_mut().try_for_each(|step| step.pass.finish())
     }
 
