@@ -83,7 +83,7 @@ pub fn streamed(
 ) -> Result<(Ledger, Unnamed)> {
     let (input, damage) = input.repeatable(read)?;
     let mut look = Look::default();
-    let (meta, _) = passes.run(input.clone(), read, &mut look)?;
+    let (meta, _) = passes.stream(input.clone(), read, &mut look)?;
     let events: Vec<_> = meta.events.list().iter().map(ProfileEvent::from).collect();
     let mut writer = begin(out, &events, &look.has_samples(options, &meta));
     let mut counted = CountedStacks { sink: &mut *writer, samples: Vec::new() };

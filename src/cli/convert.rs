@@ -1,6 +1,6 @@
 //! `perfconv IN -o OUT`, `perfconv convert`.
 
-use super::args::{CompatArg, ConvertArgs, DecodeArg, FidelityArg, Step};
+use super::args::{CompatArg, ConvertArgs, DecodeArg, FidelityArg};
 use super::failure::Failure;
 use super::images::Images;
 use super::input::{NamedInput, Recording};
@@ -17,8 +17,10 @@ use crate::formats::quipper::unknown::UnknownFields;
 use crate::formats::{CopyProfile, FORMATS, Format, Writes, by_file_name, by_name};
 use crate::profile::symbols::SymbolSource;
 use crate::profile::unnamed::Unnamed;
+use crate::rewrite::filter::event::EVENT;
 use crate::rewrite::passes::Passes;
-use crate::rewrite::quipper::Quipper;
+use crate::rewrite::repair::RepairPass;
+use crate::rewrite::request::PassRequest;
 use crate::stream::ledger::Ledger;
 use crate::stream::source::Source;
 use std::path::{Path, PathBuf};
@@ -102,9 +104,11 @@ impl Conversion {
         let misplaced = match format.writes {
             Writes::Records => args.profile.first_given(),
             Writes::Profile(_) => {
-                let is_of_no_profile = |step: &&Step| args.compat.is_some() || !step.is_for_profiles();
-                let step = args.steps.list.iter().find(is_of_no_profile).map(Step::option);
-                args.first_of_records().or(step)
+                let of_no_profile = |request: &PassRequest| match args.compat {
+                    Some(_) => Some(request.option()),
+                    None => request.option_for_records(),
+                };
+                args.first_of_records().or_else(|| args.passes.list.iter().find_map(of_no_profile))
             }
             Writes::Carry(_) | Writes::Folder { .. } => args.profile.first_given().or(args.first_of_records()),
             Writes::Nothing => {
@@ -173,13 +177,15 @@ impl Conversion {
         let images = Images::check(&recording, &input, &output, &format.writes, args)?;
         let input = recording.input();
         let is_proto = format.name.starts_with("quipper");
-        let steps = args.steps(path, is_proto);
+        let requests = args.passes(is_proto);
         let mut passes = Passes::default();
         // Alone, a choice of events is the profile's own, which tells what it took of all that there are.
-        let is_of_profile = matches!((&format.writes, &steps[..]), (Writes::Profile(_), [Step::Event { .. }]));
-        steps.iter().filter(|_| !is_of_profile).for_each(|step| passes.push_boxed(step.pass(&options)));
-        let remap = steps.contains(&Step::Quipper(Quipper::Remap));
-        let anonymize = steps.iter().any(|step| matches!(step, Step::Anonymize(..)));
+        let is_of_profile =
+            matches!((&format.writes, &requests[..]), (Writes::Profile(_), [only]) if only.values().has(&EVENT));
+        let context = args.context(&options, path);
+        requests.iter().filter(|_| !is_of_profile).for_each(|request| passes.push_boxed(request.pass(&context)));
+        let held_files = passes.hold_files();
+        let (remap, anonymize) = (passes.remap_addresses(), passes.anonymize());
         // Names of an imported profile are not those of what was anonymized.
         let imported = recording.imported().filter(|_| args.compat.is_none() && !anonymize).cloned();
         let kept = imported.clone().filter(|_| matches!(format.writes, Writes::Profile(_)));
@@ -222,7 +228,7 @@ impl Conversion {
             Writes::Profile(writes) => {
                 let extension = format.extensions.first().map_or("", |(extension, _)| extension);
                 let format = profiles::ProfileFormat { writes, extension };
-                let profile = profiles::options(&args.profile, args.steps.events(), kept.clone())?;
+                let profile = profiles::options(&args.profile, args.passes.values(&EVENT).concat(), kept.clone())?;
                 let (ledger, written, names) =
                     profiles::run(input, &options, &mut passes, &format, &output, envelopes, &profile)?;
                 unnamed = Some(names);
@@ -235,7 +241,7 @@ impl Conversion {
             // A recording appears when all that it names is there.
             let signals_wait = temporary_outputs::hold();
             names.map_or(Ok(()), |names| names.put_in_place_held(&signals_wait))?;
-            passes.finish()?;
+            held_files.put_in_place(&mut passes)?;
             written.put_in_place_held(&signals_wait)?;
         }
         recording.missing(kept.is_some()).for_each(|missing| ledger.missing(missing.clone()));
@@ -257,7 +263,7 @@ impl Conversion {
 
     /// How the input is copied, where it is a profile of the same format and nothing is asked for that changes it.
     fn copy_of(&self, args: &ConvertArgs, named: &NamedInput) -> Option<CopyProfile> {
-        let changes = !args.steps.list.is_empty() || args.compat.is_some() || args.profile.first_given().is_some();
+        let changes = !args.passes.list.is_empty() || args.compat.is_some() || args.profile.first_given().is_some();
         let asks_for_more = args.values.is_some() || args.images.is_some();
         let is_same = named.format.is_some_and(|from| from.name == self.format.name);
         self.format.copy.filter(|_| is_same && !changes && !asks_for_more)
@@ -277,12 +283,12 @@ pub fn rewrite(mut args: ConvertArgs) -> Result<ExitCode, Failure> {
     }
 }
 
-/// Writes what can be read of a recording, first of all steps.
+/// Writes what can be read of a recording, by the first of all passes.
 ///
 /// # Errors
 /// As [`rewrite`].
 pub fn repair(mut args: ConvertArgs) -> Result<ExitCode, Failure> {
-    args.steps.list.insert(0, Step::Repair);
+    args.passes.list.insert(0, RepairPass::request());
     rewrite(args)
 }
 

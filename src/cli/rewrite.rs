@@ -41,7 +41,8 @@ pub fn run<'a>(
     envelopes: &Envelopes,
     args: &ConvertArgs,
 ) -> std::result::Result<(Ledger, Ready<'a>), Failure> {
-    if let Some(version) = args.perf_version().filter(|_| args.form.compress.is_some())
+    let perf_version = passes.perf_version();
+    if let Some(version) = perf_version.filter(|_| args.form.compress.is_some())
         && !version.knows_record(RecordType::COMPRESSED)
     {
         let what = format!("--compress: perf {version} reads no compressed records; perf 5.2 was the first to");
@@ -60,9 +61,9 @@ pub fn run<'a>(
         (None, _) => from,
     };
     let form = Form {
-        frames: frames(args, is_changed),
+        frames: frames(args, perf_version, is_changed),
         endian,
-        features_known: args.perf_version().map(PerfVersion::end_of_features),
+        features_known: perf_version.map(PerfVersion::end_of_features),
     };
     if from == to && form.is_copy(recording.source.meta()) {
         return copy(recording, to, output, envelopes, &form);
@@ -174,10 +175,10 @@ impl<'a> Recording<'a> {
 }
 
 /// What becomes of frames, as was asked for; records that are changed cannot be kept in them.
-fn frames(args: &ConvertArgs, is_changed: bool) -> Frames {
+fn frames(args: &ConvertArgs, perf_version: Option<PerfVersion>, is_changed: bool) -> Frames {
     match args.form.compress {
         Some(level) => {
-            let reads_new = args.perf_version().is_some_and(|version| version >= PerfVersion::COMPRESSED2);
+            let reads_new = perf_version.is_some_and(|version| version >= PerfVersion::COMPRESSED2);
             let kind = if reads_new { FrameKind::Compressed2 } else { FrameKind::Compressed };
             Frames::Compressed(FrameOptions { kind, level })
         }

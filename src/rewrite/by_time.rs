@@ -1,12 +1,24 @@
 //! Records in the order of time, by the whole recording: `--sort`.
 
+use super::option::{Outputs, Parameter, PassOption, Place};
 use super::pass::Pass;
+use super::request::PassFactory;
 use crate::container::read::ReadOptions;
 use crate::error::Result;
 use crate::stream::Sink;
 use crate::stream::meta::Meta;
 use crate::stream::order::Order;
 use crate::stream::raw::{Gap, Raw};
+
+/// `--sort`.
+const SORT: Parameter<()> = Parameter::flag("--sort");
+
+/// The option of this pass.
+pub const OPTIONS: &[PassOption] =
+    &[PassOption::new(&SORT, Outputs::Records, "Records in the order of time, by the whole recording", |_| {
+        Ok(PassFactory::new(|context| ByTimePass { options: context.read.clone() }))
+    })
+    .place(Place::AfterAnonymizing)];
 
 /// The pass that sorts. Records of the same time stay in their order. What has no time stays behind all that stood before it,
 /// the marks of rounds too: as nothing older comes behind a mark any more, perf reads them rightly.
@@ -18,7 +30,7 @@ pub struct ByTimePass {
 
 impl Pass for ByTimePass {
     fn name(&self) -> String {
-        "--sort".to_owned()
+        SORT.name().to_owned()
     }
 
     fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {

@@ -1,7 +1,9 @@
 //! What a recording tells of itself, set, added and left out: `--set`, `--add-feature`, `--drop-feature`.
 
 use super::header::Header;
+use super::option::{Outputs, Parameter, PassOption, Place};
 use super::pass::Pass;
+use super::request::{PassFactory, Values};
 use crate::abi::feature::FeatureId;
 use crate::abi::feature::cln_size::ClnSize;
 use crate::abi::feature::nr_cpus::NrCpus;
@@ -11,6 +13,58 @@ use crate::error::{Error, Result};
 
 /// The features of which records could not be read without them.
 const NEEDED: [FeatureId; 3] = [FeatureId::AUXTRACE, FeatureId::COMPRESSED, FeatureId::DIR_FORMAT];
+
+/// A feature and its value.
+type Valued = (FeatureId, Value);
+
+const SET: Parameter<Valued> = Parameter::repeated("--set", "FEATURE=VALUE", valued);
+const ADD: Parameter<Valued> = Parameter::repeated("--add-feature", "FEATURE=VALUE", valued);
+const DROP: Parameter<FeatureId> = Parameter::repeated("--drop-feature", "FEATURE", feature);
+
+/// The options of this pass.
+pub const OPTIONS: &[PassOption] = &[
+    PassOption::new(
+        &SET,
+        Outputs::Records,
+        "Give a feature that is there another value, such as hostname=build-7; may be given more than once",
+        |values| edit(values, &SET, |(id, value)| HeaderEdit::Set(id, value)),
+    )
+    .one_each()
+    .place(Place::AfterAnonymizing),
+    PassOption::new(&ADD, Outputs::Records, "Add a feature that is not there", |values| {
+        edit(values, &ADD, |(id, value)| HeaderEdit::Add(id, value))
+    })
+    .one_each()
+    .place(Place::AfterAnonymizing),
+    PassOption::new(&DROP, Outputs::Records, "Leave out a feature", |values| edit(values, &DROP, HeaderEdit::Drop))
+        .one_each(),
+];
+
+fn edit<T: Clone + 'static>(
+    values: &Values,
+    parameter: &Parameter<T>,
+    edit: impl FnOnce(T) -> HeaderEdit,
+) -> std::result::Result<PassFactory, String> {
+    let edit = edit(values.one(parameter)?);
+    Ok(PassFactory::new(move |_| edit.clone()))
+}
+
+/// A feature by its name, as perf has it, in letters of any case, with or without what all begin with.
+fn feature(text: &str) -> std::result::Result<FeatureId, String> {
+    let name = text.to_uppercase().replace('-', "_");
+    let name = name.strip_prefix("HEADER_").unwrap_or(&name);
+    let named = FeatureId::NAMED.iter().find(|(_, named)| *named == name).map(|(id, _)| *id);
+    named.ok_or_else(|| {
+        let names: Vec<_> = FeatureId::NAMED.iter().map(|(_, name)| name.to_lowercase()).collect();
+        format!("there is no such feature; there is {}", names.join(", "))
+    })
+}
+
+fn valued(text: &str) -> std::result::Result<Valued, String> {
+    let (name, value) = text.split_once('=').ok_or("is not FEATURE=VALUE")?;
+    let id = feature(name)?;
+    Value::parse(id, value).map(|value| (id, value))
+}
 
 /// A change of a feature.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,9 +146,9 @@ impl Value {
 impl Pass for HeaderEdit {
     fn name(&self) -> String {
         match self {
-            Self::Set(..) => "--set",
-            Self::Add(..) => "--add-feature",
-            Self::Drop(_) => "--drop-feature",
+            Self::Set(..) => SET.name(),
+            Self::Add(..) => ADD.name(),
+            Self::Drop(_) => DROP.name(),
         }
         .to_owned()
     }

@@ -1,6 +1,8 @@
 //! Records to records: one pass a file.
 //!
 //! * [`pass`]: what a pass is; [`passes`]: passes one behind the other.
+//! * [`registry`]: all passes that can be asked for; [`option`]: the options that do so; [`option_values`]: values that several
+//!   of them take; [`request`]: a pass that is asked for.
 //! * [`header`]: what a recording tells of itself, to be edited; [`edited_header`]: that put in place, whatever the container.
 //! * [`each`], [`replacement`]: what makes it easy to write a pass: records one by one, and how one is passed on that was changed.
 //! * [`by_time`]: all records in the order of time.
@@ -35,13 +37,17 @@ pub mod jit;
 pub mod merge;
 pub mod mmap;
 pub mod mmaps;
+pub mod option;
+pub mod option_values;
 pub mod pass;
 pub mod passes;
 pub mod perf_version;
 pub mod quipper;
+pub mod registry;
 pub mod remap;
 pub mod repair;
 pub mod replacement;
+pub mod request;
 pub mod rounds;
 pub mod sched_stat;
 pub mod sort;

@@ -1,6 +1,7 @@
 //! What a pass is.
 
 use super::header::Header;
+use super::perf_version::since::PerfVersion;
 use crate::container::read::Container;
 use crate::error::Result;
 use crate::stream::Sink;
@@ -24,6 +25,21 @@ pub trait Pass {
     /// all else between the records stays what it was, byte for byte; where one does, records are passed on plain and alone.
     fn changes_records(&self) -> bool {
         true
+    }
+
+    /// The version of perf that is to read the output, where it writes for one.
+    fn perf_version(&self) -> Option<PerfVersion> {
+        None
+    }
+
+    /// Whether it replaces addresses by others, as quipper does.
+    fn remaps_addresses(&self) -> bool {
+        false
+    }
+
+    /// Whether it anonymizes, so that nothing that it does not see may be passed on.
+    fn anonymizes(&self) -> bool {
+        false
     }
 
     /// What it has to see of the whole recording first.
@@ -52,7 +68,8 @@ pub trait Pass {
         sink
     }
 
-    /// Puts in place what it made besides records, such as files: once, when the output is complete.
+    /// Puts in place what it made besides records, such as files: once, when the output is complete. Whoever runs
+    /// [`Passes`](super::passes::Passes) need not call it.
     ///
     /// # Errors
     /// Where that cannot be done.

@@ -3,6 +3,7 @@
 use super::edited_header::{Edited, Retell};
 use super::header::Header;
 use super::pass::{LookOrder, Pass};
+use super::perf_version::since::PerfVersion;
 use crate::abi::record::RecordType;
 use crate::container::read::input::Input;
 use crate::container::read::{Container, ReadOptions};
@@ -23,6 +24,22 @@ const FRAMES: [RecordType; 2] = [RecordType::COMPRESSED, RecordType::COMPRESSED2
 #[derive(Default)]
 pub struct Passes {
     list: Vec<Step>,
+    /// Whether files wait for [`HeldFiles::put_in_place`].
+    holds_files: bool,
+}
+
+/// Files that passes write besides records, such as images of code, which wait to be put in place.
+#[must_use = "files that are not put in place are deleted"]
+pub struct HeldFiles(());
+
+impl HeldFiles {
+    /// Puts the files in place: to be called when the output is complete.
+    ///
+    /// # Errors
+    /// Where that cannot be done.
+    pub fn put_in_place(self, passes: &mut Passes) -> Result<()> {
+        passes.finish()
+    }
 }
 
 /// A pass, and what it made of what the recording tells of itself, once that is known.
@@ -52,13 +69,45 @@ impl Passes {
         self.list.iter().any(|step| step.pass.changes_records())
     }
 
+    /// The version of perf that is to read the output, where a pass [writes for one](Pass::perf_version).
+    pub fn perf_version(&self) -> Option<PerfVersion> {
+        self.list.iter().find_map(|step| step.pass.perf_version())
+    }
+
+    /// Whether a pass [replaces addresses](Pass::remaps_addresses) as quipper does.
+    pub fn remap_addresses(&self) -> bool {
+        self.list.iter().any(|step| step.pass.remaps_addresses())
+    }
+
+    /// Whether a pass [anonymizes](Pass::anonymizes).
+    pub fn anonymize(&self) -> bool {
+        self.list.iter().any(|step| step.pass.anonymizes())
+    }
+
+    /// Holds back the files that passes write besides records: for outputs that are not complete yet when [`run`](Self::run) is
+    /// done. Otherwise that puts them in place.
+    pub fn hold_files(&mut self) -> HeldFiles {
+        self.holds_files = true;
+        HeldFiles(())
+    }
+
     /// Streams a recording through the passes, as often as they need to look at it; with none, as it is. The ledger tells what
-    /// was read, added and left out: what became of the rest whoever runs them knows.
+    /// was read, added and left out: what became of the rest whoever runs them knows. At the end, files that passes write besides
+    /// records are put in place, unless they are [held back](Self::hold_files).
     ///
     /// # Errors
     /// Where the recording cannot be read, a pass cannot do what was asked of it, or the sink cannot go on. Nothing reaches
     /// the sink before all looks are done.
     pub fn run(&mut self, input: Input, read: &ReadOptions, sink: &mut dyn Sink) -> Result<(Meta, Ledger)> {
+        let done = self.stream(input, read, sink)?;
+        if !self.holds_files {
+            self.finish()?;
+        }
+        Ok(done)
+    }
+
+    /// As [`run`](Self::run), for a sink that is no output: no files are put in place.
+    pub(crate) fn stream(&mut self, input: Input, read: &ReadOptions, sink: &mut dyn Sink) -> Result<(Meta, Ledger)> {
         if self.is_empty() {
             return Source::open(input, read.clone())?.run(&mut &mut *sink);
         }
@@ -86,11 +135,8 @@ impl Passes {
         Ok((meta, ledger))
     }
 
-    /// Has the passes put in place what they made besides records: to be called when the output is complete.
-    ///
-    /// # Errors
-    /// Where that cannot be done.
-    pub fn finish(&mut self) -> Result<()> {
+    /// Has the passes put in place what they made besides records.
+    fn finish(&mut self) -> Result<()> {
         self.list.iter_mut().try_for_each(|step| step.pass.finish())
     }
 

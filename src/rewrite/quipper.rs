@@ -4,10 +4,31 @@ use super::combine::combine;
 use super::discard_unused::UnusedPass;
 use super::huge_pages::deduce_huge_pages;
 use super::mmaps::MmapsPass;
+use super::option::{Choice, Outputs, Parameter, PassOption};
 use super::pass::Pass;
 use super::remap::RemapPass;
+use super::request::{PassFactory, PassRequest};
 use super::sort::SortPass;
 use crate::container::read::ReadOptions;
+
+/// `--pass`.
+pub const PASS: Parameter<Quipper> = Parameter::list("--pass", "PASSES", Quipper::parse);
+
+/// The option of these passes.
+pub const OPTIONS: &[PassOption] = &[PassOption::new(
+    &PASS,
+    Outputs::Records,
+    "What to change of the records, by quipper's rules; separated by commas",
+    |values| values.one(&PASS).map(Quipper::factory),
+)
+.choices(&[
+    Choice { name: "sort", help: "Records in the order of time, those without one first" },
+    Choice { name: "huge-pages", help: "Name maps that huge pages have hidden by the file that they are parts of" },
+    Choice { name: "combine", help: "Tell maps as one that were told in pieces" },
+    Choice { name: "remap", help: "Replace addresses by others that say nothing of where a process was" },
+    Choice { name: "discard-unused", help: "Leave out maps that no sample was in, and the marks of rounds" },
+])
+.one_each()];
 
 /// A pass by quipper's rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +48,26 @@ pub enum Quipper {
 impl Quipper {
     /// What perf_converter does with every recording.
     pub const PERF_CONVERTER: [Self; 3] = [Self::Sort, Self::HugePages, Self::Combine];
+
+    fn parse(text: &str) -> Result<Self, String> {
+        match text {
+            "sort" => Ok(Self::Sort),
+            "huge-pages" => Ok(Self::HugePages),
+            "combine" => Ok(Self::Combine),
+            "remap" => Ok(Self::Remap),
+            "discard-unused" => Ok(Self::DiscardUnused),
+            other => Err(format!("{other} is no pass")),
+        }
+    }
+
+    fn factory(self) -> PassFactory {
+        PassFactory::boxed(move |context| self.pass(&context.read))
+    }
+
+    /// A request of the pass without an option.
+    pub fn request(self) -> PassRequest {
+        PassRequest::new(PASS.name(), Outputs::Records, self.factory())
+    }
 
     /// The pass. What is too much for memory goes where the options say.
     pub fn pass(self, options: &ReadOptions) -> Box<dyn Pass> {

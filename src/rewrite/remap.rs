@@ -44,6 +44,10 @@ impl Pass for RemapPass {
         "remap".to_owned()
     }
 
+    fn remaps_addresses(&self) -> bool {
+        true
+    }
+
     fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {
         Box::new(Before::new(Remap::new(), sink))
     }

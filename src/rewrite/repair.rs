@@ -1,7 +1,9 @@
 //! A killed or damaged recording as a regular one: `perfconv repair`.
 
 use super::header::Header;
+use super::option::Outputs;
 use super::pass::{Look, Pass};
+use super::request::{PassFactory, PassRequest};
 use crate::abi;
 use crate::abi::feature::FeatureId;
 use crate::abi::feature::event_desc::{EventDesc, EventDescs};
@@ -35,6 +37,11 @@ pub struct RepairPass {
 }
 
 impl RepairPass {
+    /// A request of the pass, by the command `repair`.
+    pub fn request() -> PassRequest {
+        PassRequest::new("repair", Outputs::Records, PassFactory::new(|_| Self::default()))
+    }
+
     fn see_cpu(&mut self, cpu: u32) {
         // All ones is any.
         let number = cpu.saturating_add(1);

@@ -3,8 +3,10 @@
 //! A sample of `sched:sched_switch` has the call chain in which a task went to sleep, and one of `sched:sched_stat_*` tells
 //! afterwards for how long.
 
+use super::option::{Outputs, Parameter, PassOption};
 use super::pass::{Look, Pass};
 use super::replacement::Changed;
+use super::request::PassFactory;
 use crate::abi::Endian;
 use crate::abi::feature::FeatureId;
 use crate::abi::record::{RecordHeader, RecordType};
@@ -22,6 +24,17 @@ use crate::tracing::tracepoints::Tracepoints;
 use crate::tracing::value::Value;
 use hashbrown::HashMap;
 
+/// `--sched-stat`.
+const NAME: Parameter<()> = Parameter::flag("--sched-stat");
+
+/// The option of this pass.
+pub const OPTION: PassOption = PassOption::new(
+    &NAME,
+    Outputs::All,
+    "Merge sched_stat and sched_switch samples into ones that tell where and for how long tasks slept, as perf inject does",
+    |_| Ok(PassFactory::new(|context| SchedStatPass { options: context.read.clone() })),
+);
+
 /// The pass that merges. A sample of a `sched:sched_stat_*` becomes the latest `sched:sched_switch` of the task that it tells
 /// of, with its own time and period. Samples of `sched:sched_switch` and `sched:sched_process_exit`, and those that no switch
 /// was seen for, go; all else stays. What comes out is in the order of time.
@@ -33,7 +46,7 @@ pub struct SchedStatPass {
 
 impl Pass for SchedStatPass {
     fn name(&self) -> String {
-        "--sched-stat".to_owned()
+        NAME.name().to_owned()
     }
 
     fn look(&mut self) -> Option<Look<'_>> {

@@ -4,8 +4,10 @@
 //! what comes of it into the call chain here, before they go.
 
 use super::header::Header;
+use super::option::{Outputs, Parameter, PassOption};
 use super::pass::{Look, Pass};
 use super::replacement::Changed;
+use super::request::PassFactory;
 use crate::abi;
 use crate::abi::record::{RecordHeader, RecordType};
 use crate::abi::sample_type::{BranchSampleType, SampleType};
@@ -21,6 +23,17 @@ use crate::stream::stage::{Before, Stage};
 /// What goes of samples.
 const STRIPPED: SampleType = SampleType::REGS_USER.union(SampleType::STACK_USER);
 
+/// `--strip-user-stack`.
+const STRIP_USER_STACK: Parameter<()> = Parameter::flag("--strip-user-stack");
+
+/// The option of this pass.
+pub const OPTIONS: &[PassOption] = &[PassOption::new(
+    &STRIP_USER_STACK,
+    Outputs::Records,
+    "Leave copies of user stacks, and user registers, out of samples",
+    |_| Ok(PassFactory::new(|_| StripUserStackPass::default())),
+)];
+
 /// The pass that leaves out user stacks. All else of samples and events stays as it was recorded.
 #[derive(Debug, Default)]
 pub struct StripUserStackPass {
@@ -30,7 +43,7 @@ pub struct StripUserStackPass {
 
 impl Pass for StripUserStackPass {
     fn name(&self) -> String {
-        "--strip-user-stack".to_owned()
+        STRIP_USER_STACK.name().to_owned()
     }
 
     fn look(&mut self) -> Option<Look<'_>> {

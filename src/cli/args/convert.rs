@@ -1,18 +1,16 @@
 //! What can be said of a conversion.
 
 use super::form::{FormArgs, MixedArgs};
+use super::passes::PassArgs;
 use super::profile::ProfileArgs;
 use super::read::ReadArgs;
 use super::report::ReportArg;
-use super::step::Step;
-use super::steps::Steps;
 use crate::abi::Endian;
-use crate::container::read::Container;
+use crate::container::read::{Container, ReadOptions};
 use crate::formats::import::Values;
 use crate::formats::quipper::Fidelity;
-use crate::rewrite::jit::images::ImageOptions;
-use crate::rewrite::perf_version::since::PerfVersion;
-use crate::rewrite::quipper::Quipper;
+use crate::rewrite::quipper::{self, Quipper};
+use crate::rewrite::request::{PassContext, PassRequest};
 use clap::{ArgAction, Args, ValueEnum};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -87,7 +85,7 @@ pub struct ConvertArgs {
     pub values: Option<ValuesArg>,
 
     #[command(flatten, next_help_heading = "Rewriting")]
-    pub steps: Steps,
+    pub passes: PassArgs,
 
     #[command(flatten, next_help_heading = "Profiles")]
     pub profile: ProfileArgs,
@@ -151,38 +149,29 @@ impl ConvertArgs {
             || self.strict
             || self.report != ReportArg::Text
             || self.level.is_some()
-            || !self.steps.list.is_empty();
+            || !self.passes.list.is_empty();
         let options = self.profile.first_given().or(self.first_of_records());
         self.output.is_none() && self.out_dir.is_none() && !says_what && !says_how && options.is_none()
     }
 
-    /// The steps that are asked for, on the way to an output; to a PerfDataProto those too that go without saying, each of
-    /// these once.
-    pub fn steps(&self, output: &Path, of_proto: bool) -> Vec<Step> {
+    /// The passes on the way to an output; to a PerfDataProto those too that perf_converter always runs, each of these once.
+    pub fn passes(&self, of_proto: bool) -> Vec<PassRequest> {
         let is_perf_converter = of_proto && self.quipper == Some(FidelityArg::PerfConverter);
         let usual = if is_perf_converter { &Quipper::PERF_CONVERTER[..] } else { &[] };
-        let mut steps: Vec<_> = usual.iter().map(|&pass| Step::Quipper(pass)).collect();
-        let is_asked_for = |step: &Step| !usual.iter().any(|&pass| Step::Quipper(pass) == *step);
-        steps.extend(self.steps.with_images(&self.images(output)).into_iter().filter(is_asked_for));
-        steps
+        let is_usual =
+            |request: &&PassRequest| request.values().get(&quipper::PASS).is_some_and(|pass| usual.contains(&pass));
+        let further = self.passes.list.iter().filter(|request| !is_usual(request)).cloned();
+        usual.iter().map(|pass| pass.request()).chain(further).collect()
     }
 
-    /// Where images go unless it is said where: beside the output.
-    fn images(&self, output: &Path) -> ImageOptions {
+    /// Where passes read and write besides the records: beside the output.
+    pub fn context(&self, read: &ReadOptions, output: &Path) -> PassContext {
         let output = Some(output).filter(|output| *output != Path::new("-"));
-        let folder = output.and_then(Path::parent).map(|folder| match folder {
+        let output_dir = output.and_then(Path::parent).map(|folder| match folder {
             folder if folder == Path::new("") => PathBuf::from("."),
             folder => folder.to_owned(),
         });
-        ImageOptions { dir: folder, overwrite: self.force }
-    }
-
-    /// The version of perf that is to read what is written.
-    pub fn perf_version(&self) -> Option<PerfVersion> {
-        self.steps.list.iter().find_map(|step| match step {
-            Step::PerfVersion(version) => Some(*version),
-            _ => None,
-        })
+        PassContext { read: read.clone(), output_dir, overwrite: self.force }
     }
 
     /// The name of an option that was given and is for recordings.

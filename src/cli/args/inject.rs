@@ -1,17 +1,70 @@
 //! What can be said to `inject`, as perf inject names it.
 
 use super::ConvertArgs;
-use super::build_ids::FindArgs;
 use super::convert::ContainerArg;
 use super::form::FormArgs;
-use super::jit::JitArgs;
-use super::step::Step;
-use super::steps::Steps;
-use crate::rewrite::build_ids::find::FindOptions;
-use crate::rewrite::build_ids::objects::Scope;
-use crate::rewrite::jit::images::ImageOptions;
-use clap::Args;
+use super::passes::{PassArgs, given, with_options};
+use crate::rewrite::registry::{PassTable, requests};
+use crate::rewrite::request::{PassRequest, Values};
+use crate::rewrite::{build_ids, jit, sched_stat};
+use clap::{ArgMatches, Args, Command, FromArgMatches};
 use std::path::{Path, PathBuf};
+
+/// The passes that perf inject has too, as it names them.
+const PASSES: PassTable<'static> = &[
+    &[
+        build_ids::table::HIT
+            .help("Tell the build ids of files that samples are in: in a file's table, in a pipe's records"),
+        build_ids::table::ALL.help("Tell the build ids of all files that were mapped"),
+        build_ids::maps::HIT.help(
+            "Tell the build ids of files that samples are in with their maps; unlike with perf inject, no map goes",
+        ),
+        build_ids::maps::ALL.help("Tell the build ids of all files with their maps"),
+        sched_stat::OPTION
+            .short('s')
+            .help("Merge sched_stat and sched_switch samples into ones that tell where and for how long tasks slept"),
+        jit::pass::OPTION,
+    ],
+    build_ids::options::SETTINGS,
+    jit::options::SETTINGS,
+];
+
+/// The order in which passes run, whatever that of their options.
+const ORDER: [&str; 6] =
+    ["--jit", "--sched-stat", "--build-ids", "--buildid-all", "--mmap2-buildids", "--mmap2-buildid-all"];
+
+/// Options of perf inject that ask for passes.
+#[derive(Debug)]
+pub struct InjectPasses(Values);
+
+impl InjectPasses {
+    fn requests(&self) -> Result<Vec<PassRequest>, String> {
+        let mut requests = requests(PASSES, &self.0)?;
+        requests.sort_by_key(|request| ORDER.iter().position(|option| *option == request.option()));
+        Ok(requests)
+    }
+}
+
+impl Args for InjectPasses {
+    fn augment_args(command: Command) -> Command {
+        with_options(command, PASSES)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for InjectPasses {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        Ok(Self(given(matches, PASSES)))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
 
 /// Options of perf inject.
 #[derive(Args, Debug)]
@@ -32,35 +85,8 @@ pub struct InjectArgs {
     #[arg(short, long)]
     pub verbose: bool,
 
-    /// Tell the build ids of files that samples are in: in a file's table, in a pipe's records
-    #[arg(short = 'b', long)]
-    pub build_ids: bool,
-
-    /// Tell the build ids of all files that were mapped
-    #[arg(long)]
-    pub buildid_all: bool,
-
-    /// Tell the build ids of files that samples are in with their maps; unlike with perf inject, no map goes
-    #[arg(short = 'B', long)]
-    pub mmap2_buildids: bool,
-
-    /// Tell the build ids of all files with their maps
-    #[arg(long)]
-    pub mmap2_buildid_all: bool,
-
-    /// Merge sched_stat and sched_switch samples into ones that tell where and for how long tasks slept
-    #[arg(short, long)]
-    pub sched_stat: bool,
-
-    /// Tell functions that were compiled at run time by the jitdumps that the recording maps, as maps of images of them
-    #[arg(short, long)]
-    pub jit: bool,
-
     #[command(flatten)]
-    pub find: FindArgs,
-
-    #[command(flatten)]
-    pub places: JitArgs,
+    pub passes: InjectPasses,
 
     #[command(flatten)]
     pub not_there: NotThere,
@@ -115,25 +141,12 @@ impl InjectArgs {
         if let Some(option) = self.not_there.first_given() {
             return Err(format!("{option}: perf inject has it, and perfconv inject does not have it yet"));
         }
-        let table = |scope| Step::BuildIdTable(scope, FindOptions::default());
-        let maps = |scope| Step::BuildIdMaps(scope, FindOptions::default());
-        let steps = [
-            (self.jit, Step::Jit(Vec::new(), ImageOptions::default())),
-            (self.sched_stat, Step::SchedStat),
-            (self.build_ids, table(Scope::Hit)),
-            (self.buildid_all, table(Scope::All)),
-            (self.mmap2_buildids, maps(Scope::Hit)),
-            (self.mmap2_buildid_all, maps(Scope::All)),
-        ];
-        let list = steps.into_iter().filter(|(is_given, _)| *is_given).map(|(_, step)| step).collect();
-        let steps = Steps { list }.looking(self.find).and_then(|steps| steps.placing(&self.places));
-        let steps = steps.map_err(|e| e.to_string())?;
         let container = if self.output == Path::new("-") { ContainerArg::Pipe } else { ContainerArg::File };
         Ok(ConvertArgs {
             input: Some(self.input),
             output: Some(self.output),
             form: FormArgs { container: Some(container), ..FormArgs::default() },
-            steps,
+            passes: PassArgs { list: self.passes.requests()? },
             force: true,
             verbose: self.verbose,
             ..ConvertArgs::default()

@@ -3,6 +3,7 @@
 use super::{DEFAULT_INPUT, ReadArgs};
 use crate::abi::readable;
 use crate::abi::record::RecordType;
+use crate::rewrite::filter::kind::record_type;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -87,15 +88,4 @@ fn offset(text: &str) -> Result<OffsetArg, String> {
     let at = readable::number(number);
     let at = at.ok_or_else(|| "is no number, neither decimal nor hexadecimal behind 0x".to_owned())?;
     Ok(OffsetArg { file, at })
-}
-
-/// A type by its name, with or without what all begin with, or by its number.
-pub(super) fn record_type(text: &str) -> Result<RecordType, String> {
-    let name = text.to_uppercase();
-    let name = name.strip_prefix("PERF_RECORD_").unwrap_or(&name);
-    let named = RecordType::NAMED.iter().find(|(_, named)| *named == name).map(|(kind, _)| *kind);
-    named.or_else(|| readable::number(text)?.try_into().ok().map(RecordType)).ok_or_else(|| {
-        let names: Vec<_> = RecordType::NAMED.iter().map(|(_, name)| *name).collect();
-        format!("there is no such type; there is {}", names.join(", "))
-    })
 }

@@ -1,24 +1,19 @@
 //! What the user can say.
 
-mod anonymize;
 mod archive;
 mod build_ids;
 mod convert;
 mod diff;
-mod event_list;
 mod form;
 mod inject;
 mod inspect;
-mod jit;
 mod merge;
+mod passes;
 mod profile;
 mod read;
 mod recording_output;
 mod report;
 mod split;
-mod step;
-mod step_args;
-mod steps;
 mod synth;
 
 pub use archive::ArchiveArgs;
@@ -33,10 +28,10 @@ pub use read::ReadArgs;
 pub use recording_output::WrittenArgs;
 pub use report::ReportArg;
 pub use split::SplitArgs;
-pub use step::Step;
 pub use synth::SynthArgs;
 
 use crate::formats::FORMATS;
+use crate::rewrite::option_values::directory as folder;
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -119,12 +114,6 @@ An error is something that is lost or cannot be read; a warning is a broken rule
 note is something new or without meaning.
 
 Exit status: 0 nothing but notes, 1 a recording cannot be read at all, 2 wrong usage, 3 warnings or errors.";
-
-/// A folder that is there.
-fn folder(text: &str) -> Result<PathBuf, String> {
-    let folder = PathBuf::from(text);
-    if folder.is_dir() { Ok(folder) } else { Err("there is no such folder".to_owned()) }
-}
 
 /// Options of checking.
 #[derive(Args, Debug)]

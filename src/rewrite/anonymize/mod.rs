@@ -9,7 +9,7 @@
 //! * [`pages`]: the pages of an address space in another order; [`addresses`]: those of a recording's spaces.
 //! * [`replace`]: what takes the place of each thing; with it [`events`], [`features`], [`cmdline`], [`tracing`], [`records`] and
 //!   [`sample`].
-//! * [`pass`]: the pass.
+//! * [`pass`]: the pass; [`options`]: its options.
 
 pub mod addresses;
 pub mod category;
@@ -18,6 +18,7 @@ pub mod events;
 pub mod features;
 pub mod key;
 pub mod names;
+pub mod options;
 pub mod pages;
 pub mod pass;
 pub mod permutation;

@@ -3,6 +3,7 @@
 use super::addresses::{Addresses, Look as MapsLook};
 use super::category::{Kept, What};
 use super::key::Key;
+use super::options::ANONYMIZE;
 use super::replace::{Replace, Told};
 use crate::abi::feature::FeatureId;
 use crate::abi::record::RecordType;
@@ -46,7 +47,11 @@ impl AnonymizePass {
 
 impl Pass for AnonymizePass {
     fn name(&self) -> String {
-        "--anonymize".to_owned()
+        ANONYMIZE.name().to_owned()
+    }
+
+    fn anonymizes(&self) -> bool {
+        true
     }
 
     fn look(&mut self) -> Option<Look<'_>> {

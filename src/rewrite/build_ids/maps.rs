@@ -10,12 +10,39 @@ use crate::container::write::encoded;
 use crate::error::Result;
 use crate::rewrite::each::Each;
 use crate::rewrite::mmap::{Mmap, Names};
+use crate::rewrite::option::{Outputs, Parameter, PassOption};
 use crate::rewrite::pass::{Look, Pass};
 use crate::rewrite::replacement::Changed;
+use crate::rewrite::request::{PassFactory, Values};
 use crate::stream::Sink;
 use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
+
+const HIT_NAME: Parameter<()> = Parameter::flag("--mmap2-buildids");
+const ALL_NAME: Parameter<()> = Parameter::flag("--mmap2-buildid-all");
+
+/// `--mmap2-buildids`.
+pub const HIT: PassOption = PassOption::new(
+    &HIT_NAME,
+    Outputs::All,
+    "Tell the build ids of files that samples are in with their maps, in the place of inodes",
+    |values| Ok(factory(Scope::Hit, values)),
+)
+.short('B');
+
+/// `--mmap2-buildid-all`.
+pub const ALL: PassOption = PassOption::new(
+    &ALL_NAME,
+    Outputs::All,
+    "Tell the build ids of all files with their maps, in the place of inodes",
+    |values| Ok(factory(Scope::All, values)),
+);
+
+fn factory(scope: Scope, values: &Values) -> PassFactory {
+    let find = FindOptions::from(values);
+    PassFactory::new(move |_| BuildIdMapsPass::new(scope, find.clone()))
+}
 
 /// The pass that tells build ids with the maps themselves, as `perf record --buildid-mmap` does: in the place of the inode.
 /// Maps of files of which no id is known stay as they are.
@@ -36,8 +63,8 @@ impl BuildIdMapsPass {
 impl Pass for BuildIdMapsPass {
     fn name(&self) -> String {
         match self.scope {
-            Scope::Hit => "--mmap2-buildids",
-            Scope::All => "--mmap2-buildid-all",
+            Scope::Hit => HIT_NAME.name(),
+            Scope::All => ALL_NAME.name(),
         }
         .to_owned()
     }

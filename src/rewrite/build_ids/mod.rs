@@ -7,6 +7,7 @@
 //! * [`find`]: where build ids are looked for; [`host`]: whether what is here was recorded; [`elf`]: build ids in ELF files.
 //! * [`known`]: build ids that the user tells.
 //! * [`id`]: a build id.
+//! * [`options`]: the options that say where build ids are looked for.
 
 pub mod elf;
 pub mod find;
@@ -15,5 +16,6 @@ pub mod id;
 pub mod known;
 pub mod maps;
 pub mod objects;
+pub mod options;
 pub mod resolve;
 pub mod table;

@@ -6,10 +6,35 @@ use super::objects::{LookAtObjects, Scope};
 use super::resolve::Resolved;
 use crate::error::Result;
 use crate::rewrite::header::Header;
+use crate::rewrite::option::{Outputs, Parameter, PassOption};
 use crate::rewrite::pass::{Look, Pass};
+use crate::rewrite::request::{PassFactory, Values};
 use crate::stream::ledger::Ledger;
 use hashbrown::HashMap;
 use std::mem;
+
+const HIT_NAME: Parameter<()> = Parameter::flag("--build-ids");
+const ALL_NAME: Parameter<()> = Parameter::flag("--buildid-all");
+
+/// `--build-ids`.
+pub const HIT: PassOption =
+    PassOption::new(&HIT_NAME, Outputs::All, "Tell the build ids of files that samples are in, in a table", |values| {
+        Ok(factory(Scope::Hit, values))
+    })
+    .short('b');
+
+/// `--buildid-all`.
+pub const ALL: PassOption = PassOption::new(
+    &ALL_NAME,
+    Outputs::All,
+    "Tell the build ids of all files that were mapped, in a table",
+    |values| Ok(factory(Scope::All, values)),
+);
+
+fn factory(scope: Scope, values: &Values) -> PassFactory {
+    let find = FindOptions::from(values);
+    PassFactory::new(move |_| BuildIdTablePass::new(scope, find.clone()))
+}
 
 /// The pass that tells build ids by the names of files. Records stay as they are: perf inject has a HEADER_BUILD_ID among them
 /// for each file, of which a file's readers other than perf know nothing, and a table too.
@@ -30,8 +55,8 @@ impl BuildIdTablePass {
 impl Pass for BuildIdTablePass {
     fn name(&self) -> String {
         match self.scope {
-            Scope::Hit => "--build-ids",
-            Scope::All => "--buildid-all",
+            Scope::Hit => HIT_NAME.name(),
+            Scope::All => ALL_NAME.name(),
         }
         .to_owned()
     }

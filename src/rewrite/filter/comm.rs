@@ -3,13 +3,30 @@
 use super::not_found::{What, not_there, not_told};
 use super::pass::{Filter, Sample};
 use crate::error::Result;
+use crate::rewrite::option::{Outputs, Parameter, PassOption};
+use crate::rewrite::option_values::name;
 use crate::rewrite::pass::LookOrder;
+use crate::rewrite::request::PassFactory;
 use crate::session::Session;
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
 use hashbrown::HashMap;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+
+/// `--comm`.
+const COMM: Parameter<String> = Parameter::list("--comm", "NAMES", name);
+
+/// The option of this filter.
+pub const OPTIONS: &[PassOption] = &[PassOption::new(
+    &COMM,
+    Outputs::All,
+    "Only samples of threads that were called so then, separated by commas",
+    |values| {
+        let wanted = values.of(&COMM);
+        Ok(PassFactory::filter(move || CommFilter::new(wanted.clone())))
+    },
+)];
 
 /// Keeps the samples of threads of certain names.
 pub struct CommFilter {
@@ -39,7 +56,7 @@ pub fn called(session: &Session, tid: u32) -> Cow<'_, [u8]> {
 
 impl Filter for CommFilter {
     fn option(&self) -> &'static str {
-        "--comm"
+        COMM.name()
     }
 
     fn order(&self) -> LookOrder {

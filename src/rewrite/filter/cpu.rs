@@ -3,10 +3,26 @@
 use super::not_found::{What, not_there, not_told};
 use super::pass::{Filter, Sample};
 use crate::error::Result;
+use crate::rewrite::option::{Outputs, Parameter, PassOption};
+use crate::rewrite::request::PassFactory;
 use crate::stream::meta::Meta;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
+
+/// `--cpu`.
+const CPU: Parameter<CpuRange> = Parameter::list("--cpu", "CPUS", str::parse);
+
+/// The option of this filter.
+pub const OPTIONS: &[PassOption] = &[PassOption::new(
+    &CPU,
+    Outputs::All,
+    "Only samples of these CPUs, separated by commas, such as 0,4-7",
+    |values| {
+        let wanted = values.of(&CPU);
+        Ok(PassFactory::filter(move || CpuFilter::new(wanted.clone())))
+    },
+)];
 
 /// CPUs, as they are told in text: `3` or `0-3`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +65,7 @@ impl CpuFilter {
 
 impl Filter for CpuFilter {
     fn option(&self) -> &'static str {
-        "--cpu"
+        CPU.name()
     }
 
     fn begin(&mut self, _: &Meta) {

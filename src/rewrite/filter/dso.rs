@@ -3,13 +3,30 @@
 use super::not_found::{What, not_there, not_told};
 use super::pass::{Filter, Sample};
 use crate::error::Result;
+use crate::rewrite::option::{Outputs, Parameter, PassOption};
+use crate::rewrite::option_values::name;
 use crate::rewrite::pass::LookOrder;
+use crate::rewrite::request::PassFactory;
 use crate::session::Session;
 use crate::session::map::{Map, MapId};
 use crate::session::space::Space;
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
 use std::collections::BTreeSet;
+
+/// `--dso`.
+const DSO: Parameter<String> = Parameter::list("--dso", "FILES", name);
+
+/// The option of this filter.
+pub const OPTIONS: &[PassOption] = &[PassOption::new(
+    &DSO,
+    Outputs::All,
+    "Only samples in these files, by path or name, separated by commas",
+    |values| {
+        let wanted = values.of(&DSO);
+        Ok(PassFactory::filter(move || DsoFilter::new(wanted.clone())))
+    },
+)];
 
 /// What an address is in that nothing is mapped at, as perf calls it.
 const UNKNOWN: &str = "[unknown]";
@@ -61,7 +78,7 @@ fn is_called(map: &Map, wanted: &str) -> bool {
 
 impl Filter for DsoFilter {
     fn option(&self) -> &'static str {
-        "--dso"
+        DSO.name()
     }
 
     fn order(&self) -> LookOrder {

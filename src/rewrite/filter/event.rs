@@ -1,6 +1,7 @@
 //! Samples of certain events: `--event`.
 
 use super::deferred::DeferredChains;
+use super::event_list::event_names;
 use super::lineage::Staying;
 use super::pass::{extend, follow_in_sample_time};
 use crate::abi::bytes::Reader;
@@ -10,8 +11,10 @@ use crate::abi::record::RecordType;
 use crate::abi::sample_view::SampleView;
 use crate::error::{Error, Result};
 use crate::rewrite::header::Header;
+use crate::rewrite::option::{Outputs, Parameter, PassOption};
 use crate::rewrite::pass::{Look, Pass};
 use crate::rewrite::replacement::Changed;
+use crate::rewrite::request::PassFactory;
 use crate::stream::Sink;
 use crate::stream::event_name::{event_name, is_called};
 use crate::stream::events::EventIndex;
@@ -19,6 +22,30 @@ use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
 use crate::stream::stage::{Before, Stage};
 use std::collections::BTreeSet;
+
+/// `--event`: the names in a list.
+pub const EVENT: Parameter<Vec<String>> = Parameter::repeated("--event", "EVENTS", event_names);
+
+const KEEP_ATTRS: Parameter<()> = Parameter::flag("--keep-attrs");
+
+/// The options of this pass.
+pub const OPTIONS: &[PassOption] = &[
+    PassOption::new(
+        &EVENT,
+        Outputs::All,
+        "Only samples of these events, with or without their modifiers, separated by commas",
+        |values| {
+            let (wanted, keep_attrs) = (values.of(&EVENT).concat(), values.has(&KEEP_ATTRS));
+            Ok(PassFactory::new(move |_| EventPass::new(wanted.clone(), keep_attrs)))
+        },
+    ),
+    PassOption::setting(
+        &KEEP_ATTRS,
+        &["--event"],
+        Outputs::Records,
+        "Keep what the recording tells of events that --event leaves out",
+    ),
+];
 
 /// Keeps the samples of certain events, and leaves out of the recording the events that go. A group whose members are read
 /// with each other's samples (`:S`) is one: it stays where any of them is wanted.
@@ -80,7 +107,7 @@ impl EventPass {
 
 impl Pass for EventPass {
     fn name(&self) -> String {
-        "--event".to_owned()
+        EVENT.name().to_owned()
     }
 
     fn look(&mut self) -> Option<Look<'_>> {

@@ -2,8 +2,22 @@
 
 use super::pass::{Filter, Sample};
 use crate::error::Result;
+use crate::rewrite::option::{Outputs, Parameter, PassOption};
+use crate::rewrite::option_values::positive_number;
 use crate::rewrite::pass::LookOrder;
+use crate::rewrite::request::PassFactory;
 use crate::stream::meta::Meta;
+use std::num::NonZeroU64;
+
+/// `--head`.
+const HEAD: Parameter<NonZeroU64> = Parameter::once("--head", "N", positive_number);
+
+/// The option of this filter.
+pub const OPTIONS: &[PassOption] =
+    &[PassOption::new(&HEAD, Outputs::All, "Only so many samples, the first ones", |values| {
+        let wanted = values.one(&HEAD)?.get();
+        Ok(PassFactory::filter(move || HeadFilter::new(wanted)))
+    })];
 
 /// Keeps the first samples in the order of time.
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +35,7 @@ impl HeadFilter {
 
 impl Filter for HeadFilter {
     fn option(&self) -> &'static str {
-        "--head"
+        HEAD.name()
     }
 
     fn order(&self) -> LookOrder {

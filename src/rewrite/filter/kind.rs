@@ -1,15 +1,46 @@
 //! Records of certain types: `--type`.
 
 use super::pass::follow_in_sample_time;
+use crate::abi::readable;
 use crate::abi::record::RecordType;
 use crate::error::{Error, Result};
 use crate::rewrite::each::Each;
 use crate::rewrite::header::Header;
+use crate::rewrite::option::{Outputs, Parameter, PassOption};
 use crate::rewrite::pass::{Look, Pass};
+use crate::rewrite::request::PassFactory;
 use crate::stream::counts::Counts;
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
 use crate::stream::{Sink, is_used_by_stream};
+
+/// `--type`.
+const TYPE: Parameter<RecordType> = Parameter::list("--type", "TYPES", record_type);
+
+/// The option of this pass.
+pub const OPTIONS: &[PassOption] = &[PassOption::new(
+    &TYPE,
+    Outputs::Records,
+    "Only records of these types, by name or number, separated by commas, and those without which none could be read",
+    |values| {
+        let wanted = values.of(&TYPE);
+        Ok(PassFactory::new(move |_| TypePass::new(wanted.clone())))
+    },
+)];
+
+/// A type by its name, with or without what all begin with, or by its number.
+///
+/// # Errors
+/// Where there is no such type.
+pub fn record_type(text: &str) -> std::result::Result<RecordType, String> {
+    let name = text.to_uppercase();
+    let name = name.strip_prefix("PERF_RECORD_").unwrap_or(&name);
+    let named = RecordType::NAMED.iter().find(|(_, named)| *named == name).map(|(kind, _)| *kind);
+    named.or_else(|| readable::number(text)?.try_into().ok().map(RecordType)).ok_or_else(|| {
+        let names: Vec<_> = RecordType::NAMED.iter().map(|(_, name)| *name).collect();
+        format!("there is no such type; there is {}", names.join(", "))
+    })
+}
 
 /// Keeps the records of certain types, and those without which none could be read.
 #[derive(Clone, Debug)]
@@ -42,7 +73,7 @@ fn is_needed(kind: RecordType) -> bool {
 
 impl Pass for TypePass {
     fn name(&self) -> String {
-        "--type".to_owned()
+        TYPE.name().to_owned()
     }
 
     fn look(&mut self) -> Option<Look<'_>> {

@@ -2,7 +2,8 @@
 //!
 //! * [`pass`]: the pass that all filters of samples have in common, and what such a filter is.
 //! * [`time`], [`task`], [`comm`], [`cpu`], [`dso`], [`sample_every`], [`head`]: filters of samples, by what each asks.
-//! * [`event`]: samples of certain events, and of the recording what belongs to these; [`lineage`]: what becomes of the ids of
+//! * [`event`]: samples of certain events, and of the recording what belongs to these; [`event_list`]: their names in a list;
+//!   [`lineage`]: what becomes of the ids of
 //!   events that go.
 //! * [`kind`]: records by type.
 //! * [`places`]: where a sample is, whatever the order; [`related_processes`]: processes that have to do with what stays;
@@ -14,6 +15,7 @@ pub mod cpu;
 pub mod deferred;
 pub mod dso;
 pub mod event;
+pub mod event_list;
 pub mod head;
 pub mod kind;
 pub mod lineage;

@@ -2,8 +2,21 @@
 
 use super::pass::{Filter, Sample};
 use crate::error::Result;
+use crate::rewrite::option::{Outputs, Parameter, PassOption};
+use crate::rewrite::option_values::positive_number;
+use crate::rewrite::request::PassFactory;
 use crate::stream::meta::Meta;
 use std::num::NonZeroU64;
+
+/// `--sample-every`.
+const SAMPLE_EVERY: Parameter<NonZeroU64> = Parameter::once("--sample-every", "N", positive_number);
+
+/// The option of this filter.
+pub const OPTIONS: &[PassOption] =
+    &[PassOption::new(&SAMPLE_EVERY, Outputs::All, "Only one of so many samples of each event", |values| {
+        let every = values.one(&SAMPLE_EVERY)?;
+        Ok(PassFactory::filter(move || EveryFilter::new(every)))
+    })];
 
 /// Keeps the first of so many samples of each event, in the order of the file: so each CPU's, and none of a rare event is
 /// lost for one that is not.
@@ -23,7 +36,7 @@ impl EveryFilter {
 
 impl Filter for EveryFilter {
     fn option(&self) -> &'static str {
-        "--sample-every"
+        SAMPLE_EVERY.name()
     }
 
     fn begin(&mut self, _: &Meta) {

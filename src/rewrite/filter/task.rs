@@ -3,8 +3,29 @@
 use super::not_found::{What, not_there, not_told};
 use super::pass::{Filter, Sample};
 use crate::error::Result;
+use crate::rewrite::option::{Outputs, Parameter, PassOption};
+use crate::rewrite::request::PassFactory;
 use crate::stream::meta::Meta;
 use std::collections::BTreeSet;
+
+const PID: Parameter<u32> = Parameter::list("--pid", "PIDS", number);
+const TID: Parameter<u32> = Parameter::list("--tid", "TIDS", number);
+
+/// The options of this filter.
+pub const OPTIONS: &[PassOption] = &[
+    PassOption::new(&PID, Outputs::All, "Only samples of these processes, separated by commas", |values| {
+        let wanted = values.of(&PID);
+        Ok(PassFactory::filter(move || TaskFilter::new(TaskNumber::Pid, wanted.iter().copied())))
+    }),
+    PassOption::new(&TID, Outputs::All, "Only samples of these threads, separated by commas", |values| {
+        let wanted = values.of(&TID);
+        Ok(PassFactory::filter(move || TaskFilter::new(TaskNumber::Tid, wanted.iter().copied())))
+    }),
+];
+
+fn number(text: &str) -> std::result::Result<u32, String> {
+    text.trim().parse().map_err(|_| format!("{text} is no process or thread"))
+}
 
 /// Which of the two numbers of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,8 +57,8 @@ impl TaskFilter {
 impl Filter for TaskFilter {
     fn option(&self) -> &'static str {
         match self.number {
-            TaskNumber::Pid => "--pid",
-            TaskNumber::Tid => "--tid",
+            TaskNumber::Pid => PID.name(),
+            TaskNumber::Tid => TID.name(),
         }
     }
 

@@ -6,8 +6,26 @@ use crate::abi;
 use crate::abi::feature::FeatureId;
 use crate::abi::feature::sample_time::SampleTime;
 use crate::error::{Error, Result};
+use crate::rewrite::option::{Outputs, Parameter, PassOption};
+use crate::rewrite::request::PassFactory;
 use crate::stream::meta::Meta;
 use std::str::FromStr;
+
+/// `--time`.
+const TIME: Parameter<Times> = Parameter::once("--time", "TIMES", str::parse);
+
+/// The option of this filter.
+pub const OPTIONS: &[PassOption] = &[PassOption::new(
+    &TIME,
+    Outputs::All,
+    "Only samples of these times, as perf script takes them: START,STOP in seconds, either of them open, several separated by \
+     blanks; or of the time between the first and the last sample 10%-30%, or 10%/2 (the second tenth), separated by commas",
+    |values| {
+        let wanted = values.one(&TIME)?;
+        Ok(PassFactory::filter(move || TimeFilter::new(wanted.clone())))
+    },
+)
+.with_hyphens()];
 
 /// Times that are asked for.
 #[derive(Clone, Debug, PartialEq)]
@@ -157,7 +175,7 @@ fn sample_time(meta: &Meta) -> Option<(u64, u64)> {
 
 impl Filter for TimeFilter {
     fn option(&self) -> &'static str {
-        "--time"
+        TIME.name()
     }
 
     fn begin(&mut self, meta: &Meta) {

@@ -7,6 +7,7 @@
 //! * [`live`]: which functions are where in a process.
 //! * [`clock`]: the times of a jitdump in the recording's clock.
 //! * [`images`]: the files of images, which appear at the end.
+//! * [`options`]: the options that say where jitdumps are and images go.
 
 pub mod clock;
 pub mod dump;
@@ -14,6 +15,7 @@ pub mod find;
 pub mod images;
 pub mod live;
 pub mod map_file;
+pub mod options;
 pub mod pass;
 pub mod perf_map;
 pub mod plan;

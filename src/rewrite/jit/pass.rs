@@ -3,6 +3,7 @@
 use super::find::{dump_pid, is_for_code};
 use super::images::{ImageOptions, Images};
 use super::live::Live;
+use super::options::JIT_DUMP;
 use super::plan::{Mapped, Plan};
 use crate::abi;
 use crate::abi::record::time_conv::TimeConv;
@@ -11,8 +12,10 @@ use crate::container::block::Origin;
 use crate::container::read::ReadOptions;
 use crate::error::Result;
 use crate::rewrite::mmap::{Mmap, Names};
+use crate::rewrite::option::{Outputs, Parameter, PassOption};
 use crate::rewrite::pass::{Look, Pass};
 use crate::rewrite::replacement::{Changed, Place};
+use crate::rewrite::request::PassFactory;
 use crate::stream::Sink;
 use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
@@ -21,6 +24,23 @@ use crate::stream::raw::Raw;
 use crate::stream::stage::{Before, Stage};
 use hashbrown::HashMap;
 use std::path::PathBuf;
+
+/// `--jit`.
+const NAME: Parameter<()> = Parameter::flag("--jit");
+
+/// The option of this pass.
+pub const OPTION: PassOption = PassOption::new(
+    &NAME,
+    Outputs::All,
+    "Tell functions that were compiled at run time by the jitdumps that the recording maps, as maps of images of them",
+    |values| {
+        let (places, values) = (values.of(&JIT_DUMP), values.clone());
+        Ok(PassFactory::new(move |context| {
+            JitPass::new(places.clone(), ImageOptions::new(&values, context), context.read.clone())
+        }))
+    },
+)
+.short('j');
 
 /// The pass that tells, for each function of a jitdump, from when on it was where: a MMAP2 each, in the order of time, of one
 /// image for all functions of a dump. Maps of anonymous memory in which functions are already go, as they would hide these.
@@ -43,7 +63,7 @@ impl JitPass {
 
 impl Pass for JitPass {
     fn name(&self) -> String {
-        "--jit".to_owned()
+        NAME.name().to_owned()
     }
 
     fn look(&mut self) -> Option<Look<'_>> {

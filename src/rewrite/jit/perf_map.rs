@@ -16,8 +16,11 @@ use crate::rewrite::build_ids::id::Id;
 use crate::rewrite::build_ids::objects::PROT_EXEC;
 use crate::rewrite::each::Each;
 use crate::rewrite::mmap::{Mmap, Names};
+use crate::rewrite::option::{Outputs, Parameter, PassOption};
+use crate::rewrite::option_values::existing_path;
 use crate::rewrite::pass::{Look, Pass};
 use crate::rewrite::replacement::Changed;
+use crate::rewrite::request::PassFactory;
 use crate::stream::Sink;
 use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
@@ -25,6 +28,22 @@ use crate::stream::raw::Raw;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+
+/// `--perf-map`: where map files are; none of them for where programs write them.
+const PERF_MAP: Parameter<Vec<PathBuf>> = Parameter::optional("--perf-map", "PATH", |text| {
+    if text.is_empty() { Ok(Vec::new()) } else { existing_path(text).map(|path| vec![path]) }
+});
+
+/// The option of this pass.
+pub const OPTIONS: &[PassOption] = &[PassOption::new(
+    &PERF_MAP,
+    Outputs::All,
+    "Tell functions of /tmp/perf-PID.map files, or of those in a folder, as maps of images of them; may be given more than once",
+    |values| {
+        let (places, values) = (values.of(&PERF_MAP).concat(), values.clone());
+        Ok(PassFactory::new(move |context| PerfMapPass::new(places.clone(), ImageOptions::new(&values, context))))
+    },
+)];
 
 /// The pass by which maps of anonymous memory become maps of an image, in which the functions are that a `perf-PID.map` tells
 /// there. As such a file tells no times, a function is there from the beginning to the end; so no map is added, and none goes.
@@ -154,7 +173,7 @@ fn lay_out(file: &MapFile, memory: &BTreeMap<u64, u64>, image: &mut Image) -> Op
 
 impl Pass for PerfMapPass {
     fn name(&self) -> String {
-        "--perf-map".to_owned()
+        PERF_MAP.name().to_owned()
     }
 
     fn look(&mut self) -> Option<Look<'_>> {

@@ -11,7 +11,9 @@ pub mod records;
 pub mod since;
 
 use super::header::Header;
+use super::option::{Outputs, Parameter, PassOption};
 use super::pass::{Look, Pass};
+use super::request::PassFactory;
 use crate::container::read::ReadOptions;
 use crate::error::Result;
 use crate::stream::Sink;
@@ -21,6 +23,20 @@ use deferred::Deferred;
 use records::{Change, ForVersion, Told};
 use since::PerfVersion;
 use std::collections::BTreeSet;
+
+/// `--perf-version`.
+const PERF_VERSION: Parameter<PerfVersion> = Parameter::once("--perf-version", "X.Y", str::parse);
+
+/// The option of this pass.
+pub const OPTIONS: &[PassOption] = &[PassOption::new(
+    &PERF_VERSION,
+    Outputs::Records,
+    "Write what this version of perf reads; what it does not know is left out or told otherwise",
+    |values| {
+        let version = values.one(&PERF_VERSION)?;
+        Ok(PassFactory::new(move |context| PerfVersionPass::new(version, context.read.clone())))
+    },
+)];
 
 /// The pass that writes for a version of perf. What that does not know is left out, or told as it knows it, and the user is
 /// told what.
@@ -44,7 +60,11 @@ impl PerfVersionPass {
 
 impl Pass for PerfVersionPass {
     fn name(&self) -> String {
-        "--perf-version".to_owned()
+        PERF_VERSION.name().to_owned()
+    }
+
+    fn perf_version(&self) -> Option<PerfVersion> {
+        Some(self.version)
     }
 
     fn look(&mut self) -> Option<Look<'_>> {

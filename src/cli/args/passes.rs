@@ -1,0 +1,253 @@
+//! Options of passes, in the order in which they are given.
+
+use crate::rewrite::option::{Choice, Parameter, PassOption, Value, ValueForm};
+use crate::rewrite::registry::{PASSES, PassTable, requests};
+use crate::rewrite::request::{PassRequest, Values};
+use clap::builder::{PathBufValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::error::ErrorKind;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use std::ffi::OsStr;
+use std::path::PathBuf;
+
+/// The passes that are asked for, in the order in which they run.
+#[derive(Debug, Default)]
+pub struct PassArgs {
+    /// The passes.
+    pub list: Vec<PassRequest>,
+}
+
+impl PassArgs {
+    /// The values of an option that asks for passes.
+    pub fn values<T: Clone + 'static>(&self, parameter: &Parameter<T>) -> Vec<T> {
+        self.list.iter().flat_map(|request| request.values().of(parameter)).collect()
+    }
+}
+
+impl Args for PassArgs {
+    fn augment_args(command: Command) -> Command {
+        with_options(command, PASSES)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for PassArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        Ok(Self { list: requested(matches, PASSES)? })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// Adds the options of a table to a command.
+pub(super) fn with_options(command: Command, table: PassTable<'_>) -> Command {
+    command.args(table.iter().copied().flatten().map(argument))
+}
+
+/// The passes that the options of a table ask for.
+///
+/// # Errors
+/// Where the options do not go together.
+pub(super) fn requested(matches: &ArgMatches, table: PassTable<'_>) -> Result<Vec<PassRequest>, clap::Error> {
+    requests(table, &given(matches, table)).map_err(|error| clap::Error::raw(ErrorKind::ArgumentConflict, error))
+}
+
+/// The values of the options of a table, in the order in which they were given.
+pub(super) fn given(matches: &ArgMatches, table: PassTable<'_>) -> Values {
+    let mut given = Vec::new();
+    for option in table.iter().copied().flatten() {
+        let indices = matches.indices_of(id(option)).into_iter().flatten();
+        let values = matches.get_many::<Value>(id(option)).into_iter().flatten().cloned();
+        given.extend(indices.zip(values).map(|(index, value)| (index, option.name(), value)));
+    }
+    given.sort_by_key(|(index, ..)| *index);
+    let mut values = Values::default();
+    given.into_iter().for_each(|(_, name, value)| values.push(name, value));
+    values
+}
+
+fn id(option: &PassOption) -> &'static str {
+    option.name().trim_start_matches('-')
+}
+
+fn argument(option: &PassOption) -> Arg {
+    let arg = Arg::new(id(option))
+        .long(id(option))
+        .help(option.text())
+        .allow_hyphen_values(option.has_hyphens())
+        .value_parser(OptionParser(*option));
+    let arg = match option.short_name() {
+        Some(short) => arg.short(short),
+        None => arg,
+    };
+    match option.form() {
+        // With an empty value, which has a place among those of other options.
+        ValueForm::Flag => arg.action(ArgAction::Set).num_args(0).default_missing_value(""),
+        ValueForm::Once(value) => arg.action(ArgAction::Set).value_name(value),
+        ValueForm::Repeated(value) => arg.action(ArgAction::Append).value_name(value),
+        ValueForm::List(values) => arg.action(ArgAction::Append).value_name(values).value_delimiter(','),
+        ValueForm::Optional(value) => arg
+            .action(ArgAction::Append)
+            .value_name(value)
+            .num_args(0..=1)
+            .require_equals(true)
+            .default_missing_value(""),
+    }
+}
+
+/// Parses the values of an option.
+#[derive(Clone)]
+struct OptionParser(PassOption);
+
+impl TypedValueParser for OptionParser {
+    type Value = Value;
+
+    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<Value, clap::Error> {
+        let option = self.0;
+        if option.is_path() {
+            let parse = move |path: PathBuf| option.parse(path.as_ref());
+            return PathBufValueParser::new().try_map(parse).parse_ref(command, arg, value);
+        }
+        if !option.accepted().is_empty() {
+            PossibleValuesParser::new(option.accepted().iter().map(possible)).parse_ref(command, arg, value)?;
+        }
+        let parse = move |text: &str| option.parse(text.as_ref());
+        parse.parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let accepted = self.0.accepted();
+        (!accepted.is_empty()).then(|| Box::new(accepted.iter().map(possible)) as _)
+    }
+}
+
+fn possible(choice: &Choice) -> PossibleValue {
+    PossibleValue::new(choice.name).help(choice.help)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::container::read::ReadOptions;
+    use crate::container::read::input::Input;
+    use crate::error::Result;
+    use crate::rewrite::each::Each;
+    use crate::rewrite::option::Outputs;
+    use crate::rewrite::pass::Pass;
+    use crate::rewrite::passes::Passes;
+    use crate::rewrite::request::{PassContext, PassFactory};
+    use crate::stream::Sink;
+    use crate::stream::meta::Meta;
+    use crate::stream::raw::Raw;
+    use std::collections::BTreeSet;
+
+    /// A pass that leaves out records of a size.
+    struct WithoutSize(u16);
+
+    impl Pass for WithoutSize {
+        fn name(&self) -> String {
+            SIZE.name().to_owned()
+        }
+
+        fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {
+            Box::new(Each::new(
+                sink,
+                |meta, raw, sink| {
+                    if raw.header.size == self.0 { Ok(()) } else { sink.record(meta, raw) }
+                },
+            ))
+        }
+    }
+
+    const SIZE: Parameter<u16> =
+        Parameter::once("--without-size", "BYTES", |text| text.parse().map_err(|_| format!("{text} is no size")));
+
+    const OPTIONS: &[PassOption] =
+        &[PassOption::new(&SIZE, Outputs::Records, "Leave out records of this size", |values| {
+            let size = values.one(&SIZE)?;
+            Ok(PassFactory::new(move |_| WithoutSize(size)))
+        })];
+
+    fn table() -> Vec<&'static [PassOption]> {
+        [PASSES, &[OPTIONS]].concat()
+    }
+
+    fn parsed(args: &[&str]) -> std::result::Result<Vec<PassRequest>, clap::Error> {
+        let command = with_options(Command::new("test").no_binary_name(true), &table());
+        requested(&command.try_get_matches_from(args)?, &table())
+    }
+
+    fn options(args: &[&str]) -> Vec<&'static str> {
+        parsed(args).unwrap().iter().map(PassRequest::option).collect()
+    }
+
+    #[derive(Default)]
+    struct Sizes(BTreeSet<u16>);
+
+    impl Sink for Sizes {
+        fn record(&mut self, _: &Meta, raw: &Raw<'_>) -> Result<()> {
+            self.0.insert(raw.header.size);
+            Ok(())
+        }
+    }
+
+    fn sizes(requests: &[PassRequest]) -> BTreeSet<u16> {
+        let mut passes = Passes::default();
+        requests.iter().for_each(|request| passes.push_boxed(request.pass(&PassContext::default())));
+        let mut sizes = Sizes::default();
+        let input = Input::Path("roundtrip/fixtures/plain.data".into());
+        passes.run(input, &ReadOptions::default(), &mut sizes).unwrap();
+        sizes.0
+    }
+
+    #[test]
+    fn a_pass_that_is_registered_by_one_line_is_offered_and_applied() {
+        let help = with_options(Command::new("test"), &table()).render_help().to_string();
+        assert!(help.contains("--without-size <BYTES>") && help.contains("Leave out records of this size"), "{help}");
+        let all = sizes(&[]);
+        let size = *all.first().unwrap();
+        let requests = parsed(&["--without-size", &size.to_string()]).unwrap();
+        assert_eq!(
+            (requests[0].option(), requests[0].option_for_records()),
+            ("--without-size", Some("--without-size"))
+        );
+        assert_eq!(sizes(&requests), all.into_iter().filter(|other| *other != size).collect());
+        let error = parsed(&["--without-size", "x"]).unwrap_err().to_string();
+        assert!(error.contains("invalid value 'x' for '--without-size <BYTES>': x is no size"), "{error}");
+    }
+
+    #[test]
+    fn passes_run_in_the_order_of_their_options() {
+        assert_eq!(options(&["--sort", "--without-size", "8", "--head", "1"]), ["--sort", "--without-size", "--head"]);
+        assert_eq!(options(&["--pid", "1", "--head", "1", "--pid", "2"]), ["--pid", "--head"]);
+        assert_eq!(options(&["--set", "hostname=a", "--head", "1", "--set", "arch=b"]), ["--set", "--head", "--set"]);
+        // What could disclose something comes before all is anonymous.
+        assert_eq!(options(&["--sort", "--anonymize", "--head", "1"]), ["--head", "--anonymize", "--sort"]);
+    }
+
+    #[test]
+    fn a_setting_needs_the_option_that_it_refines() {
+        for (args, expected) in [
+            (&["--keep-attrs"][..], "--keep-attrs is for --event"),
+            (&["--jit-dir", "src"], "--jit-dir is for --jit and --perf-map"),
+            (&["--head", "1", "--keep", "raw"], "--keep is for --anonymize"),
+        ] {
+            let error = parsed(args).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn options_that_refine_passes_name_options_of_the_table() {
+        let names: BTreeSet<_> = PASSES.iter().copied().flatten().map(PassOption::name).collect();
+        let count = PASSES.iter().copied().flatten().count();
+        assert_eq!(names.len(), count, "two options have the same name");
+        let refined = PASSES.iter().copied().flatten().flat_map(PassOption::refined);
+        assert!(refined.copied().all(|name| names.contains(name)));
+    }
+}

@@ -1,0 +1,48 @@
+//! The options that say where build ids are looked for.
+
+use super::find::{Cache, FindOptions};
+use super::known::KnownBuildIds;
+use crate::rewrite::option::{Outputs, Parameter, PassOption};
+use crate::rewrite::option_values::directory;
+use crate::rewrite::request::Values;
+use std::env;
+use std::path::PathBuf;
+
+const KNOWN_BUILD_IDS: Parameter<KnownBuildIds> =
+    Parameter::once("--known-build-ids", "BUILDID FILE,...|PATH", KnownBuildIds::parse);
+const SYMFS: Parameter<PathBuf> = Parameter::once("--symfs", "DIR", directory);
+const BUILDID_DIR: Parameter<PathBuf> = Parameter::path("--buildid-dir", "DIR");
+
+/// The options of the passes that look for build ids.
+const PASSES: &[&str] = &["--build-ids", "--buildid-all", "--mmap2-buildids", "--mmap2-buildid-all"];
+
+/// The options that say where these look.
+pub const SETTINGS: &[PassOption] = &[
+    PassOption::setting(
+        &KNOWN_BUILD_IDS,
+        PASSES,
+        Outputs::All,
+        "Build ids of files, whatever is found or recorded: a list, or a file of one a line, as perf buildid-list writes it",
+    ),
+    PassOption::setting(
+        &SYMFS,
+        PASSES,
+        Outputs::All,
+        "Folder that has the files of the recorded machine at their paths [default: this machine's, if they are the recorded]",
+    ),
+    PassOption::setting(
+        &BUILDID_DIR,
+        PASSES,
+        Outputs::All,
+        "Cache of build ids, for files that are not there [default: ~/.debug]",
+    ),
+];
+
+impl From<&Values> for FindOptions {
+    fn from(values: &Values) -> Self {
+        let of_user =
+            || Some(Cache { dir: PathBuf::from(env::var_os("HOME")?).join(".debug"), is_of_recording: false });
+        let cache = values.get(&BUILDID_DIR).map(|dir| Cache { dir, is_of_recording: true }).or_else(of_user);
+        Self { known: values.get(&KNOWN_BUILD_IDS).unwrap_or_default(), symfs: values.get(&SYMFS), cache }
+    }
+}
