@@ -12,9 +12,10 @@ use crate::container::read::directory::is_recording;
 use crate::convert;
 use crate::formats::carry::{CarryOptions, Passed};
 use crate::formats::envelope::{self, Envelope, Envelopes};
-use crate::formats::import::{self, Values};
+use crate::formats::import::{self, CopyProfile, Values};
 use crate::formats::quipper::unknown::UnknownFields;
-use crate::formats::{CopyProfile, FORMATS, Format, Writes, by_file_name, by_name};
+use crate::formats::table::{by_file_name, by_name, writable};
+use crate::formats::{DEFAULT_PROFILE, FORMATS, Format, Writes, perf_data};
 use crate::profile::symbols::SymbolSource;
 use crate::profile::unnamed::Unnamed;
 use crate::rewrite::passes::Passes;
@@ -49,7 +50,7 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
 fn default_output(to: Option<&str>) -> Option<PathBuf> {
     let is_text = |format: &Format| !format.is_binary && !matches!(format.writes, Writes::Folder { .. });
     // An unknown format is reported as one.
-    by_name(to?).is_none_or(is_text).then(|| PathBuf::from("-"))
+    by_name(FORMATS, to?).is_none_or(is_text).then(|| PathBuf::from("-"))
 }
 
 /// What is written, and how.
@@ -90,7 +91,7 @@ impl Conversion {
     /// Where the arguments do not make sense for it.
     pub fn of(args: &ConvertArgs, output: &Path) -> Result<Self, Failure> {
         // The name of a folder tells no format.
-        let to = args.to.as_deref().or(args.profile.split_by.map(|_| "pprof"));
+        let to = args.to.as_deref().or(args.profile.split_by.map(|_| DEFAULT_PROFILE.name));
         let (format, envelopes) = choose_format(output, to)?;
         if let Some((option, formats)) = args.first_not_for(format.name) {
             return Err(Failure::Usage(format!(
@@ -269,12 +270,11 @@ impl Conversion {
 /// # Errors
 /// As [`run`].
 pub fn rewrite(mut args: ConvertArgs) -> Result<ExitCode, Failure> {
-    match args.to.get_or_insert_with(|| "perf.data".to_owned()).as_str() {
-        "perf.data" => run(args),
-        other => {
-            Err(Failure::Usage(format!("--to {other}: a rewrite writes a perf.data; perfconv IN -o OUT converts")))
-        }
+    let to = args.to.get_or_insert_with(|| perf_data::FORMAT.name.to_owned());
+    if to == perf_data::FORMAT.name {
+        return run(args);
     }
+    Err(Failure::Usage(format!("--to {to}: a rewrite writes a perf.data; perfconv IN -o OUT converts")))
 }
 
 /// Writes what can be read of a recording, first of all steps.
@@ -305,12 +305,12 @@ pub fn only_one_input(args: &ConvertArgs) -> Result<(), Failure> {
 /// The format and how to compress it: by `--to`, else by the name of the output.
 fn choose_format(output: &Path, to: Option<&str>) -> Result<(&'static Format, Vec<Envelope>), Failure> {
     let name = output.to_string_lossy();
-    let by_name_of_file = by_file_name(&name);
+    let by_name_of_file = by_file_name(FORMATS, &name);
     let Some(to) = to else {
         return by_name_of_file.ok_or_else(|| Failure::Usage(unknown_ending(output)));
     };
-    let Some(format) = by_name(to) else {
-        let names: Vec<_> = writable().map(|format| format.name).collect();
+    let Some(format) = by_name(FORMATS, to) else {
+        let names: Vec<_> = writable(FORMATS).map(|format| format.name).collect();
         return Err(Failure::Usage(format!("unknown format '{to}'; expected one of: {}", names.join(", "))));
     };
     match by_name_of_file {
@@ -332,16 +332,12 @@ fn unknown_ending(output: &Path) -> String {
             "{name}: is a directory; name a file in it, such as {file}, or give the directory to --out-dir"
         );
     }
-    let endings = writable().flat_map(|format| format.extensions).map(|(extension, _)| format!(".{extension}"));
+    let endings = writable(FORMATS).flat_map(|format| format.extensions).map(|(extension, _)| format!(".{extension}"));
     let endings = endings.collect::<Vec<_>>().join(", ");
-    let others: Vec<_> = writable().filter(|format| format.extensions.is_empty()).map(|format| format.name).collect();
+    let others: Vec<_> =
+        writable(FORMATS).filter(|format| format.extensions.is_empty()).map(|format| format.name).collect();
     let others = others.join(", ");
     format!(
         "{name}: its name does not tell a format; end it in one of {endings}, or say --to FORMAT, also for {others}"
     )
-}
-
-/// The formats that can be written.
-fn writable() -> impl Iterator<Item = &'static Format> {
-    FORMATS.iter().filter(|format| !matches!(format.writes, Writes::Nothing))
 }

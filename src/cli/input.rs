@@ -7,10 +7,11 @@ use crate::container::read::input::Input;
 use crate::container::read::{ReadOptions, header_problem};
 use crate::container::walk::Damage;
 use crate::formats::import::images::Symbols;
-use crate::formats::import::{ImportOptions, Remade, Values, import, readable};
+use crate::formats::import::{ImportOptions, Remade, Values, import};
 use crate::formats::quipper::unknown::UnknownFields;
 use crate::formats::recognize::{START, by_content};
-use crate::formats::{Format, Reads, by_file_name, by_name};
+use crate::formats::table::{by_file_name, by_name, readable};
+use crate::formats::{FORMATS, Format, Reads, perf_data};
 use crate::info::imported::ImportedInfo;
 use crate::profile::imported::ImportedProfile;
 use crate::stream::ledger::Ledger;
@@ -34,7 +35,7 @@ impl NamedInput {
     pub fn open(path: PathBuf, from: Option<&str>, options: &ReadOptions) -> Result<Self, Failure> {
         let input = named(path);
         if let Some(name) = from {
-            return Ok(Self { input, format: Some(by_name(name).ok_or_else(|| not_readable(name))?) });
+            return Ok(Self { input, format: Some(by_name(FORMATS, name).ok_or_else(|| not_readable(name))?) });
         }
         let is_recording = |start: &[u8]| header::endian(start).is_some();
         let (input, start) = input.peek(START, is_recording, options)?;
@@ -69,7 +70,7 @@ impl Recording {
     pub fn converted(named: NamedInput, options: &ReadOptions, values: Values) -> Result<Self, Failure> {
         let NamedInput { input, format } = named;
         match format.map(|format| (format.name, format.reads)) {
-            None | Some((_, Reads::Recording)) => Ok(Self { input, remade: None, format: "perf.data" }),
+            None | Some((_, Reads::Recording)) => Ok(Self { input, remade: None, format: perf_data::FORMAT.name }),
             Some((format, Reads::Import(how))) => {
                 let remade = import(how, input, &ImportOptions { values, ..ImportOptions::from(options) })?;
                 Ok(Self { input: remade.input(), remade: Some(remade), format })
@@ -135,7 +136,12 @@ impl Recording {
 }
 
 fn not_readable(name: &str) -> Failure {
-    Failure::Usage(format!("--from {name}: is not a format that is read; these are {}", readable().join(", ")))
+    Failure::Usage(format!("--from {name}: is not a format that is read; these are {}", readable_names()))
+}
+
+/// The formats that can be read, for messages.
+fn readable_names() -> String {
+    readable(FORMATS).map(|format| format.name).collect::<Vec<_>>().join(", ")
 }
 
 /// The input of this name, - for standard input.
@@ -152,13 +158,13 @@ pub fn named(path: PathBuf) -> Input {
 fn recognized(start: &[u8], name: &str) -> Result<Option<&'static Format>, Failure> {
     let is_read = |format: &Format| !matches!(format.reads, Reads::Nothing);
     // A name may say anything of what is not read.
-    let by_name = by_file_name(name).map(|(format, _)| format).filter(|format| is_read(format));
-    if let Some(format) = by_content(start).filter(|format| format.is_distinctive || by_name.is_none()) {
+    let by_name = by_file_name(FORMATS, name).map(|(format, _)| format).filter(|format| is_read(format));
+    if let Some(format) = by_content(FORMATS, start).filter(|format| format.is_distinctive || by_name.is_none()) {
         let what = || Failure::Failed(format!("{name}: this is {}, which can be written but not read", format.name));
         return if is_read(format) { Ok(Some(format)) } else { Err(what()) };
     }
     if by_name.is_none() && header_problem(start).is_none() {
-        let formats = readable().join(", ");
+        let formats = readable_names();
         return Err(Failure::Failed(format!("{name}: unknown format; if it is one of these, say --from: {formats}")));
     }
     Ok(by_name)

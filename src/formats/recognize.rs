@@ -1,13 +1,13 @@
 //! The format of an input by its beginning, unpacked.
 
-use super::{FORMATS, Format};
+use super::Format;
 
 /// How many bytes of an input are looked at: enough for a whole line of text, such as a deep folded stack, or a whole sample.
 pub const START: usize = 1 << 14;
 
 /// The format of an input that begins like this, of those that have a distinctive beginning.
-pub fn by_content(start: &[u8]) -> Option<&'static Format> {
-    FORMATS.iter().find(|format| (format.recognises)(start))
+pub fn by_content(formats: &'static [Format], start: &[u8]) -> Option<&'static Format> {
+    formats.iter().find(|format| (format.recognises)(start))
 }
 
 /// The lines of an input that begins like this, without one that [`START`] truncates. Bytes that no text has are no lines.
@@ -25,9 +25,10 @@ pub fn lines(start: &[u8]) -> impl Iterator<Item = &[u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::formats::FORMATS;
 
     fn recognized(start: &[u8]) -> Option<&'static str> {
-        by_content(start).map(|format| format.name)
+        by_content(FORMATS, start).map(|format| format.name)
     }
 
     #[test]

@@ -21,7 +21,6 @@ pub use record::record;
 pub use values::Values;
 
 use super::quipper::unknown::UnknownFields;
-use super::{CopyProfile, FORMATS, Format, Reads};
 use crate::container::read::ReadOptions;
 use crate::container::read::input::{Input, Opened};
 use crate::container::spool::Spool;
@@ -138,6 +137,9 @@ impl From<&ReadOptions> for ImportOptions {
 /// Makes the recording again that an input in another format carries.
 pub type Import = fn(stream: &mut (dyn Read + Send), name: &str, options: &ImportOptions) -> Result<Remade>;
 
+/// Copies a profile that is valid, and accounts for its samples.
+pub type CopyProfile = fn(stream: &mut (dyn Read + Send), name: &str, out: &mut dyn Write) -> Result<Ledger>;
+
 /// Makes a recording again, by one of the formats.
 ///
 /// # Errors
@@ -166,10 +168,4 @@ fn opened<T>(
         Opened::Stream(mut stream) => read(&mut stream, &name),
         Opened::Directory(_) => Err(Error::input(name, None, "a folder is only read as a recording")),
     }
-}
-
-/// The formats that can be read, for messages.
-pub fn readable() -> Vec<&'static str> {
-    let is_readable = |format: &&Format| !matches!(format.reads, Reads::Nothing);
-    FORMATS.iter().filter(is_readable).map(|format| format.name).collect()
 }

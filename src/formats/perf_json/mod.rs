@@ -21,11 +21,20 @@ mod headers;
 mod objects;
 mod text;
 
+use super::{Format, Writes};
 use crate::container::read::ReadOptions;
 use crate::formats::carry::{Carry, CarryOptions};
 use crate::stream::order::Order;
 use export::Export;
 use std::io::{BufWriter, Write};
+
+/// perf's own JSON.
+pub const FORMAT: Format = Format {
+    writes: Writes::Carry(begin),
+    recognises,
+    is_distinctive: true,
+    ..Format::new("perf-json", "what perf data convert --to-json writes, and more of each sample")
+};
 
 /// Whether an input that begins like this is the JSON of `perf data convert --to-json`.
 pub fn recognises(start: &[u8]) -> bool {

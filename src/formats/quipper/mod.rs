@@ -41,6 +41,28 @@ pub use recognize::recognises;
 #[cfg(feature = "quipper-text")]
 pub use recognize::recognises_text;
 
+use super::{Format, Reads, Writes};
+
+/// A PerfDataProto.
+pub const FORMAT: Format = Format {
+    extensions: &[("pb_data", None), ("quipper", None)],
+    is_binary: true,
+    writes: Writes::Carry(begin),
+    reads: Reads::Import(import),
+    recognises,
+    ..Format::new("quipper", "PerfDataProto, for quipper, perf_to_profile, AutoFDO")
+};
+
+/// A PerfDataProto in its text form.
+#[cfg(feature = "quipper-text")]
+pub const TEXT_FORMAT: Format = Format {
+    extensions: &[("pb_text", None)],
+    writes: Writes::Carry(begin_text),
+    reads: Reads::Import(import_text),
+    recognises: recognises_text,
+    ..Format::new("quipper-text", "PerfDataProto as text, for people")
+};
+
 /// How much of a recording is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fidelity {
