@@ -13,7 +13,7 @@ use crate::convert;
 use crate::formats::carry::{CarryOptions, Passed};
 use crate::formats::envelope::{self, Envelope, Envelopes};
 use crate::formats::import::{self, CopyProfile, Values};
-use crate::formats::quipper::unknown::UnknownFields;
+use crate::formats::retained_fields::RetainedFields;
 use crate::formats::table::{by_file_name, by_name, writable};
 use crate::formats::{DEFAULT_PROFILE, FORMATS, Format, Writes, perf_data};
 use crate::profile::symbols::SymbolSource;
@@ -184,10 +184,11 @@ impl Conversion {
         // Names of an imported profile are not those of what was anonymized.
         let imported = recording.imported().filter(|_| args.compat.is_none() && !anonymize).cloned();
         let kept = imported.clone().filter(|_| matches!(format.writes, Writes::Profile(_)));
+        // Whether unknown fields tell of people cannot be decided.
+        let retained = if anonymize { RetainedFields::default() } else { recording.retained_fields() };
         let carry = CarryOptions {
             passes: Passed { change_records: passes.change_records(), remap, anonymize },
-            // Fields that nobody knows cannot be judged.
-            unknown: if anonymize { UnknownFields::default() } else { recording.unknown_fields() },
+            retained,
             quipper: args.quipper.unwrap_or(FidelityArg::Lossless).into(),
             exact: args.exact,
             decode_tracepoints: args.decode == Some(DecodeArg::Tracepoints),
@@ -241,7 +242,8 @@ impl Conversion {
         }
         recording.missing(kept.is_some()).for_each(|missing| ledger.missing(missing.clone()));
         recording.damage().iter().for_each(|damage| ledger.damage(damage.clone()));
-        if (!is_proto || anonymize) && !recording.unknown_fields().is_empty() {
+        let dropped = recording.retained_fields();
+        if !dropped.is_empty() && (anonymize || !(format.keeps)(&dropped)) {
             ledger.missing(format!(
                 "{} has fields that are not known, for which there is no place",
                 recording.input().name()

@@ -8,8 +8,8 @@ use crate::container::read::{ReadOptions, header_problem};
 use crate::container::walk::Damage;
 use crate::formats::import::images::Symbols;
 use crate::formats::import::{ImportOptions, Remade, Values, import};
-use crate::formats::quipper::unknown::UnknownFields;
 use crate::formats::recognize::{START, by_content};
+use crate::formats::retained_fields::RetainedFields;
 use crate::formats::table::{by_file_name, by_name, readable};
 use crate::formats::{FORMATS, Format, Reads, perf_data};
 use crate::info::imported::ImportedInfo;
@@ -129,9 +129,9 @@ impl Recording {
         self.remade.as_ref()?.symbols.as_ref()
     }
 
-    /// Fields of a PerfDataProto that carried it which are not known.
-    pub fn unknown_fields(&self) -> UnknownFields {
-        self.remade.as_ref().map_or_else(UnknownFields::default, |remade| remade.unknown.clone())
+    /// Unknown fields of the input that it was converted from.
+    pub fn retained_fields(&self) -> RetainedFields {
+        self.remade.as_ref().map_or_else(RetainedFields::default, |remade| remade.retained.clone())
     }
 }
 

@@ -1,7 +1,7 @@
 //! Formats that carry the records of a recording.
 
 use super::quipper::Fidelity;
-use super::quipper::unknown::UnknownFields;
+use super::retained_fields::RetainedFields;
 use crate::error::Result;
 use crate::profile::symbols::SymbolSource;
 use crate::stream::Sink;
@@ -22,8 +22,8 @@ pub struct CarryOptions {
     pub exact: bool,
     /// Whether JSON tells the fields of tracepoints' samples, too.
     pub decode_tracepoints: bool,
-    /// Fields of a PerfDataProto that was read which are not known; they are written into another one.
-    pub unknown: UnknownFields,
+    /// Unknown fields of the input, which a format that [keeps](super::Format::keeps) them writes.
+    pub retained: RetainedFields,
     /// Functions of frames, where the input has them.
     pub symbols: Option<Arc<dyn SymbolSource>>,
     /// Where temporary files go that hold what is written later than it comes; the system's folder if not set.

@@ -3,6 +3,7 @@
 use super::carry::{BeginCarry, BeginFolder};
 use super::envelope::Envelope;
 use super::import::{CopyProfile, Import};
+use super::retained_fields::RetainedFields;
 use crate::error::Result;
 use crate::profile::Profile;
 use crate::profile::event::ProfileEvent;
@@ -35,6 +36,8 @@ pub struct Format {
     pub recognises: fn(&[u8]) -> bool,
     /// Whether no other input begins like this: then the name of the input does not matter.
     pub is_distinctive: bool,
+    /// Whether an output has a place for these fields.
+    pub keeps: fn(&RetainedFields) -> bool,
 }
 
 impl Format {
@@ -51,6 +54,7 @@ impl Format {
             copy: None,
             recognises: |_| false,
             is_distinctive: false,
+            keeps: RetainedFields::is_empty,
         }
     }
 }

@@ -16,6 +16,7 @@ pub mod perf_script;
 pub mod pprof;
 pub mod quipper;
 pub mod recognize;
+pub mod retained_fields;
 pub mod table;
 
 pub use format::{BeginStreamed, Format, Reads, Streamed, WriteProfile, Writes};

@@ -20,7 +20,7 @@ mod values;
 pub use record::record;
 pub use values::Values;
 
-use super::quipper::unknown::UnknownFields;
+use super::retained_fields::RetainedFields;
 use crate::container::read::ReadOptions;
 use crate::container::read::input::{Input, Opened};
 use crate::container::spool::Spool;
@@ -58,8 +58,8 @@ pub struct Remade {
     input: Input,
     /// What of the other format could not be read.
     pub damage: Vec<Damage>,
-    /// Fields of a PerfDataProto which are not known.
-    pub unknown: UnknownFields,
+    /// Unknown fields of the input, which an output of a format like its own holds too.
+    pub retained: RetainedFields,
     /// What is kept of a profile beside the recording that it became; `None` where the input carried a recording.
     pub imported: Option<Arc<ImportedProfile>>,
     /// What of a profile is in no output.
@@ -82,7 +82,7 @@ impl Remade {
         Ok(Self {
             input: Input::Bytes { name: name.to_owned(), bytes },
             damage,
-            unknown: UnknownFields::default(),
+            retained: RetainedFields::default(),
             imported: None,
             missing: Vec::new(),
             missing_in_recording: Vec::new(),
@@ -96,7 +96,7 @@ impl Remade {
         Self {
             input: Input::Path(folder.path().to_owned()),
             damage,
-            unknown: UnknownFields::default(),
+            retained: RetainedFields::default(),
             imported: None,
             missing: Vec::new(),
             missing_in_recording: Vec::new(),

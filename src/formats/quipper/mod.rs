@@ -50,6 +50,7 @@ pub const FORMAT: Format = Format {
     writes: Writes::Carry(begin),
     reads: Reads::Import(import),
     recognises,
+    keeps: unknown::are_kept,
     ..Format::new("quipper", "PerfDataProto, for quipper, perf_to_profile, AutoFDO")
 };
 
@@ -60,6 +61,7 @@ pub const TEXT_FORMAT: Format = Format {
     writes: Writes::Carry(begin_text),
     reads: Reads::Import(import_text),
     recognises: recognises_text,
+    keeps: unknown::are_kept,
     ..Format::new("quipper-text", "PerfDataProto as text, for people")
 };
 
