@@ -6,7 +6,7 @@ use super::failure::Failure;
 use super::report::say;
 use crate::formats::envelope::strip;
 use crate::formats::table::{by_file_name, by_name};
-use crate::formats::{DEFAULT_PROFILE, FORMATS, Format};
+use crate::formats::{DEFAULT_PROFILE, FORMATS, Format, profile_options};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
@@ -23,7 +23,7 @@ use std::thread;
 /// Where the arguments do not make sense, or there can be no such folder.
 pub fn run(args: &ConvertArgs, folder: &Path) -> Result<ExitCode, Failure> {
     let to = args.to.as_deref().unwrap_or(DEFAULT_PROFILE.name);
-    let ending = match (by_name(FORMATS, to), args.profile.split_by) {
+    let ending = match (by_name(FORMATS, to), profile_options::split(&args.of_profiles.values)) {
         (Some(format), None) => ending(format),
         // A folder for each; of what is no format there is more to be said below.
         _ => String::new(),

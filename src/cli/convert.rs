@@ -1,20 +1,22 @@
 //! `perfconv IN -o OUT`, `perfconv convert`.
 
-use super::args::{CompatArg, ConvertArgs, DecodeArg, FidelityArg, Step};
+use super::args::{ConvertArgs, Step};
 use super::failure::Failure;
 use super::images::Images;
 use super::input::{NamedInput, Recording};
 use super::output::{Allowed, Output};
 use super::pending_output::Ready;
 use super::report::Account;
-use super::{batch, perf_to_profile, profiles, rewrite, temporary_outputs};
+use super::{batch, profiles, rewrite, temporary_outputs};
 use crate::container::read::directory::is_recording;
 use crate::convert;
 use crate::formats::carry::{CarryOptions, Passed};
 use crate::formats::envelope::{self, Envelope, Envelopes};
 use crate::formats::import::{self, CopyProfile, Values};
+use crate::formats::options::OptionValues;
+use crate::formats::profile_options::split;
 use crate::formats::retained_fields::RetainedFields;
-use crate::formats::table::{by_file_name, by_name, writable};
+use crate::formats::table::{by_file_name, by_name, check_options, writable};
 use crate::formats::{DEFAULT_PROFILE, FORMATS, Format, Writes, perf_data};
 use crate::profile::symbols::SymbolSource;
 use crate::profile::unnamed::Unnamed;
@@ -57,6 +59,8 @@ fn default_output(to: Option<&str>) -> Option<PathBuf> {
 pub struct Conversion {
     format: &'static Format,
     envelopes: Envelopes,
+    /// Values of the format's options.
+    values: OptionValues,
 }
 
 /// What became of a recording.
@@ -90,45 +94,28 @@ impl Conversion {
     /// # Errors
     /// Where the arguments do not make sense for it.
     pub fn of(args: &ConvertArgs, output: &Path) -> Result<Self, Failure> {
+        let values = args.format_values();
         // The name of a folder tells no format.
-        let to = args.to.as_deref().or(args.profile.split_by.map(|_| DEFAULT_PROFILE.name));
+        let to = args.to.as_deref().or(split(&values).map(|_| DEFAULT_PROFILE.name));
         let (format, envelopes) = choose_format(output, to)?;
-        if let Some((option, formats)) = args.first_not_for(format.name) {
-            return Err(Failure::Usage(format!(
-                "{option} is for {}, and not for {}",
-                formats.join(" and "),
-                format.name
-            )));
-        }
-        let misplaced = match format.writes {
-            Writes::Records => args.profile.first_given(),
-            Writes::Profile(_) => {
-                let is_of_no_profile = |step: &&Step| args.compat.is_some() || !step.is_for_profiles();
-                let step = args.steps.list.iter().find(is_of_no_profile).map(Step::option);
-                args.first_of_records().or(step)
-            }
-            Writes::Carry(_) | Writes::Folder { .. } => args.profile.first_given().or(args.first_of_records()),
-            Writes::Nothing => {
-                return Err(Failure::Usage(format!(
-                    "{} can be read but not written; name another format",
-                    format.name
-                )));
-            }
-        };
-        if let Some(option) = misplaced {
-            return Err(Failure::Usage(format!("{option} is not for {}", format.name)));
+        check_options(FORMATS, format, &values).map_err(Failure::Usage)?;
+        let is_direct = format.direct(&values).is_some();
+        let is_of_no_profile = |step: &&Step| is_direct || !step.is_for_profiles();
+        let mut steps = args.steps.list.iter().filter(|_| format.is_of_profiles());
+        if let Some(step) = steps.find(is_of_no_profile) {
+            return Err(Failure::Usage(format!("{} is not for {}", step.option(), format.name)));
         }
         let highest = envelopes.iter().map(|envelope| envelope.highest_level()).min();
         if args.level.zip(highest).is_some_and(|(level, highest)| level > highest) {
             return Err(Failure::Usage("--level: a .gz goes from 0 to 9, and a .zst from 1 to 22".to_owned()));
         }
-        if args.level.is_some() && envelopes.is_empty() && args.profile.split_by.is_none() {
+        if args.level.is_some() && envelopes.is_empty() && split(&values).is_none() {
             return Err(Failure::Usage("--level is for an output whose name ends in .gz or .zst".to_owned()));
         }
         if matches!(format.writes, Writes::Folder { .. }) && !envelopes.is_empty() {
             return Err(Failure::Usage(format!("{} is a folder of files, which is not compressed", format.name)));
         }
-        Ok(Self { format, envelopes: Envelopes { list: envelopes, level: args.level } })
+        Ok(Self { format, envelopes: Envelopes { list: envelopes, level: args.level }, values })
     }
 
     /// Converts a recording to an output.
@@ -136,17 +123,19 @@ impl Conversion {
     /// # Errors
     /// Where it cannot be done.
     pub fn convert(&self, args: &ConvertArgs, input: PathBuf, path: &Path) -> Result<Converted, Failure> {
-        let Self { format, envelopes } = self;
+        let Self { format, envelopes, values } = self;
+        let direct = format.direct(values);
+        let is_split = split(values).is_some();
         let allowed = Allowed {
             overwrite: args.force,
             on_terminal: !format.is_binary && envelopes.list.is_empty(),
             folder: match format.writes {
                 Writes::Records => Some(is_recording),
-                Writes::Profile(_) if args.profile.split_by.is_some() => Some(profiles::is_split),
+                Writes::Profile(_) if is_split => Some(profiles::is_split),
                 Writes::Folder { is_alike, .. } => Some(is_alike),
                 Writes::Profile(_) | Writes::Carry(_) | Writes::Nothing => None,
             },
-            is_folder: matches!(format.writes, Writes::Folder { .. }) || args.profile.split_by.is_some(),
+            is_folder: matches!(format.writes, Writes::Folder { .. }) || is_split,
         };
         let output = Output::check(path, &input, allowed)?;
         let options = args.read.options();
@@ -169,12 +158,11 @@ impl Conversion {
                 unnamed: None,
             });
         }
-        let values = args.values.map(Values::from).unwrap_or_default();
-        let recording = Recording::converted(named, &options, values)?;
+        let expansion = args.values.map(Values::from).unwrap_or_default();
+        let recording = Recording::converted(named, &options, expansion)?;
         let images = Images::check(&recording, &input, &output, &format.writes, args)?;
         let input = recording.input();
-        let is_proto = format.name.starts_with("quipper");
-        let steps = args.steps(path, is_proto);
+        let steps = args.steps(path, (format.usual_passes)(values));
         let mut passes = Passes::default();
         // Alone, a choice of events is the profile's own, which tells what it took of all that there are.
         let is_of_profile = matches!((&format.writes, &steps[..]), (Writes::Profile(_), [Step::Event { .. }]));
@@ -182,28 +170,27 @@ impl Conversion {
         let remap = steps.contains(&Step::Quipper(Quipper::Remap));
         let anonymize = steps.iter().any(|step| matches!(step, Step::Anonymize(..)));
         // Names of an imported profile are not those of what was anonymized.
-        let imported = recording.imported().filter(|_| args.compat.is_none() && !anonymize).cloned();
-        let kept = imported.clone().filter(|_| matches!(format.writes, Writes::Profile(_)));
+        let imported = recording.imported().filter(|_| direct.is_none() && !anonymize).cloned();
+        let kept = imported.clone().filter(|_| format.is_of_profiles());
         // Whether unknown fields tell of people cannot be decided.
         let retained = if anonymize { RetainedFields::default() } else { recording.retained_fields() };
         let carry = CarryOptions {
             passes: Passed { change_records: passes.change_records(), remap, anonymize },
             retained,
-            quipper: args.quipper.unwrap_or(FidelityArg::Lossless).into(),
-            exact: args.exact,
-            decode_tracepoints: args.decode == Some(DecodeArg::Tracepoints),
+            values: values.clone(),
             symbols: imported.map(|imported| imported as Arc<dyn SymbolSource>),
             spool_dir: args.read.spool_dir.clone(),
         };
 
         let mut unnamed = None;
-        let (mut ledger, written) = match format.writes {
-            Writes::Profile(_) if args.compat == Some(CompatArg::PerfToProfile) => {
-                perf_to_profile::convert(Source::open(input, options)?, &output, envelopes)?
+        let (mut ledger, written) = match (direct, format.writes) {
+            (Some(direct), _) => {
+                let (write, ledger) = direct(Source::open(input, options)?)?;
+                (ledger, output.write(|out| envelopes.around(out, |out| write(out)))?)
             }
-            Writes::Records => rewrite::run(input, &options, &mut passes, &output, envelopes, args)?,
-            Writes::Nothing => (Ledger::default(), Ready::in_place()),
-            Writes::Carry(begin) => {
+            (None, Writes::Records) => rewrite::run(input, &options, &mut passes, &output, envelopes, args)?,
+            (None, Writes::Nothing) => (Ledger::default(), Ready::in_place()),
+            (None, Writes::Carry(begin)) => {
                 let mut ledger = Ledger::default();
                 let written = output.write(|out| {
                     envelopes.around(out, |out| {
@@ -213,7 +200,7 @@ impl Conversion {
                 })?;
                 (ledger, written)
             }
-            Writes::Folder { begin, .. } => {
+            (None, Writes::Folder { begin, .. }) => {
                 let mut ledger = Ledger::default();
                 let written = output.write_folder(|folder| {
                     ledger = convert::carry_to_folder(input, &options, &carry, &mut passes, begin, folder)?;
@@ -221,10 +208,9 @@ impl Conversion {
                 })?;
                 (ledger, written)
             }
-            Writes::Profile(writes) => {
-                let extension = format.extensions.first().map_or("", |(extension, _)| extension);
-                let format = profiles::ProfileFormat { writes, extension };
-                let profile = profiles::options(&args.profile, args.steps.events(), kept.clone())?;
+            (None, Writes::Profile(writes)) => {
+                let format = profiles::ProfileFormat { format, writes };
+                let profile = profiles::options(values, args.steps.events(), kept.clone())?;
                 let (ledger, written, names) =
                     profiles::run(input, &options, &mut passes, &format, &output, envelopes, &profile)?;
                 unnamed = Some(names);
@@ -260,7 +246,7 @@ impl Conversion {
 
     /// How the input is copied, where it is a profile of the same format and nothing is asked for that changes it.
     fn copy_of(&self, args: &ConvertArgs, named: &NamedInput) -> Option<CopyProfile> {
-        let changes = !args.steps.list.is_empty() || args.compat.is_some() || args.profile.first_given().is_some();
+        let changes = !args.steps.list.is_empty() || !self.values.is_empty();
         let asks_for_more = args.values.is_some() || args.images.is_some();
         let is_same = named.format.is_some_and(|from| from.name == self.format.name);
         self.format.copy.filter(|_| is_same && !changes && !asks_for_more)

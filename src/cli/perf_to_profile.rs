@@ -4,15 +4,12 @@
 use super::failure::Failure;
 use super::input::Recording;
 use super::output::{Allowed, Output};
-use super::pending_output::Ready;
 use super::report;
 use crate::container::read::ReadOptions;
 use crate::container::read::input::Input;
-use crate::formats::envelope::Envelopes;
 use crate::formats::pprof::compat;
 use crate::formats::recognize::{START, by_content};
 use crate::formats::{FORMATS, quipper};
-use crate::stream::ledger::Ledger;
 use crate::stream::source::Source;
 use clap::Parser;
 use std::path::{Path, PathBuf};
@@ -74,14 +71,4 @@ fn is_unknown(path: &Path, options: &ReadOptions) -> Result<bool, Failure> {
     }
     let (_, start) = Input::Path(path.to_owned()).peek(START, |_| false, options)?;
     Ok(!start.is_empty() && by_content(FORMATS, &start).is_none())
-}
-
-/// Writes the profile that perf_to_profile makes, from the ordinary program.
-///
-/// # Errors
-/// Where it cannot be read or written.
-pub fn convert<'a>(source: Source, output: &'a Output, envelopes: &Envelopes) -> Result<(Ledger, Ready<'a>), Failure> {
-    let (profile, ledger) = compat::profile(source)?;
-    let written = output.write(|out| envelopes.around(out, |out| compat::write(&profile, out)))?;
-    Ok((ledger, written))
 }

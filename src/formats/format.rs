@@ -3,12 +3,17 @@
 use super::carry::{BeginCarry, BeginFolder};
 use super::envelope::Envelope;
 use super::import::{CopyProfile, Import};
+use super::options::{FormatOption, OptionValues};
 use super::retained_fields::RetainedFields;
+use super::{profile_options, recording_options};
 use crate::error::Result;
 use crate::profile::Profile;
 use crate::profile::event::ProfileEvent;
 use crate::profile::sample_sink::TakeSamples;
+use crate::rewrite::quipper::Quipper;
 use crate::stream::events::EventIndex;
+use crate::stream::ledger::Ledger;
+use crate::stream::source::Source;
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
@@ -38,6 +43,10 @@ pub struct Format {
     pub is_distinctive: bool,
     /// Whether an output has a place for these fields.
     pub keeps: fn(&RetainedFields) -> bool,
+    /// Options of its own; those that [all formats written alike](Writes::options) have are not among them.
+    pub options: &'static [FormatOption],
+    /// Passes that go without saying.
+    pub usual_passes: fn(&OptionValues) -> &'static [Quipper],
 }
 
 impl Format {
@@ -55,6 +64,26 @@ impl Format {
             recognises: |_| false,
             is_distinctive: false,
             keeps: RetainedFields::is_empty,
+            options: &[],
+            usual_passes: |_| &[],
+        }
+    }
+
+    /// All options that it takes.
+    pub fn all_options(&self) -> impl Iterator<Item = &'static FormatOption> + use<> {
+        self.writes.options().iter().chain(self.options)
+    }
+
+    /// Whether it is written from a profile.
+    pub fn is_of_profiles(&self) -> bool {
+        matches!(self.writes, Writes::Profile(_))
+    }
+
+    /// How it is written without a [`Profile`], if these values ask for that.
+    pub fn direct(&self, values: &OptionValues) -> Option<Direct> {
+        match self.writes {
+            Writes::Profile(writes) => (writes.direct)(values),
+            _ => None,
         }
     }
 }
@@ -90,6 +119,17 @@ pub enum Writes {
     Nothing,
 }
 
+impl Writes {
+    /// Options of all formats that are written alike.
+    pub fn options(&self) -> &'static [FormatOption] {
+        match self {
+            Self::Records => recording_options::OPTIONS,
+            Self::Profile(_) => profile_options::OPTIONS,
+            Self::Carry(_) | Self::Folder { .. } | Self::Nothing => &[],
+        }
+    }
+}
+
 /// How a profile is written.
 #[derive(Clone, Copy, Debug)]
 pub struct WriteProfile {
@@ -97,7 +137,15 @@ pub struct WriteProfile {
     pub write: fn(&Profile, &mut dyn Write) -> Result<()>,
     /// Writes samples one by one, where the format can.
     pub streamed: Option<BeginStreamed>,
+    /// Writes a recording without a [`Profile`], if these values ask for that.
+    pub direct: fn(&OptionValues) -> Option<Direct>,
 }
+
+/// Reads a recording, and returns what writes the output.
+pub type Direct = fn(Source) -> Result<(WriteOut, Ledger)>;
+
+/// Writes an output of which everything is known.
+pub type WriteOut = Box<dyn FnOnce(&mut dyn Write) -> Result<()>>;
 
 /// Begins an output that takes samples one by one, of these events; and which of them have samples.
 pub type BeginStreamed =

@@ -10,16 +10,19 @@ mod format;
 pub mod import;
 pub mod json;
 mod message;
+pub mod options;
 pub mod perf_data;
 pub mod perf_json;
 pub mod perf_script;
 pub mod pprof;
+pub mod profile_options;
 pub mod quipper;
 pub mod recognize;
+pub mod recording_options;
 pub mod retained_fields;
 pub mod table;
 
-pub use format::{BeginStreamed, Format, Reads, Streamed, WriteProfile, Writes};
+pub use format::{BeginStreamed, Direct, Format, Reads, Streamed, WriteOut, WriteProfile, Writes};
 
 /// Every format.
 pub const FORMATS: &[Format] = &[

@@ -2,11 +2,11 @@
 
 use super::ConvertArgs;
 use super::build_ids::FindArgs;
-use super::convert::ContainerArg;
-use super::form::FormArgs;
 use super::jit::JitArgs;
 use super::step::Step;
 use super::steps::Steps;
+use crate::formats::options::{OptionValue, OptionValues};
+use crate::formats::recording_options::CONTAINER;
 use crate::rewrite::build_ids::find::FindOptions;
 use crate::rewrite::build_ids::objects::Scope;
 use crate::rewrite::jit::images::ImageOptions;
@@ -128,11 +128,12 @@ impl InjectArgs {
         let list = steps.into_iter().filter(|(is_given, _)| *is_given).map(|(_, step)| step).collect();
         let steps = Steps { list }.looking(self.find).and_then(|steps| steps.placing(&self.places));
         let steps = steps.map_err(|e| e.to_string())?;
-        let container = if self.output == Path::new("-") { ContainerArg::Pipe } else { ContainerArg::File };
+        let container = if self.output == Path::new("-") { "pipe" } else { "file" };
+        let container = OptionValue::Word(container.to_owned());
         Ok(ConvertArgs {
             input: Some(self.input),
             output: Some(self.output),
-            form: FormArgs { container: Some(container), ..FormArgs::default() },
+            of_records: OptionValues::default().with(&CONTAINER, container).into(),
             steps,
             force: true,
             verbose: self.verbose,

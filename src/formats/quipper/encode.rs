@@ -97,7 +97,7 @@ impl<W: Write> Encoder<W> {
             unknown: options.retained.get().cloned().unwrap_or_default(),
             events: 0,
             merged: 0,
-            is_lossless: options.quipper == Fidelity::Lossless,
+            is_lossless: Fidelity::from(&options.values) == Fidelity::Lossless,
             is_rewritten: options.passes.any(),
             waiting: None,
             aside: Aside::new(options),

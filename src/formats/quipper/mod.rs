@@ -10,6 +10,7 @@ mod decode;
 mod encode;
 mod event_writer;
 mod features;
+mod fidelity;
 mod message_to_record;
 mod messages;
 mod plain;
@@ -37,6 +38,7 @@ pub use decode::import_text;
 pub use encode::begin;
 #[cfg(feature = "quipper-text")]
 pub use encode::begin_text;
+pub use fidelity::Fidelity;
 pub use recognize::recognises;
 #[cfg(feature = "quipper-text")]
 pub use recognize::recognises_text;
@@ -51,6 +53,8 @@ pub const FORMAT: Format = Format {
     reads: Reads::Import(import),
     recognises,
     keeps: unknown::are_kept,
+    options: &[fidelity::FIDELITY],
+    usual_passes: fidelity::usual_passes,
     ..Format::new("quipper", "PerfDataProto, for quipper, perf_to_profile, AutoFDO")
 };
 
@@ -62,15 +66,7 @@ pub const TEXT_FORMAT: Format = Format {
     reads: Reads::Import(import_text),
     recognises: recognises_text,
     keeps: unknown::are_kept,
+    options: &[fidelity::FIDELITY],
+    usual_passes: fidelity::usual_passes,
     ..Format::new("quipper-text", "PerfDataProto as text, for people")
 };
-
-/// How much of a recording is written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Fidelity {
-    /// What the schema has a place for, and nothing else.
-    Strict,
-    /// All of it.
-    #[default]
-    Lossless,
-}
