@@ -21,6 +21,8 @@ pub mod recognize;
 pub mod recording_options;
 pub mod retained_fields;
 pub mod table;
+#[cfg(test)]
+pub mod test_format;
 
 pub use format::{BeginStreamed, Direct, Format, Reads, Streamed, WriteOut, WriteProfile, Writes};
 

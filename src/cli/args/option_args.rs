@@ -136,3 +136,77 @@ fn values(matches: &ArgMatches, options: &[FormatOption]) -> OptionValues {
         value.into_iter().fold(values, |values, value| values.with(option, value))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::Endian;
+    use crate::container::read::ReadOptions;
+    use crate::container::read::input::Input;
+    use crate::convert;
+    use crate::formats::carry::CarryOptions;
+    use crate::formats::profile_options::{LABELS, THREAD_TYPES};
+    use crate::formats::test_format::{FORMAT, SIZES, TABLE};
+    use crate::formats::{Format, Writes, pprof};
+    use crate::rewrite::passes::Passes;
+    use std::path::Path;
+
+    fn options() -> Vec<FormatOption> {
+        [table::options(TABLE, false), table::options(TABLE, true)].concat()
+    }
+
+    fn parsed(args: &[&str]) -> OptionValues {
+        let command = Command::new("test").no_binary_name(true).args(options().iter().map(arg));
+        // --compat conflicts with it.
+        let command = command.arg(Arg::new("event"));
+        values(&command.try_get_matches_from(args).expect("arguments"), &options())
+    }
+
+    fn converted(values: OptionValues) -> String {
+        let (format, _) = table::by_file_name(TABLE, "out.types").expect("a format");
+        let Writes::Carry(begin) = format.writes else { panic!("{format:?}") };
+        let input = Input::Path(concat!(env!("CARGO_MANIFEST_DIR"), "/roundtrip/fixtures/plain.data").into());
+        let (read, options) = (ReadOptions::default(), CarryOptions { values, ..CarryOptions::default() });
+        let mut out = Vec::new();
+        let ledger = convert::carry(input, &read, &options, &mut Passes::default(), begin, &mut out);
+        assert!(!ledger.expect("a recording").is_incomplete());
+        String::from_utf8(out).expect("text")
+    }
+
+    #[test]
+    fn an_option_reaches_its_format() {
+        assert_eq!(table::by_name(TABLE, "types").map(|format| format.about), Some(FORMAT.about));
+        let (types, sizes) = (converted(parsed(&[])), converted(parsed(&["--sizes"])));
+        assert!(types.lines().count() > 10 && types.lines().any(|line| line == "SAMPLE"), "{types}");
+        for (line, with_size) in types.lines().zip(sizes.lines()) {
+            let size = with_size.strip_prefix(line).and_then(|size| size.trim().parse::<usize>().ok());
+            assert!(size.is_some_and(|size| size >= 8), "{with_size}");
+        }
+    }
+
+    #[test]
+    fn an_option_is_rejected_for_other_formats() {
+        let check = |format: &Format, args: &[&str]| table::check_options(TABLE, format, &parsed(args));
+        assert_eq!(check(&FORMAT, &["--sizes"]), Ok(()));
+        assert_eq!(check(&pprof::FORMAT, &["--sizes"]), Err("--sizes is for types, and not for pprof".to_owned()));
+        assert_eq!(
+            check(&FORMAT, &["--compat", "perf_to_profile"]),
+            Err("--compat is for pprof, and not for types".to_owned())
+        );
+        assert_eq!(check(&FORMAT, &["--labels", "pid,tid"]), Err("--labels is not for types".to_owned()));
+        assert_eq!(check(&FORMAT, &["--compress"]), Err("--compress is not for types".to_owned()));
+        assert_eq!(check(&FORMAT, &["--lost", "apart"]), Ok(()));
+    }
+
+    #[test]
+    fn values_are_those_of_the_arguments() {
+        let values =
+            parsed(&["--sizes", "--compress=7", "--labels", "pid,tid", "--thread-types", "a", "--endian", "big"]);
+        let options = RecordingOptions::from(&values);
+        assert_eq!((values.is_given(&SIZES), options.compress, options.endian), (true, Some(7), Some(Endian::Big)));
+        assert_eq!(values.list(&LABELS), Some(&["pid".to_owned(), "tid".to_owned()][..]));
+        assert_eq!(values.file(&THREAD_TYPES), Some(Path::new("a")));
+        assert_eq!(parsed(&["--compress"]).number(&COMPRESS), Some(3));
+        assert!(parsed(&["--lost", "apart"]).is_empty() && parsed(&[]).is_empty());
+    }
+}
