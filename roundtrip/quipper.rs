@@ -23,7 +23,7 @@ const OURS: u32 = 1000;
 
 fn written(input: Input, quipper: Fidelity) -> Result<Vec<u8>> {
     let mut out = Vec::new();
-    let options = CarryOptions { quipper, ..CarryOptions::default() };
+    let options = CarryOptions { values: quipper.into(), ..CarryOptions::default() };
     carry(input, &ReadOptions::default(), &options, &mut Passes::default(), begin, &mut out)?;
     Ok(out)
 }

@@ -73,7 +73,12 @@ struct Findings<'a> {
 impl Findings<'_> {
     fn add(&mut self, file: &str, offset: impl Into<Option<u64>>, subject: Subject, rule: Rule, what: String) {
         self.checked.count(rule.severity());
-        (self.found)(Finding { rule, place: Place { file: file.to_owned(), offset: offset.into() }, subject, what });
+        (self.found)(Finding {
+            rule,
+            place: Place { file: file.to_owned(), offset: offset.into(), record: None },
+            subject,
+            what,
+        });
     }
 }
 

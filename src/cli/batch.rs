@@ -5,7 +5,8 @@ use super::convert::{Conversion, INCOMPLETE};
 use super::failure::Failure;
 use super::report::say;
 use crate::formats::envelope::strip;
-use crate::formats::{Format, by_file_name, by_name};
+use crate::formats::table::{by_file_name, by_name};
+use crate::formats::{DEFAULT_PROFILE, FORMATS, Format, profile_options};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
@@ -21,8 +22,8 @@ use std::thread;
 /// # Errors
 /// Where the arguments do not make sense, or there can be no such folder.
 pub fn run(args: &ConvertArgs, folder: &Path) -> Result<ExitCode, Failure> {
-    let to = args.to.as_deref().unwrap_or("pprof");
-    let ending = match (by_name(to), args.profile.split_by) {
+    let to = args.to.as_deref().unwrap_or(DEFAULT_PROFILE.name);
+    let ending = match (by_name(FORMATS, to), profile_options::split(&args.of_profiles.values)) {
         (Some(format), None) => ending(format),
         // A folder for each; of what is no format there is more to be said below.
         _ => String::new(),
@@ -119,7 +120,7 @@ fn stem(input: &Path) -> Option<OsString> {
     }
     let mut name = PathBuf::from(input.file_name()?);
     while let Some(extension) = name.extension() {
-        let tells = |name: &str| by_file_name(name).is_some() || !strip(name).1.is_empty();
+        let tells = |name: &str| by_file_name(FORMATS, name).is_some() || !strip(name).1.is_empty();
         if !tells(&format!("x.{}", extension.to_string_lossy())) {
             break;
         }
@@ -141,7 +142,7 @@ mod tests {
         assert_eq!(stem("whatever").as_deref(), Some("whatever"));
         assert_eq!(stem(".."), None);
         let endings: Vec<_> =
-            ["pprof", "perf.data", "jsonl", "perf-json"].map(|name| ending(by_name(name).unwrap())).into();
+            ["pprof", "perf.data", "jsonl", "perf-json"].map(|name| ending(by_name(FORMATS, name).unwrap())).into();
         assert_eq!(endings, [".pb.gz", ".data", ".jsonl", ".perf-json"]);
     }
 

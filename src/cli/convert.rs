@@ -1,20 +1,23 @@
 //! `perfconv IN -o OUT`, `perfconv convert`.
 
-use super::args::{CompatArg, ConvertArgs, DecodeArg, FidelityArg};
+use super::args::ConvertArgs;
 use super::failure::Failure;
 use super::images::Images;
 use super::input::{NamedInput, Recording};
 use super::output::{Allowed, Output};
 use super::pending_output::Ready;
 use super::report::Account;
-use super::{batch, perf_to_profile, profiles, rewrite, temporary_outputs};
+use super::{batch, profiles, rewrite, temporary_outputs};
 use crate::container::read::directory::is_recording;
 use crate::convert;
 use crate::formats::carry::{CarryOptions, Passed};
 use crate::formats::envelope::{self, Envelope, Envelopes};
-use crate::formats::import::{self, Values};
-use crate::formats::quipper::unknown::UnknownFields;
-use crate::formats::{CopyProfile, FORMATS, Format, Writes, by_file_name, by_name};
+use crate::formats::import::{self, CopyProfile, Values};
+use crate::formats::options::OptionValues;
+use crate::formats::profile_options::split;
+use crate::formats::retained_fields::RetainedFields;
+use crate::formats::table::{by_file_name, by_name, check_options, writable};
+use crate::formats::{DEFAULT_PROFILE, FORMATS, Format, Writes, perf_data};
 use crate::profile::symbols::SymbolSource;
 use crate::profile::unnamed::Unnamed;
 use crate::rewrite::filter::event::EVENT;
@@ -51,13 +54,15 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
 fn default_output(to: Option<&str>) -> Option<PathBuf> {
     let is_text = |format: &Format| !format.is_binary && !matches!(format.writes, Writes::Folder { .. });
     // An unknown format is reported as one.
-    by_name(to?).is_none_or(is_text).then(|| PathBuf::from("-"))
+    by_name(FORMATS, to?).is_none_or(is_text).then(|| PathBuf::from("-"))
 }
 
 /// What is written, and how.
 pub struct Conversion {
     format: &'static Format,
     envelopes: Envelopes,
+    /// Values of the format's options.
+    values: OptionValues,
 }
 
 /// What became of a recording.
@@ -91,47 +96,31 @@ impl Conversion {
     /// # Errors
     /// Where the arguments do not make sense for it.
     pub fn of(args: &ConvertArgs, output: &Path) -> Result<Self, Failure> {
+        let values = args.format_values();
         // The name of a folder tells no format.
-        let to = args.to.as_deref().or(args.profile.split_by.map(|_| "pprof"));
+        let to = args.to.as_deref().or(split(&values).map(|_| DEFAULT_PROFILE.name));
         let (format, envelopes) = choose_format(output, to)?;
-        if let Some((option, formats)) = args.first_not_for(format.name) {
-            return Err(Failure::Usage(format!(
-                "{option} is for {}, and not for {}",
-                formats.join(" and "),
-                format.name
-            )));
-        }
-        let misplaced = match format.writes {
-            Writes::Records => args.profile.first_given(),
-            Writes::Profile(_) => {
-                let of_no_profile = |request: &PassRequest| match args.compat {
-                    Some(_) => Some(request.option()),
-                    None => request.option_for_records(),
-                };
-                args.first_of_records().or_else(|| args.passes.list.iter().find_map(of_no_profile))
-            }
-            Writes::Carry(_) | Writes::Folder { .. } => args.profile.first_given().or(args.first_of_records()),
-            Writes::Nothing => {
-                return Err(Failure::Usage(format!(
-                    "{} can be read but not written; name another format",
-                    format.name
-                )));
-            }
+        check_options(FORMATS, format, &values).map_err(Failure::Usage)?;
+        let is_direct = format.direct(&values).is_some();
+        let of_no_profile = |request: &PassRequest| match is_direct {
+            true => Some(request.option()),
+            false => request.option_for_records(),
         };
-        if let Some(option) = misplaced {
+        let mut requests = args.passes.list.iter().filter(|_| format.is_of_profiles());
+        if let Some(option) = requests.find_map(of_no_profile) {
             return Err(Failure::Usage(format!("{option} is not for {}", format.name)));
         }
         let highest = envelopes.iter().map(|envelope| envelope.highest_level()).min();
         if args.level.zip(highest).is_some_and(|(level, highest)| level > highest) {
             return Err(Failure::Usage("--level: a .gz goes from 0 to 9, and a .zst from 1 to 22".to_owned()));
         }
-        if args.level.is_some() && envelopes.is_empty() && args.profile.split_by.is_none() {
+        if args.level.is_some() && envelopes.is_empty() && split(&values).is_none() {
             return Err(Failure::Usage("--level is for an output whose name ends in .gz or .zst".to_owned()));
         }
         if matches!(format.writes, Writes::Folder { .. }) && !envelopes.is_empty() {
             return Err(Failure::Usage(format!("{} is a folder of files, which is not compressed", format.name)));
         }
-        Ok(Self { format, envelopes: Envelopes { list: envelopes, level: args.level } })
+        Ok(Self { format, envelopes: Envelopes { list: envelopes, level: args.level }, values })
     }
 
     /// Converts a recording to an output.
@@ -139,17 +128,19 @@ impl Conversion {
     /// # Errors
     /// Where it cannot be done.
     pub fn convert(&self, args: &ConvertArgs, input: PathBuf, path: &Path) -> Result<Converted, Failure> {
-        let Self { format, envelopes } = self;
+        let Self { format, envelopes, values } = self;
+        let direct = format.direct(values);
+        let is_split = split(values).is_some();
         let allowed = Allowed {
             overwrite: args.force,
             on_terminal: !format.is_binary && envelopes.list.is_empty(),
             folder: match format.writes {
                 Writes::Records => Some(is_recording),
-                Writes::Profile(_) if args.profile.split_by.is_some() => Some(profiles::is_split),
+                Writes::Profile(_) if is_split => Some(profiles::is_split),
                 Writes::Folder { is_alike, .. } => Some(is_alike),
                 Writes::Profile(_) | Writes::Carry(_) | Writes::Nothing => None,
             },
-            is_folder: matches!(format.writes, Writes::Folder { .. }) || args.profile.split_by.is_some(),
+            is_folder: matches!(format.writes, Writes::Folder { .. }) || is_split,
         };
         let output = Output::check(path, &input, allowed)?;
         let options = args.read.options();
@@ -172,12 +163,11 @@ impl Conversion {
                 unnamed: None,
             });
         }
-        let values = args.values.map(Values::from).unwrap_or_default();
-        let recording = Recording::converted(named, &options, values)?;
+        let expansion = args.values.map(Values::from).unwrap_or_default();
+        let recording = Recording::converted(named, &options, expansion)?;
         let images = Images::check(&recording, &input, &output, &format.writes, args)?;
         let input = recording.input();
-        let is_proto = format.name.starts_with("quipper");
-        let requests = args.passes(is_proto);
+        let requests = args.passes((format.usual_passes)(values));
         let mut passes = Passes::default();
         // Alone, a choice of events is the profile's own, which tells what it took of all that there are.
         let is_of_profile =
@@ -187,27 +177,27 @@ impl Conversion {
         let held_files = passes.hold_files();
         let (remap, anonymize) = (passes.remap_addresses(), passes.anonymize());
         // Names of an imported profile are not those of what was anonymized.
-        let imported = recording.imported().filter(|_| args.compat.is_none() && !anonymize).cloned();
-        let kept = imported.clone().filter(|_| matches!(format.writes, Writes::Profile(_)));
+        let imported = recording.imported().filter(|_| direct.is_none() && !anonymize).cloned();
+        let kept = imported.clone().filter(|_| format.is_of_profiles());
+        // Whether unknown fields tell of people cannot be decided.
+        let retained = if anonymize { RetainedFields::default() } else { recording.retained_fields() };
         let carry = CarryOptions {
             passes: Passed { change_records: passes.change_records(), remap, anonymize },
-            // Fields that nobody knows cannot be judged.
-            unknown: if anonymize { UnknownFields::default() } else { recording.unknown_fields() },
-            quipper: args.quipper.unwrap_or(FidelityArg::Lossless).into(),
-            exact: args.exact,
-            decode_tracepoints: args.decode == Some(DecodeArg::Tracepoints),
+            retained,
+            values: values.clone(),
             symbols: imported.map(|imported| imported as Arc<dyn SymbolSource>),
             spool_dir: args.read.spool_dir.clone(),
         };
 
         let mut unnamed = None;
-        let (mut ledger, written) = match format.writes {
-            Writes::Profile(_) if args.compat == Some(CompatArg::PerfToProfile) => {
-                perf_to_profile::convert(Source::open(input, options)?, &output, envelopes)?
+        let (mut ledger, written) = match (direct, format.writes) {
+            (Some(direct), _) => {
+                let (write, ledger) = direct(Source::open(input, options)?)?;
+                (ledger, output.write(|out| envelopes.around(out, |out| write(out)))?)
             }
-            Writes::Records => rewrite::run(input, &options, &mut passes, &output, envelopes, args)?,
-            Writes::Nothing => (Ledger::default(), Ready::in_place()),
-            Writes::Carry(begin) => {
+            (None, Writes::Records) => rewrite::run(input, &options, &mut passes, &output, envelopes, args)?,
+            (None, Writes::Nothing) => (Ledger::default(), Ready::in_place()),
+            (None, Writes::Carry(begin)) => {
                 let mut ledger = Ledger::default();
                 let written = output.write(|out| {
                     envelopes.around(out, |out| {
@@ -217,7 +207,7 @@ impl Conversion {
                 })?;
                 (ledger, written)
             }
-            Writes::Folder { begin, .. } => {
+            (None, Writes::Folder { begin, .. }) => {
                 let mut ledger = Ledger::default();
                 let written = output.write_folder(|folder| {
                     ledger = convert::carry_to_folder(input, &options, &carry, &mut passes, begin, folder)?;
@@ -225,10 +215,9 @@ impl Conversion {
                 })?;
                 (ledger, written)
             }
-            Writes::Profile(writes) => {
-                let extension = format.extensions.first().map_or("", |(extension, _)| extension);
-                let format = profiles::ProfileFormat { writes, extension };
-                let profile = profiles::options(&args.profile, args.passes.values(&EVENT).concat(), kept.clone())?;
+            (None, Writes::Profile(writes)) => {
+                let format = profiles::ProfileFormat { format, writes };
+                let profile = profiles::options(values, args.passes.values(&EVENT).concat(), kept.clone())?;
                 let (ledger, written, names) =
                     profiles::run(input, &options, &mut passes, &format, &output, envelopes, &profile)?;
                 unnamed = Some(names);
@@ -246,7 +235,8 @@ impl Conversion {
         }
         recording.missing(kept.is_some()).for_each(|missing| ledger.missing(missing.clone()));
         recording.damage().iter().for_each(|damage| ledger.damage(damage.clone()));
-        if (!is_proto || anonymize) && !recording.unknown_fields().is_empty() {
+        let dropped = recording.retained_fields();
+        if !dropped.is_empty() && (anonymize || !(format.keeps)(&dropped)) {
             ledger.missing(format!(
                 "{} has fields that are not known, for which there is no place",
                 recording.input().name()
@@ -263,7 +253,7 @@ impl Conversion {
 
     /// How the input is copied, where it is a profile of the same format and nothing is asked for that changes it.
     fn copy_of(&self, args: &ConvertArgs, named: &NamedInput) -> Option<CopyProfile> {
-        let changes = !args.passes.list.is_empty() || args.compat.is_some() || args.profile.first_given().is_some();
+        let changes = !args.passes.list.is_empty() || !self.values.is_empty();
         let asks_for_more = args.values.is_some() || args.images.is_some();
         let is_same = named.format.is_some_and(|from| from.name == self.format.name);
         self.format.copy.filter(|_| is_same && !changes && !asks_for_more)
@@ -275,12 +265,11 @@ impl Conversion {
 /// # Errors
 /// As [`run`].
 pub fn rewrite(mut args: ConvertArgs) -> Result<ExitCode, Failure> {
-    match args.to.get_or_insert_with(|| "perf.data".to_owned()).as_str() {
-        "perf.data" => run(args),
-        other => {
-            Err(Failure::Usage(format!("--to {other}: a rewrite writes a perf.data; perfconv IN -o OUT converts")))
-        }
+    let to = args.to.get_or_insert_with(|| perf_data::FORMAT.name.to_owned());
+    if to == perf_data::FORMAT.name {
+        return run(args);
     }
+    Err(Failure::Usage(format!("--to {to}: a rewrite writes a perf.data; perfconv IN -o OUT converts")))
 }
 
 /// Writes what can be read of a recording, by the first of all passes.
@@ -311,12 +300,12 @@ pub fn only_one_input(args: &ConvertArgs) -> Result<(), Failure> {
 /// The format and how to compress it: by `--to`, else by the name of the output.
 fn choose_format(output: &Path, to: Option<&str>) -> Result<(&'static Format, Vec<Envelope>), Failure> {
     let name = output.to_string_lossy();
-    let by_name_of_file = by_file_name(&name);
+    let by_name_of_file = by_file_name(FORMATS, &name);
     let Some(to) = to else {
         return by_name_of_file.ok_or_else(|| Failure::Usage(unknown_ending(output)));
     };
-    let Some(format) = by_name(to) else {
-        let names: Vec<_> = writable().map(|format| format.name).collect();
+    let Some(format) = by_name(FORMATS, to) else {
+        let names: Vec<_> = writable(FORMATS).map(|format| format.name).collect();
         return Err(Failure::Usage(format!("unknown format '{to}'; expected one of: {}", names.join(", "))));
     };
     match by_name_of_file {
@@ -338,16 +327,12 @@ fn unknown_ending(output: &Path) -> String {
             "{name}: is a directory; name a file in it, such as {file}, or give the directory to --out-dir"
         );
     }
-    let endings = writable().flat_map(|format| format.extensions).map(|(extension, _)| format!(".{extension}"));
+    let endings = writable(FORMATS).flat_map(|format| format.extensions).map(|(extension, _)| format!(".{extension}"));
     let endings = endings.collect::<Vec<_>>().join(", ");
-    let others: Vec<_> = writable().filter(|format| format.extensions.is_empty()).map(|format| format.name).collect();
+    let others: Vec<_> =
+        writable(FORMATS).filter(|format| format.extensions.is_empty()).map(|format| format.name).collect();
     let others = others.join(", ");
     format!(
         "{name}: its name does not tell a format; end it in one of {endings}, or say --to FORMAT, also for {others}"
     )
-}
-
-/// The formats that can be written.
-fn writable() -> impl Iterator<Item = &'static Format> {
-    FORMATS.iter().filter(|format| !matches!(format.writes, Writes::Nothing))
 }

@@ -7,10 +7,11 @@ use crate::container::read::ReadOptions;
 use crate::container::read::input::Input;
 use crate::container::walk::Damage;
 use crate::formats::import::images::Symbols;
-use crate::formats::import::{ImportOptions, Remade, Values, import, readable};
-use crate::formats::quipper::unknown::UnknownFields;
+use crate::formats::import::{ImportOptions, Remade, Values, import};
 use crate::formats::recognize::{START, readable_format};
-use crate::formats::{Format, Reads, by_name};
+use crate::formats::retained_fields::RetainedFields;
+use crate::formats::table::{by_name, readable_names};
+use crate::formats::{FORMATS, Format, Reads, perf_data};
 use crate::info::imported::ImportedInfo;
 use crate::profile::imported::ImportedProfile;
 use crate::stream::ledger::Ledger;
@@ -34,7 +35,7 @@ impl NamedInput {
     pub fn open(path: PathBuf, from: Option<&str>, options: &ReadOptions) -> Result<Self, Failure> {
         let input = named(path);
         if let Some(name) = from {
-            return Ok(Self { input, format: Some(by_name(name).ok_or_else(|| not_readable(name))?) });
+            return Ok(Self { input, format: Some(by_name(FORMATS, name).ok_or_else(|| not_readable(name))?) });
         }
         let is_recording = |start: &[u8]| header::endian(start).is_some();
         let (input, start) = input.peek(START, is_recording, options)?;
@@ -69,7 +70,7 @@ impl Recording {
     pub fn converted(named: NamedInput, options: &ReadOptions, values: Values) -> Result<Self, Failure> {
         let NamedInput { input, format } = named;
         match format.map(|format| (format.name, format.reads)) {
-            None | Some((_, Reads::Recording)) => Ok(Self { input, remade: None, format: "perf.data" }),
+            None | Some((_, Reads::Recording)) => Ok(Self { input, remade: None, format: perf_data::FORMAT.name }),
             Some((format, Reads::Import(how))) => {
                 let remade = import(how, input, &ImportOptions { values, ..ImportOptions::from(options) })?;
                 Ok(Self { input: remade.input(), remade: Some(remade), format })
@@ -128,14 +129,14 @@ impl Recording {
         self.remade.as_ref()?.symbols.as_ref()
     }
 
-    /// Fields of a PerfDataProto that carried it which are not known.
-    pub fn unknown_fields(&self) -> UnknownFields {
-        self.remade.as_ref().map_or_else(UnknownFields::default, |remade| remade.unknown.clone())
+    /// Unknown fields of the input that it was converted from.
+    pub fn retained_fields(&self) -> RetainedFields {
+        self.remade.as_ref().map_or_else(RetainedFields::default, |remade| remade.retained.clone())
     }
 }
 
 fn not_readable(name: &str) -> Failure {
-    Failure::Usage(format!("--from {name}: is not a format that is read; these are {}", readable().join(", ")))
+    Failure::Usage(format!("--from {name}: is not a format that is read; these are {}", readable_names()))
 }
 
 /// The input of this name, - for standard input.

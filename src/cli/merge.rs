@@ -6,7 +6,6 @@ use super::input::Recording;
 use super::output::{Allowed, Output};
 use super::report::Account;
 use super::rewrite::Target;
-use crate::abi::Endian;
 use crate::container::read::directory::is_recording;
 use crate::container::read::{Container, ReadOptions};
 use crate::container::write::frames::{FrameKind, FrameOptions};
@@ -48,13 +47,13 @@ pub fn run(args: MergeArgs) -> Result<ExitCode, Failure> {
     let recordings = args.inputs.into_iter().map(|input| Recording::new(input, None, &read));
     let recordings = recordings.collect::<Result<Vec<_>, _>>()?;
     let merge = Merge::open(recordings.iter().map(Recording::input).collect(), &read, options)?;
-    let to = match (args.written.form.container, &output) {
-        (Some(container), _) => container.into(),
+    let to = match (args.written.form.recording().container, &output) {
+        (Some(container), _) => container,
         (None, Output::Stdout) => Container::Pipe,
         (None, _) => Container::File,
     };
     let form = form(&args.written);
-    let mixed = form.endian.map(|endian| EndianPass::new(endian, args.mixed.allow_mixed));
+    let mixed = form.endian.map(|endian| EndianPass::new(endian, args.mixed.recording().allow_mixed));
     if let Some(mut bound) = mixed {
         merge.run(&read, &mut bound)?;
     }
@@ -69,12 +68,9 @@ pub fn run(args: MergeArgs) -> Result<ExitCode, Failure> {
 
 /// The form in which records are written that are all plain.
 pub fn form(args: &WrittenArgs) -> Form {
+    let options = args.form.recording();
     let compressed = |level| Frames::Compressed(FrameOptions { kind: FrameKind::Compressed, level });
-    Form {
-        frames: args.form.compress.map_or(Frames::Plain, compressed),
-        endian: args.form.endian.map(Endian::from),
-        features_known: None,
-    }
+    Form { frames: options.compress.map_or(Frames::Plain, compressed), endian: options.endian, features_known: None }
 }
 
 /// Tells what became of all, and gives the exit status.

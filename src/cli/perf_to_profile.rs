@@ -4,14 +4,12 @@
 use super::failure::Failure;
 use super::input::Recording;
 use super::output::{Allowed, Output};
-use super::pending_output::Ready;
 use super::report;
 use crate::container::read::ReadOptions;
 use crate::container::read::input::Input;
-use crate::formats::envelope::Envelopes;
 use crate::formats::pprof::compat;
 use crate::formats::recognize::{START, by_content};
-use crate::stream::ledger::Ledger;
+use crate::formats::{FORMATS, quipper};
 use crate::stream::source::Source;
 use clap::Parser;
 use std::path::{Path, PathBuf};
@@ -56,7 +54,7 @@ pub fn run() -> Result<ExitCode, Failure> {
     let output = Output::check(&args.output, &args.input, allowed)?;
     let options = ReadOptions::default();
     // What is in no known format may be a PerfDataProto, of which hardly anything but this tells.
-    let from = is_unknown(&args.input, &options)?.then_some("quipper");
+    let from = is_unknown(&args.input, &options)?.then_some(quipper::FORMAT.name);
     let recording = Recording::new(args.input, from, &options)?;
     let (profile, mut ledger) = compat::profile(Source::open(recording.input(), options)?)?;
     recording.damage().iter().for_each(|damage| ledger.damage(damage.clone()));
@@ -72,15 +70,5 @@ fn is_unknown(path: &Path, options: &ReadOptions) -> Result<bool, Failure> {
         return Ok(false);
     }
     let (_, start) = Input::Path(path.to_owned()).peek(START, |_| false, options)?;
-    Ok(!start.is_empty() && by_content(&start).is_none())
-}
-
-/// Writes the profile that perf_to_profile makes, from the ordinary program.
-///
-/// # Errors
-/// Where it cannot be read or written.
-pub fn convert<'a>(source: Source, output: &'a Output, envelopes: &Envelopes) -> Result<(Ledger, Ready<'a>), Failure> {
-    let (profile, ledger) = compat::profile(source)?;
-    let written = output.write(|out| envelopes.around(out, |out| compat::write(&profile, out)))?;
-    Ok((ledger, written))
+    Ok(!start.is_empty() && by_content(FORMATS, &start).is_none())
 }

@@ -1,6 +1,5 @@
 //! A recording as a profile, or as a folder of them.
 
-use super::args::{LostArg, NO_LABELS, ProfileArgs};
 use super::failure::Failure;
 use super::file_names::FileNames;
 use super::output::Output;
@@ -10,7 +9,9 @@ use crate::container::read::input::Input;
 use crate::convert::{passed_profiles, streamed};
 use crate::error::{Error, Result};
 use crate::formats::envelope::{Envelope, Envelopes};
-use crate::formats::{BeginStreamed, WriteProfile};
+use crate::formats::options::OptionValues;
+use crate::formats::profile_options::{DATA_ADDRESSES, LABELS, LOST, NO_LABELS, THREAD_TYPES, split};
+use crate::formats::{BeginStreamed, FORMATS, Format, WriteProfile};
 use crate::profile::Profile;
 use crate::profile::imported::ImportedProfile;
 use crate::profile::labels::Label;
@@ -26,10 +27,10 @@ use std::sync::Arc;
 
 /// The format of profiles that was chosen.
 pub struct ProfileFormat {
+    /// The format.
+    pub format: &'static Format,
     /// How it is written.
     pub writes: WriteProfile,
-    /// How its files' names end.
-    pub extension: &'static str,
 }
 
 /// A profile that is written: what became of the records, the files, and the names that its frames lack.
@@ -48,7 +49,7 @@ pub fn run<'a>(
     envelopes: &Envelopes,
     options: &ProfileOptions,
 ) -> std::result::Result<Written<'a>, Failure> {
-    let WriteProfile { write, streamed } = format.writes;
+    let WriteProfile { write, streamed, .. } = format.writes;
     // What was imported is in memory as it is, and its symbols are looked up when all samples are there.
     let streamed = streamed.filter(|_| options.imported.is_none());
     let is_unique = options.labels.iter().flatten().any(|label| label.is_unique());
@@ -104,27 +105,27 @@ fn one_by_one<'a>(
 /// # Errors
 /// Where the arguments do not make sense.
 pub fn options(
-    args: &ProfileArgs,
+    values: &OptionValues,
     events: Vec<String>,
     imported: Option<Arc<ImportedProfile>>,
 ) -> std::result::Result<ProfileOptions, Failure> {
-    let keys = args.labels.as_ref();
+    let keys = values.list(&LABELS);
     let labels = keys.map(|keys| keys.iter().filter_map(|key| Label::by_key(key)).collect::<Vec<_>>());
     if keys.is_some_and(|keys| keys.len() > 1 && keys.iter().any(|key| key == NO_LABELS)) {
         return Err(Failure::Usage(format!("--labels: {NO_LABELS} stands alone")));
     }
     let has_types = labels.iter().flatten().any(|&label| label == Label::ThreadType);
-    if has_types != args.thread_types.is_some() {
+    if has_types != values.is_given(&THREAD_TYPES) {
         let what = "the label thread_type and --thread-types FILE need each other: the file says what to call threads";
         return Err(Failure::Usage(what.to_owned()));
     }
     Ok(ProfileOptions {
         labels,
         events,
-        split: args.split_by.map(Into::into),
-        lost_as_samples: args.lost == LostArg::AsSamples,
-        data_addresses: args.data_addresses,
-        thread_types: args.thread_types.as_deref().map(thread_types).transpose()?.unwrap_or_default(),
+        split: split(values),
+        lost_as_samples: values.is_given(&LOST),
+        data_addresses: values.is_given(&DATA_ADDRESSES),
+        thread_types: values.file(&THREAD_TYPES).map(thread_types).transpose()?.unwrap_or_default(),
         imported,
     })
 }
@@ -160,7 +161,7 @@ fn write_each(profiles: &[Profile], folder: &Path, format: &ProfileFormat, envel
 }
 
 fn ending(format: &ProfileFormat, envelopes: &Envelopes) -> String {
-    let extension = format.extension;
+    let extension = extension(format.format);
     let packed = envelopes.list.iter().rev().map(|envelope| match envelope {
         Envelope::Gzip => ".gz",
         Envelope::Zstd => ".zst",
@@ -168,9 +169,20 @@ fn ending(format: &ProfileFormat, envelopes: &Envelopes) -> String {
     format!(".{extension}{}", packed.collect::<String>())
 }
 
+/// How the names of a format's files end, without what tells their compression.
+fn extension(format: &Format) -> &'static str {
+    format.extensions.first().map_or("", |(extension, _)| extension)
+}
+
 /// Whether a folder holds profiles and nothing else, as a split leaves it.
 pub fn is_split(folder: &Path) -> bool {
-    let is_profile = |name: &str| [".pb", ".pb.gz", ".pb.zst"].iter().any(|ending| name.ends_with(ending));
+    let is_profile = |name: &str| {
+        let has_extension = |stem: &str| {
+            let mut formats = FORMATS.iter().filter(|format| format.is_of_profiles());
+            formats.any(|format| stem.strip_suffix(extension(format)).is_some_and(|stem| stem.ends_with('.')))
+        };
+        [".gz", ".zst", ""].iter().filter_map(|packed| name.strip_suffix(packed)).any(has_extension)
+    };
     let Ok(mut entries) = fs::read_dir(folder) else { return false };
     entries.all(|entry| entry.is_ok_and(|entry| entry.file_name().to_str().is_some_and(is_profile)))
 }

@@ -4,7 +4,6 @@ use super::args::ConvertArgs;
 use super::failure::Failure;
 use super::output::Output;
 use super::pending_output::Ready;
-use crate::abi::Endian;
 use crate::abi::record::RecordType;
 use crate::container::read::input::Input;
 use crate::container::read::{Container, ReadOptions};
@@ -12,6 +11,7 @@ use crate::container::walk::Damage;
 use crate::container::write::frames::{FrameKind, FrameOptions};
 use crate::error::{Error, Result};
 use crate::formats::envelope::Envelopes;
+use crate::formats::recording_options::RecordingOptions;
 use crate::rewrite::endian::EndianPass;
 use crate::rewrite::passes::Passes;
 use crate::rewrite::perf_version::since::PerfVersion;
@@ -41,28 +41,28 @@ pub fn run<'a>(
     envelopes: &Envelopes,
     args: &ConvertArgs,
 ) -> std::result::Result<(Ledger, Ready<'a>), Failure> {
+    let asked = args.of_records.recording();
     let perf_version = passes.perf_version();
-    if let Some(version) = perf_version.filter(|_| args.form.compress.is_some())
+    if let Some(version) = perf_version.filter(|_| asked.compress.is_some())
         && !version.knows_record(RecordType::COMPRESSED)
     {
         let what = format!("--compress: perf {version} reads no compressed records; perf 5.2 was the first to");
         return Err(Failure::Usage(what));
     }
-    let endian = args.form.endian.map(Endian::from);
-    if let Some(endian) = endian {
-        passes.push(EndianPass::new(endian, args.mixed.allow_mixed));
+    if let Some(endian) = asked.endian {
+        passes.push(EndianPass::new(endian, asked.allow_mixed));
     }
     let is_changed = passes.change_records();
     let recording = Recording::open(input, options, passes)?;
     let from = recording.source.meta().container;
-    let to = match (args.form.container, output) {
-        (Some(container), _) => container.into(),
+    let to = match (asked.container, output) {
+        (Some(container), _) => container,
         (None, Output::Stdout) => Container::Pipe,
         (None, _) => from,
     };
     let form = Form {
-        frames: frames(args, perf_version, is_changed),
-        endian,
+        frames: frames(&asked, perf_version, is_changed),
+        endian: asked.endian,
         features_known: perf_version.map(PerfVersion::end_of_features),
     };
     if from == to && form.is_copy(recording.source.meta()) {
@@ -175,14 +175,14 @@ impl<'a> Recording<'a> {
 }
 
 /// What becomes of frames, as was asked for; records that are changed cannot be kept in them.
-fn frames(args: &ConvertArgs, perf_version: Option<PerfVersion>, is_changed: bool) -> Frames {
-    match args.form.compress {
+fn frames(asked: &RecordingOptions, perf_version: Option<PerfVersion>, is_changed: bool) -> Frames {
+    match asked.compress {
         Some(level) => {
             let reads_new = perf_version.is_some_and(|version| version >= PerfVersion::COMPRESSED2);
             let kind = if reads_new { FrameKind::Compressed2 } else { FrameKind::Compressed };
             Frames::Compressed(FrameOptions { kind, level })
         }
-        None if args.decompress || is_changed => Frames::Plain,
+        None if asked.decompress || is_changed => Frames::Plain,
         None => Frames::Kept,
     }
 }

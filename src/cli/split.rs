@@ -50,10 +50,10 @@ pub fn run(args: SplitArgs) -> std::result::Result<ExitCode, Failure> {
     let (input, damage) = recording.input().repeatable(&read)?;
     let form = form(&args.written);
     if let Some(endian) = form.endian {
-        let mut bound = EndianPass::new(endian, args.mixed.allow_mixed);
+        let mut bound = EndianPass::new(endian, args.mixed.recording().allow_mixed);
         Source::open(input.clone(), read.clone())?.run(&mut bound)?;
     }
-    let container = args.written.form.container.map_or(Container::File, Container::from);
+    let container = args.written.form.recording().container.unwrap_or(Container::File);
     let at_once = match (container, form.frames) {
         (Container::Directory, Frames::Plain) => AT_ONCE[2],
         (_, Frames::Compressed(_)) => AT_ONCE[1],

@@ -7,7 +7,6 @@ use super::output::{Allowed, Output};
 use super::report::{self, Account};
 use super::rewrite::Target;
 use super::temporary_outputs;
-use crate::abi::Endian;
 use crate::abi::record::RecordType;
 use crate::container::read::Container;
 use crate::container::read::directory::is_recording;
@@ -31,8 +30,9 @@ pub fn run(args: SynthArgs) -> Result<ExitCode, Failure> {
     let name = args.scenario.display().to_string();
     let text = fs::read_to_string(&args.scenario).map_err(Error::io(&name, "cannot read"))?;
     let mut scenario = Scenario::parse(&name, &text)?;
-    if let Some(endian) = args.written.form.endian {
-        scenario = scenario.on_machine_of(Endian::from(endian));
+    let recording = args.written.form.recording();
+    if let Some(endian) = recording.endian {
+        scenario = scenario.on_machine_of(endian);
     }
     scenario.seed = args.seed.unwrap_or(scenario.seed);
     let of_recording =
@@ -40,13 +40,13 @@ pub fn run(args: SynthArgs) -> Result<ExitCode, Failure> {
     let output = Output::check(&args.output, &args.scenario, of_recording)?;
     let of_images = Allowed { folder: Some(Scenario::is_of_images), is_folder: true, ..of_recording };
     let images = args.images.as_ref().map(|dir| Output::check(dir, &args.scenario, of_images)).transpose()?;
-    let to = match (args.written.form.container, &output) {
-        (Some(container), _) => container.into(),
+    let to = match (recording.container, &output) {
+        (Some(container), _) => container,
         (None, Output::Stdout) => Container::Pipe,
         (None, _) => scenario.container,
     };
     // It is made in its byte order, not made in another one and turned round; frames that the scenario tells stay.
-    let frames = match (args.written.form.compress, scenario.compress) {
+    let frames = match (recording.compress, scenario.compress) {
         (Some(_), _) => form(&args.written).frames,
         (None, Some(kind)) => Frames::Compressed(FrameOptions { kind, level: LEVEL }),
         (None, None) => Frames::Kept,

@@ -1,7 +1,7 @@
 //! Formats that carry the records of a recording.
 
-use super::quipper::Fidelity;
-use super::quipper::unknown::UnknownFields;
+use super::options::OptionValues;
+use super::retained_fields::RetainedFields;
 use crate::error::Result;
 use crate::profile::symbols::SymbolSource;
 use crate::stream::Sink;
@@ -16,14 +16,10 @@ use std::sync::Arc;
 pub struct CarryOptions {
     /// What was done with the records on their way.
     pub passes: Passed,
-    /// How much of a recording a PerfDataProto holds.
-    pub quipper: Fidelity,
-    /// Whether perf's own JSON is to have nothing that perf does not write.
-    pub exact: bool,
-    /// Whether JSON tells the fields of tracepoints' samples, too.
-    pub decode_tracepoints: bool,
-    /// Fields of a PerfDataProto that was read which are not known; they are written into another one.
-    pub unknown: UnknownFields,
+    /// Values of the format's own options.
+    pub values: OptionValues,
+    /// Unknown fields of the input, which a format that [keeps](super::Format::keeps) them writes.
+    pub retained: RetainedFields,
     /// Functions of frames, where the input has them.
     pub symbols: Option<Arc<dyn SymbolSource>>,
     /// Where temporary files go that hold what is written later than it comes; the system's folder if not set.

@@ -1,7 +1,7 @@
 //! The format of an input by its beginning, unpacked.
 
-use super::import::readable;
-use super::{FORMATS, Format, Reads, by_file_name};
+use super::table::{by_file_name, readable_names};
+use super::{FORMATS, Format, Reads};
 use crate::container::read::header_problem;
 use crate::error::{Error, Result};
 
@@ -9,8 +9,8 @@ use crate::error::{Error, Result};
 pub const START: usize = 1 << 14;
 
 /// The format of an input that begins like this, of those that have a distinctive beginning.
-pub fn by_content(start: &[u8]) -> Option<&'static Format> {
-    FORMATS.iter().find(|format| (format.recognises)(start))
+pub fn by_content(formats: &'static [Format], start: &[u8]) -> Option<&'static Format> {
+    formats.iter().find(|format| (format.recognises)(start))
 }
 
 /// The format that an input is read as, which begins like this: by a beginning that is distinctive, else by its name, else by
@@ -21,13 +21,13 @@ pub fn by_content(start: &[u8]) -> Option<&'static Format> {
 pub fn readable_format(start: &[u8], name: &str) -> Result<Option<&'static Format>> {
     let is_read = |format: &Format| !matches!(format.reads, Reads::Nothing);
     // A name may say anything of what is not read.
-    let by_name = by_file_name(name).map(|(format, _)| format).filter(|format| is_read(format));
-    if let Some(format) = by_content(start).filter(|format| format.is_distinctive || by_name.is_none()) {
+    let by_name = by_file_name(FORMATS, name).map(|(format, _)| format).filter(|format| is_read(format));
+    if let Some(format) = by_content(FORMATS, start).filter(|format| format.is_distinctive || by_name.is_none()) {
         let what = || format!("this is {}, which can be written but not read", format.name);
         return if is_read(format) { Ok(Some(format)) } else { Err(Error::input(name, None, what())) };
     }
     if by_name.is_none() && header_problem(start).is_none() {
-        let what = format!("unknown format; if it is one of these, say --from: {}", readable().join(", "));
+        let what = format!("unknown format; if it is one of these, say --from: {}", readable_names());
         return Err(Error::input(name, None, what));
     }
     Ok(by_name)
@@ -48,9 +48,10 @@ pub fn lines(start: &[u8]) -> impl Iterator<Item = &[u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::formats::FORMATS;
 
     fn recognized(start: &[u8]) -> Option<&'static str> {
-        by_content(start).map(|format| format.name)
+        by_content(FORMATS, start).map(|format| format.name)
     }
 
     #[test]

@@ -4,6 +4,7 @@ use super::files::fixture;
 use super::program::{Run, perfconv, run};
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use perfconv::formats::FORMATS;
 use perfconv::formats::recognize::{START, by_content};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -164,7 +165,7 @@ fn files_of_other_programs_are_recognized() {
             .filter(|path| !is_other(path))
             .filter_map(|path| {
                 let start = start(path).expect("it can be read");
-                let found = by_content(&start).map(|format| format.name);
+                let found = by_content(FORMATS, &start).map(|format| format.name);
                 (!start.is_empty() && found != Some(expected)).then(|| format!("{}: {found:?}", path.display()))
             })
             .collect();

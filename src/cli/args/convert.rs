@@ -1,14 +1,12 @@
 //! What can be said of a conversion.
 
-use super::form::{FormArgs, MixedArgs};
+use super::option_args::{OfProfiles, OfRecords, OptionArgs};
 use super::passes::PassArgs;
-use super::profile::ProfileArgs;
 use super::read::ReadArgs;
 use super::report::ReportArg;
-use crate::abi::Endian;
-use crate::container::read::{Container, ReadOptions};
+use crate::container::read::ReadOptions;
 use crate::formats::import::Values;
-use crate::formats::quipper::Fidelity;
+use crate::formats::options::OptionValues;
 use crate::rewrite::quipper::{self, Quipper};
 use crate::rewrite::request::{PassContext, PassRequest};
 use clap::{ArgAction, Args, ValueEnum};
@@ -54,26 +52,7 @@ pub struct ConvertArgs {
     pub to: Option<String>,
 
     #[command(flatten)]
-    pub form: FormArgs,
-
-    #[command(flatten)]
-    pub mixed: MixedArgs,
-
-    /// Write the records of a compressed recording plain
-    #[arg(long, conflicts_with = "compress")]
-    pub decompress: bool,
-
-    /// How much of a recording a PerfDataProto holds [default: lossless]
-    #[arg(long, value_enum, value_name = "FIDELITY")]
-    pub quipper: Option<FidelityArg>,
-
-    /// Write no field to a perf-json that perf data convert --to-json does not write
-    #[arg(long)]
-    pub exact: bool,
-
-    /// What JSON tells besides what it is made again of
-    #[arg(long, value_enum, value_name = "WHAT")]
-    pub decode: Option<DecodeArg>,
+    pub of_records: OptionArgs<OfRecords>,
 
     /// Folder to write with the names of a profile's functions, as ELF files of symbols, for perf --buildid-dir DIR and perf
     /// report --symfs DIR [default: OUT.images beside a perf.data]
@@ -88,16 +67,7 @@ pub struct ConvertArgs {
     pub passes: PassArgs,
 
     #[command(flatten, next_help_heading = "Profiles")]
-    pub profile: ProfileArgs,
-
-    /// Write the pprof that another program makes of the recording
-    #[arg(
-        long,
-        value_enum,
-        value_name = "PROGRAM",
-        conflicts_with_all = ["labels", "event", "split_by", "lost", "data_addresses", "thread_types"]
-    )]
-    pub compat: Option<CompatArg>,
+    pub of_profiles: OptionArgs<OfProfiles>,
 
     /// How much a .gz (0 to 9) or .zst (1 to 22) output is compressed
     #[arg(long, value_name = "LEVEL", value_parser = clap::value_parser!(u32).range(0..=22))]
@@ -125,16 +95,9 @@ pub struct ConvertArgs {
 }
 
 impl ConvertArgs {
-    /// The name of an option that was given and is for certain formats, of which this is none, and those formats.
-    pub fn first_not_for(&self, format: &str) -> Option<(&'static str, &'static [&'static str])> {
-        let for_some: [(bool, &str, &[&str]); 4] = [
-            (self.compat.is_some(), "--compat", &["pprof"]),
-            (self.quipper.is_some(), "--quipper", &["quipper", "quipper-text"]),
-            (self.decode.is_some(), "--decode", &["jsonl", "json"]),
-            (self.exact, "--exact", &["perf-json"]),
-        ];
-        let misplaced = |&(is_given, _, formats): &(bool, _, &[&str])| is_given && !formats.contains(&format);
-        for_some.into_iter().find(misplaced).map(|(_, option, formats)| (option, formats))
+    /// What the options of formats are given.
+    pub fn format_values(&self) -> OptionValues {
+        self.of_records.values.clone().and(&self.of_profiles.values)
     }
 
     /// The recording to read.
@@ -144,20 +107,17 @@ impl ConvertArgs {
 
     /// Whether nothing was said of what to write and where.
     pub fn asks_for_no_output(&self) -> bool {
-        let says_what = self.to.is_some() || self.compat.is_some() || self.exact || self.quipper.is_some();
+        let says_what = self.to.is_some() || !self.format_values().is_empty();
         let says_how = self.force
             || self.strict
             || self.report != ReportArg::Text
             || self.level.is_some()
             || !self.passes.list.is_empty();
-        let options = self.profile.first_given().or(self.first_of_records());
-        self.output.is_none() && self.out_dir.is_none() && !says_what && !says_how && options.is_none()
+        self.output.is_none() && self.out_dir.is_none() && !says_what && !says_how
     }
 
-    /// The passes on the way to an output; to a PerfDataProto those too that perf_converter always runs, each of these once.
-    pub fn passes(&self, of_proto: bool) -> Vec<PassRequest> {
-        let is_perf_converter = of_proto && self.quipper == Some(FidelityArg::PerfConverter);
-        let usual = if is_perf_converter { &Quipper::PERF_CONVERTER[..] } else { &[] };
+    /// The passes on the way to an output, behind those that its format always runs; each of these once.
+    pub fn passes(&self, usual: &[Quipper]) -> Vec<PassRequest> {
         let is_usual =
             |request: &&PassRequest| request.values().get(&quipper::PASS).is_some_and(|pass| usual.contains(&pass));
         let further = self.passes.list.iter().filter(|request| !is_usual(request)).cloned();
@@ -172,47 +132,6 @@ impl ConvertArgs {
             folder => folder.to_owned(),
         });
         PassContext { read: read.clone(), output_dir, overwrite: self.force }
-    }
-
-    /// The name of an option that was given and is for recordings.
-    pub fn first_of_records(&self) -> Option<&'static str> {
-        [
-            (self.form.container.is_some(), "--container"),
-            (self.decompress, "--decompress"),
-            (self.form.compress.is_some(), "--compress"),
-            (self.form.endian.is_some(), "--endian"),
-            (self.mixed.allow_mixed, "--allow-mixed"),
-        ]
-        .into_iter()
-        .find_map(|(is_given, option)| is_given.then_some(option))
-    }
-}
-
-/// A program whose output can be had, as it is named on the command line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum CompatArg {
-    /// Of perf_data_converter: what pprof reads a perf.data by
-    #[value(name = "perf_to_profile")]
-    PerfToProfile,
-}
-
-/// How much of a recording a PerfDataProto holds, as it is named on the command line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum FidelityArg {
-    /// What quipper's own reader makes of it, and nothing else
-    Strict,
-    /// All of it, in fields that quipper skips where it has none
-    Lossless,
-    /// What perf_converter writes: strict, with the passes sort, huge-pages and combine
-    PerfConverter,
-}
-
-impl From<FidelityArg> for Fidelity {
-    fn from(arg: FidelityArg) -> Self {
-        match arg {
-            FidelityArg::Strict | FidelityArg::PerfConverter => Self::Strict,
-            FidelityArg::Lossless => Self::Lossless,
-        }
     }
 }
 
@@ -233,52 +152,6 @@ impl From<ValuesArg> for Values {
             ValuesArg::Counted => Self::Counted,
             ValuesArg::Spread => Self::Spread,
             ValuesArg::Carry => Self::Carry,
-        }
-    }
-}
-
-/// What JSON can tell besides, as it is named on the command line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum DecodeArg {
-    /// The fields of tracepoints' samples, by the formats in the recording
-    Tracepoints,
-}
-
-/// A container, as it is named on the command line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ContainerArg {
-    /// A file with header and sections
-    File,
-    /// A stream of records, as perf record writes it to a pipe
-    Pipe,
-    /// A folder, as perf record --threads writes it
-    Dir,
-}
-
-impl From<ContainerArg> for Container {
-    fn from(arg: ContainerArg) -> Self {
-        match arg {
-            ContainerArg::File => Self::File,
-            ContainerArg::Pipe => Self::Pipe,
-            ContainerArg::Dir => Self::Directory,
-        }
-    }
-}
-
-/// A byte order, as it is named on the command line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum EndianArg {
-    /// As of x86, and of nearly all Arm and RISC-V
-    Little,
-    /// As of s390x
-    Big,
-}
-
-impl From<EndianArg> for Endian {
-    fn from(arg: EndianArg) -> Self {
-        match arg {
-            EndianArg::Little => Self::Little,
-            EndianArg::Big => Self::Big,
         }
     }
 }

@@ -1,9 +1,9 @@
 //! What can be said to `inject`, as perf inject names it.
 
 use super::ConvertArgs;
-use super::convert::ContainerArg;
-use super::form::FormArgs;
 use super::passes::{PassArgs, given, with_options};
+use crate::formats::options::{OptionValue, OptionValues};
+use crate::formats::recording_options::CONTAINER;
 use crate::rewrite::registry::{PassTable, requests};
 use crate::rewrite::request::{PassRequest, Values};
 use crate::rewrite::{build_ids, jit, sched_stat};
@@ -141,11 +141,12 @@ impl InjectArgs {
         if let Some(option) = self.not_there.first_given() {
             return Err(format!("{option}: perf inject has it, and perfconv inject does not have it yet"));
         }
-        let container = if self.output == Path::new("-") { ContainerArg::Pipe } else { ContainerArg::File };
+        let container = if self.output == Path::new("-") { "pipe" } else { "file" };
+        let container = OptionValue::Word(container.to_owned());
         Ok(ConvertArgs {
             input: Some(self.input),
             output: Some(self.output),
-            form: FormArgs { container: Some(container), ..FormArgs::default() },
+            of_records: OptionValues::default().with(&CONTAINER, container).into(),
             passes: PassArgs { list: self.passes.requests()? },
             force: true,
             verbose: self.verbose,

@@ -1,6 +1,6 @@
 //! What can be said to `merge`.
 
-use super::form::MixedArgs;
+use super::option_args::{OfMixed, OptionArgs};
 use super::recording_output::WrittenArgs;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -40,7 +40,7 @@ pub struct MergeArgs {
     pub written: WrittenArgs,
 
     #[command(flatten)]
-    pub mixed: MixedArgs,
+    pub mixed: OptionArgs<OfMixed>,
 }
 
 /// A clock, as it is named on the command line.

@@ -1,6 +1,7 @@
 //! What can be said of how recordings are written, by commands that write new ones.
 
-use super::{FormArgs, ReportArg, folder};
+use super::option_args::{OfForm, OptionArgs};
+use super::{ReportArg, folder};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -8,7 +9,7 @@ use std::path::PathBuf;
 #[derive(Args, Debug)]
 pub struct WrittenArgs {
     #[command(flatten)]
-    pub form: FormArgs,
+    pub form: OptionArgs<OfForm>,
 
     /// Exit with status 3 when anything of the input is missing from the output
     #[arg(long)]

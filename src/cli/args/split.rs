@@ -1,7 +1,7 @@
 //! What can be said to `split`.
 
 use super::DEFAULT_INPUT;
-use super::form::MixedArgs;
+use super::option_args::{OfMixed, OptionArgs};
 use super::recording_output::WrittenArgs;
 use crate::rewrite::split::by::By;
 use clap::Args;
@@ -31,5 +31,5 @@ pub struct SplitArgs {
     pub written: WrittenArgs,
 
     #[command(flatten)]
-    pub mixed: MixedArgs,
+    pub mixed: OptionArgs<OfMixed>,
 }

@@ -23,3 +23,11 @@ mod results;
 mod tables;
 
 pub use tables::{begin, is_alike};
+
+use super::{Format, Writes};
+
+/// Tables in a directory.
+pub const FORMAT: Format = Format {
+    writes: Writes::Folder { begin, is_alike },
+    ..Format::new("csv", "tables in a folder: records by type, records, processes, results")
+};

@@ -3,3 +3,13 @@
 mod import;
 
 pub use import::{import, recognises};
+
+use super::{Format, Reads};
+
+/// Folded stacks.
+pub const FORMAT: Format = Format {
+    extensions: &[("folded", None), ("collapsed", None), ("stacks", None)],
+    reads: Reads::Import(import),
+    recognises,
+    ..Format::new("folded", "folded stacks, of flame graphs; read alone")
+};

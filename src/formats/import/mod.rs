@@ -20,8 +20,7 @@ mod values;
 pub use record::record;
 pub use values::Values;
 
-use super::quipper::unknown::UnknownFields;
-use super::{CopyProfile, FORMATS, Format, Reads};
+use super::retained_fields::RetainedFields;
 use crate::container::read::ReadOptions;
 use crate::container::read::input::{Input, Opened};
 use crate::container::spool::Spool;
@@ -59,8 +58,8 @@ pub struct Remade {
     input: Input,
     /// What of the other format could not be read.
     pub damage: Vec<Damage>,
-    /// Fields of a PerfDataProto which are not known.
-    pub unknown: UnknownFields,
+    /// Unknown fields of the input, which an output of a format like its own holds too.
+    pub retained: RetainedFields,
     /// What is kept of a profile beside the recording that it became; `None` where the input carried a recording.
     pub imported: Option<Arc<ImportedProfile>>,
     /// What of a profile is in no output.
@@ -83,7 +82,7 @@ impl Remade {
         Ok(Self {
             input: Input::Bytes { name: name.to_owned(), bytes },
             damage,
-            unknown: UnknownFields::default(),
+            retained: RetainedFields::default(),
             imported: None,
             missing: Vec::new(),
             missing_in_recording: Vec::new(),
@@ -97,7 +96,7 @@ impl Remade {
         Self {
             input: Input::Path(folder.path().to_owned()),
             damage,
-            unknown: UnknownFields::default(),
+            retained: RetainedFields::default(),
             imported: None,
             missing: Vec::new(),
             missing_in_recording: Vec::new(),
@@ -138,6 +137,9 @@ impl From<&ReadOptions> for ImportOptions {
 /// Makes the recording again that an input in another format carries.
 pub type Import = fn(stream: &mut (dyn Read + Send), name: &str, options: &ImportOptions) -> Result<Remade>;
 
+/// Copies a profile that is valid, and accounts for its samples.
+pub type CopyProfile = fn(stream: &mut (dyn Read + Send), name: &str, out: &mut dyn Write) -> Result<Ledger>;
+
 /// Makes a recording again, by one of the formats.
 ///
 /// # Errors
@@ -166,10 +168,4 @@ fn opened<T>(
         Opened::Stream(mut stream) => read(&mut stream, &name),
         Opened::Directory(_) => Err(Error::input(name, None, "a folder is only read as a recording")),
     }
-}
-
-/// The formats that can be read, for messages.
-pub fn readable() -> Vec<&'static str> {
-    let is_readable = |format: &&Format| !matches!(format.reads, Reads::Nothing);
-    FORMATS.iter().filter(is_readable).map(|format| format.name).collect()
 }

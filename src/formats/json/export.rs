@@ -1,6 +1,5 @@
 //! A stream of records as objects.
 
-use super::directory_files;
 use super::layout::Layout;
 use super::objects::{
     AttrObject, BeforeObject, End, EndObject, EventTypeObject, FeatureObject, FileObject, GapObject, Index, IndexEntry,
@@ -9,6 +8,7 @@ use super::objects::{
 use super::render::{self, Of, left_over};
 use super::render_queue::{Waiting, failed};
 use super::ser::{self, Unsupported};
+use super::{DECODE, TRACEPOINTS, directory_files};
 use crate::abi::attr::AttrType;
 use crate::abi::feature::auxtrace::AuxtraceIndex;
 use crate::abi::feature::{Feature, FeatureContext, FeatureId, FeatureSection};
@@ -72,7 +72,7 @@ impl<W: Write> Export<W> {
             is_rewritten: options.passes.any(),
             line: Vec::new(),
             waiting: Waiting::new(before, behind),
-            decodes_tracepoints: options.decode_tracepoints,
+            decodes_tracepoints: options.values.word(&DECODE) == Some(TRACEPOINTS),
             tells_others: !options.passes.anonymize,
             is_first: true,
             events: Vec::new(),

@@ -40,8 +40,44 @@ pub use import::import;
 pub use objects::{NamedMisc, VERSION};
 pub use ser::{Unsupported, append};
 
+use super::options::{FormatOption, Takes};
+use super::{Format, Reads, Writes};
 use crate::formats::carry::{Carry, CarryOptions};
 use std::io::{BufWriter, Write};
+
+/// JSON Lines.
+pub const LINES_FORMAT: Format = Format {
+    extensions: &[("jsonl", None), ("ndjson", None)],
+    writes: Writes::Carry(begin_lines),
+    reads: Reads::Import(import),
+    recognises,
+    is_distinctive: true,
+    options: &[DECODE],
+    ..Format::new("jsonl", "a recording as JSON Lines, one object for each record, and back")
+};
+
+/// One JSON document. By its content it is recognized as JSON Lines are, which are read alike.
+pub const DOCUMENT_FORMAT: Format = Format {
+    extensions: &[("json", None)],
+    writes: Writes::Carry(begin_document),
+    reads: Reads::Import(import),
+    is_distinctive: true,
+    options: &[DECODE],
+    ..Format::new("json", "the same objects in one JSON document, and back")
+};
+
+/// What is written besides what the recording is reconstructed from.
+pub const DECODE: FormatOption = FormatOption {
+    is_last: true,
+    ..FormatOption::new(
+        "decode",
+        "WHAT",
+        "What JSON tells besides what it is made again of",
+        Takes::Choice(&[(TRACEPOINTS, "The fields of tracepoints' samples, by the formats in the recording")]),
+    )
+};
+
+const TRACEPOINTS: &str = "tracepoints";
 
 /// Begins a recording as JSON Lines.
 pub fn begin_lines<'a>(out: &'a mut dyn Write, options: &CarryOptions) -> Box<dyn Carry + 'a> {

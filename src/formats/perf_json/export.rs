@@ -1,5 +1,6 @@
 //! Records in the order of time, as samples that know whose they are.
 
+use super::EXACT;
 use super::headers::headers;
 use super::objects::Objects;
 use super::text::{field, key, number, of_value};
@@ -72,7 +73,7 @@ impl<W: Write> Export<W> {
     pub fn new(out: W, options: &CarryOptions) -> Self {
         Self {
             out,
-            is_exact: options.exact,
+            is_exact: options.values.is_given(&EXACT),
             tells_when: !options.passes.anonymize,
             symbols: options.symbols.clone(),
             session: Session::default(),

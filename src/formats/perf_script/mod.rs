@@ -5,3 +5,13 @@ mod head;
 mod import;
 
 pub use import::{import, recognises};
+
+use super::{Format, Reads};
+
+/// The text of perf script.
+pub const FORMAT: Format = Format {
+    extensions: &[("script", None)],
+    reads: Reads::Import(import),
+    recognises,
+    ..Format::new("perf-script", "the text of perf script; read alone")
+};

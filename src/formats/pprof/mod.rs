@@ -19,3 +19,19 @@ mod valid;
 pub use encode::{begin, write};
 pub use import::{copy, import};
 pub use recognize::recognises;
+
+use super::envelope::Envelope;
+use super::{Format, Reads, WriteProfile, Writes};
+
+/// pprof's profile.proto.
+pub const FORMAT: Format = Format {
+    extensions: &[("pb", None), ("pprof", Some(Envelope::Gzip)), ("prof", Some(Envelope::Gzip))],
+    envelope: Some(Envelope::Gzip),
+    is_binary: true,
+    writes: Writes::Profile(WriteProfile { write, streamed: Some(begin), direct: compat::direct }),
+    reads: Reads::Import(import),
+    copy: Some(copy),
+    recognises,
+    options: &[compat::COMPAT],
+    ..Format::new("pprof", "profile.proto, for pprof, Go's PGO, Pyroscope, Parca, speedscope")
+};

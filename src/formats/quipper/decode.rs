@@ -1,10 +1,12 @@
 //! From messages to the recording that they tell.
 
 use super::messages::Told;
+use super::unknown::UnknownFields;
 use crate::container::read::ReadOptions;
 use crate::container::spool::Spool;
 use crate::error::{Error, Result};
 use crate::formats::import::{ImportOptions, Remade};
+use crate::formats::retained_fields::RetainedFields;
 use bytes::Bytes;
 use std::io::Read;
 
@@ -39,10 +41,13 @@ pub fn import_text(stream: &mut (dyn Read + Send), name: &str, options: &ImportO
 fn remade(name: &str, bytes: &Bytes, options: &ReadOptions) -> Result<Remade> {
     let mut message = Told::read(name, bytes, &options.limits)?;
     let unknown = std::mem::take(&mut message.unknown);
-    let mut remade = match &message.rest.layout {
+    let (mut remade, events) = match &message.rest.layout {
         Some(layout) => message.again(layout, options)?,
         None => message.anew(options)?,
     };
-    remade.unknown.message = unknown;
+    let unknown = UnknownFields { message: unknown, events };
+    if !unknown.is_empty() {
+        remade.retained = RetainedFields::new(unknown);
+    }
     Ok(remade)
 }

@@ -94,10 +94,10 @@ impl<W: Write> Encoder<W> {
         Self {
             out,
             spool_dir: options.spool_dir.clone(),
-            unknown: options.unknown.clone(),
+            unknown: options.retained.get().cloned().unwrap_or_default(),
             events: 0,
             merged: 0,
-            is_lossless: options.quipper == Fidelity::Lossless,
+            is_lossless: Fidelity::from(&options.values) == Fidelity::Lossless,
             is_rewritten: options.passes.any(),
             waiting: None,
             aside: Aside::new(options),

@@ -37,7 +37,7 @@ impl Described {
     /// Nothing known yet.
     pub fn new(options: &CarryOptions) -> Self {
         Self {
-            is_lossless: options.quipper == Fidelity::Lossless,
+            is_lossless: Fidelity::from(&options.values) == Fidelity::Lossless,
             events: Events::default(),
             has_samples: Vec::new(),
             event: PerfEvent::default(),

@@ -4,7 +4,7 @@ use super::attr::{self, remake_event};
 use super::encode::field;
 use super::proto::PerfDataProto;
 use super::proto::perf_data_proto::{Layout, PerfEvent, Record};
-use super::unknown::Unknown;
+use super::unknown::{Unknown, UnknownInEvents};
 use super::wire::{Field, Fields};
 use crate::abi::Endian;
 use crate::container::limits::Limits;
@@ -13,7 +13,6 @@ use crate::container::walk::Damage;
 use crate::error::{Error, Result};
 use bytes::Bytes;
 use prost::Message;
-use std::collections::BTreeMap;
 
 /// Most warnings of events that cannot be records; there may be as many as events.
 const WARNINGS: usize = 100;
@@ -96,7 +95,7 @@ impl<'a> Told<'a> {
             at: 0,
             index: 0,
             made: 0,
-            unknown: BTreeMap::new(),
+            unknown: UnknownInEvents::new(),
         }
     }
 }
@@ -123,7 +122,7 @@ pub struct Items<'a> {
     /// Of how many of these a record was made.
     made: u64,
     /// What of these is not known, by how many come before.
-    pub unknown: BTreeMap<u64, Unknown>,
+    pub unknown: UnknownInEvents,
 }
 
 impl<'a> Items<'a> {

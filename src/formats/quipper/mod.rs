@@ -10,6 +10,7 @@ mod decode;
 mod encode;
 mod event_writer;
 mod features;
+mod fidelity;
 mod message_to_record;
 mod messages;
 mod plain;
@@ -37,16 +38,35 @@ pub use decode::import_text;
 pub use encode::begin;
 #[cfg(feature = "quipper-text")]
 pub use encode::begin_text;
+pub use fidelity::Fidelity;
 pub use recognize::recognises;
 #[cfg(feature = "quipper-text")]
 pub use recognize::recognises_text;
 
-/// How much of a recording is written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Fidelity {
-    /// What the schema has a place for, and nothing else.
-    Strict,
-    /// All of it.
-    #[default]
-    Lossless,
-}
+use super::{Format, Reads, Writes};
+
+/// A PerfDataProto.
+pub const FORMAT: Format = Format {
+    extensions: &[("pb_data", None), ("quipper", None)],
+    is_binary: true,
+    writes: Writes::Carry(begin),
+    reads: Reads::Import(import),
+    recognises,
+    keeps: unknown::are_kept,
+    options: &[fidelity::FIDELITY],
+    usual_passes: fidelity::usual_passes,
+    ..Format::new("quipper", "PerfDataProto, for quipper, perf_to_profile, AutoFDO")
+};
+
+/// A PerfDataProto in its text form.
+#[cfg(feature = "quipper-text")]
+pub const TEXT_FORMAT: Format = Format {
+    extensions: &[("pb_text", None)],
+    writes: Writes::Carry(begin_text),
+    reads: Reads::Import(import_text),
+    recognises: recognises_text,
+    keeps: unknown::are_kept,
+    options: &[fidelity::FIDELITY],
+    usual_passes: fidelity::usual_passes,
+    ..Format::new("quipper-text", "PerfDataProto as text, for people")
+};

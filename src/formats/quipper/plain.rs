@@ -6,6 +6,7 @@ use super::messages::{Item, Told};
 use super::record_builder::Remaker;
 use super::sections::section;
 use super::state::events_of_file;
+use super::unknown::UnknownInEvents;
 use crate::abi::feature::FeatureId;
 use crate::abi::feature::auxtrace::{AuxtraceIndex, AuxtraceIndexEntry};
 use crate::abi::record::{RecordHeader, RecordType};
@@ -41,7 +42,7 @@ pub fn unbuffered(name: &str, spool: BufWriter<Spool>) -> Result<Spool> {
 }
 
 /// Makes a file.
-pub fn file(told: &Told<'_>, options: &ReadOptions) -> Result<Remade> {
+pub fn file(told: &Told<'_>, options: &ReadOptions) -> Result<(Remade, UnknownInEvents)> {
     let mut damage = Vec::new();
     let mut writer = FileWriter::begin(buffered(told.name, options)?, told.endian, &told.attrs, &[])?;
     let mut remaker = Remaker::new(events_of_file(&told.attrs), told.endian);
@@ -82,9 +83,7 @@ pub fn file(told: &Told<'_>, options: &ReadOptions) -> Result<Remade> {
         features.insert(FeatureId::STAT, Vec::new());
     }
     let file = writer.finish(&told.attrs, &[], &features)?;
-    let mut remade = Remade::from_file(told.name, unbuffered(told.name, file)?, damage)?;
-    remade.unknown.events = items.unknown;
-    Ok(remade)
+    Ok((Remade::from_file(told.name, unbuffered(told.name, file)?, damage)?, items.unknown))
 }
 
 /// Whether bytes that are kept apart are one record that a file has among others: not a frame, in the place of which are the

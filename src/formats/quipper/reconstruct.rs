@@ -6,6 +6,7 @@ use super::plain;
 use super::proto::perf_data_proto::Layout;
 use super::record_builder::Remaker;
 use super::state::{events_of_file, take_event};
+use super::unknown::UnknownInEvents;
 use crate::abi::Endian;
 use crate::abi::header::FileHeader;
 use crate::container::limits::Limits;
@@ -24,7 +25,7 @@ use std::path::Path;
 
 impl Told<'_> {
     /// Makes the recording that was told again.
-    pub fn again(&self, layout: &Layout, options: &ReadOptions) -> Result<Remade> {
+    pub fn again(&self, layout: &Layout, options: &ReadOptions) -> Result<(Remade, UnknownInEvents)> {
         let Some(pieces) = Pieces::of_messages(&self.rest, &self.attrs, self.endian) else { return self.anew(options) };
         let resolved = pieces.resolve(&layout.before).zip(pieces.resolve(&layout.behind));
         let Some((before, behind)) = resolved else { return self.anew(options) };
@@ -76,7 +77,7 @@ impl Told<'_> {
             main.finish()?;
         }
         let damage = std::mem::take(&mut writer.damage);
-        let mut remade = match (folder, writer.out) {
+        let remade = match (folder, writer.out) {
             (Some(folder), out) => {
                 out.finish()?;
                 Remade::from_folder(folder, damage)
@@ -84,8 +85,7 @@ impl Told<'_> {
             (None, Out::Spool(spool)) => Remade::from_file(self.name, plain::unbuffered(self.name, spool)?, damage)?,
             (None, Out::File(_)) => return Err(Error::input(self.name, None, "the recording is in no file")),
         };
-        remade.unknown.events = items.unknown;
-        Ok(remade)
+        Ok((remade, items.unknown))
     }
 
     fn folder(&self, options: &ReadOptions) -> Result<TempFolder> {
@@ -93,7 +93,7 @@ impl Told<'_> {
     }
 
     /// Makes a file of the usual layout.
-    pub fn anew(&self, options: &ReadOptions) -> Result<Remade> {
+    pub fn anew(&self, options: &ReadOptions) -> Result<(Remade, UnknownInEvents)> {
         plain::file(self, options)
     }
 }

@@ -2,6 +2,7 @@
 
 use super::encode::field;
 use super::wire::Fields;
+use crate::formats::retained_fields::RetainedFields;
 use prost::encoding::{WireType, encode_key, encode_varint};
 use std::collections::BTreeMap;
 
@@ -12,15 +13,23 @@ include!(concat!(env!("OUT_DIR"), "/known.rs"));
 pub struct UnknownFields {
     /// Of all but the events and what we keep of records ourselves.
     pub message: Unknown,
-    /// Of events, by how many of those that records were made of come before.
-    pub events: BTreeMap<u64, Unknown>,
+    /// Of events.
+    pub events: UnknownInEvents,
 }
+
+/// What is not known of events, by how many of those that records were made of come before.
+pub type UnknownInEvents = BTreeMap<u64, Unknown>;
 
 impl UnknownFields {
     /// Whether all is known.
     pub fn is_empty(&self) -> bool {
         self.message.is_empty() && self.events.is_empty()
     }
+}
+
+/// Whether a PerfDataProto has a place for these fields.
+pub fn are_kept(fields: &RetainedFields) -> bool {
+    fields.is_empty() || fields.get::<UnknownFields>().is_some()
 }
 
 /// What is not known of a message.

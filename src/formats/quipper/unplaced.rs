@@ -35,7 +35,7 @@ struct Frame {
 impl Aside {
     /// Nothing kept yet.
     pub fn new(options: &CarryOptions) -> Self {
-        let (is_kept, spool_dir) = (options.quipper == Fidelity::Lossless, options.spool_dir.clone());
+        let (is_kept, spool_dir) = (Fidelity::from(&options.values) == Fidelity::Lossless, options.spool_dir.clone());
         Self { is_kept, spool_dir, records: None, frame: None, buffer: Vec::new() }
     }
 

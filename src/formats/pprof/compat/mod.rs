@@ -26,9 +26,30 @@ pub use encode::write;
 pub use profile::CompatProfile;
 
 use crate::error::{Error, Result};
+use crate::formats::Direct;
+use crate::formats::options::{FormatOption, OptionValues, Takes};
 use crate::stream::ledger::Ledger;
 use crate::stream::source::Source;
 use pre_scan::FirstLook;
+
+/// The option that asks for it.
+pub const COMPAT: FormatOption = FormatOption {
+    conflicts: &["labels", "event", "split-by", "lost", "data-addresses", "thread-types"],
+    ..FormatOption::new(
+        "compat",
+        "PROGRAM",
+        "Write the pprof that another program makes of the recording",
+        Takes::Choice(&[("perf_to_profile", "Of perf_data_converter: what pprof reads a perf.data by")]),
+    )
+};
+
+/// The conversion, if the option asks for it.
+pub fn direct(values: &OptionValues) -> Option<Direct> {
+    values.is_given(&COMPAT).then_some(|source| {
+        let (profile, ledger) = profile(source)?;
+        Ok((Box::new(move |out| write(&profile, out)), ledger))
+    })
+}
 
 /// Reads a recording into the profile that perf_to_profile makes of it. It is read once; what waits for the end of it and
 /// is too much for memory goes to temporary files.

@@ -1,0 +1,212 @@
+//! Options of formats as arguments.
+
+use crate::formats::options::{FormatOption, OptionValue, OptionValues, Takes};
+use crate::formats::recording_options::{ALLOW_MIXED, COMPRESS, CONTAINER, ENDIAN, RecordingOptions};
+use crate::formats::{FORMATS, table};
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
+use std::marker::PhantomData;
+use std::path::PathBuf;
+
+/// The arguments for a set of options.
+#[derive(Debug, Default)]
+pub struct OptionArgs<S> {
+    /// What they are given.
+    pub values: OptionValues,
+    set: PhantomData<S>,
+}
+
+/// Which options.
+pub trait OptionSet {
+    /// The options, in the order in which help shows them.
+    fn options() -> Vec<FormatOption>;
+}
+
+/// The options of all formats that are written from records.
+#[derive(Debug, Default)]
+pub struct OfRecords;
+
+impl OptionSet for OfRecords {
+    fn options() -> Vec<FormatOption> {
+        table::options(FORMATS, false)
+    }
+}
+
+/// The options of all formats that are written from profiles.
+#[derive(Debug, Default)]
+pub struct OfProfiles;
+
+impl OptionSet for OfProfiles {
+    fn options() -> Vec<FormatOption> {
+        table::options(FORMATS, true)
+    }
+}
+
+/// Container, compression and byte order of a recording.
+#[derive(Debug, Default)]
+pub struct OfForm;
+
+impl OptionSet for OfForm {
+    fn options() -> Vec<FormatOption> {
+        vec![CONTAINER, COMPRESS, ENDIAN]
+    }
+}
+
+/// Whether bytes of unknown order may be kept in another one.
+#[derive(Debug, Default)]
+pub struct OfMixed;
+
+impl OptionSet for OfMixed {
+    fn options() -> Vec<FormatOption> {
+        vec![ALLOW_MIXED]
+    }
+}
+
+impl<S> From<OptionValues> for OptionArgs<S> {
+    fn from(values: OptionValues) -> Self {
+        Self { values, set: PhantomData }
+    }
+}
+
+impl<S> OptionArgs<S> {
+    /// How a recording is written.
+    pub fn recording(&self) -> RecordingOptions {
+        RecordingOptions::from(&self.values)
+    }
+}
+
+impl<S: OptionSet> Args for OptionArgs<S> {
+    fn augment_args(command: Command) -> Command {
+        command.args(S::options().iter().map(arg))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl<S: OptionSet> FromArgMatches for OptionArgs<S> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        Ok(values(matches, &S::options()).into())
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// The argument of an option.
+fn arg(option: &FormatOption) -> Arg {
+    let arg = Arg::new(option.name).long(option.name).help(option.help).conflicts_with_all(option.conflicts);
+    let arg = option.long_help.iter().fold(arg, |arg, long_help| arg.long_help(long_help()));
+    let arg = option.requires.iter().fold(arg, |arg, required| arg.requires(required));
+    let arg = option.default.iter().fold(arg, |arg, default| arg.default_value(default));
+    let arg = match option.takes {
+        Takes::Nothing => return arg.action(ArgAction::SetTrue),
+        Takes::Choice(choices) => {
+            let choices = choices.iter().map(|&(word, help)| PossibleValue::new(word).help(help));
+            arg.value_parser(PossibleValuesParser::new(choices))
+        }
+        Takes::List(words) => {
+            let words = PossibleValuesParser::new(words());
+            arg.action(ArgAction::Append).value_delimiter(',').value_parser(words)
+        }
+        Takes::Number { min, max, if_missing } => {
+            let number = arg.value_parser(value_parser!(i32).range(min..=max));
+            number.num_args(0..=1).require_equals(true).default_missing_value(if_missing)
+        }
+        Takes::File => arg.value_parser(value_parser!(PathBuf)),
+    };
+    arg.value_name(option.value_name)
+}
+
+/// What options are given.
+fn values(matches: &ArgMatches, options: &[FormatOption]) -> OptionValues {
+    let is_given = |option: &&FormatOption| matches.value_source(option.name) == Some(ValueSource::CommandLine);
+    options.iter().filter(is_given).fold(OptionValues::default(), |values, option| {
+        let value = match option.takes {
+            Takes::Nothing => Some(OptionValue::Given),
+            Takes::Choice(_) => matches.get_one(option.name).cloned().map(OptionValue::Word),
+            Takes::List(_) => matches.get_many(option.name).map(|words| OptionValue::List(words.cloned().collect())),
+            Takes::Number { .. } => matches.get_one(option.name).copied().map(OptionValue::Number),
+            Takes::File => matches.get_one(option.name).cloned().map(OptionValue::File),
+        };
+        value.into_iter().fold(values, |values, value| values.with(option, value))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::Endian;
+    use crate::container::read::ReadOptions;
+    use crate::container::read::input::Input;
+    use crate::convert;
+    use crate::formats::carry::CarryOptions;
+    use crate::formats::profile_options::{LABELS, THREAD_TYPES};
+    use crate::formats::test_format::{FORMAT, SIZES, TABLE};
+    use crate::formats::{Format, Writes, pprof};
+    use crate::rewrite::passes::Passes;
+    use std::path::Path;
+
+    fn options() -> Vec<FormatOption> {
+        [table::options(TABLE, false), table::options(TABLE, true)].concat()
+    }
+
+    fn parsed(args: &[&str]) -> OptionValues {
+        let command = Command::new("test").no_binary_name(true).args(options().iter().map(arg));
+        // --compat conflicts with it.
+        let command = command.arg(Arg::new("event"));
+        values(&command.try_get_matches_from(args).expect("arguments"), &options())
+    }
+
+    fn converted(values: OptionValues) -> String {
+        let (format, _) = table::by_file_name(TABLE, "out.types").expect("a format");
+        let Writes::Carry(begin) = format.writes else { panic!("{format:?}") };
+        let input = Input::Path(concat!(env!("CARGO_MANIFEST_DIR"), "/roundtrip/fixtures/plain.data").into());
+        let (read, options) = (ReadOptions::default(), CarryOptions { values, ..CarryOptions::default() });
+        let mut out = Vec::new();
+        let ledger = convert::carry(input, &read, &options, &mut Passes::default(), begin, &mut out);
+        assert!(!ledger.expect("a recording").is_incomplete());
+        String::from_utf8(out).expect("text")
+    }
+
+    #[test]
+    fn an_option_reaches_its_format() {
+        assert_eq!(table::by_name(TABLE, "types").map(|format| format.about), Some(FORMAT.about));
+        let (types, sizes) = (converted(parsed(&[])), converted(parsed(&["--sizes"])));
+        assert!(types.lines().count() > 10 && types.lines().any(|line| line == "SAMPLE"), "{types}");
+        for (line, with_size) in types.lines().zip(sizes.lines()) {
+            let size = with_size.strip_prefix(line).and_then(|size| size.trim().parse::<usize>().ok());
+            assert!(size.is_some_and(|size| size >= 8), "{with_size}");
+        }
+    }
+
+    #[test]
+    fn an_option_is_rejected_for_other_formats() {
+        let check = |format: &Format, args: &[&str]| table::check_options(TABLE, format, &parsed(args));
+        assert_eq!(check(&FORMAT, &["--sizes"]), Ok(()));
+        assert_eq!(check(&pprof::FORMAT, &["--sizes"]), Err("--sizes is for types, and not for pprof".to_owned()));
+        assert_eq!(
+            check(&FORMAT, &["--compat", "perf_to_profile"]),
+            Err("--compat is for pprof, and not for types".to_owned())
+        );
+        assert_eq!(check(&FORMAT, &["--labels", "pid,tid"]), Err("--labels is not for types".to_owned()));
+        assert_eq!(check(&FORMAT, &["--compress"]), Err("--compress is not for types".to_owned()));
+        assert_eq!(check(&FORMAT, &["--lost", "apart"]), Ok(()));
+    }
+
+    #[test]
+    fn values_are_those_of_the_arguments() {
+        let values =
+            parsed(&["--sizes", "--compress=7", "--labels", "pid,tid", "--thread-types", "a", "--endian", "big"]);
+        let options = RecordingOptions::from(&values);
+        assert_eq!((values.is_given(&SIZES), options.compress, options.endian), (true, Some(7), Some(Endian::Big)));
+        assert_eq!(values.list(&LABELS), Some(&["pid".to_owned(), "tid".to_owned()][..]));
+        assert_eq!(values.file(&THREAD_TYPES), Some(Path::new("a")));
+        assert_eq!(parsed(&["--compress"]).number(&COMPRESS), Some(3));
+        assert!(parsed(&["--lost", "apart"]).is_empty() && parsed(&[]).is_empty());
+    }
+}

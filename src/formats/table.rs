@@ -1,0 +1,97 @@
+//! Looking formats and their options up in a table of formats.
+
+use super::envelope::{self, Envelope};
+use super::format::{Format, Reads, Writes};
+use super::options::{FormatOption, OptionValues};
+use super::{FORMATS, profile_options, recording_options};
+
+/// The format of that name.
+pub fn by_name(formats: &'static [Format], name: &str) -> Option<&'static Format> {
+    formats.iter().find(|format| format.name == name)
+}
+
+/// The format and the envelopes, outermost first, that a file name asks for: `x.pb.gz` is a pprof in gzip, `x.pb` a bare
+/// one.
+pub fn by_file_name(formats: &'static [Format], name: &str) -> Option<(&'static Format, Vec<Envelope>)> {
+    let (stem, asked_for) = envelope::strip(name);
+    let (_, ending) = stem.rsplit_once('.')?;
+    let (format, usual) = formats.iter().find_map(|format| {
+        let &(_, usual) = format.extensions.iter().find(|(extension, _)| extension.eq_ignore_ascii_case(ending))?;
+        Some((format, usual))
+    })?;
+    Some((format, if asked_for.is_empty() { Vec::from_iter(usual) } else { asked_for }))
+}
+
+/// The formats that can be read.
+pub fn readable(formats: &'static [Format]) -> impl Iterator<Item = &'static Format> {
+    formats.iter().filter(|format| !matches!(format.reads, Reads::Nothing))
+}
+
+/// The names of the formats that can be read, for messages.
+pub fn readable_names() -> String {
+    readable(FORMATS).map(|format| format.name).collect::<Vec<_>>().join(", ")
+}
+
+/// The formats that can be written.
+pub fn writable(formats: &'static [Format]) -> impl Iterator<Item = &'static Format> {
+    formats.iter().filter(|format| !matches!(format.writes, Writes::Nothing))
+}
+
+/// The options of formats that are written from a profile, or of the others; each once, in the order in which help shows them.
+pub fn options(formats: &'static [Format], of_profiles: bool) -> Vec<FormatOption> {
+    let mut options: Vec<(FormatOption, bool)> = Vec::new();
+    for format in formats {
+        for &option in format.all_options() {
+            if options.iter().all(|(other, _)| other.name != option.name) {
+                options.push((option, format.is_of_profiles()));
+            }
+        }
+    }
+    options.sort_by_key(|(option, _)| option.is_last);
+    options.into_iter().filter(|(_, is_of_profiles)| *is_of_profiles == of_profiles).map(|(option, _)| option).collect()
+}
+
+/// Rejects an output of a format that is not written, or that does not take an option that is given.
+///
+/// # Errors
+/// Where it is to be rejected: why.
+pub fn check_options(formats: &'static [Format], format: &Format, values: &OptionValues) -> Result<(), String> {
+    let is_misplaced =
+        |option: &&FormatOption| values.is_given(option) && format.all_options().all(|taken| taken.name != option.name);
+    if let Some(FormatOption { name, .. }) = formats.iter().flat_map(|format| format.options).find(is_misplaced) {
+        let takes_it = |format: &&Format| format.options.iter().any(|option| option.name == *name);
+        let takers: Vec<_> = formats.iter().filter(takes_it).map(|format| format.name).collect();
+        return Err(format!("--{name} is for {}, and not for {}", takers.join(" and "), format.name));
+    }
+    if matches!(format.writes, Writes::Nothing) {
+        return Err(format!("{} can be read but not written; name another format", format.name));
+    }
+    let mut common = profile_options::OPTIONS.iter().chain(recording_options::OPTIONS);
+    match common.find(is_misplaced) {
+        Some(option) => Err(format!("--{} is not for {}", option.name, format.name)),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::FORMATS;
+    use Envelope::{Gzip, Zstd};
+
+    #[test]
+    fn names_choose_format_and_envelope() {
+        let choice = |name| by_file_name(FORMATS, name).map(|(format, envelopes)| (format.name, envelopes));
+        assert_eq!(choice("a/out.pb.gz"), Some(("pprof", vec![Gzip])));
+        assert_eq!(choice("OUT.PB.GZ"), Some(("pprof", vec![Gzip])));
+        assert_eq!(choice("out.pb.zst"), Some(("pprof", vec![Zstd])));
+        assert_eq!(choice("out.pb.gz.zst"), Some(("pprof", vec![Zstd, Gzip])));
+        assert_eq!(choice("out.pb"), Some(("pprof", vec![])));
+        assert_eq!(choice("out.pprof"), Some(("pprof", vec![Gzip])));
+        assert_eq!(choice("out.pprof.zst"), Some(("pprof", vec![Zstd])));
+        assert_eq!(choice("perf.data"), Some(("perf.data", vec![])));
+        assert_eq!(choice("perf.data.gz"), Some(("perf.data", vec![Gzip])));
+        assert_eq!(choice("out.gz"), None);
+        assert_eq!(choice("pb"), None);
+    }
+}

@@ -1,0 +1,54 @@
+//! A format for tests, the example of docs/contributing.md: the type of each record in a line.
+
+use super::carry::{Carry, CarryOptions};
+use super::options::FormatOption;
+use super::{Format, Writes, json, perf_data, pprof};
+use crate::error::{Error, Result};
+use crate::stream::ledger::Ledger;
+use crate::stream::meta::Meta;
+use crate::stream::raw::Raw;
+use crate::stream::{Sink, is_used_by_stream};
+use std::io::Write;
+
+/// The table with this format.
+pub const TABLE: &[Format] = &[perf_data::FORMAT, pprof::FORMAT, json::LINES_FORMAT, FORMAT];
+
+/// Types of records.
+pub const FORMAT: Format = Format {
+    extensions: &[("types", None)],
+    writes: Writes::Carry(begin),
+    options: &[SIZES],
+    ..Format::new("types", "the type of each record in a line")
+};
+
+/// Whether lines have sizes too.
+pub const SIZES: FormatOption = FormatOption::switch("sizes", "Write the size of each record too");
+
+fn begin<'a>(out: &'a mut dyn Write, options: &CarryOptions) -> Box<dyn Carry + 'a> {
+    Box::new(Types { out, has_sizes: options.values.is_given(&SIZES), ledger: Ledger::default() })
+}
+
+struct Types<'a> {
+    out: &'a mut dyn Write,
+    has_sizes: bool,
+    ledger: Ledger,
+}
+
+impl Sink for Types<'_> {
+    fn record(&mut self, _: &Meta, raw: &Raw<'_>) -> Result<()> {
+        let kind = raw.header.kind;
+        if is_used_by_stream(kind) {
+            return Ok(());
+        }
+        self.ledger.emitted(kind, 1);
+        let size = if self.has_sizes { format!(" {}", raw.header.len()) } else { String::new() };
+        writeln!(self.out, "{kind}{size}").map_err(Error::Output)
+    }
+}
+
+impl Carry for Types<'_> {
+    fn account(&self, ledger: &mut Ledger) {
+        ledger.account_for_stream();
+        ledger.merge(self.ledger.clone());
+    }
+}
