@@ -1,26 +1,98 @@
-//! Reads Linux `perf.data` recordings, converts them to pprof, writes them back in any container, and checks them.
+//! Reads, writes, converts and rewrites Linux `perf.data` recordings.
 //!
-//! The rooms of the house, each of which uses only those above it:
+//! [`Recording`] is what to call first. Each example here is complete; memory does not grow with the recording in any of them
+//! but for what is unique, such as stacks.
 //!
-//! * [`abi`]: what the bytes mean.
-//! * [`elf`]: ELF images of code that was in no file.
-//! * [`tracing`]: what tracepoints' samples tell.
-//! * [`container`]: where the bytes lie.
-//! * [`stream`]: what flows.
-//! * [`check`]: what is wrong with a recording.
-//! * [`rewrite`]: records to records.
-//! * [`synth`]: recordings from nothing.
-//! * [`archive`]: a recording with its objects, in one file.
-//! * [`session`]: who ran what, where.
-//! * [`profile`]: stacks and values.
-//! * [`info`]: looking into a recording.
-//! * [`formats`]: the other formats.
-//! * [`dump`]: a recording record by record.
-//! * [`diff`]: how two recordings differ.
+//! Samples in time order, with their stacks resolved to mapped files:
 //!
-//! * [`cli`]: the person at the terminal; with the cargo feature `cli`.
+//! ```
+//! # fn main() -> perfconv::Result<()> {
+//! let recording = perfconv::Recording::open("roundtrip/fixtures/callgraph.data")?;
+//! let mut samples = recording.samples()?;
+//! while let Some(sample) = samples.next()? {
+//!     println!("{} {:?} at {:?}", sample.event(), sample.comm(), sample.time());
+//!     for frame in sample.frames() {
+//!         println!("  {:#x} {}", frame.address(), frame.mapping().map_or("?", |mapping| mapping.path()));
+//!     }
+//! }
+//! # Ok(())
+//! # }
+//! ```
 //!
-//! [`convert`] puts them together. `worker_pool`, which all may use, gives work to several threads.
+//! Filter, and write a recording that perf reads:
+//!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let directory = tempfile::tempdir()?;
+//! # let output = directory.path().join("kept.data");
+//! let recording = perfconv::Recording::open("roundtrip/fixtures/callgraph.data")?;
+//! let ledger = recording.rewrite().keep_comm("loop-pie").compress(3).write(&output)?;
+//! println!("{ledger}");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Convert to a pprof:
+//!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let directory = tempfile::tempdir()?;
+//! # let output = directory.path().join("out.pb.gz");
+//! let recording = perfconv::Recording::open("roundtrip/fixtures/callgraph.data")?;
+//! recording.profile().write(&output)?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Read what a recording says about itself:
+//!
+//! ```
+//! # fn main() -> perfconv::Result<()> {
+//! let features = perfconv::Recording::open("roundtrip/fixtures/callgraph.data")?.features()?;
+//! println!("{:?} on {:?}", features.command_line(), features.hostname());
+//! for event in features.events() {
+//!     println!("{} {:?}", event.name, event.attr.sample_type);
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Put a recording together, as a test of something that reads recordings does:
+//!
+//! ```
+//! use perfconv::abi::{sample::Sample, sample_type::SampleType};
+//! use perfconv::synth::{Event, Map};
+//!
+//! # fn main() -> perfconv::Result<()> {
+//! let mut recording = perfconv::Recording::builder();
+//! let cycles = recording.event(Event::named("cycles:u")?.period(1_000_000).with(SampleType::IP));
+//! recording.process(7, "app").map(7, Map::of("/usr/bin/app", 0x400000, 0x3000));
+//! recording.sample(cycles, Sample { ip: Some(0x401010), task: Some((7, 7)), time: Some(1), ..Sample::default() });
+//! let recording = perfconv::Recording::from_bytes("app.data", recording.to_bytes()?)?;
+//! assert!(recording.samples()?.next()?.is_some());
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Below [`Recording`] lie the modules that it is built from:
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`abi`] | definitions of every header, section, attr, record, sample field and feature |
+//! | [`elf`] | ELF images |
+//! | [`tracing`] | formats and fields of tracepoints |
+//! | [`container`] | files, pipes, directories and compressed frames |
+//! | [`stream`] | records in order, with the events that they belong to |
+//! | [`session`] | processes, threads and mappings over time |
+//! | [`profile`] | interned stacks and values |
+//! | [`rewrite`] | passes over records |
+//! | [`synth`] | recordings from a description |
+//! | [`info`], [`dump`], [`check`], [`diff`] | looking at recordings |
+//! | [`formats`] | other formats |
+//! | [`archive`] | a recording with its objects in one file |
+//! | [`convert`] | a recording to a profile or another format in one call |
+//!
+//! The cargo feature `cli` adds the program.
 
 pub mod abi;
 pub mod archive;

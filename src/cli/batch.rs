@@ -4,7 +4,7 @@ use super::args::ConvertArgs;
 use super::convert::{Conversion, INCOMPLETE};
 use super::failure::Failure;
 use super::report::say;
-use crate::formats::envelope::strip;
+use crate::container::write::envelope::strip;
 use crate::formats::table::{by_file_name, by_name};
 use crate::formats::{DEFAULT_PROFILE, FORMATS, Format, profile_options};
 use std::collections::BTreeMap;

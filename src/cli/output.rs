@@ -2,22 +2,18 @@
 
 use super::{failure::Failure, pending_output::Ready, standard_streams, temporary_outputs};
 use crate::container::spool::Spool;
+use crate::container::write::envelope::Envelopes;
 use crate::error::{Error, Result};
-use crate::formats::envelope::Envelopes;
+use crate::rewrite::output::{RecordingOutput, WriteSeek};
 use same_file::Handle;
 use std::fs::{self, File};
-use std::io::{self, BufWriter, ErrorKind, IsTerminal, Seek, Write};
+use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 const EXISTS: &str = "exists already; -f overwrites it";
 const IS_FOLDER: &str = "is a directory; name a file in it";
 const IS_INPUT: &str = "is the input; an input is never overwritten";
-
-/// What can be written to and gone back in.
-pub trait WriteSeek: Write + Seek {}
-
-impl<T: Write + Seek> WriteSeek for T {}
 
 /// A checked target, not opened yet.
 #[derive(Debug)]
@@ -284,6 +280,35 @@ impl Output {
     /// That there is something which must not be overwritten.
     pub fn exists(&self) -> Failure {
         Failure::Failed(format!("{}: {EXISTS}", self.name()))
+    }
+}
+
+impl<'a> RecordingOutput for &'a Output {
+    type Written = Ready<'a>;
+    type Error = Failure;
+
+    fn is_stream(&self) -> bool {
+        matches!(self, Output::Stdout)
+    }
+
+    fn write_stream(
+        self,
+        write: impl FnOnce(&mut (dyn Write + Send)) -> Result<()>,
+    ) -> std::result::Result<Ready<'a>, Failure> {
+        self.write(write)
+    }
+
+    fn write_seekable(
+        self,
+        envelopes: &Envelopes,
+        spool_dir: Option<&Path>,
+        write: impl FnOnce(&mut dyn WriteSeek) -> Result<()>,
+    ) -> std::result::Result<Ready<'a>, Failure> {
+        Output::write_seekable(self, envelopes, spool_dir, write)
+    }
+
+    fn write_directory(self, write: impl FnOnce(&Path) -> Result<()>) -> std::result::Result<Ready<'a>, Failure> {
+        self.write_folder(write)
     }
 }
 

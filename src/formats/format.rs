@@ -1,11 +1,11 @@
 //! The description of a format: its name, how it is recognized, and how it is read and written.
 
 use super::carry::{BeginCarry, BeginFolder};
-use super::envelope::Envelope;
 use super::import::{CopyProfile, Import};
 use super::options::{FormatOption, OptionValues};
 use super::retained_fields::RetainedFields;
 use super::{profile_options, recording_options};
+use crate::container::write::envelope::Envelope;
 use crate::error::Result;
 use crate::profile::Profile;
 use crate::profile::event::ProfileEvent;

@@ -4,7 +4,6 @@
 
 pub mod carry;
 pub mod csv;
-pub mod envelope;
 pub mod folded;
 mod format;
 pub mod import;

@@ -3,6 +3,7 @@
 use super::options::{FormatOption, OptionValues, Takes};
 use crate::abi::Endian;
 use crate::container::read::Container;
+use crate::rewrite::output::RecordingOptions;
 
 /// All of them.
 pub const OPTIONS: &[FormatOption] = &[CONTAINER, COMPRESS, ENDIAN, ALLOW_MIXED, DECOMPRESS];
@@ -51,21 +52,6 @@ pub const DECOMPRESS: FormatOption = FormatOption {
     conflicts: &[COMPRESS.name],
     ..FormatOption::switch("decompress", "Write the records of a compressed recording plain")
 };
-
-/// Values of these options.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct RecordingOptions {
-    /// The container, if it is given.
-    pub container: Option<Container>,
-    /// The level of compression, if records are to be compressed.
-    pub compress: Option<i32>,
-    /// The byte order, if it is given.
-    pub endian: Option<Endian>,
-    /// Whether bytes of unknown order may be kept in another one.
-    pub allow_mixed: bool,
-    /// Whether records are written uncompressed.
-    pub decompress: bool,
-}
 
 impl From<&OptionValues> for RecordingOptions {
     fn from(values: &OptionValues) -> Self {

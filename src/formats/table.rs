@@ -1,9 +1,9 @@
 //! Looking formats and their options up in a table of formats.
 
-use super::envelope::{self, Envelope};
 use super::format::{Format, Reads, Writes};
 use super::options::{FormatOption, OptionValues};
 use super::{FORMATS, profile_options, recording_options};
+use crate::container::write::envelope::{self, Envelope};
 
 /// The format of that name.
 pub fn by_name(formats: &'static [Format], name: &str) -> Option<&'static Format> {

@@ -1,14 +1,19 @@
 //! What programs call first: [`Recording`].
 
 mod features;
+mod output;
+mod profile;
 mod pull;
 mod records;
+mod rewrite;
 mod samples;
 #[cfg(test)]
 mod tests;
 
 pub use features::{Features, RecordedEvent};
+pub use profile::ProfileBuilder;
 pub use records::{Record, Records};
+pub use rewrite::Rewrite;
 pub use samples::{Mapping, Sample, Samples, StackFrame};
 
 use crate::abi::header;
@@ -20,6 +25,7 @@ use crate::formats::Reads;
 use crate::formats::import::{ImportOptions, Remade, import};
 use crate::formats::recognize::{START, readable_format};
 use crate::profile::symbols::SymbolSource;
+use crate::synth;
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
@@ -106,6 +112,21 @@ impl Recording {
     /// Where the header cannot be read.
     pub fn features(&self) -> Result<Features> {
         Features::new(self.input.clone(), self.read.clone())
+    }
+
+    /// Writes the recording anew: filtered, compressed, in another container or byte order.
+    pub fn rewrite(&self) -> Rewrite<'_> {
+        Rewrite::new(self)
+    }
+
+    /// Makes a profile of the stacks.
+    pub fn profile(&self) -> ProfileBuilder<'_> {
+        ProfileBuilder::new(self)
+    }
+
+    /// A recording to be put together record by record.
+    pub fn builder() -> synth::Recording {
+        synth::Recording::new()
     }
 
     /// What of the input could not be read when it was opened.

@@ -89,3 +89,45 @@ fn reports_what_is_no_recording() {
     assert!(error.to_string().starts_with("hello.txt: "), "{error}");
     assert!(Recording::open("no/such/file").and_then(|recording| recording.records()).is_err());
 }
+
+#[test]
+fn writes_what_filters_keep() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("kept.data");
+    let recording = Recording::open(fixture("callgraph.data")).unwrap();
+    let mut samples = recording.samples().unwrap();
+    let mut pids = std::collections::BTreeMap::<u32, u64>::new();
+    while let Some(sample) = samples.next().unwrap() {
+        *pids.entry(sample.pid().unwrap()).or_default() += 1;
+    }
+    let (&pid, &expected) = pids.iter().max_by_key(|(_, count)| **count).unwrap();
+    recording.rewrite().keep_pid(pid).compress(3).write(&path).unwrap();
+    let mut kept = Recording::open(&path).unwrap().samples().unwrap();
+    let mut count = 0;
+    while let Some(sample) = kept.next().unwrap() {
+        assert_eq!(sample.pid(), Some(pid));
+        count += 1;
+    }
+    assert_eq!(count, expected);
+    let again = || recording.rewrite().decompress().write(&path);
+    assert_eq!(again().unwrap_err().kind(), crate::ErrorKind::Refused);
+    let same = recording.rewrite().overwrite().write(fixture("callgraph.data")).unwrap_err();
+    assert!(same.to_string().contains("never overwritten"), "{same}");
+    recording.rewrite().overwrite().write(&path).unwrap();
+    assert!(std::fs::read(&path).unwrap() == std::fs::read(fixture("callgraph.data")).unwrap());
+}
+
+#[test]
+fn writes_a_profile_in_the_format_of_its_name() {
+    let directory = tempfile::tempdir().unwrap();
+    let recording = Recording::open(fixture("callgraph.data")).unwrap();
+    let (plain, packed) = (directory.path().join("out.pb"), directory.path().join("out.pb.gz"));
+    let ledger = recording.profile().write(&plain).unwrap();
+    recording.profile().write(&packed).unwrap();
+    let (profile, _) = recording.profile().collect().unwrap();
+    let samples: u64 = profile.rows.iter().map(|row| row.samples).sum();
+    assert_eq!(samples, ledger.of(crate::abi::record::RecordType::SAMPLE).emitted);
+    let sizes = [&plain, &packed].map(|path| std::fs::metadata(path).unwrap().len());
+    assert!(sizes[0] > sizes[1] && sizes[1] > 100, "{sizes:?}");
+    assert!(recording.profile().write(directory.path().join("out.xyz")).is_err());
+}

@@ -39,6 +39,7 @@ pub mod mmap;
 pub mod mmaps;
 pub mod option;
 pub mod option_values;
+pub mod output;
 pub mod pass;
 pub mod passes;
 pub mod perf_version;

@@ -1,8 +1,9 @@
 //! Options of formats as arguments.
 
 use crate::formats::options::{FormatOption, OptionValue, OptionValues, Takes};
-use crate::formats::recording_options::{ALLOW_MIXED, COMPRESS, CONTAINER, ENDIAN, RecordingOptions};
+use crate::formats::recording_options::{ALLOW_MIXED, COMPRESS, CONTAINER, ENDIAN};
 use crate::formats::{FORMATS, table};
+use crate::rewrite::output::RecordingOptions;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};

@@ -1,6 +1,7 @@
 //! Writing: containers from events, records and features.
 
 pub mod compressing;
+pub mod envelope;
 pub mod file;
 pub mod frames;
 pub mod pipe;

@@ -20,8 +20,8 @@ pub use encode::{begin, write};
 pub use import::{copy, import};
 pub use recognize::recognises;
 
-use super::envelope::Envelope;
 use super::{Format, Reads, WriteProfile, Writes};
+use crate::container::write::envelope::Envelope;
 
 /// pprof's profile.proto.
 pub const FORMAT: Format = Format {

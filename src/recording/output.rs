@@ -1,0 +1,128 @@
+//! Files and directories that appear when they are complete.
+
+use crate::container::spool::Spool;
+use crate::container::write::envelope::Envelopes;
+use crate::error::{Error, Result};
+use crate::rewrite::output::{RecordingOutput, WriteSeek};
+use std::fs;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use tempfile::{Builder, NamedTempFile, TempDir};
+
+/// A path that is written to.
+pub(super) struct PathOutput {
+    target: PathBuf,
+    overwrite: bool,
+}
+
+/// What was written beside its path.
+pub(super) enum Pending {
+    File(NamedTempFile, PathOutput),
+    Directory(TempDir, PathOutput),
+}
+
+impl PathOutput {
+    /// Checks that a path may be written.
+    ///
+    /// # Errors
+    /// Where it exists and must not be overwritten, or is the input.
+    pub fn new(target: &Path, overwrite: bool, input: Option<&Path>) -> Result<Self> {
+        let name = target.display();
+        let is_input = input.is_some_and(|input| {
+            fs::canonicalize(input).is_ok_and(|input| fs::canonicalize(target).is_ok_and(|target| target == input))
+        });
+        if is_input {
+            return Err(Error::Refused(format!("{name}: is the input; an input is never overwritten")));
+        }
+        if target.exists() && (!overwrite || target.is_dir()) {
+            return Err(Error::Refused(format!("{name}: exists already")));
+        }
+        Ok(Self { target: target.to_owned(), overwrite })
+    }
+
+    fn parent(&self) -> &Path {
+        match self.target.parent() {
+            Some(parent) if parent != Path::new("") => parent,
+            _ => Path::new("."),
+        }
+    }
+
+    fn failed(&self, doing: &'static str) -> impl FnOnce(io::Error) -> Error + use<> {
+        Error::io(self.target.display().to_string(), doing)
+    }
+
+    /// A file beside the target, with the permissions that new files get.
+    fn beside(&self) -> Result<NamedTempFile> {
+        let mut builder = Builder::new();
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            builder.permissions(fs::Permissions::from_mode(0o666));
+        }
+        builder.tempfile_in(self.parent()).map_err(self.failed("cannot create"))
+    }
+}
+
+impl Pending {
+    /// Moves it to its path.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn put_in_place(self) -> Result<()> {
+        match self {
+            Self::File(file, output) => {
+                let target = &output.target;
+                let moved = if output.overwrite { file.persist(target) } else { file.persist_noclobber(target) };
+                moved.map(drop).map_err(|e| output.failed("cannot create")(e.error))
+            }
+            Self::Directory(directory, output) => {
+                fs::rename(directory.path(), &output.target).map_err(output.failed("cannot create"))?;
+                // Nothing is left to remove.
+                let _ = directory.keep();
+                Ok(())
+            }
+        }
+    }
+}
+
+impl RecordingOutput for PathOutput {
+    type Written = Pending;
+    type Error = Error;
+
+    fn is_stream(&self) -> bool {
+        false
+    }
+
+    fn write_stream(self, write: impl FnOnce(&mut (dyn Write + Send)) -> Result<()>) -> Result<Pending> {
+        let file = self.beside()?;
+        let mut out = BufWriter::with_capacity(1 << 17, file);
+        write(&mut out)?;
+        let file = out.into_inner().map_err(|e| Error::Output(e.into_error()))?;
+        Ok(Pending::File(file, self))
+    }
+
+    fn write_seekable(
+        self,
+        envelopes: &Envelopes,
+        spool_dir: Option<&Path>,
+        write: impl FnOnce(&mut dyn WriteSeek) -> Result<()>,
+    ) -> Result<Pending> {
+        if envelopes.list.is_empty() {
+            let mut out = BufWriter::with_capacity(1 << 17, self.beside()?);
+            write(&mut out)?;
+            let file = out.into_inner().map_err(|e| Error::Output(e.into_error()))?;
+            return Ok(Pending::File(file, self));
+        }
+        let mut spool = BufWriter::new(Spool::new(spool_dir).map_err(self.failed("cannot keep"))?);
+        write(&mut spool)?;
+        let spooled = spool.into_inner().map_err(io::IntoInnerError::into_error).and_then(Spool::into_bytes);
+        let bytes = spooled.map_err(self.failed("cannot keep"))?;
+        self.write_stream(|out| envelopes.around(out, |out| out.write_all(&bytes).map_err(Error::Output)))
+    }
+
+    fn write_directory(self, write: impl FnOnce(&Path) -> Result<()>) -> Result<Pending> {
+        let directory = tempfile::tempdir_in(self.parent()).map_err(self.failed("cannot create"))?;
+        write(directory.path())?;
+        Ok(Pending::Directory(directory, self))
+    }
+}
