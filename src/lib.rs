@@ -74,23 +74,30 @@
 //! # }
 //! ```
 //!
-//! Below [`Recording`] lie the modules that it is built from:
+//! Below it lie the modules that it is built from; each uses only those above it:
 //!
 //! | module | contents |
 //! |---|---|
 //! | [`abi`] | definitions of every header, section, attr, record, sample field and feature |
-//! | [`elf`] | ELF images |
+//! | [`error`] | what can go wrong, and where |
+//! | `worker_pool` | work on several threads, in order |
 //! | [`tracing`] | formats and fields of tracepoints |
 //! | [`container`] | files, pipes, directories and compressed frames |
+//! | [`elf`] | ELF images |
 //! | [`stream`] | records in order, with the events that they belong to |
+//! | [`check`] | problems of a recording |
 //! | [`session`] | processes, threads and mappings over time |
-//! | [`profile`] | interned stacks and values |
 //! | [`rewrite`] | passes over records |
 //! | [`synth`] | recordings from a description |
-//! | [`info`], [`dump`], [`check`], [`diff`] | looking at recordings |
-//! | [`formats`] | other formats |
 //! | [`archive`] | a recording with its objects in one file |
+//! | [`profile`] | interned stacks and values |
+//! | [`info`] | header, features, events and counts |
+//! | [`formats`] | other formats |
+//! | [`dump`] | records as text |
+//! | [`diff`] | differences between two recordings |
 //! | [`convert`] | a recording to a profile or another format in one call |
+//! | [`recording`] | [`Recording`] |
+//! | `cli` | the program |
 //!
 //! The cargo feature `cli` adds the program.
 

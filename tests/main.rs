@@ -33,6 +33,7 @@ mod suite {
     mod mappings;
     mod memory;
     mod merge;
+    mod modules;
     mod passes;
     mod paths;
     mod peers_bugs;
