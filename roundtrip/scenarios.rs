@@ -12,14 +12,14 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 /// What a scenario makes.
-pub struct MadeUp {
+pub struct SyntheticSpace {
     pub name: String,
     pub path: PathBuf,
 }
 
 /// The recordings of all scenarios that are not damaged: what is wrong with others is a matter of who reads them.
-pub fn all() -> &'static [MadeUp] {
-    static ALL: OnceLock<Vec<MadeUp>> = OnceLock::new();
+pub fn all() -> &'static [SyntheticSpace] {
+    static ALL: OnceLock<Vec<SyntheticSpace>> = OnceLock::new();
     ALL.get_or_init(|| {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("scenarios");
         fs::create_dir_all(&folder).expect("a folder can be made");
@@ -35,7 +35,7 @@ pub fn all() -> &'static [MadeUp] {
     })
 }
 
-fn made(path: &Path, endian: Endian, folder: &Path) -> Option<MadeUp> {
+fn made(path: &Path, endian: Endian, folder: &Path) -> Option<SyntheticSpace> {
     let name = path.file_stem().and_then(|name| name.to_str()).expect("a name").to_owned();
     let text = fs::read_to_string(path).expect("a scenario can be read");
     let scenario = Scenario::parse(path.to_str().expect("a path"), &text).expect("a scenario");
@@ -60,5 +60,5 @@ fn made(path: &Path, endian: Endian, folder: &Path) -> Option<MadeUp> {
             fs::write(&path, &bytes).expect("a file can be written");
         }
     }
-    Some(MadeUp { name, path })
+    Some(SyntheticSpace { name, path })
 }

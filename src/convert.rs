@@ -10,7 +10,7 @@ use crate::profile::Profile;
 use crate::profile::collector::Collector;
 use crate::profile::event::ProfileEvent;
 use crate::profile::options::ProfileOptions;
-use crate::profile::pre_scan::Look;
+use crate::profile::pre_scan::SampleScan;
 use crate::profile::sample_sink::{TakeSamples, TakenSample};
 use crate::profile::unnamed::Unnamed;
 use crate::rewrite::passes::Passes;
@@ -82,7 +82,7 @@ pub fn streamed(
     out: &mut dyn Write,
 ) -> Result<(Ledger, Unnamed)> {
     let (input, damage) = input.repeatable(read)?;
-    let mut look = Look::default();
+    let mut look = SampleScan::default();
     let (meta, _) = passes.stream(input.clone(), read, &mut look)?;
     let events: Vec<_> = meta.events.list().iter().map(ProfileEvent::from).collect();
     let mut writer = begin(out, &events, &look.has_samples(options, &meta));

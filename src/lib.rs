@@ -81,15 +81,15 @@
 //! | [`abi`] | definitions of every header, section, attr, record, sample field and feature |
 //! | [`error`] | what can go wrong, and where |
 //! | `worker_pool` | work on several threads, in order |
-//! | [`tracing`] | formats and fields of tracepoints |
+//! | [`tracepoint`] | formats and fields of tracepoints |
 //! | [`container`] | files, pipes, directories and compressed frames |
-//! | [`elf`] | ELF images |
+//! | [`object`] | ELF images |
 //! | [`stream`] | records in order, with the events that they belong to |
 //! | [`check`] | problems of a recording |
 //! | [`session`] | processes, threads and mappings over time |
 //! | [`rewrite`] | passes over records |
 //! | [`synth`] | recordings from a description |
-//! | [`archive`] | a recording with its objects in one file |
+//! | [`bundle`] | a recording with its objects in one file |
 //! | [`profile`] | interned stacks and values |
 //! | [`info`] | header, features, events and counts |
 //! | [`formats`] | other formats |
@@ -102,7 +102,7 @@
 //! The cargo feature `cli` adds the program.
 
 pub mod abi;
-pub mod archive;
+pub mod bundle;
 pub mod check;
 #[cfg(feature = "cli")]
 pub mod cli;
@@ -110,17 +110,17 @@ pub mod container;
 pub mod convert;
 pub mod diff;
 pub mod dump;
-pub mod elf;
 pub mod error;
 pub mod formats;
 pub mod info;
+pub mod object;
 pub mod profile;
 pub mod recording;
 pub mod rewrite;
 pub mod session;
 pub mod stream;
 pub mod synth;
-pub mod tracing;
+pub mod tracepoint;
 mod worker_pool;
 
 pub use error::{Error, ErrorKind, Result};

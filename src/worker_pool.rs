@@ -22,7 +22,7 @@ pub fn joined<R>(thread: JoinHandle<R>) -> R {
 }
 
 /// Threads that work on things in turn.
-pub struct Turns<T, R> {
+pub struct WorkerPool<T, R> {
     name: &'static str,
     make: Arc<MakeWork<T, R>>,
     /// How many turns may be under way.
@@ -39,7 +39,7 @@ type MakeWork<T, R> = dyn Fn() -> Box<dyn FnMut(T) -> R> + Send + Sync;
 /// What is to be worked on, and where the result goes.
 type Job<T, R> = (T, Sender<R>);
 
-impl<T: Send + 'static, R: Send + 'static> Turns<T, R> {
+impl<T: Send + 'static, R: Send + 'static> WorkerPool<T, R> {
     /// Has threads of this name do what `make` makes for each. They are begun as there is something to do, and at most `most`
     /// turns should be under way at once.
     pub fn new<W: FnMut(T) -> R + 'static>(
@@ -99,7 +99,7 @@ impl<T: Send + 'static, R: Send + 'static> Turns<T, R> {
     }
 }
 
-impl<T, R> Turns<T, R> {
+impl<T, R> WorkerPool<T, R> {
     /// Waits for the threads to end what they are at. What nobody will take is not begun.
     fn end(&mut self) {
         self.jobs = None;
@@ -108,7 +108,7 @@ impl<T, R> Turns<T, R> {
     }
 }
 
-impl<T, R> Drop for Turns<T, R> {
+impl<T, R> Drop for WorkerPool<T, R> {
     fn drop(&mut self) {
         if !thread::panicking() {
             self.end();
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn results_come_in_the_order_in_which_work_was_given() {
-        let mut turns = Turns::new("test", 3, || {
+        let mut turns = WorkerPool::new("test", 3, || {
             let mut before = 0;
             move |number: u64| {
                 before += 1;
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn a_panic_is_that_of_who_waits() {
-        let mut turns = Turns::new("test", 8, || |number: u32| assert!(number != 1, "it was 1"));
+        let mut turns = WorkerPool::new("test", 8, || |number: u32| assert!(number != 1, "it was 1"));
         (0..3).for_each(|number| turns.give(number).unwrap());
         assert_eq!(turns.next(), Some(()));
         let panic = catch_unwind(AssertUnwindSafe(|| turns.next())).unwrap_err();
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn what_nobody_will_take_is_not_begun() {
         let begun = Arc::new(AtomicUsize::new(0));
-        let mut turns = Turns::new("test", 1000, {
+        let mut turns = WorkerPool::new("test", 1000, {
             let begun = Arc::clone(&begun);
             move || {
                 let begun = Arc::clone(&begun);

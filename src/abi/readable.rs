@@ -162,9 +162,9 @@ pub const MOST_ZEROS: usize = 4096;
 
 impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Told<'a>(PhantomData<&'a ()>);
+        struct TextVisitor<'a>(PhantomData<&'a ()>);
 
-        impl<'de: 'a, 'a> Visitor<'de> for Told<'a> {
+        impl<'de: 'a, 'a> Visitor<'de> for TextVisitor<'a> {
             type Value = Text<'a>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -201,7 +201,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
             }
         }
 
-        deserializer.deserialize_any(Told(PhantomData))
+        deserializer.deserialize_any(TextVisitor(PhantomData))
     }
 }
 

@@ -5,7 +5,7 @@ use super::failure::Failure;
 use super::images::Images;
 use super::input::{NamedInput, Recording};
 use super::output::{Allowed, Output};
-use super::pending_output::Ready;
+use super::pending_output::PendingOutput;
 use super::report::Account;
 use super::{batch, profiles, rewrite, temporary_outputs};
 use crate::container::read::directory::is_recording;
@@ -196,7 +196,7 @@ impl Conversion {
                 (ledger, output.write(|out| envelopes.around(out, |out| write(out)))?)
             }
             (None, Writes::Records) => rewrite::run(input, &options, &mut passes, &output, envelopes, args)?,
-            (None, Writes::Nothing) => (Ledger::default(), Ready::in_place()),
+            (None, Writes::Nothing) => (Ledger::default(), PendingOutput::in_place()),
             (None, Writes::Carry(begin)) => {
                 let mut ledger = Ledger::default();
                 let written = output.write(|out| {

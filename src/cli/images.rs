@@ -4,7 +4,7 @@ use super::args::ConvertArgs;
 use super::failure::Failure;
 use super::input::Recording;
 use super::output::{Allowed, Output};
-use super::pending_output::Ready;
+use super::pending_output::PendingOutput;
 use crate::formats::Writes;
 use crate::formats::import::images::Symbols;
 use crate::stream::ledger::Ledger;
@@ -58,7 +58,7 @@ impl<'a> Images<'a> {
     ///
     /// # Errors
     /// Where they cannot be written.
-    pub fn write(&self, ledger: &mut Ledger) -> Result<Option<(Ready<'_>, String)>, Failure> {
+    pub fn write(&self, ledger: &mut Ledger) -> Result<Option<(PendingOutput<'_>, String)>, Failure> {
         let Some(symbols) = self.symbols else { return Ok(None) };
         let functions = symbols.functions();
         let Some(output) = &self.output else {

@@ -7,7 +7,7 @@ use crate::container::read::ReadOptions;
 use crate::container::read::input::Input;
 use crate::container::walk::Damage;
 use crate::formats::import::images::Symbols;
-use crate::formats::import::{ImportOptions, Remade, Values, import};
+use crate::formats::import::{ImportOptions, ImportedRecording, Values, import};
 use crate::formats::recognize::{START, readable_format};
 use crate::formats::retained_fields::RetainedFields;
 use crate::formats::table::{by_name, readable_names};
@@ -49,7 +49,7 @@ impl NamedInput {
 pub struct Recording {
     input: Input,
     /// Keeps what was made again.
-    remade: Option<Remade>,
+    remade: Option<ImportedRecording>,
     /// Name of the format that it is converted from.
     format: &'static str,
 }

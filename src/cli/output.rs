@@ -1,6 +1,6 @@
 //! Where output goes: a file that appears only when it is complete, standard output, or whatever else has a path.
 
-use super::{failure::Failure, pending_output::Ready, standard_streams, temporary_outputs};
+use super::{failure::Failure, pending_output::PendingOutput, standard_streams, temporary_outputs};
 use crate::container::spool::Spool;
 use crate::container::write::envelope::Envelopes;
 use crate::error::{Error, Result};
@@ -131,24 +131,24 @@ impl Output {
     pub fn write(
         &self,
         write: impl FnOnce(&mut (dyn Write + Send)) -> Result<()>,
-    ) -> std::result::Result<Ready<'_>, Failure> {
+    ) -> std::result::Result<PendingOutput<'_>, Failure> {
         match self {
             // The file itself: std's own writer looks for ends of lines, and keeps what follows the last one.
             Self::Stdout => {
                 standard_streams::demand_stdout()?;
                 let written = Handle::stdout().map_err(Error::Output);
                 let written = written.and_then(|stdout| buffered(stdout.as_file(), write));
-                written.map(|()| Ready::in_place()).map_err(|error| self.explained(error))
+                written.map(|()| PendingOutput::in_place()).map_err(|error| self.explained(error))
             }
             Self::Special(path) => {
                 // What a process has open may hold something already.
                 let file = File::options().append(true).open(path).map_err(|e| self.failed("cannot open", &e))?;
-                buffered(file, write).map(|()| Ready::in_place()).map_err(|error| self.explained(error))
+                buffered(file, write).map(|()| PendingOutput::in_place()).map_err(|error| self.explained(error))
             }
             Self::File { target, overwrite, is_private, .. } => {
                 let file = self.beside(target, *is_private)?;
                 buffered(file.as_file(), write).map_err(|error| self.explained(error))?;
-                Ok(Ready::file(self, target, *overwrite, file))
+                Ok(PendingOutput::file(self, target, *overwrite, file))
             }
         }
     }
@@ -181,14 +181,14 @@ impl Output {
         envelopes: &Envelopes,
         spool_dir: Option<&Path>,
         write: impl FnOnce(&mut dyn WriteSeek) -> Result<()>,
-    ) -> std::result::Result<Ready<'_>, Failure> {
+    ) -> std::result::Result<PendingOutput<'_>, Failure> {
         if let (Self::File { target, overwrite, is_private, .. }, []) = (self, &*envelopes.list) {
             let file = self.beside(target, *is_private)?;
             let mut out = BufWriter::with_capacity(1 << 17, file.as_file());
             let written = write(&mut out).and_then(|()| out.flush().map_err(Error::Output));
             drop(out);
             written.map_err(|error| self.explained(error))?;
-            return Ok(Ready::file(self, target, *overwrite, file));
+            return Ok(PendingOutput::file(self, target, *overwrite, file));
         }
         let mut spool = BufWriter::new(Spool::new(spool_dir).map_err(|e| self.failed("cannot keep", &e))?);
         write(&mut spool)?;
@@ -201,7 +201,10 @@ impl Output {
     ///
     /// # Errors
     /// Where the output cannot be a folder, and what `write` or the system says.
-    pub fn write_folder(&self, write: impl FnOnce(&Path) -> Result<()>) -> std::result::Result<Ready<'_>, Failure> {
+    pub fn write_folder(
+        &self,
+        write: impl FnOnce(&Path) -> Result<()>,
+    ) -> std::result::Result<PendingOutput<'_>, Failure> {
         let Self::File { target, name, overwrite, is_private } = self else {
             return Err(Failure::Usage(format!("{}: cannot be a folder; name one with -o", self.name())));
         };
@@ -214,7 +217,7 @@ impl Output {
             }
             error => self.explained(error),
         })?;
-        Ok(Ready::folder(self, target, *overwrite, folder))
+        Ok(PendingOutput::folder(self, target, *overwrite, folder))
     }
 
     /// A temporary file in the target's folder, with the target's permissions, or those that new files get: one that is made of
@@ -284,7 +287,7 @@ impl Output {
 }
 
 impl<'a> RecordingOutput for &'a Output {
-    type Written = Ready<'a>;
+    type Written = PendingOutput<'a>;
     type Error = Failure;
 
     fn is_stream(&self) -> bool {
@@ -294,7 +297,7 @@ impl<'a> RecordingOutput for &'a Output {
     fn write_stream(
         self,
         write: impl FnOnce(&mut (dyn Write + Send)) -> Result<()>,
-    ) -> std::result::Result<Ready<'a>, Failure> {
+    ) -> std::result::Result<PendingOutput<'a>, Failure> {
         self.write(write)
     }
 
@@ -303,11 +306,14 @@ impl<'a> RecordingOutput for &'a Output {
         envelopes: &Envelopes,
         spool_dir: Option<&Path>,
         write: impl FnOnce(&mut dyn WriteSeek) -> Result<()>,
-    ) -> std::result::Result<Ready<'a>, Failure> {
+    ) -> std::result::Result<PendingOutput<'a>, Failure> {
         Output::write_seekable(self, envelopes, spool_dir, write)
     }
 
-    fn write_directory(self, write: impl FnOnce(&Path) -> Result<()>) -> std::result::Result<Ready<'a>, Failure> {
+    fn write_directory(
+        self,
+        write: impl FnOnce(&Path) -> Result<()>,
+    ) -> std::result::Result<PendingOutput<'a>, Failure> {
         self.write_folder(write)
     }
 }

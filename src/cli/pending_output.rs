@@ -12,7 +12,7 @@ use tempfile::{NamedTempFile, TempDir};
 /// An output that is complete, and not in its place yet. What is dropped instead of put there is removed.
 #[must_use = "it has no place yet"]
 #[derive(Debug)]
-pub struct Ready<'a>(Option<Beside<'a>>);
+pub struct PendingOutput<'a>(Option<Beside<'a>>);
 
 /// What is beside its place.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ enum Written {
     Folder(TempDir),
 }
 
-impl<'a> Ready<'a> {
+impl<'a> PendingOutput<'a> {
     /// What was written where it belongs.
     pub fn in_place() -> Self {
         Self(None)

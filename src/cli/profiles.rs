@@ -3,7 +3,7 @@
 use super::failure::Failure;
 use super::file_names::FileNames;
 use super::output::Output;
-use super::pending_output::Ready;
+use super::pending_output::PendingOutput;
 use crate::container::read::ReadOptions;
 use crate::container::read::input::Input;
 use crate::container::write::envelope::{Envelope, Envelopes};
@@ -34,7 +34,7 @@ pub struct ProfileFormat {
 }
 
 /// A profile that is written: what became of the records, the files, and the names that its frames lack.
-pub type Written<'a> = (Ledger, Ready<'a>, Unnamed);
+pub type Written<'a> = (Ledger, PendingOutput<'a>, Unnamed);
 
 /// Writes what was asked for.
 ///

@@ -3,7 +3,7 @@
 use super::args::ConvertArgs;
 use super::failure::Failure;
 use super::output::Output;
-use super::pending_output::Ready;
+use super::pending_output::PendingOutput;
 use crate::abi::record::RecordType;
 use crate::container::read::ReadOptions;
 use crate::container::read::input::Input;
@@ -23,7 +23,7 @@ pub fn run<'a>(
     output: &'a Output,
     envelopes: &Envelopes,
     args: &ConvertArgs,
-) -> Result<(Ledger, Ready<'a>), Failure> {
+) -> Result<(Ledger, PendingOutput<'a>), Failure> {
     let recording = args.of_records.recording();
     if let Some(version) = passes.perf_version().filter(|_| recording.compress.is_some())
         && !version.knows_record(RecordType::COMPRESSED)

@@ -54,7 +54,7 @@ struct Behind<'a> {
 
 /// A feature that a record tells.
 #[derive(Serialize)]
-struct ToldFeature {
+struct DecodedFeature {
     feature: FeatureId,
     content: Feature,
 }
@@ -157,13 +157,13 @@ impl<W: Write> Dumper<W> {
 }
 
 /// The feature in a record, if one is told there.
-fn told_feature(meta: &Meta, body: &Body) -> Option<ToldFeature> {
+fn told_feature(meta: &Meta, body: &Body) -> Option<DecodedFeature> {
     let Body::HeaderFeature(told) = body else { return None };
     let id = told.id().filter(|_| !told.data.is_empty())?;
     let context = FeatureContext::new(meta.features.get(&FeatureId::NRCPUS).map(AsRef::as_ref), meta.endian);
     match Feature::read(id, &told.data, meta.endian, &context) {
         (Feature::Opaque(_), _) => None,
-        (content, _) => Some(ToldFeature { feature: id, content }),
+        (content, _) => Some(DecodedFeature { feature: id, content }),
     }
 }
 

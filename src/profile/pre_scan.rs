@@ -14,14 +14,14 @@ use std::collections::BTreeSet;
 
 /// Finds out which events have samples, in any order of records.
 #[derive(Default)]
-pub struct Look {
+pub struct SampleScan {
     has_samples: BTreeSet<EventIndex>,
     has_lost: bool,
     weights: Weights,
     found: Vec<(EventIndex, u64)>,
 }
 
-impl Look {
+impl SampleScan {
     /// By the events' places, of those that are wanted.
     pub fn has_samples(self, options: &ProfileOptions, meta: &Meta) -> BTreeSet<EventIndex> {
         let mut selection = Selection::new(options.events.clone());
@@ -33,7 +33,7 @@ impl Look {
     }
 }
 
-impl Sink for Look {
+impl Sink for SampleScan {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         match raw.header.kind {
             RecordType::SAMPLE => {}

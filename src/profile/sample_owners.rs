@@ -14,7 +14,7 @@ pub struct Owners {
     /// Whether all samples of a process have the same labels and the same part.
     is_by_process: bool,
     /// The owners that were told last, by process, where that is so.
-    latest: [Option<Told>; Self::LATEST],
+    latest: [Option<CachedOwner>; Self::LATEST],
 }
 
 /// Whose a sample is.
@@ -32,7 +32,7 @@ pub struct Owner {
 
 /// An owner that was told, while the session was in a state.
 #[derive(Clone, Copy)]
-struct Told {
+struct CachedOwner {
     pid: u32,
     state: u64,
     owner: Owner,
@@ -90,7 +90,7 @@ impl Owners {
         let labels = self.is_by_process.then(|| sets.id(labels));
         let owner = Owner { view: seen.view, main_map: seen.main_map, part, labels };
         if let Some(pid) = pid.filter(|_| self.is_by_process) {
-            self.latest[pid as usize % Self::LATEST] = Some(Told { pid, state: session.state(), owner });
+            self.latest[pid as usize % Self::LATEST] = Some(CachedOwner { pid, state: session.state(), owner });
         }
         owner
     }

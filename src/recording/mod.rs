@@ -22,7 +22,7 @@ use crate::container::read::input::Input;
 use crate::container::walk::Damage;
 use crate::error::Result;
 use crate::formats::Reads;
-use crate::formats::import::{ImportOptions, Remade, import};
+use crate::formats::import::{ImportOptions, ImportedRecording, import};
 use crate::formats::recognize::{START, readable_format};
 use crate::profile::symbols::SymbolSource;
 use crate::synth;
@@ -38,7 +38,7 @@ pub struct Recording {
     input: Input,
     read: ReadOptions,
     /// Keeps the recording that another format was converted to.
-    imported: Option<Arc<Remade>>,
+    imported: Option<Arc<ImportedRecording>>,
     damage: Vec<Damage>,
 }
 

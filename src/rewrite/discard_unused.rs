@@ -3,7 +3,7 @@
 use super::address_spaces::Spaces;
 use super::mmap::Names;
 use super::mmaps::counted;
-use super::pass::{Look, Pass};
+use super::pass::{Pass, PreScan};
 use super::remap::branches;
 use crate::abi::callchain::Context;
 use crate::abi::record::RecordType;
@@ -25,8 +25,8 @@ impl Pass for UnusedPass {
         "discard-unused".to_owned()
     }
 
-    fn look(&mut self) -> Option<Look<'_>> {
-        Some(Look::in_file_order(&mut self.look))
+    fn pre_scan(&mut self) -> Option<PreScan<'_>> {
+        Some(PreScan::in_file_order(&mut self.look))
     }
 
     fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {

@@ -1,7 +1,7 @@
 //! What a recording tells of itself, put in place: told before the first record of a file, and by the records of a pipe.
 
 use super::header::Header;
-use super::replacement::{Changed, Place};
+use super::replacement::{Place, RecordBuffer};
 use crate::abi;
 use crate::abi::bytes::Reader;
 use crate::abi::feature::FeatureId;
@@ -156,18 +156,18 @@ fn no_place(id: FeatureId) -> Error {
 }
 
 /// Passes records on with what is known of the recording as [edited](Edited), as a reader of what comes out will know it.
-pub struct Retell<'a> {
+pub struct HeaderRewriter<'a> {
     edited: &'a Edited,
     /// What is known of what is passed on.
     meta: Option<Meta>,
     has_added: bool,
-    changed: Changed,
+    changed: RecordBuffer,
 }
 
-impl<'a> Retell<'a> {
+impl<'a> HeaderRewriter<'a> {
     /// By what was edited.
     pub fn new(edited: &'a Edited) -> Self {
-        Self { edited, meta: None, has_added: false, changed: Changed::default() }
+        Self { edited, meta: None, has_added: false, changed: RecordBuffer::default() }
     }
 
     /// Passes on what a pipe did not tell, behind the header's records and before the mark of their end.
@@ -182,7 +182,7 @@ impl<'a> Retell<'a> {
     }
 }
 
-impl<S: Sink + ?Sized> Stage<S> for Retell<'_> {
+impl<S: Sink + ?Sized> Stage<S> for HeaderRewriter<'_> {
     fn begin(&mut self, meta: &Meta, sink: &mut S) -> Result<()> {
         let known = self.meta.insert(self.edited.known(meta)?);
         sink.begin(known)

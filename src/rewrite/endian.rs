@@ -1,6 +1,6 @@
 //! Whether a recording can be written in another byte order: which bytes would stay as they are.
 
-use super::pass::{Look, Pass};
+use super::pass::{Pass, PreScan};
 use crate::abi::Endian;
 use crate::abi::feature::{Feature, FeatureContext, FeatureId, FeatureSection};
 use crate::abi::record::{Body, Record, RecordContext, RecordType};
@@ -69,8 +69,8 @@ impl Pass for EndianPass {
         false
     }
 
-    fn look(&mut self) -> Option<Look<'_>> {
-        Some(Look::in_file_order(self))
+    fn pre_scan(&mut self) -> Option<PreScan<'_>> {
+        Some(PreScan::in_file_order(self))
     }
 
     fn tell(&self, ledger: &mut Ledger) {

@@ -1,8 +1,8 @@
 //! Maps told otherwise than they were: the recording is looked at twice, as what becomes of a map depends on later ones.
 
 use super::mmap::{Mmap, Names};
-use super::pass::{Look, Pass};
-use super::replacement::Changed;
+use super::pass::{Pass, PreScan};
+use super::replacement::RecordBuffer;
 use crate::abi::record::{Body, Misc, Record};
 use crate::abi::text::PaddedStr;
 use crate::container::write::encoded;
@@ -19,14 +19,14 @@ pub struct MmapsPass {
     name: &'static str,
     /// What becomes of all maps.
     retell: fn(Vec<Mmap>) -> Vec<Option<Mmap>>,
-    look: LookAtMmaps,
+    look: MmapScan,
     plan: Option<Plan>,
 }
 
 impl MmapsPass {
     /// A pass of that name, by what becomes of all maps, as many as there were; of one that goes nothing.
     pub fn new(name: &'static str, retell: fn(Vec<Mmap>) -> Vec<Option<Mmap>>) -> Self {
-        Self { name, retell, look: LookAtMmaps::default(), plan: None }
+        Self { name, retell, look: MmapScan::default(), plan: None }
     }
 }
 
@@ -35,8 +35,8 @@ impl Pass for MmapsPass {
         self.name.to_owned()
     }
 
-    fn look(&mut self) -> Option<Look<'_>> {
-        Some(Look::in_file_order(&mut self.look))
+    fn pre_scan(&mut self) -> Option<PreScan<'_>> {
+        Some(PreScan::in_file_order(&mut self.look))
     }
 
     fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {
@@ -47,12 +47,12 @@ impl Pass for MmapsPass {
 
 /// The first look: all maps.
 #[derive(Debug, Default)]
-pub struct LookAtMmaps {
+pub struct MmapScan {
     mmaps: Vec<Mmap>,
     names: Names,
 }
 
-impl Sink for LookAtMmaps {
+impl Sink for MmapScan {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         if let Some(mmap) = counted(meta, raw, &mut self.names) {
             self.mmaps.push(mmap);
@@ -88,13 +88,13 @@ pub struct ChangeMmaps<'a> {
     /// How many maps there were.
     at: u64,
     names: Names,
-    changed: Changed,
+    changed: RecordBuffer,
 }
 
 impl<'a> ChangeMmaps<'a> {
     /// By a plan.
     pub fn new(plan: &'a Plan) -> Self {
-        Self { plan, at: 0, names: Names::default(), changed: Changed::default() }
+        Self { plan, at: 0, names: Names::default(), changed: RecordBuffer::default() }
     }
 }
 

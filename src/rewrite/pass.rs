@@ -12,7 +12,7 @@ use crate::stream::raw::Raw;
 /// One step of a rewrite. Steps are put one behind the other by [`Passes`](super::passes::Passes): what one passes on is what
 /// the next one sees.
 ///
-/// A pass is used in this order: its [look](Self::look) is given all that the passes before it pass on; then it
+/// A pass is used in this order: its [look](Self::pre_scan) is given all that the passes before it pass on; then it
 /// [edits](Self::edit) what the recording tells of itself; then it is put [before](Self::before) a sink, once for each look of
 /// the passes behind it and once for the output. A pass that does without one of these leaves that method as it is.
 ///
@@ -43,7 +43,7 @@ pub trait Pass {
     }
 
     /// What it has to see of the whole recording first.
-    fn look(&mut self) -> Option<Look<'_>> {
+    fn pre_scan(&mut self) -> Option<PreScan<'_>> {
         None
     }
 
@@ -84,26 +84,26 @@ pub trait Pass {
 }
 
 /// A look at the whole recording.
-pub struct Look<'a> {
+pub struct PreScan<'a> {
     /// The order in which it needs the records.
-    pub order: LookOrder,
+    pub order: PreScanOrder,
     /// What takes them.
     pub sink: Box<dyn Sink + 'a>,
 }
 
 /// The order of a look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LookOrder {
+pub enum PreScanOrder {
     /// As they stand in the file.
     File,
     /// As they happened.
     Time,
 }
 
-impl<'a> Look<'a> {
+impl<'a> PreScan<'a> {
     /// In the order of the file.
     pub fn in_file_order(sink: impl Sink + 'a) -> Self {
-        Self { order: LookOrder::File, sink: Box::new(sink) }
+        Self { order: PreScanOrder::File, sink: Box::new(sink) }
     }
 
     /// At what the recording tells of itself, once all of that is known: of a pipe at its end.
@@ -113,7 +113,7 @@ impl<'a> Look<'a> {
 
     /// In the order of time: for what depends on who was called what, or what was mapped where, at a time.
     pub fn in_time_order(sink: impl Sink + 'a) -> Self {
-        Self { order: LookOrder::Time, sink: Box::new(sink) }
+        Self { order: PreScanOrder::Time, sink: Box::new(sink) }
     }
 }
 

@@ -1,8 +1,8 @@
 //! Passes one behind the other: each sees what those before it pass on.
 
-use super::edited_header::{Edited, Retell};
+use super::edited_header::{Edited, HeaderRewriter};
 use super::header::Header;
-use super::pass::{LookOrder, Pass};
+use super::pass::{Pass, PreScanOrder};
 use super::perf_version::since::PerfVersion;
 use crate::abi::record::RecordType;
 use crate::container::read::input::Input;
@@ -149,7 +149,7 @@ impl Passes {
             let Some(Step { pass, edited }) = rest.first_mut() else { continue };
             let edits = pass.edits();
             // What a pipe tells of itself is all known at its end.
-            if pass.look().is_some() || edits && is_pipe {
+            if pass.pre_scan().is_some() || edits && is_pipe {
                 let seen = look(&mut **pass, before, records_change, read, open()?)?;
                 known = seen.filter(|_| is_pipe).unwrap_or(known);
             }
@@ -175,8 +175,8 @@ fn look(
     source: Source,
 ) -> Result<Option<Meta>> {
     let mut nothing = Nothing;
-    let mut sink: Box<dyn Sink + '_> = match pass.look() {
-        Some(look) if look.order == LookOrder::Time => Box::new(Order::new(look.sink, read.clone())),
+    let mut sink: Box<dyn Sink + '_> = match pass.pre_scan() {
+        Some(look) if look.order == PreScanOrder::Time => Box::new(Order::new(look.sink, read.clone())),
         Some(look) => look.sink,
         None => Box::new(&mut nothing),
     };
@@ -195,7 +195,7 @@ fn chain<'a>(steps: &'a mut [Step], counts: Option<&'a mut [Counts]>, sink: &'a 
     let mut sink = counted(Box::new(sink));
     for Step { pass, edited } in steps.iter_mut().rev() {
         if let Some(edited) = edited {
-            sink = Box::new(Before::new(Retell::new(edited), sink));
+            sink = Box::new(Before::new(HeaderRewriter::new(edited), sink));
         }
         sink = counted(pass.before(sink));
     }

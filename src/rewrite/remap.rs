@@ -6,7 +6,7 @@ use super::address_spaces::{KERNEL, Laid, Spaces};
 use super::mmap::{Mmap, Names};
 use super::mmaps::counted;
 use super::pass::Pass;
-use super::replacement::Changed;
+use super::replacement::RecordBuffer;
 use crate::abi::Endian;
 use crate::abi::branch::BranchStackView;
 use crate::abi::bytes::{Reader, Words};
@@ -30,7 +30,7 @@ const WORD: usize = 8;
 pub struct Remap {
     spaces: Spaces,
     names: Names,
-    changed: Changed,
+    changed: RecordBuffer,
     /// Where in a record addresses are.
     places: Vec<usize>,
 }
@@ -56,7 +56,7 @@ impl Pass for RemapPass {
 impl Remap {
     fn new() -> Self {
         let spaces = Spaces::new(true);
-        Self { spaces, names: Names::default(), changed: Changed::default(), places: Vec::new() }
+        Self { spaces, names: Names::default(), changed: RecordBuffer::default(), places: Vec::new() }
     }
 
     fn mmap(&mut self, mmap: &Mmap, raw: &Raw<'_>) -> Option<()> {

@@ -2,7 +2,7 @@
 
 use super::header::Header;
 use super::option::Outputs;
-use super::pass::{Look, Pass};
+use super::pass::{Pass, PreScan};
 use super::request::{PassFactory, PassRequest};
 use crate::abi;
 use crate::abi::feature::FeatureId;
@@ -76,8 +76,8 @@ impl Pass for RepairPass {
         "repair".to_owned()
     }
 
-    fn look(&mut self) -> Option<Look<'_>> {
-        Some(Look::in_file_order(self))
+    fn pre_scan(&mut self) -> Option<PreScan<'_>> {
+        Some(PreScan::in_file_order(self))
     }
 
     fn edits(&self) -> bool {

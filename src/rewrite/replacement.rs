@@ -19,12 +19,12 @@ pub fn serial() -> u64 {
 
 /// The bytes of a record that is changed; they keep their memory.
 #[derive(Debug, Default)]
-pub struct Changed {
+pub struct RecordBuffer {
     /// The record, and what it has behind it.
     pub record: Vec<u8>,
 }
 
-impl Changed {
+impl RecordBuffer {
     /// Begins with a copy of a record.
     pub fn copy(&mut self, raw: &Raw<'_>) {
         self.record.clear();

@@ -1,6 +1,6 @@
 //! Rounds marked anew in records that come in the order of time, so that whoever reads them need not have all of them in memory.
 
-use super::replacement::{Changed, Place};
+use super::replacement::{Place, RecordBuffer};
 use crate::abi;
 use crate::abi::record::{Misc, RecordHeader, RecordType};
 use crate::container::block::Origin;
@@ -24,13 +24,13 @@ pub struct Rounds<S> {
     /// Whether any of them may not be taken yet.
     is_waiting: bool,
     marks: u64,
-    mark: Changed,
+    mark: RecordBuffer,
 }
 
 impl<S: Sink> Rounds<S> {
     /// Puts it before a sink.
     pub fn new(sink: S) -> Self {
-        Self { sink, since: 0, is_waiting: false, marks: 0, mark: Changed::default() }
+        Self { sink, since: 0, is_waiting: false, marks: 0, mark: RecordBuffer::default() }
     }
 
     /// How many marks were added.

@@ -4,8 +4,8 @@
 //! afterwards for how long.
 
 use super::option::{Outputs, Parameter, PassOption};
-use super::pass::{Look, Pass};
-use super::replacement::Changed;
+use super::pass::{Pass, PreScan};
+use super::replacement::RecordBuffer;
 use super::request::PassFactory;
 use crate::abi::Endian;
 use crate::abi::feature::FeatureId;
@@ -20,8 +20,8 @@ use crate::stream::meta::Meta;
 use crate::stream::order::Order;
 use crate::stream::raw::Raw;
 use crate::stream::stage::{Before, Stage};
-use crate::tracing::tracepoints::Tracepoints;
-use crate::tracing::value::Value;
+use crate::tracepoint::tracepoints::Tracepoints;
+use crate::tracepoint::value::Value;
 use hashbrown::HashMap;
 
 /// `--sched-stat`.
@@ -49,13 +49,16 @@ impl Pass for SchedStatPass {
         NAME.name().to_owned()
     }
 
-    fn look(&mut self) -> Option<Look<'_>> {
-        Some(Look::at_meta(check))
+    fn pre_scan(&mut self) -> Option<PreScan<'_>> {
+        Some(PreScan::at_meta(check))
     }
 
     fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {
         Box::new(Order::new(
-            Before::new(Merge { roles: Roles::default(), switches: HashMap::new(), changed: Changed::default() }, sink),
+            Before::new(
+                Merge { roles: Roles::default(), switches: HashMap::new(), changed: RecordBuffer::default() },
+                sink,
+            ),
             self.options.clone(),
         ))
     }
@@ -137,7 +140,7 @@ struct Merge {
     roles: Roles,
     /// The latest switch of each thread, and of which event it is.
     switches: HashMap<u32, (EventIndex, Box<[u8]>)>,
-    changed: Changed,
+    changed: RecordBuffer,
 }
 
 impl Merge {

@@ -5,8 +5,8 @@
 
 use super::header::Header;
 use super::option::{Outputs, Parameter, PassOption};
-use super::pass::{Look, Pass};
-use super::replacement::Changed;
+use super::pass::{Pass, PreScan};
+use super::replacement::RecordBuffer;
 use super::request::PassFactory;
 use crate::abi;
 use crate::abi::record::{RecordHeader, RecordType};
@@ -46,8 +46,8 @@ impl Pass for StripUserStackPass {
         STRIP_USER_STACK.name().to_owned()
     }
 
-    fn look(&mut self) -> Option<Look<'_>> {
-        Some(Look::at_meta(check))
+    fn pre_scan(&mut self) -> Option<PreScan<'_>> {
+        Some(PreScan::at_meta(check))
     }
 
     fn edits(&self) -> bool {
@@ -64,7 +64,7 @@ impl Pass for StripUserStackPass {
 
     fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {
         self.unreadable = 0;
-        let stage = Strip { changed: Changed::default(), unreadable: &mut self.unreadable };
+        let stage = Strip { changed: RecordBuffer::default(), unreadable: &mut self.unreadable };
         Box::new(Before::new(stage, sink))
     }
 
@@ -89,7 +89,7 @@ fn has_stacks(meta: &Meta) -> bool {
 }
 
 struct Strip<'a> {
-    changed: Changed,
+    changed: RecordBuffer,
     unreadable: &'a mut u64,
 }
 

@@ -44,17 +44,17 @@ pub struct Recording {
     pub about: About,
     /// Whether records stay in the order in which they are told, whatever their times.
     pub as_told: bool,
-    told: Vec<Told>,
+    told: Vec<Entry>,
 }
 
 #[derive(Clone, Debug)]
-enum Told {
+enum Entry {
     Record { misc: Misc, body: Box<Body>, stamp: Stamp, behind: Vec<u8> },
     Sample { event: usize, misc: Misc, sample: Box<Sample> },
     Unchecked(Vec<u8>),
 }
 
-impl Told {
+impl Entry {
     /// Whether it tells what was there before the recording began: a record of the kernel's without a time.
     fn is_of_before(&self) -> bool {
         match self {
@@ -128,7 +128,7 @@ impl Recording {
 
     /// A sample of an event that happened in a mode of the CPU.
     pub fn sample_in(&mut self, misc: impl Into<Misc>, event: usize, sample: Sample) -> &mut Self {
-        self.told.push(Told::Sample { event, misc: misc.into(), sample: Box::new(sample) });
+        self.told.push(Entry::Sample { event, misc: misc.into(), sample: Box::new(sample) });
         self
     }
 
@@ -139,13 +139,13 @@ impl Recording {
 
     /// Any record, and the bytes that belong to it without being counted in its size.
     pub fn record_before(&mut self, misc: impl Into<Misc>, body: Body, stamp: Stamp, behind: Vec<u8>) -> &mut Self {
-        self.told.push(Told::Record { misc: misc.into(), body: Box::new(body), stamp, behind });
+        self.told.push(Entry::Record { misc: misc.into(), body: Box::new(body), stamp, behind });
         self
     }
 
     /// Bytes as they are, whatever they are. Those that are no record need [`as_told`](Self::as_told).
     pub fn unchecked(&mut self, bytes: impl Into<Vec<u8>>) -> &mut Self {
-        self.told.push(Told::Unchecked(bytes.into()));
+        self.told.push(Entry::Unchecked(bytes.into()));
         self
     }
 
@@ -161,9 +161,9 @@ impl Recording {
         let (first, others): (Vec<_>, Vec<_>) = self.told.iter().partition(|told| !self.as_told && told.is_of_before());
         for told in first.into_iter().chain(others) {
             match told {
-                Told::Record { misc, body, stamp, behind } => recorder.record_before(*misc, body, *stamp, behind)?,
-                Told::Sample { event, misc, sample } => recorder.sample(*event, *misc, &mut sample.clone())?,
-                Told::Unchecked(bytes) => recorder.unchecked(bytes)?,
+                Entry::Record { misc, body, stamp, behind } => recorder.record_before(*misc, body, *stamp, behind)?,
+                Entry::Sample { event, misc, sample } => recorder.sample(*event, *misc, &mut sample.clone())?,
+                Entry::Unchecked(bytes) => recorder.unchecked(bytes)?,
             }
         }
         recorder.finish()

@@ -6,8 +6,8 @@ use perfconv::abi::feature::{Feature, FeatureId, FeatureSection};
 use perfconv::abi::record::{Body, Record, RecordContext, RecordHeader, RecordType};
 use perfconv::abi::sample_type::{BranchSampleType, SampleType};
 use perfconv::abi::sample_view::SampleView;
-use perfconv::tracing::tracepoints::Tracepoints;
-use perfconv::tracing::value::Value;
+use perfconv::tracepoint::tracepoints::Tracepoints;
+use perfconv::tracepoint::value::Value;
 
 /// Any bytes as a record: it is written as it was read, also by way of the other byte order. What is behind the fields stays
 /// in the recorder's order, in which it may be taken for fields: it is not asked of records that have such a tail.

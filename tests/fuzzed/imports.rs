@@ -7,7 +7,7 @@ use perfconv::abi::attr::Attr;
 use perfconv::abi::attr_flags::AttrFlags;
 use perfconv::abi::jitdump::header::Header;
 use perfconv::abi::sample_type::SampleType;
-use perfconv::archive::unpack::extract;
+use perfconv::bundle::unpack::extract;
 use perfconv::container::read::file::FileAttr;
 use perfconv::container::read::{ReadOptions, input::Input};
 use perfconv::container::write::pipe;

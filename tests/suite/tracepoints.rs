@@ -20,8 +20,8 @@ use perfconv::stream::meta::Meta;
 use perfconv::stream::order::Order;
 use perfconv::stream::raw::Raw;
 use perfconv::stream::source::Source;
-use perfconv::tracing::tracepoints::Tracepoints;
-use perfconv::tracing::value::Value;
+use perfconv::tracepoint::tracepoints::Tracepoints;
+use perfconv::tracepoint::value::Value;
 use serde_json::Value as Json;
 
 use super::files::{self, Recording};

@@ -6,7 +6,7 @@
 use super::frames::{FrameOptions, FrameWriter};
 use crate::abi::Endian;
 use crate::error::{Error, Result};
-use crate::worker_pool::Turns;
+use crate::worker_pool::WorkerPool;
 use std::io::{self, Write};
 
 /// How many bytes of records go to a thread at a time.
@@ -21,7 +21,7 @@ pub struct Compressing {
     told: FrameWriter,
     /// What is gathered for the next turn.
     next: Turn,
-    under_way: Turns<Turn, io::Result<Turn>>,
+    under_way: WorkerPool<Turn, io::Result<Turn>>,
     /// Turns that are over, whose memory is used again.
     spare: Vec<Turn>,
 }
@@ -47,7 +47,7 @@ impl Compressing {
     /// Where zstd does not know the level or cannot get memory.
     pub fn new(options: FrameOptions, endian: Endian) -> Result<Self> {
         let told = FrameWriter::new(options, endian)?;
-        let under_way = Turns::new("compress", TURNS, move || {
+        let under_way = WorkerPool::new("compress", TURNS, move || {
             let mut writer = FrameWriter::new(options, endian);
             move |turn| {
                 let over = match &mut writer {

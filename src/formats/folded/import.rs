@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::formats::import::source::{SourceEvent, SourceFrame, SourceProfile, SourceSample};
-use crate::formats::import::{ImportOptions, MOST_TOLD, Remade, record, shown};
+use crate::formats::import::{ImportOptions, ImportedRecording, MOST_TOLD, record, shown};
 use crate::formats::recognize::lines;
 use crate::profile::imported::{ProfileHeader, SampleType, SampleTypes};
 use hashbrown::HashMap;
@@ -15,7 +15,7 @@ const KERNEL: &[u8] = b"_[k]";
 ///
 /// # Errors
 /// Where a line is none, with its number; and where it has no place in a recording.
-pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOptions) -> Result<Remade> {
+pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOptions) -> Result<ImportedRecording> {
     let samples = SampleType { kind: "samples".to_owned(), unit: "count".to_owned() };
     let types = SampleTypes { samples: None, value: samples.clone() };
     let header = ProfileHeader { period_type: Some(samples), period: 1, ..ProfileHeader::default() };

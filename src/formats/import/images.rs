@@ -4,8 +4,8 @@ use super::placement::Placed;
 use super::symbols::{Kernel, SymbolFile};
 use crate::abi::hex::to_hex;
 use crate::container::temp_folder::folders_of;
-use crate::elf::folder::{by_build_id, is_of_images, write};
 use crate::error::Result;
+use crate::object::folder::{by_build_id, is_of_images, write};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 

@@ -54,7 +54,7 @@ pub fn shown(word: &str) -> String {
 
 /// A recording that was made again.
 #[derive(Debug)]
-pub struct Remade {
+pub struct ImportedRecording {
     input: Input,
     /// What of the other format could not be read.
     pub damage: Vec<Damage>,
@@ -72,7 +72,7 @@ pub struct Remade {
     _folder: Option<TempFolder>,
 }
 
-impl Remade {
+impl ImportedRecording {
     /// A recording of one file, by the name of what carried it.
     ///
     /// # Errors
@@ -135,7 +135,7 @@ impl From<&ReadOptions> for ImportOptions {
 }
 
 /// Makes the recording again that an input in another format carries.
-pub type Import = fn(stream: &mut (dyn Read + Send), name: &str, options: &ImportOptions) -> Result<Remade>;
+pub type Import = fn(stream: &mut (dyn Read + Send), name: &str, options: &ImportOptions) -> Result<ImportedRecording>;
 
 /// Copies a profile that is valid, and accounts for its samples.
 pub type CopyProfile = fn(stream: &mut (dyn Read + Send), name: &str, out: &mut dyn Write) -> Result<Ledger>;
@@ -144,7 +144,7 @@ pub type CopyProfile = fn(stream: &mut (dyn Read + Send), name: &str, out: &mut 
 ///
 /// # Errors
 /// Where the input cannot be opened or is not of that format.
-pub fn import(import: Import, input: Input, options: &ImportOptions) -> Result<Remade> {
+pub fn import(import: Import, input: Input, options: &ImportOptions) -> Result<ImportedRecording> {
     opened(input, &options.read, |stream, name| import(stream, name, options))
 }
 

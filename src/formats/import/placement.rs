@@ -59,14 +59,14 @@ struct Placer<'a> {
     /// Names that are shared by all places that have them.
     texts: HashMap<u32, Bytes>,
     /// Made-up functions: their lines, each with its frames.
-    made_up: Vec<MadeUp>,
+    made_up: Vec<UnmappedFunction>,
     by_function: HashMap<(Home, u32), usize>,
     frames: Vec<PlacedFrame>,
     moved: u64,
 }
 
 /// A function without an address, and its frames, each of which gets an address of its own.
-struct MadeUp {
+struct UnmappedFunction {
     home: Home,
     function: u32,
     /// Numbers of the frames.
@@ -178,7 +178,7 @@ impl Placer<'_> {
         // Functions are numbered from 0 on, so that this is none.
         let function = frame.function.unwrap_or(u32::MAX);
         let slot = *self.by_function.entry((home, function)).or_insert_with(|| {
-            self.made_up.push(MadeUp { home, function, frames: Vec::new() });
+            self.made_up.push(UnmappedFunction { home, function, frames: Vec::new() });
             self.made_up.len() - 1
         });
         self.made_up[slot].frames.push(number);
@@ -188,11 +188,11 @@ impl Placer<'_> {
     fn make_up(&mut self) {
         let made_up = std::mem::take(&mut self.made_up);
         let homes = (0..self.files.len()).map(Home::File).chain([Home::Kernel]);
-        let mut by_home: HashMap<Home, Vec<MadeUp>> = HashMap::new();
+        let mut by_home: HashMap<Home, Vec<UnmappedFunction>> = HashMap::new();
         made_up.into_iter().for_each(|function| by_home.entry(function.home).or_default().push(function));
         for home in homes {
             let Some(functions) = by_home.remove(&home) else { continue };
-            let size = |function: &MadeUp| (FRAME * function.frames.len() as u64).next_multiple_of(16);
+            let size = |function: &UnmappedFunction| (FRAME * function.frames.len() as u64).next_multiple_of(16);
             let len = functions.iter().map(size).sum::<u64>().next_multiple_of(PAGE);
             let (map, base) = match home {
                 Home::Kernel => self.kernel_area(len),

@@ -8,7 +8,7 @@ use super::placement::Placed;
 use super::source::{SourceEvent, SourceProfile, SourceSample};
 use super::tasks::Tasks;
 use super::values::{Values, samples, total};
-use super::{ImportOptions, ROOM, Remade};
+use super::{ImportOptions, ImportedRecording, ROOM};
 use crate::abi::attr::{AttrType, SoftwareEvent};
 use crate::abi::attr_flags::AttrFlags;
 use crate::abi::callchain::Context;
@@ -45,7 +45,7 @@ const NO_CPU: u32 = u32::MAX;
 ///
 /// # Errors
 /// Where it has no place in a recording, or is too large for one, or the system refuses.
-pub fn record(name: &str, mut told: SourceProfile, options: &ImportOptions) -> Result<Remade> {
+pub fn record(name: &str, mut told: SourceProfile, options: &ImportOptions) -> Result<ImportedRecording> {
     let program = name.rsplit('/').next().unwrap_or(name).to_owned();
     let placed = Placed::new(&told, &program);
     let (mut lost, mut lost_in_recording) =
@@ -85,7 +85,7 @@ pub fn record(name: &str, mut told: SourceProfile, options: &ImportOptions) -> R
     let imported = imported(&mut told, &placed, &labels, &about, options.values);
     let spool = file.into_inner().map(BufWriter::into_inner).transpose().map_err(|e| Error::Output(e.into_error()))?;
     let Some(spool) = spool else { return Err(Error::input(name, None, "it has no samples")) };
-    let mut remade = Remade::from_file(name, spool, Vec::new())?;
+    let mut remade = ImportedRecording::from_file(name, spool, Vec::new())?;
     remade.imported = Some(Arc::new(imported));
     remade.missing = lost;
     remade.missing_in_recording = lost_in_recording;

@@ -2,8 +2,8 @@
 
 use super::source::SourceMapping;
 use crate::abi::Endian;
-use crate::elf::image::{Function, Image, Target};
-use crate::elf::lines::Line;
+use crate::object::image::{Function, Image, Target};
+use crate::object::lines::Line;
 use bytes::Bytes;
 use md5::{Digest, Md5};
 use std::collections::BTreeMap;

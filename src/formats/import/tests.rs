@@ -3,7 +3,7 @@
 use super::labels::Fields;
 use super::placement::Placed;
 use super::source::{SourceFrame, SourceFunction, SourceFunctions, SourceMapping, SourceProfile, SourceSample};
-use super::{ImportOptions, Remade, record};
+use super::{ImportOptions, ImportedRecording, record};
 use crate::error::Result;
 use crate::formats::import::source::SourceEvent;
 
@@ -19,7 +19,7 @@ fn of_frames(frames: Vec<SourceFrame>) -> SourceProfile {
     told
 }
 
-fn made(told: SourceProfile) -> Result<Remade> {
+fn made(told: SourceProfile) -> Result<ImportedRecording> {
     record("x", told, &ImportOptions::default())
 }
 

@@ -11,7 +11,7 @@ use super::object::Object;
 use super::rules::Ruled;
 use crate::abi::Endian;
 use crate::error::Error;
-use crate::worker_pool::{Turns, workers};
+use crate::worker_pool::{WorkerPool, workers};
 use memchr::memmem;
 use serde::{Deserialize, Deserializer};
 use std::io::{self, Read};
@@ -92,7 +92,7 @@ struct Batches<'r> {
     state: State,
     /// Byte order of the recording, once it is told.
     endian: Option<Endian>,
-    pieces: Turns<Part, Piece>,
+    pieces: WorkerPool<Part, Piece>,
 }
 
 /// A part of a text, to be read by itself.
@@ -151,7 +151,7 @@ pub struct Piece {
 
 impl<'r> Batches<'r> {
     fn new(stream: &'r mut (dyn Read + Send), texts: Receiver<Vec<u8>>) -> Self {
-        let pieces = Turns::new("json", workers(), || {
+        let pieces = WorkerPool::new("json", workers(), || {
             |Part { text, from, to, state, endian }: Part| objects(&text[..to], from, state, endian)
         });
         let (buffer, state) = (Vec::new(), State::Start);

@@ -1,7 +1,7 @@
 //! Records and features back to the bytes that they were.
 
 use super::field_error::{Wrong, read_seed};
-use super::layout_check::Told;
+use super::layout_check::DescribedLayout;
 use super::object::{ContentOf, Object};
 use super::render::usual_room;
 use crate::abi::feature::tracing_data::TracingData;
@@ -26,7 +26,7 @@ pub fn record(
     object: Object<'_>,
     endian: Endian,
     out: &mut Vec<u8>,
-) -> StdResult<Option<Told>, Wrong> {
+) -> StdResult<Option<DescribedLayout>, Wrong> {
     let start = out.len();
     if object.payload.is_some() && !matches!(kind, RecordType::AUXTRACE | RecordType::HEADER_TRACING_DATA) {
         return Err(Wrong::new(format!("no bytes follow a {kind}")).within("payload"));
@@ -78,7 +78,7 @@ pub fn record(
     let mut front = Cursor::new(&mut out[start..]);
     header.write_options(&mut front, endian, ()).map_err(of)?;
     out.extend_from_slice(&payload);
-    Ok(fields.map(|fields| Told { fields, is_all }))
+    Ok(fields.map(|fields| DescribedLayout { fields, is_all }))
 }
 
 /// The formats of tracepoints as they stand behind a record, with zeros up to a multiple of 8.

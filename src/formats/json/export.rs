@@ -24,7 +24,7 @@ use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
 use crate::stream::raw::{Gap, Raw};
 use crate::stream::write::form::events;
-use crate::tracing::tracepoints::Tracepoints;
+use crate::tracepoint::tracepoints::Tracepoints;
 use bytes::Bytes;
 use serde::Serialize;
 use serde_bytes::Bytes as Base64;

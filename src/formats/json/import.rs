@@ -26,7 +26,7 @@ use crate::container::temp_folder::TempFolder;
 use crate::container::write::encoded;
 use crate::container::write::frames::MMAP_LEN;
 use crate::error::{Error, Result};
-use crate::formats::import::{ImportOptions, Remade};
+use crate::formats::import::{ImportOptions, ImportedRecording};
 use crate::stream::events::Events;
 use crate::stream::raw::Raw;
 use std::collections::BTreeMap;
@@ -39,7 +39,7 @@ use std::result::Result as StdResult;
 ///
 /// # Errors
 /// Where the stream is not of this format and version, or tells what no recording can hold; with the line and the field.
-pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOptions) -> Result<Remade> {
+pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOptions) -> Result<ImportedRecording> {
     let mut import: Option<Importer> = None;
     let failed = |failure| match failure {
         Failure::Io(e) => Error::io(name, "cannot read")(e),
@@ -305,7 +305,7 @@ impl Importer {
         out.flush().map_err(Error::Output)
     }
 
-    fn finish(mut self, name: &str) -> Result<Remade> {
+    fn finish(mut self, name: &str) -> Result<ImportedRecording> {
         self.begin_records()?;
         self.framed.finish(&mut self.out)?;
         let is_changed = self.is_changed || self.framed.is_changed();
@@ -337,8 +337,8 @@ impl Importer {
         written.map_err(Error::Output)?;
         let file = self.out.file.into_inner().map_err(|e| Error::Output(e.into_error()))?;
         match (self.folder, file) {
-            (Some(folder), _) => Ok(Remade::from_folder(folder, Vec::new())),
-            (None, Target::Spool(spool)) => Remade::from_file(name, spool, Vec::new()),
+            (Some(folder), _) => Ok(ImportedRecording::from_folder(folder, Vec::new())),
+            (None, Target::Spool(spool)) => ImportedRecording::from_file(name, spool, Vec::new()),
             (None, Target::File(_)) => Err(Error::input(name, None, "a folder has no files")),
         }
     }

@@ -3,7 +3,7 @@
 use super::directory_files;
 use super::encode::{self, Room};
 use super::field_error::{Wrong, read};
-use super::layout_check::Told;
+use super::layout_check::DescribedLayout;
 use super::object::Object;
 use super::objects::{Change, ContainerName, End, Index, VERSION};
 use super::sample;
@@ -36,7 +36,7 @@ pub enum Item {
         nr: Option<u64>,
         frame: InFrame,
         /// By which fields it is told, where it is by any.
-        told: Option<Told>,
+        told: Option<DescribedLayout>,
     },
     /// Bytes between records.
     Gap {
@@ -86,7 +86,7 @@ impl Item {
         let start = out.len();
         let scanned = sample::scan(text.as_bytes(), endian, out)?;
         let frame = if scanned.is_in_frame { InFrame::Inside } else { InFrame::No };
-        let told = Some(Told { fields: scanned.fields, is_all: true });
+        let told = Some(DescribedLayout { fields: scanned.fields, is_all: true });
         Some((Self::Record { bytes: start..out.len(), nr: None, frame, told }, scanned.len))
     }
 

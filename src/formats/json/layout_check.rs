@@ -16,7 +16,7 @@ use crate::stream::raw::Raw;
 
 /// What JSON tells of a record's layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct DescribedLayout {
     /// Which fields a sample has, or the trailer of another record.
     pub fields: SampleType,
     /// Whether its fields are all that it holds, and no bytes are told beside or behind them.
@@ -53,7 +53,7 @@ const NAMES: [(SampleType, &str); 24] = [
 
 /// Whether a record will be read as the fields that it was told by.
 #[inline]
-pub fn fits(raw: &Raw<'_>, told: Told, events: &Events) -> bool {
+pub fn fits(raw: &Raw<'_>, told: DescribedLayout, events: &Events) -> bool {
     let event = events.of(raw).map(|(_, event)| event);
     let kind = raw.header.kind;
     if kind == RecordType::SAMPLE {

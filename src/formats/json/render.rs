@@ -12,7 +12,7 @@ use crate::abi::readable::MOST_ZEROS;
 use crate::abi::record::{Body, Misc, Record, RecordContext, RecordType};
 use crate::abi::sample_id::SampleId;
 use crate::stream::raw::Raw;
-use crate::tracing::tracepoints::Tracepoints;
+use crate::tracepoint::tracepoints::Tracepoints;
 use serde_bytes::Bytes as Base64;
 
 /// What is told of a record besides its bytes.

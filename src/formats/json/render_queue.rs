@@ -7,8 +7,8 @@ use crate::abi::record::RecordHeader;
 use crate::container::block::Block;
 use crate::error::{Error, Result};
 use crate::stream::raw::Raw;
-use crate::tracing::tracepoints::Tracepoints;
-use crate::worker_pool::{Turns, workers};
+use crate::tracepoint::tracepoints::Tracepoints;
+use crate::worker_pool::{WorkerPool, workers};
 use std::io::{self, Write};
 use std::result::Result as StdResult;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub struct Waiting {
     before: &'static [u8],
     behind: &'static [u8],
     next: Piece,
-    under_way: Turns<Piece, StdResult<Piece, Unsupported>>,
+    under_way: WorkerPool<Piece, StdResult<Piece, Unsupported>>,
     /// Pieces that have been written, whose memory is used again.
     spare: Vec<Piece>,
 }
@@ -56,7 +56,8 @@ struct Record {
 impl Waiting {
     /// Begins without a record. Each object gets what stands before and behind it.
     pub fn new(before: &'static [u8], behind: &'static [u8]) -> Self {
-        let under_way = Turns::new("json", workers() + 2, move || move |piece: Piece| piece.rendered(before, behind));
+        let under_way =
+            WorkerPool::new("json", workers() + 2, move || move |piece: Piece| piece.rendered(before, behind));
         Self { before, behind, next: Piece::default(), under_way, spare: Vec::new() }
     }
 

@@ -1,8 +1,8 @@
 //! What a tracepoint's sample holds, told beside its payload.
 
 use crate::abi::readable;
-use crate::tracing::tracepoints::Tracepoint;
-use crate::tracing::value::{Numbers, Value};
+use crate::tracepoint::tracepoints::Tracepoint;
+use crate::tracepoint::value::{Numbers, Value};
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
 use serde_bytes::Bytes as Base64;
@@ -17,15 +17,15 @@ impl Serialize for TracepointFields<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut told = serializer.serialize_map(None)?;
         for (field, value) in self.tracepoint.values(self.payload) {
-            told.serialize_entry(&field.name, &Told(value))?;
+            told.serialize_entry(&field.name, &SerializedValue(value))?;
         }
         told.end()
     }
 }
 
-struct Told<'a>(Value<'a>);
+struct SerializedValue<'a>(Value<'a>);
 
-impl Serialize for Told<'_> {
+impl Serialize for SerializedValue<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match &self.0 {
             Value::Signed(number) => number.serialize(serializer),
@@ -40,6 +40,6 @@ impl Serialize for Told<'_> {
 
 fn serialize_numbers<S: Serializer>(numbers: &Numbers<'_>, serializer: S) -> Result<S::Ok, S::Error> {
     let mut told = serializer.serialize_seq(None)?;
-    numbers.iter().try_for_each(|number| told.serialize_element(&Told(number)))?;
+    numbers.iter().try_for_each(|number| told.serialize_element(&SerializedValue(number)))?;
     told.end()
 }

@@ -28,7 +28,7 @@ use crate::stream::events::{Event, EventIndex};
 use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
-use crate::tracing::tracepoints::Tracepoints;
+use crate::tracepoint::tracepoints::Tracepoints;
 use std::io::{self, Write};
 use std::sync::Arc;
 

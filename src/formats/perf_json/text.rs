@@ -1,7 +1,7 @@
 //! Pieces of JSON.
 
 use crate::formats::json::{Unsupported, append};
-use crate::tracing::value::Value;
+use crate::tracepoint::value::Value;
 use serde::Serialize;
 
 /// Appends `,"name":` and a value; without the comma where an object begins.

@@ -4,7 +4,7 @@ use super::frame::Frame;
 use super::head::Head;
 use crate::error::{Error, Result};
 use crate::formats::import::source::{SourceEvent, SourceFrame, SourceMapping, SourceProfile, SourceSample};
-use crate::formats::import::{ImportOptions, Remade, record};
+use crate::formats::import::{ImportOptions, ImportedRecording, record};
 use crate::formats::recognize::lines;
 use bytes::Bytes;
 use hashbrown::HashMap;
@@ -24,7 +24,7 @@ const SPACE: std::ops::Range<u64> = 0x10_0000_0000..1 << 46;
 ///
 /// # Errors
 /// Where a line is none of a sample, with its number and the field; and where it has no place in a recording.
-pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOptions) -> Result<Remade> {
+pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOptions) -> Result<ImportedRecording> {
     let mut reader = Reader::default();
     let mut input = BufReader::new(stream);
     let mut line = Vec::new();

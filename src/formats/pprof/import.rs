@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::formats::import::source::{
     SourceEvent, SourceFrame, SourceFunction, SourceMapping, SourceProfile, SourceSample,
 };
-use crate::formats::import::{ImportOptions, MOST_FRAMES, MOST_TOLD, Remade, record};
+use crate::formats::import::{ImportOptions, ImportedRecording, MOST_FRAMES, MOST_TOLD, record};
 use crate::profile::imported::{ProfileHeader, SampleType, SampleTypes, totals};
 use crate::profile::labels::Label;
 use crate::session::map::Map;
@@ -24,7 +24,7 @@ use std::io::{Read, Write};
 ///
 /// # Errors
 /// Where it is none or not valid, or has no place in a recording.
-pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOptions) -> Result<Remade> {
+pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOptions) -> Result<ImportedRecording> {
     let bytes = read(stream, name)?;
     let most_frames = bytes.len().saturating_mul(FRAMES_OF_A_BYTE).max(MOST_FRAMES_OF_ALL);
     let (profile, ids) = decode(&bytes, name)?;

@@ -14,13 +14,13 @@ type Place = (u32, u64);
 
 /// Those of BUILD_ID records, and of MMAP2 records one for each file.
 #[derive(Default)]
-pub struct ToldBuildIds {
+pub struct SeenBuildIds {
     list: Vec<(Place, PerfBuildId)>,
     /// Where in the list that of a mapped file is.
     mapped: HashMap<Vec<u8>, usize>,
 }
 
-impl ToldBuildIds {
+impl SeenBuildIds {
     /// Takes the build id that a mapping tells, if it does: of each file that of the record which is first in the recording,
     /// whatever order they come in.
     pub fn take_mapped(&mut self, event: &PerfEvent, raw: &Raw<'_>) {

@@ -1,11 +1,11 @@
 //! From messages to the recording that they tell.
 
-use super::messages::Told;
+use super::messages::ProtoContents;
 use super::unknown::UnknownFields;
 use crate::container::read::ReadOptions;
 use crate::container::spool::Spool;
 use crate::error::{Error, Result};
-use crate::formats::import::{ImportOptions, Remade};
+use crate::formats::import::{ImportOptions, ImportedRecording};
 use crate::formats::retained_fields::RetainedFields;
 use bytes::Bytes;
 use std::io::Read;
@@ -14,7 +14,7 @@ use std::io::Read;
 ///
 /// # Errors
 /// Where the input is none, or tells no recording.
-pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOptions) -> Result<Remade> {
+pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOptions) -> Result<ImportedRecording> {
     let options = &options.read;
     let kept = || Error::io(name, "cannot keep in a temporary file");
     let mut spool = Spool::new(options.spool_dir.as_deref()).map_err(kept())?;
@@ -30,7 +30,7 @@ pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOption
 /// # Errors
 /// As [`import`].
 #[cfg(feature = "quipper-text")]
-pub fn import_text(stream: &mut (dyn Read + Send), name: &str, options: &ImportOptions) -> Result<Remade> {
+pub fn import_text(stream: &mut (dyn Read + Send), name: &str, options: &ImportOptions) -> Result<ImportedRecording> {
     let options = &options.read;
     let mut spool = super::plain::buffered(name, options)?;
     super::text_format::from_text(stream, name, options, &mut spool)?;
@@ -38,8 +38,8 @@ pub fn import_text(stream: &mut (dyn Read + Send), name: &str, options: &ImportO
     remade(name, &bytes.map_err(Error::io(name, "cannot keep in a temporary file"))?, options)
 }
 
-fn remade(name: &str, bytes: &Bytes, options: &ReadOptions) -> Result<Remade> {
-    let mut message = Told::read(name, bytes, &options.limits)?;
+fn remade(name: &str, bytes: &Bytes, options: &ReadOptions) -> Result<ImportedRecording> {
+    let mut message = ProtoContents::read(name, bytes, &options.limits)?;
     let unknown = std::mem::take(&mut message.unknown);
     let (mut remade, events) = match &message.rest.layout {
         Some(layout) => message.again(layout, options)?,

@@ -1,7 +1,7 @@
 //! Writing a stream of records as messages, each as it comes.
 
 use super::attr::describe_event;
-use super::build_ids::ToldBuildIds;
+use super::build_ids::SeenBuildIds;
 use super::chunks::Pieces;
 use super::event_writer::{Described, is_modelled};
 use super::proto::PerfDataProto;
@@ -76,7 +76,7 @@ struct Encoder<W> {
     described: Described,
     /// Messages that are not written yet.
     buffer: Vec<u8>,
-    build_ids: ToldBuildIds,
+    build_ids: SeenBuildIds,
     /// How many records and gaps there were.
     items: u64,
     /// Records that tell about the recording, and their places.
@@ -103,7 +103,7 @@ impl<W: Write> Encoder<W> {
             aside: Aside::new(options),
             described: Described::new(options),
             buffer: Vec::new(),
-            build_ids: ToldBuildIds::default(),
+            build_ids: SeenBuildIds::default(),
             items: 0,
             headers: Vec::new(),
             files: Vec::new(),

@@ -21,7 +21,7 @@ const WARNINGS: usize = 100;
 const MESSAGE: u64 = 512;
 
 /// What a PerfDataProto tells.
-pub struct Told<'a> {
+pub struct ProtoContents<'a> {
     pub name: &'a str,
     bytes: &'a Bytes,
     /// All but the records.
@@ -33,7 +33,7 @@ pub struct Told<'a> {
     pub unknown: Unknown,
 }
 
-impl<'a> Told<'a> {
+impl<'a> ProtoContents<'a> {
     /// Reads what is not repeated without bound, and makes sure that all fields are sound.
     ///
     /// # Errors
@@ -110,7 +110,7 @@ pub enum Item {
 
 /// The records of a recording in their order.
 pub struct Items<'a> {
-    told: &'a Told<'a>,
+    told: &'a ProtoContents<'a>,
     events: Fields<'a>,
     records: Fields<'a>,
     next_record: Option<Record>,
@@ -186,7 +186,7 @@ impl<'a> Items<'a> {
     }
 }
 
-impl Told<'_> {
+impl ProtoContents<'_> {
     /// Notes what of the messages could not be used.
     pub fn warn(&self, damage: &mut Vec<Damage>, offset: u64, what: String) {
         if damage.len() < WARNINGS {

@@ -2,7 +2,7 @@
 
 use super::chunks::Pieces;
 use super::features::FEATURES;
-use super::messages::{Item, Told};
+use super::messages::{Item, ProtoContents};
 use super::record_builder::Remaker;
 use super::sections::section;
 use super::state::events_of_file;
@@ -17,7 +17,7 @@ use crate::container::spool::Spool;
 use crate::container::write::encoded;
 use crate::container::write::file::FileWriter;
 use crate::error::{Error, Result};
-use crate::formats::import::Remade;
+use crate::formats::import::ImportedRecording;
 use crate::stream::meta::is_header;
 use std::collections::BTreeMap;
 use std::io::{BufWriter, IntoInnerError, Write};
@@ -42,7 +42,7 @@ pub fn unbuffered(name: &str, spool: BufWriter<Spool>) -> Result<Spool> {
 }
 
 /// Makes a file.
-pub fn file(told: &Told<'_>, options: &ReadOptions) -> Result<(Remade, UnknownInEvents)> {
+pub fn file(told: &ProtoContents<'_>, options: &ReadOptions) -> Result<(ImportedRecording, UnknownInEvents)> {
     let mut damage = Vec::new();
     let mut writer = FileWriter::begin(buffered(told.name, options)?, told.endian, &told.attrs, &[])?;
     let mut remaker = Remaker::new(events_of_file(&told.attrs), told.endian);
@@ -83,7 +83,7 @@ pub fn file(told: &Told<'_>, options: &ReadOptions) -> Result<(Remade, UnknownIn
         features.insert(FeatureId::STAT, Vec::new());
     }
     let file = writer.finish(&told.attrs, &[], &features)?;
-    Ok((Remade::from_file(told.name, unbuffered(told.name, file)?, damage)?, items.unknown))
+    Ok((ImportedRecording::from_file(told.name, unbuffered(told.name, file)?, damage)?, items.unknown))
 }
 
 /// Whether bytes that are kept apart are one record that a file has among others: not a frame, in the place of which are the
@@ -96,7 +96,7 @@ fn stands_alone(bytes: &[u8], endian: Endian) -> bool {
 }
 
 /// The features that hold something, and that the mask names, if there is one; and those that the schema has no place for.
-fn features(told: &Told<'_>, pieces: Option<&Pieces>) -> BTreeMap<FeatureId, Vec<u8>> {
+fn features(told: &ProtoContents<'_>, pieces: Option<&Pieces>) -> BTreeMap<FeatureId, Vec<u8>> {
     let mask = told.rest.metadata_mask.first();
     let has_branches = told.attrs.iter().any(|event| event.attr.sample_type.contains(SampleType::BRANCH_STACK));
     let mut features = BTreeMap::new();

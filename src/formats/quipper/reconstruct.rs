@@ -1,7 +1,7 @@
 //! The recording that was told, again: of the messages and of where its parts were.
 
 use super::chunks::Pieces;
-use super::messages::{Item, Items, Told};
+use super::messages::{Item, Items, ProtoContents};
 use super::plain;
 use super::proto::perf_data_proto::Layout;
 use super::record_builder::Remaker;
@@ -16,16 +16,16 @@ use crate::container::spool::Spool;
 use crate::container::temp_folder::TempFolder;
 use crate::container::walk::Damage;
 use crate::error::{Error, Result};
-use crate::formats::import::Remade;
+use crate::formats::import::ImportedRecording;
 use crate::stream::events::Events;
 use md5::{Digest, Md5};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-impl Told<'_> {
+impl ProtoContents<'_> {
     /// Makes the recording that was told again.
-    pub fn again(&self, layout: &Layout, options: &ReadOptions) -> Result<(Remade, UnknownInEvents)> {
+    pub fn again(&self, layout: &Layout, options: &ReadOptions) -> Result<(ImportedRecording, UnknownInEvents)> {
         let Some(pieces) = Pieces::of_messages(&self.rest, &self.attrs, self.endian) else { return self.anew(options) };
         let resolved = pieces.resolve(&layout.before).zip(pieces.resolve(&layout.behind));
         let Some((before, behind)) = resolved else { return self.anew(options) };
@@ -80,9 +80,11 @@ impl Told<'_> {
         let remade = match (folder, writer.out) {
             (Some(folder), out) => {
                 out.finish()?;
-                Remade::from_folder(folder, damage)
+                ImportedRecording::from_folder(folder, damage)
             }
-            (None, Out::Spool(spool)) => Remade::from_file(self.name, plain::unbuffered(self.name, spool)?, damage)?,
+            (None, Out::Spool(spool)) => {
+                ImportedRecording::from_file(self.name, plain::unbuffered(self.name, spool)?, damage)?
+            }
             (None, Out::File(_)) => return Err(Error::input(self.name, None, "the recording is in no file")),
         };
         Ok((remade, items.unknown))
@@ -93,7 +95,7 @@ impl Told<'_> {
     }
 
     /// Makes a file of the usual layout.
-    pub fn anew(&self, options: &ReadOptions) -> Result<(Remade, UnknownInEvents)> {
+    pub fn anew(&self, options: &ReadOptions) -> Result<(ImportedRecording, UnknownInEvents)> {
         plain::file(self, options)
     }
 }
@@ -141,7 +143,7 @@ impl Out {
 
 /// Writes the records of a recording that is made again.
 struct Writer<'a> {
-    told: &'a Told<'a>,
+    told: &'a ProtoContents<'a>,
     out: Out,
     /// Bytes of the main file and those behind it.
     written: u64,
@@ -155,7 +157,7 @@ struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    fn new(told: &'a Told<'a>, out: Out, events: Events, limits: &Limits) -> Self {
+    fn new(told: &'a ProtoContents<'a>, out: Out, events: Events, limits: &Limits) -> Self {
         let remaker = Remaker::new(events, told.endian);
         let most = usize::try_from(limits.frame).unwrap_or(usize::MAX);
         Self { told, out, written: 0, remaker, is_pipe: false, is_torn: false, most, damage: Vec::new() }

@@ -81,13 +81,13 @@ pub fn is_kernel(filename: &[u8]) -> bool {
 
 /// A look at all that is mapped, and at the first time.
 #[derive(Debug, Default)]
-pub struct Look {
+pub struct AddressScan {
     extents: [Extents; 5],
     /// The first time, where there is one.
     pub first_time: Option<u64>,
 }
 
-impl Look {
+impl AddressScan {
     fn add(&mut self, mapped: Mapped) {
         if let Some(index) = index(mapped.space) {
             self.extents[index].add(mapped.start, mapped.len);
@@ -95,7 +95,7 @@ impl Look {
     }
 }
 
-impl Sink for Look {
+impl Sink for AddressScan {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         if let Some(time) = meta.events.time(raw) {
             self.first_time = Some(self.first_time.map_or(time, |first| first.min(time)));
@@ -129,7 +129,7 @@ pub struct Addresses {
 
 impl Addresses {
     /// By what was seen to be mapped.
-    pub fn new(key: &Key, look: &mut Look) -> Self {
+    pub fn new(key: &Key, look: &mut AddressScan) -> Self {
         let mut extents = std::mem::take(&mut look.extents).into_iter();
         let spaces = SPACES.map(|(_, name)| Pages::new(key, name, extents.next().unwrap_or_default()));
         Self { spaces }

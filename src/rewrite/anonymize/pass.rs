@@ -1,18 +1,18 @@
 //! The pass: a look at what is mapped, then record by record.
 
-use super::addresses::{Addresses, Look as MapsLook};
+use super::addresses::{AddressScan, Addresses};
 use super::category::{Kept, What};
 use super::key::Key;
 use super::options::ANONYMIZE;
-use super::replace::{Replace, Told};
+use super::replace::{Replace, Summary};
 use crate::abi::feature::FeatureId;
 use crate::abi::record::RecordType;
 use crate::container::read::Container;
 use crate::container::write::pipe;
 use crate::error::Result;
 use crate::rewrite::header::Header;
-use crate::rewrite::pass::{Look, Pass};
-use crate::rewrite::replacement::Changed;
+use crate::rewrite::pass::{Pass, PreScan};
+use crate::rewrite::replacement::RecordBuffer;
 use crate::stream::Sink;
 use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
@@ -22,16 +22,16 @@ use crate::stream::stage::{Before, Stage};
 /// The pass that anonymizes: `--anonymize`.
 #[derive(Debug)]
 pub struct AnonymizePass {
-    look: MapsLook,
+    look: AddressScan,
     replace: Replace,
     /// What was done with what the recording tells of itself.
-    edited: Told,
+    edited: Summary,
 }
 
 impl AnonymizePass {
     /// By a key; all but what is kept.
     pub fn new(key: Key, kept: Kept) -> Self {
-        Self { look: MapsLook::default(), replace: Replace::new(key, kept), edited: Told::default() }
+        Self { look: AddressScan::default(), replace: Replace::new(key, kept), edited: Summary::default() }
     }
 
     /// Takes what the look saw, once.
@@ -54,8 +54,8 @@ impl Pass for AnonymizePass {
         true
     }
 
-    fn look(&mut self) -> Option<Look<'_>> {
-        Some(Look::in_file_order(&mut self.look))
+    fn pre_scan(&mut self) -> Option<PreScan<'_>> {
+        Some(PreScan::in_file_order(&mut self.look))
     }
 
     fn edits(&self) -> bool {
@@ -77,7 +77,7 @@ impl Pass for AnonymizePass {
         let edited = self.edited.clone();
         let replace = self.know();
         replace.told = edited;
-        Box::new(Before::new(Anonymize { replace, changed: Changed::default() }, sink))
+        Box::new(Before::new(Anonymize { replace, changed: RecordBuffer::default() }, sink))
     }
 
     fn tell(&self, ledger: &mut Ledger) {
@@ -110,7 +110,7 @@ impl Pass for AnonymizePass {
 
 struct Anonymize<'a> {
     replace: &'a mut Replace,
-    changed: Changed,
+    changed: RecordBuffer,
 }
 
 impl<S: Sink + ?Sized> Stage<S> for Anonymize<'_> {

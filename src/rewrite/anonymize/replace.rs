@@ -47,12 +47,12 @@ pub struct Replace {
     /// Whether it is known how the samples of an event are laid out, by its number, once that was asked.
     pub(super) layouts: Vec<Option<bool>>,
     /// What was done.
-    pub told: Told,
+    pub told: Summary,
 }
 
 /// What was done with a recording.
 #[derive(Clone, Debug, Default)]
-pub struct Told {
+pub struct Summary {
     /// How often each [`What`] was replaced, or left out of records.
     pub replaced: [u64; What::NAMED.len()],
     /// How many records, and which other things, could not be judged, or are nothing but what is to be left out.
@@ -78,7 +78,7 @@ impl Replace {
             probe_types: HashSet::new(),
             pmu_types: HashSet::new(),
             layouts: Vec::new(),
-            told: Told::default(),
+            told: Summary::default(),
         }
     }
 

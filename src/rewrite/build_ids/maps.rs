@@ -2,7 +2,7 @@
 
 use super::find::FindOptions;
 use super::id::Id;
-use super::objects::{LookAtObjects, PROT_EXEC, Scope, mapped};
+use super::objects::{ObjectScan, PROT_EXEC, Scope, mapped};
 use super::resolve::Resolved;
 use crate::abi::record::mmap2::Mmap2;
 use crate::abi::record::{Body, Misc, Record, RecordType};
@@ -11,8 +11,8 @@ use crate::error::Result;
 use crate::rewrite::each::Each;
 use crate::rewrite::mmap::{Mmap, Names};
 use crate::rewrite::option::{Outputs, Parameter, PassOption};
-use crate::rewrite::pass::{Look, Pass};
-use crate::rewrite::replacement::Changed;
+use crate::rewrite::pass::{Pass, PreScan};
+use crate::rewrite::replacement::RecordBuffer;
 use crate::rewrite::request::{PassFactory, Values};
 use crate::stream::Sink;
 use crate::stream::ledger::Ledger;
@@ -49,14 +49,14 @@ fn factory(scope: Scope, values: &Values) -> PassFactory {
 pub struct BuildIdMapsPass {
     options: FindOptions,
     scope: Scope,
-    look: LookAtObjects,
+    look: ObjectScan,
     resolved: Option<Resolved>,
 }
 
 impl BuildIdMapsPass {
     /// For these objects.
     pub fn new(scope: Scope, options: FindOptions) -> Self {
-        Self { options, scope, look: LookAtObjects::new(scope), resolved: None }
+        Self { options, scope, look: ObjectScan::new(scope), resolved: None }
     }
 }
 
@@ -69,16 +69,16 @@ impl Pass for BuildIdMapsPass {
         .to_owned()
     }
 
-    fn look(&mut self) -> Option<Look<'_>> {
+    fn pre_scan(&mut self) -> Option<PreScan<'_>> {
         Some(match self.scope {
-            Scope::Hit => Look::in_time_order(&mut self.look),
-            Scope::All => Look::in_file_order(&mut self.look),
+            Scope::Hit => PreScan::in_time_order(&mut self.look),
+            Scope::All => PreScan::in_file_order(&mut self.look),
         })
     }
 
     fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {
         let resolved = &*self.resolved.get_or_insert_with(|| Resolved::new(&self.look, &self.options));
-        let (mut names, mut changed) = (Names::default(), Changed::default());
+        let (mut names, mut changed) = (Names::default(), RecordBuffer::default());
         Box::new(Each::new(sink, move |meta, raw, sink| {
             match id_of(meta, raw, resolved, &mut names).map(|id| retold(meta, raw, id)).transpose()?.flatten() {
                 None => sink.record(meta, raw),

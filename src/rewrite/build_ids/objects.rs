@@ -90,7 +90,7 @@ fn object_name(filename: &[u8]) -> &[u8] {
 }
 
 /// The look that finds all objects, in the order of time where it is to know which of them samples are in.
-pub struct LookAtObjects {
+pub struct ObjectScan {
     scope: Scope,
     names: Names,
     /// In the order in which they were mapped first.
@@ -106,7 +106,7 @@ pub struct LookAtObjects {
 /// How many addresses are remembered.
 const LOOKED_UP: usize = 1 << 20;
 
-impl LookAtObjects {
+impl ObjectScan {
     /// A look for these.
     pub fn new(scope: Scope) -> Self {
         let (names, objects, by_name) = (Names::default(), Vec::new(), HashMap::new());
@@ -199,7 +199,7 @@ impl LookAtObjects {
     }
 }
 
-impl Sink for LookAtObjects {
+impl Sink for ObjectScan {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         let kind = raw.header.kind;
         if Mmap::is_told_by(kind) {

@@ -3,7 +3,7 @@
 use super::find::{FindOptions, Finder, Reason, Why};
 use super::host::Host;
 use super::id::Id;
-use super::objects::{FileKey, LookAtObjects, Object};
+use super::objects::{FileKey, Object, ObjectScan};
 use crate::abi::feature::FeatureId;
 use crate::abi::record::CpuMode;
 use crate::stream::ledger::Ledger;
@@ -52,7 +52,7 @@ impl ResolvedObject {
 
 impl Resolved {
     /// Looks for the build ids of what was looked at.
-    pub fn new(look: &LookAtObjects, options: &FindOptions) -> Self {
+    pub fn new(look: &ObjectScan, options: &FindOptions) -> Self {
         let meta = look.meta.as_ref();
         let string = |id| meta.and_then(|meta| meta.string(id));
         let (hostname, osrelease) = (string(FeatureId::HOSTNAME), string(FeatureId::OSRELEASE));

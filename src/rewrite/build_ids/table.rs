@@ -2,12 +2,12 @@
 
 use super::find::FindOptions;
 use super::id::Id;
-use super::objects::{LookAtObjects, Scope};
+use super::objects::{ObjectScan, Scope};
 use super::resolve::Resolved;
 use crate::error::Result;
 use crate::rewrite::header::Header;
 use crate::rewrite::option::{Outputs, Parameter, PassOption};
-use crate::rewrite::pass::{Look, Pass};
+use crate::rewrite::pass::{Pass, PreScan};
 use crate::rewrite::request::{PassFactory, Values};
 use crate::stream::ledger::Ledger;
 use hashbrown::HashMap;
@@ -41,14 +41,14 @@ fn factory(scope: Scope, values: &Values) -> PassFactory {
 pub struct BuildIdTablePass {
     options: FindOptions,
     scope: Scope,
-    look: LookAtObjects,
+    look: ObjectScan,
     resolved: Resolved,
 }
 
 impl BuildIdTablePass {
     /// For these objects.
     pub fn new(scope: Scope, options: FindOptions) -> Self {
-        Self { options, scope, look: LookAtObjects::new(scope), resolved: Resolved::default() }
+        Self { options, scope, look: ObjectScan::new(scope), resolved: Resolved::default() }
     }
 }
 
@@ -65,10 +65,10 @@ impl Pass for BuildIdTablePass {
         false
     }
 
-    fn look(&mut self) -> Option<Look<'_>> {
+    fn pre_scan(&mut self) -> Option<PreScan<'_>> {
         Some(match self.scope {
-            Scope::Hit => Look::in_time_order(&mut self.look),
-            Scope::All => Look::in_file_order(&mut self.look),
+            Scope::Hit => PreScan::in_time_order(&mut self.look),
+            Scope::All => PreScan::in_file_order(&mut self.look),
         })
     }
 

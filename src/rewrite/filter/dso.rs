@@ -5,7 +5,7 @@ use super::pass::{Filter, Sample};
 use crate::error::Result;
 use crate::rewrite::option::{Outputs, Parameter, PassOption};
 use crate::rewrite::option_values::name;
-use crate::rewrite::pass::LookOrder;
+use crate::rewrite::pass::PreScanOrder;
 use crate::rewrite::request::PassFactory;
 use crate::session::Session;
 use crate::session::map::{Map, MapId};
@@ -81,8 +81,8 @@ impl Filter for DsoFilter {
         DSO.name()
     }
 
-    fn order(&self) -> LookOrder {
-        LookOrder::Time
+    fn order(&self) -> PreScanOrder {
+        PreScanOrder::Time
     }
 
     fn begin(&mut self, _: &Meta) {

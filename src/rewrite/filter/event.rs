@@ -12,8 +12,8 @@ use crate::abi::sample_view::SampleView;
 use crate::error::{Error, Result};
 use crate::rewrite::header::Header;
 use crate::rewrite::option::{Outputs, Parameter, PassOption};
-use crate::rewrite::pass::{Look, Pass};
-use crate::rewrite::replacement::Changed;
+use crate::rewrite::pass::{Pass, PreScan};
+use crate::rewrite::replacement::RecordBuffer;
 use crate::rewrite::request::PassFactory;
 use crate::stream::Sink;
 use crate::stream::event_name::{event_name, is_called};
@@ -110,9 +110,9 @@ impl Pass for EventPass {
         EVENT.name().to_owned()
     }
 
-    fn look(&mut self) -> Option<Look<'_>> {
+    fn pre_scan(&mut self) -> Option<PreScan<'_>> {
         self.seen.clear();
-        Some(Look::in_file_order(LookForEvents { wanted: &self.wanted, seen: &mut self.seen, stay: &mut self.stay }))
+        Some(PreScan::in_file_order(LookForEvents { wanted: &self.wanted, seen: &mut self.seen, stay: &mut self.stay }))
     }
 
     fn edits(&self) -> bool {
@@ -141,7 +141,7 @@ impl Pass for EventPass {
     }
 
     fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {
-        Box::new(Before::new(OfEvents { pass: self, changed: Changed::default() }, sink))
+        Box::new(Before::new(OfEvents { pass: self, changed: RecordBuffer::default() }, sink))
     }
 }
 
@@ -228,7 +228,7 @@ impl Sink for LookForEvents<'_> {
 /// Passes on what is of the events that stay.
 struct OfEvents<'a> {
     pass: &'a EventPass,
-    changed: Changed,
+    changed: RecordBuffer,
 }
 
 impl OfEvents<'_> {

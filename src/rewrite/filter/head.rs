@@ -4,7 +4,7 @@ use super::pass::{Filter, Sample};
 use crate::error::Result;
 use crate::rewrite::option::{Outputs, Parameter, PassOption};
 use crate::rewrite::option_values::positive_number;
-use crate::rewrite::pass::LookOrder;
+use crate::rewrite::pass::PreScanOrder;
 use crate::rewrite::request::PassFactory;
 use crate::stream::meta::Meta;
 use std::num::NonZeroU64;
@@ -38,8 +38,8 @@ impl Filter for HeadFilter {
         HEAD.name()
     }
 
-    fn order(&self) -> LookOrder {
-        LookOrder::Time
+    fn order(&self) -> PreScanOrder {
+        PreScanOrder::Time
     }
 
     fn begin(&mut self, _: &Meta) {

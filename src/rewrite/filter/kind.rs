@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::rewrite::each::Each;
 use crate::rewrite::header::Header;
 use crate::rewrite::option::{Outputs, Parameter, PassOption};
-use crate::rewrite::pass::{Look, Pass};
+use crate::rewrite::pass::{Pass, PreScan};
 use crate::rewrite::request::PassFactory;
 use crate::stream::counts::Counts;
 use crate::stream::meta::Meta;
@@ -76,9 +76,9 @@ impl Pass for TypePass {
         TYPE.name().to_owned()
     }
 
-    fn look(&mut self) -> Option<Look<'_>> {
+    fn pre_scan(&mut self) -> Option<PreScan<'_>> {
         self.there = Counts::default();
-        Some(Look::in_file_order(LookForTypes { wanted: &self.wanted, there: &mut self.there }))
+        Some(PreScan::in_file_order(LookForTypes { wanted: &self.wanted, there: &mut self.there }))
     }
 
     fn edits(&self) -> bool {

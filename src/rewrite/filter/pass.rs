@@ -10,7 +10,7 @@ use crate::abi::sample_view::SampleView;
 use crate::container::read::ReadOptions;
 use crate::error::Result;
 use crate::rewrite::header::Header;
-use crate::rewrite::pass::{Look, LookOrder, Pass};
+use crate::rewrite::pass::{Pass, PreScan, PreScanOrder};
 use crate::stream::Sink;
 use crate::stream::events::{EventIndex, is_time};
 use crate::stream::ledger::Ledger;
@@ -31,14 +31,14 @@ pub struct Sample<'a> {
 }
 
 /// Which samples stay. It is asked about each in a first look at the recording; where it asks for the
-/// [order of time](LookOrder::Time), what it said then holds, else it is asked again when the records are passed on.
+/// [order of time](PreScanOrder::Time), what it said then holds, else it is asked again when the records are passed on.
 pub trait Filter {
     /// The option that asks for it.
     fn option(&self) -> &'static str;
 
     /// The order in which it must see records.
-    fn order(&self) -> LookOrder {
-        LookOrder::File
+    fn order(&self) -> PreScanOrder {
+        PreScanOrder::File
     }
 
     /// Whether it chooses by process: then what records tell of other processes goes too.
@@ -97,13 +97,13 @@ impl<F: Filter> Pass for FilterPass<F> {
         self.filter.option().to_owned()
     }
 
-    fn look(&mut self) -> Option<Look<'_>> {
+    fn pre_scan(&mut self) -> Option<PreScan<'_>> {
         let related = self.filter.is_by_process().then(Related::default);
         self.stay = Stay { related, ..Stay::default() };
         let choose = Choose { filter: &mut self.filter, stay: &mut self.stay, places: Places::default() };
         Some(match choose.filter.order() {
-            LookOrder::File => Look::in_file_order(choose),
-            LookOrder::Time => Look::in_file_order(ChooseInOrder(Order::new(choose, self.options.clone()))),
+            PreScanOrder::File => PreScan::in_file_order(choose),
+            PreScanOrder::Time => PreScan::in_file_order(ChooseInOrder(Order::new(choose, self.options.clone()))),
         })
     }
 
@@ -194,7 +194,7 @@ impl<F: Filter> Sink for Choose<'_, F> {
             stays
         });
         stay.unreadable += u64::from(stays.is_none());
-        if stays != Some(false) && filter.order() == LookOrder::Time {
+        if stays != Some(false) && filter.order() == PreScanOrder::Time {
             stay.marked.mark(places.of(raw));
         }
         places.forget(raw);
@@ -237,7 +237,7 @@ struct PassOn<'a, F> {
 impl<F: Filter> PassOn<'_, F> {
     fn stays(&mut self, meta: &Meta, raw: &Raw<'_>) -> bool {
         let is_sample = raw.header.kind == RecordType::SAMPLE;
-        if self.filter.order() == LookOrder::Time {
+        if self.filter.order() == PreScanOrder::Time {
             let place = self.places.of(raw);
             self.places.forget(raw);
             if is_sample {

@@ -6,9 +6,9 @@ use crate::abi::jitdump::record::{
 };
 use crate::abi::{self, Endian};
 use crate::container::walk::Damage;
-use crate::elf::image::Function;
-use crate::elf::lines::Line;
 use crate::error::{Error, Result};
+use crate::object::image::Function;
+use crate::object::lines::Line;
 use bytes::Bytes;
 
 /// What a jitdump tells.

@@ -1,9 +1,9 @@
 //! The files of images: made under other names, and put in place when all is done.
 
 use crate::container::temp_folder::{TempFolder, temporary};
-use crate::elf::folder::is_elf;
-use crate::elf::image::Image;
 use crate::error::{Error, Result};
+use crate::object::folder::is_elf;
+use crate::object::image::Image;
 use crate::rewrite::build_ids::elf::{self, Elf};
 use crate::rewrite::build_ids::id::Id;
 use hashbrown::HashSet;

@@ -13,8 +13,8 @@ use crate::container::read::ReadOptions;
 use crate::error::Result;
 use crate::rewrite::mmap::{Mmap, Names};
 use crate::rewrite::option::{Outputs, Parameter, PassOption};
-use crate::rewrite::pass::{Look, Pass};
-use crate::rewrite::replacement::{Changed, Place};
+use crate::rewrite::pass::{Pass, PreScan};
+use crate::rewrite::replacement::{Place, RecordBuffer};
 use crate::rewrite::request::PassFactory;
 use crate::stream::Sink;
 use crate::stream::ledger::Ledger;
@@ -66,8 +66,8 @@ impl Pass for JitPass {
         NAME.name().to_owned()
     }
 
-    fn look(&mut self) -> Option<Look<'_>> {
-        Some(Look::in_file_order(LookForDumps(self)))
+    fn pre_scan(&mut self) -> Option<PreScan<'_>> {
+        Some(PreScan::in_file_order(DumpScan(self)))
     }
 
     fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {
@@ -97,9 +97,9 @@ struct Found {
 }
 
 /// Looks for jitdumps, and at its end makes the plan.
-struct LookForDumps<'a>(&'a mut JitPass);
+struct DumpScan<'a>(&'a mut JitPass);
 
-impl Sink for LookForDumps<'_> {
+impl Sink for DumpScan<'_> {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         let found = &mut self.0.found;
         if raw.header.kind == RecordType::TIME_CONV {
@@ -143,12 +143,12 @@ struct Inject<'a> {
     /// What is told already, of each process.
     live: HashMap<u32, Live>,
     names: Names,
-    changed: Changed,
+    changed: RecordBuffer,
 }
 
 impl<'a> Inject<'a> {
     fn new(plan: &'a Plan) -> Self {
-        let (live, names, changed) = (HashMap::new(), Names::default(), Changed::default());
+        let (live, names, changed) = (HashMap::new(), Names::default(), RecordBuffer::default());
         Self { plan, told: 0, live, names, changed }
     }
 

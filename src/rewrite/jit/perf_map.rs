@@ -9,17 +9,17 @@ use crate::abi::record::{Body, Misc, Record, RecordType};
 use crate::abi::text::PaddedStr;
 use crate::container::spool::map;
 use crate::container::write::encoded;
-use crate::elf::image::{Function, Image};
-use crate::elf::machine;
 use crate::error::{Error, Result};
+use crate::object::image::{Function, Image};
+use crate::object::machine;
 use crate::rewrite::build_ids::id::Id;
 use crate::rewrite::build_ids::objects::PROT_EXEC;
 use crate::rewrite::each::Each;
 use crate::rewrite::mmap::{Mmap, Names};
 use crate::rewrite::option::{Outputs, Parameter, PassOption};
 use crate::rewrite::option_values::existing_path;
-use crate::rewrite::pass::{Look, Pass};
-use crate::rewrite::replacement::Changed;
+use crate::rewrite::pass::{Pass, PreScan};
+use crate::rewrite::replacement::RecordBuffer;
 use crate::rewrite::request::PassFactory;
 use crate::stream::Sink;
 use crate::stream::ledger::Ledger;
@@ -176,12 +176,12 @@ impl Pass for PerfMapPass {
         PERF_MAP.name().to_owned()
     }
 
-    fn look(&mut self) -> Option<Look<'_>> {
-        Some(Look::in_file_order(LookForMemory(self)))
+    fn pre_scan(&mut self) -> Option<PreScan<'_>> {
+        Some(PreScan::in_file_order(MemoryScan(self)))
     }
 
     fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {
-        let (mut names, mut changed) = (Names::default(), Changed::default());
+        let (mut names, mut changed) = (Names::default(), RecordBuffer::default());
         let made = &self.made;
         Box::new(Each::new(sink, move |meta, raw, sink| match retold(meta, raw, made, &mut names)? {
             None => sink.record(meta, raw),
@@ -230,9 +230,9 @@ fn filename(path: &Path) -> PaddedStr {
 }
 
 /// Looks for memory that code may be compiled into, and at its end makes images.
-struct LookForMemory<'a>(&'a mut PerfMapPass);
+struct MemoryScan<'a>(&'a mut PerfMapPass);
 
-impl Sink for LookForMemory<'_> {
+impl Sink for MemoryScan<'_> {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         self.0.map(meta, raw);
         Ok(())

@@ -1,6 +1,6 @@
 //! A recording that is merged with others.
 
-use super::pre_scan::Look;
+use super::pre_scan::MemberScan;
 use crate::abi::Endian;
 use crate::abi::feature::FeatureId;
 use crate::abi::sample_type::SampleType;
@@ -26,7 +26,7 @@ pub struct Member {
     /// What is known of it at its end.
     pub meta: Meta,
     /// What the look found.
-    pub look: Look,
+    pub look: MemberScan,
     /// Damage that is not met again when it is read again.
     pub damage: Vec<Damage>,
 }
@@ -39,7 +39,7 @@ impl Member {
     pub fn open(input: Input, read: &ReadOptions) -> Result<Self> {
         let name = input.name();
         let (input, damage) = input.repeatable(read)?;
-        let mut look = Look::default();
+        let mut look = MemberScan::default();
         let (meta, _) = Source::open(input.clone(), read.clone())?.run(&mut look)?;
         Ok(Self { name, input, meta, look, damage: Vec::from_iter(damage) })
     }

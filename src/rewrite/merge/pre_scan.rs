@@ -17,7 +17,7 @@ pub const KERNEL_NAME: &[u8] = b"[kernel.kallsyms]";
 
 /// What a look finds.
 #[derive(Debug, Default)]
-pub struct Look {
+pub struct MemberScan {
     /// How many records there are of each type.
     pub counts: Counts,
     /// The earliest time of any record.
@@ -59,7 +59,7 @@ impl Rounds {
     }
 }
 
-impl Look {
+impl MemberScan {
     /// Whether records can be put in order round by round: else all must be there first. Without trailers only samples have
     /// a time, and what tells of maps and names is to stay behind the samples that it stands behind.
     pub fn is_ordered_by_rounds(&self, meta: &Meta) -> bool {
@@ -68,7 +68,7 @@ impl Look {
     }
 }
 
-impl Sink for Look {
+impl Sink for MemberScan {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         let kind = raw.header.kind;
         self.counts.add(kind);

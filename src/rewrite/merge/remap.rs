@@ -23,7 +23,7 @@ use std::io::Cursor;
 
 /// Makes the records of one recording those of the result.
 #[derive(Debug)]
-pub struct Retell {
+pub struct HeaderRewriter {
     plan: Plan,
     /// What is added to times, wrapping around.
     shift: u64,
@@ -31,7 +31,7 @@ pub struct Retell {
     pids: Option<u32>,
 }
 
-impl Retell {
+impl HeaderRewriter {
     /// By that plan.
     pub fn new(plan: Plan, shift: u64, pids: Option<u32>) -> Self {
         Self { plan, shift, pids }
@@ -228,7 +228,7 @@ impl Retell {
 
 /// Remaps what refers to events, times and processes.
 struct RemapFields<'a> {
-    retell: &'a Retell,
+    retell: &'a HeaderRewriter,
     meta: &'a Meta,
     raw: &'a Raw<'a>,
     own: Option<&'a EventPlan>,

@@ -2,7 +2,7 @@
 //! has in batches. What comes out does not depend on which thread is faster.
 
 use super::member::Member;
-use super::remap::Retell;
+use super::remap::HeaderRewriter;
 use crate::abi::record::{RecordHeader, RecordType};
 use crate::container::block::{Block, Origin};
 use crate::container::read::ReadOptions;
@@ -33,7 +33,7 @@ const BATCH: [usize; 2] = [4 << 10, 512 << 10];
 #[derive(Debug)]
 pub struct Part {
     /// Makes its records those of the result.
-    pub retell: Retell,
+    pub retell: HeaderRewriter,
     /// Whether what it tells of the kernel is left out.
     pub without_kernel: bool,
     /// Types of records that one recording tells for all, and this one does not.

@@ -12,7 +12,7 @@ pub mod since;
 
 use super::header::Header;
 use super::option::{Outputs, Parameter, PassOption};
-use super::pass::{Look, Pass};
+use super::pass::{Pass, PreScan};
 use super::request::PassFactory;
 use crate::container::read::ReadOptions;
 use crate::error::Result;
@@ -67,10 +67,10 @@ impl Pass for PerfVersionPass {
         Some(self.version)
     }
 
-    fn look(&mut self) -> Option<Look<'_>> {
+    fn pre_scan(&mut self) -> Option<PreScan<'_>> {
         let resolves = self.version < PerfVersion::DEFERRED_CALLCHAINS;
         self.deferred = Deferred::new(self.options.spool_dir.clone());
-        resolves.then(|| Look::in_file_order(&mut self.deferred))
+        resolves.then(|| PreScan::in_file_order(&mut self.deferred))
     }
 
     fn edits(&self) -> bool {

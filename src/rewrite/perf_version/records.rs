@@ -14,7 +14,7 @@ use crate::abi::weight::Weight;
 use crate::container::write::{encoded, pipe};
 use crate::error::Result;
 use crate::rewrite::filter::deferred::cookie;
-use crate::rewrite::replacement::{Changed, recoded};
+use crate::rewrite::replacement::{RecordBuffer, recoded};
 use crate::stream::Sink;
 use crate::stream::events::Event;
 use crate::stream::meta::Meta;
@@ -55,13 +55,13 @@ pub struct ForVersion<'a> {
     version: PerfVersion,
     deferred: &'a Deferred,
     told: &'a mut Told,
-    changed: Changed,
+    changed: RecordBuffer,
 }
 
 impl<'a> ForVersion<'a> {
     /// For a version.
     pub fn new(version: PerfVersion, deferred: &'a Deferred, told: &'a mut Told) -> Self {
-        Self { version, deferred, told, changed: Changed::default() }
+        Self { version, deferred, told, changed: RecordBuffer::default() }
     }
 
     fn tell(&mut self, change: Change) {

@@ -18,13 +18,13 @@ pub enum Key {
 
 /// What a sample or a trailer tells that parts are chosen by.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Told {
+pub struct PartCriteria {
     task: Option<(u32, u32)>,
     cpu: Option<u32>,
     time: Option<u64>,
 }
 
-impl Told {
+impl PartCriteria {
     /// Of a sample.
     pub fn by_sample(view: &SampleView<'_>) -> Self {
         Self { task: view.task, cpu: view.cpu.map(|(cpu, _)| cpu), time: view.time }
@@ -69,7 +69,7 @@ impl Choice {
     }
 
     /// The part of a sample of so many bytes; `None` where it does not tell.
-    pub fn of_sample(&mut self, told: Told, bytes: u64) -> Option<Key> {
+    pub fn of_sample(&mut self, told: PartCriteria, bytes: u64) -> Option<Key> {
         let most = match self.by {
             By::Samples(count) => count,
             By::Size(size) => size,
@@ -88,7 +88,7 @@ impl Choice {
     }
 
     /// The part of what tells this; `None` where it does not tell.
-    pub fn of(&self, told: Told) -> Option<Key> {
+    pub fn of(&self, told: PartCriteria) -> Option<Key> {
         let number = match self.by {
             By::Time(_) | By::Share(_) => {
                 let (first, len) = self.slices?;
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn slices_begin_with_the_first_sample() {
-        let at = |time| Told { time: Some(time), ..Told::default() };
+        let at = |time| PartCriteria { time: Some(time), ..PartCriteria::default() };
         let mut choice = Choice::new(By::Time(100), None);
         assert_eq!(choice.of(at(10)), None, "there are no slices yet");
         assert_eq!(choice.of_sample(at(100), 8), Some(Key::Number(0)));

@@ -1,7 +1,7 @@
 //! A first look: which parts there are, and which processes each has to do with.
 
 use super::by::By;
-use super::partition::{Choice, Key, Told};
+use super::partition::{Choice, Key, PartCriteria};
 use crate::abi::record::RecordType;
 use crate::abi::sample_view::SampleView;
 use crate::error::{Error, Result};
@@ -26,7 +26,7 @@ pub struct PartSeen {
 }
 
 /// The look.
-pub struct Look {
+pub struct SplitScan {
     by: By,
     choice: Choice,
     /// What records tell of processes.
@@ -36,7 +36,7 @@ pub struct Look {
     untold: u64,
 }
 
-impl Look {
+impl SplitScan {
     /// For parts by that.
     pub fn new(by: By, choice: Choice) -> Self {
         Self { by, choice, kin: Kin::default(), parts: HashMap::new(), untold: 0 }
@@ -49,7 +49,7 @@ pub fn read<'a>(view: &mut SampleView<'a>, meta: &Meta, raw: &Raw<'a>) -> Option
     view.fill(raw.body(), &event.layout, raw.endian).ok()
 }
 
-impl Sink for Look {
+impl Sink for SplitScan {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         match raw.header.kind {
             RecordType::SAMPLE => {}
@@ -72,7 +72,7 @@ impl Sink for Look {
         if read(&mut view, meta, raw).is_none() {
             return Ok(());
         }
-        let Some(key) = self.choice.of_sample(Told::by_sample(&view), raw.header.len() as u64) else {
+        let Some(key) = self.choice.of_sample(PartCriteria::by_sample(&view), raw.header.len() as u64) else {
             self.untold += 1;
             return Ok(());
         };

@@ -1,6 +1,6 @@
 //! Each record to the parts that need it.
 
-use super::partition::{Choice, Key, Told};
+use super::partition::{Choice, Key, PartCriteria};
 use super::pre_scan::{PartSeen, read};
 use crate::abi::record::RecordType;
 use crate::abi::record::descriptor::Lifetime;
@@ -112,10 +112,10 @@ impl<'a> Router<'a> {
             RecordType::SAMPLE => {
                 let mut view = SampleView::default();
                 let is_read = read(&mut view, meta, raw).is_some();
-                let told = Told::by_sample(&view);
+                let told = PartCriteria::by_sample(&view);
                 if is_read { self.choice.of_sample(told, raw.header.len() as u64) } else { None }
             }
-            _ => self.choice.of(Told::by_trailer(meta, raw)),
+            _ => self.choice.of(PartCriteria::by_trailer(meta, raw)),
         };
         let found = key.and_then(|key| self.routes.by_key.get(&key).copied());
         if kind == RecordType::SAMPLE {

@@ -3,7 +3,7 @@
 
 use super::by::By;
 use super::partition::{Choice, Key, names};
-use super::pre_scan::{Look, PartSeen, Times, read};
+use super::pre_scan::{PartSeen, SplitScan, Times, read};
 use super::route::{Part, Router, Routes};
 use crate::abi::feature::{FeatureId, build_ids};
 use crate::abi::record::RecordType;
@@ -91,9 +91,9 @@ impl Split<'_> {
             self.open()?.run(&mut times)?;
         }
         let choice = || Choice::new(by, times.0);
-        let mut look = Look::new(by, choice());
+        let mut look = SplitScan::new(by, choice());
         let (meta, _) = self.in_order(&mut look)?;
-        let Look { kin, mut parts, .. } = look;
+        let SplitScan { kin, mut parts, .. } = look;
         self.check(parts.len())?;
         // All of a long line of processes are ancestors: each of many parts would have as many.
         parts.values_mut().for_each(|part| kin.add_ancestors(&mut part.processes));
@@ -188,7 +188,7 @@ fn account(ledger: &mut Ledger, written: &Counts, unneeded: &Counts, marks: u64,
         }
         let left = ledger.of(kind).unaccounted();
         if count > left {
-            // Told in several parts.
+            // PartCriteria in several parts.
             ledger.added(kind, count - left);
         }
         ledger.emitted(kind, count);

@@ -3,8 +3,8 @@
 use super::plan::{Program, Scenario, Space};
 use super::run::PAGE;
 use crate::container::temp_folder::folders_of;
-use crate::elf::folder::{by_build_id, is_of_images, write};
 use crate::error::{Error, Result};
+use crate::object::folder::{by_build_id, is_of_images, write};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 

@@ -10,8 +10,8 @@ use crate::abi::record::{Body, CpuMode, Misc};
 use crate::abi::sample::Sample;
 use crate::container::read::Container;
 use crate::container::write::frames::FrameKind;
-use crate::elf::image::Image;
 use crate::error::Result;
+use crate::object::image::Image;
 use crate::synth::bpf::BpfProgram;
 use crate::synth::{About, Stamp};
 use std::collections::{BTreeMap, HashMap};
@@ -46,7 +46,7 @@ pub struct Scenario {
     /// Registers of the machine, if their names are known.
     pub(super) registers: Option<Registers>,
     /// Other records, in the order of time.
-    pub(super) records: Vec<Told>,
+    pub(super) records: Vec<ScenarioRecord>,
 }
 
 /// How an event is sampled.
@@ -150,7 +150,7 @@ pub(super) struct Place {
 
 /// A record that the scenario tells itself.
 #[derive(Clone, Debug)]
-pub(super) struct Told {
+pub(super) struct ScenarioRecord {
     pub(super) stamp: Stamp,
     pub(super) what: What,
 }

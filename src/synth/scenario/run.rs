@@ -1,6 +1,6 @@
 //! The records of a scenario, in the order of time.
 
-use super::plan::{BEGIN, Program, Scenario, Space, Thread, Told, What};
+use super::plan::{BEGIN, Program, Scenario, ScenarioRecord, Space, Thread, What};
 use super::samples::Samples;
 use super::slices::{Comings, Slices};
 use crate::abi::record::cgroup::Cgroup;
@@ -193,7 +193,7 @@ impl Scenario {
     }
 }
 
-impl Told {
+impl ScenarioRecord {
     fn tell<S: Sink>(&self, recorder: &mut Recorder<S>) -> Result<()> {
         match &self.what {
             What::Record { misc, body, payload } => recorder.record_before(*misc, body, self.stamp, payload),

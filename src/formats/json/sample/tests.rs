@@ -11,7 +11,7 @@ use crate::formats::json::item::{InFrame, Item};
 use crate::formats::json::object::Object;
 use crate::formats::json::render::{Of, any_record};
 use crate::stream::raw::Raw;
-use crate::tracing::tracepoints::Tracepoints;
+use crate::tracepoint::tracepoints::Tracepoints;
 use binrw::BinWrite;
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -49,14 +49,14 @@ impl<'de> Deserialize<'de> for Place {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged, expecting = "expected a number of bytes, or percents as \"50%\"")]
-        enum Told<'a> {
+        enum Written<'a> {
             Bytes(u64),
             Percent(Cow<'a, str>),
         }
         let wrong = || serde::de::Error::custom("a place is a number of bytes, or percents as \"50%\"");
-        match Told::deserialize(deserializer)? {
-            Told::Bytes(at) => Ok(Self::Bytes(at)),
-            Told::Percent(text) => {
+        match Written::deserialize(deserializer)? {
+            Written::Bytes(at) => Ok(Self::Bytes(at)),
+            Written::Percent(text) => {
                 let percent = text.strip_suffix('%').and_then(|number| number.parse().ok());
                 percent.filter(|&percent| percent < 100).map(Self::Percent).ok_or_else(wrong)
             }

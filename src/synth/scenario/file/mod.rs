@@ -129,7 +129,7 @@ impl<'de> Deserialize<'de> for Compress {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged, expecting = "expected true, false, \"COMPRESSED\" or \"COMPRESSED2\"")]
-        enum Told {
+        enum Written {
             Whether(bool),
             Kind(Kind),
         }
@@ -139,10 +139,10 @@ impl<'de> Deserialize<'de> for Compress {
             Compressed,
             Compressed2,
         }
-        Ok(match Told::deserialize(deserializer)? {
-            Told::Whether(false) => Self::No,
-            Told::Whether(true) | Told::Kind(Kind::Compressed) => Self::Compressed,
-            Told::Kind(Kind::Compressed2) => Self::Compressed2,
+        Ok(match Written::deserialize(deserializer)? {
+            Written::Whether(false) => Self::No,
+            Written::Whether(true) | Written::Kind(Kind::Compressed) => Self::Compressed,
+            Written::Kind(Kind::Compressed2) => Self::Compressed2,
         })
     }
 }

@@ -3,9 +3,9 @@
 use super::Lines;
 use crate::abi::Endian;
 use crate::abi::hex::from_hex;
-use crate::elf::image::{Function, Image, Target};
-use crate::elf::machine;
 use crate::error::{Error, Result};
+use crate::object::image::{Function, Image, Target};
+use crate::object::machine;
 use crate::synth::bpf::BpfProgram;
 use crate::synth::scenario::code;
 use crate::synth::scenario::file::File;

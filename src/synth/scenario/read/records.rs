@@ -9,7 +9,7 @@ use crate::abi::record::{Body, Misc, RecordType};
 use crate::error::Result;
 use crate::synth::scenario::file::File;
 use crate::synth::scenario::file::record::{AuxTable, RecordTable};
-use crate::synth::scenario::plan::{BEGIN, Told, What};
+use crate::synth::scenario::plan::{BEGIN, ScenarioRecord, What};
 use crate::synth::{About, Stamp};
 use std::collections::BTreeMap;
 use toml::Spanned;
@@ -18,14 +18,14 @@ use toml::Spanned;
 const MOST_TRACE: usize = 1 << 24;
 
 impl Lines<'_> {
-    pub(super) fn records(&self, file: &File, about: &About) -> Result<Vec<Told>> {
+    pub(super) fn records(&self, file: &File, about: &About) -> Result<Vec<ScenarioRecord>> {
         let mut records = Vec::new();
         for (number, (table, event)) in
             file.event.iter().zip(about.events()).enumerate().filter(|(_, (e, _))| e.lost > 0)
         {
             let body = Body::Lost(Lost { id: event.ids.first().copied().unwrap_or_default(), lost: table.lost });
             let time = BEGIN.saturating_add(file.duration.get_ref().0 / 2);
-            records.push(Told::of(Stamp { event: number, ..Stamp::at(time, 0, 0) }, body));
+            records.push(ScenarioRecord::of(Stamp { event: number, ..Stamp::at(time, 0, 0) }, body));
         }
         for table in &file.record {
             records.push(self.record(table, about)?);
@@ -38,7 +38,7 @@ impl Lines<'_> {
         Ok(records)
     }
 
-    fn record(&self, table: &RecordTable, about: &About) -> Result<Told> {
+    fn record(&self, table: &RecordTable, about: &About) -> Result<ScenarioRecord> {
         let time = table.at.map_or(0, |at| BEGIN.saturating_add(at.0));
         let event = self.number(table.event.as_ref(), "record.event", about)?;
         let stamp = Stamp { event, ..Stamp::at(time, table.pid, table.tid.unwrap_or(table.pid)).on(table.cpu) };
@@ -62,13 +62,13 @@ impl Lines<'_> {
                 return Err(self.wrong(span, "record", "a record has a type and a body, or bytes alone"));
             }
         };
-        Ok(Told { stamp, what })
+        Ok(ScenarioRecord { stamp, what })
     }
 
-    fn aux(&self, table: &AuxTable, about: &About, records: &mut Vec<Told>) -> Result<()> {
+    fn aux(&self, table: &AuxTable, about: &About, records: &mut Vec<ScenarioRecord>) -> Result<()> {
         let event = self.number(table.event.as_ref(), "aux.event", about)?;
         let info = AuxtraceInfo { kind: table.kind, reserved: 0, private: table.private.clone() };
-        records.push(Told::of(Stamp::default(), Body::AuxtraceInfo(info)));
+        records.push(ScenarioRecord::of(Stamp::default(), Body::AuxtraceInfo(info)));
         let mut offsets = BTreeMap::<u32, u64>::new();
         let mut room = MOST_TRACE;
         for (number, buffer) in table.buffer.iter().enumerate() {
@@ -88,13 +88,13 @@ impl Lines<'_> {
             let reference = number as u64 + 1;
             let trace = Auxtrace { size: len, offset: *offset, reference, idx, tid: tid as i32, cpu, reserved: 0 };
             *offset += len;
-            records.push(Told::of(stamp, Body::Aux(aux)));
+            records.push(ScenarioRecord::of(stamp, Body::Aux(aux)));
             let what = What::Record {
                 misc: Misc::empty(),
                 body: Box::new(Body::Auxtrace(trace)),
                 payload: bytes.repeat(times),
             };
-            records.push(Told { stamp, what });
+            records.push(ScenarioRecord { stamp, what });
         }
         Ok(())
     }
@@ -107,7 +107,7 @@ impl Lines<'_> {
     }
 }
 
-impl Told {
+impl ScenarioRecord {
     fn of(stamp: Stamp, body: Body) -> Self {
         Self { stamp, what: What::Record { misc: Misc::empty(), body: Box::new(body), payload: Vec::new() } }
     }

@@ -15,7 +15,7 @@ use std::path::Path;
 use toml::Spanned;
 
 /// Why a text is not what it should be.
-type Told<T> = std::result::Result<T, String>;
+type Parsed<T> = std::result::Result<T, String>;
 
 /// Fields of samples that follow from the rest of the scenario.
 const MADE: SampleType = SampleType::IDENTIFIER
@@ -136,7 +136,7 @@ impl Lines<'_> {
 }
 
 /// Looks for a function in a process and the kernels.
-fn function(name: &str, process: &Process, programs: &[Program]) -> Told<Place> {
+fn function(name: &str, process: &Process, programs: &[Program]) -> Parsed<Place> {
     let (file, function) = name.split_once('!').map_or((None, name), |(file, function)| (Some(file), function));
     let mapped = process.programs.iter().filter_map(|&number| programs.get(number));
     let kernels = programs.iter().filter(|program| program.space != Space::User);
@@ -156,7 +156,7 @@ fn function(name: &str, process: &Process, programs: &[Program]) -> Told<Place> 
 }
 
 /// `main+0x10 -> loop MISPRED CYCLES=5`.
-fn branch(text: &str, process: &Process, programs: &[Program]) -> Told<(u64, u64, u64)> {
+fn branch(text: &str, process: &Process, programs: &[Program]) -> Parsed<(u64, u64, u64)> {
     let wrong = || format!("{text:?} is no branch; one is main+0x10 -> loop, with flags behind it");
     let (from, to) = text.split_once(" -> ").ok_or_else(wrong)?;
     let address = |text: &str| {

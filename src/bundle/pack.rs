@@ -7,7 +7,7 @@ use crate::container::read::{Container, ReadOptions};
 use crate::container::spool::Spool;
 use crate::error::{Error, Result};
 use crate::rewrite::build_ids::find::FindOptions;
-use crate::rewrite::build_ids::objects::{LookAtObjects, Scope};
+use crate::rewrite::build_ids::objects::{ObjectScan, Scope};
 use crate::rewrite::build_ids::resolve::Resolved;
 use crate::rewrite::build_ids::table::BuildIdTablePass;
 use crate::rewrite::passes::Passes;
@@ -48,7 +48,7 @@ pub fn pack(
     out: &mut dyn Write,
 ) -> Result<Packed> {
     let (input, damage) = input.repeatable(options)?;
-    let mut look = LookAtObjects::new(scope);
+    let mut look = ObjectScan::new(scope);
     Source::open(input.clone(), options.clone())?.run(&mut Order::new(&mut look, options.clone()))?;
     let resolved = Resolved::new(&look, find);
 

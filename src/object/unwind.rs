@@ -181,7 +181,7 @@ fn search_table(eh_frame: &[u8], start: usize, image: &Image) -> gimli::Result<V
 mod tests {
     use super::*;
     use crate::abi::Endian;
-    use crate::elf::image::Target;
+    use crate::object::image::Target;
     use gimli::write::{CallFrameInstruction, CommonInformationEntry, FrameDescriptionEntry};
     use gimli::{Encoding, X86_64};
 

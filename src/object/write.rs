@@ -220,7 +220,7 @@ fn note(image: &Image) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::elf::lines::Line;
+    use crate::object::lines::Line;
     use object::Endianness;
     use object::elf::{FileHeader32, FileHeader64, NT_GNU_BUILD_ID};
     use object::read::elf::{FileHeader, ProgramHeader, SectionHeader, Sym};

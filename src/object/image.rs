@@ -45,7 +45,7 @@ pub struct Function {
 ///
 /// ```
 /// use perfconv::abi::Endian;
-/// use perfconv::elf::image::{Function, Image, Target};
+/// use perfconv::object::image::{Function, Image, Target};
 ///
 /// let mut image = Image::new(Target { machine: 62, is_64: true, endian: Endian::Little });
 /// let place = image.push(Function { name: "main".into(), size: 16, ..Function::default() });

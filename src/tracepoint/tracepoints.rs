@@ -96,7 +96,7 @@ fn tracepoint(system: String, format: TracepointFormat, endian: Endian, long_siz
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tracing::field::{Kind, Place};
+    use crate::tracepoint::field::{Kind, Place};
 
     #[test]
     fn a_payload_is_told_several_times_at_most() {
