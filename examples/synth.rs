@@ -5,14 +5,14 @@
 use perfconv::abi::record::{Body, Misc, lost::Lost};
 use perfconv::abi::sample::{Callchain, Sample};
 use perfconv::abi::sample_type::SampleType;
-use perfconv::synth::{Event, Map, Recording, Stamp};
+use perfconv::synth::{Event, Map, RecordingBuilder, Stamp};
 use std::env;
 use std::error::Error;
 use std::fs;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let [_, output] = &env::args().collect::<Vec<_>>()[..] else { return Err("usage: synth OUT".into()) };
-    let mut recording = Recording::new();
+    let mut recording = RecordingBuilder::new();
     let cycles = recording.event(Event::named("cycles:u")?.period(1_000_000).with(SampleType::CALLCHAIN));
     recording.process(7, "app").thread(7, 8, "worker").map(7, Map::of("/usr/bin/app", 0x400000, 0x3000));
     for number in 0..100 {

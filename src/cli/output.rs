@@ -1,8 +1,6 @@
 //! Where output goes: a file that appears only when it is complete, standard output, or whatever else has a path.
 
 use super::{failure::Failure, pending_output::PendingOutput, standard_streams, temporary_outputs};
-use crate::container::spool::Spool;
-use crate::container::write::envelope::Envelopes;
 use crate::error::{Error, Result};
 use crate::rewrite::output::{RecordingOutput, WriteSeek};
 use same_file::Handle;
@@ -171,32 +169,6 @@ impl Output {
         }
     }
 
-    /// Has `write` write it, where it must be able to go back to what it wrote. What cannot seek gets it from a temporary
-    /// file.
-    ///
-    /// # Errors
-    /// What `write` or the system says.
-    pub fn write_seekable(
-        &self,
-        envelopes: &Envelopes,
-        spool_dir: Option<&Path>,
-        write: impl FnOnce(&mut dyn WriteSeek) -> Result<()>,
-    ) -> std::result::Result<PendingOutput<'_>, Failure> {
-        if let (Self::File { target, overwrite, is_private, .. }, []) = (self, &*envelopes.list) {
-            let file = self.beside(target, *is_private)?;
-            let mut out = BufWriter::with_capacity(1 << 17, file.as_file());
-            let written = write(&mut out).and_then(|()| out.flush().map_err(Error::Output));
-            drop(out);
-            written.map_err(|error| self.explained(error))?;
-            return Ok(PendingOutput::file(self, target, *overwrite, file));
-        }
-        let mut spool = BufWriter::new(Spool::new(spool_dir).map_err(|e| self.failed("cannot keep", &e))?);
-        write(&mut spool)?;
-        let spooled = spool.into_inner().map_err(io::IntoInnerError::into_error).and_then(Spool::into_bytes);
-        let bytes = spooled.map_err(|e| self.failed("cannot keep", &e))?;
-        self.write(|out| envelopes.around(out, |out| out.write_all(&bytes).map_err(Error::Output)))
-    }
-
     /// Has `write` fill a folder, which is then to take the output's place.
     ///
     /// # Errors
@@ -294,6 +266,14 @@ impl<'a> RecordingOutput for &'a Output {
         matches!(self, Output::Stdout)
     }
 
+    fn can_seek(&self) -> bool {
+        matches!(self, Output::File { .. })
+    }
+
+    fn name(&self) -> String {
+        Output::name(self)
+    }
+
     fn write_stream(
         self,
         write: impl FnOnce(&mut (dyn Write + Send)) -> Result<()>,
@@ -303,11 +283,17 @@ impl<'a> RecordingOutput for &'a Output {
 
     fn write_seekable(
         self,
-        envelopes: &Envelopes,
-        spool_dir: Option<&Path>,
         write: impl FnOnce(&mut dyn WriteSeek) -> Result<()>,
     ) -> std::result::Result<PendingOutput<'a>, Failure> {
-        Output::write_seekable(self, envelopes, spool_dir, write)
+        let Output::File { target, overwrite, is_private, .. } = self else {
+            return Err(Failure::Failed(format!("{}: cannot be sought in", Output::name(self))));
+        };
+        let file = self.beside(target, *is_private)?;
+        let mut out = BufWriter::with_capacity(1 << 17, file.as_file());
+        let written = write(&mut out).and_then(|()| out.flush().map_err(Error::Output));
+        drop(out);
+        written.map_err(|error| self.explained(error))?;
+        Ok(PendingOutput::file(self, target, *overwrite, file))
     }
 
     fn write_directory(

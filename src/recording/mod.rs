@@ -125,8 +125,8 @@ impl Recording {
     }
 
     /// A recording to be put together record by record.
-    pub fn builder() -> synth::Recording {
-        synth::Recording::new()
+    pub fn builder() -> synth::RecordingBuilder {
+        synth::RecordingBuilder::new()
     }
 
     /// What of the input could not be read when it was opened.

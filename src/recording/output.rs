@@ -1,7 +1,5 @@
 //! Files and directories that appear when they are complete.
 
-use crate::container::spool::Spool;
-use crate::container::write::envelope::Envelopes;
 use crate::error::{Error, Result};
 use crate::rewrite::output::{RecordingOutput, WriteSeek};
 use std::fs;
@@ -93,6 +91,14 @@ impl RecordingOutput for PathOutput {
         false
     }
 
+    fn can_seek(&self) -> bool {
+        true
+    }
+
+    fn name(&self) -> String {
+        self.target.display().to_string()
+    }
+
     fn write_stream(self, write: impl FnOnce(&mut (dyn Write + Send)) -> Result<()>) -> Result<Pending> {
         let file = self.beside()?;
         let mut out = BufWriter::with_capacity(1 << 17, file);
@@ -101,23 +107,11 @@ impl RecordingOutput for PathOutput {
         Ok(Pending::File(file, self))
     }
 
-    fn write_seekable(
-        self,
-        envelopes: &Envelopes,
-        spool_dir: Option<&Path>,
-        write: impl FnOnce(&mut dyn WriteSeek) -> Result<()>,
-    ) -> Result<Pending> {
-        if envelopes.list.is_empty() {
-            let mut out = BufWriter::with_capacity(1 << 17, self.beside()?);
-            write(&mut out)?;
-            let file = out.into_inner().map_err(|e| Error::Output(e.into_error()))?;
-            return Ok(Pending::File(file, self));
-        }
-        let mut spool = BufWriter::new(Spool::new(spool_dir).map_err(self.failed("cannot keep"))?);
-        write(&mut spool)?;
-        let spooled = spool.into_inner().map_err(io::IntoInnerError::into_error).and_then(Spool::into_bytes);
-        let bytes = spooled.map_err(self.failed("cannot keep"))?;
-        self.write_stream(|out| envelopes.around(out, |out| out.write_all(&bytes).map_err(Error::Output)))
+    fn write_seekable(self, write: impl FnOnce(&mut dyn WriteSeek) -> Result<()>) -> Result<Pending> {
+        let mut out = BufWriter::with_capacity(1 << 17, self.beside()?);
+        write(&mut out)?;
+        let file = out.into_inner().map_err(|e| Error::Output(e.into_error()))?;
+        Ok(Pending::File(file, self))
     }
 
     fn write_directory(self, write: impl FnOnce(&Path) -> Result<()>) -> Result<Pending> {

@@ -6,6 +6,7 @@ use super::perf_version::since::PerfVersion;
 use crate::abi::Endian;
 use crate::container::read::input::Input;
 use crate::container::read::{Container, ReadOptions};
+use crate::container::spool::Spool;
 use crate::container::walk::Damage;
 use crate::container::write::envelope::Envelopes;
 use crate::container::write::frames::{FrameKind, FrameOptions};
@@ -20,7 +21,7 @@ use crate::stream::write::form::{Form, Frames};
 use crate::stream::write::pipe::ToPipe;
 use crate::stream::write::verbatim::Verbatim;
 use std::fs::File;
-use std::io::{BufWriter, Seek, Write};
+use std::io::{BufWriter, IntoInnerError, Seek, Write};
 use std::path::Path;
 
 /// How a recording is written.
@@ -62,17 +63,20 @@ pub trait RecordingOutput: Sized {
         write: impl FnOnce(&mut (dyn Write + Send)) -> Result<()>,
     ) -> std::result::Result<Self::Written, Self::Error>;
 
-    /// Has `write` write, and seek back. What cannot seek, or is compressed as a whole, gets it from a temporary file in
-    /// `spool_dir`.
+    /// Has `write` write, and seek back.
     ///
     /// # Errors
     /// What `write` or the system says.
     fn write_seekable(
         self,
-        envelopes: &Envelopes,
-        spool_dir: Option<&Path>,
         write: impl FnOnce(&mut dyn WriteSeek) -> Result<()>,
     ) -> std::result::Result<Self::Written, Self::Error>;
+
+    /// Whether the output can be sought in.
+    fn can_seek(&self) -> bool;
+
+    /// How messages call the output.
+    fn name(&self) -> String;
 
     /// Has `write` fill an empty directory.
     ///
@@ -152,10 +156,17 @@ impl Target<'_> {
                 sink.account(&meta, &mut ledger);
                 Ok(())
             }),
-            Container::File => output.write_seekable(envelopes, spool_dir, |out| {
-                ledger = account(stream(&mut ToFile::new(out, form))?, &form);
-                Ok(())
-            }),
+            Container::File => {
+                let write = |out: &mut dyn WriteSeek| {
+                    ledger = account(stream(&mut ToFile::new(out, form))?, &form);
+                    Ok(())
+                };
+                if output.can_seek() && envelopes.list.is_empty() {
+                    output.write_seekable(write)
+                } else {
+                    write_spooled(output, envelopes, spool_dir, write)
+                }
+            }
             Container::Pipe => output.write_stream(|out| {
                 envelopes.around(out, |out| {
                     let mut sink = ToPipe::new(out, form);
@@ -169,6 +180,21 @@ impl Target<'_> {
         }?;
         Ok((ledger, written))
     }
+}
+
+/// Writes to a temporary file first, for an output that cannot seek or is compressed as a whole.
+fn write_spooled<O: RecordingOutput>(
+    output: O,
+    envelopes: &Envelopes,
+    spool_dir: Option<&Path>,
+    write: impl FnOnce(&mut dyn WriteSeek) -> Result<()>,
+) -> std::result::Result<O::Written, O::Error> {
+    let failed = |error| Error::io(output.name(), "cannot keep")(error);
+    let mut spool = BufWriter::new(Spool::new(spool_dir).map_err(failed)?);
+    write(&mut spool)?;
+    let spooled = spool.into_inner().map_err(IntoInnerError::into_error).and_then(Spool::into_bytes);
+    let bytes = spooled.map_err(failed)?;
+    output.write_stream(|out| envelopes.around(out, |out| out.write_all(&bytes).map_err(Error::Output)))
 }
 
 /// Writes a recording of which the records and what is between them stay.

@@ -22,5 +22,5 @@ pub use about::{About, Machine};
 pub use event::Event;
 pub use map::Map;
 pub use recorder::{Recorder, Stamp};
-pub use recording::Recording;
+pub use recording::RecordingBuilder;
 pub use scenario::Scenario;

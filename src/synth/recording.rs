@@ -23,9 +23,9 @@ use std::io::Cursor;
 /// ```
 /// use perfconv::abi::sample::{Callchain, Sample};
 /// use perfconv::abi::sample_type::SampleType;
-/// use perfconv::synth::{Event, Map, Recording};
+/// use perfconv::synth::{Event, Map, RecordingBuilder};
 ///
-/// let mut recording = Recording::new();
+/// let mut recording = RecordingBuilder::new();
 /// let cycles = recording.event(Event::named("cycles:u")?.period(1000).with(SampleType::CALLCHAIN));
 /// recording.process(7, "app").map(7, Map::of("/usr/bin/app", 0x400000, 0x3000).build_id(&[7; 20]));
 /// recording.thread(7, 8, "worker");
@@ -39,7 +39,7 @@ use std::io::Cursor;
 /// # Ok::<(), perfconv::Error>(())
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct Recording {
+pub struct RecordingBuilder {
     /// What it tells of itself.
     pub about: About,
     /// Whether records stay in the order in which they are told, whatever their times.
@@ -64,7 +64,7 @@ impl Entry {
     }
 }
 
-impl Recording {
+impl RecordingBuilder {
     /// Addresses from here on are the kernel's, on machines of 64 bits.
     const KERNEL: u64 = 1 << 63;
 
@@ -206,7 +206,7 @@ mod tests {
         }
     }
 
-    fn read(recording: &Recording) -> (Meta, Vec<(Record, Vec<u8>)>, Ledger) {
+    fn read(recording: &RecordingBuilder) -> (Meta, Vec<(Record, Vec<u8>)>, Ledger) {
         let mut read = Read::default();
         let input = Input::Bytes { name: "synth".into(), bytes: recording.to_bytes().unwrap().into() };
         let (meta, ledger) = Source::open(input, ReadOptions::default()).unwrap().run(&mut read).unwrap();
@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn what_is_told_is_read_in_the_order_of_time() {
         for endian in [Endian::Little, Endian::Big] {
-            let mut recording = Recording::new();
+            let mut recording = RecordingBuilder::new();
             recording.about.endian = endian;
             let cycles = recording.event(Event::named("cycles:u").unwrap().period(3));
             let switch = Tracepoint::new("sched", "sched_switch").field("int next_pid", 4, true);
@@ -257,7 +257,7 @@ mod tests {
     #[test]
     fn what_does_not_fit_its_event_is_refused() {
         let refused = |sample: Sample, event: Event| {
-            let mut recording = Recording::new();
+            let mut recording = RecordingBuilder::new();
             let event = recording.event(event);
             recording.sample(event, sample).to_bytes().unwrap_err().to_string()
         };
@@ -270,19 +270,19 @@ mod tests {
         let mut event = cycles().with(SampleType::REGS_USER);
         event.attr.sample_regs_user = 0b11;
         assert!(refused(Sample { regs_user: regs, ..sample(1, 1) }, event).contains("registers"));
-        let none = Recording::new().to_bytes().unwrap_err().to_string();
+        let none = RecordingBuilder::new().to_bytes().unwrap_err().to_string();
         assert_eq!(none, "a recording has at least one event");
-        let mut same = Recording::new();
+        let mut same = RecordingBuilder::new();
         let other = Event { ids: vec![4, 5], ..cycles() };
         same.event(Event { ids: vec![5], ..cycles() });
         same.event(other);
         assert!(same.to_bytes().unwrap_err().to_string().contains("the id 5 of cycles"));
-        assert!(Recording::new().sample(3, sample(1, 1)).to_bytes().is_err());
+        assert!(RecordingBuilder::new().sample(3, sample(1, 1)).to_bytes().is_err());
     }
 
     #[test]
     fn what_is_told_unchecked_is_there_byte_for_byte() {
-        let mut recording = Recording::new();
+        let mut recording = RecordingBuilder::new();
         recording.event(Event::named("cycles").unwrap());
         let garbage = b"\xff\xff\xff\x00garbage that is no record!!!";
         recording.process(7, "app").unchecked(&garbage[..]);
@@ -305,7 +305,7 @@ mod tests {
 
     #[test]
     fn aux_data_is_behind_its_record() {
-        let mut recording = Recording::new();
+        let mut recording = RecordingBuilder::new();
         recording.event(Event::named("cycles").unwrap());
         let aux = Auxtrace { size: 16, offset: 0, reference: 0, idx: 0, tid: -1, cpu: 0, reserved: 0 };
         recording.process(7, "app").record_before(Misc::empty(), Body::Auxtrace(aux), Stamp::default(), vec![9; 16]);

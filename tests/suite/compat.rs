@@ -13,7 +13,7 @@ use perfconv::container::read::{ReadOptions, input::Input};
 use perfconv::formats::pprof::compat;
 use perfconv::formats::pprof::proto::{Profile, Sample, ValueType};
 use perfconv::stream::source::Source;
-use perfconv::synth::{Event, Map, Recording, Stamp};
+use perfconv::synth::{Event, Map, RecordingBuilder, Stamp};
 use prost::Message;
 use tempfile::{TempDir, tempdir};
 
@@ -321,7 +321,7 @@ fn pprof_reads_a_perf_data_by_it() {
 
 /// The name and start of each mapping of a synthetic recording's profile. There is no perf_to_profile to run here: what is
 /// expected follows from the rules of its source.
-fn mappings_of(recording: &Recording) -> Vec<(u64, String)> {
+fn mappings_of(recording: &RecordingBuilder) -> Vec<(u64, String)> {
     let desk = Desk::new();
     fs::write(desk.path("perf.data"), recording.to_bytes().unwrap()).unwrap();
     assert_eq!(desk.perf_to_profile(&desk.path("perf.data"), "out", &[]).status, 0);
@@ -332,7 +332,7 @@ fn mappings_of(recording: &Recording) -> Vec<(u64, String)> {
 
 #[test]
 fn a_guest_kernel_with_a_suffix_is_the_main_mapping_of_its_process() {
-    let mut recording = Recording::new();
+    let mut recording = RecordingBuilder::new();
     let cycles = recording.event(Event::named("cycles").unwrap().period(1000));
     recording.mmap(CpuMode::GUEST_KERNEL, Stamp::at(0, 0, 0), Map::of("[guest.kernel.kallsyms]_text", 0x8000, 0x1000));
     recording.map(0, Map::of("/bin/x", 0x1000, 0x1000));
@@ -344,7 +344,7 @@ fn a_guest_kernel_with_a_suffix_is_the_main_mapping_of_its_process() {
 
 #[test]
 fn a_lost_sample_before_all_others_gives_no_main_mapping() {
-    let mut recording = Recording::new();
+    let mut recording = RecordingBuilder::new();
     let cycles = recording.event(Event::named("cycles:u").unwrap().period(1000));
     recording.process(7, "x").map(7, Map::of("/bin/x", 0x1000, 0x1000));
     recording.record(Misc::empty(), Body::LostSamples(LostSamples { lost: 3 }), Stamp::at(4, 7, 7));

@@ -10,7 +10,7 @@ use perfconv::abi::record::thread_map::{ThreadMap, ThreadMapEntry};
 use perfconv::abi::record::{Body, CpuMode, Misc};
 use perfconv::abi::sample::Sample;
 use perfconv::abi::text::{FixedStr, PaddedStr};
-use perfconv::synth::{Event, Map, Recording, Stamp};
+use perfconv::synth::{Event, Map, RecordingBuilder, Stamp};
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
@@ -22,8 +22,8 @@ type Process<'a> = (u32, &'a str, u64);
 
 /// A recording of perf with this command line. Processes run one after the other; one with a number that was there before
 /// executes another program.
-fn recording(command: &str, thread: Option<i64>, processes: &[Process<'_>]) -> Recording {
-    let mut recording = Recording::new();
+fn recording(command: &str, thread: Option<i64>, processes: &[Process<'_>]) -> RecordingBuilder {
+    let mut recording = RecordingBuilder::new();
     let cycles = recording.event(Event::named("cycles").expect("an event of perf's").period(1000));
     let words = command.split(' ').map(|word| PerfStr::new(word.as_bytes())).collect();
     recording.about.set(FeatureId::CMDLINE, Feature::Cmdline(StrList { strings: words }));
@@ -49,7 +49,7 @@ fn recording(command: &str, thread: Option<i64>, processes: &[Process<'_>]) -> R
 }
 
 /// The file names of the mappings of a recording's profile.
-fn mappings(recording: &Recording, args: &[&str]) -> Vec<String> {
+fn mappings(recording: &RecordingBuilder, args: &[&str]) -> Vec<String> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (data, output) = (folder.path().join("perf.data"), folder.path().join("out.pb.gz"));
     fs::write(&data, recording.to_bytes().expect("a recording")).expect("a file can be written");
@@ -64,7 +64,7 @@ fn names(profile: &Path) -> Vec<String> {
     profile.mapping.iter().map(|mapping| name(mapping.filename)).collect()
 }
 
-fn first(recording: &Recording) -> String {
+fn first(recording: &RecordingBuilder) -> String {
     mappings(recording, &[]).swap_remove(0)
 }
 

@@ -180,7 +180,7 @@ fn an_empty_string_feature_is_the_empty_string() {
         FeatureId::CPUDESC,
         FeatureId::CPUID,
     ];
-    let mut recording = synth::Recording::new();
+    let mut recording = synth::RecordingBuilder::new();
     recording.event(synth::Event::named("cycles").expect("an event of perf's"));
     ids.into_iter().for_each(|id| recording.about.set(id, Feature::Opaque(Vec::new())));
     let (data, message) = (scratch("empty-strings.data"), scratch("empty-strings.pb_data"));
@@ -212,7 +212,7 @@ fn an_empty_string_feature_is_the_empty_string() {
 /// what it rejects, a message that it reads has neither the fields nor their bits.
 #[test]
 fn compressed_samples_with_user_stacks_are_described_like_plain_ones() {
-    let mut recording = synth::Recording::new();
+    let mut recording = synth::RecordingBuilder::new();
     let event = |name| synth::Event::named(name).expect("an event of perf's").user_stack(1 << 8, 16);
     let cycles = recording.event(event("cycles"));
     recording.event(event("instructions"));
