@@ -1,5 +1,6 @@
 //! Files and directories that appear when they are complete.
 
+use crate::container::read::input::Input;
 use crate::error::{Error, Result};
 use crate::rewrite::output::{RecordingOutput, WriteSeek};
 use std::fs;
@@ -24,11 +25,12 @@ impl PathOutput {
     ///
     /// # Errors
     /// Where it exists and must not be overwritten, or is the input.
-    pub fn new(target: &Path, overwrite: bool, input: Option<&Path>) -> Result<Self> {
+    pub fn new(target: &Path, overwrite: bool, input: &Input) -> Result<Self> {
         let name = target.display();
-        let is_input = input.is_some_and(|input| {
-            fs::canonicalize(input).is_ok_and(|input| fs::canonicalize(target).is_ok_and(|target| target == input))
-        });
+        let is_input = match (input, fs::canonicalize(target)) {
+            (Input::Path(input), Ok(target)) => fs::canonicalize(input).is_ok_and(|input| target == input),
+            _ => false,
+        };
         if is_input {
             return Err(Error::Refused(format!("{name}: is the input; an input is never overwritten")));
         }
@@ -47,6 +49,13 @@ impl PathOutput {
 
     fn failed(&self, doing: &'static str) -> impl FnOnce(io::Error) -> Error + use<> {
         Error::io(self.target.display().to_string(), doing)
+    }
+
+    fn write_file(self, write: impl FnOnce(&mut BufWriter<NamedTempFile>) -> Result<()>) -> Result<Pending> {
+        let mut out = BufWriter::with_capacity(1 << 17, self.beside()?);
+        write(&mut out)?;
+        let file = out.into_inner().map_err(|e| Error::Output(e.into_error()))?;
+        Ok(Pending::File(file, self))
     }
 
     /// A file beside the target, with the permissions that new files get.
@@ -100,18 +109,11 @@ impl RecordingOutput for PathOutput {
     }
 
     fn write_stream(self, write: impl FnOnce(&mut (dyn Write + Send)) -> Result<()>) -> Result<Pending> {
-        let file = self.beside()?;
-        let mut out = BufWriter::with_capacity(1 << 17, file);
-        write(&mut out)?;
-        let file = out.into_inner().map_err(|e| Error::Output(e.into_error()))?;
-        Ok(Pending::File(file, self))
+        self.write_file(|out| write(out))
     }
 
     fn write_seekable(self, write: impl FnOnce(&mut dyn WriteSeek) -> Result<()>) -> Result<Pending> {
-        let mut out = BufWriter::with_capacity(1 << 17, self.beside()?);
-        write(&mut out)?;
-        let file = out.into_inner().map_err(|e| Error::Output(e.into_error()))?;
-        Ok(Pending::File(file, self))
+        self.write_file(|out| write(out))
     }
 
     fn write_directory(self, write: impl FnOnce(&Path) -> Result<()>) -> Result<Pending> {

@@ -2,7 +2,6 @@
 
 use super::Recording;
 use super::output::PathOutput;
-use crate::container::read::input::Input;
 use crate::container::write::envelope::Envelopes;
 use crate::convert::passed_profiles;
 use crate::error::{Error, Result};
@@ -70,11 +69,7 @@ impl<'a> ProfileBuilder<'a> {
         let Some((Writes::Profile(format), list)) = named.map(|(format, list)| (format.writes, list)) else {
             return Err(Error::Refused(format!("{}: no format of profiles has this ending", path.display())));
         };
-        let from = match &self.recording.input {
-            Input::Path(from) => Some(from.as_path()),
-            _ => None,
-        };
-        let output = PathOutput::new(path, self.overwrite, from)?;
+        let output = PathOutput::new(path, self.overwrite, &self.recording.input)?;
         let (profile, ledger) = self.collect()?;
         let envelopes = Envelopes { list, level: None };
         output.write_stream(|out| envelopes.around(out, |out| (format.write)(&profile, out)))?.put_in_place()?;

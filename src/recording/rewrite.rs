@@ -4,7 +4,6 @@ use super::Recording;
 use super::output::PathOutput;
 use crate::abi::Endian;
 use crate::container::read::Container;
-use crate::container::read::input::Input;
 use crate::container::write::envelope::{Envelopes, strip};
 use crate::error::Result;
 use crate::rewrite::anonymize::category::Kept;
@@ -143,11 +142,7 @@ impl<'a> Rewrite<'a> {
     pub fn write(self, path: impl AsRef<Path>) -> Result<Ledger> {
         let path = path.as_ref();
         let Recording { input, read, .. } = self.recording;
-        let from = match input {
-            Input::Path(from) => Some(from.as_path()),
-            _ => None,
-        };
-        let output = PathOutput::new(path, self.overwrite, from)?;
+        let output = PathOutput::new(path, self.overwrite, input)?;
         let mut passes = Passes::default();
         if !self.events.is_empty() {
             passes.push(EventPass::new(self.events, false));

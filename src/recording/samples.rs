@@ -285,6 +285,17 @@ struct Batch {
     new: New,
 }
 
+impl Batch {
+    /// Adds a sample, whose stack is these frames one behind the other, and accounts for it.
+    fn add(&mut self, mut fields: Fields, frames: &[&[FrameId]], ledger: &mut Ledger) {
+        let start = self.stacks.len();
+        frames.iter().for_each(|frames| self.stacks.extend_from_slice(frames));
+        fields.stack = (start as u32, (self.stacks.len() - start) as u32);
+        self.samples.push(fields);
+        ledger.emitted(RecordType::SAMPLE, 1);
+    }
+}
+
 /// What a batch is the first to refer to.
 #[derive(Default)]
 struct New {
@@ -346,15 +357,9 @@ impl Sender {
         }
     }
 
-    /// Adds a sample to the batch, and sends a batch that is full.
-    fn add(&mut self, meta: &Meta, mut fields: Fields, frames: &[&[FrameId]]) -> Result<()> {
-        let stacks = &mut self.batch.stacks;
-        let start = stacks.len();
-        frames.iter().for_each(|frames| stacks.extend_from_slice(frames));
-        fields.stack = (start as u32, (stacks.len() - start) as u32);
-        self.batch.samples.push(fields);
-        self.ledger.emitted(RecordType::SAMPLE, 1);
-        if self.batch.samples.len() >= BATCH || self.batch.stacks.len() >= FRAMES { self.send(meta) } else { Ok(()) }
+    fn send_if_full(&mut self, meta: &Meta) -> Result<()> {
+        let is_full = self.batch.samples.len() >= BATCH || self.batch.stacks.len() >= FRAMES;
+        if is_full { self.send(meta) } else { Ok(()) }
     }
 
     fn send(&mut self, meta: &Meta) -> Result<()> {
@@ -411,12 +416,14 @@ impl SampleConsumer for Sender {
             thread: view.task.and_then(|(_, tid)| self.thread(tid)),
             stack: (0, 0),
         };
-        let frames = self.resolver.stacks.stack(resolved.stack).to_vec();
-        match (resolved.cookie, view.task) {
-            (Some(cookie), Some((_, tid))) => self.waiting.add(tid, cookie, Incomplete { fields, frames }),
-            _ => self.add(meta, fields, &[&frames])?,
+        let Self { resolver, waiting, batch, ledger, .. } = self;
+        let frames = resolver.stacks.stack(resolved.stack);
+        if let (Some(cookie), Some((_, tid))) = (resolved.cookie, view.task) {
+            waiting.add(tid, cookie, Incomplete { fields, frames: frames.to_vec() });
+            return Ok(());
         }
-        Ok(())
+        batch.add(fields, &[frames], ledger);
+        self.send_if_full(meta)
     }
 
     fn user_frames(&mut self, meta: &Meta, frames: UserFrames<'_>) -> Result<()> {
@@ -427,7 +434,8 @@ impl SampleConsumer for Sender {
             let is_whole = user.len() <= room;
             room = room.saturating_sub(user.len());
             self.missing.too_deep += u64::from(!is_whole);
-            self.add(meta, sample.fields, &[&sample.frames, if is_whole { &user } else { &[] }])?;
+            self.batch.add(sample.fields, &[&sample.frames, if is_whole { &user } else { &[] }], &mut self.ledger);
+            self.send_if_full(meta)?;
         }
         Ok(())
     }
@@ -448,7 +456,8 @@ impl Sink for Sender {
     fn end(&mut self, meta: &Meta) -> Result<()> {
         for sample in self.waiting.take_all() {
             self.missing.deferred += 1;
-            self.add(meta, sample.fields, &[&sample.frames])?;
+            self.batch.add(sample.fields, &[&sample.frames], &mut self.ledger);
+            self.send_if_full(meta)?;
         }
         self.missing.note(&mut self.ledger);
         self.send(meta)
