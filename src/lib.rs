@@ -85,16 +85,13 @@
 //! | [`container`] | files, pipes, directories and compressed frames |
 //! | [`object`] | ELF images |
 //! | [`stream`] | records in order, with the events that they belong to |
-//! | [`check`] | problems of a recording |
 //! | [`session`] | processes, threads and mappings over time |
 //! | [`rewrite`] | passes over records |
 //! | [`synth`] | recordings from a description |
 //! | [`bundle`] | a recording with its objects in one file |
 //! | [`profile`] | interned stacks and values |
-//! | [`info`] | header, features, events and counts |
+//! | [`inspect`] | what a recording contains, whether it is sound, records as text, differences of two |
 //! | [`formats`] | other formats |
-//! | [`dump`] | records as text |
-//! | [`diff`] | differences between two recordings |
 //! | [`convert`] | a recording to a profile or another format in one call |
 //! | [`recording`] | [`Recording`] |
 //! | `cli` | the program |
@@ -103,16 +100,13 @@
 
 pub mod abi;
 pub mod bundle;
-pub mod check;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod container;
 pub mod convert;
-pub mod diff;
-pub mod dump;
 pub mod error;
 pub mod formats;
-pub mod info;
+pub mod inspect;
 pub mod object;
 pub mod profile;
 pub mod recording;

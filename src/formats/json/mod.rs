@@ -37,12 +37,16 @@ mod tracepoint;
 pub(crate) use digits::append_hex;
 pub use export::Export;
 pub use import::import;
-pub use objects::{NamedMisc, VERSION};
+pub use objects::VERSION;
 pub use ser::{Unsupported, append};
 
 use super::options::{FormatOption, Takes};
 use super::{Format, Reads, Writes};
+use crate::error::Result;
 use crate::formats::carry::{Carry, CarryOptions};
+use crate::stream::ledger::Ledger;
+use crate::stream::order::Order;
+use crate::stream::source::Source;
 use std::io::{BufWriter, Write};
 
 /// JSON Lines.
@@ -87,6 +91,19 @@ pub fn begin_lines<'a>(out: &'a mut dyn Write, options: &CarryOptions) -> Box<dy
 /// Begins a recording as one JSON document.
 pub fn begin_document<'a>(out: &'a mut dyn Write, options: &CarryOptions) -> Box<dyn Carry + 'a> {
     Box::new(Export::new(BufWriter::with_capacity(1 << 17, out), true, options))
+}
+
+/// Writes a recording as JSON Lines, its records in the order of time or else as they are stored.
+///
+/// # Errors
+/// Where the recording cannot be read, or the output cannot be written.
+pub fn write_lines(source: Source, by_time: bool, out: &mut dyn Write) -> Result<Ledger> {
+    let read = source.options().clone();
+    let mut lines = begin_lines(out, &CarryOptions::default());
+    let (_, mut ledger) =
+        if by_time { source.run(&mut Order::new(&mut lines, read))? } else { source.run(&mut lines)? };
+    lines.account(&mut ledger);
+    Ok(ledger)
 }
 
 /// Whether an input that begins like this is a recording as JSON.

@@ -60,7 +60,7 @@ pub struct Info {
 ///
 /// # Errors
 /// Where the header cannot be read.
-pub fn look(source: Source, parts: Parts) -> Result<Info> {
+pub fn read_info(source: Source, parts: Parts) -> Result<Info> {
     let meta = source.meta().clone();
     let build_ids = build_ids::listed(&meta);
     let mut info = Info { parts, meta, ledger: Ledger::default(), build_ids, stats: None, failure: None };
