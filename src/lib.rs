@@ -80,7 +80,7 @@
 //! |---|---|
 //! | [`abi`] | definitions of every header, section, attr, record, sample field and feature |
 //! | [`error`] | what can go wrong, and where |
-//! | `worker_pool` | work on several threads, in order |
+//! | [`threads`] | work on several threads, in order |
 //! | [`tracepoint`] | formats and fields of tracepoints |
 //! | [`container`] | files, pipes, directories and compressed frames |
 //! | [`object`] | ELF images |
@@ -114,8 +114,8 @@ pub mod rewrite;
 pub mod session;
 pub mod stream;
 pub mod synth;
+pub mod threads;
 pub mod tracepoint;
-mod worker_pool;
 
 pub use error::{Error, ErrorKind, Result};
 pub use recording::Recording;

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
-use crate::worker_pool::joined;
+use crate::threads::returned;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{Builder, JoinHandle};
 
@@ -52,7 +52,7 @@ impl<T: Send + 'static> Pull<T> {
     pub fn next(&mut self) -> Result<Option<T>> {
         let batch = self.batches.recv().ok();
         if let Some(stream) = self.stream.take_if(|_| batch.is_none()) {
-            self.end = Some(joined(stream)?);
+            self.end = Some(returned(stream.join())?);
         }
         Ok(batch)
     }

@@ -11,12 +11,11 @@ use super::object::Object;
 use super::rules::Ruled;
 use crate::abi::Endian;
 use crate::error::Error;
-use crate::worker_pool::{WorkerPool, workers};
+use crate::threads::{WorkerPool, returned, workers};
 use memchr::memmem;
 use serde::{Deserialize, Deserializer};
 use std::io::{self, Read};
 use std::marker::PhantomData;
-use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::thread::{self, Builder};
@@ -53,7 +52,7 @@ pub fn each(
             // That it is not needed any more is no reason to stop.
             let _ = empty.send(batch.text);
         }
-        Ok(reader.join().unwrap_or_else(|panic| resume_unwind(panic)))
+        Ok(returned(reader.join()))
     })
 }
 
@@ -239,7 +238,7 @@ impl<'r> Batches<'r> {
             let state = if cut[0] == 0 { self.state } else { guess };
             self.pieces.give(Part { text: Arc::clone(&text), from: cut[0], to: cut[1], state, endian: self.endian })?;
         }
-        let pieces: Vec<_> = std::iter::from_fn(|| self.pieces.next()).collect();
+        let pieces: Vec<_> = std::iter::from_fn(|| self.pieces.next_result()).collect();
         // All have let go of it who had it.
         self.buffer = Arc::unwrap_or_clone(text);
         let is_whole = |(piece, next): (&Piece, &usize)| piece.stopped.is_none() && piece.end == *next;

@@ -6,8 +6,8 @@ use super::{DiffOptions, ToJsonLines};
 use crate::error::{Error, Result};
 use crate::stream::ledger::Ledger;
 use crate::stream::source::Source;
+use crate::threads::returned;
 use std::io::{self, ErrorKind, Write};
-use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{Scope, ScopedJoinHandle};
 
@@ -73,7 +73,7 @@ impl<'scope> Lines<'scope> {
     pub fn finish(self) -> Result<(Others, Ledger)> {
         let Self { pieces, reader, others, .. } = self;
         drop(pieces);
-        let ledger = reader.join().unwrap_or_else(|panic| resume_unwind(panic))?;
+        let ledger = returned(reader.join())?;
         Ok((others, ledger))
     }
 }

@@ -18,6 +18,7 @@ use crate::stream::meta::{Meta, is_header};
 use crate::stream::order::Order;
 use crate::stream::raw::Raw;
 use crate::stream::source::Source;
+use crate::threads::returned;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -87,10 +88,9 @@ pub fn run<S: Sink>(
         let mut ledger = Ledger::default();
         let mut failed = None;
         for thread in threads {
-            match thread.join() {
-                Ok(Ok(of_member)) => ledger.merge(of_member),
-                Ok(Err(error)) => failed = failed.or(Some(error)),
-                Err(panic) => std::panic::resume_unwind(panic),
+            match returned(thread.join()) {
+                Ok(of_member) => ledger.merge(of_member),
+                Err(error) => failed = failed.or(Some(error)),
             }
         }
         merged?;
