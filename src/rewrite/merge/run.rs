@@ -2,7 +2,7 @@
 
 use super::member::Member;
 use super::options::{MergeOptions, PID_STEP};
-use super::remap::HeaderRewriter;
+use super::remap::RecordRemapper;
 use super::streams::{self, Part};
 use super::{clock, compatibility, duplicates, events, features, kernel};
 use crate::abi::record::RecordType;
@@ -96,7 +96,7 @@ impl Merge {
                 is_wrong || members[..number].iter().any(|other| other.look.counts.of(*kind) > 0)
             };
             parts.push(Part {
-                retell: HeaderRewriter::new(plan.clone(), shift, pids),
+                retell: RecordRemapper::new(plan.clone(), shift, pids),
                 without_kernel: options.kernel_from.is_some_and(|chosen| chosen != number),
                 without: ONCE.into_iter().filter(is_told_before).collect(),
                 first: member.look.first.map_or(0, |first| first.wrapping_add(shift)),

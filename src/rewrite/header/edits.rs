@@ -1,15 +1,15 @@
 //! What a recording tells of itself, set, added and left out: `--set`, `--add-feature`, `--drop-feature`.
 
-use super::header::Header;
-use super::option::{Outputs, Parameter, PassOption, Place};
-use super::pass::Pass;
-use super::request::{PassFactory, Values};
+use super::Header;
 use crate::abi::feature::FeatureId;
 use crate::abi::feature::cln_size::ClnSize;
 use crate::abi::feature::nr_cpus::NrCpus;
 use crate::abi::feature::string::{PerfStr, StrList};
 use crate::abi::feature::total_mem::TotalMem;
 use crate::error::{Error, Result};
+use crate::rewrite::option::{Outputs, Parameter, PassOption, Place};
+use crate::rewrite::pass::Pass;
+use crate::rewrite::request::{PassFactory, Values};
 
 /// The features of which records could not be read without them.
 const NEEDED: [FeatureId; 3] = [FeatureId::AUXTRACE, FeatureId::COMPRESSED, FeatureId::DIR_FORMAT];

@@ -1,7 +1,6 @@
 //! What a recording tells of itself, put in place: told before the first record of a file, and by the records of a pipe.
 
-use super::header::Header;
-use super::replacement::{Place, RecordBuffer};
+use super::Header;
 use crate::abi;
 use crate::abi::bytes::Reader;
 use crate::abi::feature::FeatureId;
@@ -14,13 +13,14 @@ use crate::container::read::Container;
 use crate::container::read::file::FileAttr;
 use crate::container::write::pipe;
 use crate::error::{Error, Result};
+use crate::rewrite::replacement::{Place, RecordBuffer};
 use crate::stream::Sink;
 use crate::stream::meta::{Meta, is_about_recording};
 use crate::stream::raw::{Gap, Raw};
 use crate::stream::stage::Stage;
 use hashbrown::{HashMap, HashSet};
 
-/// What is told before and after a pass has [edited](super::pass::Pass::edit) it.
+/// What is told before and after a pass has [edited](crate::rewrite::pass::Pass::edit) it.
 #[derive(Debug)]
 pub struct Edited {
     before: Header,
