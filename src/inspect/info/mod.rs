@@ -7,6 +7,7 @@ mod bpf;
 pub mod build_ids;
 pub mod counters;
 mod cpus;
+mod date;
 pub mod events;
 pub mod header;
 pub mod imported;
