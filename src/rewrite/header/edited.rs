@@ -131,7 +131,7 @@ impl Edited {
     fn additions(&self) -> Result<Vec<Vec<u8>>> {
         let (endian, mut records) = (self.after.endian, Vec::new());
         for event in self.after.events.iter().skip(self.before.events.len()).flatten() {
-            let what = || Error::Refused("an event has more ids than a record of a pipe can hold".to_owned());
+            let what = || Error::incompatible("an event has more ids than a record of a pipe can hold");
             records.push(pipe::event(event, endian)?.ok_or_else(what)?);
         }
         for (&id, bytes) in &self.after.features {
@@ -152,7 +152,9 @@ impl Edited {
 }
 
 fn no_place(id: FeatureId) -> Error {
-    Error::Refused(format!("a pipe has no place for the feature {id}, or not for so much of it: say --container file"))
+    Error::incompatible(format!(
+        "a pipe has no place for the feature {id}, or not for so much of it: say --container file"
+    ))
 }
 
 /// Passes records on with what is known of the recording as [edited](Edited), as a reader of what comes out will know it.

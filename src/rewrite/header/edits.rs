@@ -163,7 +163,7 @@ impl Pass for HeaderEdit {
 
     fn edit(&mut self, header: &mut Header) -> Result<()> {
         let name = self.name();
-        let refused = |what: String| Err(Error::Refused(format!("{name}: {what}")));
+        let refused = |what: String| Err(Error::invalid(format!("{name}: {what}")));
         let is_there = |id: &FeatureId| match *id {
             FeatureId::BUILD_ID => !header.build_ids.is_empty(),
             id => header.features.contains_key(&id),

@@ -37,7 +37,7 @@ impl Merge {
     /// Where one cannot be read, or they cannot be merged.
     pub fn open(inputs: Vec<Input>, read: &ReadOptions, options: MergeOptions) -> Result<Self> {
         let mut members = scan(&inputs, read)?;
-        let Some(first) = members.first() else { return Err(Error::Refused("there is nothing to merge".to_owned())) };
+        let Some(first) = members.first() else { return Err(Error::invalid("there is nothing to merge")) };
         let (endian, name) = (first.meta.endian, first.name.clone());
         members = members.into_iter().map(|member| member.in_order(endian, &name, read)).collect::<Result<_>>()?;
         compatibility::check(&members, &options)?;
