@@ -5,7 +5,7 @@
 //! begins an object of the stream, not one within another, is a bet: where a piece does not end with an object, the batch is
 //! read again, in order.
 
-use super::field_error::{Wrong, wrong_in};
+use super::field_error::{FieldError, field_error_in};
 use super::item::Item;
 use super::object::Object;
 use super::rules::Ruled;
@@ -131,7 +131,7 @@ pub enum Failure {
     /// The stream cannot be read.
     Io(io::Error),
     /// A line is not as it must be.
-    Wrong(u64, Wrong),
+    Field(u64, FieldError),
 }
 
 /// Objects from a part of the stream.
@@ -145,7 +145,7 @@ pub struct Piece {
     /// Where the stream is then.
     state: State,
     /// Why it ends before the end of the text.
-    stopped: Option<Wrong>,
+    stopped: Option<FieldError>,
 }
 
 impl<'r> Batches<'r> {
@@ -184,15 +184,15 @@ impl<'r> Batches<'r> {
             }
             let line = self.line + lines(&self.buffer[..piece.end]);
             match piece.stopped {
-                Some(wrong) if !wrong.is_cut => return Err(Failure::Wrong(line + wrong.lines as u64, wrong)),
+                Some(wrong) if !wrong.is_cut => return Err(Failure::Field(line + wrong.lines as u64, wrong)),
                 Some(_) if self.has_ended => {
-                    return Err(Failure::Wrong(line, Wrong::new("the object is cut short")));
+                    return Err(Failure::Field(line, FieldError::new("the object is cut short")));
                 }
                 None if self.has_ended => {
                     self.line = line;
                     return match piece.state {
                         State::Lines | State::End => Ok(None),
-                        _ => Err(Failure::Wrong(line, Wrong::new("the document is cut short"))),
+                        _ => Err(Failure::Field(line, FieldError::new("the document is cut short"))),
                     };
                 }
                 _ => {
@@ -302,10 +302,12 @@ fn objects(text: &[u8], from: usize, state: State, endian: Option<Endian>) -> Pi
                     continue;
                 }
                 let mut stream = serde_json::Deserializer::from_str(rest).into_iter::<ByTheRules<'_>>();
-                let read = match stream.next() {
-                    Some(Ok(ByTheRules(object))) => Item::of(object, endian, &mut piece.bytes),
-                    _ => Err(wrong_in(rest, PhantomData::<Object<'_>>).unwrap_or_else(|| Wrong::new("no object"))),
-                };
+                let read =
+                    match stream.next() {
+                        Some(Ok(ByTheRules(object))) => Item::of(object, endian, &mut piece.bytes),
+                        _ => Err(field_error_in(rest, PhantomData::<Object<'_>>)
+                            .unwrap_or_else(|| FieldError::new("no object"))),
+                    };
                 match read {
                     Ok(mut item) => {
                         // What is told as bytes in a field may be what its event says are fields.
@@ -329,7 +331,7 @@ fn objects(text: &[u8], from: usize, state: State, endian: Option<Endian>) -> Pi
             }
             _ => {
                 let what = format!("expected an object, found `{}`", byte.escape_ascii());
-                piece.stopped = Some(Wrong::new(what));
+                piece.stopped = Some(FieldError::new(what));
                 break;
             }
         }
@@ -337,7 +339,7 @@ fn objects(text: &[u8], from: usize, state: State, endian: Option<Endian>) -> Pi
     }
     if let Some(broken) = broken.filter(|_| piece.stopped.as_ref().is_none_or(|wrong| wrong.is_cut)) {
         let is_cut = broken.error_len().is_none();
-        let mut wrong = Wrong::new("a string that is not UTF-8");
+        let mut wrong = FieldError::new("a string that is not UTF-8");
         wrong.is_cut = is_cut;
         piece.stopped = Some(wrong);
     }

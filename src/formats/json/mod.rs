@@ -3,13 +3,13 @@
 //! Every record, event and feature is told by the fields of its definition in [`abi`](crate::abi), under the names that
 //! these have there. `docs/json.md` has the specification, `docs/json.schema.json` the schema.
 //!
-//! * Both ways: `objects`, `layout` and `others` are what is told besides records, `sample` a short way for the most
-//!   frequent of these.
-//! * Writing: `export` takes the stream, `waiting` gathers records, `render` and `tracepoint` make objects of them,
-//!   `ser` writes values, `digits` numbers.
-//! * Reading: `batches` cuts the stream, `rules` and `wrong` are how values are read and what is wrong with them,
-//!   `object` is one as it is read, `item` and `encode` what it tells and its bytes, `fits` whether these are what
-//!   its event says, `import` puts all of it together, with `frames`, `target` and `problem`.
+//! * Both ways: `layout` and `objects` are the objects besides records, `directory_files` files beside the recording, `sample` a
+//!   fast path for the most frequent record.
+//! * Writing: `export` takes the stream, `render_queue` gathers records, `render` and `tracepoint` make objects of them, `ser`
+//!   writes values, `digits` numbers.
+//! * Reading: `batches` cuts the stream, `rules` reads values and `field_error` says in which field they are wrong, `object` is
+//!   an object as it is read, `item` and `encode` its content and bytes, `layout_check` compares these with the event's layout,
+//!   `import` puts all of it together, with `frames` and `target`.
 
 mod batches;
 mod digits;
@@ -25,7 +25,6 @@ mod layout_check;
 mod object;
 mod objects;
 mod presence;
-mod problem;
 mod render;
 mod render_queue;
 mod rules;
