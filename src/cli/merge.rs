@@ -63,7 +63,7 @@ pub fn run(args: MergeArgs) -> Result<ExitCode, Failure> {
     let (mut ledger, written) = target.write(&output, |sink| merge.run(&read, sink))?;
     written.put_in_place()?;
     recordings.iter().for_each(|recording| recording.account(&mut ledger));
-    Ok(told(&ledger, &names, &output, &args.written))
+    Ok(report_result(&ledger, &names, &output, &args.written))
 }
 
 /// The form in which records are written that are all plain.
@@ -74,7 +74,7 @@ pub fn form(args: &WrittenArgs) -> Form {
 }
 
 /// Tells what became of all, and gives the exit status.
-pub fn told(ledger: &Ledger, inputs: &[String], output: &Output, args: &WrittenArgs) -> ExitCode {
+pub fn report_result(ledger: &Ledger, inputs: &[String], output: &Output, args: &WrittenArgs) -> ExitCode {
     if !args.quiet {
         Account { ledger, inputs, output: &output.name(), notes: &[], unnamed: None }.report(args.report, args.verbose);
     }

@@ -4,7 +4,7 @@ use super::args::SplitArgs;
 use super::failure::Failure;
 use super::file_names::FileNames;
 use super::input::Recording;
-use super::merge::{form, told};
+use super::merge::{form, report_result};
 use super::output::{Allowed, Output};
 use super::part_file::PartFile;
 use crate::container::read::{Container, ReadOptions};
@@ -77,7 +77,7 @@ pub fn run(args: SplitArgs) -> std::result::Result<ExitCode, Failure> {
     if args.written.verbose {
         super::report::say(format_args!("{count} parts in {}", output.name()));
     }
-    Ok(told(&ledger, &[name], &output, &args.written))
+    Ok(report_result(&ledger, &[name], &output, &args.written))
 }
 
 /// What writes a part.

@@ -69,11 +69,11 @@ pub fn run(args: SynthArgs) -> Result<ExitCode, Failure> {
     images.map_or(Ok(()), |images| images.put_in_place_held(&signals_wait))?;
     written.put_in_place_held(&signals_wait)?;
     drop(signals_wait);
-    Ok(told(&ledger, name, &output, &args.written))
+    Ok(report_result(&ledger, name, &output, &args.written))
 }
 
 /// Tells what was made, and gives the exit status.
-fn told(ledger: &Ledger, scenario: String, output: &Output, args: &WrittenArgs) -> ExitCode {
+fn report_result(ledger: &Ledger, scenario: String, output: &Output, args: &WrittenArgs) -> ExitCode {
     if args.report == ReportArg::Json {
         let account = Account { ledger, inputs: &[scenario], output: &output.name(), notes: &[], unnamed: None };
         account.report(args.report, args.verbose);

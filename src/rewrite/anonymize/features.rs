@@ -184,7 +184,7 @@ impl Replace {
     /// The name of a source of events.
     fn pmu(&mut self, name: &PerfStr) -> PerfStr {
         let text = name.text();
-        let tells_machine = !self.kept.has(What::Machine) && vocabulary::tells_model(text);
+        let tells_machine = !self.kept.has(What::Machine) && vocabulary::names_model(text);
         let is_known = has_numbered(vocabulary::PMUS, text) || self.kept.has(What::Events);
         if is_known && !tells_machine {
             return PerfStr::new(text);
