@@ -28,7 +28,7 @@ pub fn check(raw: &Raw<'_>, events: &Events, mut report: impl FnMut(Rule, String
     };
     let mut record = Record::read(raw.bytes(), &context)?;
     if matches!(record.body, Body::Opaque(_)) {
-        let unknown_fields = context.layout.sample_type.difference(SampleType::KNOWN);
+        let unknown_fields = context.layout.sample_type().difference(SampleType::KNOWN);
         if kind.name().is_none() {
             report(Rule::Unknown, format!("a type that is not known, of {} bytes", raw.header.len()));
         } else if kind == RecordType::SAMPLE && !unknown_fields.is_empty() {

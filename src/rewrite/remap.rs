@@ -12,6 +12,7 @@ use crate::abi::branch::BranchStackView;
 use crate::abi::bytes::{Reader, Words};
 use crate::abi::callchain::Context;
 use crate::abi::record::{RecordHeader, RecordType};
+use crate::abi::sample_layout::{SampleField, SampleLayout};
 use crate::abi::sample_view::SampleView;
 use crate::error::Result;
 use crate::stream::Sink;
@@ -74,7 +75,7 @@ impl Remap {
         let (_, event) = meta.events.of(raw)?;
         let view = SampleView::read(raw.body(), &event.layout, raw.endian).ok()?;
         let pid = view.task.map_or(0, |(pid, _)| pid);
-        places(&view, raw, &mut self.places);
+        places(&view, &event.layout, raw, &mut self.places);
         self.changed.copy(raw);
         for &at in &self.places {
             let address = get(&self.changed.record, at, raw.endian)?;
@@ -104,19 +105,10 @@ pub fn branches(stack: &BranchStackView<'_>) -> impl Iterator<Item = [u64; 2]> {
 }
 
 /// Where in a record the addresses of a sample are.
-fn places(view: &SampleView<'_>, raw: &Raw<'_>, places: &mut Vec<usize>) {
+fn places(view: &SampleView<'_>, layout: &SampleLayout, raw: &Raw<'_>, places: &mut Vec<usize>) {
     places.clear();
-    let mut at = RecordHeader::SIZE;
-    for (is_address, is_there) in [
-        (false, view.identifier.is_some()),
-        (true, view.ip.is_some()),
-        (false, view.task.is_some()),
-        (false, view.time.is_some()),
-        (true, view.addr.is_some()),
-    ] {
-        places.extend((is_address && is_there).then_some(at));
-        at += if is_there { WORD } else { 0 };
-    }
+    let words = [SampleField::Ip, SampleField::Addr].into_iter().filter_map(|field| layout.word_at(field));
+    places.extend(words.map(|word| RecordHeader::SIZE + word * WORD));
     let start = |words: &Words<'_>| words.as_bytes().as_ptr() as usize - raw.bytes().as_ptr() as usize;
     if let Some(chain) = &view.callchain {
         places.extend((0..chain.len()).map(|index| start(chain) + index * WORD));

@@ -6,8 +6,8 @@ use crate::abi::attr_flags::AttrFlags;
 use crate::abi::bytes::Reader;
 use crate::abi::record::{RecordContext, RecordType};
 use crate::abi::sample_id::SampleId;
-use crate::abi::sample_type::{BranchSampleType, SampleType};
-use crate::abi::sample_view::SampleLayout;
+use crate::abi::sample_layout::SampleLayout;
+use crate::abi::sample_type::BranchSampleType;
 use crate::stream::raw::Raw;
 use hashbrown::{HashMap, HashSet};
 
@@ -26,9 +26,8 @@ pub struct Event {
     pub layout: SampleLayout,
     /// Size of the trailer of its other records, 0 where they have none.
     id_size: usize,
-    /// Which word of its samples is their time, and which their id.
-    time_at: Option<usize>,
-    id_at: Option<usize>,
+    /// How many bytes before the end of such a record the id in its trailer begins.
+    id_from_end: Option<usize>,
 }
 
 impl Event {
@@ -36,8 +35,8 @@ impl Event {
         let layout = SampleLayout::from(&attr);
         let has_trailer = attr.flags.contains(AttrFlags::SAMPLE_ID_ALL);
         let id_size = if has_trailer { SampleId::size(attr.sample_type) } else { 0 };
-        let (time_at, id_at) = (layout.sample_type.time_at(), layout.sample_type.id_at());
-        Self { attr, ids, name: None, unit: None, layout, id_size, time_at, id_at }
+        let id_from_end = SampleId::id_from_end(attr.sample_type).filter(|_| has_trailer).map(|words| 8 * words);
+        Self { attr, ids, name: None, unit: None, layout, id_size, id_from_end }
     }
 
     /// What must be known to read its records.
@@ -147,7 +146,10 @@ impl Events {
         let Some(group) = self.list.get_mut(leader..leader.saturating_add(members)) else { return };
         let counters = BranchSampleType::COUNTERS;
         if group.iter().any(|event| event.attr.branch_sample_type.contains(counters)) {
-            group.iter_mut().for_each(|event| event.layout.branch_sample_type |= counters);
+            for event in group {
+                let layout = event.layout;
+                event.layout = layout.with_branch_sample_type(layout.branch_sample_type() | counters);
+            }
         }
     }
 
@@ -176,23 +178,11 @@ impl Events {
     /// The id in a record. All events of a recording have it at the same place, or perf could not read it.
     #[inline]
     fn id_of(&self, raw: &Raw<'_>, first: &Event) -> Option<u64> {
-        let sample_type = first.layout.sample_type;
-        let has = |field| sample_type.contains(field);
         let body = raw.body();
         if raw.header.kind == RecordType::SAMPLE {
-            return word(body, first.id_at?, raw.endian);
+            return word(body, first.layout.id_at()?, raw.endian);
         }
-        if !first.attr.flags.contains(AttrFlags::SAMPLE_ID_ALL) {
-            return None;
-        }
-        let words_behind = if has(SampleType::IDENTIFIER) {
-            0
-        } else if has(SampleType::ID) {
-            usize::from(has(SampleType::CPU)) + usize::from(has(SampleType::STREAM_ID))
-        } else {
-            return None;
-        };
-        let at = body.len().checked_sub(8 * (words_behind + 1))?;
+        let at = body.len().checked_sub(first.id_from_end?)?;
         Reader::new(&body[at..], raw.endian).u64()
     }
 
@@ -215,7 +205,7 @@ impl Events {
         }
         let Some(at) = body.len().checked_sub(event.id_size) else { return (body, None) };
         let (body, trailer) = body.split_at(at);
-        (body, SampleId::read(trailer, event.layout.sample_type, raw.endian))
+        (body, SampleId::read(trailer, event.layout.sample_type(), raw.endian))
     }
 
     /// When a record was written, where it says so. Records that perf made up have a time of 0 or all ones: none.
@@ -238,7 +228,7 @@ impl Events {
     pub fn recorded_time(&self, raw: &Raw<'_>) -> Option<u64> {
         if raw.header.kind == RecordType::SAMPLE {
             let (_, event) = self.of(raw)?;
-            word(raw.body(), event.time_at?, raw.endian)
+            word(raw.body(), event.layout.time_at()?, raw.endian)
         } else if raw.header.kind < RecordType::USER_START {
             self.split(raw).1?.time
         } else {
@@ -267,6 +257,7 @@ fn word(body: &[u8], index: usize, endian: Endian) -> Option<u64> {
 mod tests {
     use super::*;
     use crate::abi::record::RecordHeader;
+    use crate::abi::sample_type::SampleType;
     use crate::container::block::{Block, Origin};
 
     fn attr(sample_type: SampleType, flags: AttrFlags) -> Attr {

@@ -12,7 +12,7 @@ use crate::abi::record::build_id::BuildId;
 use crate::abi::record::event_update::{EventUpdate, EventUpdateValue};
 use crate::abi::record::header_attr::HeaderEventType;
 use crate::abi::record::{Misc, RecordContext, RecordHeader};
-use crate::abi::sample_view::SampleLayout;
+use crate::abi::sample_layout::SampleLayout;
 use crate::abi::text::FixedStr;
 use crate::abi::{self, Endian};
 use crate::container::block::Block;

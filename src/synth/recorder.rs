@@ -9,8 +9,9 @@ use crate::abi::record::mmap2::MappedFile;
 use crate::abi::record::{Body, Misc, RecordHeader, RecordType};
 use crate::abi::sample::Sample;
 use crate::abi::sample_id::SampleId;
+use crate::abi::sample_layout::SampleLayout;
 use crate::abi::sample_type::SampleType;
-use crate::abi::sample_view::{SampleLayout, SampleView};
+use crate::abi::sample_view::SampleView;
 use crate::container::block::{Block, Origin};
 use crate::container::read::ReadOptions;
 use crate::error::{Error, Result};
@@ -127,7 +128,7 @@ impl Known {
     }
 
     fn trailer(&self, stamp: &Stamp) -> SampleId {
-        let has = |field| self.layout.sample_type.contains(field);
+        let has = |field| self.layout.sample_type().contains(field);
         let id = self.id(stamp.cpu);
         SampleId {
             task: has(SampleType::TID).then_some(stamp.task),

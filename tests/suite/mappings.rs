@@ -40,7 +40,7 @@ impl Sink for Leaves {
             return Ok(());
         }
         let Some((_, event)) = meta.events.of(raw) else { return Ok(()) };
-        self.has_read |= event.layout.sample_type.contains(SampleType::READ);
+        self.has_read |= event.layout.sample_type().contains(SampleType::READ);
         let mut view = SampleView::default();
         if view.fill(raw.body(), &event.layout, raw.endian).is_err() {
             return Ok(());

@@ -210,7 +210,7 @@ impl<W: Write> Export<W> {
         if let Some(period) = period {
             field(out, "period", &period)?;
         }
-        let has = |fields| event.layout.sample_type.intersects(fields);
+        let has = |fields| event.layout.sample_type().intersects(fields);
         let told = SampleType::ADDR | SampleType::WEIGHT | SampleType::WEIGHT_STRUCT | SampleType::DATA_SRC;
         if !has(told | SampleType::BRANCH_STACK) {
             return Ok(());

@@ -13,7 +13,7 @@ use super::wire::Fields;
 use super::{Fidelity, features};
 use crate::abi::Endian;
 use crate::abi::record::RecordType;
-use crate::abi::sample_view::SampleLayout;
+use crate::abi::sample_layout::SampleLayout;
 use crate::container::block::Origin;
 use crate::container::read::Container;
 use crate::container::read::file::FileAttr;

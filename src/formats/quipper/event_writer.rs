@@ -7,7 +7,8 @@ use super::proto::perf_data_proto::{EventHeader, PerfEvent, SampleEvent, Splice}
 use super::stats::Stats;
 use super::{message_to_record, record_to_message, sample};
 use crate::abi::record::{self, RecordHeader, RecordType};
-use crate::abi::sample_view::{SampleLayout, SampleView};
+use crate::abi::sample_layout::SampleLayout;
+use crate::abi::sample_view::SampleView;
 use crate::formats::carry::CarryOptions;
 use crate::stream::events::Events;
 use crate::stream::meta::Meta;
@@ -143,5 +144,5 @@ impl Described {
 /// Whether the schema has a place for all of an event's samples.
 pub fn is_modelled(layout: &SampleLayout) -> bool {
     let modelled = sample::modelled(layout);
-    (modelled.sample_type, modelled.branch_sample_type) == (layout.sample_type, layout.branch_sample_type)
+    (modelled.sample_type(), modelled.branch_sample_type()) == (layout.sample_type(), layout.branch_sample_type())
 }

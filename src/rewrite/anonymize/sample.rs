@@ -118,7 +118,7 @@ impl Replace {
         }
         out.word(view.period);
         if let Some(read) = &view.read {
-            out.read(read, event.layout.read_format, |id| self.id(id));
+            out.read(read, event.layout.read_format(), |id| self.id(id));
         }
         if let Some(chain) = &view.callchain {
             self.chain(chain.iter(), chain.len(), space, &mut out);

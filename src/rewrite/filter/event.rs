@@ -168,7 +168,7 @@ impl LookForEvents<'_> {
         let seen = self.seen(index);
         extend(&mut seen.times, view.time);
         seen.deferred.wanted_by(&view);
-        if event.layout.read_format.contains(ReadFormat::GROUP | ReadFormat::ID) {
+        if event.layout.read_format().contains(ReadFormat::GROUP | ReadFormat::ID) {
             let ids = view.read.iter().flat_map(|read| read.values()).filter_map(|value| value.id);
             seen.group.extend(ids.filter_map(|id| meta.events.by_id(id)));
         }

@@ -73,7 +73,7 @@ impl Staying {
 /// A trailer as that of a record of another event. Where it has an id of 0, as what perf made up has, that stays.
 fn inherited(trailer: &SampleId, heir: &Event, id: u64) -> SampleId {
     let fields = match heir.attr.flags.contains(AttrFlags::SAMPLE_ID_ALL) {
-        true => heir.layout.sample_type,
+        true => heir.layout.sample_type(),
         false => SampleType::empty(),
     };
     let is_made_up = trailer.identifier.or(trailer.id) == Some(0);

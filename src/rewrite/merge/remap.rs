@@ -4,14 +4,15 @@
 //! THROTTLE, UNTHROTTLE, READ, ID_INDEX and EVENT_UPDATE; HEADER_ATTR and EVENT_DESC are told anew. Recordings with others, of
 //! `perf stat` or of types that are not known, are [refused](super::compatibility).
 
-use super::events::{EventPlan, Layout, Plan};
+use super::events::{EventPlan, Plan};
 use super::options::PID_STEP;
-use super::patch::{bytes_of, bytes_of_u32, change_u32, change_u64, u64_at};
+use super::patch::{bytes_of, change_u32, change_u64, u64_at};
 use crate::abi::Endian;
 use crate::abi::read_format::ReadFormat;
 use crate::abi::record::descriptor::{FieldVisitor, TaskField};
 use crate::abi::record::{Body, RecordHeader, RecordType};
 use crate::abi::sample_id::SampleId;
+use crate::abi::sample_layout::SampleField;
 use crate::abi::sample_type::SampleType;
 use crate::container::write::encoded;
 use crate::error::{Error, Result};
@@ -96,40 +97,29 @@ impl HeaderRewriter {
 
     fn sample(&self, meta: &Meta, raw: &Raw<'_>, out: &mut Vec<u8>) -> Result<()> {
         let Some((index, event)) = meta.events.of(raw) else { return Ok(()) };
-        let (from, endian) = (event.layout.sample_type, raw.endian);
+        let (from, endian) = (&event.layout, raw.endian);
         let plan = &self.plan.events[index as usize];
         let body = raw.body();
         out.extend_from_slice(&raw.bytes()[..RecordHeader::SIZE]);
-        if plan.layout.sample_type.contains(SampleType::IDENTIFIER) && !from.contains(SampleType::IDENTIFIER) {
+        if plan.layout.sample_type.contains(SampleType::IDENTIFIER) && !from.has(SampleField::Identifier) {
             let told = from.id_at().and_then(|at| u64_at(body, 8 * at, endian));
             out.extend_from_slice(&bytes_of(told.map_or(plan.id, |id| self.plan.id(id, plan)), endian));
         }
-        let mut at = out.len();
+        let start = out.len();
         out.extend_from_slice(body);
-        let fields = [
-            SampleType::IDENTIFIER,
-            SampleType::IP,
-            SampleType::TID,
-            SampleType::TIME,
-            SampleType::ADDR,
-            SampleType::ID,
-            SampleType::STREAM_ID,
-            SampleType::CPU,
-            SampleType::PERIOD,
-        ];
-        for field in fields.into_iter().filter(|&field| from.contains(field)) {
+        for (field, at) in from.head() {
+            let at = start + at;
             match field {
-                SampleType::IDENTIFIER | SampleType::ID | SampleType::STREAM_ID => {
+                SampleField::Identifier | SampleField::Id | SampleField::StreamId => {
                     change_u64(out, at, endian, |id| self.plan.id(id, plan));
                 }
-                SampleType::TID => self.tasks(meta, raw, out, at, 2)?,
-                SampleType::TIME => change_u64(out, at, endian, |time| self.time(time)),
+                SampleField::Task => self.tasks(meta, raw, out, at, 2)?,
+                SampleField::Time => change_u64(out, at, endian, |time| self.time(time)),
                 _ => {}
             }
-            at += 8;
         }
-        if from.contains(SampleType::READ) {
-            self.values(out, at, endian, event.layout.read_format);
+        if let Some(word) = from.word_at(SampleField::Read) {
+            self.values(out, start + 8 * word, endian, from.read_format());
         }
         Ok(())
     }
@@ -200,7 +190,7 @@ impl HeaderRewriter {
             cpu: Some(told.cpu.unwrap_or_default()),
             identifier: Some(id),
         };
-        append_trailer(&trailer, layout, endian, out);
+        trailer.append(layout.trailer(), endian, out);
         Ok(())
     }
 
@@ -254,30 +244,6 @@ impl FieldVisitor for RemapFields<'_> {
 
     fn event_id(&mut self, id: &mut u64) {
         *id = self.retell.plan.known(*id);
-    }
-}
-
-fn append_trailer(trailer: &SampleId, layout: Layout, endian: Endian, out: &mut Vec<u8>) {
-    let fields = layout.trailer();
-    let pair = |pair: Option<(u32, u32)>| {
-        let (one, other) = pair.unwrap_or_default();
-        let mut bytes = [0; 8];
-        bytes[..4].copy_from_slice(&bytes_of_u32(one, endian));
-        bytes[4..].copy_from_slice(&bytes_of_u32(other, endian));
-        bytes
-    };
-    let word = |word: Option<u64>| bytes_of(word.unwrap_or_default(), endian);
-    for (field, bytes) in [
-        (SampleType::TID, pair(trailer.task)),
-        (SampleType::TIME, word(trailer.time)),
-        (SampleType::ID, word(trailer.id)),
-        (SampleType::STREAM_ID, word(trailer.stream_id)),
-        (SampleType::CPU, pair(trailer.cpu)),
-        (SampleType::IDENTIFIER, word(trailer.identifier)),
-    ] {
-        if fields.contains(field) {
-            out.extend_from_slice(&bytes);
-        }
     }
 }
 

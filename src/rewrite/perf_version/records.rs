@@ -109,9 +109,9 @@ impl<'a> ForVersion<'a> {
         let (layout, version) = (&event.layout, self.version);
         let sample_type = version.sample_type();
         let (branches, reads) = (version.branch_sample_type(), version.read_format());
-        let is_known = sample_type.contains(layout.sample_type)
-            && branches.contains(layout.branch_sample_type)
-            && reads.contains(layout.read_format);
+        let is_known = sample_type.contains(layout.sample_type())
+            && branches.contains(layout.branch_sample_type())
+            && reads.contains(layout.read_format());
         let waits = if version < PerfVersion::DEFERRED_CALLCHAINS {
             let view = SampleView::read(raw.body(), layout, raw.endian).ok();
             view.and_then(|view| Some((view.task.map_or(0, |(_, tid)| tid), cookie(&view.callchain?)?)))

@@ -174,5 +174,5 @@ pub fn sample_words(meta: &Meta, raw: &Raw<'_>) -> Option<SampleWords> {
         return None;
     }
     let (_, event) = meta.events.of(raw)?;
-    SampleWords::of(&event.layout).filter(|words| words.are(raw.body(), raw.endian))
+    event.layout.words().copied().filter(|words| words.are(raw.body(), raw.endian))
 }

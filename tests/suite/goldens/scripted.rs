@@ -92,7 +92,7 @@ impl Sink for Records {
         if raw.header.kind == RecordType::SAMPLE {
             let (index, event) = meta.events.of(raw).expect("the sample has an event");
             let alike = meta.events.list().iter().filter(|other| other.attr.kind == event.attr.kind);
-            let mut sample_types = alike.map(|event| event.layout.sample_type);
+            let mut sample_types = alike.map(|event| event.layout.sample_type());
             let has_cpu = sample_types.any(|sample_type| sample_type.contains(SampleType::CPU));
             self.list.push(Line::Sample(sample(raw, index as usize, event, has_cpu)));
             return Ok(());

@@ -9,10 +9,11 @@ mod write;
 pub use read::scan;
 pub use write::append;
 
+use crate::abi::sample_layout::SampleField;
 use crate::abi::sample_type::SampleType;
 
 /// The fields that are known here: all but those of special hardware, registers, stacks and counter values.
-const USUAL: SampleType = SampleType::TO_CALLCHAIN.difference(SampleType::READ).union(SampleType::RAW);
+const USUAL: SampleType = SampleField::Raw.up_to().difference(SampleType::READ);
 
 #[cfg(test)]
 mod tests;

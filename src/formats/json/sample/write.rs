@@ -17,7 +17,7 @@ pub fn append(out: &mut Vec<u8>, raw: &Raw<'_>, of: &Of) -> bool {
     let flags = Misc::from_bits_retain(misc.bits() & !7);
     let is_exact = flags == Misc::EXACT_IP;
     let mode = cpumode.name();
-    let is_usual = USUAL.contains(of.context.layout.sample_type)
+    let is_usual = USUAL.contains(of.context.layout.sample_type())
         && (flags.is_empty() || is_exact)
         && mode.is_some()
         && of.tracepoint.is_none()

@@ -53,7 +53,7 @@ impl FirstLook {
     fn time(&mut self, meta: &Meta, raw: &Raw<'_>) -> u64 {
         let events = meta.events.list();
         if events.len() != self.timed.0 {
-            let are_timed = events.iter().all(|event| event.layout.sample_type.contains(SampleType::TIME));
+            let are_timed = events.iter().all(|event| event.layout.sample_type().contains(SampleType::TIME));
             self.timed = (events.len(), are_timed);
         }
         if self.timed.1 { meta.events.recorded_time(raw).unwrap_or(0) } else { 0 }
