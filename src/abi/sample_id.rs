@@ -165,6 +165,24 @@ mod tests {
     }
 
     #[test]
+    fn what_is_appended_is_read_whichever_fields_there_are() {
+        let words: Vec<u64> = (1..=6).map(|word| word << 32 | (word + 10)).collect();
+        for mask in 0..1_u64 << TRAILER.len() {
+            let fields = TRAILER.into_iter().enumerate().filter(|(index, _)| mask >> index & 1 == 1);
+            let sample_type: SampleType = fields.map(|(_, field)| field.bits()).collect();
+            let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+            let bytes = &bytes[..SampleId::size(sample_type)];
+            let id = SampleId::read(bytes, sample_type, Endian::Little).unwrap();
+            let mut appended = Vec::new();
+            id.append(sample_type, Endian::Little, &mut appended);
+            assert_eq!(appended, bytes);
+            let from_end = SampleId::id_from_end(sample_type).map(|words| bytes.len() - 8 * words);
+            let at = from_end.map(|at| Reader::new(&bytes[at..], Endian::Little).u64());
+            assert_eq!(at, id.identifier.or(id.id).map(Some));
+        }
+    }
+
+    #[test]
     fn fields_come_in_kernel_order() {
         let sample_type =
             SampleType::TID | SampleType::TIME | SampleType::CPU | SampleType::IDENTIFIER | SampleType::IP;

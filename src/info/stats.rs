@@ -216,10 +216,10 @@ impl Counter {
         } else {
             self.samples[index] += 1;
         }
-        if let Some(task) = layout.task_at().and_then(|word| task_at(body, 8 * word, raw.endian)) {
+        if let Some(task) = layout.task_at().and_then(|word| task_at(body, 8 * word, raw.endian())) {
             self.sampled.add(task);
         }
-        let time = layout.time_at().and_then(|word| Reader::new(body.get(8 * word..)?, raw.endian).u64());
+        let time = layout.time_at().and_then(|word| Reader::new(body.get(8 * word..)?, raw.endian()).u64());
         if let Some(time) = time.filter(|&time| is_time(time)) {
             let (first, last) = self.times.unwrap_or((time, time));
             self.times = Some((first.min(time), last.max(time)));
@@ -229,7 +229,7 @@ impl Counter {
     /// Counts a sample of counter values for each event in which something was added, as perf tells it.
     #[inline(never)]
     fn values(&mut self, meta: &Meta, raw: &Raw<'_>, index: usize) {
-        let Ok(view) = SampleView::read(raw.body(), &meta.events.list()[index].layout, raw.endian) else { return };
+        let Ok(view) = SampleView::read(raw.body(), &meta.events.list()[index].layout, raw.endian()) else { return };
         self.found.clear();
         self.weights.of(&view, index as u32, &meta.events, &mut self.found);
         self.samples.resize(self.samples.len().max(meta.events.list().len()), 0);
@@ -240,9 +240,9 @@ impl Counter {
 
     fn lost(&mut self, meta: &Meta, raw: &Raw<'_>) {
         let (body, _) = meta.events.split(raw);
-        let (records, samples) = match raw.header.kind {
-            RecordType::LOST => (abi::parse::<Lost>(body, raw.endian, ()).map_or(0, |(lost, _)| lost.lost), 0),
-            _ => (0, abi::parse::<LostSamples>(body, raw.endian, ()).map_or(0, |(lost, _)| lost.lost)),
+        let (records, samples) = match raw.header().kind {
+            RecordType::LOST => (abi::parse::<Lost>(body, raw.endian(), ()).map_or(0, |(lost, _)| lost.lost), 0),
+            _ => (0, abi::parse::<LostSamples>(body, raw.endian(), ()).map_or(0, |(lost, _)| lost.lost)),
         };
         self.lost = (self.lost.0.saturating_add(records), self.lost.1.saturating_add(samples));
     }
@@ -258,21 +258,21 @@ fn task_at(body: &[u8], at: usize, endian: Endian) -> Option<(u32, u32)> {
 impl Sink for Counter {
     #[inline]
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        let kind = raw.header.kind;
+        let kind = raw.header().kind;
         let count = match self.low.get_mut(kind.0 as usize) {
             Some(count) => count,
             None => self.high.entry(kind).or_default(),
         };
         count.records += 1;
-        count.bytes += (raw.header.len() + raw.payload) as u64;
+        count.bytes += (raw.header().len() + raw.payload_len()) as u64;
         match kind {
             RecordType::SAMPLE => self.sample(meta, raw),
             RecordType::COMM | RecordType::MMAP | RecordType::MMAP2 => {
-                task_at(raw.body(), 0, raw.endian).into_iter().for_each(|task| self.others.add(task));
+                task_at(raw.body(), 0, raw.endian()).into_iter().for_each(|task| self.others.add(task));
             }
             RecordType::FORK | RecordType::EXIT => {
                 // The parents stand between: pid, ppid, tid, ptid.
-                let both = task_at(raw.body(), 0, raw.endian).zip(task_at(raw.body(), 8, raw.endian));
+                let both = task_at(raw.body(), 0, raw.endian()).zip(task_at(raw.body(), 8, raw.endian()));
                 both.into_iter().for_each(|((pid, _), (tid, _))| self.others.add((pid, tid)));
             }
             RecordType::LOST | RecordType::LOST_SAMPLES => self.lost(meta, raw),

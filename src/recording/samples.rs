@@ -401,7 +401,7 @@ impl SampleConsumer for Sender {
         let is_call_stack = event.layout.branch_sample_type().contains(BranchSampleType::CALL_STACK);
         let sampled = SampledStack {
             ip: view.ip,
-            space: raw.header.misc.cpu_mode().into(),
+            space: raw.header().misc.cpu_mode().into(),
             callchain: view.callchain,
             calls: view.branch_stack.filter(|calls| is_call_stack && !calls.is_empty()),
         };
@@ -441,7 +441,7 @@ impl SampleConsumer for Sender {
     }
 
     fn other(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<Applied> {
-        match raw.header.kind {
+        match raw.header().kind {
             RecordType::LOST | RecordType::LOST_SAMPLES => Ok(count_lost(&mut self.ledger, meta, raw)),
             _ => Ok(self.session.apply(meta, raw)),
         }

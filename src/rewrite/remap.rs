@@ -66,24 +66,24 @@ impl Remap {
         // The kernel's is no offset but an address.
         let pgoff = if mmap.pid == KERNEL { 0 } else { mmap.pgoff };
         for (at, number) in MMAP_WORDS.into_iter().zip([start.wrapping_add(shift), len, pgoff]) {
-            put(&mut self.changed.record, at, number, raw.endian)?;
+            put(&mut self.changed.record, at, number, raw.endian())?;
         }
         Some(())
     }
 
     fn sample(&mut self, meta: &Meta, raw: &Raw<'_>) -> Option<()> {
         let (_, event) = meta.events.of(raw)?;
-        let view = SampleView::read(raw.body(), &event.layout, raw.endian).ok()?;
+        let view = SampleView::read(raw.body(), &event.layout, raw.endian()).ok()?;
         let pid = view.task.map_or(0, |(pid, _)| pid);
         places(&view, &event.layout, raw, &mut self.places);
         self.changed.copy(raw);
         for &at in &self.places {
-            let address = get(&self.changed.record, at, raw.endian)?;
+            let address = get(&self.changed.record, at, raw.endian())?;
             if Context::of(address).is_some() {
                 continue;
             }
             let to = self.spaces.find(pid, address).map(|found| address.wrapping_add(found.shift));
-            put(&mut self.changed.record, at, to.unwrap_or_else(|| unmapped(address)), raw.endian)?;
+            put(&mut self.changed.record, at, to.unwrap_or_else(|| unmapped(address)), raw.endian())?;
         }
         Some(())
     }
@@ -134,7 +134,7 @@ fn put(record: &mut [u8], at: usize, number: u64, endian: Endian) -> Option<()> 
 
 impl<S: Sink + ?Sized> Stage<S> for Remap {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
-        let is_changed = match raw.header.kind {
+        let is_changed = match raw.header().kind {
             RecordType::SAMPLE => self.sample(meta, raw).is_some(),
             RecordType::FORK | RecordType::COMM => {
                 self.spaces.tell(meta, raw);

@@ -152,7 +152,7 @@ impl Merge {
         if role == Role::Other {
             return Ok(true);
         }
-        let Ok(view) = SampleView::read(raw.body(), &event.layout, raw.endian) else { return Ok(true) };
+        let Ok(view) = SampleView::read(raw.body(), &event.layout, raw.endian()) else { return Ok(true) };
         let Some((_, tid)) = view.task else { return Ok(true) };
         match role {
             Role::Switch => drop(self.switches.insert(tid, (index, raw.bytes().into()))),
@@ -180,7 +180,7 @@ impl Merge {
             let at = layout.word_at(field).map(|at| RecordHeader::SIZE + 8 * at);
             let place = at.and_then(|at| self.changed.record.get_mut(at..at + 8));
             if let (Some(place), Some(value)) = (place, value) {
-                place.copy_from_slice(&match raw.endian {
+                place.copy_from_slice(&match raw.endian() {
                     Endian::Little => value.to_le_bytes(),
                     Endian::Big => value.to_be_bytes(),
                 });
@@ -194,7 +194,7 @@ impl Merge {
 
 impl<S: Sink + ?Sized> Stage<S> for Merge {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
-        if raw.header.kind == RecordType::SAMPLE && !self.sample(meta, raw, sink)? {
+        if raw.header().kind == RecordType::SAMPLE && !self.sample(meta, raw, sink)? {
             return Ok(());
         }
         sink.record(meta, raw)

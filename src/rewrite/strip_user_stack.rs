@@ -96,7 +96,7 @@ struct Strip<'a> {
 
 impl<S: Sink + ?Sized> Stage<S> for Strip<'_> {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
-        if raw.header.kind != RecordType::SAMPLE {
+        if raw.header().kind != RecordType::SAMPLE {
             return sink.record(meta, raw);
         }
         let layout = match meta.events.of(raw) {
@@ -109,9 +109,9 @@ impl<S: Sink + ?Sized> Stage<S> for Strip<'_> {
             return Ok(());
         };
         let len = RecordHeader::SIZE + before.len() + behind.len();
-        let Some(header) = raw.header.with_len(len) else { return Ok(()) };
+        let Some(header) = raw.header().with_len(len) else { return Ok(()) };
         self.changed.record.clear();
-        self.changed.record.extend(encoded(abi::to_bytes(&header, raw.endian))?);
+        self.changed.record.extend(encoded(abi::to_bytes(&header, raw.endian()))?);
         self.changed.record.extend_from_slice(before);
         self.changed.record.extend_from_slice(behind);
         self.changed.pass(sink, meta, raw)
@@ -122,7 +122,7 @@ impl<S: Sink + ?Sized> Stage<S> for Strip<'_> {
 fn around<'a>(raw: &Raw<'a>, layout: &SampleLayout) -> Option<[&'a [u8]; 2]> {
     let body = raw.body();
     let mut stripped: Option<Range<usize>> = None;
-    layout.visit(body, raw.endian, |field, bytes| {
+    layout.visit(body, raw.endian(), |field, bytes| {
         if field.bits().intersects(STRIPPED) {
             // They lie one behind the other.
             let start = stripped.as_ref().map_or(bytes.start, |before| before.start);

@@ -10,6 +10,7 @@ use crate::abi::sample_layout::SampleLayout;
 use crate::abi::sample_type::BranchSampleType;
 use crate::stream::raw::Raw;
 use hashbrown::{HashMap, HashSet};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// An event, as far as it is known.
 #[derive(Clone, Debug)]
@@ -56,6 +57,8 @@ pub struct Events {
     tracepoints: HashMap<u64, Vec<EventIndex>>,
     /// Whether there are events that could not be read, so that no record goes without saying to one that could.
     is_incomplete: bool,
+    /// Another one whenever a record may be of another event than before; no other list has it, but for an unchanged copy.
+    state: u64,
 }
 
 /// Number of an event in [`Events`].
@@ -67,6 +70,7 @@ impl Events {
     pub fn add_or_extend(&mut self, attr: Attr, ids: Vec<u64>) {
         match ids.first().map(|id| self.by_id.get(id)) {
             Some(Some(&index)) => {
+                self.state = next_state();
                 let known = &mut self.list[index as usize].ids;
                 for id in ids {
                     self.by_id.entry(id).or_insert_with(|| {
@@ -97,6 +101,7 @@ impl Events {
     /// Notes that there is an event that cannot be read.
     pub fn miss(&mut self) {
         self.is_incomplete = true;
+        self.state = next_state();
     }
 
     /// Adds an event.
@@ -104,6 +109,7 @@ impl Events {
         if ids.is_empty() {
             self.without_ids.insert(attr.clone());
         }
+        self.state = next_state();
         let index = self.list.len() as EventIndex;
         self.by_id.extend(ids.iter().map(|&id| (id, index)));
         if attr.kind == AttrType::TRACEPOINT {
@@ -168,10 +174,10 @@ impl Events {
         if self.list.len() == 1 && !self.is_incomplete {
             return Some((0, first));
         }
-        let index = match self.id_of(raw, first) {
-            None | Some(0) => 0,
-            Some(id) => *self.by_id.get(&id)?,
-        };
+        let index = raw.event(self.state, || match self.id_of(raw, first) {
+            None | Some(0) => Some(0),
+            Some(id) => self.by_id(id),
+        })?;
         Some((index, &self.list[index as usize]))
     }
 
@@ -179,11 +185,11 @@ impl Events {
     #[inline]
     fn id_of(&self, raw: &Raw<'_>, first: &Event) -> Option<u64> {
         let body = raw.body();
-        if raw.header.kind == RecordType::SAMPLE {
-            return word(body, first.layout.id_at()?, raw.endian);
+        if raw.header().kind == RecordType::SAMPLE {
+            return word(body, first.layout.id_at()?, raw.endian());
         }
         let at = body.len().checked_sub(first.id_from_end?)?;
-        Reader::new(&body[at..], raw.endian).u64()
+        Reader::new(&body[at..], raw.endian()).u64()
     }
 
     /// Whether all records tell events and times, and not samples alone: perf takes the first event's word for it.
@@ -196,7 +202,7 @@ impl Events {
     #[inline]
     pub fn split<'a>(&self, raw: &Raw<'a>) -> (&'a [u8], Option<SampleId>) {
         let body = raw.body();
-        if !raw.header.kind.has_sample_id() {
+        if !raw.header().kind.has_sample_id() {
             return (body, None);
         }
         let Some((_, event)) = self.of(raw) else { return (body, None) };
@@ -205,7 +211,7 @@ impl Events {
         }
         let Some(at) = body.len().checked_sub(event.id_size) else { return (body, None) };
         let (body, trailer) = body.split_at(at);
-        (body, SampleId::read(trailer, event.layout.sample_type(), raw.endian))
+        (body, SampleId::read(trailer, event.layout.sample_type(), raw.endian()))
     }
 
     /// When a record was written, where it says so. Records that perf made up have a time of 0 or all ones: none.
@@ -214,8 +220,8 @@ impl Events {
         let time = match self.recorded_time(raw) {
             Some(time) => time,
             // Recorders without trailers tell the time of a fork or an exit in the record itself.
-            None if matches!(raw.header.kind, RecordType::FORK | RecordType::EXIT) => match self.split(raw) {
-                (body, None) => word(body, 2, raw.endian)?,
+            None if matches!(raw.header().kind, RecordType::FORK | RecordType::EXIT) => match self.split(raw) {
+                (body, None) => word(body, 2, raw.endian())?,
                 _ => return None,
             },
             None => return None,
@@ -226,15 +232,21 @@ impl Events {
     /// What a sample or a trailer has as its time, whether or not it is one.
     #[inline]
     pub fn recorded_time(&self, raw: &Raw<'_>) -> Option<u64> {
-        if raw.header.kind == RecordType::SAMPLE {
+        if raw.header().kind == RecordType::SAMPLE {
             let (_, event) = self.of(raw)?;
-            word(raw.body(), event.layout.time_at()?, raw.endian)
-        } else if raw.header.kind < RecordType::USER_START {
+            word(raw.body(), event.layout.time_at()?, raw.endian())
+        } else if raw.header().kind < RecordType::USER_START {
             self.split(raw).1?.time
         } else {
             None
         }
     }
+}
+
+/// A state that no list of events was in before.
+fn next_state() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 /// Whether a time is one: records that perf made up have 0 or all ones instead.
@@ -276,7 +288,7 @@ mod tests {
 
     fn raw(block: &Block) -> Raw<'_> {
         let header = RecordHeader::peek(&block.bytes, Endian::Little).unwrap();
-        Raw { header, endian: Endian::Little, block, at: 0, payload: 0 }
+        Raw::new(header, Endian::Little, block, 0, 0).unwrap()
     }
 
     #[test]
@@ -318,6 +330,30 @@ mod tests {
         assert!(events.of(&raw(&sample)).is_some());
         events.miss();
         assert!(events.of(&raw(&sample)).is_none());
+    }
+
+    #[test]
+    fn the_event_is_looked_up_anew_by_another_list_and_once_the_list_has_changed() {
+        let sample_type = SampleType::IP | SampleType::ID;
+        let list = |ids: [u64; 2]| {
+            let mut events = Events::default();
+            ids.into_iter().for_each(|id| events.add(attr(sample_type, AttrFlags::empty()), vec![id]));
+            events
+        };
+        let (mut events, others) = (list([10, 20]), list([20, 10]));
+        let block = record(RecordType::SAMPLE, &[0x400000, 20]);
+        let sample = raw(&block);
+        let event = |events: &Events, raw: &Raw<'_>| events.of(raw).map(|(index, _)| index);
+        assert_eq!(
+            [&events, &others, &events.clone()].map(|events| event(events, &sample)),
+            [Some(1), Some(0), Some(1)]
+        );
+        let block = record(RecordType::SAMPLE, &[0x400000, 30]);
+        let unknown = raw(&block);
+        let before = events.clone();
+        assert_eq!(event(&events, &unknown), None);
+        events.add_or_extend(attr(sample_type, AttrFlags::empty()), vec![10, 30]);
+        assert_eq!([&before, &events].map(|events| event(events, &unknown)), [None, Some(0)]);
     }
 
     #[test]

@@ -385,8 +385,9 @@ impl<S: Sink> Recorder<S> {
         let block =
             Block { bytes: bytes.into(), source: 0, base, origin: Origin::File, in_memory: true, serial: self.serial };
         for (header, at, payload) in self.records.drain(..) {
-            let raw = Raw { header, endian: self.meta.endian, block: &block, at, payload };
-            self.flow.record(&self.meta, &raw)?;
+            if let Some(raw) = Raw::new(header, self.meta.endian, &block, at, payload) {
+                self.flow.record(&self.meta, &raw)?;
+            }
         }
         Ok(())
     }

@@ -88,7 +88,7 @@ struct Collect {
 
 impl Sink for Collect {
     fn record(&mut self, _: &Meta, raw: &Raw<'_>) -> perfconv::Result<()> {
-        if raw.header.kind != RecordType::HEADER_ATTR {
+        if raw.header().kind != RecordType::HEADER_ATTR {
             self.records.extend(Record::read(raw.bytes(), &self.context));
         }
         Ok(())

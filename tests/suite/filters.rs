@@ -239,8 +239,8 @@ struct All(Records);
 
 impl Sink for All {
     fn record(&mut self, _: &Meta, raw: &Raw<'_>) -> perfconv::Result<()> {
-        if !matches!(raw.header.kind, RecordType::COMPRESSED | RecordType::COMPRESSED2) {
-            self.0.push((raw.header.kind, [raw.bytes(), raw.payload()].concat()));
+        if !matches!(raw.header().kind, RecordType::COMPRESSED | RecordType::COMPRESSED2) {
+            self.0.push((raw.header().kind, [raw.bytes(), raw.payload()].concat()));
         }
         Ok(())
     }
@@ -628,7 +628,7 @@ fn stripped(path: &Path) -> Result<Stripped, String> {
     }
     impl Sink for Samples {
         fn record(&mut self, _: &Meta, raw: &Raw<'_>) -> perfconv::Result<()> {
-            if raw.header.kind == RecordType::SAMPLE
+            if raw.header().kind == RecordType::SAMPLE
                 && let Some(Record { body: Body::Sample(sample), .. }) =
                     Record::read(raw.bytes(), &self.meta.context(raw))
             {

@@ -28,7 +28,7 @@ pub struct DescribedLayout {
 #[inline]
 pub fn fits(raw: &Raw<'_>, told: DescribedLayout, events: &Events) -> bool {
     let event = events.of(raw).map(|(_, event)| event);
-    let kind = raw.header.kind;
+    let kind = raw.header().kind;
     if kind == RecordType::SAMPLE {
         let layout = event.map_or_else(SampleLayout::default, |event| event.layout);
         return told.fields == of_sample(layout.sample_type()) && (!told.is_all || is_all_read(raw, &layout));
@@ -59,7 +59,7 @@ fn of_trailer(event: Option<&Event>) -> SampleType {
 
 /// Whether the fields of a sample are all that it holds, but for what fills its last word.
 fn is_all_read(raw: &Raw<'_>, layout: &SampleLayout) -> bool {
-    let by = |layout| SampleView::read(raw.body(), layout, raw.endian).is_ok_and(|view| view.tail.len() < 8);
+    let by = |layout| SampleView::read(raw.body(), layout, raw.endian()).is_ok_and(|view| view.tail.len() < 8);
     // That an event is in a group with one whose branches are counted is told behind the records.
     let counted = || layout.with_branch_sample_type(layout.branch_sample_type() | BranchSampleType::COUNTERS);
     by(layout) || layout.sample_type().contains(SampleType::BRANCH_STACK) && by(&counted())
@@ -67,7 +67,7 @@ fn is_all_read(raw: &Raw<'_>, layout: &SampleLayout) -> bool {
 
 /// What is wrong with a record that does not [fit](fits), by the object that tells it.
 pub fn misfit(raw: &Raw<'_>, object: Object<'_>, events: &Events) -> Wrong {
-    let kind = raw.header.kind;
+    let kind = raw.header().kind;
     let body = object.body.and_then(|told| told.of(kind).ok());
     let sample = match &body {
         Some(Body::Sample(sample)) => Some(sample),

@@ -39,10 +39,10 @@ impl Staying {
     /// # Errors
     /// Where it cannot be written.
     pub fn retold(&self, meta: &Meta, raw: &Raw<'_>) -> Result<Option<Vec<u8>>> {
-        if raw.header.kind == RecordType::ID_INDEX {
+        if raw.header().kind == RecordType::ID_INDEX {
             return self.id_index(meta, raw);
         }
-        if !raw.header.kind.has_sample_id() || meta.events.of(raw).is_none_or(|(event, _)| self.has(event)) {
+        if !raw.header().kind.has_sample_id() || meta.events.of(raw).is_none_or(|(event, _)| self.has(event)) {
             return Ok(None);
         }
         let Some(heir) = self.heir(meta) else { return Ok(None) };

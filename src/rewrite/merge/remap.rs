@@ -58,7 +58,7 @@ impl HeaderRewriter {
         if task < PID_STEP {
             return Ok(task + pids);
         }
-        let file = &meta.files[raw.block.source as usize];
+        let file = &meta.files[raw.block().source as usize];
         let what = format!("--offset-pids: here is a process or thread {task}, too high a number to be told apart");
         Err(Error::input(file, raw.offset(), what))
     }
@@ -70,24 +70,24 @@ impl HeaderRewriter {
     pub fn append(&self, meta: &Meta, raw: &Raw<'_>, out: &mut Vec<u8>) -> Result<Option<Reason>> {
         let start = out.len();
         // An id that no event has may be that of another recording's.
-        if raw.header.kind < RecordType::USER_START && meta.events.of(raw).is_none() {
+        if raw.header().kind < RecordType::USER_START && meta.events.of(raw).is_none() {
             return Ok(Some(Reason::UnknownEvent));
         }
         if self.is_same() {
             out.extend_from_slice(raw.bytes());
-        } else if raw.header.kind == RecordType::SAMPLE {
+        } else if raw.header().kind == RecordType::SAMPLE {
             self.sample(meta, raw, out)?;
-        } else if raw.header.kind < RecordType::USER_START {
+        } else if raw.header().kind < RecordType::USER_START {
             self.with_trailer(meta, raw, out)?;
         } else {
             out.extend_from_slice(raw.bytes());
-            let body = start + RecordHeader::SIZE..start + raw.header.len();
+            let body = start + RecordHeader::SIZE..start + raw.header().len();
             self.remap_fields(meta, raw, None, &mut out[body])?;
         }
         let len = out.len() - start;
-        if len != raw.header.len() {
-            let Some(header) = raw.header.with_len(len) else { return Err(too_long(meta, raw)) };
-            out[start + 6..start + 8].copy_from_slice(&match raw.endian {
+        if len != raw.header().len() {
+            let Some(header) = raw.header().with_len(len) else { return Err(too_long(meta, raw)) };
+            out[start + 6..start + 8].copy_from_slice(&match raw.endian() {
                 Endian::Little => header.size.to_le_bytes(),
                 Endian::Big => header.size.to_be_bytes(),
             });
@@ -97,7 +97,7 @@ impl HeaderRewriter {
 
     fn sample(&self, meta: &Meta, raw: &Raw<'_>, out: &mut Vec<u8>) -> Result<()> {
         let Some((index, event)) = meta.events.of(raw) else { return Ok(()) };
-        let (from, endian) = (&event.layout, raw.endian);
+        let (from, endian) = (&event.layout, raw.endian());
         let plan = &self.plan.events[index as usize];
         let body = raw.body();
         out.extend_from_slice(&raw.bytes()[..RecordHeader::SIZE]);
@@ -152,9 +152,9 @@ impl HeaderRewriter {
             return Ok(());
         }
         for at in (0..count).map(|nth| at + 4 * nth) {
-            let Some(task) = super::patch::u32_at(out, at, raw.endian) else { return Ok(()) };
+            let Some(task) = super::patch::u32_at(out, at, raw.endian()) else { return Ok(()) };
             let task = self.task(meta, raw, task)?;
-            change_u32(out, at, raw.endian, |_| task);
+            change_u32(out, at, raw.endian(), |_| task);
         }
         Ok(())
     }
@@ -164,7 +164,7 @@ impl HeaderRewriter {
         let Some((index, _)) = meta.events.of(raw) else { return Ok(()) };
         let plan = &self.plan.events[index as usize];
         let (body, trailer) = meta.events.split(raw);
-        let endian = raw.endian;
+        let endian = raw.endian();
         let start = out.len();
         out.extend_from_slice(&raw.bytes()[..RecordHeader::SIZE + body.len()]);
         let at = start + RecordHeader::SIZE;
@@ -197,7 +197,7 @@ impl HeaderRewriter {
     /// Remaps the fields of a record other than a sample where they are, of the event of that plan, if it is of one.
     fn remap_fields(&self, meta: &Meta, raw: &Raw<'_>, own: Option<&EventPlan>, body: &mut [u8]) -> Result<()> {
         let len = body.len();
-        let RecordHeader { kind, misc, .. } = raw.header;
+        let RecordHeader { kind, misc, .. } = raw.header();
         let (mut fields, tail) = Body::read(kind, misc, body, &meta.context(raw));
         let covered = len - tail.len();
         let mut remap = RemapFields { retell: self, meta, raw, own, failure: None };
@@ -206,7 +206,7 @@ impl HeaderRewriter {
             return Err(failure);
         }
         let mut bytes = Cursor::new(Vec::with_capacity(len));
-        let written = fields.write(&mut bytes, raw.endian);
+        let written = fields.write(&mut bytes, raw.endian());
         let bytes = encoded(written.map(|()| bytes.into_inner()))?;
         // A definition writes as many bytes as it was read from.
         if bytes.len() == covered {
@@ -248,10 +248,10 @@ impl FieldVisitor for RemapFields<'_> {
 }
 
 fn too_long(meta: &Meta, raw: &Raw<'_>) -> Error {
-    let file = &meta.files[raw.block.source as usize];
+    let file = &meta.files[raw.block().source as usize];
     let what = format!(
         "with an id of its event the {} record here would be longer than a record can be, of which most takes 65535 bytes",
-        raw.header.kind
+        raw.header().kind
     );
     Error::input(file, raw.offset(), what)
 }

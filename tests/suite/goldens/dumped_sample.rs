@@ -15,14 +15,14 @@ use super::dumped::hex;
 /// What tells whose a sample is, and what perf prints of the sample behind the type and below the line.
 pub fn sample(raw: &Raw<'_>, event: &Event) -> (SampleId, String) {
     let layout = &event.layout;
-    let view = SampleView::read(raw.body(), layout, raw.endian).expect("the sample is whole");
+    let view = SampleView::read(raw.body(), layout, raw.endian()).expect("the sample is whole");
     let id = SampleId { time: view.time, cpu: view.cpu, ..SampleId::default() };
     let (pid, tid) = view.task.map_or((-1, -1), |(pid, tid)| (pid as i32, tid as i32));
     let ip = hex(view.ip.unwrap_or_default());
     // Events without a period of their own have that of the attr.
     let period = view.period.unwrap_or(event.attr.sample_period);
     let addr = hex(view.addr.unwrap_or_default());
-    let misc = raw.header.misc.bits();
+    let misc = raw.header().misc.bits();
     let mut text = format!("(IP, {misc:#x}): {pid}/{tid}: {ip} period: {period} addr: {addr}");
     if let Some(chain) = view.callchain {
         text += &callchain(chain.iter());
@@ -32,7 +32,7 @@ pub fn sample(raw: &Raw<'_>, event: &Event) -> (SampleId, String) {
     }
     if let Some(view) = &view.regs_intr {
         // perf does not swap this mask.
-        let is_foreign = raw.endian == Endian::Big;
+        let is_foreign = raw.endian() == Endian::Big;
         let mask = if is_foreign { layout.regs_intr().swap_bytes() } else { layout.regs_intr() };
         text += &regs("intr", mask, view);
     }

@@ -1,5 +1,7 @@
 //! Samples as most are, which come by the million: written and read without the way through owned values and serde.
 //!
+//! The order of the fields is that of [`SampleField`], in which [`Sample`](crate::abi::sample::Sample) is written too.
+//!
 //! What is written is what [`ser`](super::ser) would write, and what is read is read as by
 //! [`object`](super::object): whatever is not quite usual is left to these.
 

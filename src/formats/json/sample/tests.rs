@@ -37,7 +37,7 @@ impl Written {
             serial: 0,
         };
         let header = RecordHeader::peek(&self.bytes, endian).expect("it has a header");
-        let raw = Raw { header, endian, block: &block, at: 0, payload: 0 };
+        let raw = Raw::new(header, endian, &block, 0, 0).expect("it is the block");
         let (mut short, mut long) = (Vec::new(), Vec::new());
         let is_short = append(&mut short, &raw, &self.of);
         any_record(&mut long, &raw, &self.of, &Tracepoints::default()).expect("it is a record");
