@@ -150,7 +150,7 @@ bodies! { misc, bytes, context;
     THROTTLE => Throttle(Throttle) in throttle;
     UNTHROTTLE => Unthrottle(Throttle) in throttle;
     FORK => Fork(Task) in task;
-    READ => Read(Read) in read with (context.layout.read_format,);
+    READ => Read(Read) in read with (context.layout.read_format(),);
     SAMPLE => Sample(Box<Sample>) in sample with SampleArgs::new(bytes, &context.layout, context.endian);
     MMAP2 => Mmap2(Mmap2) in mmap2 with (misc,);
     AUX => Aux(Aux) in aux_area;

@@ -100,7 +100,7 @@ impl Sink for AddressScan {
         if let Some(time) = meta.events.time(raw) {
             self.first_time = Some(self.first_time.map_or(time, |first| first.min(time)));
         }
-        let (kind, misc, endian) = (raw.header.kind, raw.header.misc, raw.endian);
+        let (kind, misc, endian) = (raw.header().kind, raw.header().misc, raw.endian());
         if !matches!(kind, RecordType::MMAP | RecordType::MMAP2 | RecordType::KSYMBOL) {
             return Ok(());
         }
