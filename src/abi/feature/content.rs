@@ -33,6 +33,7 @@ use super::{
     cpu_topology, dir_format, e_machine, event_desc, group_desc, hybrid_topology, mark, mem_topology, nr_cpus,
     numa_topology, pmu_caps, pmu_mappings, sample_time, string, total_mem, tracing_data,
 };
+use crate::abi::fields::{FieldVisitor, TextField, TextRole, VisitFields};
 use crate::abi::{self, Endian};
 use binrw::{BinResult, BinWrite};
 use serde::de::Error;
@@ -40,9 +41,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::io::{Seek, Write};
 
 /// Declares [`Feature`] from the list of features: each with its variant, its definition, the module that has its
-/// descriptor, and what the definition needs to know to be read.
+/// descriptor, the role of one that is a text, and what the definition needs to know to be read.
 macro_rules! features {
-    ($context:ident; $($id:ident => $variant:ident($content:ty) in $module:ident $(with $args:expr)?;)*) => {
+    ($context:ident; $($id:ident => $variant:ident($content:ty) in $module:ident $(as $role:ident)? $(with $args:expr)?;)*) => {
         /// The content of a feature section, without what its definition does not cover.
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub enum Feature {
@@ -71,6 +72,14 @@ macro_rules! features {
                     )*
                     _ => return Ok(None),
                 }))
+            }
+
+            /// Passes each field that has a role to the visitor. Opaque bytes have none.
+            pub fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
+                match self {
+                    $(Self::$variant(content) => roles_of!(visitor, content $(, $role)?),)*
+                    Self::Opaque(_) => {}
+                }
             }
 
             /// Writes the content.
@@ -117,16 +126,26 @@ macro_rules! features {
     };
 }
 
+/// Visits the fields of a feature; one that is a single text has its role in the table.
+macro_rules! roles_of {
+    ($visitor:ident, $content:ident) => {
+        $content.visit_fields($visitor)
+    };
+    ($visitor:ident, $content:ident, $role:ident) => {
+        $visitor.text(TextRole::$role, TextField::new("text", $content))
+    };
+}
+
 features! { context;
     TRACING_DATA => TracingData(TracingData) in tracing_data;
     BUILD_ID => BuildIds(BuildIds) in build_ids;
-    HOSTNAME => Hostname(PerfStr) in string;
-    OSRELEASE => OsRelease(PerfStr) in string;
-    VERSION => Version(PerfStr) in string;
-    ARCH => Arch(PerfStr) in string;
+    HOSTNAME => Hostname(PerfStr) in string as Host;
+    OSRELEASE => OsRelease(PerfStr) in string as Version;
+    VERSION => Version(PerfStr) in string as Version;
+    ARCH => Arch(PerfStr) in string as Arch;
     NRCPUS => NrCpus(NrCpus) in nr_cpus;
-    CPUDESC => CpuDesc(PerfStr) in string;
-    CPUID => CpuId(PerfStr) in string;
+    CPUDESC => CpuDesc(PerfStr) in string as Hardware;
+    CPUID => CpuId(PerfStr) in string as Hardware;
     TOTAL_MEM => TotalMem(TotalMem) in total_mem;
     CMDLINE => Cmdline(StrList) in string;
     EVENT_DESC => EventDescs(EventDescs) in event_desc;

@@ -12,7 +12,7 @@ use super::cgroup::Cgroup;
 use super::comm::Comm;
 use super::compressed::{Compressed, Compressed2};
 use super::cpu_map::CpuMap;
-use super::descriptor::{FieldVisitor, RecordDescriptor, VisitFields};
+use super::descriptor::RecordDescriptor;
 use super::event_update::EventUpdate;
 use super::finished::{FinishedInit, FinishedRound};
 use super::header_attr::{HeaderAttr, HeaderEventType};
@@ -39,6 +39,7 @@ use super::{
     comm, compressed, cpu_map, event_update, finished, header_attr, header_feature, id_index, ksymbol, lost, mmap,
     mmap2, namespaces, read, schedstat, stat, switch, task, text_poke, thread_map, throttle, time_conv, tracing_data,
 };
+use crate::abi::fields::{FieldVisitor, VisitFields};
 use crate::abi::sample::{self, Sample, SampleArgs};
 use crate::abi::{self, Endian};
 use binrw::{BinResult, BinWrite};
