@@ -27,8 +27,8 @@ use perfconv::formats::carry::CarryOptions;
 use perfconv::formats::import::ImportOptions;
 use perfconv::formats::{json, pprof, quipper};
 use perfconv::profile::options::ProfileOptions;
-use perfconv::rewrite::by_time::ByTimePass;
 use perfconv::rewrite::passes::Passes;
+use perfconv::rewrite::sort::{SortPass, Untimed};
 use perfconv::stream::Sink;
 use perfconv::stream::meta::Meta;
 use perfconv::stream::order::Order;
@@ -248,7 +248,7 @@ fn rewrite(bencher: Bencher, pass: &str) {
         let read = ReadOptions::default();
         let mut passes = Passes::default();
         if pass == "--sort" {
-            passes.push(ByTimePass { options: read.clone() });
+            passes.push(SortPass::new(Untimed::InPlace, read.clone()));
         }
         let out = File::create(inputs.folder.path().join("copy.data")).expect("it can be created");
         let form = Form { frames: Frames::Plain, ..Form::default() };

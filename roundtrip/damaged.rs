@@ -5,11 +5,11 @@
 
 use crate::recordings;
 use allocation_counter::measure;
-use perfconv::check::check;
 use perfconv::container::block::Origin;
 use perfconv::container::read::{Container, ReadOptions, input::Input};
 use perfconv::convert::profile;
 use perfconv::error::Result;
+use perfconv::inspect::check::check;
 use perfconv::profile::options::ProfileOptions;
 use perfconv::stream::Sink;
 use perfconv::stream::meta::Meta;

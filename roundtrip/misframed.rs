@@ -2,11 +2,11 @@
 
 use perfconv::abi::Endian;
 use perfconv::abi::record::{RecordHeader, RecordType};
-use perfconv::check::{Rule, Severity, check};
 use perfconv::container::block::Origin;
 use perfconv::container::read::{Container, ReadOptions, input::Input};
 use perfconv::container::write::file::FileWriter;
 use perfconv::container::write::pipe;
+use perfconv::inspect::check::{Rule, Severity, check};
 use perfconv::stream::Sink;
 use perfconv::stream::meta::Meta;
 use perfconv::stream::raw::Raw;

@@ -30,8 +30,13 @@ pub enum Error {
         what: String,
     },
     /// What was asked for cannot be done with this recording. Nothing was written.
-    #[error("{0}")]
-    Refused(String),
+    #[error("{what}")]
+    Refused {
+        /// Why: a kind from [`ErrorKind::OutputExists`] on.
+        kind: ErrorKind,
+        /// The reason in words, and what to do about it.
+        what: String,
+    },
     /// Writing the output failed.
     #[error("cannot write the output: {0}")]
     Output(#[source] io::Error),
@@ -49,6 +54,31 @@ impl Error {
         Self::Input { place: Place { file: file.into(), offset: offset.into(), record: None }, what: what.into() }
     }
 
+    /// A file that is not overwritten.
+    pub(crate) fn output_exists(what: impl Into<String>) -> Self {
+        Self::Refused { kind: ErrorKind::OutputExists, what: what.into() }
+    }
+
+    /// Something that was asked for and is not in the recording.
+    pub(crate) fn not_found(what: impl Into<String>) -> Self {
+        Self::Refused { kind: ErrorKind::NotFound, what: what.into() }
+    }
+
+    /// Recordings, or a recording and an output, that do not go together.
+    pub(crate) fn incompatible(what: impl Into<String>) -> Self {
+        Self::Refused { kind: ErrorKind::Incompatible, what: what.into() }
+    }
+
+    /// A request that does not make sense.
+    pub(crate) fn invalid(what: impl Into<String>) -> Self {
+        Self::Refused { kind: ErrorKind::InvalidRequest, what: what.into() }
+    }
+
+    /// A result that would be too large.
+    pub(crate) fn too_large(what: impl Into<String>) -> Self {
+        Self::Refused { kind: ErrorKind::TooLarge, what: what.into() }
+    }
+
     /// The same error as one about a record, where it is about an input and of no record yet.
     pub(crate) fn at_record(mut self, index: u64, record_type: RecordType) -> Self {
         if let Self::Input { place, .. } = &mut self {
@@ -62,7 +92,7 @@ impl Error {
         match self {
             Self::Io { .. } => ErrorKind::Io,
             Self::Input { .. } => ErrorKind::Input,
-            Self::Refused(_) => ErrorKind::Refused,
+            Self::Refused { kind, .. } => *kind,
             Self::Output(_) => ErrorKind::Output,
         }
     }
@@ -72,7 +102,7 @@ impl Error {
         match self {
             Self::Io { file, .. } => Some(file),
             Self::Input { place, .. } => Some(&place.file),
-            Self::Refused(_) | Self::Output(_) => None,
+            Self::Refused { .. } | Self::Output(_) => None,
         }
     }
 
@@ -101,10 +131,18 @@ pub enum ErrorKind {
     Io,
     /// The input is not a recording, or cannot be read.
     Input,
-    /// What was asked for cannot be done with this recording.
-    Refused,
     /// The output cannot be written.
     Output,
+    /// The output is there already, or is the input.
+    OutputExists,
+    /// Nothing in the recording is what was asked for: no such event, process, time, record.
+    NotFound,
+    /// The recordings do not go together, or the output has no place for what this one holds.
+    Incompatible,
+    /// The request or the description of a recording does not make sense.
+    InvalidRequest,
+    /// The result would be larger than is allowed.
+    TooLarge,
 }
 
 /// A place in an input.

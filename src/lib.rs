@@ -80,21 +80,18 @@
 //! |---|---|
 //! | [`abi`] | definitions of every header, section, attr, record, sample field and feature |
 //! | [`error`] | what can go wrong, and where |
-//! | `worker_pool` | work on several threads, in order |
+//! | [`threads`] | work on several threads, in order |
 //! | [`tracepoint`] | formats and fields of tracepoints |
 //! | [`container`] | files, pipes, directories and compressed frames |
 //! | [`object`] | ELF images |
 //! | [`stream`] | records in order, with the events that they belong to |
-//! | [`check`] | problems of a recording |
 //! | [`session`] | processes, threads and mappings over time |
 //! | [`rewrite`] | passes over records |
 //! | [`synth`] | recordings from a description |
 //! | [`bundle`] | a recording with its objects in one file |
 //! | [`profile`] | interned stacks and values |
-//! | [`info`] | header, features, events and counts |
+//! | [`inspect`] | what a recording contains, whether it is sound, records as text, differences of two |
 //! | [`formats`] | other formats |
-//! | [`dump`] | records as text |
-//! | [`diff`] | differences between two recordings |
 //! | [`convert`] | a recording to a profile or another format in one call |
 //! | [`recording`] | [`Recording`] |
 //! | `cli` | the program |
@@ -103,16 +100,13 @@
 
 pub mod abi;
 pub mod bundle;
-pub mod check;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod container;
 pub mod convert;
-pub mod diff;
-pub mod dump;
 pub mod error;
 pub mod formats;
-pub mod info;
+pub mod inspect;
 pub mod object;
 pub mod profile;
 pub mod recording;
@@ -120,8 +114,8 @@ pub mod rewrite;
 pub mod session;
 pub mod stream;
 pub mod synth;
+pub mod threads;
 pub mod tracepoint;
-mod worker_pool;
 
 pub use error::{Error, ErrorKind, Result};
 pub use recording::Recording;

@@ -3,11 +3,11 @@
 use perfconv::abi::feature::{Feature, FeatureContext, FeatureId, FeatureSection};
 use perfconv::abi::record::{Body, Record};
 use perfconv::abi::sample::Sample;
-use perfconv::check;
 use perfconv::container::read::ReadOptions;
 use perfconv::container::read::input::Input;
 use perfconv::convert;
 use perfconv::error::Result;
+use perfconv::inspect::check;
 use perfconv::profile::Profile;
 use perfconv::profile::options::ProfileOptions;
 use perfconv::stream::Sink;

@@ -116,7 +116,7 @@ fn put_in_place(
     if let Some(name) = &found.recording {
         let recording = &beside.join(name);
         if !overwrite && fs::symlink_metadata(recording).is_ok() {
-            return Err(Error::Refused(format!("{}: exists already; -f overwrites it", recording.display())));
+            return Err(Error::output_exists(format!("{}: exists already; -f overwrites it", recording.display())));
         }
         let (from, failed) = (folder.join(name), Error::io(recording.display().to_string(), "cannot put in place"));
         // It may be on another disk.

@@ -7,14 +7,13 @@ use super::report::say;
 use crate::container::write::envelope::strip;
 use crate::formats::table::{by_file_name, by_name};
 use crate::formats::{DEFAULT_PROFILE, FORMATS, Format, profile_options};
+use crate::threads::in_order;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
 use std::thread;
 
 /// Converts each recording to a file in a folder. One that cannot be converted keeps no other from it.
@@ -54,7 +53,8 @@ pub fn run(args: &ConvertArgs, folder: &Path) -> Result<ExitCode, Failure> {
         .map_err(|e| Failure::Failed(format!("{}: cannot create the folder: {e}", folder.display())))?;
     let (mut failed, mut incomplete) = (0, 0);
     let convert = |(input, output): &(&PathBuf, PathBuf)| conversion.convert(args, (*input).clone(), output);
-    in_order(args.jobs, &jobs, convert, |converted| match converted {
+    let threads = args.jobs.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
+    in_order(threads, &jobs, convert, |converted| match converted {
         Ok(converted) => incomplete += usize::from(converted.report(args) != 0),
         Err(failure) => {
             failure.report();
@@ -69,41 +69,6 @@ pub fn run(args: &ConvertArgs, folder: &Path) -> Result<ExitCode, Failure> {
         (0, _) => ExitCode::from(INCOMPLETE),
         _ => ExitCode::FAILURE,
     })
-}
-
-/// Does jobs on several threads, and tells what came of them in their order, as soon as it is known.
-fn in_order<T: Sync, R: Send>(
-    threads: Option<NonZeroUsize>,
-    jobs: &[T],
-    work: impl Fn(&T) -> R + Sync,
-    mut tell: impl FnMut(R),
-) {
-    let threads = threads.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
-    let next = AtomicUsize::new(0);
-    let (sender, receiver) = mpsc::channel();
-    thread::scope(|scope| {
-        for _ in 0..threads.min(jobs.len()) {
-            let (sender, next, work) = (sender.clone(), &next, &work);
-            scope.spawn(move || {
-                loop {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(job) = jobs.get(index) else { break };
-                    if sender.send((index, work(job))).is_err() {
-                        break;
-                    }
-                }
-            });
-        }
-        drop(sender);
-        let (mut told, mut waiting) = (0, BTreeMap::new());
-        for (index, result) in receiver {
-            waiting.insert(index, result);
-            while let Some(result) = waiting.remove(&told) {
-                tell(result);
-                told += 1;
-            }
-        }
-    });
 }
 
 /// What an output of this format is called behind the name of its input.
@@ -144,19 +109,5 @@ mod tests {
         let endings: Vec<_> =
             ["pprof", "perf.data", "jsonl", "perf-json"].map(|name| ending(by_name(FORMATS, name).unwrap())).into();
         assert_eq!(endings, [".pb.gz", ".data", ".jsonl", ".perf-json"]);
-    }
-
-    #[test]
-    fn results_are_told_in_the_order_of_the_jobs() {
-        let jobs: Vec<u64> = (0..50).collect();
-        for threads in [1, 2, 7] {
-            let mut told = Vec::new();
-            let slow_first = |job: &u64| {
-                thread::sleep(std::time::Duration::from_micros(50 - job));
-                *job
-            };
-            in_order(NonZeroUsize::new(threads), &jobs, slow_first, |job| told.push(job));
-            assert_eq!(told, jobs);
-        }
     }
 }

@@ -7,7 +7,7 @@ use super::output::stdout_failed;
 use super::report::{harmless, say};
 use super::standard_streams::demand_stdout;
 use crate::abi::record::RecordType;
-use crate::check::{Checked, Finding, Rule, Subject, check};
+use crate::inspect::check::{Checked, Finding, Rule, Subject, check};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};

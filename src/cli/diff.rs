@@ -4,8 +4,9 @@ use super::args::{DiffArgs, OrderArg};
 use super::failure::Failure;
 use super::input::Recording;
 use super::report::{harmless, say, warnings};
-use crate::diff::{Change, Count, DiffOptions, Difference, Side, Subject, Summary, diff};
 use crate::error::Error;
+use crate::formats::json::write_lines;
+use crate::inspect::diff::{Change, Count, DiffOptions, Difference, Side, Subject, Summary, diff};
 use crate::stream::source::Source;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -49,7 +50,7 @@ fn compare(args: DiffArgs) -> Result<ExitCode, Failure> {
     let mut out = BufWriter::new(io::stdout().lock());
     let mut shown = BTreeMap::new();
     let sources = [Source::open(a.input(), read.clone())?, Source::open(b.input(), read)?];
-    let (summary, ledgers) = diff(sources, &options, &mut |difference| {
+    let (summary, ledgers) = diff(sources, &options, write_lines, &mut |difference| {
         let count: &mut u64 = shown.entry(alike(difference)).or_default();
         *count += 1;
         if args.json {

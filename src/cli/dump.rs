@@ -5,7 +5,7 @@ use super::failure::Failure;
 use super::input::Recording;
 use super::output::Output;
 use super::report::{say, warnings};
-use crate::dump::{DumpOptions, Dumper};
+use crate::inspect::dump::{DumpOptions, Dumper};
 use crate::stream::ledger::Ledger;
 use crate::stream::order::Order;
 use crate::stream::source::Source;

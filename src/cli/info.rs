@@ -7,8 +7,8 @@ use super::report::{self, harmless};
 use super::{convert, output};
 use crate::container::read::ReadOptions;
 use crate::formats::json;
-use crate::info::stats::Stats;
-use crate::info::{Info, Parts, look, summary};
+use crate::inspect::info::stats::Stats;
+use crate::inspect::info::{Info, Parts, read_info, summary};
 use crate::stream::source::Source;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -116,7 +116,7 @@ fn open(input: PathBuf, read: &ReadArgs) -> Result<(Recording, ReadOptions), Fai
 }
 
 fn look_into(recording: &Recording, options: ReadOptions, parts: Parts) -> Result<Info, Failure> {
-    let mut info = look(Source::open(recording.input(), options)?, parts)?;
+    let mut info = read_info(Source::open(recording.input(), options)?, parts)?;
     recording.damage().iter().for_each(|damage| info.ledger.damage(damage.clone()));
     report::warnings(&info.ledger, false);
     Ok(info)

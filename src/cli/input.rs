@@ -12,7 +12,7 @@ use crate::formats::recognize::{START, readable_format};
 use crate::formats::retained_fields::RetainedFields;
 use crate::formats::table::{by_name, readable_names};
 use crate::formats::{FORMATS, Format, Reads, perf_data};
-use crate::info::imported::ImportedInfo;
+use crate::inspect::info::imported::ImportedInfo;
 use crate::profile::imported::ImportedProfile;
 use crate::stream::ledger::Ledger;
 use std::path::{Path, PathBuf};

@@ -229,7 +229,7 @@ impl Output {
             if !folder.join(entry.file_name()).exists() {
                 let other = entry.file_name();
                 let what = format!("{name}: holds {}, which the output does not", other.to_string_lossy());
-                return Err(Error::Refused(format!("{what}: remove it, or name another folder")));
+                return Err(Error::output_exists(format!("{what}: remove it, or name another folder")));
             }
         }
         Ok(())

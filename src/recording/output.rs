@@ -32,10 +32,10 @@ impl PathOutput {
             _ => false,
         };
         if is_input {
-            return Err(Error::Refused(format!("{name}: is the input; an input is never overwritten")));
+            return Err(Error::output_exists(format!("{name}: is the input; an input is never overwritten")));
         }
         if target.exists() && (!overwrite || target.is_dir()) {
-            return Err(Error::Refused(format!("{name}: exists already")));
+            return Err(Error::output_exists(format!("{name}: exists already")));
         }
         Ok(Self { target: target.to_owned(), overwrite })
     }

@@ -67,7 +67,7 @@ impl<'a> ProfileBuilder<'a> {
         let path = path.as_ref();
         let named = by_file_name(FORMATS, &path.to_string_lossy());
         let Some((Writes::Profile(format), list)) = named.map(|(format, list)| (format.writes, list)) else {
-            return Err(Error::Refused(format!("{}: no format of profiles has this ending", path.display())));
+            return Err(Error::invalid(format!("{}: no format of profiles has this ending", path.display())));
         };
         let output = PathOutput::new(path, self.overwrite, &self.recording.input)?;
         let (profile, ledger) = self.collect()?;

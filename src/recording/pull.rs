@@ -3,7 +3,8 @@
 use crate::error::{Error, Result};
 use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
-use crate::worker_pool::joined;
+use crate::threads::returned;
+use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{Builder, JoinHandle};
 
@@ -29,7 +30,7 @@ impl<T> Batches<T> {
     /// # Errors
     /// Where the receiver was dropped, which ends the stream.
     pub fn send(&self, batch: T) -> Result<()> {
-        self.0.send(batch).map_err(|_| Error::Refused("the rest of the recording is not wanted".to_owned()))
+        self.0.send(batch).map_err(|_| Error::Output(io::ErrorKind::BrokenPipe.into()))
     }
 }
 
@@ -52,7 +53,7 @@ impl<T: Send + 'static> Pull<T> {
     pub fn next(&mut self) -> Result<Option<T>> {
         let batch = self.batches.recv().ok();
         if let Some(stream) = self.stream.take_if(|_| batch.is_none()) {
-            self.end = Some(joined(stream)?);
+            self.end = Some(returned(stream.join())?);
         }
         Ok(batch)
     }

@@ -110,7 +110,7 @@ fn writes_what_filters_keep() {
     }
     assert_eq!(count, expected);
     let again = || recording.rewrite().decompress().write(&path);
-    assert_eq!(again().unwrap_err().kind(), crate::ErrorKind::Refused);
+    assert_eq!(again().unwrap_err().kind(), crate::ErrorKind::OutputExists);
     let same = recording.rewrite().overwrite().write(fixture("callgraph.data")).unwrap_err();
     assert!(same.to_string().contains("never overwritten"), "{same}");
     recording.rewrite().overwrite().write(&path).unwrap();

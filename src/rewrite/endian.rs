@@ -118,7 +118,7 @@ impl Sink for EndianPass {
         if self.staying.is_empty() || self.allow_mixed {
             return Ok(());
         }
-        Err(Error::Refused(format!(
+        Err(Error::incompatible(format!(
             "--endian: only the recorder knows the byte order of what is in these: {}; --allow-mixed leaves them as they are",
             self.told()
         )))

@@ -1,7 +1,7 @@
 //! Passes one behind the other: each sees what those before it pass on.
 
-use super::edited_header::{Edited, HeaderRewriter};
 use super::header::Header;
+use super::header::edited::{Edited, HeaderRewriter};
 use super::pass::{Pass, PreScanOrder};
 use super::perf_version::since::PerfVersion;
 use crate::abi::record::RecordType;

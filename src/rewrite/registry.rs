@@ -1,9 +1,10 @@
 //! The table of all passes that can be asked for.
 
 use super::filter::{comm, cpu, dso, event, head, kind, sample_every, task, time};
+use super::header::edits;
 use super::option::{PassOption, Place};
 use super::request::{PassRequest, Values};
-use super::{anonymize, build_ids, by_time, header_edits, jit, perf_version, quipper, sched_stat, strip_user_stack};
+use super::{anonymize, build_ids, jit, perf_version, quipper, sched_stat, sort, strip_user_stack};
 
 /// Options that ask for passes and refine them: each group is of options that are declared together.
 pub type PassTable<'a> = &'a [&'a [PassOption]];
@@ -11,8 +12,8 @@ pub type PassTable<'a> = &'a [&'a [PassOption]];
 /// All of them, in the order in which they are listed to users. A pass is registered here and nowhere else.
 pub const PASSES: PassTable<'static> = &[
     quipper::OPTIONS,
-    by_time::OPTIONS,
-    header_edits::OPTIONS,
+    sort::OPTIONS,
+    edits::OPTIONS,
     perf_version::OPTIONS,
     time::OPTIONS,
     task::OPTIONS,

@@ -96,7 +96,7 @@ fn check(meta: &Meta) -> Result<()> {
         () => return Ok(()),
     };
     let names: Vec<_> = meta.events.list().iter().map(event_name).collect();
-    Err(Error::Refused(format!("--sched-stat: there is no {missing}; the events are {}", names.join(", "))))
+    Err(Error::not_found(format!("--sched-stat: there is no {missing}; the events are {}", names.join(", "))))
 }
 
 /// What the events are here, and their formats, as far as they are known.

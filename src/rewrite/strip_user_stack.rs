@@ -81,7 +81,7 @@ fn check(meta: &Meta) -> Result<()> {
     if has_stacks(meta) {
         return Ok(());
     }
-    Err(Error::Refused("--strip-user-stack: no event has user stacks or registers in its samples".to_owned()))
+    Err(Error::not_found("--strip-user-stack: no event has user stacks or registers in its samples"))
 }
 
 fn has_stacks(meta: &Meta) -> bool {

@@ -1,67 +1,42 @@
 //! The maps of one address space, by address.
 
-use super::floor::floor;
 use super::map::MapId;
-use super::remove_range::cut;
-use immutable_chunkmap::map::Map;
+use super::range_map::{Entry, RangeMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What is mapped at each address. A new map takes the place of whatever was there: the kernel tells of no munmap.
+/// What is mapped at each address. A new map takes the place of whatever was there: the kernel records no munmap. Parent and
+/// child share what neither of them has changed since the fork.
 #[derive(Clone, Debug, Default)]
 pub struct Maps {
-    /// Parts of maps that are visible, by their first address. They do not overlap. Parent and child share what neither of them
-    /// has changed since the fork, however long the line of their ancestors.
-    parts: Map<u64, Part, CHUNK>,
+    parts: RangeMap<MapId>,
     generation: u64,
-}
-
-/// How many parts lie together: so many are copied where one changes that is shared.
-const CHUNK: usize = 32;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Part {
-    limit: u64,
-    map: MapId,
 }
 
 impl Maps {
     /// The map at an address.
     #[inline]
     pub fn find(&self, address: u64) -> Option<MapId> {
-        let (_, part) = floor(&self.parts, address)?;
-        (address < part.limit).then_some(part.map)
+        self.parts.find(address).map(|part| part.value)
     }
 
     /// Puts a map at `start..limit`.
     pub fn insert(&mut self, start: u64, limit: u64, map: MapId) {
-        if self.parts.get(&start) == Some(&Part { limit, map }) {
+        let new = Entry { start, last: limit.saturating_sub(1), value: map };
+        if self.parts.at_or_before(start) == Some(new) {
             return;
         }
-        self.remove(start, limit);
-        self.parts.insert_cow(start, Part { limit, map });
+        self.generation = next_generation();
+        if start < limit {
+            self.parts.insert(start, new.last, map);
+        }
     }
 
     /// Takes away whatever is at `start..limit`; of maps that reach beyond, the rest stays.
     pub fn remove(&mut self, start: u64, limit: u64) {
         self.generation = next_generation();
-        if start >= limit {
-            return;
+        if start < limit {
+            self.parts.clear(start, limit - 1);
         }
-        if let Some((first, &part)) = start.checked_sub(1).and_then(|before| floor(&self.parts, before))
-            && part.limit > start
-        {
-            self.parts.insert_cow(first, Part { limit: start, ..part });
-            if part.limit > limit {
-                self.parts.insert_cow(limit, part);
-            }
-        }
-        if let Some((first, &part)) = floor(&self.parts, limit - 1)
-            && first >= start
-            && part.limit > limit
-        {
-            self.parts.insert_cow(limit, part);
-        }
-        cut(&mut self.parts, start..=limit - 1);
     }
 
     /// The same number means the same maps. An empty space that nothing was ever in has 0.

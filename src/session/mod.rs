@@ -1,11 +1,10 @@
 //! Who ran what, where: processes and threads, and what was mapped in their address spaces when.
 
-mod floor;
 pub mod map;
 pub mod maps;
 pub mod names;
 pub mod process;
-pub mod remove_range;
+pub mod range_map;
 pub mod slices;
 pub mod space;
 

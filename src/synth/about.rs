@@ -220,7 +220,7 @@ impl About {
             for &(leader_idx, nr_members) in &self.groups {
                 if u64::from(leader_idx) + u64::from(nr_members) > events.len() as u64 {
                     let what = format!("a group of {nr_members} events cannot begin with event {leader_idx}");
-                    return Err(Error::Refused(format!("{what}: there are {}", events.len())));
+                    return Err(Error::invalid(format!("{what}: there are {}", events.len())));
                 }
                 groups.push(Group { name: text("{anon_group}"), leader_idx, nr_members });
             }
@@ -233,20 +233,20 @@ impl About {
 /// Whether containers have a place for these events, and records can be told apart.
 fn check(events: &[Event]) -> Result<()> {
     let Some(first) = events.first() else {
-        return Err(Error::Refused("a recording has at least one event".to_owned()));
+        return Err(Error::invalid("a recording has at least one event"));
     };
     let size = |attr: &Attr| attr.stored_size();
     if let Some(other) = events.iter().find(|event| size(&event.attr) != size(&first.attr)) {
         let (this, that) = (size(&other.attr), size(&first.attr));
         let what = format!("{} takes {this} bytes and {} {that}", other.name, first.name);
-        return Err(Error::Refused(format!("{what}: all events of a recording are of the same size")));
+        return Err(Error::invalid(format!("{what}: all events of a recording are of the same size")));
     }
     let mut ids: Vec<_> = events.iter().flat_map(|event| event.ids.iter().map(move |id| (id, &event.name))).collect();
     ids.sort();
     match ids.windows(2).find(|pair| pair[0].0 == pair[1].0) {
         Some(pair) => {
             let (id, one, other) = (pair[0].0, pair[0].1, pair[1].1);
-            Err(Error::Refused(format!("the id {id} of {one} is that of {other} too: each event has ids of its own")))
+            Err(Error::invalid(format!("the id {id} of {one} is that of {other} too: each event has ids of its own")))
         }
         None => Ok(()),
     }

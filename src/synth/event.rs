@@ -134,7 +134,7 @@ impl Event {
     /// An attr as perf record makes it for an event without options.
     fn plain_attr() -> Result<Attr> {
         let read = Attr::read(&[0; Self::ATTR_SIZE], Endian::Little);
-        let mut attr = read.map_err(|e| Error::Refused(e.to_string()))?;
+        let mut attr = read.map_err(|e| Error::invalid(e.to_string()))?;
         attr.size = Self::ATTR_SIZE as u32;
         attr.sample_period = Self::PERIOD;
         attr.sample_type = Self::FIELDS;

@@ -72,7 +72,7 @@ pub fn apply<'a>(name: &'a str, attr: &mut Attr) -> Result<Option<(&'a str, &'a 
         |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     if !is_name(head) || !is_name(point) {
         let what = "is no event by a name that is known; one of another PMU is told by its attr";
-        return Err(Error::Refused(format!("{name:?} {what}")));
+        return Err(Error::invalid(format!("{name:?} {what}")));
     }
     attr.kind = AttrType::TRACEPOINT;
     modify(name, modifiers, attr)?;
@@ -114,7 +114,7 @@ fn modify(name: &str, modifiers: &str, attr: &mut Attr) -> Result<()> {
     let precise = modifiers.matches('p').count();
     let is_known = |letter: char| "ukhGHpD".contains(letter);
     if precise > 3 || !modifiers.chars().all(is_known) {
-        return Err(Error::Refused(format!(
+        return Err(Error::invalid(format!(
             "{name:?}: {modifiers:?} are no modifiers of an event; u, k, h, G, H, p and D are"
         )));
     }
@@ -129,7 +129,7 @@ fn breakpoint(name: &str, rest: &str, attr: &mut Attr) -> Result<()> {
     const ACCESSES: [(char, u32); 3] = [('r', 1), ('w', 2), ('x', 4)];
     /// Bytes that are watched where it is not said how many.
     const LENGTH: u64 = 4;
-    let wrong = || Error::Refused(format!("{name:?} is no breakpoint; one is mem:0x1000/4:rw"));
+    let wrong = || Error::invalid(format!("{name:?} is no breakpoint; one is mem:0x1000/4:rw"));
     let mut parts = rest.split(':');
     let place = parts.next().unwrap_or_default();
     let (address, length) = place.split_once('/').unwrap_or((place, ""));

@@ -2,8 +2,8 @@
 
 use crate::container::read::ReadOptions;
 use crate::error::Result;
-use crate::rewrite::by_time::ByTime;
 use crate::rewrite::rounds::Rounds;
+use crate::rewrite::sort::{Sort, Untimed};
 use crate::stream::Sink;
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
@@ -13,7 +13,7 @@ pub(super) enum Flow<S> {
     /// They come in the order of time, or are to be out of it.
     AsTold(Marked<S>),
     /// They are put into the order of time.
-    Sorted(Box<ByTime<Marked<S>>>),
+    Sorted(Box<Sort<Marked<S>>>),
 }
 
 impl<S: Sink> Flow<S> {
@@ -22,7 +22,7 @@ impl<S: Sink> Flow<S> {
     }
 
     pub(super) fn sorted(sink: S, rounds: bool, options: ReadOptions) -> Self {
-        Self::Sorted(Box::new(ByTime::new(Marked::new(sink, rounds), options)))
+        Self::Sorted(Box::new(Sort::new(Marked::new(sink, rounds), Untimed::InPlace, options)))
     }
 
     /// How many marks of rounds were added.

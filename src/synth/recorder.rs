@@ -392,7 +392,7 @@ impl<S: Sink> Recorder<S> {
 }
 
 fn refused(what: impl Into<String>) -> Error {
-    Error::Refused(what.into())
+    Error::invalid(what.into())
 }
 
 fn no_event(number: usize) -> Error {

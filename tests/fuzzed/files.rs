@@ -3,9 +3,9 @@
 use super::plausible;
 use super::streamed::damaged;
 use arbitrary::Unstructured;
-use perfconv::check::{Rule, check};
 use perfconv::container::read::{ReadOptions, input::Input};
 use perfconv::error::Result;
+use perfconv::inspect::check::{Rule, check};
 use perfconv::stream::Sink;
 use perfconv::stream::meta::Meta;
 use perfconv::stream::order::Order;
@@ -51,7 +51,7 @@ fn read(input: &Input) {
     let ordered = Source::open(input.clone(), ReadOptions::default())
         .and_then(|source| source.run(&mut Order::new(Count::default(), ReadOptions::default())));
     let mut reproduced = true;
-    let mut found = |finding: perfconv::check::Finding| reproduced &= finding.rule != Rule::NotReproduced;
+    let mut found = |finding: perfconv::inspect::check::Finding| reproduced &= finding.rule != Rule::NotReproduced;
     let checked = check(input.clone(), ReadOptions::default(), &mut found);
     assert_eq!(ordered.is_ok(), checked.is_ok(), "both are read or both are refused");
     assert!(reproduced, "everything is written as it was read");

@@ -1,9 +1,9 @@
 //! Profiles that become recordings.
 
-use perfconv::check::{Severity, check};
 use perfconv::container::read::ReadOptions;
 use perfconv::formats::import::{Import, ImportOptions, Values};
 use perfconv::formats::{folded, perf_script, pprof};
+use perfconv::inspect::check::{Severity, check};
 
 const VALUES: [Values; 3] = [Values::Counted, Values::Spread, Values::Carry];
 
@@ -30,7 +30,7 @@ fn import(bytes: &[u8], reader: Import) {
     let options = ImportOptions { values, most_samples: 10_000, ..ImportOptions::default() };
     let Ok(made) = reader(&mut bytes, "fuzzed", &options) else { return };
     let mut wrong = Vec::new();
-    let mut found = |finding: perfconv::check::Finding| {
+    let mut found = |finding: perfconv::inspect::check::Finding| {
         if finding.rule.severity() != Severity::Note {
             wrong.push(finding.to_string());
         }

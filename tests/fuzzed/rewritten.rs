@@ -19,7 +19,6 @@ use perfconv::rewrite::build_ids::find::FindOptions;
 use perfconv::rewrite::build_ids::maps::BuildIdMapsPass;
 use perfconv::rewrite::build_ids::objects::Scope;
 use perfconv::rewrite::build_ids::table::BuildIdTablePass;
-use perfconv::rewrite::by_time::ByTimePass;
 use perfconv::rewrite::endian::EndianPass;
 use perfconv::rewrite::filter::comm::CommFilter;
 use perfconv::rewrite::filter::cpu::CpuFilter;
@@ -31,7 +30,7 @@ use perfconv::rewrite::filter::pass::{Filter, FilterPass};
 use perfconv::rewrite::filter::sample_every::EveryFilter;
 use perfconv::rewrite::filter::task::{TaskFilter, TaskNumber};
 use perfconv::rewrite::filter::time::TimeFilter;
-use perfconv::rewrite::header_edits::{HeaderEdit, Value};
+use perfconv::rewrite::header::edits::{HeaderEdit, Value};
 use perfconv::rewrite::merge::options::MergeOptions;
 use perfconv::rewrite::merge::run::Merge;
 use perfconv::rewrite::pass::Pass;
@@ -41,6 +40,7 @@ use perfconv::rewrite::perf_version::since::PerfVersion;
 use perfconv::rewrite::quipper::Quipper;
 use perfconv::rewrite::repair::RepairPass;
 use perfconv::rewrite::sched_stat::SchedStatPass;
+use perfconv::rewrite::sort::{SortPass, Untimed};
 use perfconv::rewrite::split::by::By;
 use perfconv::rewrite::split::run::{SplitOptions, split};
 use perfconv::rewrite::strip_user_stack::StripUserStackPass;
@@ -205,7 +205,7 @@ fn pass(from: &mut Unstructured<'_>, read: &ReadOptions) -> Result<Box<dyn Pass>
         3 => Quipper::Remap.pass(read),
         4 => Quipper::DiscardUnused.pass(read),
         5 => Box::new(RepairPass::default()),
-        6 => Box::new(ByTimePass { options: read.clone() }),
+        6 => Box::new(SortPass::new(Untimed::InPlace, read.clone())),
         7 => Box::new(HeaderEdit::Set(FeatureId::HOSTNAME, Value::Text(name(from)?))),
         8 => Box::new(HeaderEdit::Add(FeatureId::CMDLINE, Value::Words(vec!["perf".to_owned(), name(from)?]))),
         9 => Box::new(HeaderEdit::Drop(*from.choose(&[FeatureId::HOSTNAME, FeatureId::BUILD_ID])?)),

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use perfconv::check::{Finding, Rule, Severity, check};
 use perfconv::container::read::{ReadOptions, input::Input};
+use perfconv::inspect::check::{Finding, Rule, Severity, check};
 use serde_json::Value;
 
 use super::files::{self, Recording, fixture};

@@ -8,7 +8,7 @@ use std::path::Path;
 use perfconv::abi::sample_type::SampleType;
 use perfconv::container::read::ReadOptions;
 use perfconv::container::read::input::Input;
-use perfconv::info::{Parts, look};
+use perfconv::inspect::info::{Parts, read_info};
 use perfconv::stream::events::Event;
 use perfconv::stream::source::Source;
 use tempfile::tempdir;
@@ -74,7 +74,7 @@ fn judge(recording: &Recording) -> Result<Option<[u64; 2]>, String> {
     }
     // A sample of counter values stands for several events, or for none.
     let source = Source::open(Input::Path(recording.path.clone()), ReadOptions::default());
-    let info = source.and_then(|source| look(source, Parts { stats: true, ..Parts::default() }));
+    let info = source.and_then(|source| read_info(source, Parts { stats: true, ..Parts::default() }));
     let info = info.map_err(|error| error.to_string())?;
     let has_values = |event: &Event| event.attr.sample_type.contains(SampleType::READ);
     if at_places != ledger.samples_out && !info.meta.events.list().iter().any(has_values) {

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use perfconv::abi::Endian;
 use perfconv::container::read::ReadOptions;
 use perfconv::container::read::input::Input;
-use perfconv::diff::{DiffOptions, Difference, Side, Subject, Summary, diff};
+use perfconv::formats::json::write_lines;
+use perfconv::inspect::diff::{DiffOptions, Difference, Side, Subject, Summary, diff};
 use perfconv::stream::source::Source;
 use serde_json::Value;
 
@@ -21,7 +22,7 @@ const MOST: usize = 1000;
 fn differences(a: &Path, b: &Path, options: &DiffOptions) -> Option<(Summary, Vec<Difference>)> {
     let mut found = Vec::new();
     let open = |path: &Path| Source::open(Input::Path(path.to_owned()), ReadOptions::default()).ok();
-    let told = diff([open(a)?, open(b)?], options, &mut |difference| {
+    let told = diff([open(a)?, open(b)?], options, write_lines, &mut |difference| {
         found.extend((found.len() < MOST).then(|| difference.clone()));
         Ok(())
     });

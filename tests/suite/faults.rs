@@ -11,8 +11,8 @@ use perfconv::error::Error;
 use perfconv::formats::carry::{BeginCarry, CarryOptions};
 use perfconv::formats::{FORMATS, Writes, pprof};
 use perfconv::profile::options::ProfileOptions;
-use perfconv::rewrite::by_time::ByTimePass;
 use perfconv::rewrite::passes::Passes;
+use perfconv::rewrite::sort::{SortPass, Untimed};
 use perfconv::stream::source::Source;
 use perfconv::stream::write::file::ToFile;
 use perfconv::stream::write::form::{Form, Frames};
@@ -88,7 +88,7 @@ fn jobs() -> Vec<(&'static str, Job)> {
             Box::new(move |input, disk| {
                 let read = ReadOptions::default();
                 let mut passes = Passes::default();
-                passes.push(ByTimePass { options: read.clone() });
+                passes.push(SortPass::new(Untimed::InPlace, read.clone()));
                 passes.run(Input::Path(input.to_owned()), &read, &mut ToFile::new(disk, plain)).map(drop)
             }),
         ),

@@ -12,8 +12,8 @@ use perfconv::abi::feature::FeatureId;
 use perfconv::abi::sample_type::SampleType;
 use perfconv::container::read::input::Input;
 use perfconv::container::read::{Container, ReadOptions};
-use perfconv::info::header::file_header;
-use perfconv::info::{Info, Parts, look};
+use perfconv::inspect::info::header::file_header;
+use perfconv::inspect::info::{Info, Parts, read_info};
 use perfconv::stream::events::Event;
 use perfconv::stream::meta::Meta;
 use perfconv::stream::source::Source;
@@ -111,7 +111,7 @@ enum Verdict {
 
 fn judge(recording: &Recording) -> Vec<(&'static View, Verdict)> {
     let source = Source::open(Input::Path(recording.path.clone()), ReadOptions::default());
-    let Ok(info) = source.and_then(|source| look(source, Parts { header: true, ..Parts::default() })) else {
+    let Ok(info) = source.and_then(|source| read_info(source, Parts { header: true, ..Parts::default() })) else {
         return Vec::new();
     };
     VIEWS.iter().map(|view| (view, compare(view, &recording.path, &info))).collect()
@@ -355,7 +355,7 @@ fn records_and_samples_are_counted() {
         let told_by_event = by_event.sum::<u64>() + stats["samples_of_unknown_event"].as_u64().unwrap();
         // A sample of counter values is one of several events, or of none.
         let source = Source::open(Input::Path(recording.path.clone()), ReadOptions::default()).unwrap();
-        let meta = look(source, Parts { stats: true, ..Parts::default() }).unwrap().meta;
+        let meta = read_info(source, Parts { stats: true, ..Parts::default() }).unwrap().meta;
         let has_values = |event: &Event| event.attr.sample_type.contains(SampleType::READ);
         assert!(told_by_event == counted || meta.events.list().iter().any(has_values), "{}", recording.name);
         // What is in frames is not listed.

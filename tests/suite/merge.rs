@@ -3,8 +3,8 @@
 use crate::suite::files::{Recording, corpus, fixture, fixtures, has_corpus, takes_all};
 use crate::suite::program::{Run, for_each, perfconv, run, run_other, with_time_limit};
 use crate::suite::scripts::{Shown, script};
-use perfconv::check::{Severity, check};
 use perfconv::container::read::{ReadOptions, input::Input};
+use perfconv::inspect::check::{Severity, check};
 use std::collections::BTreeMap;
 use std::fmt::Arguments;
 use std::fs;

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use perfconv::abi::Endian;
 use perfconv::container::read::{ReadOptions, input::Input};
-use perfconv::info::counters::Counters;
-use perfconv::info::{Info, Parts, look};
+use perfconv::inspect::info::counters::Counters;
+use perfconv::inspect::info::{Info, Parts, read_info};
 use perfconv::stream::source::Source;
 use serde_json::Value;
 use tempfile::tempdir;
@@ -20,7 +20,7 @@ type Count = (u64, String, i64, i64, [u64; 3]);
 
 fn info(path: &Path) -> Option<Info> {
     let source = Source::open(Input::Path(path.to_owned()), ReadOptions::default()).ok()?;
-    look(source, Parts { stats: true, ..Parts::default() }).ok()
+    read_info(source, Parts { stats: true, ..Parts::default() }).ok()
 }
 
 fn counters(info: &Info) -> Option<&Counters> {

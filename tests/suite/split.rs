@@ -3,8 +3,8 @@
 use crate::suite::files::{Recording, fixture, has_corpus, recordings, takes_all};
 use crate::suite::program::{Run, for_each, perfconv, run};
 use crate::suite::scripts::script;
-use perfconv::check::{Severity, check};
 use perfconv::container::read::{ReadOptions, input::Input};
+use perfconv::inspect::check::{Severity, check};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Arguments;
 use std::fs;

@@ -25,6 +25,7 @@ pub mod ksymbol;
 pub mod lost;
 pub mod mmap;
 pub mod mmap2;
+pub mod named_misc;
 pub mod namespaces;
 pub mod payload;
 pub mod read;

@@ -1,7 +1,7 @@
 //! Frames decompressed on a thread of its own, while the records of those before are used.
 
 use super::frames::Decompressor;
-use crate::worker_pool::joined;
+use crate::threads::returned;
 use bytes::Bytes;
 use std::collections::VecDeque;
 use std::io;
@@ -87,7 +87,7 @@ impl Ahead {
             }
             let Some(made) = self.ready.pop_front() else {
                 self.waiting = 0;
-                self.thread.take().map(joined);
+                self.thread.take().map(|thread| returned(thread.join()));
                 return Ok(None);
             };
             self.end = made.end;
@@ -109,7 +109,7 @@ impl Ahead {
         let Self { frames, rooms, thread, .. } = self;
         // So that the thread ends, whatever it waits for.
         drop((frames, rooms));
-        thread.map_or(0, |thread| joined(thread).rest())
+        thread.map_or(0, |thread| returned(thread.join()).rest())
     }
 }
 

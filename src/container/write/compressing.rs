@@ -6,7 +6,7 @@
 use super::frames::{FrameOptions, FrameWriter};
 use crate::abi::Endian;
 use crate::error::{Error, Result};
-use crate::worker_pool::WorkerPool;
+use crate::threads::WorkerPool;
 use std::io::{self, Write};
 
 /// How many bytes of records go to a thread at a time.
@@ -110,7 +110,7 @@ impl Compressing {
 
     /// Writes what was first.
     fn over(&mut self, out: &mut impl Write) -> io::Result<()> {
-        let Some(turn) = self.under_way.next() else { return Ok(()) };
+        let Some(turn) = self.under_way.next_result() else { return Ok(()) };
         let mut turn = turn?;
         out.write_all(&turn.written)?;
         self.told.learn(turn.target, turn.totals);

@@ -1,8 +1,8 @@
 //! Compression of an output as a whole, on a thread of its own.
 
 use crate::error::{Error, Result};
+use crate::threads::returned;
 use std::io::{self, ErrorKind, Write};
-use std::panic::resume_unwind;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
 
@@ -66,7 +66,7 @@ fn around(
         let written = around(inner, level, &mut feed, write).and_then(|()| feed.flush().map_err(Error::Output));
         drop(feed);
         // Where compressing failed, that is why writing to it did.
-        let compressed = compressor.join().unwrap_or_else(|panic| resume_unwind(panic));
+        let compressed = returned(compressor.join());
         compressed.map_err(Error::Output).and(written)
     })
 }

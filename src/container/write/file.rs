@@ -75,7 +75,7 @@ impl<W: Write + Seek> FileWriter<W> {
         let size = entries.iter().map(|(attr, _)| attr.len()).max().unwrap_or_default();
         if size.saturating_mul(entries.len()) > MOST_ATTRS {
             let what = format!("{} events with attrs of {size} bytes are more than a file has", entries.len());
-            return Err(Error::Refused(what));
+            return Err(Error::too_large(what));
         }
         self.header.attr_size = size as u64 + IDS_SIZE;
         self.header.attrs = Section { offset: self.at, size: self.header.attr_size * entries.len() as u64 };

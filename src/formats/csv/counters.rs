@@ -5,7 +5,7 @@ use crate::abi;
 use crate::abi::record::RecordType;
 use crate::abi::record::stat::{Stat, StatRound};
 use crate::error::{Error, Result};
-use crate::info::counters::Targets;
+use crate::inspect::info::counters::Targets;
 use crate::profile::event::ProfileEvent;
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;

@@ -9,7 +9,7 @@ use crate::abi::sample_view::SampleView;
 use crate::container::read::ReadOptions;
 use crate::error::{Error, Result};
 use crate::formats::carry::{Carry, CarryOptions};
-use crate::info::stats::Counter;
+use crate::inspect::info::stats::Counter;
 use crate::profile::symbols::SymbolSource;
 use crate::profile::weights::Weights;
 use crate::session::{Applied, Session};

@@ -1,40 +1,26 @@
 //! What is mapped in a process at a moment, and where there is room for more.
 
 use super::source::SourceMapping;
-use std::collections::BTreeMap;
+use crate::session::range_map::RangeMap;
 
 /// The page of all machines that matter here.
 pub const PAGE: u64 = 0x1000;
 
 /// What is mapped in a process: maps by their numbers, later ones over earlier ones.
 #[derive(Debug, Default)]
-pub struct ProcessMaps {
-    /// By first address: one past the last, and the number.
-    pieces: BTreeMap<u64, (u64, u32)>,
-}
+pub struct ProcessMaps(RangeMap<u32>);
 
 impl ProcessMaps {
     /// Whether that map is what is at an address.
     pub fn has(&self, address: u64, map: u32) -> bool {
-        let piece = self.pieces.range(..=address).next_back();
-        piece.is_some_and(|(_, &(end, number))| address < end && number == map)
+        self.0.find(address).is_some_and(|part| part.value == map)
     }
 
     /// Maps it, over what is there.
     pub fn map(&mut self, number: u32, map: &SourceMapping) {
-        let (start, limit) = (map.start, map.limit);
-        let overlapped = self.pieces.range(..limit).rev().take_while(|(_, (end, _))| *end > start);
-        let overlapped: Vec<_> = overlapped.map(|(&first, &(end, number))| (first, end, number)).collect();
-        for (first, end, number) in overlapped {
-            self.pieces.remove(&first);
-            if first < start {
-                self.pieces.insert(first, (start, number));
-            }
-            if end > limit {
-                self.pieces.insert(limit, (end, number));
-            }
+        if map.start < map.limit {
+            self.0.insert(map.start, map.limit - 1, number);
         }
-        self.pieces.insert(start, (limit, number));
     }
 }
 

@@ -5,18 +5,17 @@
 //! begins an object of the stream, not one within another, is a bet: where a piece does not end with an object, the batch is
 //! read again, in order.
 
-use super::field_error::{Wrong, wrong_in};
+use super::field_error::{FieldError, field_error_in};
 use super::item::Item;
 use super::object::Object;
 use super::rules::Ruled;
 use crate::abi::Endian;
 use crate::error::Error;
-use crate::worker_pool::{WorkerPool, workers};
+use crate::threads::{WorkerPool, returned, workers};
 use memchr::memmem;
 use serde::{Deserialize, Deserializer};
 use std::io::{self, Read};
 use std::marker::PhantomData;
-use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::thread::{self, Builder};
@@ -53,7 +52,7 @@ pub fn each(
             // That it is not needed any more is no reason to stop.
             let _ = empty.send(batch.text);
         }
-        Ok(reader.join().unwrap_or_else(|panic| resume_unwind(panic)))
+        Ok(returned(reader.join()))
     })
 }
 
@@ -132,7 +131,7 @@ pub enum Failure {
     /// The stream cannot be read.
     Io(io::Error),
     /// A line is not as it must be.
-    Wrong(u64, Wrong),
+    Field(u64, FieldError),
 }
 
 /// Objects from a part of the stream.
@@ -146,7 +145,7 @@ pub struct Piece {
     /// Where the stream is then.
     state: State,
     /// Why it ends before the end of the text.
-    stopped: Option<Wrong>,
+    stopped: Option<FieldError>,
 }
 
 impl<'r> Batches<'r> {
@@ -185,15 +184,15 @@ impl<'r> Batches<'r> {
             }
             let line = self.line + lines(&self.buffer[..piece.end]);
             match piece.stopped {
-                Some(wrong) if !wrong.is_cut => return Err(Failure::Wrong(line + wrong.lines as u64, wrong)),
+                Some(wrong) if !wrong.is_cut => return Err(Failure::Field(line + wrong.lines as u64, wrong)),
                 Some(_) if self.has_ended => {
-                    return Err(Failure::Wrong(line, Wrong::new("the object is cut short")));
+                    return Err(Failure::Field(line, FieldError::new("the object is cut short")));
                 }
                 None if self.has_ended => {
                     self.line = line;
                     return match piece.state {
                         State::Lines | State::End => Ok(None),
-                        _ => Err(Failure::Wrong(line, Wrong::new("the document is cut short"))),
+                        _ => Err(Failure::Field(line, FieldError::new("the document is cut short"))),
                     };
                 }
                 _ => {
@@ -239,7 +238,7 @@ impl<'r> Batches<'r> {
             let state = if cut[0] == 0 { self.state } else { guess };
             self.pieces.give(Part { text: Arc::clone(&text), from: cut[0], to: cut[1], state, endian: self.endian })?;
         }
-        let pieces: Vec<_> = std::iter::from_fn(|| self.pieces.next()).collect();
+        let pieces: Vec<_> = std::iter::from_fn(|| self.pieces.next_result()).collect();
         // All have let go of it who had it.
         self.buffer = Arc::unwrap_or_clone(text);
         let is_whole = |(piece, next): (&Piece, &usize)| piece.stopped.is_none() && piece.end == *next;
@@ -303,10 +302,12 @@ fn objects(text: &[u8], from: usize, state: State, endian: Option<Endian>) -> Pi
                     continue;
                 }
                 let mut stream = serde_json::Deserializer::from_str(rest).into_iter::<ByTheRules<'_>>();
-                let read = match stream.next() {
-                    Some(Ok(ByTheRules(object))) => Item::of(object, endian, &mut piece.bytes),
-                    _ => Err(wrong_in(rest, PhantomData::<Object<'_>>).unwrap_or_else(|| Wrong::new("no object"))),
-                };
+                let read =
+                    match stream.next() {
+                        Some(Ok(ByTheRules(object))) => Item::of(object, endian, &mut piece.bytes),
+                        _ => Err(field_error_in(rest, PhantomData::<Object<'_>>)
+                            .unwrap_or_else(|| FieldError::new("no object"))),
+                    };
                 match read {
                     Ok(mut item) => {
                         // What is told as bytes in a field may be what its event says are fields.
@@ -330,7 +331,7 @@ fn objects(text: &[u8], from: usize, state: State, endian: Option<Endian>) -> Pi
             }
             _ => {
                 let what = format!("expected an object, found `{}`", byte.escape_ascii());
-                piece.stopped = Some(Wrong::new(what));
+                piece.stopped = Some(FieldError::new(what));
                 break;
             }
         }
@@ -338,7 +339,7 @@ fn objects(text: &[u8], from: usize, state: State, endian: Option<Endian>) -> Pi
     }
     if let Some(broken) = broken.filter(|_| piece.stopped.as_ref().is_none_or(|wrong| wrong.is_cut)) {
         let is_cut = broken.error_len().is_none();
-        let mut wrong = Wrong::new("a string that is not UTF-8");
+        let mut wrong = FieldError::new("a string that is not UTF-8");
         wrong.is_cut = is_cut;
         piece.stopped = Some(wrong);
     }

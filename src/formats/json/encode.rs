@@ -1,6 +1,6 @@
 //! Records and features back to the bytes that they were.
 
-use super::field_error::{Wrong, read_seed};
+use super::field_error::{FieldError, read_seed};
 use super::layout_check::DescribedLayout;
 use super::object::{ContentOf, Object};
 use super::render::usual_room;
@@ -26,16 +26,16 @@ pub fn record(
     object: Object<'_>,
     endian: Endian,
     out: &mut Vec<u8>,
-) -> StdResult<Option<DescribedLayout>, Wrong> {
+) -> StdResult<Option<DescribedLayout>, FieldError> {
     let start = out.len();
     if object.payload.is_some() && !matches!(kind, RecordType::AUXTRACE | RecordType::HEADER_TRACING_DATA) {
-        return Err(Wrong::new(format!("no bytes follow a {kind}")).within("payload"));
+        return Err(FieldError::new(format!("no bytes follow a {kind}")).within("payload"));
     }
     if object.tracing_data.is_some() && kind != RecordType::HEADER_TRACING_DATA {
-        return Err(Wrong::new(format!("no bytes follow a {kind}")).within("tracing_data"));
+        return Err(FieldError::new(format!("no bytes follow a {kind}")).within("tracing_data"));
     }
     let payload = match (object.payload, object.tracing_data) {
-        (Some(_), Some(_)) => return Err(Wrong::new("a record has a payload or tracing_data")),
+        (Some(_), Some(_)) => return Err(FieldError::new("a record has a payload or tracing_data")),
         (None, Some(told)) => tracing_data(&told, endian).map_err(of)?,
         (payload, None) => payload.map(ByteBuf::into_vec).unwrap_or_default(),
     };
@@ -48,13 +48,13 @@ pub fn record(
             Body::Opaque(raw.into_vec())
         }
         (None, None, Some(content)) => {
-            let id = object.feature.ok_or_else(|| Wrong::new("missing field `feature`"))?;
+            let id = object.feature.ok_or_else(|| FieldError::new("missing field `feature`"))?;
             room.usual = |covered| covered;
             let data = section(id, content, &room, endian)?;
             room = Room { told: None, tail: None, ..room };
             Body::HeaderFeature(HeaderFeature { feat_id: id.0.into(), data })
         }
-        _ => return Err(Wrong::new("a record has a body, or raw bytes, or the content of a feature")),
+        _ => return Err(FieldError::new("a record has a body, or raw bytes, or the content of a feature")),
     };
     let is_all = room.told.is_none() && room.tail.is_none();
     let fields = match &body {
@@ -74,7 +74,7 @@ pub fn record(
     let len = out.len() - start;
     let header = RecordHeader { kind, misc: misc(object.cpumode, object.misc), size: 0 }.with_len(len);
     let header =
-        header.ok_or_else(|| Wrong::new(format!("a record of {len} bytes is longer than its header can tell")))?;
+        header.ok_or_else(|| FieldError::new(format!("a record of {len} bytes is longer than its header can tell")))?;
     let mut front = Cursor::new(&mut out[start..]);
     header.write_options(&mut front, endian, ()).map_err(of)?;
     out.extend_from_slice(&payload);
@@ -95,7 +95,7 @@ pub fn tracing_data(told: &TracingData, endian: Endian) -> BinResult<Vec<u8>> {
 ///
 /// # Errors
 /// Where a field is missing, or a value does not fit its place.
-pub fn section(id: FeatureId, content: &RawValue, room: &Room<'_>, endian: Endian) -> StdResult<Vec<u8>, Wrong> {
+pub fn section(id: FeatureId, content: &RawValue, room: &Room<'_>, endian: Endian) -> StdResult<Vec<u8>, FieldError> {
     let feature = read_seed(content.get(), ContentOf(id)).map_err(|wrong| wrong.within("content"))?;
     section_of(id, feature, room, endian)
 }
@@ -104,7 +104,7 @@ pub fn section(id: FeatureId, content: &RawValue, room: &Room<'_>, endian: Endia
 ///
 /// # Errors
 /// Where a value does not fit its place.
-pub fn section_of(id: FeatureId, feature: Feature, room: &Room<'_>, endian: Endian) -> StdResult<Vec<u8>, Wrong> {
+pub fn section_of(id: FeatureId, feature: Feature, room: &Room<'_>, endian: Endian) -> StdResult<Vec<u8>, FieldError> {
     let section = FeatureSection { id, feature, tail: Vec::new() };
     let mut bytes = section.to_bytes(endian).map_err(of)?;
     room.fill(bytes.len(), &mut bytes)?;
@@ -124,7 +124,7 @@ pub struct Room<'a> {
 impl Room<'_> {
     /// Appends the bytes behind `covered` bytes. Where the fields have outgrown their room, there are as many words of 8
     /// bytes more as they need; bytes that are told stay only as long as they fill the room.
-    fn fill(&self, covered: usize, out: &mut Vec<u8>) -> StdResult<(), Wrong> {
+    fn fill(&self, covered: usize, out: &mut Vec<u8>) -> StdResult<(), FieldError> {
         let mut room = self.told.unwrap_or_else(|| (self.usual)(covered).max(covered));
         if room < covered {
             room += (covered - room).next_multiple_of(8);
@@ -132,7 +132,7 @@ impl Room<'_> {
         match self.tail {
             Some(tail) if covered.checked_add(tail.len()) == Some(room) => out.extend_from_slice(tail),
             _ if room - covered > MOST_ZEROS => {
-                return Err(Wrong::new(format!("room for more than {MOST_ZEROS} zeros")).within("room"));
+                return Err(FieldError::new(format!("room for more than {MOST_ZEROS} zeros")).within("room"));
             }
             _ => out.resize(out.len() + room - covered, 0),
         }
@@ -149,7 +149,7 @@ fn misc(cpumode: Option<CpuMode>, misc: Option<Misc>) -> Misc {
 fn appended(
     out: &mut Vec<u8>,
     write: impl FnOnce(&mut Cursor<&mut Vec<u8>>) -> BinResult<()>,
-) -> StdResult<usize, Wrong> {
+) -> StdResult<usize, FieldError> {
     let start = out.len();
     let mut writer = Cursor::new(out);
     writer.set_position(start as u64);
@@ -157,6 +157,6 @@ fn appended(
     Ok(writer.into_inner().len() - start)
 }
 
-fn of(error: binrw::Error) -> Wrong {
-    Wrong::new(error.to_string())
+fn of(error: binrw::Error) -> FieldError {
+    FieldError::new(error.to_string())
 }

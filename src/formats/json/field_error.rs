@@ -1,6 +1,9 @@
 //! What is wrong with JSON, and in which field.
 
 use super::rules::Ruled;
+use crate::error::Error;
+use crate::stream::events::Events;
+use crate::stream::raw::Raw;
 use serde::Deserialize;
 use serde::de::DeserializeSeed;
 use std::borrow::Cow;
@@ -9,7 +12,7 @@ use std::marker::PhantomData;
 
 /// What is wrong, and in which field.
 #[derive(Debug)]
-pub struct Wrong {
+pub struct FieldError {
     what: String,
     /// The fields that lead there.
     path: String,
@@ -19,7 +22,7 @@ pub struct Wrong {
     pub is_cut: bool,
 }
 
-impl Wrong {
+impl FieldError {
     /// Something that is wrong in no field.
     pub fn new(what: impl Into<String>) -> Self {
         Self { what: what.into(), path: String::new(), lines: 0, is_cut: false }
@@ -33,7 +36,7 @@ impl Wrong {
     }
 }
 
-impl Display for Wrong {
+impl Display for FieldError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.path.is_empty() {
             write!(f, "{}: ", shortened(&self.path))?;
@@ -52,13 +55,13 @@ fn shortened(text: &str) -> Cow<'_, str> {
     }
 }
 
-impl std::error::Error for Wrong {}
+impl std::error::Error for FieldError {}
 
 /// Reads a value from exactly this text.
 ///
 /// # Errors
 /// What is wrong, and in which field.
-pub fn read<'de, T: Deserialize<'de>>(json: &'de str) -> Result<T, Wrong> {
+pub fn read<'de, T: Deserialize<'de>>(json: &'de str) -> Result<T, FieldError> {
     read_seed(json, PhantomData::<T>)
 }
 
@@ -66,7 +69,7 @@ pub fn read<'de, T: Deserialize<'de>>(json: &'de str) -> Result<T, Wrong> {
 ///
 /// # Errors
 /// As [`read`].
-pub fn read_seed<'de, T: DeserializeSeed<'de>>(json: &'de str, seed: T) -> Result<T::Value, Wrong> {
+pub fn read_seed<'de, T: DeserializeSeed<'de>>(json: &'de str, seed: T) -> Result<T::Value, FieldError> {
     let mut reader = serde_json::Deserializer::from_str(json);
     let value = located(&mut reader, seed)?;
     reader.end().map_err(|e| of(&e))?;
@@ -74,12 +77,12 @@ pub fn read_seed<'de, T: DeserializeSeed<'de>>(json: &'de str, seed: T) -> Resul
 }
 
 /// Reads the value at the front of a text that was found to be wrong, to tell where it is.
-pub fn wrong_in<'de, T: DeserializeSeed<'de>>(json: &'de str, seed: T) -> Option<Wrong> {
+pub fn field_error_in<'de, T: DeserializeSeed<'de>>(json: &'de str, seed: T) -> Option<FieldError> {
     located(&mut serde_json::Deserializer::from_str(json), seed).err()
 }
 
 /// Reads a value, and follows the fields that it is in.
-fn located<'de, T, R>(reader: &mut serde_json::Deserializer<R>, seed: T) -> Result<T::Value, Wrong>
+fn located<'de, T, R>(reader: &mut serde_json::Deserializer<R>, seed: T) -> Result<T::Value, FieldError>
 where
     T: DeserializeSeed<'de>,
     R: serde_json::de::Read<'de>,
@@ -88,21 +91,48 @@ where
     let value = seed.deserialize(serde_path_to_error::Deserializer::new(Ruled(reader), &mut track));
     value.map_err(|e| {
         let path = track.path().to_string();
-        Wrong { path: if path == "." { String::new() } else { path }, ..of(&e) }
+        FieldError { path: if path == "." { String::new() } else { path }, ..of(&e) }
     })
 }
 
 /// What serde_json says, without the place, which is told in another way.
-fn of(error: &serde_json::Error) -> Wrong {
+fn of(error: &serde_json::Error) -> FieldError {
     let what = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());
     let lines = error.line().saturating_sub(1);
-    Wrong {
+    FieldError {
         what: what.strip_suffix(&place).unwrap_or(&what).to_owned(),
         path: String::new(),
         lines,
         is_cut: error.is_eof(),
     }
+}
+
+/// What goes wrong with an object: what it tells, or writing it down.
+pub enum ImportError<'a> {
+    /// It tells what cannot be.
+    Field(FieldError),
+    /// A record has other fields than its event says.
+    Misfit(Raw<'a>, &'a Events),
+    /// The system refuses.
+    Error(Error),
+}
+
+impl From<FieldError> for ImportError<'_> {
+    fn from(wrong: FieldError) -> Self {
+        Self::Field(wrong)
+    }
+}
+
+impl From<Error> for ImportError<'_> {
+    fn from(error: Error) -> Self {
+        Self::Error(error)
+    }
+}
+
+/// Fails with what is wrong.
+pub fn wrong<'a, T>(what: impl Into<String>) -> Result<T, ImportError<'a>> {
+    Err(FieldError::new(what).into())
 }
 
 #[cfg(test)]
@@ -118,7 +148,7 @@ mod tests {
         assert_eq!(wrong.within("body").to_string(), "body.pdi: there is no such field");
         assert!(read::<Mmap>("{\"pid\": 1").unwrap_err().is_cut);
         assert_eq!(read::<Vec<u8>>("[1] 2").unwrap_err().to_string(), "trailing characters");
-        assert_eq!(Wrong::new("x").within("a").within("b").to_string(), "b.a: x");
+        assert_eq!(FieldError::new("x").within("a").within("b").to_string(), "b.a: x");
         let wrong = read::<Mmap>(&format!("{{\"pid\": \"{}\"}}", "ü".repeat(100_000))).unwrap_err().to_string();
         assert!(wrong.chars().count() < 320 && wrong.ends_with("is no integer of 64 bits"), "{wrong}");
     }

@@ -3,13 +3,13 @@
 use super::batches::{self, Failure};
 use super::directory_files::Others;
 use super::encode::{self, Room};
-use super::field_error::Wrong;
+use super::field_error::FieldError;
+use super::field_error::{ImportError, wrong};
 use super::frames::Framed;
 use super::item::{InFrame, Item, Section};
 use super::layout::{Layout, apply};
 use super::layout_check::{fits, misfit};
 use super::objects::{Change, ContainerName, End, IndexEntry};
-use super::problem::{Problem, wrong};
 use super::target::{Out, Target};
 use crate::abi::feature::auxtrace::{AuxtraceIndex, AuxtraceIndexEntry};
 use crate::abi::feature::compressed::Compression;
@@ -43,7 +43,7 @@ pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOption
     let mut import: Option<Importer> = None;
     let failed = |failure| match failure {
         Failure::Io(e) => Error::io(name, "cannot read")(e),
-        Failure::Wrong(line, wrong) => at(name, line, &wrong),
+        Failure::Field(line, wrong) => at(name, line, &wrong),
     };
     let last_line = batches::each(stream, failed, |batch| {
         for piece in std::mem::take(&mut batch.pieces) {
@@ -58,12 +58,12 @@ pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOption
                     (None, _) => wrong("this is not the first object"),
                 };
                 taken.map_err(|problem| match problem {
-                    Problem::Wrong(wrong) => at(name, batch.line(place), &wrong),
-                    Problem::Misfit(raw, events) => {
+                    ImportError::Field(wrong) => at(name, batch.line(place), &wrong),
+                    ImportError::Misfit(raw, events) => {
                         let wrong = batch.object(place).map(|object| misfit(&raw, object, events));
-                        at(name, batch.line(place), &wrong.unwrap_or_else(|| Wrong::new("its fields do not fit")))
+                        at(name, batch.line(place), &wrong.unwrap_or_else(|| FieldError::new("its fields do not fit")))
                     }
-                    Problem::Error(error) => error,
+                    ImportError::Error(error) => error,
                 })?;
             }
         }
@@ -73,12 +73,12 @@ pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOption
         Some(import) if import.end.is_some() => import.finish(name),
         _ => {
             let what = "the last object, end, is missing: the file is cut short";
-            Err(at(name, last_line, &Wrong::new(what)))
+            Err(at(name, last_line, &FieldError::new(what)))
         }
     }
 }
 
-fn at(name: &str, line: u64, wrong: &Wrong) -> Error {
+fn at(name: &str, line: u64, wrong: &FieldError) -> Error {
     Error::input(name, None, format!("line {line}: {wrong}"))
 }
 
@@ -161,7 +161,7 @@ impl Importer {
         Layout { container: self.container, endian: self.endian, events, event_types }
     }
 
-    fn take<'a>(&'a mut self, item: Item, block: &'a Block) -> StdResult<(), Problem<'a>> {
+    fn take<'a>(&'a mut self, item: Item, block: &'a Block) -> StdResult<(), ImportError<'a>> {
         if self.end.is_some() {
             return wrong("there is something behind the last object");
         }
@@ -191,7 +191,7 @@ impl Importer {
                     self.known.miss();
                 }
                 if told.is_some_and(|told| !fits(&raw, told, &self.known)) {
-                    return Err(Problem::Misfit(raw, &self.known));
+                    return Err(ImportError::Misfit(raw, &self.known));
                 }
                 self.place(&block.bytes[bytes], nr, frame)?;
             }
@@ -201,10 +201,10 @@ impl Importer {
             }
             Item::Other { name, bytes } => {
                 let Some(others) = &mut self.others else {
-                    return Err(Wrong::new("only a directory has other files").within("other").into());
+                    return Err(FieldError::new("only a directory has other files").within("other").into());
                 };
                 if others.write(name, &bytes)?.is_none() {
-                    return Err(Wrong::new("the file is told twice").within("other").into());
+                    return Err(FieldError::new("the file is told twice").within("other").into());
                 }
             }
             Item::Feature(id, section) => self.feature(id, *section)?,
@@ -214,17 +214,17 @@ impl Importer {
     }
 
     /// The record in these bytes of a block.
-    fn raw<'a>(&self, block: &'a Block, bytes: &Range<usize>) -> StdResult<Raw<'a>, Wrong> {
+    fn raw<'a>(&self, block: &'a Block, bytes: &Range<usize>) -> StdResult<Raw<'a>, FieldError> {
         let header = RecordHeader::peek(&block.bytes[bytes.clone()], self.endian);
         // Its bytes were made by its header.
         let header = header
             .filter(|header| header.len() <= bytes.len())
-            .ok_or_else(|| Wrong::new("bytes that are no record"))?;
+            .ok_or_else(|| FieldError::new("bytes that are no record"))?;
         Ok(Raw { header, endian: self.endian, block, at: bytes.start, payload: bytes.len() - header.len() })
     }
 
     /// Writes a record or gap.
-    fn place(&mut self, bytes: &[u8], nr: Option<u64>, frame: InFrame) -> StdResult<(), Problem<'static>> {
+    fn place(&mut self, bytes: &[u8], nr: Option<u64>, frame: InFrame) -> StdResult<(), ImportError<'static>> {
         match frame {
             InFrame::No => {
                 self.note_compression(bytes);
@@ -232,7 +232,7 @@ impl Importer {
             }
             InFrame::Inside if !self.framed.has_frames() => {
                 let what = "no frame is told before: without one, records have no such field";
-                return Err(Wrong::new(what).within("frame").into());
+                return Err(FieldError::new(what).within("frame").into());
             }
             InFrame::Inside => self.framed.inside(bytes),
             InFrame::Frame { misframed } => self.framed.frame(bytes.to_vec(), misframed, &mut self.out)?,
@@ -256,8 +256,8 @@ impl Importer {
         }
     }
 
-    fn feature(&mut self, id: FeatureId, section: Section) -> StdResult<(), Problem<'static>> {
-        let wrong = |what| Err(Wrong::new(what).within("feature").into());
+    fn feature(&mut self, id: FeatureId, section: Section) -> StdResult<(), ImportError<'static>> {
+        let wrong = |what| Err(FieldError::new(what).within("feature").into());
         if id.0 >= 256 || self.container == Container::Pipe {
             return wrong("there is no place for it in this container");
         }
@@ -281,11 +281,11 @@ impl Importer {
         Ok(())
     }
 
-    fn switch_to(&mut self, file: u32) -> StdResult<(), Problem<'static>> {
+    fn switch_to(&mut self, file: u32) -> StdResult<(), ImportError<'static>> {
         self.begin_records()?;
         let name = self.files.get(file as usize).filter(|_| file == self.source + 1);
         let (Some(name), Some(folder)) = (name, &self.folder) else {
-            return Err(Wrong::new(format!("{file} is not the next of the files")).within("file").into());
+            return Err(FieldError::new(format!("{file} is not the next of the files")).within("file").into());
         };
         let made = File::create_new(folder.path().join(name)).map_err(Error::Output)?;
         self.framed.finish(&mut self.out)?;

@@ -2,7 +2,7 @@
 
 use super::directory_files;
 use super::encode::{self, Room};
-use super::field_error::{Wrong, read};
+use super::field_error::{FieldError, read};
 use super::layout_check::DescribedLayout;
 use super::object::Object;
 use super::objects::{Change, ContainerName, End, Index, VERSION};
@@ -95,7 +95,7 @@ impl Item {
     ///
     /// # Errors
     /// Where fields are missing, contradict each other or cannot be what they tell.
-    pub fn of(object: Object<'_>, endian: Option<Endian>, out: &mut Vec<u8>) -> StdResult<Self, Wrong> {
+    pub fn of(object: Object<'_>, endian: Option<Endian>, out: &mut Vec<u8>) -> StdResult<Self, FieldError> {
         let Some(endian) = endian.filter(|_| object.perfconv.is_none()) else { return first(object) };
         if let Some(kind) = object.record {
             let is_frame = matches!(kind, RecordType::COMPRESSED | RecordType::COMPRESSED2);
@@ -127,9 +127,9 @@ impl Item {
         if let Some(name) = object.other {
             if !directory_files::is_allowed(&name) {
                 let what = "it must be a path to a file in the folder that is none of the recording's";
-                return Err(Wrong::new(what).within("other"));
+                return Err(FieldError::new(what).within("other"));
             }
-            let bytes = object.bytes.ok_or_else(|| Wrong::new("the field is missing").within("bytes"))?;
+            let bytes = object.bytes.ok_or_else(|| FieldError::new("the field is missing").within("bytes"))?;
             return Ok(Self::Other { name, bytes: bytes.into_vec() });
         }
         let others = [
@@ -139,25 +139,25 @@ impl Item {
             object.end.map(Self::End),
         ];
         let wrong = "the object is none of this format: it has no field record, feature, attr, gap or end";
-        others.into_iter().flatten().next().ok_or_else(|| Wrong::new(wrong))
+        others.into_iter().flatten().next().ok_or_else(|| FieldError::new(wrong))
     }
 }
 
-fn first(object: Object<'_>) -> StdResult<Item, Wrong> {
+fn first(object: Object<'_>) -> StdResult<Item, FieldError> {
     let Some(version) = object.perfconv else {
-        return Err(Wrong::new("the first object has no field perfconv: this is not the JSON of a recording"));
+        return Err(FieldError::new("the first object has no field perfconv: this is not the JSON of a recording"));
     };
     if version != VERSION {
-        return Err(Wrong::new(format!("version {version} is not read; {VERSION} is")).within("perfconv"));
+        return Err(FieldError::new(format!("version {version} is not read; {VERSION} is")).within("perfconv"));
     }
-    let missing = |field: &str| Wrong::new("the field is missing").within(field);
+    let missing = |field: &str| FieldError::new("the field is missing").within(field);
     let container = object.container.ok_or_else(|| missing("container"))?;
     let endian = object.endian.ok_or_else(|| missing("endian"))?.into();
     let mut files = Vec::new();
     if container == ContainerName::Directory {
         files = object.files.ok_or_else(|| missing("files"))?;
         if files.is_empty() || !files.iter().enumerate().all(|(index, name)| is_file_of_folder(index, name)) {
-            return Err(Wrong::new("expected data, data.0, data.1 and so on").within("files"));
+            return Err(FieldError::new("expected data, data.0, data.1 and so on").within("files"));
         }
     }
     Ok(Item::File { container, endian, files })
@@ -173,7 +173,7 @@ fn is_file_of_folder(index: usize, name: &str) -> bool {
     }
 }
 
-fn section(id: FeatureId, object: Object<'_>, endian: Endian) -> StdResult<Section, Wrong> {
+fn section(id: FeatureId, object: Object<'_>, endian: Endian) -> StdResult<Section, FieldError> {
     match (object.content, object.raw) {
         (Some(content), None) if id == FeatureId::AUXTRACE => {
             let index = read(content.get()).map_err(|wrong| wrong.within("content"))?;
@@ -185,6 +185,6 @@ fn section(id: FeatureId, object: Object<'_>, endian: Endian) -> StdResult<Secti
             Ok(Section::Bytes(encode::section(id, content, &room, endian)?))
         }
         (None, Some(raw)) => Ok(Section::Bytes(raw.into_vec())),
-        _ => Err(Wrong::new("a feature has content or raw bytes")),
+        _ => Err(FieldError::new("a feature has content or raw bytes")),
     }
 }

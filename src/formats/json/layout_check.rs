@@ -1,7 +1,7 @@
 //! Whether a record has the fields that its event says: what a person adds or takes away must not become bytes that are
 //! read as something else.
 
-use super::field_error::Wrong;
+use super::field_error::FieldError;
 use super::object::Object;
 use crate::abi::attr_flags::AttrFlags;
 use crate::abi::read_format::{ReadFormat, ReadValues};
@@ -94,7 +94,7 @@ fn is_all_read(raw: &Raw<'_>, layout: &SampleLayout) -> bool {
 }
 
 /// What is wrong with a record that does not [fit](fits), by the object that tells it.
-pub fn misfit(raw: &Raw<'_>, object: Object<'_>, events: &Events) -> Wrong {
+pub fn misfit(raw: &Raw<'_>, object: Object<'_>, events: &Events) -> FieldError {
     let kind = raw.header.kind;
     let body = object.body.and_then(|told| told.of(kind).ok());
     let sample = match &body {
@@ -107,57 +107,58 @@ pub fn misfit(raw: &Raw<'_>, object: Object<'_>, events: &Events) -> Wrong {
     };
     let found = id.and_then(|id| events.by_id(id)).map(|index| &events.list()[index as usize]);
     let event = found.or_else(|| events.of(raw).map(|(_, event)| event)).or(events.list().first());
-    let Some(event) = event else { return Wrong::new("there is no event that it could be of").within(place) };
+    let Some(event) = event else { return FieldError::new("there is no event that it could be of").within(place) };
     match sample {
         Some(sample) => {
             let expected = of_sample(event.layout.sample_type);
             let wrong = differing(sample.fields(), expected).or_else(|| part_of_sample(sample, &event.layout));
-            wrong.unwrap_or_else(|| Wrong::new("its fields are not those of the event's samples")).within(place)
+            wrong.unwrap_or_else(|| FieldError::new("its fields are not those of the event's samples")).within(place)
         }
         None => {
             let told = object.sample_id.map_or_else(SampleType::empty, |told| told.fields());
             let expected = of_trailer(Some(event));
             if told.is_empty() {
-                return Wrong::new("the field is missing: the event has SAMPLE_ID_ALL").within(place);
+                return FieldError::new("the field is missing: the event has SAMPLE_ID_ALL").within(place);
             }
             if expected.is_empty() {
-                return Wrong::new("the event has no SAMPLE_ID_ALL").within(place);
+                return FieldError::new("the event has no SAMPLE_ID_ALL").within(place);
             }
             let wrong = differing(told, expected);
-            wrong.unwrap_or_else(|| Wrong::new("there is no event that has this id")).within(place)
+            wrong.unwrap_or_else(|| FieldError::new("there is no event that has this id")).within(place)
         }
     }
 }
 
 /// The first field that is missing, or else the first that is too many.
-fn differing(told: SampleType, expected: SampleType) -> Option<Wrong> {
+fn differing(told: SampleType, expected: SampleType) -> Option<FieldError> {
     let (missing, surplus) = (expected.difference(told), told.difference(expected));
     let first = |of: SampleType| NAMES.into_iter().find(|(field, _)| of.contains(*field));
     let named = |field: SampleType| field.iter_names().next().map_or("", |(name, _)| name);
     if let Some((field, name)) = first(missing) {
         let what = format!("the field is missing: the event's sample_type has {}", named(field));
-        return Some(Wrong::new(what).within(name));
+        return Some(FieldError::new(what).within(name));
     }
     if let Some((field, name)) = first(surplus) {
         let what = format!("the event's sample_type has no {}", named(field));
-        return Some(Wrong::new(what).within(name));
+        return Some(FieldError::new(what).within(name));
     }
-    (!missing.is_empty()).then(|| Wrong::new("the event's sample_type has fields that are not known: say it by raw"))
+    (!missing.is_empty())
+        .then(|| FieldError::new("the event's sample_type has fields that are not known: say it by raw"))
 }
 
 /// What in a field is not as the event says.
-fn part_of_sample(sample: &Sample, layout: &SampleLayout) -> Option<Wrong> {
+fn part_of_sample(sample: &Sample, layout: &SampleLayout) -> Option<FieldError> {
     let read = sample.read.as_ref().and_then(|read| part_of_read(read, layout.read_format));
     let regs = |regs: &Option<Regs>, mask: u64, name| {
         let (regs, count) = (regs.as_ref()?, u64::from(mask.count_ones()));
         let (told, expected) = (regs.regs.len() as u64, regs.abi.count(mask));
         let what = format!("there are {told}; with this abi and the event's mask of {count}, there must be {expected}");
-        (told != expected).then(|| Wrong::new(what).within("regs").within(name))
+        (told != expected).then(|| FieldError::new(what).within("regs").within(name))
     };
     let branches = || {
         let stack = sample.branch_stack.as_ref()?;
         let has_counters = !stack.counters.is_empty() && stack.counters.len() != stack.entries.len();
-        has_counters.then(|| Wrong::new("there must be one for each of the entries").within("counters"))
+        has_counters.then(|| FieldError::new("there must be one for each of the entries").within("counters"))
     };
     read.map(|wrong| wrong.within("read"))
         .or_else(|| branches().map(|wrong| wrong.within("branch_stack")))
@@ -166,7 +167,7 @@ fn part_of_sample(sample: &Sample, layout: &SampleLayout) -> Option<Wrong> {
 }
 
 /// What in counter values is not as the event's `read_format` says.
-fn part_of_read(read: &ReadValues, format: ReadFormat) -> Option<Wrong> {
+fn part_of_read(read: &ReadValues, format: ReadFormat) -> Option<FieldError> {
     let (form, is_group, times, each) = match read {
         ReadValues::Single { time_enabled, time_running, id, lost, .. } => {
             ("single", false, [time_enabled.is_some(), time_running.is_some()], vec![[id.is_some(), lost.is_some()]])
@@ -179,7 +180,7 @@ fn part_of_read(read: &ReadValues, format: ReadFormat) -> Option<Wrong> {
     let has = |bit| format.contains(bit);
     if is_group != has(ReadFormat::GROUP) {
         let what = format!("the event's read_format has {}", if is_group { "no GROUP" } else { "GROUP" });
-        return Some(Wrong::new(what).within(form));
+        return Some(FieldError::new(what).within(form));
     }
     let fields = [
         (ReadFormat::TOTAL_TIME_ENABLED, "time_enabled", vec![times[0]]),
@@ -194,5 +195,5 @@ fn part_of_read(read: &ReadValues, format: ReadFormat) -> Option<Wrong> {
         true => format!("the field is missing: the event's read_format has {named}"),
         false => format!("the event's read_format has no {named}"),
     };
-    Some(Wrong::new(what).within(name).within(form))
+    Some(FieldError::new(what).within(name).within(form))
 }

@@ -3,13 +3,13 @@
 //! Every record, event and feature is told by the fields of its definition in [`abi`](crate::abi), under the names that
 //! these have there. `docs/json.md` has the specification, `docs/json.schema.json` the schema.
 //!
-//! * Both ways: `objects`, `layout` and `others` are what is told besides records, `sample` a short way for the most
-//!   frequent of these.
-//! * Writing: `export` takes the stream, `waiting` gathers records, `render` and `tracepoint` make objects of them,
-//!   `ser` writes values, `digits` numbers.
-//! * Reading: `batches` cuts the stream, `rules` and `wrong` are how values are read and what is wrong with them,
-//!   `object` is one as it is read, `item` and `encode` what it tells and its bytes, `fits` whether these are what
-//!   its event says, `import` puts all of it together, with `frames`, `target` and `problem`.
+//! * Both ways: `layout` and `objects` are the objects besides records, `directory_files` files beside the recording, `sample` a
+//!   fast path for the most frequent record.
+//! * Writing: `export` takes the stream, `render_queue` gathers records, `render` and `tracepoint` make objects of them, `ser`
+//!   writes values, `digits` numbers.
+//! * Reading: `batches` cuts the stream, `rules` reads values and `field_error` says in which field they are wrong, `object` is
+//!   an object as it is read, `item` and `encode` its content and bytes, `layout_check` compares these with the event's layout,
+//!   `import` puts all of it together, with `frames` and `target`.
 
 mod batches;
 mod digits;
@@ -25,7 +25,6 @@ mod layout_check;
 mod object;
 mod objects;
 mod presence;
-mod problem;
 mod render;
 mod render_queue;
 mod rules;
@@ -37,12 +36,16 @@ mod tracepoint;
 pub(crate) use digits::append_hex;
 pub use export::Export;
 pub use import::import;
-pub use objects::{NamedMisc, VERSION};
+pub use objects::VERSION;
 pub use ser::{Unsupported, append};
 
 use super::options::{FormatOption, Takes};
 use super::{Format, Reads, Writes};
+use crate::error::Result;
 use crate::formats::carry::{Carry, CarryOptions};
+use crate::stream::ledger::Ledger;
+use crate::stream::order::Order;
+use crate::stream::source::Source;
 use std::io::{BufWriter, Write};
 
 /// JSON Lines.
@@ -87,6 +90,19 @@ pub fn begin_lines<'a>(out: &'a mut dyn Write, options: &CarryOptions) -> Box<dy
 /// Begins a recording as one JSON document.
 pub fn begin_document<'a>(out: &'a mut dyn Write, options: &CarryOptions) -> Box<dyn Carry + 'a> {
     Box::new(Export::new(BufWriter::with_capacity(1 << 17, out), true, options))
+}
+
+/// Writes a recording as JSON Lines, its records in the order of time or else as they are stored.
+///
+/// # Errors
+/// Where the recording cannot be read, or the output cannot be written.
+pub fn write_lines(source: Source, by_time: bool, out: &mut dyn Write) -> Result<Ledger> {
+    let read = source.options().clone();
+    let mut lines = begin_lines(out, &CarryOptions::default());
+    let (_, mut ledger) =
+        if by_time { source.run(&mut Order::new(&mut lines, read))? } else { source.run(&mut lines)? };
+    lines.account(&mut ledger);
+    Ok(ledger)
 }
 
 /// Whether an input that begins like this is a recording as JSON.

@@ -1,6 +1,6 @@
 //! An object as it is read, whichever it is: its fields say which.
 
-use super::field_error::{Wrong, read_seed};
+use super::field_error::{FieldError, read_seed};
 use super::objects::{Change, ContainerName, End, EndianName};
 use crate::abi::attr::Attr;
 use crate::abi::feature::tracing_data::TracingData;
@@ -57,7 +57,7 @@ pub enum BodyTold<'a> {
 
 impl BodyTold<'_> {
     /// The body, now that the type is known.
-    pub fn of(self, kind: RecordType) -> Result<Body, Wrong> {
+    pub fn of(self, kind: RecordType) -> Result<Body, FieldError> {
         match self {
             Self::Body(body) => Ok(*body),
             Self::Later(json) => read_seed(json.get(), BodyOf(kind)).map_err(|wrong| wrong.within("body")),

@@ -5,10 +5,11 @@ use crate::abi::Endian;
 use crate::abi::feature::FeatureId;
 use crate::abi::feature::tracing_data::TracingData;
 use crate::abi::header::EventType;
-use crate::abi::record::{Body, CpuMode, Misc, RecordType};
+use crate::abi::record::named_misc::NamedMisc;
+use crate::abi::record::{Body, CpuMode, RecordType};
 use crate::abi::sample_id::SampleId;
 use crate::container::read::Container;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use serde_bytes::{ByteBuf, Bytes};
 
 /// Version of the format. A reader takes this one alone.
@@ -200,61 +201,5 @@ impl From<EndianName> for Endian {
             EndianName::Little => Self::Little,
             EndianName::Big => Self::Big,
         }
-    }
-}
-
-/// The bits of `misc` apart from the CPU mode, by the names that they have in records of a type.
-pub struct NamedMisc {
-    /// The type.
-    pub kind: RecordType,
-    /// The bits.
-    pub misc: Misc,
-}
-
-impl NamedMisc {
-    fn names(&self) -> &'static [Misc] {
-        match self.kind {
-            RecordType::MMAP => &[Misc::MMAP_DATA, Misc::PROC_MAP_PARSE_TIMEOUT],
-            RecordType::MMAP2 => &[Misc::MMAP_DATA, Misc::PROC_MAP_PARSE_TIMEOUT, Misc::MMAP_BUILD_ID],
-            RecordType::COMM => &[Misc::COMM_EXEC],
-            RecordType::FORK => &[Misc::FORK_EXEC],
-            RecordType::SWITCH | RecordType::SWITCH_CPU_WIDE => &[Misc::SWITCH_OUT, Misc::SWITCH_OUT_PREEMPT],
-            RecordType::SAMPLE => &[Misc::EXACT_IP],
-            RecordType::HEADER_BUILD_ID => &[Misc::BUILD_ID_SIZE],
-            RecordType::LOST_SAMPLES => &[Misc::LOST_SAMPLES_BPF],
-            _ => &[],
-        }
-    }
-
-    /// The name of a bit in records of the type: several share one.
-    fn name(&self, bit: Misc) -> &'static str {
-        match (self.kind, bit) {
-            (RecordType::MMAP | RecordType::MMAP2, Misc::MMAP_DATA) => "MMAP_DATA",
-            (RecordType::COMM, _) => "COMM_EXEC",
-            (RecordType::FORK, _) => "FORK_EXEC",
-            (RecordType::SAMPLE, _) => "EXACT_IP",
-            (RecordType::MMAP2, Misc::MMAP_BUILD_ID) => "MMAP_BUILD_ID",
-            (RecordType::HEADER_BUILD_ID, _) => "BUILD_ID_SIZE",
-            (RecordType::LOST_SAMPLES, _) => "LOST_SAMPLES_BPF",
-            (_, Misc::SWITCH_OUT) => "SWITCH_OUT",
-            (_, Misc::SWITCH_OUT_PREEMPT) => "SWITCH_OUT_PREEMPT",
-            _ => "PROC_MAP_PARSE_TIMEOUT",
-        }
-    }
-}
-
-impl Serialize for NamedMisc {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        use serde::ser::SerializeSeq;
-        let mut told = serializer.serialize_seq(None)?;
-        let mut rest = self.misc;
-        for &bit in self.names().iter().filter(|&&bit| self.misc.contains(bit)) {
-            told.serialize_element(self.name(bit))?;
-            rest = Misc::from_bits_retain(rest.bits() & !bit.bits());
-        }
-        if rest.bits() != 0 {
-            told.serialize_element(&format_args!("{:#x}", rest.bits()))?;
-        }
-        told.end()
     }
 }

@@ -1,7 +1,7 @@
 //! A record as its object.
 
 use super::encode;
-use super::objects::{NamedMisc, RecordObject};
+use super::objects::RecordObject;
 use super::sample;
 use super::ser::{self, Unsupported};
 use super::tracepoint::TracepointFields;
@@ -9,6 +9,7 @@ use crate::abi;
 use crate::abi::feature::tracing_data::TracingData;
 use crate::abi::feature::{Feature, FeatureContext, FeatureSection};
 use crate::abi::readable::MOST_ZEROS;
+use crate::abi::record::named_misc::NamedMisc;
 use crate::abi::record::{Body, Misc, Record, RecordContext, RecordType};
 use crate::abi::sample_id::SampleId;
 use crate::stream::raw::Raw;

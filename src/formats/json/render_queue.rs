@@ -7,8 +7,8 @@ use crate::abi::record::RecordHeader;
 use crate::container::block::Block;
 use crate::error::{Error, Result};
 use crate::stream::raw::Raw;
+use crate::threads::{WorkerPool, workers};
 use crate::tracepoint::tracepoints::Tracepoints;
-use crate::worker_pool::{WorkerPool, workers};
 use std::io::{self, Write};
 use std::result::Result as StdResult;
 use std::sync::Arc;
@@ -98,7 +98,7 @@ impl Waiting {
     }
 
     fn write_first(&mut self, out: &mut impl Write) -> Result<()> {
-        let Some(rendered) = self.under_way.next() else { return Ok(()) };
+        let Some(rendered) = self.under_way.next_result() else { return Ok(()) };
         let rendered = rendered.map_err(failed)?;
         out.write_all(&rendered.objects).map_err(Error::Output)?;
         self.spare.push(rendered.emptied());

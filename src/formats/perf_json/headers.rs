@@ -3,7 +3,7 @@
 use super::text::{field, number};
 use crate::abi::feature::{Feature, FeatureId};
 use crate::formats::json::Unsupported;
-use crate::info::header::{captured_on, features, file_header, places, version};
+use crate::inspect::info::header::{captured_on, features, file_header, places, version};
 use crate::stream::meta::Meta;
 
 /// Appends the fields that tell of the recording, and when its file was written, if that is to be told.

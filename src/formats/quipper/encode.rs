@@ -6,7 +6,7 @@ use super::chunks::Pieces;
 use super::event_writer::{Described, is_modelled};
 use super::proto::PerfDataProto;
 use super::proto::perf_data_proto::{File, Layout, Record};
-use super::state::{events_of_file, take_event};
+use super::record_builder::{add_event, events_of_file};
 use super::unknown::UnknownFields;
 use super::unplaced::{Aside, spool};
 use super::wire::Fields;
@@ -258,7 +258,7 @@ impl<W: Write> Sink for Encoder<W> {
         if is_header(kind) {
             counts.0 += 1;
             if meta.container == Container::Pipe {
-                take_event(raw.bytes(), &mut self.described.events, raw.endian);
+                add_event(raw.bytes(), &mut self.described.events, raw.endian);
                 self.build_ids.take_record(meta, raw);
             }
             if self.is_lossless {

@@ -23,7 +23,6 @@ mod record_to_message;
 mod sample;
 mod sections;
 mod splice;
-mod state;
 mod stats;
 mod text;
 #[cfg(feature = "quipper-text")]

@@ -3,9 +3,9 @@
 use super::chunks::Pieces;
 use super::features::FEATURES;
 use super::messages::{Item, ProtoContents};
-use super::record_builder::Remaker;
+use super::record_builder::RecordBuilder;
+use super::record_builder::events_of_file;
 use super::sections::section;
-use super::state::events_of_file;
 use super::unknown::UnknownInEvents;
 use crate::abi::feature::FeatureId;
 use crate::abi::feature::auxtrace::{AuxtraceIndex, AuxtraceIndexEntry};
@@ -45,14 +45,14 @@ pub fn unbuffered(name: &str, spool: BufWriter<Spool>) -> Result<Spool> {
 pub fn file(told: &ProtoContents<'_>, options: &ReadOptions) -> Result<(ImportedRecording, UnknownInEvents)> {
     let mut damage = Vec::new();
     let mut writer = FileWriter::begin(buffered(told.name, options)?, told.endian, &told.attrs, &[])?;
-    let mut remaker = Remaker::new(events_of_file(&told.attrs), told.endian);
+    let mut builder = RecordBuilder::new(events_of_file(&told.attrs), told.endian);
     let (mut index, mut is_stat) = (Vec::new(), false);
     let pieces = Pieces::of_messages(&told.rest, &told.attrs, told.endian);
     let mut items = told.items();
     while let Some(item) = items.next(&mut damage)? {
         match item {
             Item::Event(event, number) => {
-                if let Err(why) = remaker.make(&event) {
+                if let Err(why) = builder.make(&event) {
                     told.warn(&mut damage, 0, format!("events {number}: {why}; it is left out"));
                     items.leave_out();
                     continue;
@@ -61,7 +61,7 @@ pub fn file(told: &ProtoContents<'_>, options: &ReadOptions) -> Result<(Imported
                     index.push(AuxtraceIndexEntry { file_offset: writer.position(), sz: AUXTRACE_SIZE });
                 }
                 is_stat |= event.stat_config_event.is_some();
-                writer.write_all(&remaker.record).map_err(Error::Output)?;
+                writer.write_all(&builder.record).map_err(Error::Output)?;
             }
             Item::Record(record) => {
                 let bytes = pieces.as_ref().and_then(|pieces| pieces.resolve(&record.chunks));

@@ -4,8 +4,8 @@ use super::chunks::Pieces;
 use super::messages::{Item, Items, ProtoContents};
 use super::plain;
 use super::proto::perf_data_proto::Layout;
-use super::record_builder::Remaker;
-use super::state::{events_of_file, take_event};
+use super::record_builder::RecordBuilder;
+use super::record_builder::{add_event, events_of_file};
 use super::unknown::UnknownInEvents;
 use crate::abi::Endian;
 use crate::abi::header::FileHeader;
@@ -147,7 +147,7 @@ struct Writer<'a> {
     out: Out,
     /// Bytes of the main file and those behind it.
     written: u64,
-    remaker: Remaker,
+    builder: RecordBuilder,
     is_pipe: bool,
     /// Whether a frame of the file is written plain.
     is_torn: bool,
@@ -158,9 +158,9 @@ struct Writer<'a> {
 
 impl<'a> Writer<'a> {
     fn new(told: &'a ProtoContents<'a>, out: Out, events: Events, limits: &Limits) -> Self {
-        let remaker = Remaker::new(events, told.endian);
+        let builder = RecordBuilder::new(events, told.endian);
         let most = usize::try_from(limits.frame).unwrap_or(usize::MAX);
-        Self { told, out, written: 0, remaker, is_pipe: false, is_torn: false, most, damage: Vec::new() }
+        Self { told, out, written: 0, builder, is_pipe: false, is_torn: false, most, damage: Vec::new() }
     }
 
     fn put(&mut self, bytes: &[u8]) -> Result<()> {
@@ -172,7 +172,7 @@ impl<'a> Writer<'a> {
     fn bytes(&mut self, item: Item, items: &mut Items<'_>, pieces: &Pieces) -> Result<bool> {
         match item {
             Item::Event(event, index) => {
-                if let Err(why) = self.remaker.make(&event) {
+                if let Err(why) = self.builder.make(&event) {
                     self.told.warn(&mut self.damage, 0, format!("events {index}: {why}; it is left out"));
                     items.leave_out();
                     return Ok(false);
@@ -185,9 +185,9 @@ impl<'a> Writer<'a> {
                     return Ok(false);
                 };
                 if self.is_pipe {
-                    take_event(&bytes, &mut self.remaker.events, self.told.endian);
+                    add_event(&bytes, &mut self.builder.events, self.told.endian);
                 }
-                self.remaker.record = bytes;
+                self.builder.record = bytes;
             }
         }
         Ok(true)
@@ -205,18 +205,18 @@ impl<'a> Writer<'a> {
         if !self.bytes(item, items, pieces)? {
             return Ok(());
         }
-        let record = std::mem::take(&mut self.remaker.record);
+        let record = std::mem::take(&mut self.builder.record);
         if inside == 0 {
             self.put(&record)?;
-            self.remaker.record = record;
+            self.builder.record = record;
             return Ok(());
         }
         let (mut plain, mut digest) = (Vec::new(), Md5::new());
         for _ in 0..inside {
             let Some(item) = items.next(&mut self.damage)? else { break };
             if self.bytes(item, items, pieces)? {
-                digest.update(&self.remaker.record);
-                plain.extend_from_slice(&self.remaker.record);
+                digest.update(&self.builder.record);
+                plain.extend_from_slice(&self.builder.record);
             }
             if plain.len() > self.most {
                 self.is_torn = true;

@@ -1,13 +1,15 @@
-//! Whole records of events.
+//! Records from messages, and the events that they need: both directions learn them from the same bytes, so that they read
+//! messages alike.
 
 use super::message_to_record;
 use super::proto::perf_data_proto::PerfEvent;
 use crate::abi::record::{Misc, RecordHeader, RecordType};
 use crate::abi::{self, Endian};
+use crate::container::read::file::FileAttr;
 use crate::stream::events::Events;
 
-/// Makes records of messages.
-pub struct Remaker {
+/// Builds records from messages.
+pub struct RecordBuilder {
     /// What is known of the recording's events by the records so far.
     pub events: Events,
     endian: Endian,
@@ -16,7 +18,7 @@ pub struct Remaker {
     pub record: Vec<u8>,
 }
 
-impl Remaker {
+impl RecordBuilder {
     /// Knows these events to begin with.
     pub fn new(events: Events, endian: Endian) -> Self {
         Self { events, endian, body: Vec::new(), record: Vec::new() }
@@ -42,4 +44,17 @@ impl Remaker {
         }
         Ok(())
     }
+}
+
+/// The events of a file's header.
+pub fn events_of_file(list: &[FileAttr]) -> Events {
+    let mut events = Events::default();
+    list.iter().for_each(|event| events.add(event.attr.clone(), event.ids.clone()));
+    events
+}
+
+/// Adds the event of a HEADER_ATTR record; other records have none.
+pub fn add_event(record: &[u8], events: &mut Events, endian: Endian) -> Option<()> {
+    let header = RecordHeader::peek(record, endian).filter(|header| header.kind == RecordType::HEADER_ATTR)?;
+    events.add_told(record.get(RecordHeader::SIZE..header.len())?, endian)
 }

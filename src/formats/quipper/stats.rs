@@ -4,7 +4,7 @@ use super::proto::perf_data_proto::{MMapEvent, PerfEvent, PerfEventStats, Sample
 use crate::abi::callchain::Context;
 use crate::abi::record::RecordType;
 use crate::abi::sample_view::SampleView;
-use crate::rewrite::address_spaces::Spaces;
+use crate::rewrite::quipper::address_spaces::Spaces;
 
 /// Counts records as they pass.
 pub struct Stats {

@@ -9,7 +9,7 @@ use crate::abi::record::{CpuMode, Misc, RecordType};
 use crate::abi::sample_view::SampleView;
 use crate::error::Result;
 use crate::rewrite::mmap::{Mmap, Names};
-use crate::rewrite::remap::branches;
+use crate::rewrite::quipper::remap::branches;
 use crate::session::Session;
 use crate::session::space::Space;
 use crate::stream::Sink;

@@ -195,7 +195,7 @@ impl Sink for LookForEvents<'_> {
         if let Wanted::Names(wanted) = self.wanted
             && let Some(missing) = wanted.iter().find(|wanted| !names.iter().any(|name| is_called(name, wanted)))
         {
-            return Err(Error::Refused(format!(
+            return Err(Error::not_found(format!(
                 "--event: there is no event {missing}; the recording has {}: {}",
                 names.len(),
                 names.join(", ")

@@ -115,7 +115,7 @@ impl Sink for LookForTypes<'_> {
             None => Ok(()),
             Some(missing) => {
                 let there: Vec<_> = self.there.iter().map(|(kind, _)| kind.to_string()).collect();
-                Err(Error::Refused(format!("--type: there is no record {missing}; there are {}", there.join(", "))))
+                Err(Error::not_found(format!("--type: there is no record {missing}; there are {}", there.join(", "))))
             }
         }
     }

@@ -26,11 +26,11 @@ pub fn not_there<T: Display>(option: &str, what: What, wanted: &dyn Display, the
         count if count <= NAMED => format!("there are samples of {count} {several}: {named}"),
         count => format!("there are samples of {count} {several}, the first of which are {named}"),
     };
-    Error::Refused(format!("{option}: no sample is of the {one} {wanted}; {there}"))
+    Error::not_found(format!("{option}: no sample is of the {one} {wanted}; {there}"))
 }
 
 /// The refusal where samples do not tell what is asked for.
 pub fn not_told(option: &str, what: &str, count: u64) -> Error {
     let (samples, do_not) = if count == 1 { ("sample", "does not") } else { ("samples", "do not") };
-    Error::Refused(format!("{option}: {count} {samples} {do_not} tell {what}; --event chooses those that do"))
+    Error::not_found(format!("{option}: {count} {samples} {do_not} tell {what}; --event chooses those that do"))
 }

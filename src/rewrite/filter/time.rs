@@ -211,7 +211,7 @@ impl Filter for TimeFilter {
         }
         match self.intervals {
             Some(_) => Ok(()),
-            None => Err(Error::Refused("--time: there is no sample of whose time there could be a share".to_owned())),
+            None => Err(Error::not_found("--time: there is no sample of whose time there could be a share")),
         }
     }
 }

@@ -58,7 +58,7 @@ impl Images {
         let target = dir.join(name);
         let shown = target.display().to_string();
         if self.targets.contains(&target) {
-            return Err(Error::Refused(format!("{shown}: two images would have this name")));
+            return Err(Error::output_exists(format!("{shown}: two images would have this name")));
         }
         if fs::symlink_metadata(&target).is_ok() {
             let id = Id::new(&image.build_id());
@@ -130,10 +130,12 @@ fn is_image(target: &Path) -> bool {
 
 fn is_other(target: &Path) -> Error {
     let target = target.display();
-    Error::Refused(format!("{target}: is no image, and is not overwritten by one; --jit-dir DIR puts images elsewhere"))
+    Error::output_exists(format!(
+        "{target}: is no image, and is not overwritten by one; --jit-dir DIR puts images elsewhere"
+    ))
 }
 
 fn exists(target: &Path) -> Error {
     let target = target.display();
-    Error::Refused(format!("{target}: exists already; -f overwrites it, and --jit-dir DIR puts images elsewhere"))
+    Error::output_exists(format!("{target}: exists already; -f overwrites it, and --jit-dir DIR puts images elsewhere"))
 }

@@ -123,7 +123,7 @@ impl PerfMapPass {
                 ([], Some(pid)) => format!("there is no /tmp/perf-{pid}.map; --perf-map=DIR tells where it is"),
                 (_, Some(pid)) => format!("there is no perf-{pid}.map with functions in such memory"),
             };
-            return Err(Error::Refused(format!("--perf-map: {hint}")));
+            return Err(Error::not_found(format!("--perf-map: {hint}")));
         }
         Ok(())
     }

@@ -93,7 +93,7 @@ impl Plan {
             match plan.add(mapped, places, conv, meta, images) {
                 Ok(()) => {}
                 // Of a file of the user's there is nothing to go on with.
-                Err(error @ (Error::Refused(_) | Error::Io { .. } | Error::Output(_))) => return Err(error),
+                Err(error @ (Error::Refused { .. } | Error::Io { .. } | Error::Output(_))) => return Err(error),
                 Err(error) => {
                     plan.missing.push(format!("{error}; what it tells is missing"));
                     first_failure.get_or_insert(error);
@@ -104,7 +104,7 @@ impl Plan {
             let none = || {
                 let what = "--jit: the recording maps no jit-PID.dump: its programs have to be told to write one, such as \
                             node --perf-prof, java -agentpath:.../libperf-jvmti.so, DOTNET_PerfMapEnabled=1";
-                Error::Refused(what.to_owned())
+                Error::not_found(what.to_owned())
             };
             return Err(first_failure.unwrap_or_else(none));
         }

@@ -57,7 +57,7 @@ fn to_wall(member: &Member) -> Result<u64> {
     match (clock(member), member.meta.clock_data()) {
         (Some(REALTIME), _) => Ok(0),
         (Some(id), Some(data)) if data.clockid as i32 == id => Ok(data.wall_clock_ns.wrapping_sub(data.clockid_ns)),
-        (clock, _) => Err(Error::Refused(format!(
+        (clock, _) => Err(Error::incompatible(format!(
             "--align wall: {} has times of {}, and does not tell how that relates to the wall clock; perf record -k \
              CLOCK_MONOTONIC tells it",
             member.name,
@@ -68,7 +68,7 @@ fn to_wall(member: &Member) -> Result<u64> {
 
 fn compare(first: &Member, other: &Member) -> Result<()> {
     let refused = |why: String| {
-        Err(Error::Refused(format!(
+        Err(Error::incompatible(format!(
             "{} cannot be merged with {}: {why}; --align wall aligns recordings that were made with perf record -k",
             other.name, first.name
         )))

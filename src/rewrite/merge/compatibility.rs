@@ -26,14 +26,14 @@ pub fn check(members: &[Member], options: &MergeOptions) -> Result<()> {
     if members.len() > MOST {
         let what =
             format!("{} recordings are too many at once; merge up to {MOST}, and then what comes of it", members.len());
-        return Err(Error::Refused(what));
+        return Err(Error::incompatible(what));
     }
     if options.offset_pids && members.len() > MOST_OFFSET {
         let what = format!(
             "--offset-pids tells the processes of up to {MOST_OFFSET} recordings apart, not of {}",
             members.len()
         );
-        return Err(Error::Refused(what));
+        return Err(Error::incompatible(what));
     }
     let [first, others @ ..] = members else { return Ok(()) };
     if others.is_empty() {
@@ -43,11 +43,11 @@ pub fn check(members: &[Member], options: &MergeOptions) -> Result<()> {
     others.iter().try_for_each(|other| architecture(first, other))?;
     let mut traced = members.iter().enumerate().filter(|(_, member)| has_aux(member));
     match (traced.next(), traced.next()) {
-        (Some((_, one)), Some((_, other))) => Err(Error::Refused(format!(
+        (Some((_, one)), Some((_, other))) => Err(Error::incompatible(format!(
             "{} and {} have AUX areas both, whose buffers have the same numbers: what is in which would not be told",
             one.name, other.name
         ))),
-        (Some((_, one)), None) if options.align_wall => Err(Error::Refused(format!(
+        (Some((_, one)), None) if options.align_wall => Err(Error::incompatible(format!(
             "--align wall: the AUX area of {} tells times of the hardware's clock, which nobody aligns",
             one.name
         ))),
@@ -61,7 +61,7 @@ fn has_aux(member: &Member) -> bool {
 
 /// What is refused because of itself.
 fn alone(member: &Member) -> Result<()> {
-    let refused = |why: String| Err(Error::Refused(format!("{} cannot be merged: {why}", member.name)));
+    let refused = |why: String| Err(Error::incompatible(format!("{} cannot be merged: {why}", member.name)));
     let counts = &member.look.counts;
     let is_stat =
         [RecordType::STAT, RecordType::STAT_CONFIG, RecordType::STAT_ROUND].into_iter().any(|kind| counts.of(kind) > 0);
@@ -89,7 +89,7 @@ fn architecture(first: &Member, other: &Member) -> Result<()> {
     }
     for member in [first, other] {
         if let Some((_, what)) = BOUND.iter().find(|(field, _)| member.has_field(*field)) {
-            return Err(Error::Refused(format!(
+            return Err(Error::incompatible(format!(
                 "{} is of {two} and {} of {one}: the {what} in {}'s samples mean something on that machine alone",
                 other.name, first.name, member.name
             )));
@@ -98,7 +98,7 @@ fn architecture(first: &Member, other: &Member) -> Result<()> {
             let (name, first, other) = (&member.name, &first.name, &other.name);
             let what =
                 format!("{other} is of {two} and {first} of {one}: the AUX area of {name} is of that machine alone");
-            return Err(Error::Refused(what));
+            return Err(Error::incompatible(what));
         }
     }
     Ok(())

@@ -218,7 +218,7 @@ fn number_ids(
         || members.iter().flat_map(|member| member.meta.events.list()).flat_map(|event| event.ids.iter().copied());
     let mut highest = all().max().unwrap_or(0);
     let mut new = || {
-        highest = highest.checked_add(1).ok_or_else(|| Error::Refused("there are no ids of events left".to_owned()))?;
+        highest = highest.checked_add(1).ok_or_else(|| Error::incompatible("there are no ids of events left"))?;
         Ok(highest)
     };
     let mut taken: HashMap<u64, usize> = HashMap::new();

@@ -149,7 +149,7 @@ impl MergedFeatures {
             Some(section) => drop(self.features.insert(FeatureId::TRACING_DATA, section)),
             None => {
                 let others: Vec<_> = telling[1..].iter().map(|member| member.name.as_str()).collect();
-                return Err(Error::Refused(format!(
+                return Err(Error::incompatible(format!(
                     "{} and {} tell other formats of the same tracepoints, or number them otherwise, as other kernels do",
                     first.name,
                     others.join(", ")

@@ -17,7 +17,7 @@ pub fn check(members: &[Member], chosen: Option<usize>) -> Result<()> {
     let Some(first) = told.next().filter(|_| chosen.is_none()) else { return Ok(()) };
     for other in told {
         if let Some(what) = differ(first, other) {
-            return Err(Error::Refused(format!(
+            return Err(Error::incompatible(format!(
                 "{} cannot be merged with {}: {what}; --kernel-from chooses whose kernel is told",
                 other.name, first.name
             )));

@@ -58,7 +58,7 @@ impl Member {
         if let Some(bound) = bound.staying() {
             let called = |endian| if endian == Endian::Big { "big-endian" } else { "little-endian" };
             let (its, others) = (called(self.meta.endian), called(endian));
-            return Err(Error::Refused(format!(
+            return Err(Error::incompatible(format!(
                 "{}: is {its}, and {first} {others}: only its recorder knows the byte order of what is in these: {bound}",
                 self.name
             )));

@@ -23,7 +23,7 @@ use std::io::Cursor;
 
 /// Makes the records of one recording those of the result.
 #[derive(Debug)]
-pub struct HeaderRewriter {
+pub struct RecordRemapper {
     plan: Plan,
     /// What is added to times, wrapping around.
     shift: u64,
@@ -31,7 +31,7 @@ pub struct HeaderRewriter {
     pids: Option<u32>,
 }
 
-impl HeaderRewriter {
+impl RecordRemapper {
     /// By that plan.
     pub fn new(plan: Plan, shift: u64, pids: Option<u32>) -> Self {
         Self { plan, shift, pids }
@@ -228,7 +228,7 @@ impl HeaderRewriter {
 
 /// Remaps what refers to events, times and processes.
 struct RemapFields<'a> {
-    retell: &'a HeaderRewriter,
+    retell: &'a RecordRemapper,
     meta: &'a Meta,
     raw: &'a Raw<'a>,
     own: Option<&'a EventPlan>,

@@ -2,7 +2,7 @@
 
 use super::member::Member;
 use super::options::{MergeOptions, PID_STEP};
-use super::remap::HeaderRewriter;
+use super::remap::RecordRemapper;
 use super::streams::{self, Part};
 use super::{clock, compatibility, duplicates, events, features, kernel};
 use crate::abi::record::RecordType;
@@ -13,8 +13,7 @@ use crate::rewrite::rounds::Rounds;
 use crate::stream::Sink;
 use crate::stream::ledger::Ledger;
 use crate::stream::meta::{Meta, is_header};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use crate::threads::in_order;
 use std::thread;
 
 /// What a recording tells once, of which perf wants no second: the first that has it tells it.
@@ -37,8 +36,8 @@ impl Merge {
     /// # Errors
     /// Where one cannot be read, or they cannot be merged.
     pub fn open(inputs: Vec<Input>, read: &ReadOptions, options: MergeOptions) -> Result<Self> {
-        let mut members = look(inputs, read)?;
-        let Some(first) = members.first() else { return Err(Error::Refused("there is nothing to merge".to_owned())) };
+        let mut members = scan(&inputs, read)?;
+        let Some(first) = members.first() else { return Err(Error::invalid("there is nothing to merge")) };
         let (endian, name) = (first.meta.endian, first.name.clone());
         members = members.into_iter().map(|member| member.in_order(endian, &name, read)).collect::<Result<_>>()?;
         compatibility::check(&members, &options)?;
@@ -97,7 +96,7 @@ impl Merge {
                 is_wrong || members[..number].iter().any(|other| other.look.counts.of(*kind) > 0)
             };
             parts.push(Part {
-                retell: HeaderRewriter::new(plan.clone(), shift, pids),
+                retell: RecordRemapper::new(plan.clone(), shift, pids),
                 without_kernel: options.kernel_from.is_some_and(|chosen| chosen != number),
                 without: ONCE.into_iter().filter(is_told_before).collect(),
                 first: member.look.first.map_or(0, |first| first.wrapping_add(shift)),
@@ -109,25 +108,10 @@ impl Merge {
     }
 }
 
-/// Looks at all recordings, several at once. The first that fails, by its place, says why.
-fn look(inputs: Vec<Input>, read: &ReadOptions) -> Result<Vec<Member>> {
-    let results: Vec<_> = inputs.iter().map(|_| Mutex::new(None)).collect();
-    let next = AtomicUsize::new(0);
-    let work = || {
-        while let Some((input, result)) = {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            inputs.get(number).zip(results.get(number))
-        } {
-            let member = Member::open(input.clone(), read);
-            if let Ok(mut result) = result.lock() {
-                *result = Some(member);
-            }
-        }
-    };
-    thread::scope(|scope| {
-        let more = thread::available_parallelism().map_or(1, usize::from).min(inputs.len());
-        (1..more).for_each(|_| drop(scope.spawn(work)));
-        work();
-    });
-    results.into_iter().filter_map(|result| result.into_inner().ok().flatten()).collect()
+/// Scans all recordings, several at once. The first that fails, by its place, says why.
+fn scan(inputs: &[Input], read: &ReadOptions) -> Result<Vec<Member>> {
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let mut members = Vec::new();
+    in_order(threads, inputs, |input| Member::open(input.clone(), read), |member| members.push(member));
+    members.into_iter().collect()
 }

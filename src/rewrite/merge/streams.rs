@@ -2,15 +2,15 @@
 //! has in batches. What comes out does not depend on which thread is faster.
 
 use super::member::Member;
-use super::remap::HeaderRewriter;
+use super::remap::RecordRemapper;
 use crate::abi::record::{RecordHeader, RecordType};
 use crate::container::block::{Block, Origin};
 use crate::container::read::ReadOptions;
 use crate::error::Result;
-use crate::rewrite::by_time::ByTime;
 use crate::rewrite::merge::kernel;
 use crate::rewrite::replacement::serial;
 use crate::rewrite::rounds::Rounds;
+use crate::rewrite::sort::{Sort, Untimed};
 use crate::stream::Sink;
 use crate::stream::counts::Counts;
 use crate::stream::ledger::{Ledger, Reason};
@@ -18,6 +18,7 @@ use crate::stream::meta::{Meta, is_header};
 use crate::stream::order::Order;
 use crate::stream::raw::Raw;
 use crate::stream::source::Source;
+use crate::threads::returned;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -33,7 +34,7 @@ const BATCH: [usize; 2] = [4 << 10, 512 << 10];
 #[derive(Debug)]
 pub struct Part {
     /// Makes its records those of the result.
-    pub retell: HeaderRewriter,
+    pub retell: RecordRemapper,
     /// Whether what it tells of the kernel is left out.
     pub without_kernel: bool,
     /// Types of records that one recording tells for all, and this one does not.
@@ -87,10 +88,9 @@ pub fn run<S: Sink>(
         let mut ledger = Ledger::default();
         let mut failed = None;
         for thread in threads {
-            match thread.join() {
-                Ok(Ok(of_member)) => ledger.merge(of_member),
-                Ok(Err(error)) => failed = failed.or(Some(error)),
-                Err(panic) => std::panic::resume_unwind(panic),
+            match returned(thread.join()) {
+                Ok(of_member) => ledger.merge(of_member),
+                Err(error) => failed = failed.or(Some(error)),
             }
         }
         merged?;
@@ -177,7 +177,7 @@ fn feed(member: &Member, part: Part, read: &ReadOptions, size: usize, sender: Sy
     let source = Source::open(member.input.clone(), read.clone())?;
     let (_, mut ledger) = match is_ordered {
         true => source.run(&mut Order::new(&mut feeder, read.clone()))?,
-        false => source.run(&mut ByTime::new(&mut feeder, read.clone()))?,
+        false => source.run(&mut Sort::new(&mut feeder, Untimed::InPlace, read.clone()))?,
     };
     member.damage.iter().for_each(|damage| ledger.damage(damage.clone()));
     ledger.name_notes(&member.name);

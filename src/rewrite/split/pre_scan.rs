@@ -58,7 +58,7 @@ impl Sink for SplitScan {
                     "{}: the recording has an AUX area, which cannot be told apart by that; --by event can",
                     self.by
                 );
-                return Err(Error::Refused(what));
+                return Err(Error::not_found(what));
             }
             RecordType::COMPRESSED | RecordType::COMPRESSED2 => return Ok(()),
             _ => {
@@ -95,12 +95,12 @@ impl Sink for SplitScan {
             };
             let (by, untold) = (self.by, self.untold);
             let (samples, do_not) = if untold == 1 { ("sample", "does not") } else { ("samples", "do not") };
-            return Err(Error::Refused(format!(
+            return Err(Error::not_found(format!(
                 "{by}: {untold} {samples} {do_not} tell {what}, and so not in which part to go"
             )));
         }
         if self.parts.is_empty() {
-            return Err(Error::Refused(format!("{}: there are no samples, and so no parts", self.by)));
+            return Err(Error::not_found(format!("{}: there are no samples, and so no parts", self.by)));
         }
         Ok(())
     }

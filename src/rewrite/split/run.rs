@@ -79,7 +79,9 @@ impl Split<'_> {
     fn check(&self, count: usize) -> Result<()> {
         let (by, most) = (self.options.by, self.options.most);
         if count > most {
-            return Err(Error::Refused(format!("{by}: there would be {count} parts, which are many; -f writes them")));
+            return Err(Error::too_large(format!(
+                "{by}: there would be {count} parts, which are many; -f writes them"
+            )));
         }
         Ok(())
     }
@@ -131,7 +133,7 @@ impl Split<'_> {
         let mut look = WithSamples(BTreeSet::new());
         let (meta, mut told) = self.open()?.run(&mut look)?;
         if look.0.is_empty() {
-            return Err(Error::Refused(format!("{}: there are no samples, and so no parts", self.options.by)));
+            return Err(Error::not_found(format!("{}: there are no samples, and so no parts", self.options.by)));
         }
         self.check(look.0.len())?;
         let mut written = Counts::default();

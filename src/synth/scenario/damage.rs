@@ -47,7 +47,7 @@ impl Damage {
     /// # Errors
     /// Where there is no such place, record or field.
     pub fn on(&self, bytes: &mut Vec<u8>, container: Container, endian: Endian) -> Result<()> {
-        let refused = |what: String| Error::Refused(format!("damage: {what}"));
+        let refused = |what: String| Error::invalid(format!("damage: {what}"));
         let mut data = PIPE_HEADER_SIZE..bytes.len() as u64;
         if container == Container::File {
             let header = FileHeader::read_from(bytes, endian).map_err(|e| refused(e.to_string()))?;

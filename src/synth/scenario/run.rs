@@ -72,7 +72,7 @@ impl Scenario {
         let mut about = self.about.clone();
         super::super::bpf::tell(&self.bpf, &mut about);
         let events = about.events();
-        let too_long = || Error::Refused("the recording would end later than its clock can tell".to_owned());
+        let too_long = || Error::too_large("the recording would end later than its clock can tell");
         let duration = self.duration.checked_mul(scale).ok_or_else(too_long)?;
         BEGIN.checked_add(duration).filter(|&end| end < u64::MAX / 4).ok_or_else(too_long)?;
         let mut recorder = Recorder::new(&about, sink)?;
@@ -92,7 +92,7 @@ impl Scenario {
             lanes[number].tell(&mut recorder)?;
             next.extend(lanes[number].time().map(|time| Reverse((time, number))));
             if recorder.written() > most {
-                return Err(Error::Refused(format!("the records would take more than {most} bytes")));
+                return Err(Error::too_large(format!("the records would take more than {most} bytes")));
             }
         }
         records.try_for_each(|told| told.tell(&mut recorder))?;
@@ -116,7 +116,7 @@ impl Scenario {
                 let streamed = run(&mut pipe)?;
                 (pipe.into_inner(), streamed)
             }
-            Container::Directory => return Err(Error::Refused("what is damaged is a file or a pipe".to_owned())),
+            Container::Directory => return Err(Error::invalid("what is damaged is a file or a pipe")),
         };
         if let Some(damage) = &self.damage {
             damage.on(&mut bytes, container, self.about.endian)?;
@@ -168,7 +168,7 @@ impl Scenario {
             && stacks.iter().map(|stack| size(stack)).fold(own, usize::saturating_add) <= MOST_PREPARED;
         let (stacks, events) = (stacks.len(), events.len());
         let too_many =
-            || Error::Refused(format!("a sample of each of {stacks} stacks and {events} events is too much"));
+            || Error::too_large(format!("a sample of each of {stacks} stacks and {events} events is too much"));
         is_there.then_some(()).ok_or_else(too_many)
     }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use perfconv::container::read::ReadOptions;
 use perfconv::container::read::input::Input;
-use perfconv::info::{Parts, look};
+use perfconv::inspect::info::{Parts, read_info};
 use perfconv::stream::meta::Meta;
 use perfconv::stream::source::Source;
 
@@ -37,7 +37,7 @@ fn judge(recording: &Recording) -> Option<Verdict> {
     if theirs.is_empty() {
         return Some(Verdict::Skipped("perf shows no feature".into()));
     }
-    let mut ours = parse(&perfconv::info::header::lines(&meta).join("\n"));
+    let mut ours = parse(&perfconv::inspect::info::header::lines(&meta).join("\n"));
     ours.retain(|line| !line.starts_with(MISSING));
     // Of the features that perf misses, those that are missing.
     if let Some(missing) = theirs.iter().find(|line| line.starts_with(MISSING)) {
@@ -52,7 +52,7 @@ const MISSING: &str = "# missing features:";
 /// What perf looks at: of a file the header, of a pipe the records that tell what is in a file's header.
 fn meta(path: &Path) -> perfconv::Result<Meta> {
     let source = Source::open(Input::Path(path.to_path_buf()), ReadOptions::default())?;
-    Ok(look(source, Parts { header: true, ..Parts::default() })?.meta)
+    Ok(read_info(source, Parts { header: true, ..Parts::default() })?.meta)
 }
 
 /// The lines of features.

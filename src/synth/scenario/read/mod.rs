@@ -47,7 +47,7 @@ impl Lines<'_> {
         let before = self.text.get(..span.start).unwrap_or_default();
         let line = before.bytes().filter(|&byte| byte == b'\n').count() + 1;
         let key = if key.is_empty() { String::new() } else { format!("{key}: ") };
-        Error::Refused(format!("{}:{line}: {key}{what}", self.name))
+        Error::invalid(format!("{}:{line}: {key}{what}", self.name))
     }
 
     fn file(&self) -> Result<File> {
@@ -76,7 +76,7 @@ impl Lines<'_> {
         let mut pids = HashSet::new();
         for table in &file.process {
             if !pids.insert(table.pid) {
-                return Err(Error::Refused(format!("{}: process.pid: {} is there twice", self.name, table.pid)));
+                return Err(Error::invalid(format!("{}: process.pid: {} is there twice", self.name, table.pid)));
             }
             let process = self.process(table, &programs, &mut cgroups)?;
             for thread in &table.thread {
@@ -218,7 +218,7 @@ impl Lines<'_> {
     fn damage(&self, table: &super::file::damage::DamageTable, container: ContainerKey) -> Result<Damage> {
         if container == ContainerKey::Dir {
             let what = "damage: what is damaged is a file or a pipe";
-            return Err(Error::Refused(format!("{}: {what}", self.name)));
+            return Err(Error::invalid(format!("{}: {what}", self.name)));
         }
         for name in table.header.keys() {
             if !Damage::HEADER.iter().any(|(known, _)| known == name.get_ref()) {

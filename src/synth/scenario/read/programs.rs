@@ -133,7 +133,7 @@ impl Lines<'_> {
             (1 + number as u64, path.clone())
         });
         if table.comm.contains('\0') {
-            return Err(Error::Refused(format!("{}: process.comm: {:?} is no name", self.name, table.comm)));
+            return Err(Error::invalid(format!("{}: process.comm: {:?} is no name", self.name, table.comm)));
         }
         Ok(Process { pid: table.pid, is_guest: table.guest, cgroup, programs })
     }

@@ -1,15 +1,15 @@
 //! What a recording tells of itself, set, added and left out: `--set`, `--add-feature`, `--drop-feature`.
 
-use super::header::Header;
-use super::option::{Outputs, Parameter, PassOption, Place};
-use super::pass::Pass;
-use super::request::{PassFactory, Values};
+use super::Header;
 use crate::abi::feature::FeatureId;
 use crate::abi::feature::cln_size::ClnSize;
 use crate::abi::feature::nr_cpus::NrCpus;
 use crate::abi::feature::string::{PerfStr, StrList};
 use crate::abi::feature::total_mem::TotalMem;
 use crate::error::{Error, Result};
+use crate::rewrite::option::{Outputs, Parameter, PassOption, Place};
+use crate::rewrite::pass::Pass;
+use crate::rewrite::request::{PassFactory, Values};
 
 /// The features of which records could not be read without them.
 const NEEDED: [FeatureId; 3] = [FeatureId::AUXTRACE, FeatureId::COMPRESSED, FeatureId::DIR_FORMAT];
@@ -163,7 +163,7 @@ impl Pass for HeaderEdit {
 
     fn edit(&mut self, header: &mut Header) -> Result<()> {
         let name = self.name();
-        let refused = |what: String| Err(Error::Refused(format!("{name}: {what}")));
+        let refused = |what: String| Err(Error::invalid(format!("{name}: {what}")));
         let is_there = |id: &FeatureId| match *id {
             FeatureId::BUILD_ID => !header.build_ids.is_empty(),
             id => header.features.contains_key(&id),

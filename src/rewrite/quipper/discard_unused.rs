@@ -1,14 +1,14 @@
 //! Maps that no sample was in are left out, and the marks of rounds: the recording is looked at twice.
 
 use super::address_spaces::Spaces;
-use super::mmap::Names;
 use super::mmaps::counted;
-use super::pass::{Pass, PreScan};
 use super::remap::branches;
 use crate::abi::callchain::Context;
 use crate::abi::record::RecordType;
 use crate::abi::sample_view::SampleView;
 use crate::error::Result;
+use crate::rewrite::mmap::Names;
+use crate::rewrite::pass::{Pass, PreScan};
 use crate::stream::Sink;
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;

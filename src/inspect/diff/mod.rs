@@ -1,7 +1,7 @@
 //! How two recordings differ: in what holds them, in their events, features and records.
 //!
-//! They are compared by what [JSON](crate::formats::json) tells of them, which is all that they hold: what has no definition
-//! by its bytes. Where in its file something lies is not told there, and does not differ on its own.
+//! They are compared as JSON Lines, which hold all that a recording does: as bytes where there is no definition. Offsets in the
+//! file are not part of JSON and make no difference.
 
 mod align;
 mod difference;
@@ -20,6 +20,7 @@ use crate::stream::source::Source;
 use align::Aligned;
 use difference::Told;
 use lines::Lines;
+use std::io::Write;
 
 /// What is compared, and how.
 #[derive(Clone, Debug, Default)]
@@ -30,6 +31,9 @@ pub struct DiffOptions {
     pub by_time: bool,
 }
 
+/// Writes a recording as JSON Lines, in the order of time or else as it is stored.
+pub type ToJsonLines = fn(Source, bool, &mut dyn Write) -> Result<Ledger>;
+
 /// Compares two recordings, and calls `found` for each difference: first those of records, in their order, then all others.
 /// Records are read as they are needed; where much is inserted, as many as 65536 of each recording are in memory.
 ///
@@ -38,10 +42,11 @@ pub struct DiffOptions {
 pub fn diff(
     sources: [Source; 2],
     options: &DiffOptions,
+    to_json_lines: ToJsonLines,
     found: &mut dyn FnMut(&Difference) -> Result<()>,
 ) -> Result<(Summary, [Ledger; 2])> {
     std::thread::scope(|scope| {
-        let [a, b] = sources.map(|source| Lines::read(scope, source, options));
+        let [a, b] = sources.map(|source| Lines::read(scope, source, options, to_json_lines));
         let mut told = Told::new(&options.ignore, found);
         let mut aligned = Aligned::new([a, b]);
         while let Some([a, b]) = aligned.next()? {

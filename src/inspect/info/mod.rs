@@ -7,6 +7,7 @@ mod bpf;
 pub mod build_ids;
 pub mod counters;
 mod cpus;
+mod date;
 pub mod events;
 pub mod header;
 pub mod imported;
@@ -60,7 +61,7 @@ pub struct Info {
 ///
 /// # Errors
 /// Where the header cannot be read.
-pub fn look(source: Source, parts: Parts) -> Result<Info> {
+pub fn read_info(source: Source, parts: Parts) -> Result<Info> {
     let meta = source.meta().clone();
     let build_ids = build_ids::listed(&meta);
     let mut info = Info { parts, meta, ledger: Ledger::default(), build_ids, stats: None, failure: None };

@@ -1,15 +1,22 @@
 //! The passes of quipper's perf_converter.
 
-use super::combine::combine;
-use super::discard_unused::UnusedPass;
-use super::huge_pages::deduce_huge_pages;
-use super::mmaps::MmapsPass;
-use super::option::{Choice, Outputs, Parameter, PassOption};
-use super::pass::Pass;
-use super::remap::RemapPass;
-use super::request::{PassFactory, PassRequest};
-use super::sort::SortPass;
+pub mod address_spaces;
+pub mod combine;
+mod discard_unused;
+pub mod huge_pages;
+mod mmaps;
+pub mod remap;
+
 use crate::container::read::ReadOptions;
+use crate::rewrite::option::{Choice, Outputs, Parameter, PassOption};
+use crate::rewrite::pass::Pass;
+use crate::rewrite::request::{PassFactory, PassRequest};
+use crate::rewrite::sort::{SortPass, Untimed};
+use combine::combine;
+use discard_unused::UnusedPass;
+use huge_pages::deduce_huge_pages;
+use mmaps::MmapsPass;
+use remap::RemapPass;
 
 /// `--pass`.
 pub const PASS: Parameter<Quipper> = Parameter::list("--pass", "PASSES", Quipper::parse);
@@ -72,7 +79,7 @@ impl Quipper {
     /// The pass. What is too much for memory goes where the options say.
     pub fn pass(self, options: &ReadOptions) -> Box<dyn Pass> {
         match self {
-            Self::Sort => Box::new(SortPass { options: options.clone() }),
+            Self::Sort => Box::new(SortPass::new(Untimed::First, options.clone())),
             Self::HugePages => Box::new(MmapsPass::new("huge-pages", |mut mmaps| {
                 deduce_huge_pages(&mut mmaps);
                 mmaps.into_iter().map(Some).collect()

@@ -2,12 +2,12 @@
 
 use super::{hex, text};
 use crate::abi::feature::{Feature, FeatureContext, FeatureId};
+use crate::abi::record::named_misc::NamedMisc;
 use crate::abi::record::{Body, Misc, Record, RecordType};
 use crate::abi::sample_id::SampleId;
 use crate::container::block::{Block, Origin};
 use crate::container::read::Container;
 use crate::error::{Error, Result};
-use crate::formats::json::NamedMisc;
 use crate::profile::event::ProfileEvent;
 use crate::stream::Sink;
 use crate::stream::meta::Meta;

@@ -7,11 +7,10 @@ use crate::abi;
 use crate::abi::record::RecordType;
 use crate::abi::record::comm::Comm;
 use crate::abi::record::task::Task;
-use crate::session::remove_range::cut;
+use crate::session::range_map::{Entry, RangeMap};
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
 use hashbrown::HashMap;
-use immutable_chunkmap::map::Map;
 use std::ops::RangeInclusive;
 
 /// The process that the kernel's maps are told of.
@@ -68,20 +67,10 @@ struct Page {
 /// The maps of a process. Parent and child share what neither of them has changed.
 #[derive(Clone, Debug, Default)]
 struct Space {
-    /// By their first address; none reaches into another.
-    maps: Map<u64, Part, CHUNK>,
-    /// How many bytes are packed at an address.
-    packed: Map<u64, u64, CHUNK>,
-}
-
-/// How many maps lie together: so many are copied where one changes that is shared.
-const CHUNK: usize = 32;
-
-/// A map, or what another one left of it.
-#[derive(Clone, Copy, Debug)]
-struct Part {
-    last: u64,
-    found: Found,
+    /// Maps, and what others left of them.
+    maps: RangeMap<Found>,
+    /// Where they are packed.
+    packed: RangeMap<()>,
 }
 
 impl Spaces {
@@ -147,59 +136,47 @@ impl Spaces {
             return Some(page.found);
         }
         self.meet(pid);
-        let (&start, part) = self.processes.get(&pid)?.maps.range(..=address).next_back()?;
-        if part.last < address {
-            return None;
+        let Entry { start, last, value: found } = self.processes.get(&pid)?.maps.find(address)?;
+        if start <= number * PAGE && last >= number * PAGE + (PAGE - 1) {
+            self.pages[at] = Page { pid, number, generation: self.generation, found };
         }
-        if start <= number * PAGE && part.last >= number * PAGE + (PAGE - 1) {
-            self.pages[at] = Page { pid, number, generation: self.generation, found: part.found };
-        }
-        Some(part.found)
+        Some(found)
     }
 }
 
 impl Space {
     fn map(&mut self, start: u64, last: u64, number: u32, is_packed: bool) -> Option<u64> {
-        let around =
-            self.last(last).filter(|&(at, part)| at <= start && part.last >= last && (at, part.last) != (start, last));
-        let Some((at, part)) = around else {
-            let first = self.last(start).filter(|(_, part)| part.last >= start).map_or(start, |(at, _)| at);
+        let around = self
+            .maps
+            .at_or_before(last)
+            .filter(|part| part.start <= start && part.last >= last && (part.start, part.last) != (start, last));
+        let Some(part) = around else {
+            let first = self.maps.find(start).map_or(start, |part| part.start);
             self.unmap_all(first..=last, is_packed);
             return self.lay(start, last, number, is_packed);
         };
-        self.unmap(at, part.found.shift);
-        if at < start {
-            self.lay(at, start - 1, part.found.number, is_packed);
+        self.maps.remove(part.start);
+        self.packed.remove(packed(part).start);
+        if part.start < start {
+            self.lay(part.start, start - 1, part.value.number, is_packed);
         }
         let shift = self.lay(start, last, number, is_packed);
         if part.last > last {
-            self.lay(last + 1, part.last, part.found.number, is_packed);
+            self.lay(last + 1, part.last, part.value.number, is_packed);
         }
         shift
     }
 
-    /// The last map that begins at an address or before.
-    fn last(&self, address: u64) -> Option<(u64, Part)> {
-        self.maps.range(..=address).next_back().map(|(&at, &part)| (at, part))
-    }
-
-    fn unmap(&mut self, at: u64, shift: u64) {
-        self.maps.remove_cow(&at);
-        self.packed.remove_cow(&at.wrapping_add(shift));
-    }
-
     fn unmap_all(&mut self, starts: RangeInclusive<u64>, is_packed: bool) {
-        let packed = |(at, part): (&u64, &Part)| at.wrapping_add(part.found.shift);
         let gone: Vec<_> = match is_packed {
-            true => self.maps.range(starts.clone()).map(packed).collect(),
+            true => self.maps.starting(starts.clone()).map(packed).collect(),
             false => Vec::new(),
         };
-        cut(&mut self.maps, starts);
-        if gone.len() > self.packed.len() / 2 {
-            let stay = self.maps.into_iter().map(|(at, part)| (packed((at, part)), part.last - at));
-            self.packed = stay.collect();
+        self.maps.remove_starting(starts);
+        if gone.len() > self.packed.count() / 2 {
+            self.packed = self.maps.iter().map(packed).collect();
         } else {
-            gone.iter().for_each(|at| _ = self.packed.remove_cow(at));
+            gone.iter().for_each(|gone| self.packed.remove(gone.start));
         }
     }
 
@@ -209,10 +186,10 @@ impl Space {
         let mut shift = 0;
         if is_packed {
             let to = self.place(start % PAGE, last - start)?;
-            self.packed.insert_cow(to, last - start);
+            self.packed.insert_free(to, to + (last - start), ());
             shift = to.wrapping_sub(start);
         }
-        self.maps.insert_cow(start, Part { last, found: Found { number, shift } });
+        self.maps.insert_free(start, last, Found { number, shift });
         Some(shift)
     }
 
@@ -221,19 +198,24 @@ impl Space {
         let fits = |end: u64| {
             end.checked_next_multiple_of(PAGE)?.checked_add(offset).filter(|to| to.checked_add(more).is_some())
         };
-        if self.packed.len() >= MANY {
-            let (&last, &size) = self.packed.into_iter().next_back()?;
-            return fits(last.checked_add(size)?.checked_add(1)?);
+        if self.packed.count() >= MANY {
+            return fits(self.packed.iter().next_back()?.last.checked_add(1)?);
         }
         let mut end = Some(0);
-        for (&next, &size) in &self.packed {
-            if let Some(to) = end.and_then(fits).filter(|&to| to + more < next) {
+        for next in self.packed.iter() {
+            if let Some(to) = end.and_then(fits).filter(|&to| to + more < next.start) {
                 return Some(to);
             }
-            end = next.checked_add(size).and_then(|last| last.checked_add(1));
+            end = next.last.checked_add(1);
         }
         end.and_then(fits)
     }
+}
+
+/// Where a map is packed.
+fn packed(part: Entry<Found>) -> Entry<()> {
+    let Entry { start, last, value: Found { shift, .. } } = part;
+    Entry { start: start.wrapping_add(shift), last: last.wrapping_add(shift), value: () }
 }
 
 #[cfg(test)]
@@ -298,7 +280,7 @@ mod tests {
             let after = count * PAGE;
             assert_eq!(to(&mut spaces, PID, 0x10_0000), Some(0));
             assert_eq!(to(&mut spaces, PID, 0x10_0000 + after), Some(after).filter(|_| count < 1000));
-            assert_eq!(spaces.processes[&PID].packed.len() as u64, 1001 - count);
+            assert_eq!(spaces.processes[&PID].packed.count() as u64, 1001 - count);
         }
     }
 

@@ -1,5 +1,6 @@
 //! A profile that is not a recording: what it is, and how much is in it.
 
+use super::date;
 use crate::profile::imported::{ImportedProfile, ProfileHeader, SampleType};
 use serde::Serialize;
 
@@ -89,7 +90,7 @@ impl<'a> ImportedInfo<'a> {
         }
         if let Some(began) = self.time_nanos.and_then(|time| u64::try_from(time).ok()) {
             let began = std::time::UNIX_EPOCH + std::time::Duration::from_nanos(began);
-            line("began", humantime::format_rfc3339_seconds(began).to_string());
+            line("began", date::rfc3339(began).unwrap_or_default());
         }
         if let Some(duration) = self.duration_nanos.and_then(|duration| u64::try_from(duration).ok()) {
             line("time", format!("{} s", super::header::micros(duration)));

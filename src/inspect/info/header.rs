@@ -1,8 +1,8 @@
 //! The header in the words of `perf report --header-only -I`.
 
-use super::bpf;
 use super::events::{fields, group_name};
 use super::topology;
+use super::{bpf, date};
 use crate::abi::Endian;
 use crate::abi::feature::clock_data::ClockData;
 use crate::abi::feature::event_desc::EventDesc;
@@ -13,9 +13,8 @@ use crate::abi::feature::{Feature, FeatureContext, FeatureId};
 use crate::abi::header::{FileHeader, Magic};
 use crate::container::read::Container;
 use crate::stream::meta::Meta;
-use chrono::{DateTime, Local};
 use std::fs;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 /// All lines: of the file, of each feature, and which features are missing.
 pub fn lines(meta: &Meta) -> Vec<String> {
@@ -52,7 +51,7 @@ pub fn changed_on(meta: &Meta) -> Option<SystemTime> {
 
 /// [`changed_on`] as RFC 3339 has it.
 pub fn captured_on(meta: &Meta) -> Option<String> {
-    changed_on(meta).map(|time| humantime::format_rfc3339_seconds(time).to_string())
+    changed_on(meta).and_then(date::rfc3339)
 }
 
 /// The header of a file; a pipe has none.
@@ -69,9 +68,8 @@ pub fn version(header: &FileHeader) -> u32 {
 }
 
 fn of_file(meta: &Meta) -> Vec<String> {
-    // As C's `ctime` has it, in the time zone of whoever looks.
-    let captured = |time| DateTime::<Local>::from(time).format("%a %b %e %H:%M:%S %Y");
-    let mut lines = Vec::from_iter(changed_on(meta).map(|time| format!("# captured on    : {}", captured(time))));
+    let captured = changed_on(meta).and_then(date::ctime);
+    let mut lines = Vec::from_iter(captured.map(|date| format!("# captured on    : {date}")));
     let file = file_header(meta);
     let [offset, size, end] = places(file.as_ref());
     lines.push(format!("# header version : {}", file.as_ref().map_or(1, version)));
@@ -210,11 +208,7 @@ fn clock_name(clockid: u32) -> &'static str {
 
 fn clock(data: &ClockData) -> Vec<String> {
     let (name, wall, clock) = (clock_name(data.clockid), data.wall_clock_ns, data.clockid_ns);
-    // Later than the year 9999 no calendar goes.
-    let most = Duration::from_secs(253_402_300_799);
-    let date = humantime::format_rfc3339_micros(UNIX_EPOCH + Duration::from_nanos(wall).min(most));
-    let date = date.to_string().replace('T', " ");
-    let date = date.trim_end_matches('Z');
+    let date = date::with_micros(wall);
     let (seconds, nanos) = (clock / 1_000_000_000, clock % 1_000_000_000);
     vec![
         format!("# clockid: {name} ({})", data.clockid),

@@ -1,6 +1,6 @@
 //! Maps that were told in pieces become one.
 
-use super::mmap::Mmap;
+use crate::rewrite::mmap::Mmap;
 use hashbrown::HashMap;
 
 const PROT_READ: u32 = 1;

@@ -1,12 +1,12 @@
 //! Maps told otherwise than they were: the recording is looked at twice, as what becomes of a map depends on later ones.
 
-use super::mmap::{Mmap, Names};
-use super::pass::{Pass, PreScan};
-use super::replacement::RecordBuffer;
 use crate::abi::record::{Body, Misc, Record};
 use crate::abi::text::PaddedStr;
 use crate::container::write::encoded;
 use crate::error::Result;
+use crate::rewrite::mmap::{Mmap, Names};
+use crate::rewrite::pass::{Pass, PreScan};
+use crate::rewrite::replacement::RecordBuffer;
 use crate::stream::Sink;
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;

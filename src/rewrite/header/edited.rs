@@ -1,7 +1,6 @@
 //! What a recording tells of itself, put in place: told before the first record of a file, and by the records of a pipe.
 
-use super::header::Header;
-use super::replacement::{Place, RecordBuffer};
+use super::Header;
 use crate::abi;
 use crate::abi::bytes::Reader;
 use crate::abi::feature::FeatureId;
@@ -14,13 +13,14 @@ use crate::container::read::Container;
 use crate::container::read::file::FileAttr;
 use crate::container::write::pipe;
 use crate::error::{Error, Result};
+use crate::rewrite::replacement::{Place, RecordBuffer};
 use crate::stream::Sink;
 use crate::stream::meta::{Meta, is_about_recording};
 use crate::stream::raw::{Gap, Raw};
 use crate::stream::stage::Stage;
 use hashbrown::{HashMap, HashSet};
 
-/// What is told before and after a pass has [edited](super::pass::Pass::edit) it.
+/// What is told before and after a pass has [edited](crate::rewrite::pass::Pass::edit) it.
 #[derive(Debug)]
 pub struct Edited {
     before: Header,
@@ -131,7 +131,7 @@ impl Edited {
     fn additions(&self) -> Result<Vec<Vec<u8>>> {
         let (endian, mut records) = (self.after.endian, Vec::new());
         for event in self.after.events.iter().skip(self.before.events.len()).flatten() {
-            let what = || Error::Refused("an event has more ids than a record of a pipe can hold".to_owned());
+            let what = || Error::incompatible("an event has more ids than a record of a pipe can hold");
             records.push(pipe::event(event, endian)?.ok_or_else(what)?);
         }
         for (&id, bytes) in &self.after.features {
@@ -152,7 +152,9 @@ impl Edited {
 }
 
 fn no_place(id: FeatureId) -> Error {
-    Error::Refused(format!("a pipe has no place for the feature {id}, or not for so much of it: say --container file"))
+    Error::incompatible(format!(
+        "a pipe has no place for the feature {id}, or not for so much of it: say --container file"
+    ))
 }
 
 /// Passes records on with what is known of the recording as [edited](Edited), as a reader of what comes out will know it.

@@ -1,16 +1,13 @@
 //! The records of a recording, read ahead on a thread of their own.
 
-use super::DiffOptions;
 use super::ignore::Ignore;
 use super::item::{self, Item, Others};
+use super::{DiffOptions, ToJsonLines};
 use crate::error::{Error, Result};
-use crate::formats::carry::CarryOptions;
-use crate::formats::json;
 use crate::stream::ledger::Ledger;
-use crate::stream::order::Order;
 use crate::stream::source::Source;
+use crate::threads::returned;
 use std::io::{self, ErrorKind, Write};
-use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{Scope, ScopedJoinHandle};
 
@@ -31,10 +28,20 @@ pub struct Lines<'scope> {
 
 impl<'scope> Lines<'scope> {
     /// Begins to read a recording.
-    pub fn read<'env>(scope: &'scope Scope<'scope, 'env>, source: Source, options: &DiffOptions) -> Self {
+    pub fn read<'env>(
+        scope: &'scope Scope<'scope, 'env>,
+        source: Source,
+        options: &DiffOptions,
+        to_json_lines: ToJsonLines,
+    ) -> Self {
         let (sender, pieces) = sync_channel(PIECES);
         let by_time = options.by_time;
-        let reader = scope.spawn(move || tell(source, by_time, sender));
+        let reader = scope.spawn(move || {
+            let mut feed = Feed { piece: Vec::with_capacity(PIECE), sender };
+            let ledger = to_json_lines(source, by_time, &mut feed)?;
+            feed.send().map_err(Error::Output)?;
+            Ok(ledger)
+        });
         let ignore = options.ignore.clone();
         Self { pieces, piece: Vec::new(), at: 0, reader, ignore, others: Others::default() }
     }
@@ -66,22 +73,9 @@ impl<'scope> Lines<'scope> {
     pub fn finish(self) -> Result<(Others, Ledger)> {
         let Self { pieces, reader, others, .. } = self;
         drop(pieces);
-        let ledger = reader.join().unwrap_or_else(|panic| resume_unwind(panic))?;
+        let ledger = returned(reader.join())?;
         Ok((others, ledger))
     }
-}
-
-/// Tells a recording, a line for each thing in it.
-fn tell(source: Source, by_time: bool, sender: SyncSender<Vec<u8>>) -> Result<Ledger> {
-    let read = source.options().clone();
-    let mut feed = Feed { piece: Vec::with_capacity(PIECE), sender };
-    let mut carrier = json::begin_lines(&mut feed, &CarryOptions::default());
-    let (_, mut ledger) =
-        if by_time { source.run(&mut Order::new(&mut carrier, read))? } else { source.run(&mut carrier)? };
-    carrier.account(&mut ledger);
-    drop(carrier);
-    feed.send().map_err(Error::Output)?;
-    Ok(ledger)
 }
 
 /// Passes lines on in pieces that end with one.

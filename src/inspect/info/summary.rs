@@ -1,6 +1,6 @@
 //! A recording in a few lines.
 
-use super::header::{changed_on, micros};
+use super::header::{captured_on, micros};
 use super::stats::Stats;
 use crate::abi::feature::FeatureId;
 use crate::container::read::Container;
@@ -20,7 +20,7 @@ pub fn lines(meta: &Meta, stats: &Stats, ledger: &Ledger) -> Vec<String> {
         Container::Directory => "folder",
     };
     let version = text(FeatureId::VERSION).map(|version| format!(" written by perf {version}"));
-    let changed = changed_on(meta).map(|time| format!(", last changed {}", humantime::format_rfc3339_seconds(time)));
+    let changed = captured_on(meta).map(|time| format!(", last changed {time}"));
     let name = meta.files[0].trim_end_matches("/data");
     lines.push(format!("{name}: a {container}{}{}", version.unwrap_or_default(), changed.unwrap_or_default()));
     if let Some(cmdline) = meta.cmdline() {

@@ -1,6 +1,6 @@
 //! Maps that huge pages have hidden get the file back that they are parts of.
 
-use super::mmap::Mmap;
+use crate::rewrite::mmap::Mmap;
 use std::ops::Range;
 
 /// Gives maps that lie before a map of a file, and fill the file up to it, that file: a program that moves itself to huge

@@ -1,5 +1,8 @@
 //! What a recording tells of itself, to be edited: the same whatever the container.
 
+pub mod edited;
+pub mod edits;
+
 use crate::abi::feature::event_desc::EventDescs;
 use crate::abi::feature::group_desc::GroupDesc;
 use crate::abi::feature::string::PerfStr;

@@ -1,25 +1,11 @@
 //! Work given to several threads, whose results come in the order in which it was given.
 
+use super::{returned, workers};
 use std::collections::VecDeque;
 use std::io;
-use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Builder, JoinHandle};
-
-/// How many threads can be at work at once.
-pub fn workers() -> usize {
-    // More would wait for what reads and writes.
-    const MOST: usize = 8;
-    // The system takes long to tell.
-    static WORKERS: OnceLock<usize> = OnceLock::new();
-    *WORKERS.get_or_init(|| thread::available_parallelism().map_or(1, |workers| workers.get().min(MOST)))
-}
-
-/// The result of a thread that has nothing more to do, or will have nothing soon. Its panic is that of who waits.
-pub fn joined<R>(thread: JoinHandle<R>) -> R {
-    thread.join().unwrap_or_else(|panic| resume_unwind(panic))
-}
 
 /// Threads that work on things in turn.
 pub struct WorkerPool<T, R> {
@@ -89,7 +75,7 @@ impl<T: Send + 'static, R: Send + 'static> WorkerPool<T, R> {
     }
 
     /// The result of what was given first of all whose results have not been taken; none if there is no such.
-    pub fn next(&mut self) -> Option<R> {
+    pub fn next_result(&mut self) -> Option<R> {
         let result = self.under_way.pop_front()?.recv();
         if result.is_err() {
             // Only a panic ends a thread before its turn is over.
@@ -104,7 +90,7 @@ impl<T, R> WorkerPool<T, R> {
     fn end(&mut self) {
         self.jobs = None;
         while locked(&self.waiting).try_recv().is_ok() {}
-        self.threads.drain(..).for_each(joined);
+        self.threads.drain(..).for_each(|thread| returned(thread.join()));
     }
 }
 
@@ -147,15 +133,15 @@ mod tests {
                 (number, before)
             }
         });
-        assert!(turns.is_empty() && turns.next().is_none());
+        assert!(turns.is_empty() && turns.next_result().is_none());
         let mut taken = Vec::new();
         for number in 0..50 {
             if turns.is_full() {
-                taken.extend(turns.next());
+                taken.extend(turns.next_result());
             }
             turns.give(number).unwrap();
         }
-        taken.extend(std::iter::from_fn(|| turns.next()));
+        taken.extend(std::iter::from_fn(|| turns.next_result()));
         assert!(taken.iter().map(|&(number, _)| number).eq(0..50));
         assert!(taken.iter().any(|&(_, before)| before > 1), "a thread takes more than one turn");
     }
@@ -164,8 +150,8 @@ mod tests {
     fn a_panic_is_that_of_who_waits() {
         let mut turns = WorkerPool::new("test", 8, || |number: u32| assert!(number != 1, "it was 1"));
         (0..3).for_each(|number| turns.give(number).unwrap());
-        assert_eq!(turns.next(), Some(()));
-        let panic = catch_unwind(AssertUnwindSafe(|| turns.next())).unwrap_err();
+        assert_eq!(turns.next_result(), Some(()));
+        let panic = catch_unwind(AssertUnwindSafe(|| turns.next_result())).unwrap_err();
         assert_eq!(panic.downcast_ref(), Some(&"it was 1"));
     }
 
@@ -183,7 +169,7 @@ mod tests {
             }
         });
         (0..1000).for_each(|_| turns.give(()).unwrap());
-        turns.next();
+        turns.next_result();
         drop(turns);
         assert!((1..100).contains(&begun.load(Ordering::Relaxed)));
     }

@@ -3,10 +3,7 @@
 //! Names, build ids, raw data and physical addresses stay; what is to be kept secret may be in these too.
 
 use super::address_spaces::{KERNEL, Laid, Spaces};
-use super::mmap::{Mmap, Names};
 use super::mmaps::counted;
-use super::pass::Pass;
-use super::replacement::RecordBuffer;
 use crate::abi::Endian;
 use crate::abi::branch::BranchStackView;
 use crate::abi::bytes::{Reader, Words};
@@ -14,6 +11,9 @@ use crate::abi::callchain::Context;
 use crate::abi::record::{RecordHeader, RecordType};
 use crate::abi::sample_view::SampleView;
 use crate::error::Result;
+use crate::rewrite::mmap::{Mmap, Names};
+use crate::rewrite::pass::Pass;
+use crate::rewrite::replacement::RecordBuffer;
 use crate::stream::Sink;
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;

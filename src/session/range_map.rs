@@ -1,0 +1,260 @@
+//! Values by ranges of addresses that do not overlap, shared between clones.
+//!
+//! The tree of `immutable_chunkmap` shares what two clones have in common, however long the line of forks. Its own ranges and
+//! removals visit one key after the other, which is quadratic for a recording that maps over 10,000 mappings in each of 10,000
+//! children: [`floor`] and [`cut`] descend the tree instead.
+
+use immutable_chunkmap::map::{Map, NodeRef};
+use std::ops::RangeInclusive;
+
+/// Values by ranges of addresses. A clone shares all ranges that neither changes.
+#[derive(Clone, Debug)]
+pub struct RangeMap<V: Clone> {
+    /// By their first address.
+    ranges: Map<u64, Range<V>, CHUNK>,
+}
+
+/// How many ranges lie together: so many are copied where one changes that is shared.
+const CHUNK: usize = 32;
+
+/// A range and its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry<V> {
+    /// First address.
+    pub start: u64,
+    /// Last address.
+    pub last: u64,
+    /// The value.
+    pub value: V,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Range<V> {
+    last: u64,
+    value: V,
+}
+
+impl<V: Clone> Default for RangeMap<V> {
+    fn default() -> Self {
+        Self { ranges: Map::new() }
+    }
+}
+
+impl<V: Copy> RangeMap<V> {
+    /// How many ranges there are.
+    pub fn count(&self) -> usize {
+        self.ranges.len()
+    }
+
+    /// The range that an address is in.
+    #[inline]
+    pub fn find(&self, address: u64) -> Option<Entry<V>> {
+        self.at_or_before(address).filter(|range| address <= range.last)
+    }
+
+    /// The last range that begins at an address or before it.
+    #[inline]
+    pub fn at_or_before(&self, address: u64) -> Option<Entry<V>> {
+        let (start, &Range { last, value }) = floor(&self.ranges, address)?;
+        Some(Entry { start, last, value })
+    }
+
+    /// All ranges by their addresses.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = Entry<V>> {
+        self.ranges.into_iter().map(entry)
+    }
+
+    /// The ranges that begin at these addresses.
+    pub fn starting(&self, starts: RangeInclusive<u64>) -> impl Iterator<Item = Entry<V>> {
+        self.ranges.range(starts).map(entry)
+    }
+
+    /// Puts a value at `start..=last`, over whatever is there. Of ranges that reach beyond, the rest stays.
+    pub fn insert(&mut self, start: u64, last: u64, value: V) {
+        self.clear(start, last);
+        self.insert_free(start, last, value);
+    }
+
+    /// Puts a value at `start..=last`, where nothing is.
+    pub fn insert_free(&mut self, start: u64, last: u64, value: V) {
+        self.ranges.insert_cow(start, Range { last, value });
+    }
+
+    /// Takes away whatever is at `start..=last`. Of ranges that reach beyond, the rest stays.
+    pub fn clear(&mut self, start: u64, last: u64) {
+        if let Some(before) = start.checked_sub(1).and_then(|before| self.at_or_before(before))
+            && before.last >= start
+        {
+            self.ranges.insert_cow(before.start, Range { last: start - 1, value: before.value });
+            if before.last > last {
+                self.ranges.insert_cow(last + 1, Range { last: before.last, value: before.value });
+            }
+        }
+        if let Some(end) = self.at_or_before(last)
+            && end.start >= start
+            && end.last > last
+        {
+            self.ranges.insert_cow(last + 1, Range { last: end.last, value: end.value });
+        }
+        self.remove_starting(start..=last);
+    }
+
+    /// Takes away the range that begins at an address.
+    pub fn remove(&mut self, start: u64) {
+        self.ranges.remove_cow(&start);
+    }
+
+    /// Takes away the ranges that begin at these addresses.
+    pub fn remove_starting(&mut self, starts: RangeInclusive<u64>) {
+        cut(&mut self.ranges, starts);
+    }
+}
+
+impl<V: Copy> FromIterator<Entry<V>> for RangeMap<V> {
+    /// Ranges that do not overlap.
+    fn from_iter<I: IntoIterator<Item = Entry<V>>>(entries: I) -> Self {
+        let ranges = entries.into_iter().map(|Entry { start, last, value }| (start, Range { last, value }));
+        Self { ranges: ranges.collect() }
+    }
+}
+
+fn entry<V: Copy>((&start, &Range { last, value }): (&u64, &Range<V>)) -> Entry<V> {
+    Entry { start, last, value }
+}
+
+/// The last pair up to a key. It takes as long as the tree is deep.
+#[inline]
+fn floor<V: Clone, const SIZE: usize>(map: &Map<u64, V, SIZE>, key: u64) -> Option<(u64, &V)> {
+    let (mut node, mut found) = (map.root(), None);
+    // It is in the last node that begins there or before.
+    while let Some(at) = node {
+        let is_behind = at.pairs().next().is_none_or(|(first, _)| *first > key);
+        node = if is_behind {
+            at.left()
+        } else {
+            let behind = at.right();
+            found = Some(at);
+            behind
+        };
+    }
+    let pairs = found?.pairs().take_while(|(first, _)| **first <= key);
+    pairs.last().map(|(first, value)| (*first, value))
+}
+
+/// Takes away what is in a range. However much that is, it takes no longer than a few times the depth of the tree.
+fn cut<V: Clone, const SIZE: usize>(map: &mut Map<u64, V, SIZE>, range: RangeInclusive<u64>) {
+    /// So many are taken away one by one, which is the fastest for few.
+    const FEW: usize = 64;
+    for _ in 0..FEW {
+        match floor(map, *range.end()) {
+            Some((key, _)) if range.contains(&key) => map.remove_cow(&key),
+            _ => return,
+        };
+    }
+    let (start, last) = range.into_inner();
+    let below = side(map.root(), &|key| key < start, Side::Left);
+    let above = side(map.root(), &|key| key > last, Side::Right);
+    *map = below.union(&above, |_, _, value| Some(value.clone()));
+}
+
+/// Which end of a map stays.
+#[derive(Clone, Copy)]
+enum Side {
+    Left,
+    Right,
+}
+
+/// What stays on one side of a tree, whose nodes are shared with it.
+fn side<V: Clone, const SIZE: usize>(
+    node: Option<NodeRef<'_, u64, V, SIZE>>,
+    stays: &impl Fn(u64) -> bool,
+    of: Side,
+) -> Map<u64, V, SIZE> {
+    let Some(node) = node else { return Map::new() };
+    let (outer, inner) = match of {
+        Side::Left => (node.left(), node.right()),
+        Side::Right => (node.right(), node.left()),
+    };
+    let pairs = node.pairs().filter(|(key, _)| stays(**key));
+    let pairs: Vec<_> = pairs.map(|(key, value)| (*key, value.clone())).collect();
+    let count = pairs.len();
+    if count == 0 {
+        return side(outer, stays, of);
+    }
+    let outer = Map::from_root(outer.map(|node| node.keep())).insert_many(pairs);
+    if count < node.len() {
+        return outer;
+    }
+    outer.union(&side(inner, stays, of), |_, _, value| Some(value.clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_pair_up_to_a_key_is_what_a_range_ends_with() {
+        proptest::proptest!(|(count in 0_u64..3000, keys: [u16; 20])| {
+            let map: Map<u64, u64, 32> = (0..count).map(|number| (7 + number * 3, number)).collect();
+            for key in keys.into_iter().map(u64::from).chain([0, 6, 7, u64::MAX]) {
+                let expected = map.range(..=key).next_back().map(|(&key, value)| (key, value));
+                assert_eq!(floor(&map, key), expected);
+            }
+        });
+    }
+
+    #[test]
+    fn finding_one_of_many_takes_hardly_longer_than_one_of_few() {
+        let map: Map<u64, u64, 32> = (0..400_000).map(|number| (number, number)).collect();
+        // One after the other from the bound to the end these would be 80 thousand million steps.
+        for key in 0..400_000 {
+            assert_eq!(floor(&map, key), Some((key, &key)));
+        }
+    }
+
+    #[test]
+    fn what_is_in_the_range_goes_and_all_else_stays() {
+        proptest::proptest!(|(count in 0_u64..3000, start in 0_u64..9000, len in 0_u64..9000)| {
+            let whole: Map<u64, u64, 32> = (0..count).map(|number| (number * 3, number)).collect();
+            let mut map = whole.clone();
+            cut(&mut map, start..=start + len);
+            map.invariant();
+            let left: Vec<_> = map.into_iter().map(|(&key, &number)| (key, number)).collect();
+            let stay = (0..count).map(|number| (number * 3, number));
+            let stay: Vec<_> = stay.filter(|(key, _)| !(start..=start + len).contains(key)).collect();
+            assert_eq!(left, stay);
+            assert_eq!(whole.len(), count as usize);
+        });
+    }
+
+    #[test]
+    fn ranges_reach_up_to_the_last_address() {
+        let mut map = RangeMap::default();
+        map.insert(0, u64::MAX, 1);
+        map.insert(u64::MAX, u64::MAX, 2);
+        let all: Vec<_> = map.iter().map(|Entry { start, last, value }| (start, last, value)).collect();
+        assert_eq!(all, [(0, u64::MAX - 1, 1), (u64::MAX, u64::MAX, 2)]);
+        map.clear(0, u64::MAX);
+        assert_eq!((map.count(), map.find(5)), (0, None));
+    }
+
+    #[test]
+    fn a_table_of_every_address_agrees() {
+        proptest::proptest!(|(operations: Vec<(u8, u8, bool)>)| {
+            let mut map = RangeMap::default();
+            let mut table = [None; 256];
+            for (index, (a, b, is_insert)) in operations.into_iter().enumerate() {
+                let (start, last) = (a.min(b), a.max(b));
+                if is_insert {
+                    map.insert(start.into(), last.into(), index);
+                } else {
+                    map.clear(start.into(), last.into());
+                }
+                table[start.into()..=last.into()].fill(is_insert.then_some(index));
+            }
+            for (address, expected) in table.into_iter().enumerate() {
+                assert_eq!(map.find(address as u64).map(|range| range.value), expected);
+            }
+        });
+    }
+}
