@@ -1,5 +1,7 @@
 //! What programs call first: [`Recording`].
 
+#[cfg(test)]
+mod example_tests;
 mod features;
 mod output;
 mod profile;

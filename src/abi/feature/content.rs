@@ -187,7 +187,7 @@ features! { context;
     CLN_SIZE = 34 => ClnSize(cln_size::ClnSize) in cln_size;
     /// An example, in tests.
     #[cfg(test)]
-    EXAMPLE = 127 => Example(test_feature::Example) in test_feature;
+    EXAMPLE = 127 => Example(test_feature::ExampleFeature) in test_feature;
 }
 
 impl Feature {

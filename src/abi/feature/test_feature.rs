@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 /// ```
 #[binrw]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Example {
+pub struct ExampleFeature {
     /// Process.
     pub pid: u32,
     /// Nanoseconds of the recording's clock.
@@ -26,4 +26,4 @@ pub struct Example {
 /// Descriptor of EXAMPLE.
 pub const EXAMPLE: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::EXAMPLE, (7, 3));
 
-roles! { Example { pid: task, time: time, host: text(Host) } }
+roles! { ExampleFeature { pid: task, time: time, host: text(Host) } }
