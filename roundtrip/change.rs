@@ -4,20 +4,15 @@
 use crate::inputs::{FeatureInput, feature_of, record_of};
 use perfconv::abi::feature::{Feature, FeatureId, FeatureSection};
 use perfconv::abi::record::{Body, Record, RecordHeader, RecordType};
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::fs;
 use std::path::Path;
 
-/// The fields of each type of record. Counts and lengths are in no field of their own: they are those of what they count.
+/// The fields that show changes, of records that have others too: lists, and what lays out anew what follows. Counts and lengths
+/// are in no field of their own: they are those of what they count. Of other records all fields show changes.
 const RECORDS: &[(RecordType, &str)] = &[
-    (RecordType::MMAP, "pid tid addr len pgoff filename"),
-    (RecordType::LOST, "id lost"),
-    (RecordType::COMM, "pid tid comm"),
-    (RecordType::EXIT, "pid ppid tid ptid time"),
-    (RecordType::THROTTLE, "time id stream_id"),
-    (RecordType::UNTHROTTLE, "time id stream_id"),
-    (RecordType::FORK, "pid ppid tid ptid time"),
     (RecordType::READ, "pid tid time_enabled time_running value id lost"),
     (
         RecordType::SAMPLE,
@@ -29,46 +24,24 @@ const RECORDS: &[(RecordType, &str)] = &[
         RecordType::MMAP2,
         "pid tid addr len pgoff maj min ino ino_generation size reserved_1 reserved_2 build_id prot flags filename",
     ),
-    (RecordType::AUX, "aux_offset aux_size flags"),
-    (RecordType::ITRACE_START, "pid tid"),
-    (RecordType::LOST_SAMPLES, "lost"),
-    (RecordType::SWITCH, ""),
-    (RecordType::SWITCH_CPU_WIDE, "next_prev_pid next_prev_tid"),
     (RecordType::NAMESPACES, "pid tid dev ino"),
-    (RecordType::KSYMBOL, "addr len kind flags name"),
-    (RecordType::BPF_EVENT, "kind flags id tag"),
-    (RecordType::CGROUP, "id path"),
     (RecordType::TEXT_POKE, "addr new"),
-    (RecordType::AUX_OUTPUT_HW_ID, "hw_id"),
-    (RecordType::CALLCHAIN_DEFERRED, "cookie ips"),
     (
         RecordType::HEADER_ATTR,
         "kind config sample_period sample_type read_format flags wakeup_events bp_type bp_addr bp_len \
          branch_sample_type sample_regs_user sample_stack_user clockid sample_regs_intr aux_watermark sample_max_stack \
          reserved_2 aux_sample_size aux_action sig_data config3 config4 ids",
     ),
-    (RecordType::HEADER_EVENT_TYPE, "event_id name"),
-    (RecordType::HEADER_TRACING_DATA, "size inside pad"),
-    (RecordType::HEADER_BUILD_ID, "pid build_id size reserved_1 reserved_2 filename"),
-    (RecordType::FINISHED_ROUND, ""),
     (RecordType::ID_INDEX, "id idx cpu tid machine_pid vcpu"),
-    (RecordType::AUXTRACE_INFO, "kind reserved private"),
-    (RecordType::AUXTRACE, "size offset reference idx tid cpu reserved"),
     (RecordType::AUXTRACE_ERROR, "kind code cpu pid tid fmt ip time msg machine_pid vcpu"),
     (RecordType::THREAD_MAP, "pid comm"),
     (RecordType::CPU_MAP, "kind cpu mask pad any_cpu start_cpu end_cpu"),
     (RecordType::STAT_CONFIG, "tag val"),
-    (RecordType::STAT, "id cpu thread val ena run"),
-    (RecordType::STAT_ROUND, "kind time"),
     (RecordType::EVENT_UPDATE, "kind id value any_cpu start_cpu end_cpu"),
     (
         RecordType::TIME_CONV,
         "time_shift time_mult time_zero time_cycles time_mask cap_user_time_zero cap_user_time_short reserved",
     ),
-    (RecordType::HEADER_FEATURE, "feat_id data"),
-    (RecordType::COMPRESSED, "data"),
-    (RecordType::FINISHED_INIT, ""),
-    (RecordType::COMPRESSED2, "data"),
     (RecordType::BPF_METADATA, "prog_name key value"),
     (
         RecordType::SCHEDSTAT_CPU,
@@ -83,7 +56,7 @@ const RECORDS: &[(RecordType, &str)] = &[
     ),
 ];
 
-/// The fields of each feature.
+/// The same of features.
 const FEATURES: &[(FeatureId, &str)] = &[
     (FeatureId::TRACING_DATA, "version long_size page_size header_page header_event name formats"),
     (FeatureId::BUILD_ID, "kind misc pid build_id size filename"),
@@ -91,11 +64,8 @@ const FEATURES: &[(FeatureId, &str)] = &[
     (FeatureId::OSRELEASE, "bytes"),
     (FeatureId::VERSION, "bytes"),
     (FeatureId::ARCH, "bytes"),
-    (FeatureId::NRCPUS, "nr_cpus_avail nr_cpus_online"),
     (FeatureId::CPUDESC, "bytes"),
     (FeatureId::CPUID, "bytes"),
-    (FeatureId::TOTAL_MEM, "total_mem"),
-    (FeatureId::CMDLINE, "strings"),
     (FeatureId::EVENT_DESC, "kind config sample_period sample_type read_format flags name ids"),
     (FeatureId::CPU_TOPOLOGY, "cores threads core_id socket_id die_ids"),
     (FeatureId::NUMA_TOPOLOGY, "node mem_total mem_free cpus"),
@@ -103,10 +73,7 @@ const FEATURES: &[(FeatureId, &str)] = &[
     (FeatureId::GROUP_DESC, "name leader_idx nr_members"),
     (FeatureId::AUXTRACE, "file_offset sz"),
     (FeatureId::CACHE, "version level line_size sets ways kind size map"),
-    (FeatureId::SAMPLE_TIME, "first_sample_time last_sample_time"),
     (FeatureId::MEM_TOPOLOGY, "version block_size_bytes node size words"),
-    (FeatureId::CLOCKID, "clockid_res_ns"),
-    (FeatureId::DIR_FORMAT, "version"),
     (
         FeatureId::BPF_PROG_INFO,
         "arrays kind id tag jited_prog_len xlated_prog_len jited_prog_insns xlated_prog_insns load_time created_by_uid \
@@ -116,14 +83,10 @@ const FEATURES: &[(FeatureId, &str)] = &[
          run_time_ns run_cnt recursion_misses verified_insns data",
     ),
     (FeatureId::BPF_BTF, "id data"),
-    (FeatureId::COMPRESSED, "version kind level ratio mmap_len"),
     (FeatureId::CPU_PMU_CAPS, "name value"),
-    (FeatureId::CLOCK_DATA, "version clockid wall_clock_ns clockid_ns"),
     (FeatureId::HYBRID_TOPOLOGY, "pmu_name cpus"),
     (FeatureId::PMU_CAPS, "name value pmu_name"),
     (FeatureId::CPU_DOMAIN_INFO, "max_sched_domains cpu domain cpumask cpulist"),
-    (FeatureId::E_MACHINE, "e_machine e_flags"),
-    (FeatureId::CLN_SIZE, "cln_size"),
 ];
 
 /// Features and records that are marks: there is nothing in them to change.
@@ -143,11 +106,11 @@ fn every_change_of_a_record_shows_in_a_field() {
         let kind = read(&bytes).2.header.kind;
         changed.entry(kind).or_default().add(&file, &bytes, RecordHeader::SIZE, read);
     }
-    for (kind, fields) in RECORDS {
-        changed.entry(*kind).or_default().expect(&kind.to_string(), fields);
+    for &(kind, name) in RecordType::NAMED {
+        let listed = RECORDS.iter().find(|(listed, _)| *listed == kind).map(|(_, fields)| (*fields).to_owned());
+        changed.entry(kind).or_default().expect(name, &listed.unwrap_or_else(|| described("record", name)));
     }
-    assert_eq!(RECORDS.len(), RecordType::NAMED.len(), "a type is missing from the table");
-    assert_eq!(changed.len(), RECORDS.len());
+    assert_eq!(changed.len(), RecordType::NAMED.len());
 }
 
 #[test]
@@ -163,11 +126,45 @@ fn every_change_of_a_feature_shows_in_a_field() {
         };
         changed.entry(id).or_default().add(&file, bytes, 0, read);
     }
-    for (id, fields) in FEATURES {
-        changed.entry(*id).or_default().expect(&id.to_string(), fields);
+    let with_fields = FeatureId::NAMED.iter().filter(|(id, _)| !MARKS.contains(id));
+    for &(id, name) in with_fields {
+        let listed = FEATURES.iter().find(|(listed, _)| *listed == id).map(|(_, fields)| (*fields).to_owned());
+        changed.entry(id).or_default().expect(name, &listed.unwrap_or_else(|| described("feature", name)));
     }
-    assert_eq!(FEATURES.len() + MARKS.len(), FeatureId::NAMED.len(), "a feature is missing from the table");
-    assert_eq!(changed.len(), FEATURES.len());
+    assert_eq!(changed.len() + MARKS.len(), FeatureId::NAMED.len());
+}
+
+/// The fields of a record or a feature by the JSON schema, which is derived from the definitions.
+fn described(object: &str, name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/json.schema.json");
+    let schema: Value = serde_json::from_slice(&fs::read(path).expect("there is a schema")).expect("it is JSON");
+    let cases = schema["$defs"][object]["allOf"].as_array().expect("it has cases");
+    let case = cases.iter().find(|case| case["if"]["properties"][object]["const"] == name).expect(name);
+    let properties = case["then"]["properties"].as_object().expect("a case has properties");
+    let mut fields = Vec::new();
+    properties.values().for_each(|of| add_fields(&schema["$defs"], of, &mut fields));
+    fields.join(" ")
+}
+
+/// Adds the names of the fields of a value, inner and outer. The schemas of texts, numbers and the like are in lower case.
+fn add_fields(schemas: &Value, value: &Value, fields: &mut Vec<String>) {
+    let referred = value["$ref"].as_str().and_then(|to| to.strip_prefix("#/$defs/"));
+    if let Some(name) = referred.filter(|name| name.starts_with(char::is_uppercase)) {
+        add_fields(schemas, &schemas[name], fields);
+    }
+    for variant in value["oneOf"].as_array().into_iter().flatten() {
+        let values = variant["properties"].as_object().into_iter().flatten().map(|(_, value)| value);
+        values
+            .chain([variant].into_iter().filter(|variant| variant["properties"].is_null()))
+            .for_each(|value| add_fields(schemas, value, fields));
+    }
+    for (name, value) in value["properties"].as_object().into_iter().flatten() {
+        fields.push(name.clone());
+        add_fields(schemas, value, fields);
+    }
+    if !value["items"].is_null() {
+        add_fields(schemas, &value["items"], fields);
+    }
 }
 
 /// What changes of one type's bytes changed.

@@ -28,6 +28,7 @@ mod suite {
     mod jit;
     mod json;
     mod json_fits;
+    mod json_schema;
     mod ledger;
     mod main_mapping;
     mod mappings;

@@ -24,6 +24,7 @@ pub mod callchain;
 mod counted;
 pub mod data_src;
 pub mod feature;
+pub mod fields;
 pub mod header;
 pub mod hex;
 pub mod jitdump;

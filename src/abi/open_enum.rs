@@ -6,22 +6,22 @@
 /// Each named value becomes an associated constant; [`Display`](std::fmt::Display) and `name()` give the name.
 #[macro_export]
 macro_rules! open_enum {
-    ($(#[$outer:meta])* $name:ident: $int:ty { $($(#[$inner:meta])* $constant:ident = $value:expr,)* }) => {
+    ($(#[$outer:meta])* $name:ident: $int:ty { $($(#[doc = $doc:expr])* $(#[cfg($cfg:meta)])? $constant:ident = $value:expr,)* }) => {
         $(#[$outer])*
         #[binrw::binrw]
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
         pub struct $name(pub $int);
 
         impl $name {
-            $($(#[$inner])* pub const $constant: Self = Self($value);)*
+            $($(#[doc = $doc])* $(#[cfg($cfg)])? pub const $constant: Self = Self($value);)*
 
             /// Every value that has a name.
-            pub const NAMED: &'static [(Self, &'static str)] = &[$((Self::$constant, stringify!($constant)),)*];
+            pub const NAMED: &'static [(Self, &'static str)] = &[$($(#[cfg($cfg)])? (Self::$constant, stringify!($constant)),)*];
 
             /// The value's name, if it has one.
             pub fn name(self) -> Option<&'static str> {
                 match self {
-                    $(Self::$constant => Some(stringify!($constant)),)*
+                    $($(#[cfg($cfg)])? Self::$constant => Some(stringify!($constant)),)*
                     _ => None,
                 }
             }

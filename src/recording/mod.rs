@@ -2,6 +2,8 @@
 
 #[cfg(feature = "rewrite")]
 mod anonymize;
+#[cfg(test)]
+mod example_tests;
 mod features;
 #[cfg(feature = "formats")]
 mod import;

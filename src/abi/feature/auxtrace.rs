@@ -3,6 +3,8 @@
 use super::FeatureId;
 use super::descriptor::FeatureDescriptor;
 use crate::abi::counted;
+use crate::abi::fields::{FieldVisitor, VisitFields};
+use crate::roles;
 use binrw::{BinResult, Endian, binrw};
 use serde::{Deserialize, Serialize};
 use std::io::{Read, Seek};
@@ -71,7 +73,17 @@ pub struct AuxtraceIndexEntry {
 }
 
 /// Descriptor of AUXTRACE.
-pub const AUXTRACE: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::AUXTRACE, (4, 2));
+pub const AUXTRACE: FeatureDescriptor = FeatureDescriptor::of_code(FeatureId::AUXTRACE, (4, 2));
+
+impl VisitFields for AuxtraceIndex {
+    fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
+        match self {
+            Self::Counted { entries } | Self::Uncounted { entries } => entries.visit_fields(visitor),
+        }
+    }
+}
+
+roles! { AuxtraceIndexEntry { file_offset: number, sz: number } }
 
 #[cfg(test)]
 mod tests {

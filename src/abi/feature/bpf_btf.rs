@@ -4,6 +4,7 @@ use super::FeatureId;
 use super::btf::Btf;
 use super::descriptor::FeatureDescriptor;
 use crate::abi::counted;
+use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -46,7 +47,11 @@ impl BtfEntry {
 }
 
 /// Descriptor of BPF_BTF.
-pub const BPF_BTF: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::BPF_BTF, (5, 1));
+pub const BPF_BTF: FeatureDescriptor = FeatureDescriptor::of_code(FeatureId::BPF_BTF, (5, 1));
+
+roles! { BpfBtf { entries: fields } }
+
+roles! { BtfEntry { id: number, data: opaque } }
 
 #[cfg(test)]
 mod tests {

@@ -7,6 +7,7 @@ use crate::abi::readable;
 use crate::abi::stored::Stored;
 use crate::abi::text::FixedStr;
 use crate::bit_set;
+use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -204,7 +205,57 @@ impl BpfProgInfo {
 }
 
 /// Descriptor of BPF_PROG_INFO.
-pub const BPF_PROG_INFO: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::BPF_PROG_INFO, (5, 1));
+pub const BPF_PROG_INFO: FeatureDescriptor = FeatureDescriptor::of_code(FeatureId::BPF_PROG_INFO, (5, 1));
+
+roles! { BpfProgInfos { programs: fields } }
+
+roles! { BpfProg { arrays: number, info: fields, data: opaque } }
+
+roles! {
+    BpfProgInfo {
+        stored: number,
+        kind: number,
+        id: number,
+        tag: bpf_tag,
+        jited_prog_len: number,
+        xlated_prog_len: number,
+        jited_prog_insns: number,
+        xlated_prog_insns: number,
+        load_time: number,
+        created_by_uid: number,
+        nr_map_ids: number,
+        map_ids: number,
+        name: text(Symbol),
+        ifindex: number,
+        gpl_compatible: number,
+        netns_dev: number,
+        netns_ino: number,
+        nr_jited_ksyms: number,
+        nr_jited_func_lens: number,
+        jited_ksyms: number,
+        jited_func_lens: number,
+        btf_id: number,
+        func_info_rec_size: number,
+        func_info: number,
+        nr_func_info: number,
+        nr_line_info: number,
+        line_info: number,
+        jited_line_info: number,
+        nr_jited_line_info: number,
+        line_info_rec_size: number,
+        jited_line_info_rec_size: number,
+        nr_prog_tags: number,
+        prog_tags: number,
+        run_time_ns: number,
+        run_cnt: number,
+        recursion_misses: number,
+        verified_insns: number,
+        attach_btf_obj_id: number,
+        attach_btf_id: number,
+        pad: opaque,
+        tail: opaque,
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -2,11 +2,13 @@
 
 use super::FeatureId;
 use super::descriptor::FeatureDescriptor;
+use crate::abi::fields::{FieldVisitor, TextField, TextRole, VisitFields};
 use crate::abi::readable;
 use crate::abi::record::build_id::BuildId;
 use crate::abi::record::{Misc, RecordHeader, RecordType};
 use crate::abi::text::PaddedStr;
 use crate::abi::{self, Endian, counted};
+use crate::roles;
 use binrw::{BinRead, BinResult, BinWrite, binrw};
 use serde::{Deserialize, Serialize};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -159,6 +161,28 @@ pub fn to_bytes(entries: &[(Misc, BuildId)], endian: Endian) -> BinResult<Vec<u8
 
 /// Descriptor of BUILD_ID.
 pub const BUILD_ID: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::BUILD_ID, (2, 6));
+
+roles! { BuildIds { entries: fields } }
+
+impl VisitFields for BuildIdEntry {
+    fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
+        let Self { kind: _, misc: _, content } = self;
+        match content {
+            BuildIdContent::BuildId(build_id) => build_id.visit_fields(visitor),
+            BuildIdContent::WithoutPid(build_id) => build_id.visit_fields(visitor),
+        }
+    }
+}
+
+impl VisitFields for BuildIdWithoutPid {
+    fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
+        let Self { build_id, pad, filename } = self;
+        let mut size = build_id.len() as u8;
+        visitor.build_id(build_id, &mut size);
+        visitor.opaque(pad);
+        visitor.text(TextRole::Path, TextField::new("filename", filename));
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -4,6 +4,7 @@ use super::FeatureId;
 use super::descriptor::FeatureDescriptor;
 use super::string::PerfStr;
 use crate::abi::counted;
+use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -48,6 +49,20 @@ pub struct Cache {
 
 /// Descriptor of CACHE.
 pub const CACHE: FeatureDescriptor = FeatureDescriptor::of_machine(FeatureId::CACHE, (4, 6));
+
+roles! { Caches { version: number, caches: fields } }
+
+roles! {
+    Cache {
+        level: number,
+        line_size: number,
+        sets: number,
+        ways: number,
+        kind: text(Topology),
+        size: text(Topology),
+        map: text(Topology),
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -2,6 +2,7 @@
 
 use super::FeatureId;
 use super::descriptor::FeatureDescriptor;
+use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +16,8 @@ pub struct ClnSize {
 
 /// Descriptor of CLN_SIZE.
 pub const CLN_SIZE: FeatureDescriptor = FeatureDescriptor::of_machine(FeatureId::CLN_SIZE, (7, 1));
+
+roles! { ClnSize { cln_size: number } }
 
 #[cfg(test)]
 mod tests {

@@ -2,6 +2,7 @@
 
 use super::FeatureId;
 use super::descriptor::FeatureDescriptor;
+use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +25,9 @@ pub struct ClockData {
 }
 
 /// Descriptor of CLOCK_DATA.
-pub const CLOCK_DATA: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::CLOCK_DATA, (5, 9));
+pub const CLOCK_DATA: FeatureDescriptor = FeatureDescriptor::of_wall_clock(FeatureId::CLOCK_DATA, (5, 9));
+
+roles! { ClockData { version: number, clockid: number, wall_clock_ns: number, clockid_ns: time } }
 
 #[cfg(test)]
 mod tests {

@@ -2,6 +2,7 @@
 
 use super::FeatureId;
 use super::descriptor::FeatureDescriptor;
+use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +16,8 @@ pub struct ClockId {
 
 /// Descriptor of CLOCKID.
 pub const CLOCKID: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::CLOCKID, (5, 0));
+
+roles! { ClockId { clockid_res_ns: number } }
 
 #[cfg(test)]
 mod tests {

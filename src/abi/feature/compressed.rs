@@ -3,6 +3,7 @@
 use super::FeatureId;
 use super::descriptor::FeatureDescriptor;
 use crate::open_enum;
+use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +39,8 @@ pub struct Compression {
 
 /// Descriptor of COMPRESSED.
 pub const COMPRESSED: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::COMPRESSED, (5, 2));
+
+roles! { Compression { version: number, kind: number, level: number, ratio: number, mmap_len: number } }
 
 #[cfg(test)]
 mod tests {

@@ -1,52 +1,32 @@
 //! The content of a feature section, whatever the feature.
 
-use super::auxtrace::AuxtraceIndex;
-use super::bpf_btf::BpfBtf;
-use super::bpf_prog_info::BpfProgInfos;
-use super::build_ids::BuildIds;
-use super::cache::Caches;
-use super::cln_size::ClnSize;
-use super::clock_data::ClockData;
-use super::clockid::ClockId;
-use super::compressed::Compression;
-use super::cpu_domain_info::CpuDomainInfo;
-use super::cpu_topology::CpuTopology;
 use super::descriptor::FeatureDescriptor;
-use super::dir_format::DirFormat;
-use super::e_machine::EMachine;
-use super::event_desc::EventDescs;
-use super::group_desc::GroupDesc;
-use super::hybrid_topology::HybridTopology;
-use super::mark::Mark;
-use super::mem_topology::MemTopology;
-use super::nr_cpus::NrCpus;
-use super::numa_topology::NumaTopology;
-use super::pmu_caps::{Caps, PmuCaps};
-use super::pmu_mappings::PmuMappings;
-use super::sample_time::SampleTime;
-use super::string::{PerfStr, StrList};
-use super::total_mem::TotalMem;
-use super::tracing_data::TracingData;
-use super::{FeatureContext, FeatureId};
-use super::{
-    auxtrace, bpf_btf, bpf_prog_info, build_ids, cache, cln_size, clock_data, clockid, compressed, cpu_domain_info,
-    cpu_topology, dir_format, e_machine, event_desc, group_desc, hybrid_topology, mark, mem_topology, nr_cpus,
-    numa_topology, pmu_caps, pmu_mappings, sample_time, string, total_mem, tracing_data,
-};
+use super::*;
+use crate::abi::fields::{FieldVisitor, TextField, TextRole, VisitFields};
 use crate::abi::{self, Endian};
+use crate::open_enum;
 use binrw::{BinResult, BinWrite};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::io::{Seek, Write};
 
-/// Declares [`Feature`] from the list of features: each with its variant, its definition, the module that has its
-/// descriptor, and what the definition needs to know to be read.
+/// Declares [`FeatureId`] and [`Feature`] from the list of features: each with its number, its variant, its definition, the module that has its
+/// descriptor, the role of one that is a text, and what the definition needs to know to be read.
 macro_rules! features {
-    ($context:ident; $($id:ident => $variant:ident($content:ty) in $module:ident $(with $args:expr)?;)*) => {
+    ($context:ident; $(
+        $(#[doc = $doc:expr])* $(#[cfg($cfg:meta)])?
+        $id:ident = $number:literal => $variant:ident($content:ty) in $module:ident $(as $role:ident)? $(with $args:expr)?;
+    )*) => {
+        open_enum! {
+            /// Which feature: its bit in the header, and `feat_id` in a pipe.
+            FeatureId: u32 { $($(#[doc = $doc])* $(#[cfg($cfg)])? $id = $number,)* }
+        }
+
         /// The content of a feature section, without what its definition does not cover.
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub enum Feature {
             $(
+                $(#[cfg($cfg)])?
                 #[doc = concat!("[`", stringify!($id), "`](FeatureId::", stringify!($id), ").")]
                 $variant($content),
             )*
@@ -63,6 +43,7 @@ macro_rules! features {
             ) -> BinResult<Option<(Self, usize)>> {
                 Ok(Some(match id {
                     $(
+                        $(#[cfg($cfg)])?
                         FeatureId::$id => {
                             let args = { $($args)? };
                             let (content, used) = abi::parse(bytes, endian, args)?;
@@ -73,13 +54,21 @@ macro_rules! features {
                 }))
             }
 
+            /// Passes each field that has a role to the visitor. Opaque bytes have none.
+            pub fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
+                match self {
+                    $($(#[cfg($cfg)])? Self::$variant(content) => roles_of!(visitor, content $(, $role)?),)*
+                    Self::Opaque(_) => {}
+                }
+            }
+
             /// Writes the content.
             ///
             /// # Errors
             /// Those of the writer.
             pub fn write<W: Write + Seek>(&self, writer: &mut W, endian: Endian) -> BinResult<()> {
                 match self {
-                    $(Self::$variant(content) => content.write_options(writer, endian, ()),)*
+                    $($(#[cfg($cfg)])? Self::$variant(content) => content.write_options(writer, endian, ()),)*
                     Self::Opaque(bytes) => Ok(writer.write_all(bytes)?),
                 }
             }
@@ -90,7 +79,7 @@ macro_rules! features {
             /// Those of the deserializer.
             pub fn deserialize<'de, D: Deserializer<'de>>(id: FeatureId, deserializer: D) -> Result<Self, D::Error> {
                 match id {
-                    $(FeatureId::$id => Deserialize::deserialize(deserializer).map(Self::$variant),)*
+                    $($(#[cfg($cfg)])? FeatureId::$id => Deserialize::deserialize(deserializer).map(Self::$variant),)*
                     _ => Err(D::Error::custom(format_args!("feature {id} has no fields that are known"))),
                 }
             }
@@ -100,7 +89,7 @@ macro_rules! features {
             /// What is known about the feature; `None` where it is unknown.
             pub fn descriptor(self) -> Option<&'static FeatureDescriptor> {
                 match self {
-                    $(Self::$id => Some(&$module::$id),)*
+                    $($(#[cfg($cfg)])? Self::$id => Some(&$module::$id),)*
                     _ => None,
                 }
             }
@@ -109,7 +98,7 @@ macro_rules! features {
         impl Serialize for Feature {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 match self {
-                    $(Self::$variant(content) => content.serialize(serializer),)*
+                    $($(#[cfg($cfg)])? Self::$variant(content) => content.serialize(serializer),)*
                     Self::Opaque(bytes) => serde_bytes::serialize(bytes, serializer),
                 }
             }
@@ -117,41 +106,88 @@ macro_rules! features {
     };
 }
 
+/// Visits the fields of a feature; one that is a single text has its role in the table.
+macro_rules! roles_of {
+    ($visitor:ident, $content:ident) => {
+        $content.visit_fields($visitor)
+    };
+    ($visitor:ident, $content:ident, $role:ident) => {
+        $visitor.text(TextRole::$role, TextField::new("text", $content))
+    };
+}
+
 features! { context;
-    TRACING_DATA => TracingData(TracingData) in tracing_data;
-    BUILD_ID => BuildIds(BuildIds) in build_ids;
-    HOSTNAME => Hostname(PerfStr) in string;
-    OSRELEASE => OsRelease(PerfStr) in string;
-    VERSION => Version(PerfStr) in string;
-    ARCH => Arch(PerfStr) in string;
-    NRCPUS => NrCpus(NrCpus) in nr_cpus;
-    CPUDESC => CpuDesc(PerfStr) in string;
-    CPUID => CpuId(PerfStr) in string;
-    TOTAL_MEM => TotalMem(TotalMem) in total_mem;
-    CMDLINE => Cmdline(StrList) in string;
-    EVENT_DESC => EventDescs(EventDescs) in event_desc;
-    CPU_TOPOLOGY => CpuTopology(CpuTopology) in cpu_topology with (context.nr_cpus.map(|nr| nr.nr_cpus_avail),);
-    NUMA_TOPOLOGY => NumaTopology(NumaTopology) in numa_topology;
-    BRANCH_STACK => BranchStack(Mark) in mark;
-    PMU_MAPPINGS => PmuMappings(PmuMappings) in pmu_mappings;
-    GROUP_DESC => GroupDesc(GroupDesc) in group_desc;
-    AUXTRACE => Auxtrace(AuxtraceIndex) in auxtrace;
-    STAT => Stat(Mark) in mark;
-    CACHE => Caches(Caches) in cache;
-    SAMPLE_TIME => SampleTime(SampleTime) in sample_time;
-    MEM_TOPOLOGY => MemTopology(MemTopology) in mem_topology;
-    CLOCKID => ClockId(ClockId) in clockid;
-    DIR_FORMAT => DirFormat(DirFormat) in dir_format;
-    BPF_PROG_INFO => BpfProgInfos(BpfProgInfos) in bpf_prog_info;
-    BPF_BTF => BpfBtf(BpfBtf) in bpf_btf;
-    COMPRESSED => Compression(Compression) in compressed;
-    CPU_PMU_CAPS => CpuPmuCaps(Caps) in pmu_caps;
-    CLOCK_DATA => ClockData(ClockData) in clock_data;
-    HYBRID_TOPOLOGY => HybridTopology(HybridTopology) in hybrid_topology;
-    PMU_CAPS => PmuCaps(PmuCaps) in pmu_caps;
-    CPU_DOMAIN_INFO => CpuDomainInfo(CpuDomainInfo) in cpu_domain_info with (context.nr_cpus.map(|nr| nr.nr_cpus_online),);
-    E_MACHINE => EMachine(EMachine) in e_machine;
-    CLN_SIZE => ClnSize(ClnSize) in cln_size;
+    /// Formats of tracepoints.
+    TRACING_DATA = 1 => TracingData(tracing_data::TracingData) in tracing_data;
+    /// Build ids of files.
+    BUILD_ID = 2 => BuildIds(build_ids::BuildIds) in build_ids;
+    /// Name of the host.
+    HOSTNAME = 3 => Hostname(string::PerfStr) in string as Host;
+    /// Release of the kernel.
+    OSRELEASE = 4 => OsRelease(string::PerfStr) in string as Version;
+    /// Version of perf.
+    VERSION = 5 => Version(string::PerfStr) in string as Version;
+    /// Machine as `uname -m` tells it.
+    ARCH = 6 => Arch(string::PerfStr) in string as Arch;
+    /// Numbers of CPUs.
+    NRCPUS = 7 => NrCpus(nr_cpus::NrCpus) in nr_cpus;
+    /// Name of the CPU.
+    CPUDESC = 8 => CpuDesc(string::PerfStr) in string as Hardware;
+    /// The CPU's own identification.
+    CPUID = 9 => CpuId(string::PerfStr) in string as Hardware;
+    /// Memory in kB.
+    TOTAL_MEM = 10 => TotalMem(total_mem::TotalMem) in total_mem;
+    /// Command line of perf.
+    CMDLINE = 11 => Cmdline(string::StrList) in string;
+    /// The events with their names and ids.
+    EVENT_DESC = 12 => EventDescs(event_desc::EventDescs) in event_desc;
+    /// Cores, threads, dies.
+    CPU_TOPOLOGY = 13 => CpuTopology(cpu_topology::CpuTopology) in cpu_topology with (context.nr_cpus.map(|nr| nr.nr_cpus_avail),);
+    /// Memory nodes.
+    NUMA_TOPOLOGY = 14 => NumaTopology(numa_topology::NumaTopology) in numa_topology;
+    /// There are branch stacks.
+    BRANCH_STACK = 15 => BranchStack(mark::Mark) in mark;
+    /// Names of the PMUs' numbers.
+    PMU_MAPPINGS = 16 => PmuMappings(pmu_mappings::PmuMappings) in pmu_mappings;
+    /// Groups of events.
+    GROUP_DESC = 17 => GroupDesc(group_desc::GroupDesc) in group_desc;
+    /// Where the AUXTRACE records are.
+    AUXTRACE = 18 => Auxtrace(auxtrace::AuxtraceIndex) in auxtrace;
+    /// It is a recording of `perf stat`.
+    STAT = 19 => Stat(mark::Mark) in mark;
+    /// Caches.
+    CACHE = 20 => Caches(cache::Caches) in cache;
+    /// Times of the first and the last sample.
+    SAMPLE_TIME = 21 => SampleTime(sample_time::SampleTime) in sample_time;
+    /// Memory blocks.
+    MEM_TOPOLOGY = 22 => MemTopology(mem_topology::MemTopology) in mem_topology;
+    /// Resolution of the clock.
+    CLOCKID = 23 => ClockId(clockid::ClockId) in clockid;
+    /// Version of the directory format.
+    DIR_FORMAT = 24 => DirFormat(dir_format::DirFormat) in dir_format;
+    /// BPF programs.
+    BPF_PROG_INFO = 25 => BpfProgInfos(bpf_prog_info::BpfProgInfos) in bpf_prog_info;
+    /// BPF type information.
+    BPF_BTF = 26 => BpfBtf(bpf_btf::BpfBtf) in bpf_btf;
+    /// How records are compressed.
+    COMPRESSED = 27 => Compression(compressed::Compression) in compressed;
+    /// Capabilities of the CPU's PMU.
+    CPU_PMU_CAPS = 28 => CpuPmuCaps(pmu_caps::Caps) in pmu_caps;
+    /// The recording's clock and the wall clock at one moment.
+    CLOCK_DATA = 29 => ClockData(clock_data::ClockData) in clock_data;
+    /// CPUs of each of several core PMUs.
+    HYBRID_TOPOLOGY = 30 => HybridTopology(hybrid_topology::HybridTopology) in hybrid_topology;
+    /// Capabilities of several PMUs.
+    PMU_CAPS = 31 => PmuCaps(pmu_caps::PmuCaps) in pmu_caps;
+    /// Scheduling domains.
+    CPU_DOMAIN_INFO = 32 => CpuDomainInfo(cpu_domain_info::CpuDomainInfo) in cpu_domain_info with (context.nr_cpus.map(|nr| nr.nr_cpus_online),);
+    /// ELF machine.
+    E_MACHINE = 33 => EMachine(e_machine::EMachine) in e_machine;
+    /// Size of a cache line.
+    CLN_SIZE = 34 => ClnSize(cln_size::ClnSize) in cln_size;
+    /// An example, in tests.
+    #[cfg(test)]
+    EXAMPLE = 127 => Example(test_feature::ExampleFeature) in test_feature;
 }
 
 impl Feature {

@@ -4,6 +4,8 @@ use super::FeatureId;
 use super::descriptor::FeatureDescriptor;
 use super::string::PerfStr;
 use crate::abi::counted;
+use crate::abi::fields::{FieldVisitor, TextField, TextRole, VisitFields};
+use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -63,6 +65,19 @@ pub struct Domain {
 
 /// Descriptor of CPU_DOMAIN_INFO.
 pub const CPU_DOMAIN_INFO: FeatureDescriptor = FeatureDescriptor::of_machine(FeatureId::CPU_DOMAIN_INFO, (7, 0));
+
+roles! { CpuDomainInfo { schedstat_version: number, max_sched_domains: number, cpus: fields } }
+
+roles! { CpuDomains { cpu: number, domains: fields } }
+
+impl VisitFields for Domain {
+    fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
+        let Self { domain: _, dname, cpumask, cpulist } = self;
+        for (name, text) in [("dname", dname.as_mut()), ("cpumask", Some(cpumask)), ("cpulist", Some(cpulist))] {
+            text.into_iter().for_each(|text| visitor.text(TextRole::Topology, TextField::new(name, text)));
+        }
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -4,6 +4,7 @@ use super::FeatureId;
 use super::descriptor::FeatureDescriptor;
 use super::string::StrList;
 use crate::abi::counted;
+use crate::abi::fields::{FieldVisitor, TextField, TextRole, VisitFields};
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -58,6 +59,18 @@ pub struct Dies {
 
 /// Descriptor of CPU_TOPOLOGY.
 pub const CPU_TOPOLOGY: FeatureDescriptor = FeatureDescriptor::of_machine(FeatureId::CPU_TOPOLOGY, (3, 2));
+
+impl VisitFields for CpuTopology {
+    fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
+        let Self { cores, threads, cpus: _, dies } = self;
+        let dies = dies.as_mut().map(|Dies { dies, die_ids: _ }| dies);
+        for (name, list) in [("cores", Some(cores)), ("threads", Some(threads)), ("dies", dies)] {
+            for text in list.into_iter().flat_map(|list| &mut list.strings) {
+                visitor.text(TextRole::Topology, TextField::new(name, text));
+            }
+        }
+    }
+}
 
 #[cfg(test)]
 mod tests {

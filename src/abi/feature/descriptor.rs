@@ -1,7 +1,7 @@
 //! What is known about a feature besides the layout of its section.
 //!
-//! Each definition has its [`FeatureDescriptor`] beside it, and the table in [`content`](super::content) demands it: a feature
-//! without one does not compile.
+//! Each definition has its [`FeatureDescriptor`] and the roles of its fields ([`VisitFields`](crate::abi::fields::VisitFields))
+//! beside it, and the table in [`content`](super::content) demands both: a feature without them does not compile.
 
 use super::FeatureId;
 use crate::abi::version::PerfVersion;
@@ -24,6 +24,10 @@ pub enum Subject {
     Recording,
     /// The machine: what tells one model from another.
     Machine,
+    /// The time of day.
+    WallClock,
+    /// Code, or traces of code: what can only be omitted where a recording is to be shown to others.
+    Code,
 }
 
 impl FeatureDescriptor {
@@ -35,6 +39,16 @@ impl FeatureDescriptor {
     /// A feature that describes the machine.
     pub const fn of_machine(id: FeatureId, since: (u32, u32)) -> Self {
         Self { subject: Subject::Machine, ..Self::of_recording(id, since) }
+    }
+
+    /// A feature with the time of day.
+    pub const fn of_wall_clock(id: FeatureId, since: (u32, u32)) -> Self {
+        Self { subject: Subject::WallClock, ..Self::of_recording(id, since) }
+    }
+
+    /// A feature with code or traces of code.
+    pub const fn of_code(id: FeatureId, since: (u32, u32)) -> Self {
+        Self { subject: Subject::Code, ..Self::of_recording(id, since) }
     }
 }
 

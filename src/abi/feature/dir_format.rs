@@ -2,6 +2,7 @@
 
 use super::FeatureId;
 use super::descriptor::FeatureDescriptor;
+use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +16,8 @@ pub struct DirFormat {
 
 /// Descriptor of DIR_FORMAT.
 pub const DIR_FORMAT: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::DIR_FORMAT, (5, 1));
+
+roles! { DirFormat { version: number } }
 
 #[cfg(test)]
 mod tests {

@@ -2,6 +2,7 @@
 
 use super::FeatureId;
 use super::descriptor::FeatureDescriptor;
+use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +22,8 @@ pub struct EMachine {
 
 /// Descriptor of E_MACHINE.
 pub const E_MACHINE: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::E_MACHINE, (7, 1));
+
+roles! { EMachine { e_machine: number, e_flags: number } }
 
 #[cfg(test)]
 mod tests {

@@ -4,6 +4,7 @@ use super::FeatureId;
 use super::descriptor::FeatureDescriptor;
 use super::string::PerfStr;
 use crate::abi::attr::Attr;
+use crate::abi::fields::{EventRef, FieldVisitor, TextField, TextRole, VisitFields};
 use crate::abi::{self, Endian, counted};
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
@@ -52,6 +53,27 @@ pub fn read(bytes: &[u8], endian: Endian) -> Option<Vec<EventDesc>> {
 
 /// Descriptor of EVENT_DESC.
 pub const EVENT_DESC: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::EVENT_DESC, (3, 2));
+
+impl VisitFields for EventDescs {
+    fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
+        let Self { attr_size, events } = self;
+        events.visit_fields(visitor);
+        // All attrs take the same room.
+        match events.first() {
+            Some(event) => *attr_size = event.attr.stored_size() as u32,
+            None => visitor.opaque(attr_size),
+        }
+    }
+}
+
+impl VisitFields for EventDesc {
+    fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
+        let Self { attr, name, ids } = self;
+        visitor.text(TextRole::Event(EventRef::Attr(attr)), TextField::new("name", name));
+        visitor.attr(attr);
+        ids.iter_mut().for_each(|id| visitor.event_id(id));
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -4,6 +4,8 @@ use super::FeatureId;
 use super::descriptor::FeatureDescriptor;
 use super::string::PerfStr;
 use crate::abi::counted;
+use crate::abi::fields::{EventRef, FieldVisitor, TextField, TextRole, VisitFields};
+use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +39,15 @@ pub struct Group {
 
 /// Descriptor of GROUP_DESC.
 pub const GROUP_DESC: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::GROUP_DESC, (3, 9));
+
+roles! { GroupDesc { groups: fields } }
+
+impl VisitFields for Group {
+    fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
+        let Self { name, leader_idx: _, nr_members: _ } = self;
+        visitor.text(TextRole::Event(EventRef::Unknown), TextField::new("name", name));
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -4,6 +4,7 @@ use super::FeatureId;
 use super::descriptor::FeatureDescriptor;
 use super::string::PerfStr;
 use crate::abi::counted;
+use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -35,6 +36,10 @@ pub struct HybridNode {
 
 /// Descriptor of HYBRID_TOPOLOGY.
 pub const HYBRID_TOPOLOGY: FeatureDescriptor = FeatureDescriptor::of_machine(FeatureId::HYBRID_TOPOLOGY, (5, 14));
+
+roles! { HybridTopology { nodes: fields } }
+
+roles! { HybridNode { pmu_name: text(Pmu), cpus: text(Topology) } }
 
 #[cfg(test)]
 mod tests {

@@ -2,6 +2,7 @@
 
 use super::FeatureId;
 use super::descriptor::FeatureDescriptor;
+use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -16,3 +17,5 @@ pub const BRANCH_STACK: FeatureDescriptor = FeatureDescriptor::of_recording(Feat
 
 /// Descriptor of STAT.
 pub const STAT: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::STAT, (4, 5));
+
+roles! { Mark {} }

@@ -3,6 +3,7 @@
 use super::FeatureId;
 use super::descriptor::FeatureDescriptor;
 use crate::abi::counted;
+use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -52,6 +53,8 @@ pub struct Bitmap {
 
 /// Descriptor of MEM_TOPOLOGY.
 pub const MEM_TOPOLOGY: FeatureDescriptor = FeatureDescriptor::of_machine(FeatureId::MEM_TOPOLOGY, (4, 17));
+
+roles! { MemTopology { version: number, block_size_bytes: number, nodes: number } }
 
 #[cfg(test)]
 mod tests {

@@ -20,7 +20,6 @@ pub mod e_machine;
 pub mod event_desc;
 pub mod group_desc;
 pub mod hybrid_topology;
-pub mod id;
 pub mod mark;
 pub mod mem_topology;
 pub mod nr_cpus;
@@ -30,10 +29,11 @@ pub mod pmu_mappings;
 pub mod sample_time;
 pub mod section;
 pub mod string;
+#[cfg(test)]
+pub mod test_feature;
 pub mod total_mem;
 pub mod tracepoint_format;
 pub mod tracing_data;
 
-pub use content::Feature;
-pub use id::FeatureId;
+pub use content::{Feature, FeatureId};
 pub use section::{FeatureContext, FeatureSection};

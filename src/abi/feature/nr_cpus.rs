@@ -2,6 +2,7 @@
 
 use super::FeatureId;
 use super::descriptor::FeatureDescriptor;
+use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +22,8 @@ pub struct NrCpus {
 
 /// Descriptor of NRCPUS.
 pub const NRCPUS: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::NRCPUS, (3, 2));
+
+roles! { NrCpus { nr_cpus_avail: number, nr_cpus_online: number } }
 
 #[cfg(test)]
 mod tests {

@@ -4,6 +4,7 @@ use super::FeatureId;
 use super::descriptor::FeatureDescriptor;
 use super::string::PerfStr;
 use crate::abi::counted;
+use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -39,6 +40,10 @@ pub struct NumaNode {
 
 /// Descriptor of NUMA_TOPOLOGY.
 pub const NUMA_TOPOLOGY: FeatureDescriptor = FeatureDescriptor::of_machine(FeatureId::NUMA_TOPOLOGY, (3, 2));
+
+roles! { NumaTopology { nodes: fields } }
+
+roles! { NumaNode { node: number, mem_total: number, mem_free: number, cpus: text(Topology) } }
 
 #[cfg(test)]
 mod tests {

@@ -4,6 +4,7 @@ use super::FeatureId;
 use super::descriptor::FeatureDescriptor;
 use super::string::PerfStr;
 use crate::abi::counted;
+use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -64,6 +65,14 @@ pub const CPU_PMU_CAPS: FeatureDescriptor = FeatureDescriptor::of_machine(Featur
 
 /// Descriptor of PMU_CAPS. Until perf 6.0 it was called HYBRID_CPU_PMU_CAPS.
 pub const PMU_CAPS: FeatureDescriptor = FeatureDescriptor::of_machine(FeatureId::PMU_CAPS, (5, 14));
+
+roles! { Caps { caps: fields } }
+
+roles! { Cap { name: text(Hardware), value: text(Hardware) } }
+
+roles! { PmuCaps { pmus: fields } }
+
+roles! { CapsOfPmu { caps: fields, pmu_name: text(Pmu) } }
 
 #[cfg(test)]
 mod tests {

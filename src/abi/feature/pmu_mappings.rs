@@ -4,6 +4,7 @@ use super::FeatureId;
 use super::descriptor::FeatureDescriptor;
 use super::string::PerfStr;
 use crate::abi::counted;
+use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -35,6 +36,10 @@ pub struct PmuMapping {
 
 /// Descriptor of PMU_MAPPINGS.
 pub const PMU_MAPPINGS: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::PMU_MAPPINGS, (3, 7));
+
+roles! { PmuMappings { pmus: fields } }
+
+roles! { PmuMapping { kind: number, name: text(Pmu) } }
 
 #[cfg(test)]
 mod tests {

@@ -2,6 +2,7 @@
 
 use super::FeatureId;
 use super::descriptor::FeatureDescriptor;
+use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +22,8 @@ pub struct SampleTime {
 
 /// Descriptor of SAMPLE_TIME.
 pub const SAMPLE_TIME: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::SAMPLE_TIME, (4, 16));
+
+roles! { SampleTime { first_sample_time: time, last_sample_time: time } }
 
 #[cfg(test)]
 mod tests {

@@ -5,6 +5,7 @@ use super::descriptor::FeatureDescriptor;
 use crate::abi::counted;
 use crate::abi::readable::Text;
 use crate::abi::text::until_nul;
+use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -91,6 +92,8 @@ pub const CPUID: FeatureDescriptor = FeatureDescriptor::of_machine(FeatureId::CP
 
 /// Descriptor of CMDLINE.
 pub const CMDLINE: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::CMDLINE, (3, 2));
+
+roles! { StrList { strings: command_line } }
 
 #[cfg(test)]
 mod tests {

@@ -2,6 +2,7 @@
 
 use super::FeatureId;
 use super::descriptor::FeatureDescriptor;
+use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +16,8 @@ pub struct TotalMem {
 
 /// Descriptor of TOTAL_MEM.
 pub const TOTAL_MEM: FeatureDescriptor = FeatureDescriptor::of_machine(FeatureId::TOTAL_MEM, (3, 2));
+
+roles! { TotalMem { total_mem: number } }
 
 #[cfg(test)]
 mod tests {

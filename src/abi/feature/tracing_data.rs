@@ -4,6 +4,7 @@ use super::FeatureId;
 use super::descriptor::FeatureDescriptor;
 use super::tracepoint_format::TracepointFormat;
 use crate::abi::counted;
+use crate::abi::fields::{FieldVisitor, VisitFields};
 use crate::abi::readable;
 use binrw::{NullString, binrw};
 use serde::{Deserialize, Serialize};
@@ -177,6 +178,12 @@ fn has_saved_cmdlines(version: &NullString) -> bool {
 
 /// Descriptor of TRACING_DATA.
 pub const TRACING_DATA: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::TRACING_DATA, (2, 6));
+
+impl VisitFields for TracingData {
+    fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
+        visitor.tracing_data(self);
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -1,8 +1,9 @@
 //! `PERF_RECORD_AUX`, `PERF_RECORD_ITRACE_START` and `PERF_RECORD_AUX_OUTPUT_HW_ID`.
 
 use super::RecordType;
-use super::descriptor::{FieldVisitor, RecordDescriptor, TaskField, VisitFields};
+use super::descriptor::RecordDescriptor;
 use crate::bit_set;
+use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -73,20 +74,11 @@ pub const ITRACE_START: RecordDescriptor = RecordDescriptor::event(RecordType::I
 /// Descriptor of AUX_OUTPUT_HW_ID.
 pub const AUX_OUTPUT_HW_ID: RecordDescriptor = RecordDescriptor::event(RecordType::AUX_OUTPUT_HW_ID, (5, 16), 16);
 
-impl VisitFields for Aux {
-    fn visit_fields(&mut self, _visitor: &mut dyn FieldVisitor) {}
-}
+roles! { Aux { aux_offset: number, aux_size: number, flags: number } }
 
-impl VisitFields for ItraceStart {
-    fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
-        visitor.task(TaskField::U32(&mut self.pid));
-        visitor.task(TaskField::U32(&mut self.tid));
-    }
-}
+roles! { ItraceStart { pid: task, tid: task } }
 
-impl VisitFields for AuxOutputHwId {
-    fn visit_fields(&mut self, _visitor: &mut dyn FieldVisitor) {}
-}
+roles! { AuxOutputHwId { hw_id: number } }
 
 #[cfg(test)]
 mod tests {

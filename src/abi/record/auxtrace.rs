@@ -1,7 +1,8 @@
 //! `PERF_RECORD_AUXTRACE`.
 
 use super::RecordType;
-use super::descriptor::{FieldVisitor, RecordDescriptor, TaskField, VisitFields};
+use super::descriptor::RecordDescriptor;
+use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -30,11 +31,17 @@ pub struct Auxtrace {
 }
 
 /// Descriptor of AUXTRACE.
-pub const AUXTRACE: RecordDescriptor = RecordDescriptor::state(RecordType::AUXTRACE, (4, 2), 48);
+pub const AUXTRACE: RecordDescriptor = RecordDescriptor::state(RecordType::AUXTRACE, (4, 2), 48).confidential();
 
-impl VisitFields for Auxtrace {
-    fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
-        visitor.task(TaskField::I32(&mut self.tid));
+roles! {
+    Auxtrace {
+        size: number,
+        offset: number,
+        reference: number,
+        idx: number,
+        tid: task,
+        cpu: number,
+        reserved: opaque,
     }
 }
 

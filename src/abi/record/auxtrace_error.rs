@@ -1,11 +1,13 @@
 //! `PERF_RECORD_AUXTRACE_ERROR`.
 
-use super::RecordType;
-use super::descriptor::{FieldVisitor, RecordDescriptor, TaskField, VisitFields};
+use super::descriptor::RecordDescriptor;
+use super::{CpuMode, RecordType};
 use crate::abi::counted;
+use crate::abi::fields::{FieldVisitor, TextField, TextRole, VisitFields};
 use crate::abi::readable;
 use crate::abi::text::PaddedStr;
 use crate::open_enum;
+use crate::roles;
 use binrw::{BinResult, Endian, binrw};
 use serde::{Deserialize, Serialize};
 use std::io::{Read, Seek};
@@ -77,16 +79,22 @@ fn message<R: Read + Seek>(reader: &mut R, endian: Endian, (fmt,): (u32,)) -> Bi
 }
 
 /// Descriptor of AUXTRACE_ERROR.
-pub const AUXTRACE_ERROR: RecordDescriptor = RecordDescriptor::event(RecordType::AUXTRACE_ERROR, (4, 2), 49);
+pub const AUXTRACE_ERROR: RecordDescriptor =
+    RecordDescriptor::event(RecordType::AUXTRACE_ERROR, (4, 2), 49).confidential();
 
 impl VisitFields for AuxtraceError {
     fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
-        visitor.task(TaskField::I32(&mut self.pid));
-        visitor.task(TaskField::I32(&mut self.tid));
-        self.time.iter_mut().for_each(|time| visitor.time(time));
-        visitor.text("msg", &mut self.msg);
+        let Self { kind: _, code: _, cpu: _, pid, tid, fmt: _, ip, time, msg, guest } = self;
+        visitor.task(pid.into());
+        visitor.task(tid.into());
+        visitor.address(CpuMode::UNKNOWN, ip);
+        time.iter_mut().for_each(|time| visitor.time(time));
+        visitor.text(TextRole::Any, TextField::new("msg", msg));
+        guest.visit_fields(visitor);
     }
 }
+
+roles! { AuxtraceErrorGuest { machine_pid: guest, vcpu: number } }
 
 #[cfg(test)]
 mod tests {

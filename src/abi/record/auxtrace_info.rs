@@ -1,9 +1,10 @@
 //! `PERF_RECORD_AUXTRACE_INFO`.
 
 use super::RecordType;
-use super::descriptor::{FieldVisitor, RecordDescriptor, VisitFields};
+use super::descriptor::RecordDescriptor;
 use crate::abi::counted;
 use crate::open_enum;
+use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -47,11 +48,10 @@ pub struct AuxtraceInfo {
 }
 
 /// Descriptor of AUXTRACE_INFO.
-pub const AUXTRACE_INFO: RecordDescriptor = RecordDescriptor::state(RecordType::AUXTRACE_INFO, (4, 2), 16);
+pub const AUXTRACE_INFO: RecordDescriptor =
+    RecordDescriptor::state(RecordType::AUXTRACE_INFO, (4, 2), 16).confidential();
 
-impl VisitFields for AuxtraceInfo {
-    fn visit_fields(&mut self, _visitor: &mut dyn FieldVisitor) {}
-}
+roles! { AuxtraceInfo { kind: number, reserved: opaque, private: opaque } }
 
 #[cfg(test)]
 mod tests {

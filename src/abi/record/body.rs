@@ -1,60 +1,34 @@
 //! The body of a record, whatever its type.
 
-use super::aux_area::{Aux, AuxOutputHwId, ItraceStart};
-use super::auxtrace::Auxtrace;
-use super::auxtrace_error::AuxtraceError;
-use super::auxtrace_info::AuxtraceInfo;
-use super::bpf_event::BpfEvent;
-use super::bpf_metadata::BpfMetadata;
-use super::build_id::BuildId;
-use super::callchain_deferred::CallchainDeferred;
-use super::cgroup::Cgroup;
-use super::comm::Comm;
-use super::compressed::{Compressed, Compressed2};
-use super::cpu_map::CpuMap;
-use super::descriptor::{FieldVisitor, RecordDescriptor, VisitFields};
-use super::event_update::EventUpdate;
-use super::finished::{FinishedInit, FinishedRound};
-use super::header_attr::{HeaderAttr, HeaderEventType};
-use super::header_feature::HeaderFeature;
-use super::id_index::IdIndex;
-use super::ksymbol::Ksymbol;
-use super::lost::{Lost, LostSamples};
-use super::mmap::Mmap;
-use super::mmap2::Mmap2;
-use super::namespaces::Namespaces;
-use super::read::Read;
-use super::schedstat::{SchedstatCpu, SchedstatDomain};
-use super::stat::{Stat, StatConfig, StatRound};
-use super::switch::{Switch, SwitchCpuWide};
-use super::task::Task;
-use super::text_poke::TextPoke;
-use super::thread_map::ThreadMap;
-use super::throttle::Throttle;
-use super::time_conv::TimeConv;
-use super::tracing_data::HeaderTracingData;
-use super::{Misc, RecordContext, RecordType};
-use super::{
-    aux_area, auxtrace, auxtrace_error, auxtrace_info, bpf_event, bpf_metadata, build_id, callchain_deferred, cgroup,
-    comm, compressed, cpu_map, event_update, finished, header_attr, header_feature, id_index, ksymbol, lost, mmap,
-    mmap2, namespaces, read, schedstat, stat, switch, task, text_poke, thread_map, throttle, time_conv, tracing_data,
-};
-use crate::abi::sample::{self, Sample, SampleArgs};
+use super::descriptor::RecordDescriptor;
+use super::*;
+use crate::abi::fields::{FieldVisitor, VisitFields};
+use crate::abi::sample::{self, SampleArgs};
 use crate::abi::{self, Endian};
+use crate::open_enum;
 use binrw::{BinResult, BinWrite};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::io::{Seek, Write};
 
-/// Declares [`Body`] from the list of types: each with its variant, its definition, the module that has its descriptor, and what
-/// the definition needs to know to be read.
+/// Declares [`RecordType`] and [`Body`] from the list of types: each with its number, its variant, its definition, the module that
+/// has its descriptor, and what the definition needs to know to be read.
 macro_rules! bodies {
-    ($misc:ident, $bytes:ident, $context:ident; $($kind:ident => $variant:ident($body:ty) in $module:ident $(with $args:expr)?;)*) => {
+    ($misc:ident, $bytes:ident, $context:ident; $(
+        $(#[doc = $doc:expr])* $(#[cfg($cfg:meta)])?
+        $kind:ident = $number:literal => $variant:ident($body:ty) in $module:ident $(with $args:expr)?;
+    )*) => {
+        open_enum! {
+            /// `perf_event_header.type`. The kernel's types are below 64, perf's own from 64 on.
+            RecordType: u32 { $($(#[doc = $doc])* $(#[cfg($cfg)])? $kind = $number,)* }
+        }
+
         /// The body of a record: what is between its header and its `sample_id`, without what its definition does not
         /// cover.
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub enum Body {
             $(
+                $(#[cfg($cfg)])?
                 #[doc = concat!("[`", stringify!($kind), "`](RecordType::", stringify!($kind), ").")]
                 $variant($body),
             )*
@@ -71,6 +45,7 @@ macro_rules! bodies {
             ) -> BinResult<Option<(Self, usize)>> {
                 Ok(Some(match kind {
                     $(
+                        $(#[cfg($cfg)])?
                         RecordType::$kind => {
                             let args = { $($args)? };
                             let (body, used) = abi::parse($bytes, $context.endian, args)?;
@@ -84,7 +59,7 @@ macro_rules! bodies {
             /// The type of a record that has this body; `None` of opaque bytes, which do not tell.
             pub fn kind(&self) -> Option<RecordType> {
                 match self {
-                    $(Self::$variant(_) => Some(RecordType::$kind),)*
+                    $($(#[cfg($cfg)])? Self::$variant(_) => Some(RecordType::$kind),)*
                     Self::Opaque(_) => None,
                 }
             }
@@ -92,7 +67,7 @@ macro_rules! bodies {
             /// Passes each field that has a role to the visitor. Opaque bytes have none.
             pub fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
                 match self {
-                    $(Self::$variant(body) => body.visit_fields(visitor),)*
+                    $($(#[cfg($cfg)])? Self::$variant(body) => body.visit_fields(visitor),)*
                     Self::Opaque(_) => {}
                 }
             }
@@ -103,7 +78,7 @@ macro_rules! bodies {
             /// Those of the writer.
             pub fn write<W: Write + Seek>(&self, writer: &mut W, endian: Endian) -> BinResult<()> {
                 match self {
-                    $(Self::$variant(body) => body.write_options(writer, endian, ()),)*
+                    $($(#[cfg($cfg)])? Self::$variant(body) => body.write_options(writer, endian, ()),)*
                     Self::Opaque(bytes) => Ok(writer.write_all(bytes)?),
                 }
             }
@@ -115,7 +90,7 @@ macro_rules! bodies {
             /// Those of the deserializer.
             pub fn deserialize<'de, D: Deserializer<'de>>(kind: RecordType, deserializer: D) -> Result<Self, D::Error> {
                 match kind {
-                    $(RecordType::$kind => Deserialize::deserialize(deserializer).map(Self::$variant),)*
+                    $($(#[cfg($cfg)])? RecordType::$kind => Deserialize::deserialize(deserializer).map(Self::$variant),)*
                     _ => Err(D::Error::custom(format_args!("records of type {kind} have no fields that are known"))),
                 }
             }
@@ -125,7 +100,7 @@ macro_rules! bodies {
             /// What is known about records of this type; `None` where the type is unknown.
             pub fn descriptor(self) -> Option<&'static RecordDescriptor> {
                 match self {
-                    $(Self::$kind => Some(&$module::$kind),)*
+                    $($(#[cfg($cfg)])? Self::$kind => Some(&$module::$kind),)*
                     _ => None,
                 }
             }
@@ -134,7 +109,7 @@ macro_rules! bodies {
         impl Serialize for Body {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 match self {
-                    $(Self::$variant(body) => body.serialize(serializer),)*
+                    $($(#[cfg($cfg)])? Self::$variant(body) => body.serialize(serializer),)*
                     Self::Opaque(bytes) => serde_bytes::serialize(bytes, serializer),
                 }
             }
@@ -143,51 +118,99 @@ macro_rules! bodies {
 }
 
 bodies! { misc, bytes, context;
-    MMAP => Mmap(Mmap) in mmap;
-    LOST => Lost(Lost) in lost;
-    COMM => Comm(Comm) in comm;
-    EXIT => Exit(Task) in task;
-    THROTTLE => Throttle(Throttle) in throttle;
-    UNTHROTTLE => Unthrottle(Throttle) in throttle;
-    FORK => Fork(Task) in task;
-    READ => Read(Read) in read with (context.layout.read_format(),);
-    SAMPLE => Sample(Box<Sample>) in sample with SampleArgs::new(bytes, &context.layout, context.endian);
-    MMAP2 => Mmap2(Mmap2) in mmap2 with (misc,);
-    AUX => Aux(Aux) in aux_area;
-    ITRACE_START => ItraceStart(ItraceStart) in aux_area;
-    LOST_SAMPLES => LostSamples(LostSamples) in lost;
-    SWITCH => Switch(Switch) in switch;
-    SWITCH_CPU_WIDE => SwitchCpuWide(SwitchCpuWide) in switch;
-    NAMESPACES => Namespaces(Namespaces) in namespaces;
-    KSYMBOL => Ksymbol(Ksymbol) in ksymbol;
-    BPF_EVENT => BpfEvent(BpfEvent) in bpf_event;
-    CGROUP => Cgroup(Cgroup) in cgroup;
-    TEXT_POKE => TextPoke(TextPoke) in text_poke;
-    AUX_OUTPUT_HW_ID => AuxOutputHwId(AuxOutputHwId) in aux_area;
-    CALLCHAIN_DEFERRED => CallchainDeferred(CallchainDeferred) in callchain_deferred;
-    HEADER_ATTR => HeaderAttr(HeaderAttr) in header_attr;
-    HEADER_EVENT_TYPE => HeaderEventType(HeaderEventType) in header_attr;
-    HEADER_TRACING_DATA => HeaderTracingData(HeaderTracingData) in tracing_data;
-    HEADER_BUILD_ID => HeaderBuildId(BuildId) in build_id;
-    FINISHED_ROUND => FinishedRound(FinishedRound) in finished;
-    ID_INDEX => IdIndex(IdIndex) in id_index;
-    AUXTRACE_INFO => AuxtraceInfo(AuxtraceInfo) in auxtrace_info;
-    AUXTRACE => Auxtrace(Auxtrace) in auxtrace;
-    AUXTRACE_ERROR => AuxtraceError(AuxtraceError) in auxtrace_error;
-    THREAD_MAP => ThreadMap(ThreadMap) in thread_map;
-    CPU_MAP => CpuMap(CpuMap) in cpu_map;
-    STAT_CONFIG => StatConfig(StatConfig) in stat;
-    STAT => Stat(Stat) in stat;
-    STAT_ROUND => StatRound(StatRound) in stat;
-    EVENT_UPDATE => EventUpdate(EventUpdate) in event_update;
-    TIME_CONV => TimeConv(TimeConv) in time_conv;
-    HEADER_FEATURE => HeaderFeature(HeaderFeature) in header_feature;
-    COMPRESSED => Compressed(Compressed) in compressed;
-    FINISHED_INIT => FinishedInit(FinishedInit) in finished;
-    COMPRESSED2 => Compressed2(Compressed2) in compressed;
-    BPF_METADATA => BpfMetadata(Box<BpfMetadata>) in bpf_metadata;
-    SCHEDSTAT_CPU => SchedstatCpu(SchedstatCpu) in schedstat;
-    SCHEDSTAT_DOMAIN => SchedstatDomain(SchedstatDomain) in schedstat;
+    /// A file was mapped.
+    MMAP = 1 => Mmap(mmap::Mmap) in mmap;
+    /// Records were lost.
+    LOST = 2 => Lost(lost::Lost) in lost;
+    /// A thread was named.
+    COMM = 3 => Comm(comm::Comm) in comm;
+    /// A thread ended.
+    EXIT = 4 => Exit(task::Task) in task;
+    /// Sampling was throttled.
+    THROTTLE = 5 => Throttle(throttle::Throttle) in throttle;
+    /// Sampling went on.
+    UNTHROTTLE = 6 => Unthrottle(throttle::Throttle) in throttle;
+    /// A thread began.
+    FORK = 7 => Fork(task::Task) in task;
+    /// Counter values at a thread's end.
+    READ = 8 => Read(read::Read) in read with (context.layout.read_format(),);
+    /// A sample.
+    SAMPLE = 9 => Sample(Box<sample::Sample>) in sample with SampleArgs::new(bytes, &context.layout, context.endian);
+    /// A file was mapped, with inode or build id. Since Linux 3.12.
+    MMAP2 = 10 => Mmap2(mmap2::Mmap2) in mmap2 with (misc,);
+    /// Data arrived in the AUX area. Since Linux 4.1.
+    AUX = 11 => Aux(aux_area::Aux) in aux_area;
+    /// Instruction tracing of a thread began. Since Linux 4.1.
+    ITRACE_START = 12 => ItraceStart(aux_area::ItraceStart) in aux_area;
+    /// Samples were lost. Since Linux 4.2.
+    LOST_SAMPLES = 13 => LostSamples(lost::LostSamples) in lost;
+    /// A context switch of the thread. Since Linux 4.3.
+    SWITCH = 14 => Switch(switch::Switch) in switch;
+    /// A context switch of the CPU. Since Linux 4.3.
+    SWITCH_CPU_WIDE = 15 => SwitchCpuWide(switch::SwitchCpuWide) in switch;
+    /// Namespaces of a thread. Since Linux 4.12.
+    NAMESPACES = 16 => Namespaces(namespaces::Namespaces) in namespaces;
+    /// A kernel symbol came or went. Since Linux 5.1.
+    KSYMBOL = 17 => Ksymbol(ksymbol::Ksymbol) in ksymbol;
+    /// A BPF program came or went. Since Linux 5.1.
+    BPF_EVENT = 18 => BpfEvent(bpf_event::BpfEvent) in bpf_event;
+    /// A cgroup was made. Since Linux 5.7.
+    CGROUP = 19 => Cgroup(cgroup::Cgroup) in cgroup;
+    /// Kernel code was changed. Since Linux 5.9.
+    TEXT_POKE = 20 => TextPoke(text_poke::TextPoke) in text_poke;
+    /// Hardware id of an event that writes to the AUX area. Since Linux 5.16.
+    AUX_OUTPUT_HW_ID = 21 => AuxOutputHwId(aux_area::AuxOutputHwId) in aux_area;
+    /// User call chain of earlier samples. Since Linux 6.19.
+    CALLCHAIN_DEFERRED = 22 => CallchainDeferred(callchain_deferred::CallchainDeferred) in callchain_deferred;
+    /// An event's attr, in a pipe.
+    HEADER_ATTR = 64 => HeaderAttr(header_attr::HeaderAttr) in header_attr;
+    /// Name of an event, in very old pipes.
+    HEADER_EVENT_TYPE = 65 => HeaderEventType(header_attr::HeaderEventType) in header_attr;
+    /// Formats of tracepoints follow, in a pipe.
+    HEADER_TRACING_DATA = 66 => HeaderTracingData(tracing_data::HeaderTracingData) in tracing_data;
+    /// Build id of a file, in a pipe.
+    HEADER_BUILD_ID = 67 => HeaderBuildId(build_id::BuildId) in build_id;
+    /// All buffers were drained once.
+    FINISHED_ROUND = 68 => FinishedRound(finished::FinishedRound) in finished;
+    /// CPU and thread of each event id.
+    ID_INDEX = 69 => IdIndex(id_index::IdIndex) in id_index;
+    /// What wrote the AUX area.
+    AUXTRACE_INFO = 70 => AuxtraceInfo(auxtrace_info::AuxtraceInfo) in auxtrace_info;
+    /// A piece of AUX area follows.
+    AUXTRACE = 71 => Auxtrace(auxtrace::Auxtrace) in auxtrace;
+    /// Decoding the AUX area failed.
+    AUXTRACE_ERROR = 72 => AuxtraceError(auxtrace_error::AuxtraceError) in auxtrace_error;
+    /// Recorded threads.
+    THREAD_MAP = 73 => ThreadMap(thread_map::ThreadMap) in thread_map;
+    /// Recorded CPUs.
+    CPU_MAP = 74 => CpuMap(cpu_map::CpuMap) in cpu_map;
+    /// Settings of `perf stat`.
+    STAT_CONFIG = 75 => StatConfig(stat::StatConfig) in stat;
+    /// A count of `perf stat`.
+    STAT = 76 => Stat(stat::Stat) in stat;
+    /// End of a round of `perf stat`.
+    STAT_ROUND = 77 => StatRound(stat::StatRound) in stat;
+    /// Unit, scale, name or CPUs of an event.
+    EVENT_UPDATE = 78 => EventUpdate(event_update::EventUpdate) in event_update;
+    /// Conversion of the hardware's clock.
+    TIME_CONV = 79 => TimeConv(time_conv::TimeConv) in time_conv;
+    /// A feature section, in a pipe.
+    HEADER_FEATURE = 80 => HeaderFeature(header_feature::HeaderFeature) in header_feature;
+    /// Compressed records.
+    COMPRESSED = 81 => Compressed(compressed::Compressed) in compressed;
+    /// All that existed before the recording has been told. Since perf 6.0.
+    FINISHED_INIT = 82 => FinishedInit(finished::FinishedInit) in finished;
+    /// Compressed records, padded. Since perf 6.16.
+    COMPRESSED2 = 83 => Compressed2(compressed::Compressed2) in compressed;
+    /// Variables of a BPF program. Since perf 6.17.
+    BPF_METADATA = 84 => BpfMetadata(Box<bpf_metadata::BpfMetadata>) in bpf_metadata;
+    /// Scheduler statistics of a CPU. Since perf 7.0.
+    SCHEDSTAT_CPU = 85 => SchedstatCpu(schedstat::SchedstatCpu) in schedstat;
+    /// Scheduler statistics of a domain. Since perf 7.0.
+    SCHEDSTAT_DOMAIN = 86 => SchedstatDomain(schedstat::SchedstatDomain) in schedstat;
+    /// An example, in tests.
+    #[cfg(test)]
+    EXAMPLE = 127 => Example(test_record::Example) in test_record;
 }
 
 impl Body {

@@ -1,9 +1,10 @@
 //! `PERF_RECORD_BPF_EVENT`.
 
 use super::RecordType;
-use super::descriptor::{FieldVisitor, RecordDescriptor, VisitFields};
+use super::descriptor::RecordDescriptor;
 use crate::abi::readable;
 use crate::open_enum;
+use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -41,9 +42,7 @@ pub struct BpfEvent {
 /// Descriptor of BPF_EVENT.
 pub const BPF_EVENT: RecordDescriptor = RecordDescriptor::state(RecordType::BPF_EVENT, (5, 1), 24);
 
-impl VisitFields for BpfEvent {
-    fn visit_fields(&mut self, _visitor: &mut dyn FieldVisitor) {}
-}
+roles! { BpfEvent { kind: number, flags: number, id: number, tag: bpf_tag } }
 
 #[cfg(test)]
 mod tests {

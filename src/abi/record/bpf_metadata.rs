@@ -1,9 +1,10 @@
 //! `PERF_RECORD_BPF_METADATA`.
 
 use super::RecordType;
-use super::descriptor::{FieldVisitor, RecordDescriptor, VisitFields};
+use super::descriptor::RecordDescriptor;
 use crate::abi::counted;
 use crate::abi::text::FixedStr;
+use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -36,11 +37,12 @@ pub struct BpfMetadataEntry {
 }
 
 /// Descriptor of BPF_METADATA.
-pub const BPF_METADATA: RecordDescriptor = RecordDescriptor::state(RecordType::BPF_METADATA, (6, 17), 528);
+pub const BPF_METADATA: RecordDescriptor =
+    RecordDescriptor::state(RecordType::BPF_METADATA, (6, 17), 528).confidential();
 
-impl VisitFields for BpfMetadata {
-    fn visit_fields(&mut self, _visitor: &mut dyn FieldVisitor) {}
-}
+roles! { BpfMetadata { prog_name: text(Symbol), entries: fields } }
+
+roles! { BpfMetadataEntry { key: text(Any), value: text(Any) } }
 
 #[cfg(test)]
 mod tests {

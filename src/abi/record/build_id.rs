@@ -1,8 +1,9 @@
 //! `PERF_RECORD_HEADER_BUILD_ID`, also an entry of the feature BUILD_ID.
 
 use super::RecordType;
-use super::descriptor::{FieldVisitor, RecordDescriptor, VisitFields};
+use super::descriptor::RecordDescriptor;
 use super::{Misc, RecordHeader};
+use crate::abi::fields::{FieldVisitor, VisitFields};
 use crate::abi::readable;
 use crate::abi::text::{PaddedStr, until_nul};
 use binrw::binrw;
@@ -54,7 +55,7 @@ pub const HEADER_BUILD_ID: RecordDescriptor = RecordDescriptor::state(RecordType
 
 impl VisitFields for BuildId {
     fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
-        visitor.text("filename", &mut self.filename);
+        visitor.file_build_id(self);
     }
 }
 

@@ -1,9 +1,10 @@
 //! `PERF_RECORD_CALLCHAIN_DEFERRED`.
 
 use super::RecordType;
-use super::descriptor::{FieldVisitor, RecordDescriptor, VisitFields};
+use super::descriptor::RecordDescriptor;
 use crate::abi::counted;
 use crate::abi::readable;
+use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -30,9 +31,7 @@ pub struct CallchainDeferred {
 /// Descriptor of CALLCHAIN_DEFERRED.
 pub const CALLCHAIN_DEFERRED: RecordDescriptor = RecordDescriptor::event(RecordType::CALLCHAIN_DEFERRED, (6, 19), 16);
 
-impl VisitFields for CallchainDeferred {
-    fn visit_fields(&mut self, _visitor: &mut dyn FieldVisitor) {}
-}
+roles! { CallchainDeferred { cookie: number, ips: callchain(USER) } }
 
 #[cfg(test)]
 mod tests {

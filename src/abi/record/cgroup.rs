@@ -1,8 +1,9 @@
 //! `PERF_RECORD_CGROUP`.
 
 use super::RecordType;
-use super::descriptor::{FieldVisitor, RecordDescriptor, VisitFields};
+use super::descriptor::RecordDescriptor;
 use crate::abi::text::PaddedStr;
+use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -23,11 +24,7 @@ pub struct Cgroup {
 /// Descriptor of CGROUP.
 pub const CGROUP: RecordDescriptor = RecordDescriptor::state(RecordType::CGROUP, (5, 7), 17);
 
-impl VisitFields for Cgroup {
-    fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
-        visitor.text("path", &mut self.path);
-    }
-}
+roles! { Cgroup { id: cgroup_id, path: text(Cgroup) } }
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,8 @@
 //! `PERF_RECORD_COMM`.
 
 use super::RecordType;
-use super::descriptor::{FieldVisitor, RecordDescriptor, TaskField, VisitFields};
+use super::descriptor::RecordDescriptor;
+use crate::abi::fields::{FieldVisitor, TextField, TextRole, VisitFields};
 use crate::abi::text::PaddedStr;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
@@ -27,9 +28,10 @@ pub const COMM: RecordDescriptor = RecordDescriptor::state(RecordType::COMM, (2,
 
 impl VisitFields for Comm {
     fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
-        visitor.task(TaskField::U32(&mut self.pid));
-        visitor.task(TaskField::U32(&mut self.tid));
-        visitor.text("comm", &mut self.comm);
+        let Self { pid, tid, comm } = self;
+        visitor.text(TextRole::Comm(*tid), TextField::new("comm", comm));
+        visitor.task(pid.into());
+        visitor.task(tid.into());
     }
 }
 

@@ -1,9 +1,10 @@
 //! `PERF_RECORD_COMPRESSED` and `PERF_RECORD_COMPRESSED2`: frames of compressed records.
 
-use super::descriptor::{FieldVisitor, RecordDescriptor, VisitFields};
+use super::descriptor::RecordDescriptor;
 use super::{RecordHeader, RecordType};
 use crate::abi::bytes::Reader;
 use crate::abi::{Endian, counted};
+use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -55,18 +56,14 @@ pub fn compressed_bytes(record: &[u8], endian: Endian) -> Option<&[u8]> {
 }
 
 /// Descriptor of COMPRESSED.
-pub const COMPRESSED: RecordDescriptor = RecordDescriptor::state(RecordType::COMPRESSED, (5, 2), 8);
+pub const COMPRESSED: RecordDescriptor = RecordDescriptor::state(RecordType::COMPRESSED, (5, 2), 8).confidential();
 
 /// Descriptor of COMPRESSED2.
-pub const COMPRESSED2: RecordDescriptor = RecordDescriptor::state(RecordType::COMPRESSED2, (6, 16), 16);
+pub const COMPRESSED2: RecordDescriptor = RecordDescriptor::state(RecordType::COMPRESSED2, (6, 16), 16).confidential();
 
-impl VisitFields for Compressed {
-    fn visit_fields(&mut self, _visitor: &mut dyn FieldVisitor) {}
-}
+roles! { Compressed { data: opaque } }
 
-impl VisitFields for Compressed2 {
-    fn visit_fields(&mut self, _visitor: &mut dyn FieldVisitor) {}
-}
+roles! { Compressed2 { data: opaque } }
 
 #[cfg(test)]
 mod tests {

@@ -1,9 +1,11 @@
 //! `PERF_RECORD_CPU_MAP`, and the set of CPUs in it that EVENT_UPDATE has too.
 
 use super::RecordType;
-use super::descriptor::{FieldVisitor, RecordDescriptor, VisitFields};
+use super::descriptor::RecordDescriptor;
 use crate::abi::counted;
+use crate::abi::fields::{FieldVisitor, VisitFields};
 use crate::open_enum;
+use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -127,8 +129,18 @@ fn bits(words: impl Iterator<Item = u64>, width: u32) -> Vec<u32> {
 /// Descriptor of CPU_MAP.
 pub const CPU_MAP: RecordDescriptor = RecordDescriptor::state(RecordType::CPU_MAP, (4, 5), 16);
 
-impl VisitFields for CpuMap {
-    fn visit_fields(&mut self, _visitor: &mut dyn FieldVisitor) {}
+roles! { CpuMap { data: fields } }
+
+roles! { CpuMapData { kind: number, cpus: fields } }
+
+impl VisitFields for CpuSet {
+    fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
+        match self {
+            Self::Mask64 { pad, mask: _ } => visitor.opaque(pad),
+            Self::Range { any_cpu: _, pad, start_cpu: _, end_cpu: _ } => visitor.opaque(pad),
+            Self::Cpus { cpu: _ } | Self::Mask32 { mask: _ } => {}
+        }
+    }
 }
 
 #[cfg(test)]

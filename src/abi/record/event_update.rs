@@ -2,7 +2,8 @@
 
 use super::RecordType;
 use super::cpu_map::CpuMapData;
-use super::descriptor::{FieldVisitor, RecordDescriptor, VisitFields};
+use super::descriptor::RecordDescriptor;
+use crate::abi::fields::{EventRef, FieldVisitor, TextField, TextRole, VisitFields};
 use crate::abi::text::PaddedStr;
 use crate::open_enum;
 use binrw::binrw;
@@ -98,12 +99,17 @@ pub const EVENT_UPDATE: RecordDescriptor = RecordDescriptor::state(RecordType::E
 
 impl VisitFields for EventUpdate {
     fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
-        visitor.event_id(&mut self.id);
-        match &mut self.value {
-            Some(EventUpdateValue::Unit(unit)) => visitor.text("unit", unit),
-            Some(EventUpdateValue::Name(name)) => visitor.text("name", name),
-            Some(EventUpdateValue::Scale(_) | EventUpdateValue::Cpus(_)) | None => {}
+        let Self { kind: _, id, value } = self;
+        match value {
+            Some(EventUpdateValue::Unit(unit)) => visitor.text(TextRole::Unit, TextField::new("unit", unit)),
+            Some(EventUpdateValue::Name(name)) => {
+                visitor.text(TextRole::Event(EventRef::Id(*id)), TextField::new("name", name));
+            }
+            Some(EventUpdateValue::Cpus(cpus)) => cpus.visit_fields(visitor),
+            Some(EventUpdateValue::Scale(_)) => {}
+            None => visitor.unknown(),
         }
+        visitor.event_id(id);
     }
 }
 

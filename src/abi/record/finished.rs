@@ -1,7 +1,8 @@
 //! `PERF_RECORD_FINISHED_ROUND` and `PERF_RECORD_FINISHED_INIT`: marks among the records, without a body.
 
 use super::RecordType;
-use super::descriptor::{FieldVisitor, RecordDescriptor, VisitFields};
+use super::descriptor::RecordDescriptor;
+use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -21,10 +22,6 @@ pub const FINISHED_ROUND: RecordDescriptor = RecordDescriptor::state(RecordType:
 /// Descriptor of FINISHED_INIT.
 pub const FINISHED_INIT: RecordDescriptor = RecordDescriptor::state(RecordType::FINISHED_INIT, (6, 0), 8);
 
-impl VisitFields for FinishedRound {
-    fn visit_fields(&mut self, _visitor: &mut dyn FieldVisitor) {}
-}
+roles! { FinishedRound {} }
 
-impl VisitFields for FinishedInit {
-    fn visit_fields(&mut self, _visitor: &mut dyn FieldVisitor) {}
-}
+roles! { FinishedInit {} }

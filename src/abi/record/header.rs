@@ -1,106 +1,11 @@
 //! `perf_event_header`: the 8 bytes that every record begins with.
 
+use super::RecordType;
 use crate::abi::Endian;
 use crate::abi::bytes::Reader;
 use crate::{bit_set, open_enum};
 use binrw::binrw;
 use std::mem;
-
-open_enum! {
-    /// `perf_event_header.type`. The kernel's types are below 64, perf's own from 64 on.
-    RecordType: u32 {
-        /// A file was mapped.
-        MMAP = 1,
-        /// Records were lost.
-        LOST = 2,
-        /// A thread was named.
-        COMM = 3,
-        /// A thread ended.
-        EXIT = 4,
-        /// Sampling was throttled.
-        THROTTLE = 5,
-        /// Sampling went on.
-        UNTHROTTLE = 6,
-        /// A thread began.
-        FORK = 7,
-        /// Counter values at a thread's end.
-        READ = 8,
-        /// A sample.
-        SAMPLE = 9,
-        /// A file was mapped, with inode or build id. Since Linux 3.12.
-        MMAP2 = 10,
-        /// Data arrived in the AUX area. Since Linux 4.1.
-        AUX = 11,
-        /// Instruction tracing of a thread began. Since Linux 4.1.
-        ITRACE_START = 12,
-        /// Samples were lost. Since Linux 4.2.
-        LOST_SAMPLES = 13,
-        /// A context switch of the thread. Since Linux 4.3.
-        SWITCH = 14,
-        /// A context switch of the CPU. Since Linux 4.3.
-        SWITCH_CPU_WIDE = 15,
-        /// Namespaces of a thread. Since Linux 4.12.
-        NAMESPACES = 16,
-        /// A kernel symbol came or went. Since Linux 5.1.
-        KSYMBOL = 17,
-        /// A BPF program came or went. Since Linux 5.1.
-        BPF_EVENT = 18,
-        /// A cgroup was made. Since Linux 5.7.
-        CGROUP = 19,
-        /// Kernel code was changed. Since Linux 5.9.
-        TEXT_POKE = 20,
-        /// Hardware id of an event that writes to the AUX area. Since Linux 5.16.
-        AUX_OUTPUT_HW_ID = 21,
-        /// User call chain of earlier samples. Since Linux 6.19.
-        CALLCHAIN_DEFERRED = 22,
-        /// An event's attr, in a pipe.
-        HEADER_ATTR = 64,
-        /// Name of an event, in very old pipes.
-        HEADER_EVENT_TYPE = 65,
-        /// Formats of tracepoints follow, in a pipe.
-        HEADER_TRACING_DATA = 66,
-        /// Build id of a file, in a pipe.
-        HEADER_BUILD_ID = 67,
-        /// All buffers were drained once.
-        FINISHED_ROUND = 68,
-        /// CPU and thread of each event id.
-        ID_INDEX = 69,
-        /// What wrote the AUX area.
-        AUXTRACE_INFO = 70,
-        /// A piece of AUX area follows.
-        AUXTRACE = 71,
-        /// Decoding the AUX area failed.
-        AUXTRACE_ERROR = 72,
-        /// Recorded threads.
-        THREAD_MAP = 73,
-        /// Recorded CPUs.
-        CPU_MAP = 74,
-        /// Settings of `perf stat`.
-        STAT_CONFIG = 75,
-        /// A count of `perf stat`.
-        STAT = 76,
-        /// End of a round of `perf stat`.
-        STAT_ROUND = 77,
-        /// Unit, scale, name or CPUs of an event.
-        EVENT_UPDATE = 78,
-        /// Conversion of the hardware's clock.
-        TIME_CONV = 79,
-        /// A feature section, in a pipe.
-        HEADER_FEATURE = 80,
-        /// Compressed records.
-        COMPRESSED = 81,
-        /// All that existed before the recording has been told. Since perf 6.0.
-        FINISHED_INIT = 82,
-        /// Compressed records, padded. Since perf 6.16.
-        COMPRESSED2 = 83,
-        /// Variables of a BPF program. Since perf 6.17.
-        BPF_METADATA = 84,
-        /// Scheduler statistics of a CPU. Since perf 7.0.
-        SCHEDSTAT_CPU = 85,
-        /// Scheduler statistics of a domain. Since perf 7.0.
-        SCHEDSTAT_DOMAIN = 86,
-    }
-}
 
 impl RecordType {
     /// The first type that is perf's, not the kernel's.

@@ -1,10 +1,12 @@
 //! `PERF_RECORD_HEADER_ATTR` and `PERF_RECORD_HEADER_EVENT_TYPE`: events, in a pipe.
 
 use super::RecordType;
-use super::descriptor::{FieldVisitor, RecordDescriptor, VisitFields};
+use super::descriptor::RecordDescriptor;
 use crate::abi::attr::Attr;
 use crate::abi::counted;
+use crate::abi::fields::{FieldVisitor, TextField, TextPlace, TextRole, VisitFields};
 use crate::abi::text::PaddedStr;
+use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -42,21 +44,21 @@ pub struct HeaderEventType {
     pub name: PaddedStr,
 }
 
+/// How perf pads names of tracepoints.
+const NAME_ALIGN: usize = 64;
+
 /// Descriptor of HEADER_ATTR.
 pub const HEADER_ATTR: RecordDescriptor = RecordDescriptor::state(RecordType::HEADER_ATTR, (2, 6), 72);
 
 /// Descriptor of HEADER_EVENT_TYPE.
 pub const HEADER_EVENT_TYPE: RecordDescriptor = RecordDescriptor::state(RecordType::HEADER_EVENT_TYPE, (2, 6), 8);
 
-impl VisitFields for HeaderAttr {
-    fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
-        self.ids.iter_mut().for_each(|id| visitor.event_id(id));
-    }
-}
+roles! { HeaderAttr { attr: attr, ids: event_ids } }
 
 impl VisitFields for HeaderEventType {
     fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
-        visitor.text("name", &mut self.name);
+        let Self { event_id: _, name } = self;
+        visitor.text(TextRole::Tracepoint, TextField::new("name", TextPlace::Padded(name, NAME_ALIGN)));
     }
 }
 

@@ -1,9 +1,10 @@
 //! `PERF_RECORD_HEADER_FEATURE`.
 
 use super::RecordType;
-use super::descriptor::{FieldVisitor, RecordDescriptor, VisitFields};
+use super::descriptor::RecordDescriptor;
 use crate::abi::counted;
 use crate::abi::feature::FeatureId;
+use crate::abi::fields::{FieldVisitor, VisitFields};
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -36,7 +37,16 @@ impl HeaderFeature {
 pub const HEADER_FEATURE: RecordDescriptor = RecordDescriptor::state(RecordType::HEADER_FEATURE, (4, 14), 16);
 
 impl VisitFields for HeaderFeature {
-    fn visit_fields(&mut self, _visitor: &mut dyn FieldVisitor) {}
+    fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
+        let id = self.id();
+        let Self { feat_id: _, data } = self;
+        match id {
+            // The mark of their end is a feature without content.
+            _ if data.is_empty() => {}
+            Some(id) => visitor.feature(id, data),
+            None => visitor.unknown(),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! `PERF_RECORD_ID_INDEX`.
 
 use super::RecordType;
-use super::descriptor::{FieldVisitor, RecordDescriptor, TaskField, VisitFields};
+use super::descriptor::RecordDescriptor;
 use crate::abi::counted;
+use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -54,14 +55,11 @@ pub struct IdIndexGuest {
 /// Descriptor of ID_INDEX.
 pub const ID_INDEX: RecordDescriptor = RecordDescriptor::state(RecordType::ID_INDEX, (3, 19), 16);
 
-impl VisitFields for IdIndex {
-    fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
-        for entry in &mut self.entries {
-            visitor.event_id(&mut entry.id);
-            visitor.task(TaskField::I64(&mut entry.tid));
-        }
-    }
-}
+roles! { IdIndex { entries: fields, guests: fields } }
+
+roles! { IdIndexEntry { id: event_id, idx: number, cpu: number, tid: task } }
+
+roles! { IdIndexGuest { machine_pid: guest, vcpu: number } }
 
 #[cfg(test)]
 mod tests {

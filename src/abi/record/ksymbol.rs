@@ -1,7 +1,8 @@
 //! `PERF_RECORD_KSYMBOL`.
 
-use super::RecordType;
-use super::descriptor::{FieldVisitor, RecordDescriptor, VisitFields};
+use super::descriptor::RecordDescriptor;
+use super::{CpuMode, RecordType};
+use crate::abi::fields::{FieldVisitor, TextField, TextRole, VisitFields};
 use crate::abi::readable;
 use crate::abi::text::PaddedStr;
 use crate::{bit_set, open_enum};
@@ -54,7 +55,9 @@ pub const KSYMBOL: RecordDescriptor = RecordDescriptor::state(RecordType::KSYMBO
 
 impl VisitFields for Ksymbol {
     fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
-        visitor.text("name", &mut self.name);
+        let Self { addr, len, kind: _, flags: _, name } = self;
+        visitor.code(CpuMode::KERNEL, addr, (*len).into());
+        visitor.text(TextRole::Symbol, TextField::new("name", name));
     }
 }
 

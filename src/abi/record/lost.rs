@@ -1,7 +1,8 @@
 //! `PERF_RECORD_LOST` and `PERF_RECORD_LOST_SAMPLES`.
 
 use super::RecordType;
-use super::descriptor::{FieldVisitor, RecordDescriptor, VisitFields};
+use super::descriptor::RecordDescriptor;
+use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -29,15 +30,9 @@ pub const LOST: RecordDescriptor = RecordDescriptor::event(RecordType::LOST, (2,
 /// Descriptor of LOST_SAMPLES.
 pub const LOST_SAMPLES: RecordDescriptor = RecordDescriptor::event(RecordType::LOST_SAMPLES, (4, 2), 16);
 
-impl VisitFields for Lost {
-    fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
-        visitor.own_event_id(&mut self.id);
-    }
-}
+roles! { Lost { id: own_event_id, lost: number } }
 
-impl VisitFields for LostSamples {
-    fn visit_fields(&mut self, _visitor: &mut dyn FieldVisitor) {}
-}
+roles! { LostSamples { lost: number } }
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,8 @@
 //! `PERF_RECORD_MMAP`.
 
 use super::RecordType;
-use super::descriptor::{FieldVisitor, RecordDescriptor, TaskField, VisitFields};
+use super::descriptor::RecordDescriptor;
+use crate::abi::fields::{FieldVisitor, MappingFields, TextField, VisitFields};
 use crate::abi::readable;
 use crate::abi::text::PaddedStr;
 use binrw::binrw;
@@ -36,9 +37,11 @@ pub const MMAP: RecordDescriptor = RecordDescriptor::state(RecordType::MMAP, (2,
 
 impl VisitFields for Mmap {
     fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
-        visitor.task(TaskField::U32(&mut self.pid));
-        visitor.task(TaskField::U32(&mut self.tid));
-        visitor.text("filename", &mut self.filename);
+        let Self { pid, tid, addr, len, pgoff, filename } = self;
+        let filename = TextField::new("filename", filename);
+        visitor.mapping(MappingFields { pid: *pid, addr, len, pgoff, filename });
+        visitor.task(pid.into());
+        visitor.task(tid.into());
     }
 }
 

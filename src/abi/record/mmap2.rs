@@ -2,7 +2,8 @@
 
 use super::Misc;
 use super::RecordType;
-use super::descriptor::{FieldVisitor, RecordDescriptor, TaskField, VisitFields};
+use super::descriptor::RecordDescriptor;
+use crate::abi::fields::{FieldVisitor, InodeFields, MappingFields, TextField, VisitFields};
 use crate::abi::readable;
 use crate::abi::text::PaddedStr;
 use binrw::binrw;
@@ -94,9 +95,27 @@ pub const MMAP2: RecordDescriptor = RecordDescriptor::state(RecordType::MMAP2, (
 
 impl VisitFields for Mmap2 {
     fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
-        visitor.task(TaskField::U32(&mut self.pid));
-        visitor.task(TaskField::U32(&mut self.tid));
-        visitor.text("filename", &mut self.filename);
+        let Self { pid, tid, addr, len, pgoff, file, prot: _, flags: _, filename } = self;
+        let filename = TextField::new("filename", filename);
+        visitor.mapping(MappingFields { pid: *pid, addr, len, pgoff, filename });
+        visitor.task(pid.into());
+        visitor.task(tid.into());
+        file.visit_fields(visitor);
+    }
+}
+
+impl VisitFields for MappedFile {
+    fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
+        match self {
+            Self::Inode { maj, min, ino, ino_generation } => {
+                visitor.inode(InodeFields { maj, min, ino, generation: ino_generation });
+            }
+            Self::BuildId { size, reserved_1, reserved_2, build_id } => {
+                visitor.build_id(build_id, size);
+                visitor.opaque(reserved_1);
+                visitor.opaque(reserved_2);
+            }
+        }
     }
 }
 

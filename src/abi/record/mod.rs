@@ -33,12 +33,14 @@ pub mod schedstat;
 pub mod stat;
 pub mod switch;
 pub mod task;
+#[cfg(test)]
+pub mod test_record;
 pub mod text_poke;
 pub mod thread_map;
 pub mod throttle;
 pub mod time_conv;
 pub mod tracing_data;
 
-pub use body::Body;
+pub use body::{Body, RecordType};
 pub use decoded::{Record, RecordContext};
-pub use header::{CpuMode, Misc, RecordHeader, RecordType};
+pub use header::{CpuMode, Misc, RecordHeader};

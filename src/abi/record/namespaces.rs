@@ -1,8 +1,10 @@
 //! `PERF_RECORD_NAMESPACES`.
 
 use super::RecordType;
-use super::descriptor::{FieldVisitor, RecordDescriptor, TaskField, VisitFields};
+use super::descriptor::RecordDescriptor;
 use crate::abi::counted;
+use crate::abi::fields::{FieldVisitor, VisitFields};
+use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -56,10 +58,12 @@ impl Namespace {
 /// Descriptor of NAMESPACES.
 pub const NAMESPACES: RecordDescriptor = RecordDescriptor::state(RecordType::NAMESPACES, (4, 12), 24);
 
-impl VisitFields for Namespaces {
+roles! { Namespaces { pid: task, tid: task, link_info: fields } }
+
+impl VisitFields for Namespace {
     fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
-        visitor.task(TaskField::U32(&mut self.pid));
-        visitor.task(TaskField::U32(&mut self.tid));
+        let Self { dev, ino } = self;
+        visitor.namespace(dev, ino);
     }
 }
 

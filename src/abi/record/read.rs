@@ -1,7 +1,8 @@
 //! `PERF_RECORD_READ`.
 
 use super::RecordType;
-use super::descriptor::{FieldVisitor, RecordDescriptor, TaskField, VisitFields};
+use super::descriptor::RecordDescriptor;
+use crate::abi::fields::{FieldVisitor, VisitFields};
 use crate::abi::read_format::{ReadFormat, ReadValues};
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
@@ -31,9 +32,10 @@ pub const READ: RecordDescriptor = RecordDescriptor::event(RecordType::READ, (2,
 
 impl VisitFields for Read {
     fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
-        visitor.task(TaskField::U32(&mut self.pid));
-        visitor.task(TaskField::U32(&mut self.tid));
-        self.values.ids_mut().for_each(|id| visitor.event_id(id));
+        let Self { pid, tid, values } = self;
+        visitor.task(pid.into());
+        visitor.task(tid.into());
+        values.ids_mut().for_each(|id| visitor.event_id(id));
     }
 }
 

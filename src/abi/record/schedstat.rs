@@ -1,7 +1,8 @@
 //! `PERF_RECORD_SCHEDSTAT_CPU` and `PERF_RECORD_SCHEDSTAT_DOMAIN`: a line of `/proc/schedstat` each.
 
 use super::RecordType;
-use super::descriptor::{FieldVisitor, RecordDescriptor, VisitFields};
+use super::descriptor::RecordDescriptor;
+use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -201,17 +202,9 @@ pub const SCHEDSTAT_CPU: RecordDescriptor = RecordDescriptor::event(RecordType::
 /// Descriptor of SCHEDSTAT_DOMAIN.
 pub const SCHEDSTAT_DOMAIN: RecordDescriptor = RecordDescriptor::event(RecordType::SCHEDSTAT_DOMAIN, (7, 0), 24);
 
-impl VisitFields for SchedstatCpu {
-    fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
-        visitor.time(&mut self.timestamp);
-    }
-}
+roles! { SchedstatCpu { timestamp: time, cpu: number, version: number, pad: opaque, counts: number } }
 
-impl VisitFields for SchedstatDomain {
-    fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
-        visitor.time(&mut self.timestamp);
-    }
-}
+roles! { SchedstatDomain { timestamp: time, cpu: number, version: number, domain: number, counts: number } }
 
 #[cfg(test)]
 mod tests {

@@ -1,9 +1,10 @@
 //! `PERF_RECORD_STAT_CONFIG`, `PERF_RECORD_STAT` and `PERF_RECORD_STAT_ROUND`: what `perf stat record` writes.
 
 use super::RecordType;
-use super::descriptor::{FieldVisitor, RecordDescriptor, VisitFields};
+use super::descriptor::RecordDescriptor;
 use crate::abi::counted;
 use crate::open_enum;
+use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -102,21 +103,11 @@ pub const STAT: RecordDescriptor = RecordDescriptor::state(RecordType::STAT, (4,
 /// Descriptor of STAT_ROUND.
 pub const STAT_ROUND: RecordDescriptor = RecordDescriptor::state(RecordType::STAT_ROUND, (4, 5), 24);
 
-impl VisitFields for StatConfig {
-    fn visit_fields(&mut self, _visitor: &mut dyn FieldVisitor) {}
-}
+roles! { StatConfig { data: number } }
 
-impl VisitFields for Stat {
-    fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
-        visitor.event_id(&mut self.id);
-    }
-}
+roles! { Stat { id: event_id, cpu: number, thread: number, val: number, ena: number, run: number } }
 
-impl VisitFields for StatRound {
-    fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
-        visitor.time(&mut self.time);
-    }
-}
+roles! { StatRound { kind: number, time: elapsed } }
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,8 @@
 //! `PERF_RECORD_SWITCH` and `PERF_RECORD_SWITCH_CPU_WIDE`.
 
 use super::RecordType;
-use super::descriptor::{FieldVisitor, RecordDescriptor, TaskField, VisitFields};
+use super::descriptor::RecordDescriptor;
+use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -31,16 +32,9 @@ pub const SWITCH: RecordDescriptor = RecordDescriptor::event(RecordType::SWITCH,
 /// Descriptor of SWITCH_CPU_WIDE.
 pub const SWITCH_CPU_WIDE: RecordDescriptor = RecordDescriptor::event(RecordType::SWITCH_CPU_WIDE, (4, 3), 16);
 
-impl VisitFields for Switch {
-    fn visit_fields(&mut self, _visitor: &mut dyn FieldVisitor) {}
-}
+roles! { Switch {} }
 
-impl VisitFields for SwitchCpuWide {
-    fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
-        visitor.task(TaskField::U32(&mut self.next_prev_pid));
-        visitor.task(TaskField::U32(&mut self.next_prev_tid));
-    }
-}
+roles! { SwitchCpuWide { next_prev_pid: task, next_prev_tid: task } }
 
 #[cfg(test)]
 mod tests {

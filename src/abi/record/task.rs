@@ -1,7 +1,8 @@
 //! `PERF_RECORD_FORK` and `PERF_RECORD_EXIT`.
 
 use super::RecordType;
-use super::descriptor::{FieldVisitor, RecordDescriptor, TaskField, VisitFields};
+use super::descriptor::RecordDescriptor;
+use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -31,14 +32,7 @@ pub const EXIT: RecordDescriptor = RecordDescriptor::state(RecordType::EXIT, (2,
 /// Descriptor of FORK.
 pub const FORK: RecordDescriptor = RecordDescriptor::state(RecordType::FORK, (2, 6), 32);
 
-impl VisitFields for Task {
-    fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
-        for task in [&mut self.pid, &mut self.ppid, &mut self.tid, &mut self.ptid] {
-            visitor.task(TaskField::U32(task));
-        }
-        visitor.time(&mut self.time);
-    }
-}
+roles! { Task { pid: task, ppid: task, tid: task, ptid: task, time: time } }
 
 #[cfg(test)]
 mod tests {

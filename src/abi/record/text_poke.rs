@@ -1,9 +1,10 @@
 //! `PERF_RECORD_TEXT_POKE`.
 
 use super::RecordType;
-use super::descriptor::{FieldVisitor, RecordDescriptor, VisitFields};
+use super::descriptor::RecordDescriptor;
 use crate::abi::counted;
 use crate::abi::readable;
+use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -35,11 +36,9 @@ pub struct TextPoke {
 }
 
 /// Descriptor of TEXT_POKE.
-pub const TEXT_POKE: RecordDescriptor = RecordDescriptor::state(RecordType::TEXT_POKE, (5, 9), 20);
+pub const TEXT_POKE: RecordDescriptor = RecordDescriptor::state(RecordType::TEXT_POKE, (5, 9), 20).confidential();
 
-impl VisitFields for TextPoke {
-    fn visit_fields(&mut self, _visitor: &mut dyn FieldVisitor) {}
-}
+roles! { TextPoke { addr: address(KERNEL), old: opaque, new: opaque } }
 
 #[cfg(test)]
 mod tests {

@@ -1,9 +1,11 @@
 //! `PERF_RECORD_THREAD_MAP`.
 
 use super::RecordType;
-use super::descriptor::{FieldVisitor, RecordDescriptor, TaskField, VisitFields};
+use super::descriptor::RecordDescriptor;
 use crate::abi::counted;
+use crate::abi::fields::{FieldVisitor, TextField, TextRole, VisitFields};
 use crate::abi::text::FixedStr;
+use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -36,11 +38,13 @@ pub struct ThreadMapEntry {
 /// Descriptor of THREAD_MAP.
 pub const THREAD_MAP: RecordDescriptor = RecordDescriptor::state(RecordType::THREAD_MAP, (4, 5), 16);
 
-impl VisitFields for ThreadMap {
+roles! { ThreadMap { entries: fields } }
+
+impl VisitFields for ThreadMapEntry {
     fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
-        for entry in &mut self.entries {
-            visitor.task(TaskField::I64(&mut entry.pid));
-        }
+        let Self { pid, comm } = self;
+        visitor.text(TextRole::Comm(*pid as u32), TextField::new("comm", comm));
+        visitor.task(pid.into());
     }
 }
 

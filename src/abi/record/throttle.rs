@@ -1,7 +1,8 @@
 //! `PERF_RECORD_THROTTLE` and `PERF_RECORD_UNTHROTTLE`.
 
 use super::RecordType;
-use super::descriptor::{FieldVisitor, RecordDescriptor, VisitFields};
+use super::descriptor::RecordDescriptor;
+use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -27,13 +28,7 @@ pub const THROTTLE: RecordDescriptor = RecordDescriptor::event(RecordType::THROT
 /// Descriptor of UNTHROTTLE.
 pub const UNTHROTTLE: RecordDescriptor = RecordDescriptor::event(RecordType::UNTHROTTLE, (2, 6), 32);
 
-impl VisitFields for Throttle {
-    fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
-        visitor.time(&mut self.time);
-        visitor.own_event_id(&mut self.id);
-        visitor.own_event_id(&mut self.stream_id);
-    }
-}
+roles! { Throttle { time: time, id: own_event_id, stream_id: own_event_id } }
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,8 @@
 //! `PERF_RECORD_TIME_CONV`.
 
 use super::RecordType;
-use super::descriptor::{FieldVisitor, RecordDescriptor, VisitFields};
+use super::descriptor::RecordDescriptor;
+use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
@@ -47,8 +48,16 @@ pub struct TimeConvShort {
 /// Descriptor of TIME_CONV.
 pub const TIME_CONV: RecordDescriptor = RecordDescriptor::state(RecordType::TIME_CONV, (4, 3), 32);
 
-impl VisitFields for TimeConv {
-    fn visit_fields(&mut self, _visitor: &mut dyn FieldVisitor) {}
+roles! { TimeConv { time_shift: number, time_mult: number, time_zero: clock_origin, short: fields } }
+
+roles! {
+    TimeConvShort {
+        time_cycles: number,
+        time_mask: number,
+        cap_user_time_zero: number,
+        cap_user_time_short: number,
+        reserved: opaque,
+    }
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! `PERF_RECORD_HEADER_TRACING_DATA`.
 
 use super::RecordType;
-use super::descriptor::{FieldVisitor, RecordDescriptor, VisitFields};
+use super::descriptor::RecordDescriptor;
 use crate::abi::counted;
+use crate::roles;
 use binrw::{BinResult, Endian, binrw};
 use serde::{Deserialize, Serialize};
 use std::io::{Read, Seek};
@@ -34,11 +35,10 @@ fn inside<R: Read + Seek>(reader: &mut R, endian: Endian, (size,): (u32,)) -> Bi
 }
 
 /// Descriptor of HEADER_TRACING_DATA.
-pub const HEADER_TRACING_DATA: RecordDescriptor = RecordDescriptor::state(RecordType::HEADER_TRACING_DATA, (2, 6), 12);
+pub const HEADER_TRACING_DATA: RecordDescriptor =
+    RecordDescriptor::state(RecordType::HEADER_TRACING_DATA, (2, 6), 12).confidential();
 
-impl VisitFields for HeaderTracingData {
-    fn visit_fields(&mut self, _visitor: &mut dyn FieldVisitor) {}
-}
+roles! { HeaderTracingData { size: number, inside: opaque, pad: opaque } }
 
 #[cfg(test)]
 mod tests {

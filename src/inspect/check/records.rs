@@ -2,10 +2,10 @@
 
 use super::finding::Rule;
 use crate::abi::feature::FeatureId;
-use crate::abi::record::descriptor::FieldVisitor;
+use crate::abi::fields::{FieldVisitor, TextField, TextPlace, TextRole};
 use crate::abi::record::{Body, Record, RecordContext, RecordHeader, RecordType};
 use crate::abi::sample_type::SampleType;
-use crate::abi::text::{PaddedStr, until_nul};
+use crate::abi::text::until_nul;
 use crate::stream::events::Events;
 use crate::stream::raw::Raw;
 
@@ -64,8 +64,10 @@ fn check_size(raw: &Raw<'_>, report: &mut impl FnMut(Rule, String)) {
 struct CheckTexts<'a, F>(&'a mut F);
 
 impl<F: FnMut(Rule, String)> FieldVisitor for CheckTexts<'_, F> {
-    fn text(&mut self, name: &'static str, text: &mut PaddedStr) {
-        check_text(name, text.as_bytes(), self.0);
+    fn text(&mut self, _: TextRole<'_>, field: TextField<'_>) {
+        if let TextPlace::Padded(text, _) = field.place {
+            check_text(field.name, text.as_bytes(), self.0);
+        }
     }
 }
 

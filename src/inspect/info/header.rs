@@ -12,6 +12,7 @@ use crate::abi::feature::string::PerfStr;
 use crate::abi::feature::{Feature, FeatureContext, FeatureId};
 use crate::abi::header::{FileHeader, Magic};
 use crate::container::read::Container;
+use crate::inspect::dump::text;
 use crate::stream::meta::Meta;
 use std::fs;
 use std::time::SystemTime;
@@ -157,7 +158,18 @@ fn of_feature(id: FeatureId, feature: &Feature, known: &Known<'_>) -> Vec<String
             Some(name) => format!("# {name}: its {} bytes are not laid out as this feature is", bytes.len()),
             None => format!("# feature {id}: {} bytes that are not known here", bytes.len()),
         }],
+        // perf has no line for it.
+        #[allow(unreachable_patterns, reason = "a feature that is added is shown here unless it has a case of its own")]
+        other => fields_of(id, other),
     }
+}
+
+/// The name of a feature, and a line for each of its fields.
+fn fields_of(id: FeatureId, feature: &Feature) -> Vec<String> {
+    let mut text = String::new();
+    let is_shown = text::append(&mut text, feature, false).is_ok();
+    let fields = text.lines().filter(|_| is_shown).map(|line| format!("# {line}"));
+    [format!("# {id} :")].into_iter().chain(fields).collect()
 }
 
 fn one(name: &str, text: &PerfStr) -> Vec<String> {

@@ -2,12 +2,9 @@
 
 use super::key::Key;
 use super::pages::{Extents, PAGE, Pages};
-use crate::abi;
 use crate::abi::callchain::Context;
-use crate::abi::record::ksymbol::Ksymbol;
-use crate::abi::record::mmap::Mmap;
-use crate::abi::record::mmap2::Mmap2;
-use crate::abi::record::{Misc, RecordType};
+use crate::abi::fields::{FieldVisitor, MappingFields};
+use crate::abi::record::{Body, CpuMode, Misc, RecordType};
 use crate::error::Result;
 use crate::session::space::Space;
 use crate::stream::Sink;
@@ -53,8 +50,13 @@ pub struct Mapped {
 }
 
 impl Mapped {
-    /// What a MMAP or MMAP2 of these fields says.
-    pub fn new(misc: Misc, pid: u32, start: u64, len: u64, pgoff: u64, filename: &[u8]) -> Self {
+    /// What a record with these fields says.
+    pub fn of(misc: Misc, mapping: &MappingFields<'_>) -> Self {
+        let MappingFields { pid, addr, len, pgoff, filename } = mapping;
+        Self::new(misc, *pid, **addr, **len, **pgoff, filename.text())
+    }
+
+    fn new(misc: Misc, pid: u32, start: u64, len: u64, pgoff: u64, filename: &[u8]) -> Self {
         let space = match Space::from(misc.cpu_mode()) {
             Space::GuestKernel => Space::GuestKernel,
             _ if pid == KERNEL_PID => Space::Kernel,
@@ -100,24 +102,29 @@ impl Sink for AddressScan {
         if let Some(time) = meta.events.time(raw) {
             self.first_time = Some(self.first_time.map_or(time, |first| first.min(time)));
         }
-        let (kind, misc, endian) = (raw.header().kind, raw.header().misc, raw.endian());
-        if !matches!(kind, RecordType::MMAP | RecordType::MMAP2 | RecordType::KSYMBOL) {
+        if raw.header().kind == RecordType::SAMPLE {
             return Ok(());
         }
         let (body, _) = meta.events.split(raw);
-        let mapped = match kind {
-            RecordType::MMAP => abi::parse::<Mmap>(body, endian, ())
-                .map(|(map, _)| Mapped::new(misc, map.pid, map.addr, map.len, map.pgoff, map.filename.text())),
-            RecordType::MMAP2 => abi::parse::<Mmap2>(body, endian, (misc,))
-                .map(|(map, _)| Mapped::new(misc, map.pid, map.addr, map.len, map.pgoff, map.filename.text())),
-            _ => abi::parse::<Ksymbol>(body, endian, ()).map(|(symbol, _)| {
-                let (start, len) = (symbol.addr, symbol.len.into());
-                Mapped { space: Space::Kernel, start, len, is_kernel: false }
-            }),
-        };
-        // What cannot be read is left out of what is passed on.
-        mapped.into_iter().for_each(|mapped| self.add(mapped));
+        let (mut body, _) = Body::read(raw.header().kind, raw.header().misc, body, &meta.context(raw));
+        body.visit_fields(&mut ScanFields { scan: self, misc: raw.header().misc });
         Ok(())
+    }
+}
+
+/// Takes note of what a record maps.
+struct ScanFields<'a> {
+    scan: &'a mut AddressScan,
+    misc: Misc,
+}
+
+impl FieldVisitor for ScanFields<'_> {
+    fn mapping(&mut self, mapping: MappingFields<'_>) {
+        self.scan.add(Mapped::of(self.misc, &mapping));
+    }
+
+    fn code(&mut self, mode: CpuMode, start: &mut u64, len: u64) {
+        self.scan.add(Mapped { space: mode.into(), start: *start, len, is_kernel: false });
     }
 }
 

@@ -7,8 +7,8 @@
 //! * [`key`]: the key by which all is replaced; [`permutation`]: numbers in another order by it.
 //! * [`names`]: what takes the place of names.
 //! * [`pages`]: the pages of an address space in another order; [`addresses`]: those of a recording's spaces.
-//! * [`replace`]: what takes the place of each thing; with it [`events`], [`features`], [`cmdline`], [`tracing`], [`records`] and
-//!   [`sample`].
+//! * [`replace`]: what takes the place of each thing; with it [`fields`], [`events`], [`features`], [`cmdline`], [`tracing`],
+//!   [`records`] and [`sample`].
 //! * [`pass`]: the pass; [`options`]: its options.
 
 pub mod addresses;
@@ -16,6 +16,7 @@ pub mod category;
 pub mod cmdline;
 pub mod events;
 pub mod features;
+pub mod fields;
 pub mod key;
 pub mod names;
 pub mod options;

@@ -5,7 +5,6 @@ use super::category::{Kept, What};
 use super::key::Key;
 use super::names::Names;
 use super::permutation::Permutation;
-use crate::abi::record::mmap2::MappedFile;
 use crate::session::space::Space;
 use crate::stream::events::is_time;
 use hashbrown::{HashMap, HashSet};
@@ -183,11 +182,6 @@ impl Replace {
         self.pids[range].of((pid - first).into()) as u32 + first
     }
 
-    /// The same, where such numbers have more room; what is none becomes the -1 that stands for none.
-    pub fn wide_pid(&mut self, pid: i64) -> i64 {
-        u32::try_from(pid).map_or(-1, |pid| self.pid(pid).into())
-    }
-
     /// A time, if it is one.
     #[inline]
     pub fn time(&mut self, time: u64) -> u64 {
@@ -205,24 +199,10 @@ impl Replace {
         }
     }
 
-    /// The file that a map is of.
-    pub fn file(&mut self, file: MappedFile) -> MappedFile {
-        match file {
-            MappedFile::Inode { maj, min, ino, ino_generation } => {
-                let told = [maj.into(), min.into(), ino, ino_generation];
-                if told == [0; 4] || !self.replaces(What::Inodes) {
-                    return file;
-                }
-                let ino = self.key.number("inode", &told) >> 16;
-                MappedFile::Inode { maj: 0, min: 0, ino, ino_generation: 0 }
-            }
-            MappedFile::BuildId { size, mut build_id, .. } => {
-                let len = usize::from(size).min(build_id.len());
-                self.build_id(&mut build_id[..len]);
-                build_id[len..].fill(0);
-                MappedFile::BuildId { size: len as u8, reserved_1: 0, reserved_2: 0, build_id }
-            }
-        }
+    /// What takes the place of the inode that is identified by these numbers; `None` where they are kept.
+    pub fn inode(&mut self, parts: [u64; 4]) -> Option<u64> {
+        let is_replaced = parts != [0; 4] && self.replaces(What::Inodes);
+        is_replaced.then(|| self.key.number("inode", &parts) >> 16)
     }
 
     /// A namespace, by what kind it is of.
@@ -259,10 +239,8 @@ mod tests {
         ] {
             let to = replace.pid(pid);
             assert!(to != pid && range.contains(&to), "{pid}: {to}");
-            assert_eq!(replace.wide_pid(pid.into()), i64::from(to));
         }
         assert_eq!([0, u32::MAX].map(|pid| replace.pid(pid)), [0, u32::MAX]);
-        assert_eq!(replace.wide_pid(0x0074_6572_6365_7300), -1, "what is no number of a process");
     }
 
     #[test]

@@ -38,6 +38,11 @@ impl Replace {
             return Ok(Some(bytes.to_vec()));
         }
         let Ok((data, _)) = abi::parse::<TracingData>(bytes, Endian::Little, ()) else { return Ok(None) };
+        encoded(abi::to_bytes(&self.formats(&data), Endian::Little)).map(Some)
+    }
+
+    /// The same formats without the fields of their own, under names that are no one's own.
+    pub(super) fn formats(&mut self, data: &TracingData) -> TracingData {
         let mut systems = Vec::new();
         for system in &data.files.systems {
             for format in system.formats.iter().filter_map(TraceFile::format) {
@@ -50,7 +55,6 @@ impl Replace {
             }
         }
         let byte_order = ByteOrder(data.byte_order.is_big().into());
-        let data = TracingData::new(byte_order, data.long_size, data.files.page_size, systems);
-        encoded(abi::to_bytes(&data, Endian::Little)).map(Some)
+        TracingData::new(byte_order, data.long_size, data.files.page_size, systems)
     }
 }

@@ -8,8 +8,8 @@ use super::events::{EventPlan, Plan};
 use super::options::PID_STEP;
 use super::patch::{bytes_of, change_u32, change_u64, u64_at};
 use crate::abi::Endian;
+use crate::abi::fields::{FieldVisitor, TaskField};
 use crate::abi::read_format::ReadFormat;
-use crate::abi::record::descriptor::{FieldVisitor, TaskField};
 use crate::abi::record::{Body, RecordHeader, RecordType};
 use crate::abi::sample_id::SampleId;
 use crate::abi::sample_layout::SampleField;
@@ -236,6 +236,10 @@ impl FieldVisitor for RemapFields<'_> {
 
     fn time(&mut self, time: &mut u64) {
         *time = self.retell.time(*time);
+    }
+
+    fn elapsed(&mut self, time: &mut u64) {
+        self.time(time);
     }
 
     fn own_event_id(&mut self, id: &mut u64) {

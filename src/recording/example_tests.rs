@@ -1,0 +1,262 @@
+//! Every command and format handles the record type and the feature that are defined for tests: each in a file and by a line in a
+//! table.
+
+use super::Recording;
+use crate::abi::Endian;
+use crate::abi::feature::test_feature::ExampleFeature;
+use crate::abi::feature::{Feature, FeatureId};
+use crate::abi::record::test_record::Example;
+use crate::abi::record::{Body, RecordType};
+use crate::abi::version::PerfVersion;
+use crate::container::read::ReadOptions;
+use crate::container::read::input::Input;
+use crate::convert::carry;
+use crate::formats::carry::CarryOptions;
+use crate::formats::{Format, Writes, json, quipper};
+use crate::inspect::check::{Rule, check};
+use crate::inspect::diff::{DiffOptions, diff};
+use crate::inspect::dump::{DumpOptions, Dumper};
+use crate::inspect::info::{Parts, read_info};
+use crate::rewrite::anonymize::category::{Kept, What};
+use crate::rewrite::anonymize::key::Key;
+use crate::rewrite::anonymize::pass::AnonymizePass;
+use crate::rewrite::merge::options::{MergeOptions, PID_STEP};
+use crate::rewrite::merge::run::Merge;
+use crate::rewrite::passes::Passes;
+use crate::rewrite::perf_version::PerfVersionPass;
+use crate::rewrite::split::by::By;
+use crate::rewrite::split::run::{SplitOptions, split};
+use crate::stream::Sink;
+use crate::stream::source::Source;
+use crate::stream::write::file::ToFile;
+use crate::stream::write::form::Form;
+use std::fs::{self, File};
+use std::path::Path;
+
+const PID: u32 = 4611;
+const TIME: u64 = 1_200_403_445_941;
+const ID: u64 = 4050;
+
+/// The record as JSON: of process, time and event of a sample before it.
+const RECORD: &str = r#"{"record":"EXAMPLE","body":{"pid":4611,"tid":4611,"time":1200403445941,"id":4050,"payload":"c2VjcmV0ISE=","path":"/home/alice/example"}}"#;
+
+/// The feature as JSON.
+const FEATURE: &str = r#"{"feature":"EXAMPLE","content":{"pid":4611,"time":1200403445941,"host":"laptop-of-alice"}}"#;
+
+fn written(recording: &Recording, format: &Format) -> Vec<u8> {
+    let Writes::Carry(begin) = format.writes else { panic!("{} carries records", format.name) };
+    let (mut out, mut passes) = (Vec::new(), Passes::default());
+    let (input, options) = (recording.input.clone(), CarryOptions::default());
+    carry(input, &recording.read, &options, &mut passes, begin, &mut out).unwrap();
+    out
+}
+
+fn lines(recording: &Recording) -> Vec<String> {
+    String::from_utf8(written(recording, &json::LINES_FORMAT)).unwrap().lines().map(str::to_owned).collect()
+}
+
+/// A recording with the record behind its last sample, and the feature, as a perf.data in memory.
+fn recording() -> Recording {
+    with([RECORD, FEATURE])
+}
+
+fn with([record, feature]: [&str; 2]) -> Recording {
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("roundtrip/fixtures/plain.data");
+    let mut lines = lines(&Recording::open(fixture).unwrap());
+    lines.insert(lines.len() - 1, feature.to_owned());
+    let sample = lines.iter().rposition(|line| line.contains("\"SAMPLE\"")).unwrap();
+    lines.insert(sample + 1, record.to_owned());
+    // The clock is one that others have too.
+    let by_clock = |line: &String| {
+        line.replace(r#""COMM_EXEC","#, r#""COMM_EXEC","USE_CLOCKID","#).replace(r#""clockid":0"#, r#""clockid":1"#)
+    };
+    let lines: Vec<_> = lines.iter().map(by_clock).collect();
+    let imported = Recording::from_bytes("example.jsonl", lines.join("\n")).unwrap();
+    in_memory(&imported)
+}
+
+/// The same in a file that is held in memory.
+fn in_memory(recording: &Recording) -> Recording {
+    rewritten(recording, |rewrite| rewrite)
+}
+
+fn rewritten(recording: &Recording, how: impl FnOnce(super::Rewrite<'_>) -> super::Rewrite<'_>) -> Recording {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("out.data");
+    how(recording.rewrite()).write(&path).unwrap();
+    Recording::from_bytes("out.data", fs::read(path).unwrap()).unwrap()
+}
+
+fn bytes(recording: &Recording) -> Vec<u8> {
+    let Input::Bytes { bytes, .. } = &recording.input else { panic!("it is in memory") };
+    bytes.to_vec()
+}
+
+/// The records of the type, and those of its features.
+fn found(recording: &Recording) -> (Vec<Example>, Option<ExampleFeature>) {
+    let (mut records, mut found) = (recording.records().unwrap(), Vec::new());
+    while let Some(record) = records.next().unwrap() {
+        if let Body::Example(example) = record.decode().body {
+            found.push(example);
+        }
+    }
+    let feature = recording.features().unwrap().get(FeatureId::EXAMPLE);
+    (
+        found,
+        feature.map(|feature| if let Feature::Example(example) = feature { example } else { panic!("{feature:?}") }),
+    )
+}
+
+fn one(recording: &Recording) -> (Example, ExampleFeature) {
+    let (mut records, feature) = found(recording);
+    assert_eq!(records.len(), 1);
+    (records.remove(0), feature.unwrap())
+}
+
+#[test]
+fn json_and_back_gives_the_same_bytes() {
+    let recording = recording();
+    let lines = lines(&recording);
+    assert!([RECORD, FEATURE].iter().all(|line| lines.iter().any(|written| written == line)));
+    let imported = Recording::from_bytes("example.jsonl", lines.join("\n")).unwrap();
+    assert!(bytes(&in_memory(&imported)) == bytes(&recording));
+    let (record, feature) = one(&recording);
+    assert_eq!((record.pid, record.time, record.id, &*record.payload), (PID, TIME, ID, &b"secret!!"[..]));
+    assert_eq!((record.path.text(), feature.host.text()), (&b"/home/alice/example"[..], &b"laptop-of-alice"[..]));
+}
+
+#[test]
+fn quipper_and_back_keeps_both() {
+    let recording = recording();
+    let message = written(&recording, &quipper::FORMAT);
+    let imported = Recording::from_bytes("example.pb_data", message).unwrap();
+    assert_eq!(one(&imported), one(&recording));
+}
+
+#[test]
+fn anonymizing_replaces_fields_by_their_roles() {
+    let kept = Kept::new(&[], &[What::Pids, What::Times]);
+    let recording = recording();
+    let key = Key::new(&[7; 16]).unwrap();
+    let anonymized = rewritten(&recording, |rewrite| rewrite.pass(AnonymizePass::new(key, kept)));
+    let (record, feature) = one(&anonymized);
+    assert!(record.pid != PID && record.pid == record.tid && record.pid == feature.pid);
+    assert!(record.id != ID && record.id != 0);
+    assert!(record.time < TIME && record.time == feature.time);
+    assert!(record.payload.is_empty());
+    let written = bytes(&anonymized);
+    for secret in ["alice", "example", "secret", "laptop"] {
+        assert!(!written.windows(secret.len()).any(|part| part == secret.as_bytes()), "{secret}");
+    }
+    // The event of the record is one of the recording's.
+    assert!(lines(&anonymized).iter().any(|line| line.contains("\"attr\"") && line.contains(&record.id.to_string())));
+}
+
+#[test]
+fn merging_remaps_processes_and_events_and_shifts_times() {
+    let clock = |wall: u64| {
+        format!(
+            r#"{{"feature":"CLOCK_DATA","content":{{"version":1,"clockid":1,"wall_clock_ns":{wall},"clockid_ns":0}}}}"#
+        )
+    };
+    let member = |wall| with([RECORD, &format!("{}\n{FEATURE}", clock(wall))]);
+    let members = [member(1_000), member(5_000)];
+    let read = ReadOptions::default();
+    let options = MergeOptions { align_wall: true, offset_pids: true, ..MergeOptions::default() };
+    let merge = Merge::open(members.iter().map(|member| member.input.clone()).collect(), &read, options).unwrap();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    merge.run(&read, &mut ToFile::new(file.reopen().unwrap(), Form::default())).unwrap();
+    let (records, feature) = found(&Recording::open(file.path()).unwrap());
+    let [first, second] = &records[..] else { panic!("{records:?}") };
+    assert_eq!([first.pid, second.pid], [PID, PID + PID_STEP]);
+    assert_eq!(second.time - first.time, 4_000);
+    assert_ne!(first.id, second.id);
+    assert_eq!(feature.map(|feature| feature.pid), Some(PID));
+}
+
+#[test]
+fn a_split_has_it_in_one_part() {
+    let recording = recording();
+    let directory = tempfile::tempdir().unwrap();
+    let options = SplitOptions { by: By::Samples(100), most: 1000, at_once: 16 };
+    let mut make = |name: &str, _| {
+        let file = File::create_new(directory.path().join(name)).unwrap();
+        Ok(Box::new(ToFile::new(file, Form::default())) as Box<dyn Sink>)
+    };
+    let (parts, _) = split(recording.input.clone(), &recording.read, options, &mut make).unwrap();
+    let mut names: Vec<_> = fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    names.sort();
+    let counts: Vec<_> = names.iter().map(|name| found(&Recording::open(name).unwrap())).collect();
+    assert_eq!(counts.iter().map(|(records, _)| records.len()).sum::<usize>(), 1, "it happened once");
+    assert!(parts == 4 && counts.iter().all(|(_, feature)| feature.is_some()));
+}
+
+#[test]
+fn byte_order_is_changed_and_changed_back() {
+    let recording = recording();
+    let big = rewritten(&recording, |rewrite| rewrite.byte_order(Endian::Big).allow_mixed());
+    assert_eq!(one(&big), one(&recording));
+    assert!(bytes(&big) != bytes(&recording));
+    let little = rewritten(&big, |rewrite| rewrite.byte_order(Endian::Little).allow_mixed());
+    assert_eq!(one(&little), one(&recording));
+}
+
+#[test]
+fn an_older_perf_gets_neither() {
+    let recording = recording();
+    let version = |version| PerfVersionPass::new(version, ReadOptions::default());
+    let old = rewritten(&recording, |rewrite| rewrite.pass(version(PerfVersion(7, 2))));
+    assert_eq!(found(&old), (Vec::new(), None));
+    let new = rewritten(&recording, |rewrite| rewrite.pass(version(PerfVersion(7, 3))));
+    assert_eq!(one(&new), one(&recording));
+}
+
+#[test]
+fn check_reports_one_that_is_too_small() {
+    let rules = |recording: &Recording| {
+        let mut rules = Vec::new();
+        let kind = RecordType::EXAMPLE.to_string();
+        let mut found = |finding: crate::inspect::check::Finding| {
+            if finding.subject.to_string().contains(&kind) {
+                rules.push(finding.rule);
+            }
+        };
+        check(recording.input.clone(), recording.read.clone(), &mut found).unwrap();
+        rules
+    };
+    assert!(rules(&recording()).is_empty());
+    let short = with([r#"{"record":"EXAMPLE","raw":"AAAAAAAAAAA="}"#, FEATURE]);
+    assert!(rules(&short).contains(&Rule::TooSmall));
+    let no_nul = RECORD.replace(r#""/home/alice/example""#, r#"{"text":"/home/abcdefghij","room":16}"#);
+    assert!(rules(&with([&no_nul, FEATURE])).contains(&Rule::MissingNul));
+}
+
+#[test]
+fn dump_info_and_diff_show_its_fields() {
+    let recording = recording();
+    let open = |recording: &Recording| Source::open(recording.input.clone(), recording.read.clone()).unwrap();
+    let mut text = Vec::new();
+    let options = DumpOptions { types: vec![RecordType::EXAMPLE], ..DumpOptions::default() };
+    open(&recording).run(&mut Dumper::new(&mut text, options)).unwrap();
+    let text = String::from_utf8(text).unwrap();
+    assert!(text.contains("EXAMPLE") && text.contains("/home/alice/example") && text.contains("4611"), "{text}");
+
+    let parts = Parts { header: true, ..Parts::default() };
+    let lines = read_info(open(&recording), parts).unwrap().lines();
+    let at = lines.iter().position(|line| line == "# EXAMPLE :").unwrap();
+    assert!(
+        lines[at + 1..at + 4].iter().any(|line| line.contains("host") && line.contains("laptop-of-alice")),
+        "{lines:#?}"
+    );
+
+    let changed = with([&RECORD.replace("alice", "bob"), &FEATURE.replace("alice", "bob")]);
+    let mut differences = Vec::new();
+    let mut found = |difference: &crate::inspect::diff::Difference| {
+        differences.push(format!("{difference:?}"));
+        Ok(())
+    };
+    let (summary, _) =
+        diff([open(&recording), open(&changed)], &DiffOptions::default(), json::write_lines, &mut found).unwrap();
+    assert!(!summary.is_same() && summary.records["EXAMPLE"].changed == 1);
+    assert!(differences.iter().any(|difference| difference.contains("path")), "{differences:#?}");
+}

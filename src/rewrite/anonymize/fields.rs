@@ -1,0 +1,258 @@
+//! What takes the place of each field, by its role.
+
+use super::addresses::Mapped;
+use super::category::What;
+use super::replace::{Replace, START};
+use super::vocabulary::{self, has, has_numbered};
+use crate::abi::attr::Attr;
+use crate::abi::callchain::Context;
+use crate::abi::feature::string::PerfStr;
+use crate::abi::feature::tracing_data::TracingData;
+use crate::abi::feature::{FeatureId, FeatureSection};
+use crate::abi::fields::{Clear, EventRef, FieldVisitor, InodeFields, MappingFields, TaskField, TextField, TextRole};
+use crate::abi::record::build_id::BuildId;
+use crate::abi::record::{CpuMode, Misc, Record, RecordHeader};
+use crate::error::Result;
+use crate::session::space::Space;
+use crate::stream::meta::Meta;
+
+/// What a record has room for behind the number of a feature.
+const LONGEST_FEATURE: usize = u16::MAX as usize - RecordHeader::SIZE - size_of::<u64>();
+
+impl Replace {
+    /// Replaces the fields of a record. False where it is dropped as a whole.
+    pub(super) fn record_fields(&mut self, record: &mut Record, meta: &Meta) -> Result<bool> {
+        let place = Some((meta, record.header.misc));
+        let mut anonymizer = Anonymizer { replace: self, place, outcome: Ok(Outcome::Kept) };
+        record.body.visit_fields(&mut anonymizer);
+        Ok(match anonymizer.outcome? {
+            Outcome::Kept => true,
+            Outcome::Unknown => self.drops(record.header.kind),
+            Outcome::Dropped => false,
+        })
+    }
+
+    /// Replaces the fields of a feature. False where it is dropped as a whole.
+    pub(super) fn feature_fields(&mut self, section: &mut FeatureSection) -> bool {
+        let mut anonymizer = Anonymizer { replace: self, place: None, outcome: Ok(Outcome::Kept) };
+        section.feature.visit_fields(&mut anonymizer);
+        matches!(anonymizer.outcome, Ok(Outcome::Kept))
+    }
+}
+
+/// What becomes of a record or feature.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    /// It is kept, with other fields.
+    Kept,
+    /// It has something unknown.
+    Unknown,
+    /// It was dropped, and is accounted for.
+    Dropped,
+}
+
+/// Replaces the fields of a record or feature.
+struct Anonymizer<'a> {
+    replace: &'a mut Replace,
+    /// Of a record: what is known of the recording, and its misc word.
+    place: Option<(&'a Meta, Misc)>,
+    outcome: Result<Outcome>,
+}
+
+impl FieldVisitor for Anonymizer<'_> {
+    fn task(&mut self, mut task: TaskField<'_>) {
+        match task.get() {
+            Some(number) => task.set(self.replace.pid(number)),
+            None => task.set_none(),
+        }
+    }
+
+    fn guest(&mut self, task: TaskField<'_>) {
+        self.task(task);
+    }
+
+    fn time(&mut self, time: &mut u64) {
+        *time = self.replace.time(*time);
+    }
+
+    fn clock_origin(&mut self, time: &mut u64) {
+        if self.replace.replaces(What::Times) {
+            // Times are this and what is counted in cycles.
+            *time = time.wrapping_sub(self.replace.first_time).wrapping_add(START);
+        }
+    }
+
+    fn own_event_id(&mut self, id: &mut u64) {
+        *id = self.replace.id(*id);
+    }
+
+    fn event_id(&mut self, id: &mut u64) {
+        *id = self.replace.id(*id);
+    }
+
+    fn attr(&mut self, attr: &mut Attr) {
+        *attr = self.replace.attr(attr);
+        if self.place.is_some() {
+            attr.size = attr.stored_size() as u32;
+        }
+    }
+
+    fn text(&mut self, role: TextRole<'_>, mut field: TextField<'_>) {
+        let event = match role {
+            TextRole::Event(EventRef::Attr(attr)) => Some(attr),
+            TextRole::Event(EventRef::Id(id)) => self
+                .place
+                .and_then(|(meta, _)| meta.events.by_id(id).map(|number| &meta.events.list()[number as usize].attr)),
+            _ => None,
+        };
+        let to = self.replace.text(role, field.text(), event);
+        field.set(&to);
+    }
+
+    fn command_line(&mut self, words: &mut [PerfStr]) {
+        self.replace.cmdline(words);
+    }
+
+    fn mapping(&mut self, mut mapping: MappingFields<'_>) {
+        let misc = self.place.map_or(Misc::empty(), |(_, misc)| misc);
+        self.replace.mapped(Mapped::of(misc, &mapping), &mut mapping);
+        let filename = self.replace.map(mapping.filename.text());
+        mapping.filename.set(&filename);
+    }
+
+    fn address(&mut self, mode: CpuMode, address: &mut u64) {
+        *address = self.replace.address(mode.into(), *address);
+    }
+
+    fn callchain(&mut self, mode: CpuMode, ips: &mut [u64]) {
+        let mut space = Space::from(mode);
+        for ip in ips {
+            space = Context::of(*ip).map_or(space, Space::from);
+            *ip = self.replace.address(space, *ip);
+        }
+    }
+
+    fn inode(&mut self, inode: InodeFields<'_>) {
+        let parts = [(*inode.maj).into(), (*inode.min).into(), *inode.ino, *inode.generation];
+        if let Some(to) = self.replace.inode(parts) {
+            (*inode.maj, *inode.min, *inode.ino, *inode.generation) = (0, 0, to, 0);
+        }
+    }
+
+    fn namespace(&mut self, dev: &mut u64, ino: &mut u64) {
+        (*dev, *ino) = self.replace.namespace(*dev, *ino);
+    }
+
+    fn build_id(&mut self, id: &mut [u8; 20], size: &mut u8) {
+        let len = usize::from(*size).min(id.len());
+        self.replace.build_id(&mut id[..len]);
+        id[len..].fill(0);
+        *size = len as u8;
+    }
+
+    fn file_build_id(&mut self, build_id: &mut BuildId) {
+        let misc = self.place.map_or(Misc::empty(), |(_, misc)| misc);
+        // What follows is found by where the name ends.
+        *build_id = self.replace.build_id_entry(misc, build_id, 1);
+    }
+
+    fn cgroup_id(&mut self, id: &mut u64) {
+        *id = self.replace.cgroup_id(*id);
+    }
+
+    fn bpf_tag(&mut self, tag: &mut [u8; 8]) {
+        *tag = self.replace.tag(*tag);
+    }
+
+    fn feature(&mut self, id: FeatureId, content: &mut Vec<u8>) {
+        let Some((meta, _)) = self.place else { return };
+        match self.replace.feature(id, content, meta) {
+            Ok(Some(data)) if data.len() <= LONGEST_FEATURE => *content = data,
+            Ok(Some(_)) => {
+                self.replace.leave_out(format!("the feature {id}, which has become too long for a pipe"));
+                self.outcome = Ok(Outcome::Dropped);
+            }
+            Ok(None) => self.outcome = Ok(Outcome::Dropped),
+            Err(error) => self.outcome = Err(error),
+        }
+    }
+
+    fn tracing_data(&mut self, data: &mut TracingData) {
+        if self.replace.replaces(What::Raw) {
+            *data = self.replace.formats(data);
+        }
+    }
+
+    fn opaque(&mut self, bytes: &mut dyn Clear) {
+        bytes.clear();
+    }
+
+    fn unknown(&mut self) {
+        self.outcome = Ok(Outcome::Unknown);
+    }
+}
+
+impl Replace {
+    /// What takes the place of a text of that role, the name of an event of that attr.
+    fn text(&mut self, role: TextRole<'_>, text: &[u8], event: Option<&Attr>) -> Vec<u8> {
+        match role {
+            TextRole::Path => self.map(text),
+            TextRole::Comm(tid) => self.comm(text, tid),
+            TextRole::Cgroup => self.cgroup_path(text),
+            TextRole::Symbol => self.symbol(text),
+            TextRole::Event(_) => self.event_name(text, event),
+            TextRole::Tracepoint => self.tracepoint_name(text),
+            TextRole::Unit => self.unit(text),
+            TextRole::Pmu => self.pmu(text),
+            TextRole::Host if self.replaces(What::Host) => self.names.name(text),
+            TextRole::Version if self.replaces(What::Host) => self.names.version(text),
+            TextRole::Arch => self.unless_known(text, |text| has(vocabulary::ARCHES, text)),
+            TextRole::Topology => self.unless_known(text, is_topology),
+            TextRole::Any => self.names.name(text),
+            TextRole::Host | TextRole::Version | TextRole::Hardware => text.to_vec(),
+        }
+    }
+
+    /// A text that is kept where all machines of its kind have it.
+    fn unless_known(&mut self, text: &[u8], is_known: impl Fn(&[u8]) -> bool) -> Vec<u8> {
+        if is_known(text) || !self.replaces(What::Host) { text.to_vec() } else { self.names.name(text) }
+    }
+
+    /// Where a file is mapped.
+    fn mapped(&mut self, mapped: Mapped, mapping: &mut MappingFields<'_>) {
+        if self.kept.has(What::Addresses) {
+            return;
+        }
+        *mapping.addr = self.address(mapped.space, mapped.start);
+        *mapping.len = mapped.len.min(u64::MAX - *mapping.addr);
+        // What is no file has addresses in the place of offsets, a device what it likes (`/dev/mem` physical ones), and the
+        // kernel the address of its first symbol.
+        let name = mapping.filename.text();
+        let is_file = name.starts_with(b"/") && !name.starts_with(b"//") && !name.starts_with(b"/dev/");
+        if mapped.is_kernel || !is_file || *mapping.pgoff >= 1 << 63 {
+            *mapping.pgoff = self.address(mapped.space, *mapping.pgoff);
+        }
+    }
+
+    /// A unit of an event.
+    fn unit(&mut self, unit: &[u8]) -> Vec<u8> {
+        let is_common = unit.is_empty() || has(vocabulary::UNITS, unit);
+        if is_common || !self.replaces(What::Events) { unit.to_vec() } else { self.names.name(unit) }
+    }
+
+    /// The name of a source of events.
+    fn pmu(&mut self, name: &[u8]) -> Vec<u8> {
+        let names_model = !self.kept.has(What::Machine) && vocabulary::names_model(name);
+        let is_known = has_numbered(vocabulary::PMUS, name) || self.kept.has(What::Events);
+        if is_known && !names_model {
+            return name.to_vec();
+        }
+        self.replaces(if is_known { What::Machine } else { What::Events });
+        self.names.name(name)
+    }
+}
+
+/// Whether it is a list of CPUs, a size or the like.
+fn is_topology(text: &[u8]) -> bool {
+    text.iter().all(|byte| b"0123456789abcdef,-KMGx \n".contains(byte)) || has(vocabulary::TOPOLOGY, text)
+}

@@ -1,0 +1,225 @@
+//! The schema of a definition.
+
+use super::definitions::{Definition, Definitions, Row, serde_argument, stored};
+use super::json::{Json, list, map, text};
+use std::collections::BTreeMap;
+use syn::{Attribute, Fields, GenericArgument, Item, PathArguments, Type};
+
+/// Types that serialize themselves in a way of their own, with the schema that describes it.
+const OWN: &[(&str, &str)] = &[
+    ("PaddedStr", "text"),
+    ("PerfStr", "text"),
+    ("FixedStr", "text"),
+    ("NullString", "text"),
+    ("Attr", "Attr"),
+    ("BranchFlags", "BranchFlags"),
+    ("DataSrc", "DataSrc"),
+    ("Scale", "Scale"),
+    ("Stored", "u32"),
+    ("Weight", "Weight"),
+    ("BuildIdContent", "BuildIdContent"),
+];
+
+/// Derives schemas.
+pub struct Derive<'a> {
+    /// The definitions.
+    pub definitions: &'a Definitions,
+    /// Schemas by the names of the types.
+    pub schemas: BTreeMap<String, Json>,
+}
+
+impl<'a> Derive<'a> {
+    /// The schemas of all records and features, or also of those that there are in tests only.
+    pub fn new(definitions: &'a Definitions, with_tests: bool) -> Self {
+        let mut derive = Self { definitions, schemas: BTreeMap::new() };
+        let rows = definitions.records.iter().chain(&definitions.features);
+        for row in rows.filter(|row| with_tests || !row.is_test) {
+            derive.reference(&row.definition);
+        }
+        for name in ["RecordType", "FeatureId"] {
+            derive.reference(name);
+        }
+        derive
+    }
+
+    /// The alternatives by the name that is in the member `key`, where the member `place` is as the definition. Of the feature
+    /// AUXTRACE a file has the numbers of the records instead of where they are.
+    pub fn cases(&self, rows: &[&Row], key: &str, place: &str, in_record: bool) -> Vec<Json> {
+        let case = |row: &&Row| {
+            let name = map([(key, map([("const", text(&row.name))]))]);
+            let is_indexed = (key, &*row.name) == ("feature", "AUXTRACE") && !in_record;
+            let schema = if is_indexed { reference("auxtrace_index") } else { self.known(&row.definition) };
+            let schema = map([(place, schema)]);
+            map([
+                ("if", map([("properties", name), ("required", list([text(key)]))])),
+                ("then", map([("properties", schema)])),
+            ])
+        };
+        rows.iter().map(case).collect()
+    }
+
+    fn known(&self, name: &str) -> Json {
+        let own = OWN.iter().find(|(own, _)| *own == name);
+        reference(own.map_or(name, |(_, schema)| schema))
+    }
+
+    /// Refers to the schema of a type, and derives it.
+    fn reference(&mut self, name: &str) -> Json {
+        if !OWN.iter().any(|(own, _)| *own == name) && !self.schemas.contains_key(name) {
+            let definition = self.definitions.types.get(name).unwrap_or_else(|| panic!("{name} has no definition"));
+            // It may contain itself.
+            self.schemas.insert(name.to_owned(), list([]));
+            let schema = match definition {
+                Definition::Names(names) => one_of([named(names), reference("number")]),
+                Definition::Flags(names) => {
+                    map([("type", text("array")), ("items", one_of([named(names), reference("hex")]))])
+                }
+                Definition::Type(item) => self.item(item),
+            };
+            self.schemas.insert(name.to_owned(), schema);
+        }
+        self.known(name)
+    }
+
+    fn item(&mut self, item: &Item) -> Json {
+        match item {
+            Item::Struct(of) => self.fields(&of.fields),
+            Item::Enum(of) => {
+                let is_snake_case = serde_argument(&of.attrs, "rename_all").as_deref() == Some("snake_case");
+                assert!(is_snake_case, "the variants of {} are in snake case", of.ident);
+                let variants = of.variants.iter().map(|variant| {
+                    let name = snake_case(&variant.ident.to_string());
+                    object([(name, self.fields(&variant.fields), true)])
+                });
+                one_of(variants.collect::<Vec<_>>())
+            }
+            _ => unreachable!("definitions are structures and enums"),
+        }
+    }
+
+    fn fields(&mut self, fields: &Fields) -> Json {
+        let members: Vec<_> = stored(fields).collect();
+        match fields {
+            Fields::Unit => map([("type", text("object")), ("maxProperties", Json::Raw("0".into()))]),
+            Fields::Unnamed(_) => {
+                let [member] = &members[..] else { panic!("a tuple has one member") };
+                self.value(&member.ty, &member.attrs)
+            }
+            Fields::Named(_) => {
+                let members = members.into_iter().map(|member| {
+                    let name = member.ident.as_ref().expect("a name").to_string();
+                    let is_optional = arguments(&member.ty, "Option").is_some()
+                        || serde_argument(&member.attrs, "skip_serializing_if").is_some();
+                    (name, self.value(&member.ty, &member.attrs), !is_optional)
+                });
+                object(members.collect::<Vec<_>>())
+            }
+        }
+    }
+
+    fn value(&mut self, of: &Type, attributes: &[Attribute]) -> Json {
+        let how = serde_argument(attributes, "with").or_else(|| serde_argument(attributes, "serialize_with"));
+        match how.as_deref() {
+            Some("serde_bytes") => reference("base64"),
+            Some("readable::text" | "readable::null_string") => reference("text"),
+            Some("readable::hex_bytes") => {
+                let Type::Array(array) = of else { panic!("hexadecimal digits are of an array") };
+                let digits = format!("^[0-9a-f]{{{}}}$", 2 * length(array));
+                map([("type", text("string")), ("pattern", text(&digits))])
+            }
+            Some("readable::hex") => match arguments(of, "Vec") {
+                Some(_) => array(reference("hex"), None),
+                None => reference("hex"),
+            },
+            Some("readable::task") => reference("task"),
+            Some("readable::cpu") => reference("cpu"),
+            Some(other) => panic!("no schema is known of what {other} serializes"),
+            None => self.of_type(of),
+        }
+    }
+
+    fn of_type(&mut self, of: &Type) -> Json {
+        for wrapper in ["Option", "Box"] {
+            if let Some(inner) = arguments(of, wrapper) {
+                return self.of_type(inner);
+            }
+        }
+        if let Some(inner) = arguments(of, "Vec") {
+            return array(self.of_type(inner), None);
+        }
+        match of {
+            Type::Array(of) => array(self.of_type(&of.elem), Some(length(of))),
+            Type::Path(path) => {
+                let name = path.path.segments.last().expect("a name").ident.to_string();
+                match &*name {
+                    "u8" | "u16" | "u32" | "u64" | "i32" | "i64" => reference(&name),
+                    "usize" => map([("type", text("integer")), ("minimum", Json::Raw("0".into()))]),
+                    _ => self.reference(&name),
+                }
+            }
+            _ => panic!("a field is a path or an array"),
+        }
+    }
+}
+
+fn length(array: &syn::TypeArray) -> usize {
+    match &array.len {
+        syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Int(len), .. }) => len.base10_parse().unwrap(),
+        _ => panic!("the length of an array is a number"),
+    }
+}
+
+/// The argument of a generic type of that name.
+fn arguments<'t>(of: &'t Type, name: &str) -> Option<&'t Type> {
+    let Type::Path(path) = of else { return None };
+    let segment = path.path.segments.last().filter(|segment| segment.ident == name)?;
+    let PathArguments::AngleBracketed(arguments) = &segment.arguments else { return None };
+    arguments.args.iter().find_map(|argument| match argument {
+        GenericArgument::Type(inner) => Some(inner),
+        _ => None,
+    })
+}
+
+fn snake_case(name: &str) -> String {
+    let mut out = String::new();
+    for (at, letter) in name.char_indices() {
+        if letter.is_uppercase() && at > 0 {
+            out.push('_');
+        }
+        out.extend(letter.to_lowercase());
+    }
+    out
+}
+
+fn reference(name: &str) -> Json {
+    map([("$ref", text(&format!("#/$defs/{name}")))])
+}
+
+/// One of these names.
+pub fn named(names: &[String]) -> Json {
+    map([("enum", list(names.iter().map(|name| text(name)).collect::<Vec<_>>()))])
+}
+
+fn one_of(schemas: impl IntoIterator<Item = Json>) -> Json {
+    map([("oneOf", list(schemas))])
+}
+
+fn array(items: Json, len: Option<usize>) -> Json {
+    let len = len.map(|len| Json::Raw(len.to_string()));
+    let bounds = len.into_iter().flat_map(|len| [("minItems", len.clone()), ("maxItems", len)]);
+    map([("type", text("array")), ("items", items)].into_iter().chain(bounds))
+}
+
+/// An object of these members, with whether each has to be there.
+fn object(members: impl IntoIterator<Item = (String, Json, bool)>) -> Json {
+    let members: Vec<_> = members.into_iter().collect();
+    let required: Vec<_> =
+        members.iter().filter(|(.., is_required)| *is_required).map(|(name, ..)| text(name)).collect();
+    let mut parts = vec![("type", text("object"))];
+    if !required.is_empty() {
+        parts.push(("required", list(required)));
+    }
+    let properties = members.into_iter().map(|(name, schema, _)| (name, schema)).collect();
+    parts.extend([("properties", Json::Map(properties)), ("additionalProperties", Json::Raw("false".into()))]);
+    map(parts)
+}
