@@ -127,6 +127,7 @@ impl<'a> SampleView<'a> {
         with
     }
 
+    /// By hand, as this is the hot path. [`SampleField`] says in which order; tests compare.
     #[inline(always)]
     fn fill_as(
         &mut self,

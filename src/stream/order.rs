@@ -156,3 +156,91 @@ impl<S: Sink> Sink for Order<S> {
         self.sink.end(meta)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::Endian;
+    use crate::abi::attr::Attr;
+    use crate::abi::attr_flags::AttrFlags;
+    use crate::abi::sample_type::SampleType;
+    use crate::container::block::{Block, Origin};
+    use crate::container::read::file::FileAttr;
+    use std::collections::BTreeMap;
+
+    /// The event that each record is of.
+    #[derive(Default)]
+    struct Found(Vec<Option<u32>>);
+
+    impl Sink for Found {
+        fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+            let anew = Raw::new(raw.header(), raw.endian(), raw.block(), raw.at(), 0).expect("it is a record");
+            let index = |raw: &Raw<'_>| meta.events.of(raw).map(|(index, _)| index);
+            assert_eq!(index(raw), index(&anew));
+            self.0.push(index(raw));
+            Ok(())
+        }
+    }
+
+    fn attr() -> Attr {
+        let mut attr = Attr::read(&[0; 64], Endian::Little).unwrap();
+        attr.sample_type = SampleType::ID | SampleType::TIME;
+        attr.flags = AttrFlags::SAMPLE_ID_ALL;
+        attr
+    }
+
+    /// A sample of each time and id.
+    fn samples(samples: &[(u64, u64)]) -> Block {
+        let word = |word: u64| word.to_le_bytes();
+        let sample = |&(time, id): &(u64, u64)| [word(24 << 48 | 9), word(time), word(id)].concat();
+        let bytes: Vec<u8> = samples.iter().flat_map(sample).collect();
+        Block { bytes: bytes.into(), source: 0, base: 0, origin: Origin::File, in_memory: true, serial: 1 }
+    }
+
+    fn ordered(
+        ids: &[u64],
+        told: &[(u64, u64)],
+        added_behind: usize,
+        added: &[u64],
+        waiting: usize,
+    ) -> Vec<Option<u32>> {
+        let events = ids.iter().map(|&id| FileAttr { attr: attr(), ids: vec![id] });
+        let mut meta = Meta::made_up("test".to_owned(), Endian::Little, events, BTreeMap::new());
+        let mut options = ReadOptions::default();
+        options.limits.waiting = waiting;
+        let mut order = Order::new(Found::default(), options);
+        let block = samples(told);
+        for number in 0..told.len() {
+            if number == added_behind {
+                added.iter().for_each(|&id| meta.events.add(attr(), vec![id]));
+            }
+            let at = 24 * number;
+            let header = RecordHeader::peek(&block.bytes[at..], Endian::Little).unwrap();
+            order.record(&meta, &Raw::new(header, Endian::Little, &block, at, 0).unwrap()).unwrap();
+        }
+        order.end(&meta).unwrap();
+        order.into_inner().0
+    }
+
+    #[test]
+    fn records_are_of_the_same_events_when_they_have_waited() {
+        let told = [(5, 20), (3, 10), (4, 30), (2, 99), (1, 20)];
+        for waiting in [2, 1000] {
+            // What is of no event has no time, and passes at once.
+            let found = ordered(&[10, 20, 30], &told, 5, &[], waiting);
+            assert_eq!(found, [None, Some(1), Some(0), Some(2), Some(1)]);
+        }
+    }
+
+    #[test]
+    fn events_that_are_told_while_records_wait_count_for_these_too() {
+        let told = [(5, 20), (3, 10), (4, 30), (2, 99), (1, 20)];
+        for waiting in [2, 1000] {
+            // What would be all of a lone event is not, once there are others.
+            let found = ordered(&[10], &told, 3, &[20, 30], waiting);
+            assert_eq!(found, [None, Some(1), Some(0), Some(2), Some(1)]);
+            let found = ordered(&[10, 20], &told, 3, &[30], waiting);
+            assert_eq!(found, [None, None, Some(1), Some(0), Some(1)]);
+        }
+    }
+}
