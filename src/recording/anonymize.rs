@@ -8,6 +8,6 @@ use crate::rewrite::anonymize::pass::AnonymizePass;
 impl Rewrite<'_> {
     /// Replaces names, paths and addresses, and drops raw data, registers and stacks.
     pub fn anonymize(self, key: Key) -> Self {
-        self.pass(AnonymizePass::new(key, Kept::default()))
+        self.then(AnonymizePass::new(key, Kept::default()))
     }
 }

@@ -27,9 +27,17 @@ pub use records::{Record, Records};
 pub use rewrite::Rewrite;
 pub use samples::{Mapping, Sample, Samples, StackFrame};
 
-use crate::container::read::ReadOptions;
+pub use crate::container::limits::Limits;
+pub use crate::container::read::{Container, ReadOptions};
+pub use crate::container::walk::Damage;
+#[cfg(feature = "formats")]
+pub use crate::profile::labels::Label;
+#[cfg(feature = "rewrite")]
+pub use crate::rewrite::anonymize::key::Key;
+pub use crate::rewrite::filter::time::{Interval, Share, Times};
+pub use crate::stream::ledger::{Aggregated, Entry, Ledger, Reason};
+
 use crate::container::read::input::Input;
-use crate::container::walk::Damage;
 use crate::error::Result;
 use import::{Imported, convert};
 use std::io::Read;
@@ -54,7 +62,7 @@ impl Recording {
     /// # Errors
     /// Where it cannot be opened, or its format is unknown.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Self::from_input(Input::Path(path.as_ref().to_owned()), ReadOptions::default())
+        Self::opened(Input::Path(path.as_ref().to_owned()), ReadOptions::default())
     }
 
     /// Reads a stream, such as standard input. `name` is what messages call it.
@@ -62,7 +70,7 @@ impl Recording {
     /// # Errors
     /// As [`open`](Self::open), and where no temporary file can be written.
     pub fn from_reader(name: &str, stream: impl Read + Send + 'static) -> Result<Self> {
-        Self::from_input(Input::stream(name, stream), ReadOptions::default())
+        Self::opened(Input::stream(name, stream), ReadOptions::default())
     }
 
     /// Takes the bytes of a file. `name` is what messages call it.
@@ -71,14 +79,18 @@ impl Recording {
     /// As [`open`](Self::open).
     pub fn from_bytes(name: &str, bytes: impl Into<Vec<u8>>) -> Result<Self> {
         let input = Input::Bytes { name: name.to_owned(), bytes: bytes.into().into() };
-        Self::from_input(input, ReadOptions::default())
+        Self::opened(input, ReadOptions::default())
     }
 
-    /// Opens an input with limits and a directory for temporary files.
+    /// Opens a file or a directory with limits and a directory for temporary files.
     ///
     /// # Errors
     /// As [`open`](Self::open).
-    pub fn from_input(input: Input, read: ReadOptions) -> Result<Self> {
+    pub fn open_with(path: impl AsRef<Path>, read: ReadOptions) -> Result<Self> {
+        Self::opened(Input::Path(path.as_ref().to_owned()), read)
+    }
+
+    fn opened(input: Input, read: ReadOptions) -> Result<Self> {
         let (input, imported) = convert(input, &read)?;
         if let Some(imported) = imported {
             let (input, damage) = (imported.input(), imported.damage.clone());

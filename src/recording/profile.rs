@@ -16,7 +16,7 @@ use crate::stream::ledger::Ledger;
 use std::path::Path;
 
 /// A profile that is to be made of a recording; begun by [`Recording::profile`].
-#[must_use = "nothing is read until `write` or `collect` is called"]
+#[must_use = "nothing is read until `write` is called"]
 pub struct ProfileBuilder<'a> {
     recording: &'a Recording,
     options: ProfileOptions,
@@ -58,7 +58,12 @@ impl<'a> ProfileBuilder<'a> {
     ///
     /// # Errors
     /// Where the recording cannot be read, or has no event or label that was asked for.
+    #[cfg(feature = "internals")]
     pub fn collect(&self) -> Result<(Profile, Ledger)> {
+        self.read()
+    }
+
+    fn read(&self) -> Result<(Profile, Ledger)> {
         let Recording { input, read, damage, .. } = self.recording;
         let (profiles, mut ledger) = passed_profiles(input.clone(), read, &mut Passes::default(), &self.options)?;
         damage.iter().for_each(|damage| ledger.damage(damage.clone()));
@@ -69,7 +74,7 @@ impl<'a> ProfileBuilder<'a> {
     /// records. The file appears when it is complete.
     ///
     /// # Errors
-    /// As [`collect`](Self::collect), and where the name is of no format of profiles, or the file exists or cannot be written.
+    /// Where the recording cannot be read, or has no event or label that was asked for, and where the name is of no format of profiles, or the file exists or cannot be written.
     pub fn write(&self, path: impl AsRef<Path>) -> Result<Ledger> {
         let path = path.as_ref();
         let named = by_file_name(FORMATS, &path.to_string_lossy());
@@ -77,7 +82,7 @@ impl<'a> ProfileBuilder<'a> {
             return Err(Error::invalid(format!("{}: no format of profiles has this ending", path.display())));
         };
         let output = PathOutput::new(path, self.overwrite, &self.recording.input)?;
-        let (profile, ledger) = self.collect()?;
+        let (profile, ledger) = self.read()?;
         let envelopes = Envelopes { list, level: None };
         output.write_stream(|out| envelopes.around(out, |out| (format.write)(&profile, out)))?.put_in_place()?;
         Ok(ledger)

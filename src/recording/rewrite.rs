@@ -75,16 +75,21 @@ impl<'a> Rewrite<'a> {
     /// Keeps only samples of these times.
     pub fn keep_times(self, times: Times) -> Self {
         let read = self.recording.read.clone();
-        self.pass(FilterPass::new(TimeFilter::new(times), read))
+        self.then(FilterPass::new(TimeFilter::new(times), read))
     }
 
     /// Drops copies of user stacks and user registers from samples.
     pub fn strip_user_stacks(self) -> Self {
-        self.pass(StripUserStackPass::default())
+        self.then(StripUserStackPass::default())
     }
 
     /// Runs a pass, behind those that were asked for before.
-    pub fn pass(mut self, pass: impl Pass + 'static) -> Self {
+    #[cfg(feature = "internals")]
+    pub fn pass(self, pass: impl Pass + 'static) -> Self {
+        self.then(pass)
+    }
+
+    pub(super) fn then(mut self, pass: impl Pass + 'static) -> Self {
         self.passes.push(Box::new(pass));
         self
     }
