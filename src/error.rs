@@ -55,7 +55,7 @@ impl Error {
     }
 
     /// A file that is not overwritten.
-    pub(crate) fn output_exists(what: impl Into<String>) -> Self {
+    pub fn output_exists(what: impl Into<String>) -> Self {
         Self::Refused { kind: ErrorKind::OutputExists, what: what.into() }
     }
 

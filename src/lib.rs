@@ -74,53 +74,73 @@
 //! # }
 //! ```
 //!
-//! Below it lie the modules that it is built from; each uses only those above it:
+//! The cargo features `bundle`, `csv`, `inspect`, `json`, `pprof`, `quipper`, `quipper-text`, `rewrite` and `synth` add what they
+//! are named after, `cli` the program with all of them; all are on by default. `default-features = false` reads and writes
+//! perf.data.
+//!
+//! The library is built from these modules; each uses only those above it. The public ones are [`abi`], [`error`], [`recording`]
+//! and [`synth`]. The cargo feature `internals` makes the others public too, for the program, tests and benchmarks; they may
+//! change in any release.
 //!
 //! | module | contents |
 //! |---|---|
 //! | [`abi`] | definitions of every header, section, attr, record, sample field and feature |
 //! | [`error`] | what can go wrong, and where |
-//! | [`threads`] | work on several threads, in order |
-//! | [`tracepoint`] | formats and fields of tracepoints |
-//! | [`container`] | files, pipes, directories and compressed frames |
-//! | [`object`] | ELF images |
-//! | [`stream`] | records in order, with the events that they belong to |
-//! | [`session`] | processes, threads and mappings over time |
-//! | [`rewrite`] | passes over records |
+//! | `threads` | work on several threads, in order |
+//! | `tracepoint` | formats and fields of tracepoints |
+//! | `container` | files, pipes, directories and compressed frames |
+//! | `object` | ELF images |
+//! | `stream` | records in order, with the events that they belong to |
+//! | `session` | processes, threads and mappings over time |
+//! | `rewrite` | passes over records |
 //! | [`synth`] | recordings from a description |
-//! | [`bundle`] | a recording with its objects in one file |
-//! | [`profile`] | interned stacks and values |
-//! | [`inspect`] | what a recording contains, whether it is sound, records as text, differences of two |
-//! | [`formats`] | other formats |
-//! | [`convert`] | a recording to a profile or another format in one call |
+//! | `bundle` | a recording with its objects in one file |
+//! | `profile` | interned stacks and values |
+//! | `inspect` | what a recording contains, whether it is sound, records as text, differences of two |
+//! | `formats` | other formats |
+//! | `convert` | a recording to a profile or another format in one call |
 //! | [`recording`] | [`Recording`] |
-//! | `cli` | the program |
-//!
-//! The cargo feature `cli` adds the program.
+
+// What only the program and some features use is not in use without them.
+#![cfg_attr(not(feature = "cli"), allow(dead_code, unused_imports))]
 
 pub mod abi;
-pub mod bundle;
-#[cfg(feature = "cli")]
-pub mod cli;
-pub mod container;
-pub mod convert;
 pub mod error;
-pub mod formats;
-pub mod inspect;
-pub mod object;
-pub mod profile;
 pub mod recording;
-pub mod rewrite;
-pub mod session;
-pub mod stream;
+#[cfg(feature = "synth")]
 pub mod synth;
-pub mod threads;
-pub mod tracepoint;
+
+/// The modules behind the public ones, under the names that they have with the feature `internals`.
+#[path = "."]
+mod modules {
+    #[cfg(feature = "bundle")]
+    pub mod bundle;
+    pub mod container;
+    #[cfg(feature = "formats")]
+    pub mod convert;
+    #[cfg(feature = "formats")]
+    pub mod formats;
+    #[cfg(feature = "inspect")]
+    pub mod inspect;
+    #[cfg(any(feature = "rewrite", feature = "synth"))]
+    pub mod object;
+    pub mod profile;
+    pub mod rewrite;
+    pub mod session;
+    pub mod stream;
+    pub mod threads;
+    pub mod tracepoint;
+}
 
 pub use error::{Error, ErrorKind, Result};
+#[cfg(not(feature = "internals"))]
+use modules::*;
+#[cfg(feature = "internals")]
+#[doc(hidden)]
+pub use modules::*;
 pub use recording::Recording;
 
 /// The examples of the README, as tests.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "cli"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

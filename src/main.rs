@@ -1,7 +1,9 @@
-//! The program `perfconv`. See [`perfconv::cli`].
+//! The program `perfconv`. See [`cli`].
+
+mod cli;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    perfconv::cli::main()
+    cli::main()
 }

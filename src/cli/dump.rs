@@ -5,10 +5,10 @@ use super::failure::Failure;
 use super::input::Recording;
 use super::output::Output;
 use super::report::{say, warnings};
-use crate::inspect::dump::{DumpOptions, Dumper};
-use crate::stream::ledger::Ledger;
-use crate::stream::order::Order;
-use crate::stream::source::Source;
+use perfconv::inspect::dump::{DumpOptions, Dumper};
+use perfconv::stream::ledger::Ledger;
+use perfconv::stream::order::Order;
+use perfconv::stream::source::Source;
 use std::path::Path;
 use std::process::ExitCode;
 

@@ -1,7 +1,7 @@
 //! How the program fails.
 
 use super::report::say;
-use crate::error::Error;
+use perfconv::error::Error;
 use std::process::ExitCode;
 
 /// Why a command did not do what it was asked for.

@@ -5,9 +5,9 @@ use super::failure::Failure;
 use super::input::Recording;
 use super::output::{Allowed, Output};
 use super::pending_output::PendingOutput;
-use crate::formats::Writes;
-use crate::formats::import::images::Symbols;
-use crate::stream::ledger::Ledger;
+use perfconv::formats::Writes;
+use perfconv::formats::import::images::Symbols;
+use perfconv::stream::ledger::Ledger;
 use std::path::{Path, PathBuf};
 
 /// Where the names of an input's functions go, if there are any.

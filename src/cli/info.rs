@@ -5,11 +5,11 @@ use super::failure::Failure;
 use super::input::Recording;
 use super::report::{self, harmless};
 use super::{convert, output};
-use crate::container::read::ReadOptions;
-use crate::formats::json;
-use crate::inspect::info::stats::Stats;
-use crate::inspect::info::{Info, Parts, read_info, summary};
-use crate::stream::source::Source;
+use perfconv::container::read::ReadOptions;
+use perfconv::formats::json;
+use perfconv::inspect::info::stats::Stats;
+use perfconv::inspect::info::{Info, Parts, read_info, summary};
+use perfconv::stream::source::Source;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -35,7 +35,7 @@ pub fn run(args: InfoArgs) -> Result<ExitCode, Failure> {
         }
         .map(|()| ExitCode::SUCCESS);
     }
-    let info = look_into(&recording, options, parts)?;
+    let info = read(&recording, options, parts)?;
     if args.json {
         print_json(&info)?;
     } else {
@@ -62,7 +62,7 @@ pub fn summary(args: &ConvertArgs) -> Result<ExitCode, Failure> {
     let (mut lines, stats) = match recording.imported_info() {
         Some(imported) => (imported.lines(&name), None),
         None => {
-            let info = look_into(&recording, options, parts)?;
+            let info = read(&recording, options, parts)?;
             if let Some(error) = info.failure {
                 return Err(error.into());
             }
@@ -115,7 +115,7 @@ fn open(input: PathBuf, read: &ReadArgs) -> Result<(Recording, ReadOptions), Fai
     Ok((Recording::new(input, read.from.as_deref(), &options)?, options))
 }
 
-fn look_into(recording: &Recording, options: ReadOptions, parts: Parts) -> Result<Info, Failure> {
+fn read(recording: &Recording, options: ReadOptions, parts: Parts) -> Result<Info, Failure> {
     let mut info = read_info(Source::open(recording.input(), options)?, parts)?;
     recording.damage().iter().for_each(|damage| info.ledger.damage(damage.clone()));
     report::warnings(&info.ledger, false);

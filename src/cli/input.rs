@@ -2,19 +2,19 @@
 
 use super::failure::Failure;
 use super::standard_streams::announce_terminal_input;
-use crate::abi::header;
-use crate::container::read::ReadOptions;
-use crate::container::read::input::Input;
-use crate::container::walk::Damage;
-use crate::formats::import::images::Symbols;
-use crate::formats::import::{ImportOptions, ImportedRecording, Values, import};
-use crate::formats::recognize::{START, readable_format};
-use crate::formats::retained_fields::RetainedFields;
-use crate::formats::table::{by_name, readable_names};
-use crate::formats::{FORMATS, Format, Reads, perf_data};
-use crate::inspect::info::imported::ImportedInfo;
-use crate::profile::imported::ImportedProfile;
-use crate::stream::ledger::Ledger;
+use perfconv::abi::header;
+use perfconv::container::read::ReadOptions;
+use perfconv::container::read::input::Input;
+use perfconv::container::walk::Damage;
+use perfconv::formats::import::images::Symbols;
+use perfconv::formats::import::{ImportOptions, ImportedRecording, Values, import};
+use perfconv::formats::recognize::{START, readable_format};
+use perfconv::formats::retained_fields::RetainedFields;
+use perfconv::formats::table::{by_name, readable_names};
+use perfconv::formats::{FORMATS, Format, Reads, perf_data};
+use perfconv::inspect::info::imported::ImportedInfo;
+use perfconv::profile::imported::ImportedProfile;
+use perfconv::stream::ledger::Ledger;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

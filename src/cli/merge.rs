@@ -5,16 +5,16 @@ use super::failure::Failure;
 use super::input::Recording;
 use super::output::{Allowed, Output};
 use super::report::Account;
-use crate::container::read::directory::is_recording;
-use crate::container::read::{Container, ReadOptions};
-use crate::container::write::envelope::{Envelopes, strip};
-use crate::container::write::frames::{FrameKind, FrameOptions};
-use crate::rewrite::endian::EndianPass;
-use crate::rewrite::merge::options::MergeOptions;
-use crate::rewrite::merge::run::Merge;
-use crate::rewrite::output::Target;
-use crate::stream::ledger::Ledger;
-use crate::stream::write::form::{Form, Frames};
+use perfconv::container::read::directory::is_recording;
+use perfconv::container::read::{Container, ReadOptions};
+use perfconv::container::write::envelope::{Envelopes, strip};
+use perfconv::container::write::frames::{FrameKind, FrameOptions};
+use perfconv::rewrite::endian::EndianPass;
+use perfconv::rewrite::merge::options::MergeOptions;
+use perfconv::rewrite::merge::run::Merge;
+use perfconv::rewrite::output::Target;
+use perfconv::stream::ledger::Ledger;
+use perfconv::stream::write::form::{Form, Frames};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -63,7 +63,7 @@ pub fn run(args: MergeArgs) -> Result<ExitCode, Failure> {
     let (mut ledger, written) = target.write(&output, |sink| merge.run(&read, sink))?;
     written.put_in_place()?;
     recordings.iter().for_each(|recording| recording.account(&mut ledger));
-    Ok(told(&ledger, &names, &output, &args.written))
+    Ok(report_result(&ledger, &names, &output, &args.written))
 }
 
 /// The form in which records are written that are all plain.
@@ -74,7 +74,7 @@ pub fn form(args: &WrittenArgs) -> Form {
 }
 
 /// Tells what became of all, and gives the exit status.
-pub fn told(ledger: &Ledger, inputs: &[String], output: &Output, args: &WrittenArgs) -> ExitCode {
+pub fn report_result(ledger: &Ledger, inputs: &[String], output: &Output, args: &WrittenArgs) -> ExitCode {
     if !args.quiet {
         Account { ledger, inputs, output: &output.name(), notes: &[], unnamed: None }.report(args.report, args.verbose);
     }

@@ -1,8 +1,8 @@
 //! Where output goes: a file that appears only when it is complete, standard output, or whatever else has a path.
 
 use super::{failure::Failure, pending_output::PendingOutput, standard_streams, temporary_outputs};
-use crate::error::{Error, Result};
-use crate::rewrite::output::{RecordingOutput, WriteSeek};
+use perfconv::error::{Error, Result};
+use perfconv::rewrite::output::{RecordingOutput, WriteSeek};
 use same_file::Handle;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};

@@ -1,9 +1,9 @@
 //! What the program says beside its output, on standard error.
 
 use super::args::ReportArg;
-use crate::abi::record::RecordType;
-use crate::profile::unnamed::Unnamed;
-use crate::stream::ledger::{Entry, Ledger};
+use perfconv::abi::record::RecordType;
+use perfconv::profile::unnamed::Unnamed;
+use perfconv::stream::ledger::{Entry, Ledger};
 use serde_json::{Map, Value, json};
 use std::fmt;
 use std::io::{self, Write};

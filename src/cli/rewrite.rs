@@ -4,13 +4,13 @@ use super::args::ConvertArgs;
 use super::failure::Failure;
 use super::output::Output;
 use super::pending_output::PendingOutput;
-use crate::abi::record::RecordType;
-use crate::container::read::ReadOptions;
-use crate::container::read::input::Input;
-use crate::container::write::envelope::Envelopes;
-use crate::rewrite::output::write;
-use crate::rewrite::passes::Passes;
-use crate::stream::ledger::Ledger;
+use perfconv::abi::record::RecordType;
+use perfconv::container::read::ReadOptions;
+use perfconv::container::read::input::Input;
+use perfconv::container::write::envelope::Envelopes;
+use perfconv::rewrite::output::write;
+use perfconv::rewrite::passes::Passes;
+use perfconv::stream::ledger::Ledger;
 
 /// Writes a recording, as its options say.
 ///

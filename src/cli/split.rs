@@ -4,21 +4,21 @@ use super::args::SplitArgs;
 use super::failure::Failure;
 use super::file_names::FileNames;
 use super::input::Recording;
-use super::merge::{form, told};
+use super::merge::{form, report_result};
 use super::output::{Allowed, Output};
 use super::part_file::PartFile;
-use crate::container::read::{Container, ReadOptions};
-use crate::error::{Error, Result};
-use crate::rewrite::endian::EndianPass;
-use crate::rewrite::split::partition::are_parts;
-use crate::rewrite::split::run::{SplitOptions, split};
-use crate::stream::Sink;
-use crate::stream::ledger::Ledger;
-use crate::stream::source::Source;
-use crate::stream::write::directory::ToDirectory;
-use crate::stream::write::file::ToFile;
-use crate::stream::write::form::{Form, Frames};
-use crate::stream::write::pipe::ToPipe;
+use perfconv::container::read::{Container, ReadOptions};
+use perfconv::error::{Error, Result};
+use perfconv::rewrite::endian::EndianPass;
+use perfconv::rewrite::split::partition::are_parts;
+use perfconv::rewrite::split::run::{SplitOptions, split};
+use perfconv::stream::Sink;
+use perfconv::stream::ledger::Ledger;
+use perfconv::stream::source::Source;
+use perfconv::stream::write::directory::ToDirectory;
+use perfconv::stream::write::file::ToFile;
+use perfconv::stream::write::form::{Form, Frames};
+use perfconv::stream::write::pipe::ToPipe;
 use std::fs;
 use std::io::BufWriter;
 use std::path::Path;
@@ -77,7 +77,7 @@ pub fn run(args: SplitArgs) -> std::result::Result<ExitCode, Failure> {
     if args.written.verbose {
         super::report::say(format_args!("{count} parts in {}", output.name()));
     }
-    Ok(told(&ledger, &[name], &output, &args.written))
+    Ok(report_result(&ledger, &[name], &output, &args.written))
 }
 
 /// What writes a part.

@@ -41,9 +41,9 @@ mod before_main {
     // SAFETY: the section holds pointers to C functions, which the loader calls one by one. This one makes one system call and
     // stores to an atomic, neither of which needs the runtime.
     #[unsafe(link_section = ".init_array")]
-    static LOOK: extern "C" fn() = look;
+    static CHECK_STREAMS: extern "C" fn() = check_streams;
 
-    extern "C" fn look() {
+    extern "C" fn check_streams() {
         let is_closed = rustix::io::fcntl_getfd(rustix::stdio::stdout()).is_err();
         STDOUT_IS_CLOSED.store(is_closed, Ordering::Relaxed);
     }

@@ -6,16 +6,16 @@ use super::merge::{form, status};
 use super::output::{Allowed, Output};
 use super::report::{self, Account};
 use super::temporary_outputs;
-use crate::abi::record::RecordType;
-use crate::container::read::Container;
-use crate::container::read::directory::is_recording;
-use crate::container::write::envelope::{Envelopes, strip};
-use crate::container::write::frames::FrameOptions;
-use crate::error::Error;
-use crate::rewrite::output::Target;
-use crate::stream::ledger::Ledger;
-use crate::stream::write::form::{Form, Frames};
-use crate::synth::Scenario;
+use perfconv::abi::record::RecordType;
+use perfconv::container::read::Container;
+use perfconv::container::read::directory::is_recording;
+use perfconv::container::write::envelope::{Envelopes, strip};
+use perfconv::container::write::frames::FrameOptions;
+use perfconv::error::Error;
+use perfconv::rewrite::output::Target;
+use perfconv::stream::ledger::Ledger;
+use perfconv::stream::write::form::{Form, Frames};
+use perfconv::synth::Scenario;
 use std::fs;
 use std::process::ExitCode;
 
@@ -69,11 +69,11 @@ pub fn run(args: SynthArgs) -> Result<ExitCode, Failure> {
     images.map_or(Ok(()), |images| images.put_in_place_held(&signals_wait))?;
     written.put_in_place_held(&signals_wait)?;
     drop(signals_wait);
-    Ok(told(&ledger, name, &output, &args.written))
+    Ok(report_result(&ledger, name, &output, &args.written))
 }
 
 /// Tells what was made, and gives the exit status.
-fn told(ledger: &Ledger, scenario: String, output: &Output, args: &WrittenArgs) -> ExitCode {
+fn report_result(ledger: &Ledger, scenario: String, output: &Output, args: &WrittenArgs) -> ExitCode {
     if args.report == ReportArg::Json {
         let account = Account { ledger, inputs: &[scenario], output: &output.name(), notes: &[], unnamed: None };
         account.report(args.report, args.verbose);

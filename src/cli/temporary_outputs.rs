@@ -1,7 +1,7 @@
 //! Outputs that are not complete yet, under their temporary names. A signal that ends the program removes what there is; so does the
 //! one by which the system tells that a mapped input has become shorter.
 
-use crate::container::temp_folder::temporary;
+use perfconv::container::temp_folder::temporary;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -71,7 +71,7 @@ fn start<T>(create: impl FnOnce() -> io::Result<T>, path: fn(&T) -> &Path) -> io
 
 #[cfg(unix)]
 mod signals {
-    use crate::container::temp_folder::{remove, remove_all};
+    use perfconv::container::temp_folder::{remove, remove_all};
     use signal_hook::consts::{SIGBUS, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
     use signal_hook::iterator::Signals;
     use signal_hook::low_level::{emulate_default_handler, exit};

@@ -138,7 +138,7 @@ pub fn resynchronise(bytes: &[u8], from: usize, endian: Endian) -> Option<usize>
         let mut at = start;
         for seen in 0..BELIEVABLE {
             match step(bytes, at, endian) {
-                Step::Record { header, len, payload } if looks_sound(&header) => at += len + payload,
+                Step::Record { header, len, payload } if is_sound(&header) => at += len + payload,
                 Step::End => return seen > 1,
                 _ => return false,
             }
@@ -148,7 +148,7 @@ pub fn resynchronise(bytes: &[u8], from: usize, endian: Endian) -> Option<usize>
 }
 
 /// Whether a header is one that a recorder would write: a type with a name, and a size that the kernel would give it.
-pub fn looks_sound(header: &RecordHeader) -> bool {
+pub fn is_sound(header: &RecordHeader) -> bool {
     header.kind.name().is_some() && (header.kind >= RecordType::USER_START || header.len().is_multiple_of(8))
 }
 

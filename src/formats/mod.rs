@@ -3,24 +3,31 @@
 //! A format describes itself, its options included, in its directory; [`FORMATS`] has a line for each.
 
 pub mod carry;
+#[cfg(feature = "csv")]
 pub mod csv;
 pub mod folded;
 mod format;
 pub mod import;
+#[cfg(feature = "json")]
 pub mod json;
+#[cfg(feature = "protobuf")]
 mod message;
 pub mod options;
 pub mod perf_data;
+#[cfg(feature = "json")]
 pub mod perf_json;
 pub mod perf_script;
+#[cfg(feature = "pprof")]
 pub mod pprof;
 pub mod profile_options;
+#[cfg(feature = "quipper")]
 pub mod quipper;
 pub mod recognize;
 pub mod recording_options;
 pub mod retained_fields;
 pub mod table;
-#[cfg(test)]
+// The tests of the program use it too.
+#[cfg(feature = "cli")]
 pub mod test_format;
 
 pub use format::{BeginStreamed, Direct, Format, Reads, Streamed, WriteOut, WriteProfile, Writes};
@@ -28,17 +35,24 @@ pub use format::{BeginStreamed, Direct, Format, Reads, Streamed, WriteOut, Write
 /// Every format.
 pub const FORMATS: &[Format] = &[
     perf_data::FORMAT,
+    #[cfg(feature = "pprof")]
     pprof::FORMAT,
+    #[cfg(feature = "quipper")]
     quipper::FORMAT,
     #[cfg(feature = "quipper-text")]
     quipper::TEXT_FORMAT,
+    #[cfg(feature = "json")]
     json::LINES_FORMAT,
+    #[cfg(feature = "json")]
     json::DOCUMENT_FORMAT,
+    #[cfg(feature = "json")]
     perf_json::FORMAT,
     folded::FORMAT,
     perf_script::FORMAT,
+    #[cfg(feature = "csv")]
     csv::FORMAT,
 ];
 
 /// The format of a profile where the user names none.
+#[cfg(feature = "pprof")]
 pub const DEFAULT_PROFILE: Format = pprof::FORMAT;

@@ -280,7 +280,7 @@ impl<'a> Collector<'a> {
     fn lost(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<Option<()>> {
         let Some((records, samples)) = lost(meta, raw) else { return Ok(None) };
         self.ledger.lost(records, samples);
-        let count = if meta.tells_lost_samples() { samples } else { records };
+        let count = if meta.counts_lost_samples() { samples } else { records };
         let index = meta.events.of(raw).map_or(0, |(index, _)| index);
         if !self.lost_as_samples || count == 0 || !self.selection.has(index, &meta.events) {
             return Ok(Some(()));

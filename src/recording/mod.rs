@@ -1,9 +1,17 @@
 //! What programs call first: [`Recording`].
 
-#[cfg(test)]
+#[cfg(feature = "rewrite")]
+mod anonymize;
+#[cfg(all(test, feature = "cli"))]
 mod example_tests;
 mod features;
+#[cfg(feature = "formats")]
+mod import;
+#[cfg(not(feature = "formats"))]
+#[path = "no_import.rs"]
+mod import;
 mod output;
+#[cfg(feature = "formats")]
 mod profile;
 mod pull;
 mod records;
@@ -13,21 +21,17 @@ mod samples;
 mod tests;
 
 pub use features::{Features, RecordedEvent};
+#[cfg(feature = "formats")]
 pub use profile::ProfileBuilder;
 pub use records::{Record, Records};
 pub use rewrite::Rewrite;
 pub use samples::{Mapping, Sample, Samples, StackFrame};
 
-use crate::abi::header;
 use crate::container::read::ReadOptions;
 use crate::container::read::input::Input;
 use crate::container::walk::Damage;
 use crate::error::Result;
-use crate::formats::Reads;
-use crate::formats::import::{ImportOptions, ImportedRecording, import};
-use crate::formats::recognize::{START, readable_format};
-use crate::profile::symbols::SymbolSource;
-use crate::synth;
+use import::{Imported, convert};
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
@@ -40,7 +44,7 @@ pub struct Recording {
     input: Input,
     read: ReadOptions,
     /// Keeps the recording that another format was converted to.
-    imported: Option<Arc<ImportedRecording>>,
+    imported: Option<Arc<Imported>>,
     damage: Vec<Damage>,
 }
 
@@ -75,13 +79,10 @@ impl Recording {
     /// # Errors
     /// As [`open`](Self::open).
     pub fn from_input(input: Input, read: ReadOptions) -> Result<Self> {
-        let is_recording = |start: &[u8]| header::endian(start).is_some();
-        let (input, start) = input.peek(START, is_recording, &read)?;
-        let format = readable_format(&start, &input.name())?;
-        if let Some(Reads::Import(how)) = format.map(|format| format.reads) {
-            let remade = import(how, input, &ImportOptions::from(&read))?;
-            let (input, damage) = (remade.input(), remade.damage.clone());
-            return Ok(Self { input, read, imported: Some(Arc::new(remade)), damage });
+        let (input, imported) = convert(input, &read)?;
+        if let Some(imported) = imported {
+            let (input, damage) = (imported.input(), imported.damage.clone());
+            return Ok(Self { input, read, imported: Some(Arc::new(imported)), damage });
         }
         let (input, damage) = match input {
             Input::Path(path) if path.is_file() || path.is_dir() => (Input::Path(path), None),
@@ -103,8 +104,7 @@ impl Recording {
     /// # Errors
     /// Where no record can be read.
     pub fn samples(&self) -> Result<Samples> {
-        let profile = self.imported.as_ref().and_then(|remade| remade.imported.clone());
-        let symbols = profile.map(|profile| profile as Arc<dyn SymbolSource>);
+        let symbols = self.imported.as_ref().and_then(|imported| import::symbols(imported));
         Samples::new(self.input.clone(), self.read.clone(), symbols)
     }
 
@@ -121,14 +121,10 @@ impl Recording {
         Rewrite::new(self)
     }
 
-    /// Makes a profile of the stacks.
-    pub fn profile(&self) -> ProfileBuilder<'_> {
-        ProfileBuilder::new(self)
-    }
-
     /// A recording to be put together record by record.
-    pub fn builder() -> synth::RecordingBuilder {
-        synth::RecordingBuilder::new()
+    #[cfg(feature = "synth")]
+    pub fn builder() -> crate::synth::RecordingBuilder {
+        crate::synth::RecordingBuilder::new()
     }
 
     /// What of the input could not be read when it was opened.

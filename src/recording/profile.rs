@@ -23,6 +23,13 @@ pub struct ProfileBuilder<'a> {
     overwrite: bool,
 }
 
+impl Recording {
+    /// Makes a profile of the stacks.
+    pub fn profile(&self) -> ProfileBuilder<'_> {
+        ProfileBuilder::new(self)
+    }
+}
+
 impl<'a> ProfileBuilder<'a> {
     pub(super) fn new(recording: &'a Recording) -> Self {
         let imported = recording.imported.as_ref().and_then(|remade| remade.imported.clone());

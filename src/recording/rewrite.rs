@@ -6,9 +6,6 @@ use crate::abi::Endian;
 use crate::container::read::Container;
 use crate::container::write::envelope::{Envelopes, strip};
 use crate::error::Result;
-use crate::rewrite::anonymize::category::Kept;
-use crate::rewrite::anonymize::key::Key;
-use crate::rewrite::anonymize::pass::AnonymizePass;
 use crate::rewrite::filter::comm::CommFilter;
 use crate::rewrite::filter::event::EventPass;
 use crate::rewrite::filter::pass::FilterPass;
@@ -84,11 +81,6 @@ impl<'a> Rewrite<'a> {
     /// Drops copies of user stacks and user registers from samples.
     pub fn strip_user_stacks(self) -> Self {
         self.pass(StripUserStackPass::default())
-    }
-
-    /// Replaces names, paths and addresses, and drops raw data, registers and stacks.
-    pub fn anonymize(self, key: Key) -> Self {
-        self.pass(AnonymizePass::new(key, Kept::default()))
     }
 
     /// Runs a pass, behind those that were asked for before.

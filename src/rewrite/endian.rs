@@ -35,10 +35,10 @@ impl EndianPass {
 
     /// What stays as it is, as far as has been looked; `None` where nothing does.
     pub fn staying(&self) -> Option<String> {
-        (!self.staying.is_empty()).then(|| self.told())
+        (!self.staying.is_empty()).then(|| self.description())
     }
 
-    fn told(&self) -> String {
+    fn description(&self) -> String {
         self.staying.iter().map(|(what, count)| format!("{what} ({count})")).collect::<Vec<_>>().join(", ")
     }
 
@@ -46,7 +46,7 @@ impl EndianPass {
         *self.staying.entry(what).or_default() += 1;
     }
 
-    fn look_at_sample(&mut self, sample: &Sample) {
+    fn check_sample(&mut self, sample: &Sample) {
         let is_there = |bytes: Option<usize>| bytes.is_some_and(|len| len > 0);
         for (what, len) in [
             ("raw data of samples", sample.raw.as_ref().map(|raw| raw.data.len())),
@@ -73,9 +73,9 @@ impl Pass for EndianPass {
         Some(PreScan::in_file_order(self))
     }
 
-    fn tell(&self, ledger: &mut Ledger) {
+    fn report(&self, ledger: &mut Ledger) {
         if !self.staying.is_empty() {
-            ledger.note(format!("these are in the byte order of the recorder still: {}", self.told()));
+            ledger.note(format!("these are in the byte order of the recorder still: {}", self.description()));
         }
     }
 }
@@ -92,7 +92,7 @@ impl Sink for EndianPass {
         let Some(record) = Record::read(raw.bytes(), &context) else { return Err(lossy(meta, raw)) };
         match &record.body {
             Body::Opaque(_) => self.stays("records that are not known or not as they should be"),
-            Body::Sample(sample) => self.look_at_sample(sample),
+            Body::Sample(sample) => self.check_sample(sample),
             Body::Auxtrace(_) if raw.payload > 0 => self.stays("AUX areas"),
             _ => {}
         }
@@ -120,7 +120,7 @@ impl Sink for EndianPass {
         }
         Err(Error::incompatible(format!(
             "--endian: only the recorder knows the byte order of what is in these: {}; --allow-mixed leaves them as they are",
-            self.told()
+            self.description()
         )))
     }
 }

@@ -37,7 +37,7 @@ pub struct Mmap {
 
 impl Mmap {
     /// Whether a record tells a map.
-    pub fn is_told_by(kind: RecordType) -> bool {
+    pub fn is_mmap(kind: RecordType) -> bool {
         matches!(kind, RecordType::MMAP | RecordType::MMAP2)
     }
 

@@ -12,13 +12,17 @@
 //! [`repair`], [`sched_stat`], [`sort`], [`split`], [`strip_user_stack`]. [`endian`] finds what keeps a recording from being
 //! written in the other byte order.
 
+#[cfg(feature = "rewrite")]
 pub mod anonymize;
+#[cfg(feature = "rewrite")]
 pub mod build_ids;
 pub mod each;
 pub mod endian;
 pub mod filter;
 pub mod header;
+#[cfg(feature = "rewrite")]
 pub mod jit;
+#[cfg(feature = "rewrite")]
 pub mod merge;
 pub mod mmap;
 pub mod option;
@@ -27,13 +31,18 @@ pub mod output;
 pub mod pass;
 pub mod passes;
 pub mod perf_version;
+#[cfg(feature = "rewrite")]
 pub mod quipper;
+#[cfg(feature = "rewrite")]
 pub mod registry;
+#[cfg(feature = "rewrite")]
 pub mod repair;
 pub mod replacement;
 pub mod request;
 pub mod rounds;
+#[cfg(feature = "rewrite")]
 pub mod sched_stat;
 pub mod sort;
+#[cfg(feature = "rewrite")]
 pub mod split;
 pub mod strip_user_stack;

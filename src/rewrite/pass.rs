@@ -78,7 +78,7 @@ pub trait Pass {
     }
 
     /// Notes at the end what the user should know.
-    fn tell(&self, ledger: &mut Ledger) {
+    fn report(&self, ledger: &mut Ledger) {
         let _ = ledger;
     }
 }

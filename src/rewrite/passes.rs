@@ -130,7 +130,7 @@ impl Passes {
         }
         for (step, pair) in self.list.iter().zip(counts.windows(2)) {
             account(&mut ledger, &step.pass.name(), &pair[0], &pair[1]);
-            step.pass.tell(&mut ledger);
+            step.pass.report(&mut ledger);
         }
         Ok((meta, ledger))
     }
@@ -150,7 +150,7 @@ impl Passes {
             let edits = pass.edits();
             // What a pipe tells of itself is all known at its end.
             if pass.pre_scan().is_some() || edits && is_pipe {
-                let seen = look(&mut **pass, before, records_change, read, open()?)?;
+                let seen = run_pre_scan(&mut **pass, before, records_change, read, open()?)?;
                 known = seen.filter(|_| is_pipe).unwrap_or(known);
             }
             if edits {
@@ -167,7 +167,7 @@ impl Passes {
 }
 
 /// Has a pass look at what those before it pass on, and says what is known of that at its end.
-fn look(
+fn run_pre_scan(
     pass: &mut dyn Pass,
     before: &mut [Step],
     records_change: bool,

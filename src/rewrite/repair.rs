@@ -113,7 +113,7 @@ impl Pass for RepairPass {
         Ok(())
     }
 
-    fn tell(&self, ledger: &mut Ledger) {
+    fn report(&self, ledger: &mut Ledger) {
         if !self.added.is_empty() {
             let names: Vec<_> = self.added.iter().map(FeatureId::to_string).collect();
             ledger.note(format!("put back from what the records tell: {}", names.join(", ")));

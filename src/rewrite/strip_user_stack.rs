@@ -68,7 +68,7 @@ impl Pass for StripUserStackPass {
         Box::new(Before::new(stage, sink))
     }
 
-    fn tell(&self, ledger: &mut Ledger) {
+    fn report(&self, ledger: &mut Ledger) {
         if self.unreadable > 0 {
             let what = "samples that cannot be read are left out: without user stacks they would be misread";
             ledger.missing(format!("{}: {} {what}", self.name(), self.unreadable));

@@ -82,7 +82,7 @@ impl Events {
     }
 
     /// Adds the event that the body of a HEADER_ATTR tells, as [`Self::add_or_extend`] does. `None` where it cannot be read.
-    pub fn add_told(&mut self, body: &[u8], endian: Endian) -> Option<()> {
+    pub fn add_attr_record(&mut self, body: &[u8], endian: Endian) -> Option<()> {
         let (attr, ids) = body.split_at_checked(Attr::declared_size(body, endian)?)?;
         let attr = Attr::read(attr, endian).ok()?;
         let ids = Reader::new(ids, endian).words(ids.len() as u64 / 8)?.iter().collect();

@@ -214,7 +214,7 @@ impl Meta {
     }
 
     fn note_attr(&mut self, body: &[u8]) -> Option<()> {
-        self.events.add_told(body, self.endian)?;
+        self.events.add_attr_record(body, self.endian)?;
         let Some((event, others)) = self.events.list().split_last() else { return Some(()) };
         let (index, event_type) = (others.len(), self.event_types.name_of(event));
         let name = event.ids.first().and_then(|id| self.names.get(id));
@@ -288,7 +288,7 @@ impl Meta {
     }
 
     /// Whether what full buffers lost is told in LOST_SAMPLES too: since perf 6.1. Counting both would count it twice.
-    pub fn tells_lost_samples(&self) -> bool {
+    pub fn counts_lost_samples(&self) -> bool {
         self.perf_version() >= Some((6, 1))
     }
 

@@ -9,7 +9,7 @@ use crate::container::read::frames::Decompressor;
 use crate::container::read::input::Input;
 use crate::container::read::pipe::HEADER_SIZE;
 use crate::container::read::{Container, ReadOptions, Reader};
-use crate::container::walk::{Damage, Step, looks_sound, resynchronise, step};
+use crate::container::walk::{Damage, Step, is_sound, resynchronise, step};
 use crate::error::{Error, Result};
 use crate::stream::Sink;
 use crate::stream::counts::Counts;
@@ -256,7 +256,7 @@ impl Source {
         let left = block.bytes.len() - at;
         let (problem, may_go_on) = match end {
             Step::Cut { needed } => {
-                let sound = RecordHeader::peek(&block.bytes[at..], self.meta.endian).is_some_and(|h| looks_sound(&h));
+                let sound = RecordHeader::peek(&block.bytes[at..], self.meta.endian).is_some_and(|h| is_sound(&h));
                 let problem = format!("the record here needs {needed} bytes, of which {left} are there");
                 (problem, !sound || needed > u64::from(u16::MAX))
             }

@@ -111,7 +111,7 @@ impl About {
     }
 
     /// Sets a feature that is not set.
-    pub fn set_unless_told(&mut self, id: FeatureId, feature: Feature) {
+    pub fn set_if_absent(&mut self, id: FeatureId, feature: Feature) {
         self.features.entry(id).or_insert_with(|| FeatureSection { id, feature, tail: Vec::new() });
     }
 

@@ -67,9 +67,9 @@ impl BpfProgram {
 }
 
 /// Has a recording tell programs in its feature BPF_PROG_INFO, if there are any.
-pub fn tell(programs: &[BpfProgram], about: &mut About) {
+pub fn describe(programs: &[BpfProgram], about: &mut About) {
     let infos: Option<Vec<_>> = programs.iter().map(|program| program.info(about.endian)).collect();
     if let Some(programs) = infos.filter(|infos| !infos.is_empty()) {
-        about.set_unless_told(FeatureId::BPF_PROG_INFO, Feature::BpfProgInfos(BpfProgInfos { programs }));
+        about.set_if_absent(FeatureId::BPF_PROG_INFO, Feature::BpfProgInfos(BpfProgInfos { programs }));
     }
 }

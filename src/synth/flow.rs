@@ -17,7 +17,7 @@ pub(super) enum Flow<S> {
 }
 
 impl<S: Sink> Flow<S> {
-    pub(super) fn as_told(sink: S, rounds: bool) -> Self {
+    pub(super) fn unsorted(sink: S, rounds: bool) -> Self {
         Self::AsTold(Marked::new(sink, rounds))
     }
 

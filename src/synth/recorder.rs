@@ -167,7 +167,7 @@ impl<S: Sink> Recorder<S> {
     /// # Errors
     /// Where what the recording tells of itself does not fit together, or the sink cannot go on.
     pub fn new(about: &About, sink: S) -> Result<Self> {
-        Self::with(about, Flow::as_told(sink, about.rounds), false)
+        Self::with(about, Flow::unsorted(sink, about.rounds), false)
     }
 
     /// Begins a recording of which the records are told in any order.
@@ -281,7 +281,7 @@ impl<S: Sink> Recorder<S> {
     ///
     /// # Errors
     /// What the sink says.
-    pub fn again(&mut self, template: &Template, ip: u64, time: u64) -> Result<()> {
+    pub fn record_template(&mut self, template: &Template, ip: u64, time: u64) -> Result<()> {
         let at = self.batch.get_ref().len();
         template.write(ip, time, self.meta.endian, self.batch.get_mut());
         self.push(template.header, at, 0)

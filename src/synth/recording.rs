@@ -43,7 +43,7 @@ pub struct RecordingBuilder {
     /// What it tells of itself.
     pub about: About,
     /// Whether records stay in the order in which they are told, whatever their times.
-    pub as_told: bool,
+    pub unsorted: bool,
     told: Vec<Entry>,
 }
 
@@ -143,7 +143,7 @@ impl RecordingBuilder {
         self
     }
 
-    /// Bytes as they are, whatever they are. Those that are no record need [`as_told`](Self::as_told).
+    /// Bytes as they are, whatever they are. Those that are no record need [`unsorted`](Self::unsorted).
     pub fn unchecked(&mut self, bytes: impl Into<Vec<u8>>) -> &mut Self {
         self.told.push(Entry::Unchecked(bytes.into()));
         self
@@ -154,11 +154,12 @@ impl RecordingBuilder {
     /// # Errors
     /// Where a record does not fit the events, or the sink cannot go on.
     pub fn run(&self, options: &ReadOptions, sink: &mut dyn Sink) -> Result<(Meta, Ledger)> {
-        let mut recorder = match self.as_told {
+        let mut recorder = match self.unsorted {
             true => Recorder::new(&self.about, sink)?,
             false => Recorder::sorting(&self.about, sink, options.clone())?,
         };
-        let (first, others): (Vec<_>, Vec<_>) = self.told.iter().partition(|told| !self.as_told && told.is_of_before());
+        let (first, others): (Vec<_>, Vec<_>) =
+            self.told.iter().partition(|told| !self.unsorted && told.is_of_before());
         for told in first.into_iter().chain(others) {
             match told {
                 Entry::Record { misc, body, stamp, behind } => recorder.record_before(*misc, body, *stamp, behind)?,
@@ -290,7 +291,7 @@ mod tests {
             recording.process(pid, "app");
         }
         assert!(recording.to_bytes().is_err(), "it has no time");
-        recording.as_told = true;
+        recording.unsorted = true;
         for bytes in [&garbage[..], b"xyz", b""] {
             let mut recording = recording.clone();
             recording.unchecked(bytes);

@@ -10,8 +10,9 @@ fn each_module_uses_only_those_above_it() {
     let page = fs::read_to_string(Path::new(ROOT).join("src/lib.rs")).unwrap();
     let rows = page.lines().filter_map(|line| line.strip_prefix("//! | `").or_else(|| line.strip_prefix("//! | [`")));
     let order: Vec<&str> = rows.filter_map(|row| row.split('`').next()).collect();
-    let declared =
-        page.lines().filter_map(|line| line.trim_start_matches("pub ").strip_prefix("mod ")?.strip_suffix(';'));
+    let declared = page
+        .lines()
+        .filter_map(|line| line.trim_start().trim_start_matches("pub ").strip_prefix("mod ")?.strip_suffix(';'));
     let mut declared: Vec<&str> = declared.collect();
     let mut listed = order.clone();
     declared.sort_unstable();

@@ -1,11 +1,11 @@
 //! Where build ids are looked for, by commands that look for them themselves.
 
 use super::passes::{given, with_options};
-use crate::rewrite::build_ids::find::FindOptions;
-use crate::rewrite::build_ids::options::SETTINGS;
-use crate::rewrite::registry::PassTable;
-use crate::rewrite::request::Values;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
+use perfconv::rewrite::build_ids::find::FindOptions;
+use perfconv::rewrite::build_ids::options::SETTINGS;
+use perfconv::rewrite::registry::PassTable;
+use perfconv::rewrite::request::Values;
 
 const OPTIONS: PassTable<'static> = &[SETTINGS];
 

@@ -4,12 +4,12 @@ use super::option_args::{OfProfiles, OfRecords, OptionArgs};
 use super::passes::PassArgs;
 use super::read::ReadArgs;
 use super::report::ReportArg;
-use crate::container::read::ReadOptions;
-use crate::formats::import::Values;
-use crate::formats::options::OptionValues;
-use crate::rewrite::quipper::{self, Quipper};
-use crate::rewrite::request::{PassContext, PassRequest};
 use clap::{ArgAction, Args, ValueEnum};
+use perfconv::container::read::ReadOptions;
+use perfconv::formats::import::Values;
+use perfconv::formats::options::OptionValues;
+use perfconv::rewrite::quipper::{self, Quipper};
+use perfconv::rewrite::request::{PassContext, PassRequest};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 

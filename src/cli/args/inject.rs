@@ -2,12 +2,12 @@
 
 use super::ConvertArgs;
 use super::passes::{PassArgs, given, with_options};
-use crate::formats::options::{OptionValue, OptionValues};
-use crate::formats::recording_options::CONTAINER;
-use crate::rewrite::registry::{PassTable, requests};
-use crate::rewrite::request::{PassRequest, Values};
-use crate::rewrite::{build_ids, jit, sched_stat};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
+use perfconv::formats::options::{OptionValue, OptionValues};
+use perfconv::formats::recording_options::CONTAINER;
+use perfconv::rewrite::registry::{PassTable, requests};
+use perfconv::rewrite::request::{PassRequest, Values};
+use perfconv::rewrite::{build_ids, jit, sched_stat};
 use std::path::{Path, PathBuf};
 
 /// The passes that perf inject has too, as it names them.

@@ -1,10 +1,10 @@
 //! What can be said to `info` and `dump`.
 
 use super::{DEFAULT_INPUT, ReadArgs};
-use crate::abi::readable;
-use crate::abi::record::RecordType;
-use crate::rewrite::filter::kind::record_type;
 use clap::{Args, ValueEnum};
+use perfconv::abi::readable;
+use perfconv::abi::record::RecordType;
+use perfconv::rewrite::filter::kind::record_type;
 use std::path::PathBuf;
 
 /// Options of looking into a recording.

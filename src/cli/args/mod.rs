@@ -27,9 +27,9 @@ pub use report::ReportArg;
 pub use split::SplitArgs;
 pub use synth::SynthArgs;
 
-use crate::formats::FORMATS;
-use crate::rewrite::option_values::directory as folder;
 use clap::{Args, Parser, Subcommand};
+use perfconv::formats::FORMATS;
+use perfconv::rewrite::option_values::directory as folder;
 use std::path::PathBuf;
 
 /// Reads Linux perf.data recordings, converts them to pprof, JSON and others, rewrites them, and checks and compares them.

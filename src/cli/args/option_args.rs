@@ -1,12 +1,12 @@
 //! Options of formats as arguments.
 
-use crate::formats::options::{FormatOption, OptionValue, OptionValues, Takes};
-use crate::formats::recording_options::{ALLOW_MIXED, COMPRESS, CONTAINER, ENDIAN};
-use crate::formats::{FORMATS, table};
-use crate::rewrite::output::RecordingOptions;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
+use perfconv::formats::options::{FormatOption, OptionValue, OptionValues, Takes};
+use perfconv::formats::recording_options::{ALLOW_MIXED, COMPRESS, CONTAINER, ENDIAN};
+use perfconv::formats::{FORMATS, table};
+use perfconv::rewrite::output::RecordingOptions;
 use std::marker::PhantomData;
 use std::path::PathBuf;
 
@@ -141,15 +141,15 @@ fn values(matches: &ArgMatches, options: &[FormatOption]) -> OptionValues {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::abi::Endian;
-    use crate::container::read::ReadOptions;
-    use crate::container::read::input::Input;
-    use crate::convert;
-    use crate::formats::carry::CarryOptions;
-    use crate::formats::profile_options::{LABELS, THREAD_TYPES};
-    use crate::formats::test_format::{FORMAT, SIZES, TABLE};
-    use crate::formats::{Format, Writes, pprof};
-    use crate::rewrite::passes::Passes;
+    use perfconv::abi::Endian;
+    use perfconv::container::read::ReadOptions;
+    use perfconv::container::read::input::Input;
+    use perfconv::convert;
+    use perfconv::formats::carry::CarryOptions;
+    use perfconv::formats::profile_options::{LABELS, THREAD_TYPES};
+    use perfconv::formats::test_format::{FORMAT, SIZES, TABLE};
+    use perfconv::formats::{Format, Writes, pprof};
+    use perfconv::rewrite::passes::Passes;
     use std::path::Path;
 
     fn options() -> Vec<FormatOption> {

@@ -1,11 +1,11 @@
 //! Options of passes, in the order in which they are given.
 
-use crate::rewrite::option::{Choice, Parameter, PassOption, Value, ValueForm};
-use crate::rewrite::registry::{PASSES, PassTable, requests};
-use crate::rewrite::request::{PassRequest, Values};
 use clap::builder::{PathBufValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use perfconv::rewrite::option::{Choice, Parameter, PassOption, Value, ValueForm};
+use perfconv::rewrite::registry::{PASSES, PassTable, requests};
+use perfconv::rewrite::request::{PassRequest, Values};
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
@@ -133,17 +133,17 @@ fn possible(choice: &Choice) -> PossibleValue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::container::read::ReadOptions;
-    use crate::container::read::input::Input;
-    use crate::error::Result;
-    use crate::rewrite::each::Each;
-    use crate::rewrite::option::Outputs;
-    use crate::rewrite::pass::Pass;
-    use crate::rewrite::passes::Passes;
-    use crate::rewrite::request::{PassContext, PassFactory};
-    use crate::stream::Sink;
-    use crate::stream::meta::Meta;
-    use crate::stream::raw::Raw;
+    use perfconv::container::read::ReadOptions;
+    use perfconv::container::read::input::Input;
+    use perfconv::error::Result;
+    use perfconv::rewrite::each::Each;
+    use perfconv::rewrite::option::Outputs;
+    use perfconv::rewrite::pass::Pass;
+    use perfconv::rewrite::passes::Passes;
+    use perfconv::rewrite::request::{PassContext, PassFactory};
+    use perfconv::stream::Sink;
+    use perfconv::stream::meta::Meta;
+    use perfconv::stream::raw::Raw;
     use std::collections::BTreeSet;
 
     /// A pass that leaves out records of a size.

@@ -1,8 +1,8 @@
 //! What can be said of how recordings are read, by commands that look into them.
 
 use super::folder;
-use crate::container::read::ReadOptions;
 use clap::Args;
+use perfconv::container::read::ReadOptions;
 use std::path::PathBuf;
 
 /// Options of reading.

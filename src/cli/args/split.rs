@@ -3,8 +3,8 @@
 use super::DEFAULT_INPUT;
 use super::option_args::{OfMixed, OptionArgs};
 use super::recording_output::WrittenArgs;
-use crate::rewrite::split::by::By;
 use clap::Args;
+use perfconv::rewrite::split::by::By;
 use std::path::PathBuf;
 
 /// Options of splitting.

@@ -70,11 +70,11 @@ impl Overview {
         let (body, trailer) = meta.events.split(raw);
         let of_trailer =
             trailer.and_then(|trailer| trailer.task).map_or((None, None), |(pid, tid)| (Some(pid), Some(tid)));
-        self.told(raw, body).unwrap_or(of_trailer)
+        self.process_of(raw, body).unwrap_or(of_trailer)
     }
 
     /// What a record tells in its body; of others the trailer says whose they are.
-    fn told(&mut self, raw: &Raw<'_>, body: &[u8]) -> Option<Whose> {
+    fn process_of(&mut self, raw: &Raw<'_>, body: &[u8]) -> Option<Whose> {
         let (endian, misc, info) = (raw.endian, raw.header.misc, &mut self.info);
         let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
         let task = |pid, tid| Some((Some(pid), Some(tid)));

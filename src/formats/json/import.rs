@@ -186,7 +186,8 @@ impl Importer {
             Item::Record { bytes, nr, frame, told } => {
                 self.begin_records()?;
                 let raw = self.raw(block, &bytes)?;
-                if raw.header.kind == RecordType::HEADER_ATTR && self.known.add_told(raw.body(), self.endian).is_none()
+                if raw.header.kind == RecordType::HEADER_ATTR
+                    && self.known.add_attr_record(raw.body(), self.endian).is_none()
                 {
                     self.known.miss();
                 }

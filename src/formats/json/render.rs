@@ -51,7 +51,7 @@ pub fn any_record(out: &mut Vec<u8>, raw: &Raw<'_>, of: &Of, tracepoints: &Trace
         object.tracepoint =
             tracepoints.get(id).zip(payload).map(|(tracepoint, payload)| TracepointFields { tracepoint, payload });
     }
-    told(out, raw, &record, object)
+    write_object(out, raw, &record, object)
 }
 
 /// The formats of tracepoints behind a HEADER_TRACING_DATA, if they make the same bytes again.
@@ -68,8 +68,8 @@ fn tracing_data(raw: &Raw<'_>) -> Option<TracingData> {
 /// As [`record`].
 pub fn feature_record(out: &mut Vec<u8>, raw: &Raw<'_>, of: &Of, context: &FeatureContext) -> Result<(), Unsupported> {
     let record = read(raw, of)?;
-    let Some(section) = told_feature(&record, raw, context) else {
-        return told(out, raw, &record, object(raw, of, &record));
+    let Some(section) = feature_section(&record, raw, context) else {
+        return write_object(out, raw, &record, object(raw, of, &record));
     };
     let mut object = object(raw, of, &record);
     let covered = raw.body().len() - size_of::<u64>() - section.tail.len();
@@ -84,7 +84,7 @@ fn read(raw: &Raw<'_>, of: &Of) -> Result<Record, Unsupported> {
 }
 
 /// The feature that a record tells, as a section of a file.
-fn told_feature(record: &Record, raw: &Raw<'_>, context: &FeatureContext) -> Option<FeatureSection> {
+fn feature_section(record: &Record, raw: &Raw<'_>, context: &FeatureContext) -> Option<FeatureSection> {
     let Body::HeaderFeature(told) = &record.body else { return None };
     let is_told = !told.data.is_empty() && record.tail.is_empty();
     let id = told.id().filter(|_| is_told)?;
@@ -92,7 +92,7 @@ fn told_feature(record: &Record, raw: &Raw<'_>, context: &FeatureContext) -> Opt
     Some(section).filter(|section| !matches!(section.feature, Feature::Opaque(_)))
 }
 
-fn told<'a>(
+fn write_object<'a>(
     out: &mut Vec<u8>,
     raw: &Raw<'a>,
     record: &'a Record,

@@ -31,7 +31,7 @@ pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOption
     drop(bytes);
     let too_large = |what: String| Error::input(name, None, what);
     demand_room(&profile, options.read.limits.about).map_err(too_large)?;
-    record(name, told(&profile, &ids, most_frames).map_err(too_large)?, options)
+    record(name, source_profile(&profile, &ids, most_frames).map_err(too_large)?, options)
 }
 
 /// Copies a profile.
@@ -116,7 +116,7 @@ struct Column {
 }
 
 /// What a profile tells, if its stacks have no more than so many frames together.
-fn told(profile: &Profile, ids: &Ids, most_frames: usize) -> std::result::Result<SourceProfile, String> {
+fn source_profile(profile: &Profile, ids: &Ids, most_frames: usize) -> std::result::Result<SourceProfile, String> {
     let mut reader =
         Reader { profile, ids, told: SourceProfile::default(), frames: HashMap::new(), texts: HashMap::new() };
     let columns = reader.events();
@@ -389,7 +389,7 @@ mod tests {
     use super::*;
 
     fn read(profile: &Profile, most_frames: usize) -> std::result::Result<SourceProfile, String> {
-        told(profile, &valid::check(profile)?, most_frames)
+        source_profile(profile, &valid::check(profile)?, most_frames)
     }
 
     /// A profile with one value in each of these samples.

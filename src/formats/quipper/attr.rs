@@ -65,7 +65,7 @@ fn describe(attr: &Attr, has_samples: bool) -> PerfEventAttr {
 }
 
 /// The structure that a message tells, of that many bytes.
-fn remake(message: &PerfEventAttr, size: usize, endian: Endian) -> Option<Vec<u8>> {
+fn encode(message: &PerfEventAttr, size: usize, endian: Endian) -> Option<Vec<u8>> {
     let mut attr = Attr::read(&vec![0; size], endian).ok()?;
     attr.kind = AttrType(message.r#type());
     attr.size = size as u32;
@@ -98,7 +98,7 @@ fn remake(message: &PerfEventAttr, size: usize, endian: Endian) -> Option<Vec<u8
 pub fn describe_event(event: &FileAttr, has_samples: bool, is_lossless: bool, endian: Endian) -> PerfFileAttr {
     let message = describe(&event.attr, has_samples);
     let wanted = event.attr.to_bytes(endian).unwrap_or_default();
-    let made = remake(&message, wanted.len(), endian).unwrap_or_default();
+    let made = encode(&message, wanted.len(), endian).unwrap_or_default();
     let splice = Splice::between(&made, &wanted);
     let is_original = is_lossless && (splice.is_some() || wanted.len() != SIZE);
     let original = is_original.then_some(Original { size: Some(wanted.len() as u32), splice });
@@ -106,13 +106,13 @@ pub fn describe_event(event: &FileAttr, has_samples: bool, is_lossless: bool, en
 }
 
 /// The event that a message tells. `None` where it cannot be one.
-pub fn remake_event(message: &PerfFileAttr, endian: Endian) -> Option<FileAttr> {
+pub fn event_from_message(message: &PerfFileAttr, endian: Endian) -> Option<FileAttr> {
     let original = message.original.as_ref();
     let size = original.map_or(SIZE as u32, Original::size);
     if size > MOST {
         return None;
     }
-    let made = remake(message.attr.as_ref()?, size as usize, endian)?;
+    let made = encode(message.attr.as_ref()?, size as usize, endian)?;
     let bytes = spliced(made, original.and_then(|original| original.splice.as_ref()))?;
     Some(FileAttr { attr: Attr::read(&bytes, endian).ok()?, ids: message.ids.clone() })
 }

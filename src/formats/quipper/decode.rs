@@ -22,7 +22,7 @@ pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOption
     if let Some(failure) = failure {
         return Err(Error::io(name, "cannot read")(failure));
     }
-    remade(name, &spool.into_bytes().map_err(kept())?, options)
+    decode(name, &spool.into_bytes().map_err(kept())?, options)
 }
 
 /// Makes the recording again that a PerfDataProto in its text form tells.
@@ -35,15 +35,15 @@ pub fn import_text(stream: &mut (dyn Read + Send), name: &str, options: &ImportO
     let mut spool = super::plain::buffered(name, options)?;
     super::text_format::from_text(stream, name, options, &mut spool)?;
     let bytes = super::plain::unbuffered(name, spool)?.into_bytes();
-    remade(name, &bytes.map_err(Error::io(name, "cannot keep in a temporary file"))?, options)
+    decode(name, &bytes.map_err(Error::io(name, "cannot keep in a temporary file"))?, options)
 }
 
-fn remade(name: &str, bytes: &Bytes, options: &ReadOptions) -> Result<ImportedRecording> {
+fn decode(name: &str, bytes: &Bytes, options: &ReadOptions) -> Result<ImportedRecording> {
     let mut message = ProtoContents::read(name, bytes, &options.limits)?;
     let unknown = std::mem::take(&mut message.unknown);
     let (mut remade, events) = match &message.rest.layout {
-        Some(layout) => message.again(layout, options)?,
-        None => message.anew(options)?,
+        Some(layout) => message.to_layout(layout, options)?,
+        None => message.to_recording(options)?,
     };
     let unknown = UnknownFields { message: unknown, events };
     if !unknown.is_empty() {

@@ -55,7 +55,7 @@ impl Described {
             return Some(());
         }
         self.describe(meta, raw)?;
-        self.stats.look(&self.event);
+        self.stats.count(&self.event);
         // Encoded first, it need not be measured first.
         self.encoded.clear();
         self.event.encode_raw(&mut self.encoded);
@@ -89,7 +89,7 @@ impl Described {
         if known.layout != owner.layout || !is_plain(&view, &owner.layout) {
             return None;
         }
-        self.stats.look_at_plain(&view);
+        self.stats.count_plain(&view);
         self.plain.write(&raw.header, &view, out);
         Some(())
     }

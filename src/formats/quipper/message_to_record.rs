@@ -49,7 +49,7 @@ pub fn body(event: &PerfEvent, events: &Events, endian: Endian, out: &mut Vec<u8
     if kind == RecordType::SAMPLE {
         let fields = event.sample_event.as_ref()?;
         let layout = event_of(events, fields.id).map(|event| sample::modelled(&event.layout)).unwrap_or_default();
-        sample::remake(fields, &layout, endian, out);
+        sample::encode(fields, &layout, endian, out);
         return Some(());
     }
     let info = info(event);

@@ -1,6 +1,6 @@
 //! What the messages of a PerfDataProto tell: events, and one record after the other.
 
-use super::attr::{self, remake_event};
+use super::attr::{self, event_from_message};
 use super::encode::field;
 use super::proto::PerfDataProto;
 use super::proto::perf_data_proto::{Layout, PerfEvent, Record};
@@ -77,7 +77,7 @@ impl<'a> ProtoContents<'a> {
             return Err(Error::input(name, None, "the attrs of its events are longer than those of any recording"));
         }
         let attrs = rest.file_attrs.iter().enumerate().map(|(index, event)| {
-            remake_event(event, endian)
+            event_from_message(event, endian)
                 .ok_or_else(|| Error::input(name, None, format!("file_attrs {index}: this cannot be an event")))
         });
         let attrs = attrs.collect::<Result<Vec<_>>>()?;

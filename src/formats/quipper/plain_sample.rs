@@ -181,14 +181,14 @@ mod tests {
                 data_page_size: some(14), code_page_size: some(15), ..SampleEvent::default()
             };
             let mut body = Vec::new();
-            sample::remake(&told, &layout, Endian::Little, &mut body);
+            sample::encode(&told, &layout, Endian::Little, &mut body);
             let view = SampleView::read(&body, &layout, Endian::Little).expect("it was made by its layout");
             prop_assert!(is_plain(&view, &layout));
             let header = RecordHeader { kind: RecordType::SAMPLE, misc: Misc::from_bits_retain(bits as u16), size: body.len() as u16 };
             let mut fields = SampleEvent::default();
             sample::describe(&view, &layout, Endian::Little, &mut fields);
             let mut again = Vec::new();
-            sample::remake(&fields, &layout, Endian::Little, &mut again);
+            sample::encode(&fields, &layout, Endian::Little, &mut again);
             prop_assert_eq!(again, &body[..]);
             let event = PerfEvent {
                 header: Some(EventHeader {

@@ -25,10 +25,12 @@ use std::path::Path;
 
 impl ProtoContents<'_> {
     /// Makes the recording that was told again.
-    pub fn again(&self, layout: &Layout, options: &ReadOptions) -> Result<(ImportedRecording, UnknownInEvents)> {
-        let Some(pieces) = Pieces::of_messages(&self.rest, &self.attrs, self.endian) else { return self.anew(options) };
+    pub fn to_layout(&self, layout: &Layout, options: &ReadOptions) -> Result<(ImportedRecording, UnknownInEvents)> {
+        let Some(pieces) = Pieces::of_messages(&self.rest, &self.attrs, self.endian) else {
+            return self.to_recording(options);
+        };
         let resolved = pieces.resolve(&layout.before).zip(pieces.resolve(&layout.behind));
-        let Some((before, behind)) = resolved else { return self.anew(options) };
+        let Some((before, behind)) = resolved else { return self.to_recording(options) };
         let folder = if layout.files.is_empty() { None } else { Some(self.folder(options)?) };
         let first = match &folder {
             Some(folder) => Out::file(&folder.path().join("data"))?,
@@ -67,7 +69,7 @@ impl ProtoContents<'_> {
         }
         let is_changed = !layout.is_pipe() && !is_laid_out(&before, &behind, records, self.endian);
         if is_changed && folder.is_none() {
-            return self.anew(options);
+            return self.to_recording(options);
         }
         match &mut main {
             Some(main) => main.write(&behind)?,
@@ -95,7 +97,7 @@ impl ProtoContents<'_> {
     }
 
     /// Makes a file of the usual layout.
-    pub fn anew(&self, options: &ReadOptions) -> Result<(ImportedRecording, UnknownInEvents)> {
+    pub fn to_recording(&self, options: &ReadOptions) -> Result<(ImportedRecording, UnknownInEvents)> {
         plain::file(self, options)
     }
 }

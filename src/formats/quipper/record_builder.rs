@@ -56,5 +56,5 @@ pub fn events_of_file(list: &[FileAttr]) -> Events {
 /// Adds the event of a HEADER_ATTR record; other records have none.
 pub fn add_event(record: &[u8], events: &mut Events, endian: Endian) -> Option<()> {
     let header = RecordHeader::peek(record, endian).filter(|header| header.kind == RecordType::HEADER_ATTR)?;
-    events.add_told(record.get(RecordHeader::SIZE..header.len())?, endian)
+    events.add_attr_record(record.get(RecordHeader::SIZE..header.len())?, endian)
 }

@@ -141,7 +141,7 @@ impl<'a> Fields<'a> {
 }
 
 /// Appends the body of the record that a message tells, of a [modelled] layout.
-pub fn remake(sample: &SampleEvent, layout: &SampleLayout, endian: Endian, out: &mut Vec<u8>) {
+pub fn encode(sample: &SampleEvent, layout: &SampleLayout, endian: Endian, out: &mut Vec<u8>) {
     let has = |field| layout.sample_type.contains(field);
     let mut fields = Fields::new(out, endian);
     fields.u64_if(has(SampleType::IDENTIFIER), sample.id());
@@ -160,7 +160,7 @@ pub fn remake(sample: &SampleEvent, layout: &SampleLayout, endian: Endian, out: 
     }
     fields.u64_if(has(SampleType::PERIOD), sample.period());
     if has(SampleType::READ) {
-        remake_read(sample.read_info.as_ref(), layout.read_format, &mut fields);
+        encode_read(sample.read_info.as_ref(), layout.read_format, &mut fields);
     }
     if has(SampleType::CALLCHAIN) {
         fields.u64(sample.callchain.len() as u64);
@@ -173,7 +173,7 @@ pub fn remake(sample: &SampleEvent, layout: &SampleLayout, endian: Endian, out: 
     if has(SampleType::BRANCH_STACK) {
         fields.u64(sample.branch_stack.len() as u64);
         fields.u64_if(layout.branch_sample_type.contains(BranchSampleType::HW_INDEX), sample.branch_stack_hw_idx());
-        sample.branch_stack.iter().for_each(|entry| remake_branch(entry, &mut fields));
+        sample.branch_stack.iter().for_each(|entry| encode_branch(entry, &mut fields));
     }
     if let Some(weight) = &sample.weight_struct {
         let (var2_w, var3_w) = (u64::from(weight.var2_w() as u16), u64::from(weight.var3_w() as u16));
@@ -190,7 +190,7 @@ pub fn remake(sample: &SampleEvent, layout: &SampleLayout, endian: Endian, out: 
     fields.u64_if(has(SampleType::CODE_PAGE_SIZE), sample.code_page_size());
 }
 
-fn remake_read(read: Option<&ReadInfo>, format: ReadFormat, fields: &mut Fields<'_>) {
+fn encode_read(read: Option<&ReadInfo>, format: ReadFormat, fields: &mut Fields<'_>) {
     let nothing = ReadInfo::default();
     let read = read.unwrap_or(&nothing);
     let has = |bit| format.contains(bit);
@@ -216,7 +216,7 @@ fn remake_read(read: Option<&ReadInfo>, format: ReadFormat, fields: &mut Fields<
     }
 }
 
-fn remake_branch(entry: &BranchStackEntry, fields: &mut Fields<'_>) {
+fn encode_branch(entry: &BranchStackEntry, fields: &mut Fields<'_>) {
     let flags = BranchFlags::default()
         .with(BranchFlags::MISPRED, entry.mispredicted().into())
         .with(BranchFlags::PREDICTED, entry.predicted().into())

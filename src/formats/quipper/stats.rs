@@ -20,7 +20,7 @@ impl Stats {
     }
 
     /// Looks at a record.
-    pub fn look(&mut self, event: &PerfEvent) {
+    pub fn count(&mut self, event: &PerfEvent) {
         let count = |count: &mut Option<u32>| *count = Some(count.unwrap_or(0).saturating_add(1));
         if let Some(sample) = &event.sample_event {
             count(&mut self.counts.num_sample_events);
@@ -42,7 +42,7 @@ impl Stats {
     }
 
     /// Looks at a sample that has no branch stack.
-    pub fn look_at_plain(&mut self, view: &SampleView<'_>) {
+    pub fn count_plain(&mut self, view: &SampleView<'_>) {
         let (pid, spaces) = (view.task.map_or(0, |(pid, _)| pid), &mut self.spaces);
         let mut has = |address| spaces.find(pid, address).is_some();
         let mut callers = view.callchain.iter().flat_map(|chain| chain.iter());

@@ -131,7 +131,7 @@ impl<W: Write> Dumper<W> {
     fn fields(&mut self, meta: &Meta, raw: &Raw<'_>) -> std::result::Result<(), text::Unsupported> {
         let Some(record) = Record::read(raw.bytes(), &meta.context(raw)) else { return Ok(()) };
         let (out, all) = (&mut self.text, self.options.raw);
-        match (&record.body, told_feature(meta, &record.body)) {
+        match (&record.body, decoded_feature(meta, &record.body)) {
             (_, Some(told)) => text::append(out, &told, all)?,
             (Body::Opaque(bytes), _) => text::append(out, &Opaque { raw: Bytes::new(bytes) }, all)?,
             (body, None) => text::append(out, body, all)?,
@@ -157,7 +157,7 @@ impl<W: Write> Dumper<W> {
 }
 
 /// The feature in a record, if one is told there.
-fn told_feature(meta: &Meta, body: &Body) -> Option<DecodedFeature> {
+fn decoded_feature(meta: &Meta, body: &Body) -> Option<DecodedFeature> {
     let Body::HeaderFeature(told) = body else { return None };
     let id = told.id().filter(|_| !told.data.is_empty())?;
     let context = FeatureContext::new(meta.features.get(&FeatureId::NRCPUS).map(AsRef::as_ref), meta.endian);

@@ -15,7 +15,7 @@
 mod dumper;
 mod hex;
 mod parts;
-pub(in crate::inspect) mod text;
+pub(super) mod text;
 mod writer;
 
 pub use dumper::{DumpOptions, Dumper};

@@ -121,7 +121,7 @@ impl Replace {
     /// Whether the name of an event may stay.
     pub(super) fn is_common_event(&self, name: &[u8], is_tracepoint: bool) -> bool {
         let is_own = || self.probe_names.contains(without_modifiers(name).0);
-        let tells_machine = || !self.kept.has(What::Machine) && vocabulary::tells_model(name);
+        let tells_machine = || !self.kept.has(What::Machine) && vocabulary::names_model(name);
         self.kept.has(What::Events)
             || name.is_empty()
             || is_common(name, is_tracepoint) && !is_own() && !tells_machine()

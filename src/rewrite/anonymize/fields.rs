@@ -242,7 +242,7 @@ impl Replace {
 
     /// The name of a source of events.
     fn pmu(&mut self, name: &[u8]) -> Vec<u8> {
-        let names_model = !self.kept.has(What::Machine) && vocabulary::tells_model(name);
+        let names_model = !self.kept.has(What::Machine) && vocabulary::names_model(name);
         let is_known = has_numbered(vocabulary::PMUS, name) || self.kept.has(What::Events);
         if is_known && !names_model {
             return name.to_vec();

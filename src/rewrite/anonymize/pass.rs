@@ -80,7 +80,7 @@ impl Pass for AnonymizePass {
         Box::new(Before::new(Anonymize { replace, changed: RecordBuffer::default() }, sink))
     }
 
-    fn tell(&self, ledger: &mut Ledger) {
+    fn report(&self, ledger: &mut Ledger) {
         let (told, kept) = (&self.replace.told, self.replace.kept);
         let of = |is_wanted: &dyn Fn(What) -> bool| {
             let list = What::NAMED.iter().map(|(what, _)| *what).filter(|&what| is_wanted(what));

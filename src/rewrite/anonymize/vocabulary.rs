@@ -529,6 +529,6 @@ pub fn is_cache_event(word: &[u8]) -> bool {
 }
 
 /// Whether a name, or a part of it, tells the model of the CPU.
-pub fn tells_model(name: &[u8]) -> bool {
+pub fn names_model(name: &[u8]) -> bool {
     name.split(|byte| b"/,:{".contains(byte)).any(|part| MODELS.iter().any(|model| part.starts_with(model.as_bytes())))
 }

@@ -80,7 +80,7 @@ impl Pass for BuildIdMapsPass {
         let resolved = &*self.resolved.get_or_insert_with(|| Resolved::new(&self.look, &self.options));
         let (mut names, mut changed) = (Names::default(), RecordBuffer::default());
         Box::new(Each::new(sink, move |meta, raw, sink| {
-            match id_of(meta, raw, resolved, &mut names).map(|id| retold(meta, raw, id)).transpose()?.flatten() {
+            match id_of(meta, raw, resolved, &mut names).map(|id| rewritten(meta, raw, id)).transpose()?.flatten() {
                 None => sink.record(meta, raw),
                 Some(record) => {
                     changed.record = record;
@@ -90,16 +90,16 @@ impl Pass for BuildIdMapsPass {
         }))
     }
 
-    fn tell(&self, ledger: &mut Ledger) {
+    fn report(&self, ledger: &mut Ledger) {
         if let Some(resolved) = &self.resolved {
-            resolved.tell(ledger);
+            resolved.report(ledger);
         }
     }
 }
 
 /// The build id that a record is to tell, if it is one of a map that does not tell it yet.
 fn id_of(meta: &Meta, raw: &Raw<'_>, resolved: &Resolved, names: &mut Names) -> Option<Id> {
-    if !Mmap::is_told_by(raw.header.kind) {
+    if !Mmap::is_mmap(raw.header.kind) {
         return None;
     }
     let mmap = Mmap::read(meta, raw, names)?;
@@ -108,7 +108,7 @@ fn id_of(meta: &Meta, raw: &Raw<'_>, resolved: &Resolved, names: &mut Names) -> 
 }
 
 /// The record with a build id; `None` where it has no place for that.
-fn retold(meta: &Meta, raw: &Raw<'_>, id: Id) -> Result<Option<Vec<u8>>> {
+fn rewritten(meta: &Meta, raw: &Raw<'_>, id: Id) -> Result<Option<Vec<u8>>> {
     let Some(mut record) = Record::read(raw.bytes(), &meta.context(raw)) else { return Ok(None) };
     record.body = match record.body {
         Body::Mmap2(mmap) => Body::Mmap2(Mmap2 { file: id.of_map(), ..mmap }),

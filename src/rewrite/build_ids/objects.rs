@@ -202,7 +202,7 @@ impl ObjectScan {
 impl Sink for ObjectScan {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         let kind = raw.header.kind;
-        if Mmap::is_told_by(kind) {
+        if Mmap::is_mmap(kind) {
             self.map(meta, raw);
         }
         if self.scope == Scope::Hit {

@@ -115,7 +115,7 @@ impl Resolved {
     }
 
     /// Tells which objects have none, and why: once, however many passes there are.
-    pub fn tell(&self, ledger: &mut Ledger) {
+    pub fn report(&self, ledger: &mut Ledger) {
         for (&reason, names) in &self.missing {
             let why = match reason {
                 Reason::OtherHost => {

@@ -108,7 +108,7 @@ impl Pass for BuildIdTablePass {
         Ok(())
     }
 
-    fn tell(&self, ledger: &mut Ledger) {
-        self.resolved.tell(ledger);
+    fn report(&self, ledger: &mut Ledger) {
+        self.resolved.report(ledger);
     }
 }

@@ -1,6 +1,6 @@
 //! Samples of threads that were called so then: `--comm`.
 
-use super::not_found::{What, not_there, not_told};
+use super::not_found::{What, no_field, not_there};
 use super::pass::{Filter, Sample};
 use crate::error::Result;
 use crate::rewrite::option::{Outputs, Parameter, PassOption};
@@ -94,7 +94,7 @@ impl Filter for CommFilter {
 
     fn check(&mut self, _: &Meta) -> Result<()> {
         if self.untold > 0 {
-            return Err(not_told(self.option(), "their thread", self.untold));
+            return Err(no_field(self.option(), "their thread", self.untold));
         }
         let missing = self.wanted.iter().find(|wanted| !self.there.contains_key(wanted.as_bytes()));
         match missing {

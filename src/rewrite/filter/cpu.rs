@@ -1,6 +1,6 @@
 //! Samples of certain CPUs: `--cpu`.
 
-use super::not_found::{What, not_there, not_told};
+use super::not_found::{What, no_field, not_there};
 use super::pass::{Filter, Sample};
 use crate::error::Result;
 use crate::rewrite::option::{Outputs, Parameter, PassOption};
@@ -84,7 +84,7 @@ impl Filter for CpuFilter {
 
     fn check(&mut self, _: &Meta) -> Result<()> {
         if self.untold > 0 {
-            return Err(not_told(self.option(), "their CPU", self.untold));
+            return Err(no_field(self.option(), "their CPU", self.untold));
         }
         let missing = self.wanted.iter().find(|range| self.there.range(range.first..=range.last).next().is_none());
         match missing {

@@ -1,6 +1,6 @@
 //! Samples in certain files, by what was mapped then: `--dso`.
 
-use super::not_found::{What, not_there, not_told};
+use super::not_found::{What, no_field, not_there};
 use super::pass::{Filter, Sample};
 use crate::error::Result;
 use crate::rewrite::option::{Outputs, Parameter, PassOption};
@@ -110,7 +110,7 @@ impl Filter for DsoFilter {
 
     fn check(&mut self, _: &Meta) -> Result<()> {
         if self.untold > 0 {
-            return Err(not_told(self.option(), "their process or where they are", self.untold));
+            return Err(no_field(self.option(), "their process or where they are", self.untold));
         }
         let is_there = |wanted: &&String| {
             self.there().any(|map| is_called(map, wanted)) || self.has_unmapped && *wanted == UNKNOWN

@@ -261,7 +261,7 @@ impl<S: Sink + ?Sized> Stage<S> for OfEvents<'_> {
         }
         let is_sample = raw.header.kind == RecordType::SAMPLE;
         let retold = match &self.pass.stay.events {
-            events if !is_sample && !self.pass.keep_attrs => events.retold(meta, raw)?,
+            events if !is_sample && !self.pass.keep_attrs => events.rewritten(meta, raw)?,
             _ => None,
         };
         match retold {

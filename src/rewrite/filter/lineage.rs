@@ -38,7 +38,7 @@ impl Staying {
     ///
     /// # Errors
     /// Where it cannot be written.
-    pub fn retold(&self, meta: &Meta, raw: &Raw<'_>) -> Result<Option<Vec<u8>>> {
+    pub fn rewritten(&self, meta: &Meta, raw: &Raw<'_>) -> Result<Option<Vec<u8>>> {
         if raw.header.kind == RecordType::ID_INDEX {
             return self.id_index(meta, raw);
         }

@@ -30,7 +30,7 @@ pub fn not_there<T: Display>(option: &str, what: What, wanted: &dyn Display, the
 }
 
 /// The refusal where samples do not tell what is asked for.
-pub fn not_told(option: &str, what: &str, count: u64) -> Error {
+pub fn no_field(option: &str, what: &str, count: u64) -> Error {
     let (samples, do_not) = if count == 1 { ("sample", "does not") } else { ("samples", "do not") };
     Error::not_found(format!("{option}: {count} {samples} {do_not} tell {what}; --event chooses those that do"))
 }

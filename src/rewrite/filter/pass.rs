@@ -124,7 +124,7 @@ impl<F: Filter> Pass for FilterPass<F> {
         Box::new(Before::new(stage, sink))
     }
 
-    fn tell(&self, ledger: &mut Ledger) {
+    fn report(&self, ledger: &mut Ledger) {
         if self.stay.unreadable > 0 {
             ledger.note(format!("{}: {} samples that cannot be read stay", self.name(), self.stay.unreadable));
         }

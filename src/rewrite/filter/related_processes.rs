@@ -34,7 +34,7 @@ impl Kin {
                     parents.push(ppid);
                 }
             }
-        } else if Mmap::is_told_by(raw.header.kind)
+        } else if Mmap::is_mmap(raw.header.kind)
             && let Some(mmap) = Mmap::read(meta, raw, &mut self.names)
         {
             let pid = if is_of_host(raw) { mmap.pid } else { KERNEL[0] };
@@ -59,7 +59,7 @@ impl Kin {
 }
 
 /// Of which process of the host a record tells; `None` where it is none in particular.
-pub fn told_of(meta: &Meta, raw: &Raw<'_>) -> Option<u32> {
+pub fn process_of(meta: &Meta, raw: &Raw<'_>) -> Option<u32> {
     let pid = match raw.header.kind {
         RecordType::MMAP
         | RecordType::MMAP2
@@ -113,7 +113,7 @@ impl Related {
 
     /// Whether a record stays: it tells of one of these, or of no certain process.
     pub fn keeps(&self, meta: &Meta, raw: &Raw<'_>) -> bool {
-        told_of(meta, raw).is_none_or(|pid| self.processes.contains(&pid))
+        process_of(meta, raw).is_none_or(|pid| self.processes.contains(&pid))
     }
 }
 

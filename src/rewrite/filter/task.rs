@@ -1,6 +1,6 @@
 //! Samples of certain processes or threads: `--pid`, `--tid`.
 
-use super::not_found::{What, not_there, not_told};
+use super::not_found::{What, no_field, not_there};
 use super::pass::{Filter, Sample};
 use crate::error::Result;
 use crate::rewrite::option::{Outputs, Parameter, PassOption};
@@ -97,7 +97,7 @@ impl Filter for TaskFilter {
             TaskNumber::Tid => What { one: "thread", several: "threads" },
         };
         if self.untold > 0 {
-            return Err(not_told(self.option(), "their process and thread", self.untold));
+            return Err(no_field(self.option(), "their process and thread", self.untold));
         }
         match self.wanted.difference(&self.there).next() {
             Some(missing) => Err(not_there(self.option(), what, missing, self.there.iter())),

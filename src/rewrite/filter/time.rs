@@ -1,6 +1,6 @@
 //! Samples of certain times: `--time`, as perf script takes it.
 
-use super::not_found::not_told;
+use super::not_found::no_field;
 use super::pass::{Filter, Sample, extend};
 use crate::abi;
 use crate::abi::feature::FeatureId;
@@ -204,7 +204,7 @@ impl Filter for TimeFilter {
 
     fn check(&mut self, meta: &Meta) -> Result<()> {
         if self.untold > 0 {
-            return Err(not_told(self.option(), "their time", self.untold));
+            return Err(no_field(self.option(), "their time", self.untold));
         }
         if self.intervals.is_none() {
             self.know(meta, self.seen);

@@ -75,7 +75,7 @@ impl Edited {
 
     /// The record that takes the place of one that tells of the recording; without bytes where none does, `None` where it
     /// stays.
-    fn retold(&self, raw: &Raw<'_>) -> Result<Option<Vec<u8>>> {
+    fn rewritten(&self, raw: &Raw<'_>) -> Result<Option<Vec<u8>>> {
         let (body, endian) = (raw.body(), raw.endian);
         let gone = Some(Vec::new());
         Ok(match raw.header.kind {
@@ -203,7 +203,7 @@ impl<S: Sink + ?Sized> Stage<S> for HeaderRewriter<'_> {
         if !is_about_recording(&raw.header) {
             return sink.record(meta, raw);
         }
-        let retold = match self.edited.retold(raw)? {
+        let retold = match self.edited.rewritten(raw)? {
             None if is_misplaced => self.edited.tracing_data()?,
             retold => retold,
         };

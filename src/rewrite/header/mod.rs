@@ -1,6 +1,7 @@
 //! What a recording tells of itself, to be edited: the same whatever the container.
 
 pub mod edited;
+#[cfg(feature = "rewrite")]
 pub mod edits;
 
 use crate::abi::feature::event_desc::EventDescs;

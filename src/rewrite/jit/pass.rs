@@ -78,7 +78,7 @@ impl Pass for JitPass {
         self.images.put_in_place()
     }
 
-    fn tell(&self, ledger: &mut Ledger) {
+    fn report(&self, ledger: &mut Ledger) {
         self.plan.damage.iter().for_each(|damage| ledger.damage(damage.clone()));
         self.plan.notes.iter().for_each(|note| ledger.note(note.clone()));
         self.plan.missing.iter().for_each(|what| ledger.missing(what.clone()));
@@ -105,7 +105,7 @@ impl Sink for DumpScan<'_> {
         if raw.header.kind == RecordType::TIME_CONV {
             found.conv = abi::parse::<TimeConv>(raw.body(), raw.endian, ()).ok().map(|(conv, _)| conv);
         }
-        if !Mmap::is_told_by(raw.header.kind) {
+        if !Mmap::is_mmap(raw.header.kind) {
             return Ok(());
         }
         let (Some(mmap), Some(record)) =
@@ -153,7 +153,7 @@ impl<'a> Inject<'a> {
     }
 
     /// Tells all maps up to a time.
-    fn tell(&mut self, meta: &Meta, time: u64, place: Place, sink: &mut (impl Sink + ?Sized)) -> Result<()> {
+    fn emit(&mut self, meta: &Meta, time: u64, place: Place, sink: &mut (impl Sink + ?Sized)) -> Result<()> {
         while let Some(map) = self.plan.maps.get(self.told).filter(|map| map.time <= time) {
             self.told += 1;
             self.live.entry(map.pid).or_default().put(map.address, map.address.saturating_add(map.len));
@@ -165,7 +165,7 @@ impl<'a> Inject<'a> {
 
     /// Whether a record maps memory in which functions are that were told before.
     fn hides(&mut self, meta: &Meta, raw: &Raw<'_>) -> bool {
-        if !Mmap::is_told_by(raw.header.kind) {
+        if !Mmap::is_mmap(raw.header.kind) {
             return false;
         }
         let Some(mmap) = Mmap::read(meta, raw, &mut self.names) else { return false };
@@ -178,13 +178,13 @@ impl<S: Sink + ?Sized> Stage<S> for Inject<'_> {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
         if let Some(time) = meta.events.time(raw) {
             let place = Place { source: raw.block.source, base: raw.offset(), origin: raw.block.origin };
-            self.tell(meta, time, place, sink)?;
+            self.emit(meta, time, place, sink)?;
         }
         if self.hides(meta, raw) { Ok(()) } else { sink.record(meta, raw) }
     }
 
     fn end(&mut self, meta: &Meta, sink: &mut S) -> Result<()> {
-        self.tell(meta, u64::MAX, Place { source: 0, base: 0, origin: Origin::File }, sink)?;
+        self.emit(meta, u64::MAX, Place { source: 0, base: 0, origin: Origin::File }, sink)?;
         sink.end(meta)
     }
 }

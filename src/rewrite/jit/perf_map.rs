@@ -131,7 +131,7 @@ impl PerfMapPass {
 
 /// The map of memory that code may be compiled into, if a record tells one.
 fn code_map(meta: &Meta, raw: &Raw<'_>, names: &mut Names) -> Option<Mmap> {
-    if !Mmap::is_told_by(raw.header.kind) {
+    if !Mmap::is_mmap(raw.header.kind) {
         return None;
     }
     let mmap = Mmap::read(meta, raw, names)?;
@@ -183,7 +183,7 @@ impl Pass for PerfMapPass {
     fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {
         let (mut names, mut changed) = (Names::default(), RecordBuffer::default());
         let made = &self.made;
-        Box::new(Each::new(sink, move |meta, raw, sink| match retold(meta, raw, made, &mut names)? {
+        Box::new(Each::new(sink, move |meta, raw, sink| match rewritten(meta, raw, made, &mut names)? {
             None => sink.record(meta, raw),
             Some(record) => {
                 changed.record = record;
@@ -196,13 +196,13 @@ impl Pass for PerfMapPass {
         self.images.put_in_place()
     }
 
-    fn tell(&self, ledger: &mut Ledger) {
+    fn report(&self, ledger: &mut Ledger) {
         self.notes.iter().for_each(|note| ledger.note(note.clone()));
     }
 }
 
 /// The record that maps the image in the place of memory; `None` where it stays.
-fn retold(meta: &Meta, raw: &Raw<'_>, made: &BTreeMap<u32, Made>, names: &mut Names) -> Result<Option<Vec<u8>>> {
+fn rewritten(meta: &Meta, raw: &Raw<'_>, made: &BTreeMap<u32, Made>, names: &mut Names) -> Result<Option<Vec<u8>>> {
     let Some(mmap) = code_map(meta, raw, names) else { return Ok(None) };
     let Some(image) = made.get(&mmap.pid) else { return Ok(None) };
     let around = image.memory.range(..=mmap.start).next_back();

@@ -273,7 +273,7 @@ fn lay_out(events: &mut [MergedEvent]) {
 
 impl Merged {
     /// The events as containers tell them.
-    pub fn told(&self) -> impl Iterator<Item = FileAttr> {
+    pub fn attrs(&self) -> impl Iterator<Item = FileAttr> {
         self.events.iter().map(|event| FileAttr { attr: event.attr.clone(), ids: event.ids.clone() })
     }
 

@@ -45,7 +45,7 @@ impl Merge {
         kernel::check(&members, options.kernel_from)?;
         let events = events::merge(&members, &options)?;
         let features = features::merge(&members, &events, &shifts, &options)?;
-        let mut meta = members[0].meta.with(events.told(), features.features, members[0].meta.event_types.list());
+        let mut meta = members[0].meta.with(events.attrs(), features.features, members[0].meta.event_types.list());
         (meta.container, meta.folder) = (Container::File, None);
         meta.files = members.iter().flat_map(|member| member.meta.files.clone()).collect();
         meta.build_id_records.clear();

@@ -231,7 +231,7 @@ impl Sink for Feeder {
         {
             return Ok(());
         }
-        if self.part.without_kernel && kernel::is_told_by(raw) {
+        if self.part.without_kernel && kernel::is_about_kernel(raw) {
             self.of_other_kernel.add(kind);
             return Ok(());
         }

@@ -94,7 +94,7 @@ impl Pass for PerfVersionPass {
         Box::new(Before::new(ForVersion::new(self.version, &self.deferred, &mut self.told), sink))
     }
 
-    fn tell(&self, ledger: &mut Ledger) {
+    fn report(&self, ledger: &mut Ledger) {
         let records = self.told.iter().filter(|(change, _)| **change != Change::UserFrames);
         let records = records.map(|(change, count)| format!("{change} ({count})"));
         let all: Vec<_> = self.notes.iter().cloned().chain(records).collect();

@@ -64,7 +64,7 @@ impl<'a> ForVersion<'a> {
         Self { version, deferred, told, changed: RecordBuffer::default() }
     }
 
-    fn tell(&mut self, change: Change) {
+    fn count(&mut self, change: Change) {
         *self.told.entry(change).or_default() += 1;
     }
 
@@ -88,7 +88,7 @@ impl<'a> ForVersion<'a> {
             RecordType::MMAP2
                 if self.version < PerfVersion::MMAP_BUILD_IDS && raw.header.misc.contains(Misc::MMAP_BUILD_ID) =>
             {
-                self.tell(Change::MmapBuildId);
+                self.count(Change::MmapBuildId);
                 recoded(meta, raw, |record| {
                     record.header.misc.remove(Misc::MMAP_BUILD_ID);
                     if let Body::Mmap2(mmap) = &mut record.body {
@@ -136,7 +136,7 @@ impl<'a> ForVersion<'a> {
             let fits = raw.bytes().len() + size_of_val(&*chain) <= usize::from(u16::MAX);
             let is_there = fits && !chain.is_empty();
             let made = recoded(meta, raw, |record| adapt(record, Some(if fits { &chain } else { &[] })));
-            self.tell(if is_there { Change::UserFrames } else { Change::NoUserFrames });
+            self.count(if is_there { Change::UserFrames } else { Change::NoUserFrames });
             return made;
         }
         recoded(meta, raw, |record| adapt(record, None))
@@ -148,7 +148,7 @@ impl<S: Sink + ?Sized> Stage<S> for ForVersion<'_> {
         let kind = raw.header.kind;
         if !self.version.knows_record(kind) {
             if kind != RecordType::CALLCHAIN_DEFERRED {
-                self.tell(Change::Record(kind));
+                self.count(Change::Record(kind));
             }
             return Ok(());
         }

@@ -81,7 +81,7 @@ impl Spaces {
     }
 
     /// Takes what a record tells of processes; of maps whoever reads them does.
-    pub fn tell(&mut self, meta: &Meta, raw: &Raw<'_>) {
+    pub fn apply(&mut self, meta: &Meta, raw: &Raw<'_>) {
         let (body, _) = meta.events.split(raw);
         match raw.header.kind {
             RecordType::FORK => {

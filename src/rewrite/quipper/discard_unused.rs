@@ -71,7 +71,7 @@ impl Sink for LookForUse {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         match raw.header.kind {
             RecordType::SAMPLE => drop(self.sample(meta, raw)),
-            RecordType::FORK | RecordType::COMM => self.spaces.tell(meta, raw),
+            RecordType::FORK | RecordType::COMM => self.spaces.apply(meta, raw),
             _ => {
                 if let Some(mmap) = counted(meta, raw, &mut self.names) {
                     self.spaces.map(mmap.pid, mmap.start, mmap.len, mmap.pgoff);

@@ -63,7 +63,7 @@ impl Sink for MmapScan {
 
 /// The map that a record tells, if it tells one that counts.
 pub fn counted(meta: &Meta, raw: &Raw<'_>, names: &mut Names) -> Option<Mmap> {
-    let mmap = Mmap::is_told_by(raw.header.kind).then(|| Mmap::read(meta, raw, names));
+    let mmap = Mmap::is_mmap(raw.header.kind).then(|| Mmap::read(meta, raw, names));
     mmap.flatten().filter(|mmap| mmap.counts(raw.header.misc))
 }
 
@@ -99,7 +99,7 @@ impl<'a> ChangeMmaps<'a> {
 }
 
 /// The record that tells a map otherwise.
-fn retold(meta: &Meta, raw: &Raw<'_>, mmap: &Mmap) -> Result<Option<Vec<u8>>> {
+fn rewritten(meta: &Meta, raw: &Raw<'_>, mmap: &Mmap) -> Result<Option<Vec<u8>>> {
     let Some(mut record) = Record::read(raw.bytes(), &meta.context(raw)) else { return Ok(None) };
     let (len, pgoff, filename) = match &mut record.body {
         Body::Mmap(body) => (&mut body.len, &mut body.pgoff, &mut body.filename),
@@ -126,7 +126,7 @@ impl<S: Sink + ?Sized> Stage<S> for ChangeMmaps<'_> {
         match self.plan.changes.get(&(self.at - 1)) {
             None => sink.record(meta, raw),
             Some(None) => Ok(()),
-            Some(Some(mmap)) => match retold(meta, raw, mmap)? {
+            Some(Some(mmap)) => match rewritten(meta, raw, mmap)? {
                 None => sink.record(meta, raw),
                 Some(record) => {
                     self.changed.record = record;

@@ -145,7 +145,7 @@ impl<S: Sink + ?Sized> Stage<S> for Remap {
         let is_changed = match raw.header.kind {
             RecordType::SAMPLE => self.sample(meta, raw).is_some(),
             RecordType::FORK | RecordType::COMM => {
-                self.spaces.tell(meta, raw);
+                self.spaces.apply(meta, raw);
                 false
             }
             _ => counted(meta, raw, &mut self.names).and_then(|mmap| self.mmap(&mmap, raw)).is_some(),

@@ -7,7 +7,7 @@ use crate::abi::record::descriptor::Lifetime;
 use crate::abi::sample_view::SampleView;
 use crate::error::Result;
 use crate::rewrite::filter::deferred::{Chain, chain_of};
-use crate::rewrite::filter::related_processes::told_of;
+use crate::rewrite::filter::related_processes::process_of;
 use crate::rewrite::rounds::Rounds;
 use crate::stream::Sink;
 use crate::stream::counts::Counts;
@@ -60,7 +60,7 @@ impl Routes {
             (Some(time), Some((_, last))) if self.is_sliced => time <= last,
             _ => true,
         };
-        match told_of(meta, raw) {
+        match process_of(meta, raw) {
             Some(pid) => {
                 let parts = self.by_process.get(&pid).map(Vec::as_slice).unwrap_or_default();
                 parts.iter().copied().filter(is_needed).try_for_each(take)

@@ -46,10 +46,10 @@ impl Lane<'_> {
         }
     }
 
-    fn tell<S: Sink>(&mut self, recorder: &mut Recorder<S>) -> Result<()> {
+    fn record<S: Sink>(&mut self, recorder: &mut Recorder<S>) -> Result<()> {
         match self {
-            Self::Comings(comings) => comings.tell(recorder),
-            Self::Samples(samples) => samples.tell(recorder),
+            Self::Comings(comings) => comings.record(recorder),
+            Self::Samples(samples) => samples.record(recorder),
         }
     }
 }
@@ -70,7 +70,7 @@ impl Scenario {
     /// Those of [`run`](Self::run), and where the records take more.
     pub fn run_within(&self, scale: u64, most: u64, sink: &mut dyn Sink) -> Result<(Meta, Ledger)> {
         let mut about = self.about.clone();
-        super::super::bpf::tell(&self.bpf, &mut about);
+        super::super::bpf::describe(&self.bpf, &mut about);
         let events = about.events();
         let too_long = || Error::too_large("the recording would end later than its clock can tell");
         let duration = self.duration.checked_mul(scale).ok_or_else(too_long)?;
@@ -78,24 +78,24 @@ impl Scenario {
         let mut recorder = Recorder::new(&about, sink)?;
         let mut records = self.records.iter().peekable();
         while let Some(told) = records.next_if(|told| told.stamp.time == 0) {
-            told.tell(&mut recorder)?;
+            told.record(&mut recorder)?;
         }
-        self.tell_what_was_there(&mut recorder)?;
+        self.record_initial_state(&mut recorder)?;
         self.demand_room(&events)?;
         let mut lanes = self.lanes(&events, duration);
         let mut next: BinaryHeap<_> =
             lanes.iter().enumerate().filter_map(|(number, lane)| Some(Reverse((lane.time()?, number)))).collect();
         while let Some(Reverse((time, number))) = next.pop() {
             while let Some(told) = records.next_if(|told| told.stamp.time <= time) {
-                told.tell(&mut recorder)?;
+                told.record(&mut recorder)?;
             }
-            lanes[number].tell(&mut recorder)?;
+            lanes[number].record(&mut recorder)?;
             next.extend(lanes[number].time().map(|time| Reverse((time, number))));
             if recorder.written() > most {
                 return Err(Error::too_large(format!("the records would take more than {most} bytes")));
             }
         }
-        records.try_for_each(|told| told.tell(&mut recorder))?;
+        records.try_for_each(|told| told.record(&mut recorder))?;
         recorder.finish()
     }
 
@@ -125,7 +125,7 @@ impl Scenario {
     }
 
     /// Tells names and maps of what is there when the recording begins.
-    fn tell_what_was_there<S: Sink>(&self, recorder: &mut Recorder<S>) -> Result<()> {
+    fn record_initial_state<S: Sink>(&self, recorder: &mut Recorder<S>) -> Result<()> {
         for program in self.programs.iter().filter(|program| program.is_kernel()) {
             recorder.record(program.space.mode(), &Body::Mmap(program.kernel_map()), Stamp::default())?;
         }
@@ -194,7 +194,7 @@ impl Scenario {
 }
 
 impl ScenarioRecord {
-    fn tell<S: Sink>(&self, recorder: &mut Recorder<S>) -> Result<()> {
+    fn record<S: Sink>(&self, recorder: &mut Recorder<S>) -> Result<()> {
         match &self.what {
             What::Record { misc, body, payload } => recorder.record_before(*misc, body, self.stamp, payload),
             What::Bytes(bytes) => recorder.unchecked(bytes),

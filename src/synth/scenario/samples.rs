@@ -123,7 +123,7 @@ impl<'a> Samples<'a> {
         })
     }
 
-    pub fn tell<S: Sink>(&mut self, recorder: &mut Recorder<S>) -> Result<()> {
+    pub fn record<S: Sink>(&mut self, recorder: &mut Recorder<S>) -> Result<()> {
         let Some(time) = self.time() else { return Ok(()) };
         self.left -= 1;
         self.passed += self.step;
@@ -145,7 +145,7 @@ impl<'a> Samples<'a> {
                 prepared.template.insert(made)
             }
         };
-        recorder.again(template, ip, time)
+        recorder.record_template(template, ip, time)
     }
 }
 

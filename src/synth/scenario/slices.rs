@@ -53,7 +53,7 @@ impl Comings {
         (self.number < self.left).then(|| BEGIN + self.number / 2 * self.slices.every + into)
     }
 
-    pub fn tell<S: Sink>(&mut self, recorder: &mut Recorder<S>) -> Result<()> {
+    pub fn record<S: Sink>(&mut self, recorder: &mut Recorder<S>) -> Result<()> {
         let Some(time) = self.time() else { return Ok(()) };
         let misc = if self.number % 2 == 1 { Misc::SWITCH_OUT } else { Misc::empty() };
         self.number += 1;

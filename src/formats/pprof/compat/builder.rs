@@ -63,7 +63,7 @@ impl Builder {
         self.build_ids = BuildIds::new(meta, build_ids);
         self.profile.events = Events::new(meta);
         let version = meta.string(FeatureId::VERSION);
-        self.counts_lost_samples = meta.tells_lost_samples();
+        self.counts_lost_samples = meta.counts_lost_samples();
         let command = meta.cmdline().map(|tokens| tokens.join(" "));
         let comments = [("perf-version:", version), ("perf-command:", command)];
         self.profile.comments =

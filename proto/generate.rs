@@ -1,0 +1,87 @@
+//! Turns these descriptions into Rust types; protox parses them, so that no `protoc` is needed.
+
+use prost::Message;
+use prost_types::DescriptorProto;
+use prost_types::field_descriptor_proto::Type;
+use std::env;
+use std::error::Error;
+use std::fs;
+use std::path::Path;
+
+/// Writes what the library includes.
+pub fn generate() -> Result<(), Box<dyn Error>> {
+    let profile = protox::compile(["proto/profile.proto"], ["proto"])?;
+    prost_build::Config::new().compile_fds(profile)?;
+    let mut recording = protox::compile(["proto/perf_data.proto"], ["proto"])?;
+    for file in &mut recording.file {
+        file.message_type.iter_mut().for_each(text_as_bytes);
+        // It would have to tell of the entries of maps too.
+        file.source_code_info = None;
+    }
+    let event = ".quipper.PerfDataProto.PerfEvent";
+    let mut config = prost_build::Config::new();
+    // An event is one of two dozen messages: all in one place would be a kilobyte each time.
+    for field in fields(&recording, "PerfEvent").filter(|field| field.ends_with("_event")) {
+        config.boxed(format!("{event}.{field}"));
+    }
+    let out = env::var("OUT_DIR")?;
+    // For the text form.
+    fs::write(Path::new(&out).join("perf_data.bin"), recording.encode_to_vec())?;
+    fs::write(Path::new(&out).join("known.rs"), known(&recording)?)?;
+    config.compile_fds(recording)?;
+    Ok(())
+}
+
+/// Names of files and threads need not be UTF-8, which a `string` would have to be. To writers and readers of messages
+/// `bytes` are the same; a map is the same as a list of its entries, which keeps their order.
+fn text_as_bytes(message: &mut DescriptorProto) {
+    for field in message.field.iter_mut().filter(|field| field.r#type() == Type::String) {
+        field.set_type(Type::Bytes);
+    }
+    message.options = None;
+    message.nested_type.iter_mut().for_each(text_as_bytes);
+}
+
+/// The fields of every message, as a table in Rust: by number, each with the place of the message that it holds.
+fn known(set: &prost_types::FileDescriptorSet) -> Result<String, Box<dyn Error>> {
+    let mut messages = Vec::new();
+    for file in &set.file {
+        for message in &file.message_type {
+            list(message, format!(".{}", file.package()), &mut messages);
+        }
+    }
+    let place = |name: &str| messages.iter().position(|(known, _)| known == name).ok_or(format!("there is no {name}"));
+    let mut table = String::new();
+    for (_, message) in &messages {
+        let mut fields: Vec<_> = message.field.iter().map(|field| (field.number(), field)).collect();
+        fields.sort_by_key(|&(number, _)| number);
+        table += "    &[";
+        for (number, field) in fields {
+            let holds = match field.r#type() {
+                Type::Message => place(field.type_name())?.to_string(),
+                _ => "NO_MESSAGE".to_owned(),
+            };
+            table += &format!("({number}, {holds}), ");
+        }
+        table += "],\n";
+    }
+    let (outer, event) = (place(".quipper.PerfDataProto")?, place(".quipper.PerfDataProto.PerfEvent")?);
+    Ok(format!(
+        "const NO_MESSAGE: usize = usize::MAX;\nconst PERF_DATA_PROTO: usize = {outer};\n\
+         const PERF_EVENT: usize = {event};\n\
+         /// The fields of each message: number, and the place of the message that it holds.\n\
+         static MESSAGES: &[&[(u32, usize)]] = &[\n{table}];\n"
+    ))
+}
+
+fn list<'a>(message: &'a DescriptorProto, outer: String, messages: &mut Vec<(String, &'a DescriptorProto)>) {
+    let name = format!("{outer}.{}", message.name());
+    message.nested_type.iter().for_each(|nested| list(nested, name.clone(), messages));
+    messages.push((name, message));
+}
+
+fn fields(set: &prost_types::FileDescriptorSet, message: &str) -> impl Iterator<Item = String> {
+    let messages = set.file.iter().flat_map(|file| &file.message_type).flat_map(|outer| &outer.nested_type);
+    let fields = messages.filter(|nested| nested.name() == message).flat_map(|nested| &nested.field);
+    fields.map(|field| field.name().to_owned()).collect::<Vec<_>>().into_iter()
+}

@@ -1,0 +1,31 @@
+//! Inputs of other formats, converted to recordings when they are opened.
+
+pub(super) use crate::formats::import::ImportedRecording as Imported;
+
+use crate::abi::header;
+use crate::container::read::ReadOptions;
+use crate::container::read::input::Input;
+use crate::error::Result;
+use crate::formats::Reads;
+use crate::formats::import::{ImportOptions, import};
+use crate::formats::recognize::{START, readable_format};
+use crate::profile::symbols::SymbolSource;
+use std::sync::Arc;
+
+/// Converts an input that is not a recording; returns one that is.
+///
+/// # Errors
+/// Where it cannot be opened, or its format is unknown.
+pub(super) fn convert(input: Input, read: &ReadOptions) -> Result<(Input, Option<Imported>)> {
+    let is_recording = |start: &[u8]| header::endian(start).is_some();
+    let (input, start) = input.peek(START, is_recording, read)?;
+    let format = readable_format(&start, &input.name())?;
+    let Some(Reads::Import(how)) = format.map(|format| format.reads) else { return Ok((input, None)) };
+    let imported = import(how, input, &ImportOptions::from(read))?;
+    Ok((imported.input(), Some(imported)))
+}
+
+/// Functions of frames, where the input has them.
+pub(super) fn symbols(imported: &Imported) -> Option<Arc<dyn SymbolSource>> {
+    imported.imported.clone().map(|profile| profile as Arc<dyn SymbolSource>)
+}

@@ -1,0 +1,34 @@
+//! Without formats every input is read as a recording.
+
+use crate::container::read::ReadOptions;
+use crate::container::read::input::Input;
+use crate::container::walk::Damage;
+use crate::error::Result;
+use crate::profile::symbols::SymbolSource;
+use std::convert::Infallible;
+use std::sync::Arc;
+
+/// There is none.
+#[derive(Debug)]
+pub(super) struct Imported {
+    /// What of the input could not be read.
+    pub damage: Vec<Damage>,
+    never: Infallible,
+}
+
+impl Imported {
+    /// The recording.
+    pub fn input(&self) -> Input {
+        match self.never {}
+    }
+}
+
+/// Returns the input as it is.
+pub(super) fn convert(input: Input, _: &ReadOptions) -> Result<(Input, Option<Imported>)> {
+    Ok((input, None))
+}
+
+/// There are none.
+pub(super) fn symbols(imported: &Imported) -> Option<Arc<dyn SymbolSource>> {
+    match imported.never {}
+}
