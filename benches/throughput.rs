@@ -111,7 +111,7 @@ struct Scan;
 
 impl Sink for Scan {
     fn record(&mut self, _: &Meta, raw: &Raw<'_>) -> Result<()> {
-        black_box(raw.header);
+        black_box(raw.header());
         Ok(())
     }
 }
@@ -121,10 +121,10 @@ struct Typed;
 
 impl Sink for Typed {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        match (raw.header.kind, meta.events.of(raw)) {
+        match (raw.header().kind, meta.events.of(raw)) {
             (RecordType::SAMPLE, Some((_, event))) => {
                 let mut view = SampleView::default();
-                view.fill(raw.body(), &event.layout, raw.endian).expect("a sample");
+                view.fill(raw.body(), &event.layout, raw.endian()).expect("a sample");
                 black_box(&view);
             }
             _ => drop(black_box(Record::read(raw.bytes(), &meta.context(raw)))),
@@ -139,7 +139,7 @@ struct Reencode;
 impl Sink for Reencode {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         let record = Record::read(raw.bytes(), &meta.context(raw)).expect("a record");
-        black_box(record.to_bytes(raw.endian)).expect("it can be written");
+        black_box(record.to_bytes(raw.endian())).expect("it can be written");
         Ok(())
     }
 }
@@ -149,7 +149,7 @@ struct Payloads(Vec<u8>);
 
 impl Sink for Payloads {
     fn record(&mut self, _: &Meta, raw: &Raw<'_>) -> Result<()> {
-        self.0.extend_from_slice(compressed_bytes(raw.bytes(), raw.endian).unwrap_or_default());
+        self.0.extend_from_slice(compressed_bytes(raw.bytes(), raw.endian()).unwrap_or_default());
         Ok(())
     }
 }

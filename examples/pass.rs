@@ -51,11 +51,11 @@ impl Pass for WithoutIdle {
 
 /// Whether a record is a sample of an idle CPU; `None` where it is no sample, or one that does not tell.
 fn is_idle(meta: &Meta, raw: &Raw<'_>) -> Option<bool> {
-    if raw.header.kind != RecordType::SAMPLE {
+    if raw.header().kind != RecordType::SAMPLE {
         return None;
     }
     let (_, event) = meta.events.of(raw)?;
-    let (pid, _) = SampleView::read(raw.body(), &event.layout, raw.endian).ok()?.task?;
+    let (pid, _) = SampleView::read(raw.body(), &event.layout, raw.endian()).ok()?.task?;
     Some(pid == 0)
 }
 

@@ -135,8 +135,8 @@ impl Sink for Ends {
     }
 
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        let is_bare = meta.container == Container::Pipe || raw.block.source > 0;
-        if is_bare && raw.block.source == self.source && raw.block.origin != Origin::Frame {
+        let is_bare = meta.container == Container::Pipe || raw.block().source > 0;
+        if is_bare && raw.block().source == self.source && raw.block().origin != Origin::Frame {
             self.ends.insert(raw.offset() as usize + raw.bytes().len() + raw.payload().len());
         }
         Ok(())

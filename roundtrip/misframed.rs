@@ -69,9 +69,9 @@ struct Gathered {
 
 impl Sink for Gathered {
     fn record(&mut self, _: &Meta, raw: &Raw<'_>) -> perfconv::Result<()> {
-        match raw.header.kind {
-            RecordType::COMPRESSED2 => self.frames.push((raw.block.origin, raw.header)),
-            _ if raw.header.kind < RecordType::USER_START => self.records.extend_from_slice(raw.bytes()),
+        match raw.header().kind {
+            RecordType::COMPRESSED2 => self.frames.push((raw.block().origin, raw.header())),
+            _ if raw.header().kind < RecordType::USER_START => self.records.extend_from_slice(raw.bytes()),
             _ => {}
         }
         Ok(())

@@ -83,7 +83,7 @@ fn check(
 impl Sink for Reencoder {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         let context = meta.context(raw);
-        let (kind, bytes) = (raw.header.kind, raw.bytes());
+        let (kind, bytes) = (raw.header().kind, raw.bytes());
         let reencode = |bytes: &[u8], from, to| {
             let record = Record::read(bytes, &RecordContext { endian: from, ..context });
             record.map_or_else(Reencoded::default, |record| Reencoded {
@@ -93,11 +93,11 @@ impl Sink for Reencoder {
             })
         };
         let is_known = kind.name().is_some();
-        let complaint = check(&mut self.records, &kind.to_string(), is_known, bytes, raw.endian, reencode);
+        let complaint = check(&mut self.records, &kind.to_string(), is_known, bytes, raw.endian(), reencode);
         self.complain(complaint);
         if let Some(Body::HeaderTracingData(tracing)) = Record::read(bytes, &context).map(|record| record.body) {
             for payload in [&tracing.inside, raw.payload()].into_iter().filter(|payload| !payload.is_empty()) {
-                self.feature(FeatureId::TRACING_DATA, payload, raw.endian, &FeatureContext::default());
+                self.feature(FeatureId::TRACING_DATA, payload, raw.endian(), &FeatureContext::default());
             }
         }
         Ok(())

@@ -35,6 +35,7 @@ pub mod record;
 pub mod regs;
 pub mod sample;
 pub mod sample_id;
+pub mod sample_layout;
 pub mod sample_type;
 pub mod sample_view;
 pub mod sample_words;

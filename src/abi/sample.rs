@@ -1,6 +1,6 @@
 //! `PERF_RECORD_SAMPLE`, owned: the definition, for reading and writing.
 //!
-//! Where samples come by the million, [`SampleView`] reads the same bytes without owning them.
+//! Where samples come by the million, [`SampleView`](super::sample_view::SampleView) reads the same bytes without owning them.
 
 use super::Endian;
 use super::branch::BranchStack;
@@ -11,8 +11,8 @@ use super::read_format::ReadValues;
 use super::record::RecordType;
 use super::record::descriptor::RecordDescriptor;
 use super::regs::Regs;
+use super::sample_layout::SampleLayout;
 use super::sample_type::SampleType;
-use super::sample_view::{SampleLayout, SampleView};
 use super::transaction::Transaction;
 use super::weight::Weight;
 use crate::abi::readable;
@@ -31,13 +31,11 @@ pub struct SampleArgs {
 impl SampleArgs {
     /// For the body of a SAMPLE of an event.
     pub fn new(body: &[u8], layout: &SampleLayout, endian: Endian) -> Self {
-        let view = SampleView::read(body, layout, endian);
-        let stack = view.ok().and_then(|view| view.branch_stack);
-        Self { layout: *layout, hw_idx_if_empty: stack.is_none_or(|stack| stack.hw_idx.is_some()) }
+        Self { layout: *layout, hw_idx_if_empty: layout.has_hw_idx_if_empty(body, endian) }
     }
 
     fn has(&self, field: SampleType) -> bool {
-        self.layout.sample_type.contains(field)
+        self.layout.sample_type().contains(field)
     }
 }
 
@@ -46,7 +44,7 @@ impl SampleArgs {
 ///
 /// Since Linux 2.6.31.
 #[binrw]
-#[br(import_raw(args: SampleArgs), pre_assert(SampleType::KNOWN.contains(args.layout.sample_type)))]
+#[br(import_raw(args: SampleArgs), pre_assert(SampleType::KNOWN.contains(args.layout.sample_type())))]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
     /// [`SampleType::IDENTIFIER`]: id of the event.
@@ -81,7 +79,7 @@ pub struct Sample {
     #[br(if(args.has(SampleType::PERIOD)))]
     pub period: Option<u64>,
     /// [`SampleType::READ`]: counter values.
-    #[br(if(args.has(SampleType::READ)), args_raw = args.layout.read_format)]
+    #[br(if(args.has(SampleType::READ)), args_raw = args.layout.read_format())]
     pub read: Option<ReadValues>,
     /// [`SampleType::CALLCHAIN`].
     #[br(if(args.has(SampleType::CALLCHAIN)))]
@@ -90,16 +88,16 @@ pub struct Sample {
     #[br(if(args.has(SampleType::RAW)))]
     pub raw: Option<Raw>,
     /// [`SampleType::BRANCH_STACK`].
-    #[br(if(args.has(SampleType::BRANCH_STACK)), args(args.layout.branch_sample_type, args.hw_idx_if_empty))]
+    #[br(if(args.has(SampleType::BRANCH_STACK)), args(args.layout.branch_sample_type(), args.hw_idx_if_empty))]
     pub branch_stack: Option<BranchStack>,
     /// [`SampleType::REGS_USER`].
-    #[br(if(args.has(SampleType::REGS_USER)), args_raw = args.layout.regs_user)]
+    #[br(if(args.has(SampleType::REGS_USER)), args_raw = args.layout.regs_user())]
     pub regs_user: Option<Regs>,
     /// [`SampleType::STACK_USER`].
     #[br(if(args.has(SampleType::STACK_USER)))]
     pub stack_user: Option<StackUser>,
     /// [`SampleType::WEIGHT`] or [`SampleType::WEIGHT_STRUCT`], one word either way.
-    #[br(if(args.layout.sample_type.intersects(SampleType::WEIGHT | SampleType::WEIGHT_STRUCT)))]
+    #[br(if(args.layout.sample_type().intersects(SampleType::WEIGHT | SampleType::WEIGHT_STRUCT)))]
     pub weight: Option<Weight>,
     /// [`SampleType::DATA_SRC`].
     #[br(if(args.has(SampleType::DATA_SRC)))]
@@ -108,7 +106,7 @@ pub struct Sample {
     #[br(if(args.has(SampleType::TRANSACTION)))]
     pub transaction: Option<Transaction>,
     /// [`SampleType::REGS_INTR`].
-    #[br(if(args.has(SampleType::REGS_INTR)), args_raw = args.layout.regs_intr)]
+    #[br(if(args.has(SampleType::REGS_INTR)), args_raw = args.layout.regs_intr())]
     pub regs_intr: Option<Regs>,
     /// [`SampleType::PHYS_ADDR`]: physical address of the data.
     #[br(if(args.has(SampleType::PHYS_ADDR)))]
@@ -240,18 +238,17 @@ mod tests {
     use crate::abi::read_format::{ReadFormat, ReadValue, ReadView};
     use crate::abi::regs::RegsAbi;
     use crate::abi::sample_type::BranchSampleType;
-    use crate::abi::sample_view::RegsView;
+    use crate::abi::sample_view::{RegsView, SampleView};
     use crate::abi::testing::{both_orders, hex, to_bytes};
     use proptest::collection::vec;
     use proptest::prelude::*;
 
-    const ALL: SampleLayout = SampleLayout {
-        sample_type: SampleType::KNOWN,
-        read_format: ReadFormat::GROUP,
-        branch_sample_type: BranchSampleType::HW_INDEX,
-        regs_user: 0b1001,
-        regs_intr: 0b0010,
-    };
+    fn layout_of(sample_type: SampleType) -> SampleLayout {
+        SampleLayout::new(sample_type)
+            .with_read_format(ReadFormat::GROUP)
+            .with_branch_sample_type(BranchSampleType::HW_INDEX)
+            .with_regs(0b1001, 0b0010)
+    }
 
     #[test]
     fn bytes_of_every_field_in_the_kernels_order() {
@@ -288,7 +285,7 @@ mod tests {
         };
         both_orders(
             &sample,
-            SampleArgs { layout: ALL, hw_idx_if_empty: true },
+            SampleArgs { layout: layout_of(SampleType::KNOWN), hw_idx_if_empty: true },
             "1100000000000000 1200000000000000 13000000 14000000 1500000000000000 1600000000000000 1700000000000000 \
              1800000000000000 19000000 1a000000 1b00000000000000 \
              0100000000000000 1c00000000000000 0100000000000000 1d00000000000000 04000000 01020304 \
@@ -311,8 +308,7 @@ mod tests {
 
     #[test]
     fn an_empty_branch_stack_may_lack_its_hw_idx() {
-        let mut layout = SampleLayout { sample_type: SampleType::BRANCH_STACK | SampleType::DATA_SRC, ..ALL };
-        layout.branch_sample_type = BranchSampleType::HW_INDEX;
+        let layout = layout_of(SampleType::BRANCH_STACK | SampleType::DATA_SRC);
         for (bytes, hw_idx) in [("00 *8 4d 00 *7", None), ("00 *8 ff *8 4d 00 *7", Some(u64::MAX))] {
             let bytes = hex(bytes);
             let args = SampleArgs::new(&bytes, &layout, Endian::Little);
@@ -325,7 +321,7 @@ mod tests {
 
     #[test]
     fn a_sample_with_unknown_bits_is_not_read() {
-        let layout = SampleLayout { sample_type: SampleType::IP | SampleType::from_bits_retain(1 << 25), ..ALL };
+        let layout = layout_of(SampleType::IP | SampleType::from_bits_retain(1 << 25));
         let args = SampleArgs::new(&[0; 16], &layout, Endian::Little);
         assert!(abi::parse::<Sample>(&[0; 16], Endian::Little, args).is_err());
     }
@@ -336,7 +332,7 @@ mod tests {
         let read = |view: &ReadView<'_>| {
             let values: Vec<_> = view.values().collect();
             let (time_enabled, time_running) = (view.time_enabled, view.time_running);
-            if layout.read_format.contains(ReadFormat::GROUP) {
+            if layout.read_format().contains(ReadFormat::GROUP) {
                 return ReadValues::Group { time_enabled, time_running, values };
             }
             let ReadValue { value, id, lost } = values[0];
@@ -379,12 +375,11 @@ mod tests {
     fn layout() -> impl Strategy<Value = SampleLayout> {
         let some = 0..1_u64 << 25;
         ((some.clone(), some), 0..32_u64, 0..1_u64 << 20, 0..16_u64, 0..16_u64).prop_map(
-            |(sample_type, read_format, branch_sample_type, regs_user, regs_intr)| SampleLayout {
-                sample_type: SampleType::from_bits_retain(sample_type.0 & sample_type.1),
-                read_format: ReadFormat::from_bits_retain(read_format),
-                branch_sample_type: BranchSampleType::from_bits_retain(branch_sample_type),
-                regs_user,
-                regs_intr,
+            |(sample_type, read_format, branch_sample_type, regs_user, regs_intr)| {
+                SampleLayout::new(SampleType::from_bits_retain(sample_type.0 & sample_type.1))
+                    .with_read_format(ReadFormat::from_bits_retain(read_format))
+                    .with_branch_sample_type(BranchSampleType::from_bits_retain(branch_sample_type))
+                    .with_regs(regs_user, regs_intr)
             },
         )
     }
@@ -415,6 +410,41 @@ mod tests {
                 prop_assert_eq!(to_bytes(&sample, endian), &body[..used]);
                 let whole = SampleView::read(&body[..used], &layout, endian).map(|view| owned(&view, &layout, endian));
                 prop_assert_eq!(whole, Ok(sample), "without a tail");
+            }
+        }
+
+        #[test]
+        fn the_view_has_the_fields_of_the_table_where_it_says(body in body(), layout in layout(), big: bool) {
+            let endian = if big { Endian::Big } else { Endian::Little };
+            let mut fields = Vec::new();
+            let end = layout.visit(&body, endian, |field, bytes| fields.push((field, bytes)));
+            let view = SampleView::read(&body, &layout, endian);
+            prop_assert_eq!(end.is_some(), view.is_ok());
+            if let (Some(end), Ok(view)) = (end, view) {
+                prop_assert!(fields.iter().map(|(field, _)| *field).eq(layout.fields()));
+                prop_assert_eq!(&body[end..], view.tail);
+                for (field, bytes) in fields {
+                    // A sample of this field alone.
+                    let mut alone = SampleLayout::new(layout.sample_type() & field.bits())
+                        .with_read_format(layout.read_format())
+                        .with_branch_sample_type(layout.branch_sample_type())
+                        .with_regs(layout.regs_user(), layout.regs_intr());
+                    if view.branch_stack.is_some_and(|stack| stack.hw_idx.is_none()) {
+                        alone = alone.with_branch_sample_type(
+                            layout.branch_sample_type() - BranchSampleType::HW_INDEX,
+                        );
+                    }
+                    let field_view = SampleView::read(&body[bytes.clone()], &alone, endian).unwrap();
+                    prop_assert!(field_view.tail.is_empty());
+                    let json = |sample: &Sample| serde_json::to_value(sample).unwrap();
+                    let found = json(&owned(&field_view, &alone, endian));
+                    let there: Vec<_> = found.as_object().unwrap().iter().filter(|(_, value)| !value.is_null()).collect();
+                    let expected = &json(&owned(&view, &layout, endian))[field.name()];
+                    prop_assert_eq!(there, [(&field.name().to_owned(), expected)]);
+                    if let Some(word) = layout.word_at(field) {
+                        prop_assert_eq!(8 * word, bytes.start);
+                    }
+                }
             }
         }
     }

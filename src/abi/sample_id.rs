@@ -2,6 +2,7 @@
 
 use super::Endian;
 use super::bytes::Reader;
+use super::sample_layout::{SampleField, TRAILER};
 use super::sample_type::SampleType;
 use crate::abi::readable;
 use binrw::binrw;
@@ -48,17 +49,49 @@ pub struct SampleId {
 
 impl SampleId {
     /// The fields that a trailer can have.
-    pub const FIELDS: SampleType = SampleType::TID
-        .union(SampleType::TIME)
-        .union(SampleType::ID)
-        .union(SampleType::STREAM_ID)
-        .union(SampleType::CPU)
-        .union(SampleType::IDENTIFIER);
+    pub const FIELDS: SampleType = {
+        let (mut fields, mut index) = (SampleType::empty(), 0);
+        while index < TRAILER.len() {
+            fields = fields.union(TRAILER[index].bits());
+            index += 1;
+        }
+        fields
+    };
 
     /// Bytes that the trailer takes, 8 for each of its fields.
     #[inline]
     pub fn size(sample_type: SampleType) -> usize {
         8 * (sample_type.bits() & Self::FIELDS.bits()).count_ones() as usize
+    }
+
+    /// How many words before the end of a trailer the id of its event begins: the identifier, where there is one.
+    pub fn id_from_end(sample_type: SampleType) -> Option<usize> {
+        let fields = TRAILER.into_iter().rev().filter(|field| sample_type.intersects(field.bits()));
+        let of = |id| fields.clone().position(|field| field == id).map(|behind| behind + 1);
+        of(SampleField::Identifier).or_else(|| of(SampleField::Id))
+    }
+
+    /// Appends the trailer of records of an event. A field that it does not have is 0.
+    pub fn append(&self, sample_type: SampleType, endian: Endian, out: &mut Vec<u8>) {
+        let pair = |(first, second): (u32, u32)| match endian {
+            Endian::Little => u64::from(second) << 32 | u64::from(first),
+            Endian::Big => u64::from(first) << 32 | u64::from(second),
+        };
+        for field in TRAILER.into_iter().filter(|field| sample_type.intersects(field.bits())) {
+            let word = match field {
+                SampleField::Task => self.task.map(pair),
+                SampleField::Time => self.time,
+                SampleField::Id => self.id,
+                SampleField::StreamId => self.stream_id,
+                SampleField::Cpu => self.cpu.map(pair),
+                _ => self.identifier,
+            };
+            let word = word.unwrap_or_default();
+            out.extend(match endian {
+                Endian::Little => word.to_le_bytes(),
+                Endian::Big => word.to_be_bytes(),
+            });
+        }
     }
 
     /// The fields that it has.
@@ -124,6 +157,29 @@ mod tests {
         both_orders(&id, SampleId::FIELDS, little, big);
         assert_eq!(SampleId::read(&hex(little), SampleId::FIELDS, Endian::Little), Some(id));
         assert_eq!(SampleId::read(&hex(big), SampleId::FIELDS, Endian::Big), Some(id));
+        for (endian, bytes) in [(Endian::Little, little), (Endian::Big, big)] {
+            let mut appended = Vec::new();
+            id.append(SampleId::FIELDS, endian, &mut appended);
+            assert_eq!(appended, hex(bytes));
+        }
+    }
+
+    #[test]
+    fn what_is_appended_is_read_whichever_fields_there_are() {
+        let words: Vec<u64> = (1..=6).map(|word| word << 32 | (word + 10)).collect();
+        for mask in 0..1_u64 << TRAILER.len() {
+            let fields = TRAILER.into_iter().enumerate().filter(|(index, _)| mask >> index & 1 == 1);
+            let sample_type: SampleType = fields.map(|(_, field)| field.bits()).collect();
+            let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+            let bytes = &bytes[..SampleId::size(sample_type)];
+            let id = SampleId::read(bytes, sample_type, Endian::Little).unwrap();
+            let mut appended = Vec::new();
+            id.append(sample_type, Endian::Little, &mut appended);
+            assert_eq!(appended, bytes);
+            let from_end = SampleId::id_from_end(sample_type).map(|words| bytes.len() - 8 * words);
+            let at = from_end.map(|at| Reader::new(&bytes[at..], Endian::Little).u64());
+            assert_eq!(at, id.identifier.or(id.id).map(Some));
+        }
     }
 
     #[test]

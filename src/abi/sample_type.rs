@@ -61,42 +61,6 @@ bit_set! {
 impl SampleType {
     /// Every bit that this crate knows the layout of.
     pub const KNOWN: Self = Self::from_bits_retain((1 << 25) - 1);
-
-    /// The fields up to the call chain, which stand in front of all others. Most samples have no others.
-    pub const TO_CALLCHAIN: Self = Self::IDENTIFIER
-        .union(Self::IP)
-        .union(Self::TID)
-        .union(Self::TIME)
-        .union(Self::ADDR)
-        .union(Self::ID)
-        .union(Self::STREAM_ID)
-        .union(Self::CPU)
-        .union(Self::PERIOD)
-        .union(Self::READ)
-        .union(Self::CALLCHAIN);
-
-    /// Which 8-byte word of a sample its time is.
-    pub fn time_at(self) -> Option<usize> {
-        self.word_of(Self::TIME, &[Self::IDENTIFIER, Self::IP, Self::TID])
-    }
-
-    /// Which 8-byte word of a sample the id of its event is: the identifier, where there is one.
-    pub fn id_at(self) -> Option<usize> {
-        let id = || self.word_of(Self::ID, &[Self::IP, Self::TID, Self::TIME, Self::ADDR]);
-        self.word_of(Self::IDENTIFIER, &[]).or_else(id)
-    }
-
-    /// Which 8-byte word of a sample its period is.
-    pub fn period_at(self) -> Option<usize> {
-        let first =
-            [Self::IDENTIFIER, Self::IP, Self::TID, Self::TIME, Self::ADDR, Self::ID, Self::STREAM_ID, Self::CPU];
-        self.word_of(Self::PERIOD, &first)
-    }
-
-    /// Which word a field is that these, of a word each, come before.
-    fn word_of(self, field: Self, before: &[Self]) -> Option<usize> {
-        self.contains(field).then(|| before.iter().filter(|&&field| self.contains(field)).count())
-    }
 }
 
 bit_set! {

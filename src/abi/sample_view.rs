@@ -1,38 +1,14 @@
 //! `PERF_RECORD_SAMPLE`, borrowed: the hot path.
 
 use super::Endian;
-use super::attr::Attr;
 use super::branch::BranchStackView;
 use super::bytes::{Reader, Words};
-use super::read_format::{ReadFormat, ReadView};
-use super::sample_type::{BranchSampleType, SampleType};
+use super::read_format::ReadView;
+use super::sample_layout::{SampleField, SampleLayout};
+use super::sample_type::SampleType;
 
-/// What of an event's attr decides how its samples are laid out.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SampleLayout {
-    /// Which fields.
-    pub sample_type: SampleType,
-    /// Counter values.
-    pub read_format: ReadFormat,
-    /// Branch stacks.
-    pub branch_sample_type: BranchSampleType,
-    /// User registers.
-    pub regs_user: u64,
-    /// Registers at the interrupt.
-    pub regs_intr: u64,
-}
-
-impl From<&Attr> for SampleLayout {
-    fn from(attr: &Attr) -> Self {
-        Self {
-            sample_type: attr.sample_type,
-            read_format: attr.read_format,
-            branch_sample_type: attr.branch_sample_type,
-            regs_user: attr.sample_regs_user,
-            regs_intr: attr.sample_regs_intr,
-        }
-    }
-}
+/// The fields up to the call chain, which lie before all others. Most samples have no others.
+const TO_CALLCHAIN: SampleType = SampleField::Callchain.up_to();
 
 /// Registers of a sample: `u64 abi; u64 regs[popcount(mask)]`, without the registers where `abi` is 0.
 #[derive(Clone, Copy, Debug)]
@@ -124,9 +100,7 @@ impl<'a> SampleView<'a> {
     /// The name of the field that does not fit.
     #[inline]
     pub fn fill(&mut self, body: &'a [u8], layout: &SampleLayout, endian: Endian) -> Result<(), &'static str> {
-        let may_lack_hw_idx = layout.branch_sample_type.contains(BranchSampleType::HW_INDEX)
-            && layout.sample_type.contains(SampleType::BRANCH_STACK);
-        if may_lack_hw_idx {
+        if layout.may_lack_hw_idx() {
             self.fill_with_or_without_hw_idx(body, layout, endian)
         } else {
             self.fill_as(body, layout, endian, true)
@@ -162,7 +136,7 @@ impl<'a> SampleView<'a> {
         hw_idx_if_empty: bool,
     ) -> Result<(), &'static str> {
         let mut reader = Reader::new(body, endian);
-        let has = |field| layout.sample_type.contains(field);
+        let has = |field| layout.sample_type().contains(field);
         if has(SampleType::IDENTIFIER) {
             self.identifier = Some(reader.u64().ok_or("IDENTIFIER")?);
         }
@@ -192,14 +166,14 @@ impl<'a> SampleView<'a> {
         }
         if has(SampleType::READ) {
             let mut behind = reader;
-            self.read = Some(ReadView::take(&mut behind, layout.read_format).ok_or("READ")?);
+            self.read = Some(ReadView::take(&mut behind, layout.read_format()).ok_or("READ")?);
             reader = behind;
         }
         if has(SampleType::CALLCHAIN) {
             let nr = reader.u64().ok_or("CALLCHAIN")?;
             self.callchain = Some(reader.words(nr).ok_or("CALLCHAIN")?);
         }
-        if SampleType::TO_CALLCHAIN.contains(layout.sample_type) {
+        if TO_CALLCHAIN.contains(layout.sample_type()) {
             self.tail = reader.rest();
             return Ok(());
         }
@@ -214,22 +188,22 @@ impl<'a> SampleView<'a> {
         layout: &SampleLayout,
         hw_idx_if_empty: bool,
     ) -> Result<(), &'static str> {
-        let has = |field| layout.sample_type.contains(field);
+        let has = |field| layout.sample_type().contains(field);
         if has(SampleType::RAW) {
             let size = reader.u32().ok_or("RAW")?;
             self.raw = Some(reader.take(size as usize).ok_or("RAW")?);
         }
         if has(SampleType::BRANCH_STACK) {
-            let stack = BranchStackView::take(&mut reader, layout.branch_sample_type, hw_idx_if_empty);
+            let stack = BranchStackView::take(&mut reader, layout.branch_sample_type(), hw_idx_if_empty);
             self.branch_stack = Some(stack.ok_or("BRANCH_STACK")?);
         }
         if has(SampleType::REGS_USER) {
-            self.regs_user = Some(regs(&mut reader, layout.regs_user).ok_or("REGS_USER")?);
+            self.regs_user = Some(regs(&mut reader, layout.regs_user()).ok_or("REGS_USER")?);
         }
         if has(SampleType::STACK_USER) {
             self.stack_user = Some(stack(&mut reader).ok_or("STACK_USER")?);
         }
-        if layout.sample_type.intersects(SampleType::WEIGHT | SampleType::WEIGHT_STRUCT) {
+        if layout.sample_type().intersects(SampleType::WEIGHT | SampleType::WEIGHT_STRUCT) {
             self.weight = Some(reader.u64().ok_or("WEIGHT")?);
         }
         if has(SampleType::DATA_SRC) {
@@ -239,7 +213,7 @@ impl<'a> SampleView<'a> {
             self.transaction = Some(reader.u64().ok_or("TRANSACTION")?);
         }
         if has(SampleType::REGS_INTR) {
-            self.regs_intr = Some(regs(&mut reader, layout.regs_intr).ok_or("REGS_INTR")?);
+            self.regs_intr = Some(regs(&mut reader, layout.regs_intr()).ok_or("REGS_INTR")?);
         }
         if has(SampleType::PHYS_ADDR) {
             self.phys_addr = Some(reader.u64().ok_or("PHYS_ADDR")?);
@@ -280,13 +254,14 @@ fn stack<'a>(reader: &mut Reader<'a>) -> Option<StackView<'a>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::abi::sample_type::BranchSampleType;
 
     fn words(values: &[u64]) -> Vec<u8> {
         values.iter().flat_map(|value| value.to_le_bytes()).collect()
     }
 
     fn layout(sample_type: SampleType) -> SampleLayout {
-        SampleLayout { sample_type, ..Default::default() }
+        SampleLayout::new(sample_type)
     }
 
     #[test]
@@ -308,8 +283,8 @@ mod tests {
 
     #[test]
     fn an_empty_branch_stack_may_lack_its_hw_idx() {
-        let mut layout = layout(SampleType::BRANCH_STACK | SampleType::DATA_SRC);
-        layout.branch_sample_type = BranchSampleType::HW_INDEX;
+        let layout = layout(SampleType::BRANCH_STACK | SampleType::DATA_SRC);
+        let layout = layout.with_branch_sample_type(BranchSampleType::HW_INDEX);
         let without = words(&[0, 77]);
         let view = SampleView::read(&without, &layout, Endian::Little).unwrap();
         assert_eq!((view.branch_stack.unwrap().hw_idx, view.data_src), (None, Some(77)));

@@ -36,12 +36,12 @@ struct Types<'a> {
 
 impl Sink for Types<'_> {
     fn record(&mut self, _: &Meta, raw: &Raw<'_>) -> Result<()> {
-        let kind = raw.header.kind;
+        let kind = raw.header().kind;
         if is_used_by_stream(kind) {
             return Ok(());
         }
         self.ledger.emitted(kind, 1);
-        let size = if self.has_sizes { format!(" {}", raw.header.len()) } else { String::new() };
+        let size = if self.has_sizes { format!(" {}", raw.header().len()) } else { String::new() };
         writeln!(self.out, "{kind}{size}").map_err(Error::Output)
     }
 }

@@ -23,8 +23,9 @@ use crate::abi;
 use crate::abi::feature::FeatureId;
 use crate::abi::record::thread_map::ThreadMap;
 use crate::abi::record::{CpuMode, RecordType};
+use crate::abi::sample_layout::SampleLayout;
 use crate::abi::sample_type::{BranchSampleType, SampleType};
-use crate::abi::sample_view::{SampleLayout, SampleView};
+use crate::abi::sample_view::SampleView;
 use crate::error::Result;
 use crate::session::map::{Map, MapId};
 use crate::session::{Applied, Session};
@@ -84,10 +85,10 @@ impl SampleConsumer for Collector<'_> {
 
     fn sample(&mut self, sample: DecodedSample<'_>) -> Result<()> {
         let DecodedSample { meta, raw, index, event, view } = sample;
-        if !view.tail.is_empty() && SampleType::KNOWN.contains(event.layout.sample_type) {
+        if !view.tail.is_empty() && SampleType::KNOWN.contains(event.layout.sample_type()) {
             let why = format!("{} bytes follow its last field, which may have been other records", view.tail.len());
             let what = format!("the sample here is larger than its fields: {why}");
-            self.ledger.damage(meta.damage(raw.block, raw.at, what));
+            self.ledger.damage(meta.damage(raw.block(), raw.at(), what));
         }
         self.found.clear();
         self.weights.of(view, index, &meta.events, &mut self.found);
@@ -102,7 +103,7 @@ impl SampleConsumer for Collector<'_> {
         if view.stack_user.is_some_and(|stack| stack.dyn_size > 0) {
             self.missing.stack_dumps += 1;
         }
-        let mode = raw.header.misc.cpu_mode();
+        let mode = raw.header().misc.cpu_mode();
         let sample = LabelledSample { view, layout: &event.layout, mode, comm: None };
         let Self { owners, session, label_sets, parts, labels, .. } = self;
         let owner = owners.of(session, (label_sets, parts), sample, labels);
@@ -132,7 +133,7 @@ impl SampleConsumer for Collector<'_> {
     }
 
     fn other(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<Applied> {
-        let used = match raw.header.kind {
+        let used = match raw.header().kind {
             RecordType::LOST | RecordType::LOST_SAMPLES => self.lost(meta, raw)?,
             RecordType::THREAD_MAP => self.thread_map(meta, raw),
             _ => return Ok(self.session.apply(meta, raw)),
@@ -165,7 +166,7 @@ impl<'a> Collector<'a> {
     /// remembered.
     fn take(&mut self, owner: Owner, mode: CpuMode, view: &SampleView<'_>, layout: &SampleLayout) -> Result<()> {
         let viewer = Viewer { pid: view.task.map_or(u32::MAX, |(pid, _)| pid), view: owner.view };
-        let is_call_stack = layout.branch_sample_type.contains(BranchSampleType::CALL_STACK);
+        let is_call_stack = layout.branch_sample_type().contains(BranchSampleType::CALL_STACK);
         let calls = view.branch_stack.filter(|calls| is_call_stack && !calls.is_empty());
         let sampled = SampledStack { ip: view.ip, space: mode.into(), callchain: view.callchain, calls };
         if calls.is_some() || self.data_addresses {
@@ -304,7 +305,7 @@ impl<'a> Collector<'a> {
 
     /// Keeps which threads were to be recorded. `None` where the record cannot be read.
     fn thread_map(&mut self, meta: &Meta, raw: &Raw<'_>) -> Option<()> {
-        let (threads, _) = abi::parse(meta.events.split(raw).0, raw.endian, ()).ok()?;
+        let (threads, _) = abi::parse(meta.events.split(raw).0, raw.endian(), ()).ok()?;
         self.threads = Some(threads);
         Some(())
     }

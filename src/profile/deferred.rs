@@ -28,7 +28,7 @@ impl<'a> UserFrames<'a> {
     /// Reads a CALLCHAIN_DEFERRED. `None` where its fields do not fit its size, or it does not tell whose it is.
     pub fn read(meta: &Meta, raw: &Raw<'a>) -> Option<Self> {
         let (body, trailer) = meta.events.split(raw);
-        let mut reader = Reader::new(body, raw.endian);
+        let mut reader = Reader::new(body, raw.endian());
         let (cookie, nr) = (reader.u64()?, reader.u64()?);
         let chain = reader.words(nr)?;
         let (pid, tid) = trailer?.task?;

@@ -57,7 +57,7 @@ pub trait SampleConsumer {
 /// Passes a record to where it belongs. Records that the stream uses itself are in its own account.
 #[inline]
 pub fn dispatch(consumer: &mut impl SampleConsumer, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-    let kind = raw.header.kind;
+    let kind = raw.header().kind;
     let applied = match kind {
         RecordType::SAMPLE => return sample(consumer, meta, raw),
         RecordType::CALLCHAIN_DEFERRED => match UserFrames::read(meta, raw) {
@@ -86,7 +86,7 @@ fn sample(consumer: &mut impl SampleConsumer, meta: &Meta, raw: &Raw<'_>) -> Res
         return Ok(());
     };
     let mut view = SampleView::default();
-    if let Err(field) = view.fill(raw.body(), &event.layout, raw.endian) {
+    if let Err(field) = view.fill(raw.body(), &event.layout, raw.endian()) {
         drop_record(consumer.state().1, meta, raw, &format!("its field {field} does not fit its size"));
         return Ok(());
     }
@@ -103,16 +103,16 @@ pub fn count_lost(ledger: &mut Ledger, meta: &Meta, raw: &Raw<'_>) -> Applied {
 /// Records and samples that a LOST or LOST_SAMPLES record says are lost. `None` where it cannot be decoded.
 pub fn lost(meta: &Meta, raw: &Raw<'_>) -> Option<(u64, u64)> {
     let (body, _) = meta.events.split(raw);
-    match raw.header.kind {
-        RecordType::LOST => abi::parse::<Lost>(body, raw.endian, ()).map(|(lost, _)| (lost.lost, 0)),
-        _ => abi::parse::<LostSamples>(body, raw.endian, ()).map(|(lost, _)| (0, lost.lost)),
+    match raw.header().kind {
+        RecordType::LOST => abi::parse::<Lost>(body, raw.endian(), ()).map(|(lost, _)| (lost.lost, 0)),
+        _ => abi::parse::<LostSamples>(body, raw.endian(), ()).map(|(lost, _)| (0, lost.lost)),
     }
     .ok()
 }
 
 /// Counts a record that cannot be decoded.
 fn drop_record(ledger: &mut Ledger, meta: &Meta, raw: &Raw<'_>, why: &str) {
-    let kind = raw.header.kind;
-    ledger.damage(meta.damage(raw.block, raw.at, format!("the {kind} record here is left out: {why}")));
+    let kind = raw.header().kind;
+    ledger.damage(meta.damage(raw.block(), raw.at(), format!("the {kind} record here is left out: {why}")));
     ledger.dropped(kind, Reason::Damaged);
 }

@@ -3,8 +3,9 @@
 use super::data_source;
 use super::imported::{ImportedProfile, ImportedValue};
 use crate::abi::record::CpuMode;
+use crate::abi::sample_layout::SampleLayout;
 use crate::abi::sample_type::SampleType;
-use crate::abi::sample_view::{SampleLayout, SampleView};
+use crate::abi::sample_view::SampleView;
 use crate::abi::weight::Weight;
 use crate::error::{Error, Result};
 use crate::session::Session;
@@ -94,7 +95,7 @@ impl Label {
 
     /// Whether samples of this layout tell it.
     pub fn is_in(self, layout: &SampleLayout) -> bool {
-        layout.sample_type.intersects(self.fields())
+        layout.sample_type().intersects(self.fields())
     }
 
     /// Whether hardly two samples have it in common.
@@ -218,7 +219,7 @@ impl LabelReader {
     fn value(&mut self, label: Label, sample: &LabelledSample<'_>, session: &mut Session) -> Option<u64> {
         let LabelledSample { view, layout, mode, comm } = *sample;
         let name = |id: NameId| u64::from(id.0);
-        let has_weights = layout.sample_type.contains(SampleType::WEIGHT_STRUCT);
+        let has_weights = layout.sample_type().contains(SampleType::WEIGHT_STRUCT);
         let weight = |field| view.weight.map(|word| Weight(word).get(field));
         match label {
             Label::Pid => view.task.map(|(pid, _)| pid.into()),
@@ -311,7 +312,7 @@ mod tests {
             data_src: Some(0x0a | 0x04 << 19),
             ..SampleView::default()
         };
-        let weights = SampleLayout { sample_type: SampleType::WEIGHT_STRUCT, ..SampleLayout::default() };
+        let weights = SampleLayout::new(SampleType::WEIGHT_STRUCT);
         let comm = Some(session.names.id(b"make"));
         let sample = LabelledSample { view: &view, layout: &weights, mode: CpuMode::USER, comm };
         let mut labels = Vec::new();

@@ -35,7 +35,7 @@ impl SampleScan {
 
 impl Sink for SampleScan {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        match raw.header.kind {
+        match raw.header().kind {
             RecordType::SAMPLE => {}
             RecordType::LOST | RecordType::LOST_SAMPLES => {
                 self.has_lost = true;
@@ -45,7 +45,7 @@ impl Sink for SampleScan {
         }
         let Some((index, event)) = meta.events.of(raw) else { return Ok(()) };
         let mut view = SampleView::default();
-        if view.fill(raw.body(), &event.layout, raw.endian).is_err() {
+        if view.fill(raw.body(), &event.layout, raw.endian()).is_err() {
             return Ok(());
         }
         self.found.clear();

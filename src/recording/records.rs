@@ -123,15 +123,15 @@ impl Sender {
 
 impl Sink for Sender {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        let kind = raw.header.kind;
+        let kind = raw.header().kind;
         if matches!(kind, RecordType::COMPRESSED | RecordType::COMPRESSED2) {
             return Ok(());
         }
         self.batch.push(Held {
-            block: raw.block.clone(),
-            at: raw.at,
-            len: raw.header.len(),
-            payload: raw.payload,
+            block: raw.block().clone(),
+            at: raw.at(),
+            len: raw.header().len(),
+            payload: raw.payload_len(),
             kind,
             index: self.index,
             context: meta.context(raw),

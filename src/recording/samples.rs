@@ -398,10 +398,10 @@ impl SampleConsumer for Sender {
         self.missing.stack_dumps += u64::from(view.stack_user.is_some_and(|stack| stack.dyn_size > 0));
         let pid = view.task.map_or(u32::MAX, |(pid, _)| pid);
         let viewer = Viewer { pid, view: self.session.seen(pid).view };
-        let is_call_stack = event.layout.branch_sample_type.contains(BranchSampleType::CALL_STACK);
+        let is_call_stack = event.layout.branch_sample_type().contains(BranchSampleType::CALL_STACK);
         let sampled = SampledStack {
             ip: view.ip,
-            space: raw.header.misc.cpu_mode().into(),
+            space: raw.header().misc.cpu_mode().into(),
             callchain: view.callchain,
             calls: view.branch_stack.filter(|calls| is_call_stack && !calls.is_empty()),
         };
@@ -441,7 +441,7 @@ impl SampleConsumer for Sender {
     }
 
     fn other(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<Applied> {
-        match raw.header.kind {
+        match raw.header().kind {
             RecordType::LOST | RecordType::LOST_SAMPLES => Ok(count_lost(&mut self.ledger, meta, raw)),
             _ => Ok(self.session.apply(meta, raw)),
         }

@@ -82,7 +82,7 @@ impl Pass for EndianPass {
 
 impl Sink for EndianPass {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        if meta.endian == self.to || matches!(raw.header.kind, RecordType::COMPRESSED | RecordType::COMPRESSED2) {
+        if meta.endian == self.to || matches!(raw.header().kind, RecordType::COMPRESSED | RecordType::COMPRESSED2) {
             return Ok(());
         }
         if sample_words(meta, raw).is_some() {
@@ -93,7 +93,7 @@ impl Sink for EndianPass {
         match &record.body {
             Body::Opaque(_) => self.stays("records that are not known or not as they should be"),
             Body::Sample(sample) => self.check_sample(sample),
-            Body::Auxtrace(_) if raw.payload > 0 => self.stays("AUX areas"),
+            Body::Auxtrace(_) if raw.payload_len() > 0 => self.stays("AUX areas"),
             _ => {}
         }
         let there = record.to_bytes(self.to).ok();
@@ -126,7 +126,7 @@ impl Sink for EndianPass {
 }
 
 fn lossy(meta: &Meta, raw: &Raw<'_>) -> Error {
-    let file = &meta.files[raw.block.source as usize];
-    let what = format!("the {} record here would not come back from the other byte order", raw.header.kind);
+    let file = &meta.files[raw.block().source as usize];
+    let what = format!("the {} record here would not come back from the other byte order", raw.header().kind);
     Error::input(file, raw.offset(), what)
 }

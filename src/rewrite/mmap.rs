@@ -46,13 +46,13 @@ impl Mmap {
         let (body, _) = meta.events.split(raw);
         let time = meta.events.recorded_time(raw).unwrap_or(0);
         let mut name = |name: &[u8]| Arc::clone(names.get_or_insert_with(name, |name| Arc::from(name)));
-        Some(if raw.header.kind == RecordType::MMAP {
-            let (mmap, _) = abi::parse::<MmapRecord>(body, raw.endian, ()).ok()?;
+        Some(if raw.header().kind == RecordType::MMAP {
+            let (mmap, _) = abi::parse::<MmapRecord>(body, raw.endian(), ()).ok()?;
             let (pid, start, len, pgoff) = (mmap.pid, mmap.addr, mmap.len, mmap.pgoff);
             let filename = name(mmap.filename.text());
             Self { time, pid, start, len, pgoff, filename, file: None, prot: 0, flags: 0 }
         } else {
-            let (mmap, _) = abi::parse::<Mmap2>(body, raw.endian, (raw.header.misc,)).ok()?;
+            let (mmap, _) = abi::parse::<Mmap2>(body, raw.endian(), (raw.header().misc,)).ok()?;
             let (pid, start, len, pgoff) = (mmap.pid, mmap.addr, mmap.len, mmap.pgoff);
             let (filename, file) = (name(mmap.filename.text()), Some(mmap.file));
             Self { time, pid, start, len, pgoff, filename, file, prot: mmap.prot, flags: mmap.flags }

@@ -226,7 +226,7 @@ struct OnlyRecords;
 
 impl<S: Sink + ?Sized> Stage<S> for OnlyRecords {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
-        if FRAMES.contains(&raw.header.kind) { Ok(()) } else { sink.record(meta, raw) }
+        if FRAMES.contains(&raw.header().kind) { Ok(()) } else { sink.record(meta, raw) }
     }
 
     fn gap(&mut self, _: &Meta, _: &Gap<'_>, _: &mut S) -> Result<()> {
@@ -241,7 +241,7 @@ struct Counted<'a> {
 
 impl<S: Sink + ?Sized> Stage<S> for Counted<'_> {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
-        self.counts.add(raw.header.kind);
+        self.counts.add(raw.header().kind);
         sink.record(meta, raw)
     }
 }

@@ -50,7 +50,7 @@ impl RepairPass {
 
     fn sample(&mut self, meta: &Meta, raw: &Raw<'_>) -> Option<()> {
         let (_, event) = meta.events.of(raw)?;
-        let sample = SampleView::read(raw.body(), &event.layout, raw.endian).ok()?;
+        let sample = SampleView::read(raw.body(), &event.layout, raw.endian()).ok()?;
         if let Some((cpu, _)) = sample.cpu {
             self.see_cpu(cpu);
         }
@@ -123,11 +123,11 @@ impl Pass for RepairPass {
 
 impl Sink for RepairPass {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        match raw.header.kind {
+        match raw.header().kind {
             RecordType::SAMPLE => drop(self.sample(meta, raw)),
             RecordType::STAT_CONFIG => self.is_stat = true,
             RecordType::CPU_MAP => {
-                let map = abi::parse::<CpuMap>(raw.body(), raw.endian, ()).ok();
+                let map = abi::parse::<CpuMap>(raw.body(), raw.endian(), ()).ok();
                 let cpus = map.and_then(|(map, _)| map.data.cpus).map(|cpus| cpus.numbers()).unwrap_or_default();
                 cpus.into_iter().for_each(|cpu| self.see_cpu(cpu));
             }

@@ -38,7 +38,7 @@ impl RecordBuffer {
     /// What the sink says.
     pub fn pass(&mut self, sink: &mut (impl Sink + ?Sized), meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         // It is told to be where the record is of which it was made.
-        let Block { source, origin, .. } = *raw.block;
+        let Block { source, origin, .. } = *raw.block();
         self.pass_at(sink, meta, Place { source, base: raw.offset(), origin })
     }
 
@@ -52,7 +52,9 @@ impl RecordBuffer {
         let Place { source, base, origin } = place;
         let payload = bytes.len().saturating_sub(header.len());
         let block = Block { bytes, source, base, origin, in_memory: true, serial: serial() };
-        sink.record(meta, &Raw { header, endian: meta.endian, block: &block, at: 0, payload })?;
+        if let Some(raw) = Raw::new(header, meta.endian, &block, 0, payload) {
+            sink.record(meta, &raw)?;
+        }
         self.record = block.bytes.into();
         Ok(())
     }
@@ -76,5 +78,5 @@ pub struct Place {
 pub fn recoded(meta: &Meta, raw: &Raw<'_>, change: impl FnOnce(&mut Record)) -> Result<Option<Vec<u8>>> {
     let Some(mut record) = Record::read(raw.bytes(), &meta.context(raw)) else { return Ok(None) };
     change(&mut record);
-    encoded(record.to_bytes(raw.endian)).map(Some)
+    encoded(record.to_bytes(raw.endian())).map(Some)
 }

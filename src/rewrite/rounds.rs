@@ -48,7 +48,7 @@ impl<S: Sink> Rounds<S> {
     /// # Errors
     /// What the sink says.
     pub fn pass(&mut self, meta: &Meta, raw: &Raw<'_>, is_timed: bool) -> Result<()> {
-        if raw.header.kind == RecordType::FINISHED_ROUND {
+        if raw.header().kind == RecordType::FINISHED_ROUND {
             return Ok(());
         }
         if is_timed {
@@ -60,7 +60,7 @@ impl<S: Sink> Rounds<S> {
             }
             return self.mark(meta);
         }
-        if self.is_waiting && raw.header.kind < RecordType::USER_START {
+        if self.is_waiting && raw.header().kind < RecordType::USER_START {
             self.is_waiting = false;
             self.mark(meta)?;
             self.mark(meta)?;

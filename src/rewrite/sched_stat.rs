@@ -10,6 +10,7 @@ use super::request::PassFactory;
 use crate::abi::Endian;
 use crate::abi::feature::FeatureId;
 use crate::abi::record::{RecordHeader, RecordType};
+use crate::abi::sample_layout::SampleField;
 use crate::abi::sample_view::SampleView;
 use crate::container::read::ReadOptions;
 use crate::error::{Error, Result};
@@ -151,7 +152,7 @@ impl Merge {
         if role == Role::Other {
             return Ok(true);
         }
-        let Ok(view) = SampleView::read(raw.body(), &event.layout, raw.endian) else { return Ok(true) };
+        let Ok(view) = SampleView::read(raw.body(), &event.layout, raw.endian()) else { return Ok(true) };
         let Some((_, tid)) = view.task else { return Ok(true) };
         match role {
             Role::Switch => drop(self.switches.insert(tid, (index, raw.bytes().into()))),
@@ -174,26 +175,26 @@ impl Merge {
         let Some(of_switch) = meta.events.list().get(*index as usize) else { return Ok(()) };
         self.changed.record.clear();
         self.changed.record.extend_from_slice(switch);
-        let sample_type = of_switch.layout.sample_type;
-        let mut put = |at: Option<usize>, value: Option<u64>| {
-            let at = at.map(|at| RecordHeader::SIZE + 8 * at);
+        let layout = &of_switch.layout;
+        let mut put = |field: SampleField, value: Option<u64>| {
+            let at = layout.word_at(field).map(|at| RecordHeader::SIZE + 8 * at);
             let place = at.and_then(|at| self.changed.record.get_mut(at..at + 8));
             if let (Some(place), Some(value)) = (place, value) {
-                place.copy_from_slice(&match raw.endian {
+                place.copy_from_slice(&match raw.endian() {
                     Endian::Little => value.to_le_bytes(),
                     Endian::Big => value.to_be_bytes(),
                 });
             }
         };
-        put(sample_type.time_at(), view.time);
-        put(sample_type.period_at(), view.period);
+        put(SampleField::Time, view.time);
+        put(SampleField::Period, view.period);
         self.changed.pass(sink, meta, raw)
     }
 }
 
 impl<S: Sink + ?Sized> Stage<S> for Merge {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
-        if raw.header.kind == RecordType::SAMPLE && !self.sample(meta, raw, sink)? {
+        if raw.header().kind == RecordType::SAMPLE && !self.sample(meta, raw, sink)? {
             return Ok(());
         }
         sink.record(meta, raw)

@@ -94,7 +94,7 @@ impl<S: Sink> Sort<S> {
     fn are_timed(&mut self, meta: &Meta) -> bool {
         let events = meta.events.list();
         if events.len() != self.timed.0 {
-            let are_timed = events.iter().all(|event| event.layout.sample_type.contains(SampleType::TIME));
+            let are_timed = events.iter().all(|event| event.layout.sample_type().contains(SampleType::TIME));
             self.timed = (events.len(), are_timed);
         }
         self.timed.1

@@ -10,8 +10,8 @@ use super::replacement::RecordBuffer;
 use super::request::PassFactory;
 use crate::abi;
 use crate::abi::record::{RecordHeader, RecordType};
-use crate::abi::sample_type::{BranchSampleType, SampleType};
-use crate::abi::sample_view::{SampleLayout, SampleView};
+use crate::abi::sample_layout::SampleLayout;
+use crate::abi::sample_type::SampleType;
 use crate::container::write::encoded;
 use crate::error::{Error, Result};
 use crate::stream::Sink;
@@ -19,6 +19,7 @@ use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
 use crate::stream::stage::{Before, Stage};
+use std::ops::Range;
 
 /// What goes of samples.
 const STRIPPED: SampleType = SampleType::REGS_USER.union(SampleType::STACK_USER);
@@ -85,7 +86,7 @@ fn check(meta: &Meta) -> Result<()> {
 }
 
 fn has_stacks(meta: &Meta) -> bool {
-    meta.events.list().iter().any(|event| event.layout.sample_type.intersects(STRIPPED))
+    meta.events.list().iter().any(|event| event.layout.sample_type().intersects(STRIPPED))
 }
 
 struct Strip<'a> {
@@ -95,11 +96,11 @@ struct Strip<'a> {
 
 impl<S: Sink + ?Sized> Stage<S> for Strip<'_> {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
-        if raw.header.kind != RecordType::SAMPLE {
+        if raw.header().kind != RecordType::SAMPLE {
             return sink.record(meta, raw);
         }
         let layout = match meta.events.of(raw) {
-            Some((_, event)) if event.layout.sample_type.intersects(STRIPPED) => &event.layout,
+            Some((_, event)) if event.layout.sample_type().intersects(STRIPPED) => &event.layout,
             Some(_) => return sink.record(meta, raw),
             None => &SampleLayout::default(),
         };
@@ -108,9 +109,9 @@ impl<S: Sink + ?Sized> Stage<S> for Strip<'_> {
             return Ok(());
         };
         let len = RecordHeader::SIZE + before.len() + behind.len();
-        let Some(header) = raw.header.with_len(len) else { return Ok(()) };
+        let Some(header) = raw.header().with_len(len) else { return Ok(()) };
         self.changed.record.clear();
-        self.changed.record.extend(encoded(abi::to_bytes(&header, raw.endian))?);
+        self.changed.record.extend(encoded(abi::to_bytes(&header, raw.endian()))?);
         self.changed.record.extend_from_slice(before);
         self.changed.record.extend_from_slice(behind);
         self.changed.pass(sink, meta, raw)
@@ -119,18 +120,15 @@ impl<S: Sink + ?Sized> Stage<S> for Strip<'_> {
 
 /// What stands before and behind user registers and stack in a sample's body; `None` where it cannot be read.
 fn around<'a>(raw: &Raw<'a>, layout: &SampleLayout) -> Option<[&'a [u8]; 2]> {
-    let (body, endian) = (raw.body(), raw.endian);
-    let all = SampleView::read(body, layout, endian).ok()?;
-    let mut first = SampleLayout { sample_type: layout.sample_type & BEFORE, ..*layout };
-    if all.branch_stack.is_some_and(|stack| stack.hw_idx.is_none()) {
-        // An empty branch stack may lack it, which is seen only by what is behind.
-        first.branch_sample_type.remove(BranchSampleType::HW_INDEX);
-    }
-    let rest = SampleView::read(body, &first, endian).ok()?.tail;
-    let stripped = SampleLayout { sample_type: layout.sample_type & STRIPPED, ..*layout };
-    let behind = SampleView::read(rest, &stripped, endian).ok()?.tail;
-    Some([&body[..body.len() - rest.len()], behind])
+    let body = raw.body();
+    let mut stripped: Option<Range<usize>> = None;
+    layout.visit(body, raw.endian(), |field, bytes| {
+        if field.bits().intersects(STRIPPED) {
+            // They lie one behind the other.
+            let start = stripped.as_ref().map_or(bytes.start, |before| before.start);
+            stripped = Some(start..bytes.end);
+        }
+    })?;
+    let Range { start, end } = stripped.unwrap_or(body.len()..body.len());
+    Some([&body[..start], &body[end..]])
 }
-
-/// The fields of a sample that stand before user registers and stack.
-const BEFORE: SampleType = SampleType::TO_CALLCHAIN.union(SampleType::RAW).union(SampleType::BRANCH_STACK);

@@ -101,15 +101,15 @@ impl Session {
     /// Takes what a record tells of processes, threads and maps. Records must come in time order.
     pub fn apply(&mut self, meta: &Meta, raw: &Raw<'_>) -> Applied {
         let (body, _) = meta.events.split(raw);
-        let misc = raw.header.misc;
-        let applied = match raw.header.kind {
-            RecordType::MMAP => abi::parse(body, raw.endian, ()).map(|(mmap, _)| self.mmap(mmap, misc)),
-            RecordType::MMAP2 => abi::parse(body, raw.endian, (misc,)).map(|(mmap, _)| self.mmap2(mmap, misc)),
-            RecordType::COMM => abi::parse(body, raw.endian, ()).map(|(comm, _)| self.comm(comm, misc)),
-            RecordType::FORK => abi::parse(body, raw.endian, ()).map(|(task, _)| self.fork(task, misc)),
-            RecordType::EXIT => abi::parse(body, raw.endian, ()).map(|(task, _)| self.exit(task)),
-            RecordType::CGROUP => abi::parse(body, raw.endian, ()).map(|(cgroup, _)| self.cgroup(cgroup)),
-            RecordType::KSYMBOL => abi::parse(body, raw.endian, ()).map(|(symbol, _)| self.ksymbol(symbol)),
+        let misc = raw.header().misc;
+        let applied = match raw.header().kind {
+            RecordType::MMAP => abi::parse(body, raw.endian(), ()).map(|(mmap, _)| self.mmap(mmap, misc)),
+            RecordType::MMAP2 => abi::parse(body, raw.endian(), (misc,)).map(|(mmap, _)| self.mmap2(mmap, misc)),
+            RecordType::COMM => abi::parse(body, raw.endian(), ()).map(|(comm, _)| self.comm(comm, misc)),
+            RecordType::FORK => abi::parse(body, raw.endian(), ()).map(|(task, _)| self.fork(task, misc)),
+            RecordType::EXIT => abi::parse(body, raw.endian(), ()).map(|(task, _)| self.exit(task)),
+            RecordType::CGROUP => abi::parse(body, raw.endian(), ()).map(|(cgroup, _)| self.cgroup(cgroup)),
+            RecordType::KSYMBOL => abi::parse(body, raw.endian(), ()).map(|(symbol, _)| self.ksymbol(symbol)),
             _ => return Applied::NotApplicable,
         };
         self.state += 1;

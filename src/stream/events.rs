@@ -6,10 +6,11 @@ use crate::abi::attr_flags::AttrFlags;
 use crate::abi::bytes::Reader;
 use crate::abi::record::{RecordContext, RecordType};
 use crate::abi::sample_id::SampleId;
-use crate::abi::sample_type::{BranchSampleType, SampleType};
-use crate::abi::sample_view::SampleLayout;
+use crate::abi::sample_layout::SampleLayout;
+use crate::abi::sample_type::BranchSampleType;
 use crate::stream::raw::Raw;
 use hashbrown::{HashMap, HashSet};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// An event, as far as it is known.
 #[derive(Clone, Debug)]
@@ -26,9 +27,8 @@ pub struct Event {
     pub layout: SampleLayout,
     /// Size of the trailer of its other records, 0 where they have none.
     id_size: usize,
-    /// Which word of its samples is their time, and which their id.
-    time_at: Option<usize>,
-    id_at: Option<usize>,
+    /// How many bytes before the end of such a record the id in its trailer begins.
+    id_from_end: Option<usize>,
 }
 
 impl Event {
@@ -36,8 +36,8 @@ impl Event {
         let layout = SampleLayout::from(&attr);
         let has_trailer = attr.flags.contains(AttrFlags::SAMPLE_ID_ALL);
         let id_size = if has_trailer { SampleId::size(attr.sample_type) } else { 0 };
-        let (time_at, id_at) = (layout.sample_type.time_at(), layout.sample_type.id_at());
-        Self { attr, ids, name: None, unit: None, layout, id_size, time_at, id_at }
+        let id_from_end = SampleId::id_from_end(attr.sample_type).filter(|_| has_trailer).map(|words| 8 * words);
+        Self { attr, ids, name: None, unit: None, layout, id_size, id_from_end }
     }
 
     /// What must be known to read its records.
@@ -57,6 +57,8 @@ pub struct Events {
     tracepoints: HashMap<u64, Vec<EventIndex>>,
     /// Whether there are events that could not be read, so that no record goes without saying to one that could.
     is_incomplete: bool,
+    /// Another one whenever a record may be of another event than before; no other list has it, but for an unchanged copy.
+    state: u64,
 }
 
 /// Number of an event in [`Events`].
@@ -68,6 +70,7 @@ impl Events {
     pub fn add_or_extend(&mut self, attr: Attr, ids: Vec<u64>) {
         match ids.first().map(|id| self.by_id.get(id)) {
             Some(Some(&index)) => {
+                self.state = next_state();
                 let known = &mut self.list[index as usize].ids;
                 for id in ids {
                     self.by_id.entry(id).or_insert_with(|| {
@@ -98,6 +101,7 @@ impl Events {
     /// Notes that there is an event that cannot be read.
     pub fn miss(&mut self) {
         self.is_incomplete = true;
+        self.state = next_state();
     }
 
     /// Adds an event.
@@ -105,6 +109,7 @@ impl Events {
         if ids.is_empty() {
             self.without_ids.insert(attr.clone());
         }
+        self.state = next_state();
         let index = self.list.len() as EventIndex;
         self.by_id.extend(ids.iter().map(|&id| (id, index)));
         if attr.kind == AttrType::TRACEPOINT {
@@ -147,7 +152,10 @@ impl Events {
         let Some(group) = self.list.get_mut(leader..leader.saturating_add(members)) else { return };
         let counters = BranchSampleType::COUNTERS;
         if group.iter().any(|event| event.attr.branch_sample_type.contains(counters)) {
-            group.iter_mut().for_each(|event| event.layout.branch_sample_type |= counters);
+            for event in group {
+                let layout = event.layout;
+                event.layout = layout.with_branch_sample_type(layout.branch_sample_type() | counters);
+            }
         }
     }
 
@@ -166,34 +174,22 @@ impl Events {
         if self.list.len() == 1 && !self.is_incomplete {
             return Some((0, first));
         }
-        let index = match self.id_of(raw, first) {
-            None | Some(0) => 0,
-            Some(id) => *self.by_id.get(&id)?,
-        };
+        let index = raw.event(self.state, || match self.id_of(raw, first) {
+            None | Some(0) => Some(0),
+            Some(id) => self.by_id(id),
+        })?;
         Some((index, &self.list[index as usize]))
     }
 
     /// The id in a record. All events of a recording have it at the same place, or perf could not read it.
     #[inline]
     fn id_of(&self, raw: &Raw<'_>, first: &Event) -> Option<u64> {
-        let sample_type = first.layout.sample_type;
-        let has = |field| sample_type.contains(field);
         let body = raw.body();
-        if raw.header.kind == RecordType::SAMPLE {
-            return word(body, first.id_at?, raw.endian);
+        if raw.header().kind == RecordType::SAMPLE {
+            return word(body, first.layout.id_at()?, raw.endian());
         }
-        if !first.attr.flags.contains(AttrFlags::SAMPLE_ID_ALL) {
-            return None;
-        }
-        let words_behind = if has(SampleType::IDENTIFIER) {
-            0
-        } else if has(SampleType::ID) {
-            usize::from(has(SampleType::CPU)) + usize::from(has(SampleType::STREAM_ID))
-        } else {
-            return None;
-        };
-        let at = body.len().checked_sub(8 * (words_behind + 1))?;
-        Reader::new(&body[at..], raw.endian).u64()
+        let at = body.len().checked_sub(first.id_from_end?)?;
+        Reader::new(&body[at..], raw.endian()).u64()
     }
 
     /// Whether all records tell events and times, and not samples alone: perf takes the first event's word for it.
@@ -206,7 +202,7 @@ impl Events {
     #[inline]
     pub fn split<'a>(&self, raw: &Raw<'a>) -> (&'a [u8], Option<SampleId>) {
         let body = raw.body();
-        if !raw.header.kind.has_sample_id() {
+        if !raw.header().kind.has_sample_id() {
             return (body, None);
         }
         let Some((_, event)) = self.of(raw) else { return (body, None) };
@@ -215,7 +211,7 @@ impl Events {
         }
         let Some(at) = body.len().checked_sub(event.id_size) else { return (body, None) };
         let (body, trailer) = body.split_at(at);
-        (body, SampleId::read(trailer, event.layout.sample_type, raw.endian))
+        (body, SampleId::read(trailer, event.layout.sample_type(), raw.endian()))
     }
 
     /// When a record was written, where it says so. Records that perf made up have a time of 0 or all ones: none.
@@ -224,8 +220,8 @@ impl Events {
         let time = match self.recorded_time(raw) {
             Some(time) => time,
             // Recorders without trailers tell the time of a fork or an exit in the record itself.
-            None if matches!(raw.header.kind, RecordType::FORK | RecordType::EXIT) => match self.split(raw) {
-                (body, None) => word(body, 2, raw.endian)?,
+            None if matches!(raw.header().kind, RecordType::FORK | RecordType::EXIT) => match self.split(raw) {
+                (body, None) => word(body, 2, raw.endian())?,
                 _ => return None,
             },
             None => return None,
@@ -236,15 +232,21 @@ impl Events {
     /// What a sample or a trailer has as its time, whether or not it is one.
     #[inline]
     pub fn recorded_time(&self, raw: &Raw<'_>) -> Option<u64> {
-        if raw.header.kind == RecordType::SAMPLE {
+        if raw.header().kind == RecordType::SAMPLE {
             let (_, event) = self.of(raw)?;
-            word(raw.body(), event.time_at?, raw.endian)
-        } else if raw.header.kind < RecordType::USER_START {
+            word(raw.body(), event.layout.time_at()?, raw.endian())
+        } else if raw.header().kind < RecordType::USER_START {
             self.split(raw).1?.time
         } else {
             None
         }
     }
+}
+
+/// A state that no list of events was in before.
+fn next_state() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 /// Whether a time is one: records that perf made up have 0 or all ones instead.
@@ -267,6 +269,7 @@ fn word(body: &[u8], index: usize, endian: Endian) -> Option<u64> {
 mod tests {
     use super::*;
     use crate::abi::record::RecordHeader;
+    use crate::abi::sample_type::SampleType;
     use crate::container::block::{Block, Origin};
 
     fn attr(sample_type: SampleType, flags: AttrFlags) -> Attr {
@@ -285,7 +288,7 @@ mod tests {
 
     fn raw(block: &Block) -> Raw<'_> {
         let header = RecordHeader::peek(&block.bytes, Endian::Little).unwrap();
-        Raw { header, endian: Endian::Little, block, at: 0, payload: 0 }
+        Raw::new(header, Endian::Little, block, 0, 0).unwrap()
     }
 
     #[test]
@@ -327,6 +330,30 @@ mod tests {
         assert!(events.of(&raw(&sample)).is_some());
         events.miss();
         assert!(events.of(&raw(&sample)).is_none());
+    }
+
+    #[test]
+    fn the_event_is_looked_up_anew_by_another_list_and_once_the_list_has_changed() {
+        let sample_type = SampleType::IP | SampleType::ID;
+        let list = |ids: [u64; 2]| {
+            let mut events = Events::default();
+            ids.into_iter().for_each(|id| events.add(attr(sample_type, AttrFlags::empty()), vec![id]));
+            events
+        };
+        let (mut events, others) = (list([10, 20]), list([20, 10]));
+        let block = record(RecordType::SAMPLE, &[0x400000, 20]);
+        let sample = raw(&block);
+        let event = |events: &Events, raw: &Raw<'_>| events.of(raw).map(|(index, _)| index);
+        assert_eq!(
+            [&events, &others, &events.clone()].map(|events| event(events, &sample)),
+            [Some(1), Some(0), Some(1)]
+        );
+        let block = record(RecordType::SAMPLE, &[0x400000, 30]);
+        let unknown = raw(&block);
+        let before = events.clone();
+        assert_eq!(event(&events, &unknown), None);
+        events.add_or_extend(attr(sample_type, AttrFlags::empty()), vec![10, 30]);
+        assert_eq!([&before, &events].map(|events| event(events, &unknown)), [None, Some(0)]);
     }
 
     #[test]

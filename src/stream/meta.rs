@@ -12,7 +12,7 @@ use crate::abi::record::build_id::BuildId;
 use crate::abi::record::event_update::{EventUpdate, EventUpdateValue};
 use crate::abi::record::header_attr::HeaderEventType;
 use crate::abi::record::{Misc, RecordContext, RecordHeader};
-use crate::abi::sample_view::SampleLayout;
+use crate::abi::sample_layout::SampleLayout;
 use crate::abi::text::FixedStr;
 use crate::abi::{self, Endian};
 use crate::container::block::Block;
@@ -144,7 +144,7 @@ impl Meta {
             self.room = room;
             self.take(raw)
         });
-        if noted.is_none() && raw.header.kind == RecordType::HEADER_ATTR {
+        if noted.is_none() && raw.header().kind == RecordType::HEADER_ATTR {
             self.events.miss();
         }
         noted
@@ -152,7 +152,7 @@ impl Meta {
 
     fn take(&mut self, raw: &Raw<'_>) -> Option<()> {
         let body = raw.body();
-        match raw.header.kind {
+        match raw.header().kind {
             RecordType::HEADER_ATTR => return self.note_attr(body),
             RecordType::HEADER_EVENT_TYPE => {
                 let (event_type, _) = abi::parse::<HeaderEventType>(body, self.endian, ()).ok()?;
@@ -167,8 +167,8 @@ impl Meta {
                     self.note_feature(FeatureId(u32::try_from(id).ok().filter(|&id| id < FEATURES)?), reader.rest());
                 }
             }
-            RecordType::HEADER_TRACING_DATA if raw.payload > 0 => {
-                self.features.insert(FeatureId::TRACING_DATA, raw.block.bytes.slice_ref(raw.payload()));
+            RecordType::HEADER_TRACING_DATA if raw.payload_len() > 0 => {
+                self.features.insert(FeatureId::TRACING_DATA, raw.block().bytes.slice_ref(raw.payload()));
             }
             // Files of perf stat are marked by a feature, which pipes do not have.
             RecordType::STAT_CONFIG if self.container == Container::Pipe => {
@@ -177,7 +177,7 @@ impl Meta {
             RecordType::HEADER_BUILD_ID => {
                 let (build_id, _) = abi::parse::<BuildId>(body, self.endian, ()).ok()?;
                 if self.build_ids_told.insert(body.into()) {
-                    self.build_id_records.push((raw.header.misc, build_id));
+                    self.build_id_records.push((raw.header().misc, build_id));
                 }
             }
             RecordType::EVENT_UPDATE => {
@@ -263,8 +263,8 @@ impl Meta {
     /// What must be known to read a record. One whose event is not known is read as if it had no trailer.
     pub fn context(&self, raw: &Raw<'_>) -> RecordContext {
         match self.events.of(raw) {
-            Some((_, event)) => event.context(raw.endian),
-            None => RecordContext { endian: raw.endian, layout: SampleLayout::default(), sample_id_all: false },
+            Some((_, event)) => event.context(raw.endian()),
+            None => RecordContext { endian: raw.endian(), layout: SampleLayout::default(), sample_id_all: false },
         }
     }
 

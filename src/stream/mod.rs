@@ -8,6 +8,7 @@ pub mod ledger;
 pub mod meta;
 pub mod order;
 mod packed_records;
+mod place;
 pub mod raw;
 mod record_buffer;
 pub mod runs;

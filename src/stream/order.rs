@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::stream::Sink;
 use crate::stream::meta::Meta;
 use crate::stream::packed_records;
-use crate::stream::raw::{Gap, Raw};
+use crate::stream::raw::{FoundEvent, Gap, Raw};
 use crate::stream::record_buffer::Held;
 use crate::stream::runs::{Entry, Runs};
 
@@ -23,6 +23,8 @@ pub struct Order<S> {
     waiting: Vec<Entry>,
     runs: Runs,
     blocks: Held,
+    /// In which state of the list of events those of what waits were found.
+    events: u64,
     newest: u64,
     /// The newest time of the rounds that are finished.
     finished: u64,
@@ -32,7 +34,7 @@ impl<S: Sink> Order<S> {
     /// Puts an order before a sink. What waits beyond the [limits](ReadOptions::limits) goes to temporary files.
     pub fn new(sink: S, options: ReadOptions) -> Self {
         let blocks = Held::default();
-        Self { sink, options, waiting: Vec::new(), runs: Runs::default(), blocks, newest: 0, finished: 0 }
+        Self { sink, options, waiting: Vec::new(), runs: Runs::default(), blocks, events: 0, newest: 0, finished: 0 }
     }
 
     /// The sink.
@@ -57,7 +59,11 @@ impl<S: Sink> Order<S> {
     /// Where what waits cannot be kept.
     pub fn wait(&mut self, time: u64, raw: &Raw<'_>) -> Result<()> {
         self.newest = self.newest.max(time);
-        let place = self.blocks.hold(raw);
+        let found = raw.found_event();
+        if self.waiting.is_empty() && self.runs.is_empty() {
+            self.events = found.state;
+        }
+        let place = self.blocks.hold(raw).with_event(found.event.filter(|_| found.state == self.events));
         self.waiting.push(Entry { time, place });
         let spool = self.waiting.len() >= self.options.limits.waiting;
         if spool {
@@ -97,8 +103,9 @@ impl<S: Sink> Order<S> {
 
     #[inline]
     fn pass(&mut self, meta: &Meta, entry: Entry) -> Result<()> {
-        let (index, at) = self.blocks.at(entry.place);
-        let block = self.blocks.block(index);
+        let place = entry.place;
+        let at = place.at();
+        let block = self.blocks.block(place);
         let own = packed_records::one(block, at);
         let (block, at) = own.as_ref().map_or((block, at), |own| (own, 0));
         if let Some(header) = RecordHeader::peek(&block.bytes[at..], meta.endian) {
@@ -107,9 +114,12 @@ impl<S: Sink> Order<S> {
                 true => 0,
                 false => payload(&block.bytes, at, meta.endian),
             };
-            self.sink.record(meta, &Raw { header, endian: meta.endian, block, at, payload })?;
+            if let Some(raw) = Raw::new(header, meta.endian, block, at, payload) {
+                let found = FoundEvent { state: self.events, event: place.event() };
+                self.sink.record(meta, &if place.event().is_some() { raw.with_event(found) } else { raw })?;
+            }
         }
-        self.blocks.release(entry.place);
+        self.blocks.release(place);
         Ok(())
     }
 }
@@ -126,7 +136,7 @@ impl<S: Sink> Sink for Order<S> {
         }
         self.sink.record(meta, raw)?;
         // The files of a folder are read one after the other: no round ends in all of them.
-        if raw.header.kind == RecordType::FINISHED_ROUND && meta.container != Container::Directory {
+        if raw.header().kind == RecordType::FINISHED_ROUND && meta.container != Container::Directory {
             self.flush(meta, self.finished)?;
             self.finished = self.newest;
         }

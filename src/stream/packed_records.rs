@@ -19,7 +19,7 @@ pub struct Gathered(Vec<u8>);
 
 /// Whether a record is in memory as a block of its own.
 pub fn can_be(raw: &Raw<'_>) -> bool {
-    raw.block.in_memory && raw.bytes().len() == raw.block.bytes.len() && raw.block.bytes.len() <= LARGEST
+    raw.block().in_memory && raw.bytes().len() == raw.block().bytes.len() && raw.block().bytes.len() <= LARGEST
 }
 
 /// A block that is to hold such records.
@@ -56,7 +56,7 @@ pub fn one(block: &Block, at: usize) -> Option<Block> {
 impl Gathered {
     /// Adds a record: says where it is, and how many bytes it takes.
     pub fn add(&mut self, raw: &Raw<'_>) -> (usize, usize) {
-        let Block { bytes, source, base, origin, serial, .. } = raw.block;
+        let Block { bytes, source, base, origin, serial, .. } = raw.block();
         let at = self.0.len();
         self.0.extend_from_slice(&base.to_ne_bytes());
         self.0.extend_from_slice(&serial.to_ne_bytes());

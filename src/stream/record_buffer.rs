@@ -1,6 +1,7 @@
 //! The blocks that waiting records are in.
 
 use super::packed_records::{self, Gathered};
+use super::place::Place;
 use crate::container::block::Block;
 use crate::container::spool::Spool;
 use crate::stream::raw::Raw;
@@ -41,20 +42,20 @@ struct Going {
 impl Held {
     /// Holds on to a record's block, and says where the record is.
     #[inline]
-    pub fn hold(&mut self, raw: &Raw<'_>) -> u64 {
-        if raw.at == 0 && packed_records::can_be(raw) {
+    pub fn hold(&mut self, raw: &Raw<'_>) -> Place {
+        if raw.at() == 0 && packed_records::can_be(raw) {
             return self.gather(raw);
         }
-        if self.coming.serial != raw.block.serial || self.coming.records == 0 {
-            self.come(raw.block);
+        if self.coming.serial != raw.block().serial || self.coming.records == 0 {
+            self.come(raw.block());
         }
         self.coming.records += 1;
-        u64::from(self.coming.number) << 32 | raw.at as u64
+        Place::new(self.coming.number, raw.at())
     }
 
     /// Takes a record that is a block of its own, as changed ones are, to others: so many blocks would take more memory than what
     /// is in them, and could not be moved to a file.
-    fn gather(&mut self, raw: &Raw<'_>) -> u64 {
+    fn gather(&mut self, raw: &Raw<'_>) -> Place {
         if self.gathered.as_ref().is_none_or(Gathered::is_full) {
             self.seal();
             self.settle();
@@ -67,7 +68,7 @@ impl Held {
         if let Some((_, waiting)) = self.blocks.back_mut() {
             *waiting += 1;
         }
-        u64::from(self.last_number()) << 32 | at as u64
+        Place::new(self.last_number(), at)
     }
 
     /// Has what was gathered in its block, so that it can be passed on.
@@ -78,7 +79,7 @@ impl Held {
     }
 
     fn last_number(&self) -> u32 {
-        self.first.wrapping_add(self.blocks.len() as u32 - 1)
+        self.first.wrapping_add(self.blocks.len() as u32 - 1) & Place::NUMBERS
     }
 
     /// Has records come from this block.
@@ -99,22 +100,22 @@ impl Held {
         self.bytes_in_memory
     }
 
-    /// Which of the blocks a place is in, and where in it.
+    /// Which of the blocks has this number.
     #[inline]
-    pub fn at(&self, place: u64) -> (usize, usize) {
-        (((place >> 32) as u32).wrapping_sub(self.first) as usize, place as u32 as usize)
+    fn index(&self, number: u32) -> usize {
+        (number.wrapping_sub(self.first) & Place::NUMBERS) as usize
     }
 
-    /// A block.
+    /// The block that a place is in.
     #[inline]
-    pub fn block(&self, index: usize) -> &Block {
-        &self.blocks[index].0
+    pub fn block(&self, place: Place) -> &Block {
+        &self.blocks[self.index(place.number())].0
     }
 
     /// Lets go of a record that has been passed on.
     #[inline]
-    pub fn release(&mut self, place: u64) {
-        let number = (place >> 32) as u32;
+    pub fn release(&mut self, place: Place) {
+        let number = place.number();
         if self.going.number != number {
             self.settle();
             self.going.number = number;
@@ -131,7 +132,8 @@ impl Held {
         if records == 0 {
             return;
         }
-        let (block, waiting) = &mut self.blocks[number.wrapping_sub(self.first) as usize];
+        let index = self.index(number);
+        let (block, waiting) = &mut self.blocks[index];
         *waiting -= records;
         if *waiting > 0 {
             return;
@@ -145,7 +147,7 @@ impl Held {
         block.serial = 0;
         while let Some((_, 0)) = self.blocks.front() {
             self.blocks.pop_front();
-            self.first = self.first.wrapping_add(1);
+            self.first = self.first.wrapping_add(1) & Place::NUMBERS;
         }
     }
 
@@ -187,7 +189,7 @@ mod tests {
         let mut places = Vec::new();
         let mut hold = |held: &mut Held, block: &Block, at| {
             let header = RecordHeader::peek(&block.bytes[at..], Endian::Little).unwrap();
-            places.push(held.hold(&Raw { header, endian: Endian::Little, block, at, payload: 0 }));
+            places.push(held.hold(&Raw::new(header, Endian::Little, block, at, 0).unwrap()));
         };
         for number in 0..50_000 {
             hold(&mut held, &block(u64::from(number) + 10, &[number], true), 0);
@@ -206,9 +208,9 @@ mod tests {
         held.seal();
         let expected = (0..=20_000).chain([70, 71]).chain(20_001..50_000);
         for (&place, number) in places.iter().zip(expected) {
-            let (index, at) = held.at(place);
-            let one = packed_records::one(held.block(index), at);
-            let (block, at) = one.as_ref().map_or((held.block(index), at), |block| (block, 0));
+            let at = place.at();
+            let one = packed_records::one(held.block(place), at);
+            let (block, at) = one.as_ref().map_or((held.block(place), at), |block| (block, 0));
             assert_eq!(block.bytes[at + 8..at + 12], u32::to_le_bytes(number));
             assert_eq!((block.source, block.origin, block.base), (3, Origin::Frame, 1000 + block.serial));
             held.release(place);

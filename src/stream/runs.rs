@@ -1,5 +1,6 @@
 //! Times and places of records, in sorted runs that do not take memory.
 
+use super::place::Place;
 use crate::container::spool::Spool;
 use bytes::Bytes;
 use std::cmp::Reverse;
@@ -12,8 +13,8 @@ use std::path::Path;
 pub struct Entry {
     /// Nanoseconds.
     pub time: u64,
-    /// Number of the block in the upper half, place within it in the lower.
-    pub place: u64,
+    /// Where.
+    pub place: Place,
 }
 
 impl Entry {
@@ -22,7 +23,7 @@ impl Entry {
     fn to_bytes(self) -> [u8; Self::SIZE] {
         let mut bytes = [0; Self::SIZE];
         bytes[..8].copy_from_slice(&self.time.to_ne_bytes());
-        bytes[8..].copy_from_slice(&self.place.to_ne_bytes());
+        bytes[8..].copy_from_slice(&self.place.bits().to_ne_bytes());
         bytes
     }
 
@@ -30,9 +31,9 @@ impl Entry {
         let both = u128::from_ne_bytes(bytes);
         let (first, second) = ((both as u64), (both >> 64) as u64);
         if cfg!(target_endian = "little") {
-            Self { time: first, place: second }
+            Self { time: first, place: Place::from_bits(second) }
         } else {
-            Self { time: second, place: first }
+            Self { time: second, place: Place::from_bits(first) }
         }
     }
 }
@@ -103,12 +104,12 @@ mod tests {
 
     #[test]
     fn runs_are_merged_by_time_then_place() {
-        let entry = |time, place| Entry { time, place };
+        let entry = |time, place| Entry { time, place: Place::from_bits(place) };
         let mut runs = Runs::default();
         runs.add(&[entry(1, 5), entry(3, 1), entry(3, 9)], None).unwrap();
         runs.add(&[], None).unwrap();
         runs.add(&[entry(2, 7), entry(3, 4)], None).unwrap();
-        let merged: Vec<_> = std::iter::from_fn(|| runs.pop()).map(|e| (e.time, e.place)).collect();
+        let merged: Vec<_> = std::iter::from_fn(|| runs.pop()).map(|e| (e.time, e.place.bits())).collect();
         assert_eq!(merged, [(1, 5), (2, 7), (3, 1), (3, 4), (3, 9)]);
         assert!(runs.is_empty());
     }

@@ -15,10 +15,7 @@ use crate::stream::Sink;
 use crate::stream::counts::Counts;
 use crate::stream::ledger::{Ledger, Reason};
 use crate::stream::meta::{Meta, is_about_recording};
-use crate::stream::raw::{Gap, Raw};
-
-/// How far into a block records may begin, so that places in blocks fit 32 bits.
-const BLOCK_LIMIT: usize = 1 << 31;
+use crate::stream::raw::{BLOCK_LIMIT, Gap, Raw};
 
 /// How far behind a frame those are looked for that are to be decompressed next.
 const AHEAD: usize = 256 << 10;
@@ -48,7 +45,7 @@ struct Frames {
 impl Frames {
     /// Has a frame decompressed, if it was not given before, and those that come soon behind it in its block.
     fn give(&mut self, frame: &Raw<'_>) {
-        let &Raw { block, at, endian, .. } = frame;
+        let (block, at, endian) = (frame.block(), frame.at(), frame.endian());
         let (serial, given) = self.given;
         let mut next = if serial == block.serial { given.max(at) } else { at };
         let end = BLOCK_LIMIT.min(at + AHEAD);
@@ -126,7 +123,7 @@ impl Source {
         while at < BLOCK_LIMIT {
             match step(&block.bytes, at, endian) {
                 Step::Record { header, len, payload } => {
-                    let raw = Raw { header, endian, block, at, payload };
+                    let Some(raw) = Raw::new(header, endian, block, at, payload) else { return Ok(None) };
                     self.counts.add(header.kind);
                     if is_about_recording(&header) && self.meta.note(&raw).is_none() {
                         self.ledger.dropped(header.kind, Reason::Damaged);
@@ -171,11 +168,11 @@ impl Source {
 
     /// Passes on the records in a frame.
     fn decompress(&mut self, frame: &Raw<'_>, sink: &mut impl Sink) -> Result<()> {
-        let (source, offset) = (frame.block.source, frame.offset());
+        let (source, offset) = (frame.block().source, frame.offset());
         let mut frames = match self.frames.take() {
             Some(frames) => Frames { offset, ..frames },
             None => {
-                let made = Decompressor::new(frame.endian, self.reader.options.limits.clone()).and_then(Ahead::new);
+                let made = Decompressor::new(frame.endian(), self.reader.options.limits.clone()).and_then(Ahead::new);
                 let file = &self.meta.files[source as usize];
                 let ahead = made.map_err(Error::io(file, "cannot decompress"))?;
                 Frames { ahead, given: (0, 0), source, offset, is_undecodable: false }
@@ -183,7 +180,7 @@ impl Source {
         };
         let was_undecodable = frames.is_undecodable;
         frames.is_undecodable = false;
-        if compressed_bytes(frame.bytes(), frame.endian).is_none() {
+        if compressed_bytes(frame.bytes(), frame.endian()).is_none() {
             self.frames = Some(frames);
             self.undecodable(frame, was_undecodable, "its size does not fit");
             return Ok(());
@@ -227,7 +224,7 @@ impl Source {
 
     /// Counts a frame that cannot be read. Those that follow it in its stream cannot either, which is said once.
     fn undecodable(&mut self, frame: &Raw<'_>, is_told: bool, why: &str) {
-        self.ledger.dropped(frame.header.kind, Reason::Undecodable);
+        self.ledger.dropped(frame.header().kind, Reason::Undecodable);
         if let Some(frames) = &mut self.frames {
             frames.is_undecodable = true;
         }
@@ -235,7 +232,7 @@ impl Source {
             let what = format!(
                 "the records in this compressed frame are missing, and those in frames that continue it: {why}"
             );
-            self.damage(frame.block, frame.at, what);
+            self.damage(frame.block(), frame.at(), what);
         }
     }
 

@@ -9,8 +9,9 @@ use crate::abi::record::mmap2::MappedFile;
 use crate::abi::record::{Body, Misc, RecordHeader, RecordType};
 use crate::abi::sample::Sample;
 use crate::abi::sample_id::SampleId;
+use crate::abi::sample_layout::SampleLayout;
 use crate::abi::sample_type::SampleType;
-use crate::abi::sample_view::{SampleLayout, SampleView};
+use crate::abi::sample_view::SampleView;
 use crate::container::block::{Block, Origin};
 use crate::container::read::ReadOptions;
 use crate::error::{Error, Result};
@@ -127,7 +128,7 @@ impl Known {
     }
 
     fn trailer(&self, stamp: &Stamp) -> SampleId {
-        let has = |field| self.layout.sample_type.contains(field);
+        let has = |field| self.layout.sample_type().contains(field);
         let id = self.id(stamp.cpu);
         SampleId {
             task: has(SampleType::TID).then_some(stamp.task),
@@ -384,8 +385,9 @@ impl<S: Sink> Recorder<S> {
         let block =
             Block { bytes: bytes.into(), source: 0, base, origin: Origin::File, in_memory: true, serial: self.serial };
         for (header, at, payload) in self.records.drain(..) {
-            let raw = Raw { header, endian: self.meta.endian, block: &block, at, payload };
-            self.flow.record(&self.meta, &raw)?;
+            if let Some(raw) = Raw::new(header, self.meta.endian, &block, at, payload) {
+                self.flow.record(&self.meta, &raw)?;
+            }
         }
         Ok(())
     }

@@ -23,7 +23,7 @@ pub fn sample(bytes: &[u8]) {
     let record = check_record(&bytes, &context);
     let view = SampleView::read(&bytes[RecordHeader::SIZE..], &context.layout, context.endian);
     let Body::Sample(owned) = record.body else {
-        let is_known = SampleType::KNOWN.contains(context.layout.sample_type);
+        let is_known = SampleType::KNOWN.contains(context.layout.sample_type());
         assert!(view.is_err() || !is_known, "the view reads what the definition does not");
         return;
     };
@@ -92,7 +92,7 @@ fn check_record(bytes: &[u8], context: &RecordContext) -> Record {
 /// which are not swapped, may let it look otherwise in the other byte order.
 fn lacks_hw_idx(record: &Record, context: &RecordContext) -> bool {
     let Body::Sample(sample) = &record.body else { return false };
-    let has_hw_idx = context.layout.branch_sample_type.contains(BranchSampleType::HW_INDEX);
+    let has_hw_idx = context.layout.branch_sample_type().contains(BranchSampleType::HW_INDEX);
     has_hw_idx && sample.branch_stack.as_ref().is_some_and(|stack| stack.hw_idx.is_none())
 }
 

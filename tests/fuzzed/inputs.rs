@@ -5,8 +5,8 @@ use perfconv::abi::feature::nr_cpus::NrCpus;
 use perfconv::abi::feature::{FeatureContext, FeatureId};
 use perfconv::abi::read_format::ReadFormat;
 use perfconv::abi::record::{RecordContext, RecordHeader, RecordType};
+use perfconv::abi::sample_layout::SampleLayout;
 use perfconv::abi::sample_type::{BranchSampleType, SampleType};
-use perfconv::abi::sample_view::SampleLayout;
 
 /// `u8 flags, kind; u16 misc; u32 sample_type; u32 branch_sample_type; u8 read_format, regs_user, regs_intr, unused`, then
 /// the body of a record.
@@ -50,13 +50,10 @@ pub fn feature_of(input: &[u8]) -> Option<FeatureInput<'_>> {
 
 fn context(head: &[u8; CONTEXT]) -> RecordContext {
     let word = |at: usize| u64::from(u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]));
-    let layout = SampleLayout {
-        sample_type: SampleType::from_bits_retain(word(4)),
-        branch_sample_type: BranchSampleType::from_bits_retain(word(8)),
-        read_format: ReadFormat::from_bits_retain(head[12].into()),
-        regs_user: head[13].into(),
-        regs_intr: head[14].into(),
-    };
+    let layout = SampleLayout::new(SampleType::from_bits_retain(word(4)))
+        .with_branch_sample_type(BranchSampleType::from_bits_retain(word(8)))
+        .with_read_format(ReadFormat::from_bits_retain(head[12].into()))
+        .with_regs(head[13].into(), head[14].into());
     RecordContext { endian: endian(head[0]), layout, sample_id_all: head[0] & SAMPLE_ID_ALL != 0 }
 }
 

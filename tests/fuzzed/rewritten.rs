@@ -91,7 +91,7 @@ struct Count(Counts);
 
 impl Sink for Count {
     fn record(&mut self, _: &Meta, raw: &Raw<'_>) -> perfconv::Result<()> {
-        self.0.add(raw.header.kind);
+        self.0.add(raw.header().kind);
         Ok(())
     }
 }

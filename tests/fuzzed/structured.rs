@@ -88,7 +88,7 @@ struct Collect {
 
 impl Sink for Collect {
     fn record(&mut self, _: &Meta, raw: &Raw<'_>) -> perfconv::Result<()> {
-        if raw.header.kind != RecordType::HEADER_ATTR {
+        if raw.header().kind != RecordType::HEADER_ATTR {
             self.records.extend(Record::read(raw.bytes(), &self.context));
         }
         Ok(())
@@ -194,7 +194,7 @@ pub(super) fn record(from: &mut Unstructured<'_>, context: &RecordContext) -> Re
     };
     let id = if context.sample_id_all && kind.has_sample_id() {
         let bytes = from.arbitrary::<[u8; 48]>()?;
-        SampleId::read(&bytes, context.layout.sample_type, context.endian)
+        SampleId::read(&bytes, context.layout.sample_type(), context.endian)
     } else {
         None
     };
@@ -229,7 +229,7 @@ fn task(from: &mut Unstructured<'_>) -> Result<Task> {
 
 fn sample(from: &mut Unstructured<'_>, context: &RecordContext) -> Result<Sample> {
     let layout = &context.layout;
-    let has = |field| layout.sample_type.contains(field);
+    let has = |field| layout.sample_type().contains(field);
     Ok(Sample {
         identifier: when(has(SampleType::IDENTIFIER), from, u64::arbitrary)?,
         ip: when(has(SampleType::IP), from, u64::arbitrary)?,
@@ -240,24 +240,24 @@ fn sample(from: &mut Unstructured<'_>, context: &RecordContext) -> Result<Sample
         stream_id: when(has(SampleType::STREAM_ID), from, u64::arbitrary)?,
         cpu: when(has(SampleType::CPU), from, Arbitrary::arbitrary)?,
         period: when(has(SampleType::PERIOD), from, u64::arbitrary)?,
-        read: when(has(SampleType::READ), from, |from| read_values(from, layout.read_format))?,
+        read: when(has(SampleType::READ), from, |from| read_values(from, layout.read_format()))?,
         callchain: when(has(SampleType::CALLCHAIN), from, |from| Ok(Callchain { ips: few(from, u64::arbitrary)? }))?,
         raw: when(has(SampleType::RAW), from, |from| Ok(RawData { data: from.arbitrary()? }))?,
-        branch_stack: when(has(SampleType::BRANCH_STACK), from, |from| branches(from, layout.branch_sample_type))?,
-        regs_user: when(has(SampleType::REGS_USER), from, |from| regs(from, layout.regs_user))?,
+        branch_stack: when(has(SampleType::BRANCH_STACK), from, |from| branches(from, layout.branch_sample_type()))?,
+        regs_user: when(has(SampleType::REGS_USER), from, |from| regs(from, layout.regs_user()))?,
         stack_user: when(has(SampleType::STACK_USER), from, |from| {
             let data = Vec::arbitrary(from)?;
             let dyn_size = if data.is_empty() { 0 } else { from.arbitrary()? };
             Ok(StackUser { data, dyn_size })
         })?,
-        weight: when(layout.sample_type.intersects(SampleType::WEIGHT | SampleType::WEIGHT_STRUCT), from, |from| {
+        weight: when(layout.sample_type().intersects(SampleType::WEIGHT | SampleType::WEIGHT_STRUCT), from, |from| {
             from.arbitrary().map(Weight)
         })?,
         data_src: when(has(SampleType::DATA_SRC), from, |from| from.arbitrary().map(DataSrc))?,
         transaction: when(has(SampleType::TRANSACTION), from, |from| {
             from.arbitrary().map(Transaction::from_bits_retain)
         })?,
-        regs_intr: when(has(SampleType::REGS_INTR), from, |from| regs(from, layout.regs_intr))?,
+        regs_intr: when(has(SampleType::REGS_INTR), from, |from| regs(from, layout.regs_intr()))?,
         phys_addr: when(has(SampleType::PHYS_ADDR), from, u64::arbitrary)?,
         cgroup: when(has(SampleType::CGROUP), from, u64::arbitrary)?,
         data_page_size: when(has(SampleType::DATA_PAGE_SIZE), from, u64::arbitrary)?,

@@ -124,13 +124,13 @@ struct Told {
 
 impl Sink for Told {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> perfconv::Result<()> {
-        *self.kinds.entry(raw.header.kind).or_default() += 1;
-        if !is_header(raw.header.kind) {
+        *self.kinds.entry(raw.header().kind).or_default() += 1;
+        if !is_header(raw.header().kind) {
             self.bytes.extend_from_slice(raw.bytes());
         }
-        if raw.header.kind == RecordType::MMAP2 {
+        if raw.header().kind == RecordType::MMAP2 {
             let (body, _) = meta.events.split(raw);
-            let (map, _) = abi::parse::<Mmap2>(body, raw.endian, (raw.header.misc,)).expect("a whole MMAP2");
+            let (map, _) = abi::parse::<Mmap2>(body, raw.endian(), (raw.header().misc,)).expect("a whole MMAP2");
             let name = map.filename.text().strip_suffix(b"_text").unwrap_or(map.filename.text());
             let name = String::from_utf8_lossy(name).into_owned();
             if let Some(id) = map.file.build_id() {

@@ -141,7 +141,7 @@ impl Conditions {
 
 impl Sink for Conditions {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> perfconv::Result<()> {
-        match raw.header.kind {
+        match raw.header().kind {
             RecordType::SAMPLE => {
                 self.samples += 1;
                 let has_event = meta.events.list().len() == 1 || meta.events.of(raw).is_some();

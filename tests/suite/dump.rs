@@ -33,7 +33,7 @@ struct Records(Vec<(u64, RecordType, usize)>);
 
 impl Sink for Records {
     fn record(&mut self, _: &Meta, raw: &Raw<'_>) -> perfconv::Result<()> {
-        self.0.push((raw.offset(), raw.header.kind, raw.header.len()));
+        self.0.push((raw.offset(), raw.header().kind, raw.header().len()));
         Ok(())
     }
 }

@@ -226,8 +226,8 @@ fn what_a_filter_leaves_is_what_perf_shows_with_its_own() {
 
 /// Whether counters of a group are read with samples.
 fn is_read_in_groups(meta: &Meta) -> bool {
-    let is_read = |layout: &perfconv::abi::sample_view::SampleLayout| {
-        layout.sample_type.contains(SampleType::READ) && layout.read_format.contains(ReadFormat::GROUP)
+    let is_read = |layout: &perfconv::abi::sample_layout::SampleLayout| {
+        layout.sample_type().contains(SampleType::READ) && layout.read_format().contains(ReadFormat::GROUP)
     };
     meta.events.list().iter().any(|event| is_read(&event.layout))
 }
@@ -239,8 +239,8 @@ struct All(Records);
 
 impl Sink for All {
     fn record(&mut self, _: &Meta, raw: &Raw<'_>) -> perfconv::Result<()> {
-        if !matches!(raw.header.kind, RecordType::COMPRESSED | RecordType::COMPRESSED2) {
-            self.0.push((raw.header.kind, [raw.bytes(), raw.payload()].concat()));
+        if !matches!(raw.header().kind, RecordType::COMPRESSED | RecordType::COMPRESSED2) {
+            self.0.push((raw.header().kind, [raw.bytes(), raw.payload()].concat()));
         }
         Ok(())
     }
@@ -577,7 +577,7 @@ fn without_user_stacks_samples_are_the_same_otherwise() {
         records(&recording.path).is_ok_and(|(meta, records)| {
             let mut events = meta.events.list().iter();
             !of_type(&records, RecordType::SAMPLE).is_empty()
-                && events.any(|event| event.layout.sample_type.intersects(has))
+                && events.any(|event| event.layout.sample_type().intersects(has))
         })
     };
     let all: Vec<_> = corpus().into_iter().filter(has_stacks).collect();
@@ -628,7 +628,7 @@ fn stripped(path: &Path) -> Result<Stripped, String> {
     }
     impl Sink for Samples {
         fn record(&mut self, _: &Meta, raw: &Raw<'_>) -> perfconv::Result<()> {
-            if raw.header.kind == RecordType::SAMPLE
+            if raw.header().kind == RecordType::SAMPLE
                 && let Some(Record { body: Body::Sample(sample), .. }) =
                     Record::read(raw.bytes(), &self.meta.context(raw))
             {

@@ -19,7 +19,7 @@ struct Between(Vec<u8>);
 
 impl Sink for Between {
     fn record(&mut self, _: &Meta, raw: &Raw<'_>) -> perfconv::Result<()> {
-        if raw.header.kind != perfconv::abi::record::RecordType::HEADER_FEATURE {
+        if raw.header().kind != perfconv::abi::record::RecordType::HEADER_FEATURE {
             self.0.extend_from_slice(raw.bytes());
             self.0.extend_from_slice(raw.payload());
         }

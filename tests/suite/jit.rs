@@ -243,18 +243,18 @@ impl Sink for Told {
             assert!(time >= self.newest, "in the order of time");
             self.newest = time;
         }
-        match raw.header.kind {
+        match raw.header().kind {
             RecordType::MMAP2 => {
                 let (body, id) = meta.events.split(raw);
-                let (map, _) = abi::parse::<Mmap2>(body, raw.endian, (raw.header.misc,)).unwrap();
+                let (map, _) = abi::parse::<Mmap2>(body, raw.endian(), (raw.header().misc,)).unwrap();
                 if map.filename.text().ends_with(b"/jit-11901.so") {
-                    assert!(map.file.build_id().is_some() && raw.header.misc.cpu_mode() == CpuMode::USER);
+                    assert!(map.file.build_id().is_some() && raw.header().misc.cpu_mode() == CpuMode::USER);
                     self.maps.push((id.unwrap().time.unwrap(), map.addr, map.len, map.pgoff));
                 }
             }
             RecordType::SAMPLE => {
                 let (_, event) = meta.events.of(raw).unwrap();
-                let sample = SampleView::read(raw.body(), &event.layout, raw.endian).unwrap();
+                let sample = SampleView::read(raw.body(), &event.layout, raw.endian()).unwrap();
                 let frames = sample.callchain.unwrap().iter().filter(|&ip| ip < 1 << 63).collect();
                 self.frames.insert(sample.time.unwrap(), frames);
             }

@@ -35,17 +35,17 @@ struct Leaves {
 
 impl Sink for Leaves {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        if raw.header.kind != RecordType::SAMPLE {
+        if raw.header().kind != RecordType::SAMPLE {
             self.session.apply(meta, raw);
             return Ok(());
         }
         let Some((_, event)) = meta.events.of(raw) else { return Ok(()) };
-        self.has_read |= event.layout.sample_type.contains(SampleType::READ);
+        self.has_read |= event.layout.sample_type().contains(SampleType::READ);
         let mut view = SampleView::default();
-        if view.fill(raw.body(), &event.layout, raw.endian).is_err() {
+        if view.fill(raw.body(), &event.layout, raw.endian()).is_err() {
             return Ok(());
         }
-        if let (Some(ip), Some((pid, _)), CpuMode::USER) = (view.ip, view.task, raw.header.misc.cpu_mode())
+        if let (Some(ip), Some((pid, _)), CpuMode::USER) = (view.ip, view.task, raw.header().misc.cpu_mode())
             && let Some(id) = self.session.map_at(pid, CpuMode::USER.into(), ip)
         {
             let map = self.session.map(id);

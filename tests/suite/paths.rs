@@ -288,7 +288,7 @@ fn records_behind_four_gigabytes_are_read() {
     struct Places(Vec<u64>);
     impl Sink for Places {
         fn record(&mut self, _: &Meta, raw: &Raw<'_>) -> perfconv::Result<()> {
-            self.0.extend((raw.header.kind == RecordType::SAMPLE).then(|| raw.offset()));
+            self.0.extend((raw.header().kind == RecordType::SAMPLE).then(|| raw.offset()));
             Ok(())
         }
     }

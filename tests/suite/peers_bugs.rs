@@ -38,7 +38,7 @@ impl Sink for Finder {
             event: meta.events.of(raw).map(|(index, _)| index as usize),
             record: Record::read(raw.bytes(), &meta.context(raw)).expect("the record is whole"),
             bytes: [raw.bytes(), raw.payload()].concat(),
-            source: raw.block.source,
+            source: raw.block().source,
             offset: raw.offset(),
         });
         Ok(())

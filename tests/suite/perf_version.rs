@@ -62,7 +62,7 @@ struct Types(BTreeMap<RecordType, u64>);
 
 impl Sink for Types {
     fn record(&mut self, _: &Meta, raw: &Raw<'_>) -> perfconv::Result<()> {
-        *self.0.entry(raw.header.kind).or_default() += 1;
+        *self.0.entry(raw.header().kind).or_default() += 1;
         Ok(())
     }
 }

@@ -24,12 +24,12 @@ struct Records {
 
 impl Sink for Records {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> perfconv::Result<()> {
-        if matches!(raw.header.kind, RecordType::COMPRESSED | RecordType::COMPRESSED2) {
+        if matches!(raw.header().kind, RecordType::COMPRESSED | RecordType::COMPRESSED2) {
             return Ok(());
         }
         let time = meta.events.time(raw);
         self.times.extend(time);
-        self.rounds += usize::from(raw.header.kind == RecordType::FINISHED_ROUND);
+        self.rounds += usize::from(raw.header().kind == RecordType::FINISHED_ROUND);
         self.all.push((time.unwrap_or_default(), [raw.bytes(), raw.payload()].concat()));
         Ok(())
     }

@@ -158,11 +158,11 @@ struct Samples {
 
 impl Sink for Samples {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> perfconv::Result<()> {
-        if raw.header.kind != RecordType::SAMPLE {
+        if raw.header().kind != RecordType::SAMPLE {
             return Ok(());
         }
         let fields = meta.events.of(raw).and_then(|(_, event)| {
-            let view = SampleView::read(raw.body(), &event.layout, raw.endian).ok()?;
+            let view = SampleView::read(raw.body(), &event.layout, raw.endian()).ok()?;
             let is_tracepoint = event.attr.kind == AttrType::TRACEPOINT;
             let tracepoint = self.tracepoints.get(event.attr.config).filter(|_| is_tracepoint)?;
             Some(tracepoint.values(view.raw?).map(|(field, value)| (field.name.clone(), of(&value))).collect())

@@ -67,7 +67,7 @@ struct Ours {
 
 impl Sink for Ours {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> perfconv::Result<()> {
-        self.has_frames |= matches!(raw.header.kind, RecordType::COMPRESSED | RecordType::COMPRESSED2);
+        self.has_frames |= matches!(raw.header().kind, RecordType::COMPRESSED | RecordType::COMPRESSED2);
         let Some(record) = Record::read(raw.bytes(), &meta.context(raw)) else { return Ok(()) };
         let told = match record.body {
             Body::Sample(sample) => {

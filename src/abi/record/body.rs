@@ -133,7 +133,7 @@ bodies! { misc, bytes, context;
     /// A thread began.
     FORK = 7 => Fork(task::Task) in task;
     /// Counter values at a thread's end.
-    READ = 8 => Read(read::Read) in read with (context.layout.read_format,);
+    READ = 8 => Read(read::Read) in read with (context.layout.read_format(),);
     /// A sample.
     SAMPLE = 9 => Sample(Box<sample::Sample>) in sample with SampleArgs::new(bytes, &context.layout, context.endian);
     /// A file was mapped, with inode or build id. Since Linux 3.12.

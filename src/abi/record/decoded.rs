@@ -6,7 +6,7 @@ use crate::abi::Endian;
 use crate::abi::attr::Attr;
 use crate::abi::attr_flags::AttrFlags;
 use crate::abi::sample_id::SampleId;
-use crate::abi::sample_view::SampleLayout;
+use crate::abi::sample_layout::SampleLayout;
 use binrw::{BinResult, BinWrite};
 use std::io::Cursor;
 
@@ -35,7 +35,7 @@ impl RecordContext {
         if !self.sample_id_all {
             return None;
         }
-        let at = body.len().checked_sub(SampleId::size(self.layout.sample_type))?;
+        let at = body.len().checked_sub(SampleId::size(self.layout.sample_type()))?;
         let has_one = kind.has_sample_id()
             || kind == RecordType::HEADER_BUILD_ID
                 && BuildId::end_of_name(body) == Some(at)
@@ -65,7 +65,7 @@ impl Record {
         let mut body = bytes.get(RecordHeader::SIZE..)?;
         let mut id = None;
         if let Some(at) = context.trailer(header.kind, body) {
-            id = SampleId::read(&body[at..], context.layout.sample_type, context.endian);
+            id = SampleId::read(&body[at..], context.layout.sample_type(), context.endian);
             body = &body[..at];
         }
         let (body, tail) = Body::read(header.kind, header.misc, body, context);
@@ -102,7 +102,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn context(endian: Endian, sample_type: SampleType) -> RecordContext {
-        RecordContext { endian, layout: SampleLayout { sample_type, ..Default::default() }, sample_id_all: true }
+        RecordContext { endian, layout: SampleLayout::new(sample_type), sample_id_all: true }
     }
 
     #[test]
@@ -180,13 +180,10 @@ mod tests {
             let mut out = Cursor::new(Vec::new());
             header.write_options(&mut out, endian, ()).unwrap();
             let bytes = [out.into_inner(), body].concat();
-            let layout = SampleLayout {
-                sample_type: SampleType::from_bits_retain(sample_type),
-                read_format: crate::abi::read_format::ReadFormat::from_bits_retain(read_format),
-                branch_sample_type: BranchSampleType::from_bits_retain(branch_sample_type),
-                regs_user: regs,
-                regs_intr: regs,
-            };
+            let layout = SampleLayout::new(SampleType::from_bits_retain(sample_type))
+                .with_read_format(crate::abi::read_format::ReadFormat::from_bits_retain(read_format))
+                .with_branch_sample_type(BranchSampleType::from_bits_retain(branch_sample_type))
+                .with_regs(regs, regs);
             let record = Record::read(&bytes, &RecordContext { endian, layout, sample_id_all }).unwrap();
             prop_assert_eq!(record.to_bytes(endian).unwrap(), bytes);
         }

@@ -158,7 +158,7 @@ mod tests {
             Box::new(Each::new(
                 sink,
                 |meta, raw, sink| {
-                    if raw.header.size == self.0 { Ok(()) } else { sink.record(meta, raw) }
+                    if raw.header().size == self.0 { Ok(()) } else { sink.record(meta, raw) }
                 },
             ))
         }
@@ -191,7 +191,7 @@ mod tests {
 
     impl Sink for Sizes {
         fn record(&mut self, _: &Meta, raw: &Raw<'_>) -> Result<()> {
-            self.0.insert(raw.header.size);
+            self.0.insert(raw.header().size);
             Ok(())
         }
     }

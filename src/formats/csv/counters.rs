@@ -24,7 +24,7 @@ pub struct Counters {
 impl Counters {
     /// Takes a record; the first count creates the table.
     pub fn add(&mut self, meta: &Meta, raw: &Raw<'_>, create: impl FnOnce() -> Result<Writer<File>>) -> Result<()> {
-        match raw.header.kind {
+        match raw.header().kind {
             RecordType::STAT => {
                 if self.out.is_none() {
                     let mut out = create()?;
@@ -32,10 +32,10 @@ impl Counters {
                     out.write_record(columns).map_err(failed)?;
                     self.out = Some(out);
                 }
-                self.round.extend(abi::parse::<Stat>(raw.body(), raw.endian, ()).ok().map(|(stat, _)| stat));
+                self.round.extend(abi::parse::<Stat>(raw.body(), raw.endian(), ()).ok().map(|(stat, _)| stat));
             }
             RecordType::STAT_ROUND => {
-                let round = abi::parse::<StatRound>(raw.body(), raw.endian, ()).ok();
+                let round = abi::parse::<StatRound>(raw.body(), raw.endian(), ()).ok();
                 self.end_round(meta, round.map(|(round, _)| round.time))?;
             }
             _ => self.targets.apply(raw),

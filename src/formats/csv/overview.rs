@@ -41,14 +41,14 @@ impl Overview {
     /// Adds a record.
     pub fn add(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         self.info.clear();
-        let (pid, tid) = match raw.header.kind {
+        let (pid, tid) = match raw.header().kind {
             RecordType::SAMPLE => self.sample(meta, raw),
             _ => self.other(meta, raw),
         };
         let time = meta.events.time(raw);
         // What stands for the kernel, and for no process at all.
         let [pid, tid] = [pid, tid].map(|id| id.map(|id| id as i32));
-        let row = (self.nr, raw.header.kind.to_string(), pid, tid, time, &self.info);
+        let row = (self.nr, raw.header().kind.to_string(), pid, tid, time, &self.info);
         self.nr += 1;
         self.out.serialize(row).map_err(failed)
     }
@@ -59,7 +59,7 @@ impl Overview {
         let new = meta.events.list()[self.names.len().min(meta.events.list().len())..].iter();
         self.names.extend(new.map(|event| ProfileEvent::from(event).name));
         self.info.push_str(&self.names[index as usize]);
-        let Ok(view) = SampleView::read(raw.body(), &event.layout, raw.endian) else { return (None, None) };
+        let Ok(view) = SampleView::read(raw.body(), &event.layout, raw.endian()) else { return (None, None) };
         if let Some(ip) = view.ip {
             let _ = write!(self.info, " at {ip:#x}");
         }
@@ -75,10 +75,10 @@ impl Overview {
 
     /// What a record tells in its body; of others the trailer says whose they are.
     fn process_of(&mut self, raw: &Raw<'_>, body: &[u8]) -> Option<Whose> {
-        let (endian, misc, info) = (raw.endian, raw.header.misc, &mut self.info);
+        let (endian, misc, info) = (raw.endian(), raw.header().misc, &mut self.info);
         let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
         let task = |pid, tid| Some((Some(pid), Some(tid)));
-        match raw.header.kind {
+        match raw.header().kind {
             RecordType::COMM => {
                 let (comm, _) = abi::parse::<Comm>(body, endian, ()).ok()?;
                 info.push_str(&text(comm.comm.text()));

@@ -62,23 +62,23 @@ impl Processes {
     /// Takes what a record tells of processes.
     pub fn apply(&mut self, meta: &Meta, raw: &Raw<'_>) {
         let (body, _) = meta.events.split(raw);
-        match raw.header.kind {
+        match raw.header().kind {
             RecordType::COMM => {
-                let Ok((comm, _)) = abi::parse::<Comm>(body, raw.endian, ()) else { return };
+                let Ok((comm, _)) = abi::parse::<Comm>(body, raw.endian(), ()) else { return };
                 let row = self.row(comm.pid);
                 if comm.pid == comm.tid {
                     row.name = String::from_utf8_lossy(comm.comm.text()).into();
                 }
             }
             RecordType::MMAP | RecordType::MMAP2 => {
-                if let Some(pid) = Reader::new(body, raw.endian).u32().filter(|&pid| pid != u32::MAX) {
+                if let Some(pid) = Reader::new(body, raw.endian()).u32().filter(|&pid| pid != u32::MAX) {
                     self.row(pid).maps += 1;
                 }
             }
             RecordType::FORK | RecordType::EXIT => {
-                let Ok((task, _)) = abi::parse::<Task>(body, raw.endian, ()) else { return };
+                let Ok((task, _)) = abi::parse::<Task>(body, raw.endian(), ()) else { return };
                 let time = meta.events.time(raw);
-                if raw.header.kind == RecordType::EXIT {
+                if raw.header().kind == RecordType::EXIT {
                     if task.pid == task.tid {
                         self.row(task.pid).exit_time = time;
                     }

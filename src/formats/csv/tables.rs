@@ -90,7 +90,7 @@ impl Tables {
         let kind = RecordType::SAMPLE;
         let Some((index, event)) = meta.events.of(raw) else { return self.ledger.dropped(kind, Reason::UnknownEvent) };
         let mut view = SampleView::default();
-        if let Err(field) = view.fill(raw.body(), &event.layout, raw.endian) {
+        if let Err(field) = view.fill(raw.body(), &event.layout, raw.endian()) {
             return self.drop(meta, raw, &format!("its field {field} does not fit its size"));
         }
         self.found.clear();
@@ -99,7 +99,7 @@ impl Tables {
         if let Some(pid) = pid {
             self.found.iter().for_each(|&(_, period)| self.processes.sample(pid, period));
         }
-        let (space, ip) = (raw.header.misc.cpu_mode().into(), view.ip.unwrap_or(0));
+        let (space, ip) = (raw.header().misc.cpu_mode().into(), view.ip.unwrap_or(0));
         let map = self.session.map_at(pid.unwrap_or(u32::MAX), space, ip);
         for &(event, period) in &self.found {
             self.results.add(event, map, ip, period);
@@ -108,9 +108,9 @@ impl Tables {
     }
 
     fn drop(&mut self, meta: &Meta, raw: &Raw<'_>, why: &str) {
-        let what = format!("the {} record here is left out: {why}", raw.header.kind);
-        self.ledger.damage(meta.damage(raw.block, raw.at, what));
-        self.ledger.dropped(raw.header.kind, Reason::Damaged);
+        let what = format!("the {} record here is left out: {why}", raw.header().kind);
+        self.ledger.damage(meta.damage(raw.block(), raw.at(), what));
+        self.ledger.dropped(raw.header().kind, Reason::Damaged);
     }
 }
 
@@ -119,7 +119,7 @@ impl Sink for Tables {
         self.counter.record(meta, raw)?;
         self.overview.add(meta, raw)?;
         self.counters.add(meta, raw, || create(&self.folder, FILES[4]))?;
-        match raw.header.kind {
+        match raw.header().kind {
             RecordType::SAMPLE => self.sample(meta, raw),
             // What the stream itself uses is in its own account.
             kind if is_used_by_stream(kind) => {}

@@ -111,7 +111,7 @@ impl<W: Write> Export<W> {
 
     /// The number of the tracepoint whose sample a record is, if its fields are to be told.
     fn tracepoint(&self, meta: &Meta, raw: &Raw<'_>) -> Option<u64> {
-        if !self.decodes_tracepoints || raw.header.kind != RecordType::SAMPLE {
+        if !self.decodes_tracepoints || raw.header().kind != RecordType::SAMPLE {
             return None;
         }
         let (_, event) = meta.events.of(raw)?;
@@ -232,14 +232,14 @@ impl<W: Write> Sink for Export<W> {
 
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         // Frames that were put right are in the bytes that were wrong.
-        if raw.block.origin == Origin::Reframed {
+        if raw.block().origin == Origin::Reframed {
             return Ok(());
         }
-        self.switch_to(raw.block.source)?;
-        self.count(raw.block.source, raw.block.origin, raw.header.len() + raw.payload);
-        let kind = raw.header.kind;
+        self.switch_to(raw.block().source)?;
+        self.count(raw.block().source, raw.block().origin, raw.header().len() + raw.payload_len());
+        let kind = raw.header().kind;
         let is_frame = matches!(kind, RecordType::COMPRESSED | RecordType::COMPRESSED2);
-        let is_in_frame = raw.block.origin == Origin::Frame;
+        let is_in_frame = raw.block().origin == Origin::Frame;
         self.frames += u64::from(is_frame && !is_in_frame);
         let mut nr = None;
         if kind == RecordType::AUXTRACE && !is_in_frame {
@@ -256,7 +256,7 @@ impl<W: Write> Sink for Export<W> {
         }
         self.waiting.push(raw, of, &mut self.out)?;
         // Without a payload it tells nothing new.
-        if kind == RecordType::HEADER_TRACING_DATA && raw.payload > 0 {
+        if kind == RecordType::HEADER_TRACING_DATA && raw.payload_len() > 0 {
             self.waiting.flush(&mut self.out)?;
             self.know_tracepoints(meta);
         }

@@ -186,7 +186,7 @@ impl Importer {
             Item::Record { bytes, nr, frame, told } => {
                 self.begin_records()?;
                 let raw = self.raw(block, &bytes)?;
-                if raw.header.kind == RecordType::HEADER_ATTR
+                if raw.header().kind == RecordType::HEADER_ATTR
                     && self.known.add_attr_record(raw.body(), self.endian).is_none()
                 {
                     self.known.miss();
@@ -218,10 +218,11 @@ impl Importer {
     fn raw<'a>(&self, block: &'a Block, bytes: &Range<usize>) -> StdResult<Raw<'a>, FieldError> {
         let header = RecordHeader::peek(&block.bytes[bytes.clone()], self.endian);
         // Its bytes were made by its header.
-        let header = header
-            .filter(|header| header.len() <= bytes.len())
-            .ok_or_else(|| FieldError::new("bytes that are no record"))?;
-        Ok(Raw { header, endian: self.endian, block, at: bytes.start, payload: bytes.len() - header.len() })
+        let raw = header.and_then(|header| {
+            let payload = bytes.len().checked_sub(header.len())?;
+            Raw::new(header, self.endian, block, bytes.start, payload)
+        });
+        raw.ok_or_else(|| FieldError::new("bytes that are no record"))
     }
 
     /// Writes a record or gap.

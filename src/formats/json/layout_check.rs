@@ -9,8 +9,9 @@ use crate::abi::record::{Body, RecordType};
 use crate::abi::regs::Regs;
 use crate::abi::sample::Sample;
 use crate::abi::sample_id::SampleId;
+use crate::abi::sample_layout::{SampleField, SampleLayout};
 use crate::abi::sample_type::{BranchSampleType, SampleType};
-use crate::abi::sample_view::{SampleLayout, SampleView};
+use crate::abi::sample_view::SampleView;
 use crate::stream::events::{Event, Events};
 use crate::stream::raw::Raw;
 
@@ -23,42 +24,14 @@ pub struct DescribedLayout {
     pub is_all: bool,
 }
 
-/// The fields by their names in JSON.
-const NAMES: [(SampleType, &str); 24] = [
-    (SampleType::IDENTIFIER, "identifier"),
-    (SampleType::IP, "ip"),
-    (SampleType::TID, "task"),
-    (SampleType::TIME, "time"),
-    (SampleType::ADDR, "addr"),
-    (SampleType::ID, "id"),
-    (SampleType::STREAM_ID, "stream_id"),
-    (SampleType::CPU, "cpu"),
-    (SampleType::PERIOD, "period"),
-    (SampleType::READ, "read"),
-    (SampleType::CALLCHAIN, "callchain"),
-    (SampleType::RAW, "raw"),
-    (SampleType::BRANCH_STACK, "branch_stack"),
-    (SampleType::REGS_USER, "regs_user"),
-    (SampleType::STACK_USER, "stack_user"),
-    (SampleType::WEIGHT, "weight"),
-    (SampleType::DATA_SRC, "data_src"),
-    (SampleType::TRANSACTION, "transaction"),
-    (SampleType::REGS_INTR, "regs_intr"),
-    (SampleType::PHYS_ADDR, "phys_addr"),
-    (SampleType::CGROUP, "cgroup"),
-    (SampleType::DATA_PAGE_SIZE, "data_page_size"),
-    (SampleType::CODE_PAGE_SIZE, "code_page_size"),
-    (SampleType::AUX, "aux"),
-];
-
 /// Whether a record will be read as the fields that it was told by.
 #[inline]
 pub fn fits(raw: &Raw<'_>, told: DescribedLayout, events: &Events) -> bool {
     let event = events.of(raw).map(|(_, event)| event);
-    let kind = raw.header.kind;
+    let kind = raw.header().kind;
     if kind == RecordType::SAMPLE {
         let layout = event.map_or_else(SampleLayout::default, |event| event.layout);
-        return told.fields == of_sample(layout.sample_type) && (!told.is_all || is_all_read(raw, &layout));
+        return told.fields == of_sample(layout.sample_type()) && (!told.is_all || is_all_read(raw, &layout));
     }
     if !kind.has_sample_id() {
         return true;
@@ -86,16 +59,15 @@ fn of_trailer(event: Option<&Event>) -> SampleType {
 
 /// Whether the fields of a sample are all that it holds, but for what fills its last word.
 fn is_all_read(raw: &Raw<'_>, layout: &SampleLayout) -> bool {
-    let by = |layout| SampleView::read(raw.body(), layout, raw.endian).is_ok_and(|view| view.tail.len() < 8);
+    let by = |layout| SampleView::read(raw.body(), layout, raw.endian()).is_ok_and(|view| view.tail.len() < 8);
     // That an event is in a group with one whose branches are counted is told behind the records.
-    let counted =
-        || SampleLayout { branch_sample_type: layout.branch_sample_type | BranchSampleType::COUNTERS, ..*layout };
-    by(layout) || layout.sample_type.contains(SampleType::BRANCH_STACK) && by(&counted())
+    let counted = || layout.with_branch_sample_type(layout.branch_sample_type() | BranchSampleType::COUNTERS);
+    by(layout) || layout.sample_type().contains(SampleType::BRANCH_STACK) && by(&counted())
 }
 
 /// What is wrong with a record that does not [fit](fits), by the object that tells it.
 pub fn misfit(raw: &Raw<'_>, object: Object<'_>, events: &Events) -> FieldError {
-    let kind = raw.header.kind;
+    let kind = raw.header().kind;
     let body = object.body.and_then(|told| told.of(kind).ok());
     let sample = match &body {
         Some(Body::Sample(sample)) => Some(sample),
@@ -110,7 +82,7 @@ pub fn misfit(raw: &Raw<'_>, object: Object<'_>, events: &Events) -> FieldError 
     let Some(event) = event else { return FieldError::new("there is no event that it could be of").within(place) };
     match sample {
         Some(sample) => {
-            let expected = of_sample(event.layout.sample_type);
+            let expected = of_sample(event.layout.sample_type());
             let wrong = differing(sample.fields(), expected).or_else(|| part_of_sample(sample, &event.layout));
             wrong.unwrap_or_else(|| FieldError::new("its fields are not those of the event's samples")).within(place)
         }
@@ -132,15 +104,15 @@ pub fn misfit(raw: &Raw<'_>, object: Object<'_>, events: &Events) -> FieldError 
 /// The first field that is missing, or else the first that is too many.
 fn differing(told: SampleType, expected: SampleType) -> Option<FieldError> {
     let (missing, surplus) = (expected.difference(told), told.difference(expected));
-    let first = |of: SampleType| NAMES.into_iter().find(|(field, _)| of.contains(*field));
-    let named = |field: SampleType| field.iter_names().next().map_or("", |(name, _)| name);
-    if let Some((field, name)) = first(missing) {
+    let first = |of: SampleType| SampleField::of(of).next();
+    let named = |field: SampleField| field.bits().iter_names().next().map_or("", |(name, _)| name);
+    if let Some(field) = first(missing) {
         let what = format!("the field is missing: the event's sample_type has {}", named(field));
-        return Some(FieldError::new(what).within(name));
+        return Some(FieldError::new(what).within(field.name()));
     }
-    if let Some((field, name)) = first(surplus) {
+    if let Some(field) = first(surplus) {
         let what = format!("the event's sample_type has no {}", named(field));
-        return Some(FieldError::new(what).within(name));
+        return Some(FieldError::new(what).within(field.name()));
     }
     (!missing.is_empty())
         .then(|| FieldError::new("the event's sample_type has fields that are not known: say it by raw"))
@@ -148,7 +120,7 @@ fn differing(told: SampleType, expected: SampleType) -> Option<FieldError> {
 
 /// What in a field is not as the event says.
 fn part_of_sample(sample: &Sample, layout: &SampleLayout) -> Option<FieldError> {
-    let read = sample.read.as_ref().and_then(|read| part_of_read(read, layout.read_format));
+    let read = sample.read.as_ref().and_then(|read| part_of_read(read, layout.read_format()));
     let regs = |regs: &Option<Regs>, mask: u64, name| {
         let (regs, count) = (regs.as_ref()?, u64::from(mask.count_ones()));
         let (told, expected) = (regs.regs.len() as u64, regs.abi.count(mask));
@@ -162,8 +134,8 @@ fn part_of_sample(sample: &Sample, layout: &SampleLayout) -> Option<FieldError> 
     };
     read.map(|wrong| wrong.within("read"))
         .or_else(|| branches().map(|wrong| wrong.within("branch_stack")))
-        .or_else(|| regs(&sample.regs_user, layout.regs_user, "regs_user"))
-        .or_else(|| regs(&sample.regs_intr, layout.regs_intr, "regs_intr"))
+        .or_else(|| regs(&sample.regs_user, layout.regs_user(), "regs_user"))
+        .or_else(|| regs(&sample.regs_intr, layout.regs_intr(), "regs_intr"))
 }
 
 /// What in counter values is not as the event's `read_format` says.

@@ -34,7 +34,7 @@ pub struct Of {
 /// # Errors
 /// Where its definition has a kind of value that this format does not tell.
 pub fn record(out: &mut Vec<u8>, raw: &Raw<'_>, of: &Of, tracepoints: &Tracepoints) -> Result<(), Unsupported> {
-    let is_written = raw.header.kind == RecordType::SAMPLE && sample::append(out, raw, of);
+    let is_written = raw.header().kind == RecordType::SAMPLE && sample::append(out, raw, of);
     if is_written { Ok(()) } else { any_record(out, raw, of, tracepoints) }
 }
 
@@ -56,9 +56,9 @@ pub fn any_record(out: &mut Vec<u8>, raw: &Raw<'_>, of: &Of, tracepoints: &Trace
 
 /// The formats of tracepoints behind a HEADER_TRACING_DATA, if they make the same bytes again.
 fn tracing_data(raw: &Raw<'_>) -> Option<TracingData> {
-    let payload = Some(raw.payload()).filter(|_| raw.header.kind == RecordType::HEADER_TRACING_DATA)?;
-    let (told, _) = abi::parse::<TracingData>(payload, raw.endian, ()).ok()?;
-    let bytes = encode::tracing_data(&told, raw.endian).ok()?;
+    let payload = Some(raw.payload()).filter(|_| raw.header().kind == RecordType::HEADER_TRACING_DATA)?;
+    let (told, _) = abi::parse::<TracingData>(payload, raw.endian(), ()).ok()?;
+    let bytes = encode::tracing_data(&told, raw.endian()).ok()?;
     (bytes == payload).then_some(told)
 }
 
@@ -88,7 +88,7 @@ fn feature_section(record: &Record, raw: &Raw<'_>, context: &FeatureContext) -> 
     let Body::HeaderFeature(told) = &record.body else { return None };
     let is_told = !told.data.is_empty() && record.tail.is_empty();
     let id = told.id().filter(|_| is_told)?;
-    let section = FeatureSection::read(id, &told.data, raw.endian, context);
+    let section = FeatureSection::read(id, &told.data, raw.endian(), context);
     Some(section).filter(|section| !matches!(section.feature, Feature::Opaque(_)))
 }
 
@@ -103,7 +103,7 @@ fn write_object<'a>(
         body => {
             let covered = raw.body().len() - record.id.map_or(0, |id| SampleId::size(id.fields())) - record.tail.len();
             object.body = Some(body);
-            (object.room, object.tail) = left_over(covered, &record.tail, usual_room(raw.header.kind));
+            (object.room, object.tail) = left_over(covered, &record.tail, usual_room(raw.header().kind));
         }
     }
     ser::append(out, &object)
@@ -111,9 +111,9 @@ fn write_object<'a>(
 
 /// A record without what is in it.
 fn object<'a>(raw: &Raw<'a>, of: &Of, record: &Record) -> RecordObject<'a> {
-    let kind = raw.header.kind;
-    let has_long_size = raw.header.len() > u16::MAX.into() || kind.0 >= 32768;
-    let misc = if has_long_size { Misc::empty() } else { raw.header.misc };
+    let kind = raw.header().kind;
+    let has_long_size = raw.header().len() > u16::MAX.into() || kind.0 >= 32768;
+    let misc = if has_long_size { Misc::empty() } else { raw.header().misc };
     let cpumode = misc.cpu_mode();
     let misc = Misc::from_bits_retain(misc.bits() & !7);
     RecordObject {
@@ -129,7 +129,7 @@ fn object<'a>(raw: &Raw<'a>, of: &Of, record: &Record) -> RecordObject<'a> {
         room: None,
         tail: None,
         sample_id: record.id,
-        payload: (raw.payload > 0).then(|| Base64::new(raw.payload())),
+        payload: (raw.payload_len() > 0).then(|| Base64::new(raw.payload())),
         tracing_data: None,
         tracepoint: None,
     }

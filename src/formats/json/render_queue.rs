@@ -108,11 +108,12 @@ impl Waiting {
 
 impl Piece {
     fn push(&mut self, raw: &Raw<'_>, of: Of) {
-        if self.blocks.last().is_none_or(|last| last.serial != raw.block.serial) {
-            self.blocks.push(raw.block.clone());
-            self.kept += if raw.block.in_memory { raw.block.bytes.len() } else { 0 };
+        if self.blocks.last().is_none_or(|last| last.serial != raw.block().serial) {
+            self.blocks.push(raw.block().clone());
+            self.kept += if raw.block().in_memory { raw.block().bytes.len() } else { 0 };
         }
-        let Raw { header, endian, at, payload, .. } = *raw;
+        let (header, payload) = (raw.header(), raw.payload_len());
+        let (endian, at) = (raw.endian(), raw.at());
         self.records.push(Record { header, endian, block: self.blocks.len() - 1, at, payload, of });
         self.len += header.len() + payload;
     }
@@ -120,7 +121,7 @@ impl Piece {
     fn rendered(mut self, before: &[u8], behind: &[u8]) -> StdResult<Self, Unsupported> {
         for record in &self.records {
             let Record { header, endian, block, at, payload, ref of } = *record;
-            let raw = Raw { header, endian, block: &self.blocks[block], at, payload };
+            let Some(raw) = Raw::new(header, endian, &self.blocks[block], at, payload) else { continue };
             self.objects.extend_from_slice(before);
             render::record(&mut self.objects, &raw, of, &self.tracepoints)?;
             self.objects.extend_from_slice(behind);

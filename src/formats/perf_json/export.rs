@@ -134,7 +134,7 @@ impl<W: Write> Export<W> {
     /// cookie that user frames will come with, where they come apart from the sample.
     fn stack(&mut self, raw: &Raw<'_>, view: &SampleView<'_>) -> Option<u64> {
         let pid = view.task.map_or(u32::MAX, |(pid, _)| pid);
-        let space = raw.header.misc.cpu_mode().into();
+        let space = raw.header().misc.cpu_mode().into();
         key(&mut self.line, "callchain");
         self.line.push(b'[');
         match view.callchain {
@@ -203,20 +203,20 @@ impl<W: Write> Export<W> {
         let out = &mut self.line;
         key(out, "event");
         out.extend_from_slice(&self.events[of as usize]);
-        let mode = raw.header.misc.cpu_mode();
+        let mode = raw.header().misc.cpu_mode();
         if mode != CpuMode::UNKNOWN {
             field(out, "cpumode", &mode)?;
         }
         if let Some(period) = period {
             field(out, "period", &period)?;
         }
-        let has = |fields| event.layout.sample_type.intersects(fields);
+        let has = |fields| event.layout.sample_type().intersects(fields);
         let told = SampleType::ADDR | SampleType::WEIGHT | SampleType::WEIGHT_STRUCT | SampleType::DATA_SRC;
         if !has(told | SampleType::BRANCH_STACK) {
             return Ok(());
         }
-        let args = SampleArgs::new(raw.body(), &event.layout, raw.endian);
-        let Ok((sample, _)) = abi::parse::<Sample>(raw.body(), raw.endian, args) else { return Ok(()) };
+        let args = SampleArgs::new(raw.body(), &event.layout, raw.endian());
+        let Ok((sample, _)) = abi::parse::<Sample>(raw.body(), raw.endian(), args) else { return Ok(()) };
         if let Some(addr) = sample.addr {
             field(out, "addr", &format_args!("{addr:#x}"))?;
         }

@@ -7,8 +7,8 @@ use crate::abi::Endian;
 use crate::abi::attr::{Attr, AttrType};
 use crate::abi::attr_flags::AttrFlags;
 use crate::abi::read_format::ReadFormat;
+use crate::abi::sample_layout::SampleLayout;
 use crate::abi::sample_type::{BranchSampleType, SampleType};
-use crate::abi::sample_view::SampleLayout;
 use crate::container::read::file::FileAttr;
 
 /// How much of the structure the schema holds: what Linux 4.1 had.
@@ -42,15 +42,15 @@ fn describe(attr: &Attr, has_samples: bool) -> PerfEventAttr {
         size: Some(SIZE as u32),
         config: Some(attr.config),
         sample_period: Some(attr.sample_period),
-        sample_type: Some(layout.sample_type.bits()),
-        read_format: Some(layout.read_format.bits()),
+        sample_type: Some(layout.sample_type().bits()),
+        read_format: Some(layout.read_format().bits()),
         precise_ip: Some(attr.flags.precise_ip().into()),
         wakeup_events: (!is_watermark).then_some(attr.wakeup_events),
         wakeup_watermark: is_watermark.then_some(attr.wakeup_events),
         bp_type: Some(attr.bp_type),
         bp_addr: Some(attr.bp_addr),
         bp_len: Some(attr.bp_len),
-        branch_sample_type: Some(layout.branch_sample_type.bits()),
+        branch_sample_type: Some(layout.branch_sample_type().bits()),
         sample_regs_user: Some(attr.sample_regs_user),
         sample_stack_user: Some(attr.sample_stack_user),
         ..Default::default()

@@ -26,7 +26,7 @@ impl SeenBuildIds {
     pub fn take_mapped(&mut self, event: &PerfEvent, raw: &Raw<'_>) {
         let Some(map) = &event.mmap_event else { return };
         let (Some(build_id), Some(filename)) = (&map.build_id, &map.filename) else { return };
-        let place = (raw.block.source, raw.offset());
+        let place = (raw.block().source, raw.offset());
         let told = self.mapped.get(filename).copied();
         if told.is_some_and(|at| self.list[at].0 <= place) {
             return;
@@ -51,12 +51,12 @@ impl SeenBuildIds {
 
     /// Takes the build id that a record of a pipe tells, if it does.
     pub fn take_record(&mut self, meta: &Meta, raw: &Raw<'_>) {
-        if raw.header.kind == RecordType::HEADER_BUILD_ID
+        if raw.header().kind == RecordType::HEADER_BUILD_ID
             && let Some(Record { body: Body::HeaderBuildId(build_id), .. }) =
                 Record::read(raw.bytes(), &meta.context(raw))
         {
-            let message = features::build_id(raw.header.misc, &build_id);
-            self.list.push(((raw.block.source, raw.offset()), message));
+            let message = features::build_id(raw.header().misc, &build_id);
+            self.list.push(((raw.block().source, raw.offset()), message));
         }
     }
 

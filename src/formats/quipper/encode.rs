@@ -13,7 +13,7 @@ use super::wire::Fields;
 use super::{Fidelity, features};
 use crate::abi::Endian;
 use crate::abi::record::RecordType;
-use crate::abi::sample_view::SampleLayout;
+use crate::abi::sample_layout::SampleLayout;
 use crate::container::block::Origin;
 use crate::container::read::Container;
 use crate::container::read::file::FileAttr;
@@ -239,17 +239,17 @@ impl<W: Write> Sink for Encoder<W> {
     }
 
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        let len = raw.header.len() + raw.payload;
-        let bytes = || raw.block.bytes.slice(raw.at..raw.at + len);
-        match raw.block.origin {
-            Origin::File => self.file_bytes(meta, raw.block.source, len)?,
+        let len = raw.header().len() + raw.payload_len();
+        let bytes = || raw.block().bytes.slice(raw.at()..raw.at() + len);
+        match raw.block().origin {
+            Origin::File => self.file_bytes(meta, raw.block().source, len)?,
             // The bytes that it was made of are there already.
             Origin::Reframed => return Ok(()),
-            Origin::Frame => self.aside.inside(&raw.block.bytes[raw.at..raw.at + len]),
+            Origin::Frame => self.aside.inside(&raw.block().bytes[raw.at()..raw.at() + len]),
         }
-        let (kind, start) = (raw.header.kind, self.buffer.len());
+        let (kind, start) = (raw.header().kind, self.buffer.len());
         let counts = self.counts.entry(kind).or_default();
-        if matches!(kind, RecordType::COMPRESSED | RecordType::COMPRESSED2) && raw.block.origin == Origin::File {
+        if matches!(kind, RecordType::COMPRESSED | RecordType::COMPRESSED2) && raw.block().origin == Origin::File {
             counts.0 += 1;
             self.aside.begin_frame(self.items, bytes());
             self.items += 1;
@@ -258,11 +258,11 @@ impl<W: Write> Sink for Encoder<W> {
         if is_header(kind) {
             counts.0 += 1;
             if meta.container == Container::Pipe {
-                add_event(raw.bytes(), &mut self.described.events, raw.endian);
+                add_event(raw.bytes(), &mut self.described.events, raw.endian());
                 self.build_ids.take_record(meta, raw);
             }
             if self.is_lossless {
-                self.headers.push((self.items, Bytes::copy_from_slice(&raw.block.bytes[raw.at..raw.at + len])));
+                self.headers.push((self.items, Bytes::copy_from_slice(&raw.block().bytes[raw.at()..raw.at() + len])));
             }
         } else if self.described.write(meta, raw, &mut self.buffer).is_some() {
             counts.0 += 1;
@@ -275,7 +275,7 @@ impl<W: Write> Sink for Encoder<W> {
             }
         } else {
             *if self.is_lossless { &mut counts.0 } else { &mut counts.1 } += 1;
-            self.aside.add(self.items, &raw.block.bytes[raw.at..raw.at + len])?;
+            self.aside.add(self.items, &raw.block().bytes[raw.at()..raw.at() + len])?;
         }
         self.items += 1;
         Ok(())

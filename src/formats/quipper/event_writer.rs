@@ -7,7 +7,8 @@ use super::proto::perf_data_proto::{EventHeader, PerfEvent, SampleEvent, Splice}
 use super::stats::Stats;
 use super::{message_to_record, record_to_message, sample};
 use crate::abi::record::{self, RecordHeader, RecordType};
-use crate::abi::sample_view::{SampleLayout, SampleView};
+use crate::abi::sample_layout::SampleLayout;
+use crate::abi::sample_view::SampleView;
 use crate::formats::carry::CarryOptions;
 use crate::stream::events::Events;
 use crate::stream::meta::Meta;
@@ -51,7 +52,7 @@ impl Described {
 
     /// Appends the event that tells a record; `None` where the schema has no place for it.
     pub fn write(&mut self, meta: &Meta, raw: &Raw<'_>, out: &mut Vec<u8>) -> Option<()> {
-        if raw.header.kind == RecordType::SAMPLE && self.write_plain(meta, raw, out).is_some() {
+        if raw.header().kind == RecordType::SAMPLE && self.write_plain(meta, raw, out).is_some() {
             return Some(());
         }
         self.describe(meta, raw)?;
@@ -79,7 +80,7 @@ impl Described {
     fn write_plain(&mut self, meta: &Meta, raw: &Raw<'_>, out: &mut Vec<u8>) -> Option<()> {
         let (index, owner) = meta.events.of(raw)?;
         let mut view = SampleView::default();
-        view.fill(raw.body(), &owner.layout, raw.endian).ok()?;
+        view.fill(raw.body(), &owner.layout, raw.endian()).ok()?;
         if self.has_samples.len() <= index as usize {
             self.has_samples.resize(index as usize + 1, false);
         }
@@ -90,33 +91,33 @@ impl Described {
             return None;
         }
         self.stats.count_plain(&view);
-        self.plain.write(&raw.header, &view, out);
+        self.plain.write(&raw.header(), &view, out);
         Some(())
     }
 
     /// Tells a record by the message at hand; `None` where the schema has no place for it.
     fn describe(&mut self, meta: &Meta, raw: &Raw<'_>) -> Option<()> {
-        let mut size = raw.header.size;
+        let mut size = raw.header().size;
         let mut is_made = false;
         let header = |size: u16| {
-            let misc = raw.header.misc.bits().into();
-            Some(EventHeader { r#type: Some(raw.header.kind.0), misc: Some(misc), size: Some(size.into()) })
+            let misc = raw.header().misc.bits().into();
+            Some(EventHeader { r#type: Some(raw.header().kind.0), misc: Some(misc), size: Some(size.into()) })
         };
-        if raw.header.kind == RecordType::SAMPLE {
+        if raw.header().kind == RecordType::SAMPLE {
             let (_, owner) = meta.events.of(raw)?;
             let mut view = SampleView::default();
-            view.fill(raw.body(), &owner.layout, raw.endian).ok()?;
+            view.fill(raw.body(), &owner.layout, raw.endian()).ok()?;
             let mut fields = match self.event.sample_event.take() {
                 Some(fields) => fields,
                 None => std::mem::take(&mut self.spare),
             };
-            sample::describe(&view, &owner.layout, raw.endian, &mut fields);
+            sample::describe(&view, &owner.layout, raw.endian(), &mut fields);
             let timestamp = Some(view.time.unwrap_or(0));
             self.event =
                 PerfEvent { header: header(size), sample_event: Some(fields), timestamp, ..PerfEvent::default() };
             if !is_modelled(&owner.layout) {
                 // What is left of the record is shorter.
-                message_to_record::body(&self.event, &self.events, raw.endian, &mut self.made)?;
+                message_to_record::body(&self.event, &self.events, raw.endian(), &mut self.made)?;
                 size = (RecordHeader::SIZE + self.made.len()) as u16;
                 self.event.header = header(size);
                 is_made = true;
@@ -132,7 +133,7 @@ impl Described {
         }
         if self.is_lossless {
             if !is_made {
-                message_to_record::body(&self.event, &self.events, raw.endian, &mut self.made)?;
+                message_to_record::body(&self.event, &self.events, raw.endian(), &mut self.made)?;
             }
             self.event.splice = Splice::between(&self.made, raw.body());
         }
@@ -143,5 +144,5 @@ impl Described {
 /// Whether the schema has a place for all of an event's samples.
 pub fn is_modelled(layout: &SampleLayout) -> bool {
     let modelled = sample::modelled(layout);
-    (modelled.sample_type, modelled.branch_sample_type) == (layout.sample_type, layout.branch_sample_type)
+    (modelled.sample_type(), modelled.branch_sample_type()) == (layout.sample_type(), layout.branch_sample_type())
 }

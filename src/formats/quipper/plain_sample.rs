@@ -4,20 +4,19 @@
 
 use super::encode::field;
 use crate::abi::record::RecordHeader;
+use crate::abi::sample_layout::{FieldKind, SampleField, SampleLayout};
 use crate::abi::sample_type::SampleType;
-use crate::abi::sample_view::{SampleLayout, SampleView};
+use crate::abi::sample_view::SampleView;
 
-/// Fields of samples that are told here.
-const PLAIN: SampleType = SampleType::TO_CALLCHAIN
-    .difference(SampleType::READ)
-    .union(SampleType::RAW)
-    .union(SampleType::WEIGHT)
-    .union(SampleType::DATA_SRC)
-    .union(SampleType::TRANSACTION)
-    .union(SampleType::PHYS_ADDR)
-    .union(SampleType::CGROUP)
-    .union(SampleType::DATA_PAGE_SIZE)
-    .union(SampleType::CODE_PAGE_SIZE);
+/// Fields of samples that are told here: numbers, call chain and raw data, and the weight as a number.
+const PLAIN: SampleType = SampleField::of_kinds(&[
+    FieldKind::Word,
+    FieldKind::Pair,
+    FieldKind::BitFields,
+    FieldKind::CountedWords,
+    FieldKind::ShortBytes,
+])
+.difference(SampleType::WEIGHT_STRUCT);
 
 /// Most bytes of a number.
 const LONGEST: usize = 10;
@@ -28,7 +27,7 @@ const LENGTH: u32 = 2;
 /// Whether a sample is told here, and [made again](super::sample::remake) of what is told, to the last byte.
 pub fn is_plain(view: &SampleView<'_>, layout: &SampleLayout) -> bool {
     let same_id = view.identifier.zip(view.id).is_none_or(|(identifier, id)| identifier == id);
-    PLAIN.contains(layout.sample_type)
+    PLAIN.contains(layout.sample_type())
         && same_id
         && view.cpu.is_none_or(|(_, unused)| unused == 0)
         && view.tail.is_empty()
@@ -172,7 +171,7 @@ mod tests {
         fn a_plain_sample_is_the_event_that_prost_writes_and_the_same_record(
             bits in any::<u64>(), numbers in vec(number(), 20), callchain in vec(number(), 0..40), raw in vec(any::<u8>(), 0..200)
         ) {
-            let layout = SampleLayout { sample_type: PLAIN & SampleType::from_bits_retain(bits), ..Default::default() };
+            let layout = SampleLayout::new(PLAIN & SampleType::from_bits_retain(bits));
             let some = |index: usize| Some(numbers[index]);
             let told = SampleEvent {
                 ip: some(0), pid: some(1).map(|n| n as u32), tid: some(2).map(|n| n as u32), sample_time_ns: some(3), addr: some(4),
@@ -207,7 +206,7 @@ mod tests {
 
     #[test]
     fn what_would_not_come_back_is_not_plain() {
-        let layout = |sample_type| SampleLayout { sample_type, ..Default::default() };
+        let layout = SampleLayout::new;
         let plain = |view: &SampleView<'_>, fields| is_plain(view, &layout(fields));
         let nothing = SampleView::default();
         assert!(plain(&nothing, SampleType::IP));

@@ -155,7 +155,7 @@ pub fn describe(record: &Record, payload: &[u8], context: &RecordContext) -> Opt
             });
             // perf gives these a trailer, as if they were the kernel's.
             let trailer = context.sample_id_all.then(|| {
-                SampleId::read(&record.tail, context.layout.sample_type, context.endian).as_ref().map(sample_info)
+                SampleId::read(&record.tail, context.layout.sample_type(), context.endian).as_ref().map(sample_info)
             });
             event.bpf_metadata_event = Some(Box::new(proto::BpfMetadataEvent {
                 prog_name: Some(metadata.prog_name.text().to_vec()),

@@ -5,23 +5,21 @@ use crate::abi::Endian;
 use crate::abi::bit_fields::to_recorded;
 use crate::abi::branch::{BranchFlags, BranchStackView};
 use crate::abi::read_format::{ReadFormat, ReadView};
+use crate::abi::sample_layout::{FieldKind, SampleField, SampleLayout};
 use crate::abi::sample_type::{BranchSampleType, SampleType};
-use crate::abi::sample_view::{SampleLayout, SampleView};
+use crate::abi::sample_view::SampleView;
 
 /// Fields of samples that the schema has a place for.
-const MODELLED: SampleType = SampleType::KNOWN.difference(
-    SampleType::REGS_USER.union(SampleType::STACK_USER).union(SampleType::REGS_INTR).union(SampleType::AUX),
-);
+const MODELLED: SampleType =
+    SampleType::KNOWN.difference(SampleField::of_kinds(&[FieldKind::Regs, FieldKind::StackDump, FieldKind::LongBytes]));
 
 /// What of a layout the schema has a place for.
 pub fn modelled(layout: &SampleLayout) -> SampleLayout {
-    SampleLayout {
-        sample_type: layout.sample_type.intersection(MODELLED),
-        read_format: layout.read_format.intersection(ReadFormat::from_bits_retain(0x1f)),
-        branch_sample_type: layout.branch_sample_type.difference(BranchSampleType::COUNTERS),
-        regs_user: 0,
-        regs_intr: 0,
-    }
+    layout
+        .keeping(MODELLED)
+        .with_read_format(layout.read_format().intersection(ReadFormat::from_bits_retain(0x1f)))
+        .with_branch_sample_type(layout.branch_sample_type().difference(BranchSampleType::COUNTERS))
+        .with_regs(0, 0)
 }
 
 /// Tells a sample by a message that has told another one; its lists keep their memory.
@@ -48,10 +46,10 @@ pub fn describe(view: &SampleView<'_>, layout: &SampleLayout, endian: Endian, sa
     }
     sample.branch_stack.clear();
     sample.branch_stack.extend(view.branch_stack.iter().flat_map(|stack| branches(stack, endian)));
-    let has_hw_idx = layout.branch_sample_type.contains(BranchSampleType::HW_INDEX);
+    let has_hw_idx = layout.branch_sample_type().contains(BranchSampleType::HW_INDEX);
     sample.no_hw_idx = view.branch_stack.map(|_| !has_hw_idx);
     sample.branch_stack_hw_idx = view.branch_stack.map(|stack| stack.hw_idx.unwrap_or(0));
-    let is_struct = layout.sample_type.contains(SampleType::WEIGHT_STRUCT);
+    let is_struct = layout.sample_type().contains(SampleType::WEIGHT_STRUCT);
     sample.weight = view.weight.filter(|_| !is_struct);
     sample.weight_struct = view.weight.filter(|_| is_struct).map(|word| WeightStruct {
         var1_dw: Some(word as u32),
@@ -142,52 +140,63 @@ impl<'a> Fields<'a> {
 
 /// Appends the body of the record that a message tells, of a [modelled] layout.
 pub fn encode(sample: &SampleEvent, layout: &SampleLayout, endian: Endian, out: &mut Vec<u8>) {
-    let has = |field| layout.sample_type.contains(field);
     let mut fields = Fields::new(out, endian);
-    fields.u64_if(has(SampleType::IDENTIFIER), sample.id());
-    fields.u64_if(has(SampleType::IP), sample.ip());
-    if has(SampleType::TID) {
-        fields.u32(sample.pid());
-        fields.u32(sample.tid());
+    let mut there = layout.sample_type();
+    // A weight of three numbers is written even where the event is not known to have one.
+    there.set(SampleType::WEIGHT_STRUCT, there.contains(SampleType::WEIGHT_STRUCT) || sample.weight_struct.is_some());
+    for field in SampleField::of(there) {
+        match field {
+            SampleField::Identifier | SampleField::Id => fields.u64(sample.id()),
+            SampleField::Ip => fields.u64(sample.ip()),
+            SampleField::Task => {
+                fields.u32(sample.pid());
+                fields.u32(sample.tid());
+            }
+            SampleField::Time => fields.u64(sample.sample_time_ns()),
+            SampleField::Addr => fields.u64(sample.addr()),
+            SampleField::StreamId => fields.u64(sample.stream_id()),
+            SampleField::Cpu => {
+                fields.u32(sample.cpu());
+                fields.u32(0);
+            }
+            SampleField::Period => fields.u64(sample.period()),
+            SampleField::Read => encode_read(sample.read_info.as_ref(), layout.read_format(), &mut fields),
+            SampleField::Callchain => {
+                fields.u64(sample.callchain.len() as u64);
+                fields.u64s(&sample.callchain);
+            }
+            SampleField::Raw => {
+                fields.u32(sample.raw().len() as u32);
+                fields.out.extend_from_slice(sample.raw());
+            }
+            SampleField::BranchStack => {
+                let has_hw_idx = layout.branch_sample_type().contains(BranchSampleType::HW_INDEX);
+                fields.u64(sample.branch_stack.len() as u64);
+                fields.u64_if(has_hw_idx, sample.branch_stack_hw_idx());
+                sample.branch_stack.iter().for_each(|entry| encode_branch(entry, &mut fields));
+            }
+            SampleField::Weight => fields.u64(weight(sample)),
+            SampleField::DataSrc => fields.u64(sample.data_src()),
+            SampleField::Transaction => fields.u64(sample.transaction()),
+            SampleField::PhysAddr => fields.u64(sample.physical_addr()),
+            SampleField::Cgroup => fields.u64(sample.cgroup()),
+            SampleField::DataPageSize => fields.u64(sample.data_page_size()),
+            SampleField::CodePageSize => fields.u64(sample.code_page_size()),
+            // The schema has no place for these.
+            SampleField::RegsUser | SampleField::StackUser | SampleField::RegsIntr | SampleField::Aux => {}
+        }
     }
-    fields.u64_if(has(SampleType::TIME), sample.sample_time_ns());
-    fields.u64_if(has(SampleType::ADDR), sample.addr());
-    fields.u64_if(has(SampleType::ID), sample.id());
-    fields.u64_if(has(SampleType::STREAM_ID), sample.stream_id());
-    if has(SampleType::CPU) {
-        fields.u32(sample.cpu());
-        fields.u32(0);
+}
+
+/// The weight, as one number or as three.
+fn weight(sample: &SampleEvent) -> u64 {
+    match &sample.weight_struct {
+        Some(weight) => {
+            let (var2_w, var3_w) = (u64::from(weight.var2_w() as u16), u64::from(weight.var3_w() as u16));
+            u64::from(weight.var1_dw()) | var2_w << 32 | var3_w << 48
+        }
+        None => sample.weight(),
     }
-    fields.u64_if(has(SampleType::PERIOD), sample.period());
-    if has(SampleType::READ) {
-        encode_read(sample.read_info.as_ref(), layout.read_format, &mut fields);
-    }
-    if has(SampleType::CALLCHAIN) {
-        fields.u64(sample.callchain.len() as u64);
-        fields.u64s(&sample.callchain);
-    }
-    if has(SampleType::RAW) {
-        fields.u32(sample.raw().len() as u32);
-        fields.out.extend_from_slice(sample.raw());
-    }
-    if has(SampleType::BRANCH_STACK) {
-        fields.u64(sample.branch_stack.len() as u64);
-        fields.u64_if(layout.branch_sample_type.contains(BranchSampleType::HW_INDEX), sample.branch_stack_hw_idx());
-        sample.branch_stack.iter().for_each(|entry| encode_branch(entry, &mut fields));
-    }
-    if let Some(weight) = &sample.weight_struct {
-        let (var2_w, var3_w) = (u64::from(weight.var2_w() as u16), u64::from(weight.var3_w() as u16));
-        fields.u64(u64::from(weight.var1_dw()) | var2_w << 32 | var3_w << 48);
-    } else {
-        let has_weight = layout.sample_type.intersects(SampleType::WEIGHT | SampleType::WEIGHT_STRUCT);
-        fields.u64_if(has_weight, sample.weight());
-    }
-    fields.u64_if(has(SampleType::DATA_SRC), sample.data_src());
-    fields.u64_if(has(SampleType::TRANSACTION), sample.transaction());
-    fields.u64_if(has(SampleType::PHYS_ADDR), sample.physical_addr());
-    fields.u64_if(has(SampleType::CGROUP), sample.cgroup());
-    fields.u64_if(has(SampleType::DATA_PAGE_SIZE), sample.data_page_size());
-    fields.u64_if(has(SampleType::CODE_PAGE_SIZE), sample.code_page_size());
 }
 
 fn encode_read(read: Option<&ReadInfo>, format: ReadFormat, fields: &mut Fields<'_>) {

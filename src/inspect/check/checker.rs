@@ -128,14 +128,14 @@ impl<'a> Checker<'a> {
         if let Some(late) = meta.events.time(raw).and_then(|time| self.rounds.record(time)) {
             report(Rule::RoundOrder, format!("it comes {late} ns too late for its round"));
         }
-        if raw.block.origin == Origin::Frame
-            && let Some(bytes) = self.frame.record(raw.header.len(), self.mmap_len)
+        if raw.block().origin == Origin::Frame
+            && let Some(bytes) = self.frame.record(raw.header().len(), self.mmap_len)
             && self.frames_announced
         {
             let what = format!("its frame holds {bytes} bytes and more, COMPRESSED says {}", self.mmap_len);
             report(Rule::FrameTooLarge, what);
         }
-        match raw.header.kind {
+        match raw.header().kind {
             RecordType::FINISHED_ROUND => self.rounds.finish(),
             RecordType::COMPRESSED | RecordType::COMPRESSED2 => {
                 self.frame = Frame::default();
@@ -147,8 +147,8 @@ impl<'a> Checker<'a> {
                     report(Rule::CompressionUnannounced, "the feature COMPRESSED is not there before it".into());
                 }
             }
-            RecordType::AUXTRACE if raw.block.source == 0 => {
-                self.auxtrace.add(raw.offset(), raw.header.len() as u64);
+            RecordType::AUXTRACE if raw.block().source == 0 => {
+                self.auxtrace.add(raw.offset(), raw.header().len() as u64);
             }
             _ => {}
         }
@@ -168,8 +168,8 @@ impl<'a> Checker<'a> {
 
 impl Sink for Checker<'_> {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        let file = meta.files[raw.block.source as usize].as_str();
-        let subject = Subject::Record { index: self.findings.checked.records, kind: raw.header.kind };
+        let file = meta.files[raw.block().source as usize].as_str();
+        let subject = Subject::Record { index: self.findings.checked.records, kind: raw.header().kind };
         self.findings.checked.records += 1;
         let mut report = |rule, what| self.findings.add(file, raw.offset(), subject, rule, what);
         let record = records::check(raw, &meta.events, &mut report);

@@ -14,7 +14,7 @@ const SIMPLEPERF: RecordType = RecordType(32768);
 
 /// Reports what is wrong with a record, and gives it decoded.
 pub fn check(raw: &Raw<'_>, events: &Events, mut report: impl FnMut(Rule, String)) -> Option<Record> {
-    let kind = raw.header.kind;
+    let kind = raw.header().kind;
     check_size(raw, &mut report);
     let event = if kind < RecordType::USER_START { events.of(raw) } else { None };
     if event.is_none() && kind < RecordType::USER_START && (events.list().len() > 1 || kind == RecordType::SAMPLE) {
@@ -23,24 +23,24 @@ pub fn check(raw: &Raw<'_>, events: &Events, mut report: impl FnMut(Rule, String
     // Others than the kernel's need no event, but for the trailer that perf inject gives some of them.
     let event = event.map(|(_, event)| event).or(events.list().first());
     let context = match event {
-        Some(event) => event.context(raw.endian),
-        None => RecordContext { endian: raw.endian, layout: Default::default(), sample_id_all: false },
+        Some(event) => event.context(raw.endian()),
+        None => RecordContext { endian: raw.endian(), layout: Default::default(), sample_id_all: false },
     };
     let mut record = Record::read(raw.bytes(), &context)?;
     if matches!(record.body, Body::Opaque(_)) {
-        let unknown_fields = context.layout.sample_type.difference(SampleType::KNOWN);
+        let unknown_fields = context.layout.sample_type().difference(SampleType::KNOWN);
         if kind.name().is_none() {
-            report(Rule::Unknown, format!("a type that is not known, of {} bytes", raw.header.len()));
+            report(Rule::Unknown, format!("a type that is not known, of {} bytes", raw.header().len()));
         } else if kind == RecordType::SAMPLE && !unknown_fields.is_empty() {
             report(Rule::Unknown, format!("sample_type has the unknown bits {:#x}", unknown_fields.bits()));
         } else {
-            report(Rule::Undecodable, format!("its {} bytes are not laid out as its type is", raw.header.len()));
+            report(Rule::Undecodable, format!("its {} bytes are not laid out as its type is", raw.header().len()));
         }
     }
     if record.tail.iter().any(|&byte| byte != 0) {
         report(Rule::Tail, format!("{} bytes behind its fields are not all zero", record.tail.len()));
     }
-    if !record.to_bytes(raw.endian).is_ok_and(|bytes| bytes == raw.bytes()) {
+    if !record.to_bytes(raw.endian()).is_ok_and(|bytes| bytes == raw.bytes()) {
         report(Rule::NotReproduced, "it is not written as the bytes that it was read from".into());
     }
     record.body.visit_fields(&mut CheckTexts(&mut report));
@@ -48,7 +48,7 @@ pub fn check(raw: &Raw<'_>, events: &Events, mut report: impl FnMut(Rule, String
 }
 
 fn check_size(raw: &Raw<'_>, report: &mut impl FnMut(Rule, String)) {
-    let (kind, len) = (raw.header.kind, raw.header.len());
+    let (kind, len) = (raw.header().kind, raw.header().len());
     let may_be_any =
         matches!(kind, RecordType::HEADER_TRACING_DATA | RecordType::COMPRESSED | RecordType::HEADER_FEATURE);
     if !len.is_multiple_of(8) && !may_be_any && kind < SIMPLEPERF {

@@ -77,10 +77,10 @@ impl<W: Write> Dumper<W> {
     }
 
     fn is_wanted(&self, raw: &Raw<'_>) -> bool {
-        let end = raw.block.offset(raw.at + raw.header.len() + raw.payload);
-        let is_of_type = self.options.types.is_empty() || self.options.types.contains(&raw.header.kind);
+        let end = raw.block().offset(raw.at() + raw.header().len() + raw.payload_len());
+        let is_of_type = self.options.types.is_empty() || self.options.types.contains(&raw.header().kind);
         let is_behind = end > self.options.offset || raw.offset() >= self.options.offset;
-        is_of_type && is_behind && self.is_of_file(raw.block) && !self.is_done()
+        is_of_type && is_behind && self.is_of_file(raw.block()) && !self.is_done()
     }
 
     fn is_of_file(&self, block: &Block) -> bool {
@@ -99,11 +99,12 @@ impl<W: Write> Dumper<W> {
 
     /// The line that tells of the header.
     fn head(&mut self, meta: &Meta, raw: &Raw<'_>) -> std::result::Result<(), text::Unsupported> {
-        let kind = raw.header.kind;
-        self.place(meta, raw.block, raw.at);
-        let _ = write!(self.text, " {kind} size={}", raw.header.len());
+        let kind = raw.header().kind;
+        self.place(meta, raw.block(), raw.at());
+        let _ = write!(self.text, " {kind} size={}", raw.header().len());
         // The headers of simpleperf's own records have a part of the size there.
-        let misc = if raw.header.len() > u16::MAX.into() || kind.0 >= 32768 { Misc::empty() } else { raw.header.misc };
+        let misc =
+            if raw.header().len() > u16::MAX.into() || kind.0 >= 32768 { Misc::empty() } else { raw.header().misc };
         let mode = misc.cpu_mode();
         if mode.0 != 0 {
             let _ = write!(self.text, " cpumode={mode}");
@@ -179,7 +180,7 @@ impl<W: Write> Sink for Dumper<W> {
         self.text.clear();
         self.head(meta, raw).map_err(failed)?;
         self.fields(meta, raw).map_err(failed)?;
-        self.write(&raw.block.bytes[raw.at..raw.at + raw.header.len() + raw.payload])
+        self.write(&raw.block().bytes[raw.at()..raw.at() + raw.header().len() + raw.payload_len()])
     }
 
     fn gap(&mut self, meta: &Meta, gap: &Gap<'_>) -> Result<()> {

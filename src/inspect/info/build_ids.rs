@@ -79,11 +79,11 @@ impl Mapped {
 
 impl Sink for Mapped {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        if raw.header.kind != RecordType::MMAP2 {
+        if raw.header().kind != RecordType::MMAP2 {
             return Ok(());
         }
         let (body, _) = meta.events.split(raw);
-        let Ok((map, _)) = abi::parse::<Mmap2>(body, raw.endian, (raw.header.misc,)) else { return Ok(()) };
+        let Ok((map, _)) = abi::parse::<Mmap2>(body, raw.endian(), (raw.header().misc,)) else { return Ok(()) };
         let Some(id) = map.file.build_id().filter(|id| !id.is_empty()) else { return Ok(()) };
         let name = map.filename.text();
         // The reference symbol behind it is no part of the kernel's name.

@@ -72,13 +72,13 @@ pub struct Targets {
 impl Targets {
     /// Takes the CPUs of a CPU_MAP and the threads of a THREAD_MAP.
     pub fn apply(&mut self, raw: &Raw<'_>) {
-        match raw.header.kind {
+        match raw.header().kind {
             RecordType::CPU_MAP => {
-                let map = abi::parse::<CpuMap>(raw.body(), raw.endian, ()).ok();
+                let map = abi::parse::<CpuMap>(raw.body(), raw.endian(), ()).ok();
                 self.cpus = map.and_then(|(map, _)| map.data.cpus).map(|cpus| entries(&cpus)).unwrap_or_default();
             }
             RecordType::THREAD_MAP => {
-                let map = abi::parse::<ThreadMap>(raw.body(), raw.endian, ()).ok();
+                let map = abi::parse::<ThreadMap>(raw.body(), raw.endian(), ()).ok();
                 let entries = map.map(|(map, _)| map.entries).unwrap_or_default();
                 self.threads = entries.iter().map(|entry| entry.pid).collect();
             }
@@ -122,8 +122,8 @@ impl Collector {
     /// Takes a record; most types are not of counters.
     #[inline(never)]
     pub fn apply(&mut self, raw: &Raw<'_>) {
-        let (body, endian) = (raw.body(), raw.endian);
-        match raw.header.kind {
+        let (body, endian) = (raw.body(), raw.endian());
+        match raw.header().kind {
             RecordType::STAT_CONFIG => {
                 let config = abi::parse::<StatConfig>(body, endian, ()).ok();
                 let terms = config.into_iter().flat_map(|(config, _)| config.data);

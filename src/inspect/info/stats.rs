@@ -7,7 +7,7 @@ use crate::abi::Endian;
 use crate::abi::bytes::Reader;
 use crate::abi::record::RecordType;
 use crate::abi::record::lost::{Lost, LostSamples};
-use crate::abi::sample_type::SampleType;
+use crate::abi::sample_layout::SampleField;
 use crate::abi::sample_view::SampleView;
 use crate::error::Result;
 use crate::profile::event::ProfileEvent;
@@ -121,7 +121,6 @@ pub struct Counter {
     sampled: Tasks,
     others: Tasks,
     times: Option<(u64, u64)>,
-    places: Vec<Places>,
     weights: Weights,
     counters: counters::Collector,
     /// The events that the sample at hand stands for, kept for its memory.
@@ -139,34 +138,9 @@ impl Default for Counter {
             sampled: Tasks::default(),
             others: Tasks::default(),
             times: None,
-            places: Vec::new(),
             weights: Weights::default(),
             counters: counters::Collector::default(),
             found: Vec::new(),
-        }
-    }
-}
-
-/// Where in the samples of an event something is, in bytes.
-#[derive(Clone, Copy)]
-struct Places {
-    task: Option<usize>,
-    time: Option<usize>,
-    /// Whether they have counter values, which stand for several events.
-    has_values: bool,
-}
-
-impl Places {
-    fn of(sample_type: SampleType) -> Self {
-        let place = |field, before: &[SampleType]| {
-            let at = before.iter().filter(|&&field| sample_type.contains(field)).count();
-            sample_type.contains(field).then_some(8 * at)
-        };
-        let before = [SampleType::IDENTIFIER, SampleType::IP, SampleType::TID];
-        Self {
-            task: place(SampleType::TID, &before[..2]),
-            time: place(SampleType::TIME, &before),
-            has_values: sample_type.contains(SampleType::READ),
         }
     }
 }
@@ -227,28 +201,25 @@ impl Counter {
 
     #[inline]
     fn sample(&mut self, meta: &Meta, raw: &Raw<'_>) {
-        let Some((index, _)) = meta.events.of(raw) else {
+        let Some((index, event)) = meta.events.of(raw) else {
             self.unknown += 1;
             return;
         };
         let index = index as usize;
-        if self.places.len() <= index {
-            self.samples.resize(self.samples.len().max(index + 1), 0);
-            let known = self.places.len();
-            let new = meta.events.list()[known..=index].iter();
-            self.places.extend(new.map(|event| Places::of(event.layout.sample_type)));
+        if self.samples.len() <= index {
+            self.samples.resize(index + 1, 0);
         }
-        let Places { task, time, has_values } = self.places[index];
-        let body = raw.body();
-        if has_values {
+        let (layout, body) = (&event.layout, raw.body());
+        if layout.has(SampleField::Read) {
+            // Counter values stand for several events.
             self.values(meta, raw, index);
         } else {
             self.samples[index] += 1;
         }
-        if let Some(task) = task.and_then(|at| task_at(body, at, raw.endian)) {
+        if let Some(task) = layout.task_at().and_then(|word| task_at(body, 8 * word, raw.endian())) {
             self.sampled.add(task);
         }
-        let time = time.and_then(|at| Reader::new(body.get(at..)?, raw.endian).u64());
+        let time = layout.time_at().and_then(|word| Reader::new(body.get(8 * word..)?, raw.endian()).u64());
         if let Some(time) = time.filter(|&time| is_time(time)) {
             let (first, last) = self.times.unwrap_or((time, time));
             self.times = Some((first.min(time), last.max(time)));
@@ -258,7 +229,7 @@ impl Counter {
     /// Counts a sample of counter values for each event in which something was added, as perf tells it.
     #[inline(never)]
     fn values(&mut self, meta: &Meta, raw: &Raw<'_>, index: usize) {
-        let Ok(view) = SampleView::read(raw.body(), &meta.events.list()[index].layout, raw.endian) else { return };
+        let Ok(view) = SampleView::read(raw.body(), &meta.events.list()[index].layout, raw.endian()) else { return };
         self.found.clear();
         self.weights.of(&view, index as u32, &meta.events, &mut self.found);
         self.samples.resize(self.samples.len().max(meta.events.list().len()), 0);
@@ -269,9 +240,9 @@ impl Counter {
 
     fn lost(&mut self, meta: &Meta, raw: &Raw<'_>) {
         let (body, _) = meta.events.split(raw);
-        let (records, samples) = match raw.header.kind {
-            RecordType::LOST => (abi::parse::<Lost>(body, raw.endian, ()).map_or(0, |(lost, _)| lost.lost), 0),
-            _ => (0, abi::parse::<LostSamples>(body, raw.endian, ()).map_or(0, |(lost, _)| lost.lost)),
+        let (records, samples) = match raw.header().kind {
+            RecordType::LOST => (abi::parse::<Lost>(body, raw.endian(), ()).map_or(0, |(lost, _)| lost.lost), 0),
+            _ => (0, abi::parse::<LostSamples>(body, raw.endian(), ()).map_or(0, |(lost, _)| lost.lost)),
         };
         self.lost = (self.lost.0.saturating_add(records), self.lost.1.saturating_add(samples));
     }
@@ -287,21 +258,21 @@ fn task_at(body: &[u8], at: usize, endian: Endian) -> Option<(u32, u32)> {
 impl Sink for Counter {
     #[inline]
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        let kind = raw.header.kind;
+        let kind = raw.header().kind;
         let count = match self.low.get_mut(kind.0 as usize) {
             Some(count) => count,
             None => self.high.entry(kind).or_default(),
         };
         count.records += 1;
-        count.bytes += (raw.header.len() + raw.payload) as u64;
+        count.bytes += (raw.header().len() + raw.payload_len()) as u64;
         match kind {
             RecordType::SAMPLE => self.sample(meta, raw),
             RecordType::COMM | RecordType::MMAP | RecordType::MMAP2 => {
-                task_at(raw.body(), 0, raw.endian).into_iter().for_each(|task| self.others.add(task));
+                task_at(raw.body(), 0, raw.endian()).into_iter().for_each(|task| self.others.add(task));
             }
             RecordType::FORK | RecordType::EXIT => {
                 // The parents stand between: pid, ppid, tid, ptid.
-                let both = task_at(raw.body(), 0, raw.endian).zip(task_at(raw.body(), 8, raw.endian));
+                let both = task_at(raw.body(), 0, raw.endian()).zip(task_at(raw.body(), 8, raw.endian()));
                 both.into_iter().for_each(|((pid, _), (tid, _))| self.others.add((pid, tid)));
             }
             RecordType::LOST | RecordType::LOST_SAMPLES => self.lost(meta, raw),

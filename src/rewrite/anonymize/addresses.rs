@@ -102,12 +102,12 @@ impl Sink for AddressScan {
         if let Some(time) = meta.events.time(raw) {
             self.first_time = Some(self.first_time.map_or(time, |first| first.min(time)));
         }
-        if raw.header.kind == RecordType::SAMPLE {
+        if raw.header().kind == RecordType::SAMPLE {
             return Ok(());
         }
         let (body, _) = meta.events.split(raw);
-        let (mut body, _) = Body::read(raw.header.kind, raw.header.misc, body, &meta.context(raw));
-        body.visit_fields(&mut ScanFields { scan: self, misc: raw.header.misc });
+        let (mut body, _) = Body::read(raw.header().kind, raw.header().misc, body, &meta.context(raw));
+        body.visit_fields(&mut ScanFields { scan: self, misc: raw.header().misc });
         Ok(())
     }
 }

@@ -115,7 +115,7 @@ struct Anonymize<'a> {
 
 impl<S: Sink + ?Sized> Stage<S> for Anonymize<'_> {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
-        if raw.header.kind == RecordType::SAMPLE {
+        if raw.header().kind == RecordType::SAMPLE {
             let written =
                 meta.events.of(raw).and_then(|event| self.replace.sample(raw, event, &mut self.changed.record));
             if written.is_none() {
@@ -123,11 +123,11 @@ impl<S: Sink + ?Sized> Stage<S> for Anonymize<'_> {
                 return Ok(());
             }
         } else {
-            let record = if raw.header.kind == RecordType::HEADER_TRACING_DATA {
+            let record = if raw.header().kind == RecordType::HEADER_TRACING_DATA {
                 // What stood before the record that announces it is known already.
-                let misplaced = meta.features.get(&FeatureId::TRACING_DATA).filter(|_| raw.payload == 0);
+                let misplaced = meta.features.get(&FeatureId::TRACING_DATA).filter(|_| raw.payload_len() == 0);
                 let data = self.replace.tracing_data(misplaced.map_or(raw.payload(), AsRef::as_ref))?;
-                data.map(|data| pipe::tracing_data(&data, raw.endian)).transpose()?
+                data.map(|data| pipe::tracing_data(&data, raw.endian())).transpose()?
             } else {
                 self.replace.record(meta, raw)?
             };

@@ -20,7 +20,7 @@ impl Replace {
     /// # Errors
     /// Where what it is then is more than a record can hold.
     pub fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<Option<Vec<u8>>> {
-        let kind = raw.header.kind;
+        let kind = raw.header().kind;
         let is_kernels = kind < RecordType::USER_START;
         if is_kernels && !meta.events.list().is_empty() && meta.events.of(raw).is_none() {
             self.leave_out("records of unknown events");
@@ -40,12 +40,12 @@ impl Replace {
         if !self.record_fields(&mut record, meta)? {
             return Ok(None);
         }
-        let mut bytes = encoded(record.to_bytes(raw.endian))?;
+        let mut bytes = encoded(record.to_bytes(raw.endian()))?;
         // Features have the size that they have.
         let missing = bytes.len().next_multiple_of(ALIGN) - bytes.len();
         if missing > 0 && kind != RecordType::HEADER_FEATURE {
             record.tail = vec![0; missing];
-            bytes = encoded(record.to_bytes(raw.endian))?;
+            bytes = encoded(record.to_bytes(raw.endian()))?;
         }
         Ok(Some(bytes))
     }

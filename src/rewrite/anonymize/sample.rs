@@ -95,13 +95,13 @@ impl Replace {
         if !self.knows(index, &event.attr) {
             return None;
         }
-        let view = SampleView::read(raw.body(), &event.layout, raw.endian).ok()?;
+        let view = SampleView::read(raw.body(), &event.layout, raw.endian()).ok()?;
         let left_out = left_out(self.kept, event.attr.kind);
         let goes = |field| left_out.contains(field);
-        let space = Space::from(raw.header.misc.cpu_mode());
+        let space = Space::from(raw.header().misc.cpu_mode());
         record.clear();
         record.resize(RecordHeader::SIZE, 0);
-        let mut out = Out { record, endian: raw.endian };
+        let mut out = Out { record, endian: raw.endian() };
         out.word(view.identifier.map(|id| self.id(id)));
         out.word(view.ip.map(|ip| self.address(space, ip)));
         if let Some((pid, tid)) = view.task {
@@ -118,13 +118,13 @@ impl Replace {
         }
         out.word(view.period);
         if let Some(read) = &view.read {
-            out.read(read, event.layout.read_format, |id| self.id(id));
+            out.read(read, event.layout.read_format(), |id| self.id(id));
         }
         if let Some(chain) = &view.callchain {
             self.chain(chain.iter(), chain.len(), space, &mut out);
         }
         if let Some(payload) = view.raw {
-            self.raw(payload, event, (view.task, raw.endian), &mut out);
+            self.raw(payload, event, (view.task, raw.endian()), &mut out);
         }
         if let Some(stack) = &view.branch_stack {
             self.branches(stack, &mut out);
@@ -148,7 +148,7 @@ impl Replace {
         out.word(view.cgroup.map(|id| self.cgroup_id(id)));
         out.word(view.data_page_size);
         out.word(view.code_page_size);
-        out.finish(raw.header)
+        out.finish(raw.header())
     }
 
     /// Raw data: of tracepoints the common fields alone, of other events none, unless it is kept.

@@ -99,11 +99,11 @@ impl Pass for BuildIdMapsPass {
 
 /// The build id that a record is to tell, if it is one of a map that does not tell it yet.
 fn id_of(meta: &Meta, raw: &Raw<'_>, resolved: &Resolved, names: &mut Names) -> Option<Id> {
-    if !Mmap::is_mmap(raw.header.kind) {
+    if !Mmap::is_mmap(raw.header().kind) {
         return None;
     }
     let mmap = Mmap::read(meta, raw, names)?;
-    let (name, key, _) = mapped(&mmap, raw.header.misc)?;
+    let (name, key, _) = mapped(&mmap, raw.header().misc)?;
     resolved.of(name, &key).filter(|id| key.told != Some(*id))
 }
 
@@ -126,5 +126,5 @@ fn rewritten(meta: &Meta, raw: &Raw<'_>, id: Id) -> Result<Option<Vec<u8>>> {
     if raw.bytes().len() + size_of::<Mmap2>() > usize::from(u16::MAX) {
         return Ok(None);
     }
-    encoded(record.to_bytes(raw.endian)).map(Some)
+    encoded(record.to_bytes(raw.endian())).map(Some)
 }

@@ -119,7 +119,7 @@ impl ObjectScan {
     }
 
     fn map(&mut self, meta: &Meta, raw: &Raw<'_>) {
-        let misc = raw.header.misc;
+        let misc = raw.header().misc;
         let Some(mmap) = Mmap::read(meta, raw, &mut self.names) else { return };
         let Some((name, key, mode)) = mapped(&mmap, misc) else { return };
         let is_code = !misc.contains(Misc::MMAP_DATA) || mmap.prot & PROT_EXEC != 0;
@@ -140,9 +140,9 @@ impl ObjectScan {
 
     fn sample(&mut self, meta: &Meta, raw: &Raw<'_>) -> Option<()> {
         let (_, event) = meta.events.of(raw)?;
-        let view = SampleView::read(raw.body(), &event.layout, raw.endian).ok()?;
+        let view = SampleView::read(raw.body(), &event.layout, raw.endian()).ok()?;
         let pid = view.task.map_or(0, |(pid, _)| pid);
-        let space = Space::from(raw.header.misc.cpu_mode());
+        let space = Space::from(raw.header().misc.cpu_mode());
         let seen = self.session.seen(pid).view;
         if let Some(ip) = view.ip {
             self.hit(seen, pid, space, ip);
@@ -159,7 +159,7 @@ impl ObjectScan {
     /// User frames that came later than their sample.
     fn deferred(&mut self, meta: &Meta, raw: &Raw<'_>) -> Option<()> {
         let (body, trailer) = meta.events.split(raw);
-        let mut reader = Reader::new(body, raw.endian);
+        let mut reader = Reader::new(body, raw.endian());
         let (_cookie, nr) = (reader.u64()?, reader.u64()?);
         let chain = reader.words(nr)?;
         let (pid, _) = trailer?.task?;
@@ -201,7 +201,7 @@ impl ObjectScan {
 
 impl Sink for ObjectScan {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        let kind = raw.header.kind;
+        let kind = raw.header().kind;
         if Mmap::is_mmap(kind) {
             self.map(meta, raw);
         }

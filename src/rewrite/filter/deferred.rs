@@ -47,7 +47,7 @@ pub fn cookie(chain: &Words<'_>) -> Option<u64> {
 /// What a CALLCHAIN_DEFERRED has; `None` where it cannot be read.
 pub fn chain_of<'a>(meta: &Meta, raw: &Raw<'a>) -> Option<(Chain, Words<'a>)> {
     let (body, trailer) = meta.events.split(raw);
-    let mut reader = Reader::new(body, raw.endian);
+    let mut reader = Reader::new(body, raw.endian());
     let (cookie, nr) = (reader.u64()?, reader.u64()?);
     let words = reader.words(nr)?;
     Some(((trailer.and_then(|trailer| trailer.task).map_or(0, |(_, tid)| tid), cookie), words))

@@ -164,11 +164,11 @@ impl LookForEvents<'_> {
     fn sample(&mut self, meta: &Meta, raw: &Raw<'_>) -> Option<()> {
         let (index, event) = meta.events.of(raw)?;
         let mut view = SampleView::default();
-        view.fill(raw.body(), &event.layout, raw.endian).ok()?;
+        view.fill(raw.body(), &event.layout, raw.endian()).ok()?;
         let seen = self.seen(index);
         extend(&mut seen.times, view.time);
         seen.deferred.wanted_by(&view);
-        if event.layout.read_format.contains(ReadFormat::GROUP | ReadFormat::ID) {
+        if event.layout.read_format().contains(ReadFormat::GROUP | ReadFormat::ID) {
             let ids = view.read.iter().flat_map(|read| read.values()).filter_map(|value| value.id);
             seen.group.extend(ids.filter_map(|id| meta.events.by_id(id)));
         }
@@ -178,7 +178,7 @@ impl LookForEvents<'_> {
 
 impl Sink for LookForEvents<'_> {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        match raw.header.kind {
+        match raw.header().kind {
             RecordType::SAMPLE => drop(self.sample(meta, raw)),
             RecordType::AUX | RecordType::ITRACE_START => {
                 if let Some((event, _)) = meta.events.of(raw) {
@@ -234,7 +234,7 @@ struct OfEvents<'a> {
 impl OfEvents<'_> {
     fn keeps(&self, meta: &Meta, raw: &Raw<'_>) -> bool {
         let Stay { events, deferred, aux_goes } = &self.pass.stay;
-        match raw.header.kind {
+        match raw.header().kind {
             RecordType::SAMPLE
             | RecordType::LOST_SAMPLES
             | RecordType::READ
@@ -246,7 +246,7 @@ impl OfEvents<'_> {
             RecordType::CALLCHAIN_DEFERRED => deferred.has(meta, raw),
             RecordType::AUXTRACE_INFO | RecordType::AUXTRACE | RecordType::AUXTRACE_ERROR => !aux_goes,
             RecordType::STAT => {
-                let id = Reader::new(raw.body(), raw.endian).u64();
+                let id = Reader::new(raw.body(), raw.endian()).u64();
                 id.is_none_or(|id| events.has_id(meta, id))
             }
             _ => true,
@@ -259,7 +259,7 @@ impl<S: Sink + ?Sized> Stage<S> for OfEvents<'_> {
         if !self.keeps(meta, raw) {
             return Ok(());
         }
-        let is_sample = raw.header.kind == RecordType::SAMPLE;
+        let is_sample = raw.header().kind == RecordType::SAMPLE;
         let retold = match &self.pass.stay.events {
             events if !is_sample && !self.pass.keep_attrs => events.rewritten(meta, raw)?,
             _ => None,

@@ -93,7 +93,7 @@ impl Pass for TypePass {
         Box::new(Each::new(
             sink,
             |meta, raw, sink| {
-                if self.keeps(raw.header.kind) { sink.record(meta, raw) } else { Ok(()) }
+                if self.keeps(raw.header().kind) { sink.record(meta, raw) } else { Ok(()) }
             },
         ))
     }
@@ -106,7 +106,7 @@ struct LookForTypes<'a> {
 
 impl Sink for LookForTypes<'_> {
     fn record(&mut self, _: &Meta, raw: &Raw<'_>) -> Result<()> {
-        self.there.add(raw.header.kind);
+        self.there.add(raw.header().kind);
         Ok(())
     }
 

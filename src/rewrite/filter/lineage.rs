@@ -39,10 +39,10 @@ impl Staying {
     /// # Errors
     /// Where it cannot be written.
     pub fn rewritten(&self, meta: &Meta, raw: &Raw<'_>) -> Result<Option<Vec<u8>>> {
-        if raw.header.kind == RecordType::ID_INDEX {
+        if raw.header().kind == RecordType::ID_INDEX {
             return self.id_index(meta, raw);
         }
-        if !raw.header.kind.has_sample_id() || meta.events.of(raw).is_none_or(|(event, _)| self.has(event)) {
+        if !raw.header().kind.has_sample_id() || meta.events.of(raw).is_none_or(|(event, _)| self.has(event)) {
             return Ok(None);
         }
         let Some(heir) = self.heir(meta) else { return Ok(None) };
@@ -73,7 +73,7 @@ impl Staying {
 /// A trailer as that of a record of another event. Where it has an id of 0, as what perf made up has, that stays.
 fn inherited(trailer: &SampleId, heir: &Event, id: u64) -> SampleId {
     let fields = match heir.attr.flags.contains(AttrFlags::SAMPLE_ID_ALL) {
-        true => heir.layout.sample_type,
+        true => heir.layout.sample_type(),
         false => SampleType::empty(),
     };
     let is_made_up = trailer.identifier.or(trailer.id) == Some(0);

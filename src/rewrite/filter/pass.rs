@@ -155,7 +155,7 @@ pub fn extend(times: &mut Option<(u64, u64)>, time: Option<u64>) {
 fn with_sample<T>(meta: &Meta, raw: &Raw<'_>, function: impl FnOnce(&Sample<'_>) -> T) -> Option<T> {
     let (event, told) = meta.events.of(raw)?;
     let mut view = SampleView::default();
-    view.fill(raw.body(), &told.layout, raw.endian).ok()?;
+    view.fill(raw.body(), &told.layout, raw.endian()).ok()?;
     Some(function(&Sample { raw, event, view: &view }))
 }
 
@@ -174,7 +174,7 @@ impl<F: Filter> Sink for Choose<'_, F> {
 
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         let Self { filter, stay, places } = self;
-        if raw.header.kind != RecordType::SAMPLE {
+        if raw.header().kind != RecordType::SAMPLE {
             if let Some(related) = &mut stay.related {
                 related.note(meta, raw);
             }
@@ -236,7 +236,7 @@ struct PassOn<'a, F> {
 
 impl<F: Filter> PassOn<'_, F> {
     fn stays(&mut self, meta: &Meta, raw: &Raw<'_>) -> bool {
-        let is_sample = raw.header.kind == RecordType::SAMPLE;
+        let is_sample = raw.header().kind == RecordType::SAMPLE;
         if self.filter.order() == PreScanOrder::Time {
             let place = self.places.of(raw);
             self.places.forget(raw);
@@ -244,7 +244,7 @@ impl<F: Filter> PassOn<'_, F> {
                 return self.stay.marked.has(place);
             }
         }
-        match raw.header.kind {
+        match raw.header().kind {
             RecordType::SAMPLE => with_sample(meta, raw, |sample| self.filter.keeps(sample)).unwrap_or(true),
             RecordType::CALLCHAIN_DEFERRED => self.stay.deferred.has(meta, raw),
             _ => self.stay.related.as_ref().is_none_or(|related| related.keeps(meta, raw)),

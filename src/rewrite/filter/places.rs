@@ -22,25 +22,25 @@ impl Places {
     #[inline]
     pub fn of(&mut self, raw: &Raw<'_>) -> u64 {
         let start = match self.latest {
-            Some((serial, start)) if serial == raw.block.serial => start,
+            Some((serial, start)) if serial == raw.block().serial => start,
             _ => self.start(raw),
         };
-        start + raw.at as u64 / UNIT
+        start + raw.at() as u64 / UNIT
     }
 
     /// Forgets a record that will not be asked for again, if nothing else is in its block: so it is with changed ones.
     #[inline]
     pub fn forget(&mut self, raw: &Raw<'_>) {
-        if raw.at == 0 && raw.bytes().len() == raw.block.bytes.len() {
-            self.starts.remove(&raw.block.serial);
+        if raw.at() == 0 && raw.bytes().len() == raw.block().bytes.len() {
+            self.starts.remove(&raw.block().serial);
         }
     }
 
     fn start(&mut self, raw: &Raw<'_>) -> u64 {
-        let serial = raw.block.serial;
+        let serial = raw.block().serial;
         let start = *self.starts.entry(serial).or_insert_with(|| {
             let start = self.end;
-            self.end += (raw.block.bytes.len() as u64).div_ceil(UNIT);
+            self.end += (raw.block().bytes.len() as u64).div_ceil(UNIT);
             start
         });
         self.latest = Some((serial, start));

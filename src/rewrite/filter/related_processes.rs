@@ -24,8 +24,8 @@ pub struct Kin {
 impl Kin {
     /// Takes note of forks and maps.
     pub fn note(&mut self, meta: &Meta, raw: &Raw<'_>) {
-        if raw.header.kind == RecordType::FORK {
-            let mut body = Reader::new(raw.body(), raw.endian);
+        if raw.header().kind == RecordType::FORK {
+            let mut body = Reader::new(raw.body(), raw.endian());
             if let (Some(pid), Some(ppid)) = (body.u32(), body.u32())
                 && pid != ppid
             {
@@ -34,7 +34,7 @@ impl Kin {
                     parents.push(ppid);
                 }
             }
-        } else if Mmap::is_mmap(raw.header.kind)
+        } else if Mmap::is_mmap(raw.header().kind)
             && let Some(mmap) = Mmap::read(meta, raw, &mut self.names)
         {
             let pid = if is_of_host(raw) { mmap.pid } else { KERNEL[0] };
@@ -60,7 +60,7 @@ impl Kin {
 
 /// Of which process of the host a record tells; `None` where it is none in particular.
 pub fn process_of(meta: &Meta, raw: &Raw<'_>) -> Option<u32> {
-    let pid = match raw.header.kind {
+    let pid = match raw.header().kind {
         RecordType::MMAP
         | RecordType::MMAP2
         | RecordType::COMM
@@ -68,7 +68,7 @@ pub fn process_of(meta: &Meta, raw: &Raw<'_>) -> Option<u32> {
         | RecordType::EXIT
         | RecordType::READ
         | RecordType::ITRACE_START
-        | RecordType::NAMESPACES => Reader::new(raw.body(), raw.endian).u32(),
+        | RecordType::NAMESPACES => Reader::new(raw.body(), raw.endian()).u32(),
         RecordType::SWITCH | RecordType::SWITCH_CPU_WIDE => {
             meta.events.split(raw).1.and_then(|trailer| trailer.task).map(|(pid, _)| pid)
         }
@@ -119,5 +119,5 @@ impl Related {
 
 /// Whether a record tells of the host: a guest's processes have numbers of their own.
 fn is_of_host(raw: &Raw<'_>) -> bool {
-    !matches!(raw.header.misc.cpu_mode(), CpuMode::GUEST_KERNEL | CpuMode::GUEST_USER)
+    !matches!(raw.header().misc.cpu_mode(), CpuMode::GUEST_KERNEL | CpuMode::GUEST_USER)
 }

@@ -76,9 +76,9 @@ impl Edited {
     /// The record that takes the place of one that tells of the recording; without bytes where none does, `None` where it
     /// stays.
     fn rewritten(&self, raw: &Raw<'_>) -> Result<Option<Vec<u8>>> {
-        let (body, endian) = (raw.body(), raw.endian);
+        let (body, endian) = (raw.body(), raw.endian());
         let gone = Some(Vec::new());
-        Ok(match raw.header.kind {
+        Ok(match raw.header().kind {
             RecordType::HEADER_ATTR => {
                 let Ok((told, _)) = abi::parse::<HeaderAttr>(body, endian, ()) else { return Ok(None) };
                 match self.number(&told).map(|number| (&self.before.events[number], &self.after.events[number])) {
@@ -113,7 +113,7 @@ impl Edited {
                 Some(Some(bytes)) => Some(pipe::tracing_data(bytes, endian)?),
             },
             RecordType::HEADER_BUILD_ID => {
-                let told = abi::parse::<BuildId>(body, endian, ()).ok().map(|(told, _)| (raw.header.misc, told));
+                let told = abi::parse::<BuildId>(body, endian, ()).ok().map(|(told, _)| (raw.header().misc, told));
                 let [before, after] = &self.build_ids;
                 told.filter(|told| before.contains(told) && !after.contains(told)).and(gone)
             }
@@ -191,16 +191,16 @@ impl<S: Sink + ?Sized> Stage<S> for HeaderRewriter<'_> {
     }
 
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
-        let is_end = raw.header.kind == RecordType::HEADER_FEATURE && raw.body().len() <= size_of::<u64>();
-        if !self.has_added && (is_end || !is_about_recording(&raw.header)) {
+        let is_end = raw.header().kind == RecordType::HEADER_FEATURE && raw.body().len() <= size_of::<u64>();
+        if !self.has_added && (is_end || !is_about_recording(&raw.header())) {
             self.add(meta, Place { source: 0, base: raw.offset(), origin: Origin::File }, sink)?;
         }
         // What stood before the record that announces it is not passed on where nothing but records is.
-        let is_misplaced = raw.header.kind == RecordType::HEADER_TRACING_DATA
+        let is_misplaced = raw.header().kind == RecordType::HEADER_TRACING_DATA
             && self.meta.as_ref().is_some_and(|meta| !meta.features.contains_key(&FeatureId::TRACING_DATA))
-            && raw.payload == 0;
+            && raw.payload_len() == 0;
         let mut sink = Noted { sink, meta: &mut self.meta };
-        if !is_about_recording(&raw.header) {
+        if !is_about_recording(&raw.header()) {
             return sink.record(meta, raw);
         }
         let retold = match self.edited.rewritten(raw)? {
@@ -239,7 +239,7 @@ struct Noted<'a, S: ?Sized> {
 impl<S: Sink + ?Sized> Sink for Noted<'_, S> {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         let Some(known) = self.meta else { return self.sink.record(meta, raw) };
-        if is_about_recording(&raw.header) {
+        if is_about_recording(&raw.header()) {
             // What cannot be read was told when it was read first.
             let _ = known.note(raw);
         }

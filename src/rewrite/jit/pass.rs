@@ -102,10 +102,10 @@ struct DumpScan<'a>(&'a mut JitPass);
 impl Sink for DumpScan<'_> {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         let found = &mut self.0.found;
-        if raw.header.kind == RecordType::TIME_CONV {
-            found.conv = abi::parse::<TimeConv>(raw.body(), raw.endian, ()).ok().map(|(conv, _)| conv);
+        if raw.header().kind == RecordType::TIME_CONV {
+            found.conv = abi::parse::<TimeConv>(raw.body(), raw.endian(), ()).ok().map(|(conv, _)| conv);
         }
-        if !Mmap::is_mmap(raw.header.kind) {
+        if !Mmap::is_mmap(raw.header().kind) {
             return Ok(());
         }
         let (Some(mmap), Some(record)) =
@@ -165,7 +165,7 @@ impl<'a> Inject<'a> {
 
     /// Whether a record maps memory in which functions are that were told before.
     fn hides(&mut self, meta: &Meta, raw: &Raw<'_>) -> bool {
-        if !Mmap::is_mmap(raw.header.kind) {
+        if !Mmap::is_mmap(raw.header().kind) {
             return false;
         }
         let Some(mmap) = Mmap::read(meta, raw, &mut self.names) else { return false };
@@ -177,7 +177,7 @@ impl<'a> Inject<'a> {
 impl<S: Sink + ?Sized> Stage<S> for Inject<'_> {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
         if let Some(time) = meta.events.time(raw) {
-            let place = Place { source: raw.block.source, base: raw.offset(), origin: raw.block.origin };
+            let place = Place { source: raw.block().source, base: raw.offset(), origin: raw.block().origin };
             self.emit(meta, time, place, sink)?;
         }
         if self.hides(meta, raw) { Ok(()) } else { sink.record(meta, raw) }

@@ -131,13 +131,13 @@ impl PerfMapPass {
 
 /// The map of memory that code may be compiled into, if a record tells one.
 fn code_map(meta: &Meta, raw: &Raw<'_>, names: &mut Names) -> Option<Mmap> {
-    if !Mmap::is_mmap(raw.header.kind) {
+    if !Mmap::is_mmap(raw.header().kind) {
         return None;
     }
     let mmap = Mmap::read(meta, raw, names)?;
-    let is_code = match raw.header.kind {
+    let is_code = match raw.header().kind {
         RecordType::MMAP2 => mmap.prot & PROT_EXEC != 0,
-        _ => !raw.header.misc.contains(Misc::MMAP_DATA),
+        _ => !raw.header().misc.contains(Misc::MMAP_DATA),
     };
     (is_code && is_for_code(&mmap.filename)).then_some(mmap)
 }
@@ -222,7 +222,7 @@ fn rewritten(meta: &Meta, raw: &Raw<'_>, made: &BTreeMap<u32, Made>, names: &mut
     };
     record.header.kind = RecordType::MMAP2;
     record.header.misc |= Misc::MMAP_BUILD_ID;
-    encoded(record.to_bytes(raw.endian)).map(Some)
+    encoded(record.to_bytes(raw.endian())).map(Some)
 }
 
 fn filename(path: &Path) -> PaddedStr {

@@ -14,6 +14,8 @@ use crate::abi::feature::FeatureId;
 use crate::abi::feature::event_desc::{EventDesc, EventDescs};
 use crate::abi::feature::group_desc::{Group, GroupDesc};
 use crate::abi::feature::string::PerfStr;
+use crate::abi::sample_id::SampleId;
+use crate::abi::sample_layout::SampleLayout;
 use crate::abi::sample_type::SampleType;
 use crate::container::read::file::FileAttr;
 use crate::error::{Error, Result};
@@ -80,18 +82,6 @@ pub struct Layout {
 impl Layout {
     fn of(attr: &Attr) -> Self {
         Self { sample_type: attr.sample_type, has_trailers: attr.flags.contains(AttrFlags::SAMPLE_ID_ALL) }
-    }
-
-    /// How many words from the end of a trailer its id is.
-    fn id_from_end(self) -> Option<usize> {
-        let has = |field| self.sample_type.contains(field);
-        if has(SampleType::IDENTIFIER) {
-            Some(1)
-        } else if has(SampleType::ID) {
-            Some(1 + usize::from(has(SampleType::CPU)) + usize::from(has(SampleType::STREAM_ID)))
-        } else {
-            None
-        }
     }
 
     /// The fields of trailers.
@@ -252,7 +242,7 @@ fn number_ids(
 fn lay_out(events: &mut [MergedEvent]) {
     let place = |event: &MergedEvent| {
         let layout = Layout::of(&event.attr);
-        (layout.sample_type.id_at(), layout.id_from_end(), layout.has_trailers)
+        (SampleLayout::new(layout.sample_type).id_at(), SampleId::id_from_end(layout.sample_type), layout.has_trailers)
     };
     let places: Vec<_> = events.iter().map(place).collect();
     let is_at_one_place =

@@ -58,8 +58,8 @@ fn build_id(member: &Member) -> Option<Vec<u8>> {
 
 /// Whether a record tells of the host's kernel.
 pub fn is_about_kernel(raw: &Raw<'_>) -> bool {
-    match raw.header.kind {
-        RecordType::MMAP | RecordType::MMAP2 => raw.header.misc.cpu_mode() == CpuMode::KERNEL,
+    match raw.header().kind {
+        RecordType::MMAP | RecordType::MMAP2 => raw.header().misc.cpu_mode() == CpuMode::KERNEL,
         RecordType::KSYMBOL | RecordType::TEXT_POKE | RecordType::BPF_EVENT => true,
         _ => false,
     }

@@ -70,7 +70,7 @@ impl MemberScan {
 
 impl Sink for MemberScan {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        let kind = raw.header.kind;
+        let kind = raw.header().kind;
         self.counts.add(kind);
         if let Some(time) = meta.events.time(raw) {
             self.first = Some(self.first.map_or(time, |first| first.min(time)));
@@ -82,10 +82,10 @@ impl Sink for MemberScan {
         match kind {
             RecordType::FINISHED_ROUND => self.rounds.end(),
             RecordType::TIME_CONV if self.time_conv.is_none() => {
-                self.time_conv = abi::parse::<TimeConv>(raw.body(), raw.endian, ()).ok().map(|(conv, _)| conv);
+                self.time_conv = abi::parse::<TimeConv>(raw.body(), raw.endian(), ()).ok().map(|(conv, _)| conv);
             }
             RecordType::MMAP | RecordType::MMAP2 if self.kernel.is_none() => {
-                let is_kernel = raw.header.misc.cpu_mode() == CpuMode::KERNEL;
+                let is_kernel = raw.header().misc.cpu_mode() == CpuMode::KERNEL;
                 let map = is_kernel.then(|| Mmap::read(meta, raw, &mut self.names)).flatten();
                 self.kernel = map.filter(|map| map.filename.starts_with(KERNEL_NAME) && map.len > 0);
             }

@@ -4,14 +4,15 @@
 //! THROTTLE, UNTHROTTLE, READ, ID_INDEX and EVENT_UPDATE; HEADER_ATTR and EVENT_DESC are told anew. Recordings with others, of
 //! `perf stat` or of types that are not known, are [refused](super::compatibility).
 
-use super::events::{EventPlan, Layout, Plan};
+use super::events::{EventPlan, Plan};
 use super::options::PID_STEP;
-use super::patch::{bytes_of, bytes_of_u32, change_u32, change_u64, u64_at};
+use super::patch::{bytes_of, change_u32, change_u64, u64_at};
 use crate::abi::Endian;
 use crate::abi::fields::{FieldVisitor, TaskField};
 use crate::abi::read_format::ReadFormat;
 use crate::abi::record::{Body, RecordHeader, RecordType};
 use crate::abi::sample_id::SampleId;
+use crate::abi::sample_layout::SampleField;
 use crate::abi::sample_type::SampleType;
 use crate::container::write::encoded;
 use crate::error::{Error, Result};
@@ -57,7 +58,7 @@ impl RecordRemapper {
         if task < PID_STEP {
             return Ok(task + pids);
         }
-        let file = &meta.files[raw.block.source as usize];
+        let file = &meta.files[raw.block().source as usize];
         let what = format!("--offset-pids: here is a process or thread {task}, too high a number to be told apart");
         Err(Error::input(file, raw.offset(), what))
     }
@@ -69,24 +70,24 @@ impl RecordRemapper {
     pub fn append(&self, meta: &Meta, raw: &Raw<'_>, out: &mut Vec<u8>) -> Result<Option<Reason>> {
         let start = out.len();
         // An id that no event has may be that of another recording's.
-        if raw.header.kind < RecordType::USER_START && meta.events.of(raw).is_none() {
+        if raw.header().kind < RecordType::USER_START && meta.events.of(raw).is_none() {
             return Ok(Some(Reason::UnknownEvent));
         }
         if self.is_same() {
             out.extend_from_slice(raw.bytes());
-        } else if raw.header.kind == RecordType::SAMPLE {
+        } else if raw.header().kind == RecordType::SAMPLE {
             self.sample(meta, raw, out)?;
-        } else if raw.header.kind < RecordType::USER_START {
+        } else if raw.header().kind < RecordType::USER_START {
             self.with_trailer(meta, raw, out)?;
         } else {
             out.extend_from_slice(raw.bytes());
-            let body = start + RecordHeader::SIZE..start + raw.header.len();
+            let body = start + RecordHeader::SIZE..start + raw.header().len();
             self.remap_fields(meta, raw, None, &mut out[body])?;
         }
         let len = out.len() - start;
-        if len != raw.header.len() {
-            let Some(header) = raw.header.with_len(len) else { return Err(too_long(meta, raw)) };
-            out[start + 6..start + 8].copy_from_slice(&match raw.endian {
+        if len != raw.header().len() {
+            let Some(header) = raw.header().with_len(len) else { return Err(too_long(meta, raw)) };
+            out[start + 6..start + 8].copy_from_slice(&match raw.endian() {
                 Endian::Little => header.size.to_le_bytes(),
                 Endian::Big => header.size.to_be_bytes(),
             });
@@ -96,40 +97,29 @@ impl RecordRemapper {
 
     fn sample(&self, meta: &Meta, raw: &Raw<'_>, out: &mut Vec<u8>) -> Result<()> {
         let Some((index, event)) = meta.events.of(raw) else { return Ok(()) };
-        let (from, endian) = (event.layout.sample_type, raw.endian);
+        let (from, endian) = (&event.layout, raw.endian());
         let plan = &self.plan.events[index as usize];
         let body = raw.body();
         out.extend_from_slice(&raw.bytes()[..RecordHeader::SIZE]);
-        if plan.layout.sample_type.contains(SampleType::IDENTIFIER) && !from.contains(SampleType::IDENTIFIER) {
+        if plan.layout.sample_type.contains(SampleType::IDENTIFIER) && !from.has(SampleField::Identifier) {
             let told = from.id_at().and_then(|at| u64_at(body, 8 * at, endian));
             out.extend_from_slice(&bytes_of(told.map_or(plan.id, |id| self.plan.id(id, plan)), endian));
         }
-        let mut at = out.len();
+        let start = out.len();
         out.extend_from_slice(body);
-        let fields = [
-            SampleType::IDENTIFIER,
-            SampleType::IP,
-            SampleType::TID,
-            SampleType::TIME,
-            SampleType::ADDR,
-            SampleType::ID,
-            SampleType::STREAM_ID,
-            SampleType::CPU,
-            SampleType::PERIOD,
-        ];
-        for field in fields.into_iter().filter(|&field| from.contains(field)) {
+        for (field, at) in from.head() {
+            let at = start + at;
             match field {
-                SampleType::IDENTIFIER | SampleType::ID | SampleType::STREAM_ID => {
+                SampleField::Identifier | SampleField::Id | SampleField::StreamId => {
                     change_u64(out, at, endian, |id| self.plan.id(id, plan));
                 }
-                SampleType::TID => self.tasks(meta, raw, out, at, 2)?,
-                SampleType::TIME => change_u64(out, at, endian, |time| self.time(time)),
+                SampleField::Task => self.tasks(meta, raw, out, at, 2)?,
+                SampleField::Time => change_u64(out, at, endian, |time| self.time(time)),
                 _ => {}
             }
-            at += 8;
         }
-        if from.contains(SampleType::READ) {
-            self.values(out, at, endian, event.layout.read_format);
+        if let Some(word) = from.word_at(SampleField::Read) {
+            self.values(out, start + 8 * word, endian, from.read_format());
         }
         Ok(())
     }
@@ -162,9 +152,9 @@ impl RecordRemapper {
             return Ok(());
         }
         for at in (0..count).map(|nth| at + 4 * nth) {
-            let Some(task) = super::patch::u32_at(out, at, raw.endian) else { return Ok(()) };
+            let Some(task) = super::patch::u32_at(out, at, raw.endian()) else { return Ok(()) };
             let task = self.task(meta, raw, task)?;
-            change_u32(out, at, raw.endian, |_| task);
+            change_u32(out, at, raw.endian(), |_| task);
         }
         Ok(())
     }
@@ -174,7 +164,7 @@ impl RecordRemapper {
         let Some((index, _)) = meta.events.of(raw) else { return Ok(()) };
         let plan = &self.plan.events[index as usize];
         let (body, trailer) = meta.events.split(raw);
-        let endian = raw.endian;
+        let endian = raw.endian();
         let start = out.len();
         out.extend_from_slice(&raw.bytes()[..RecordHeader::SIZE + body.len()]);
         let at = start + RecordHeader::SIZE;
@@ -200,14 +190,14 @@ impl RecordRemapper {
             cpu: Some(told.cpu.unwrap_or_default()),
             identifier: Some(id),
         };
-        append_trailer(&trailer, layout, endian, out);
+        trailer.append(layout.trailer(), endian, out);
         Ok(())
     }
 
     /// Remaps the fields of a record other than a sample where they are, of the event of that plan, if it is of one.
     fn remap_fields(&self, meta: &Meta, raw: &Raw<'_>, own: Option<&EventPlan>, body: &mut [u8]) -> Result<()> {
         let len = body.len();
-        let RecordHeader { kind, misc, .. } = raw.header;
+        let RecordHeader { kind, misc, .. } = raw.header();
         let (mut fields, tail) = Body::read(kind, misc, body, &meta.context(raw));
         let covered = len - tail.len();
         let mut remap = RemapFields { retell: self, meta, raw, own, failure: None };
@@ -216,7 +206,7 @@ impl RecordRemapper {
             return Err(failure);
         }
         let mut bytes = Cursor::new(Vec::with_capacity(len));
-        let written = fields.write(&mut bytes, raw.endian);
+        let written = fields.write(&mut bytes, raw.endian());
         let bytes = encoded(written.map(|()| bytes.into_inner()))?;
         // A definition writes as many bytes as it was read from.
         if bytes.len() == covered {
@@ -261,35 +251,11 @@ impl FieldVisitor for RemapFields<'_> {
     }
 }
 
-fn append_trailer(trailer: &SampleId, layout: Layout, endian: Endian, out: &mut Vec<u8>) {
-    let fields = layout.trailer();
-    let pair = |pair: Option<(u32, u32)>| {
-        let (one, other) = pair.unwrap_or_default();
-        let mut bytes = [0; 8];
-        bytes[..4].copy_from_slice(&bytes_of_u32(one, endian));
-        bytes[4..].copy_from_slice(&bytes_of_u32(other, endian));
-        bytes
-    };
-    let word = |word: Option<u64>| bytes_of(word.unwrap_or_default(), endian);
-    for (field, bytes) in [
-        (SampleType::TID, pair(trailer.task)),
-        (SampleType::TIME, word(trailer.time)),
-        (SampleType::ID, word(trailer.id)),
-        (SampleType::STREAM_ID, word(trailer.stream_id)),
-        (SampleType::CPU, pair(trailer.cpu)),
-        (SampleType::IDENTIFIER, word(trailer.identifier)),
-    ] {
-        if fields.contains(field) {
-            out.extend_from_slice(&bytes);
-        }
-    }
-}
-
 fn too_long(meta: &Meta, raw: &Raw<'_>) -> Error {
-    let file = &meta.files[raw.block.source as usize];
+    let file = &meta.files[raw.block().source as usize];
     let what = format!(
         "with an id of its event the {} record here would be longer than a record can be, of which most takes 65535 bytes",
-        raw.header.kind
+        raw.header().kind
     );
     Error::input(file, raw.offset(), what)
 }

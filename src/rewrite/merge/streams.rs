@@ -154,8 +154,10 @@ impl Head {
         let Item { at, payload, is_timed, .. } = batch.items[self.next];
         self.next += 1;
         let Some(header) = RecordHeader::peek(&batch.block.bytes[at..], meta.endian) else { return Ok(()) };
-        let raw = Raw { header, endian: meta.endian, block: &batch.block, at, payload };
-        sink.pass(meta, &raw, is_timed)
+        match Raw::new(header, meta.endian, &batch.block, at, payload) {
+            Some(raw) => sink.pass(meta, &raw, is_timed),
+            None => Ok(()),
+        }
     }
 }
 
@@ -224,7 +226,7 @@ impl Feeder {
 
 impl Sink for Feeder {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        let kind = raw.header.kind;
+        let kind = raw.header().kind;
         // Frames are told by what is in them, headers by that of the result, and rounds are marked anew.
         if matches!(kind, RecordType::COMPRESSED | RecordType::COMPRESSED2 | RecordType::FINISHED_ROUND)
             || is_header(kind)
@@ -246,12 +248,12 @@ impl Sink for Feeder {
             return Ok(());
         }
         self.key = self.key.max(time.unwrap_or(0));
-        let item = Item { key: self.key, at, payload: raw.payload, is_timed: time.is_some() };
-        if raw.payload > self.size && self.bytes[at..] == *raw.bytes() {
+        let item = Item { key: self.key, at, payload: raw.payload_len(), is_timed: time.is_some() };
+        if raw.payload_len() > self.size && self.bytes[at..] == *raw.bytes() {
             // What may be large is handed over where it is.
             self.bytes.truncate(at);
             self.send();
-            self.hand_over(Batch { block: raw.block.clone(), items: vec![Item { at: raw.at, ..item }] });
+            self.hand_over(Batch { block: raw.block().clone(), items: vec![Item { at: raw.at(), ..item }] });
             return Ok(());
         }
         self.bytes.extend_from_slice(raw.payload());

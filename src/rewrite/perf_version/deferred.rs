@@ -63,7 +63,7 @@ impl Deferred {
 /// Keeps the chains that it sees.
 impl Sink for Deferred {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        if raw.header.kind == RecordType::CALLCHAIN_DEFERRED
+        if raw.header().kind == RecordType::CALLCHAIN_DEFERRED
             && let Some((chain, words)) = chain_of(meta, raw)
         {
             self.add(chain, words).map_err(Error::io("temporary file", "cannot keep call chains in it"))?;

@@ -70,7 +70,7 @@ impl<'a> ForVersion<'a> {
 
     /// The record as the version knows it; `None` where it stays.
     fn changed(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<Option<Vec<u8>>> {
-        match raw.header.kind {
+        match raw.header().kind {
             RecordType::SAMPLE => self.sample(meta, raw),
             RecordType::READ => {
                 let lost = ReadFormat::LOST;
@@ -86,7 +86,7 @@ impl<'a> ForVersion<'a> {
             }
             RecordType::CPU_MAP | RecordType::EVENT_UPDATE if self.version < PerfVersion::CPU_RANGES => cpus(meta, raw),
             RecordType::MMAP2
-                if self.version < PerfVersion::MMAP_BUILD_IDS && raw.header.misc.contains(Misc::MMAP_BUILD_ID) =>
+                if self.version < PerfVersion::MMAP_BUILD_IDS && raw.header().misc.contains(Misc::MMAP_BUILD_ID) =>
             {
                 self.count(Change::MmapBuildId);
                 recoded(meta, raw, |record| {
@@ -97,7 +97,7 @@ impl<'a> ForVersion<'a> {
                 })
             }
             RecordType::HEADER_FEATURE if raw.body().len() <= size_of::<u64>() => {
-                pipe::mark(self.version.end_of_features(), raw.endian).map(Some)
+                pipe::mark(self.version.end_of_features(), raw.endian()).map(Some)
             }
             RecordType::HEADER_BUILD_ID if self.version >= PerfVersion::ALIGNED_RECORDS => Ok(aligned(raw)),
             _ => Ok(None),
@@ -109,11 +109,11 @@ impl<'a> ForVersion<'a> {
         let (layout, version) = (&event.layout, self.version);
         let sample_type = version.sample_type();
         let (branches, reads) = (version.branch_sample_type(), version.read_format());
-        let is_known = sample_type.contains(layout.sample_type)
-            && branches.contains(layout.branch_sample_type)
-            && reads.contains(layout.read_format);
+        let is_known = sample_type.contains(layout.sample_type())
+            && branches.contains(layout.branch_sample_type())
+            && reads.contains(layout.read_format());
         let waits = if version < PerfVersion::DEFERRED_CALLCHAINS {
-            let view = SampleView::read(raw.body(), layout, raw.endian).ok();
+            let view = SampleView::read(raw.body(), layout, raw.endian()).ok();
             view.and_then(|view| Some((view.task.map_or(0, |(_, tid)| tid), cookie(&view.callchain?)?)))
         } else {
             None
@@ -145,7 +145,7 @@ impl<'a> ForVersion<'a> {
 
 impl<S: Sink + ?Sized> Stage<S> for ForVersion<'_> {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
-        let kind = raw.header.kind;
+        let kind = raw.header().kind;
         if !self.version.knows_record(kind) {
             if kind != RecordType::CALLCHAIN_DEFERRED {
                 self.count(Change::Record(kind));
@@ -222,17 +222,17 @@ fn cpus(meta: &Meta, raw: &Raw<'_>) -> Result<Option<Vec<u8>>> {
     let any = (*any_cpu != 0).then_some(u16::MAX);
     data.cpus = Some(CpuSet::Cpus { cpu: any.into_iter().chain(*start_cpu..=*end_cpu).collect() });
     record.tail.clear();
-    let len = encoded(record.to_bytes(raw.endian))?.len();
+    let len = encoded(record.to_bytes(raw.endian()))?.len();
     record.tail.resize(len.next_multiple_of(8) - len, 0);
-    encoded(record.to_bytes(raw.endian)).map(Some)
+    encoded(record.to_bytes(raw.endian())).map(Some)
 }
 
 /// A record of which the size is a multiple of 8; `None` where it is.
 fn aligned(raw: &Raw<'_>) -> Option<Vec<u8>> {
     let len = raw.bytes().len();
     let padded = len.next_multiple_of(8);
-    let header = RecordHeader::peek(raw.bytes(), raw.endian)?.with_len(padded).filter(|_| padded > len)?;
-    let mut record = encoded(crate::abi::to_bytes(&header, raw.endian)).ok()?;
+    let header = RecordHeader::peek(raw.bytes(), raw.endian())?.with_len(padded).filter(|_| padded > len)?;
+    let mut record = encoded(crate::abi::to_bytes(&header, raw.endian())).ok()?;
     record.extend_from_slice(raw.body());
     record.resize(padded, 0);
     Some(record)

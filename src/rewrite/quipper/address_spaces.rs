@@ -83,14 +83,14 @@ impl Spaces {
     /// Takes what a record tells of processes; of maps whoever reads them does.
     pub fn apply(&mut self, meta: &Meta, raw: &Raw<'_>) {
         let (body, _) = meta.events.split(raw);
-        match raw.header.kind {
+        match raw.header().kind {
             RecordType::FORK => {
-                if let Ok((task, _)) = abi::parse::<Task>(body, raw.endian, ()) {
+                if let Ok((task, _)) = abi::parse::<Task>(body, raw.endian(), ()) {
                     self.fork(task.pid, task.ppid);
                 }
             }
             RecordType::COMM => {
-                if let Ok((comm, _)) = abi::parse::<Comm>(body, raw.endian, ()) {
+                if let Ok((comm, _)) = abi::parse::<Comm>(body, raw.endian(), ()) {
                     self.meet(comm.pid);
                 }
             }

@@ -52,7 +52,7 @@ impl Default for LookForUse {
 impl LookForUse {
     fn sample(&mut self, meta: &Meta, raw: &Raw<'_>) -> Option<()> {
         let (_, event) = meta.events.of(raw)?;
-        let view = SampleView::read(raw.body(), &event.layout, raw.endian).ok()?;
+        let view = SampleView::read(raw.body(), &event.layout, raw.endian()).ok()?;
         let pid = view.task.map_or(0, |(pid, _)| pid);
         let callers = view.callchain.iter().flat_map(|chain| chain.iter());
         let branches = view.branch_stack.iter().flat_map(branches).flatten();
@@ -69,7 +69,7 @@ impl LookForUse {
 
 impl Sink for LookForUse {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        match raw.header.kind {
+        match raw.header().kind {
             RecordType::SAMPLE => drop(self.sample(meta, raw)),
             RecordType::FORK | RecordType::COMM => self.spaces.apply(meta, raw),
             _ => {
@@ -100,7 +100,7 @@ impl<'a> LeaveOutUnused<'a> {
 
 impl<S: Sink + ?Sized> Stage<S> for LeaveOutUnused<'_> {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
-        if raw.header.kind == RecordType::FINISHED_ROUND {
+        if raw.header().kind == RecordType::FINISHED_ROUND {
             return Ok(());
         }
         if counted(meta, raw, &mut self.names).is_some() {

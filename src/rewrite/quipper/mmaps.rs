@@ -63,8 +63,8 @@ impl Sink for MmapScan {
 
 /// The map that a record tells, if it tells one that counts.
 pub fn counted(meta: &Meta, raw: &Raw<'_>, names: &mut Names) -> Option<Mmap> {
-    let mmap = Mmap::is_mmap(raw.header.kind).then(|| Mmap::read(meta, raw, names));
-    mmap.flatten().filter(|mmap| mmap.counts(raw.header.misc))
+    let mmap = Mmap::is_mmap(raw.header().kind).then(|| Mmap::read(meta, raw, names));
+    mmap.flatten().filter(|mmap| mmap.counts(raw.header().misc))
 }
 
 /// What becomes of maps, by their number in the recording; of most nothing.
@@ -114,7 +114,7 @@ fn rewritten(meta: &Meta, raw: &Raw<'_>, mmap: &Mmap) -> Result<Option<Vec<u8>>>
     if filename.text() != &*mmap.filename {
         *filename = PaddedStr::new(&mmap.filename, 8);
     }
-    encoded(record.to_bytes(raw.endian)).map(Some)
+    encoded(record.to_bytes(raw.endian())).map(Some)
 }
 
 impl<S: Sink + ?Sized> Stage<S> for ChangeMmaps<'_> {

@@ -9,6 +9,7 @@ use crate::abi::branch::BranchStackView;
 use crate::abi::bytes::{Reader, Words};
 use crate::abi::callchain::Context;
 use crate::abi::record::{RecordHeader, RecordType};
+use crate::abi::sample_layout::{SampleField, SampleLayout};
 use crate::abi::sample_view::SampleView;
 use crate::error::Result;
 use crate::rewrite::mmap::{Mmap, Names};
@@ -65,24 +66,24 @@ impl Remap {
         // The kernel's is no offset but an address.
         let pgoff = if mmap.pid == KERNEL { 0 } else { mmap.pgoff };
         for (at, number) in MMAP_WORDS.into_iter().zip([start.wrapping_add(shift), len, pgoff]) {
-            put(&mut self.changed.record, at, number, raw.endian)?;
+            put(&mut self.changed.record, at, number, raw.endian())?;
         }
         Some(())
     }
 
     fn sample(&mut self, meta: &Meta, raw: &Raw<'_>) -> Option<()> {
         let (_, event) = meta.events.of(raw)?;
-        let view = SampleView::read(raw.body(), &event.layout, raw.endian).ok()?;
+        let view = SampleView::read(raw.body(), &event.layout, raw.endian()).ok()?;
         let pid = view.task.map_or(0, |(pid, _)| pid);
-        places(&view, raw, &mut self.places);
+        places(&view, &event.layout, raw, &mut self.places);
         self.changed.copy(raw);
         for &at in &self.places {
-            let address = get(&self.changed.record, at, raw.endian)?;
+            let address = get(&self.changed.record, at, raw.endian())?;
             if Context::of(address).is_some() {
                 continue;
             }
             let to = self.spaces.find(pid, address).map(|found| address.wrapping_add(found.shift));
-            put(&mut self.changed.record, at, to.unwrap_or_else(|| unmapped(address)), raw.endian)?;
+            put(&mut self.changed.record, at, to.unwrap_or_else(|| unmapped(address)), raw.endian())?;
         }
         Some(())
     }
@@ -104,19 +105,10 @@ pub fn branches(stack: &BranchStackView<'_>) -> impl Iterator<Item = [u64; 2]> {
 }
 
 /// Where in a record the addresses of a sample are.
-fn places(view: &SampleView<'_>, raw: &Raw<'_>, places: &mut Vec<usize>) {
+fn places(view: &SampleView<'_>, layout: &SampleLayout, raw: &Raw<'_>, places: &mut Vec<usize>) {
     places.clear();
-    let mut at = RecordHeader::SIZE;
-    for (is_address, is_there) in [
-        (false, view.identifier.is_some()),
-        (true, view.ip.is_some()),
-        (false, view.task.is_some()),
-        (false, view.time.is_some()),
-        (true, view.addr.is_some()),
-    ] {
-        places.extend((is_address && is_there).then_some(at));
-        at += if is_there { WORD } else { 0 };
-    }
+    let words = [SampleField::Ip, SampleField::Addr].into_iter().filter_map(|field| layout.word_at(field));
+    places.extend(words.map(|word| RecordHeader::SIZE + word * WORD));
     let start = |words: &Words<'_>| words.as_bytes().as_ptr() as usize - raw.bytes().as_ptr() as usize;
     if let Some(chain) = &view.callchain {
         places.extend((0..chain.len()).map(|index| start(chain) + index * WORD));
@@ -142,7 +134,7 @@ fn put(record: &mut [u8], at: usize, number: u64, endian: Endian) -> Option<()> 
 
 impl<S: Sink + ?Sized> Stage<S> for Remap {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
-        let is_changed = match raw.header.kind {
+        let is_changed = match raw.header().kind {
             RecordType::SAMPLE => self.sample(meta, raw).is_some(),
             RecordType::FORK | RecordType::COMM => {
                 self.spaces.apply(meta, raw);

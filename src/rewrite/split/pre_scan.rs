@@ -46,12 +46,12 @@ impl SplitScan {
 /// Reads a sample of a recording; `None` where it cannot be read.
 pub fn read<'a>(view: &mut SampleView<'a>, meta: &Meta, raw: &Raw<'a>) -> Option<()> {
     let (_, event) = meta.events.of(raw)?;
-    view.fill(raw.body(), &event.layout, raw.endian).ok()
+    view.fill(raw.body(), &event.layout, raw.endian()).ok()
 }
 
 impl Sink for SplitScan {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        match raw.header.kind {
+        match raw.header().kind {
             RecordType::SAMPLE => {}
             RecordType::AUXTRACE_INFO | RecordType::AUXTRACE => {
                 let what = format!(
@@ -72,7 +72,7 @@ impl Sink for SplitScan {
         if read(&mut view, meta, raw).is_none() {
             return Ok(());
         }
-        let Some(key) = self.choice.of_sample(PartCriteria::by_sample(&view), raw.header.len() as u64) else {
+        let Some(key) = self.choice.of_sample(PartCriteria::by_sample(&view), raw.header().len() as u64) else {
             self.untold += 1;
             return Ok(());
         };
@@ -112,7 +112,7 @@ pub struct Times(pub Option<(u64, u64)>);
 
 impl Sink for Times {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        if raw.header.kind == RecordType::SAMPLE {
+        if raw.header().kind == RecordType::SAMPLE {
             extend(&mut self.0, meta.events.time(raw));
         }
         Ok(())

@@ -102,7 +102,7 @@ impl<'a> Router<'a> {
 
     /// The part of what happened once, such as a sample, and is not to be told twice.
     fn one(&mut self, meta: &Meta, raw: &Raw<'_>) -> usize {
-        let kind = raw.header.kind;
+        let kind = raw.header().kind;
         if kind == RecordType::CALLCHAIN_DEFERRED
             && let Some(number) = self.routes.of_chain(meta, raw)
         {
@@ -113,7 +113,7 @@ impl<'a> Router<'a> {
                 let mut view = SampleView::default();
                 let is_read = read(&mut view, meta, raw).is_some();
                 let told = PartCriteria::by_sample(&view);
-                if is_read { self.choice.of_sample(told, raw.header.len() as u64) } else { None }
+                if is_read { self.choice.of_sample(told, raw.header().len() as u64) } else { None }
             }
             _ => self.choice.of(PartCriteria::by_trailer(meta, raw)),
         };
@@ -148,7 +148,7 @@ fn is_state(kind: RecordType) -> bool {
 
 impl Sink for Router<'_> {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        let kind = raw.header.kind;
+        let kind = raw.header().kind;
         if matches!(kind, RecordType::COMPRESSED | RecordType::COMPRESSED2 | RecordType::FINISHED_ROUND)
             || is_header(kind)
         {

@@ -206,7 +206,7 @@ struct WithSamples(BTreeSet<EventIndex>);
 
 impl Sink for WithSamples {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        if raw.header.kind == RecordType::SAMPLE && read(&mut SampleView::default(), meta, raw).is_some() {
+        if raw.header().kind == RecordType::SAMPLE && read(&mut SampleView::default(), meta, raw).is_some() {
             self.0.extend(meta.events.of(raw).map(|(event, _)| event));
         }
         Ok(())
@@ -221,7 +221,7 @@ struct Counted {
 
 impl<S: Sink + ?Sized> Stage<S> for Counted {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
-        self.written.add(raw.header.kind);
+        self.written.add(raw.header().kind);
         sink.record(meta, raw)
     }
 

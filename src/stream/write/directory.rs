@@ -59,8 +59,8 @@ impl Sink for ToDirectory {
     }
 
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        let is_told_elsewhere = meta.container == Container::Pipe && is_header(raw.header.kind);
-        if is_told_elsewhere || raw.header.kind == RecordType::FINISHED_ROUND {
+        let is_told_elsewhere = meta.container == Container::Pipe && is_header(raw.header().kind);
+        if is_told_elsewhere || raw.header().kind == RecordType::FINISHED_ROUND {
             return Ok(());
         }
         match (meta.events.time(raw), &mut self.timed, &mut self.main) {

@@ -46,10 +46,10 @@ impl<W: Write + Seek> Sink for ToFile<W> {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         let Some((writer, records)) = &mut self.writer else { return Ok(()) };
         // What a pipe tells of itself in records, a file tells in its sections.
-        if meta.container == Container::Pipe && is_header(raw.header.kind) {
+        if meta.container == Container::Pipe && is_header(raw.header().kind) {
             return Ok(());
         }
-        if raw.header.kind == RecordType::AUXTRACE {
+        if raw.header().kind == RecordType::AUXTRACE {
             records.flush(writer)?;
             self.auxtrace.push(AuxtraceIndexEntry { file_offset: writer.position(), sz: raw.bytes().len() as u64 });
         }

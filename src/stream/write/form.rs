@@ -84,8 +84,8 @@ impl Form {
     /// # Errors
     /// Where a record cannot be written in the other byte order.
     pub fn record<'a>(&self, meta: &Meta, raw: &Raw<'a>) -> Result<Option<Cow<'a, [u8]>>> {
-        let is_frame = matches!(raw.header.kind, RecordType::COMPRESSED | RecordType::COMPRESSED2);
-        if if self.keeps_frames(meta) { raw.block.origin == Origin::Frame } else { is_frame } {
+        let is_frame = matches!(raw.header().kind, RecordType::COMPRESSED | RecordType::COMPRESSED2);
+        if if self.keeps_frames(meta) { raw.block().origin == Origin::Frame } else { is_frame } {
             return Ok(None);
         }
         if self.is_same_endian(meta) {
@@ -99,7 +99,7 @@ impl Form {
             }
             return Ok(Some(Cow::Owned(bytes)));
         }
-        let recoded = match raw.header.kind {
+        let recoded = match raw.header().kind {
             RecordType::HEADER_FEATURE => self.feature_record(meta, raw)?,
             _ => {
                 let record = Record::read(raw.bytes(), &meta.context(raw));
@@ -113,13 +113,13 @@ impl Form {
     fn feature_record(&self, meta: &Meta, raw: &Raw<'_>) -> Result<Option<Vec<u8>>> {
         let endian = self.endian(meta);
         let Some((id, bytes)) = raw.body().split_at_checked(8) else { return Ok(None) };
-        let Ok((number, _)) = abi::parse::<u64>(id, raw.endian, ()) else { return Ok(None) };
+        let Ok((number, _)) = abi::parse::<u64>(id, raw.endian(), ()) else { return Ok(None) };
         let section = match u32::try_from(number) {
             Ok(id) if !bytes.is_empty() => self.section(meta, FeatureId(id), bytes)?,
             _ => bytes.to_vec(),
         };
         let number = encoded(abi::to_bytes(&number, endian))?;
-        let header = encoded(abi::to_bytes(&raw.header, endian))?;
+        let header = encoded(abi::to_bytes(&raw.header(), endian))?;
         Ok(Some([header, number, section].concat()))
     }
 
@@ -170,9 +170,9 @@ pub fn events(meta: &Meta) -> Vec<FileAttr> {
 
 /// The words that a sample is, where it is nothing else: it can be had in the other byte order, and back.
 pub fn sample_words(meta: &Meta, raw: &Raw<'_>) -> Option<SampleWords> {
-    if raw.header.kind != RecordType::SAMPLE {
+    if raw.header().kind != RecordType::SAMPLE {
         return None;
     }
     let (_, event) = meta.events.of(raw)?;
-    SampleWords::of(&event.layout).filter(|words| words.are(raw.body(), raw.endian))
+    event.layout.words().copied().filter(|words| words.are(raw.body(), raw.endian()))
 }

@@ -103,7 +103,7 @@ impl<W: Write> Sink for ToPipe<W> {
         let Some(records) = &mut self.records else { return Ok(()) };
         if !self.form.keeps_frames(meta) {
             // How frames are compressed is told once, among the first features or before the first frame.
-            if !self.frames_told && raw.header.kind != RecordType::HEADER_ATTR {
+            if !self.frames_told && raw.header().kind != RecordType::HEADER_ATTR {
                 self.frames_told = true;
                 if let Some(feature) = records.compression()? {
                     let told = pipe::feature(FeatureId::COMPRESSED, &feature, self.form.endian(meta))?;
@@ -127,7 +127,7 @@ impl<W: Write> Sink for ToPipe<W> {
 
 /// Whether a record is the feature COMPRESSED.
 fn is_about_frames(raw: &Raw<'_>) -> bool {
-    raw.header.kind == RecordType::HEADER_FEATURE
-        && Reader::new(raw.body(), raw.endian).u64() == Some(FeatureId::COMPRESSED.0.into())
+    raw.header().kind == RecordType::HEADER_FEATURE
+        && Reader::new(raw.body(), raw.endian()).u64() == Some(FeatureId::COMPRESSED.0.into())
         && raw.body().len() > size_of::<u64>()
 }

@@ -39,7 +39,7 @@ impl Records {
         let Some(record) = self.form.record(meta, raw)? else { return Ok(()) };
         if let Some(frames) = &mut self.frames {
             if raw.payload().is_empty() {
-                return frames.record(&record, raw.header.kind < RecordType::USER_START, out);
+                return frames.record(&record, raw.header().kind < RecordType::USER_START, out);
             }
             frames.flush(out)?;
         }

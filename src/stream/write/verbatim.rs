@@ -57,7 +57,7 @@ impl<W: Write> Sink for Verbatim<W> {
     }
 
     fn record(&mut self, _: &Meta, raw: &Raw<'_>) -> Result<()> {
-        self.add(raw.block, raw.at, raw.header.len() + raw.payload)
+        self.add(raw.block(), raw.at(), raw.header().len() + raw.payload_len())
     }
 
     fn gap(&mut self, _: &Meta, gap: &Gap<'_>) -> Result<()> {

@@ -82,7 +82,7 @@ impl Sink for Printer {
     }
 
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> perfconv::Result<()> {
-        let kind = raw.header.kind;
+        let kind = raw.header().kind;
         // perf dumps what is in the frames.
         if matches!(kind, RecordType::COMPRESSED | RecordType::COMPRESSED2) {
             return Ok(());
@@ -99,11 +99,11 @@ impl Sink for Printer {
                 let (_, event) = meta.events.of(raw).expect("the record has an event");
                 event.name.clone().unwrap_or_else(|| format!("{id:?}"))
             };
-            body(&record, &id, raw.endian, self.swaps_scale, name)
+            body(&record, &id, raw.endian(), self.swaps_scale, name)
         };
         // perf counts from behind the header of a pipe.
         let start = if meta.container == Container::Pipe { 16 } else { 0 };
-        let place = format!("{} [{}]", hex(raw.offset() - start), hex(raw.header.len() as u64));
+        let place = format!("{} [{}]", hex(raw.offset() - start), hex(raw.header().len() as u64));
         self.records.push(words(format!("{} {place}: PERF_RECORD_{}{text}", self.when(kind, &id), kind_name(kind))));
         self.know(meta);
         Ok(())

@@ -15,25 +15,25 @@ use super::dumped::hex;
 /// What tells whose a sample is, and what perf prints of the sample behind the type and below the line.
 pub fn sample(raw: &Raw<'_>, event: &Event) -> (SampleId, String) {
     let layout = &event.layout;
-    let view = SampleView::read(raw.body(), layout, raw.endian).expect("the sample is whole");
+    let view = SampleView::read(raw.body(), layout, raw.endian()).expect("the sample is whole");
     let id = SampleId { time: view.time, cpu: view.cpu, ..SampleId::default() };
     let (pid, tid) = view.task.map_or((-1, -1), |(pid, tid)| (pid as i32, tid as i32));
     let ip = hex(view.ip.unwrap_or_default());
     // Events without a period of their own have that of the attr.
     let period = view.period.unwrap_or(event.attr.sample_period);
     let addr = hex(view.addr.unwrap_or_default());
-    let misc = raw.header.misc.bits();
+    let misc = raw.header().misc.bits();
     let mut text = format!("(IP, {misc:#x}): {pid}/{tid}: {ip} period: {period} addr: {addr}");
     if let Some(chain) = view.callchain {
         text += &callchain(chain.iter());
     }
     if let Some(view) = &view.regs_user {
-        text += &regs("user", layout.regs_user, view);
+        text += &regs("user", layout.regs_user(), view);
     }
     if let Some(view) = &view.regs_intr {
         // perf does not swap this mask.
-        let is_foreign = raw.endian == Endian::Big;
-        let mask = if is_foreign { layout.regs_intr.swap_bytes() } else { layout.regs_intr };
+        let is_foreign = raw.endian() == Endian::Big;
+        let mask = if is_foreign { layout.regs_intr().swap_bytes() } else { layout.regs_intr() };
         text += &regs("intr", mask, view);
     }
     if let Some(stack) = &view.stack_user
@@ -43,7 +43,7 @@ pub fn sample(raw: &Raw<'_>, event: &Event) -> (SampleId, String) {
         write!(text, " ... ustack: size {}, offset {}", stack.dyn_size, hex(at as u64)).unwrap();
     }
     if let Some(weight) = view.weight {
-        if layout.sample_type.contains(SampleType::WEIGHT_STRUCT) {
+        if layout.sample_type().contains(SampleType::WEIGHT_STRUCT) {
             let (first, second, third) = (weight as u32, (weight >> 32) as u16, weight >> 48);
             write!(text, " ... weight: {first},0x{second:x},0x{third:x}").unwrap();
         } else {
@@ -69,7 +69,7 @@ pub fn sample(raw: &Raw<'_>, event: &Event) -> (SampleId, String) {
         let times = [("enabled", read.time_enabled), ("running", read.time_running)];
         let times = times.iter().filter_map(|(name, time)| Some((name, (*time)?)));
         times.for_each(|(name, time)| write!(text, " ...... time {name} {time:016x}").unwrap());
-        if layout.read_format.contains(ReadFormat::GROUP) {
+        if layout.read_format().contains(ReadFormat::GROUP) {
             write!(text, " .... group nr {}", read.values().count()).unwrap();
         }
         for value in read.values() {

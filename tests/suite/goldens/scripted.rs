@@ -89,10 +89,10 @@ struct Sample {
 
 impl Sink for Records {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> perfconv::Result<()> {
-        if raw.header.kind == RecordType::SAMPLE {
+        if raw.header().kind == RecordType::SAMPLE {
             let (index, event) = meta.events.of(raw).expect("the sample has an event");
             let alike = meta.events.list().iter().filter(|other| other.attr.kind == event.attr.kind);
-            let mut sample_types = alike.map(|event| event.layout.sample_type);
+            let mut sample_types = alike.map(|event| event.layout.sample_type());
             let has_cpu = sample_types.any(|sample_type| sample_type.contains(SampleType::CPU));
             self.list.push(Line::Sample(sample(raw, index as usize, event, has_cpu)));
             return Ok(());
@@ -116,7 +116,7 @@ impl Sink for Records {
 
 /// The sample as it is printed; the CPU where any event of that kind has it.
 fn sample(raw: &Raw<'_>, event: usize, of: &Event, has_cpu: bool) -> Sample {
-    let view = SampleView::read(raw.body(), &of.layout, raw.endian).expect("the sample is whole");
+    let view = SampleView::read(raw.body(), &of.layout, raw.endian()).expect("the sample is whole");
     let mut head = String::new();
     if has_cpu {
         head += &format!(" [{:03}]", view.cpu.map_or(-1, |(cpu, _)| cpu as i32));

@@ -31,8 +31,8 @@ struct Seen {
 
 impl Sink for Seen {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> perfconv::Result<()> {
-        *self.records.entry(raw.header.kind).or_default() += 1;
-        if raw.header.kind == RecordType::SAMPLE {
+        *self.records.entry(raw.header().kind).or_default() += 1;
+        if raw.header().kind == RecordType::SAMPLE {
             let event = meta.events.of(raw).map(|(_, event)| event).or_else(|| meta.events.list().first());
             self.fields |= event.map_or(SampleType::empty(), |event| event.attr.sample_type);
         }

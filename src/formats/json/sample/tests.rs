@@ -3,8 +3,8 @@
 use super::{USUAL, append, scan};
 use crate::abi::Endian;
 use crate::abi::record::{Misc, RecordContext, RecordHeader, RecordType};
+use crate::abi::sample_layout::SampleLayout;
 use crate::abi::sample_type::SampleType;
-use crate::abi::sample_view::SampleLayout;
 use crate::container::block::{Block, Origin};
 use crate::formats::json::field_error::read;
 use crate::formats::json::item::{InFrame, Item};
@@ -37,7 +37,7 @@ impl Written {
             serial: 0,
         };
         let header = RecordHeader::peek(&self.bytes, endian).expect("it has a header");
-        let raw = Raw { header, endian, block: &block, at: 0, payload: 0 };
+        let raw = Raw::new(header, endian, &block, 0, 0).expect("it is the block");
         let (mut short, mut long) = (Vec::new(), Vec::new());
         let is_short = append(&mut short, &raw, &self.of);
         any_record(&mut long, &raw, &self.of, &Tracepoints::default()).expect("it is a record");
@@ -79,7 +79,7 @@ prop_compose! {
         let header = header.with_len(RecordHeader::SIZE + body.len()).expect("it is short");
         let mut bytes = Cursor::new(Vec::new());
         header.write_options(&mut bytes, endian, ()).expect("it is written to memory");
-        let layout = SampleLayout { sample_type, ..SampleLayout::default() };
+        let layout = SampleLayout::new(sample_type);
         let context = RecordContext { endian, layout, sample_id_all: true };
         let of = Of { context, nr: None, frame, tracepoint: None };
         Written { bytes: [bytes.into_inner(), body].concat(), of }
@@ -144,7 +144,7 @@ fn usual_samples_take_the_short_way() {
     let mut bytes = Vec::new();
     let scanned = scan(line.as_bytes(), Endian::Little, &mut bytes).expect("it is usual");
     assert_eq!((scanned.len, scanned.fields, scanned.is_in_frame), (line.len(), USUAL, true));
-    let layout = SampleLayout { sample_type: USUAL, ..SampleLayout::default() };
+    let layout = SampleLayout::new(USUAL);
     let context = RecordContext { endian: Endian::Little, layout, sample_id_all: true };
     let of = Of { context, nr: None, frame: Some(3), tracepoint: None };
     let (short, _) = Written { bytes, of }.told();

@@ -12,21 +12,21 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 /// Appends the object of a usual sample; appends nothing and says no where it is not one.
 #[inline]
 pub fn append(out: &mut Vec<u8>, raw: &Raw<'_>, of: &Of) -> bool {
-    let misc = raw.header.misc;
+    let misc = raw.header().misc;
     let cpumode = misc.cpu_mode();
     let flags = Misc::from_bits_retain(misc.bits() & !7);
     let is_exact = flags == Misc::EXACT_IP;
     let mode = cpumode.name();
-    let is_usual = USUAL.contains(of.context.layout.sample_type)
+    let is_usual = USUAL.contains(of.context.layout.sample_type())
         && (flags.is_empty() || is_exact)
         && mode.is_some()
         && of.tracepoint.is_none()
         && raw.body().len().is_multiple_of(8)
-        && raw.header.len() <= u16::MAX.into()
-        && raw.payload == 0;
+        && raw.header().len() <= u16::MAX.into()
+        && raw.payload_len() == 0;
     let (true, Some(mode)) = (is_usual, mode) else { return false };
     let mut view = SampleView::default();
-    if view.fill(raw.body(), &of.context.layout, raw.endian).is_err() || !view.tail.is_empty() {
+    if view.fill(raw.body(), &of.context.layout, raw.endian()).is_err() || !view.tail.is_empty() {
         return false;
     }
     out.extend_from_slice(b"{\"record\":\"SAMPLE\"");

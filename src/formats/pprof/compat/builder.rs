@@ -73,14 +73,14 @@ impl Builder {
     fn sample(&mut self, meta: &Meta, raw: &Raw<'_>) -> std::result::Result<(), Reason> {
         let (_, event) = meta.events.of(raw).ok_or(Reason::UnknownEvent)?;
         let mut view = SampleView::default();
-        view.fill(raw.body(), &event.layout, raw.endian).map_err(|field| {
+        view.fill(raw.body(), &event.layout, raw.endian()).map_err(|field| {
             let what = format!("the SAMPLE record here is left out: its field {field} does not fit its size");
-            self.ledger.damage(meta.damage(raw.block, raw.at, what));
+            self.ledger.damage(meta.damage(raw.block(), raw.at(), what));
             Reason::Damaged
         })?;
         let event = self.profile.events.find(view.identifier.or(view.id)).ok_or(Reason::UnknownEvent)?;
         let pid = view.task.map_or(0, |(pid, _)| pid);
-        let mode = raw.header.misc.cpu_mode();
+        let mode = raw.header().misc.cpu_mode();
         self.stack_dumps += u64::from(view.stack_user.is_some_and(|stack| stack.dyn_size > 0));
         if self.profile.mappings.is_empty() {
             let main = self.processes.main(pid, mode == CpuMode::KERNEL);
@@ -175,15 +175,15 @@ impl Builder {
     /// Takes what was lost: as many samples, in a mapping that says so.
     fn lost(&mut self, meta: &Meta, raw: &Raw<'_>) -> std::result::Result<(), Reason> {
         let (body, trailer) = meta.events.split(raw);
-        let of_samples = raw.header.kind == RecordType::LOST_SAMPLES;
+        let of_samples = raw.header().kind == RecordType::LOST_SAMPLES;
         let trailer = trailer.unwrap_or_default();
         let told = trailer.identifier.or(trailer.id);
         let (id, lost) = if of_samples {
-            let (record, _) = abi::parse::<LostSamples>(body, raw.endian, ()).map_err(|_| Reason::Damaged)?;
+            let (record, _) = abi::parse::<LostSamples>(body, raw.endian(), ()).map_err(|_| Reason::Damaged)?;
             self.ledger.lost(0, record.lost);
             (told, record.lost)
         } else {
-            let (record, _) = abi::parse::<Lost>(body, raw.endian, ()).map_err(|_| Reason::Damaged)?;
+            let (record, _) = abi::parse::<Lost>(body, raw.endian(), ()).map_err(|_| Reason::Damaged)?;
             self.ledger.lost(record.lost, 0);
             (Some(record.id), record.lost)
         };
@@ -210,18 +210,18 @@ impl Builder {
     /// Takes what a record tells of processes.
     fn state(&mut self, meta: &Meta, raw: &Raw<'_>) -> binrw::BinResult<()> {
         let (body, _) = meta.events.split(raw);
-        match raw.header.kind {
+        match raw.header().kind {
             RecordType::COMM => {
-                let (comm, _) = abi::parse::<Comm>(body, raw.endian, ())?;
-                let is_exec = raw.header.misc.contains(Misc::COMM_EXEC) || !self.profile.events.tell_exec;
+                let (comm, _) = abi::parse::<Comm>(body, raw.endian(), ())?;
+                let is_exec = raw.header().misc.contains(Misc::COMM_EXEC) || !self.profile.events.tell_exec;
                 self.processes.comm(&comm, is_exec);
             }
             RecordType::FORK => {
-                let (task, _) = abi::parse::<Task>(body, raw.endian, ())?;
+                let (task, _) = abi::parse::<Task>(body, raw.endian(), ())?;
                 self.processes.fork(&task);
             }
             RecordType::KSYMBOL => {
-                let (symbol, _) = abi::parse::<Ksymbol>(body, raw.endian, ())?;
+                let (symbol, _) = abi::parse::<Ksymbol>(body, raw.endian(), ())?;
                 self.processes.ksymbol(&symbol);
             }
             _ => {
@@ -249,7 +249,7 @@ impl Builder {
 
 impl Sink for Builder {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        let kind = raw.header.kind;
+        let kind = raw.header().kind;
         let done = match kind {
             RecordType::SAMPLE => {
                 let done = self.sample(meta, raw);
@@ -265,7 +265,7 @@ impl Sink for Builder {
             Err(reason) => {
                 if reason == Reason::Damaged {
                     let what = format!("the {kind} record here is left out: its fields do not fit its size");
-                    self.ledger.damage(meta.damage(raw.block, raw.at, what));
+                    self.ledger.damage(meta.damage(raw.block(), raw.at(), what));
                 }
                 self.ledger.dropped(kind, reason);
             }

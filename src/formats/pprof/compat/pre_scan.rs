@@ -53,7 +53,7 @@ impl FirstLook {
     fn time(&mut self, meta: &Meta, raw: &Raw<'_>) -> u64 {
         let events = meta.events.list();
         if events.len() != self.timed.0 {
-            let are_timed = events.iter().all(|event| event.layout.sample_type.contains(SampleType::TIME));
+            let are_timed = events.iter().all(|event| event.layout.sample_type().contains(SampleType::TIME));
             self.timed = (events.len(), are_timed);
         }
         if self.timed.1 { meta.events.recorded_time(raw).unwrap_or(0) } else { 0 }
@@ -62,7 +62,7 @@ impl FirstLook {
     /// Takes a map. Says whether it counts; `None` where it cannot be read.
     fn mmap(&mut self, meta: &Meta, raw: &Raw<'_>, turn: u64) -> Option<bool> {
         let mmap = Mmap::read(meta, raw, &mut self.names)?;
-        let misc = raw.header.misc;
+        let misc = raw.header().misc;
         if let Some(file) = mmap.file.filter(|file| file.build_id().is_some()) {
             self.build_ids.entry(Arc::clone(&mmap.filename)).or_insert((misc, file));
         }
@@ -76,7 +76,7 @@ impl FirstLook {
 
 impl Sink for FirstLook {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        let kind = raw.header.kind;
+        let kind = raw.header().kind;
         match kind {
             RecordType::SAMPLE
             | RecordType::COMM
@@ -91,7 +91,7 @@ impl Sink for FirstLook {
                     Some(false) => self.ledger.not_applicable(kind, 1),
                     None => {
                         let what = format!("the {kind} record here is left out: its fields do not fit its size");
-                        self.ledger.damage(meta.damage(raw.block, raw.at, what));
+                        self.ledger.damage(meta.damage(raw.block(), raw.at(), what));
                         self.ledger.dropped(kind, Reason::Damaged);
                     }
                 }

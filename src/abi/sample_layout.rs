@@ -1,0 +1,493 @@
+//! The layout of SAMPLE records, compiled from an event's attr, and the one table of their fields.
+//!
+//! [`Sample`](super::sample::Sample) is the definition. Everything else that needs the order of the fields, or the place of one,
+//! has it from [`SampleField`] and [`SampleLayout`]. Readers that are written out field by field because they are hot, as
+//! [`SampleView::fill`](super::sample_view::SampleView::fill) is, are tested against the table.
+
+use super::Endian;
+use super::attr::Attr;
+use super::branch::BranchStackView;
+use super::bytes::Reader;
+use super::read_format::{ReadFormat, ReadView};
+use super::sample_type::{BranchSampleType, SampleType};
+use super::sample_words::SampleWords;
+use std::ops::Range;
+
+/// A field of SAMPLE records. The order of the variants is the kernel's, in which fields lie in a record; it is not that of their
+/// bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SampleField {
+    /// [`SampleType::IDENTIFIER`].
+    Identifier,
+    /// [`SampleType::IP`].
+    Ip,
+    /// [`SampleType::TID`].
+    Task,
+    /// [`SampleType::TIME`].
+    Time,
+    /// [`SampleType::ADDR`].
+    Addr,
+    /// [`SampleType::ID`].
+    Id,
+    /// [`SampleType::STREAM_ID`].
+    StreamId,
+    /// [`SampleType::CPU`].
+    Cpu,
+    /// [`SampleType::PERIOD`].
+    Period,
+    /// [`SampleType::READ`].
+    Read,
+    /// [`SampleType::CALLCHAIN`].
+    Callchain,
+    /// [`SampleType::RAW`].
+    Raw,
+    /// [`SampleType::BRANCH_STACK`].
+    BranchStack,
+    /// [`SampleType::REGS_USER`].
+    RegsUser,
+    /// [`SampleType::STACK_USER`].
+    StackUser,
+    /// [`SampleType::WEIGHT`] or [`SampleType::WEIGHT_STRUCT`].
+    Weight,
+    /// [`SampleType::DATA_SRC`].
+    DataSrc,
+    /// [`SampleType::TRANSACTION`].
+    Transaction,
+    /// [`SampleType::REGS_INTR`].
+    RegsIntr,
+    /// [`SampleType::PHYS_ADDR`].
+    PhysAddr,
+    /// [`SampleType::CGROUP`].
+    Cgroup,
+    /// [`SampleType::DATA_PAGE_SIZE`].
+    DataPageSize,
+    /// [`SampleType::CODE_PAGE_SIZE`].
+    CodePageSize,
+    /// [`SampleType::AUX`].
+    Aux,
+}
+
+/// What a field consists of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FieldKind {
+    /// A `u64`.
+    Word,
+    /// Two `u32`.
+    Pair,
+    /// 8 bytes of parts that the byte order places differently.
+    BitFields,
+    /// Counter values, laid out by `read_format`.
+    Read,
+    /// `u64 nr; u64 words[nr]`.
+    CountedWords,
+    /// `u32 size; u8 data[size]`.
+    ShortBytes,
+    /// `u64 size; u8 data[size]`.
+    LongBytes,
+    /// `u64 nr; u64 hw_idx; { u64 from, to, flags; } entries[nr]; u64 counters[nr]`.
+    BranchStack,
+    /// `u64 abi; u64 regs[popcount(mask)]`, no registers where `abi` is 0.
+    Regs,
+    /// `u64 size; u8 data[size]; u64 dyn_size`, the last two only where `size` is not 0.
+    StackDump,
+}
+
+impl FieldKind {
+    /// Whether it always takes 8 bytes.
+    pub const fn is_word(self) -> bool {
+        matches!(self, Self::Word | Self::Pair | Self::BitFields)
+    }
+}
+
+/// A row of the table.
+struct Row {
+    field: SampleField,
+    bits: SampleType,
+    kind: FieldKind,
+    name: &'static str,
+}
+
+const fn row(field: SampleField, bits: SampleType, kind: FieldKind, name: &'static str) -> Row {
+    Row { field, bits, kind, name }
+}
+
+/// The fields in the kernel's order: the bits that ask for each, what it consists of, and its name in
+/// [`Sample`](super::sample::Sample).
+const TABLE: [Row; 24] = {
+    use FieldKind as Kind;
+    use SampleField as Field;
+    [
+        row(Field::Identifier, SampleType::IDENTIFIER, Kind::Word, "identifier"),
+        row(Field::Ip, SampleType::IP, Kind::Word, "ip"),
+        row(Field::Task, SampleType::TID, Kind::Pair, "task"),
+        row(Field::Time, SampleType::TIME, Kind::Word, "time"),
+        row(Field::Addr, SampleType::ADDR, Kind::Word, "addr"),
+        row(Field::Id, SampleType::ID, Kind::Word, "id"),
+        row(Field::StreamId, SampleType::STREAM_ID, Kind::Word, "stream_id"),
+        row(Field::Cpu, SampleType::CPU, Kind::Pair, "cpu"),
+        row(Field::Period, SampleType::PERIOD, Kind::Word, "period"),
+        row(Field::Read, SampleType::READ, Kind::Read, "read"),
+        row(Field::Callchain, SampleType::CALLCHAIN, Kind::CountedWords, "callchain"),
+        row(Field::Raw, SampleType::RAW, Kind::ShortBytes, "raw"),
+        row(Field::BranchStack, SampleType::BRANCH_STACK, Kind::BranchStack, "branch_stack"),
+        row(Field::RegsUser, SampleType::REGS_USER, Kind::Regs, "regs_user"),
+        row(Field::StackUser, SampleType::STACK_USER, Kind::StackDump, "stack_user"),
+        row(Field::Weight, SampleType::WEIGHT.union(SampleType::WEIGHT_STRUCT), Kind::BitFields, "weight"),
+        row(Field::DataSrc, SampleType::DATA_SRC, Kind::BitFields, "data_src"),
+        row(Field::Transaction, SampleType::TRANSACTION, Kind::Word, "transaction"),
+        row(Field::RegsIntr, SampleType::REGS_INTR, Kind::Regs, "regs_intr"),
+        row(Field::PhysAddr, SampleType::PHYS_ADDR, Kind::Word, "phys_addr"),
+        row(Field::Cgroup, SampleType::CGROUP, Kind::Word, "cgroup"),
+        row(Field::DataPageSize, SampleType::DATA_PAGE_SIZE, Kind::Word, "data_page_size"),
+        row(Field::CodePageSize, SampleType::CODE_PAGE_SIZE, Kind::Word, "code_page_size"),
+        row(Field::Aux, SampleType::AUX, Kind::LongBytes, "aux"),
+    ]
+};
+
+/// The fields that a [trailer](super::sample_id::SampleId) can have, in the order in which they lie in it: that of a SAMPLE, but
+/// that the identifier is last.
+pub const TRAILER: [SampleField; 6] = {
+    use SampleField as Field;
+    [Field::Task, Field::Time, Field::Id, Field::StreamId, Field::Cpu, Field::Identifier]
+};
+
+impl SampleField {
+    /// All fields in the kernel's order.
+    pub fn all() -> impl DoubleEndedIterator<Item = Self> {
+        TABLE.iter().map(|row| row.field)
+    }
+
+    /// The fields that these bits ask for, in the kernel's order.
+    #[inline]
+    pub fn of(sample_type: SampleType) -> impl Iterator<Item = Self> + Clone {
+        TABLE.iter().filter(move |row| sample_type.intersects(row.bits)).map(|row| row.field)
+    }
+
+    /// The bits of `sample_type` of which each asks for the field.
+    #[inline]
+    pub const fn bits(self) -> SampleType {
+        TABLE[self as usize].bits
+    }
+
+    /// What it consists of.
+    #[inline]
+    pub const fn kind(self) -> FieldKind {
+        TABLE[self as usize].kind
+    }
+
+    /// Its name in [`Sample`](super::sample::Sample) and in JSON.
+    pub const fn name(self) -> &'static str {
+        TABLE[self as usize].name
+    }
+
+    /// The bits of this field and of those before it.
+    pub const fn up_to(self) -> SampleType {
+        let (mut bits, mut index) = (SampleType::empty(), 0);
+        while index <= self as usize {
+            bits = bits.union(TABLE[index].bits);
+            index += 1;
+        }
+        bits
+    }
+
+    /// The bits of all fields of these kinds.
+    pub const fn of_kinds(kinds: &[FieldKind]) -> SampleType {
+        let (mut bits, mut index) = (SampleType::empty(), 0);
+        while index < TABLE.len() {
+            let mut kind = 0;
+            while kind < kinds.len() {
+                if TABLE[index].kind as usize == kinds[kind] as usize {
+                    bits = bits.union(TABLE[index].bits);
+                }
+                kind += 1;
+            }
+            index += 1;
+        }
+        bits
+    }
+}
+
+/// How the samples of an event are laid out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SampleLayout {
+    sample_type: SampleType,
+    read_format: ReadFormat,
+    branch_sample_type: BranchSampleType,
+    regs_user: u64,
+    regs_intr: u64,
+    /// Which fields there are: a bit for each row of the table.
+    present: u32,
+    /// How many words there are before the first field that is more than one.
+    head: u8,
+    /// Which word is the task, which the time, and which the id.
+    task_at: Option<u8>,
+    time_at: Option<u8>,
+    id_at: Option<u8>,
+    words: Option<SampleWords>,
+}
+
+impl From<&Attr> for SampleLayout {
+    fn from(attr: &Attr) -> Self {
+        Self::new(attr.sample_type)
+            .with_read_format(attr.read_format)
+            .with_branch_sample_type(attr.branch_sample_type)
+            .with_regs(attr.sample_regs_user, attr.sample_regs_intr)
+    }
+}
+
+impl SampleLayout {
+    /// Of samples with these fields. Counter values and branch stacks have none of what is optional in them, and no registers are
+    /// recorded.
+    pub fn new(sample_type: SampleType) -> Self {
+        let mut this = Self { sample_type, ..Self::default() };
+        for (index, row) in TABLE.iter().enumerate() {
+            this.present |= u32::from(sample_type.intersects(row.bits)) << index;
+        }
+        this.head = this.fields().take_while(|field| field.kind().is_word()).count() as u8;
+        let word_at = |field| this.word_at(field).map(|at| at as u8);
+        let (task_at, time_at) = (word_at(SampleField::Task), word_at(SampleField::Time));
+        let id_at = word_at(SampleField::Identifier).or_else(|| word_at(SampleField::Id));
+        Self { task_at, time_at, id_at, words: SampleWords::of(&this), ..this }
+    }
+
+    /// The same without all fields but these.
+    #[must_use]
+    pub fn keeping(self, fields: SampleType) -> Self {
+        if fields.contains(self.sample_type) {
+            return self;
+        }
+        Self::new(self.sample_type.intersection(fields))
+            .with_read_format(self.read_format)
+            .with_branch_sample_type(self.branch_sample_type)
+            .with_regs(self.regs_user, self.regs_intr)
+    }
+
+    /// The same with counter values of this format.
+    #[must_use]
+    pub fn with_read_format(self, read_format: ReadFormat) -> Self {
+        Self { read_format, ..self }
+    }
+
+    /// The same with branch stacks of this type.
+    #[must_use]
+    pub fn with_branch_sample_type(self, branch_sample_type: BranchSampleType) -> Self {
+        Self { branch_sample_type, ..self }
+    }
+
+    /// The same with these user registers and registers at the interrupt.
+    #[must_use]
+    pub fn with_regs(self, regs_user: u64, regs_intr: u64) -> Self {
+        Self { regs_user, regs_intr, ..self }
+    }
+
+    /// Which fields, as the attr says.
+    #[inline]
+    pub fn sample_type(&self) -> SampleType {
+        self.sample_type
+    }
+
+    /// How counter values are laid out.
+    #[inline]
+    pub fn read_format(&self) -> ReadFormat {
+        self.read_format
+    }
+
+    /// How branch stacks are laid out.
+    #[inline]
+    pub fn branch_sample_type(&self) -> BranchSampleType {
+        self.branch_sample_type
+    }
+
+    /// Which user registers.
+    #[inline]
+    pub fn regs_user(&self) -> u64 {
+        self.regs_user
+    }
+
+    /// Which registers at the interrupt.
+    #[inline]
+    pub fn regs_intr(&self) -> u64 {
+        self.regs_intr
+    }
+
+    /// Whether samples have a field.
+    #[inline]
+    pub fn has(&self, field: SampleField) -> bool {
+        self.present >> field as u32 & 1 == 1
+    }
+
+    /// The fields of samples in the order in which they lie in them.
+    #[inline]
+    pub fn fields(&self) -> impl Iterator<Item = SampleField> + use<> {
+        let mut left = self.present;
+        std::iter::from_fn(move || {
+            let row = TABLE.get(left.trailing_zeros() as usize)?;
+            left &= left - 1;
+            Some(row.field)
+        })
+    }
+
+    /// Which 8-byte word of a sample a field is. `None` where there is no such field, or one before it is more than a word.
+    #[inline]
+    pub fn word_at(&self, field: SampleField) -> Option<usize> {
+        let before = (self.present & ((1 << field as u32) - 1)).count_ones();
+        (self.has(field) && before <= self.head.into()).then_some(before as usize)
+    }
+
+    /// Which 8-byte word of a sample are its process and thread.
+    #[inline]
+    pub fn task_at(&self) -> Option<usize> {
+        self.task_at.map(usize::from)
+    }
+
+    /// Which 8-byte word of a sample is its time.
+    #[inline]
+    pub fn time_at(&self) -> Option<usize> {
+        self.time_at.map(usize::from)
+    }
+
+    /// Which 8-byte word of a sample is the id of its event: the identifier, where there is one.
+    #[inline]
+    pub fn id_at(&self) -> Option<usize> {
+        self.id_at.map(usize::from)
+    }
+
+    /// The fields before the first one that is more than a word, each of which is one, and how many bytes into a sample they lie.
+    #[inline]
+    pub fn head(&self) -> impl Iterator<Item = (SampleField, usize)> + use<> {
+        self.fields().zip((0..usize::from(self.head)).map(|word| 8 * word))
+    }
+
+    /// How samples consist of words; `None` where they have fields that are more.
+    #[inline]
+    pub fn words(&self) -> Option<&SampleWords> {
+        self.words.as_ref()
+    }
+
+    /// Whether branch stacks have a `hw_idx`, which an empty one may lack.
+    #[inline]
+    pub fn may_lack_hw_idx(&self) -> bool {
+        self.branch_sample_type.contains(BranchSampleType::HW_INDEX) && self.has(SampleField::BranchStack)
+    }
+
+    /// Whether the branch stack of a sample, if it is empty, has its `hw_idx`: it lacks it where nothing is left behind the last
+    /// field only so.
+    pub fn has_hw_idx_if_empty(&self, body: &[u8], endian: Endian) -> bool {
+        let ends =
+            |hw_idx_if_empty| self.walk(body, endian, hw_idx_if_empty, |_, _| {}).is_some_and(|end| end == body.len());
+        !self.may_lack_hw_idx() || ends(true) || !ends(false)
+    }
+
+    /// Visits the fields of a sample's body, each with the bytes that it takes there. `None` where they do not fit in it; where
+    /// the last one ends otherwise.
+    pub fn visit(&self, body: &[u8], endian: Endian, visit: impl FnMut(SampleField, Range<usize>)) -> Option<usize> {
+        self.walk(body, endian, self.has_hw_idx_if_empty(body, endian), visit)
+    }
+
+    fn walk(
+        &self,
+        body: &[u8],
+        endian: Endian,
+        hw_idx_if_empty: bool,
+        mut visit: impl FnMut(SampleField, Range<usize>),
+    ) -> Option<usize> {
+        let mut reader = Reader::new(body, endian);
+        let mut at = 0;
+        for field in self.fields() {
+            self.skip(field, &mut reader, hw_idx_if_empty)?;
+            let end = body.len() - reader.rest().len();
+            visit(field, at..end);
+            at = end;
+        }
+        Some(at)
+    }
+
+    /// Takes a field from the front of a reader.
+    fn skip(&self, field: SampleField, reader: &mut Reader<'_>, hw_idx_if_empty: bool) -> Option<()> {
+        match field.kind() {
+            FieldKind::Word | FieldKind::Pair | FieldKind::BitFields => {
+                reader.u64()?;
+            }
+            FieldKind::Read => {
+                ReadView::take(reader, self.read_format)?;
+            }
+            FieldKind::CountedWords => {
+                let count = reader.u64()?;
+                reader.words(count)?;
+            }
+            FieldKind::ShortBytes => {
+                let size = reader.u32()?;
+                reader.take(size as usize)?;
+            }
+            FieldKind::LongBytes => {
+                let size = reader.u64()?;
+                reader.take(usize::try_from(size).ok()?)?;
+            }
+            FieldKind::BranchStack => {
+                BranchStackView::take(reader, self.branch_sample_type, hw_idx_if_empty)?;
+            }
+            FieldKind::Regs => {
+                let mask = if field == SampleField::RegsUser { self.regs_user } else { self.regs_intr };
+                let count = if reader.u64()? == 0 { 0 } else { mask.count_ones() };
+                reader.words(count.into())?;
+            }
+            FieldKind::StackDump => {
+                let size = reader.u64()?;
+                if size > 0 {
+                    reader.take(usize::try_from(size).ok()?)?;
+                    reader.u64()?;
+                }
+            }
+        }
+        Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::sample::Sample;
+    use crate::abi::sample_id::SampleId;
+
+    #[test]
+    fn the_table_has_each_field_and_each_bit_once() {
+        let mut bits = SampleType::empty();
+        for (index, row) in TABLE.iter().enumerate() {
+            assert_eq!(row.field as usize, index, "{:?}", row.field);
+            assert!(!bits.intersects(row.bits), "{:?}", row.field);
+            bits |= row.bits;
+            assert_eq!(row.field.up_to(), bits);
+        }
+        assert_eq!(bits, SampleType::KNOWN);
+    }
+
+    #[test]
+    fn the_tables_order_and_names_are_those_of_the_definition() {
+        let json = serde_json::to_string(&Sample::default()).unwrap();
+        let names: Vec<_> = json.split('"').skip(1).step_by(2).collect();
+        assert_eq!(names, SampleField::all().map(SampleField::name).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_trailer_has_the_fields_of_a_sample_in_their_order_and_the_identifier_last() {
+        let (last, others) = TRAILER.split_last().unwrap();
+        assert_eq!(*last, SampleField::Identifier);
+        assert!(others.is_sorted());
+        let bits: SampleType = TRAILER.iter().map(|field| field.bits()).collect();
+        assert_eq!(bits, SampleId::FIELDS);
+    }
+
+    #[test]
+    fn words_are_found_up_to_the_first_field_that_is_more() {
+        let layout = SampleLayout::new(SampleField::Callchain.up_to() | SampleType::TRANSACTION);
+        assert_eq!((layout.time_at(), layout.id_at()), (Some(3), Some(0)));
+        assert_eq!(layout.word_at(SampleField::Period), Some(8));
+        assert_eq!(layout.word_at(SampleField::Read), Some(9));
+        assert_eq!(layout.word_at(SampleField::Callchain), None);
+        assert_eq!(layout.word_at(SampleField::Transaction), None);
+        let layout = SampleLayout::new(SampleType::IP | SampleType::ID | SampleType::CALLCHAIN);
+        assert_eq!((layout.time_at(), layout.id_at()), (None, Some(1)));
+        assert_eq!(layout.head().collect::<Vec<_>>(), [(SampleField::Ip, 0), (SampleField::Id, 8)]);
+        assert_eq!(layout.word_at(SampleField::Callchain), Some(2));
+    }
+}
