@@ -2,7 +2,7 @@
 
 #[cfg(feature = "rewrite")]
 mod anonymize;
-#[cfg(test)]
+#[cfg(all(test, feature = "cli"))]
 mod example_tests;
 mod features;
 #[cfg(feature = "formats")]
