@@ -9,7 +9,7 @@ use syn::{Attribute, Fields, File, Item, Meta, Token};
 /// Something that has a form in JSON.
 pub enum Definition {
     /// A structure or an enum.
-    Type(Item),
+    Type(Box<Item>),
     /// The names of an open enum.
     Names(Vec<String>),
     /// The names of the bits of a flag word.
@@ -70,8 +70,8 @@ fn sources(directory: &Path) -> Vec<PathBuf> {
 
 fn definition(item: Item) -> Option<(String, Definition)> {
     match &item {
-        Item::Struct(of) if is_serialized(&of.attrs) => Some((of.ident.to_string(), Definition::Type(item))),
-        Item::Enum(of) if is_serialized(&of.attrs) => Some((of.ident.to_string(), Definition::Type(item))),
+        Item::Struct(of) if is_serialized(&of.attrs) => Some((of.ident.to_string(), Definition::Type(Box::new(item)))),
+        Item::Enum(of) if is_serialized(&of.attrs) => Some((of.ident.to_string(), Definition::Type(Box::new(item)))),
         Item::Macro(of) => {
             let (name, names) = names(&of.mac.tokens)?;
             match of.mac.path.segments.last()?.ident.to_string().as_str() {
