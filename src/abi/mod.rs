@@ -43,6 +43,7 @@ mod stored;
 #[cfg(test)]
 mod testing;
 pub mod text;
+pub mod tokens;
 pub mod transaction;
 pub mod version;
 pub mod weight;

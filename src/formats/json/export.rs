@@ -7,13 +7,14 @@ use super::objects::{
 };
 use super::render::{self, Of, left_over};
 use super::render_queue::{Waiting, failed};
-use super::ser::{self, Unsupported};
+use super::value_writer::append;
 use super::{DECODE, TRACEPOINTS, directory_files};
 use crate::abi::attr::AttrType;
 use crate::abi::feature::auxtrace::AuxtraceIndex;
 use crate::abi::feature::{Feature, FeatureContext, FeatureId, FeatureSection};
 use crate::abi::header::EventType;
 use crate::abi::record::RecordType;
+use crate::abi::tokens::Unsupported;
 use crate::container::block::Origin;
 use crate::container::read::Container;
 use crate::container::read::file::FileAttr;
@@ -87,7 +88,7 @@ impl<W: Write> Export<W> {
     }
 
     fn write(&mut self, object: &impl Serialize) -> Result<()> {
-        self.write_with(|line| ser::append(line, object))
+        self.write_with(|line| append(line, object))
     }
 
     fn write_with(&mut self, append: impl FnOnce(&mut Vec<u8>) -> StdResult<(), Unsupported>) -> Result<()> {

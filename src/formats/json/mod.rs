@@ -5,7 +5,7 @@
 //!
 //! * Both ways: `layout` and `objects` are the objects besides records, `directory_files` files beside the recording, `sample` a
 //!   fast path for the most frequent record.
-//! * Writing: `export` takes the stream, `render_queue` gathers records, `render` and `tracepoint` make objects of them, `ser`
+//! * Writing: `export` takes the stream, `render_queue` gathers records, `render` and `tracepoint` make objects of them, `value_writer`
 //!   writes values, `digits` numbers.
 //! * Reading: `batches` cuts the stream, `rules` reads values and `field_error` says in which field they are wrong, `object` is
 //!   an object as it is read, `item` and `encode` its content and bytes, `layout_check` compares these with the event's layout,
@@ -24,20 +24,19 @@ mod layout;
 mod layout_check;
 mod object;
 mod objects;
-mod presence;
 mod render;
 mod render_queue;
 mod rules;
 mod sample;
-mod ser;
 mod target;
 mod tracepoint;
+mod value_writer;
 
 pub(crate) use digits::append_hex;
 pub use export::Export;
 pub use import::import;
 pub use objects::VERSION;
-pub use ser::{Unsupported, append};
+pub use value_writer::append;
 
 use super::options::{FormatOption, Takes};
 use super::{Format, Reads, Writes};

@@ -3,8 +3,8 @@
 use super::encode;
 use super::objects::RecordObject;
 use super::sample;
-use super::ser::{self, Unsupported};
 use super::tracepoint::TracepointFields;
+use super::value_writer::append;
 use crate::abi;
 use crate::abi::feature::tracing_data::TracingData;
 use crate::abi::feature::{Feature, FeatureContext, FeatureSection};
@@ -12,8 +12,10 @@ use crate::abi::readable::MOST_ZEROS;
 use crate::abi::record::named_misc::NamedMisc;
 use crate::abi::record::{Body, Misc, Record, RecordContext, RecordType};
 use crate::abi::sample_id::SampleId;
+use crate::abi::tokens::Unsupported;
 use crate::stream::raw::Raw;
 use crate::tracepoint::tracepoints::Tracepoints;
+use serde::ser::Error as _;
 use serde_bytes::Bytes as Base64;
 
 /// What is told of a record besides its bytes.
@@ -75,12 +77,12 @@ pub fn feature_record(out: &mut Vec<u8>, raw: &Raw<'_>, of: &Of, context: &Featu
     let covered = raw.body().len() - size_of::<u64>() - section.tail.len();
     (object.room, object.tail) = left_over(covered, &section.tail, |covered| covered);
     (object.feature, object.content) = (Some(section.id), Some(&section.feature));
-    ser::append(out, &object)
+    append(out, &object)
 }
 
 fn read(raw: &Raw<'_>, of: &Of) -> Result<Record, Unsupported> {
     // What flows has been cut by the sizes that its headers tell.
-    Record::read(raw.bytes(), &of.context).ok_or_else(|| Unsupported::new("bytes that are no record"))
+    Record::read(raw.bytes(), &of.context).ok_or_else(|| Unsupported::custom("bytes that are no record"))
 }
 
 /// The feature that a record tells, as a section of a file.
@@ -106,7 +108,7 @@ fn write_object<'a>(
             (object.room, object.tail) = left_over(covered, &record.tail, usual_room(raw.header().kind));
         }
     }
-    ser::append(out, &object)
+    append(out, &object)
 }
 
 /// A record without what is in it.

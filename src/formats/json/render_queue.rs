@@ -1,9 +1,9 @@
 //! Records that wait to be rendered, on several threads at once.
 
 use super::render::{self, Of};
-use super::ser::Unsupported;
 use crate::abi::Endian;
 use crate::abi::record::RecordHeader;
+use crate::abi::tokens::Unsupported;
 use crate::container::block::Block;
 use crate::error::{Error, Result};
 use crate::stream::raw::Raw;

@@ -272,7 +272,7 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Empty<V> {
 #[cfg(test)]
 mod tests {
     use super::super::field_error::read;
-    use super::super::ser::append;
+    use super::super::value_writer::append;
     use crate::abi::record::mmap::Mmap;
     use proptest::prelude::*;
 

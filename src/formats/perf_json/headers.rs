@@ -2,7 +2,7 @@
 
 use super::text::{field, number};
 use crate::abi::feature::{Feature, FeatureId};
-use crate::formats::json::Unsupported;
+use crate::abi::tokens::Unsupported;
 use crate::inspect::info::header::{captured_on, features, file_header, places, version};
 use crate::stream::meta::Meta;
 

@@ -1,6 +1,7 @@
 //! Pieces of JSON.
 
-use crate::formats::json::{Unsupported, append};
+use crate::abi::tokens::Unsupported;
+use crate::formats::json::append;
 use crate::tracepoint::value::Value;
 use serde::Serialize;
 

@@ -5,6 +5,7 @@ use crate::abi::feature::{Feature, FeatureContext, FeatureId};
 use crate::abi::record::named_misc::NamedMisc;
 use crate::abi::record::{Body, Misc, Record, RecordType};
 use crate::abi::sample_id::SampleId;
+use crate::abi::tokens::Unsupported;
 use crate::container::block::{Block, Origin};
 use crate::container::read::Container;
 use crate::error::{Error, Result};
@@ -98,7 +99,7 @@ impl<W: Write> Dumper<W> {
     }
 
     /// The line that tells of the header.
-    fn head(&mut self, meta: &Meta, raw: &Raw<'_>) -> std::result::Result<(), text::Unsupported> {
+    fn head(&mut self, meta: &Meta, raw: &Raw<'_>) -> std::result::Result<(), Unsupported> {
         let kind = raw.header().kind;
         self.place(meta, raw.block(), raw.at());
         let _ = write!(self.text, " {kind} size={}", raw.header().len());
@@ -129,7 +130,7 @@ impl<W: Write> Dumper<W> {
         Ok(())
     }
 
-    fn fields(&mut self, meta: &Meta, raw: &Raw<'_>) -> std::result::Result<(), text::Unsupported> {
+    fn fields(&mut self, meta: &Meta, raw: &Raw<'_>) -> std::result::Result<(), Unsupported> {
         let Some(record) = Record::read(raw.bytes(), &meta.context(raw)) else { return Ok(()) };
         let (out, all) = (&mut self.text, self.options.raw);
         match (&record.body, decoded_feature(meta, &record.body)) {
@@ -168,7 +169,7 @@ fn decoded_feature(meta: &Meta, body: &Body) -> Option<DecodedFeature> {
     }
 }
 
-fn failed(error: text::Unsupported) -> Error {
+fn failed(error: Unsupported) -> Error {
     Error::Output(io::Error::other(error))
 }
 

@@ -14,7 +14,6 @@
 
 mod dumper;
 mod hex;
-mod parts;
 pub(super) mod text;
 mod writer;
 

@@ -1,9 +1,8 @@
 //! Values of the definitions as text: a field a line, and on one line what fits there.
 
 use super::writer::Writer;
+use crate::abi::tokens::{self, Unsupported};
 use serde::Serialize;
-use serde::ser;
-use std::fmt::Display;
 
 /// Appends the fields of a value, each on a line of its own behind two blanks; of opaque bytes all, or those that they begin
 /// with.
@@ -12,7 +11,7 @@ use std::fmt::Display;
 /// Where the value is not one that a definition has, such as a float.
 pub fn append(out: &mut String, value: &impl Serialize, all_bytes: bool) -> Result<(), Unsupported> {
     let start = out.len();
-    value.serialize(&mut Writer { out, depth: 0, all_bytes, hex: false, is_none: false })?;
+    tokens::write(&mut Writer { out, depth: 0, all_bytes }, value)?;
     if out.len() == start {
         return Ok(());
     }
@@ -31,18 +30,7 @@ pub fn append(out: &mut String, value: &impl Serialize, all_bytes: bool) -> Resu
 /// # Errors
 /// As [`append`].
 pub fn append_inline(out: &mut String, value: &impl Serialize) -> Result<(), Unsupported> {
-    value.serialize(&mut Writer { out, depth: 1, all_bytes: false, hex: false, is_none: false })
-}
-
-/// A kind of value that no definition has.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct Unsupported(pub(super) String);
-
-impl ser::Error for Unsupported {
-    fn custom<T: Display>(message: T) -> Self {
-        Self(message.to_string())
-    }
+    tokens::write(&mut Writer { out, depth: 1, all_bytes: false }, value)
 }
 
 #[cfg(test)]

@@ -1,17 +1,13 @@
-//! Writes a value of a definition as text.
+//! Values of the definitions as text: each part of a group on a line of its own, or all on one line where they fit there.
 
-use super::parts::Parts;
-use super::text::Unsupported;
-use crate::abi::readable;
-use serde::Serialize;
-use serde::ser::{self, Error as _, Serializer};
-use std::fmt::{self, Display, Write};
+use crate::abi::tokens::{Group, Integer, Key, TokenSink};
+use std::fmt::{self, Write};
 
 /// How many bytes are shown of opaque ones, where not all are asked for.
 const OPAQUE: usize = 64;
 
-/// Whether it could be written.
-pub(super) type Written = Result<(), Unsupported>;
+/// How long a line may be on which fields or elements stand together.
+const WIDTH: usize = 100;
 
 /// Writes values as text.
 pub(super) struct Writer<'a> {
@@ -20,178 +16,125 @@ pub(super) struct Writer<'a> {
     pub depth: usize,
     /// Whether all of opaque bytes is shown.
     pub all_bytes: bool,
-    /// Whether numbers are shown in hexadecimal.
-    pub hex: bool,
-    /// Whether what was written last is no value, which fields leave out.
-    pub is_none: bool,
 }
 
 impl Writer<'_> {
-    pub fn put(&mut self, value: impl Display) -> Written {
-        write!(self.out, "{value}").map_err(Unsupported::custom)
-    }
-
-    fn integer(&mut self, value: impl Display + fmt::LowerHex) -> Written {
-        if self.hex { self.put(format_args!("{value:#x}")) } else { self.put(value) }
-    }
-
-    /// Text that could be taken for something else is quoted.
-    fn text(&mut self, text: &str) -> Written {
-        let is_plain = |c: char| c.is_alphanumeric() || "/._-+@%=~$*".contains(c);
-        if !text.is_empty() && text.chars().all(is_plain) { self.put(text) } else { self.put(format_args!("{text:?}")) }
-    }
-
-    fn bytes(&mut self, bytes: &[u8]) -> Written {
-        let shown = if self.all_bytes { bytes } else { &bytes[..bytes.len().min(OPAQUE)] };
-        self.put(format_args!("{} bytes", bytes.len()))?;
-        if !shown.is_empty() {
-            self.out.push(' ');
-        }
-        shown.iter().try_for_each(|byte| self.put(format_args!("{byte:02x}")))?;
-        if shown.len() < bytes.len() { self.put("...") } else { Ok(()) }
+    fn put(&mut self, value: impl fmt::Display) {
+        // Writing to a string cannot fail.
+        let _ = write!(self.out, "{value}");
     }
 
     /// What separates fields and elements that have lines of their own.
-    pub fn separator(&self) -> &'static str {
+    fn separator(&self) -> &'static str {
         const LINES: &str = "\n                                                                ";
         &LINES[..(1 + 2 * self.depth).min(LINES.len())]
     }
 }
 
-/// Implements the methods for integers.
-macro_rules! integers {
-    ($($method:ident($type:ty),)*) => {
-        $(
-            fn $method(self, value: $type) -> Written {
-                self.integer(value)
-            }
-        )*
-    };
-}
-
-impl<'w, 'a> Serializer for &'w mut Writer<'a> {
-    type Ok = ();
-    type Error = Unsupported;
-    type SerializeSeq = Parts<'w, 'a>;
-    type SerializeTuple = Parts<'w, 'a>;
-    type SerializeTupleStruct = Parts<'w, 'a>;
-    type SerializeTupleVariant = ser::Impossible<(), Unsupported>;
-    type SerializeMap = Parts<'w, 'a>;
-    type SerializeStruct = Parts<'w, 'a>;
-    type SerializeStructVariant = Parts<'w, 'a>;
-
-    fn serialize_bool(self, value: bool) -> Written {
-        self.put(value)
+impl TokenSink for Writer<'_> {
+    fn len(&self) -> usize {
+        self.out.len()
     }
 
-    integers! {
-        serialize_i8(i8), serialize_i16(i16), serialize_i32(i32), serialize_i64(i64),
-        serialize_u8(u8), serialize_u16(u16), serialize_u32(u32), serialize_u64(u64),
+    fn truncate(&mut self, len: usize) {
+        self.out.truncate(len);
     }
 
-    fn serialize_f32(self, _: f32) -> Written {
-        Err(Unsupported("a float".into()))
+    fn null(&mut self) {}
+
+    fn unit(&mut self) {}
+
+    fn boolean(&mut self, value: bool) {
+        self.put(value);
     }
 
-    fn serialize_f64(self, _: f64) -> Written {
-        Err(Unsupported("a float".into()))
+    fn integer(&mut self, Integer { is_negative, magnitude }: Integer, is_hex: bool) {
+        match (is_negative, is_hex) {
+            (false, false) => self.put(magnitude),
+            (true, false) => self.put(format_args!("-{magnitude}")),
+            (false, true) => self.put(format_args!("{magnitude:#x}")),
+            // As wide as the address that it is.
+            (true, true) => self.put(format_args!("{:#x}", magnitude.wrapping_neg())),
+        }
     }
 
-    fn serialize_char(self, value: char) -> Written {
-        self.serialize_str(value.encode_utf8(&mut [0; 4]))
+    fn text(&mut self, value: &str) {
+        self.display(format_args!("{value}"));
     }
 
-    fn serialize_str(self, value: &str) -> Written {
-        self.text(value)
+    /// Text that could be taken for something else is quoted.
+    fn display(&mut self, value: fmt::Arguments<'_>) {
+        let start = self.out.len();
+        self.put(value);
+        let is_plain = |c: char| c.is_alphanumeric() || "/._-+@%=~$*".contains(c);
+        let text = &self.out[start..];
+        if text.is_empty() || !text.chars().all(is_plain) {
+            let quoted = format!("{text:?}");
+            self.out.truncate(start);
+            self.out.push_str(&quoted);
+        }
     }
 
-    fn serialize_bytes(self, value: &[u8]) -> Written {
-        self.bytes(value)
+    fn bytes(&mut self, bytes: &[u8]) {
+        let shown = if self.all_bytes { bytes } else { &bytes[..bytes.len().min(OPAQUE)] };
+        self.put(format_args!("{} bytes", bytes.len()));
+        if !shown.is_empty() {
+            self.out.push(' ');
+        }
+        shown.iter().for_each(|byte| self.put(format_args!("{byte:02x}")));
+        if shown.len() < bytes.len() {
+            self.out.push_str("...");
+        }
     }
 
-    fn serialize_none(self) -> Written {
-        self.is_none = true;
-        Ok(())
+    fn begin(&mut self, group: Group) {
+        if let Group::Variant(name) = group {
+            self.out.push_str(name);
+        }
+        self.depth += 1;
     }
 
-    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Written {
-        value.serialize(self)
+    fn begin_element(&mut self, _: usize) {
+        self.out.push_str(self.separator());
     }
 
-    fn serialize_unit(self) -> Written {
-        Ok(())
+    fn end_element(&mut self, start: usize) {
+        if self.out[start..].starts_with('\n') {
+            self.out.insert(start, '-');
+        }
     }
 
-    fn serialize_unit_struct(self, _: &'static str) -> Written {
-        Ok(())
+    fn begin_field(&mut self, key: Key<'_>, _: usize) {
+        self.out.push_str(self.separator());
+        match key {
+            Key::Name(name) => self.out.push_str(name),
+            Key::Text(text) => self.text(text),
+        }
+        self.out.push(':');
     }
 
-    fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Written {
-        self.text(variant)
+    fn end_field(&mut self, start: usize) {
+        if !self.out[start..].starts_with('\n') {
+            self.out.insert(start, ' ');
+        }
     }
 
-    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, name: &'static str, value: &T) -> Written {
-        let was_hex = self.hex;
-        self.hex |= name == readable::HEX;
-        value.serialize(&mut *self)?;
-        self.hex = was_hex;
-        Ok(())
-    }
-
-    fn serialize_newtype_variant<T: Serialize + ?Sized>(
-        self,
-        _: &'static str,
-        _: u32,
-        variant: &'static str,
-        value: &T,
-    ) -> Written {
-        let mut parts = Parts::begin(self, ["{", "}"]);
-        parts.field(variant, value)?;
-        parts.close()
-    }
-
-    fn serialize_seq(self, _: Option<usize>) -> Result<Parts<'w, 'a>, Unsupported> {
-        Ok(Parts::begin(self, ["[", "]"]))
-    }
-
-    fn serialize_tuple(self, _: usize) -> Result<Parts<'w, 'a>, Unsupported> {
-        self.serialize_seq(None)
-    }
-
-    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Parts<'w, 'a>, Unsupported> {
-        self.serialize_seq(None)
-    }
-
-    fn serialize_tuple_variant(
-        self,
-        name: &'static str,
-        _: u32,
-        _: &'static str,
-        _: usize,
-    ) -> Result<Self::SerializeTupleVariant, Unsupported> {
-        Err(Unsupported(format!("a variant of {name}")))
-    }
-
-    fn serialize_map(self, _: Option<usize>) -> Result<Parts<'w, 'a>, Unsupported> {
-        Ok(Parts::begin(self, ["{", "}"]))
-    }
-
-    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Parts<'w, 'a>, Unsupported> {
-        self.serialize_map(None)
-    }
-
-    fn serialize_struct_variant(
-        self,
-        _: &'static str,
-        _: u32,
-        variant: &'static str,
-        _: usize,
-    ) -> Result<Parts<'w, 'a>, Unsupported> {
-        self.put(variant)?;
-        Ok(Parts::begin(self, [" {", "}"]))
-    }
-
-    fn collect_str<T: Display + ?Sized>(self, value: &T) -> Written {
-        self.text(&value.to_string())
+    /// Puts on one line what fits there; fields of the outermost structure always have their own.
+    fn end(&mut self, group: Group, start: usize, count: usize) {
+        let [open, close] = match group {
+            Group::List => ["[", "]"],
+            Group::Object => ["{", "}"],
+            Group::Variant(_) => [" {", "}"],
+        };
+        let separator = self.separator();
+        self.depth -= 1;
+        let lines = &self.out[start..];
+        let fits = lines.len() <= WIDTH + count * separator.len() && lines.matches('\n').count() == count;
+        if self.depth == 0 || !fits && count > 0 {
+            return;
+        }
+        let joined = lines.replacen(separator, "", 1).replace(separator, ", ");
+        self.out.truncate(start);
+        self.put(format_args!("{open}{joined}{close}"));
     }
 }
