@@ -61,7 +61,7 @@ pub enum Key<'a> {
 /// Text that tokens are appended to.
 pub trait TokenSink {
     /// How much text there is.
-    fn len(&self) -> usize;
+    fn written(&self) -> usize;
     /// Takes back all behind so much text.
     fn truncate(&mut self, len: usize);
     /// No value, as an element of a list.
@@ -114,14 +114,14 @@ struct Parts<'w, 's> {
 impl<'w, 's> Parts<'w, 's> {
     fn begin(tokens: &'w mut Tokens<'s>, group: Group) -> Self {
         tokens.sink.begin(group);
-        let start = tokens.sink.len();
+        let start = tokens.sink.written();
         Self { tokens, group, start, count: 0, key: String::new() }
     }
 
     fn element(&mut self, value: &(impl Serialize + ?Sized)) -> Written {
         self.tokens.sink.begin_element(self.count);
         self.count += 1;
-        let start = self.tokens.sink.len();
+        let start = self.tokens.sink.written();
         value.serialize(&mut *self.tokens)?;
         self.tokens.sink.end_element(start);
         Ok(())
@@ -129,9 +129,9 @@ impl<'w, 's> Parts<'w, 's> {
 
     /// A field, if it has a value.
     fn field(&mut self, key: Key<'_>, value: &(impl Serialize + ?Sized)) -> Written {
-        let before = self.tokens.sink.len();
+        let before = self.tokens.sink.written();
         self.tokens.sink.begin_field(key, self.count);
-        let start = self.tokens.sink.len();
+        let start = self.tokens.sink.written();
         self.tokens.is_none = false;
         value.serialize(&mut *self.tokens)?;
         if std::mem::take(&mut self.tokens.is_none) {
@@ -354,7 +354,7 @@ impl ser::SerializeMap for Parts<'_, '_> {
 struct KeyText<'a>(&'a mut String);
 
 impl TokenSink for KeyText<'_> {
-    fn len(&self) -> usize {
+    fn written(&self) -> usize {
         self.0.len()
     }
 

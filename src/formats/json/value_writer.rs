@@ -34,7 +34,7 @@ impl Json<'_> {
 }
 
 impl TokenSink for Json<'_> {
-    fn len(&self) -> usize {
+    fn written(&self) -> usize {
         self.0.len()
     }
 

@@ -32,7 +32,7 @@ impl Writer<'_> {
 }
 
 impl TokenSink for Writer<'_> {
-    fn len(&self) -> usize {
+    fn written(&self) -> usize {
         self.out.len()
     }
 
