@@ -60,6 +60,7 @@ impl PathOutput {
 
     /// A file beside the target, with the permissions that new files get.
     fn beside(&self) -> Result<NamedTempFile> {
+        #[cfg_attr(not(unix), allow(unused_mut))]
         let mut builder = Builder::new();
         #[cfg(unix)]
         {
