@@ -272,7 +272,7 @@ struct ByTheRules<'a>(Object<'a>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for ByTheRules<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Object::deserialize(Ruled(deserializer)).map(Self)
+        Object::deserialize(Ruled::new(deserializer)).map(Self)
     }
 }
 

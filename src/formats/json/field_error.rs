@@ -1,12 +1,13 @@
 //! What is wrong with JSON, and in which field.
 
-use super::rules::Ruled;
+use super::rules::{FieldPath, Ruled};
 use crate::error::Error;
 use crate::stream::events::Events;
 use crate::stream::raw::Raw;
 use serde::Deserialize;
 use serde::de::DeserializeSeed;
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::fmt::{self, Display};
 use std::marker::PhantomData;
 
@@ -87,12 +88,9 @@ where
     T: DeserializeSeed<'de>,
     R: serde_json::de::Read<'de>,
 {
-    let mut track = serde_path_to_error::Track::new();
-    let value = seed.deserialize(serde_path_to_error::Deserializer::new(Ruled(reader), &mut track));
-    value.map_err(|e| {
-        let path = track.path().to_string();
-        FieldError { path: if path == "." { String::new() } else { path }, ..of(&e) }
-    })
+    let path = RefCell::new(FieldPath::default());
+    let value = seed.deserialize(Ruled::with_path(reader, &path));
+    value.map_err(|e| FieldError { path: path.take().to_string(), ..of(&e) })
 }
 
 /// What serde_json says, without the place, which is told in another way.

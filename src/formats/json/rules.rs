@@ -6,16 +6,112 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::de::{DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, SeqAccess, VariantAccess, Visitor};
 use serde::forward_to_deserialize_any;
+use std::cell::RefCell;
 use std::fmt;
 
 /// A reader, or a part of one, under these rules.
-pub struct Ruled<T>(pub T);
+pub struct Ruled<'t, T> {
+    inner: T,
+    /// Where the fields are recorded that lead to the value being read. The same code reads with and without: the definitions
+    /// are many, and each reader costs as much to build as all of them.
+    path: Option<&'t RefCell<FieldPath>>,
+    /// Whether what is read is the name of a field or a variant.
+    is_name: bool,
+    /// Elements of a list before the next.
+    index: usize,
+}
+
+/// The fields that lead to the value being read; after an error, to the value that is wrong.
+#[derive(Debug, Default)]
+pub struct FieldPath {
+    segments: Vec<String>,
+    /// The name that was read last, until its value is read.
+    name: Option<String>,
+}
+
+/// A name that is no text.
+const UNKNOWN: &str = "?";
 
 /// Visits what a reader of JSON finds, for a visitor of a definition.
-struct Found<V>(V);
+struct Found<'t, V> {
+    visitor: V,
+    path: Option<&'t RefCell<FieldPath>>,
+    is_name: bool,
+}
+
+impl<T> Ruled<'_, T> {
+    /// These rules.
+    pub fn new(inner: T) -> Self {
+        Self { inner, path: None, is_name: false, index: 0 }
+    }
+}
+
+impl<'t, T> Ruled<'t, T> {
+    /// These rules, and the fields that lead to what is wrong.
+    pub fn with_path(inner: T, path: &'t RefCell<FieldPath>) -> Self {
+        Self { path: Some(path), ..Self::new(inner) }
+    }
+
+    fn part<U>(&self, inner: U) -> Ruled<'t, U> {
+        Ruled { inner, path: self.path, is_name: false, index: 0 }
+    }
+
+    fn name<U>(&self, inner: U) -> Ruled<'t, U> {
+        Ruled { is_name: true, ..self.part(inner) }
+    }
+
+    fn found<V>(&self, visitor: V) -> Found<'t, V> {
+        Found { visitor, path: self.path, is_name: self.is_name }
+    }
+
+    fn enter(&self, segment: impl FnOnce(&mut FieldPath) -> String) {
+        if let Some(path) = self.path {
+            let path = &mut *path.borrow_mut();
+            let segment = segment(path);
+            path.segments.push(segment);
+        }
+    }
+
+    /// Leaves a value that is read. One that is wrong stays in the path.
+    fn leave(&self) {
+        if let Some(path) = self.path {
+            path.borrow_mut().segments.pop();
+        }
+    }
+
+    fn left<V, E>(&self, read: Result<V, E>) -> Result<V, E> {
+        read.inspect(|_| self.leave())
+    }
+}
+
+impl FieldPath {
+    fn take_name(&mut self) -> String {
+        self.name.take().unwrap_or_else(|| UNKNOWN.to_owned())
+    }
+}
+
+impl fmt::Display for FieldPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, segment) in self.segments.iter().enumerate() {
+            if place > 0 && !segment.starts_with('[') {
+                f.write_str(".")?;
+            }
+            f.write_str(segment)?;
+        }
+        Ok(())
+    }
+}
+
+impl<V> Found<'_, V> {
+    fn note_name(&self, name: &str) {
+        if let (true, Some(path)) = (self.is_name, self.path) {
+            path.borrow_mut().name = Some(name.to_owned());
+        }
+    }
+}
 
 /// Visits an integer, or a string that is one.
-struct Integer<V>(V);
+struct Integer<'t, V>(Found<'t, V>);
 
 /// Visits a string that tells bytes.
 struct Bytes<V>(V);
@@ -23,11 +119,12 @@ struct Bytes<V>(V);
 /// Visits an object without fields.
 struct Empty<V>(V);
 
-impl<'de, T: DeserializeSeed<'de>> DeserializeSeed<'de> for Ruled<T> {
+impl<'de, T: DeserializeSeed<'de>> DeserializeSeed<'de> for Ruled<'_, T> {
     type Value = T::Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<T::Value, D::Error> {
-        self.0.deserialize(Ruled(deserializer))
+        let Self { inner, path, is_name, index } = self;
+        inner.deserialize(Ruled { inner: deserializer, path, is_name, index })
     }
 }
 
@@ -36,7 +133,8 @@ macro_rules! integers {
     ($($method:ident)*) => {
         $(
             fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
-                self.0.deserialize_any(Integer(visitor))
+                let found = self.found(visitor);
+                self.inner.deserialize_any(Integer(found))
             }
         )*
     };
@@ -47,13 +145,14 @@ macro_rules! forward {
     ($($method:ident($($argument:ident: $type:ty),*))*) => {
         $(
             fn $method<V: Visitor<'de>>(self, $($argument: $type,)* visitor: V) -> Result<V::Value, D::Error> {
-                self.0.$method($($argument,)* Found(visitor))
+                let found = self.found(visitor);
+                self.inner.$method($($argument,)* found)
             }
         )*
     };
 }
 
-impl<'de, D: Deserializer<'de>> Deserializer<'de> for Ruled<D> {
+impl<'de, D: Deserializer<'de>> Deserializer<'de> for Ruled<'_, D> {
     type Error = D::Error;
 
     integers! {
@@ -79,15 +178,15 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Ruled<D> {
     }
 
     fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
-        self.0.deserialize_str(Bytes(visitor))
+        self.inner.deserialize_str(Bytes(visitor))
     }
 
     fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
-        self.0.deserialize_str(Bytes(visitor))
+        self.inner.deserialize_str(Bytes(visitor))
     }
 
     fn deserialize_unit_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, D::Error> {
-        self.0.deserialize_map(Empty(visitor))
+        self.inner.deserialize_map(Empty(visitor))
     }
 
     /// Structures ignore what they have no field for.
@@ -98,112 +197,136 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Ruled<D> {
     forward_to_deserialize_any! { i128 u128 f32 f64 char }
 }
 
-impl<'de, V: Visitor<'de>> Visitor<'de> for Found<V> {
+impl<'de, V: Visitor<'de>> Visitor<'de> for Found<'_, V> {
     type Value = V::Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.expecting(f)
+        self.visitor.expecting(f)
     }
 
     fn visit_bool<E: Error>(self, value: bool) -> Result<V::Value, E> {
-        self.0.visit_bool(value)
+        self.visitor.visit_bool(value)
     }
 
     fn visit_u64<E: Error>(self, value: u64) -> Result<V::Value, E> {
-        self.0.visit_u64(value)
+        self.visitor.visit_u64(value)
     }
 
     fn visit_i64<E: Error>(self, value: i64) -> Result<V::Value, E> {
-        self.0.visit_i64(value)
+        self.visitor.visit_i64(value)
     }
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<V::Value, E> {
-        self.0.visit_f64(value)
+        self.visitor.visit_f64(value)
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<V::Value, E> {
-        self.0.visit_str(text)
+        self.note_name(text);
+        self.visitor.visit_str(text)
     }
 
     fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<V::Value, E> {
-        self.0.visit_borrowed_str(text)
+        self.note_name(text);
+        self.visitor.visit_borrowed_str(text)
     }
 
     fn visit_string<E: Error>(self, text: String) -> Result<V::Value, E> {
-        self.0.visit_string(text)
+        self.note_name(&text);
+        self.visitor.visit_string(text)
     }
 
     fn visit_unit<E: Error>(self) -> Result<V::Value, E> {
-        self.0.visit_unit()
+        self.visitor.visit_unit()
     }
 
     fn visit_none<E: Error>(self) -> Result<V::Value, E> {
-        self.0.visit_none()
+        self.visitor.visit_none()
     }
 
     fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<V::Value, D::Error> {
-        self.0.visit_some(Ruled(deserializer))
+        self.visitor.visit_some(Ruled { inner: deserializer, path: self.path, is_name: false, index: 0 })
     }
 
     fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<V::Value, D::Error> {
-        self.0.visit_newtype_struct(Ruled(deserializer))
+        self.visitor.visit_newtype_struct(Ruled {
+            inner: deserializer,
+            path: self.path,
+            is_name: self.is_name,
+            index: 0,
+        })
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<V::Value, A::Error> {
-        self.0.visit_seq(Ruled(seq))
+        self.visitor.visit_seq(Ruled { inner: seq, path: self.path, is_name: false, index: 0 })
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<V::Value, A::Error> {
-        self.0.visit_map(Ruled(map))
+        self.visitor.visit_map(Ruled { inner: map, path: self.path, is_name: false, index: 0 })
     }
 
     fn visit_enum<A: EnumAccess<'de>>(self, access: A) -> Result<V::Value, A::Error> {
-        self.0.visit_enum(Ruled(access))
+        self.visitor.visit_enum(Ruled { inner: access, path: self.path, is_name: false, index: 0 })
     }
 }
 
-impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Ruled<A> {
+impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Ruled<'_, A> {
     type Error = A::Error;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, A::Error> {
-        self.0.next_element_seed(Ruled(seed))
+        let index = self.index;
+        self.index += 1;
+        self.enter(|_| format!("[{index}]"));
+        let seed = self.part(seed);
+        let read = self.inner.next_element_seed(seed);
+        self.left(read)
     }
 }
 
-impl<'de, A: MapAccess<'de>> MapAccess<'de> for Ruled<A> {
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for Ruled<'_, A> {
     type Error = A::Error;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
-        self.0.next_key_seed(Ruled(seed))
+        let seed = self.name(seed);
+        self.inner.next_key_seed(seed).inspect_err(|_| self.enter(FieldPath::take_name))
     }
 
     fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, A::Error> {
-        self.0.next_value_seed(Ruled(seed))
+        self.enter(FieldPath::take_name);
+        let seed = self.part(seed);
+        let read = self.inner.next_value_seed(seed);
+        self.left(read)
     }
 }
 
-impl<'de, A: EnumAccess<'de>> EnumAccess<'de> for Ruled<A> {
+impl<'de, 't, A: EnumAccess<'de>> EnumAccess<'de> for Ruled<'t, A> {
     type Error = A::Error;
-    type Variant = Ruled<A::Variant>;
+    type Variant = Ruled<'t, A::Variant>;
 
-    fn variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<(T::Value, Ruled<A::Variant>), A::Error> {
-        self.0.variant_seed(Ruled(seed)).map(|(value, variant)| (value, Ruled(variant)))
+    fn variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<(T::Value, Ruled<'t, A::Variant>), A::Error> {
+        let seed = self.name(seed);
+        let outer = self.part(());
+        let (value, variant) = self.inner.variant_seed(seed)?;
+        outer.enter(FieldPath::take_name);
+        Ok((value, outer.part(variant)))
     }
 }
 
-impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Ruled<A> {
+impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Ruled<'_, A> {
     type Error = A::Error;
 
     fn unit_variant(self) -> Result<(), A::Error> {
-        self.0.unit_variant()
+        let outer = self.part(());
+        outer.left(self.inner.unit_variant())
     }
 
     fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, A::Error> {
-        self.0.newtype_variant_seed(Ruled(seed))
+        let (outer, seed) = (self.part(()), self.part(seed));
+        outer.left(self.inner.newtype_variant_seed(seed))
     }
 
     fn tuple_variant<V: Visitor<'de>>(self, len: usize, visitor: V) -> Result<V::Value, A::Error> {
-        self.0.tuple_variant(len, Found(visitor))
+        let (outer, found) = (self.part(()), self.found(visitor));
+        outer.left(self.inner.tuple_variant(len, found))
     }
 
     fn struct_variant<V: Visitor<'de>>(
@@ -211,33 +334,35 @@ impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Ruled<A> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, A::Error> {
-        self.0.struct_variant(fields, Found(visitor))
+        let (outer, found) = (self.part(()), self.found(visitor));
+        outer.left(self.inner.struct_variant(fields, found))
     }
 }
 
-impl<'de, V: Visitor<'de>> Visitor<'de> for Integer<V> {
+impl<'de, V: Visitor<'de>> Visitor<'de> for Integer<'_, V> {
     type Value = V::Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.expecting(f)
+        self.0.visitor.expecting(f)
     }
 
     fn visit_u64<E: Error>(self, value: u64) -> Result<V::Value, E> {
-        self.0.visit_u64(value)
+        self.0.visitor.visit_u64(value)
     }
 
     fn visit_i64<E: Error>(self, value: i64) -> Result<V::Value, E> {
-        self.0.visit_i64(value)
+        self.0.visitor.visit_i64(value)
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<V::Value, E> {
+        self.0.note_name(text);
         let digits = text.strip_prefix('-').unwrap_or(text);
         let wrong = || E::custom(format_args!("{text:?} is no integer of 64 bits"));
         let number = readable::number(digits).ok_or_else(wrong)?;
         if digits.len() == text.len() {
-            return self.0.visit_u64(number);
+            return self.0.visitor.visit_u64(number);
         }
-        self.0.visit_i64(0_i64.checked_sub_unsigned(number).ok_or_else(wrong)?)
+        self.0.visitor.visit_i64(0_i64.checked_sub_unsigned(number).ok_or_else(wrong)?)
     }
 }
 
