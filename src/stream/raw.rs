@@ -42,7 +42,7 @@ impl<'a> Raw<'a> {
     #[inline]
     pub fn new(header: RecordHeader, endian: Endian, block: &'a Block, at: usize, payload_len: usize) -> Option<Self> {
         let end = at.checked_add(header.len())?.checked_add(payload_len)?;
-        if at >= BLOCK_LIMIT || header.len() < RecordHeader::SIZE {
+        if at >= BLOCK_LIMIT {
             return None;
         }
         Some(Self { header, endian, block, at, bytes: block.bytes.get(at..end)?, event: Cell::default() })
@@ -78,10 +78,10 @@ impl<'a> Raw<'a> {
         &self.bytes[..self.header.len()]
     }
 
-    /// The record without its header.
+    /// The record without its header; nothing of bytes that are too few for one.
     #[inline]
     pub fn body(&self) -> &'a [u8] {
-        &self.bytes[RecordHeader::SIZE..self.header.len()]
+        self.bytes.get(RecordHeader::SIZE..self.header.len()).unwrap_or_default()
     }
 
     /// What follows the record and belongs to it, not counted in its size: AUX area, tracing data.
