@@ -2,7 +2,7 @@
 //!
 //! The tree of `immutable_chunkmap` shares what two clones have in common, however long the line of forks. Its own ranges and
 //! removals visit one key after the other, which is quadratic for a recording that maps over 10,000 mappings in each of 10,000
-//! children: [`floor`] and [`cut`] descend the tree instead.
+//! children: `floor` and `cut` descend the tree instead.
 
 use immutable_chunkmap::map::{Map, NodeRef};
 use std::ops::RangeInclusive;

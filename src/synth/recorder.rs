@@ -256,7 +256,7 @@ impl<S: Sink> Recorder<S> {
     }
 
     /// What all samples of an event have in common that differ from each other only in where and when they are. None is told
-    /// yet: that is done by [`again`](Self::again). `put` puts a place and a time into a sample, wherever it has them.
+    /// yet: that is done by [`record_template`](Self::record_template). `put` puts a place and a time into a sample, wherever it has them.
     ///
     /// # Errors
     /// Those of [`sample`](Self::sample).
