@@ -188,9 +188,9 @@ impl<'de> Deserialize<'de> for Attr {
         let attr = Self::deserialize(deserializer)?;
         let (stored, tail) = (attr.stored.len(), attr.tail.len() as u64);
         if stored < Self::SIZE_VER0 || attr.stored.beyond(&Self::FIELD_ENDS) != tail {
-            let what =
-                format_args!("stored: it takes {stored} bytes, which its fields and a tail of {tail} do not fill");
-            return Err(D::Error::custom(what));
+            return Err(D::Error::custom(format_args!(
+                "stored: it takes {stored} bytes, which its fields and a tail of {tail} do not fill"
+            )));
         }
         Ok(attr)
     }

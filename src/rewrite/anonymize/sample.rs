@@ -11,8 +11,9 @@ use crate::abi::callchain::Context;
 use crate::abi::feature::tracepoint_format::TracepointFormat;
 use crate::abi::read_format::{ReadFormat, ReadView};
 use crate::abi::record::RecordHeader;
+use crate::abi::sample_layout::SampleField;
 use crate::abi::sample_type::SampleType;
-use crate::abi::sample_view::{RegsView, SampleView};
+use crate::abi::sample_view::{RegsView, SampleView, StackView};
 use crate::session::space::Space;
 use crate::stream::events::{Event, EventIndex};
 use crate::stream::raw::Raw;
@@ -54,6 +55,16 @@ impl Out<'_> {
             self.u64(regs.abi);
             self.words(&regs.regs);
         }
+    }
+
+    /// What was copied of a stack. Behind it are stale bytes, which become zeros.
+    fn stack(&mut self, stack: StackView<'_>) {
+        let len = stack.data.len();
+        let copied = usize::try_from(stack.dyn_size).map_or(len, |size| size.min(len));
+        self.u64(len as u64);
+        self.record.extend_from_slice(&stack.data[..copied]);
+        self.record.resize(self.record.len() + len - copied, 0);
+        self.word((len > 0).then_some(stack.dyn_size));
     }
 
     fn read(&mut self, read: &ReadView<'_>, format: ReadFormat, mut id: impl FnMut(u64) -> u64) {
@@ -102,52 +113,60 @@ impl Replace {
         record.clear();
         record.resize(RecordHeader::SIZE, 0);
         let mut out = Out { record, endian: raw.endian() };
-        out.word(view.identifier.map(|id| self.id(id)));
-        out.word(view.ip.map(|ip| self.address(space, ip)));
-        if let Some((pid, tid)) = view.task {
-            out.u32(self.pid(pid));
-            out.u32(self.pid(tid));
+        for field in event.layout.fields() {
+            match field {
+                SampleField::Identifier => out.word(view.identifier.map(|id| self.id(id))),
+                SampleField::Ip => out.word(view.ip.map(|ip| self.address(space, ip))),
+                SampleField::Task => {
+                    let (pid, tid) = view.task?;
+                    out.u32(self.pid(pid));
+                    out.u32(self.pid(tid));
+                }
+                SampleField::Time => out.word(view.time.map(|time| self.time(time))),
+                SampleField::Addr => out.word(view.addr.map(|address| self.address(Space::Unknown, address))),
+                SampleField::Id => out.word(view.id.map(|id| self.id(id))),
+                SampleField::StreamId => out.word(view.stream_id.map(|id| self.id(id))),
+                SampleField::Cpu => {
+                    out.u32(view.cpu?.0);
+                    out.u32(0);
+                }
+                SampleField::Period => out.word(view.period),
+                SampleField::Read => out.read(&view.read?, event.layout.read_format(), |id| self.id(id)),
+                SampleField::Callchain => {
+                    let chain = view.callchain?;
+                    self.chain(chain.iter(), chain.len(), space, &mut out);
+                }
+                SampleField::Raw => self.raw(view.raw?, event, (view.task, raw.endian()), &mut out),
+                SampleField::BranchStack => self.branches(&view.branch_stack?, &mut out),
+                SampleField::RegsUser => {
+                    out.regs(
+                        view.regs_user.filter(|_| !(goes(SampleType::REGS_USER) && self.replaces(What::Registers))),
+                    );
+                }
+                SampleField::StackUser => {
+                    if !(goes(SampleType::STACK_USER) && self.replaces(What::Stacks)) {
+                        out.stack(view.stack_user?);
+                    }
+                }
+                SampleField::Weight => out.word(view.weight),
+                SampleField::DataSrc => out.word(view.data_src),
+                SampleField::Transaction => out.word(view.transaction),
+                SampleField::RegsIntr => {
+                    out.regs(
+                        view.regs_intr.filter(|_| !(goes(SampleType::REGS_INTR) && self.replaces(What::Registers))),
+                    );
+                }
+                SampleField::PhysAddr => {
+                    let stays = |_: &u64| !(goes(SampleType::PHYS_ADDR) && self.replaces(What::PhysAddresses));
+                    out.word(view.phys_addr.filter(stays));
+                }
+                SampleField::Cgroup => out.word(view.cgroup.map(|id| self.cgroup_id(id))),
+                SampleField::DataPageSize => out.word(view.data_page_size),
+                SampleField::CodePageSize => out.word(view.code_page_size),
+                // Events lose this field.
+                SampleField::Aux => {}
+            }
         }
-        out.word(view.time.map(|time| self.time(time)));
-        out.word(view.addr.map(|address| self.address(Space::Unknown, address)));
-        out.word(view.id.map(|id| self.id(id)));
-        out.word(view.stream_id.map(|id| self.id(id)));
-        if let Some((cpu, _)) = view.cpu {
-            out.u32(cpu);
-            out.u32(0);
-        }
-        out.word(view.period);
-        if let Some(read) = &view.read {
-            out.read(read, event.layout.read_format(), |id| self.id(id));
-        }
-        if let Some(chain) = &view.callchain {
-            self.chain(chain.iter(), chain.len(), space, &mut out);
-        }
-        if let Some(payload) = view.raw {
-            self.raw(payload, event, (view.task, raw.endian()), &mut out);
-        }
-        if let Some(stack) = &view.branch_stack {
-            self.branches(stack, &mut out);
-        }
-        out.regs(view.regs_user.filter(|_| !(goes(SampleType::REGS_USER) && self.replaces(What::Registers))));
-        if let Some(stack) = view.stack_user
-            && !(goes(SampleType::STACK_USER) && self.replaces(What::Stacks))
-        {
-            // Behind what was copied are stale bytes.
-            let copied = usize::try_from(stack.dyn_size).map_or(stack.data.len(), |size| size.min(stack.data.len()));
-            out.u64(stack.data.len() as u64);
-            out.record.extend_from_slice(&stack.data[..copied]);
-            out.record.resize(out.record.len() + stack.data.len() - copied, 0);
-            out.word((!stack.data.is_empty()).then_some(stack.dyn_size));
-        }
-        out.word(view.weight);
-        out.word(view.data_src);
-        out.word(view.transaction);
-        out.regs(view.regs_intr.filter(|_| !(goes(SampleType::REGS_INTR) && self.replaces(What::Registers))));
-        out.word(view.phys_addr.filter(|_| !(goes(SampleType::PHYS_ADDR) && self.replaces(What::PhysAddresses))));
-        out.word(view.cgroup.map(|id| self.cgroup_id(id)));
-        out.word(view.data_page_size);
-        out.word(view.code_page_size);
         out.finish(raw.header())
     }
 
