@@ -1,4 +1,4 @@
-//! Generates the types of `proto/`, for the formats that need them.
+//! Generates Rust types from `proto/`, for the formats that use protobuf.
 
 #[cfg(feature = "protobuf")]
 #[path = "proto/generate.rs"]

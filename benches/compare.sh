@@ -1,11 +1,12 @@
 #!/bin/bash
-# Whole processes on large recordings, each beside its counterpart in the same run: the tables of docs/performance.md.
+# Benchmarks whole processes on large recordings, each next to its counterpart in the same run. Prints the tables of
+# docs/performance.md.
 #
 #   bash benches/compare.sh [MB [RUNS]]
 #
-# Inputs are recordings that are made here (perf record -e cpu-clock -F 20000) and grown to MB (300): see inputs.sh. Each job
-# runs RUNS (3) times, in turn with its counterpart, and medians are told; a counterpart that takes longer than 5 s runs once.
-# What needs a program that is not there says so. It takes room for about 12 times MB, in the folder for temporary files.
+# Inputs are recorded here (perf record -e cpu-clock -F 20000) and grown to MB (default 300); see inputs.sh. Each job runs RUNS
+# (default 3) times, alternating with its counterpart; the tables show medians. A counterpart slower than 5 s runs once. A missing
+# program is reported in its row. Needs disk space for about 12 times MB in the directory for temporary files.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 megabytes=${1:-300}
@@ -18,7 +19,7 @@ source benches/measure.sh
 cargo build --profile dist --quiet --bin perfconv --example grow
 perfconv=$(realpath "${CARGO_TARGET_DIR:-target}")/dist/perfconv
 grow=${perfconv%/*}/examples/grow
-# No file of an earlier job decides where a later one's lies in memory.
+# Prefix of all outputs, which are removed between jobs.
 out=$work/out
 
 about_this_machine
@@ -79,10 +80,10 @@ job 'folded stacks' folded "$perfconv $folded -t perf.data --from folded -f -o $
 job 'perf script text' script "$perfconv $script -t perf.data --from perf-script -f -o $out.data" 'cat' "cat $script"
 rm -rf "$folded" "$script" "$out".*
 
-grown made "$megabytes"
-job 'synth' made "$perfconv synth scenarios/callgraph.toml --scale $((megabytes * 3)) -f -o $out.data" 'cp' "cp $made $out.perf"
-job 'pprof: synthesized' made "$perfconv $made -f -o $out.pb.gz" 'perf script -F ip' "perf script -F ip -i $made"
-rm -f "$made" "$out".*
+grown synthetic "$megabytes"
+job 'synth' synthetic "$perfconv synth scenarios/callgraph.toml --scale $((megabytes * 3)) -f -o $out.data" 'cp' "cp $synthetic $out.perf"
+job 'pprof: synthesized' synthetic "$perfconv $synthetic -f -o $out.pb.gz" 'perf script -F ip' "perf script -F ip -i $synthetic"
+rm -f "$synthetic" "$out".*
 
 grown compressed "$megabytes"
 job 'compressed: pprof' compressed "$perfconv $compressed -f -o $out.pb.gz" 'perf script -F ip' \

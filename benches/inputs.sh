@@ -1,9 +1,8 @@
-# The recordings of compare.sh, sourced by it: small ones that are recorded, and what is grown of them; and one that a scenario
-# describes.
+# Inputs of compare.sh, which sources this file: small recordings made with perf record and grown, and a synthetic one.
 
-# Records the bases, each a few megabytes.
+# Records the base recordings, a few megabytes each.
 bases() {
-    # Stacks of many depths, with frame pointers, as those of the programs that are worth recording.
+    # Stacks of many depths, with frame pointers, like those of typical profiled programs.
     cc -O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls -o "$work/fibonacci" -x c - <<'END'
 static long fibonacci(long n) { return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2); }
 int main(void) {
@@ -12,7 +11,7 @@ int main(void) {
     return sum == 0;
 }
 END
-    # Nearly all of the time two calls below main.
+    # Shallow stacks: nearly all time is spent two calls below main.
     cc -O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls -o "$work/loop" -x c - <<'END'
 __attribute__((noinline)) static long leaf(long n) {
     volatile long sum = 0;
@@ -37,7 +36,7 @@ base() {
     perf record -q -e cpu-clock -o "$work/$name.base" "$@" >/dev/null 2>&1
 }
 
-# Grows an input to a number of megabytes, and calls a variable of its name its path.
+# Grows an input to a number of megabytes, and stores its path in a variable of the same name.
 grown() {
     local name=$1 base=deep args=()
     case $name in
@@ -48,18 +47,18 @@ grown() {
     *) base=$name ;;
     esac
     declare -g "$name=$work/$name.data"
-    if [[ $name == made ]]; then
-        # A third of a megabyte by itself.
-        "$perfconv" synth scenarios/callgraph.toml --scale $(($2 * 3)) -q -f -o "$work/made.data"
+    if [[ $name == synthetic ]]; then
+        # A scale of 1 gives about a third of a megabyte.
+        "$perfconv" synth scenarios/callgraph.toml --scale $(($2 * 3)) -q -f -o "$work/synthetic.data"
     else
         "$grow" "$work/$base.base" "$work/$name.data" --size "$2" "${args[@]}"
     fi
-    # Of a compressed one, what its records are.
+    # For compressed inputs, the size of the uncompressed records.
     declare -g "${name}_megabytes=$2"
     cat "$work/$name.data" >/dev/null
 }
 
-# Makes the inputs that are text: folded stacks, of which few are equal, and what perf script tells of a base.
+# Creates the text inputs: folded stacks, mostly unique, and the perf script output of a base.
 text() {
     declare -g folded=$work/folded.txt script=$work/script.txt folded_megabytes script_megabytes
     awk 'BEGIN { for (i = 0; i < 1500000; i++) print "program;main;loop_" i % 7 ";call_" i % 1000 ";leaf_" i % 90001, 1 + i % 3 }' \

@@ -1,41 +1,41 @@
-# How compare.sh measures, sourced by it: wall and CPU seconds, anonymous memory, medians, rows of tables.
+# Measuring functions of compare.sh, which sources this file: wall and CPU seconds, anonymous memory, medians, table rows.
 
 about_this_machine() {
     printf 'Measured on %s, %s cores, Linux %s, %s, %s.\n' \
         "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1)" "$(nproc)" "$(uname -r)" "$(perf --version)" "$(date +%F)"
 }
 
-# Runs a command once; sets wall, cpu and anon: the most anonymous memory, MiB, as it was found every 10 ms, where that was often
-# enough to tell.
+# Runs a command once; sets wall, cpu and anon: peak anonymous memory in MiB, sampled every 10 ms, empty for runs too short to
+# sample.
 once() {
-    local command=$1 pid='' key value user system most_anon=0 job
+    local command=$1 pid='' key value user system max_anon=0 job
     rm -f "$work/pid"
     TIMEFORMAT='%R %U %S'
-    { time bash -c 'echo $$ >"$0"; eval "exec $1"' "$work/pid" "$command" >/dev/null 2>"$work/said"; } 2>"$work/time" &
+    { time bash -c 'echo $$ >"$0"; eval "exec $1"' "$work/pid" "$command" >/dev/null 2>"$work/stderr"; } 2>"$work/time" &
     job=$!
     while kill -0 $job 2>/dev/null; do
         [[ -n $pid ]] || pid=$(cat "$work/pid" 2>/dev/null || true)
         while read -r key value _; do
-            if [[ $key == RssAnon: ]] && ((value > most_anon)); then most_anon=$value; fi
+            if [[ $key == RssAnon: ]] && ((value > max_anon)); then max_anon=$value; fi
         done 2>/dev/null <"/proc/${pid:-none}/status" || true
         sleep 0.01
     done
-    wait $job || { echo "$command:" >&2; cat "$work/said" >&2; return 1; }
+    wait $job || { echo "$command:" >&2; cat "$work/stderr" >&2; return 1; }
     read -r wall user system <"$work/time"
     cpu=$(awk "BEGIN { print $user + $system }")
-    anon=$(awk "BEGIN { print $wall < 0.05 ? \"\" : int($most_anon / 1024) }")
+    anon=$(awk "BEGIN { print $wall < 0.05 ? \"\" : int($max_anon / 1024) }")
 }
 
 median() { printf '%s\n' "$@" | sort -g | sed -n "$((($# + 1) / 2))p"; }
 
-most() { printf '%s\n' "$@" | sort -g | tail -n 1; }
+max() { printf '%s\n' "$@" | sort -g | tail -n 1; }
 
 heading() {
-    echo '| job | wall s | CPU s | MB/s | anon MiB | counterpart | wall s | CPU s | its anon MiB | CPU, ratio |'
+    echo '| job | wall s | CPU s | MB/s | anon MiB | counterpart | wall s | CPU s | its anon MiB | CPU ratio |'
     echo '|---|---|---|---|---|---|---|---|---|---|'
 }
 
-# A row: a job on an input, in turn with its counterpart.
+# Prints a row: a job on an input, alternating with its counterpart.
 job() {
     local name=$1 input=$2 ours=$3 other=$4 theirs=$5 size walls=() cpus=() other_walls=() other_cpus=() anons=() other_anons=()
     size=${input}_megabytes
@@ -53,9 +53,9 @@ job() {
     if ((${#other_cpus[@]})); then
         local other_cpu
         other_cpu=$(median "${other_cpus[@]}")
-        their="| $(median "${other_walls[@]}") | $other_cpu | $(most "${other_anons[@]}") | $(awk "BEGIN { printf \"%.2f\", $other_cpu / ($cpu > 0 ? $cpu : 0.001) }")"
+        their="| $(median "${other_walls[@]}") | $other_cpu | $(max "${other_anons[@]}") | $(awk "BEGIN { printf \"%.2f\", $other_cpu / ($cpu > 0 ? $cpu : 0.001) }")"
     fi
-    echo "| $name | $wall | $cpu | $rate | $(most "${anons[@]}") | $other $their |"
+    echo "| $name | $wall | $cpu | $rate | $(max "${anons[@]}") | $other $their |"
 }
 
 growth_heading() {
@@ -63,7 +63,7 @@ growth_heading() {
     echo '|---|---|---|---|---|---|'
 }
 
-# A row: what one run takes.
+# Prints a row: the cost of one run.
 growth() {
     local size=${3}_megabytes
     once "$4"

@@ -1,7 +1,7 @@
-//! Bytes a second of what is done with every record, beside what bounds it: reading the file, and zstd alone.
+//! Throughput of per-record operations, next to their lower bounds: reading the file, and zstd alone.
 //!
 //! `cargo bench` grows a fixture to 256 MB; `PERFCONV_BENCH_BASE` names another recording to grow, `PERFCONV_BENCH_MB` another
-//! size. See `examples/grow` for what can be grown and how.
+//! size. `examples/grow` describes which recordings can be grown.
 
 #[path = "../examples/grow/grow.rs"]
 mod grow;
@@ -53,28 +53,28 @@ fn main() {
     divan::main();
 }
 
-/// The recordings that are read.
+/// The input recordings.
 struct Inputs {
-    folder: TempDir,
+    dir: TempDir,
     len: u64,
     compressed_len: u64,
 }
 
 impl Inputs {
     fn plain(&self) -> PathBuf {
-        self.folder.path().join("plain.data")
+        self.dir.path().join("plain.data")
     }
 
     fn pipe(&self) -> PathBuf {
-        self.folder.path().join("pipe.data")
+        self.dir.path().join("pipe.data")
     }
 
     fn json(&self) -> PathBuf {
-        self.folder.path().join("plain.jsonl")
+        self.dir.path().join("plain.jsonl")
     }
 
     fn compressed(&self) -> PathBuf {
-        self.folder.path().join("compressed.data")
+        self.dir.path().join("compressed.data")
     }
 }
 
@@ -83,15 +83,15 @@ fn inputs() -> &'static Inputs {
     INPUTS.get_or_init(|| {
         let base = env::var_os("PERFCONV_BENCH_BASE").map_or("roundtrip/fixtures/callgraph.data".into(), PathBuf::from);
         let megabytes = env::var("PERFCONV_BENCH_MB").map_or(256, |mb| mb.parse().expect("a number of megabytes"));
-        let base = fs::read(base).expect("the base can be read");
-        let base = recording::Recording::parse(base).expect("the base can be grown");
-        let inputs = Inputs { folder: tempfile::tempdir().expect("a folder"), len: 0, compressed_len: 0 };
+        let base = fs::read(base).expect("the base recording should be readable");
+        let base = recording::Recording::parse(base).expect("the base recording should be one that can be grown");
+        let inputs = Inputs { dir: tempfile::tempdir().expect("a directory"), len: 0, compressed_len: 0 };
         let kinds = [(inputs.plain(), false, false), (inputs.pipe(), true, false), (inputs.compressed(), false, true)];
         for (path, pipe, compress) in kinds {
-            let output = output::Output::create(&path, &base, pipe, compress).expect("it can be written");
-            grow::grow(&base, output, megabytes << 20, false).expect("it can be written");
+            let output = output::Output::create(&path, &base, pipe, compress).expect("writing should succeed");
+            grow::grow(&base, output, megabytes << 20, false).expect("writing should succeed");
         }
-        let len = |path| fs::metadata(path).expect("it was written").len();
+        let len = |path| fs::metadata(path).expect("the file should have been written").len();
         Inputs { len: len(inputs.plain()), compressed_len: len(inputs.compressed()), ..inputs }
     })
 }
@@ -100,13 +100,13 @@ fn open(path: PathBuf) -> Source {
     Source::open(Input::Path(path), ReadOptions::default()).expect("a recording")
 }
 
-/// Benches something done with a file, by its plain bytes.
+/// Benchmarks an operation on a file; throughput counts its uncompressed bytes.
 fn bench(bencher: Bencher, work: impl Fn(&Inputs) + Sync) {
     let inputs = inputs();
     bencher.counter(BytesCount::new(inputs.len)).bench(|| work(inputs));
 }
 
-/// Takes records and does nothing.
+/// Receives records and discards them.
 struct Scan;
 
 impl Sink for Scan {
@@ -116,10 +116,10 @@ impl Sink for Scan {
     }
 }
 
-/// Decodes every record as the main job does: samples in place, all others to values.
-struct Typed;
+/// Decodes every record as a conversion does: samples in place, all others into values.
+struct Decode;
 
-impl Sink for Typed {
+impl Sink for Decode {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         match (raw.header().kind, meta.events.of(raw)) {
             (RecordType::SAMPLE, Some((_, event))) => {
@@ -133,18 +133,18 @@ impl Sink for Typed {
     }
 }
 
-/// Takes every record apart to a value and puts it together again.
+/// Decodes every record and encodes it again.
 struct Reencode;
 
 impl Sink for Reencode {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         let record = Record::read(raw.bytes(), &meta.context(raw)).expect("a record");
-        black_box(record.to_bytes(raw.endian())).expect("it can be written");
+        black_box(record.to_bytes(raw.endian())).expect("writing should succeed");
         Ok(())
     }
 }
 
-/// Gathers what frames hold, as one stream of zstd.
+/// Collects the payloads of compressed records, which form one zstd stream.
 struct Payloads(Vec<u8>);
 
 impl Sink for Payloads {
@@ -157,9 +157,9 @@ impl Sink for Payloads {
 #[divan::bench(sample_count = 10)]
 fn cat(bencher: Bencher) {
     bench(bencher, |inputs| {
-        let mut file = File::open(inputs.plain()).expect("it was written");
+        let mut file = File::open(inputs.plain()).expect("the file should have been written");
         let mut buffer = vec![0; 1 << 17];
-        while file.read(&mut buffer).expect("it can be read") > 0 {}
+        while file.read(&mut buffer).expect("reading should succeed") > 0 {}
     });
 }
 
@@ -169,43 +169,44 @@ fn scan(bencher: Bencher) {
 }
 
 #[divan::bench(sample_count = 10)]
-fn typed(bencher: Bencher) {
-    bench(bencher, |inputs| drop(open(inputs.plain()).run(&mut Typed).expect("a recording")));
+fn decode(bencher: Bencher) {
+    bench(bencher, |inputs| drop(open(inputs.plain()).run(&mut Decode).expect("a recording")));
 }
 
 #[divan::bench(sample_count = 10)]
-fn typed_in_time_order(bencher: Bencher) {
+fn decode_in_time_order(bencher: Bencher) {
     bench(bencher, |inputs| {
-        let mut sink = Order::new(Typed, ReadOptions::default());
+        let mut sink = Order::new(Decode, ReadOptions::default());
         open(inputs.plain()).run(&mut sink).expect("a recording");
     });
 }
 
-/// The same of what another thread writes into a pipe as fast as it can.
+/// Same, from a pipe that another thread fills as fast as it can.
 #[divan::bench(sample_count = 10)]
-fn typed_in_time_order_from_a_pipe(bencher: Bencher) {
+fn decode_in_time_order_from_a_pipe(bencher: Bencher) {
     bench(bencher, |inputs| {
         let (reader, mut writer) = io::pipe().expect("a pipe");
         thread::scope(|scope| {
             scope.spawn(move || {
-                let mut file = File::open(inputs.pipe()).expect("it was written");
+                let mut file = File::open(inputs.pipe()).expect("the file should have been written");
                 let mut buffer = vec![0; 1 << 17];
                 while let Some(len) = file.read(&mut buffer).ok().filter(|&len| len > 0) {
-                    writer.write_all(&buffer[..len]).expect("it is read to its end");
+                    writer.write_all(&buffer[..len]).expect("it should be read to its end");
                 }
             });
-            let mut sink = Order::new(Typed, ReadOptions::default());
+            let mut sink = Order::new(Decode, ReadOptions::default());
             let path = format!("/dev/fd/{}", reader.as_raw_fd());
             open(path.into()).run(&mut sink).expect("a recording");
         });
     });
 }
 
-/// Another reader: every record in time order, samples with their frames.
+/// The crate linux-perf-data, for comparison: every record in time order, samples with their frames.
 #[divan::bench(sample_count = 5)]
 fn linux_perf_data(bencher: Bencher) {
     bench(bencher, |inputs| {
-        let file = BufReader::with_capacity(1 << 20, File::open(inputs.plain()).expect("it was written"));
+        let file =
+            BufReader::with_capacity(1 << 20, File::open(inputs.plain()).expect("the file should have been written"));
         let PerfFileReader { mut perf_file, mut record_iter } = PerfFileReader::parse_file(file).expect("a recording");
         while let Some(record) = record_iter.next_record(&mut perf_file).expect("a record") {
             let PerfFileRecord::EventRecord { record, .. } = record else { continue };
@@ -219,9 +220,9 @@ fn linux_perf_data(bencher: Bencher) {
 }
 
 #[divan::bench(sample_count = 10)]
-fn verbatim_copy(bencher: Bencher) {
+fn copy_verbatim(bencher: Bencher) {
     bench(bencher, |inputs| {
-        let out = File::create(inputs.folder.path().join("copy.data")).expect("it can be created");
+        let out = File::create(inputs.dir.path().join("copy.data")).expect("the file should be creatable");
         open(inputs.plain()).run(&mut Verbatim::new(vec![out])).expect("a recording");
     });
 }
@@ -234,14 +235,14 @@ fn reencode(bencher: Bencher) {
 #[divan::bench(sample_count = 5)]
 fn compress(bencher: Bencher) {
     bench(bencher, |inputs| {
-        let out = File::create(inputs.folder.path().join("copy.data")).expect("it can be created");
+        let out = File::create(inputs.dir.path().join("copy.data")).expect("the file should be creatable");
         let form = Form { frames: Frames::Compressed(FrameOptions::default()), ..Form::default() };
         let mut sink = ToFile::new(BufWriter::with_capacity(1 << 17, out), form);
         open(inputs.plain()).run(&mut sink).expect("a recording");
     });
 }
 
-/// A copy through passes: none, and those that put all records into another order.
+/// A copy through the rewrite passes: without any, and with one that reorders all records.
 #[divan::bench(args = ["none", "--sort"], sample_count = 5)]
 fn rewrite(bencher: Bencher, pass: &str) {
     bench(bencher, |inputs| {
@@ -250,7 +251,7 @@ fn rewrite(bencher: Bencher, pass: &str) {
         if pass == "--sort" {
             passes.push(SortPass::new(Untimed::InPlace, read.clone()));
         }
-        let out = File::create(inputs.folder.path().join("copy.data")).expect("it can be created");
+        let out = File::create(inputs.dir.path().join("copy.data")).expect("the file should be creatable");
         let form = Form { frames: Frames::Plain, ..Form::default() };
         let mut sink = ToFile::new(BufWriter::with_capacity(1 << 17, out), form);
         passes.run(Input::Path(inputs.plain()), &read, &mut sink).expect("a recording");
@@ -258,20 +259,20 @@ fn rewrite(bencher: Bencher, pass: &str) {
 }
 
 #[divan::bench(sample_count = 5)]
-fn zstd_alone(bencher: Bencher) {
+fn decompress_with_zstd_alone(bencher: Bencher) {
     let mut payloads = Payloads(Vec::new());
     open(inputs().compressed()).run(&mut payloads).expect("a recording");
     bench(bencher, |_| {
-        let mut decoder = Decoder::new().expect("zstd works");
+        let mut decoder = Decoder::new().expect("zstd should work");
         let (mut input, mut plain) = (InBuffer::around(&payloads.0), vec![0; 256 << 10]);
         while input.pos() < payloads.0.len() {
-            decoder.run(&mut input, &mut OutBuffer::around(&mut plain)).expect("it is a stream of zstd");
+            decoder.run(&mut input, &mut OutBuffer::around(&mut plain)).expect("a zstd stream");
         }
     });
 }
 
 #[divan::bench(sample_count = 5)]
-fn scan_of_frames(bencher: Bencher) {
+fn scan_compressed(bencher: Bencher) {
     bench(bencher, |inputs| drop(open(inputs.compressed()).run(&mut Scan).expect("a recording")));
 }
 
@@ -279,12 +280,12 @@ fn scan_of_frames(bencher: Bencher) {
 fn pprof(bencher: Bencher) {
     bench(bencher, |inputs| {
         let (profile, _) = profile(open(inputs.plain()), &ProfileOptions::default()).expect("a recording");
-        pprof::write(&profile, &mut io::sink()).expect("it can be written");
+        pprof::write(&profile, &mut io::sink()).expect("writing should succeed");
     });
 }
 
 fn to_json_lines(inputs: &Inputs) {
-    let mut out = File::create(inputs.json()).expect("it can be created");
+    let mut out = File::create(inputs.json()).expect("the file should be creatable");
     let (read, options) = (ReadOptions::default(), CarryOptions::default());
     carry(Input::Path(inputs.plain()), &read, &options, &mut Passes::default(), json::begin_lines, &mut out)
         .expect("a recording");
@@ -308,7 +309,7 @@ fn json_lines(bencher: Bencher) {
 fn from_json_lines(bencher: Bencher) {
     to_json_lines(inputs());
     bench(bencher, |inputs| {
-        let mut lines = File::open(inputs.json()).expect("it was written");
+        let mut lines = File::open(inputs.json()).expect("the file should have been written");
         drop(json::import(&mut lines, "json", &ImportOptions::default()).expect("a recording"));
     });
 }

@@ -1,4 +1,4 @@
-//! A pass of one's own: leaves out the samples of idle CPUs, and says so in the recording's command line.
+//! A custom rewrite pass: drops samples of idle CPUs, and notes this in the recorded command line.
 //!
 //! `cargo run --release --example pass -- IN OUT`
 
@@ -21,7 +21,7 @@ use std::error::Error;
 use std::fs::File;
 use std::io::BufWriter;
 
-/// Leaves out samples of the task of pid 0, which runs where nothing else does.
+/// Drops samples of pid 0, the idle task.
 struct WithoutIdle;
 
 impl Pass for WithoutIdle {
@@ -29,7 +29,7 @@ impl Pass for WithoutIdle {
         "without idle".into()
     }
 
-    // In a file that is in the header, in a pipe in records: put in place by whoever runs the passes.
+    // The command line is a header feature in a file and a record in a pipe; the driver of the passes handles both.
     fn edits(&self) -> bool {
         true
     }
@@ -49,7 +49,7 @@ impl Pass for WithoutIdle {
     }
 }
 
-/// Whether a record is a sample of an idle CPU; `None` where it is no sample, or one that does not tell.
+/// Whether a record is a sample of an idle CPU; `None` if it is no sample or has no pid.
 fn is_idle(meta: &Meta, raw: &Raw<'_>) -> Option<bool> {
     if raw.header().kind != RecordType::SAMPLE {
         return None;

@@ -1,4 +1,4 @@
-//! A recording from nothing, as a test of something that reads recordings would make it.
+//! A synthetic recording, as a test of a perf.data reader would build it.
 //!
 //! `cargo run --release --example synth -- OUT && perf script -i OUT`
 

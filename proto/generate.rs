@@ -1,4 +1,4 @@
-//! Turns these descriptions into Rust types; protox parses them, so that no `protoc` is needed.
+//! Generates Rust types from the .proto files; protox parses them, so that `protoc` is not needed.
 
 use prost::Message;
 use prost_types::DescriptorProto;
@@ -8,32 +8,32 @@ use std::error::Error;
 use std::fs;
 use std::path::Path;
 
-/// Writes what the library includes.
+/// Writes the files that the library includes.
 pub fn generate() -> Result<(), Box<dyn Error>> {
     let profile = protox::compile(["proto/profile.proto"], ["proto"])?;
     prost_build::Config::new().compile_fds(profile)?;
     let mut recording = protox::compile(["proto/perf_data.proto"], ["proto"])?;
     for file in &mut recording.file {
         file.message_type.iter_mut().for_each(text_as_bytes);
-        // It would have to tell of the entries of maps too.
+        // It no longer matches after the removal of map options.
         file.source_code_info = None;
     }
     let event = ".quipper.PerfDataProto.PerfEvent";
     let mut config = prost_build::Config::new();
-    // An event is one of two dozen messages: all in one place would be a kilobyte each time.
+    // Boxed, because an event contains one of two dozen messages; inline, each event would take a kilobyte.
     for field in fields(&recording, "PerfEvent").filter(|field| field.ends_with("_event")) {
         config.boxed(format!("{event}.{field}"));
     }
     let out = env::var("OUT_DIR")?;
-    // For the text form.
+    // For the text format.
     fs::write(Path::new(&out).join("perf_data.bin"), recording.encode_to_vec())?;
     fs::write(Path::new(&out).join("known.rs"), known(&recording)?)?;
     config.compile_fds(recording)?;
     Ok(())
 }
 
-/// Names of files and threads need not be UTF-8, which a `string` would have to be. To writers and readers of messages
-/// `bytes` are the same; a map is the same as a list of its entries, which keeps their order.
+/// Names of files and threads may not be UTF-8, as a `string` would require. On the wire, `bytes` are the same; and a
+/// map is the same as a list of entries, which preserves their order.
 fn text_as_bytes(message: &mut DescriptorProto) {
     for field in message.field.iter_mut().filter(|field| field.r#type() == Type::String) {
         field.set_type(Type::Bytes);
@@ -42,7 +42,7 @@ fn text_as_bytes(message: &mut DescriptorProto) {
     message.nested_type.iter_mut().for_each(text_as_bytes);
 }
 
-/// The fields of every message, as a table in Rust: by number, each with the place of the message that it holds.
+/// Generates a Rust table of the fields of every message: numbers, and indexes of submessages.
 fn known(set: &prost_types::FileDescriptorSet) -> Result<String, Box<dyn Error>> {
     let mut messages = Vec::new();
     for file in &set.file {
@@ -50,7 +50,8 @@ fn known(set: &prost_types::FileDescriptorSet) -> Result<String, Box<dyn Error>>
             list(message, format!(".{}", file.package()), &mut messages);
         }
     }
-    let place = |name: &str| messages.iter().position(|(known, _)| known == name).ok_or(format!("there is no {name}"));
+    let place =
+        |name: &str| messages.iter().position(|(known, _)| known == name).ok_or(format!("missing message {name}"));
     let mut table = String::new();
     for (_, message) in &messages {
         let mut fields: Vec<_> = message.field.iter().map(|field| (field.number(), field)).collect();
@@ -69,7 +70,7 @@ fn known(set: &prost_types::FileDescriptorSet) -> Result<String, Box<dyn Error>>
     Ok(format!(
         "const NO_MESSAGE: usize = usize::MAX;\nconst PERF_DATA_PROTO: usize = {outer};\n\
          const PERF_EVENT: usize = {event};\n\
-         /// The fields of each message: number, and the place of the message that it holds.\n\
+         /// The fields of each message: number, and index of the submessage.\n\
          static MESSAGES: &[&[(u32, usize)]] = &[\n{table}];\n"
     ))
 }

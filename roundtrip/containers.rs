@@ -1,5 +1,5 @@
-//! Every recording is written back: as it is, to the same bytes; and in every container and byte order and back, to the
-//! bytes that its plain form has.
+//! Writes every recording back: unchanged, to the same bytes; and to each container, byte order and compression and back, to the
+//! bytes of its uncompressed form.
 
 use crate::recordings;
 use perfconv::abi::Endian;
@@ -20,12 +20,12 @@ pub fn open(path: &Path) -> Result<Source> {
     Source::open(Input::Path(path.to_owned()), ReadOptions::default())
 }
 
-/// The recordings of which at least one record can be read, for a test.
+/// Returns the recordings with at least one readable record, for a test.
 fn readable(test: &str) -> Vec<PathBuf> {
     let mut all = recordings::all();
     all.retain(|path| open(path).and_then(|source| source.run(&mut Verbatim::new(sinks(&source_files(path))))).is_ok());
     let (read, enough) = (all.len(), recordings::enough(test));
-    assert!(read >= enough, "only {read} recordings of {enough} were read");
+    assert!(read >= enough, "only {read} recordings were readable, expected {enough}");
     all
 }
 
@@ -38,15 +38,15 @@ fn sinks(files: &[String]) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn a_verbatim_copy_is_the_same_bytes() {
+fn verbatim_copy_preserves_all_bytes() {
     let (mut files, mut bytes, mut differing) = (0, 0, Vec::new());
     for path in readable("verbatim copies") {
-        let source = open(&path).expect("it was readable");
+        let source = open(&path).expect("it should still be readable");
         let names = source.meta().files.clone();
         let mut copy = Verbatim::new(sinks(&names));
-        source.run(&mut copy).expect("it was readable");
+        source.run(&mut copy).expect("it should still be readable");
         for (name, copy) in names.iter().zip(copy.into_inner()) {
-            let original = fs::read(name).expect("it was readable");
+            let original = fs::read(name).expect("it should still be readable");
             (files, bytes) = (files + 1, bytes + original.len());
             if original != copy {
                 differing.push(format!("{name}: {} bytes, not {}", copy.len(), original.len()));
@@ -57,7 +57,7 @@ fn a_verbatim_copy_is_the_same_bytes() {
     assert!(differing.is_empty(), "{}", differing.join("\n"));
 }
 
-/// The recording as a plain file in a byte order, from bytes or from its path.
+/// Encodes a recording as an uncompressed file in a byte order.
 pub fn to_file(source: Source, endian: Endian) -> Result<Vec<u8>> {
     to_file_of(source, Form { frames: Frames::Plain, endian: Some(endian), ..Form::default() })
 }
@@ -86,17 +86,19 @@ fn other(endian: Endian) -> Endian {
     if endian == Endian::Little { Endian::Big } else { Endian::Little }
 }
 
-/// What of a recording's forms is not the same, if anything is.
-fn what_differs(path: &Path, forms: Result<[(&str, bool); 3]>) -> Option<String> {
-    let wrong = match forms {
-        Ok(forms) => forms.iter().filter(|(_, same)| !same).map(|(form, _)| *form).collect::<Vec<_>>().join("; "),
+/// Describes which conversions of a recording did not preserve it, if any.
+fn differing_conversions(path: &Path, conversions: Result<[(&str, bool); 3]>) -> Option<String> {
+    let differing = match conversions {
+        Ok(conversions) => {
+            conversions.iter().filter(|(_, same)| !same).map(|(form, _)| *form).collect::<Vec<_>>().join("; ")
+        }
         Err(e) => e.to_string(),
     };
-    (!wrong.is_empty()).then(|| format!("{}: {wrong}", path.display()))
+    (!differing.is_empty()).then(|| format!("{}: {differing}", path.display()))
 }
 
 #[test]
-fn byte_order_and_container_change_and_change_back() {
+fn byte_order_and_container_conversions_are_reversible() {
     let (mut compared, mut differing) = (0, Vec::new());
     for path in readable("byte orders and containers") {
         let plain = |endian| to_file(open(&path)?, endian);
@@ -105,25 +107,25 @@ fn byte_order_and_container_change_and_change_back() {
             let (endian, container) = (source.meta().endian, source.meta().container);
             let plain_here = plain(endian)?;
             let swapped_back = to_file(reopen(plain(other(endian))?)?, endian)?;
-            let again = to_file(reopen(plain_here.clone())?, endian)?;
+            let rewritten = to_file(reopen(plain_here.clone())?, endian)?;
             let pipe = to_pipe(source, endian)?;
             let pipe_swapped_back = to_pipe(reopen(to_pipe(open(&path)?, other(endian))?)?, endian)?;
-            let forms = [
-                ("plain, again", again == plain_here || container == Container::Pipe),
-                ("in the other byte order and back", swapped_back == again),
-                ("as a pipe in the other byte order and back", pipe_swapped_back == pipe),
+            let conversions = [
+                ("uncompressed, rewritten", rewritten == plain_here || container == Container::Pipe),
+                ("to the other byte order and back", swapped_back == rewritten),
+                ("as a pipe, to the other byte order and back", pipe_swapped_back == pipe),
             ];
-            Ok(forms)
+            Ok(conversions)
         })();
         compared += 1;
-        differing.extend(what_differs(&path, result));
+        differing.extend(differing_conversions(&path, result));
     }
-    println!("{compared} recordings written in the other byte order and back, as files and pipes");
+    println!("{compared} recordings converted to the other byte order and back, as files and pipes");
     assert!(differing.is_empty(), "{} of {compared}:\n{}", differing.len(), differing.join("\n"));
 }
 
 #[test]
-fn what_is_compressed_anew_is_the_same_when_it_is_plain_again() {
+fn recompressed_recordings_decompress_to_the_same_bytes() {
     let (mut compared, mut sizes, mut differing) = (0, [0; 3], Vec::new());
     for path in readable("compression") {
         let compress = |kind, endian| {
@@ -136,23 +138,23 @@ fn what_is_compressed_anew_is_the_same_when_it_is_plain_again() {
             let old = to_file_of(open(&path)?, compress(FrameKind::Compressed, endian))?;
             let new = to_file_of(open(&path)?, compress(FrameKind::Compressed2, other(endian)))?;
             let new_pipe = to_pipe_of(open(&path)?, compress(FrameKind::Compressed2, endian))?;
-            let forms = [
-                ("of COMPRESSED", to_file(reopen(old.clone())?, endian)? == to_file(reopen(plain.clone())?, endian)?),
+            let conversions = [
+                ("COMPRESSED", to_file(reopen(old.clone())?, endian)? == to_file(reopen(plain.clone())?, endian)?),
                 (
-                    "of COMPRESSED2 in the other byte order",
+                    "COMPRESSED2 in the other byte order",
                     to_file(reopen(new.clone())?, endian)? == to_file(reopen(plain.clone())?, endian)?,
                 ),
-                ("of a pipe of COMPRESSED2", to_pipe(reopen(new_pipe)?, endian)? == pipe),
+                ("pipe with COMPRESSED2", to_pipe(reopen(new_pipe)?, endian)? == pipe),
             ];
             for (sum, len) in sizes.iter_mut().zip([plain.len(), old.len(), new.len()]) {
                 *sum += len;
             }
-            Ok(forms)
+            Ok(conversions)
         })();
         compared += 1;
-        differing.extend(what_differs(&path, result));
+        differing.extend(differing_conversions(&path, result));
     }
     let [plain, old, new] = sizes;
-    println!("{compared} recordings compressed anew, {plain} bytes to {old} (COMPRESSED) and {new} (COMPRESSED2)");
+    println!("{compared} recordings recompressed, {plain} bytes to {old} (COMPRESSED) and {new} (COMPRESSED2)");
     assert!(differing.is_empty(), "{} of {compared}:\n{}", differing.len(), differing.join("\n"));
 }

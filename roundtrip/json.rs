@@ -1,5 +1,5 @@
-//! Every recording goes through JSON and back, to the same bytes: as JSON Lines and as one document; and where it holds
-//! nothing that is unknown, without the bytes that no field tells.
+//! Converts every recording to JSON and back, to the same bytes: as JSON Lines and as one document; and, for recordings without
+//! unknown data, from the decoded fields alone.
 
 use crate::containers::open;
 use crate::recordings;
@@ -24,11 +24,11 @@ fn files(source: Source) -> Result<Vec<Vec<u8>>, String> {
     Ok(copy.into_inner())
 }
 
-/// The files of the recording that JSON tells.
-fn remade(mut json: &[u8]) -> Result<Vec<Vec<u8>>, String> {
+/// Imports JSON and returns the files of the recording.
+fn import_files(mut json: &[u8]) -> Result<Vec<Vec<u8>>, String> {
     let options = ImportOptions::default();
-    let remade = json::import(&mut json, "json", &options).map_err(|e| e.to_string())?;
-    match remade.input() {
+    let imported = json::import(&mut json, "json", &options).map_err(|e| e.to_string())?;
+    match imported.input() {
         Input::Bytes { bytes, .. } => Ok(vec![bytes.to_vec()]),
         input => files(Source::open(input, options.read).map_err(|e| e.to_string())?),
     }
@@ -36,7 +36,7 @@ fn remade(mut json: &[u8]) -> Result<Vec<Vec<u8>>, String> {
 
 fn originals(path: &Path) -> Option<Vec<Vec<u8>>> {
     let names = open(path).ok()?.meta().files.clone();
-    // A recording that is compressed as a whole is told as what is in it.
+    // A recording that is compressed as a whole is exported uncompressed.
     let is_plain = |bytes: &Vec<u8>| !bytes.starts_with(&[0x1f, 0x8b]) && !bytes.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]);
     let files: Vec<_> = names.iter().map(|name| fs::read(name).unwrap_or_default()).collect();
     if is_plain(&files[0]) { Some(files) } else { files_of(path) }
@@ -46,8 +46,8 @@ fn files_of(path: &Path) -> Option<Vec<Vec<u8>>> {
     files(open(path).ok()?).ok()
 }
 
-/// A recording as JSON.
-fn written(path: &Path, begin: BeginCarry) -> perfconv::Result<Vec<u8>> {
+/// Exports a recording to JSON.
+fn export(path: &Path, begin: BeginCarry) -> perfconv::Result<Vec<u8>> {
     let (mut out, read) = (Vec::new(), ReadOptions::default());
     convert::carry(
         Input::Path(path.to_owned()),
@@ -61,23 +61,23 @@ fn written(path: &Path, begin: BeginCarry) -> perfconv::Result<Vec<u8>> {
 }
 
 #[test]
-fn every_recording_comes_back_from_json_as_the_same_bytes() {
-    let (mut compared, mut bytes, mut told, mut unreadable, mut differing) = (0, 0, 0, 0, Vec::new());
+fn json_round_trip_preserves_every_recording() {
+    let (mut compared, mut bytes, mut json_bytes, mut unreadable, mut differing) = (0, 0, 0, 0, Vec::new());
     let mut changes = [0; 3];
     for path in recordings::all() {
-        let (Ok(lines), Some(originals)) = (written(&path, json::begin_lines), originals(&path)) else {
+        let (Ok(lines), Some(originals)) = (export(&path, json::begin_lines), originals(&path)) else {
             unreadable += 1;
             continue;
         };
         compared += 1;
         bytes += originals.iter().map(Vec::len).sum::<usize>();
-        told += lines.len();
+        json_bytes += lines.len();
         for (count, mark) in changes.iter_mut().zip(["{\"before\":", "\"behind\":", "\"raw\":"]) {
             *count += usize::from(lines.windows(mark.len()).any(|window| window == mark.as_bytes()));
         }
-        let document = written(&path, json::begin_document).expect("it was readable");
+        let document = export(&path, json::begin_document).expect("it should still be readable");
         for (form, json) in [("lines", &lines), ("a document", &document)] {
-            match remade(json) {
+            match import_files(json) {
                 Ok(files) if files == originals => {}
                 Ok(files) => {
                     let (a, b) = (&files[0], &originals[0]);
@@ -89,22 +89,26 @@ fn every_recording_comes_back_from_json_as_the_same_bytes() {
             }
         }
     }
-    println!("{compared} recordings of {bytes} bytes told in {told} bytes and made again; {unreadable} cannot be read");
+    println!(
+        "{compared} recordings of {bytes} bytes exported to {json_bytes} bytes of JSON and imported again; {unreadable} unreadable"
+    );
     let [before, behind, raw] = changes;
-    println!("laid out unlike perf's: {before} before the records, {behind} behind them; {raw} with what is unknown");
+    println!(
+        "other layouts than perf's: {before} with bytes before the records, {behind} after them; {raw} with unknown records"
+    );
     assert!(differing.is_empty(), "{} of {compared}:\n{}", differing.len(), differing.join("\n"));
     let enough = recordings::enough("JSON");
-    assert!(compared >= enough, "only {compared} recordings of {enough} were compared");
+    assert!(compared >= enough, "compared only {compared} recordings, expected {enough}");
 }
 
-/// The objects without what tells bytes that no field tells, their members in the order of the alphabet.
+/// Removes members that hold undecoded bytes. Sorts the members of objects alphabetically, as a side effect.
 fn without_opaque_bytes(lines: &str) -> String {
-    let kept = lines.lines().map(|line| {
-        let mut object: Value = serde_json::from_str(line).expect("it is JSON");
+    let stripped = lines.lines().map(|line| {
+        let mut object: Value = serde_json::from_str(line).expect("valid JSON");
         strip(&mut object);
         object.to_string()
     });
-    kept.collect::<Vec<_>>().join("\n")
+    stripped.collect::<Vec<_>>().join("\n")
 }
 
 fn strip(value: &mut Value) {
@@ -118,8 +122,8 @@ fn strip(value: &mut Value) {
     }
 }
 
-/// Whether a line tells bytes that are nothing but zeros, or those of a record or feature that has fields.
-fn tells_known_zeros(line: &str) -> bool {
+/// Whether a line has a `tail` or `padding` of only zeros, which the export should omit.
+fn has_redundant_zeros(line: &str) -> bool {
     fn opaque<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
         match value {
             Value::Object(members) => members.iter().for_each(|(name, value)| match value {
@@ -133,38 +137,38 @@ fn tells_known_zeros(line: &str) -> bool {
     if !["\"tail\":", "\"padding\":"].iter().any(|mark| line.contains(mark)) {
         return false;
     }
-    let object: Value = serde_json::from_str(line).expect("it is JSON");
+    let object: Value = serde_json::from_str(line).expect("valid JSON");
     let mut found = Vec::new();
     opaque(&object, &mut found);
-    // More than these are told in full even where they are zeros.
+    // Longer ones are exported even if they are zeros.
     found.iter().any(|base64| base64.trim_matches(['A', '=']).is_empty() && base64.len() < 4096 / 3 * 4)
 }
 
 #[test]
-fn the_fields_alone_carry_what_is_known() {
-    let (mut compared, mut others, mut differing) = (0, 0, Vec::new());
+fn decoded_fields_alone_restore_known_data() {
+    let (mut compared, mut with_opaque, mut differing) = (0, 0, Vec::new());
     for path in recordings::all() {
-        let (Ok(lines), Some(originals)) = (written(&path, json::begin_lines), originals(&path)) else { continue };
-        let lines = String::from_utf8(lines).expect("JSON is UTF-8");
-        // Samples have a field of this name, which is known: the payload of a tracepoint.
+        let (Ok(lines), Some(originals)) = (export(&path, json::begin_lines), originals(&path)) else { continue };
+        let lines = String::from_utf8(lines).expect("JSON should be UTF-8");
+        // Samples have a field of this name that is decoded: the payload of a tracepoint.
         let lines = lines.replace("\"raw\":{", "\"payload_of_sample\":{");
         if ["\"raw\":\"", "\"tail\":", "\"padding\":"].iter().any(|mark| lines.contains(mark)) {
-            others += 1;
-            if let Some(line) = lines.lines().find(|line| tells_known_zeros(line)) {
-                differing.push(format!("{}: told as bytes: {line:.300}", path.display()));
+            with_opaque += 1;
+            if let Some(line) = lines.lines().find(|line| has_redundant_zeros(line)) {
+                differing.push(format!("{}: exported as bytes: {line:.300}", path.display()));
             }
             continue;
         }
         compared += 1;
         let stripped = without_opaque_bytes(&lines).replace("\"payload_of_sample\":{", "\"raw\":{");
-        match remade(stripped.as_bytes()) {
+        match import_files(stripped.as_bytes()) {
             Ok(files) if files == originals => {}
             Ok(_) => differing.push(format!("{}: other bytes", path.display())),
             Err(e) => differing.push(format!("{}: {e}", path.display())),
         }
     }
-    println!("{compared} recordings made again from fields alone, reordered; {others} hold bytes that no field tells");
+    println!("{compared} recordings imported from decoded fields alone, reordered; {with_opaque} have undecoded bytes");
     assert!(differing.is_empty(), "{} of {compared}:\n{}", differing.len(), differing.join("\n"));
     let enough = recordings::enough("fields alone") * 3 / 5;
-    assert!(compared >= enough, "only {compared} recordings of {enough} were compared");
+    assert!(compared >= enough, "compared only {compared} recordings, expected {enough}");
 }

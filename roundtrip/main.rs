@@ -1,10 +1,10 @@
-//! The proof that nothing is lost: every recording at hand is taken apart through the definitions, put together again and
-//! compared byte by byte.
+//! Proves that nothing is lost: decodes every available recording through the definitions, encodes it again and compares the
+//! bytes.
 
-mod change;
+mod bit_flips;
 mod constructed;
 mod containers;
-mod damaged;
+mod corruption;
 #[path = "../tests/fuzzed/inputs.rs"]
 mod inputs;
 mod json;

@@ -1,4 +1,5 @@
-//! Frames that perf 6.16 to 7.1 wrote as one: what is in them is read, the copy is verbatim, other forms are put right.
+//! COMPRESSED2 frames that perf 6.16 to 7.1 wrote as one record: their contents are read, a copy is verbatim, and other outputs
+//! have correct frames.
 
 use perfconv::abi::Endian;
 use perfconv::abi::record::{RecordHeader, RecordType};
@@ -17,7 +18,7 @@ use perfconv::stream::write::verbatim::Verbatim;
 use std::io::{Cursor, Write};
 use zstd::stream::raw::{Encoder, InBuffer, Operation, OutBuffer};
 
-/// As many compressed bytes as perf puts into a record.
+/// The number of compressed bytes that perf puts into a record.
 const CHUNK: usize = 65519;
 
 /// COMM records whose bytes do not compress.
@@ -32,19 +33,19 @@ fn records() -> Vec<u8> {
         .collect()
 }
 
-/// One stream of zstd, flushed once.
+/// Compresses bytes to one zstd stream, flushed once.
 fn compressed(plain: &[u8]) -> Vec<u8> {
     let mut out = vec![0; 2 * plain.len()];
     let (mut input, mut output) = (InBuffer::around(plain), OutBuffer::around(&mut out));
-    let mut encoder = Encoder::new(1).expect("zstd works");
-    encoder.run(&mut input, &mut output).expect("zstd works");
-    assert_eq!(encoder.flush(&mut output).expect("zstd works"), 0);
+    let mut encoder = Encoder::new(1).expect("zstd should work");
+    encoder.run(&mut input, &mut output).expect("zstd should work");
+    assert_eq!(encoder.flush(&mut output).expect("zstd should work"), 0);
     let len = output.pos();
     out.truncate(len);
     out
 }
 
-/// The records that perf meant to write, the first with the header that it wrote over its own.
+/// The records as perf meant to write them, with the first header overwritten as perf did.
 fn misframed(data: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for chunk in data.chunks(CHUNK) {
@@ -60,14 +61,14 @@ fn misframed(data: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// The kernel's records, and how the frames are.
+/// The kernel's records, and the origin of each frame.
 #[derive(Default)]
-struct Gathered {
+struct Collected {
     records: Vec<u8>,
     frames: Vec<(Origin, RecordHeader)>,
 }
 
-impl Sink for Gathered {
+impl Sink for Collected {
     fn record(&mut self, _: &Meta, raw: &Raw<'_>) -> perfconv::Result<()> {
         match raw.header().kind {
             RecordType::COMPRESSED2 => self.frames.push((raw.block().origin, raw.header())),
@@ -84,40 +85,41 @@ fn open(bytes: &[u8]) -> Source {
 }
 
 fn as_file(frames: &[u8]) -> Vec<u8> {
-    let mut file = FileWriter::begin(Cursor::new(Vec::new()), Endian::Little, &[], &[]).expect("it goes to memory");
-    file.write_all(frames).expect("it goes to memory");
-    file.finish(&[], &[], &Default::default()).expect("it goes to memory").into_inner()
+    let mut file =
+        FileWriter::begin(Cursor::new(Vec::new()), Endian::Little, &[], &[]).expect("writing to memory should succeed");
+    file.write_all(frames).expect("writing to memory should succeed");
+    file.finish(&[], &[], &Default::default()).expect("writing to memory should succeed").into_inner()
 }
 
 #[test]
-fn frames_that_perf_wrote_as_one_are_read() {
+fn reads_frames_that_perf_wrote_as_one_record() {
     let records = records();
     let data = compressed(&records);
     let count = data.len().div_ceil(CHUNK);
     assert!(count > 3, "{count} frames");
     let frames = misframed(&data);
-    let as_pipe = [pipe::header(Endian::Little).expect("it goes to memory"), frames.clone()].concat();
+    let as_pipe = [pipe::header(Endian::Little).expect("writing to memory should succeed"), frames.clone()].concat();
     for (container, bytes) in [(Container::File, as_file(&frames)), (Container::Pipe, as_pipe)] {
         let source = open(&bytes);
         assert_eq!(source.meta().container, container);
-        let mut found = Gathered::default();
-        let (_, ledger) = source.run(&mut found).expect("a recording");
-        assert!(found.records == records, "{container:?}");
-        assert!(found.frames.iter().all(|(origin, _)| *origin == Origin::Reframed));
+        let mut collected = Collected::default();
+        let (_, ledger) = source.run(&mut collected).expect("a recording");
+        assert!(collected.records == records, "{container:?}");
+        assert!(collected.frames.iter().all(|(origin, _)| *origin == Origin::Reframed));
         assert!(!ledger.is_incomplete() && ledger.notes().len() == 1, "{:?}", ledger.notes());
 
         let mut copy = Verbatim::new(vec![Vec::new()]);
         open(&bytes).run(&mut copy).expect("a recording");
-        assert!(copy.into_inner() == [bytes.clone()], "the copy of a {container:?} is another");
+        assert!(copy.into_inner() == [bytes.clone()], "the copy of a {container:?} differs");
 
         let mut file = ToFile::new(Cursor::new(Vec::new()), Form::default());
         open(&bytes).run(&mut file).expect("a recording");
-        let mut right = Gathered::default();
-        let file = file.into_inner().expect("it was written").into_inner();
-        open(&file).run(&mut right).expect("a recording");
-        assert!(right.records == records);
-        assert!(right.frames.len() >= count);
-        assert!(right.frames.iter().all(|(origin, h)| *origin == Origin::File && h.size.is_multiple_of(8)));
+        let mut corrected = Collected::default();
+        let file = file.into_inner().expect("the file should have been written").into_inner();
+        open(&file).run(&mut corrected).expect("a recording");
+        assert!(corrected.records == records);
+        assert!(corrected.frames.len() >= count);
+        assert!(corrected.frames.iter().all(|(origin, h)| *origin == Origin::File && h.size.is_multiple_of(8)));
 
         let mut rules = Vec::new();
         let input = Input::Bytes { name: "misframed".into(), bytes: bytes.into() };
@@ -129,11 +131,11 @@ fn frames_that_perf_wrote_as_one_are_read() {
 }
 
 #[test]
-fn frames_that_are_cut_are_damage() {
+fn truncated_frames_are_reported() {
     let mut frames = misframed(&compressed(&records()));
     frames.truncate(frames.len() - 100);
     let end_of_round = [68, 0, 0, 0, 0, 0, 8, 0];
-    let (_, ledger) = open(&as_file(&[&end_of_round[..], &frames].concat())).run(&mut Gathered::default()).unwrap();
+    let (_, ledger) = open(&as_file(&[&end_of_round[..], &frames].concat())).run(&mut Collected::default()).unwrap();
     assert!(ledger.is_incomplete());
-    assert!(ledger.messages()[0].what.starts_with("the record here needs"), "{:?}", ledger.messages());
+    assert!(ledger.messages()[0].what.starts_with("record is truncated: needs"), "{:?}", ledger.messages());
 }

@@ -1,4 +1,5 @@
-//! Every recording as a PerfDataProto and back: the same bytes. Without the fields from 1000 on it is the strict form.
+//! Converts every recording to PerfDataProto and back, to the same bytes. Without the fields from 1000 on, the message equals the
+//! strict form.
 
 use crate::recordings;
 use perfconv::container::read::ReadOptions;
@@ -18,7 +19,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// The first field that is not the schema's.
+/// The first field number beyond quipper's schema.
 const OURS: u32 = 1000;
 
 fn written(input: Input, quipper: Fidelity) -> Result<Vec<u8>> {
@@ -28,7 +29,7 @@ fn written(input: Input, quipper: Fidelity) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// The message without the fields from 1000 on, those in events included.
+/// Removes the fields from 1000 on, including those in events.
 fn stripped(message: &[u8], depth: u32) -> Vec<u8> {
     let (mut rest, mut out) = (message, Vec::with_capacity(message.len()));
     while !rest.is_empty() {
@@ -40,8 +41,8 @@ fn stripped(message: &[u8], depth: u32) -> Vec<u8> {
             WireType::SixtyFourBit => 8,
             _ => panic!("no field is of type {wire:?}"),
         };
-        let (value, behind) = rest.split_at(len);
-        rest = behind;
+        let (value, after) = rest.split_at(len);
+        rest = after;
         if number >= OURS {
             continue;
         }
@@ -57,14 +58,13 @@ fn stripped(message: &[u8], depth: u32) -> Vec<u8> {
     out
 }
 
-/// The most bytes that say where something belongs that is kept apart: a key and a length around it, its place, which of its
-/// bytes are replaced. They are part of what the strict form cannot hold; only of a recording of a few hundred bytes is three
-/// tenths of the strict form less than that.
+/// Allowed overhead of each piece of data outside of quipper's schema, in bytes: key, length, position and replaced range. This
+/// matters only for recordings of a few hundred bytes, where it exceeds three tenths of the strict form.
 const FRAMING: usize = 16;
 
-/// How many bytes are kept that fields of the schema do not hold, and in how many pieces.
-fn kept_apart(message: &[u8]) -> (usize, usize) {
-    let message = PerfDataProto::decode(message).expect("it was written as one");
+/// Returns the size and number of the pieces of data that fields of quipper's schema do not hold.
+fn extension_data(message: &[u8]) -> (usize, usize) {
+    let message = PerfDataProto::decode(message).expect("a PerfDataProto");
     let of_splice = |splice: &Option<Splice>| splice.as_ref().map_or(0, |splice| splice.with().len());
     let of_chunks = |chunks: &[Chunk]| chunks.iter().map(|chunk| chunk.raw().len()).sum::<usize>();
     let layout = message.layout.unwrap_or_default();
@@ -84,46 +84,50 @@ fn kept_apart(message: &[u8]) -> (usize, usize) {
     (bytes, pieces)
 }
 
-/// The files of a recording by name; a lone one has none.
+/// Returns the files of a recording by name; a single file has the empty name.
 fn files(input: &Input) -> BTreeMap<String, Vec<u8>> {
     match input {
         Input::Bytes { bytes, .. } => BTreeMap::from([(String::new(), bytes.to_vec())]),
         Input::Path(path) if path.is_dir() => {
-            let source = Source::open(input.clone(), ReadOptions::default()).expect("a folder of records");
+            let source = Source::open(input.clone(), ReadOptions::default()).expect("a directory of records");
             let name = |file: &String| Path::new(file).file_name().expect("a name").to_string_lossy().into_owned();
             let files = source.meta().files.clone();
             files.iter().map(|file| (name(file), fs::read(file).unwrap_or_default())).collect()
         }
-        Input::Path(path) => BTreeMap::from([(String::new(), fs::read(path).expect("it was readable"))]),
-        Input::Stdin | Input::Stream(_) => panic!("no recording is standard input"),
+        Input::Path(path) => BTreeMap::from([(String::new(), fs::read(path).expect("it should still be readable"))]),
+        Input::Stdin | Input::Stream(_) => panic!("unexpected input"),
     }
 }
 
 #[test]
-fn a_perf_data_proto_becomes_the_same_bytes_and_is_the_strict_one_without_our_fields() {
-    let (mut compared, mut unreadable, mut framed, mut bytes, mut wrong) = (0, 0, 0, [0; 3], Vec::new());
+fn perf_data_proto_round_trip_preserves_every_recording() {
+    let (mut compared, mut unreadable, mut framed, mut bytes, mut differing) = (0, 0, 0, [0; 3], Vec::new());
     for path in recordings::all() {
         let input = Input::Path(path.clone());
         let Ok(lossless) = written(input.clone(), Fidelity::Lossless) else {
             unreadable += 1;
             continue;
         };
-        let strict = written(input.clone(), Fidelity::Strict).expect("it was readable");
-        let mut fail = |what: String| wrong.push(format!("{}: {what}", path.display()));
+        let strict = written(input.clone(), Fidelity::Strict).expect("it should still be readable");
+        let mut fail = |what: String| differing.push(format!("{}: {what}", path.display()));
         compared += 1;
         if stripped(&lossless, 0) != strict {
-            fail("without our fields it is not the strict form".to_owned());
+            fail("without the extension fields it differs from the strict form".to_owned());
         }
-        let (bound, (apart, pieces)) = (strict.len() + strict.len() * 3 / 10, kept_apart(&lossless));
-        framed += usize::from(lossless.len() > bound + apart);
-        if lossless.len() > bound + apart + FRAMING * pieces {
-            fail(format!("{} bytes, {} strict, {apart} kept apart in {pieces}", lossless.len(), strict.len()));
+        let (bound, (extension, pieces)) = (strict.len() + strict.len() * 3 / 10, extension_data(&lossless));
+        framed += usize::from(lossless.len() > bound + extension);
+        if lossless.len() > bound + extension + FRAMING * pieces {
+            fail(format!(
+                "{} bytes, {} strict, {extension} extension in {pieces} pieces",
+                lossless.len(),
+                strict.len()
+            ));
         }
         match import(&mut &lossless[..], "written", &ImportOptions::default()) {
-            Ok(remade) => {
-                let (was, is) = (files(&input), files(&remade.input()));
-                if !remade.damage.is_empty() {
-                    fail(format!("{:?}", remade.damage));
+            Ok(imported) => {
+                let (was, is) = (files(&input), files(&imported.input()));
+                if !imported.damage.is_empty() {
+                    fail(format!("{:?}", imported.damage));
                 }
                 let is_same = was.len() == is.len() && was.values().zip(is.values()).all(|(a, b)| a == b);
                 if !is_same {
@@ -141,12 +145,12 @@ fn a_perf_data_proto_becomes_the_same_bytes_and_is_the_strict_one_without_our_fi
     }
     let [recorded, strict, lossless] = bytes;
     println!(
-        "{compared} recordings of {recorded} bytes were {lossless} bytes as PerfDataProto, {strict} of them strict, and \
-         became the same bytes but for {}; {framed} small ones are larger than 1.3 times the strict form and what it cannot \
-         hold, by less than {FRAMING} bytes for each piece kept; {unreadable} hold nothing that can be read",
-        wrong.len()
+        "{compared} recordings of {recorded} bytes became {lossless} bytes of PerfDataProto, {strict} in strict form; all but {} \
+         are the same bytes after import; {framed} small ones exceed 1.3 times the strict form plus extension data, by less \
+         than {FRAMING} bytes for each piece; {unreadable} unreadable",
+        differing.len()
     );
-    assert!(wrong.is_empty(), "{} of {compared}:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(differing.is_empty(), "{} of {compared}:\n{}", differing.len(), differing.join("\n"));
     let enough = recordings::enough("quipper and back");
     assert!(compared >= enough, "only {compared} recordings of {enough} were compared");
 }

@@ -1,51 +1,50 @@
-//! The recordings that are tried: the fixtures, those that are constructed and made up, and the corpus beside the repository
-//! when it is there.
+//! The recordings under test: the fixtures, the constructed recordings, those of the scenarios, and a corpus next to the
+//! repository if it exists.
 
 use crate::{constructed, scenarios};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// Every recording.
+/// All recordings.
 pub fn all() -> Vec<PathBuf> {
     within(&["roundtrip/fixtures", "../shared/corpus/own", "../shared/corpus/peers"])
 }
 
-/// The recordings that are in the repository.
+/// Only the recordings in the repository.
 pub fn fixtures() -> Vec<PathBuf> {
     within(&["roundtrip/fixtures"])
 }
 
-fn within(folders: &[&str]) -> Vec<PathBuf> {
+fn within(directories: &[&str]) -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut found = Vec::new();
-    folders.iter().for_each(|folder| find(&root.join(folder), &mut found));
+    directories.iter().for_each(|directory| find(&root.join(directory), &mut found));
     found.sort();
     found.extend_from_slice(constructed::all());
-    found.extend(scenarios::all().iter().map(|made| made.path.clone()));
+    found.extend(scenarios::all().iter().map(|recording| recording.path.clone()));
     found
 }
 
-/// How many are in no folder.
-fn made() -> usize {
+/// The number of generated recordings, which are in no directory of the repository.
+fn generated() -> usize {
     constructed::all().len() + scenarios::all().len()
 }
 
-/// How many recordings a test has to read, with the corpus and without. Where the corpus is not there, it
-/// says so.
+/// The number of recordings that a test must read. Prints a note if there is no corpus.
 pub fn enough(test: &str) -> usize {
     if Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus").exists() {
-        return 540 + made();
+        return 540 + generated();
     }
-    // Not through the macros, whose output the test harness hides when the test passes.
+    // Not with the print macros, whose output the test harness captures.
     let mut out = io::stderr();
-    writeln!(out, "{test}: the fixtures and what is constructed and made up, there is no corpus").unwrap();
-    15 + made()
+    writeln!(out, "{test}: no corpus; using fixtures, constructed and synthetic recordings only").unwrap();
+    15 + generated()
 }
 
 fn find(path: &Path, found: &mut Vec<PathBuf>) {
     let Ok(entries) = fs::read_dir(path) else {
-        found.extend(looks_like_a_recording(path).then(|| path.to_owned()));
+        found.extend(has_magic(path).then(|| path.to_owned()));
         return;
     };
     if path.join("data").is_file() {
@@ -55,9 +54,9 @@ fn find(path: &Path, found: &mut Vec<PathBuf>) {
     entries.flatten().for_each(|entry| find(&entry.path(), found));
 }
 
-/// Whether a file begins with the magic of either version and byte order. Some in the corpus are compressed as a whole.
-fn looks_like_a_recording(path: &Path) -> bool {
+/// Whether a file begins with the magic of either version and byte order. Some files of the corpus are compressed as a whole.
+fn has_magic(path: &Path) -> bool {
     let mut magic = [0; 8];
-    let begins = File::open(path).and_then(|mut file| file.read_exact(&mut magic));
-    begins.is_ok() && matches!(&magic, b"PERFILE2" | b"2ELIFREP" | b"PERFFILE")
+    let result = File::open(path).and_then(|mut file| file.read_exact(&mut magic));
+    result.is_ok() && matches!(&magic, b"PERFILE2" | b"2ELIFREP" | b"PERFFILE")
 }

@@ -1,5 +1,5 @@
-//! Every header, attr, record and feature is read through its definition and written again: in its own byte order, and in
-//! the other one and back.
+//! Decodes every header, attr, record and feature through its definition and encodes it again: in its own byte order, and in the
+//! other one and back.
 
 use crate::recordings;
 use crate::table::Table;
@@ -21,48 +21,48 @@ use std::fs;
 use std::path::Path;
 
 #[test]
-fn everything_is_written_as_it_was_read() {
+fn reencoding_preserves_all_bytes() {
     let mut reencoder = Reencoder::default();
-    let (mut read, mut refused) = (0, Vec::new());
+    let (mut read, mut rejected) = (0, Vec::new());
     for path in recordings::all() {
         reencoder.file = path.display().to_string();
         reencoder.header(&path);
         match Source::open(Input::Path(path), ReadOptions::default()).and_then(|source| source.run(&mut reencoder)) {
             Ok(_) => read += 1,
-            Err(e) => refused.push(e.to_string()),
+            Err(e) => rejected.push(e.to_string()),
         }
     }
-    let Reencoder { headers, records, features, unexpected, .. } = reencoder;
-    println!("{read} recordings, {} without records:\n{}\n", refused.len(), refused.join("\n"));
+    let Reencoder { headers, records, features, failures, .. } = reencoder;
+    println!("{read} recordings, {} without records:\n{}\n", rejected.len(), rejected.join("\n"));
     println!("{headers}\n{records}\n{features}");
     let enough = recordings::enough("re-encoding");
-    assert!(read >= enough, "only {read} recordings of {enough} were read");
-    assert!(unexpected.is_empty(), "{}", unexpected.join("\n"));
+    assert!(read >= enough, "read only {read} recordings, expected {enough}");
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-/// Re-encodes what streams by.
+/// Re-encodes records and features as they stream by.
 #[derive(Default)]
 struct Reencoder {
     file: String,
     headers: Table,
     records: Table,
     features: Table,
-    unexpected: Vec<String>,
+    failures: Vec<String>,
 }
 
-/// What a definition makes of bytes.
+/// A definition's encoding of some bytes.
 #[derive(Default)]
 struct Reencoded {
-    /// What it writes.
+    /// The encoded bytes.
     bytes: Vec<u8>,
-    /// Whether it did not fit.
+    /// Whether the definition did not match.
     opaque: bool,
-    /// What it does not cover.
+    /// Bytes beyond the definition.
     tail: Vec<u8>,
 }
 
-/// Tries a definition on bytes in `endian`: it must write them as they are, also by way of the other byte order.
-/// `reencode` reads in the first byte order and writes in the second. The complaint, if there is one.
+/// Checks that a definition preserves bytes in `endian`, also by way of the other byte order. `reencode` reads in the first byte
+/// order and writes in the second. Returns a description of the failure, if any.
 fn check(
     table: &mut Table,
     name: &str,
@@ -93,8 +93,8 @@ impl Sink for Reencoder {
             })
         };
         let is_known = kind.name().is_some();
-        let complaint = check(&mut self.records, &kind.to_string(), is_known, bytes, raw.endian(), reencode);
-        self.complain(complaint);
+        let failure = check(&mut self.records, &kind.to_string(), is_known, bytes, raw.endian(), reencode);
+        self.fail(failure);
         if let Some(Body::HeaderTracingData(tracing)) = Record::read(bytes, &context).map(|record| record.body) {
             for payload in [&tracing.inside, raw.payload()].into_iter().filter(|payload| !payload.is_empty()) {
                 self.feature(FeatureId::TRACING_DATA, payload, raw.endian(), &FeatureContext::default());
@@ -113,8 +113,8 @@ impl Sink for Reencoder {
 }
 
 impl Reencoder {
-    fn complain(&mut self, complaint: Option<String>) {
-        self.unexpected.extend(complaint.map(|complaint| format!("{}: {complaint}", self.file)));
+    fn fail(&mut self, failure: Option<String>) {
+        self.failures.extend(failure.map(|failure| format!("{}: {failure}", self.file)));
     }
 
     fn feature(&mut self, id: FeatureId, bytes: &[u8], endian: Endian, context: &FeatureContext) {
@@ -126,49 +126,49 @@ impl Reencoder {
                 tail: section.tail,
             }
         };
-        // `perf inject` writes the tracing data of a pipe in front of its record: what follows that is something else.
-        let is_there = id != FeatureId::TRACING_DATA || bytes.starts_with(TracingData::MAGIC);
-        let must_fit = id.name().is_some() && is_there;
-        let complaint = check(&mut self.features, &id.to_string(), must_fit, bytes, endian, reencode);
-        self.complain(complaint);
+        // `perf inject` writes the tracing data of a pipe before its record, so what follows the record is something else.
+        let is_tracing_data = id != FeatureId::TRACING_DATA || bytes.starts_with(TracingData::MAGIC);
+        let must_fit = id.name().is_some() && is_tracing_data;
+        let failure = check(&mut self.features, &id.to_string(), must_fit, bytes, endian, reencode);
+        self.fail(failure);
         self.parts(&FeatureSection::read(id, bytes, endian, context).feature, endian);
     }
 
-    /// What a feature carries as bytes, and has a structure and byte order of its own.
+    /// Checks the structures inside a feature that have their own byte order.
     fn parts(&mut self, feature: &Feature, endian: Endian) {
         let reencoded = |bytes: Option<Vec<u8>>| match bytes {
             Some(bytes) => Reencoded { bytes, ..Default::default() },
             None => Reencoded { opaque: true, ..Default::default() },
         };
-        let mut complaints = Vec::new();
+        let mut failures = Vec::new();
         match feature {
             Feature::TracingData(data) => {
                 for file in data.files.systems.iter().flat_map(|system| &system.formats).chain(&data.files.ftrace) {
                     let show = |_: &[u8], _, _| reencoded(file.format().map(|format| format.to_string().into_bytes()));
-                    complaints.push(check(&mut self.features, "  format", true, &file.text, endian, show));
+                    failures.push(check(&mut self.features, "  format", true, &file.text, endian, show));
                 }
             }
             Feature::BpfProgInfos(infos) => {
                 for program in &infos.programs {
                     let join = |_: &[u8], _, _| reencoded(joined_arrays(program));
-                    complaints.push(check(&mut self.features, "  arrays", true, &program.data, endian, join));
+                    failures.push(check(&mut self.features, "  arrays", true, &program.data, endian, join));
                 }
             }
             Feature::BpfBtf(btf) => {
                 for entry in &btf.entries {
                     let write = |_: &[u8], _, _| reencoded(entry.btf().and_then(|btf| btf.to_bytes().ok()));
-                    complaints.push(check(&mut self.features, "  BTF", true, &entry.data, endian, write));
+                    failures.push(check(&mut self.features, "  BTF", true, &entry.data, endian, write));
                 }
             }
             _ => {}
         }
-        complaints.into_iter().for_each(|complaint| self.complain(complaint));
+        failures.into_iter().for_each(|failure| self.fail(failure));
     }
 
-    /// Header and attrs of a file.
+    /// Checks the header and attrs of a file.
     fn header(&mut self, path: &Path) {
         let main = if path.is_dir() { path.join("data") } else { path.to_owned() };
-        let bytes = fs::read(main).expect("a recording can be read");
+        let bytes = fs::read(main).expect("a recording should be readable");
         let Some(endian) = header::endian(&bytes) else { return };
         let Ok(header) = FileHeader::read_from(&bytes, endian) else { return };
         if ![FileHeader::SIZE, FileHeader::SIZE_WITHOUT_FEATURES].contains(&header.size) {
@@ -182,7 +182,7 @@ impl Reencoder {
         if let Some(recorded) = bits.first_chunk().map(|bits| FeatureBits::read(bits, endian)) {
             self.plain("feature bits", bits, endian, |bytes, from, to| {
                 let bits = FeatureBits::read(bytes.first_chunk()?, from);
-                // Of which size the words of a big-endian bitmap were cannot be told from a little-endian one.
+                // The word size of a big-endian bitmap cannot be recovered from a little-endian one.
                 let is_back = from != endian && bits.iter().eq(recorded.iter());
                 Some(if is_back { recorded } else { bits }.to_bytes(to).to_vec())
             });
@@ -214,13 +214,13 @@ impl Reencoder {
             let bytes = reencode(bytes, from, to);
             Reencoded { opaque: bytes.is_none(), bytes: bytes.unwrap_or_default(), tail: Vec::new() }
         };
-        let complaint = check(&mut self.headers, name, true, bytes, endian, reencode);
-        self.complain(complaint);
+        let failure = check(&mut self.headers, name, true, bytes, endian, reencode);
+        self.fail(failure);
     }
 }
 
-/// The arrays of a BPF program one after the other, each filled up to a multiple of 8 with what is there: perf leaves what
-/// was in its memory.
+/// Joins the arrays of a BPF program, each followed by the recorded padding up to a multiple of 8: perf leaves uninitialized
+/// memory there.
 fn joined_arrays(program: &BpfProg) -> Option<Vec<u8>> {
     program.arrays.iter().try_fold(Vec::new(), |mut joined, which| {
         joined.extend_from_slice(program.array(which)?);

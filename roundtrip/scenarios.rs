@@ -1,5 +1,5 @@
-//! Recordings that are made up by the scenarios, in either byte order. They go the way of the real ones; what other readers see
-//! in them the scenarios say themselves, and another test compares.
+//! Recordings of the scenarios, in either byte order. They take part in all tests of recordings; the scenarios' expectations
+//! about other readers are tested elsewhere.
 
 use perfconv::abi::Endian;
 use perfconv::container::read::Container;
@@ -11,54 +11,55 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// What a scenario makes.
-pub struct SyntheticSpace {
+/// The recording of a scenario.
+pub struct ScenarioRecording {
     pub name: String,
     pub path: PathBuf,
 }
 
-/// The recordings of all scenarios that are not damaged: what is wrong with others is a matter of who reads them.
-pub fn all() -> &'static [SyntheticSpace] {
-    static ALL: OnceLock<Vec<SyntheticSpace>> = OnceLock::new();
+/// The recordings of all scenarios without intended corruption.
+pub fn all() -> &'static [ScenarioRecording] {
+    static ALL: OnceLock<Vec<ScenarioRecording>> = OnceLock::new();
     ALL.get_or_init(|| {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("scenarios");
-        fs::create_dir_all(&folder).expect("a folder can be made");
+        let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("scenarios");
+        fs::create_dir_all(&dir).expect("creating the directory should succeed");
         let scenarios = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
-        let found = fs::read_dir(scenarios).expect("there are scenarios").map(|entry| entry.expect("a file").path());
+        let found =
+            fs::read_dir(scenarios).expect("the scenarios should exist").map(|entry| entry.expect("a file").path());
         let mut found: Vec<_> = found.filter(|path| path.extension().is_some_and(|end| end == "toml")).collect();
         found.sort();
         found
             .iter()
-            .flat_map(|path| [Endian::Little, Endian::Big].map(|endian| made(path, endian, &folder)))
+            .flat_map(|path| [Endian::Little, Endian::Big].map(|endian| generate(path, endian, &dir)))
             .flatten()
             .collect()
     })
 }
 
-fn made(path: &Path, endian: Endian, folder: &Path) -> Option<SyntheticSpace> {
+fn generate(path: &Path, endian: Endian, dir: &Path) -> Option<ScenarioRecording> {
     let name = path.file_stem().and_then(|name| name.to_str()).expect("a name").to_owned();
-    let text = fs::read_to_string(path).expect("a scenario can be read");
+    let text = fs::read_to_string(path).expect("a scenario should be readable");
     let scenario = Scenario::parse(path.to_str().expect("a path"), &text).expect("a scenario");
     if scenario.damage.is_some() {
         return None;
     }
     let scenario = scenario.on_machine_of(endian);
     let order = if endian == Endian::Big { "big" } else { "little" };
-    let path = folder.join(format!("{name} ({order}).data"));
+    let path = dir.join(format!("{name} ({order}).data"));
     let frames = scenario.compress.map_or(Frames::Kept, |kind| Frames::Compressed(FrameOptions { kind, level: 3 }));
     let form = Form { frames, ..Form::default() };
-    // Another run of the tests may have it open, and it is the same.
+    // Another test process may have the file open; its contents are the same.
     if scenario.container == Container::Directory {
         if !path.exists() {
-            let new = tempfile::tempdir_in(folder).expect("a folder can be made");
-            scenario.run(1, &mut ToDirectory::new(new.path(), form)).expect("a recording can be made");
+            let new = tempfile::tempdir_in(dir).expect("creating the directory should succeed");
+            scenario.run(1, &mut ToDirectory::new(new.path(), form)).expect("building a recording should succeed");
             drop(fs::rename(new.path(), &path));
         }
     } else {
-        let (bytes, ..) = scenario.to_bytes(1, scenario.container, form).expect("a recording can be made");
+        let (bytes, ..) = scenario.to_bytes(1, scenario.container, form).expect("building a recording should succeed");
         if fs::read(&path).ok().as_ref() != Some(&bytes) {
-            fs::write(&path, &bytes).expect("a file can be written");
+            fs::write(&path, &bytes).expect("the file should be writable");
         }
     }
-    Some(SyntheticSpace { name, path })
+    Some(ScenarioRecording { name, path })
 }

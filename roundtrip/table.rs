@@ -1,24 +1,24 @@
-//! What was counted, by kind of thing.
+//! Table of counts by kind of definition.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Counts of one kind of thing.
+/// Counts of one kind.
 #[derive(Default)]
 pub struct Row {
-    /// How many there were.
+    /// Instances.
     pub instances: u64,
-    /// How many were written as the bytes that they were read from.
+    /// Instances whose encoding equals the bytes read.
     pub exact: u64,
-    /// How many no definition fitted.
+    /// Instances that match no definition.
     pub opaque: u64,
     /// Bytes of all instances.
     pub bytes: u64,
-    /// Of those, bytes of opaque instances.
+    /// Bytes of opaque instances.
     pub opaque_bytes: u64,
-    /// Of those, zeros behind what the definition covers.
+    /// Zeros beyond the definition.
     pub padding: u64,
-    /// Of those, other bytes behind what the definition covers.
+    /// Other bytes beyond the definition.
     pub tail: u64,
 }
 
@@ -35,14 +35,14 @@ impl Table {
         row.opaque += u64::from(opaque);
         row.bytes += bytes.len() as u64;
         row.opaque_bytes += if opaque { bytes.len() as u64 } else { 0 };
-        let behind = if tail.iter().all(|&byte| byte == 0) { &mut row.padding } else { &mut row.tail };
-        *behind += tail.len() as u64;
+        let beyond = if tail.iter().all(|&byte| byte == 0) { &mut row.padding } else { &mut row.tail };
+        *beyond += tail.len() as u64;
     }
 }
 
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let titles = ["instances", "exact", "opaque", "bytes", "opaque bytes", "zeros behind", "other behind"];
+        let titles = ["instances", "exact", "opaque", "bytes", "opaque bytes", "zero padding", "tail"];
         let line = |f: &mut fmt::Formatter<'_>, name: &str, cells: &[String]| {
             write!(f, "{name:24}")?;
             cells.iter().try_for_each(|cell| write!(f, "{cell:>14}"))?;

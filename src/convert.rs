@@ -1,4 +1,4 @@
-//! The main job in one call: a recording to profiles.
+//! Conversion of a recording to profiles and other formats in one call.
 
 use crate::container::read::directory::is_part;
 use crate::container::read::input::Input;
@@ -21,30 +21,29 @@ use crate::stream::source::Source;
 use std::io::Write;
 use std::path::Path;
 
-/// Reads a recording, in time order, into a profile. What waits for its turn and is too much for memory goes to temporary
-/// files.
+/// Converts a recording, in time order, to a profile. Records that must wait are spilled to temporary files beyond a
+/// memory budget.
 ///
 /// # Errors
-/// Where there is not a single record that can be read, or no event or label that was asked for. What is wrong in parts is
-/// told by the ledger.
+/// If no record is readable, or a requested event or label does not exist. The ledger reports corrupt parts.
 pub fn profile(source: Source, options: &ProfileOptions) -> Result<(Profile, Ledger)> {
     let (profiles, ledger) = profiles(source, &ProfileOptions { split: None, ..options.clone() })?;
     Ok((profiles.into_iter().next().unwrap_or_default(), ledger))
 }
 
-/// Reads a recording into the profiles that it is [split](ProfileOptions::split) into.
+/// Converts a recording to the profiles that it is [split](ProfileOptions::split) into.
 ///
 /// # Errors
-/// As [`profile`].
+/// Those of [`profile`].
 pub fn profiles(source: Source, options: &ProfileOptions) -> Result<(Vec<Profile>, Ledger)> {
     let read = source.options().clone();
     collected(Collector::new(options), read, |sink| source.run(sink))
 }
 
-/// The same of a recording whose records go through passes first.
+/// Converts a recording to profiles after applying passes.
 ///
 /// # Errors
-/// As [`profile`], and where a pass cannot do what was asked of it.
+/// Those of [`profile`], and of the passes.
 pub fn passed_profiles(
     input: Input,
     read: &ReadOptions,
@@ -67,12 +66,12 @@ fn collected<'a>(
     Ok((profiles, ledger))
 }
 
-/// Writes a recording, through passes, to a format that takes samples one by one, for profiles of which hardly two samples are
-/// equal. The recording is read twice: which events have samples must be known before the first. Returns how many samples have
-/// frames without function names, too.
+/// Applies passes to a recording, and writes it to a format that takes samples one by one, for profiles with mostly
+/// unique stacks. The recording is read twice, since the output begins with the events that have samples. Also
+/// returns how many samples have frames without function names.
 ///
 /// # Errors
-/// As [`passed_profiles`], and what `out` says.
+/// Those of [`passed_profiles`], and errors of `out`.
 pub fn streamed(
     input: Input,
     read: &ReadOptions,
@@ -82,10 +81,10 @@ pub fn streamed(
     out: &mut dyn Write,
 ) -> Result<(Ledger, Unnamed)> {
     let (input, damage) = input.repeatable(read)?;
-    let mut look = SampleScan::default();
-    let (meta, _) = passes.stream(input.clone(), read, &mut look)?;
+    let mut scan = SampleScan::default();
+    let (meta, _) = passes.stream(input.clone(), read, &mut scan)?;
     let events: Vec<_> = meta.events.list().iter().map(ProfileEvent::from).collect();
-    let mut writer = begin(out, &events, &look.has_samples(options, &meta));
+    let mut writer = begin(out, &events, &scan.has_samples(options, &meta));
     let mut counted = CountedStacks { sink: &mut *writer, samples: Vec::new() };
     let collector = Collector::new(options).passing_samples_to(&mut counted);
     let (profiles, mut ledger) = collected(collector, read.clone(), |sink| passes.run(input, read, sink))?;
@@ -98,10 +97,10 @@ pub fn streamed(
     Ok((ledger, unnamed))
 }
 
-/// Counts the samples of each stack on their way to where they are written.
+/// Counts the samples of each stack, and forwards them.
 struct CountedStacks<'a> {
     sink: &'a mut dyn TakeSamples,
-    /// By the number of the stack.
+    /// By stack number.
     samples: Vec<u64>,
 }
 
@@ -114,10 +113,10 @@ impl TakeSamples for CountedStacks<'_> {
     }
 }
 
-/// Writes the records of a recording, through passes, to a format that carries them.
+/// Applies passes to a recording, and writes its records to another format.
 ///
 /// # Errors
-/// Where the recording cannot be read, and what `out` says.
+/// If the recording cannot be read, and errors of `out`.
 pub fn carry(
     input: Input,
     read: &ReadOptions,
@@ -129,39 +128,38 @@ pub fn carry(
     carry_by(input, read, passes, &mut *begin(out, options))
 }
 
-/// Writes the records of a recording to the files of a format that has several, in a folder that is there and empty.
+/// Applies passes to a recording, and writes it to a format with several files, in an existing empty directory.
 ///
 /// # Errors
-/// As [`carry`].
+/// Those of [`carry`].
 pub fn carry_to_folder(
     input: Input,
     read: &ReadOptions,
     options: &CarryOptions,
     passes: &mut Passes,
     begin: BeginFolder,
-    folder: &Path,
+    directory: &Path,
 ) -> Result<Ledger> {
-    carry_by(input, read, passes, &mut *begin(folder, options)?)
+    carry_by(input, read, passes, &mut *begin(directory, options)?)
 }
 
 fn carry_by(input: Input, read: &ReadOptions, passes: &mut Passes, carrier: &mut dyn Carry) -> Result<Ledger> {
     let (meta, mut ledger) = passes.run(input, read, &mut *carrier)?;
     carrier.account(&mut ledger);
-    let others = if carrier.carries_others() { Vec::new() } else { others(&meta) };
-    if !others.is_empty() {
-        ledger
-            .missing(format!("what the folder holds beside the recording is not in the output: {}", others.join(", ")));
+    let other_files = if carrier.carries_others() { Vec::new() } else { other_files(&meta) };
+    if !other_files.is_empty() {
+        ledger.missing(format!("other files in the directory are not in the output: {}", other_files.join(", ")));
     }
     Ok(ledger)
 }
 
-/// What a folder holds that is no part of the recording, such as the `kcore_dir` of `perf record --kcore`.
-fn others(meta: &Meta) -> Vec<String> {
+/// Files in the directory that are not part of the recording, such as the `kcore_dir` of `perf record --kcore`.
+fn other_files(meta: &Meta) -> Vec<String> {
     if meta.container != Container::Directory {
         return Vec::new();
     }
-    let folder = meta.folder.as_ref().and_then(|folder| folder.read_dir().ok());
-    let names = folder.into_iter().flatten().flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let directory = meta.folder.as_ref().and_then(|directory| directory.read_dir().ok());
+    let names = directory.into_iter().flatten().flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
     let mut names: Vec<_> = names.filter(|name| !is_part(name)).collect();
     names.sort();
     names

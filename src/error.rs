@@ -1,4 +1,4 @@
-//! What can go wrong, with the place where it did.
+//! Errors, with the file, offset and record that they are about.
 
 use crate::abi::record::RecordType;
 use std::fmt;
@@ -7,79 +7,79 @@ use std::io;
 /// A result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why something could not be done. The message is one sentence that names the file and, where there is one, the offset.
+/// An error of this crate. The message has the form `file: offset: problem; what to do`.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The operating system refused.
+    /// An operation of the operating system failed.
     #[error("{file}: {doing}: {source}")]
     Io {
-        /// File, folder or stream, as the user named it.
+        /// File, directory or stream, as the user named it.
         file: String,
-        /// What was tried, such as `cannot open`.
+        /// The operation that failed, such as `cannot open`.
         doing: &'static str,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// The input is not a recording, or not one that can be read.
+    /// The input is not a recording, or cannot be read.
     #[error("{place}: {what}")]
     Input {
-        /// Where.
+        /// The place of the problem.
         place: Place,
-        /// What is wrong, and where there is something to do about it, what.
+        /// The problem, and what to do about it.
         what: String,
     },
-    /// What was asked for cannot be done with this recording. Nothing was written.
+    /// The request cannot be carried out on this recording. Nothing was written.
     #[error("{what}")]
     Refused {
-        /// Why: a kind from [`ErrorKind::OutputExists`] on.
+        /// The kind of problem: [`ErrorKind::OutputExists`] or one that follows it.
         kind: ErrorKind,
-        /// The reason in words, and what to do about it.
+        /// The problem, and what to do about it.
         what: String,
     },
-    /// Writing the output failed.
+    /// The output cannot be written.
     #[error("cannot write the output: {0}")]
     Output(#[source] io::Error),
 }
 
 impl Error {
-    /// An error of the operating system about a file.
+    /// Returns a function that wraps an error of the operating system about a file.
     pub fn io(file: impl Into<String>, doing: &'static str) -> impl FnOnce(io::Error) -> Self {
         let file = file.into();
         move |source| Self::Io { file, doing, source }
     }
 
-    /// An input that cannot be read.
+    /// An [`Error::Input`] at an offset of a file.
     pub fn input(file: impl Into<String>, offset: impl Into<Option<u64>>, what: impl Into<String>) -> Self {
         Self::Input { place: Place { file: file.into(), offset: offset.into(), record: None }, what: what.into() }
     }
 
-    /// A file that is not overwritten.
+    /// An existing output that must not be overwritten.
     pub fn output_exists(what: impl Into<String>) -> Self {
         Self::Refused { kind: ErrorKind::OutputExists, what: what.into() }
     }
 
-    /// Something that was asked for and is not in the recording.
+    /// A request for something that the recording does not contain.
     pub(crate) fn not_found(what: impl Into<String>) -> Self {
         Self::Refused { kind: ErrorKind::NotFound, what: what.into() }
     }
 
-    /// Recordings, or a recording and an output, that do not go together.
+    /// Recordings, or a recording and an output, that cannot be combined.
     pub(crate) fn incompatible(what: impl Into<String>) -> Self {
         Self::Refused { kind: ErrorKind::Incompatible, what: what.into() }
     }
 
-    /// A request that does not make sense.
+    /// An invalid request.
     pub(crate) fn invalid(what: impl Into<String>) -> Self {
         Self::Refused { kind: ErrorKind::InvalidRequest, what: what.into() }
     }
 
-    /// A result that would be too large.
+    /// A result that would exceed a limit.
     pub(crate) fn too_large(what: impl Into<String>) -> Self {
         Self::Refused { kind: ErrorKind::TooLarge, what: what.into() }
     }
 
-    /// The same error as one about a record, where it is about an input and of no record yet.
+    /// Adds the record to an [`Error::Input`] that has none yet.
     pub(crate) fn at_record(mut self, index: u64, record_type: RecordType) -> Self {
         if let Self::Input { place, .. } = &mut self {
             place.record.get_or_insert(RecordPlace { index, record_type });
@@ -87,7 +87,7 @@ impl Error {
         self
     }
 
-    /// What kind of failure it is.
+    /// The kind of the error.
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::Io { .. } => ErrorKind::Io,
@@ -97,7 +97,7 @@ impl Error {
         }
     }
 
-    /// File, directory or stream that the error is about, as the user named it.
+    /// The file, directory or stream that the error is about, as the user named it.
     pub fn file(&self) -> Option<&str> {
         match self {
             Self::Io { file, .. } => Some(file),
@@ -106,7 +106,7 @@ impl Error {
         }
     }
 
-    /// Where in the file the error is, in bytes.
+    /// Offset in the file, in bytes.
     pub fn offset(&self) -> Option<u64> {
         match self {
             Self::Input { place, .. } => place.offset,
@@ -127,21 +127,21 @@ impl Error {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The operating system refused to open or read a file.
+    /// A file cannot be opened or read.
     Io,
-    /// The input is not a recording, or cannot be read.
+    /// The input is not a recording, or is corrupt.
     Input,
     /// The output cannot be written.
     Output,
-    /// The output is there already, or is the input.
+    /// The output already exists, or is the input.
     OutputExists,
-    /// Nothing in the recording is what was asked for: no such event, process, time, record.
+    /// The recording does not contain the requested item, such as an event, process, time or record.
     NotFound,
-    /// The recordings do not go together, or the output has no place for what this one holds.
+    /// The recordings cannot be combined, or the output cannot represent the recording.
     Incompatible,
-    /// The request or the description of a recording does not make sense.
+    /// The request, or the description of a recording, is invalid.
     InvalidRequest,
-    /// The result would be larger than is allowed.
+    /// The result would exceed a limit.
     TooLarge,
 }
 
@@ -151,9 +151,9 @@ pub enum ErrorKind {
 pub struct Place {
     /// File, directory or stream, as the user named it.
     pub file: String,
-    /// Bytes from its beginning.
+    /// Offset in bytes.
     pub offset: Option<u64>,
-    /// The record there.
+    /// The record at that offset.
     pub record: Option<RecordPlace>,
 }
 
@@ -161,7 +161,7 @@ pub struct Place {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RecordPlace {
-    /// Number of the record in the order of the file, from 0, frames of compressed records among them.
+    /// Index of the record in file order, from 0; COMPRESSED records count, and so do the records in them.
     pub index: u64,
     /// Type of the record.
     pub record_type: RecordType,
@@ -170,7 +170,7 @@ pub struct RecordPlace {
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.offset {
-            Some(offset) => write!(f, "{}: at offset {offset}", self.file),
+            Some(offset) => write!(f, "{}: offset {offset:#x}", self.file),
             None => f.write_str(&self.file),
         }
     }

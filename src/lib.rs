@@ -1,9 +1,9 @@
 //! Reads, writes, converts and rewrites Linux `perf.data` recordings.
 //!
-//! [`Recording`] is what to call first. Each example here is complete; memory does not grow with the recording in any of them
-//! but for what is unique, such as stacks.
+//! [`Recording`] is the entry point. Each example below is complete. Memory depends on what is unique in a recording, such as
+//! stacks, not on its size.
 //!
-//! Samples in time order, with their stacks resolved to mapped files:
+//! Iterate over samples in time order, with stacks resolved to mapped files:
 //!
 //! ```
 //! # fn main() -> perfconv::Result<()> {
@@ -19,7 +19,7 @@
 //! # }
 //! ```
 //!
-//! Filter, and write a recording that perf reads:
+//! Filter samples and write a recording:
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -32,7 +32,7 @@
 //! # }
 //! ```
 //!
-//! Convert to a pprof:
+//! Convert to pprof:
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -44,7 +44,7 @@
 //! # }
 //! ```
 //!
-//! Read what a recording says about itself:
+//! Read metadata:
 //!
 //! ```
 //! # fn main() -> perfconv::Result<()> {
@@ -57,7 +57,7 @@
 //! # }
 //! ```
 //!
-//! Put a recording together, as a test of something that reads recordings does:
+//! Build a synthetic recording, for instance to test a reader:
 //!
 //! ```
 //! use perfconv::abi::{sample::Sample, sample_type::SampleType};
@@ -74,37 +74,39 @@
 //! # }
 //! ```
 //!
-//! The cargo features `bundle`, `csv`, `inspect`, `json`, `pprof`, `quipper`, `quipper-text`, `rewrite` and `synth` add what they
-//! are named after, `cli` the program with all of them; all are on by default. `default-features = false` reads and writes
-//! perf.data.
+//! The cargo features `bundle`, `csv`, `inspect`, `json`, `pprof`, `quipper`, `quipper-text`, `rewrite`, `symbols` and `synth`
+//! add the functionality of that name; `cli` adds the program with all of them. All are enabled by default. With
+//! `default-features = false` the library reads and writes perf.data.
 //!
-//! The library is built from these modules; each uses only those above it. The public ones are [`abi`], [`error`], [`recording`]
-//! and [`synth`]. The cargo feature `internals` makes the others public too, for the program, tests and benchmarks; they may
-//! change in any release.
+//! The library consists of these modules; each uses only those above it. The public ones are [`abi`], [`error`], [`recording`]
+//! and [`synth`]. The cargo feature `internals` makes the others public for the program, tests and benchmarks; they may change in
+//! any release.
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`abi`] | definitions of every header, section, attr, record, sample field and feature |
-//! | [`error`] | what can go wrong, and where |
-//! | `threads` | work on several threads, in order |
-//! | `tracepoint` | formats and fields of tracepoints |
+//! | [`abi`] | definitions of headers, sections, attrs, records, sample fields and features |
+//! | [`error`] | error types |
+//! | `suggest` | messages about unknown names |
+//! | `threads` | worker pools that preserve order |
+//! | `tracepoint` | tracepoint formats and fields |
 //! | `container` | files, pipes, directories and compressed frames |
 //! | `object` | ELF images |
-//! | `stream` | records in order, with the events that they belong to |
+//! | `stream` | records in order, with their events |
 //! | `session` | processes, threads and mappings over time |
 //! | `rewrite` | passes over records |
-//! | [`synth`] | recordings from a description |
-//! | `bundle` | a recording with its objects in one file |
+//! | [`synth`] | synthetic recordings |
+//! | `bundle` | archives of a recording with its object files |
+//! | `symbol` | addresses to functions, inlined functions and lines |
 //! | `profile` | interned stacks and values |
-//! | `inspect` | what a recording contains, whether it is sound, records as text, differences of two |
+//! | `inspect` | contents, validity, records as text, differences |
 //! | `formats` | other formats |
-//! | `convert` | a recording to a profile or another format in one call |
+//! | `convert` | conversion of a recording to a profile or another format |
 //! | [`recording`] | [`Recording`] |
 
-// What only the program and some features use is not in use without them.
+// Some items are only used by the program or certain features.
 #![cfg_attr(not(feature = "cli"), allow(dead_code, unused_imports))]
-// What the signatures of public items name can be named. Those of `synth` still name sinks and containers; `inspect` implements
-// serializers, whose error types count.
+// Types in public signatures must be nameable. Exceptions: `synth` mentions sinks and containers, and `inspect` implements
+// serializers with error types.
 #![cfg_attr(not(any(feature = "inspect", feature = "internals", feature = "synth")), deny(unnameable_types))]
 
 pub mod abi;
@@ -113,7 +115,7 @@ pub mod recording;
 #[cfg(feature = "synth")]
 pub mod synth;
 
-/// The modules behind the public ones, under the names that they have with the feature `internals`.
+/// Internal modules, under the names that they have with the feature `internals`.
 #[path = "."]
 mod modules {
     #[cfg(feature = "bundle")]
@@ -131,6 +133,9 @@ mod modules {
     pub mod rewrite;
     pub mod session;
     pub mod stream;
+    pub mod suggest;
+    #[cfg(feature = "symbols")]
+    pub mod symbol;
     pub mod threads;
     pub mod tracepoint;
 }
@@ -143,7 +148,12 @@ use modules::*;
 pub use modules::*;
 pub use recording::Recording;
 
-/// The examples of the README, as tests.
+/// Tests of the examples in README.md.
 #[cfg(all(doctest, feature = "cli"))]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// Tests of the examples in docs/library.md.
+#[cfg(all(doctest, feature = "cli"))]
+#[doc = include_str!("../docs/library.md")]
+struct LibraryPage;

@@ -1,4 +1,4 @@
-//! The program `perfconv`. See [`cli`].
+//! The `perfconv` program; see [`cli`].
 
 mod cli;
 

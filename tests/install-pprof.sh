@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the pprof program from Debian's packages: sh tests/install-pprof.sh DESTINATION
+# Builds the pprof program from Debian packages: sh tests/install-pprof.sh DESTINATION
 set -eu
 packages="golang-go golang-github-google-pprof-dev"
 if ! dpkg-query -W -f '${Status}\n' $packages 2>/dev/null | grep -c '^install ok' | grep -qx 2; then
@@ -7,6 +7,6 @@ if ! dpkg-query -W -f '${Status}\n' $packages 2>/dev/null | grep -c '^install ok
     apt-get update -qq
     apt-get install -qq -y --no-install-recommends $packages
 fi
-# Beside the destination first: a test that looks for the program never sees half of it.
+# Build next to the destination and rename, so that tests never run an incomplete program.
 GO111MODULE=off GOPATH=/usr/share/gocode GOFLAGS= go build -o "$1.new" github.com/google/pprof
 mv "$1.new" "$1"

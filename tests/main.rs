@@ -1,35 +1,41 @@
-//! The program as its users meet it: real recordings in; exit status, ledger, warnings and output out.
+//! Integration tests of the program: real recordings as inputs; exit status, ledger, warnings and outputs as results.
 
 mod suite {
     mod anonymize;
     mod archive;
     mod bad_input;
+    mod batch;
     mod build_ids;
-    mod changed_proto;
     mod check;
     mod cli;
     mod compat;
     mod consumers;
+    mod conversions;
     mod csv;
     mod diff;
+    mod docs;
     mod dump;
+    mod edited_proto;
     mod endian;
-    mod failing_input;
     mod faults;
     mod files;
     mod filters;
-    mod forms;
     mod fuzz_corpus;
     mod goldens;
     mod header_edits;
+    mod help;
     mod imported_profiles;
     mod imports;
+    mod independent_scan;
     mod info;
+    mod input_errors;
     mod jit;
     mod json;
-    mod json_fits;
+    mod json_edits;
     mod json_schema;
+    mod known_parser_bugs;
     mod ledger;
+    mod linux_perf_data;
     mod main_mapping;
     mod mappings;
     mod memory;
@@ -37,27 +43,23 @@ mod suite {
     mod modules;
     mod passes;
     mod paths;
-    mod peers_bugs;
     mod perf_json;
+    mod perf_script;
     mod perf_stat;
     mod perf_version;
     mod pprof;
     mod profiles;
     mod program;
     mod quipper;
-    mod readme;
     mod recognition;
     mod repair;
     mod rewrite;
+    mod sample_counts;
     mod samples;
     mod scenarios;
-    mod scripts;
-    mod several;
     mod signals;
     mod split;
     mod stacks;
+    mod symbols;
     mod tracepoints;
-    mod typed;
-    mod values;
-    mod walk;
 }

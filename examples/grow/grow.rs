@@ -1,4 +1,4 @@
-//! Copy after copy, until there is enough.
+//! Repeats a recording's data, shifted, up to a size.
 
 use std::io;
 
@@ -6,10 +6,10 @@ use crate::output::Output;
 use crate::recording::{Recording, kind};
 use crate::shift::Shift;
 
-/// Writes copies of a recording's data until there are `size` bytes.
+/// Writes shifted copies of a recording's data until they amount to `size` bytes.
 pub fn grow(recording: &Recording, mut output: Output, size: u64, without_rounds: bool) -> io::Result<()> {
     let shift = Shift::of(recording);
-    let mut moved = Vec::new();
+    let mut shifted = Vec::new();
     for copy in 0.. {
         if copy > 0 && output.data_size() >= size {
             break;
@@ -21,10 +21,10 @@ pub fn grow(recording: &Recording, mut output: Output, size: u64, without_rounds
                 kind::FIRST_USER.. if copy == 0 => output.user_record(record)?,
                 kind::FIRST_USER.. => {}
                 _ => {
-                    moved.clear();
-                    moved.extend_from_slice(record);
-                    if shift.apply(&mut moved, copy) {
-                        output.record(&moved)?;
+                    shifted.clear();
+                    shifted.extend_from_slice(record);
+                    if shift.apply(&mut shifted, copy) {
+                        output.record(&shifted)?;
                     }
                 }
             }

@@ -1,7 +1,7 @@
-//! Grows a real recording to any size, for measurements of time and memory.
+//! Grows a real recording to any size, to measure time and memory.
 //!
-//! Repetition alone would let time run backwards and add nothing new to know. Here each copy of the data is moved: later
-//! in time, by other processes, at other user addresses. The kernel, of which there is one, stays where it is.
+//! Plain repetition would let time run backwards and add no new processes or addresses. So each copy of the data is shifted: to
+//! later times, other process IDs and other user addresses. Kernel addresses stay the same, as there is only one kernel.
 //!
 //! `cargo run --release --example grow -- IN OUT --size MB [--no-rounds] [--compress] [--pipe]`
 
@@ -17,12 +17,12 @@ use output::Output;
 use recording::Recording;
 
 const USAGE: &str = "usage: grow IN OUT --size MB [--no-rounds] [--compress] [--pipe]
-IN is a little-endian perf.data in file mode, not compressed, whose events have one sample_type.";
+IN is a little-endian, uncompressed perf.data file whose events all have the same sample_type.";
 
 fn main() -> Result<(), Box<dyn Error>> {
     let options = Options::parse(std::env::args().skip(1)).ok_or(USAGE)?;
-    let recording =
-        Recording::parse(std::fs::read(&options.input)?).ok_or("IN is not of the kind that can be grown")?;
+    let recording = Recording::parse(std::fs::read(&options.input)?)
+        .ok_or("IN cannot be grown: not a little-endian, uncompressed file with one sample_type")?;
     let output = Output::create(&options.output, &recording, options.pipe, options.compress)?;
     grow::grow(&recording, output, options.size, options.without_rounds)?;
     Ok(())
@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 struct Options {
     input: PathBuf,
     output: PathBuf,
-    /// Bytes of records, before compression.
+    /// Size of the records, before compression.
     size: u64,
     without_rounds: bool,
     compress: bool,

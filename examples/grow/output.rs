@@ -1,4 +1,4 @@
-//! Writes the grown recording: a file or a pipe stream, plain or compressed.
+//! Writer of the grown recording: a file or a pipe stream, plain or compressed.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
@@ -8,16 +8,16 @@ use zstd::stream::raw::{CParameter, Encoder, InBuffer, Operation, OutBuffer};
 
 use crate::recording::{Recording, kind};
 
-/// What perf compresses at a time at most, and what a reader has to have room for.
+/// The largest chunk that perf compresses at once, and so the buffer that a reader needs.
 const CHUNK: usize = 1 << 16;
-/// Of one COMPRESSED record, whose size is a u16.
+/// The largest payload of a COMPRESSED record, whose size is a u16.
 const PAYLOAD: usize = 65528 - 8;
 const COMPRESSED_FEATURE: u32 = 27;
 const LAST_FEATURE: u64 = 32;
-/// Features that have no record in a pipe.
+/// Features that perf does not write to pipes.
 const FILE_ONLY: [u32; 8] = [1, 2, 15, 18, 19, 20, 24, 30];
 
-/// A recording that is written.
+/// An output recording.
 pub struct Output {
     file: BufWriter<File>,
     head: Vec<u8>,
@@ -33,12 +33,12 @@ struct Compressor {
 }
 
 impl Output {
-    /// Writes what is before the data.
+    /// Creates the output and writes everything before the data.
     pub fn create(path: &Path, recording: &Recording, pipe: bool, compress: bool) -> io::Result<Output> {
         let mut features: Vec<(u32, Vec<u8>)> =
             recording.features().map(|(bit, bytes)| (bit, bytes.to_vec())).collect();
         if compress {
-            // Version, type zstd, level, ratio, room that a reader needs.
+            // Version, type (zstd), level, ratio, size of the reader's buffer.
             let section = [0, 1, 1, 4, CHUNK as u32].map(u32::to_le_bytes).concat();
             let place = features.partition_point(|(bit, _)| *bit < COMPRESSED_FEATURE);
             features.insert(place, (COMPRESSED_FEATURE, section));
@@ -61,38 +61,38 @@ impl Output {
         Ok(output)
     }
 
-    /// How many bytes of records were written, before compression.
+    /// The number of bytes of records written, before compression.
     pub fn data_size(&self) -> u64 {
         self.data_size
     }
 
-    /// A record of the kernel, which is compressed where that is asked for.
+    /// Writes a record of the kernel, compressed if the output is.
     pub fn record(&mut self, record: &[u8]) -> io::Result<()> {
         self.data_size += record.len() as u64;
         let Some(compressor) = &mut self.compressor else { return self.file.write_all(record) };
-        // Chunks are full to the last byte, so that records straddle them.
+        // Fill chunks to the last byte, so that records straddle them.
         let (now, later) = record.split_at(record.len().min(CHUNK - compressor.chunk.len()));
         compressor.chunk.extend_from_slice(now);
         if compressor.chunk.len() == CHUNK {
             self.compress()?;
-            self.compressor.as_mut().expect("it compresses").chunk.extend_from_slice(later);
+            self.compressor.as_mut().expect("the compressor should exist").chunk.extend_from_slice(later);
         }
         Ok(())
     }
 
-    /// The end of a round, before which all that belongs to it is written.
+    /// Writes the end of a round, after everything that belongs to the round.
     pub fn round(&mut self, record: &[u8]) -> io::Result<()> {
         self.compress()?;
         self.user_record(record)
     }
 
-    /// A record of perf itself, which is never compressed.
+    /// Writes a record of perf itself, which is never compressed.
     pub fn user_record(&mut self, record: &[u8]) -> io::Result<()> {
         self.data_size += record.len() as u64;
         self.file.write_all(record)
     }
 
-    /// Writes what is after the data, and the sizes into the header.
+    /// Writes everything after the data, and the sizes into the header.
     pub fn finish(mut self) -> io::Result<()> {
         self.compress()?;
         if self.pipe {
@@ -133,7 +133,7 @@ impl Output {
         self.framed(kind::HEADER_FEATURE, &[&LAST_FEATURE.to_le_bytes()])
     }
 
-    /// Writes the chunk, one flush of the only zstd stream, as as many records as it needs.
+    /// Writes the chunk, one flush of the single zstd stream, as as many records as it needs.
     fn compress(&mut self) -> io::Result<()> {
         let Some(compressor) = &mut self.compressor else { return Ok(()) };
         let mut frame = Vec::new();

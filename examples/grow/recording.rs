@@ -1,6 +1,6 @@
-//! The recording to grow, taken apart.
+//! Minimal parser of the recording to grow.
 
-/// Types of records.
+/// Record types.
 pub mod kind {
     pub const MMAP: u32 = 1;
     pub const COMM: u32 = 3;
@@ -16,7 +16,7 @@ pub mod kind {
     pub const NAMESPACES: u32 = 16;
     pub const KSYMBOL: u32 = 17;
     pub const BPF_EVENT: u32 = 18;
-    /// What is above was written by perf and not by the kernel.
+    /// perf itself, not the kernel, writes records of this type and above.
     pub const FIRST_USER: u32 = 64;
     pub const HEADER_ATTR: u32 = 64;
     pub const TRACING_DATA: u32 = 66;
@@ -27,7 +27,7 @@ pub mod kind {
     pub const COMPRESSED2: u32 = 83;
 }
 
-/// A file in memory.
+/// A recording in memory.
 pub struct Recording {
     bytes: Vec<u8>,
     pub sample_type: u64,
@@ -35,12 +35,12 @@ pub struct Recording {
     attr_size: usize,
     attrs: (usize, usize),
     data: (usize, usize),
-    /// Bits of the features with their sections.
+    /// Feature bits and their sections.
     features: Vec<(u32, (usize, usize))>,
 }
 
 impl Recording {
-    /// Nothing where it is not of the kind that can be grown.
+    /// Parses a recording; `None` if it is not of the kind that can be grown.
     pub fn parse(bytes: Vec<u8>) -> Option<Recording> {
         if !bytes.starts_with(b"PERFILE2") || word(&bytes, 8)? != 104 {
             return None;
@@ -66,26 +66,26 @@ impl Recording {
         (is_uniform && recording.records().all(is_plain)).then_some(recording)
     }
 
-    /// The attrs, each with its section of ids behind it.
+    /// The attrs, each followed by its section of ids.
     fn attrs(&self) -> impl Iterator<Item = &[u8]> {
         self.section(self.attrs).chunks(self.attr_size)
     }
 
-    /// The attrs with their ids.
+    /// The attrs and their ids.
     pub fn events(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         self.attrs().map(|entry| {
             let (attr, ids) = entry.split_at(self.attr_size - 16);
-            let [offset, size] = [0, 8].map(|at| word(ids, at).expect("an entry ends with two words") as usize);
+            let [offset, size] = [0, 8].map(|at| word(ids, at).expect("an entry should end with two words") as usize);
             (attr, self.section((offset, size)))
         })
     }
 
-    /// The bits of the features with their bytes.
+    /// The feature bits and their bytes.
     pub fn features(&self) -> impl Iterator<Item = (u32, &[u8])> {
         self.features.iter().map(|&(bit, section)| (bit, self.section(section)))
     }
 
-    /// The whole records of the data.
+    /// The complete records of the data section.
     pub fn records(&self) -> impl Iterator<Item = &[u8]> {
         let mut rest = self.section(self.data);
         std::iter::from_fn(move || {
@@ -96,7 +96,7 @@ impl Recording {
         })
     }
 
-    /// What is before the data: header, ids and attrs.
+    /// Everything before the data: header, ids and attrs.
     pub fn head(&self) -> &[u8] {
         &self.bytes[..self.data.0]
     }
@@ -112,7 +112,7 @@ pub fn kind(record: &[u8]) -> u32 {
     u32::from_le_bytes([record[0], record[1], record[2], record[3]])
 }
 
-/// The word at an offset, if it is there.
+/// The u64 at an offset, if the bytes are long enough.
 pub fn word(bytes: &[u8], at: usize) -> Option<u64> {
     bytes.get(at..)?.first_chunk().copied().map(u64::from_le_bytes)
 }

@@ -1,4 +1,4 @@
-//! Moves records: to a later time, to other processes and to other user addresses.
+//! Shifts records: to later times, other processes and other user addresses.
 
 use crate::recording::{Recording, kind, word};
 
@@ -14,13 +14,13 @@ const PERIOD: u64 = 1 << 8;
 const STREAM_ID: u64 = 1 << 9;
 const IDENTIFIER: u64 = 1 << 16;
 
-/// Between two copies. Small enough that a thousand of them stay in user space, a multiple of every page size.
+/// Distance between two copies. Small enough that a thousand copies stay in user space, and a multiple of every page size.
 const ADDRESSES: u64 = 1 << 28;
-/// User addresses below go up, those above go down: neither end of user space is crossed.
+/// User addresses below are shifted up, those above down, so that neither end of user space is crossed.
 const MIDDLE: u64 = 1 << 46;
 const KERNEL: u64 = 1 << 63;
 
-/// How far the next copy is away, and where in a record stands what is moved.
+/// The distance between two copies, and the layout of the fields to shift.
 pub struct Shift {
     time: u64,
     pids: u32,
@@ -29,7 +29,7 @@ pub struct Shift {
 }
 
 impl Shift {
-    /// Far enough that neither times nor processes of two copies mix.
+    /// Chooses distances large enough that neither times nor processes of two copies overlap.
     pub fn of(recording: &Recording) -> Shift {
         let Recording { sample_type, sample_id_all, .. } = *recording;
         let mut shift = Shift { time: 0, pids: 0, sample_type, sample_id_all };
@@ -48,7 +48,7 @@ impl Shift {
         shift
     }
 
-    /// Moves a record into a copy. False where only the first copy has it, as it is about the kernel.
+    /// Shifts a record for a copy. Returns false if only the first copy should contain it, as it is about the kernel.
     pub fn apply(&self, record: &mut [u8], copy: u32) -> bool {
         match kind(record) {
             kind::MMAP | kind::MMAP2 => {
@@ -99,7 +99,7 @@ impl Shift {
         if let Some(at) = self.field(ADDR) {
             address(record, at, copy);
         }
-        // The length of READ is not known without more of the attr.
+        // The length of READ is unknown without other fields of the attr.
         if let Some(at) = self.field(CALLCHAIN).filter(|_| self.sample_type & READ == 0) {
             let entries = word(record, at).unwrap_or(0) as usize;
             let room = record.len().saturating_sub(at + 8) / 8;
@@ -107,7 +107,7 @@ impl Shift {
         }
     }
 
-    /// Where in a sample a field is, if it is there. All before the callchain are of one word.
+    /// The offset of a field in a sample, if present. All fields before the call chain are one word long.
     fn field(&self, field: u64) -> Option<usize> {
         let order = [IDENTIFIER, IP, TID, TIME, ADDR, ID, STREAM_ID, CPU, PERIOD, CALLCHAIN];
         let before = order.iter().take_while(|other| **other != field).filter(|other| self.sample_type & **other != 0);
@@ -120,7 +120,7 @@ impl Shift {
 
     fn pids(&self, record: &mut [u8], at: usize, count: usize, copy: u32) {
         for at in (at..).step_by(4).take(count) {
-            // 0 is the idle task, of which there is one, -1 is no task.
+            // 0 is the idle task and -1 is no task; both stay the same.
             if let Some(pid) = half(record, at).filter(|pid| ![0, u32::MAX].contains(pid)) {
                 record[at..at + 4].copy_from_slice(&(pid + copy * self.pids).to_le_bytes());
             }
@@ -134,7 +134,7 @@ impl Shift {
     }
 }
 
-/// Not one of the values that say that a record has none.
+/// Whether a time is valid: 0 and -1 mean that the record has none.
 fn is_time(time: u64) -> bool {
     time != 0 && time != u64::MAX
 }
@@ -142,8 +142,8 @@ fn is_time(time: u64) -> bool {
 fn address(record: &mut [u8], at: usize, copy: u32) {
     if let Some(address) = word(record, at).filter(|address| *address != 0 && *address < KERNEL) {
         let distance = u64::from(copy) * ADDRESSES;
-        let moved = if address < MIDDLE { address + distance } else { address - distance };
-        record[at..at + 8].copy_from_slice(&moved.to_le_bytes());
+        let shifted = if address < MIDDLE { address + distance } else { address - distance };
+        record[at..at + 8].copy_from_slice(&shifted.to_le_bytes());
     }
 }
 

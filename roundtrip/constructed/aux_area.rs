@@ -1,4 +1,4 @@
-//! What goes with an AUX area: the records about it, the pieces of it in samples, and the events that write to it.
+//! Records about AUX areas, AUX data in samples, and events that write to an AUX area.
 
 use super::Recording;
 use super::bytes::Bytes;
@@ -12,7 +12,7 @@ use perfconv::abi::record::Body;
 use perfconv::abi::record::aux_area::AuxFlags;
 use perfconv::abi::record::auxtrace_error::AuxtraceErrorType;
 
-/// A PMU that writes to the AUX area, and an event whose output goes there too.
+/// A PMU that writes to the AUX area, and an event with `aux_output`.
 fn events() -> Vec<Event> {
     let pmu = Event { kind: 8, config: 0x300e, aux_watermark: 0x8000, ids: vec![31], ..Event::cpu_clock(FIELDS) };
     let mut output = Event::cpu_clock(FIELDS);
@@ -93,7 +93,7 @@ fn expect_samples(read: &Read) {
 }
 
 pub fn recordings(endian: Endian) -> Vec<Recording> {
-    let family_shown = Perf::shows(
+    let family_perf = Perf::shows(
         DUMP,
         &[
             "PERF_RECORD_AUX offset: 0x100000 size: 0x2000 flags: 0x105 [TP]",
@@ -101,12 +101,12 @@ pub fn recordings(endian: Endian) -> Vec<Recording> {
             "PERF_RECORD_AUX_OUTPUT_HW_ID hw_id: 0x102030405060708",
         ],
     );
-    let family_shown = family_shown.and(AUX_ERRORS, &[
+    let family_perf = family_perf.and(AUX_ERRORS, &[
         "error type 1 time 0 cpu 2 pid 100 tid 101 ip 0x400777 code 9: lost",
         "error type 1 time 7.000000008 cpu 2 pid 100 tid 101 ip 0x400777 code 9: overflow",
         "error type 1 time 7.000000009 machine_pid 4242 vcpu 3 cpu 2 pid 100 tid 101 ip 0x400777 code 9: in a guest",
     ]);
-    let family_shown = family_shown.and(
+    let family_perf = family_perf.and(
         EVENTS,
         &[
             "type: 8, size: 128, config: 0x300e",
@@ -115,20 +115,20 @@ pub fn recordings(endian: Endian) -> Vec<Recording> {
             "aux_sample_size: 4128",
         ],
     );
-    // perf does not swap sig_data, and takes precise_ip from a big-endian machine with its bits exchanged.
+    // perf does not swap sig_data, and reads precise_ip of a big-endian machine with its bits reversed.
     let is_own = endian == Endian::NATIVE;
     let own = ["cpu-clock:pp: type: 1", "precise_ip: 2", "sig_data: 1234605616436508552"];
-    let family_shown = if is_own { family_shown.and(EVENTS, &own) } else { family_shown };
-    let samples_shown = Perf::shows(DUMP, &["PERF_RECORD_SAMPLE(IP, 0x2): 100/101: 0x400123"]);
-    let samples_shown = samples_shown.and(EVENTS, &["sample_type: IP|TID|TIME|IDENTIFIER|AUX", "aux_sample_size: 16"]);
+    let family_perf = if is_own { family_perf.and(EVENTS, &own) } else { family_perf };
+    let samples_perf = Perf::shows(DUMP, &["PERF_RECORD_SAMPLE(IP, 0x2): 100/101: 0x400123"]);
+    let samples_perf = samples_perf.and(EVENTS, &["sample_type: IP|TID|TIME|IDENTIFIER|AUX", "aux_sample_size: 16"]);
     vec![
-        Recording { name: "AUX", endian, bytes: family(endian), expect: expect_family, perf: family_shown },
+        Recording { name: "AUX", endian, bytes: family(endian), expect: expect_family, perf: family_perf },
         Recording {
             name: "AUX in samples",
             endian,
             bytes: samples(endian),
             expect: expect_samples,
-            perf: samples_shown,
+            perf: samples_perf,
         },
     ]
 }

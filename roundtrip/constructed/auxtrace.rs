@@ -1,4 +1,4 @@
-//! AUX areas of hardware that is rare: AUXTRACE_INFO, AUXTRACE with the area behind it, and the index of these.
+//! AUX areas of rare hardware: AUXTRACE_INFO, AUXTRACE followed by its area, and the index of AUXTRACE records.
 
 use super::Recording;
 use super::bytes::Bytes;
@@ -10,14 +10,14 @@ use perfconv::abi::feature::{Feature, FeatureId};
 use perfconv::abi::record::auxtrace_info::AuxtraceType;
 use perfconv::abi::record::{Body, RecordType};
 
-/// What a tracer leaves: its number, what its decoder needs to know, and a piece of its trace.
+/// What a tracer records: its type, private data for its decoder, and a piece of its trace.
 struct Tracer {
     kind: u32,
     private: &'static [u64],
     area: Vec<u8>,
 }
 
-/// Two records, so that the index has to tell both, and others that follow their areas.
+/// A file with two AUXTRACE records, so that the index has two entries, and other records between and after them.
 fn file(endian: Endian, tracer: &Tracer) -> Vec<u8> {
     let new = || Bytes::new(endian);
     let event = Event { kind: 8, ids: vec![31], ..Event::cpu_clock(IDENTIFIER | IP | TID | TIME) };
@@ -40,7 +40,7 @@ fn file(endian: Endian, tracer: &Tracer) -> Vec<u8> {
 
 fn expect(read: &Read, kind: AuxtraceType, private: &[u64], area: &[u8]) {
     let info = read.bodies().find_map(|body| if let Body::AuxtraceInfo(info) = body { Some(info) } else { None });
-    let info = info.expect("it tells what wrote it");
+    let info = info.expect("AUXTRACE_INFO should be present");
     assert_eq!((info.kind, &info.private[..]), (kind, private));
     let mut seen = 0;
     for (record, payload) in read.records.iter().zip(&read.payloads) {
@@ -52,12 +52,12 @@ fn expect(read: &Read, kind: AuxtraceType, private: &[u64], area: &[u8]) {
         seen += 1;
     }
     assert_eq!((seen, read.records.last().unwrap().header.kind), (2, RecordType::FINISHED_ROUND));
-    let Feature::Auxtrace(index) = read.feature(FeatureId::AUXTRACE) else { panic!("there is an index") };
-    let [first, second] = index.entries() else { panic!("it tells both") };
+    let Feature::Auxtrace(index) = read.feature(FeatureId::AUXTRACE) else { panic!("expected an index") };
+    let [first, second] = index.entries() else { panic!("expected two index entries") };
     assert_eq!((first.sz, second.sz, second.file_offset - first.file_offset), (48, 48, 48 + area.len() as u64));
 }
 
-/// A branch as BTS writes it: from, to, flags. x86 is little-endian whatever reads it.
+/// A branch as BTS writes it: from, to, flags. Always little-endian, as x86 is.
 fn bts() -> Vec<u8> {
     Bytes::new(Endian::Little).u64s(&[0x40_0100, 0x40_0200, 0x10]).into_vec()
 }
@@ -68,7 +68,7 @@ fn expect_bts(read: &Read) {
     expect(read, AuxtraceType::INTEL_BTS, &BTS, &bts());
 }
 
-/// Packets of SPE: an address (PC at exception level 0), a latency counter, a timestamp, padding.
+/// SPE packets: an address (PC at exception level 0), a latency counter, a timestamp, padding.
 const SPE: [u8; 32] = [
     0xb0, 0x23, 0x01, 0x40, 0, 0, 0, 0, 0x80, 0x98, 0x2a, 0x00, 0x71, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
     0, 0, 0,
@@ -79,8 +79,8 @@ fn expect_spe(read: &Read) {
     expect(read, AuxtraceType::ARM_SPE, &SPE_PRIVATE, &SPE);
 }
 
-/// A sampling block of a page: an entry of the basic and one of the diagnostic mode, and a trailer at the end that tells
-/// their sizes. s390 is big-endian whatever reads it.
+/// A sampling block of one page: an entry of basic and one of diagnostic mode, and a trailer with their sizes. Always big-endian,
+/// as s390 is.
 fn cpumsf() -> Vec<u8> {
     let new = || Bytes::new(Endian::Big);
     let (basic_size, diagnostic_size, trailer_size) = (32, 85, 64);
@@ -123,7 +123,7 @@ pub fn recordings(endian: Endian) -> Vec<Recording> {
         let bytes = file(endian, &Tracer { kind, private, area });
         Recording { name, endian, bytes, expect, perf }
     };
-    let bts_shown = Perf::shows(
+    let bts_perf = Perf::shows(
         DUMP,
         &[
             "PERF_RECORD_AUXTRACE_INFO type: 2 PMU Type 8 Time Shift 0 Time Muliplier 1 Time Zero 2 Cap Time Zero 4660",
@@ -133,7 +133,7 @@ pub fn recordings(endian: Endian) -> Vec<Recording> {
             "PERF_RECORD_AUXTRACE size: 0x18 offset: 0x1000 ref: 0x99 idx: 1 tid: 101 cpu: -1",
         ],
     );
-    let spe_shown = Perf::shows(
+    let spe_perf = Perf::shows(
         DUMP,
         &[
             "PERF_RECORD_AUXTRACE_INFO type: 4 PMU Type 8",
@@ -145,7 +145,7 @@ pub fn recordings(endian: Endian) -> Vec<Recording> {
             "PERF_RECORD_AUXTRACE size: 0x20 offset: 0x1000 ref: 0x99 idx: 1 tid: 101 cpu: -1",
         ],
     );
-    let cpumsf_shown = Perf::shows(
+    let cpumsf_perf = Perf::shows(
         DUMP,
         &[
             "PERF_RECORD_AUXTRACE_INFO type: 5",
@@ -158,7 +158,7 @@ pub fn recordings(endian: Endian) -> Vec<Recording> {
             "PERF_RECORD_AUXTRACE size: 0x1000 offset: 0x1000 ref: 0x99 idx: 1 tid: 101 cpu: -1",
         ],
     );
-    let ptt_shown = Perf::shows(
+    let ptt_perf = Perf::shows(
         DUMP,
         &[
             "PERF_RECORD_AUXTRACE_INFO type: 6 PMU Type 8",
@@ -167,13 +167,13 @@ pub fn recordings(endian: Endian) -> Vec<Recording> {
             "PERF_RECORD_AUXTRACE size: 0x20 offset: 0x1000 ref: 0x99 idx: 1 tid: 101 cpu: -1",
         ],
     );
-    // perf 6.1 does not know it, and reads no further.
-    let dtl_shown = Perf::shows(DUMP, &["PERF_RECORD_AUXTRACE_INFO type: 7"]);
+    // perf 6.1 does not know this type, and stops here.
+    let dtl_perf = Perf::shows(DUMP, &["PERF_RECORD_AUXTRACE_INFO type: 7"]);
     vec![
-        area("AUXTRACE of BTS", 2, &BTS, bts(), expect_bts as fn(&Read), bts_shown),
-        area("AUXTRACE of SPE", 4, &SPE_PRIVATE, SPE.to_vec(), expect_spe, spe_shown),
-        area("AUXTRACE of CPUM_SF", 5, &CPUMSF_PRIVATE, cpumsf(), expect_cpumsf, cpumsf_shown),
-        area("AUXTRACE of HiSi PTT", 6, &[8], ptt(), expect_ptt, ptt_shown),
-        area("AUXTRACE of VPA", 7, &[8], dtl(), expect_dtl, dtl_shown),
+        area("AUXTRACE of BTS", 2, &BTS, bts(), expect_bts as fn(&Read), bts_perf),
+        area("AUXTRACE of SPE", 4, &SPE_PRIVATE, SPE.to_vec(), expect_spe, spe_perf),
+        area("AUXTRACE of CPUM_SF", 5, &CPUMSF_PRIVATE, cpumsf(), expect_cpumsf, cpumsf_perf),
+        area("AUXTRACE of HiSi PTT", 6, &[8], ptt(), expect_ptt, ptt_perf),
+        area("AUXTRACE of VPA", 7, &[8], dtl(), expect_dtl, dtl_perf),
     ]
 }

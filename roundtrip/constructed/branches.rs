@@ -12,7 +12,7 @@ const ANY: u64 = 1 << 3;
 const COUNTERS: u64 = 1 << 19;
 const FEATURE_BRANCH_STACK: u32 = 15;
 
-/// Flags of a branch in the order of `struct perf_branch_entry`.
+/// Branch flags in the order of `struct perf_branch_entry`.
 struct Flags {
     mispred: u64,
     predicted: u64,
@@ -91,7 +91,7 @@ fn expect_entries(entries: &[BranchEntry]) {
     assert_eq!(entries[1].flags.branch_type(), BranchType::EXTEND_ABI);
 }
 
-/// The kernel writes counts for all samples of a group of which one event asks for them; behind them come registers.
+/// The kernel writes counters for all samples of a group if one event asks for them. Registers follow them.
 fn counted(endian: Endian) -> Vec<u8> {
     let mut leader = Event::cpu_clock(IDENTIFIER | IP | TID | TIME | BRANCH_STACK | REGS_INTR);
     (leader.kind, leader.branch_sample_type, leader.ids) = (0, ANY, vec![71]);
@@ -118,14 +118,14 @@ fn expect_counted(read: &Read) {
 }
 
 pub fn recordings(endian: Endian) -> Vec<Recording> {
-    // perf 6.1 takes the counts for the registers that follow them.
-    let counted_shown =
+    // perf 6.1 takes the counters for the registers that follow them.
+    let counted_perf =
         Perf::shows(DUMP, &["... branch stack: nr:2", "..... 1: ffffffff81000100 -> 0000000000400300 3 cycles"]);
     vec![Recording {
         name: "branches with counters",
         endian,
         bytes: counted(endian),
         expect: expect_counted,
-        perf: counted_shown,
+        perf: counted_perf,
     }]
 }

@@ -1,8 +1,8 @@
-//! Bytes as a recorder of either byte order writes them, put together without the definitions that they are to prove.
+//! Builder of bytes in either byte order, independent of the definitions under test.
 
 use perfconv::abi::Endian;
 
-/// Bytes in a byte order, one field after the other.
+/// Bytes in a byte order, appended field by field.
 #[derive(Clone, Debug)]
 pub struct Bytes {
     endian: Endian,
@@ -47,27 +47,27 @@ impl Bytes {
         self.raw(&bytes)
     }
 
-    /// Bytes that have no byte order.
+    /// Appends bytes that have no byte order.
     pub fn raw(self, bytes: &[u8]) -> Self {
-        // Not in place: rustc 1.95.0, optimizing, frees the bytes twice then.
+        // Not in place: with rustc 1.95.0 and optimization, that frees the bytes twice.
         Self { bytes: [&self.bytes, bytes].concat(), ..self }
     }
 
-    /// Text in a place of `len` bytes.
+    /// Appends text, padded with zeros to `len` bytes.
     pub fn text(self, text: &str, len: usize) -> Self {
         let mut bytes = text.as_bytes().to_vec();
         bytes.resize(len, 0);
         self.raw(&bytes)
     }
 
-    /// Text of a feature: its length with padding, its bytes, zeros up to a multiple of 64.
+    /// Appends a string of a feature: its padded length, its bytes, zeros up to a multiple of 64.
     pub fn string(self, text: &str) -> Self {
         let len = (text.len() + 1).next_multiple_of(64);
         self.u32(len as u32).text(text, len)
     }
 
-    /// 8 bytes of C bit-fields, each its value and width, in their order: compilers of little-endian machines begin with
-    /// the lowest bit, those of big-endian machines with the highest.
+    /// Appends 8 bytes of C bit-fields, given as values and widths in order of declaration. Little-endian compilers start with
+    /// the lowest bit, big-endian ones with the highest.
     pub fn bit_fields(self, fields: &[(u64, u32)]) -> Self {
         let (mut word, mut used) = (0, 0);
         for &(value, width) in fields {

@@ -1,4 +1,4 @@
-//! A record of newer kernels: CALLCHAIN_DEFERRED.
+//! A record type of newer kernels: CALLCHAIN_DEFERRED.
 
 use super::Recording;
 use super::bytes::Bytes;
@@ -29,14 +29,14 @@ fn expect_deferred(read: &Read) {
     let chain = &read.samples()[0].callchain.as_ref().unwrap().ips;
     assert_eq!(chain, &[KERNEL, TEXT, USER_DEFERRED, COOKIE]);
     assert_eq!(Context::of(chain[2]), Some(Context::USER_DEFERRED));
-    let Body::CallchainDeferred(deferred) = &read.records[1].body else { panic!("the user frames follow") };
+    let Body::CallchainDeferred(deferred) = &read.records[1].body else { panic!("expected CALLCHAIN_DEFERRED") };
     assert_eq!((deferred.cookie, &deferred.ips[..]), (COOKIE, &[USER, 0x40_0123, 0x40_0456][..]));
     assert_eq!(read.records[1].id.unwrap().identifier, Some(82));
 }
 
 pub fn recordings(endian: Endian) -> Vec<Recording> {
-    // perf 6.1 does not know CALLCHAIN_DEFERRED, and reads no further.
-    let chain_shown = Perf::shows(
+    // perf 6.1 does not know CALLCHAIN_DEFERRED, and stops there.
+    let chain_perf = Perf::shows(
         DUMP,
         &["PERF_RECORD_SAMPLE(IP, 0x1): 100/101", "..... 2: fffffffffffffd80 ..... 3: 00010000000000c0"],
     );
@@ -45,6 +45,6 @@ pub fn recordings(endian: Endian) -> Vec<Recording> {
         endian,
         bytes: deferred(endian),
         expect: expect_deferred,
-        perf: chain_shown,
+        perf: chain_perf,
     }]
 }

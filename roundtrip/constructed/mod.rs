@@ -1,10 +1,10 @@
-//! Recordings that no recorder at hand has written, put together byte by byte. They go the way of the real ones; and here
-//! what is read of them is compared with what was put into them, and with what perf shows of them.
+//! Recordings constructed byte by byte, for which no recorder was available. They take part in all tests of recordings; here
+//! their decoded values are compared with the constructed ones and with perf's output.
 //!
-//! What a scenario can say, and perf shows, is a scenario: what was written by the definitions that read it is proved by
-//! another reader then. Here is what no scenario can say (version 1, machines of 32 bits, structures of sizes that are not
-//! written, records at the edge), what perf 6.1 does not show or not all of (event counts of branches, CALLCHAIN_DEFERRED, flags of
-//! AUX records, all forms of errors), and what hardware wrote of which the bytes are made here (SPE, BTS, CPUM_SF, PTT, VPA).
+//! A recording that a scenario can describe and perf can print is a scenario: perf, as an independent reader, then verifies the
+//! definitions that wrote it. This module has the rest: what scenarios cannot describe (version 1, 32-bit machines, structures
+//! of sizes that perfconv never writes, records of the maximum size), what perf 6.1 does not print completely (branch counters,
+//! CALLCHAIN_DEFERRED, flags of AUX records, all kinds of errors), and data of hardware tracers (SPE, BTS, CPUM_SF, PTT, VPA).
 
 mod aux_area;
 mod auxtrace;
@@ -26,12 +26,12 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::{fs, panic};
 
-/// A recording, what has to be read from it, and what perf has to show of it.
+/// A recording, and the expected results of reading it and of printing it with perf.
 pub struct Recording {
     pub name: &'static str,
     pub endian: Endian,
     pub bytes: Vec<u8>,
-    /// Compares what was read with what was put in.
+    /// Compares decoded values with the constructed ones.
     pub expect: fn(&Read),
     pub perf: Perf,
 }
@@ -43,7 +43,7 @@ impl Recording {
     }
 }
 
-/// What has to be constructed or made up, since no real file has it, and the recordings and scenarios that have it.
+/// Features of the format that no real file covers, and the recordings and scenarios that cover them.
 const COVERED: &[(&str, &[&str])] = &[
     ("AUX_OUTPUT_HW_ID", &["AUX"]),
     ("the AUX sample field", &["AUX in samples"]),
@@ -87,17 +87,17 @@ fn recordings() -> Vec<Recording> {
     [Endian::Little, Endian::Big].into_iter().flat_map(|endian| of.iter().flat_map(move |of| of(endian))).collect()
 }
 
-/// The recordings as files.
+/// Writes the recordings to files and returns their paths.
 pub fn all() -> &'static [PathBuf] {
     static ALL: OnceLock<Vec<PathBuf>> = OnceLock::new();
     ALL.get_or_init(|| {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("constructed");
-        fs::create_dir_all(&folder).expect("a folder can be made");
+        let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("constructed");
+        fs::create_dir_all(&dir).expect("creating the directory should succeed");
         let write = |recording: Recording| {
-            let path = folder.join(format!("{}.data", recording.file_name()));
-            // Another run of the tests may have it open.
+            let path = dir.join(format!("{}.data", recording.file_name()));
+            // Another test process may have the file open.
             if fs::read(&path).ok().as_ref() != Some(&recording.bytes) {
-                fs::write(&path, &recording.bytes).expect("a file can be written");
+                fs::write(&path, &recording.bytes).expect("the file should be writable");
             }
             path
         };
@@ -106,18 +106,18 @@ pub fn all() -> &'static [PathBuf] {
 }
 
 #[test]
-fn what_is_read_is_what_was_put_in() {
+fn decoded_values_match_the_constructed_ones() {
     let (mut lines, mut failed) = (Vec::new(), Vec::new());
     for (recording, path) in recordings().iter().zip(all()) {
         let name = recording.file_name();
-        let proved = panic::catch_unwind(|| {
+        let result = panic::catch_unwind(|| {
             let read = Read::all(path);
             (recording.expect)(&read);
             let findings = read::findings(path);
             assert!(findings.is_empty(), "{}", findings.join("\n"));
             (read.records.len(), recording.perf.compare(path))
         });
-        match proved {
+        match result {
             Ok((records, shown)) => {
                 lines.push(format!("{name:34}{records:>8}{:>9}  {shown}", recording.bytes.len()));
             }
@@ -125,12 +125,12 @@ fn what_is_read_is_what_was_put_in() {
         }
     }
     println!("{:34}{:>8}{:>9}  perf\n{}", "constructed", "records", "bytes", lines.join("\n"));
-    assert!(failed.is_empty(), "what is wrong is told above: {}", failed.join(", "));
+    assert!(failed.is_empty(), "failed, see panics above: {}", failed.join(", "));
 }
 
-/// What a recorder of one byte order would have written is what comes of the other's recording, to the byte.
+/// Converting a recording to the other byte order gives the bytes that a recorder of that byte order would write.
 #[test]
-fn each_byte_order_is_written_as_a_recorder_of_it_would() {
+fn swapping_byte_order_matches_a_native_recording() {
     let recordings: Vec<_> = recordings().into_iter().zip(all()).collect();
     let (little, big): (Vec<_>, Vec<_>) =
         recordings.iter().partition(|(recording, _)| recording.endian == Endian::Little);
@@ -145,31 +145,31 @@ fn each_byte_order_is_written_as_a_recorder_of_it_would() {
             }
         }
     }
-    println!("{compared} recordings written in the other byte order");
+    println!("{compared} recordings converted to the other byte order");
     assert!(differing.is_empty(), "{}", differing.join("\n"));
     assert!(compared > 30);
 }
 
 #[test]
-fn whatever_no_real_file_has_is_constructed() {
+fn constructed_recordings_cover_what_no_real_file_has() {
     let recordings = recordings();
     let names: Vec<_> = recordings.iter().map(|recording| recording.name).collect();
-    let scenarios: Vec<_> = scenarios::all().iter().map(|made| format!("scenario {}", made.name)).collect();
-    let is_there = |name: &&str| names.contains(name) || scenarios.iter().any(|scenario| scenario == name);
+    let scenarios: Vec<_> = scenarios::all().iter().map(|scenario| format!("scenario {}", scenario.name)).collect();
+    let exists = |name: &&str| names.contains(name) || scenarios.iter().any(|scenario| scenario == name);
     for (what, covering) in COVERED {
         println!("{what}: {}", covering.join(", "));
-        assert!(covering.iter().all(is_there), "{what} is covered by {covering:?}");
+        assert!(covering.iter().all(exists), "{what}: {covering:?} should all exist");
     }
     let covering = |name: &&str| COVERED.iter().any(|(_, covering)| covering.contains(name));
-    assert!(names.iter().all(covering), "of {names:?} some cover nothing");
+    assert!(names.iter().all(covering), "some of {names:?} cover nothing");
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus/README.md");
-    let Ok(told) = fs::read_to_string(corpus) else { return };
-    let told = told.split_once("must be constructed").expect("it has a section of that name").1;
-    let told = told.split("##").next().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
-    let missing: Vec<_> = COVERED.iter().filter(|(what, _)| !told.contains(what)).collect();
-    assert!(missing.is_empty(), "not asked for: {missing:?}");
-    let left = COVERED.iter().fold(told, |left, (what, _)| left.replace(what, ""));
-    let (before, after) = left.split_once('(').expect("it tells in brackets what version 1 is");
+    let Ok(list) = fs::read_to_string(corpus) else { return };
+    let list = list.split_once("must be constructed").expect("the section should exist").1;
+    let list = list.split("##").next().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
+    let missing: Vec<_> = COVERED.iter().filter(|(what, _)| !list.contains(what)).collect();
+    assert!(missing.is_empty(), "not in the list: {missing:?}");
+    let left = COVERED.iter().fold(list, |left, (what, _)| left.replace(what, ""));
+    let (before, after) = left.split_once('(').expect("the list should explain version 1 in parentheses");
     let left = [before, after.split_once(')').unwrap_or_default().1].concat();
     assert!(!left.contains(char::is_alphanumeric), "not covered: {left}");
 }

@@ -1,35 +1,35 @@
-//! What the real perf shows of a recording.
+//! Comparison with the output of perf.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// What perf has to show.
+/// The expected output of perf.
 #[derive(Clone)]
 pub enum Perf {
-    /// Arguments, and texts that stand in the output in this order; runs of blanks are made one.
+    /// Command-line arguments, and texts that occur in the output in this order; each run of whitespace is one space.
     Shows(Vec<(&'static [&'static str], Vec<&'static str>)>),
-    /// Why nothing of it.
+    /// perf prints nothing useful, with the reason.
     Unknown(&'static str),
 }
 
-/// Every record and all of its fields.
+/// Prints every record with all its fields.
 pub const DUMP: &[&str] = &["report", "-D", "--stdio"];
-/// The features.
+/// Prints the features.
 pub const HEADER: &[&str] = &["report", "--header-only", "-I", "--stdio"];
-/// Every field of the attrs.
+/// Prints every field of the attrs.
 pub const EVENTS: &[&str] = &["evlist", "-v"];
-/// Build ids of files.
+/// Prints the build IDs.
 pub const BUILD_IDS: &[&str] = &["buildid-list"];
-/// Errors in AUX areas.
+/// Prints errors in AUX areas.
 pub const AUX_ERRORS: &[&str] = &["script", "--itrace=e"];
 
 impl Perf {
-    /// What perf shows with arguments.
+    /// Expects texts in the output of one perf command.
     pub fn shows(arguments: &'static [&'static str], texts: &[&'static str]) -> Self {
         Self::Shows(vec![(arguments, texts.to_vec())])
     }
 
-    /// And with others.
+    /// Expects texts in the output of another perf command too.
     pub fn and(self, arguments: &'static [&'static str], texts: &[&'static str]) -> Self {
         match self {
             Self::Shows(mut shown) => {
@@ -40,34 +40,34 @@ impl Perf {
         }
     }
 
-    /// Looks for the texts, and says what came of it.
+    /// Runs perf and looks for the texts. Returns a summary.
     pub fn compare(&self, path: &Path) -> String {
         let shown = match self {
             Self::Shows(shown) => shown,
             Self::Unknown(why) => return format!("skipped: {why}"),
         };
-        // Others say it in other words.
+        // Other versions print other texts.
         if !run(&["--version"]).is_some_and(|version| version.starts_with("perf version 6.1.")) {
-            return "skipped: there is no perf 6.1".to_owned();
+            return "skipped: perf 6.1 is not installed".to_owned();
         }
         let mut seen = 0;
         for (arguments, texts) in shown {
-            let path_text = path.to_str().expect("the repository's path is text");
+            let path_text = path.to_str().expect("the repository path should be UTF-8");
             let output = run(&[arguments, &["--force", "-i", path_text][..]].concat()).unwrap_or_default();
             let mut rest = &output[..];
             for text in texts {
                 let Some(at) = rest.find(text) else {
-                    panic!("{}: perf {arguments:?} does not show {text} in {rest:.4000}", path.display());
+                    panic!("{}: perf {arguments:?} does not print {text} in {rest:.4000}", path.display());
                 };
                 rest = &rest[at + text.len()..];
                 seen += 1;
             }
         }
-        format!("shows {seen} values")
+        format!("prints {seen} values")
     }
 }
 
-/// What perf prints, with runs of blanks made one; `None` where it is not there.
+/// Returns perf's output, with each run of whitespace as one space; `None` if perf is not installed.
 fn run(arguments: &[&str]) -> Option<String> {
     let mut perf = Command::new("timeout");
     perf.args(["60", "perf"]).args(arguments);

@@ -1,4 +1,4 @@
-//! What the library makes of a recording.
+//! A recording as the library decodes it.
 
 use perfconv::abi::feature::{Feature, FeatureContext, FeatureId, FeatureSection};
 use perfconv::abi::record::{Body, Record};
@@ -17,11 +17,11 @@ use perfconv::stream::raw::Raw;
 use perfconv::stream::source::Source;
 use std::path::Path;
 
-/// All of a recording, decoded.
+/// A fully decoded recording.
 pub struct Read {
     pub meta: Meta,
     pub records: Vec<Record>,
-    /// What follows each record.
+    /// The payload that follows each record.
     pub payloads: Vec<Vec<u8>>,
     pub profile: Profile,
 }
@@ -38,16 +38,17 @@ impl Sink for Records {
 }
 
 fn open(path: &Path) -> Source {
-    Source::open(Input::Path(path.to_owned()), ReadOptions::default()).expect("it can be opened")
+    Source::open(Input::Path(path.to_owned()), ReadOptions::default()).expect("the recording should open")
 }
 
 impl Read {
     pub fn all(path: &Path) -> Self {
         let mut sink = Records::default();
-        let (meta, _) = open(path).run(&mut sink).expect("it can be read");
-        let (profile, _) = convert::profile(open(path), &ProfileOptions::default()).expect("it can be converted");
+        let (meta, _) = open(path).run(&mut sink).expect("reading should succeed");
+        let (profile, _) =
+            convert::profile(open(path), &ProfileOptions::default()).expect("the recording should convert");
         let mut pprof = Vec::new();
-        perfconv::formats::pprof::write(&profile, &mut pprof).expect("it can be written");
+        perfconv::formats::pprof::write(&profile, &mut pprof).expect("writing should succeed");
         assert!(!pprof.is_empty());
         Self { meta, records: sink.0, payloads: sink.1, profile }
     }
@@ -67,15 +68,16 @@ impl Read {
     }
 
     pub fn feature(&self, id: FeatureId) -> Feature {
-        let bytes = self.meta.features.get(&id).expect("the feature is there");
+        let bytes = self.meta.features.get(&id).expect("the feature should be present");
         FeatureSection::read(id, bytes, self.meta.endian, &FeatureContext::default()).feature
     }
 }
 
-/// What a check finds.
+/// Returns the findings of a check.
 pub fn findings(path: &Path) -> Vec<String> {
     let mut findings = Vec::new();
     let mut found = |finding: check::Finding| findings.push(finding.to_string());
-    check::check(Input::Path(path.to_owned()), ReadOptions::default(), &mut found).expect("it can be checked");
+    check::check(Input::Path(path.to_owned()), ReadOptions::default(), &mut found)
+        .expect("the recording should be checked");
     findings
 }

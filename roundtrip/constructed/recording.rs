@@ -1,9 +1,9 @@
-//! A recording put together from its parts.
+//! Builder of recordings.
 
 use super::bytes::Bytes;
 use perfconv::abi::Endian;
 
-/// A `perf_event_attr`, with the bit-fields by their numbers, and the event's ids.
+/// A `perf_event_attr`, with bit-fields by number, and the event's IDs.
 #[derive(Clone, Debug, Default)]
 pub struct Event {
     pub kind: u32,
@@ -11,7 +11,7 @@ pub struct Event {
     pub config: u64,
     pub sample_type: u64,
     pub read_format: u64,
-    /// Numbers of single bits that are set, in the order of their declaration.
+    /// Numbers of the bits that are set, in order of declaration.
     pub flags: &'static [u32],
     pub precise_ip: u64,
     pub branch_sample_type: u64,
@@ -43,7 +43,7 @@ pub const SIGTRAP: u32 = 37;
 const PRECISE_IP: u32 = 15;
 
 impl Event {
-    /// The software event cpu-clock, whose samples have the given fields.
+    /// Creates the software event cpu-clock, whose samples have the given fields.
     pub fn cpu_clock(sample_type: u64) -> Self {
         Self { kind: 1, size: 128, sample_type, flags: &[SAMPLE_ID_ALL], ..Self::default() }
     }
@@ -69,7 +69,7 @@ impl Event {
     }
 }
 
-/// A record, header and all.
+/// Encodes a record with its header.
 pub fn record(kind: u32, misc: u16, body: Bytes, endian: Endian) -> Vec<u8> {
     let body = body.into_vec();
     let header = Bytes::new(endian).u32(kind).u16(misc).u16((8 + body.len()) as u16);
@@ -97,7 +97,7 @@ const ARCH: u32 = 6;
 const FEATURE_AUXTRACE: u32 = 18;
 
 impl File {
-    /// A file of version 2, with what perf needs in any.
+    /// Creates a file of version 2 with the features that perf requires.
     pub fn new(endian: Endian, events: Vec<Event>, records: Vec<Vec<u8>>) -> Self {
         let mut file = Self {
             endian,
@@ -113,7 +113,7 @@ impl File {
         file
     }
 
-    /// Tells the architecture, by which perf chooses what decodes raw data.
+    /// Adds the architecture, by which perf chooses decoders of raw data.
     pub fn arch(&mut self, name: &str) {
         self.feature(ARCH, Bytes::new(self.endian).string(name));
     }
@@ -123,7 +123,7 @@ impl File {
         self.features.sort();
     }
 
-    /// The file: header, ids, events, names of tracepoints, records, feature table, features.
+    /// Encodes the file: header, IDs, attrs, event types, records, feature table, features.
     pub fn into_bytes(mut self) -> Vec<u8> {
         let endian = self.endian;
         let new = || Bytes::new(endian);
@@ -166,12 +166,12 @@ impl File {
         [header, ids, attrs, types, new().raw(&data), table, features].map(Bytes::into_vec).concat()
     }
 
-    /// Adds the feature that says where the AUXTRACE records are.
+    /// Adds the feature that locates the AUXTRACE records.
     fn index_auxtrace(&mut self, data_at: u64) {
         let mut at = data_at;
         let mut index = Vec::new();
         for record in &self.records {
-            let kind = *record.first_chunk::<4>().expect("a record has a header");
+            let kind = *record.first_chunk::<4>().expect("a record should have a header");
             let kind = if self.endian == Endian::Big { u32::from_be_bytes(kind) } else { u32::from_le_bytes(kind) };
             if kind == RECORD_AUXTRACE {
                 index.extend([at, 48]);
@@ -185,7 +185,7 @@ impl File {
     }
 }
 
-/// A recording in a pipe, with its events in records.
+/// Encodes a recording in a pipe, with its attrs in records.
 pub fn pipe(endian: Endian, magic_of_v1: bool, events: &[Event], records: Vec<Vec<u8>>) -> Vec<u8> {
     let new = || Bytes::new(endian);
     let magic = if magic_of_v1 { new().raw(b"PERFFILE") } else { new().u64(u64::from_le_bytes(*b"PERFILE2")) };

@@ -35,7 +35,7 @@ fn expect_attr(read: &Read, size: u32, branches: u64, regs: u64) {
     assert_eq!(read.profile.tables.events[0].name, "task-clock");
 }
 
-/// As a 32-bit machine writes it: words of 4 bytes in the feature bitmap, all addresses below 4 GiB.
+/// A recording of a 32-bit machine: words of 4 bytes in the feature bitmap, all addresses below 4 GiB.
 fn narrow(endian: Endian, has_hostname: bool) -> Vec<u8> {
     let new = || Bytes::new(endian);
     let event = Event { ids: vec![102], ..Event::cpu_clock(IDENTIFIER | IP | TID | TIME) };
@@ -76,10 +76,10 @@ fn expect_old_narrow(read: &Read) {
     assert_eq!(read.samples()[0].ip, Some(0xc010_0123));
 }
 
-/// The largest size of a record that is a multiple of 8, and so the largest of the kernel's.
+/// The largest multiple of 8 that fits a record's size, and so the largest record of the kernel.
 const LARGEST: usize = 65528;
 const CMDLINE: u32 = 11;
-/// As many ids as fit a HEADER_ATTR with an attr of 128 bytes.
+/// The number of IDs that fit a HEADER_ATTR with an attr of 128 bytes.
 const IDS: u64 = (LARGEST as u64 - 8 - 128) / 8;
 
 fn edge(endian: Endian) -> Vec<u8> {
@@ -102,7 +102,7 @@ fn edge(endian: Endian) -> Vec<u8> {
         comm("last"),
     ];
     let mut file = File::new(endian, events, records);
-    // Behind its own number it fills a HEADER_FEATURE to the last byte that the size can tell.
+    // With its feature number, it fills a HEADER_FEATURE up to the largest size of a record.
     let argument = 65535 - 8 - 8 - 4 - 4;
     file.feature(CMDLINE, new().u32(1).u32(argument as u32).text("perf", argument));
     file.into_bytes()
@@ -111,9 +111,9 @@ fn edge(endian: Endian) -> Vec<u8> {
 fn expect_edge(read: &Read) {
     let sizes: Vec<_> = read.records.iter().map(|record| record.header.len()).collect();
     assert_eq!(sizes, [LARGEST, 48, LARGEST, 48, LARGEST, 48]);
-    let Body::Mmap(mmap) = &read.records[0].body else { panic!("it begins with MMAP") };
+    let Body::Mmap(mmap) = &read.records[0].body else { panic!("expected MMAP first") };
     assert_eq!(mmap.filename.text().len(), LARGEST - 65);
-    let [chain, raw] = read.samples()[..] else { panic!("there are two samples") };
+    let [chain, raw] = read.samples()[..] else { panic!("expected two samples") };
     let ips = &chain.callchain.as_ref().unwrap().ips;
     assert_eq!((ips.len(), ips[1], *ips.last().unwrap()), (8185, 0x40_0000, 0x40_0000 + 8183));
     assert_eq!(raw.raw.as_ref().unwrap().data, vec![0xab; LARGEST - 44]);

@@ -1,4 +1,4 @@
-//! Version 1, `PERFFILE`: what perf before 3.4 wrote.
+//! Version 1 (`PERFFILE`), which perf wrote before 3.4.
 
 use super::Recording;
 use super::bytes::Bytes;
@@ -11,14 +11,14 @@ use perfconv::abi::feature::FeatureId;
 use perfconv::abi::record::Body;
 use perfconv::container::read::Container;
 
-/// The fields that a page of the ring buffer begins with.
+/// The header_page file: fields at the start of a ring-buffer page.
 const PAGE: &[u8] = b"\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n\
       \tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n\
       \tfield: char data;\toffset:16;\tsize:4080;\tsigned:1;\n";
 
 const TRACEPOINT: u32 = 2;
 
-/// Events as of then: the attr takes 72 bytes.
+/// Events of that time: the attr has 72 bytes.
 fn events() -> Vec<Event> {
     let event = |kind, config, ids| Event {
         size: 72,
@@ -57,7 +57,7 @@ fn file(endian: Endian) -> Vec<u8> {
     file.into_bytes()
 }
 
-/// perf opens files of tracepoints only with their formats, which are in a feature: here there are none.
+/// perf opens recordings of tracepoints only with their formats, a feature; so this one has no tracepoint.
 fn file_without_features(endian: Endian) -> Vec<u8> {
     let mut file = File::new(endian, events().split_off(1), records(endian));
     file.features.clear();
@@ -68,7 +68,7 @@ fn file_without_features(endian: Endian) -> Vec<u8> {
 
 const TRACING_DATA: u32 = 1;
 
-/// Formats have a byte order of their own, and keep it whatever that of the recording is.
+/// Formats have their own byte order, independent of the recording's.
 fn tracing_data() -> Bytes {
     let format = "name: sched_switch\nID: 77\nformat:\n\
                   \tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\n\
@@ -85,7 +85,7 @@ fn tracing_data() -> Bytes {
 }
 
 fn in_pipe(endian: Endian) -> Vec<u8> {
-    // Names took as many bytes as they needed.
+    // Names had no fixed size.
     let event_type = |(id, name)| record(65, 0, Bytes::new(endian).u64(id).text(name, 24), endian);
     let types = EVENT_TYPES.into_iter().map(event_type);
     pipe(endian, true, &events(), types.chain(records(endian)).collect())
@@ -100,8 +100,8 @@ pub fn recordings(endian: Endian) -> Vec<Recording> {
         "PERF_RECORD_SAMPLE(IP, 0x2): 100/101: 0x400123 period: 3 addr: 0",
         "... thread: old:101",
     ];
-    let of_foreign_pipe = "perf takes the byte order of every pipe of version 1 for its own";
-    let pipe_shown = if endian == Endian::NATIVE { shown(DUMP, values) } else { Perf::Unknown(of_foreign_pipe) };
+    let of_foreign_pipe = "perf assumes its own byte order for every pipe of version 1";
+    let pipe_perf = if endian == Endian::NATIVE { shown(DUMP, values) } else { Perf::Unknown(of_foreign_pipe) };
     vec![
         Recording { name: "v1", endian, bytes: file(endian), expect: expect_file, perf: shown(DUMP, values) },
         Recording {
@@ -111,7 +111,7 @@ pub fn recordings(endian: Endian) -> Vec<Recording> {
             expect: expect_without_features,
             perf: shown(DUMP, values),
         },
-        Recording { name: "v1 pipe", endian, bytes: in_pipe(endian), expect: expect_pipe, perf: pipe_shown },
+        Recording { name: "v1 pipe", endian, bytes: in_pipe(endian), expect: expect_pipe, perf: pipe_perf },
     ]
 }
 
@@ -128,7 +128,7 @@ fn expect_pipe(read: &Read) {
 }
 
 fn expect(read: &Read) {
-    let [tracepoint, cycles] = read.events() else { panic!("there are two events") };
+    let [tracepoint, cycles] = read.events() else { panic!("expected two events") };
     assert_eq!((tracepoint.attr.config, &tracepoint.ids[..]), (0x4d, &[11, 12][..]));
     assert_eq!((cycles.attr.config, &cycles.ids[..]), (0, &[21][..]));
     assert_eq!((tracepoint.name.as_deref(), cycles.name.as_deref()), (Some("sched:sched_switch"), None));

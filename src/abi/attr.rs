@@ -1,4 +1,4 @@
-//! `perf_event_attr`: how an event was opened.
+//! `perf_event_attr`: the parameters of an event.
 
 use super::Endian;
 use super::attr_flags::{AttrFlags, AuxAction};
@@ -14,18 +14,18 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::io::Cursor;
 
 open_enum! {
-    /// `perf_event_attr.type`: which PMU an event is of. Values from 6 on are numbered by the recording machine (feature
+    /// `perf_event_attr.type`: the PMU of an event. Values from 6 on are assigned by the recording machine (feature
     /// PMU_MAPPINGS).
     AttrType: u32 {
         /// Generic hardware event, `config` as in `PERF_COUNT_HW_*`.
         HARDWARE = 0,
         /// Software event, `config` as in [`SoftwareEvent`].
         SOFTWARE = 1,
-        /// Tracepoint, `config` is its id.
+        /// Tracepoint, `config` is its ID.
         TRACEPOINT = 2,
         /// Cache event: cache, operation and result packed in `config`.
         HW_CACHE = 3,
-        /// Event of the CPU's own numbering.
+        /// Raw event, `config` is CPU-specific.
         RAW = 4,
         /// Hardware breakpoint.
         BREAKPOINT = 5,
@@ -35,9 +35,9 @@ open_enum! {
 open_enum! {
     /// `PERF_COUNT_SW_*`: `config` of a software event.
     SoftwareEvent: u64 {
-        /// Nanoseconds of a CPU's clock.
+        /// CPU clock, in nanoseconds.
         CPU_CLOCK = 0,
-        /// Nanoseconds that the task ran.
+        /// Clock of the running task, in nanoseconds.
         TASK_CLOCK = 1,
         /// Page faults.
         PAGE_FAULTS = 2,
@@ -53,7 +53,7 @@ open_enum! {
         ALIGNMENT_FAULTS = 7,
         /// Emulated instructions.
         EMULATION_FAULTS = 8,
-        /// Counts nothing; carries MMAP, COMM and the like.
+        /// Counts nothing; used for side-band records such as MMAP and COMM.
         DUMMY = 9,
         /// Output of a BPF program.
         BPF_OUTPUT = 10,
@@ -79,74 +79,73 @@ open_enum! {
         BRANCH_MISSES = 5,
         /// Bus cycles.
         BUS_CYCLES = 6,
-        /// Stalled cycles at issue.
+        /// Stalled cycles in the frontend.
         STALLED_CYCLES_FRONTEND = 7,
-        /// Stalled cycles at retirement.
+        /// Stalled cycles in the backend.
         STALLED_CYCLES_BACKEND = 8,
-        /// Cycles of a constant frequency.
+        /// Cycles at a constant frequency.
         REF_CPU_CYCLES = 9,
     }
 }
 
 /// `struct perf_event_attr`.
 ///
-/// The structure has grown with the kernel, from 64 bytes (Linux 2.6.31) to 144 (config4, 7.0). Fields beyond those that
-/// the recorder wrote are 0 and are not written; bytes beyond those that are known here, or that are a part of a field, are
-/// in `tail`. Reading takes the structure's size as its argument.
+/// The structure has grown from 64 bytes (Linux 2.6.31) to 144 (`config4`, 7.0). Fields beyond the stored size are 0 and are not
+/// written; bytes beyond the known fields, or of a partial field, are in `tail`. Decoding takes the size as its argument.
 #[binrw]
-#[br(import_raw(size: usize), pre_assert(size >= Self::SIZE_VER0, "an attr of {size} bytes is shorter than the first version's 64"))]
+#[br(import_raw(size: usize), pre_assert(size >= Self::SIZE_VER0, "attr has {size} bytes, at least 64 are needed"))]
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(remote = "Self")]
 pub struct Attr {
     #[br(calc = Stored::new(size))]
     #[bw(ignore)]
     stored: Stored,
-    /// Which PMU.
+    /// `type`: the PMU.
     pub kind: AttrType,
-    /// Size of the structure as the recorder says it; 0 means 64.
+    /// Size of the structure as stated by the recorder; 0 means 64.
     pub size: u32,
-    /// Which event of the PMU. For types 0 and 3 bits 32 to 63 may name a PMU.
+    /// The event of the PMU. For types 0 and 3, bits 32 to 63 may select a PMU.
     #[serde(serialize_with = "readable::hex")]
     pub config: u64,
     /// Period, or frequency with [`AttrFlags::FREQ`].
     pub sample_period: u64,
-    /// Fields of the samples.
+    /// Fields of samples.
     pub sample_type: SampleType,
     /// Layout of counter values.
     pub read_format: ReadFormat,
     /// The bit-fields.
     pub flags: AttrFlags,
-    /// Events, or bytes with [`AttrFlags::WATERMARK`], between two wakeups.
+    /// Number of events, or of bytes with [`AttrFlags::WATERMARK`], between wakeups.
     pub wakeup_events: u32,
-    /// Kind of breakpoint.
+    /// `HW_BREAKPOINT_*`: kind of breakpoint.
     pub bp_type: u32,
-    /// Address of a breakpoint; also config1, `kprobe_func`, `uprobe_path`.
+    /// Address of a breakpoint; also `config1`, `kprobe_func` or `uprobe_path`.
     #[serde(serialize_with = "readable::hex")]
     pub bp_addr: u64,
-    /// Length of a breakpoint; also config2, `kprobe_addr`, `probe_offset`. Since Linux 2.6.33.
+    /// Length of a breakpoint; also `config2`, `kprobe_addr` or `probe_offset`. Since Linux 2.6.33.
     #[brw(if(stored.reaches(72)))]
     pub bp_len: u64,
-    /// Which branches. Since Linux 3.4.
+    /// Kinds of branches. Since Linux 3.4.
     #[brw(if(stored.reaches(80)))]
     pub branch_sample_type: BranchSampleType,
-    /// Mask of user registers in samples. Since Linux 3.7.
+    /// Mask of sampled user registers. Since Linux 3.7.
     #[brw(if(stored.reaches(88)))]
     #[serde(serialize_with = "readable::hex")]
     pub sample_regs_user: u64,
     /// Bytes of user stack in samples.
     #[brw(if(stored.reaches(92)))]
     pub sample_stack_user: u32,
-    /// Clock of the times, with [`AttrFlags::USE_CLOCKID`].
+    /// Clock of the timestamps, with [`AttrFlags::USE_CLOCKID`].
     #[brw(if(stored.reaches(96)))]
     pub clockid: i32,
-    /// Mask of registers at the interrupt. Since Linux 3.19.
+    /// Mask of sampled interrupt registers. Since Linux 3.19.
     #[brw(if(stored.reaches(104)))]
     #[serde(serialize_with = "readable::hex")]
     pub sample_regs_intr: u64,
-    /// Bytes in the AUX area between two wakeups. Since Linux 4.1.
+    /// Bytes of AUX area between wakeups. Since Linux 4.1.
     #[brw(if(stored.reaches(108)))]
     pub aux_watermark: u32,
-    /// Longest call chain.
+    /// Maximum depth of call chains.
     #[brw(if(stored.reaches(110)))]
     pub sample_max_stack: u16,
     /// Unused.
@@ -155,10 +154,10 @@ pub struct Attr {
     /// Bytes of AUX area in samples. Since Linux 5.5.
     #[brw(if(stored.reaches(116)))]
     pub aux_sample_size: u32,
-    /// What an overflow does to the AUX area. Since Linux 6.13, unused before.
+    /// Effect of an overflow on the AUX area. Since Linux 6.13, reserved before.
     #[brw(if(stored.reaches(120)))]
     pub aux_action: AuxAction,
-    /// Data of a SIGTRAP. Since Linux 5.13.
+    /// Data passed with SIGTRAP. Since Linux 5.13.
     #[brw(if(stored.reaches(128)))]
     #[serde(serialize_with = "readable::hex")]
     pub sig_data: u64,
@@ -170,7 +169,7 @@ pub struct Attr {
     #[brw(if(stored.reaches(144)))]
     #[serde(serialize_with = "readable::hex")]
     pub config4: u64,
-    /// Bytes beyond the fields above.
+    /// Bytes beyond the known fields.
     #[br(parse_with = counted::bytes, args(stored.beyond(&Self::FIELD_ENDS)))]
     #[serde(with = "serde_bytes", default, skip_serializing_if = "Vec::is_empty")]
     pub tail: Vec<u8>,
@@ -182,14 +181,14 @@ impl Serialize for Attr {
     }
 }
 
-/// How many bytes an attr takes must be what its fields and its tail take.
+/// The stored size must equal the size of fields and tail.
 impl<'de> Deserialize<'de> for Attr {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let attr = Self::deserialize(deserializer)?;
         let (stored, tail) = (attr.stored.len(), attr.tail.len() as u64);
         if stored < Self::SIZE_VER0 || attr.stored.beyond(&Self::FIELD_ENDS) != tail {
             return Err(D::Error::custom(format_args!(
-                "stored: it takes {stored} bytes, which its fields and a tail of {tail} do not fill"
+                "stored: size {stored} does not match the fields and a tail of {tail} bytes"
             )));
         }
         Ok(attr)
@@ -197,52 +196,52 @@ impl<'de> Deserialize<'de> for Attr {
 }
 
 impl Attr {
-    /// Size of the first published structure, and what a `size` of 0 stands for.
+    /// Size of the first published structure (`PERF_ATTR_SIZE_VER0`), also meant by a `size` of 0.
     pub const SIZE_VER0: usize = 64;
-    /// Size of the fields known here.
+    /// Size of the known fields.
     pub const SIZE_KNOWN: usize = 144;
 
-    /// Where the first version and the fields that were added to it end.
+    /// End offsets of the first version and of each later field.
     const FIELD_ENDS: [usize; 15] =
         [Self::SIZE_VER0, 72, 80, 88, 92, 96, 104, 108, 110, 112, 116, 120, 128, 136, Self::SIZE_KNOWN];
 
-    /// Reads a structure that takes all of `bytes`, of whatever version.
+    /// Decodes a structure of any version from exactly its bytes.
     ///
     /// # Errors
-    /// Where there are fewer than 64 bytes.
+    /// If there are fewer than 64 bytes.
     pub fn read(bytes: &[u8], endian: Endian) -> binrw::BinResult<Self> {
         Self::read_options(&mut Cursor::new(bytes), endian, bytes.len())
     }
 
-    /// The structure as bytes, as long as it was when read.
+    /// Encodes the structure with its stored size.
     ///
     /// # Errors
-    /// None in practice: the bytes go to memory.
+    /// None in practice: the bytes are written to memory.
     pub fn to_bytes(&self, endian: Endian) -> binrw::BinResult<Vec<u8>> {
         super::to_bytes(self, endian)
     }
 
-    /// How many bytes it takes in the recording.
+    /// Size of the structure in the recording.
     pub fn stored_size(&self) -> usize {
         self.stored.len()
     }
 
-    /// The structure as one that takes so many bytes, at least [those of the first version](Self::SIZE_VER0): what is cut is
-    /// lost, what is added is 0. What [`size`](Self::size) says stays.
+    /// The structure resized to `len` bytes, at least [those of the first version](Self::SIZE_VER0): truncated, or padded with
+    /// zeros. The field [`size`](Self::size) is unchanged.
     pub fn resized(&self, len: usize) -> Self {
         let mut bytes = self.to_bytes(Endian::Little).unwrap_or_default();
         bytes.resize(len.max(Self::SIZE_VER0), 0);
         Self::read(&bytes, Endian::Little).unwrap_or_else(|_| self.clone())
     }
 
-    /// What `size` says, with 0 read as 64.
+    /// The value of the field `size` of an encoded structure, with 0 as 64.
     pub fn declared_size(bytes: &[u8], endian: Endian) -> Option<usize> {
         let mut reader = super::bytes::Reader::new(bytes, endian);
         reader.u32()?;
         reader.u32().map(Self::size_or_default)
     }
 
-    /// How many bytes a structure takes by its `size`.
+    /// Size of a structure from its field `size`.
     pub(crate) fn size_or_default(size: u32) -> usize {
         match size {
             0 => Self::SIZE_VER0,
@@ -250,7 +249,7 @@ impl Attr {
         }
     }
 
-    /// Whether the event is the software event of that number.
+    /// Whether this is the given software event.
     pub fn is_software(&self, event: SoftwareEvent) -> bool {
         self.kind == AttrType::SOFTWARE && self.config == event.0
     }
@@ -266,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn every_size_is_written_back_as_it_was() {
+    fn every_size_is_reproduced() {
         for endian in [Endian::Little, Endian::Big] {
             for len in [64, 72, 80, 96, 100, 104, 112, 120, 128, 136, 144, 152, 200] {
                 let bytes = numbered(len);
@@ -279,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shorter_or_longer_structure_keeps_what_has_room() {
+    fn resizing_preserves_the_common_part() {
         let attr = Attr::read(&numbered(120), Endian::Big).unwrap();
         let (shorter, longer) = (attr.resized(72), attr.resized(144));
         assert_eq!(shorter.to_bytes(Endian::Big).unwrap(), numbered(72));
@@ -331,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn less_than_the_first_version_is_refused() {
+    fn rejects_less_than_the_first_version() {
         assert!(Attr::read(&[0; 63], Endian::Little).is_err());
         assert_eq!(Attr::declared_size(&[0; 8], Endian::Little), Some(64));
     }

@@ -5,19 +5,19 @@ use binrw::{BinRead, BinResult, BinWrite};
 use std::io::{Read, Seek, Write};
 
 bitflags::bitflags! {
-    /// The flags of an event, numbered as on a little-endian machine whatever machine recorded them.
+    /// The flags of an event, numbered as on little-endian machines whatever the recording machine.
     ///
-    /// C compilers allot bit-fields from the lowest bit on little-endian machines and from the highest on big-endian
-    /// ones; reading and writing here translates, the two-bit field `precise_ip` included.
+    /// C compilers allocate bit-fields from the lowest bit on little-endian machines and from the highest on big-endian ones;
+    /// decoding and encoding translate, including the two-bit field `precise_ip`.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct AttrFlags: u64 {
         /// Off by default.
         const DISABLED = 1 << 0;
-        /// Children inherit it.
+        /// Inherited by children.
         const INHERIT = 1 << 1;
-        /// Must always be on the PMU.
+        /// Always on the PMU.
         const PINNED = 1 << 2;
-        /// Only group on the PMU.
+        /// Exclusive use of the PMU by the group.
         const EXCLUSIVE = 1 << 3;
         /// Does not count user space.
         const EXCLUDE_USER = 1 << 4;
@@ -27,17 +27,17 @@ bitflags::bitflags! {
         const EXCLUDE_HV = 1 << 6;
         /// Does not count while idle.
         const EXCLUDE_IDLE = 1 << 7;
-        /// MMAP records of executable mappings.
+        /// Record MMAP for executable mappings.
         const MMAP = 1 << 8;
-        /// COMM records.
+        /// Record COMM.
         const COMM = 1 << 9;
         /// `sample_period` is a frequency.
         const FREQ = 1 << 10;
-        /// Counts for each task.
+        /// Counts per task.
         const INHERIT_STAT = 1 << 11;
-        /// The next exec enables it.
+        /// Enabled by the next exec.
         const ENABLE_ON_EXEC = 1 << 12;
-        /// FORK and EXIT records.
+        /// Record FORK and EXIT.
         const TASK = 1 << 13;
         /// `wakeup_events` is a number of bytes.
         const WATERMARK = 1 << 14;
@@ -45,51 +45,51 @@ bitflags::bitflags! {
         const PRECISE_IP_0 = 1 << 15;
         /// Upper bit of `precise_ip`.
         const PRECISE_IP_1 = 1 << 16;
-        /// MMAP records of other mappings too.
+        /// Record MMAP for non-executable mappings, too.
         const MMAP_DATA = 1 << 17;
-        /// Records other than SAMPLE end with a `sample_id`.
+        /// Append `sample_id` to records other than SAMPLE.
         const SAMPLE_ID_ALL = 1 << 18;
         /// Does not count the host.
         const EXCLUDE_HOST = 1 << 19;
         /// Does not count guests.
         const EXCLUDE_GUEST = 1 << 20;
-        /// No kernel frames in call chains.
+        /// Exclude kernel frames from call chains.
         const EXCLUDE_CALLCHAIN_KERNEL = 1 << 21;
-        /// No user frames in call chains.
+        /// Exclude user frames from call chains.
         const EXCLUDE_CALLCHAIN_USER = 1 << 22;
-        /// MMAP2 instead of MMAP.
+        /// Record MMAP2 instead of MMAP.
         const MMAP2 = 1 << 23;
-        /// COMM records of an exec are marked.
+        /// Mark COMM records caused by an exec.
         const COMM_EXEC = 1 << 24;
-        /// Times are of `clockid`.
+        /// Timestamps use `clockid`.
         const USE_CLOCKID = 1 << 25;
-        /// SWITCH records.
+        /// Record SWITCH.
         const CONTEXT_SWITCH = 1 << 26;
-        /// The ring buffer is written from its end to its beginning.
+        /// Write the ring buffer backward.
         const WRITE_BACKWARD = 1 << 27;
-        /// NAMESPACES records.
+        /// Record NAMESPACES.
         const NAMESPACES = 1 << 28;
-        /// KSYMBOL records.
+        /// Record KSYMBOL.
         const KSYMBOL = 1 << 29;
-        /// BPF_EVENT records.
+        /// Record BPF_EVENT.
         const BPF_EVENT = 1 << 30;
-        /// Writes to the AUX area of the group's leader.
+        /// Write to the AUX area of the group leader.
         const AUX_OUTPUT = 1 << 31;
-        /// CGROUP records.
+        /// Record CGROUP.
         const CGROUP = 1 << 32;
-        /// TEXT_POKE records.
+        /// Record TEXT_POKE.
         const TEXT_POKE = 1 << 33;
-        /// Build ids in MMAP2 records.
+        /// Record build IDs in MMAP2.
         const BUILD_ID = 1 << 34;
-        /// Only threads inherit it.
+        /// Inherited by threads only.
         const INHERIT_THREAD = 1 << 35;
-        /// An exec removes it.
+        /// Removed on exec.
         const REMOVE_ON_EXEC = 1 << 36;
-        /// An overflow raises SIGTRAP.
+        /// An overflow sends SIGTRAP.
         const SIGTRAP = 1 << 37;
-        /// User call chains may come later. Since Linux 6.19.
+        /// User call chains may be deferred. Since Linux 6.19.
         const DEFER_CALLCHAIN = 1 << 38;
-        /// CALLCHAIN_DEFERRED records are written here. Since Linux 6.19.
+        /// CALLCHAIN_DEFERRED records go to this event. Since Linux 6.19.
         const DEFER_OUTPUT = 1 << 39;
         const _ = !0;
     }
@@ -98,13 +98,13 @@ bitflags::bitflags! {
 const PRECISE_IP_SHIFT: u32 = 15;
 
 impl AttrFlags {
-    /// How little skid was asked for: 0 any, 1 constant, 2 none asked for, 3 none.
+    /// Requested limit on skid: 0 arbitrary, 1 constant, 2 requested to be 0, 3 must be 0.
     pub fn precise_ip(self) -> u8 {
         (self.bits() >> PRECISE_IP_SHIFT & 3) as u8
     }
 }
 
-/// Exchanges the two bits of `precise_ip`, in the numbering of a little-endian machine.
+/// Swaps the two bits of `precise_ip` in little-endian numbering.
 fn swap_precise_ip(word: u64) -> u64 {
     let (low, high) = (word >> PRECISE_IP_SHIFT & 1, word >> (PRECISE_IP_SHIFT + 1) & 1);
     word & !(3 << PRECISE_IP_SHIFT) | high << PRECISE_IP_SHIFT | low << (PRECISE_IP_SHIFT + 1)
@@ -147,14 +147,14 @@ impl BinWrite for AttrFlags {
 }
 
 bitflags::bitflags! {
-    /// `perf_event_attr.aux_action`, numbered as on a little-endian machine whatever machine recorded them.
+    /// `perf_event_attr.aux_action`, numbered as on little-endian machines whatever the recording machine.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct AuxAction: u32 {
-        /// The event that writes to the AUX area starts paused.
+        /// The event that writes the AUX area starts paused.
         const AUX_START_PAUSED = 1 << 0;
-        /// An overflow pauses it.
+        /// An overflow pauses tracing.
         const AUX_PAUSE = 1 << 1;
-        /// An overflow resumes it.
+        /// An overflow resumes tracing.
         const AUX_RESUME = 1 << 2;
         const _ = !0;
     }
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_big_endian_recorder_allots_bits_from_the_top() {
+    fn big_endian_bits_are_allocated_from_the_top() {
         let expected = AttrFlags::DISABLED | AttrFlags::SAMPLE_ID_ALL | AttrFlags::PRECISE_IP_0;
         let flags = read([0x80, 0x00, 0xa0, 0, 0, 0, 0, 0], Endian::Big);
         assert_eq!(flags, expected);
@@ -216,13 +216,13 @@ mod tests {
     }
 
     #[test]
-    fn an_aux_action_is_in_the_lowest_or_the_highest_bits() {
+    fn aux_action_is_in_the_lowest_or_highest_bits() {
         both_orders(&AuxAction::AUX_START_PAUSED, (), "01000000", "80000000");
         both_orders(&AuxAction::AUX_RESUME, (), "04000000", "20000000");
     }
 
     #[test]
-    fn writing_gives_the_bytes_that_were_read() {
+    fn encoding_reproduces_the_bytes() {
         for endian in [Endian::Little, Endian::Big] {
             for precise in [0x01_u8, 0x80, 0x81] {
                 let bytes = [precise, precise, precise, 0xff, 0x40, 0x02, 0x01, 0x80];

@@ -1,24 +1,24 @@
-//! Words of 64 bits that are made of small numbers: the bit-fields of C.
+//! Words of 64 bits that consist of C bit-fields.
 
 use super::Endian;
 
-/// Where in its word a bit-field stands.
+/// Position of a bit-field in its word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BitField {
-    /// Its lowest bit, counted from the lowest of the word.
+    /// Lowest bit.
     pub shift: u32,
-    /// How many bits it has.
+    /// Number of bits.
     pub width: u32,
 }
 
 impl BitField {
-    /// The field's value in a word.
+    /// Extracts the value of the field.
     #[inline]
     pub fn get(self, word: u64) -> u64 {
         word >> self.shift & self.mask()
     }
 
-    /// The word with another value in the field; bits of the value that do not fit are cut.
+    /// Replaces the value of the field; excess bits of the value are dropped.
     #[inline]
     pub fn set(self, word: u64, value: u64) -> u64 {
         word & !(self.mask() << self.shift) | (value & self.mask()) << self.shift
@@ -28,14 +28,14 @@ impl BitField {
         u64::MAX >> (u64::BITS - self.width)
     }
 
-    /// The place that a big-endian machine's compiler gives to the field.
+    /// Position of the field as allocated by a big-endian compiler.
     fn in_big_endian(self) -> Self {
         Self { shift: u64::BITS - self.shift - self.width, ..self }
     }
 }
 
-/// The word as a little-endian machine would have it, from that of a machine of some byte order: compilers allot bit-fields
-/// from the lowest bit on little-endian machines and from the highest on big-endian ones. The fields must cover all bits.
+/// Converts a recorded word to little-endian allocation: compilers allocate bit-fields from the lowest bit on little-endian
+/// machines and from the highest on big-endian ones. The fields must cover all bits.
 pub(crate) fn from_recorded(word: u64, endian: Endian, fields: &[(BitField, &str)]) -> u64 {
     match endian {
         Endian::Little => word,
@@ -43,7 +43,7 @@ pub(crate) fn from_recorded(word: u64, endian: Endian, fields: &[(BitField, &str
     }
 }
 
-/// The reverse of [`from_recorded`].
+/// The inverse of [`from_recorded`].
 pub(crate) fn to_recorded(word: u64, endian: Endian, fields: &[(BitField, &str)]) -> u64 {
     match endian {
         Endian::Little => word,
@@ -78,17 +78,17 @@ macro_rules! bit_fields {
                     $crate::abi::bit_fields::BitField { shift: $from, width: $to - $from };
             )*
 
-            /// Every field with its name, lowest first.
+            /// All fields with their names, lowest first.
             pub const FIELDS: &'static [($crate::abi::bit_fields::BitField, &'static str)] =
                 &[$((Self::$field, stringify!($field)),)*];
 
-            /// A field's value.
+            /// Value of a field.
             #[inline]
             pub fn get(self, field: $crate::abi::bit_fields::BitField) -> u64 {
                 field.get(self.0)
             }
 
-            /// The same with another value in a field.
+            /// Replaces the value of a field.
             #[inline]
             pub fn with(self, field: $crate::abi::bit_fields::BitField, value: u64) -> Self {
                 Self(field.set(self.0, value))
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_field_is_read_and_set_in_its_place() {
+    fn fields_are_extracted_and_replaced() {
         let field = BitField { shift: 4, width: 16 };
         assert_eq!(field.get(0xabcd_ef12), 0xdef1);
         assert_eq!(field.set(0xabcd_ef12, 0xf_1234), 0xabc1_2342);

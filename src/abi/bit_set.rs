@@ -1,7 +1,7 @@
-//! Flag words of which a newer kernel may use more bits.
+//! Flag words. Newer kernels may use more bits.
 
-/// Declares a set of named bits over an integer (see the `bitflags` crate), read and written in the recording's byte
-/// order. Bits without a name are kept.
+/// Declares a set of named bits over an integer (see the `bitflags` crate), encoded in the byte order of the recording. Unknown
+/// bits are retained.
 #[macro_export]
 macro_rules! bit_set {
     ($(#[$($outer:tt)*])* $name:ident: $int:ty { $($(#[$($inner:tt)*])* $flag:ident = $value:expr,)* }) => {

@@ -1,4 +1,4 @@
-//! `PERF_SAMPLE_BRANCH_STACK`: the last branches before a sample.
+//! `PERF_SAMPLE_BRANCH_STACK`: branch stacks.
 
 use super::bit_fields::{from_recorded, to_recorded};
 use super::bytes::{Reader, Words};
@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 use std::io::{Read, Seek, Write};
 
 open_enum! {
-    /// `PERF_BR_*`: what kind of branch.
+    /// `PERF_BR_*`: type of a branch.
     BranchType: u8 {
-        /// Not told.
+        /// Not recorded.
         UNKNOWN = 0,
         /// Conditional jump.
         COND = 1,
@@ -41,15 +41,15 @@ open_enum! {
         IRQ = 12,
         /// System error.
         SERROR = 13,
-        /// Not in a transaction.
+        /// Outside of a transaction.
         NO_TX = 14,
-        /// See [`BranchFlags::NEW_TYPE`]. Since Linux 6.1.
+        /// Extended by [`BranchFlags::NEW_TYPE`]. Since Linux 6.1.
         EXTEND_ABI = 15,
     }
 }
 
 bit_fields! {
-    /// The flags of a branch, placed as on a little-endian machine whatever machine recorded them.
+    /// Flags of a branch, allocated as on little-endian machines whatever the recording machine.
     BranchFlags {
         /// The target was mispredicted.
         MISPRED = 0..1,
@@ -59,16 +59,16 @@ bit_fields! {
         IN_TX = 2..3,
         /// The transaction was aborted.
         ABORT = 3..4,
-        /// Cycles since the branch before.
+        /// Cycles since the previous branch.
         CYCLES = 4..20,
         /// A [`BranchType`].
         TYPE = 20..24,
-        /// Speculation: 0 not told, 1 on the wrong path, 2 not speculative and on the right one, 3 speculative and on the
-        /// right one. Since Linux 6.1.
+        /// Speculation: 0 not recorded, 1 wrong path, 2 non-speculative correct path, 3 speculative correct path. Since Linux
+        /// 6.1.
         SPEC = 24..26,
-        /// More types: 0 to 2 faults of alignment, data, instruction; 3 to 7 of the architecture. Since Linux 6.1.
+        /// Additional types: 0 to 2 alignment, data and instruction faults; 3 to 7 architecture-specific. Since Linux 6.1.
         NEW_TYPE = 26..30,
-        /// Privilege: 0 not told, 1 user, 2 kernel, 3 hypervisor. Since Linux 6.1.
+        /// Privilege: 0 not recorded, 1 user, 2 kernel, 3 hypervisor. Since Linux 6.1.
         PRIV = 30..33,
         /// Unused.
         RESERVED = 33..64,
@@ -76,13 +76,13 @@ bit_fields! {
 }
 
 impl BranchFlags {
-    /// The flags from a word of a recorder of that byte order.
+    /// Decodes a recorded word.
     #[inline]
     pub fn from_word(word: u64, endian: Endian) -> Self {
         Self(from_recorded(word, endian, Self::FIELDS))
     }
 
-    /// What kind of branch.
+    /// Type of the branch.
     pub fn branch_type(self) -> BranchType {
         BranchType(self.get(Self::TYPE) as u8)
     }
@@ -104,17 +104,17 @@ impl BinWrite for BranchFlags {
     }
 }
 
-/// A branch.
+/// An entry of a branch stack.
 #[binrw]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BranchEntry {
-    /// Address of the branch.
+    /// Source address.
     #[serde(serialize_with = "readable::hex")]
     pub from: u64,
-    /// Address that it went to.
+    /// Target address.
     #[serde(serialize_with = "readable::hex")]
     pub to: u64,
-    /// More about it.
+    /// Flags.
     pub flags: BranchFlags,
 }
 
@@ -126,8 +126,8 @@ pub struct BranchEntry {
 /// struct { u64 from, to, flags; } entries[nr];
 /// u64 counters[nr];               // with BRANCH_COUNTERS
 /// ```
-/// Where the kernel has no branch stack it writes `nr` = 0 alone, without `hw_idx` even if that was asked for; the second
-/// argument of reading says whether to expect it then.
+/// Without a branch stack, the kernel writes only `nr` = 0, without `hw_idx` even if requested. The second argument of decoding
+/// states whether an empty stack has `hw_idx`.
 #[binrw]
 #[br(import(what: BranchSampleType, hw_idx_if_empty: bool))]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -135,31 +135,31 @@ pub struct BranchStack {
     #[br(temp)]
     #[bw(calc = entries.len() as u64)]
     nr: u64,
-    /// Index of the newest entry in the hardware's ring.
+    /// Index of the newest entry in the hardware's ring buffer.
     #[br(if(what.contains(BranchSampleType::HW_INDEX) && (nr > 0 || hw_idx_if_empty)))]
     pub hw_idx: Option<u64>,
-    /// Newest first.
+    /// The entries, newest first.
     #[br(parse_with = counted::items, args(nr))]
     pub entries: Vec<BranchEntry>,
-    /// Event counts, one word an entry, or none.
+    /// Event counts, one word for each entry, or none.
     #[br(parse_with = counted::u64s, args(if what.contains(BranchSampleType::COUNTERS) { nr } else { 0 }))]
     pub counters: Vec<u64>,
 }
 
-/// A [`BranchStack`], borrowed from a SAMPLE.
+/// A [`BranchStack`] borrowed from a SAMPLE.
 #[derive(Clone, Copy, Debug)]
 pub struct BranchStackView<'a> {
-    /// Index of the newest entry in the hardware's ring.
+    /// Index of the newest entry in the hardware's ring buffer.
     pub hw_idx: Option<u64>,
-    /// Three words an entry: from, to, flags ([`BranchFlags::from_word`]); newest first.
+    /// Three words for each entry: from, to, flags ([`BranchFlags::from_word`]); newest first.
     pub entries: Words<'a>,
-    /// Event counts, one word an entry.
+    /// Event counts, one word for each entry.
     pub counters: Option<Words<'a>>,
 }
 
 impl<'a> BranchStackView<'a> {
-    /// Takes the structure from the front of `reader`; `None` where the bytes end first. `hw_idx_if_empty` says whether an
-    /// empty stack has its `hw_idx`.
+    /// Decodes the structure at the front of `reader`; `None` if the bytes are too few. `hw_idx_if_empty` states whether an empty
+    /// stack has `hw_idx`.
     pub fn take(reader: &mut Reader<'a>, what: BranchSampleType, hw_idx_if_empty: bool) -> Option<Self> {
         let nr = reader.u64()?;
         let hw_idx = if what.contains(BranchSampleType::HW_INDEX) && (nr > 0 || hw_idx_if_empty) {
@@ -172,12 +172,12 @@ impl<'a> BranchStackView<'a> {
         Some(Self { hw_idx, entries, counters })
     }
 
-    /// How many entries there are.
+    /// Number of entries.
     pub fn len(&self) -> usize {
         self.entries.len() / 3
     }
 
-    /// Whether there are none.
+    /// Whether there are no entries.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -189,7 +189,7 @@ mod tests {
     use crate::abi::testing::both_orders;
 
     #[test]
-    fn flags_stand_at_opposite_ends_of_the_word() {
+    fn flags_are_allocated_from_opposite_ends() {
         let field =
             |field, value, little, big| both_orders(&BranchFlags::default().with(field, value), (), little, big);
         field(BranchFlags::MISPRED, 1, "0100000000000000", "8000000000000000");

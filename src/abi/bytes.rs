@@ -1,9 +1,9 @@
-//! Integers from a slice in a byte order known at run time: for the hand-written views on hot paths, which borrow where
-//! the binrw definitions own.
+//! Integers of a slice in a byte order known at run time. For hand-written views on hot paths, which borrow what the binrw
+//! definitions own.
 
 use super::Endian;
 
-/// Walks a slice from its front. Every method gives `None` where the slice ends first, and then has taken nothing.
+/// Reads from the front of a slice. If too few bytes are left, a method returns `None` and consumes nothing.
 #[derive(Clone, Copy, Debug)]
 pub struct Reader<'a> {
     rest: &'a [u8],
@@ -11,13 +11,13 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Starts at the front of `bytes`.
+    /// A reader of `bytes`.
     #[inline]
     pub fn new(bytes: &'a [u8], endian: Endian) -> Self {
         Self { rest: bytes, endian }
     }
 
-    /// What has not been taken yet.
+    /// The unread bytes.
     #[inline]
     pub fn rest(&self) -> &'a [u8] {
         self.rest
@@ -31,7 +31,7 @@ impl<'a> Reader<'a> {
         Some(taken)
     }
 
-    /// The next 2 bytes as a number.
+    /// The next 2 bytes as an integer.
     #[inline]
     pub fn u16(&mut self) -> Option<u16> {
         let (bytes, rest) = self.rest.split_first_chunk()?;
@@ -42,7 +42,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// The next 4 bytes as a number.
+    /// The next 4 bytes as an integer.
     #[inline]
     pub fn u32(&mut self) -> Option<u32> {
         let (bytes, rest) = self.rest.split_first_chunk()?;
@@ -53,7 +53,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// The next 8 bytes as a number.
+    /// The next 8 bytes as an integer.
     #[inline]
     pub fn u64(&mut self) -> Option<u64> {
         let (bytes, rest) = self.rest.split_first_chunk()?;
@@ -64,7 +64,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// The next `count` 8-byte numbers, left where they are.
+    /// The next `count` 8-byte integers, borrowed.
     #[inline]
     pub fn words(&mut self, count: u64) -> Option<Words<'a>> {
         let len = usize::try_from(count).ok()?.checked_mul(8)?;
@@ -72,7 +72,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// An array of `u64` in the recording's byte order, borrowed from a record.
+/// An array of `u64` in the byte order of the recording, borrowed from a record.
 #[derive(Clone, Copy, Debug)]
 pub struct Words<'a> {
     bytes: &'a [u8],
@@ -80,31 +80,31 @@ pub struct Words<'a> {
 }
 
 impl<'a> Words<'a> {
-    /// How many numbers there are.
+    /// Number of integers.
     #[inline]
     pub fn len(&self) -> usize {
         self.bytes.len() / 8
     }
 
-    /// Whether there are none.
+    /// Whether there are no integers.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
-    /// The bytes as recorded: equal arrays of one recording have equal bytes.
+    /// The bytes as recorded. Equal arrays of one recording have equal bytes.
     #[inline]
     pub fn as_bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// The numbers' bytes as recorded.
+    /// The bytes of each integer as recorded.
     #[inline]
     pub fn as_chunks(&self) -> &'a [[u8; 8]] {
         self.bytes.as_chunks().0
     }
 
-    /// The numbers from first to last.
+    /// The integers, in order.
     #[inline]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = u64> + use<'a> {
         let endian = self.endian;
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_follow_the_byte_order() {
+    fn integers_follow_the_byte_order() {
         let bytes = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14];
         let mut little = Reader::new(&bytes, Endian::Little);
         let mut big = Reader::new(&bytes, Endian::Big);
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_count_beyond_the_slice_takes_nothing() {
+    fn a_count_beyond_the_slice_consumes_nothing() {
         let bytes = [0; 24];
         let mut reader = Reader::new(&bytes, Endian::Little);
         assert!(reader.words(u64::MAX).is_none());

@@ -1,12 +1,12 @@
-//! Arrays whose count or length the recording tells. They are read within the bytes that are left, so that a hostile
-//! count can neither ask for memory nor leave the slice.
+//! Arrays whose count or length is recorded. They are limited to the remaining bytes, so a hostile count cannot cause large
+//! allocations.
 
 use binrw::{BinRead, BinResult, Endian, Error};
 use std::io::{Read, Seek, SeekFrom};
 
-/// `count` numbers of 8 bytes.
+/// `count` integers of 8 bytes.
 pub(crate) fn u64s<R: Read + Seek>(reader: &mut R, endian: Endian, (count,): (u64,)) -> BinResult<Vec<u64>> {
-    announced(reader, count.checked_mul(8))?;
+    check_length(reader, count.checked_mul(8))?;
     let mut numbers = Vec::with_capacity(count as usize);
     let mut bytes = [0; 8];
     for _ in 0..count {
@@ -19,7 +19,7 @@ pub(crate) fn u64s<R: Read + Seek>(reader: &mut R, endian: Endian, (count,): (u6
     Ok(numbers)
 }
 
-/// As many numbers of 8 bytes as there are.
+/// Integers of 8 bytes, to the end.
 pub(crate) fn u64s_to_end<R: Read + Seek>(reader: &mut R, endian: Endian, (): ()) -> BinResult<Vec<u64>> {
     let count = left(reader)? / 8;
     u64s(reader, endian, (count,))
@@ -27,13 +27,13 @@ pub(crate) fn u64s_to_end<R: Read + Seek>(reader: &mut R, endian: Endian, (): ()
 
 /// `len` bytes.
 pub(crate) fn bytes<R: Read + Seek>(reader: &mut R, _: Endian, (len,): (u64,)) -> BinResult<Vec<u8>> {
-    announced(reader, Some(len))?;
+    check_length(reader, Some(len))?;
     let mut bytes = vec![0; len as usize];
     reader.read_exact(&mut bytes)?;
     Ok(bytes)
 }
 
-/// All bytes that are left.
+/// All remaining bytes.
 pub(crate) fn bytes_to_end<R: Read + Seek>(reader: &mut R, endian: Endian, (): ()) -> BinResult<Vec<u8>> {
     let len = left(reader)?;
     bytes(reader, endian, (len,))
@@ -48,7 +48,7 @@ where
     items_with(reader, endian, (count, ()))
 }
 
-/// `count` structures that need arguments.
+/// `count` structures with arguments.
 pub(crate) fn items_with<'a, R, T>(
     reader: &mut R,
     endian: Endian,
@@ -59,8 +59,8 @@ where
     T: BinRead,
     T::Args<'a>: Clone,
 {
-    // Every structure takes a byte at least; how much memory is asked for is up to those that are really there.
-    announced(reader, Some(count))?;
+    // A structure takes at least a byte. Memory is allocated as structures are decoded.
+    check_length(reader, Some(count))?;
     let start = reader.stream_position()?;
     let items = (0..count).map(|_| T::read_options(reader, endian, args.clone())).collect::<BinResult<Vec<T>>>();
     if items.is_err() {
@@ -69,7 +69,7 @@ where
     items
 }
 
-/// Bytes between here and the end.
+/// Number of bytes from here to the end.
 pub(crate) fn left<R: Read + Seek>(reader: &mut R) -> BinResult<u64> {
     let here = reader.stream_position()?;
     let end = reader.seek(SeekFrom::End(0))?;
@@ -77,15 +77,15 @@ pub(crate) fn left<R: Read + Seek>(reader: &mut R) -> BinResult<u64> {
     Ok(end.saturating_sub(here))
 }
 
-/// Refuses what is announced to be longer than what is left; `None` is longer than any number tells.
-fn announced<R: Read + Seek>(reader: &mut R, len: Option<u64>) -> BinResult<()> {
+/// Rejects a length beyond the remaining bytes; `None` is longer than any number.
+fn check_length<R: Read + Seek>(reader: &mut R, len: Option<u64>) -> BinResult<()> {
     let left = left(reader)?;
     if len.is_some_and(|len| len <= left) {
         return Ok(());
     }
     let pos = reader.stream_position()?;
     let len = len.map_or_else(|| "more than 2^64".to_owned(), |len| len.to_string());
-    Err(Error::AssertFail { pos, message: format!("{len} bytes are announced, {left} are left") })
+    Err(Error::AssertFail { pos, message: format!("{len} bytes are needed, {left} left") })
 }
 
 #[cfg(test)]
@@ -94,7 +94,7 @@ mod tests {
     use std::io::Cursor;
 
     #[test]
-    fn hostile_counts_are_refused_and_nothing_is_taken() {
+    fn hostile_counts_are_rejected_and_consume_nothing() {
         let mut cursor = Cursor::new([0; 24]);
         for count in [4, 1 << 61, u64::MAX] {
             assert!(u64s(&mut cursor, Endian::Little, (count,)).is_err());

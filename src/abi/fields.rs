@@ -1,7 +1,7 @@
 //! Fields of records and features by their roles.
 //!
-//! Each definition states the role of all its fields in [`VisitFields`], mostly by the macro [`roles!`](crate::roles), which
-//! rejects a definition with a field that has none. Merging, anonymizing and checking are implementations of [`FieldVisitor`].
+//! Each definition assigns roles to all its fields in [`VisitFields`], mostly by the macro [`roles!`](crate::roles), which
+//! rejects fields without a role. Merging, anonymizing and checking implement [`FieldVisitor`].
 
 use super::attr::Attr;
 use super::feature::FeatureId;
@@ -11,21 +11,21 @@ use super::record::CpuMode;
 use super::record::build_id::BuildId;
 use super::text::{FixedStr, PaddedStr, until_nul};
 
-/// Visits the fields of a record or a feature by their roles. By default a visitor passes over them.
+/// Visitor of the fields of a record or feature by role. The default methods do nothing.
 pub trait FieldVisitor {
-    /// A process or a thread; where it is signed, -1 stands for any.
+    /// A process or thread ID; -1 in a signed field means any.
     fn task(&mut self, _task: TaskField<'_>) {}
 
     /// The process of a virtual machine on the host; 0 or -1 for the host itself.
     fn guest(&mut self, _task: TaskField<'_>) {}
 
-    /// A time, in nanoseconds of the recording's clock.
+    /// A time in nanoseconds on the clock of the recording.
     fn time(&mut self, _time: &mut u64) {}
 
-    /// Nanoseconds since counting began.
+    /// Nanoseconds since the start of counting.
     fn elapsed(&mut self, _time: &mut u64) {}
 
-    /// The time of the recording's clock when another clock was 0.
+    /// The time of the recording's clock at the zero of another clock.
     fn clock_origin(&mut self, _time: &mut u64) {}
 
     /// The ID of the event that the record belongs to.
@@ -34,68 +34,67 @@ pub trait FieldVisitor {
     /// The ID of some event.
     fn event_id(&mut self, _id: &mut u64) {}
 
-    /// How an event was opened. In a record it takes as many bytes as its size says.
+    /// An attr. In a record its encoded length is its size field.
     fn attr(&mut self, _attr: &mut Attr) {}
 
-    /// A text.
+    /// A string.
     fn text(&mut self, _role: TextRole<'_>, _text: TextField<'_>) {}
 
-    /// The words of a command line of perf.
+    /// The arguments of a perf command line.
     fn command_line(&mut self, _words: &mut [PerfStr]) {}
 
-    /// A mapped file. Only its name is passed on by default.
+    /// A mapping. By default only its name is visited.
     fn mapping(&mut self, mapping: MappingFields<'_>) {
         self.text(TextRole::Path, mapping.filename);
     }
 
-    /// An address, in the address space of that mode; [`CpuMode::UNKNOWN`] where it may be in any of the host.
+    /// An address in the address space of `mode`; [`CpuMode::UNKNOWN`] if it may be in any of the host.
     fn address(&mut self, _mode: CpuMode, _address: &mut u64) {}
 
-    /// The first address of so many bytes of code.
+    /// The start address of `len` bytes of code.
     fn code(&mut self, mode: CpuMode, start: &mut u64, _len: u64) {
         self.address(mode, start);
     }
 
-    /// Addresses of a call chain, and the marks of the address spaces that they are in; that of the first is given.
+    /// A call chain with context markers; `mode` applies before the first marker.
     fn callchain(&mut self, _mode: CpuMode, _ips: &mut [u64]) {}
 
-    /// What identifies a file.
+    /// Identification of a file.
     fn inode(&mut self, _inode: InodeFields<'_>) {}
 
-    /// What identifies a namespace: device and inode.
+    /// Identification of a namespace.
     fn namespace(&mut self, _dev: &mut u64, _ino: &mut u64) {}
 
-    /// A build ID of so many bytes, and zeros.
+    /// A build ID of `size` bytes, zero-padded.
     fn build_id(&mut self, _id: &mut [u8; 20], _size: &mut u8) {}
 
-    /// The build ID of a file, where the record's misc word says whose file it is and how long the ID is. Only the name of the
-    /// file is passed on by default.
+    /// A build ID of a file whose CPU mode and ID size are in `misc`. By default only the file name is visited.
     fn file_build_id(&mut self, build_id: &mut BuildId) {
         self.text(TextRole::Path, TextField::new("filename", &mut build_id.filename));
     }
 
-    /// The ID of a cgroup.
+    /// A cgroup ID.
     fn cgroup_id(&mut self, _id: &mut u64) {}
 
-    /// Hash of the instructions of a BPF program.
+    /// Tag of a BPF program.
     fn bpf_tag(&mut self, _tag: &mut [u8; 8]) {}
 
-    /// The content of a feature.
+    /// Content of a feature.
     fn feature(&mut self, _id: FeatureId, _content: &mut Vec<u8>) {}
 
-    /// Formats of tracepoints.
+    /// Tracepoint formats.
     fn tracing_data(&mut self, _data: &mut TracingData) {}
 
-    /// Bytes without a meaning that is defined: reserved, padding, payload. They can be cleared.
+    /// Bytes without a defined meaning: reserved, padding, payload. They can be cleared.
     fn opaque(&mut self, _bytes: &mut dyn Clear) {}
 
-    /// The record or feature has something that is not known here.
+    /// Called if the record or feature contains something unknown.
     fn unknown(&mut self) {}
 }
 
 /// A record or feature whose fields can be visited by role.
 pub trait VisitFields {
-    /// Passes each field that has a role to the visitor.
+    /// Visits each field that has a role.
     fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor);
 }
 
@@ -117,11 +116,11 @@ impl<T: VisitFields> VisitFields for Box<T> {
     }
 }
 
-/// Implements [`VisitFields`] by the role of each field, in the order in which they are visited. All fields have to be listed.
+/// Implements [`VisitFields`] from the roles of the fields, in visiting order. All fields must be listed.
 ///
-/// A role is a method of [`FieldVisitor`] that takes the field alone; or `text(ROLE)`, with a [`TextRole`]; `address(MODE)` and
-/// `callchain(MODE)`, with a [`CpuMode`]; `event_ids` for a list of them; `fields` for what has fields of its own; and `number`
-/// for sizes, counts, CPUs, flags and the like, which no visitor needs.
+/// A role is a method of [`FieldVisitor`] with a single argument; or `text(ROLE)`, with a [`TextRole`]; `address(MODE)` and
+/// `callchain(MODE)`, with a [`CpuMode`]; `event_ids` for a list; `fields` for nested fields; `number` for sizes, counts, CPUs,
+/// flags and other values that no visitor needs.
 ///
 /// ```
 /// use perfconv::abi::fields::{FieldVisitor, VisitFields};
@@ -163,7 +162,7 @@ macro_rules! roles {
     (@ $visitor:ident $field:ident $role:ident) => { $visitor.$role($field); };
 }
 
-/// The number of a process or a thread, in the width that there is for it.
+/// A process or thread ID, in the width of its field.
 #[derive(Debug, PartialEq, Eq)]
 pub enum TaskField<'a> {
     /// 32 bits.
@@ -177,7 +176,7 @@ pub enum TaskField<'a> {
 }
 
 impl TaskField<'_> {
-    /// The number; `None` where it is none of a process or thread.
+    /// The ID; `None` if the value is not a valid ID.
     pub fn get(&self) -> Option<u32> {
         match self {
             Self::U32(task) => Some(**task),
@@ -187,7 +186,7 @@ impl TaskField<'_> {
         }
     }
 
-    /// Replaces the number.
+    /// Replaces the ID.
     pub fn set(&mut self, number: u32) {
         match self {
             Self::U32(task) => **task = number,
@@ -197,7 +196,7 @@ impl TaskField<'_> {
         }
     }
 
-    /// Replaces the number by the -1 that stands for none.
+    /// Sets the ID to -1, which means none.
     pub fn set_none(&mut self) {
         match self {
             Self::U32(task) => **task = u32::MAX,
@@ -232,51 +231,51 @@ impl<'a> From<&'a mut u64> for TaskField<'a> {
     }
 }
 
-/// What a text says.
+/// Meaning of a string.
 #[derive(Clone, Copy, Debug)]
 pub enum TextRole<'a> {
-    /// A path, or the name of what is mapped.
+    /// A path, or the name of a mapping.
     Path,
-    /// The name of the thread of that number.
+    /// Name of the thread with this ID.
     Comm(u32),
-    /// The path of a cgroup.
+    /// Path of a cgroup.
     Cgroup,
-    /// The name of a kernel symbol.
+    /// Name of a kernel symbol.
     Symbol,
-    /// The name of an event.
+    /// Name of an event.
     Event(EventRef<'a>),
-    /// The name of a tracepoint.
+    /// Name of a tracepoint.
     Tracepoint,
-    /// The unit of an event's values.
+    /// Unit of an event's values.
     Unit,
-    /// The name of a PMU.
+    /// Name of a PMU.
     Pmu,
-    /// The name of the host.
+    /// Host name.
     Host,
-    /// A version of kernel or perf.
+    /// Version of kernel or perf.
     Version,
-    /// A machine as `uname -m` reports it.
+    /// Architecture, as printed by `uname -m`.
     Arch,
-    /// Words that the hardware or its driver has.
+    /// Text from the hardware or a driver.
     Hardware,
-    /// Sets of CPUs, sizes, and words of the kernel for what they are of.
+    /// CPU lists, sizes and kernel terms of the topology.
     Topology,
     /// Anything else.
     Any,
 }
 
-/// Which event a name is of.
+/// Event that a name belongs to.
 #[derive(Clone, Copy, Debug)]
 pub enum EventRef<'a> {
-    /// Not stated.
+    /// Not specified.
     Unknown,
-    /// That of this ID.
+    /// The event with this ID.
     Id(u64),
-    /// That of this attr.
+    /// The event with this attr.
     Attr(&'a Attr),
 }
 
-/// A text and the name of its field.
+/// A string with the name of its field.
 #[derive(Debug)]
 pub struct TextField<'a> {
     /// The name of the field.
@@ -285,24 +284,24 @@ pub struct TextField<'a> {
     pub place: TextPlace<'a>,
 }
 
-/// A text, in the form that it has.
+/// A string in its storage form.
 #[derive(Debug)]
 pub enum TextPlace<'a> {
-    /// At the end of a record, padded to a multiple of so many bytes.
+    /// At the end of a record, padded to a multiple of this many bytes.
     Padded(&'a mut PaddedStr, usize),
-    /// In a place of a fixed size.
+    /// In an array of fixed size.
     Fixed(&'a mut [u8]),
     /// In a feature.
     Feature(&'a mut PerfStr),
 }
 
 impl<'a> TextField<'a> {
-    /// A field of that name.
+    /// A string field.
     pub fn new(name: &'static str, text: impl Into<TextPlace<'a>>) -> Self {
         Self { name, place: text.into() }
     }
 
-    /// The text, without NUL and padding.
+    /// The string, without NUL and padding.
     pub fn text(&self) -> &[u8] {
         match &self.place {
             TextPlace::Padded(text, _) => text.text(),
@@ -311,7 +310,7 @@ impl<'a> TextField<'a> {
         }
     }
 
-    /// Replaces the text, and what follows it by the padding that perf and the kernel write.
+    /// Replaces the string and its padding.
     pub fn set(&mut self, to: &[u8]) {
         match &mut self.place {
             TextPlace::Padded(text, align) => **text = PaddedStr::new(to, *align),
@@ -343,22 +342,22 @@ impl<'a> From<&'a mut PerfStr> for TextPlace<'a> {
     }
 }
 
-/// A mapped file.
+/// Fields of a mapping.
 #[derive(Debug)]
 pub struct MappingFields<'a> {
-    /// Process; -1 for the kernel.
+    /// Process ID; -1 for the kernel.
     pub pid: u32,
     /// First address.
     pub addr: &'a mut u64,
-    /// Bytes.
+    /// Length in bytes.
     pub len: &'a mut u64,
-    /// Offset in the file, or, of the kernel, the address of the reference symbol.
+    /// Offset in the file; for the kernel, the address of the reference symbol.
     pub pgoff: &'a mut u64,
     /// Path, or a name such as `[vdso]`.
     pub filename: TextField<'a>,
 }
 
-/// What identifies a file.
+/// Identification of a file.
 #[derive(Debug)]
 pub struct InodeFields<'a> {
     /// Major number of the device.
@@ -371,9 +370,9 @@ pub struct InodeFields<'a> {
     pub generation: &'a mut u64,
 }
 
-/// Bytes that can be cleared.
+/// Values that can be cleared.
 pub trait Clear {
-    /// Replaces numbers by 0 and removes what is of variable length.
+    /// Replaces numbers by 0 and removes data of variable length.
     fn clear(&mut self);
 }
 
@@ -410,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_replaced_with_the_padding_of_its_place() {
+    fn strings_are_replaced_with_their_padding() {
         let (mut padded, mut fixed, mut feature) =
             (PaddedStr::from(b"abc\0stale".to_vec()), FixedStr::<4>::new(b"abc"), PerfStr { bytes: b"abc".to_vec() });
         let fields = [TextPlace::from(&mut padded), TextPlace::from(&mut fixed), TextPlace::from(&mut feature)];
@@ -423,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_of_a_process_has_the_width_of_its_field() {
+    fn ids_have_the_width_of_their_fields() {
         let (mut signed, mut wide, mut unsigned) = (-1_i32, -1_i64, u64::MAX);
         assert_eq!(TaskField::from(&mut signed).get(), Some(u32::MAX));
         assert_eq!((TaskField::from(&mut wide).get(), TaskField::from(&mut unsigned).get()), (None, None));

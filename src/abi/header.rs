@@ -1,4 +1,4 @@
-//! The first bytes of a recording: which container, which byte order, where the sections are.
+//! The header of a recording: container, byte order and sections.
 
 use super::Endian;
 use super::bytes::Reader;
@@ -7,22 +7,22 @@ use binrw::{BinRead, binrw};
 use serde::{Deserialize, Serialize};
 use std::io::Cursor;
 
-/// The 8 bytes that a recording begins with: which version of the format it is in.
+/// The magic of a recording, which contains the version of the format.
 #[binrw]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Magic {
-    /// `PERFFILE`, whatever the recorder's byte order: version 1, of perf before 3.4.
+    /// `PERFFILE` in either byte order: version 1, of perf before 3.4.
     #[brw(magic = b"PERFFILE")]
     V1,
-    /// A number in the recorder's byte order: `PERFILE2` from a little-endian machine and `2ELIFREP` from a big-endian one.
+    /// A number in the byte order of the recorder: `PERFILE2` on little-endian machines, `2ELIFREP` on big-endian ones.
     #[brw(magic = 0x3245_4c49_4652_4550_u64)]
     V2,
 }
 
-/// The byte order of a recording that begins with `bytes`; `None` where they begin none.
+/// Byte order of a recording; `None` if the bytes do not begin with a header.
 ///
-/// Of version 2 the magic tells it. That of version 1 is the same in both, so that the next field does: the size of the
-/// header, which can only be one of three. (perf tries the size of an attr, which pipes do not tell.)
+/// Follows from the magic of version 2. For version 1 it follows from the next field, the header size, which has one of
+/// three values. (perf uses the size of an attr, which pipes lack.)
 pub fn endian(bytes: &[u8]) -> Option<Endian> {
     [Endian::Little, Endian::Big].into_iter().find(|&endian| match super::parse(bytes, endian, ()) {
         Ok((Magic::V2, _)) => true,
@@ -38,21 +38,21 @@ fn is_header_size(size: u64) -> bool {
 /// Size of the header of a pipe: magic and size.
 pub const PIPE_HEADER_SIZE: u64 = 16;
 
-/// `struct perf_file_section`: where something is in the file.
+/// `struct perf_file_section`: location of a section in the file.
 #[binrw]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Section {
-    /// From the beginning of the file.
+    /// Offset in the file.
     pub offset: u64,
-    /// In bytes.
+    /// Size in bytes.
     pub size: u64,
 }
 
 impl Section {
-    /// Its size in bytes.
+    /// Size of the structure in bytes.
     pub const SIZE: usize = 16;
 
-    /// One past its last byte; a section that claims to reach past the end of the numbers ends there.
+    /// Offset of the end, saturating.
     pub fn end(&self) -> u64 {
         self.offset.saturating_add(self.size)
     }
@@ -68,37 +68,37 @@ impl Section {
 #[binrw]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileHeader {
-    /// The version.
+    /// Version.
     pub magic: Magic,
-    /// Size of the header: 104, or 72 where it has no feature bitmap (very old files).
+    /// Size of the header: 104, or 72 without the feature bitmap (very old files).
     pub size: u64,
-    /// Size of an entry of the attrs section: of the writer's `perf_event_attr` and a [`Section`].
+    /// Size of an entry of the attrs section: the writer's `perf_event_attr` and a [`Section`].
     pub attr_size: u64,
     /// The events.
     pub attrs: Section,
     /// The records.
     pub data: Section,
-    /// Names of tracepoints, an [`EventType`] each, in very old files.
+    /// Names of tracepoints, one [`EventType`] each, in very old files.
     pub event_types: Section,
 }
 
 impl FileHeader {
-    /// Size of a header with a feature bitmap.
+    /// Size of a header with feature bitmap.
     pub const SIZE: u64 = 104;
-    /// Size of a header without one.
+    /// Size of a header without feature bitmap.
     pub const SIZE_WITHOUT_FEATURES: u64 = 72;
 
-    /// Reads the header from the front of `bytes`.
+    /// Decodes the header at the front of `bytes`.
     ///
     /// # Errors
-    /// Where there are fewer than 72 bytes, or they do not begin with a [`Magic`].
+    /// If there are fewer than 72 bytes, or they do not begin with a [`Magic`].
     pub fn read_from(bytes: &[u8], endian: Endian) -> binrw::BinResult<Self> {
         Self::read_options(&mut Cursor::new(bytes), endian, ())
     }
 }
 
-/// `struct perf_trace_event_type`: name of a tracepoint, in very old files. Its number is of the machine that
-/// recorded, whose [tracing data](super::feature::tracing_data) need not be in the file.
+/// `struct perf_trace_event_type`: name of a tracepoint, in very old files. The ID is specific to the recording machine, whose
+/// [tracing data](super::feature::tracing_data) may be missing.
 ///
 /// ```c
 /// u64 event_id; char name[64];
@@ -113,27 +113,27 @@ pub struct EventType {
 }
 
 impl EventType {
-    /// Size in a file.
+    /// Size in bytes.
     pub const SIZE: usize = 72;
 }
 
-/// `adds_features`: which feature sections a file has, one bit for each of 256.
+/// `adds_features`: bitmap of the feature sections of a file, 256 bits.
 ///
-/// The bitmap is an array of the recorder's `unsigned long`. On little-endian machines that makes no difference; on
-/// big-endian ones the words may be of 4 or of 8 bytes, which the file does not say: every file that perf writes has a
-/// HOSTNAME (bit 3; before 3.2 most have BUILD_ID, bit 2), so the word size that puts a bit there is taken.
+/// The bitmap is an array of the recorder's `unsigned long`, which matters on big-endian machines: words have 4 or 8 bytes,
+/// and the file does not record which. Every file of perf has HOSTNAME (bit 3; before perf 3.2, most have BUILD_ID, bit 2), so
+/// the word size for which that bit is set is chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FeatureBits {
     bits: [u64; 4],
-    /// Whether the recorder's words were of 4 bytes, where that makes a difference.
+    /// Whether the words have 4 bytes, if it makes a difference.
     words_of_4: bool,
 }
 
 impl FeatureBits {
-    /// Bits of which one is in every file, the surer one first.
+    /// Bits of which one is set in every file, the more reliable first.
     const MARKS: [u32; 2] = [3, 2];
 
-    /// Reads the 32 bytes of the bitmap.
+    /// Decodes the bitmap.
     pub fn read(bytes: &[u8; 32], endian: Endian) -> Self {
         let mut wide = Self::default();
         for (word, bytes) in wide.bits.iter_mut().zip(bytes.as_chunks::<8>().0) {
@@ -149,7 +149,7 @@ impl FeatureBits {
         if endian == Endian::Big && mark.is_some_and(|mark| !wide.has(mark)) { narrow } else { wide }
     }
 
-    /// The 32 bytes of the bitmap.
+    /// Encodes the bitmap.
     pub fn to_bytes(&self, endian: Endian) -> [u8; 32] {
         let mut out = [0; 32];
         for (bytes, word) in out.as_chunks_mut::<8>().0.iter_mut().zip(self.bits) {
@@ -162,12 +162,12 @@ impl FeatureBits {
         out
     }
 
-    /// Whether the bit is set.
+    /// Whether a bit is set.
     pub fn has(&self, bit: u32) -> bool {
         self.bits[bit as usize / 64] >> (bit % 64) & 1 == 1
     }
 
-    /// The bits that are set, lowest first.
+    /// The set bits, lowest first.
     pub fn iter(&self) -> impl Iterator<Item = u32> + use<> {
         let bits = *self;
         (0..256).filter(move |&bit| bits.has(bit))
@@ -175,7 +175,7 @@ impl FeatureBits {
 }
 
 impl FromIterator<u32> for FeatureBits {
-    /// The bits to set. Those beyond 255 have no place and are left out.
+    /// Sets the given bits. Bits beyond 255 are ignored.
     fn from_iter<I: IntoIterator<Item = u32>>(bits: I) -> Self {
         let mut this = Self::default();
         for bit in bits.into_iter().filter(|&bit| bit < 256) {
@@ -191,7 +191,7 @@ mod tests {
     use crate::abi::testing::both_orders;
 
     #[test]
-    fn magic_or_size_tell_the_byte_order() {
+    fn the_byte_order_follows_from_magic_or_size() {
         assert_eq!(endian(b"PERFILE2...."), Some(Endian::Little));
         assert_eq!(endian(b"2ELIFREP"), Some(Endian::Big));
         for size in [16, 72, 104] {
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn big_endian_feature_words_may_be_of_4_or_8_bytes() {
+    fn big_endian_feature_words_have_4_or_8_bytes() {
         let mut of_8 = [0; 32];
         of_8[7] = 1 << 3;
         of_8[3] = 1; // bit 32

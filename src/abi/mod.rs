@@ -1,23 +1,29 @@
-//! What the bytes mean: definitions of every structure of a `perf.data`, for reading and writing.
+//! Definitions of all structures of `perf.data`, for decoding and encoding.
 //!
-//! No I/O and no policy here: each definition takes a slice and a byte order, and gives bytes back. Names are those of
-//! the kernel's `perf_event.h` and of perf itself.
+//! They do no I/O and contain no policy: a definition takes a slice and a byte order, and returns bytes. Names are those of the
+//! kernel's headers and of perf:
 //!
-//! Conventions that hold in this room:
+//! | structures | source in Linux |
+//! |---|---|
+//! | attr, sample, records below 64 | `include/uapi/linux/perf_event.h` |
+//! | records from 64 on | `tools/lib/perf/include/perf/event.h` |
+//! | file header, feature sections | `tools/perf/util/header.h`, `tools/perf/Documentation/perf.data-file-format.txt` |
+//! | BPF programs, BTF | `include/uapi/linux/bpf.h`, `include/uapi/linux/btf.h` |
+//! | jitdump | `tools/perf/Documentation/jitdump-specification.txt` |
 //!
-//! * Byte order is a value at run time, [`Endian`], since a recording may come from any machine.
-//! * A record's body is parsed from the exact slice without its header and `sample_id` trailer ([`parse`]); bytes that a
-//!   definition does not cover stay with the caller.
-//! * Numbers that name things are open enums: a value that has no name yet is kept. Flag words keep unknown bits.
-//! * Text keeps the bytes behind its NUL ([`text::PaddedStr`]), since writers differ in how they pad.
-//! * Counts and lengths are checked against the bytes that are left before anything is allocated.
-//! * [`record::Record`] and [`feature::FeatureSection`] put body and tail together: what was read is written as the same
-//!   bytes, whatever the bytes.
+//! Conventions:
+//!
+//! * Byte order is a run-time value, [`Endian`], because a recording may come from any machine.
+//! * A record body is decoded from exactly its bytes, without header and `sample_id` trailer ([`parse`]). Bytes beyond a
+//!   definition are left to the caller.
+//! * Enumerations are open: unknown values are retained. Flag words retain unknown bits.
+//! * Strings retain the bytes after their NUL ([`text::PaddedStr`]), because writers differ in padding.
+//! * Counts and lengths are checked against the remaining bytes before anything is allocated.
+//! * [`record::Record`] and [`feature::FeatureSection`] combine body and tail: decoding and encoding reproduces any bytes.
 
 pub mod attr;
 pub mod attr_flags;
 pub mod bit_fields;
-pub mod bit_set;
 pub mod branch;
 pub mod bytes;
 pub mod callchain;
@@ -26,11 +32,7 @@ pub mod data_src;
 pub mod feature;
 pub mod fields;
 pub mod header;
-pub mod hex;
-pub mod jitdump;
-pub mod open_enum;
 pub mod read_format;
-pub mod readable;
 pub mod record;
 pub mod regs;
 pub mod sample;
@@ -38,25 +40,40 @@ pub mod sample_id;
 pub mod sample_layout;
 pub mod sample_type;
 pub mod sample_view;
-pub mod sample_words;
 mod stored;
 #[cfg(test)]
 mod testing;
 pub mod text;
-pub mod tokens;
 pub mod transaction;
 pub mod version;
 pub mod weight;
 
+/// Building blocks of the definitions.
+#[path = "."]
+mod building_blocks {
+    pub mod bit_set;
+    pub mod hex;
+    pub mod jitdump;
+    pub mod open_enum;
+    pub mod readable;
+    pub mod sample_words;
+    pub mod tokens;
+}
+
 pub use binrw::Endian;
+#[cfg(not(feature = "internals"))]
+pub(crate) use building_blocks::*;
+#[cfg(feature = "internals")]
+#[doc(hidden)]
+pub use building_blocks::*;
 
 use binrw::{BinRead, BinResult, BinWrite};
 use std::io::Cursor;
 
-/// Parses one definition from the front of a slice and says how many bytes it took.
+/// Decodes a definition from the front of a slice; also returns the number of bytes used.
 ///
 /// # Errors
-/// What binrw says when the slice is too short for the definition or holds what it does not allow.
+/// If the slice is too short or contains invalid values.
 pub fn parse<'a, T>(bytes: &'a [u8], endian: Endian, args: T::Args<'a>) -> BinResult<(T, usize)>
 where
     T: BinRead,
@@ -66,10 +83,10 @@ where
     Ok((value, cursor.position() as usize))
 }
 
-/// The bytes of one definition.
+/// Encodes a definition.
 ///
 /// # Errors
-/// Where a value does not fit its place, such as a name that is longer than a header can tell.
+/// If a value cannot be represented, such as a record larger than its 16-bit size.
 pub fn to_bytes<T>(value: &T, endian: Endian) -> BinResult<Vec<u8>>
 where
     T: for<'a> BinWrite<Args<'a> = ()>,

@@ -1,7 +1,7 @@
-//! Numbers that name things, of which a newer kernel or perf may bring more.
+//! Open enumerations. Newer versions of kernel and perf may add values.
 
-/// Declares a newtype over an integer with named values, so that unknown values are kept, shown as numbers, and written
-/// back as they were.
+/// Declares a newtype over an integer with named values. Unknown values are retained, displayed as numbers, and encoded
+/// unchanged.
 ///
 /// Each named value becomes an associated constant; [`Display`](std::fmt::Display) and `name()` give the name.
 #[macro_export]
@@ -15,10 +15,10 @@ macro_rules! open_enum {
         impl $name {
             $($(#[doc = $doc])* $(#[cfg($cfg)])? pub const $constant: Self = Self($value);)*
 
-            /// Every value that has a name.
+            /// All named values.
             pub const NAMED: &'static [(Self, &'static str)] = &[$($(#[cfg($cfg)])? (Self::$constant, stringify!($constant)),)*];
 
-            /// The value's name, if it has one.
+            /// Name of the value, if it has one.
             pub fn name(self) -> Option<&'static str> {
                 match self {
                     $($(#[cfg($cfg)])? Self::$constant => Some(stringify!($constant)),)*
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_value_is_kept_and_shown_as_a_number() {
+    fn unknown_values_are_retained_and_displayed_as_numbers() {
         assert_eq!(Signal(2), Signal::INT);
         assert_eq!(Signal::TERM.to_string(), "TERM");
         assert_eq!(Signal(77).to_string(), "77");

@@ -1,4 +1,4 @@
-//! `perf_event_attr.read_format` and the counter values that it lays out, in SAMPLE and READ records.
+//! `perf_event_attr.read_format`, and counter values in SAMPLE and READ records.
 
 use super::bytes::Reader;
 use super::counted;
@@ -7,32 +7,32 @@ use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
 bit_set! {
-    /// `PERF_FORMAT_*`: which values stand in a `read_format` structure.
+    /// `PERF_FORMAT_*`: members of a `read_format` structure.
     ReadFormat: u64 {
-        /// Nanoseconds that the event was enabled.
+        /// Time enabled, in nanoseconds.
         TOTAL_TIME_ENABLED = 1 << 0,
-        /// Nanoseconds that it was counting.
+        /// Time running, in nanoseconds.
         TOTAL_TIME_RUNNING = 1 << 1,
-        /// The event's id beside each value.
+        /// Event ID with each value.
         ID = 1 << 2,
         /// Values of the whole group.
         GROUP = 1 << 3,
-        /// Lost samples beside each value. Since Linux 6.0.
+        /// Number of lost samples with each value. Since Linux 6.0.
         LOST = 1 << 4,
     }
 }
 
-/// One event's value.
+/// Value of one event.
 #[binrw]
 #[br(import_raw(format: ReadFormat))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadValue {
-    /// The counter's value since it was created, not since the last sample.
+    /// Counter value since creation, not since the last sample.
     pub value: u64,
-    /// Which event, with [`ReadFormat::ID`].
+    /// Event ID, with [`ReadFormat::ID`].
     #[br(if(format.contains(ReadFormat::ID)))]
     pub id: Option<u64>,
-    /// Samples lost so far, with [`ReadFormat::LOST`].
+    /// Number of lost samples, with [`ReadFormat::LOST`].
     #[br(if(format.contains(ReadFormat::LOST)))]
     pub lost: Option<u64>,
 }
@@ -43,50 +43,50 @@ pub struct ReadValue {
 /// struct { u64 value; u64 time_enabled; u64 time_running; u64 id; u64 lost; }          // without GROUP
 /// struct { u64 nr; u64 time_enabled; u64 time_running; { u64 value, id, lost } [nr]; } // with GROUP
 /// ```
-/// Each member but `value` and `nr` is there only if its bit is set.
+/// Members other than `value` and `nr` are present only if their bits are set.
 #[binrw]
 #[br(import_raw(format: ReadFormat))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReadValues {
-    /// Of one event.
+    /// Values of one event.
     #[br(pre_assert(!format.contains(ReadFormat::GROUP)))]
     Single {
-        /// The counter's value since it was created, not since the last sample.
+        /// Counter value since creation, not since the last sample.
         value: u64,
-        /// Nanoseconds enabled.
+        /// Time enabled, in nanoseconds.
         #[br(if(format.contains(ReadFormat::TOTAL_TIME_ENABLED)))]
         time_enabled: Option<u64>,
-        /// Nanoseconds counting.
+        /// Time running, in nanoseconds.
         #[br(if(format.contains(ReadFormat::TOTAL_TIME_RUNNING)))]
         time_running: Option<u64>,
-        /// Which event.
+        /// Event ID.
         #[br(if(format.contains(ReadFormat::ID)))]
         id: Option<u64>,
-        /// Samples lost so far.
+        /// Number of lost samples.
         #[br(if(format.contains(ReadFormat::LOST)))]
         lost: Option<u64>,
     },
-    /// Of a group.
+    /// Values of a group.
     #[br(pre_assert(format.contains(ReadFormat::GROUP)))]
     Group {
         #[br(temp)]
         #[bw(calc = values.len() as u64)]
         nr: u64,
-        /// Nanoseconds enabled.
+        /// Time enabled, in nanoseconds.
         #[br(if(format.contains(ReadFormat::TOTAL_TIME_ENABLED)))]
         time_enabled: Option<u64>,
-        /// Nanoseconds counting.
+        /// Time running, in nanoseconds.
         #[br(if(format.contains(ReadFormat::TOTAL_TIME_RUNNING)))]
         time_running: Option<u64>,
-        /// The values, the group's leader first.
+        /// Values, leader first.
         #[br(parse_with = counted::items_with, args(nr, format))]
         values: Vec<ReadValue>,
     },
 }
 
 impl ReadValues {
-    /// The IDs of the events that the values are of, where they have any.
+    /// The event IDs of the values, if recorded.
     pub fn ids_mut(&mut self) -> impl Iterator<Item = &mut u64> {
         let (single, group) = match self {
             Self::Single { id, .. } => (Some(id), None),
@@ -96,12 +96,12 @@ impl ReadValues {
     }
 }
 
-/// [`ReadValues`], borrowed from a record.
+/// [`ReadValues`] borrowed from a record.
 #[derive(Clone, Copy, Debug)]
 pub struct ReadView<'a> {
-    /// Nanoseconds enabled.
+    /// Time enabled, in nanoseconds.
     pub time_enabled: Option<u64>,
-    /// Nanoseconds counting.
+    /// Time running, in nanoseconds.
     pub time_running: Option<u64>,
     values: Reader<'a>,
     format: ReadFormat,
@@ -109,7 +109,7 @@ pub struct ReadView<'a> {
 }
 
 impl<'a> ReadView<'a> {
-    /// Takes the structure from the front of `reader`; `None` where the bytes end first.
+    /// Decodes the structure at the front of `reader`; `None` if the bytes are too few.
     pub fn take(reader: &mut Reader<'a>, format: ReadFormat) -> Option<Self> {
         let has = |bit| format.contains(bit);
         let each = 1 + u64::from(has(ReadFormat::ID)) + u64::from(has(ReadFormat::LOST));
@@ -130,7 +130,7 @@ impl<'a> ReadView<'a> {
         }
     }
 
-    /// The values, the group's leader first.
+    /// Values, leader first.
     pub fn values(&self) -> impl Iterator<Item = ReadValue> + use<'a> {
         let mut reader = self.values;
         let format = self.format;
@@ -193,11 +193,11 @@ mod tests {
         assert_eq!((view.time_enabled, view.time_running), (Some(100), Some(50)));
         let values: Vec<_> = view.values().map(|v| (v.value, v.id, v.lost)).collect();
         assert_eq!(values, [(7, Some(71), Some(0)), (8, Some(81), Some(3))]);
-        assert_eq!(reader.u64(), Some(99), "what follows is left");
+        assert_eq!(reader.u64(), Some(99), "the following bytes are unread");
     }
 
     #[test]
-    fn a_lone_event_has_its_times_between_value_and_id() {
+    fn a_single_event_has_its_times_between_value_and_id() {
         let bytes = words(&[7, 100, 50, 71, 5]);
         let mut reader = Reader::new(&bytes, Endian::Little);
         let view = ReadView::take(&mut reader, ReadFormat::from_bits_retain(0x17)).unwrap();
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_count_beyond_the_record_is_refused() {
+    fn rejects_a_count_beyond_the_record() {
         let bytes = words(&[u64::MAX, 1, 2]);
         let format = ReadFormat::GROUP | ReadFormat::ID;
         assert!(ReadView::take(&mut Reader::new(&bytes, Endian::Little), format).is_none());

@@ -1,10 +1,10 @@
-//! How values of the definitions are told by name to formats that people read, and read back.
+//! Serialization of definitions for human-readable formats.
 //!
-//! serde's derives tell structures by their fields. Here is what they cannot know: which numbers are addresses, that bytes
-//! are text, that a number has a name. Whatever is told comes back as the same value.
+//! serde's derives serialize the fields of structures. This module adds what they cannot know: hexadecimal numbers, bytes that
+//! are text, names of values. Deserialization restores equal values.
 
-use super::bit_fields::BitField;
-use super::hex::{from_hex, to_hex};
+use crate::abi::bit_fields::BitField;
+use crate::abi::hex::{from_hex, to_hex};
 use binrw::NullString;
 use bitflags::Flags;
 use serde::de::{Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -14,15 +14,15 @@ use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
-/// Name of the newtype whose numbers a format shows in hexadecimal: `"0xffff8000"`.
+/// Name of the newtype that formats show in hexadecimal: `"0xffff8000"`.
 pub const HEX: &str = "$hex";
 
-/// Tells addresses, masks and the like.
+/// Serializes addresses and masks.
 pub(crate) fn hex<T: Serialize, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_newtype_struct(HEX, value)
 }
 
-/// Bytes that people know as hexadecimal digits: build ids, tags.
+/// Bytes shown as hexadecimal digits: build IDs, tags.
 pub(crate) mod hex_bytes {
     use super::*;
 
@@ -37,7 +37,7 @@ pub(crate) mod hex_bytes {
     }
 }
 
-/// Bytes that are text, of known length: a string, or `{"bytes": base64}` where they are not UTF-8.
+/// Bytes that are text, of recorded length: a string, or `{"bytes": base64}` if they are not UTF-8.
 pub(crate) mod text {
     use super::*;
 
@@ -50,7 +50,7 @@ pub(crate) mod text {
     }
 }
 
-/// Text that ends with a NUL, which is not part of it.
+/// A NUL-terminated string, without the NUL.
 pub(crate) mod null_string {
     use super::*;
 
@@ -63,7 +63,7 @@ pub(crate) mod null_string {
     }
 }
 
-/// Two numbers that share a word, by their names.
+/// Two numbers that share a word, as an object with their names.
 macro_rules! pair {
     ($(#[$doc:meta])* $module:ident: $first:ident, $second:ident) => {
         $(#[$doc])*
@@ -89,27 +89,27 @@ macro_rules! pair {
 }
 
 pair! {
-    /// Process and thread.
+    /// Process and thread ID.
     task: pid, tid
 }
 pair! {
-    /// CPU and the unused word beside it.
+    /// CPU number and the unused half of its word.
     cpu: cpu, res
 }
 
-/// Text, and what a place for it holds besides.
+/// A string with details of its storage.
 pub(crate) struct Text<'a> {
     pub text: Cow<'a, [u8]>,
-    /// Bytes that text, NUL and padding take, where that is not as usual.
+    /// Size of string, NUL and padding, if not the default.
     pub room: Option<usize>,
-    /// What is behind the text, where it is not zeros.
+    /// Bytes after the string, if not zeros.
     pub padding: Option<Cow<'a, [u8]>>,
 }
 
 impl<'a> Text<'a> {
-    /// The text in `place`, where `usual` is how many bytes text of that length takes.
+    /// The string stored in `place`; `usual` gives the default size for its length.
     pub fn of(place: &'a [u8], usual: impl FnOnce(usize) -> usize) -> Self {
-        let text = super::text::until_nul(place);
+        let text = crate::abi::text::until_nul(place);
         let padding = &place[text.len()..];
         let is_zero = padding.len() <= MOST_ZEROS && padding.iter().all(|&byte| byte == 0);
         Self {
@@ -119,8 +119,8 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// The bytes of the place. Text that has outgrown its room gets as many words of 8 bytes more as it needs; padding
-    /// stays only as long as it fills the room.
+    /// The stored bytes. A string that exceeds its size extends it in steps of 8 bytes; the padding is kept only if it still fits
+    /// exactly.
     pub fn into_bytes(self, usual: impl FnOnce(usize) -> usize) -> Vec<u8> {
         let mut bytes = self.text.into_owned();
         let mut room = self.room.unwrap_or_else(|| usual(bytes.len()));
@@ -142,22 +142,22 @@ impl Serialize for Text<'_> {
         if let (Some(text), None, None) = (utf8, self.room, &self.padding) {
             return serializer.serialize_str(text);
         }
-        let mut told = serializer.serialize_struct("Text", 4)?;
+        let mut object = serializer.serialize_struct("Text", 4)?;
         match utf8 {
-            Some(text) => told.serialize_field("text", text)?,
-            None => told.serialize_field("bytes", serde_bytes::Bytes::new(&self.text))?,
+            Some(text) => object.serialize_field("text", text)?,
+            None => object.serialize_field("bytes", serde_bytes::Bytes::new(&self.text))?,
         }
         if let Some(room) = self.room {
-            told.serialize_field("room", &room)?;
+            object.serialize_field("room", &room)?;
         }
         if let Some(padding) = &self.padding {
-            told.serialize_field("padding", serde_bytes::Bytes::new(padding))?;
+            object.serialize_field("padding", serde_bytes::Bytes::new(padding))?;
         }
-        told.end()
+        object.end()
     }
 }
 
-/// The most zeros that are told by their number alone, so that a few bytes of text cannot ask for much memory.
+/// Maximum number of zeros represented by a number alone, so that short input cannot allocate much memory.
 pub const MOST_ZEROS: usize = 4096;
 
 impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
@@ -193,9 +193,11 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
                     }
                 }
                 let text: Vec<u8> = text.ok_or_else(|| A::Error::missing_field("text"))?;
-                let told = text.len() + padding.as_ref().map_or(0, |padding: &Cow<'_, [u8]>| padding.len());
-                if room.is_some_and(|room| room > told + MOST_ZEROS) {
-                    return Err(A::Error::custom(format_args!("room for more than {MOST_ZEROS} zeros")));
+                let represented = text.len() + padding.as_ref().map_or(0, |padding: &Cow<'_, [u8]>| padding.len());
+                if room.is_some_and(|room| room > represented + MOST_ZEROS) {
+                    return Err(A::Error::custom(format_args!(
+                        "room exceeds the text by more than {MOST_ZEROS} bytes"
+                    )));
                 }
                 Ok(Text { text: text.into(), room, padding })
             }
@@ -205,7 +207,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
     }
 }
 
-/// Tells a number by its name if it has one.
+/// Serializes a number by name, if it has one.
 pub fn serialize_named<S: Serializer>(
     name: Option<&str>,
     number: impl Serialize,
@@ -217,7 +219,7 @@ pub fn serialize_named<S: Serializer>(
     }
 }
 
-/// Reads a number, or a name that stands for one.
+/// Deserializes a number, or a name of one.
 pub fn deserialize_named<'de, D: Deserializer<'de>, T: Copy>(
     deserializer: D,
     named: &'static [(T, &'static str)],
@@ -252,7 +254,7 @@ pub fn deserialize_named<'de, D: Deserializer<'de>, T: Copy>(
     deserializer.deserialize_any(Named(named, numbered))
 }
 
-/// A number as text: decimal, or hexadecimal behind `0x`.
+/// Parses a number: decimal, or hexadecimal with `0x`.
 pub fn number(text: &str) -> Option<u64> {
     match text.strip_prefix("0x") {
         Some(digits) if !digits.starts_with('+') => u64::from_str_radix(digits, 16).ok(),
@@ -261,24 +263,24 @@ pub fn number(text: &str) -> Option<u64> {
     }
 }
 
-/// Tells a flag word as the names of its bits; bits without a name as one number behind them.
+/// Serializes a flag word as the list of its names, with unknown bits as one number at the end.
 pub fn serialize_flags<F, S: Serializer>(flags: &F, serializer: S) -> Result<S::Ok, S::Error>
 where
     F: Flags<Bits: Into<u64> + Copy> + Copy,
 {
-    let mut told = serializer.serialize_seq(None)?;
+    let mut object = serializer.serialize_seq(None)?;
     let mut names = flags.iter_names();
     for (name, _) in names.by_ref() {
-        told.serialize_element(name)?;
+        object.serialize_element(name)?;
     }
     let rest: u64 = names.remaining().bits().into();
     if rest != 0 {
-        told.serialize_element(&format_args!("{rest:#x}"))?;
+        object.serialize_element(&format_args!("{rest:#x}"))?;
     }
-    told.end()
+    object.end()
 }
 
-/// Reads a flag word: a list of names and numbers, or a number.
+/// Deserializes a flag word: a list of names and numbers, or a number.
 pub fn deserialize_flags<'de, F, D: Deserializer<'de>>(deserializer: D) -> Result<F, D::Error>
 where
     F: Flags<Bits: TryFrom<u64>>,
@@ -304,15 +306,15 @@ where
         }
 
         fn visit_str<E: Error>(self, text: &str) -> Result<F, E> {
-            number(text).map_or_else(|| Err(E::custom(format_args!("there is no flag {text:?}"))), Self::numbered)
+            number(text).map_or_else(|| Err(E::custom(format_args!("unknown flag {text:?}"))), Self::numbered)
         }
 
         fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<F, A::Error> {
             let mut flags = F::empty();
-            while let Some(told) = seq.next_element::<Cow<'_, str>>()? {
-                let flag = match F::from_name(&told) {
+            while let Some(name) = seq.next_element::<Cow<'_, str>>()? {
+                let flag = match F::from_name(&name) {
                     Some(flag) => flag,
-                    None => FlagsVisitor(PhantomData).visit_str(&told)?,
+                    None => FlagsVisitor(PhantomData).visit_str(&name)?,
                 };
                 flags = F::from_bits_retain(flags.union(flag).bits());
             }
@@ -323,20 +325,20 @@ where
     deserializer.deserialize_any(FlagsVisitor(PhantomData))
 }
 
-/// Tells a word by those of its bit-fields that are not zero.
+/// Serializes the bit-fields of a word that are not zero.
 pub fn serialize_fields<S: Serializer>(
     word: u64,
     fields: &[(BitField, &'static str)],
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
-    let mut told = serializer.serialize_map(None)?;
+    let mut object = serializer.serialize_map(None)?;
     for (field, name) in fields.iter().filter(|(field, _)| field.get(word) != 0) {
-        told.serialize_entry(name, &field.get(word))?;
+        object.serialize_entry(name, &field.get(word))?;
     }
-    told.end()
+    object.end()
 }
 
-/// Reads a word of bit-fields.
+/// Deserializes a word of bit-fields.
 pub fn deserialize_fields<'de, D: Deserializer<'de>>(
     deserializer: D,
     fields: &'static [(BitField, &'static str)],
@@ -355,11 +357,11 @@ pub fn deserialize_fields<'de, D: Deserializer<'de>>(
             while let Some(key) = map.next_key::<Cow<'_, str>>()? {
                 let Some((field, name)) = self.0.iter().find(|(_, name)| *name == key) else {
                     map.next_value::<IgnoredAny>()?;
-                    return Err(A::Error::custom(format_args!("there is no bit-field {key:?}")));
+                    return Err(A::Error::custom(format_args!("unknown bit-field {key:?}")));
                 };
                 let value = map.next_value()?;
                 if field.get(field.set(0, value)) != value {
-                    return Err(A::Error::custom(format_args!("{value} does not fit the bit-field {name}")));
+                    return Err(A::Error::custom(format_args!("value {value} is too large for bit-field {name}")));
                 }
                 word = field.set(word, value);
             }

@@ -7,26 +7,26 @@ use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
 open_enum! {
-    /// `PERF_SAMPLE_REGS_ABI_*`: which machine the registers are of.
+    /// `PERF_SAMPLE_REGS_ABI_*`: ABI of the registers.
     RegsAbi: u64 {
-        /// There are none.
+        /// No registers.
         NONE = 0,
-        /// A 32-bit one.
+        /// 32-bit.
         ABI_32 = 1,
-        /// A 64-bit one.
+        /// 64-bit.
         ABI_64 = 2,
     }
 }
 
 impl RegsAbi {
-    /// How many registers follow, with that mask in the event's attr.
+    /// Number of registers that follow, for a mask of the attr.
     #[inline]
     pub fn count(self, mask: u64) -> u64 {
         if self == Self::NONE { 0 } else { mask.count_ones().into() }
     }
 }
 
-/// Registers of a sample.
+/// Sampled registers.
 ///
 /// ```c
 /// u64 abi; u64 regs[popcount(mask)];  // no registers with abi 0
@@ -35,9 +35,9 @@ impl RegsAbi {
 #[br(import_raw(mask: u64))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Regs {
-    /// Which machine they are of.
+    /// ABI.
     pub abi: RegsAbi,
-    /// One word for each bit of the mask, lowest first.
+    /// Values of the registers in the mask, lowest bit first.
     #[br(parse_with = counted::u64s, args(abi.count(mask)))]
     #[serde(serialize_with = "readable::hex")]
     pub regs: Vec<u64>,

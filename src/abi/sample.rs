@@ -1,6 +1,6 @@
-//! `PERF_RECORD_SAMPLE`, owned: the definition, for reading and writing.
+//! `PERF_RECORD_SAMPLE`: the owned definition, for decoding and encoding.
 //!
-//! Where samples come by the million, [`SampleView`](super::sample_view::SampleView) reads the same bytes without owning them.
+//! For hot paths, [`SampleView`](super::sample_view::SampleView) decodes the same bytes without owning them.
 
 use super::Endian;
 use super::branch::BranchStack;
@@ -19,17 +19,17 @@ use crate::abi::readable;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
-/// What a SAMPLE's bytes are read by.
+/// Arguments for decoding a SAMPLE.
 #[derive(Clone, Copy, Debug)]
 pub struct SampleArgs {
     /// Layout of the event's samples.
     layout: SampleLayout,
-    /// Whether an empty branch stack has its `hw_idx`.
+    /// Whether an empty branch stack has `hw_idx`.
     hw_idx_if_empty: bool,
 }
 
 impl SampleArgs {
-    /// For the body of a SAMPLE of an event.
+    /// Arguments for the body of a SAMPLE of an event.
     pub fn new(body: &[u8], layout: &SampleLayout, endian: Endian) -> Self {
         Self { layout: *layout, hw_idx_if_empty: layout.has_hw_idx_if_empty(body, endian) }
     }
@@ -39,43 +39,43 @@ impl SampleArgs {
     }
 }
 
-/// The body of a SAMPLE record. A field is there if its bit of `sample_type` is set; the order is the kernel's, which is not
-/// that of the bits. A sample of an event with bits beyond [`SampleType::KNOWN`] is not read.
+/// The body of a SAMPLE. Fields are present if their bits of `sample_type` are set, in the kernel's order, which is not that of
+/// the bits. Samples with bits beyond [`SampleType::KNOWN`] are not decoded.
 ///
 /// Since Linux 2.6.31.
 #[binrw]
 #[br(import_raw(args: SampleArgs), pre_assert(SampleType::KNOWN.contains(args.layout.sample_type())))]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
-    /// [`SampleType::IDENTIFIER`]: id of the event.
+    /// [`SampleType::IDENTIFIER`]: event ID.
     #[br(if(args.has(SampleType::IDENTIFIER)))]
     pub identifier: Option<u64>,
     /// [`SampleType::IP`]: instruction pointer.
     #[br(if(args.has(SampleType::IP)))]
     #[serde(serialize_with = "readable::hex")]
     pub ip: Option<u64>,
-    /// [`SampleType::TID`]: process, thread.
+    /// [`SampleType::TID`]: process and thread ID.
     #[br(if(args.has(SampleType::TID)))]
     #[serde(with = "readable::task", default)]
     pub task: Option<(u32, u32)>,
-    /// [`SampleType::TIME`]: nanoseconds of the recording's clock.
+    /// [`SampleType::TIME`]: time in nanoseconds on the clock of the recording.
     #[br(if(args.has(SampleType::TIME)))]
     pub time: Option<u64>,
-    /// [`SampleType::ADDR`]: address that the event is about.
+    /// [`SampleType::ADDR`]: data address or other event-specific address.
     #[br(if(args.has(SampleType::ADDR)))]
     #[serde(serialize_with = "readable::hex")]
     pub addr: Option<u64>,
-    /// [`SampleType::ID`]: id of the event, of the parent where inherited.
+    /// [`SampleType::ID`]: event ID, that of the parent if inherited.
     #[br(if(args.has(SampleType::ID)))]
     pub id: Option<u64>,
-    /// [`SampleType::STREAM_ID`]: id of the event itself.
+    /// [`SampleType::STREAM_ID`]: ID of the event itself.
     #[br(if(args.has(SampleType::STREAM_ID)))]
     pub stream_id: Option<u64>,
-    /// [`SampleType::CPU`]: the CPU, and the unused word beside it.
+    /// [`SampleType::CPU`]: CPU number, and the unused half of its word.
     #[br(if(args.has(SampleType::CPU)))]
     #[serde(with = "readable::cpu", default)]
     pub cpu: Option<(u32, u32)>,
-    /// [`SampleType::PERIOD`]: how much of the event this sample stands for.
+    /// [`SampleType::PERIOD`]: number of events that the sample represents.
     #[br(if(args.has(SampleType::PERIOD)))]
     pub period: Option<u64>,
     /// [`SampleType::READ`]: counter values.
@@ -112,13 +112,13 @@ pub struct Sample {
     #[br(if(args.has(SampleType::PHYS_ADDR)))]
     #[serde(serialize_with = "readable::hex")]
     pub phys_addr: Option<u64>,
-    /// [`SampleType::CGROUP`]: id of the cgroup.
+    /// [`SampleType::CGROUP`]: cgroup ID.
     #[br(if(args.has(SampleType::CGROUP)))]
     pub cgroup: Option<u64>,
-    /// [`SampleType::DATA_PAGE_SIZE`]: bytes of the page that the data is in.
+    /// [`SampleType::DATA_PAGE_SIZE`]: size of the data page in bytes.
     #[br(if(args.has(SampleType::DATA_PAGE_SIZE)))]
     pub data_page_size: Option<u64>,
-    /// [`SampleType::CODE_PAGE_SIZE`]: bytes of the page that the code is in.
+    /// [`SampleType::CODE_PAGE_SIZE`]: size of the code page in bytes.
     #[br(if(args.has(SampleType::CODE_PAGE_SIZE)))]
     pub code_page_size: Option<u64>,
     /// [`SampleType::AUX`].
@@ -127,7 +127,7 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// The fields that it has, [`SampleType::WEIGHT`] for either kind of weight.
+    /// The present fields, with [`SampleType::WEIGHT`] for either kind of weight.
     pub fn fields(&self) -> SampleType {
         let fields = [
             (SampleType::IDENTIFIER, self.identifier.is_some()),
@@ -166,42 +166,42 @@ pub struct Callchain {
     #[br(temp)]
     #[bw(calc = ips.len() as u64)]
     nr: u64,
-    /// Addresses and marks ([`Context`](super::callchain::Context)), leaf first.
+    /// Addresses and context markers ([`Context`](super::callchain::Context)), leaf first.
     #[br(parse_with = counted::u64s, args(nr))]
     #[serde(serialize_with = "readable::hex")]
     pub ips: Vec<u64>,
 }
 
-/// Bytes of the event's own: `u32 size; u8 data[size]`. They are in the recorder's byte order.
+/// Event-specific bytes: `u32 size; u8 data[size]`, in the byte order of the recording machine.
 #[binrw]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Raw {
     #[br(temp)]
     #[bw(calc = data.len() as u32)]
     size: u32,
-    /// The bytes, with the kernel's padding: together with their size they take a multiple of 8.
+    /// The bytes with the kernel's padding to a multiple of 8, which includes the size.
     #[br(parse_with = counted::bytes, args(size.into()))]
     #[serde(with = "serde_bytes")]
     pub data: Vec<u8>,
 }
 
-/// Copy of the user stack: `u64 size; u8 data[size]; u64 dyn_size`, the last two only where `size` is not 0.
+/// User stack dump: `u64 size; u8 data[size]; u64 dyn_size`, the last two only if `size` is not 0.
 #[binrw]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StackUser {
     #[br(temp)]
     #[bw(calc = data.len() as u64)]
     size: u64,
-    /// What was copied, and behind it stale bytes of the ring buffer. In the recorder's byte order.
+    /// Dumped bytes, followed by stale bytes of the ring buffer. In the byte order of the recording machine.
     #[br(parse_with = counted::bytes, args(size))]
     #[serde(with = "serde_bytes")]
     pub data: Vec<u8>,
-    /// How many bytes of `data` are the stack.
+    /// Number of valid bytes of `data`.
     #[brw(if(!data.is_empty()))]
     pub dyn_size: u64,
 }
 
-/// A piece of the AUX area: `u64 size; u8 data[size]`. It is in the recorder's byte order.
+/// Part of the AUX area: `u64 size; u8 data[size]`, in the byte order of the recording machine.
 #[binrw]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuxSample {
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_of_every_field_in_the_kernels_order() {
+    fn bytes_of_every_field_in_kernel_order() {
         let entry = BranchEntry { from: 1, to: 2, flags: BranchFlags(1) };
         let sample = Sample {
             identifier: Some(0x11),
@@ -326,7 +326,7 @@ mod tests {
         assert!(abi::parse::<Sample>(&[0; 16], Endian::Little, args).is_err());
     }
 
-    /// What the view says, owned.
+    /// Converts a view to the owned sample.
     fn owned(view: &SampleView<'_>, layout: &SampleLayout, endian: Endian) -> Sample {
         let regs = |view: &RegsView<'_>| Regs { abi: RegsAbi(view.abi), regs: view.regs.iter().collect() };
         let read = |view: &ReadView<'_>| {
@@ -384,7 +384,7 @@ mod tests {
         )
     }
 
-    /// Words of which many are small enough to be counts that fit.
+    /// Words, many of them small enough to be valid counts.
     fn body() -> impl Strategy<Value = Vec<u8>> {
         let word = prop_oneof![8 => 0..3_u64, 1 => (0..3_u64).prop_map(|n| n << 32), 1 => Just(8), 2 => any::<u64>()];
         (any::<bool>(), vec(word, 0..120), 0..8_usize).prop_map(|(big, words, cut)| {
@@ -414,7 +414,7 @@ mod tests {
         }
 
         #[test]
-        fn the_view_has_the_fields_of_the_table_where_it_says(body in body(), layout in layout(), big: bool) {
+        fn the_view_matches_the_field_table(body in body(), layout in layout(), big: bool) {
             let endian = if big { Endian::Big } else { Endian::Little };
             let mut fields = Vec::new();
             let end = layout.visit(&body, endian, |field, bytes| fields.push((field, bytes)));
@@ -424,7 +424,7 @@ mod tests {
                 prop_assert!(fields.iter().map(|(field, _)| *field).eq(layout.fields()));
                 prop_assert_eq!(&body[end..], view.tail);
                 for (field, bytes) in fields {
-                    // A sample of this field alone.
+                    // A sample with this field only.
                     let mut alone = SampleLayout::new(layout.sample_type() & field.bits())
                         .with_read_format(layout.read_format())
                         .with_branch_sample_type(layout.branch_sample_type())

@@ -1,4 +1,4 @@
-//! `sample_id`: the trailer that tells of a record other than SAMPLE whose it is and when it was written.
+//! `sample_id`: the trailer with task, time and event of records other than SAMPLE.
 
 use super::Endian;
 use super::bytes::Reader;
@@ -8,7 +8,7 @@ use crate::abi::readable;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
-/// The trailer of kernel records (type below 64, not SAMPLE) where `sample_id_all` is set.
+/// The trailer of kernel records other than SAMPLE, if `sample_id_all` is set.
 ///
 /// ```c
 /// struct sample_id {
@@ -20,35 +20,35 @@ use serde::{Deserialize, Serialize};
 ///     u64 identifier;     // IDENTIFIER
 /// };
 /// ```
-/// Since Linux 2.6.38. It stands at the end of the record, so that its place follows from the record's size.
+/// Since Linux 2.6.38. Its position follows from the end of the record.
 #[binrw]
 #[br(import_raw(sample_type: SampleType))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SampleId {
-    /// Process and thread.
+    /// Process and thread ID.
     #[br(if(sample_type.contains(SampleType::TID)))]
     #[serde(with = "readable::task", default)]
     pub task: Option<(u32, u32)>,
-    /// Nanoseconds of the recording's clock. 0 and all ones in records that perf made up: no time.
+    /// Time in nanoseconds on the clock of the recording. Synthesized records have 0 or all ones, which mean none.
     #[br(if(sample_type.contains(SampleType::TIME)))]
     pub time: Option<u64>,
-    /// Id of the event.
+    /// Event ID.
     #[br(if(sample_type.contains(SampleType::ID)))]
     pub id: Option<u64>,
-    /// Id of the event itself.
+    /// ID of the event itself.
     #[br(if(sample_type.contains(SampleType::STREAM_ID)))]
     pub stream_id: Option<u64>,
-    /// CPU, and the unused word beside it.
+    /// CPU number, and the unused half of its word.
     #[br(if(sample_type.contains(SampleType::CPU)))]
     #[serde(with = "readable::cpu", default)]
     pub cpu: Option<(u32, u32)>,
-    /// Id of the event, last in the record.
+    /// Event ID, last in the record.
     #[br(if(sample_type.contains(SampleType::IDENTIFIER)))]
     pub identifier: Option<u64>,
 }
 
 impl SampleId {
-    /// The fields that a trailer can have.
+    /// The fields of trailers.
     pub const FIELDS: SampleType = {
         let (mut fields, mut index) = (SampleType::empty(), 0);
         while index < TRAILER.len() {
@@ -58,20 +58,20 @@ impl SampleId {
         fields
     };
 
-    /// Bytes that the trailer takes, 8 for each of its fields.
+    /// Size of the trailer, 8 bytes for each field.
     #[inline]
     pub fn size(sample_type: SampleType) -> usize {
         8 * (sample_type.bits() & Self::FIELDS.bits()).count_ones() as usize
     }
 
-    /// How many words before the end of a trailer the id of its event begins: the identifier, where there is one.
+    /// Distance of the event ID from the end of a trailer, in words: of the identifier, if present.
     pub fn id_from_end(sample_type: SampleType) -> Option<usize> {
         let fields = TRAILER.into_iter().rev().filter(|field| sample_type.intersects(field.bits()));
         let of = |id| fields.clone().position(|field| field == id).map(|behind| behind + 1);
         of(SampleField::Identifier).or_else(|| of(SampleField::Id))
     }
 
-    /// Appends the trailer of records of an event. A field that it does not have is 0.
+    /// Appends an encoded trailer. Missing fields are 0.
     pub fn append(&self, sample_type: SampleType, endian: Endian, out: &mut Vec<u8>) {
         let pair = |(first, second): (u32, u32)| match endian {
             Endian::Little => u64::from(second) << 32 | u64::from(first),
@@ -94,7 +94,7 @@ impl SampleId {
         }
     }
 
-    /// The fields that it has.
+    /// The present fields.
     pub fn fields(&self) -> SampleType {
         let fields = [
             (SampleType::TID, self.task.is_some()),
@@ -107,7 +107,7 @@ impl SampleId {
         fields.into_iter().filter(|&(_, is_there)| is_there).map(|(field, _)| field).collect()
     }
 
-    /// Reads a trailer from exactly its bytes; `None` where they are too few. By hand, as every record has one.
+    /// Decodes a trailer from exactly its bytes; `None` if they are too few. Hand-written, because every record has one.
     #[inline]
     pub fn read(bytes: &[u8], sample_type: SampleType, endian: Endian) -> Option<Self> {
         let mut reader = Reader::new(bytes, endian);
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_appended_is_read_whichever_fields_there_are() {
+    fn appended_trailers_are_decoded_for_all_fields() {
         let words: Vec<u64> = (1..=6).map(|word| word << 32 | (word + 10)).collect();
         for mask in 0..1_u64 << TRAILER.len() {
             let fields = TRAILER.into_iter().enumerate().filter(|(index, _)| mask >> index & 1 == 1);

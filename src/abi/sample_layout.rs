@@ -1,8 +1,8 @@
-//! The layout of SAMPLE records, compiled from an event's attr, and the one table of their fields.
+//! The layout of SAMPLE records, compiled from the attr of an event, and the table of their fields.
 //!
-//! [`Sample`](super::sample::Sample) is the definition. Everything else that needs the order of the fields, or the place of one,
-//! has it from [`SampleField`] and [`SampleLayout`]. Readers that are written out field by field because they are hot, as
-//! [`SampleView::fill`](super::sample_view::SampleView::fill) is, are tested against the table.
+//! [`Sample`](super::sample::Sample) is the definition. All other code that needs the order or position of fields uses
+//! [`SampleField`] and [`SampleLayout`]. Hand-written decoders on hot paths, such as
+//! [`SampleView::fill`](super::sample_view::SampleView::fill), are tested against the table.
 
 use super::Endian;
 use super::attr::Attr;
@@ -13,8 +13,7 @@ use super::sample_type::{BranchSampleType, SampleType};
 use super::sample_words::SampleWords;
 use std::ops::Range;
 
-/// A field of SAMPLE records. The order of the variants is the kernel's, in which fields lie in a record; it is not that of their
-/// bits.
+/// A field of SAMPLE records. Variants are in the kernel's order, the order in the record, which is not that of the bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SampleField {
     /// [`SampleType::IDENTIFIER`].
@@ -67,14 +66,14 @@ pub enum SampleField {
     Aux,
 }
 
-/// What a field consists of.
+/// Encoding of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldKind {
     /// A `u64`.
     Word,
     /// Two `u32`.
     Pair,
-    /// 8 bytes of parts that the byte order places differently.
+    /// 8 bytes of parts whose position depends on the byte order.
     BitFields,
     /// Counter values, laid out by `read_format`.
     Read,
@@ -93,7 +92,7 @@ pub enum FieldKind {
 }
 
 impl FieldKind {
-    /// Whether it always takes 8 bytes.
+    /// Whether it always has 8 bytes.
     pub const fn is_word(self) -> bool {
         matches!(self, Self::Word | Self::Pair | Self::BitFields)
     }
@@ -111,7 +110,7 @@ const fn row(field: SampleField, bits: SampleType, kind: FieldKind, name: &'stat
     Row { field, bits, kind, name }
 }
 
-/// The fields in the kernel's order: the bits that ask for each, what it consists of, and its name in
+/// The fields in the kernel's order: the bits that select each, its encoding, and its name in
 /// [`Sample`](super::sample::Sample).
 const TABLE: [Row; 24] = {
     use FieldKind as Kind;
@@ -144,8 +143,7 @@ const TABLE: [Row; 24] = {
     ]
 };
 
-/// The fields that a [trailer](super::sample_id::SampleId) can have, in the order in which they lie in it: that of a SAMPLE, but
-/// that the identifier is last.
+/// The fields of a [trailer](super::sample_id::SampleId) in order: that of a SAMPLE, except that the identifier is last.
 pub const TRAILER: [SampleField; 6] = {
     use SampleField as Field;
     [Field::Task, Field::Time, Field::Id, Field::StreamId, Field::Cpu, Field::Identifier]
@@ -157,25 +155,25 @@ impl SampleField {
         TABLE.iter().map(|row| row.field)
     }
 
-    /// The fields that these bits ask for, in the kernel's order.
+    /// The fields selected by these bits, in the kernel's order.
     #[inline]
     pub fn of(sample_type: SampleType) -> impl Iterator<Item = Self> + Clone {
         TABLE.iter().filter(move |row| sample_type.intersects(row.bits)).map(|row| row.field)
     }
 
-    /// The bits of `sample_type` of which each asks for the field.
+    /// The bits of `sample_type` that select the field.
     #[inline]
     pub const fn bits(self) -> SampleType {
         TABLE[self as usize].bits
     }
 
-    /// What it consists of.
+    /// Encoding.
     #[inline]
     pub const fn kind(self) -> FieldKind {
         TABLE[self as usize].kind
     }
 
-    /// Its name in [`Sample`](super::sample::Sample) and in JSON.
+    /// Name in [`Sample`](super::sample::Sample) and in JSON.
     pub const fn name(self) -> &'static str {
         TABLE[self as usize].name
     }
@@ -190,7 +188,7 @@ impl SampleField {
         bits
     }
 
-    /// The bits of all fields of these kinds.
+    /// The bits of all fields with these encodings.
     pub const fn of_kinds(kinds: &[FieldKind]) -> SampleType {
         let (mut bits, mut index) = (SampleType::empty(), 0);
         while index < TABLE.len() {
@@ -207,7 +205,7 @@ impl SampleField {
     }
 }
 
-/// How the samples of an event are laid out.
+/// Layout of the samples of an event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SampleLayout {
     sample_type: SampleType,
@@ -215,11 +213,11 @@ pub struct SampleLayout {
     branch_sample_type: BranchSampleType,
     regs_user: u64,
     regs_intr: u64,
-    /// Which fields there are: a bit for each row of the table.
+    /// Present fields: a bit for each row of the table.
     present: u32,
-    /// How many words there are before the first field that is more than one.
+    /// Number of single-word fields before the first larger field.
     head: u8,
-    /// Which word is the task, which the time, and which the id.
+    /// Word index of task, time and ID.
     task_at: Option<u8>,
     time_at: Option<u8>,
     id_at: Option<u8>,
@@ -236,8 +234,8 @@ impl From<&Attr> for SampleLayout {
 }
 
 impl SampleLayout {
-    /// Of samples with these fields. Counter values and branch stacks have none of what is optional in them, and no registers are
-    /// recorded.
+    /// The layout of samples with these fields, without optional parts of counter values and branch stacks, and without
+    /// registers.
     pub fn new(sample_type: SampleType) -> Self {
         let mut this = Self { sample_type, ..Self::default() };
         for (index, row) in TABLE.iter().enumerate() {
@@ -250,7 +248,7 @@ impl SampleLayout {
         Self { task_at, time_at, id_at, words: SampleWords::of(&this), ..this }
     }
 
-    /// The same without all fields but these.
+    /// Restricts the layout to the given fields.
     #[must_use]
     pub fn keeping(self, fields: SampleType) -> Self {
         if fields.contains(self.sample_type) {
@@ -262,49 +260,49 @@ impl SampleLayout {
             .with_regs(self.regs_user, self.regs_intr)
     }
 
-    /// The same with counter values of this format.
+    /// Sets the format of counter values.
     #[must_use]
     pub fn with_read_format(self, read_format: ReadFormat) -> Self {
         Self { read_format, ..self }
     }
 
-    /// The same with branch stacks of this type.
+    /// Sets the type of branch stacks.
     #[must_use]
     pub fn with_branch_sample_type(self, branch_sample_type: BranchSampleType) -> Self {
         Self { branch_sample_type, ..self }
     }
 
-    /// The same with these user registers and registers at the interrupt.
+    /// Sets the masks of user and interrupt registers.
     #[must_use]
     pub fn with_regs(self, regs_user: u64, regs_intr: u64) -> Self {
         Self { regs_user, regs_intr, ..self }
     }
 
-    /// Which fields, as the attr says.
+    /// Fields, as in the attr.
     #[inline]
     pub fn sample_type(&self) -> SampleType {
         self.sample_type
     }
 
-    /// How counter values are laid out.
+    /// Format of counter values.
     #[inline]
     pub fn read_format(&self) -> ReadFormat {
         self.read_format
     }
 
-    /// How branch stacks are laid out.
+    /// Type of branch stacks.
     #[inline]
     pub fn branch_sample_type(&self) -> BranchSampleType {
         self.branch_sample_type
     }
 
-    /// Which user registers.
+    /// Mask of user registers.
     #[inline]
     pub fn regs_user(&self) -> u64 {
         self.regs_user
     }
 
-    /// Which registers at the interrupt.
+    /// Mask of interrupt registers.
     #[inline]
     pub fn regs_intr(&self) -> u64 {
         self.regs_intr
@@ -316,7 +314,7 @@ impl SampleLayout {
         self.present >> field as u32 & 1 == 1
     }
 
-    /// The fields of samples in the order in which they lie in them.
+    /// The fields of samples, in order.
     #[inline]
     pub fn fields(&self) -> impl Iterator<Item = SampleField> + use<> {
         let mut left = self.present;
@@ -327,59 +325,58 @@ impl SampleLayout {
         })
     }
 
-    /// Which 8-byte word of a sample a field is. `None` where there is no such field, or one before it is more than a word.
+    /// Word index of a field; `None` if it is missing, or a larger field precedes it.
     #[inline]
     pub fn word_at(&self, field: SampleField) -> Option<usize> {
         let before = (self.present & ((1 << field as u32) - 1)).count_ones();
         (self.has(field) && before <= self.head.into()).then_some(before as usize)
     }
 
-    /// Which 8-byte word of a sample are its process and thread.
+    /// Word index of process and thread ID.
     #[inline]
     pub fn task_at(&self) -> Option<usize> {
         self.task_at.map(usize::from)
     }
 
-    /// Which 8-byte word of a sample is its time.
+    /// Word index of the time.
     #[inline]
     pub fn time_at(&self) -> Option<usize> {
         self.time_at.map(usize::from)
     }
 
-    /// Which 8-byte word of a sample is the id of its event: the identifier, where there is one.
+    /// Word index of the event ID: of the identifier, if present.
     #[inline]
     pub fn id_at(&self) -> Option<usize> {
         self.id_at.map(usize::from)
     }
 
-    /// The fields before the first one that is more than a word, each of which is one, and how many bytes into a sample they lie.
+    /// The single-word fields before the first larger field, with their byte offsets.
     #[inline]
     pub fn head(&self) -> impl Iterator<Item = (SampleField, usize)> + use<> {
         self.fields().zip((0..usize::from(self.head)).map(|word| 8 * word))
     }
 
-    /// How samples consist of words; `None` where they have fields that are more.
+    /// Composition of samples that consist of words; `None` if they have larger fields.
     #[inline]
-    pub fn words(&self) -> Option<&SampleWords> {
+    pub(crate) fn words(&self) -> Option<&SampleWords> {
         self.words.as_ref()
     }
 
-    /// Whether branch stacks have a `hw_idx`, which an empty one may lack.
+    /// Whether samples have branch stacks with `hw_idx`, which an empty one may lack.
     #[inline]
     pub fn may_lack_hw_idx(&self) -> bool {
         self.branch_sample_type.contains(BranchSampleType::HW_INDEX) && self.has(SampleField::BranchStack)
     }
 
-    /// Whether the branch stack of a sample, if it is empty, has its `hw_idx`: it lacks it where nothing is left behind the last
-    /// field only so.
+    /// Whether an empty branch stack of a sample has `hw_idx`: it lacks it if the fields fill the record exactly only without it.
     pub fn has_hw_idx_if_empty(&self, body: &[u8], endian: Endian) -> bool {
         let ends =
             |hw_idx_if_empty| self.walk(body, endian, hw_idx_if_empty, |_, _| {}).is_some_and(|end| end == body.len());
         !self.may_lack_hw_idx() || ends(true) || !ends(false)
     }
 
-    /// Visits the fields of a sample's body, each with the bytes that it takes there. `None` where they do not fit in it; where
-    /// the last one ends otherwise.
+    /// Visits the fields of a sample's body, each with its byte range. Returns the end of the last field; `None` if they do not
+    /// fit.
     pub fn visit(&self, body: &[u8], endian: Endian, visit: impl FnMut(SampleField, Range<usize>)) -> Option<usize> {
         self.walk(body, endian, self.has_hw_idx_if_empty(body, endian), visit)
     }
@@ -402,7 +399,7 @@ impl SampleLayout {
         Some(at)
     }
 
-    /// Takes a field from the front of a reader.
+    /// Skips a field at the front of a reader.
     fn skip(&self, field: SampleField, reader: &mut Reader<'_>, hw_idx_if_empty: bool) -> Option<()> {
         match field.kind() {
             FieldKind::Word | FieldKind::Pair | FieldKind::BitFields => {
@@ -450,7 +447,7 @@ mod tests {
     use crate::abi::sample_id::SampleId;
 
     #[test]
-    fn the_table_has_each_field_and_each_bit_once() {
+    fn every_field_and_bit_is_in_the_table_once() {
         let mut bits = SampleType::empty();
         for (index, row) in TABLE.iter().enumerate() {
             assert_eq!(row.field as usize, index, "{:?}", row.field);
@@ -462,14 +459,14 @@ mod tests {
     }
 
     #[test]
-    fn the_tables_order_and_names_are_those_of_the_definition() {
+    fn the_table_matches_the_definition() {
         let json = serde_json::to_string(&Sample::default()).unwrap();
         let names: Vec<_> = json.split('"').skip(1).step_by(2).collect();
         assert_eq!(names, SampleField::all().map(SampleField::name).collect::<Vec<_>>());
     }
 
     #[test]
-    fn a_trailer_has_the_fields_of_a_sample_in_their_order_and_the_identifier_last() {
+    fn a_trailer_has_the_identifier_last() {
         let (last, others) = TRAILER.split_last().unwrap();
         assert_eq!(*last, SampleField::Identifier);
         assert!(others.is_sorted());
@@ -478,7 +475,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_found_up_to_the_first_field_that_is_more() {
+    fn words_are_located_up_to_the_first_larger_field() {
         let layout = SampleLayout::new(SampleField::Callchain.up_to() | SampleType::TRANSACTION);
         assert_eq!((layout.time_at(), layout.id_at()), (Some(3), Some(0)));
         assert_eq!(layout.word_at(SampleField::Period), Some(8));

@@ -1,4 +1,4 @@
-//! `PERF_RECORD_SAMPLE`, borrowed: the hot path.
+//! `PERF_RECORD_SAMPLE`, borrowed, for hot paths.
 
 use super::Endian;
 use super::branch::BranchStackView;
@@ -7,35 +7,35 @@ use super::read_format::ReadView;
 use super::sample_layout::{SampleField, SampleLayout};
 use super::sample_type::SampleType;
 
-/// The fields up to the call chain, which lie before all others. Most samples have no others.
+/// The fields up to the call chain, which precede all others. Most samples have no others.
 const TO_CALLCHAIN: SampleType = SampleField::Callchain.up_to();
 
-/// Registers of a sample: `u64 abi; u64 regs[popcount(mask)]`, without the registers where `abi` is 0.
+/// Sampled registers: `u64 abi; u64 regs[popcount(mask)]`, without registers if `abi` is 0.
 #[derive(Clone, Copy, Debug)]
 pub struct RegsView<'a> {
-    /// 0 none, 1 32-bit, 2 64-bit.
+    /// ABI: 0 none, 1 32-bit, 2 64-bit.
     pub abi: u64,
-    /// One word for each bit of the mask, lowest first.
+    /// Values of the registers in the mask, lowest bit first.
     pub regs: Words<'a>,
 }
 
-/// Copy of the user stack: `u64 size; u8 data[size]; u64 dyn_size`, the last two only where `size` is not 0.
+/// User stack dump: `u64 size; u8 data[size]; u64 dyn_size`, the last two only if `size` is not 0.
 #[derive(Clone, Copy, Debug)]
 pub struct StackView<'a> {
-    /// What was copied, and behind it stale bytes of the ring buffer.
+    /// Dumped bytes, followed by stale bytes of the ring buffer.
     pub data: &'a [u8],
-    /// How many bytes of `data` are the stack.
+    /// Number of valid bytes of `data`.
     pub dyn_size: u64,
 }
 
-/// A SAMPLE record's body. A field is there if its bit of `sample_type` is set.
+/// The body of a SAMPLE. Fields are present if their bits of `sample_type` are set.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SampleView<'a> {
     /// [`SampleType::IDENTIFIER`].
     pub identifier: Option<u64>,
     /// [`SampleType::IP`].
     pub ip: Option<u64>,
-    /// [`SampleType::TID`]: process, thread.
+    /// [`SampleType::TID`]: process and thread ID.
     pub task: Option<(u32, u32)>,
     /// [`SampleType::TIME`].
     pub time: Option<u64>,
@@ -45,13 +45,13 @@ pub struct SampleView<'a> {
     pub id: Option<u64>,
     /// [`SampleType::STREAM_ID`].
     pub stream_id: Option<u64>,
-    /// [`SampleType::CPU`]: the CPU, and the unused word beside it.
+    /// [`SampleType::CPU`]: CPU number, and the unused half of its word.
     pub cpu: Option<(u32, u32)>,
     /// [`SampleType::PERIOD`].
     pub period: Option<u64>,
     /// [`SampleType::READ`].
     pub read: Option<ReadView<'a>>,
-    /// [`SampleType::CALLCHAIN`]: addresses and marks ([`Context`](super::callchain::Context)), leaf first.
+    /// [`SampleType::CALLCHAIN`]: addresses and context markers ([`Context`](super::callchain::Context)), leaf first.
     pub callchain: Option<Words<'a>>,
     /// [`SampleType::RAW`].
     pub raw: Option<&'a [u8]>,
@@ -79,25 +79,25 @@ pub struct SampleView<'a> {
     pub code_page_size: Option<u64>,
     /// [`SampleType::AUX`].
     pub aux: Option<&'a [u8]>,
-    /// Bytes behind the last known field: fields of bits beyond [`SampleType::KNOWN`], else nothing.
+    /// Bytes after the known fields: those of bits beyond [`SampleType::KNOWN`].
     pub tail: &'a [u8],
 }
 
 impl<'a> SampleView<'a> {
-    /// Reads the body of a SAMPLE record, or says which field runs past its end.
+    /// Decodes the body of a SAMPLE.
     ///
     /// # Errors
-    /// The name of the field that does not fit.
+    /// The name of the first field that exceeds the body.
     pub fn read(body: &'a [u8], layout: &SampleLayout, endian: Endian) -> Result<Self, &'static str> {
         let mut view = Self::default();
         view.fill(body, layout, endian)?;
         Ok(view)
     }
 
-    /// Reads into a view that is empty. A view is large: who reads many spares to move each.
+    /// Decodes into an empty view. A view is large, so this avoids moving it.
     ///
     /// # Errors
-    /// The name of the field that does not fit.
+    /// The name of the first field that exceeds the body.
     #[inline]
     pub fn fill(&mut self, body: &'a [u8], layout: &SampleLayout, endian: Endian) -> Result<(), &'static str> {
         if layout.may_lack_hw_idx() {
@@ -107,7 +107,7 @@ impl<'a> SampleView<'a> {
         }
     }
 
-    /// Reads an empty branch stack the way that leaves nothing behind the last field.
+    /// Decodes an empty branch stack with or without `hw_idx`, whichever consumes the whole body.
     #[inline(never)]
     fn fill_with_or_without_hw_idx(
         &mut self,
@@ -127,7 +127,7 @@ impl<'a> SampleView<'a> {
         with
     }
 
-    /// By hand, as this is the hot path. [`SampleField`] says in which order; tests compare.
+    /// Hand-written, since this is the hot path. The order is that of [`SampleField`]; tests compare both.
     #[inline(always)]
     fn fill_as(
         &mut self,
@@ -166,9 +166,9 @@ impl<'a> SampleView<'a> {
             self.period = Some(reader.u64().ok_or("PERIOD")?);
         }
         if has(SampleType::READ) {
-            let mut behind = reader;
-            self.read = Some(ReadView::take(&mut behind, layout.read_format()).ok_or("READ")?);
-            reader = behind;
+            let mut after = reader;
+            self.read = Some(ReadView::take(&mut after, layout.read_format()).ok_or("READ")?);
+            reader = after;
         }
         if has(SampleType::CALLCHAIN) {
             let nr = reader.u64().ok_or("CALLCHAIN")?;
@@ -181,7 +181,7 @@ impl<'a> SampleView<'a> {
         self.fill_rest(reader, layout, hw_idx_if_empty)
     }
 
-    /// Reads what comes behind the call chain.
+    /// Decodes the fields after the call chain.
     #[inline(never)]
     fn fill_rest(
         &mut self,
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn late_fields_come_in_the_kernels_order_not_in_that_of_their_bits() {
+    fn late_fields_are_in_kernel_order() {
         let sample_type = SampleType::AUX
             | SampleType::PHYS_ADDR
             | SampleType::CGROUP
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_of_unknown_bits_are_left_behind_the_known_ones() {
+    fn fields_of_unknown_bits_are_left_in_the_tail() {
         let body = words(&[9, 1, 2]);
         let view =
             SampleView::read(&body, &layout(SampleType::IP | SampleType::from_bits_retain(1 << 30)), Endian::Little)

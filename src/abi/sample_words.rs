@@ -1,27 +1,27 @@
-//! Samples of nothing but words in the other byte order, without being taken apart: most are. [`Sample`](super::sample::Sample)
+//! Byte order conversion of samples that consist of words, without decoding them. Most do. [`Sample`](crate::abi::sample::Sample)
 //! is the definition.
 
-use super::Endian;
-use super::sample_layout::{FieldKind, SampleField, SampleLayout};
-use super::sample_type::SampleType;
+use crate::abi::Endian;
+use crate::abi::sample_layout::{FieldKind, SampleField, SampleLayout};
+use crate::abi::sample_type::SampleType;
 
-/// The fields that are words whose byte order does not depend on what is in them, and arrays of such.
+/// The fields that consist of words whose byte order does not depend on their content.
 const FIELDS: SampleType = SampleField::of_kinds(&[FieldKind::Word, FieldKind::Pair, FieldKind::CountedWords]);
 
-/// The words of samples of a layout.
+/// Composition of samples from words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SampleWords {
-    /// How many words there are without the frames of the call chain.
+    /// Number of words, without the frames of the call chain.
     fixed: u8,
-    /// Which word tells how many frames there are.
+    /// Index of the word with the number of frames.
     frames_at: Option<u8>,
-    /// Which words are pairs.
+    /// Indexes of the words that are pairs.
     pairs: [Option<u8>; 2],
 }
 
 impl SampleWords {
-    /// `None` where samples have fields that are more than words.
-    pub(super) fn of(layout: &SampleLayout) -> Option<Self> {
+    /// `None` if samples have fields other than words.
+    pub(crate) fn of(layout: &SampleLayout) -> Option<Self> {
         let at = |field| layout.word_at(field).map(|at| at as u8);
         FIELDS.contains(layout.sample_type()).then(|| Self {
             fixed: layout.fields().count() as u8,
@@ -30,7 +30,7 @@ impl SampleWords {
         })
     }
 
-    /// Whether a sample's body is these words, and nothing behind them.
+    /// Whether the body of a sample consists of exactly these words.
     #[inline]
     pub fn are(&self, body: &[u8], endian: Endian) -> bool {
         let (words, []) = body.as_chunks() else { return false };
@@ -45,7 +45,7 @@ impl SampleWords {
         words.len().checked_sub(self.fixed.into()).is_some_and(|rest| rest as u64 == frames)
     }
 
-    /// Turns a body that [is](Self::are) these words into the other byte order. Done again, it is what it was.
+    /// Swaps the byte order of a body that [consists](Self::are) of these words. Its own inverse.
     #[inline]
     pub fn swap(&self, body: &mut [u8]) {
         let (words, _) = body.as_chunks_mut::<8>();
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_that_are_more_than_words_are_left_to_others() {
+    fn only_layouts_of_words_are_supported() {
         for bit in 0..64 {
             let field = SampleType::from_bits_retain(1 << bit);
             assert_eq!(layout(1 << bit).words().is_some(), FIELDS.contains(field), "{field:?}");
@@ -79,7 +79,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(4096))]
 
         #[test]
-        fn a_swapped_body_is_the_samples_in_the_other_order(
+        fn swapping_matches_encoding_in_the_other_order(
             bits in 0..1_u64 << 25,
             words in vec(prop_oneof![4 => 0..6_u64, 1 => any::<u64>()], 0..20),
             cut in prop_oneof![9 => Just(0), 1 => 0..8_usize],
@@ -91,10 +91,10 @@ mod tests {
                 words.into_iter().flat_map(|word| if big { word.to_be_bytes() } else { word.to_le_bytes() }).collect();
             body.truncate(body.len().saturating_sub(cut));
             let sample = abi::parse::<Sample>(&body, endian, SampleArgs::new(&body, &layout, endian));
-            let whole = sample.ok().filter(|(_, used)| *used == body.len()).map(|(sample, _)| sample);
-            let words = layout.words().expect("all are words");
-            prop_assert_eq!(words.are(&body, endian), whole.is_some());
-            if let Some(sample) = whole {
+            let sample_of_whole_body = sample.ok().filter(|(_, used)| *used == body.len()).map(|(sample, _)| sample);
+            let words = layout.words().expect("all fields consist of words");
+            prop_assert_eq!(words.are(&body, endian), sample_of_whole_body.is_some());
+            if let Some(sample) = sample_of_whole_body {
                 let mut swapped = body.clone();
                 words.swap(&mut swapped);
                 prop_assert_eq!(&to_bytes(&sample, other), &swapped);

@@ -1,8 +1,8 @@
-//! Structures that grew: how much of them a recorder wrote.
+//! Structures that have grown over time: the size that the recorder stored.
 
 use serde::{Deserialize, Serialize};
 
-/// How many bytes a structure takes in the recording. Its later fields are there only where it is long enough.
+/// Size of a structure in the recording. Later fields are present only if it is large enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct Stored(usize);
 
@@ -15,12 +15,12 @@ impl Stored {
         self.0
     }
 
-    /// Whether a field is there that ends at `end`.
+    /// Whether a field that ends at `end` is present.
     pub(crate) fn reaches(&self, end: usize) -> bool {
         self.0 >= end
     }
 
-    /// How many bytes stand behind the last whole field, by where each ends.
+    /// Number of bytes after the last complete field.
     pub(crate) fn beyond(&self, field_ends: &[usize]) -> u64 {
         let fields = field_ends.iter().copied().rfind(|&end| self.reaches(end)).unwrap_or(self.0);
         (self.0 - fields) as u64

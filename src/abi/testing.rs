@@ -1,12 +1,12 @@
-//! What the tests of the definitions share.
+//! Helpers for tests of definitions.
 
 use super::Endian;
 use binrw::{BinRead, BinWrite};
 use std::fmt::Debug;
 use std::io::Cursor;
 
-/// Bytes from hexadecimal digits and text in single quotes; blanks separate. `*N` repeats the byte before it N times in
-/// all.
+/// Parses bytes from hexadecimal digits and strings in single quotes, separated by blanks. `*N` repeats the previous byte so that
+/// it occurs N times.
 pub fn hex(text: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     for word in text.split_ascii_whitespace() {
@@ -22,8 +22,8 @@ pub fn hex(text: &str) -> Vec<u8> {
     bytes
 }
 
-/// Checks that the bytes of a little-endian and of a big-endian recorder both read as `value`, that `value` is written
-/// as exactly those bytes, and that no cut of them makes reading panic.
+/// Checks that the bytes of both byte orders decode to `value`, that `value` encodes to exactly these bytes, and that decoding
+/// truncated bytes does not panic.
 pub fn both_orders<T, A>(value: &T, args: A, little: &str, big: &str)
 where
     T: for<'a> BinRead<Args<'a> = A> + for<'a> BinWrite<Args<'a> = ()> + PartialEq + Debug,
@@ -41,7 +41,7 @@ where
     }
 }
 
-/// The value's bytes.
+/// Encodes a value.
 pub fn to_bytes<T: for<'a> BinWrite<Args<'a> = ()>>(value: &T, endian: Endian) -> Vec<u8> {
-    super::to_bytes(value, endian).expect("it fits")
+    super::to_bytes(value, endian).expect("the value can be encoded")
 }

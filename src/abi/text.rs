@@ -1,14 +1,14 @@
-//! Text of a record: bytes up to a NUL, with whatever the writer padded it with.
+//! Strings of records: bytes up to a NUL, with the writer's padding.
 
 use super::counted;
 use super::readable::Text;
 use binrw::binrw;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A NUL-terminated string with its padding, up to the end of the slice that it is parsed from.
+/// A NUL-terminated string with its padding, to the end of the slice.
 ///
-/// The kernel pads file names, comms and the like with zeros to a multiple of 8; other writers leave stale bytes there,
-/// and a name may lack its NUL altogether. All of it is kept.
+/// The kernel pads file names, comms and other strings with zeros to a multiple of 8. Other writers leave stale bytes, and
+/// the NUL may be missing. All bytes are retained.
 #[binrw]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct PaddedStr {
@@ -17,19 +17,19 @@ pub struct PaddedStr {
 }
 
 impl PaddedStr {
-    /// Text as the kernel writes it: a NUL, then zeros up to a multiple of `align` bytes.
+    /// A string as written by the kernel: with a NUL, padded with zeros to a multiple of `align` bytes.
     pub fn new(text: &[u8], align: usize) -> Self {
         let mut bytes = text.to_vec();
         bytes.resize((text.len() + 1).next_multiple_of(align), 0);
         Self { bytes }
     }
 
-    /// How many bytes text of this length takes with its padding as the kernel writes it.
-    fn usual_room(len: usize) -> usize {
+    /// Size of a string of this length with the kernel's padding.
+    fn default_size(len: usize) -> usize {
         (len + 1).next_multiple_of(8)
     }
 
-    /// The text, without NUL and padding. Not necessarily UTF-8.
+    /// The string, without NUL and padding. Not necessarily UTF-8.
     pub fn text(&self) -> &[u8] {
         until_nul(&self.bytes)
     }
@@ -42,13 +42,13 @@ impl PaddedStr {
 
 impl Serialize for PaddedStr {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Text::of(&self.bytes, Self::usual_room).serialize(serializer)
+        Text::of(&self.bytes, Self::default_size).serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for PaddedStr {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Text::deserialize(deserializer).map(|text| text.into_bytes(Self::usual_room).into())
+        Text::deserialize(deserializer).map(|text| text.into_bytes(Self::default_size).into())
     }
 }
 
@@ -58,13 +58,13 @@ impl From<Vec<u8>> for PaddedStr {
     }
 }
 
-/// A string in a place of `N` bytes: `char name[N]`, with a NUL where it is shorter.
+/// A string in an array of `N` bytes: `char name[N]`, with a NUL if it is shorter.
 #[binrw]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FixedStr<const N: usize>(pub [u8; N]);
 
 impl<const N: usize> FixedStr<N> {
-    /// The text and zeros behind it; text beyond `N` bytes is cut.
+    /// A string padded with zeros, truncated to `N` bytes.
     pub fn new(text: &[u8]) -> Self {
         let mut bytes = [0; N];
         let len = text.len().min(N);
@@ -72,7 +72,7 @@ impl<const N: usize> FixedStr<N> {
         Self(bytes)
     }
 
-    /// The text, without NUL and padding.
+    /// The string, without NUL and padding.
     pub fn text(&self) -> &[u8] {
         until_nul(&self.0)
     }
@@ -91,7 +91,7 @@ impl<'de, const N: usize> Deserialize<'de> for FixedStr<N> {
     }
 }
 
-/// The part of `bytes` before its first NUL, or all of it.
+/// The bytes before the first NUL, or all of them.
 pub fn until_nul(bytes: &[u8]) -> &[u8] {
     let end = bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len());
     &bytes[..end]
@@ -103,7 +103,7 @@ mod tests {
     use crate::abi::{self, Endian};
 
     #[test]
-    fn padding_is_kept_but_is_not_text() {
+    fn padding_is_retained_but_is_not_text() {
         let (name, used): (PaddedStr, usize) = abi::parse(b"cat\0\0stale", Endian::Little, ()).unwrap();
         assert_eq!((name.text(), name.as_bytes(), used), (&b"cat"[..], &b"cat\0\0stale"[..], 10));
         assert_eq!(PaddedStr::new(b"cat", 8).as_bytes(), b"cat\0\0\0\0\0");
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fixed_place_is_filled_and_never_overrun() {
+    fn a_fixed_array_is_padded_or_truncates() {
         assert_eq!(FixedStr::<4>::new(b"ab").0, *b"ab\0\0");
         assert_eq!(FixedStr::<4>::new(b"abcdef").text(), b"abcd");
     }

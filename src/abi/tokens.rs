@@ -1,26 +1,27 @@
-//! Values of the definitions as tokens: the one serializer of all formats that are text.
+//! Serialization of definitions as tokens, shared by all text formats.
 //!
-//! It is built once for all of them, which is why tokens go to a `dyn` [`TokenSink`]: each serializer costs as much to build as
-//! all definitions together. Fields without a value are left out.
+//! Tokens go to a `dyn` [`TokenSink`], so that the code is generated once: each serializer takes as long to compile as all
+//! definitions together. Fields without a value are omitted.
 
-use super::readable;
+use crate::abi::readable;
 use serde::ser::{self, Error as _, Serialize, Serializer};
 use std::fmt::{self, Display};
 
-/// Writes the tokens of a value.
+/// Serializes a value to a sink.
 ///
 /// # Errors
-/// Where the value is of a kind that no definition has, such as a float.
+/// If the value is of a kind that no definition has, such as a float.
 pub fn write(sink: &mut dyn TokenSink, value: &impl Serialize) -> Written {
     value.serialize(&mut Tokens { sink, is_hex: false, is_none: false })
 }
 
-/// Whether a value could be written.
+/// Result of serialization.
 pub type Written = Result<(), Unsupported>;
 
 /// A kind of value that no definition has.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
+#[allow(unnameable_types, reason = "the error type of a serializer, which is an associated type")]
 pub struct Unsupported(String);
 
 impl ser::Error for Unsupported {
@@ -29,40 +30,40 @@ impl ser::Error for Unsupported {
     }
 }
 
-/// An integer: its sign and how much it is.
+/// An integer: sign and magnitude.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Integer {
-    /// Whether it is less than 0.
+    /// Whether it is negative.
     pub is_negative: bool,
     /// Its absolute value.
     pub magnitude: u64,
 }
 
-/// What holds several values.
+/// A kind of group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
-    /// Elements.
+    /// A list of elements.
     List,
-    /// Fields.
+    /// An object with fields.
     Object,
-    /// Fields of a variant with this name.
+    /// Fields of an enum variant with this name.
     Variant(&'static str),
 }
 
-/// A key of a field.
+/// Key of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Key<'a> {
-    /// A name of a definition: letters, digits and underscores.
+    /// Name in a definition: letters, digits and underscores.
     Name(&'static str),
-    /// Any text.
+    /// Arbitrary text.
     Text(&'a str),
 }
 
-/// Text that tokens are appended to.
+/// A text that tokens are appended to.
 pub trait TokenSink {
-    /// How much text there is.
+    /// Length of the text.
     fn written(&self) -> usize;
-    /// Takes back all behind so much text.
+    /// Truncates the text.
     fn truncate(&mut self, len: usize);
     /// No value, as an element of a list.
     fn null(&mut self);
@@ -70,44 +71,44 @@ pub trait TokenSink {
     fn unit(&mut self);
     /// True or false.
     fn boolean(&mut self, value: bool);
-    /// An integer, to be shown in hexadecimal or not.
+    /// An integer, possibly in hexadecimal.
     fn integer(&mut self, value: Integer, is_hex: bool);
-    /// Text.
+    /// A string.
     fn text(&mut self, value: &str);
-    /// Text that is formatted as it is written.
+    /// A string from format arguments.
     fn display(&mut self, value: fmt::Arguments<'_>);
     /// Bytes.
     fn bytes(&mut self, value: &[u8]);
-    /// A group begins.
+    /// Begins a group.
     fn begin(&mut self, group: Group);
-    /// An element of a list follows, behind `count` others.
+    /// Begins an element after `count` others.
     fn begin_element(&mut self, count: usize);
-    /// The element that began at `start` is complete.
+    /// Ends the element that began at `start`.
     fn end_element(&mut self, start: usize);
-    /// The value of a field follows, behind `count` others.
+    /// Begins the value of a field after `count` others.
     fn begin_field(&mut self, key: Key<'_>, count: usize);
-    /// The value that began at `start` is complete.
+    /// Ends the value that began at `start`.
     fn end_field(&mut self, start: usize);
-    /// The group whose parts began at `start` is complete.
+    /// Ends the group whose content began at `start`.
     fn end(&mut self, group: Group, start: usize, count: usize);
 }
 
-/// Serializes values as tokens.
+/// Serializer to a sink.
 struct Tokens<'s> {
     sink: &'s mut dyn TokenSink,
-    /// Whether integers are shown in hexadecimal.
+    /// Whether integers are in hexadecimal.
     is_hex: bool,
-    /// Whether what was written last is no value.
+    /// Whether the last value was none.
     is_none: bool,
 }
 
-/// Serializes the parts of a group.
+/// Serializer of the content of a group.
 struct Parts<'w, 's> {
     tokens: &'w mut Tokens<'s>,
     group: Group,
     start: usize,
     count: usize,
-    /// The key of the next value of a map.
+    /// Key of the next value of a map.
     key: String,
 }
 
@@ -127,7 +128,7 @@ impl<'w, 's> Parts<'w, 's> {
         Ok(())
     }
 
-    /// A field, if it has a value.
+    /// Serializes a field, if it has a value.
     fn field(&mut self, key: Key<'_>, value: &(impl Serialize + ?Sized)) -> Written {
         let before = self.tokens.sink.written();
         self.tokens.sink.begin_field(key, self.count);
@@ -303,7 +304,7 @@ impl<'w, 's> Serializer for &'w mut Tokens<'s> {
     }
 }
 
-/// Implements the traits of what has elements or fields.
+/// Implements the traits of compound serializers.
 macro_rules! parts {
     ($($trait:ident: $method:ident($($key:ident: $type:ty)?) => $put:ident;)*) => {
         $(
@@ -350,7 +351,7 @@ impl ser::SerializeMap for Parts<'_, '_> {
     }
 }
 
-/// The text of a key of a map.
+/// Collects the text of a map key.
 struct KeyText<'a>(&'a mut String);
 
 impl TokenSink for KeyText<'_> {
@@ -380,7 +381,7 @@ impl TokenSink for KeyText<'_> {
         self.display(format_args!("{value}"));
     }
 
-    // No key is any of these.
+    // Keys are none of these.
     fn null(&mut self) {}
     fn unit(&mut self) {}
     fn bytes(&mut self, _: &[u8]) {}

@@ -1,33 +1,33 @@
-//! `PERF_SAMPLE_TRANSACTION`: a hardware transaction that a sample was in.
+//! `PERF_SAMPLE_TRANSACTION`: hardware transactions.
 
 use crate::bit_set;
 
 bit_set! {
     /// `PERF_TXN_*`. Since Linux 3.13.
     Transaction: u64 {
-        /// From lock elision.
+        /// Lock elision.
         ELISION = 1 << 0,
-        /// From an explicit transaction.
+        /// Explicit transaction.
         TRANSACTION = 1 << 1,
-        /// The abort came from the instruction.
+        /// Synchronous abort, caused by the instruction.
         SYNC = 1 << 2,
-        /// The abort came from elsewhere.
+        /// Asynchronous abort.
         ASYNC = 1 << 3,
         /// A retry may succeed.
         RETRY = 1 << 4,
-        /// Another CPU accessed the same memory.
+        /// Memory conflict with another CPU.
         CONFLICT = 1 << 5,
-        /// Too much was written.
+        /// Write capacity exceeded.
         CAPACITY_WRITE = 1 << 6,
-        /// Too much was read.
+        /// Read capacity exceeded.
         CAPACITY_READ = 1 << 7,
-        /// The code that the program gave to the abort.
+        /// Abort code of the program.
         ABORT_MASK = 0xffff_ffff << 32,
     }
 }
 
 impl Transaction {
-    /// The code that the program gave to the abort.
+    /// Abort code of the program.
     pub fn abort_code(self) -> u32 {
         (self.bits() >> 32) as u32
     }

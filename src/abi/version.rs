@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A version of perf, which is that of the Linux that it comes with.
+/// A version of perf, which is that of its Linux release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PerfVersion(pub u32, pub u32);
 

@@ -1,4 +1,4 @@
-//! The files of an object: all that are of its build id, wherever they are.
+//! Collects the files of an object by its build ID.
 
 use crate::container::spool::map;
 use crate::rewrite::build_ids::elf::{self, Elf};
@@ -14,19 +14,19 @@ use std::path::{Path, PathBuf};
 /// A file of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectFile {
-    /// What it is called in a cache: `elf`, `debug`, `kallsyms`, `vdso`.
+    /// Name in a build ID cache: `elf`, `debug`, `kallsyms`, `vdso`.
     pub name: &'static str,
-    /// Where it is.
+    /// Path.
     pub path: PathBuf,
 }
 
 impl ObjectFile {
-    /// What is in it.
+    /// Reads the file.
     ///
     /// # Errors
-    /// Where it cannot be read.
+    /// Fails if it cannot be read.
     pub fn read(&self) -> io::Result<Bytes> {
-        // What the kernel makes up has no size.
+        // Files in /proc report a size of 0.
         if self.path.starts_with("/proc") {
             return fs::read(&self.path).map(Bytes::from);
         }
@@ -34,19 +34,20 @@ impl ObjectFile {
     }
 }
 
-/// Where the symbols of the running kernel are.
+/// Symbols of the running kernel.
 const KALLSYMS: &str = "/proc/kallsyms";
 
-/// Where distributions put files with debugging information.
+/// Directory of distributions' debug files.
 const DEBUG: &str = "usr/lib/debug";
 
-/// The files of an object of this name and build id, below `--symfs` or on this machine, and in the cache of build ids. None is
-/// believed by its place if it tells another build id.
+/// The files of an object with this name and build ID, below `--symfs` or on this machine, and in the build ID cache.
+///
+/// The build ID of each ELF file is verified.
 pub fn files(name: &[u8], id: Id, options: &FindOptions) -> Vec<ObjectFile> {
     let Ok(name) = std::str::from_utf8(name) else { return Vec::new() };
     let mut files = Vec::new();
-    let mut add = |kind, candidates: Vec<PathBuf>, is_it: &dyn Fn(&Path) -> bool| {
-        let found = candidates.into_iter().find(|path| is_it(path));
+    let mut add = |kind, candidates: Vec<PathBuf>, accept: &dyn Fn(&Path) -> bool| {
+        let found = candidates.into_iter().find(|path| accept(path));
         files.extend(found.map(|path| ObjectFile { name: kind, path }));
     };
     let has_id = |path: &Path| elf::read(path).is_ok_and(|found| found == Elf::Id(id));
@@ -70,7 +71,7 @@ pub fn files(name: &[u8], id: Id, options: &FindOptions) -> Vec<ObjectFile> {
     files
 }
 
-/// Where a cache of build ids has a file.
+/// Paths of a file in the build ID cache.
 fn cached(name: &str, id: Id, file: &str, options: &FindOptions) -> Vec<PathBuf> {
     let Some(cache) = &options.cache else { return Vec::new() };
     let id = id.to_string();
@@ -80,29 +81,29 @@ fn cached(name: &str, id: Id, file: &str, options: &FindOptions) -> Vec<PathBuf>
     vec![by_name.join(file), by_id.join(file)]
 }
 
-/// Where debugging information is that was taken out of a program.
+/// Paths of separate debug files.
 fn debug_files(root: &Path, name: &str, id: Id) -> Vec<PathBuf> {
     let id = id.to_string();
     let (start, rest) = id.split_at(2);
     let mut files = vec![root.join(DEBUG).join(".build-id").join(start).join(format!("{rest}.debug"))];
     let Some(path) = name.strip_prefix('/').map(Path::new) else { return files };
-    let (Some(folder), Some(file)) = (path.parent(), path.file_name()) else { return files };
+    let (Some(directory), Some(file)) = (path.parent(), path.file_name()) else { return files };
     let mut debug = OsString::from(file);
     debug.push(".debug");
-    for folder in [folder.to_owned(), folder.join(".debug"), Path::new(DEBUG).join(folder)] {
-        files.push(root.join(&folder).join(&debug));
-        if folder != path.parent().unwrap_or(Path::new("")) {
-            files.push(root.join(&folder).join(file));
+    for directory in [directory.to_owned(), directory.join(".debug"), Path::new(DEBUG).join(directory)] {
+        files.push(root.join(&directory).join(&debug));
+        if directory != path.parent().unwrap_or(Path::new("")) {
+            files.push(root.join(&directory).join(file));
         }
     }
     files
 }
 
-/// Whether the running kernel has this build id, and tells its addresses.
+/// Whether the running kernel has this build ID, and its symbol addresses are readable.
 fn is_running(id: Id) -> bool {
-    let is_it = elf::read_notes(Path::new("/sys/kernel/notes")).is_ok_and(|found| found == Some(id));
-    let tells = |symbols: String| {
+    let is_same = elf::read_notes(Path::new("/sys/kernel/notes")).is_ok_and(|found| found == Some(id));
+    let has_addresses = |symbols: String| {
         symbols.lines().any(|line| line.starts_with(|char: char| char.is_ascii_hexdigit() && char != '0'))
     };
-    is_it && fs::read_to_string(KALLSYMS).is_ok_and(tells)
+    is_same && fs::read_to_string(KALLSYMS).is_ok_and(has_addresses)
 }

@@ -1,10 +1,10 @@
-//! A recording with the objects that its samples are in, in one file that can leave the machine, as `perf archive` makes it.
+//! Archives: a recording with the object files of its samples in one file, as `perf archive` creates it.
 //!
-//! It is a tar of `perf.data` and of a cache of build ids, as perf has it: `PATH/BUILDID/elf`, `debug`, `kallsyms` or `vdso`, and
-//! `.build-id/xx/yyyy...`, a link to the folder `PATH/BUILDID`.
+//! An archive is a tar of `perf.data` and of a build ID cache in perf's layout: `PATH/BUILDID/elf`, `debug`, `kallsyms` or
+//! `vdso`, and `.build-id/xx/yyyy...`, a link to the directory `PATH/BUILDID`.
 //!
-//! * [`files`]: the files of an object; [`entry`]: what they are called in an archive.
-//! * [`pack`](mod@pack): an archive is made; [`unpack`](mod@unpack): a cache is filled by one.
+//! * [`files`]: collects the files of an object; [`entry`]: their paths in an archive.
+//! * [`pack`](mod@pack): creates an archive; [`unpack`](mod@unpack): extracts one into a build ID cache.
 
 pub mod entry;
 pub mod files;

@@ -1,6 +1,6 @@
-//! An archive is made.
+//! Creates archives.
 
-use super::entry::{folder, link, recording_name};
+use super::entry::{directory, link, recording_name};
 use super::files::files;
 use crate::container::read::input::Input;
 use crate::container::read::{Container, ReadOptions};
@@ -23,22 +23,23 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 use tar::{Builder, EntryType, Header};
 
-/// What is in an archive that was made.
+/// The contents of a created archive.
 #[derive(Debug, Default)]
 pub struct Packed {
-    /// What became of the recording, and what is missing.
+    /// Ledger of the recording, and notes about missing objects.
     pub ledger: Ledger,
-    /// Objects of which there is a file.
+    /// Number of objects with files.
     pub objects: usize,
-    /// Files of these.
+    /// Number of their files.
     pub files: usize,
 }
 
-/// Writes an archive of a recording, with the objects that its samples are in or all that were mapped. The recording tells the
-/// build ids of these, whether it did or not; a folder becomes a file. It is stored under `name`, where a recording can have that.
+/// Writes an archive of a recording, with the objects that contain its samples or all mapped objects.
+///
+/// The recording is stored as `name`, if that is a valid name, with the build IDs of the objects; a directory becomes a file.
 ///
 /// # Errors
-/// Where the recording cannot be read, or the archive not be written.
+/// Fails if the recording cannot be read, or the archive cannot be written.
 pub fn pack(
     input: Input,
     options: &ReadOptions,
@@ -48,34 +49,34 @@ pub fn pack(
     out: &mut dyn Write,
 ) -> Result<Packed> {
     let (input, damage) = input.repeatable(options)?;
-    let mut look = ObjectScan::new(scope);
-    Source::open(input.clone(), options.clone())?.run(&mut Order::new(&mut look, options.clone()))?;
-    let resolved = Resolved::new(&look, find);
+    let mut scan = ObjectScan::new(scope);
+    Source::open(input.clone(), options.clone())?.run(&mut Order::new(&mut scan, options.clone()))?;
+    let resolved = Resolved::new(&scan, find);
 
     let (recording, mut ledger) = recording(input, options, scope, find)?;
     damage.into_iter().for_each(|damage| ledger.damage(damage));
     let mut packed = Packed { ledger, ..Packed::default() };
     let mut tar = Builder::new(out);
     append(&mut tar, Path::new(recording_name(name)), &recording)?;
-    let mut folders = BTreeSet::new();
+    let mut directories = BTreeSet::new();
     for object in &resolved.list {
         for id in object.ids() {
             let name = String::from_utf8_lossy(&object.name);
             let files = files(&object.name, id, find);
-            let Some(folder) = folder(&object.name, id).filter(|_| !files.is_empty()) else {
-                packed.ledger.missing(format!("{name} is not in the archive: no file of build id {id} is found"));
+            let Some(directory) = directory(&object.name, id).filter(|_| !files.is_empty()) else {
+                packed.ledger.missing(format!("{name} is not in the archive: no file with build ID {id} found"));
                 continue;
             };
-            // Names that differ in how they are written alone, as /a//b and /a/b do.
-            if !folders.insert(folder.clone()) {
+            // Different names may be the same path, such as /a//b and /a/b.
+            if !directories.insert(directory.clone()) {
                 continue;
             }
             for file in &files {
                 let shown = file.path.display().to_string();
                 let bytes = file.read().map_err(Error::io(shown, "cannot read"))?;
-                append(&mut tar, &folder.join(file.name), &bytes)?;
+                append(&mut tar, &directory.join(file.name), &bytes)?;
             }
-            let (from, to) = link(&folder, id);
+            let (from, to) = link(&directory, id);
             let mut header = header(EntryType::Symlink, 0);
             tar.append_link(&mut header, from, to).map_err(Error::Output)?;
             packed.objects += 1;
@@ -84,16 +85,16 @@ pub fn pack(
     }
     if resolved.missing() > 0 {
         let count = resolved.missing();
-        packed.ledger.missing(format!("{count} objects are not in the archive, of which no build id is known"));
+        packed.ledger.missing(format!("{count} objects are not in the archive: their build IDs are unknown"));
     }
     tar.finish().map_err(Error::Output)?;
     Ok(packed)
 }
 
-/// The recording with build ids, as a file or a pipe.
+/// Adds build IDs to the recording; the result is a file or a pipe.
 fn recording(input: Input, options: &ReadOptions, scope: Scope, find: &FindOptions) -> Result<(Bytes, Ledger)> {
-    let cannot_keep = || Error::io("temporary file", "cannot keep the recording in it");
-    let spool = Spool::new(options.spool_dir.as_deref()).map_err(cannot_keep())?;
+    let failed = || Error::io("temporary file", "cannot write the recording");
+    let spool = Spool::new(options.spool_dir.as_deref()).map_err(failed())?;
     let mut out = BufWriter::new(spool);
     let mut passes = Passes::default();
     passes.push(BuildIdTablePass::new(scope, find.clone()));
@@ -104,15 +105,15 @@ fn recording(input: Input, options: &ReadOptions, scope: Scope, find: &FindOptio
         Container::File | Container::Pipe => passes.run(input, options, &mut Verbatim::new(vec![&mut out]))?,
     };
     form.account(&meta, &mut ledger);
-    let spool = out.into_inner().map_err(|e| cannot_keep()(e.into_error()))?;
-    Ok((spool.into_bytes().map_err(cannot_keep())?, ledger))
+    let spool = out.into_inner().map_err(|e| failed()(e.into_error()))?;
+    Ok((spool.into_bytes().map_err(failed())?, ledger))
 }
 
 fn append(tar: &mut Builder<&mut dyn Write>, path: &Path, bytes: &[u8]) -> Result<()> {
     tar.append_data(&mut header(EntryType::Regular, bytes.len() as u64), path, bytes).map_err(Error::Output)
 }
 
-/// Without anything that would make another archive of the same files.
+/// A header without times or owners, so that the archive is reproducible.
 fn header(kind: EntryType, size: u64) -> Header {
     let mut header = Header::new_gnu();
     header.set_entry_type(kind);

@@ -22,10 +22,10 @@ use std::process::ExitCode;
 /// Exit status of `--strict` when something is missing from the archive.
 const INCOMPLETE: u8 = 3;
 
-/// Makes an archive, or unpacks one.
+/// Packs or unpacks an archive.
 ///
 /// # Errors
-/// Where the arguments do not make sense, or it cannot be done.
+/// If the arguments are invalid, or the archive cannot be read or written.
 pub fn run(args: ArchiveArgs) -> Result<ExitCode, Failure> {
     if args.unpack { unpack_one(&args) } else { pack_one(args) }
 }
@@ -38,7 +38,7 @@ fn pack_one(args: ArchiveArgs) -> Result<ExitCode, Failure> {
         if input == Path::new("-") { PathBuf::from(format!("{RECORDING}.tar.zst")) } else { input.with_file_name(name) }
     });
     let envelopes = envelopes(&output)?;
-    let allowed = Allowed { overwrite: args.force, on_terminal: false, folder: None, is_folder: false };
+    let allowed = Allowed { overwrite: args.force, on_terminal: false, replaceable: None, is_directory: false };
     let output = Output::check(&output, &input, allowed)?;
     let options = ReadOptions { spool_dir: args.spool_dir, ..ReadOptions::default() };
     let name = own_name(&input);
@@ -53,7 +53,7 @@ fn pack_one(args: ArchiveArgs) -> Result<ExitCode, Failure> {
         })
     })?;
     written.put_in_place()?;
-    recording.account(&mut packed.ledger);
+    recording.record_missing(&mut packed.ledger);
     if !args.quiet {
         report::ledger(&packed.ledger, &output.name(), args.verbose);
         say(format_args!("[ perfconv: {}: {} objects, {} files ]", output.name(), packed.objects, packed.files));
@@ -62,13 +62,13 @@ fn pack_one(args: ArchiveArgs) -> Result<ExitCode, Failure> {
     Ok(if is_incomplete { ExitCode::from(INCOMPLETE) } else { ExitCode::SUCCESS })
 }
 
-/// What a recording is called in its archive: as its file, which may be compressed.
+/// Name of a recording in its archive: its file name without compression extensions.
 fn own_name(input: &Path) -> String {
     let name = input.file_name().filter(|name| *name != "-").unwrap_or(RECORDING.as_ref());
     strip(&name.to_string_lossy()).0.to_owned()
 }
 
-/// How an archive is compressed, by its name.
+/// Compression of an archive, by its name.
 fn envelopes(output: &Path) -> Result<Envelopes, Failure> {
     let name = output.to_string_lossy();
     if name == "-" {
@@ -76,21 +76,24 @@ fn envelopes(output: &Path) -> Result<Envelopes, Failure> {
     }
     match strip(&name) {
         (stem, list) if stem.ends_with(".tar") => Ok(Envelopes { list, level: None }),
-        _ => Err(Failure::Usage(format!("{name}: an archive is a .tar, a .tar.gz or a .tar.zst"))),
+        _ => Err(Failure::Usage(format!(
+            "{name}: unknown archive type; expected an extension of: .tar, .tar.gz, .tar.zst"
+        ))),
     }
 }
 
 fn unpack_one(args: &ArchiveArgs) -> Result<ExitCode, Failure> {
     if let Some(option) = args.find.first_given() {
-        return Err(Failure::Usage(format!("{option} is not for --unpack")));
+        return Err(Failure::Usage(format!("{option} cannot be used with --unpack")));
     }
     let Some(archive) = args.input.clone() else {
-        return Err(Failure::Usage("--unpack: name the archive".to_owned()));
+        return Err(Failure::Usage("--unpack: no archive is named; name one, or - for standard input".to_owned()));
     };
-    let (cache, beside) = match &args.output {
-        Some(folder) => (folder.clone(), folder.clone()),
+    let (cache, recording_dir) = match &args.output {
+        Some(directory) => (directory.clone(), directory.clone()),
         None => {
-            let home = env::var_os("HOME").ok_or_else(|| Failure::Usage("there is no HOME: say -o DIR".to_owned()))?;
+            let home = env::var_os("HOME")
+                .ok_or_else(|| Failure::Usage("HOME is not set; name a directory with -o DIR".to_owned()))?;
             (PathBuf::from(home).join(".debug"), PathBuf::new())
         }
     };
@@ -100,16 +103,17 @@ fn unpack_one(args: &ArchiveArgs) -> Result<ExitCode, Failure> {
     let reader: Box<dyn Read> = match input.open(&ReadOptions::default())? {
         Opened::Bytes(bytes) => Box::new(std::io::Cursor::new(bytes)),
         Opened::Stream(stream) => stream,
-        Opened::Directory(_) => return Err(Error::input(name, None, "is a folder, and no archive").into()),
+        Opened::Directory(_) => return Err(Error::input(name, None, "is a directory; expected an archive").into()),
     };
     let extracted = extract(reader, &name, &cache, is_private)?;
     let unpacked = {
         let _signals_wait = temporary_outputs::hold();
-        extracted.put_in_place(&beside, args.force)?
+        extracted.put_in_place(&recording_dir, args.force)?
     };
     if !args.quiet {
-        let there = if unpacked.there > 0 { format!(", {} were there", unpacked.there) } else { String::new() };
-        say(format_args!("[ perfconv: {}: {} files{there} ]", cache.display(), unpacked.files));
+        let present =
+            if unpacked.existing > 0 { format!(", {} already present", unpacked.existing) } else { String::new() };
+        say(format_args!("[ perfconv: {}: {} files{present} ]", cache.display(), unpacked.files));
         if let Some(recording) = unpacked.recording {
             let (cache, recording) = (cache.display(), recording.display());
             say(format_args!("[ perfconv: perf --buildid-dir {cache} report -i {recording} ]"));

@@ -1,4 +1,4 @@
-//! `perfconv *.data --out-dir DIR`: several recordings, each converted by itself.
+//! `perfconv *.data --out-dir DIR`: converts several recordings, each to its own output.
 
 use super::args::ConvertArgs;
 use super::convert::{Conversion, INCOMPLETE};
@@ -16,41 +16,43 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::thread;
 
-/// Converts each recording to a file in a folder. One that cannot be converted keeps no other from it.
+/// Converts each recording to a file in a directory. A recording that cannot be converted does not stop the others.
 ///
 /// # Errors
-/// Where the arguments do not make sense, or there can be no such folder.
-pub fn run(args: &ConvertArgs, folder: &Path) -> Result<ExitCode, Failure> {
+/// If the arguments are invalid, or the directory cannot be created.
+pub fn run(args: &ConvertArgs, directory: &Path) -> Result<ExitCode, Failure> {
     let to = args.to.as_deref().unwrap_or(DEFAULT_PROFILE.name);
-    let ending = match (by_name(FORMATS, to), profile_options::split(&args.of_profiles.values)) {
-        (Some(format), None) => ending(format),
-        // A folder for each; of what is no format there is more to be said below.
+    let extension = match (by_name(FORMATS, to), profile_options::split(&args.of_profiles.values)) {
+        (Some(format), None) => extension(format),
+        // Split profiles are a directory each. An unknown format is reported by `Conversion::new`.
         _ => String::new(),
     };
     let inputs: Vec<_> = args.input.iter().chain(&args.further_inputs).collect();
     if inputs.is_empty() {
-        return Err(Failure::Usage("--out-dir: no recording is named: say for instance *.data".to_owned()));
+        return Err(Failure::Usage("--out-dir: no recording is named; name some, such as *.data".to_owned()));
     }
     let mut jobs = Vec::new();
     let mut by_output = BTreeMap::new();
     for &input in &inputs {
         let Some(stem) = stem(input) else {
-            let what = format!("--out-dir: {} has no name by which its output could be called", input.display());
+            let what = format!("--out-dir: {}: cannot derive an output name; convert it with -o", input.display());
             return Err(Failure::Usage(what));
         };
         let mut name = stem;
-        name.push(&ending);
-        let output = folder.join(name);
+        name.push(&extension);
+        let output = directory.join(name);
         if let Some(other) = by_output.insert(output.clone(), input) {
             let (other, input, output) = (other.display(), input.display(), output.display());
-            let what = format!("--out-dir: {other} and {input} would both be {output}: convert them one by one");
+            let what = format!(
+                "--out-dir: {other} and {input} have the same output {output}; convert them one by one with -o"
+            );
             return Err(Failure::Usage(what));
         }
         jobs.push((input, output));
     }
-    let conversion = Conversion::of(args, &jobs[0].1)?;
-    fs::create_dir_all(folder)
-        .map_err(|e| Failure::Failed(format!("{}: cannot create the folder: {e}", folder.display())))?;
+    let conversion = Conversion::new(args, &jobs[0].1)?;
+    fs::create_dir_all(directory)
+        .map_err(|e| Failure::Failed(format!("{}: cannot create directory: {e}", directory.display())))?;
     let (mut failed, mut incomplete) = (0, 0);
     let convert = |(input, output): &(&PathBuf, PathBuf)| conversion.convert(args, (*input).clone(), output);
     let threads = args.jobs.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
@@ -71,22 +73,22 @@ pub fn run(args: &ConvertArgs, folder: &Path) -> Result<ExitCode, Failure> {
     })
 }
 
-/// What an output of this format is called behind the name of its input.
-fn ending(format: &Format) -> String {
-    let ending = format.extensions.first().map_or(format.name, |(extension, _)| extension);
+/// Extension of an output of this format, compression included.
+fn extension(format: &Format) -> String {
+    let extension = format.extensions.first().map_or(format.name, |(extension, _)| extension);
     let compressed = format.envelope.map(|envelope| format!(".{}", envelope.extension())).unwrap_or_default();
-    format!(".{ending}{compressed}")
+    format!(".{extension}{compressed}")
 }
 
-/// The name of a recording without what tells its format and compression; standard input has none.
+/// Name of a recording without the extensions of its format and compression; `None` for standard input.
 fn stem(input: &Path) -> Option<OsString> {
     if input == Path::new("-") {
         return None;
     }
     let mut name = PathBuf::from(input.file_name()?);
     while let Some(extension) = name.extension() {
-        let tells = |name: &str| by_file_name(FORMATS, name).is_some() || !strip(name).1.is_empty();
-        if !tells(&format!("x.{}", extension.to_string_lossy())) {
+        let is_known = |name: &str| by_file_name(FORMATS, name).is_some() || !strip(name).1.is_empty();
+        if !is_known(&format!("x.{}", extension.to_string_lossy())) {
             break;
         }
         name.set_extension("");
@@ -99,15 +101,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn outputs_are_called_by_their_inputs() {
-        let stem = |input: &str| stem(Path::new(input)).map(|stem| stem.into_string().expect("it is text"));
+    fn outputs_are_named_after_their_inputs() {
+        let stem = |input: &str| stem(Path::new(input)).map(|stem| stem.into_string().expect("UTF-8"));
         assert_eq!(stem("a/perf.data").as_deref(), Some("perf"));
         assert_eq!(stem("host.1.data.zst").as_deref(), Some("host.1"));
         assert_eq!(stem("of.jsonl.gz").as_deref(), Some("of"));
         assert_eq!(stem("whatever").as_deref(), Some("whatever"));
         assert_eq!(stem(".."), None);
-        let endings: Vec<_> =
-            ["pprof", "perf.data", "jsonl", "perf-json"].map(|name| ending(by_name(FORMATS, name).unwrap())).into();
-        assert_eq!(endings, [".pb.gz", ".data", ".jsonl", ".perf-json"]);
+        let extensions: Vec<_> =
+            ["pprof", "perf.data", "jsonl", "perf-json"].map(|name| extension(by_name(FORMATS, name).unwrap())).into();
+        assert_eq!(extensions, [".pb.gz", ".data", ".jsonl", ".perf-json"]);
     }
 }

@@ -4,8 +4,8 @@ use super::args::CheckArgs;
 use super::failure::Failure;
 use super::input::Recording;
 use super::output::stdout_failed;
-use super::report::{harmless, say};
-use super::standard_streams::demand_stdout;
+use super::report::{escape_controls, say};
+use super::standard_streams::require_stdout;
 use perfconv::abi::record::RecordType;
 use perfconv::inspect::check::{Checked, Finding, Rule, Subject, check};
 use serde_json::{Value, json};
@@ -14,41 +14,41 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Exit status when a recording cannot be read at all.
+/// Exit status if a recording cannot be read.
 const UNREADABLE: u8 = 1;
-/// Exit status when there are warnings or errors.
-const UNSOUND: u8 = 3;
+/// Exit status if there are warnings or errors.
+const HAS_PROBLEMS: u8 = 3;
 
-/// How many findings that are alike are shown when not everything is asked for.
-const ALIKE: u64 = 3;
+/// Number of similar findings printed without `--verbose`.
+const MAX_SIMILAR: u64 = 3;
 
 /// Checks recordings.
 ///
 /// # Errors
-/// Where the findings cannot be written.
+/// If the findings cannot be written.
 pub fn run(args: CheckArgs) -> Result<ExitCode, Failure> {
-    demand_stdout()?;
+    require_stdout()?;
     let mut out = BufWriter::new(io::stdout().lock());
-    let (mut unreadable, mut unsound) = (false, false);
+    let (mut unreadable, mut has_problems) = (false, false);
     for path in &args.inputs {
         match check_one(path, &args, &mut out)? {
-            Some((checked, is_whole)) => unsound |= !checked.is_sound() || !is_whole,
+            Some((checked, is_complete)) => has_problems |= !checked.is_sound() || !is_complete,
             None => unreadable = true,
         }
     }
     out.flush().map_err(stdout_failed)?;
-    Ok(ExitCode::from(match (unreadable, unsound) {
+    Ok(ExitCode::from(match (unreadable, has_problems) {
         (true, _) => UNREADABLE,
-        (false, true) => UNSOUND,
+        (false, true) => HAS_PROBLEMS,
         (false, false) => 0,
     }))
 }
 
-/// Checks one recording, and tells whether it was read in whole from the format that carries it; `None` where it cannot be
-/// read, which is said.
+/// Checks one recording. Returns the counts, and whether the recording was completely converted from its format; `None` if it
+/// cannot be read, which is reported.
 fn check_one(path: &Path, args: &CheckArgs, out: &mut impl Write) -> Result<Option<(Checked, bool)>, Failure> {
     let mut written = Ok(());
-    let mut alike = Alike::default();
+    let mut similar = SimilarFindings::default();
     let options = args.read.options();
     let recording = match Recording::new(path.to_owned(), args.read.from.as_deref(), &options) {
         Ok(recording) => recording,
@@ -65,8 +65,8 @@ fn check_one(path: &Path, args: &CheckArgs, out: &mut impl Write) -> Result<Opti
     let checked = check(input, options, &mut |finding| {
         if written.is_ok() && args.json {
             written = writeln!(out, "{}", to_json(&finding));
-        } else if written.is_ok() && (alike.count(&finding) <= ALIKE || args.verbose) {
-            written = writeln!(out, "{}", harmless(finding));
+        } else if written.is_ok() && (similar.count(&finding) <= MAX_SIMILAR || args.verbose) {
+            written = writeln!(out, "{}", escape_controls(finding));
         }
     });
     written.map_err(stdout_failed)?;
@@ -80,28 +80,28 @@ fn check_one(path: &Path, args: &CheckArgs, out: &mut impl Write) -> Result<Opti
     };
     if !args.json {
         if !args.verbose {
-            alike.write_further(&name, out).map_err(stdout_failed)?;
+            similar.write_omitted(&name, out).map_err(stdout_failed)?;
         }
-        writeln!(out, "{}: {}", harmless(&name), summary(&checked)).map_err(stdout_failed)?;
+        writeln!(out, "{}: {}", escape_controls(&name), summary(&checked)).map_err(stdout_failed)?;
     }
     Ok(Some((checked, recording.damage().is_empty())))
 }
 
-/// One line about a recording.
+/// The line that sums up the findings on a recording.
 fn summary(checked: &Checked) -> String {
     let many = |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
-    let verdict = if checked.is_sound() { "sound" } else { "not sound" };
+    let verdict = if checked.is_sound() { "ok" } else { "not ok" };
     let [errors, warnings, notes] = [(checked.errors, "error"), (checked.warnings, "warning"), (checked.notes, "note")]
         .map(|(n, what)| many(n, what));
     format!("{verdict}: {}, {errors}, {warnings}, {notes}", many(checked.records, "record"))
 }
 
-/// Counts findings by what they have in common.
+/// Counts findings by rule and record type.
 #[derive(Default)]
-struct Alike(BTreeMap<(Rule, Option<RecordType>), u64>);
+struct SimilarFindings(BTreeMap<(Rule, Option<RecordType>), u64>);
 
-impl Alike {
-    /// How many there are with this one.
+impl SimilarFindings {
+    /// Counts a finding, and returns how many like it there are so far.
     fn count(&mut self, finding: &Finding) -> u64 {
         let kind = match finding.subject {
             Subject::Record { kind, .. } => Some(kind),
@@ -112,24 +112,24 @@ impl Alike {
         *count
     }
 
-    /// Tells how many there are that were not shown.
-    fn write_further(&self, name: &str, out: &mut impl Write) -> io::Result<()> {
-        let name = harmless(name);
-        for ((rule, kind), count) in self.0.iter().filter(|&(_, &count)| count > ALIKE) {
+    /// Writes how many findings were not printed.
+    fn write_omitted(&self, name: &str, out: &mut impl Write) -> io::Result<()> {
+        let name = escape_controls(name);
+        for ((rule, kind), count) in self.0.iter().filter(|&(_, &count)| count > MAX_SIMILAR) {
             let of = kind.map_or_else(String::new, |kind| format!(" of {kind} records"));
-            let (further, severity, rule) = (count - ALIKE, rule.severity(), rule.name());
-            writeln!(out, "{name}: {severity}: {further} more like these{of} ({rule}); -v shows all")?;
+            let (omitted, severity, code) = (count - MAX_SIMILAR, rule.severity(), rule.code());
+            writeln!(out, "{name}: {severity}: {omitted} more{of} [{code}]; -v shows all")?;
         }
         Ok(())
     }
 }
 
-/// A finding for machines. What does not apply to it is not there.
+/// A finding as JSON. Fields that do not apply are omitted.
 fn to_json(finding: &Finding) -> Value {
     let mut value = json!({
         "file": finding.place.file,
         "severity": finding.rule.severity().to_string(),
-        "rule": finding.rule.name(),
+        "rule": finding.rule.code(),
         "what": finding.what,
     });
     if let Some(offset) = finding.place.offset {

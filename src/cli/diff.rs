@@ -3,7 +3,7 @@
 use super::args::{DiffArgs, OrderArg};
 use super::failure::Failure;
 use super::input::Recording;
-use super::report::{harmless, say, warnings};
+use super::report::{escape_controls, say, warnings};
 use perfconv::error::Error;
 use perfconv::formats::json::write_lines;
 use perfconv::inspect::diff::{Change, Count, DiffOptions, Difference, Side, Subject, Summary, diff};
@@ -14,20 +14,20 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Exit status when the recordings differ, and when they cannot be compared: as diff and cmp have them.
+/// Exit status if the recordings differ, and if they cannot be compared, as for diff and cmp.
 const DIFFERENT: u8 = 1;
 const FAILED: u8 = 2;
 
-/// How many differences of one kind are shown, where not everything is asked for.
-const SHOWN: u64 = 20;
+/// Number of differences of one kind printed without `--verbose`.
+const MAX_SIMILAR: u64 = 20;
 
-/// How much of a value is shown on a line.
-const WIDTH: usize = 120;
+/// Maximum length of a printed value.
+const MAX_VALUE_LEN: usize = 120;
 
 /// Compares two recordings.
 ///
 /// # Errors
-/// Where the differences cannot be written.
+/// If the differences cannot be written.
 pub fn run(args: DiffArgs) -> Result<ExitCode, Failure> {
     compare(args).or_else(|failure| match failure {
         Failure::Failed(what) => {
@@ -40,7 +40,7 @@ pub fn run(args: DiffArgs) -> Result<ExitCode, Failure> {
 
 fn compare(args: DiffArgs) -> Result<ExitCode, Failure> {
     if args.inputs.iter().all(|input| input == Path::new("-")) {
-        return Err(Failure::Usage("standard input can be one of the two recordings, not both".to_owned()));
+        return Err(Failure::Usage("standard input can be only one of the two recordings".to_owned()));
     }
     let read = args.read.options();
     let open = |path: &Path| Recording::new(path.to_owned(), args.read.from.as_deref(), &read);
@@ -51,39 +51,42 @@ fn compare(args: DiffArgs) -> Result<ExitCode, Failure> {
     let mut shown = BTreeMap::new();
     let sources = [Source::open(a.input(), read.clone())?, Source::open(b.input(), read)?];
     let (summary, ledgers) = diff(sources, &options, write_lines, &mut |difference| {
-        let count: &mut u64 = shown.entry(alike(difference)).or_default();
+        let count: &mut u64 = shown.entry(group(difference)).or_default();
         *count += 1;
         if args.json {
             writeln!(out, "{}", to_json(difference)).map_err(Error::Output)
-        } else if !args.stats && (args.verbose || *count <= SHOWN) {
-            lines(difference).iter().try_for_each(|line| writeln!(out, "{}", harmless(line))).map_err(Error::Output)
+        } else if !args.stats && (args.verbose || *count <= MAX_SIMILAR) {
+            lines(difference)
+                .iter()
+                .try_for_each(|line| writeln!(out, "{}", escape_controls(line)))
+                .map_err(Error::Output)
         } else {
             Ok(())
         }
     })
-    .map_err(gone)?;
+    .map_err(to_failure)?;
     let written = if args.json { write_summary_json(&summary, &mut out) } else { write_summary(&summary, &mut out) };
-    written.and_then(|()| out.flush()).map_err(|e| gone(Error::Output(e)))?;
+    written.and_then(|()| out.flush()).map_err(|e| to_failure(Error::Output(e)))?;
     for (recording, mut ledger) in [a, b].iter().zip(ledgers) {
         recording.damage().iter().for_each(|damage| ledger.damage(damage.clone()));
         warnings(&ledger, args.verbose);
     }
-    let further: u64 = shown.values().map(|count| count.saturating_sub(SHOWN)).sum();
-    if further > 0 && !args.json && !args.verbose && !args.stats {
-        say(format_args!("perfconv: {further} more differences are alike and not shown; -v shows them all"));
+    let omitted: u64 = shown.values().map(|count| count.saturating_sub(MAX_SIMILAR)).sum();
+    if omitted > 0 && !args.json && !args.verbose && !args.stats {
+        say(format_args!("perfconv: {omitted} similar differences not shown; -v shows all"));
     }
     Ok(ExitCode::from(if summary.is_same() { 0 } else { DIFFERENT }))
 }
 
-fn gone(error: Error) -> Failure {
+fn to_failure(error: Error) -> Failure {
     match error {
-        Error::Output(e) if e.kind() == io::ErrorKind::BrokenPipe => Failure::ReaderGone,
+        Error::Output(e) if e.kind() == io::ErrorKind::BrokenPipe => Failure::BrokenPipe,
         other => other.into(),
     }
 }
 
-/// What differences are counted by, of which only the first are shown.
-fn alike(difference: &Difference) -> (String, u8) {
+/// The group under which a difference is counted; only the first few of each group are printed.
+fn group(difference: &Difference) -> (String, u8) {
     let (subject, how) = match difference {
         Difference::Changed(subject, _) => (subject, 0),
         Difference::Only(side, subject, _) => (subject, 1 + *side as u8),
@@ -92,20 +95,20 @@ fn alike(difference: &Difference) -> (String, u8) {
     (kind.to_owned(), how)
 }
 
-/// A difference for people.
+/// A difference as text.
 fn lines(difference: &Difference) -> Vec<String> {
     match difference {
         Difference::Changed(subject, changes) => {
             let head = format!("! {}", name(subject));
-            let told = changes.iter().map(|Change { field, values: [a, b] }| {
+            let fields = changes.iter().map(|Change { field, values: [a, b] }| {
                 let field = if field.is_empty() { "all" } else { field };
-                format!("    {field}: {} -> {}", shown(a.as_ref()), shown(b.as_ref()))
+                format!("    {field}: {} -> {}", shorten(a.as_ref()), shorten(b.as_ref()))
             });
-            std::iter::once(head).chain(told).collect()
+            std::iter::once(head).chain(fields).collect()
         }
-        Difference::Only(side, subject, told) => {
+        Difference::Only(side, subject, value) => {
             let mark = if *side == Side::A { '-' } else { '+' };
-            vec![format!("{mark} {} {}", name(subject), shown(Some(told)))]
+            vec![format!("{mark} {} {}", name(subject), shorten(Some(value)))]
         }
     }
 }
@@ -118,18 +121,18 @@ fn name(subject: &Subject) -> String {
         Subject::Feature(name) => format!("feature {name}"),
         Subject::BuildId(file) => format!("build id of {file}"),
         Subject::Other(name) => format!("file {name}"),
-        Subject::Gap(number) => format!("bytes that are no record, {number}"),
+        Subject::Gap(number) => format!("gap {number}"),
         Subject::Layout(which) => format!("layout {which} the records"),
         Subject::Record(kind, [Some(a), Some(b)]) if a != b => format!("record {a}, {b} {kind}"),
         Subject::Record(kind, [a, b]) => format!("record {} {kind}", a.or(*b).unwrap_or_default()),
     }
 }
 
-/// A value on a line, as far as it fits there.
-fn shown(value: Option<&Value>) -> String {
-    let Some(value) = value else { return "(nothing)".to_owned() };
+/// A value as JSON, shortened to fit a line.
+fn shorten(value: Option<&Value>) -> String {
+    let Some(value) = value else { return "(absent)".to_owned() };
     let text = value.to_string();
-    match text.char_indices().nth(WIDTH) {
+    match text.char_indices().nth(MAX_VALUE_LEN) {
         Some((end, _)) => format!("{}...", &text[..end]),
         None => text,
     }
@@ -157,7 +160,7 @@ fn to_json(difference: &Difference) -> Value {
             let change = |Change { field, values }: &Change| json!({ "field": field, "values": values });
             object["fields"] = changes.iter().map(change).collect();
         }
-        Difference::Only(_, _, told) => object["told"] = told.clone(),
+        Difference::Only(_, _, value) => object["value"] = value.clone(),
     }
     object
 }
@@ -169,15 +172,15 @@ fn write_summary_json(summary: &Summary, out: &mut impl Write) -> io::Result<()>
     writeln!(out, "{}", json!({ "same": summary.is_same(), "records": records, "others": others }))
 }
 
-/// A table of what differs; of all, where nothing does.
+/// Writes a table of the differences, or one line if there are none.
 fn write_summary(summary: &Summary, out: &mut impl Write) -> io::Result<()> {
     if summary.is_same() {
         let of = |kind| summary.others.get(kind).map_or(0, |count: &Count| count.same);
         let records: u64 = summary.records.values().map(|count| count.same).sum();
         let (events, features) = (of("events"), of("features"));
-        return writeln!(out, "the same: {records} records, {events} events, {features} features");
+        return writeln!(out, "identical: {records} records, {events} events, {features} features");
     }
-    writeln!(out, "{:<20} {:>12} {:>12} {:>12} {:>12}", "", "same", "changed", "only first", "only second")?;
+    writeln!(out, "{:<20} {:>12} {:>12} {:>12} {:>12}", "", "same", "changed", "first only", "second only")?;
     let records = summary.records.iter().map(|(kind, count)| (&**kind, count));
     let others = summary.others.iter().map(|(kind, count)| (*kind, count));
     for (kind, Count { same, changed, only: [a, b] }) in records.chain(others) {

@@ -9,29 +9,35 @@ use perfconv::inspect::dump::{DumpOptions, Dumper};
 use perfconv::stream::ledger::Ledger;
 use perfconv::stream::order::Order;
 use perfconv::stream::source::Source;
+use perfconv::suggest::unknown;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// The number of the file that a place is in, if one is said.
+/// The names of a directory's files, without their paths.
+fn file_names(files: &[String]) -> Vec<&str> {
+    files.iter().filter_map(|file| Path::new(file).file_name()?.to_str()).collect()
+}
+
+/// Number of the file that an offset is in, if the argument names one.
 fn file_of(offset: &OffsetArg, files: &[String]) -> Result<Option<u32>, Failure> {
     let named = |name: &str| files.iter().position(|file| Path::new(file).file_name().is_some_and(|of| of == name));
     match (&offset.file, files.len()) {
         (None, 1) => Ok(None),
         (None, _) if offset.at == 0 => Ok(None),
-        (None, _) => {
-            Err(Failure::Usage("--offset: the folder has several files; say data:N, data.0:N and so on".into()))
-        }
+        (None, _) => Err(Failure::Usage(
+            "--offset: the recording has several files; name one, such as data:N or data.0:N".into(),
+        )),
         (Some(name), _) => match named(name) {
             Some(index) => Ok(Some(index as u32)),
-            None => Err(Failure::Usage(format!("--offset: there is no file {name} of records"))),
+            None => Err(Failure::Usage(format!("--offset: {}", unknown("file", name, &file_names(files))))),
         },
     }
 }
 
-/// Shows records on standard output.
+/// Prints records to standard output.
 ///
 /// # Errors
-/// Where the recording cannot be read, or the records not be written.
+/// If the recording cannot be read, or the records cannot be written.
 pub fn run(args: DumpArgs) -> Result<ExitCode, Failure> {
     let read = args.read.options();
     let recording = Recording::new(args.input, args.read.from.as_deref(), &read)?;
@@ -57,7 +63,7 @@ pub fn run(args: DumpArgs) -> Result<ExitCode, Failure> {
     recording.damage().iter().for_each(|damage| ledger.damage(damage.clone()));
     warnings(&ledger, false);
     if shown == 0 {
-        say(format_args!("perfconv: no record is there that was asked for"));
+        say(format_args!("perfconv: no record matches; check --type and --offset"));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,30 +1,30 @@
-//! How the program fails.
+//! Failures of commands and their exit status.
 
 use super::report::say;
 use perfconv::error::Error;
 use std::process::ExitCode;
 
-/// Why a command did not do what it was asked for.
+/// Why a command failed.
 #[derive(Debug)]
 pub enum Failure {
-    /// It was asked wrongly.
+    /// Invalid arguments.
     Usage(String),
-    /// It could not be done.
+    /// Any other failure.
     Failed(String),
-    /// Whoever reads the output has gone. That is no error of ours to speak of.
-    ReaderGone,
+    /// The reader of the output closed the pipe. This is not reported.
+    BrokenPipe,
 }
 
-/// As a shell reports a program that a closed pipe ended.
-const READER_GONE: u8 = 128 + 13;
+/// Exit status after a closed pipe, as a shell reports it: 128 plus SIGPIPE.
+const BROKEN_PIPE: u8 = 128 + 13;
 
 impl Failure {
-    /// Says what is wrong, and gives the exit status.
+    /// Prints the message, and returns the exit status.
     pub fn report(self) -> ExitCode {
         let (message, code) = match self {
             Self::Usage(message) => (message, 2),
             Self::Failed(message) => (message, 1),
-            Self::ReaderGone => return ExitCode::from(READER_GONE),
+            Self::BrokenPipe => return ExitCode::from(BROKEN_PIPE),
         };
         say(format_args!("perfconv: {message}"));
         ExitCode::from(code)

@@ -1,22 +1,22 @@
-//! Names of files that are called by what is in them.
+//! File names derived from arbitrary text.
 
 use hashbrown::{HashMap, HashSet};
 
-/// Makes names that are unique and that every file system takes.
+/// Derives names that are unique and valid on every file system.
 #[derive(Debug, Default)]
 pub struct FileNames {
-    /// In lower case, since some file systems do not distinguish it.
-    taken: HashSet<String>,
-    /// The last number of each name that was there before.
+    /// Names used so far, in lower case, since some file systems ignore case.
+    used: HashSet<String>,
+    /// The last number appended to each name that was used before.
     last: HashMap<String, u64>,
 }
 
 impl FileNames {
-    /// The name of a file for something of this name, without its ending.
-    pub fn of(&mut self, name: &str) -> String {
+    /// A file name for this text, without its extension.
+    pub fn unique(&mut self, name: &str) -> String {
         let stem = file_stem(name);
         let mut found = stem.clone();
-        while !self.taken.insert(found.to_lowercase()) {
+        while !self.used.insert(found.to_lowercase()) {
             let nth = self.last.entry(stem.to_lowercase()).or_insert(1);
             *nth += 1;
             found = format!("{stem}#{nth}");
@@ -25,15 +25,15 @@ impl FileNames {
     }
 }
 
-/// The most bytes of a name, with room for a number and an ending.
-const LONGEST: usize = 200;
+/// Maximum length of a name in bytes, with room for a number and an extension.
+const MAX_LEN: usize = 200;
 
-/// A name as a file's: without separators and other characters that some system does not take, not hidden, not taken for an option
-/// or a device, and not too long.
+/// Turns text into a file name: no separators or other characters that some file system rejects, not hidden, no option, no
+/// device, and not too long.
 fn file_stem(name: &str) -> String {
     let mut stem = String::new();
     for char in name.chars() {
-        if stem.len() >= LONGEST {
+        if stem.len() >= MAX_LEN {
             break;
         }
         let is_unsafe = char.is_control() || r#"<>:"/\|?*"#.contains(char);
@@ -49,7 +49,7 @@ fn file_stem(name: &str) -> String {
     stem
 }
 
-/// Whether Windows takes a name for that of a device.
+/// Whether a name is that of a device on Windows.
 fn is_device(name: &str) -> bool {
     let stem = name.split('.').next().unwrap_or(name).to_ascii_lowercase();
     let is_numbered =
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_made_to_be_those_of_files() {
+    fn file_stems_are_valid_on_every_file_system() {
         assert_eq!(file_stem("kworker/0:1"), "kworker_0_1");
         assert_eq!(file_stem(":-1"), "_-1");
         assert_eq!(file_stem("-rf"), "_-rf");
@@ -75,12 +75,12 @@ mod tests {
     }
 
     #[test]
-    fn no_name_is_there_twice() {
+    fn names_are_unique() {
         let mut names = FileNames::default();
-        assert_eq!(["a/b", "a_b", "a_b", "c"].map(|name| names.of(name)), ["a_b", "a_b#2", "a_b#3", "c"]);
-        assert_eq!(["d#2", "d", "d"].map(|name| names.of(name)), ["d#2", "d", "d#3"]);
-        assert_eq!(["e", "E"].map(|name| names.of(name)), ["e", "E#2"]);
-        let many: HashSet<_> = (0..300_000).map(|_| names.of("a")).collect();
+        assert_eq!(["a/b", "a_b", "a_b", "c"].map(|name| names.unique(name)), ["a_b", "a_b#2", "a_b#3", "c"]);
+        assert_eq!(["d#2", "d", "d"].map(|name| names.unique(name)), ["d#2", "d", "d#3"]);
+        assert_eq!(["e", "E"].map(|name| names.unique(name)), ["e", "E#2"]);
+        let many: HashSet<_> = (0..300_000).map(|_| names.unique("a")).collect();
         assert!(many.len() == 300_000 && many.contains("a#300000"));
     }
 }

@@ -1,4 +1,4 @@
-//! Names of a profile's functions, beside the recording that it becomes.
+//! Function names of an imported profile, written as ELF files beside the recording that it is converted to.
 
 use super::args::ConvertArgs;
 use super::failure::Failure;
@@ -10,17 +10,17 @@ use perfconv::formats::import::images::Symbols;
 use perfconv::stream::ledger::Ledger;
 use std::path::{Path, PathBuf};
 
-/// Where the names of an input's functions go, if there are any.
+/// Where to write the function names of an input, if it has any.
 pub struct Images<'a> {
     symbols: Option<&'a Symbols>,
     output: Option<Output>,
 }
 
 impl<'a> Images<'a> {
-    /// Finds out where they go: as the user says, else beside a recording that is written.
+    /// Determines where to write them: to `--images`, otherwise beside an output that is a recording.
     ///
     /// # Errors
-    /// Where the user says what becomes of a profile, and the input is none; and where they must not be written there.
+    /// If an option for profiles is given and the input is none, or the directory cannot be written.
     pub fn check(
         recording: &'a Recording,
         input: &Path,
@@ -30,15 +30,13 @@ impl<'a> Images<'a> {
     ) -> Result<Self, Failure> {
         let given = [(args.images.is_some(), "--images"), (args.values.is_some(), "--values")];
         if let Some((_, option)) = given.into_iter().find(|(is_given, _)| *is_given && recording.imported().is_none()) {
-            return Err(Failure::Usage(format!(
-                "{option} is for profiles that become recordings, and the input is none"
-            )));
+            return Err(Failure::Usage(format!("{option} needs a profile as input, such as pprof or folded stacks")));
         }
         if args.images.is_some() && args.out_dir.is_some() {
-            let what = "--images is for one profile: with --out-dir the names of each are beside its output";
+            let what = "--images cannot be used with --out-dir; the function names of each profile are written beside its output";
             return Err(Failure::Usage(what.to_owned()));
         }
-        // A profile has the names itself.
+        // An output profile contains the names itself.
         let needs_images = !matches!(writes, Writes::Profile(_)) || args.images.is_some();
         let Some(symbols) = recording.symbols().filter(|_| needs_images) else {
             return Ok(Self { symbols: None, output: None });
@@ -47,27 +45,31 @@ impl<'a> Images<'a> {
             (Writes::Records, Output::File { name, .. }) => Some(PathBuf::from(format!("{name}.images"))),
             _ => None,
         };
-        let of_images =
-            Allowed { overwrite: args.force, on_terminal: false, folder: Some(Symbols::are_in), is_folder: true };
-        let folder = args.images.clone().or_else(beside);
-        let output = folder.map(|folder| Output::check(&folder, input, of_images)).transpose()?;
+        let of_images = Allowed {
+            overwrite: args.force,
+            on_terminal: false,
+            replaceable: Some(Symbols::are_in),
+            is_directory: true,
+        };
+        let directory = args.images.clone().or_else(beside);
+        let output = directory.map(|directory| Output::check(&directory, input, of_images)).transpose()?;
         Ok(Self { symbols: Some(symbols), output })
     }
 
-    /// Writes them, and what to say of where they are; or tells that they are missing.
+    /// Writes the function names and returns a message about them; or records that they are missing from the output.
     ///
     /// # Errors
-    /// Where they cannot be written.
+    /// If they cannot be written.
     pub fn write(&self, ledger: &mut Ledger) -> Result<Option<(PendingOutput<'_>, String)>, Failure> {
         let Some(symbols) = self.symbols else { return Ok(None) };
         let functions = symbols.functions();
         let Some(output) = &self.output else {
-            ledger.missing(format!("the names of {functions} functions are not written: --images DIR says where to"));
+            ledger.missing(format!("{functions} function names are not written; use --images DIR"));
             return Ok(None);
         };
-        let written = output.write_folder(|folder| symbols.write(folder))?;
+        let written = output.fill_directory(|directory| symbols.write(directory))?;
         let name = output.name();
-        let told = format!("[ perfconv: {name}: names of {functions} functions, for perf --buildid-dir {name} ]");
-        Ok(Some((written, told)))
+        let message = format!("[ perfconv: {name}: {functions} function names, for perf --buildid-dir {name} ]");
+        Ok(Some((written, message)))
     }
 }

@@ -1,9 +1,9 @@
-//! `perfconv info`, and `perfconv` alone.
+//! `perfconv info`, and `perfconv` without an output.
 
 use super::args::{ConvertArgs, InfoArgs, ReadArgs};
 use super::failure::Failure;
 use super::input::Recording;
-use super::report::{self, harmless};
+use super::report::{self, escape_controls};
 use super::{convert, output};
 use perfconv::container::read::ReadOptions;
 use perfconv::formats::json;
@@ -14,10 +14,10 @@ use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Tells what was asked for; header and counts, where nothing was.
+/// Prints the requested parts; header and statistics by default.
 ///
 /// # Errors
-/// Where the recording cannot be read, or what it is not be written.
+/// If the recording cannot be read, or the output cannot be written.
 pub fn run(args: InfoArgs) -> Result<ExitCode, Failure> {
     let parts = Parts { header: false, events: args.events, build_ids: args.build_ids, stats: args.stats };
     let parts = match (parts == Parts::default(), args.json) {
@@ -44,16 +44,16 @@ pub fn run(args: InfoArgs) -> Result<ExitCode, Failure> {
     info.failure.map_or(Ok(ExitCode::SUCCESS), |error| Err(error.into()))
 }
 
-/// Tells in a few lines what a recording is, and what to do next.
+/// Prints a summary of a recording, and suggests commands to run next.
 ///
 /// # Errors
-/// Where there is none, or it cannot be read.
+/// If there is no recording, or it cannot be read.
 pub fn summary(args: &ConvertArgs) -> Result<ExitCode, Failure> {
-    convert::only_one_input(args)?;
+    convert::reject_further_inputs(args)?;
     let (input, is_named) = (args.input(), args.input.is_some() || args.input_option.is_some());
     if !is_named && !input.exists() {
-        let what = "there is no perf.data in this folder: name a recording, or make one (perf record -g ./app); \
-                    --help tells more";
+        let what = "perf.data: not found in this directory; name a recording, or make one with perf record -g ./app \
+                    (see -h)";
         return Err(Failure::Usage(what.to_owned()));
     }
     let name = input.display().to_string();
@@ -70,40 +70,41 @@ pub fn summary(args: &ConvertArgs) -> Result<ExitCode, Failure> {
             (summary::lines(&info.meta, &stats, &info.ledger), Some(stats))
         }
     };
-    // What came on standard input has gone.
-    let next = if name == "-" { Vec::new() } else { next(&name, is_named, args.read.from.as_deref(), stats.as_ref()) };
-    lines.extend(next);
+    // Standard input cannot be read again.
+    let next_steps =
+        if name == "-" { Vec::new() } else { next_steps(&name, is_named, args.read.from.as_deref(), stats.as_ref()) };
+    lines.extend(next_steps);
     print(&lines)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// What can be done with an input next, by what is in it; without counts of its records, it is a profile.
-fn next(name: &str, is_named: bool, from: Option<&str>, stats: Option<&Stats>) -> Vec<String> {
+/// Commands to run next on an input. Without statistics of its records it is a profile.
+fn next_steps(name: &str, is_named: bool, from: Option<&str>, stats: Option<&Stats>) -> Vec<String> {
     let from = from.map(|from| format!(" --from {from}")).unwrap_or_default();
     let named = if is_named { format!(" {}{from}", quoted(name)) } else { from.clone() };
     let next = [
         (
             stats.is_none_or(Stats::has_samples),
             format!("perfconv{named} -o out.pb.gz"),
-            "a profile, for pprof; --help tells the other formats",
+            "convert to pprof; 'perfconv help formats' lists more",
         ),
         (
             stats.is_some_and(|stats| stats.counters.is_some()),
             format!("perfconv{named} -t csv -o tables"),
-            "tables, one of them the counters",
+            "convert to CSV tables, counters included",
         ),
-        (true, format!("perfconv info{named}"), "header, features and counts"),
-        (true, format!("perfconv dump{named}"), "record by record"),
-        (true, format!("perfconv check {}{from}", quoted(name)), "what is wrong with it"),
+        (true, format!("perfconv info{named}"), "print header, features and statistics"),
+        (true, format!("perfconv dump{named}"), "print the records"),
+        (true, format!("perfconv check {}{from}", quoted(name)), "report problems"),
     ];
     let next: Vec<_> =
         next.into_iter().filter(|(applies, ..)| *applies).map(|(_, command, what)| (command, what)).collect();
     let width = next.iter().map(|(command, _)| command.chars().count()).max().unwrap_or(0);
     let lines = next.iter().map(|(command, what)| format!("  {command:<width$}  {what}"));
-    ["What next:".to_owned()].into_iter().chain(lines).collect()
+    ["Next steps:".to_owned()].into_iter().chain(lines).collect()
 }
 
-/// A name as a shell takes it for one word.
+/// A name quoted for a shell.
 fn quoted(name: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%=:,".contains(c);
     let name = if name.starts_with('-') { format!("./{name}") } else { name.to_owned() };
@@ -130,6 +131,6 @@ fn print_json(value: &impl Serialize) -> Result<(), Failure> {
 }
 
 fn print(lines: &[String]) -> Result<(), Failure> {
-    let text: String = lines.iter().map(|line| harmless(line) + "\n").collect();
+    let text: String = lines.iter().map(|line| escape_controls(line) + "\n").collect();
     output::print(text.as_bytes())
 }

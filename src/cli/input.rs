@@ -1,4 +1,4 @@
-//! What the user named, as a recording: as it is, or made again from another format.
+//! Opens the inputs that the user names: a recording as it is, or one converted from another format.
 
 use super::failure::Failure;
 use super::standard_streams::announce_terminal_input;
@@ -10,15 +10,16 @@ use perfconv::formats::import::images::Symbols;
 use perfconv::formats::import::{ImportOptions, ImportedRecording, Values, import};
 use perfconv::formats::recognize::{START, readable_format};
 use perfconv::formats::retained_fields::RetainedFields;
-use perfconv::formats::table::{by_name, readable_names};
+use perfconv::formats::table::{by_name, readable};
 use perfconv::formats::{FORMATS, Format, Reads, perf_data};
 use perfconv::inspect::info::imported::ImportedInfo;
 use perfconv::profile::imported::ImportedProfile;
 use perfconv::stream::ledger::Ledger;
+use perfconv::suggest::unknown;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// An input that the user named, and its format; `None` where it can only be a recording.
+/// An input and its format; `None` for a format that can only be perf.data.
 #[derive(Debug)]
 pub struct NamedInput {
     /// The input.
@@ -28,10 +29,10 @@ pub struct NamedInput {
 }
 
 impl NamedInput {
-    /// Opens an input as far as its format needs: as the user says, else by what it begins with, else by its name.
+    /// Opens an input and determines its format: by `--from`, otherwise by its content, otherwise by its name.
     ///
     /// # Errors
-    /// Where the user names a format that cannot be read, or the format is unknown.
+    /// If `--from` names a format that cannot be read, or the format is unknown.
     pub fn open(path: PathBuf, from: Option<&str>, options: &ReadOptions) -> Result<Self, Failure> {
         let input = named(path);
         if let Some(name) = from {
@@ -48,32 +49,32 @@ impl NamedInput {
 #[derive(Debug)]
 pub struct Recording {
     input: Input,
-    /// Keeps what was made again.
-    remade: Option<ImportedRecording>,
-    /// Name of the format that it is converted from.
+    /// The reconstructed or converted recording; it owns temporary files.
+    import: Option<ImportedRecording>,
+    /// Name of the input's format.
     format: &'static str,
 }
 
 impl Recording {
-    /// Determines the format of an input: the one that the user names, else by content, else by name.
+    /// Opens a recording, with the format determined as by [`NamedInput::open`].
     ///
     /// # Errors
-    /// Where the user names a format that cannot be read, the input is not of the format, or its format is unknown.
+    /// If the format cannot be read or is unknown, or the input is not in the format.
     pub fn new(path: PathBuf, from: Option<&str>, options: &ReadOptions) -> Result<Self, Failure> {
         Self::converted(NamedInput::open(path, from, options)?, options, Values::default())
     }
 
-    /// The recording that an input is or is converted to.
+    /// The recording that an input is, or is converted to.
     ///
     /// # Errors
     /// As [`new`](Self::new).
     pub fn converted(named: NamedInput, options: &ReadOptions, values: Values) -> Result<Self, Failure> {
         let NamedInput { input, format } = named;
         match format.map(|format| (format.name, format.reads)) {
-            None | Some((_, Reads::Recording)) => Ok(Self { input, remade: None, format: perf_data::FORMAT.name }),
+            None | Some((_, Reads::Recording)) => Ok(Self { input, import: None, format: perf_data::FORMAT.name }),
             Some((format, Reads::Import(how))) => {
-                let remade = import(how, input, &ImportOptions { values, ..ImportOptions::from(options) })?;
-                Ok(Self { input: remade.input(), remade: Some(remade), format })
+                let import = import(how, input, &ImportOptions { values, ..ImportOptions::from(options) })?;
+                Ok(Self { input: import.input(), import: Some(import), format })
             }
             Some((name, Reads::Nothing)) => Err(not_readable(name)),
         }
@@ -84,62 +85,69 @@ impl Recording {
         self.input.clone()
     }
 
-    /// What could not be read of the format that carried it.
+    /// Damage in the format that it was converted from.
     pub fn damage(&self) -> &[Damage] {
-        self.remade.as_ref().map_or(&[], |remade| &remade.damage)
+        self.import.as_ref().map_or(&[], |import| &import.damage)
     }
 
     /// Whether it was converted from another format.
     pub fn is_imported(&self) -> bool {
-        self.remade.is_some()
+        self.import.is_some()
     }
 
-    /// What it was converted from, if that is a profile.
+    /// Information on the profile that it was converted from, if any.
     pub fn imported_info(&self) -> Option<ImportedInfo<'_>> {
         self.imported().map(|imported| ImportedInfo::new(self.format, imported))
     }
 
-    /// What is kept of the profile that it was converted from, if it was.
+    /// The profile that it was converted from, if any, as far as it is retained.
     pub fn imported(&self) -> Option<&Arc<ImportedProfile>> {
-        self.remade.as_ref()?.imported.as_ref()
+        self.import.as_ref()?.imported.as_ref()
     }
 
-    /// What of the profile that it was converted from is not in an output that is written from the recording, with what is kept
-    /// of the profile or without.
-    pub fn missing(&self, is_kept: bool) -> impl Iterator<Item = &String> {
-        let in_recording = self.remade.iter().filter(move |_| !is_kept).flat_map(|remade| &remade.missing_in_recording);
-        self.remade.iter().flat_map(|remade| &remade.missing).chain(in_recording)
+    /// Parts of the original profile that are missing from an output written from the recording, with or without the retained
+    /// profile.
+    pub fn missing(&self, has_profile: bool) -> impl Iterator<Item = &String> {
+        let in_recording =
+            self.import.iter().filter(move |_| !has_profile).flat_map(|import| &import.missing_in_recording);
+        self.import.iter().flat_map(|import| &import.missing).chain(in_recording)
     }
 
-    /// Tells what is not in it of what it was made of, names of functions among that.
-    pub fn account(&self, ledger: &mut Ledger) {
+    /// Records which parts of the input this recording lacks, function names included.
+    pub fn record_missing(&self, ledger: &mut Ledger) {
         self.damage().iter().for_each(|damage| ledger.damage(damage.clone()));
         let name = self.input.name();
         self.missing(false).for_each(|missing| ledger.missing(format!("{name}: {missing}")));
         if let Some(symbols) = self.symbols() {
             let functions = symbols.functions();
             ledger.missing(format!(
-                "{name}: names of {functions} functions are not written; perfconv IN -o OUT.data does"
+                "{name}: {functions} function names are not written; perfconv IN -o OUT.data writes them"
             ));
         }
     }
 
-    /// Names of functions of a profile that became it.
+    /// Function names of the profile that it was converted from, if any.
     pub fn symbols(&self) -> Option<&Symbols> {
-        self.remade.as_ref()?.symbols.as_ref()
+        self.import.as_ref()?.symbols.as_ref()
     }
 
     /// Unknown fields of the input that it was converted from.
     pub fn retained_fields(&self) -> RetainedFields {
-        self.remade.as_ref().map_or_else(RetainedFields::default, |remade| remade.retained.clone())
+        self.import.as_ref().map_or_else(RetainedFields::default, |import| import.retained.clone())
     }
 }
 
+/// The failure that `--from` names a format that is unknown or cannot be read.
 fn not_readable(name: &str) -> Failure {
-    Failure::Usage(format!("--from {name}: is not a format that is read; these are {}", readable_names()))
+    let formats: Vec<_> = readable(FORMATS).map(|format| format.name).collect();
+    let message = match by_name(FORMATS, name) {
+        Some(_) => format!("format '{name}' can be written but not read; expected one of: {}", formats.join(", ")),
+        None => unknown("format", name, &formats),
+    };
+    Failure::Usage(format!("--from: {message}"))
 }
 
-/// The input of this name, - for standard input.
+/// The input at a path; - is standard input.
 pub fn named(path: PathBuf) -> Input {
     if path == Path::new("-") {
         announce_terminal_input();

@@ -4,7 +4,7 @@ use super::args::{MergeArgs, WrittenArgs};
 use super::failure::Failure;
 use super::input::Recording;
 use super::output::{Allowed, Output};
-use super::report::Account;
+use super::report::Report;
 use perfconv::container::read::directory::is_recording;
 use perfconv::container::read::{Container, ReadOptions};
 use perfconv::container::write::envelope::{Envelopes, strip};
@@ -18,17 +18,17 @@ use perfconv::stream::write::form::{Form, Frames};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Exit status of `--strict` when something is missing from the output.
+/// Exit status of `--strict` if something is missing from the output.
 const INCOMPLETE: u8 = 3;
 
 /// Merges recordings.
 ///
 /// # Errors
-/// Where the arguments do not make sense, or they cannot be merged.
+/// If the arguments are invalid, or the recordings cannot be merged.
 pub fn run(args: MergeArgs) -> Result<ExitCode, Failure> {
     let stdin = args.inputs.iter().filter(|input| *input == Path::new("-")).count();
     if stdin > 1 {
-        return Err(Failure::Usage("standard input is one recording, and cannot be read twice".to_owned()));
+        return Err(Failure::Usage("standard input can be only one of the recordings".to_owned()));
     }
     let options = MergeOptions {
         align_wall: args.align.is_some(),
@@ -36,12 +36,13 @@ pub fn run(args: MergeArgs) -> Result<ExitCode, Failure> {
         features_from: number(&args.inputs, "--features-from", args.features_from.as_deref())?,
         kernel_from: number(&args.inputs, "--kernel-from", args.kernel_from.as_deref())?,
     };
-    let allowed = Allowed { overwrite: args.force, on_terminal: false, folder: Some(is_recording), is_folder: false };
+    let allowed =
+        Allowed { overwrite: args.force, on_terminal: false, replaceable: Some(is_recording), is_directory: false };
     let checked = args.inputs.iter().map(|input| Output::check(&args.output, input, allowed));
     let Some(output) = checked.collect::<Result<Vec<_>, _>>()?.pop() else {
-        return Err(Failure::Usage("there is nothing to merge".to_owned()));
+        return Err(Failure::Usage("no recording to merge".to_owned()));
     };
-    let output = args.inputs.iter().fold(output, |output, input| output.of_input_too(input));
+    let output = args.inputs.iter().fold(output, |output, input| output.with_input(input));
     let read = ReadOptions { spool_dir: args.written.spool_dir.clone(), ..ReadOptions::default() };
     let names: Vec<_> = args.inputs.iter().map(|input| input.display().to_string()).collect();
     let recordings = args.inputs.into_iter().map(|input| Recording::new(input, None, &read));
@@ -54,29 +55,29 @@ pub fn run(args: MergeArgs) -> Result<ExitCode, Failure> {
     };
     let form = form(&args.written);
     let mixed = form.endian.map(|endian| EndianPass::new(endian, args.mixed.recording().allow_mixed));
-    if let Some(mut bound) = mixed {
-        merge.run(&read, &mut bound)?;
+    if let Some(mut pass) = mixed {
+        merge.run(&read, &mut pass)?;
     }
     let (_, list) = strip(&args.output.to_string_lossy());
     let envelopes = Envelopes { list, level: None };
     let target = Target { to, form, envelopes: &envelopes, spool_dir: args.written.spool_dir.as_deref() };
     let (mut ledger, written) = target.write(&output, |sink| merge.run(&read, sink))?;
     written.put_in_place()?;
-    recordings.iter().for_each(|recording| recording.account(&mut ledger));
+    recordings.iter().for_each(|recording| recording.record_missing(&mut ledger));
     Ok(report_result(&ledger, &names, &output, &args.written))
 }
 
-/// The form in which records are written that are all plain.
+/// The form in which uncompressed records are written.
 pub fn form(args: &WrittenArgs) -> Form {
     let options = args.form.recording();
     let compressed = |level| Frames::Compressed(FrameOptions { kind: FrameKind::Compressed, level });
     Form { frames: options.compress.map_or(Frames::Plain, compressed), endian: options.endian, features_known: None }
 }
 
-/// Tells what became of all, and gives the exit status.
+/// Reports the ledger as the arguments ask for, and returns the exit status.
 pub fn report_result(ledger: &Ledger, inputs: &[String], output: &Output, args: &WrittenArgs) -> ExitCode {
     if !args.quiet {
-        Account { ledger, inputs, output: &output.name(), notes: &[], unnamed: None }.report(args.report, args.verbose);
+        Report { ledger, inputs, output: &output.name(), notes: &[], unnamed: None }.print(args.report, args.verbose);
     }
     status(ledger, args)
 }
@@ -86,12 +87,16 @@ pub fn status(ledger: &Ledger, args: &WrittenArgs) -> ExitCode {
     if args.strict && ledger.is_incomplete() { ExitCode::from(INCOMPLETE) } else { ExitCode::SUCCESS }
 }
 
-/// Which of the inputs is meant, from 0 on: by its name, or by its number from 1 on.
+/// The index of the input that an option names, by its name or by its number from 1.
 fn number(inputs: &[PathBuf], option: &str, text: Option<&str>) -> Result<Option<usize>, Failure> {
     let Some(text) = text else { return Ok(None) };
     let by_number = || text.parse().ok().and_then(|number: usize| number.checked_sub(1)).filter(|&n| n < inputs.len());
     let found = inputs.iter().position(|input| input == Path::new(text)).or_else(by_number);
-    let wrong =
-        || Failure::Usage(format!("{option} {text}: is none of the {} recordings that are merged", inputs.len()));
-    found.ok_or_else(wrong).map(Some)
+    let unknown = || {
+        Failure::Usage(format!(
+            "{option} {text}: not one of the inputs; expected a name or a number from 1 to {}",
+            inputs.len()
+        ))
+    };
+    found.ok_or_else(unknown).map(Some)
 }

@@ -1,8 +1,8 @@
-//! The person at the terminal.
+//! The command-line program.
 //!
-//! Exit status: 0 success, 1 failure, 2 wrong usage, 3 with `--strict` when anything of the input is missing from the
-//! output and of `check` when it found warnings or errors, 141 when whoever reads the output has gone.
-//! A signal that ends the program does so as it does without us, and shells tell it as 128 and its number.
+//! Exit status: 0 success, 1 failure, 2 usage error, 3 with `--strict` if anything of the input is missing from the output, and
+//! from `check` if it found warnings or errors, 141 if the reader of the output closed the pipe. Signals end the program with
+//! their default action, which shells report as 128 plus the signal number.
 
 mod archive;
 mod args;
@@ -13,6 +13,7 @@ mod diff;
 mod dump;
 mod failure;
 mod file_names;
+mod help;
 mod images;
 mod info;
 mod input;
@@ -33,27 +34,33 @@ mod unknown_command;
 use args::{Cli, Command};
 use clap::Parser;
 use failure::Failure;
+use std::env;
 use std::io::{self, Write};
 use std::process::{self, ExitCode};
 
-/// Runs the program with the arguments that it was called with; as `perf_to_profile` where that is its name.
+/// Runs the program with its command-line arguments; as `perf_to_profile` if it was called by that name.
 pub fn main() -> ExitCode {
-    let watched = temporary_outputs::watch().map_err(|e| Failure::Failed(format!("cannot watch for signals: {e}")));
-    let done = watched.and_then(|()| if perf_to_profile::is_our_name() { perf_to_profile::run() } else { run() });
-    // Where a signal is ending the program, what came of it is not to be told.
+    let watching = temporary_outputs::watch().map_err(|e| Failure::Failed(format!("cannot watch for signals: {e}")));
+    let done = watching.and_then(|()| if perf_to_profile::is_program_name() { perf_to_profile::run() } else { run() });
+    // If a signal is ending the program, wait for it instead of reporting a failure that it caused.
     let _signals_wait = temporary_outputs::hold();
     done.unwrap_or_else(Failure::report)
 }
 
-/// The arguments of the program. Where they ask for help or the version, it is told, and the program ends.
+/// Parses the command-line arguments. Prints help or the version if they ask for it, and exits.
 fn arguments<T: Parser>() -> Result<T, Failure> {
-    T::try_parse().or_else(|told| {
-        if told.use_stderr() {
-            told.exit();
+    let mut command = args::command::<T>();
+    let parsed = command.try_get_matches_from_mut(env::args_os());
+    let parsed = parsed.and_then(|matches| T::from_arg_matches(&matches).map_err(|error| error.format(&mut command)));
+    parsed.or_else(|error| {
+        if error.use_stderr() {
+            error.exit();
         }
-        standard_streams::demand_stdout()?;
-        let print = || told.print().and_then(|()| io::stdout().flush());
-        print().map_err(output::stdout_failed)?;
+        standard_streams::require_stdout()?;
+        match args::short_help(&error) {
+            Some(help) => output::print(help.to_string().as_bytes())?,
+            None => error.print().and_then(|()| io::stdout().flush()).map_err(output::stdout_failed)?,
+        }
         process::exit(0)
     })
 }
@@ -76,6 +83,7 @@ fn run() -> Result<ExitCode, Failure> {
         Some(Command::Info(args)) => info::run(args),
         Some(Command::Dump(args)) => dump::run(args),
         Some(Command::Diff(args)) => diff::run(args),
+        Some(Command::Help(args)) => help::run(args),
         None if cli.convert.asks_for_no_output() => info::summary(&cli.convert),
         None => convert::run(cli.convert),
     }

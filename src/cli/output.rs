@@ -1,4 +1,4 @@
-//! Where output goes: a file that appears only when it is complete, standard output, or whatever else has a path.
+//! Output targets: a file that appears only when complete, standard output, or a special file.
 
 use super::{failure::Failure, pending_output::PendingOutput, standard_streams, temporary_outputs};
 use perfconv::error::{Error, Result};
@@ -9,55 +9,56 @@ use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
-const EXISTS: &str = "exists already; -f overwrites it";
-const IS_FOLDER: &str = "is a directory; name a file in it";
-const IS_INPUT: &str = "is the input; an input is never overwritten";
+const EXISTS: &str = "already exists; use -f to overwrite it";
+const IS_DIRECTORY: &str = "is a directory; name a file in it";
+const IS_INPUT: &str = "cannot overwrite the input; choose another output";
 
-/// A checked target, not opened yet.
+/// A validated output target, not opened yet.
 #[derive(Debug)]
 pub enum Output {
     /// Standard output.
     Stdout,
-    /// A regular file, there or not: written beside its place, then moved there.
+    /// A regular file, existing or not: written to a temporary file beside it, which is then renamed.
     File {
-        /// Where it belongs, links followed.
+        /// Path to write, with links followed.
         target: PathBuf,
-        /// How the user called it.
+        /// Name as the user gave it.
         name: String,
-        /// Whether it may take the place of another.
+        /// Whether it may replace an existing file.
         overwrite: bool,
-        /// Whether it is for its owner alone, as what it is made of is.
+        /// Whether only the owner may access it, as is the case for the input.
         is_private: bool,
     },
-    /// A device, a FIFO, what a process has open: written to directly.
+    /// A device, a FIFO or an open file of a process: written to directly.
     Special(PathBuf),
 }
 
-/// What the user allows for an output.
+/// Permitted targets of an output.
 #[derive(Clone, Copy, Debug)]
 pub struct Allowed {
-    /// To overwrite a file.
+    /// Whether it may overwrite a file.
     pub overwrite: bool,
-    /// Whether the output is of a kind that a terminal can show.
+    /// Whether it may be shown on a terminal.
     pub on_terminal: bool,
-    /// To put a folder in the place of one that is such a folder itself.
-    pub folder: Option<fn(&Path) -> bool>,
-    /// Whether the output is a folder whatever else is said, which takes no file's place.
-    pub is_folder: bool,
+    /// Predicate for an existing directory that it may replace.
+    pub replaceable: Option<fn(&Path) -> bool>,
+    /// Whether it is always a directory, which never replaces a file.
+    pub is_directory: bool,
 }
 
 impl Output {
-    /// Checks that the target may be written.
+    /// Checks that a target may be written.
     ///
     /// # Errors
-    /// Where it exists and must not be overwritten, is the input, or is a terminal that could not show it.
+    /// If it exists and must not be overwritten, is the input, or is a terminal that cannot show the output.
     pub fn check(path: &Path, input: &Path, allowed: Allowed) -> std::result::Result<Self, Failure> {
         let refused = |name: &str| {
-            let what = format!("{name}: this output is not for terminals: name a file with -o, or pipe it on");
+            let what =
+                format!("{name}: binary output is not written to a terminal; name a file with -o, or use a pipe");
             Err(Failure::Usage(what))
         };
         if path == Path::new("-") {
-            standard_streams::demand_stdout()?;
+            standard_streams::require_stdout()?;
             if io::stdout().is_terminal() && !allowed.on_terminal {
                 return refused("standard output");
             }
@@ -73,16 +74,16 @@ impl Output {
         let found = match fs::metadata(path) {
             Ok(found) => Some(found),
             Err(e) if e.kind() == ErrorKind::NotFound => None,
-            Err(e) => return failed(&format!("cannot look at it: {e}")),
+            Err(e) => return failed(&format!("cannot access: {e}")),
         };
-        let is_replaced = |folder: &Path| allowed.folder.is_some_and(|is_alike| is_alike(folder));
+        let is_replaceable = |directory: &Path| allowed.replaceable.is_some_and(|is_alike| is_alike(directory));
         if let Some(found) = &found {
-            if found.is_dir() && !is_replaced(path) {
-                let is_other = "is a folder that holds something else, which is not overwritten; name another";
-                return failed(if allowed.is_folder { is_other } else { IS_FOLDER });
+            if found.is_dir() && !is_replaceable(path) {
+                let is_other = "is a directory with other contents, which is not overwritten; name another";
+                return failed(if allowed.is_directory { is_other } else { IS_DIRECTORY });
             }
-            if found.is_file() && allowed.is_folder {
-                return failed("is a file, and the output a folder, which does not take its place; name another");
+            if found.is_file() && allowed.is_directory {
+                return failed("is a file, but the output is a directory; name another");
             }
             if found.is_dir() && holds_input(path, input) {
                 return failed(IS_INPUT);
@@ -100,20 +101,20 @@ impl Output {
             return failed(EXISTS);
         }
         if !parent(&target).is_dir() {
-            return failed(&format!("cannot create: the folder {} does not exist", parent(&target).display()));
+            return failed(&format!("cannot create: directory {} does not exist", parent(&target).display()));
         }
         Ok(Self::File { target, name, overwrite: allowed.overwrite, is_private: is_private(input) })
     }
 
-    /// The same of several inputs: for its owner alone, as soon as one of them is.
-    pub fn of_input_too(mut self, input: &Path) -> Self {
+    /// The same output with one more input: private as soon as one input is.
+    pub fn with_input(mut self, input: &Path) -> Self {
         if let Self::File { is_private: is, .. } = &mut self {
             *is |= is_private(input);
         }
         self
     }
 
-    /// How to call it.
+    /// Name for messages.
     pub fn name(&self) -> String {
         match self {
             Self::Stdout => "standard output".to_owned(),
@@ -122,39 +123,39 @@ impl Output {
         }
     }
 
-    /// Has `write` write it. A file keeps what it held until what was written is put in its place.
+    /// Writes the output with `write`. An existing file keeps its contents until the new one is moved into place.
     ///
     /// # Errors
-    /// What `write` or the system says.
+    /// Errors of `write` and of the system.
     pub fn write(
         &self,
         write: impl FnOnce(&mut (dyn Write + Send)) -> Result<()>,
     ) -> std::result::Result<PendingOutput<'_>, Failure> {
         match self {
-            // The file itself: std's own writer looks for ends of lines, and keeps what follows the last one.
+            // The file itself instead of std's `Stdout`, which is line-buffered.
             Self::Stdout => {
-                standard_streams::demand_stdout()?;
+                standard_streams::require_stdout()?;
                 let written = Handle::stdout().map_err(Error::Output);
                 let written = written.and_then(|stdout| buffered(stdout.as_file(), write));
-                written.map(|()| PendingOutput::in_place()).map_err(|error| self.explained(error))
+                written.map(|()| PendingOutput::in_place()).map_err(|error| self.failure_of(error))
             }
             Self::Special(path) => {
-                // What a process has open may hold something already.
+                // Append: the file may be open in another process and have contents.
                 let file = File::options().append(true).open(path).map_err(|e| self.failed("cannot open", &e))?;
-                buffered(file, write).map(|()| PendingOutput::in_place()).map_err(|error| self.explained(error))
+                buffered(file, write).map(|()| PendingOutput::in_place()).map_err(|error| self.failure_of(error))
             }
             Self::File { target, overwrite, is_private, .. } => {
-                let file = self.beside(target, *is_private)?;
-                buffered(file.as_file(), write).map_err(|error| self.explained(error))?;
+                let file = self.create_temporary(target, *is_private)?;
+                buffered(file.as_file(), write).map_err(|error| self.failure_of(error))?;
                 Ok(PendingOutput::file(self, target, *overwrite, file))
             }
         }
     }
 
-    /// Has `write` write it into the very file that is there, for who has that open and reads on from there.
+    /// Writes the output into the existing file instead of replacing it, for a process that has the file open.
     ///
     /// # Errors
-    /// What `write` or the system says.
+    /// Errors of `write` and of the system.
     pub fn write_in_place(
         &self,
         write: impl FnOnce(&mut (dyn Write + Send)) -> Result<()>,
@@ -163,40 +164,40 @@ impl Output {
             Self::File { target, overwrite: true, .. } if target.exists() => {
                 let file = File::options().write(true).truncate(true).open(target);
                 let file = file.map_err(|e| self.failed("cannot open", &e))?;
-                buffered(file, write).map_err(|error| self.explained(error))
+                buffered(file, write).map_err(|error| self.failure_of(error))
             }
             _ => self.write(write)?.put_in_place(),
         }
     }
 
-    /// Has `write` fill a folder, which is then to take the output's place.
+    /// Fills a temporary directory with `write`, which is then moved into place.
     ///
     /// # Errors
-    /// Where the output cannot be a folder, and what `write` or the system says.
-    pub fn write_folder(
+    /// If the output cannot be a directory, and errors of `write` and of the system.
+    pub fn fill_directory(
         &self,
         write: impl FnOnce(&Path) -> Result<()>,
     ) -> std::result::Result<PendingOutput<'_>, Failure> {
         let Self::File { target, name, overwrite, is_private } = self else {
-            return Err(Failure::Usage(format!("{}: cannot be a folder; name one with -o", self.name())));
+            return Err(Failure::Usage(format!("{}: the output is a directory; name one with -o", self.name())));
         };
-        let folder =
-            temporary_outputs::folder_in(parent(target), *is_private).map_err(|e| self.cannot_create(target, &e))?;
-        write(folder.path()).map_err(|error| match error {
+        let directory =
+            temporary_outputs::directory_in(parent(target), *is_private).map_err(|e| self.cannot_create(target, &e))?;
+        write(directory.path()).map_err(|error| match error {
             Error::Io { file, doing, source } => {
-                let file = file.replacen(&*folder.path().to_string_lossy(), name, 1);
+                let file = file.replacen(&*directory.path().to_string_lossy(), name, 1);
                 Error::Io { file, doing, source }.into()
             }
-            error => self.explained(error),
+            error => self.failure_of(error),
         })?;
-        Ok(PendingOutput::folder(self, target, *overwrite, folder))
+        Ok(PendingOutput::directory(self, target, *overwrite, directory))
     }
 
-    /// A temporary file in the target's folder, with the target's permissions, or those that new files get: one that is made of
-    /// what its owner alone may read those of that.
-    fn beside(&self, target: &Path, is_private: bool) -> std::result::Result<NamedTempFile, Failure> {
+    /// Creates a temporary file in the target's directory, with the permissions of the target, or those of a new file, restricted
+    /// to the owner for a private input.
+    fn create_temporary(&self, target: &Path, is_private: bool) -> std::result::Result<NamedTempFile, Failure> {
         if target.is_dir() {
-            return Err(Failure::Failed(format!("{}: {IS_FOLDER}", self.name())));
+            return Err(Failure::Failed(format!("{}: {IS_DIRECTORY}", self.name())));
         }
         let create = || {
             let file = temporary_outputs::file_in(parent(target), is_private)?;
@@ -208,7 +209,7 @@ impl Output {
         create().map_err(|e| self.cannot_create(target, &e))
     }
 
-    /// That nothing can be created beside a target, in a directory that exists.
+    /// The failure to create a file beside a target, in a directory that exists.
     fn cannot_create(&self, target: &Path, error: &io::Error) -> Failure {
         if error.kind() == ErrorKind::NotFound {
             let (name, directory) = (self.name(), parent(target).display());
@@ -219,40 +220,40 @@ impl Output {
         self.failed("cannot create", error)
     }
 
-    /// That a folder has all that is in the one whose place it is to take: what it has not would be gone.
+    /// Checks that a new directory has all entries of the one that it replaces; others would be lost.
     ///
     /// # Errors
-    /// Where something is missing.
-    pub fn has_all_of_old(&self, folder: &Path) -> Result<()> {
+    /// If an entry is missing.
+    pub fn check_replaced(&self, directory: &Path) -> Result<()> {
         let Self::File { target, name, .. } = self else { return Ok(()) };
         for entry in fs::read_dir(target).into_iter().flatten().flatten() {
-            if !folder.join(entry.file_name()).exists() {
+            if !directory.join(entry.file_name()).exists() {
                 let other = entry.file_name();
-                let what = format!("{name}: holds {}, which the output does not", other.to_string_lossy());
-                return Err(Error::output_exists(format!("{what}: remove it, or name another folder")));
+                let what = format!("{name}: contains {}, which the new output does not", other.to_string_lossy());
+                return Err(Error::output_exists(format!("{what}; remove it, or name another directory")));
             }
         }
         Ok(())
     }
 
-    fn explained(&self, error: Error) -> Failure {
+    fn failure_of(&self, error: Error) -> Failure {
         match error {
-            Error::Output(e) if e.kind() == ErrorKind::BrokenPipe => Failure::ReaderGone,
-            // The system itself has read what was to be written.
+            Error::Output(e) if e.kind() == ErrorKind::BrokenPipe => Failure::BrokenPipe,
+            // The system failed to read the bytes to write, from a memory-mapped input.
             Error::Output(e) if e.raw_os_error() == Some(BAD_ADDRESS) => {
-                Failure::Failed(temporary_outputs::CUT.to_owned())
+                Failure::Failed(temporary_outputs::INPUT_TRUNCATED.to_owned())
             }
             Error::Output(e) => self.failed("cannot write", &e),
             error => error.into(),
         }
     }
 
-    /// That the system does not let it be done.
+    /// The failure of an operation on this output.
     pub fn failed(&self, doing: &str, error: &io::Error) -> Failure {
         Failure::Failed(format!("{}: {doing}: {error}", self.name()))
     }
 
-    /// That there is something which must not be overwritten.
+    /// The failure that the output exists and must not be overwritten.
     pub fn exists(&self) -> Failure {
         Failure::Failed(format!("{}: {EXISTS}", self.name()))
     }
@@ -286,13 +287,13 @@ impl<'a> RecordingOutput for &'a Output {
         write: impl FnOnce(&mut dyn WriteSeek) -> Result<()>,
     ) -> std::result::Result<PendingOutput<'a>, Failure> {
         let Output::File { target, overwrite, is_private, .. } = self else {
-            return Err(Failure::Failed(format!("{}: cannot be sought in", Output::name(self))));
+            return Err(Failure::Failed(format!("{}: not seekable; name a file", Output::name(self))));
         };
-        let file = self.beside(target, *is_private)?;
+        let file = self.create_temporary(target, *is_private)?;
         let mut out = BufWriter::with_capacity(1 << 17, file.as_file());
         let written = write(&mut out).and_then(|()| out.flush().map_err(Error::Output));
         drop(out);
-        written.map_err(|error| self.explained(error))?;
+        written.map_err(|error| self.failure_of(error))?;
         Ok(PendingOutput::file(self, target, *overwrite, file))
     }
 
@@ -300,22 +301,22 @@ impl<'a> RecordingOutput for &'a Output {
         self,
         write: impl FnOnce(&Path) -> Result<()>,
     ) -> std::result::Result<PendingOutput<'a>, Failure> {
-        self.write_folder(write)
+        self.fill_directory(write)
     }
 }
 
-/// EFAULT: a mapped input has become shorter.
+/// EFAULT: a memory-mapped input was truncated.
 const BAD_ADDRESS: i32 = 14;
 
-/// That standard output cannot be written.
+/// The failure to write to standard output.
 pub fn stdout_failed(error: io::Error) -> Failure {
-    Output::Stdout.explained(Error::Output(error))
+    Output::Stdout.failure_of(Error::Output(error))
 }
 
 /// Writes text to standard output.
 ///
 /// # Errors
-/// What the system says.
+/// Errors of the system.
 pub fn print(text: &[u8]) -> std::result::Result<(), Failure> {
     Output::Stdout.write(|out| out.write_all(text).map_err(Error::Output))?.put_in_place()
 }
@@ -326,17 +327,17 @@ fn buffered(out: impl Write + Send, write: impl FnOnce(&mut (dyn Write + Send)) 
     out.flush().map_err(Error::Output)
 }
 
-/// Whether an input is for its owner alone, as recordings of perf are.
+/// Whether only the owner may read an input, as is the case for recordings of perf.
 pub fn is_private(input: &Path) -> bool {
     #[cfg(unix)]
     let is_private = {
         use std::os::unix::fs::PermissionsExt;
-        let is_of_owner = |found: fs::Metadata| found.permissions().mode() & 0o077 == 0;
-        let is_private = |path: &Path| fs::metadata(path).is_ok_and(is_of_owner);
+        let is_owner_only = |found: fs::Metadata| found.permissions().mode() & 0o077 == 0;
+        let is_private = |path: &Path| fs::metadata(path).is_ok_and(is_owner_only);
         if input == Path::new("-") {
-            // Pipes are of whoever has them, whatever their permissions.
+            // A pipe belongs to whoever has it open, whatever its permissions.
             let stdin = Handle::stdin().and_then(|stdin| stdin.as_file().metadata());
-            stdin.is_ok_and(|found| found.is_file() && is_of_owner(found))
+            stdin.is_ok_and(|found| found.is_file() && is_owner_only(found))
         } else {
             let mut entries = fs::read_dir(input).into_iter().flatten().flatten();
             is_private(input) || entries.any(|entry| is_private(&entry.path()))
@@ -350,35 +351,35 @@ pub fn is_private(input: &Path) -> bool {
     is_private
 }
 
-/// Whether something that is there is a terminal. Of other things only devices are opened: a FIFO would wait for a reader.
+/// Whether an existing file is a terminal. Only devices are opened: opening a FIFO would wait for a reader.
 fn is_terminal(path: &Path, found: &fs::Metadata) -> bool {
     #[cfg(unix)]
-    let may_be = std::os::unix::fs::FileTypeExt::is_char_device(&found.file_type());
+    let can_be_terminal = std::os::unix::fs::FileTypeExt::is_char_device(&found.file_type());
     #[cfg(not(unix))]
-    let may_be = !found.is_dir();
-    may_be && File::options().append(true).open(path).is_ok_and(|file| file.is_terminal())
+    let can_be_terminal = !found.is_dir();
+    can_be_terminal && File::options().append(true).open(path).is_ok_and(|file| file.is_terminal())
 }
 
-/// The folder that a path is in.
+/// The directory of a path.
 pub fn parent(target: &Path) -> &Path {
     match target.parent() {
-        Some(folder) if folder != Path::new("") => folder,
+        Some(directory) if directory != Path::new("") => directory,
         _ => Path::new("."),
     }
 }
 
-/// Where a path leads, also if nothing is there yet; `None` where it leads to what a process has open, which is not found
-/// by what the link says.
+/// The path that links lead to, whether or not it exists; `None` if it is an open file of a process in `/proc`, whose link text
+/// need not be a path.
 fn follow_links(path: &Path) -> Option<PathBuf> {
     let mut target = path.to_owned();
-    // As many links as Linux follows.
+    // Linux follows at most 40 links.
     for _ in 0..40 {
         let Ok(link) = fs::read_link(&target) else { break };
-        let folder = parent(&target);
-        if fs::canonicalize(folder).is_ok_and(|folder| folder.starts_with("/proc")) {
+        let directory = parent(&target);
+        if fs::canonicalize(directory).is_ok_and(|directory| directory.starts_with("/proc")) {
             return None;
         }
-        target = folder.join(link);
+        target = directory.join(link);
     }
     Some(target)
 }
@@ -387,13 +388,13 @@ fn is_regular(found: io::Result<fs::Metadata>) -> bool {
     found.is_ok_and(|found| found.is_file())
 }
 
-/// Whether a folder is the input, or the input is in it.
-fn holds_input(folder: &Path, input: &Path) -> bool {
-    let Ok(folder) = folder.canonicalize() else { return false };
-    input != Path::new("-") && input.canonicalize().is_ok_and(|input| input.starts_with(folder))
+/// Whether a directory is the input or contains it.
+fn holds_input(directory: &Path, input: &Path) -> bool {
+    let Ok(directory) = directory.canonicalize() else { return false };
+    input != Path::new("-") && input.canonicalize().is_ok_and(|input| input.starts_with(directory))
 }
 
-/// Whether a file is the input, or one of the files of an input that is a folder.
+/// Whether a file is the input, or one of the files of an input directory.
 fn is_input(target: &Handle, input: &Path) -> bool {
     let is_same = |other: io::Result<Handle>| other.is_ok_and(|other| other == *target);
     if input == Path::new("-") {
@@ -401,7 +402,7 @@ fn is_input(target: &Handle, input: &Path) -> bool {
     } else if input.is_dir() {
         fs::read_dir(input).into_iter().flatten().flatten().any(|entry| is_same(Handle::from_path(entry.path())))
     } else {
-        // Whoever writes to a FIFO would take this look for its reader, that has gone.
+        // Opening a FIFO here would give its writer a reader that then closes it.
         is_regular(fs::metadata(input)) && is_same(Handle::from_path(input))
     }
 }

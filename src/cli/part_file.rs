@@ -1,10 +1,10 @@
-//! A file that is open only while something is written to it, so that there can be more of them than a process may have open.
+//! A file that is open only during writes, so that more of them can exist than a process may have open.
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-/// A file that is written. What is written at once should be much: each time it is opened anew.
+/// A file to write. Each write opens it, so writes should be large.
 #[derive(Debug)]
 pub struct PartFile {
     path: PathBuf,
@@ -12,10 +12,10 @@ pub struct PartFile {
 }
 
 impl PartFile {
-    /// Creates it.
+    /// Creates the file.
     ///
     /// # Errors
-    /// What the system says.
+    /// Errors of the system.
     pub fn create(path: &Path) -> io::Result<Self> {
         File::create_new(path)?;
         Ok(Self { path: path.to_owned(), at: 0 })

@@ -1,22 +1,22 @@
-//! What is written, and not in its place yet.
+//! Outputs that are complete but not in place yet.
 
 use super::failure::Failure;
 use super::output::{Output, parent};
-use super::temporary_outputs::{self, Held};
+use super::temporary_outputs::{self, SignalHold};
 use perfconv::container::temp_folder::temporary;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 use tempfile::{NamedTempFile, TempDir};
 
-/// An output that is complete, and not in its place yet. What is dropped instead of put there is removed.
-#[must_use = "it has no place yet"]
+/// A complete output that is not in place yet. It is removed if dropped.
+#[must_use = "the output is removed unless it is put in place"]
 #[derive(Debug)]
-pub struct PendingOutput<'a>(Option<Beside<'a>>);
+pub struct PendingOutput<'a>(Option<Temporary<'a>>);
 
-/// What is beside its place.
+/// A temporary file or directory and its target.
 #[derive(Debug)]
-struct Beside<'a> {
+struct Temporary<'a> {
     output: &'a Output,
     target: &'a Path,
     overwrite: bool,
@@ -26,43 +26,43 @@ struct Beside<'a> {
 #[derive(Debug)]
 enum Written {
     File(NamedTempFile),
-    Folder(TempDir),
+    Directory(TempDir),
 }
 
 impl<'a> PendingOutput<'a> {
-    /// What was written where it belongs.
+    /// An output that was written directly to its target.
     pub fn in_place() -> Self {
         Self(None)
     }
 
-    /// A file that belongs to a target, and may take the place of another.
+    /// A temporary file for a target, which it may replace with `overwrite`.
     pub fn file(output: &'a Output, target: &'a Path, overwrite: bool, file: NamedTempFile) -> Self {
-        Self(Some(Beside { output, target, overwrite, written: Written::File(file) }))
+        Self(Some(Temporary { output, target, overwrite, written: Written::File(file) }))
     }
 
-    /// The same of a folder.
-    pub fn folder(output: &'a Output, target: &'a Path, overwrite: bool, folder: TempDir) -> Self {
-        Self(Some(Beside { output, target, overwrite, written: Written::Folder(folder) }))
+    /// A temporary directory for a target.
+    pub fn directory(output: &'a Output, target: &'a Path, overwrite: bool, directory: TempDir) -> Self {
+        Self(Some(Temporary { output, target, overwrite, written: Written::Directory(directory) }))
     }
 
-    /// Puts it in its place.
+    /// Moves the output into place.
     ///
     /// # Errors
-    /// What the system says, and where there is something by now that must not be overwritten.
+    /// Errors of the system, and if the target was created meanwhile and must not be overwritten.
     pub fn put_in_place(self) -> Result<(), Failure> {
         self.put_in_place_held(&temporary_outputs::hold())
     }
 
-    /// The same for one of several that are put in their places while no signal comes between them.
+    /// Moves the output into place while signals are held back, for several outputs that must appear together.
     ///
     /// # Errors
     /// As [`put_in_place`](Self::put_in_place).
-    pub fn put_in_place_held(self, _signals_wait: &Held) -> Result<(), Failure> {
-        let Some(Beside { output, target, overwrite, written }) = self.0 else { return Ok(()) };
+    pub fn put_in_place_held(self, _signals_wait: &SignalHold) -> Result<(), Failure> {
+        let Some(Temporary { output, target, overwrite, written }) = self.0 else { return Ok(()) };
         let placed = match written {
             Written::File(file) if overwrite => file.persist(target).map(drop).map_err(|e| e.error),
             Written::File(file) => file.persist_noclobber(target).map(drop).map_err(|e| e.error),
-            Written::Folder(folder) => put_folder(folder.path(), target, overwrite),
+            Written::Directory(directory) => put_directory(directory.path(), target, overwrite),
         };
         placed.map_err(|e| match e.kind() {
             ErrorKind::AlreadyExists | ErrorKind::DirectoryNotEmpty | ErrorKind::NotADirectory => output.exists(),
@@ -71,20 +71,20 @@ impl<'a> PendingOutput<'a> {
     }
 }
 
-fn put_folder(folder: &Path, target: &Path, overwrite: bool) -> io::Result<()> {
+fn put_directory(directory: &Path, target: &Path, overwrite: bool) -> io::Result<()> {
     if !overwrite || !target.exists() {
-        return fs::rename(folder, target);
+        return fs::rename(directory, target);
     }
-    if exchange(folder, target) {
+    if exchange(directory, target) {
         return Ok(());
     }
     let old = temporary().tempdir_in(parent(target))?;
     let old_inside = old.path().join("replaced");
     fs::rename(target, &old_inside)?;
-    fs::rename(folder, target).inspect_err(|_| drop(fs::rename(&old_inside, target)))
+    fs::rename(directory, target).inspect_err(|_| drop(fs::rename(&old_inside, target)))
 }
 
-/// Has two folders change places in one step, so that there is never a moment without one; not every file system can.
+/// Exchanges two directories atomically, so that the target always exists; not every file system supports that.
 fn exchange(one: &Path, other: &Path) -> bool {
     #[cfg(target_os = "linux")]
     let done = {

@@ -1,5 +1,4 @@
-//! `perf_to_profile -i IN -o OUT [-f] [-j]`: in the place of the program of that name, which pprof runs where it is given a
-//! perf.data.
+//! `perf_to_profile -i IN -o OUT [-f] [-j]`: replaces the program of that name, which pprof runs to read a perf.data.
 
 use super::failure::Failure;
 use super::input::Recording;
@@ -15,56 +14,56 @@ use perfconv::stream::source::Source;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Converts a Linux perf.data to a profile for pprof, as perf_to_profile does. This is perfconv by another name.
+/// Convert a Linux perf.data to pprof as perf_to_profile does (this is perfconv under another name)
 #[derive(Debug, Parser)]
 #[command(name = NAME, version)]
 struct PerfToProfileArgs {
-    /// Recording to read: a file, a folder, or - for standard input
+    /// Recording to read: a file, a directory, or - for standard input
     #[arg(short = 'i', long = "input", value_name = "IN")]
     input: PathBuf,
 
-    /// File to write, bare whatever its name, or - for standard output
+    /// File to write, uncompressed whatever its name, or - for standard output
     #[arg(short = 'o', long = "output", value_name = "OUT")]
     output: PathBuf,
 
-    /// Overwrite an output that exists
+    /// Overwrite an existing output
     #[arg(short = 'f', long = "force")]
     force: bool,
 
-    /// Allow maps of JIT code that are not aligned to pages; here they always are
+    /// Accept mappings of JIT code that are not page-aligned; perfconv always does
     #[arg(short = 'j', long = "jit")]
     _jit: bool,
 }
 
-/// The name by which the program is this one.
+/// Name under which the program behaves as perf_to_profile.
 const NAME: &str = "perf_to_profile";
 
 /// Whether the program was called by that name.
-pub fn is_our_name() -> bool {
+pub fn is_program_name() -> bool {
     std::env::args_os().next().is_some_and(|name| Path::new(&name).file_stem().is_some_and(|name| name == NAME))
 }
 
-/// Converts as the arguments of the program say.
+/// Converts as the arguments ask for.
 ///
 /// # Errors
-/// Where it cannot be done.
+/// If the recording cannot be read, or the output cannot be written.
 pub fn run() -> Result<ExitCode, Failure> {
     let args: PerfToProfileArgs = super::arguments()?;
-    let allowed = Allowed { overwrite: args.force, on_terminal: false, folder: None, is_folder: false };
+    let allowed = Allowed { overwrite: args.force, on_terminal: false, replaceable: None, is_directory: false };
     let output = Output::check(&args.output, &args.input, allowed)?;
     let options = ReadOptions::default();
-    // What is in no known format may be a PerfDataProto, of which hardly anything but this tells.
+    // An unknown format may be PerfDataProto, which has no distinctive beginning.
     let from = is_unknown(&args.input, &options)?.then_some(quipper::FORMAT.name);
     let recording = Recording::new(args.input, from, &options)?;
     let (profile, mut ledger) = compat::profile(Source::open(recording.input(), options)?)?;
     recording.damage().iter().for_each(|damage| ledger.damage(damage.clone()));
-    // pprof opens the file before it has it written.
+    // pprof creates and opens the output file before it runs the program, so the file must not be replaced.
     output.write_in_place(|out| compat::write(&profile, out))?;
     report::ledger(&ledger, &output.name(), false);
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whether a file has contents of no known format.
+/// Whether a file is in an unknown format.
 fn is_unknown(path: &Path, options: &ReadOptions) -> Result<bool, Failure> {
     if !path.is_file() {
         return Ok(false);

@@ -1,4 +1,4 @@
-//! A recording as a profile, or as a folder of them.
+//! Writes a recording as a profile, or as a directory of profiles.
 
 use super::failure::Failure;
 use super::file_names::FileNames;
@@ -25,21 +25,21 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-/// The format of profiles that was chosen.
+/// The profile format to write.
 pub struct ProfileFormat {
     /// The format.
     pub format: &'static Format,
-    /// How it is written.
+    /// The functions that write it.
     pub writes: WriteProfile,
 }
 
-/// A profile that is written: what became of the records, the files, and the names that its frames lack.
+/// A written profile: the ledger, the pending output, and the frames without function names.
 pub type Written<'a> = (Ledger, PendingOutput<'a>, Unnamed);
 
-/// Writes what was asked for.
+/// Writes a recording as a profile, or split into several.
 ///
 /// # Errors
-/// Where the arguments do not make sense, the recording cannot be read or the output not be written.
+/// If the arguments are invalid, the recording cannot be read, or the output cannot be written.
 pub fn run<'a>(
     input: Input,
     read: &ReadOptions,
@@ -50,19 +50,19 @@ pub fn run<'a>(
     options: &ProfileOptions,
 ) -> std::result::Result<Written<'a>, Failure> {
     let WriteProfile { write, streamed, .. } = format.writes;
-    // What was imported is in memory as it is, and its symbols are looked up when all samples are there.
+    // An imported profile is in memory anyway, and its symbols are looked up once all samples are known.
     let streamed = streamed.filter(|_| options.imported.is_none());
     let is_unique = options.labels.iter().flatten().any(|label| label.is_unique());
     match streamed {
         _ if options.split.is_some() => {
             let (profiles, ledger) = passed_profiles(input, read, passes, options)?;
-            let written = output.write_folder(|folder| {
-                write_each(&profiles, folder, format, envelopes)?;
-                output.has_all_of_old(folder)
+            let written = output.fill_directory(|directory| {
+                write_each(&profiles, directory, format, envelopes)?;
+                output.check_replaced(directory)
             })?;
             Ok((ledger, written, unnamed(&profiles)))
         }
-        Some(begin) if is_unique => one_by_one(input, read, passes, options, begin, output, envelopes),
+        Some(begin) if is_unique => stream_samples(input, read, passes, options, begin, output, envelopes),
         _ => {
             let (profiles, ledger) = passed_profiles(input, read, passes, options)?;
             let unnamed = unnamed(&profiles);
@@ -73,14 +73,14 @@ pub fn run<'a>(
     }
 }
 
-/// How many samples have frames without names.
+/// Counts the samples whose frames have no function names.
 fn unnamed(profiles: &[Profile]) -> Unnamed {
     let mut unnamed = Unnamed::default();
     profiles.iter().for_each(|profile| unnamed.add(profile));
     unnamed
 }
 
-fn one_by_one<'a>(
+fn stream_samples<'a>(
     input: Input,
     read: &ReadOptions,
     passes: &mut Passes,
@@ -89,21 +89,21 @@ fn one_by_one<'a>(
     output: &'a Output,
     envelopes: &Envelopes,
 ) -> std::result::Result<Written<'a>, Failure> {
-    let mut account = (Ledger::default(), Unnamed::default());
+    let mut result = (Ledger::default(), Unnamed::default());
     let written = output.write(|out| {
         envelopes.around(out, |out| {
-            account = streamed(input, read, passes, options, begin, out)?;
+            result = streamed(input, read, passes, options, begin, out)?;
             Ok(())
         })
     })?;
-    let (ledger, unnamed) = account;
+    let (ledger, unnamed) = result;
     Ok((ledger, written, unnamed))
 }
 
-/// What goes into a profile, of a recording with what is kept of the profile that it was converted from.
+/// Profile options from the values of format options, for a recording or for the profile that it was converted from.
 ///
 /// # Errors
-/// Where the arguments do not make sense.
+/// If the arguments are invalid.
 pub fn options(
     values: &OptionValues,
     events: Vec<String>,
@@ -112,11 +112,11 @@ pub fn options(
     let keys = values.list(&LABELS);
     let labels = keys.map(|keys| keys.iter().filter_map(|key| Label::by_key(key)).collect::<Vec<_>>());
     if keys.is_some_and(|keys| keys.len() > 1 && keys.iter().any(|key| key == NO_LABELS)) {
-        return Err(Failure::Usage(format!("--labels: {NO_LABELS} stands alone")));
+        return Err(Failure::Usage(format!("--labels: '{NO_LABELS}' cannot be combined with labels")));
     }
     let has_types = labels.iter().flatten().any(|&label| label == Label::ThreadType);
     if has_types != values.is_given(&THREAD_TYPES) {
-        let what = "the label thread_type and --thread-types FILE need each other: the file says what to call threads";
+        let what = "the label thread_type and --thread-types FILE are only valid together; give both or neither";
         return Err(Failure::Usage(what.to_owned()));
     }
     Ok(ProfileOptions {
@@ -130,7 +130,7 @@ pub fn options(
     })
 }
 
-/// Reads lines of a thread id and what to call its thread.
+/// Reads a file of thread IDs and thread types, one pair on each line.
 fn thread_types(path: &Path) -> std::result::Result<HashMap<u32, String>, Failure> {
     let name = path.display().to_string();
     let text = fs::read_to_string(path).map_err(Error::io(&name, "cannot read"))?;
@@ -138,7 +138,7 @@ fn thread_types(path: &Path) -> std::result::Result<HashMap<u32, String>, Failur
     for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let pair = line.trim().split_once(char::is_whitespace);
         let Some((tid, kind)) = pair.and_then(|(tid, kind)| Some((tid.parse().ok()?, kind.trim().to_owned()))) else {
-            let what = format!("line {} is not a thread id and what to call its thread: {line}", index + 1);
+            let what = format!("line {}: expected a thread ID and a thread type, found '{line}'", index + 1);
             return Err(Error::input(name, None, what).into());
         };
         types.insert(tid, kind);
@@ -146,12 +146,12 @@ fn thread_types(path: &Path) -> std::result::Result<HashMap<u32, String>, Failur
     Ok(types)
 }
 
-/// Writes each profile to a file of its own name.
-fn write_each(profiles: &[Profile], folder: &Path, format: &ProfileFormat, envelopes: &Envelopes) -> Result<()> {
+/// Writes each profile to a file with its name.
+fn write_each(profiles: &[Profile], directory: &Path, format: &ProfileFormat, envelopes: &Envelopes) -> Result<()> {
     let mut names = FileNames::default();
     for profile in profiles {
-        let name = names.of(profile.name.as_deref().unwrap_or("all"));
-        let path = folder.join(name + &ending(format, envelopes));
+        let name = names.unique(profile.name.as_deref().unwrap_or("all"));
+        let path = directory.join(name + &full_extension(format, envelopes));
         let file = File::create_new(&path).map_err(Error::io(path.display().to_string(), "cannot create"))?;
         let mut out = BufWriter::with_capacity(1 << 17, file);
         envelopes.around(&mut out, |out| (format.writes.write)(profile, out))?;
@@ -160,7 +160,7 @@ fn write_each(profiles: &[Profile], folder: &Path, format: &ProfileFormat, envel
     Ok(())
 }
 
-fn ending(format: &ProfileFormat, envelopes: &Envelopes) -> String {
+fn full_extension(format: &ProfileFormat, envelopes: &Envelopes) -> String {
     let extension = extension(format.format);
     let packed = envelopes.list.iter().rev().map(|envelope| match envelope {
         Envelope::Gzip => ".gz",
@@ -169,13 +169,13 @@ fn ending(format: &ProfileFormat, envelopes: &Envelopes) -> String {
     format!(".{extension}{}", packed.collect::<String>())
 }
 
-/// How the names of a format's files end, without what tells their compression.
+/// Extension of a format's files, without that of compression.
 fn extension(format: &Format) -> &'static str {
     format.extensions.first().map_or("", |(extension, _)| extension)
 }
 
-/// Whether a folder holds profiles and nothing else, as a split leaves it.
-pub fn is_split(folder: &Path) -> bool {
+/// Whether a directory contains nothing but profiles, as a split writes it.
+pub fn is_split(directory: &Path) -> bool {
     let is_profile = |name: &str| {
         let has_extension = |stem: &str| {
             let mut formats = FORMATS.iter().filter(|format| format.is_of_profiles());
@@ -183,6 +183,6 @@ pub fn is_split(folder: &Path) -> bool {
         };
         [".gz", ".zst", ""].iter().filter_map(|packed| name.strip_suffix(packed)).any(has_extension)
     };
-    let Ok(mut entries) = fs::read_dir(folder) else { return false };
+    let Ok(mut entries) = fs::read_dir(directory) else { return false };
     entries.all(|entry| entry.is_ok_and(|entry| entry.file_name().to_str().is_some_and(is_profile)))
 }

@@ -1,4 +1,4 @@
-//! What the program says beside its output, on standard error.
+//! Messages on standard error: warnings and the ledger.
 
 use super::args::ReportArg;
 use perfconv::abi::record::RecordType;
@@ -8,56 +8,56 @@ use serde_json::{Map, Value, json};
 use std::fmt;
 use std::io::{self, Write};
 
-/// How many warnings of damage are shown when not everything is asked for.
-const WARNINGS: usize = 10;
+/// Number of corruption warnings printed without `--verbose`.
+const MAX_WARNINGS: usize = 10;
 
-/// Writes a line to standard error. Nobody is left to tell when that fails.
+/// Writes a line to standard error. A failure cannot be reported anywhere.
 pub fn say(line: fmt::Arguments<'_>) {
-    let _ = writeln!(io::stderr(), "{}", harmless(line));
+    let _ = writeln!(io::stderr(), "{}", escape_controls(line));
 }
 
-/// A line whose control characters are spelled out: what a file or a recording calls something commands no terminal.
-pub fn harmless(line: impl fmt::Display) -> String {
-    let mut harmless = String::new();
+/// Escapes control characters, so that names in a recording cannot send control sequences to the terminal.
+pub fn escape_controls(line: impl fmt::Display) -> String {
+    let mut escaped = String::new();
     for char in line.to_string().chars() {
         if char.is_control() {
-            harmless.extend(char.escape_default());
+            escaped.extend(char.escape_default());
         } else {
-            harmless.push(char);
+            escaped.push(char);
         }
     }
-    harmless
+    escaped
 }
 
-/// An account of what became of the inputs.
-pub struct Account<'a> {
-    /// What is known of it.
+/// The report on a conversion.
+pub struct Report<'a> {
+    /// Counts of what was read, written and dropped.
     pub ledger: &'a Ledger,
-    /// The inputs, as the user named them.
+    /// Names of the inputs, as the user gave them.
     pub inputs: &'a [String],
-    /// The output, as the user named it.
+    /// Name of the output, as the user gave it.
     pub output: &'a str,
-    /// What there is to say of files beside the output.
+    /// Messages on further files that were written.
     pub notes: &'a [String],
-    /// Samples of a profile whose frames have no names.
+    /// Samples of a profile whose frames have no function names.
     pub unnamed: Option<&'a Unnamed>,
 }
 
-impl Account<'_> {
-    /// Writes it to standard error.
-    pub fn report(&self, form: ReportArg, verbose: bool) {
+impl Report<'_> {
+    /// Prints the report to standard error.
+    pub fn print(&self, form: ReportArg, verbose: bool) {
         match form {
             ReportArg::Text => {
                 self.notes.iter().for_each(|note| say(format_args!("{note}")));
                 warnings(self.ledger, verbose);
                 if verbose {
-                    entries(self.ledger);
+                    table(self.ledger);
                 }
                 self.unnamed.into_iter().for_each(unnamed);
                 say(format_args!("[ perfconv: {}: {} ]", self.output, self.ledger));
             }
             ReportArg::Json => {
-                let _ = writeln!(io::stderr(), "{}", escaped(&self.to_json().to_string()));
+                let _ = writeln!(io::stderr(), "{}", escape_json(&self.to_json().to_string()));
             }
         }
     }
@@ -87,7 +87,7 @@ impl Account<'_> {
     }
 }
 
-/// What became of the records of one type.
+/// The counts of one record type.
 fn record(entry: &Entry) -> Value {
     let dropped: Map<_, _> = entry.dropped.iter().map(|(reason, &count)| (reason.to_string(), count.into())).collect();
     json!({
@@ -103,8 +103,8 @@ fn record(entry: &Entry) -> Value {
     })
 }
 
-/// JSON in which control characters that it takes as they are, such as those from U+0080 on, are escaped too.
-fn escaped(json: &str) -> String {
+/// Escapes the control characters that JSON allows unescaped, such as those from U+0080.
+fn escape_json(json: &str) -> String {
     let mut line = String::with_capacity(json.len());
     for char in json.chars() {
         if char.is_control() {
@@ -116,33 +116,34 @@ fn escaped(json: &str) -> String {
     line
 }
 
-/// Reports what became of an input as text: warnings, then one line.
+/// Prints the warnings of a ledger, then its one-line summary.
 pub fn ledger(ledger: &Ledger, output: &str, verbose: bool) {
-    Account { ledger, inputs: &[], output, notes: &[], unnamed: None }.report(ReportArg::Text, verbose);
+    Report { ledger, inputs: &[], output, notes: &[], unnamed: None }.print(ReportArg::Text, verbose);
 }
 
-/// Reports samples whose frames have no function names, where there are any.
+/// Reports samples whose frames have no function names, if any.
 fn unnamed(unnamed: &Unnamed) {
     if unnamed.unnamed > 0 {
-        say(format_args!("perfconv: {unnamed}; pprof can add names where the binaries are"));
+        say(format_args!("perfconv: {unnamed}; pprof can add names if it has the binaries"));
     }
 }
 
-/// Tells what is wrong with the input.
+/// Prints the warnings about an input.
 pub fn warnings(ledger: &Ledger, verbose: bool) {
-    let shown = if verbose { usize::MAX } else { WARNINGS };
+    let shown = if verbose { usize::MAX } else { MAX_WARNINGS };
     let damage = ledger.messages();
     damage.iter().take(shown).for_each(|damage| say(format_args!("perfconv: warning: {damage}")));
-    let further = damage.len().saturating_sub(shown) as u64 + ledger.further_messages();
-    if further > 0 {
+    let omitted = damage.len().saturating_sub(shown) as u64 + ledger.further_messages();
+    if omitted > 0 {
         let file = damage.last().map(|last| format!("{}: ", last.file)).unwrap_or_default();
-        say(format_args!("perfconv: warning: {file}{further} more places are damaged"));
+        let hint = if verbose { "" } else { "; -v shows more" };
+        say(format_args!("perfconv: warning: {file}{omitted} more corrupt places{hint}"));
     }
     ledger.notes().iter().chain(ledger.missing_notes()).for_each(|note| say(format_args!("perfconv: warning: {note}")));
 }
 
-/// A table of what became of each type of record; what passes added and left out is told where any did.
-pub fn entries(ledger: &Ledger) {
+/// Prints a table of the records by type. The columns of records that passes added and removed are present if there are any.
+pub fn table(ledger: &Ledger) {
     let has_passes = ledger.entries().values().any(|entry| entry.added + entry.left_out() > 0);
     let row = |name: &str, cells: [&str; 7]| {
         let [read, added, out, used, not_applicable, left_out, dropped] = cells;
@@ -155,7 +156,7 @@ pub fn entries(ledger: &Ledger) {
             "{name:<20} {read:>12}{added} {out:>12} {used:>12} {not_applicable:>14}{left_out} {dropped:>10}"
         ));
     };
-    row("record", ["read", "added", "out", "used", "not applicable", "left out", "dropped"]);
+    row("record", ["read", "added", "out", "used", "not applicable", "removed", "dropped"]);
     for (kind, entry) in ledger.entries() {
         let Entry { read, added, emitted, consumed, not_applicable, .. } = *entry;
         let counts = [read, added, emitted, consumed, not_applicable, entry.left_out(), entry.dropped()];

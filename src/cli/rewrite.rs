@@ -1,4 +1,4 @@
-//! A recording as a recording: `perfconv IN -o OUT.data`.
+//! Writes a recording as perf.data: `perfconv IN -o OUT.data`.
 
 use super::args::ConvertArgs;
 use super::failure::Failure;
@@ -12,10 +12,10 @@ use perfconv::rewrite::output::write;
 use perfconv::rewrite::passes::Passes;
 use perfconv::stream::ledger::Ledger;
 
-/// Writes a recording, as its options say.
+/// Writes a recording with its passes and options.
 ///
 /// # Errors
-/// Where it cannot be read or written.
+/// If it cannot be read or written.
 pub fn run<'a>(
     input: Input,
     options: &ReadOptions,
@@ -28,7 +28,7 @@ pub fn run<'a>(
     if let Some(version) = passes.perf_version().filter(|_| recording.compress.is_some())
         && !version.knows_record(RecordType::COMPRESSED)
     {
-        let what = format!("--compress: perf {version} reads no compressed records; perf 5.2 was the first to");
+        let what = format!("--compress: perf {version} cannot read compressed records; they need perf 5.2");
         return Err(Failure::Usage(what));
     }
     write(input, options, passes, &recording, envelopes, output)

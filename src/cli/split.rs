@@ -24,25 +24,26 @@ use std::io::BufWriter;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// How many parts are written without being asked for once more.
-const MOST: usize = 1000;
+/// Maximum number of parts without `--force`.
+const MAX_PARTS: usize = 1000;
 
-/// How many parts are written at once: each has a buffer, and when it is compressed a compressor of some megabytes, and as a
-/// folder two files that are open.
-const AT_ONCE: [usize; 3] = [4096, 16, 100];
+/// Maximum number of parts written at the same time: uncompressed files, compressed files (each has a compressor of some
+/// megabytes), and directories (each has two open files).
+const MAX_OPEN_PARTS: [usize; 3] = [4096, 16, 100];
 
-/// Bytes of all buffers.
-const ROOM: usize = 32 << 20;
+/// Size of all write buffers together, in bytes.
+const BUFFER_SIZE: usize = 32 << 20;
 
 /// Splits a recording.
 ///
 /// # Errors
-/// Where the arguments do not make sense, or it cannot be done.
+/// If the arguments are invalid, or the recording cannot be split.
 pub fn run(args: SplitArgs) -> std::result::Result<ExitCode, Failure> {
     if args.output == Path::new("-") {
-        return Err(Failure::Usage("the parts of a split go to a folder; name one with -o".to_owned()));
+        return Err(Failure::Usage("split writes a directory; name one with -o".to_owned()));
     }
-    let allowed = Allowed { overwrite: args.force, on_terminal: false, folder: Some(is_split), is_folder: true };
+    let allowed =
+        Allowed { overwrite: args.force, on_terminal: false, replaceable: Some(is_split), is_directory: true };
     let output = Output::check(&args.output, &args.input, allowed)?;
     let read = ReadOptions { spool_dir: args.written.spool_dir.clone(), ..ReadOptions::default() };
     let name = args.input.display().to_string();
@@ -50,56 +51,56 @@ pub fn run(args: SplitArgs) -> std::result::Result<ExitCode, Failure> {
     let (input, damage) = recording.input().repeatable(&read)?;
     let form = form(&args.written);
     if let Some(endian) = form.endian {
-        let mut bound = EndianPass::new(endian, args.mixed.recording().allow_mixed);
-        Source::open(input.clone(), read.clone())?.run(&mut bound)?;
+        let mut pass = EndianPass::new(endian, args.mixed.recording().allow_mixed);
+        Source::open(input.clone(), read.clone())?.run(&mut pass)?;
     }
     let container = args.written.form.recording().container.unwrap_or(Container::File);
     let at_once = match (container, form.frames) {
-        (Container::Directory, Frames::Plain) => AT_ONCE[2],
-        (_, Frames::Compressed(_)) => AT_ONCE[1],
-        _ => AT_ONCE[0],
+        (Container::Directory, Frames::Plain) => MAX_OPEN_PARTS[2],
+        (_, Frames::Compressed(_)) => MAX_OPEN_PARTS[1],
+        _ => MAX_OPEN_PARTS[0],
     };
-    let options = SplitOptions { by: args.by, most: if args.force { usize::MAX } else { MOST }, at_once };
+    let options = SplitOptions { by: args.by, max_parts: if args.force { usize::MAX } else { MAX_PARTS }, at_once };
     let mut ledger = Ledger::default();
     let mut count = 0;
-    let written = output.write_folder(|folder| {
+    let written = output.fill_directory(|directory| {
         let mut names = FileNames::default();
         let mut make = |name: &str, count| {
-            let path = folder.join(names.of(name) + ".data");
-            part(&path, container, form, count)
+            let path = directory.join(names.unique(name) + ".data");
+            create_part(&path, container, form, count)
         };
         (count, ledger) = split(input, &read, options, &mut make)?;
         Ok(())
     })?;
     written.put_in_place()?;
     damage.into_iter().for_each(|damage| ledger.damage(damage));
-    recording.account(&mut ledger);
+    recording.record_missing(&mut ledger);
     if args.written.verbose {
         super::report::say(format_args!("{count} parts in {}", output.name()));
     }
     Ok(report_result(&ledger, &[name], &output, &args.written))
 }
 
-/// What writes a part.
-fn part(path: &Path, container: Container, form: Form, count: usize) -> Result<Box<dyn Sink>> {
-    let shown = path.display().to_string();
+/// Creates the sink for a part.
+fn create_part(path: &Path, container: Container, form: Form, count: usize) -> Result<Box<dyn Sink>> {
+    let name = path.display().to_string();
     if container == Container::Directory {
-        fs::create_dir(path).map_err(Error::io(shown, "cannot create"))?;
+        fs::create_dir(path).map_err(Error::io(name, "cannot create"))?;
         return Ok(Box::new(ToDirectory::new(path, form)));
     }
-    let file = PartFile::create(path).map_err(Error::io(shown, "cannot create"))?;
-    let file = BufWriter::with_capacity((ROOM / count.max(1)).clamp(1 << 12, 1 << 17), file);
+    let file = PartFile::create(path).map_err(Error::io(name, "cannot create"))?;
+    let file = BufWriter::with_capacity((BUFFER_SIZE / count.max(1)).clamp(1 << 12, 1 << 17), file);
     Ok(match container {
         Container::Pipe => Box::new(ToPipe::new(file, form)),
         _ => Box::new(ToFile::new(file, form)),
     })
 }
 
-/// Whether a folder holds what the parts of a split are called and nothing else.
-fn is_split(folder: &Path) -> bool {
+/// Whether a directory contains nothing but the parts of a split, by their names.
+fn is_split(directory: &Path) -> bool {
     let name = |entry: std::io::Result<fs::DirEntry>| entry.ok()?.file_name().into_string().ok();
     let stem = |name: String| name.strip_suffix(".data").map(str::to_owned);
-    let stems = fs::read_dir(folder).ok().and_then(|entries| entries.map(|entry| stem(name(entry)?)).collect());
+    let stems = fs::read_dir(directory).ok().and_then(|entries| entries.map(|entry| stem(name(entry)?)).collect());
     stems.is_some_and(|mut stems: Vec<String>| {
         stems.sort();
         are_parts(&stems)
@@ -111,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_of_parts_is_told_by_their_names() {
+    fn recognizes_a_directory_of_parts_by_file_names() {
         let are = |names: &[&str]| are_parts(&names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>());
         assert!(are(&[]) && are(&["000", "001", "002"]) && are(&["pid-07", "pid-12"]) && are(&["comm-a b"]));
         assert!(!are(&["001", "002"]) && !are(&["0", "1"]) && !are(&["000", "pid-7"]) && !are(&["mine"]));

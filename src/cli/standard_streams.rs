@@ -1,4 +1,4 @@
-//! The standard streams as the program was started with them.
+//! State of the standard streams at the start of the program.
 
 use super::failure::Failure;
 use super::report::say;
@@ -7,16 +7,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 static STDOUT_IS_CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// Demands a standard output.
+/// Fails if standard output is closed.
 ///
-/// Before `main`, Rust's runtime opens `/dev/null` for reading and writing in place of standard streams that are closed, so that
-/// writing succeeds and the output is lost. Afterwards nothing distinguishes that from a `/dev/null` of the caller: a shell opens
-/// it for writing only, but Python's `subprocess.DEVNULL` and Node.js open it for both. So it is looked at before the runtime
-/// starts, where the system allows that.
+/// Before `main`, Rust's runtime opens `/dev/null` for reading and writing in place of closed standard streams, so that writes
+/// succeed and the output is lost. After that, it cannot be distinguished from a `/dev/null` that the caller passed: shells open
+/// it for writing only, but Python's `subprocess.DEVNULL` and Node.js open it for both. Therefore the state is recorded before
+/// the runtime starts, where the system allows that.
 ///
 /// # Errors
-/// Where the program was started without one.
-pub fn demand_stdout() -> Result<(), Failure> {
+/// If the program was started without standard output.
+pub fn require_stdout() -> Result<(), Failure> {
     if STDOUT_IS_CLOSED.load(Ordering::Relaxed) {
         let what = "standard output: cannot write: it is closed; redirect it, or name a file with -o";
         return Err(Failure::Failed(what.to_owned()));
@@ -24,7 +24,7 @@ pub fn demand_stdout() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Says on standard error that a person is expected to type the input.
+/// Reports that the program reads from a terminal.
 pub fn announce_terminal_input() {
     if io::stdin().is_terminal() {
         say(format_args!("perfconv: reading from standard input (terminal); end it with Ctrl-D, or name a recording"));
@@ -36,10 +36,10 @@ mod before_main {
     use super::STDOUT_IS_CLOSED;
     use std::sync::atomic::Ordering;
 
-    #[expect(unsafe_code, reason = "the place of functions that run before the runtime cannot be named otherwise")]
+    #[expect(unsafe_code, reason = "functions that run before the runtime must be in this section")]
     #[used]
-    // SAFETY: the section holds pointers to C functions, which the loader calls one by one. This one makes one system call and
-    // stores to an atomic, neither of which needs the runtime.
+    // SAFETY: the section contains pointers to C functions, which the loader calls in turn. This one makes one system call and
+    // stores to an atomic; neither needs the runtime.
     #[unsafe(link_section = ".init_array")]
     static CHECK_STREAMS: extern "C" fn() = check_streams;
 

@@ -4,7 +4,7 @@ use super::args::{ReportArg, SynthArgs, WrittenArgs};
 use super::failure::Failure;
 use super::merge::{form, status};
 use super::output::{Allowed, Output};
-use super::report::{self, Account};
+use super::report::{self, Report};
 use super::temporary_outputs;
 use perfconv::abi::record::RecordType;
 use perfconv::container::read::Container;
@@ -19,13 +19,13 @@ use perfconv::synth::Scenario;
 use std::fs;
 use std::process::ExitCode;
 
-/// Level of zstd where a scenario asks for compression: that of `--compress` without a level.
+/// zstd level if a scenario asks for compression: the default of `--compress`.
 const LEVEL: i32 = 3;
 
-/// Makes a recording up.
+/// Generates a recording from a scenario.
 ///
 /// # Errors
-/// Where the scenario is none, or the recording or its programs cannot be written.
+/// If the scenario is invalid, or the recording or its programs cannot be written.
 pub fn run(args: SynthArgs) -> Result<ExitCode, Failure> {
     let name = args.scenario.display().to_string();
     let text = fs::read_to_string(&args.scenario).map_err(Error::io(&name, "cannot read"))?;
@@ -36,16 +36,16 @@ pub fn run(args: SynthArgs) -> Result<ExitCode, Failure> {
     }
     scenario.seed = args.seed.unwrap_or(scenario.seed);
     let of_recording =
-        Allowed { overwrite: args.force, on_terminal: false, folder: Some(is_recording), is_folder: false };
+        Allowed { overwrite: args.force, on_terminal: false, replaceable: Some(is_recording), is_directory: false };
     let output = Output::check(&args.output, &args.scenario, of_recording)?;
-    let of_images = Allowed { folder: Some(Scenario::is_of_images), is_folder: true, ..of_recording };
+    let of_images = Allowed { replaceable: Some(Scenario::is_of_images), is_directory: true, ..of_recording };
     let images = args.images.as_ref().map(|dir| Output::check(dir, &args.scenario, of_images)).transpose()?;
     let to = match (recording.container, &output) {
         (Some(container), _) => container,
         (None, Output::Stdout) => Container::Pipe,
         (None, _) => scenario.container,
     };
-    // It is made in its byte order, not made in another one and turned round; frames that the scenario tells stay.
+    // The scenario is generated in the byte order asked for, and keeps its own compressed frames.
     let frames = match (recording.compress, scenario.compress) {
         (Some(_), _) => form(&args.written).frames,
         (None, Some(kind)) => Frames::Compressed(FrameOptions { kind, level: LEVEL }),
@@ -63,8 +63,10 @@ pub fn run(args: SynthArgs) -> Result<ExitCode, Failure> {
         let target = Target { to, form, envelopes: &envelopes, spool_dir };
         target.write(&output, |sink| scenario.run(args.scale, sink))?
     };
-    let images =
-        images.as_ref().map(|images| images.write_folder(|folder| scenario.write_images(folder))).transpose()?;
+    let images = images
+        .as_ref()
+        .map(|images| images.fill_directory(|directory| scenario.write_images(directory)))
+        .transpose()?;
     let signals_wait = temporary_outputs::hold();
     images.map_or(Ok(()), |images| images.put_in_place_held(&signals_wait))?;
     written.put_in_place_held(&signals_wait)?;
@@ -72,22 +74,19 @@ pub fn run(args: SynthArgs) -> Result<ExitCode, Failure> {
     Ok(report_result(&ledger, name, &output, &args.written))
 }
 
-/// Tells what was made, and gives the exit status.
+/// Reports what was generated, and returns the exit status.
 fn report_result(ledger: &Ledger, scenario: String, output: &Output, args: &WrittenArgs) -> ExitCode {
     if args.report == ReportArg::Json {
-        let account = Account { ledger, inputs: &[scenario], output: &output.name(), notes: &[], unnamed: None };
-        account.report(args.report, args.verbose);
+        let report = Report { ledger, inputs: &[scenario], output: &output.name(), notes: &[], unnamed: None };
+        report.print(args.report, args.verbose);
     } else if !args.quiet {
         report::warnings(ledger, args.verbose);
         if args.verbose {
-            report::entries(ledger);
+            report::table(ledger);
         }
         let records: u64 = ledger.entries().values().map(|entry| entry.added).sum();
         let samples = ledger.of(RecordType::SAMPLE).added;
-        report::say(format_args!(
-            "[ perfconv: {}: {records} records made up, {samples} of them samples ]",
-            output.name()
-        ));
+        report::say(format_args!("[ perfconv: {}: {records} records, {samples} samples ]", output.name()));
     }
     status(ledger, args)
 }

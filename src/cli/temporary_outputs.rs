@@ -1,5 +1,5 @@
-//! Outputs that are not complete yet, under their temporary names. A signal that ends the program removes what there is; so does the
-//! one by which the system tells that a mapped input has become shorter.
+//! Incomplete outputs under their temporary names. They are removed when a signal ends the program, SIGBUS included, which the
+//! system sends if a memory-mapped input was truncated.
 
 use perfconv::container::temp_folder::temporary;
 use std::io;
@@ -7,65 +7,65 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tempfile::{NamedTempFile, TempDir};
 
-/// What there is to say where a mapped input cannot be read any more.
-pub const CUT: &str = "an input cannot be read any more: it was cut while it was read, or its disk fails";
+/// Message when a memory-mapped input can no longer be read.
+pub const INPUT_TRUNCATED: &str = "an input can no longer be read: it was truncated while in use, or its disk failed";
 
-/// Those that are being written. A signal waits for the lock before it ends the program.
-static CURRENT: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+/// Paths of the outputs being written. The signal thread takes the lock before it ends the program.
+static INCOMPLETE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Signals do not end the program as long as it lives.
-pub type Held = MutexGuard<'static, Vec<PathBuf>>;
+/// While it exists, signals do not end the program.
+pub type SignalHold = MutexGuard<'static, Vec<PathBuf>>;
 
-/// Keeps signals from ending the program.
-pub fn hold() -> Held {
-    CURRENT.lock().unwrap_or_else(PoisonError::into_inner)
+/// Holds signals back.
+pub fn hold() -> SignalHold {
+    INCOMPLETE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Starts a file in a folder, with the permissions that new files get, or for its owner alone.
+/// Creates a temporary file in a directory, with the permissions of new files or accessible to the owner only.
 ///
 /// # Errors
-/// What the system says.
-pub fn file_in(folder: &Path, is_private: bool) -> io::Result<NamedTempFile> {
+/// Errors of the system.
+pub fn file_in(directory: &Path, is_private: bool) -> io::Result<NamedTempFile> {
     let mut builder = temporary();
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
         builder.permissions(std::fs::Permissions::from_mode(if is_private { 0o600 } else { 0o666 }));
     }
-    start(|| builder.tempfile_in(folder), NamedTempFile::path)
+    register(|| builder.tempfile_in(directory), NamedTempFile::path)
 }
 
-/// Starts a folder in a folder, with the permissions that new folders get, or for its owner alone.
+/// Creates a temporary directory in a directory, with the permissions of new directories or accessible to the owner only.
 ///
 /// # Errors
-/// What the system says.
-pub fn folder_in(folder: &Path, is_private: bool) -> io::Result<TempDir> {
+/// Errors of the system.
+pub fn directory_in(directory: &Path, is_private: bool) -> io::Result<TempDir> {
     let mut builder = temporary();
     #[cfg(unix)]
     if is_private {
         use std::os::unix::fs::PermissionsExt;
         builder.permissions(std::fs::Permissions::from_mode(0o700));
     }
-    start(|| builder.tempdir_in(folder), TempDir::path)
+    register(|| builder.tempdir_in(directory), TempDir::path)
 }
 
-/// Has signals remove what is not complete, from now on.
+/// Starts the thread that removes incomplete outputs when a signal ends the program.
 ///
 /// # Errors
-/// What the system says.
+/// Errors of the system.
 pub fn watch() -> io::Result<()> {
     #[cfg(unix)]
     signals::watch()?;
     Ok(())
 }
 
-fn start<T>(create: impl FnOnce() -> io::Result<T>, path: fn(&T) -> &Path) -> io::Result<T> {
-    let mut current = hold();
-    // The user knows the output by another name than the one that tempfile adds to what the system said.
+fn register<T>(create: impl FnOnce() -> io::Result<T>, path: fn(&T) -> &Path) -> io::Result<T> {
+    let mut incomplete = hold();
+    // tempfile adds the temporary path to the error; the user knows the output by another name.
     let created = create().map_err(|e| io::Error::from(e.kind()))?;
-    // What is complete has another name by now.
-    current.retain(|path| path.exists());
-    current.push(path(&created).to_owned());
+    // Outputs that were put in place have other names by now.
+    incomplete.retain(|path| path.exists());
+    incomplete.push(path(&created).to_owned());
     Ok(created)
 }
 
@@ -78,46 +78,46 @@ mod signals {
     use std::io::{self, Write};
     use std::{fs, thread};
 
-    /// Has the signals by which users and systems end programs remove what is not complete, and then do what they do.
+    /// Starts a thread that handles signals that end the program: it removes incomplete outputs, then runs the default action.
     pub fn watch() -> io::Result<()> {
         let ignored = ignored();
         let watched = [SIGINT, SIGTERM, SIGHUP, SIGQUIT].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
-        std_handles_no_bus_error();
-        files_that_grow_too_large_are_errors();
-        // Whoever reads what is not there any more tries again and again, until the program ends.
+        reset_bus_error_handler();
+        ignore_file_size_signal();
+        // After SIGBUS the faulting instruction runs again and again until the program ends.
         let mut signals = Signals::new(watched.chain([SIGBUS]))?;
         let watch = move || {
             for signal in signals.forever() {
-                let current = super::hold();
-                current.iter().for_each(|path| remove(path));
+                let incomplete = super::hold();
+                incomplete.iter().for_each(|path| remove(path));
                 remove_all();
                 if signal == SIGBUS {
-                    // Whoever tries again may be just about to write.
-                    let _ = writeln!(io::stderr(), "perfconv: {}", super::CUT);
+                    // `exit` runs no destructors or exit handlers: the faulting thread may be in the middle of a write.
+                    let _ = writeln!(io::stderr(), "perfconv: {}", super::INPUT_TRUNCATED);
                     exit(1);
                 }
-                // It does not return: all of them end a program, and the lock is never given back to whoever would go on.
+                // This does not return: the default action of all these signals ends the program, with the lock held.
                 let _ = emulate_default_handler(signal);
             }
         };
         thread::Builder::new().spawn(watch).map(drop)
     }
 
-    /// Gives up the handler that std has: it is for stacks that overflow, and has any other fault end the program at once.
-    #[expect(unsafe_code, reason = "a signal's handler cannot be set otherwise")]
-    fn std_handles_no_bus_error() {
-        // SAFETY: no handler is set, but the system's own behaviour, before anything is mapped.
+    /// Removes std's handler of SIGBUS: it is for stack overflows, and ends the program at once on any other fault.
+    #[expect(unsafe_code, reason = "signal handlers can only be set by an unsafe call")]
+    fn reset_bus_error_handler() {
+        // SAFETY: no handler is installed, only the default action, before any file is mapped.
         unsafe { libc::signal(libc::SIGBUS, libc::SIG_DFL) };
     }
 
-    /// Has a file that may not grow any more be an error of who writes to it, which can be told, not the end of the program.
-    #[expect(unsafe_code, reason = "a signal cannot be ignored otherwise")]
-    fn files_that_grow_too_large_are_errors() {
-        // SAFETY: no handler is set; the system is told to ignore the signal.
+    /// Ignores SIGXFSZ, so that a write beyond the file size limit fails with an error that can be reported.
+    #[expect(unsafe_code, reason = "signals can only be ignored by an unsafe call")]
+    fn ignore_file_size_signal() {
+        // SAFETY: no handler is installed; the signal is ignored.
         unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
     }
 
-    /// The signals that whoever started the program wants to be ignored, as `nohup` does; a bit for each, from signal 1.
+    /// Signals that the parent process set to be ignored, as `nohup` does, as a bit mask from signal 1.
     fn ignored() -> u64 {
         let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
         let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

@@ -1,42 +1,42 @@
-//! Bytes with the place that they come from.
+//! A block of record bytes and where it comes from.
 
 use bytes::Bytes;
 
-/// A run of records, in memory or mapped, that many parts of the program may hold without copying.
+/// A run of records, in memory or mapped. Clones share the bytes.
 #[derive(Clone, Debug)]
 pub struct Block {
     /// The records.
     pub bytes: Bytes,
-    /// Which of a recording's files: 0 the main one, else `data.N` in the order in which they are read, from 1.
+    /// Index of the file within the recording: 0 is the main file; `data.N` files follow from 1, in reading order.
     pub source: u32,
-    /// Where in that file the first byte lies; else where the frame lies that they come from.
+    /// Offset of the first byte in that file; for a decompressed frame, the offset of the frame.
     pub base: u64,
-    /// What the bytes are.
+    /// How the bytes were obtained.
     pub origin: Origin,
-    /// Whether the bytes take memory of the program's own, as those of a pipe and of frames do and mapped ones do not.
+    /// Whether the bytes occupy heap memory, as those of pipes and decompressed frames do. Mapped bytes do not.
     pub in_memory: bool,
-    /// Different for each block of a recording.
+    /// Unique within the recording.
     pub serial: u64,
 }
 
-/// What the bytes of a block are.
+/// How the bytes of a block were obtained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// Bytes of the file.
+    /// Bytes as they are in the file.
     File,
-    /// Frames that are [misframed](crate::container::misframed) in the file, as they should be.
+    /// Frames that are [misframed](crate::container::misframed) in the file, with corrected headers.
     Reframed,
-    /// What was decompressed from a frame.
+    /// Bytes decompressed from a frame.
     Frame,
 }
 
 impl Block {
-    /// Where in the file something is that lies `at` bytes into the block.
+    /// File offset of the byte at position `at` of the block; for a decompressed block, that of its frame.
     pub fn offset(&self, at: usize) -> u64 {
         if self.origin == Origin::File { self.base + at as u64 } else { self.base }
     }
 
-    /// The block from `at` on, as another one.
+    /// The rest of the block from `at` on, as a block of its own.
     pub fn from(&self, at: usize, serial: u64) -> Self {
         Self { bytes: self.bytes.slice(at..), base: self.offset(at), serial, ..self.clone() }
     }

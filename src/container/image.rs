@@ -1,17 +1,17 @@
-//! A recording without its records: what stands before and behind them, byte for byte.
+//! The bytes of a recording outside its records.
 //!
-//! Writers differ in where they put things: events before or behind the records, gaps, spare slots in the feature table,
-//! sections that share bytes. Records that are written back unchanged go between the same bytes.
+//! Writers lay out files differently: events before or after the records, gaps, spare slots in the feature table, sections
+//! that share bytes. Rewriting unchanged records between these bytes reproduces the file.
 
 use bytes::Bytes;
 
-/// Everything of a file but its records.
+/// All bytes of a file except its records.
 #[derive(Clone, Debug, Default)]
 pub struct FileImage {
-    /// All bytes before the records: the header, and in files most often the events.
+    /// All bytes before the records: the header and, in most files, the events.
     pub before: Bytes,
-    /// All bytes behind the records: in files the feature table, the features, sometimes the events.
+    /// All bytes after the records: in files the feature table, the features and sometimes the events.
     pub behind: Bytes,
-    /// How many bytes the records between them take.
+    /// Number of bytes of records between them.
     pub data: u64,
 }

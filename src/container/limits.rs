@@ -1,36 +1,35 @@
-//! How far a recording is trusted.
+//! Limits on what an untrusted recording can make the program allocate.
 
-/// What a recording may cause to be held in memory at once, beyond what is unique in it.
+/// Limits on memory held at once, beyond what is unique in the recording.
 ///
-/// Counts and sizes that a recording tells are always compared with the bytes that are there before anything is reserved
-/// for them. These limits are for what bytes alone do not bound: frames that hold a thousand times their size, streams of
-/// which the end is not known, records that wait for others.
+/// Counts and sizes stated by a recording are always checked against the bytes that exist before anything is allocated.
+/// These limits cover what such checks cannot bound: frames that expand a thousandfold, streams of unknown length, and
+/// records that wait to be sorted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes that an input which is compressed as a whole, or all frames of compressed records together, may unpack to in any
-    /// case; more are read up to a thousand times their size, and what is missing is told.
+    /// Decompressed bytes always allowed for an input compressed as a whole, or for all compressed frames together. Beyond it,
+    /// the limit is a thousand times the compressed size. A warning reports what is dropped.
     pub unpacked: u64,
-    /// Plain bytes in one frame of compressed records. perf fills a frame from one ring buffer; a frame that holds more is
-    /// read up to here, and what is missing is told.
+    /// Decompressed bytes of one frame. perf fills a frame from one ring buffer; a larger frame is read up to this limit, and a
+    /// warning reports what is dropped.
     pub frame: u64,
-    /// Plain bytes that a frame is unpacked to at a time.
+    /// Decompressed bytes produced at a time.
     pub piece: usize,
-    /// Bytes of all records that tell about the recording itself (its events, features, build ids): those beyond are left
-    /// out, which is told.
+    /// Bytes of all metadata records (events, features, build IDs). Records beyond the limit are skipped with a warning.
     pub about: u64,
-    /// Bytes of a record with the AUX area behind it. One of a stream that takes more goes to a temporary file, one in a
-    /// frame is no record. What the size of 16 bits can tell is always waited for.
+    /// Bytes of a record including its AUX payload. A larger record of a stream is spooled to a temporary file; in a frame it is
+    /// not accepted as a record. Sizes that fit the 16-bit size field are always accepted.
     pub record: u64,
-    /// How many bytes of a stream are searched for the next sound record before damage is passed on.
+    /// Bytes of a stream searched for the next valid record before the corrupt bytes are passed on.
     pub damage: usize,
-    /// Times and places of records that wait for their turn; more go to temporary files.
+    /// Bytes of sort keys (times and locations) of waiting records; more are spilled to temporary files.
     pub waiting: usize,
-    /// Bytes of records that wait for their turn; more go to temporary files. Those of mapped files do not count.
+    /// Bytes of waiting records; more are spilled to temporary files. Records of mapped files do not count.
     pub waiting_bytes: usize,
 }
 
 impl Limits {
-    /// Whether a record of this size is held in memory until all of it is there.
+    /// Whether a record of this size is buffered in memory until it is complete.
     pub fn holds(&self, record: u64) -> bool {
         record <= self.record.max(u16::MAX.into())
     }

@@ -1,44 +1,44 @@
-//! COMPRESSED2 records that perf 6.16 to 7.1 framed wrongly.
+//! COMPRESSED2 records with the wrong header that perf 6.16 to 7.1 writes.
 //!
-//! What a ring buffer compresses to can be more than a record holds. perf then writes several records in a row, and
-//! overwrites the header of the first as if it were all of them: its `data_size` is that of everything behind it, the
-//! headers of the others included, and its size is what is left of the sum in 16 bits.
+//! The compressed data of one ring buffer can exceed the size of a record. perf then writes several records in a row, and
+//! overwrites the header of the first as if it covered all of them: its `data_size` counts everything that follows,
+//! including the headers of the other records, and its size is the sum truncated to 16 bits.
 
 use crate::abi;
 use crate::abi::Endian;
 use crate::abi::bytes::Reader;
 use crate::abi::record::{Misc, RecordHeader, RecordType};
 
-/// Header and `data_size` of each record.
+/// Size of the record header and `data_size`.
 const HEADER: usize = RecordHeader::SIZE + size_of::<u64>();
 
-/// As many compressed bytes as perf puts into a record before it begins another.
+/// Maximum of compressed bytes that perf puts into one record.
 const CHUNK: usize = u16::MAX as usize - HEADER;
 
-/// More than this no ring buffer compresses to.
-const MOST: u64 = 1 << 30;
+/// Upper bound of the compressed size of one ring buffer.
+const MAX_DATA_SIZE: u64 = 1 << 30;
 
-/// How many bytes the record that begins here takes with those that it has swallowed. `None` where it has swallowed none, as
-/// far as can be seen: where the next one should begin, there may be no bytes yet.
+/// Total size of a misframed record at the start of `bytes`, including the records it covers; `None` if it is not misframed.
+/// The bytes after the first record may not have arrived yet.
 pub fn size(bytes: &[u8], endian: Endian) -> Option<u64> {
     let header = RecordHeader::peek(bytes, endian)?;
     let data_size = Reader::new(bytes.get(RecordHeader::SIZE..)?, endian).u64()?;
-    let is_misframed = header.kind == RecordType::COMPRESSED2 && (CHUNK as u64 + 1..MOST).contains(&data_size);
-    let goes_on = || match bytes.get(HEADER + CHUNK..) {
+    let is_misframed = header.kind == RecordType::COMPRESSED2 && (CHUNK as u64 + 1..MAX_DATA_SIZE).contains(&data_size);
+    let continues = || match bytes.get(HEADER + CHUNK..) {
         Some(next) => RecordHeader::peek(next, endian).is_none_or(|next| next.kind == RecordType::COMPRESSED2),
         None => true,
     };
-    (is_misframed && goes_on()).then(|| HEADER as u64 + data_size)
+    (is_misframed && continues()).then(|| HEADER as u64 + data_size)
 }
 
-/// The records as they should be, of all the bytes that one takes with those that it has swallowed.
+/// Splits the bytes of a misframed record into records with correct headers.
 pub fn reframed(bytes: &[u8], endian: Endian) -> Vec<u8> {
     let mut records = Vec::with_capacity(bytes.len() + bytes.len() / CHUNK * 8 + 8);
     let (mut rest, mut len) = (bytes, HEADER + CHUNK);
     loop {
         let (record, next) = rest.split_at(len.clamp(HEADER.min(rest.len()), rest.len()));
         let data = record.get(HEADER..).unwrap_or_default();
-        // A record is full at most; what padding it needs goes to one of its own, which continues it.
+        // A full record has no room for padding, so the remainder goes into another record that continues the stream.
         let most = CHUNK / 8 * 8;
         data.chunks(most).for_each(|data| records.extend(compressed2(data, endian)));
         let Some(header) = RecordHeader::peek(next, endian) else { return records };
@@ -46,7 +46,7 @@ pub fn reframed(bytes: &[u8], endian: Endian) -> Vec<u8> {
     }
 }
 
-/// A COMPRESSED2 record.
+/// Encodes a COMPRESSED2 record.
 fn compressed2(data: &[u8], endian: Endian) -> Vec<u8> {
     let size = (HEADER + data.len()).next_multiple_of(8);
     let header = RecordHeader { kind: RecordType::COMPRESSED2, misc: Misc::empty(), size: size as u16 };
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
     use crate::abi::record::compressed::compressed_bytes;
 
-    /// What perf writes for so many compressed bytes.
+    /// Encodes compressed bytes the way perf does.
     fn misframed(data: &[u8]) -> Vec<u8> {
         let mut bytes = Vec::new();
         for chunk in data.chunks(CHUNK) {
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_has_swallowed_is_found_again() {
+    fn splits_a_misframed_record() {
         let data: Vec<u8> = (0..200_000_u32).map(|i| (i % 251) as u8).collect();
         for len in [CHUNK + 1, CHUNK + 9, 2 * CHUNK, 131_056, 200_000] {
             let bytes = misframed(&data[..len]);
@@ -98,14 +98,14 @@ mod tests {
     }
 
     #[test]
-    fn a_record_that_fits_and_one_that_is_damaged_have_swallowed_none() {
+    fn ignores_fitting_and_corrupt_records() {
         assert_eq!(size(&misframed(&[7; 1000]), Endian::Little), None);
-        let mut damaged = misframed(&[7; 100_000]);
-        damaged[HEADER + CHUNK] = 9;
-        assert_eq!(size(&damaged, Endian::Little), None);
-        damaged[14] = 1;
-        assert_eq!(size(&damaged[..1000], Endian::Little), None);
-        damaged[8..16].fill(0xff);
-        assert_eq!(size(&damaged[..1000], Endian::Little), None);
+        let mut corrupt = misframed(&[7; 100_000]);
+        corrupt[HEADER + CHUNK] = 9;
+        assert_eq!(size(&corrupt, Endian::Little), None);
+        corrupt[14] = 1;
+        assert_eq!(size(&corrupt[..1000], Endian::Little), None);
+        corrupt[8..16].fill(0xff);
+        assert_eq!(size(&corrupt[..1000], Endian::Little), None);
     }
 }

@@ -1,4 +1,4 @@
-//! Where the bytes lie: files, pipes, directories.
+//! Containers of records: file, pipe and directory.
 
 pub mod block;
 pub mod image;

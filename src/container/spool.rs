@@ -1,14 +1,14 @@
-//! Bytes kept outside of memory: maps of files, and temporary files for what cannot be read twice.
+//! Mapped files, and temporary files for streams that are read more than once.
 
 use bytes::Bytes;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-/// Maps a whole file. An empty file gives empty bytes.
+/// Maps a file. An empty file gives empty bytes.
 ///
 /// # Errors
-/// What the system says, for instance of a file that cannot be mapped.
+/// I/O errors, for instance if the file cannot be mapped.
 pub fn map(file: &File) -> io::Result<Bytes> {
     if file.metadata()?.len() == 0 {
         return Ok(Bytes::new());
@@ -16,7 +16,7 @@ pub fn map(file: &File) -> io::Result<Bytes> {
     Ok(Bytes::from_owner(map::map(file)?))
 }
 
-/// The one place that needs `unsafe`.
+/// The only module that needs `unsafe`.
 mod map {
     #![expect(unsafe_code, reason = "mapping a file cannot be proven safe")]
 
@@ -25,23 +25,22 @@ mod map {
     use std::io;
 
     pub fn map(file: &File) -> io::Result<Mmap> {
-        // SAFETY: the map is only read. Whoever changes the file meanwhile changes what is read, and a file that is cut
-        // meanwhile ends a program with SIGBUS that does not catch it, as ours does; both are told in the documentation, and
-        // whoever cannot trust in files has them copied (`ReadOptions::private_copy`).
+        // SAFETY: the map is only read. A change of the file by others shows in the bytes. Truncation of the file raises SIGBUS,
+        // which ends a program without a handler; ours has one. Both are documented, and `ReadOptions::private_copy` avoids both.
         unsafe { Mmap::map(file) }
     }
 }
 
-/// A temporary file that has no name, is written, and is then mapped.
+/// An unlinked temporary file that is written and then mapped.
 pub struct Spool {
     file: File,
 }
 
 impl Spool {
-    /// Makes one, in the given folder or else where the system keeps temporary files.
+    /// Creates one in `dir`, or in the system's default directory.
     ///
     /// # Errors
-    /// What the system says.
+    /// I/O errors.
     pub fn new(dir: Option<&Path>) -> io::Result<Self> {
         let file = match dir {
             Some(dir) => tempfile::tempfile_in(dir),
@@ -50,10 +49,11 @@ impl Spool {
         Ok(Self { file })
     }
 
-    /// Copies all of `reader` into it. Where the reader fails, what it gave before is kept, and how it failed is told.
+    /// Appends everything from `reader`. If the reader fails, the bytes before the failure are preserved and the error is
+    /// returned.
     ///
     /// # Errors
-    /// What the system says about writing.
+    /// Errors of writing.
     pub fn fill(&mut self, reader: &mut dyn Read) -> io::Result<(u64, Option<io::Error>)> {
         let mut buffer = vec![0; 1 << 18];
         let mut copied = 0;
@@ -70,10 +70,10 @@ impl Spool {
         }
     }
 
-    /// All that was written, mapped.
+    /// Maps everything written.
     ///
     /// # Errors
-    /// What the system says.
+    /// I/O errors.
     pub fn into_bytes(self) -> io::Result<Bytes> {
         map(&self.file)
     }
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_came_before_a_failure_is_kept() {
+    fn bytes_before_a_failure_are_preserved() {
         struct Failing;
         impl Read for Failing {
             fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_spooled_comes_back() {
+    fn spooled_bytes_are_mapped() {
         let mut spool = Spool::new(None).unwrap();
         spool.write_all(b"one ").unwrap();
         assert_eq!(spool.fill(&mut &b"two"[..]).unwrap().0, 3);

@@ -1,4 +1,4 @@
-//! Temporary folders. Unlike a spool they have a name, so that whoever ends the program at once must remove them.
+//! Temporary directories. Unlike a spool they have a name, so a program that ends on a signal must remove them.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,38 +7,38 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tempfile::{Builder, TempDir};
 
-/// Those that are there.
-static FOLDERS: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+/// Existing temporary directories.
+static DIRECTORIES: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
-fn folders() -> MutexGuard<'static, BTreeSet<PathBuf>> {
-    FOLDERS.lock().unwrap_or_else(PoisonError::into_inner)
+fn directories() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+    DIRECTORIES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A temporary folder, which goes with this value.
+/// A temporary directory, removed when dropped.
 #[derive(Debug)]
 pub struct TempFolder {
     path: PathBuf,
-    /// There until it is dropped.
-    folder: Option<TempDir>,
+    /// `Some` until dropped.
+    directory: Option<TempDir>,
 }
 
 impl TempFolder {
-    /// Makes one, in the given folder or else where the system keeps temporary files.
+    /// Creates one in `dir`, or in the system's default directory.
     ///
     /// # Errors
-    /// What the system says.
+    /// I/O errors.
     pub fn new(dir: Option<&Path>) -> io::Result<Self> {
-        let mut folders = folders();
-        let made = match dir {
+        let mut directories = directories();
+        let created = match dir {
             Some(dir) => temporary().tempdir_in(dir),
             None => temporary().tempdir(),
         }?;
-        let path = made.path().to_owned();
-        folders.insert(path.clone());
-        Ok(Self { path, folder: Some(made) })
+        let path = created.path().to_owned();
+        directories.insert(path.clone());
+        Ok(Self { path, directory: Some(created) })
     }
 
-    /// Where it is.
+    /// Path of the directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -46,48 +46,48 @@ impl TempFolder {
 
 impl Drop for TempFolder {
     fn drop(&mut self) {
-        // A signal that comes meanwhile waits until nothing is left.
-        let mut folders = folders();
-        drop(self.folder.take());
-        folders.remove(&self.path);
+        // A signal handler that removes all directories waits for this lock.
+        let mut directories = directories();
+        drop(self.directory.take());
+        directories.remove(&self.path);
     }
 }
 
-/// The names of temporary files and folders.
+/// The name pattern of temporary files and directories.
 pub fn temporary() -> Builder<'static, 'static> {
     let mut builder = Builder::new();
     builder.prefix(".perfconv-").suffix(".tmp");
     builder
 }
 
-/// Makes the folders that a file is in, below a folder that is there, and says which are new. One that is a link is not gone into.
-/// The folder that is there is not made again: a temporary one may have been removed, for a program that a signal ends.
+/// Creates the parent directories of `file` below an existing directory, and returns the new ones. Symbolic links are not
+/// followed.
+/// `below` itself is not created: a temporary one may have been removed by a signal handler.
 ///
 /// # Errors
-/// What the system says.
+/// I/O errors.
 pub fn folders_of(file: &Path, below: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut made = Vec::new();
-    let mut folder = below.to_owned();
+    let mut created = Vec::new();
+    let mut directory = below.to_owned();
     for part in file.parent().into_iter().flat_map(Path::iter) {
-        folder.push(part);
-        match fs::create_dir(&folder) {
-            Err(e) if e.kind() == io::ErrorKind::AlreadyExists && fs::symlink_metadata(&folder)?.is_dir() => {}
+        directory.push(part);
+        match fs::create_dir(&directory) {
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists && fs::symlink_metadata(&directory)?.is_dir() => {}
             new => {
                 new?;
-                made.push(folder.clone());
+                created.push(directory.clone());
             }
         }
     }
-    Ok(made)
+    Ok(created)
 }
 
-/// Removes all that are there, for a program that a signal ends: nothing is dropped then.
+/// Removes all temporary directories. For signal handlers, since nothing is dropped when a signal ends the program.
 pub fn remove_all() {
-    std::mem::take(&mut *folders()).iter().for_each(|folder| remove(folder));
+    std::mem::take(&mut *directories()).iter().for_each(|directory| remove(directory));
 }
 
-/// Removes what is there, a file or a folder. Nobody is left to tell when it fails. A folder that is still being filled may
-/// need more than one attempt.
+/// Removes a file or directory, ignoring errors. A directory that another thread is filling may need more than one attempt.
 pub fn remove(path: &Path) {
     let is_gone = || match fs::symlink_metadata(path) {
         Ok(found) if found.is_dir() => fs::remove_dir_all(path).is_ok(),
@@ -102,18 +102,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_goes_with_its_value_or_with_all() {
+    fn a_directory_is_removed_on_drop() {
         let outside = tempfile::tempdir().unwrap();
         let entries = || fs::read_dir(outside.path()).unwrap().count();
-        let folder = TempFolder::new(Some(outside.path())).unwrap();
-        fs::write(folder.path().join("data"), "x").unwrap();
-        drop(folder);
+        let directory = TempFolder::new(Some(outside.path())).unwrap();
+        fs::write(directory.path().join("data"), "x").unwrap();
+        drop(directory);
         assert_eq!(entries(), 0);
-        let folder = TempFolder::new(Some(outside.path())).unwrap();
-        fs::write(folder.path().join("data"), "x").unwrap();
-        remove(folder.path());
+        let directory = TempFolder::new(Some(outside.path())).unwrap();
+        fs::write(directory.path().join("data"), "x").unwrap();
+        remove(directory.path());
         assert_eq!(entries(), 0);
-        assert!(folders_of(Path::new("a/b/file"), folder.path()).is_err());
+        assert!(folders_of(Path::new("a/b/file"), directory.path()).is_err());
         assert_eq!(entries(), 0);
     }
 }

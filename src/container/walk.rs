@@ -1,4 +1,4 @@
-//! From one record to the next.
+//! Steps from one record to the next, and resynchronization after corrupt bytes.
 
 use crate::abi::Endian;
 use crate::abi::feature::tracing_data::TracingData;
@@ -7,39 +7,38 @@ use crate::abi::record::{RecordHeader, RecordType};
 use crate::container::misframed;
 use std::fmt;
 
-/// What stands at a place among records.
+/// What is at an offset among records.
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
-    /// A whole record.
+    /// A complete record.
     Record {
         /// Its header.
         header: RecordHeader,
-        /// Its size.
+        /// Its size, header included.
         len: usize,
-        /// How many bytes follow that belong to it but are not counted in its size.
+        /// Number of bytes that follow and belong to it but are not counted in its size.
         payload: usize,
     },
     /// The bytes end before the record does.
     Cut {
-        /// How many bytes the record takes with its payload, as far as can be told.
+        /// Size of the record with its payload, as far as known.
         needed: u64,
     },
-    /// Frames of which the first has swallowed the others.
+    /// A [misframed](super::misframed) record.
     Misframed {
-        /// How many bytes they take.
+        /// Total size of the frames that it covers.
         len: usize,
     },
-    /// What stands here cannot be the header of a record: no record is smaller than its header, and no recorder numbers
-    /// types like this.
+    /// Not a record: a size smaller than the header, or a type that no recorder uses.
     Garbage {
-        /// What the header would be.
+        /// The bytes decoded as a header.
         header: RecordHeader,
     },
-    /// Exactly here the bytes end.
+    /// The end of the bytes.
     End,
 }
 
-/// Looks at the place `at` bytes into `bytes`.
+/// Classifies what is at offset `at`.
 #[inline]
 pub fn step(bytes: &[u8], at: usize, endian: Endian) -> Step {
     let rest = &bytes[at..];
@@ -59,14 +58,14 @@ pub fn step(bytes: &[u8], at: usize, endian: Endian) -> Step {
     Step::Record { header, len, payload: 0 }
 }
 
-/// Frames of which the first has swallowed the others, if that is what stands here.
+/// The misframed record that starts here, if any.
 #[cold]
 fn misframed(header: RecordHeader, rest: &[u8], endian: Endian) -> Option<Step> {
     let needed = misframed::size(rest, endian).filter(|&size| size > header.len() as u64)?;
     Some(if needed > rest.len() as u64 { Step::Cut { needed } } else { Step::Misframed { len: needed as usize } })
 }
 
-/// How many bytes behind the record at a place belong to it; none where no whole record is there.
+/// Size of the payload after the record at `at`; 0 if no complete record is there.
 pub fn payload(bytes: &[u8], at: usize, endian: Endian) -> usize {
     match step(bytes, at, endian) {
         Step::Record { payload, .. } => payload,
@@ -74,12 +73,12 @@ pub fn payload(bytes: &[u8], at: usize, endian: Endian) -> usize {
     }
 }
 
-/// A record of a type that bytes may follow. There are few of them.
+/// A record of a type that a payload may follow. They are rare.
 #[cold]
 fn with_payload(header: RecordHeader, rest: &[u8], endian: Endian) -> Step {
     let len = header.len();
     let mut payload = payload_size(&rest[..len], endian);
-    // `perf inject` to a pipe writes tracing data before the record that should announce it.
+    // `perf inject` to a pipe writes the tracing data before the record that announces it.
     let tracing_data = &rest[len..rest.len().min(len + TracingData::MAGIC.len())];
     if header.kind == RecordType::HEADER_TRACING_DATA && !TracingData::MAGIC.starts_with(tracing_data) {
         payload = 0;
@@ -92,14 +91,14 @@ fn with_payload(header: RecordHeader, rest: &[u8], endian: Endian) -> Step {
     }
 }
 
-/// Whether a recorder may write records of this type, known here or not: the kernel and perf number theirs from 1 and from
-/// 64 on, simpleperf from 32768 on.
+/// Whether recorders write records of this type, including unknown ones: the kernel and perf number theirs from 1 and 64,
+/// simpleperf from 32768.
 #[inline]
 fn is_possible(kind: RecordType) -> bool {
     matches!(kind.0, 1..256 | 32768..33024)
 }
 
-/// How many of the bytes are whole records, and why they end there.
+/// Length of the complete records at the start of the bytes, and what follows them.
 pub fn whole_records(bytes: &[u8], endian: Endian) -> (usize, Step) {
     let mut at = 0;
     loop {
@@ -111,8 +110,7 @@ pub fn whole_records(bytes: &[u8], endian: Endian) -> (usize, Step) {
     }
 }
 
-/// How many of the bytes are a whole number of records and of gaps between them, so that what follows can wait for more
-/// bytes; and why they end there.
+/// Length of the complete records and the gaps between them, and what follows. The rest can wait for more bytes.
 pub fn complete(bytes: &[u8], endian: Endian) -> (usize, Step) {
     let mut from = 0;
     loop {
@@ -128,15 +126,15 @@ pub fn complete(bytes: &[u8], endian: Endian) -> (usize, Step) {
     }
 }
 
-/// How many records in a row must look sound before a place behind damage is believed to be a record.
-const BELIEVABLE: usize = 6;
+/// Number of consecutive valid records required to accept an offset after corrupt bytes.
+const MIN_CONSECUTIVE: usize = 6;
 
-/// The first place behind `from` where sound records begin again: several in a row, of known types and no absurd size, or
-/// fewer that end exactly where the bytes end.
+/// The first offset after `from` where valid records begin: several in a row of known types and plausible sizes, or fewer that
+/// end exactly at the end of the bytes.
 pub fn resynchronise(bytes: &[u8], from: usize, endian: Endian) -> Option<usize> {
     (from + 1..bytes.len()).find(|&start| {
         let mut at = start;
-        for seen in 0..BELIEVABLE {
+        for seen in 0..MIN_CONSECUTIVE {
             match step(bytes, at, endian) {
                 Step::Record { header, len, payload } if is_sound(&header) => at += len + payload,
                 Step::End => return seen > 1,
@@ -147,32 +145,32 @@ pub fn resynchronise(bytes: &[u8], from: usize, endian: Endian) -> Option<usize>
     })
 }
 
-/// Whether a header is one that a recorder would write: a type with a name, and a size that the kernel would give it.
+/// Whether a recorder would write this header: a known type, and for kernel records a size that is a multiple of 8.
 pub fn is_sound(header: &RecordHeader) -> bool {
     header.kind.name().is_some() && (header.kind >= RecordType::USER_START || header.len().is_multiple_of(8))
 }
 
-/// Something that is not as it should be, and how reading went on.
+/// A problem of a recording, and how reading continued.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
-    /// Which of the recording's files, by name.
+    /// Name of the file.
     pub file: String,
-    /// Where in it.
+    /// Offset in the file.
     pub offset: u64,
-    /// What is wrong and what is missing for it.
+    /// What is wrong, and what is missing because of it.
     pub what: String,
-    /// Bytes of the recording that cannot be read because of it, those that a truncated file lacks included; 0 where no byte is
-    /// lost or the number is unknown.
+    /// Number of bytes that cannot be read because of it, including those missing from a truncated file; 0 if none are lost
+    /// or the number is unknown.
     pub unread: u64,
 }
 
 impl Damage {
-    /// Damage by which no known number of bytes is lost.
+    /// A problem without a known number of lost bytes.
     pub fn new(file: impl Into<String>, offset: u64, what: impl Into<String>) -> Self {
         Self { file: file.into(), offset, what: what.into(), unread: 0 }
     }
 
-    /// The same damage, by which this many bytes cannot be read.
+    /// The same problem, with the number of unreadable bytes.
     pub fn with_unread(self, unread: u64) -> Self {
         Self { unread, ..self }
     }
@@ -180,7 +178,7 @@ impl Damage {
 
 impl fmt::Display for Damage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: at offset {}: {}", self.file, self.offset, self.what)
+        write!(f, "{}: offset {:#x}: {}", self.file, self.offset, self.what)
     }
 }
 
@@ -195,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_records_end_where_the_last_one_does_not_fit() {
+    fn whole_records_stop_at_an_incomplete_record() {
         let mut bytes = [record(3, 24), record(68, 8)].concat();
         assert!(matches!(whole_records(&bytes, Endian::Little), (32, Step::End)));
         bytes.extend(&record(9, 40)[..39]);
@@ -208,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_is_passed_over_and_the_cut_record_behind_it_waits() {
+    fn a_gap_is_skipped_and_a_truncated_record_waits() {
         let sound = record(9, 40).repeat(8);
         let bytes = [&sound[..], &[0; 50], &sound[..], &record(9, 40)[..30]].concat();
         assert!(matches!(complete(&bytes, Endian::Little), (690, Step::Cut { needed: 40 })));
@@ -226,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn tracing_data_that_stands_elsewhere_is_not_taken_from_other_records() {
+    fn misplaced_tracing_data_does_not_swallow_records() {
         let mut bytes = record(66, 16);
         bytes[8..12].copy_from_slice(&16_u32.to_le_bytes());
         let with = [&bytes[..], TracingData::MAGIC, &[0; 6]].concat();
@@ -237,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn records_behind_damage_are_found_again() {
+    fn finds_records_after_corrupt_bytes() {
         let mut bytes = vec![0; 50];
         let sound = bytes.len();
         bytes.extend((0..8).flat_map(|_| record(9, 40)));
@@ -246,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn simpleperfs_sizes_are_of_32_bits() {
+    fn simpleperf_records_have_32_bit_sizes() {
         let mut bytes = vec![1, 0x80, 0, 0, 1, 0, 16, 0];
         bytes.resize(0x1_0010, 0);
         assert!(matches!(step(&bytes, 0, Endian::Little), Step::Record { len: 0x1_0010, .. }));

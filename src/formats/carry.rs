@@ -1,4 +1,4 @@
-//! Formats that carry the records of a recording.
+//! Formats that are written from the stream of records.
 
 use super::options::OptionValues;
 use super::retained_fields::RetainedFields;
@@ -11,29 +11,29 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// How records are carried.
+/// Options for writing records to another format.
 #[derive(Clone, Debug, Default)]
 pub struct CarryOptions {
-    /// What was done with the records on their way.
+    /// What passes changed.
     pub passes: Passed,
     /// Values of the format's own options.
     pub values: OptionValues,
-    /// Unknown fields of the input, which a format that [keeps](super::Format::keeps) them writes.
+    /// Unknown fields of the input, written by formats that [keep](super::Format::keeps) them.
     pub retained: RetainedFields,
     /// Functions of frames, where the input has them.
     pub symbols: Option<Arc<dyn SymbolSource>>,
-    /// Where temporary files go that hold what is written later than it comes; the system's folder if not set.
+    /// Directory for temporary files; the system's if not set.
     pub spool_dir: Option<PathBuf>,
 }
 
-/// What was done with the records on their way.
+/// What passes changed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Passed {
-    /// Whether they are other than those of the recording.
+    /// Whether records may differ from those of the input.
     pub change_records: bool,
     /// Whether quipper's [`Remap`](crate::rewrite::quipper::Quipper::Remap) was among the passes.
     pub remap: bool,
-    /// Whether what could not be judged is to stay behind: files beside the recording.
+    /// Whether the recording is anonymized, so that other files of its directory must be omitted.
     pub anonymize: bool,
 }
 
@@ -44,26 +44,26 @@ impl Passed {
     }
 }
 
-/// An output that takes the records of a recording.
+/// An output for the records of a recording.
 pub trait Carry: Sink {
-    /// Tells, when all is written, what became of the records.
+    /// Adds the counts of written records to a ledger, after the end of the stream.
     fn account(&self, ledger: &mut Ledger);
 
-    /// Whether what a folder holds beside the recording is carried too.
+    /// Whether other files in the recording's directory are written, too.
     fn carries_others(&self) -> bool {
         false
     }
 }
 
-/// An output that takes the records in the order of time.
+/// An output that receives the records in time order.
 impl<S: Carry> Carry for Order<S> {
     fn account(&self, ledger: &mut Ledger) {
         self.sink().account(ledger);
     }
 }
 
-/// Begins such an output.
+/// Creates the output.
 pub type BeginCarry = for<'a> fn(&'a mut dyn Write, &CarryOptions) -> Box<dyn Carry + 'a>;
 
-/// Begins such an output in a folder that is there and empty.
+/// Creates the output in an existing empty directory.
 pub type BeginFolder = fn(&Path, &CarryOptions) -> Result<Box<dyn Carry>>;

@@ -18,39 +18,39 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
 
-/// A format. Each describes itself in its directory and is listed in [`FORMATS`](super::FORMATS).
+/// A format. Each is defined in its own directory and listed in [`FORMATS`](super::FORMATS).
 #[derive(Clone, Copy, Debug)]
 pub struct Format {
-    /// Its name, for `--to`.
+    /// Name, for `--to`.
     pub name: &'static str,
-    /// What it is, in a few words.
+    /// Description in a few words.
     pub about: &'static str,
-    /// Endings of file names that choose it, and how a file is compressed whose name ends with just that.
+    /// File name extensions, each with the compression that it implies.
     pub extensions: &'static [(&'static str, Option<Envelope>)],
-    /// How it is compressed where no name says.
+    /// Default compression.
     pub envelope: Option<Envelope>,
-    /// Whether it is for programs, not to be shown on a terminal.
+    /// Whether it is binary, and thus not written to a terminal.
     pub is_binary: bool,
     /// What it is written from.
     pub writes: Writes,
-    /// What can be read of it.
+    /// How it is read.
     pub reads: Reads,
-    /// Copies an input of this format that is valid, where a conversion to the same format changes nothing.
+    /// Copies a valid input of this format, where a conversion to the same format changes nothing.
     pub copy: Option<CopyProfile>,
-    /// Whether an input that begins like this, [`START`](super::recognize::START) bytes of it at most, is in this format.
+    /// Whether an input with these first bytes, at most [`START`](super::recognize::START), has this format.
     pub recognises: fn(&[u8]) -> bool,
-    /// Whether no other input begins like this: then the name of the input does not matter.
+    /// Whether no other format begins like this: then the name of the input is ignored.
     pub is_distinctive: bool,
-    /// Whether an output has a place for these fields.
+    /// Whether an output can store these unknown fields.
     pub keeps: fn(&RetainedFields) -> bool,
-    /// Options of its own; those that [all formats written alike](Writes::options) have are not among them.
+    /// The format's own options, in addition to those of [its kind](Writes::options).
     pub options: &'static [FormatOption],
-    /// Passes that go without saying.
+    /// Passes that the option values imply.
     pub usual_passes: fn(&OptionValues) -> &'static [Quipper],
 }
 
 impl Format {
-    /// A text format that is neither read nor written and never recognized: what a description starts from.
+    /// A text format that is never read, written or recognized: the base for definitions.
     pub const fn new(name: &'static str, about: &'static str) -> Self {
         Self {
             name,
@@ -69,7 +69,7 @@ impl Format {
         }
     }
 
-    /// All options that it takes.
+    /// All options of the format.
     pub fn all_options(&self) -> impl Iterator<Item = &'static FormatOption> + use<> {
         self.writes.options().iter().chain(self.options)
     }
@@ -79,7 +79,7 @@ impl Format {
         matches!(self.writes, Writes::Profile(_))
     }
 
-    /// How it is written without a [`Profile`], if these values ask for that.
+    /// How it is written without a [`Profile`], if these values require that.
     pub fn direct(&self, values: &OptionValues) -> Option<Direct> {
         match self.writes {
             Writes::Profile(writes) => (writes.direct)(values),
@@ -88,39 +88,39 @@ impl Format {
     }
 }
 
-/// What can be read of a format.
+/// How a format is read.
 #[derive(Clone, Copy, Debug)]
 pub enum Reads {
-    /// It is a recording.
+    /// As a recording.
     Recording,
-    /// It carries a recording that can be reconstructed, or is converted to one.
+    /// By reconstructing a recording, or converting to one.
     Import(Import),
-    /// Nothing.
+    /// Not at all.
     Nothing,
 }
 
 /// What a format is written from.
 #[derive(Clone, Copy, Debug)]
 pub enum Writes {
-    /// The stream of records: the format is that of recordings.
+    /// The stream of records, as a recording.
     Records,
-    /// The stream of records, each in a form of its own.
+    /// The stream of records, in another form.
     Carry(BeginCarry),
-    /// The stream of records, to several files in a directory.
+    /// The stream of records, as several files in a directory.
     Folder {
-        /// Begins them.
+        /// Creates them.
         begin: BeginFolder,
-        /// Whether a directory has such files and nothing else, so that others may replace it.
+        /// Whether a directory contains nothing but such files, so that they may be overwritten.
         is_alike: fn(&Path) -> bool,
     },
-    /// Stacks and values.
+    /// A profile: stacks and values.
     Profile(WriteProfile),
     /// It is not written.
     Nothing,
 }
 
 impl Writes {
-    /// Options of all formats that are written alike.
+    /// Options common to all formats of this kind.
     pub fn options(&self) -> &'static [FormatOption] {
         match self {
             Self::Records => recording_options::OPTIONS,
@@ -135,27 +135,27 @@ impl Writes {
 pub struct WriteProfile {
     /// Writes a profile.
     pub write: fn(&Profile, &mut dyn Write) -> Result<()>,
-    /// Writes samples one by one, where the format can.
+    /// Writes samples one by one, if the format supports that.
     pub streamed: Option<BeginStreamed>,
-    /// Writes a recording without a [`Profile`], if these values ask for that.
+    /// Writes a recording without a [`Profile`], if these values require that.
     pub direct: fn(&OptionValues) -> Option<Direct>,
 }
 
-/// Reads a recording, and returns what writes the output.
+/// Reads a recording, and returns a function that writes the output.
 pub type Direct = fn(Source) -> Result<(WriteOut, Ledger)>;
 
-/// Writes an output of which everything is known.
+/// Writes an output whose contents are complete.
 pub type WriteOut = Box<dyn FnOnce(&mut dyn Write) -> Result<()>>;
 
-/// Begins an output that takes samples one by one, of these events; and which of them have samples.
+/// Creates an output for samples one by one, given the events and which of them have samples.
 pub type BeginStreamed =
     for<'a> fn(&'a mut dyn Write, &[ProfileEvent], &BTreeSet<EventIndex>) -> Box<dyn Streamed + 'a>;
 
-/// An output that takes samples one by one.
+/// An output for samples one by one.
 pub trait Streamed: TakeSamples {
-    /// Writes what follows the samples, of a profile without rows.
+    /// Writes everything that follows the samples, of a profile without rows.
     ///
     /// # Errors
-    /// What the output says.
+    /// Errors of the output.
     fn finish(self: Box<Self>, profile: &Profile) -> Result<()>;
 }

@@ -1,23 +1,23 @@
-//! Whether bytes have the shape of a protobuf message, as far as they are there.
+//! Checks whether bytes have the shape of a (possibly truncated) protobuf message.
 
-/// What a field holds.
+/// Type of a field.
 #[derive(Clone, Copy, Debug)]
 pub enum Shape {
     /// One number.
     Number,
     /// Numbers, packed or one by one.
     Numbers,
-    /// Text, or a message that is not looked into.
+    /// A string, or a message that is not checked.
     Bytes,
     /// A message.
     Message(&'static [(u32, Shape)]),
 }
 
-/// The wire types of numbers and of bytes.
+/// Wire types of numbers, and of length-delimited fields.
 const VARINT: u64 = 0;
 const LEN: u64 = 2;
 
-/// Whether all fields of a message are of these, and of their shapes. The last one may be truncated.
+/// Whether all fields of a message have these numbers and shapes. The last one may be truncated.
 pub fn fits(mut bytes: &[u8], fields: &[(u32, Shape)]) -> bool {
     while !bytes.is_empty() {
         let key = match varint(&mut bytes) {
@@ -36,10 +36,10 @@ pub fn fits(mut bytes: &[u8], fields: &[(u32, Shape)]) -> bool {
         }
         let len = usize::try_from(value).unwrap_or(usize::MAX);
         let (content, rest) = bytes.split_at_checked(len).unwrap_or((bytes, &[]));
-        let is_whole = content.len() == len;
+        let is_complete = content.len() == len;
         let fits = match shape {
             Shape::Message(fields) => fits(content, fields),
-            Shape::Numbers => numbers(content, is_whole),
+            Shape::Numbers => numbers(content, is_complete),
             Shape::Number | Shape::Bytes => true,
         };
         if !fits {
@@ -50,7 +50,7 @@ pub fn fits(mut bytes: &[u8], fields: &[(u32, Shape)]) -> bool {
     true
 }
 
-/// The fields of a message that hold bytes, by number, with as much of the bytes as is there.
+/// The length-delimited fields of a message, by number, with their (possibly truncated) contents.
 pub fn contents(mut bytes: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
     std::iter::from_fn(move || {
         loop {
@@ -69,22 +69,22 @@ pub fn contents(mut bytes: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
     })
 }
 
-/// Whether bytes are packed numbers, of which the last may be truncated where they are not whole.
-fn numbers(mut bytes: &[u8], is_whole: bool) -> bool {
+/// Whether bytes are packed numbers. The last one may be truncated if the content is.
+fn numbers(mut bytes: &[u8], is_complete: bool) -> bool {
     while !bytes.is_empty() {
         match varint(&mut bytes) {
             Ok(Some(_)) => {}
-            Ok(None) => return !is_whole,
+            Ok(None) => return !is_complete,
             Err(TooLong) => return false,
         }
     }
     true
 }
 
-/// A number takes at most ten bytes.
+/// A varint has at most ten bytes.
 struct TooLong;
 
-/// Takes a number; `None` where the bytes end within it.
+/// Reads a varint; `None` if it is truncated.
 fn varint(bytes: &mut &[u8]) -> Result<Option<u64>, TooLong> {
     let mut value = 0_u64;
     for (at, &byte) in bytes.iter().enumerate().take(10) {
@@ -94,9 +94,9 @@ fn varint(bytes: &mut &[u8]) -> Result<Option<u64>, TooLong> {
             return Ok(Some(value));
         }
     }
-    let is_cut = bytes.len() < 10;
+    let is_truncated = bytes.len() < 10;
     *bytes = &[];
-    if is_cut { Ok(None) } else { Err(TooLong) }
+    if is_truncated { Ok(None) } else { Err(TooLong) }
 }
 
 #[cfg(test)]
@@ -107,7 +107,7 @@ mod tests {
         &[(1, Shape::Number), (2, Shape::Numbers), (3, Shape::Message(&[(1, Shape::Number)])), (16, Shape::Bytes)];
 
     #[test]
-    fn messages_fit_up_to_where_they_are_truncated() {
+    fn truncated_messages_fit() {
         let message = b"\x08\x96\x01\x12\x03\x01\x80\x01\x10\x05\x1a\x02\x08\x07\x82\x01\x02ab";
         assert!((0..=message.len()).all(|len| fits(&message[..len], FIELDS)));
         let seen: Vec<_> = contents(message).map(|(number, content)| (number, content.len())).collect();

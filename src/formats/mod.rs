@@ -1,6 +1,6 @@
-//! The formats that recordings are converted to and from.
+//! Conversion of recordings to and from other formats.
 //!
-//! A format describes itself, its options included, in its directory; [`FORMATS`] has a line for each.
+//! Each format is defined in its own directory, options included; [`FORMATS`] lists them.
 
 pub mod carry;
 #[cfg(feature = "csv")]
@@ -26,13 +26,13 @@ pub mod recognize;
 pub mod recording_options;
 pub mod retained_fields;
 pub mod table;
-// The tests of the program use it too.
+// Integration tests of the program use it, too.
 #[cfg(feature = "cli")]
 pub mod test_format;
 
 pub use format::{BeginStreamed, Direct, Format, Reads, Streamed, WriteOut, WriteProfile, Writes};
 
-/// Every format.
+/// All formats.
 pub const FORMATS: &[Format] = &[
     perf_data::FORMAT,
     #[cfg(feature = "pprof")]
@@ -53,6 +53,6 @@ pub const FORMATS: &[Format] = &[
     csv::FORMAT,
 ];
 
-/// The format of a profile where the user names none.
+/// The default format for profiles.
 #[cfg(feature = "pprof")]
 pub const DEFAULT_PROFILE: Format = pprof::FORMAT;

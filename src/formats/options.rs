@@ -1,60 +1,60 @@
-//! Options of formats, described without a command line, and the values that they are given.
+//! Options of formats, independent of a command line, and their values.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// An option of a format. Several formats may have the same one.
+/// An option of a format. Several formats may share one.
 #[derive(Clone, Copy, Debug)]
 pub struct FormatOption {
-    /// Its name: behind two dashes, that of the argument.
+    /// Name, without dashes.
     pub name: &'static str,
-    /// What help calls its value.
+    /// Placeholder for its value in help.
     pub value_name: &'static str,
-    /// What it does, in a sentence without its period.
+    /// Description for help, without period.
     pub help: &'static str,
-    /// The same at length, where that is computed.
+    /// Long description, where it is computed.
     pub long_help: Option<fn() -> String>,
-    /// What it takes.
+    /// Type of its value.
     pub takes: Takes,
-    /// The value that is the same as none.
+    /// Default value, equivalent to omitting the option.
     pub default: Option<&'static str>,
-    /// Names of the arguments that it cannot be used with.
+    /// Names of options that it conflicts with.
     pub conflicts: &'static [&'static str],
-    /// Name of the argument without which it has no meaning.
+    /// Name of an option that it requires.
     pub requires: Option<&'static str>,
-    /// Whether help shows it behind the options of other formats.
+    /// Whether help lists it after the options of other formats.
     pub is_last: bool,
 }
 
-/// What an option takes.
+/// Type of an option's value.
 #[derive(Clone, Copy, Debug)]
 pub enum Takes {
-    /// Nothing: it is given or not.
+    /// None: a switch.
     Nothing,
-    /// One of these words, each with what it stands for.
+    /// One of these words, with their descriptions.
     Choice(&'static [(&'static str, &'static str)]),
-    /// Some of these words, separated by commas.
+    /// A comma-separated list of these words.
     List(fn() -> Vec<&'static str>),
-    /// A number behind `=`, which may be missing.
+    /// An optional number after `=`.
     Number {
-        /// The least.
+        /// Minimum.
         min: i64,
-        /// The greatest.
+        /// Maximum.
         max: i64,
-        /// The number where it is missing.
+        /// Value if the number is omitted.
         if_missing: &'static str,
     },
-    /// The path of a file.
+    /// Path of a file.
     File,
 }
 
 impl FormatOption {
-    /// An option that is given or not.
+    /// A switch.
     pub const fn switch(name: &'static str, help: &'static str) -> Self {
         Self::new(name, "", help, Takes::Nothing)
     }
 
-    /// An option that takes a value of that kind.
+    /// An option with a value.
     pub const fn new(name: &'static str, value_name: &'static str, help: &'static str, takes: Takes) -> Self {
         Self {
             name,
@@ -73,7 +73,7 @@ impl FormatOption {
 /// The value of an option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OptionValue {
-    /// Of one that takes nothing.
+    /// A switch that is given.
     Given,
     /// A word.
     Word(String),
@@ -85,12 +85,12 @@ pub enum OptionValue {
     File(PathBuf),
 }
 
-/// Values of options by their names. An option with its default value is not given.
+/// Values of options by name. An option with its default value is not included.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OptionValues(BTreeMap<&'static str, OptionValue>);
 
 impl OptionValues {
-    /// With a value of an option.
+    /// Adds the value of an option.
     pub fn with(mut self, option: &FormatOption, value: OptionValue) -> Self {
         if !matches!(&value, OptionValue::Word(word) if Some(word.as_str()) == option.default) {
             self.0.insert(option.name, value);
@@ -98,7 +98,7 @@ impl OptionValues {
         self
     }
 
-    /// With the values of other options.
+    /// Adds all values of another set.
     pub fn and(mut self, others: &Self) -> Self {
         self.0.extend(others.0.iter().map(|(&name, value)| (name, value.clone())));
         self
@@ -114,7 +114,7 @@ impl OptionValues {
         self.0.contains_key(option.name)
     }
 
-    /// The word that an option is given.
+    /// The word given for an option.
     pub fn word(&self, option: &FormatOption) -> Option<&str> {
         match self.0.get(option.name)? {
             OptionValue::Word(word) => Some(word),
@@ -122,7 +122,7 @@ impl OptionValues {
         }
     }
 
-    /// The words that an option is given.
+    /// The list given for an option.
     pub fn list(&self, option: &FormatOption) -> Option<&[String]> {
         match self.0.get(option.name)? {
             OptionValue::List(words) => Some(words),
@@ -130,7 +130,7 @@ impl OptionValues {
         }
     }
 
-    /// The number that an option is given.
+    /// The number given for an option.
     pub fn number(&self, option: &FormatOption) -> Option<i32> {
         match self.0.get(option.name)? {
             OptionValue::Number(number) => Some(*number),
@@ -138,7 +138,7 @@ impl OptionValues {
         }
     }
 
-    /// The path that an option is given.
+    /// The path given for an option.
     pub fn file(&self, option: &FormatOption) -> Option<&Path> {
         match self.0.get(option.name)? {
             OptionValue::File(path) => Some(path),

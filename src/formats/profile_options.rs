@@ -1,4 +1,4 @@
-//! Options of all formats that are written from a profile.
+//! Options common to all formats written from a profile.
 
 use super::options::{FormatOption, OptionValues, Takes};
 use crate::profile::labels::Label;
@@ -21,48 +21,48 @@ pub const LABELS: FormatOption = FormatOption {
     )
 };
 
-/// What a profile is split by.
+/// The option `--split-by`.
 pub const SPLIT_BY: FormatOption = FormatOption::new(
     "split-by",
     "WHAT",
-    "Write one profile for each of these into a folder",
+    "Write one profile for each of these, to a directory",
     Takes::Choice(&[("pid", "Process"), ("comm", "Name of the process"), ("event", "Event"), ("cgroup", "Cgroup")]),
 );
 
-/// What to do with what the kernel lost.
+/// The option `--lost`.
 pub const LOST: FormatOption = FormatOption {
     default: Some("apart"),
     ..FormatOption::new(
         "lost",
         "HOW",
-        "What to do with what the kernel lost: leave it apart, or count it as samples of a stack of its own",
+        "How to account for lost samples and events: only report them, or add them as samples of a separate stack",
         Takes::Choice(&[
-            ("apart", "Tell how much it is, and leave it out"),
-            ("as-samples", "Samples of a stack of their own"),
+            ("apart", "Report their number, but add no samples"),
+            ("as-samples", "Add them as samples of a separate stack"),
         ]),
     )
 };
 
-/// Whether the address of the data is a frame.
+/// The option `--data-addresses`.
 pub const DATA_ADDRESSES: FormatOption =
-    FormatOption::switch("data-addresses", "Make the address of the data a frame above the leaf");
+    FormatOption::switch("data-addresses", "Add the data address as a frame above the leaf");
 
-/// What the user calls threads.
+/// The option `--thread-types`.
 pub const THREAD_TYPES: FormatOption = FormatOption::new(
     "thread-types",
     "FILE",
-    "File with a thread id and what to call its thread on each line, for the label thread_type",
+    "File with a thread ID and its thread type on each line, for the label thread_type",
     Takes::File,
 );
 
-/// Stands for no labels.
+/// The value for no labels.
 pub const NO_LABELS: &str = "none";
 
 fn keys() -> Vec<&'static str> {
     Label::ALL.iter().map(|label| label.key()).collect()
 }
 
-/// What profiles are to be split by.
+/// The value of `--split-by`.
 pub fn split(values: &OptionValues) -> Option<Split> {
     match values.word(&SPLIT_BY)? {
         "pid" => Some(Split::Pid),

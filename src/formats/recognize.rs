@@ -1,39 +1,39 @@
-//! The format of an input by its beginning, unpacked.
+//! Recognizes the format of an uncompressed input by its first bytes.
 
 use super::table::{by_file_name, readable_names};
 use super::{FORMATS, Format, Reads};
 use crate::container::read::header_problem;
 use crate::error::{Error, Result};
 
-/// How many bytes of an input are looked at: enough for a whole line of text, such as a deep folded stack, or a whole sample.
+/// Number of bytes to inspect: enough for a long line of text, such as a deep folded stack, or a sample.
 pub const START: usize = 1 << 14;
 
-/// The format of an input that begins like this, of those that have a distinctive beginning.
+/// The first format that recognizes these bytes.
 pub fn by_content(formats: &'static [Format], start: &[u8]) -> Option<&'static Format> {
     formats.iter().find(|format| (format.recognises)(start))
 }
 
-/// The format that an input is read as, which begins like this: by a beginning that is distinctive, else by its name, else by
-/// its content; `None` where it can only be a recording, damaged ones included.
+/// The format to read an input as: by distinctive content, or else by name, or else by any content; `None` if it
+/// can only be a recording, possibly a corrupt one.
 ///
 /// # Errors
-/// Where the format is unknown, or cannot be read.
+/// If the format is unknown, or cannot be read.
 pub fn readable_format(start: &[u8], name: &str) -> Result<Option<&'static Format>> {
     let is_read = |format: &Format| !matches!(format.reads, Reads::Nothing);
-    // A name may say anything of what is not read.
+    // Extensions of formats that cannot be read are ignored.
     let by_name = by_file_name(FORMATS, name).map(|(format, _)| format).filter(|format| is_read(format));
     if let Some(format) = by_content(FORMATS, start).filter(|format| format.is_distinctive || by_name.is_none()) {
         let what = || format!("this is {}, which can be written but not read", format.name);
         return if is_read(format) { Ok(Some(format)) } else { Err(Error::input(name, None, what())) };
     }
     if by_name.is_none() && header_problem(start).is_none() {
-        let what = format!("unknown format; if it is one of these, say --from: {}", readable_names());
+        let what = format!("unknown format; name it with --from, one of: {}", readable_names());
         return Err(Error::input(name, None, what));
     }
     Ok(by_name)
 }
 
-/// The lines of an input that begins like this, without one that [`START`] truncates. Bytes that no text has are no lines.
+/// The lines of an input with these first bytes, without one truncated by [`START`]. Binary inputs have no lines.
 pub fn lines(start: &[u8]) -> impl Iterator<Item = &[u8]> {
     let is_text = !start.contains(&0);
     let end = match start.iter().rposition(|&byte| byte == b'\n') {
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn other_inputs_are_not_recognized() {
+    fn does_not_recognize_other_inputs() {
         for start in [
             &b""[..],
             b"\n",
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_the_start_truncates_does_not_count() {
+    fn ignores_a_truncated_last_line() {
         let line = b"main;work;inner 12\n";
         let text = line.repeat(START / line.len() + 1);
         assert_ne!(text[START - 1], b'\n');

@@ -1,4 +1,4 @@
-//! Options of writing a recording as a recording.
+//! Options for writing a recording as perf.data.
 
 use super::options::{FormatOption, OptionValues, Takes};
 use crate::abi::Endian;
@@ -8,50 +8,48 @@ use crate::rewrite::output::RecordingOptions;
 /// All of them.
 pub const OPTIONS: &[FormatOption] = &[CONTAINER, COMPRESS, ENDIAN, ALLOW_MIXED, DECOMPRESS];
 
-/// Where the records lie.
+/// The option `--container`.
 pub const CONTAINER: FormatOption = FormatOption::new(
     "container",
     "CONTAINER",
-    "Container of a perf.data that is written [default: that of the input, a file where there are several or none; pipe on \
+    "Container of the perf.data output [default: that of the input, file for several inputs or none; pipe on \
      standard output]",
     Takes::Choice(&[
-        ("file", "A file with header and sections"),
-        ("pipe", "A stream of records, as perf record writes it to a pipe"),
-        ("dir", "A folder, as perf record --threads writes it"),
+        ("file", "File with header and sections"),
+        ("pipe", "Stream of records, as perf record writes it to a pipe"),
+        ("dir", "Directory, as perf record --threads writes it"),
     ]),
 );
 
-/// Compression of the records.
+/// The option `--compress`.
 pub const COMPRESS: FormatOption = FormatOption::new(
     "compress",
     "LEVEL",
-    "Compress the records anew, as perf record -z does; zstd's levels go from 1 (fast) to 22 (small) [default level: 3]",
+    "Compress the records, like perf record -z, with a zstd level from 1 (fast) to 22 (small) [default level: 3]",
     Takes::Number { min: 1, max: 22, if_missing: "3" },
 );
 
-/// Byte order.
+/// The option `--endian`.
 pub const ENDIAN: FormatOption = FormatOption::new(
     "endian",
     "ORDER",
-    "Byte order of a perf.data that is written [default: that of the recording, the first one where there are several]",
-    Takes::Choice(&[("little", "As of x86, and of nearly all Arm and RISC-V"), ("big", "As of s390x")]),
+    "Byte order of the perf.data output [default: that of the recording, or of the first one]",
+    Takes::Choice(&[("little", "x86, and nearly all Arm and RISC-V"), ("big", "s390x")]),
 );
 
-/// Whether bytes of unknown order may be kept in another one.
+/// The option `--allow-mixed`.
 pub const ALLOW_MIXED: FormatOption = FormatOption {
     requires: Some(ENDIAN.name),
     ..FormatOption::switch(
         "allow-mixed",
-        "Write another byte order too where some bytes stay as they are, whose order belongs to the recorder: user stacks, \
+        "With --endian, allow data that cannot be converted to keep the recorder's byte order: user stacks, \
          raw data, AUX areas",
     )
 };
 
-/// Whether records are written uncompressed.
-pub const DECOMPRESS: FormatOption = FormatOption {
-    conflicts: &[COMPRESS.name],
-    ..FormatOption::switch("decompress", "Write the records of a compressed recording plain")
-};
+/// The option `--decompress`.
+pub const DECOMPRESS: FormatOption =
+    FormatOption { conflicts: &[COMPRESS.name], ..FormatOption::switch("decompress", "Write uncompressed records") };
 
 impl From<&OptionValues> for RecordingOptions {
     fn from(values: &OptionValues) -> Self {

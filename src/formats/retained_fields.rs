@@ -1,15 +1,15 @@
-//! Fields of an input that are unknown, retained for an output of a format that has a place for them.
+//! Unknown fields of an input, preserved for an output of a similar format.
 
 use std::any::Any;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// Unknown fields of an input, of a type that only its format and those like it know; or none.
+/// Unknown fields of an input, of a type that only similar formats know; or none.
 #[derive(Clone, Debug, Default)]
 pub struct RetainedFields(Option<Arc<dyn Fields>>);
 
 impl RetainedFields {
-    /// Retains fields.
+    /// Wraps fields.
     pub fn new(fields: impl Any + Debug + Send + Sync) -> Self {
         Self(Some(Arc::new(fields)))
     }
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_are_those_of_their_type_only() {
+    fn get_checks_the_type() {
         let fields = RetainedFields::new(7_u64);
         assert_eq!((fields.get::<u64>(), fields.get::<u32>(), fields.is_empty()), (Some(&7), None, false));
         assert!(RetainedFields::default().is_empty() && RetainedFields::default().get::<u64>().is_none());

@@ -1,17 +1,16 @@
-//! Looking formats and their options up in a table of formats.
+//! Lookup of formats and their options in a table of formats.
 
 use super::format::{Format, Reads, Writes};
 use super::options::{FormatOption, OptionValues};
 use super::{FORMATS, profile_options, recording_options};
 use crate::container::write::envelope::{self, Envelope};
 
-/// The format of that name.
+/// The format of this name.
 pub fn by_name(formats: &'static [Format], name: &str) -> Option<&'static Format> {
     formats.iter().find(|format| format.name == name)
 }
 
-/// The format and the envelopes, outermost first, that a file name asks for: `x.pb.gz` is a pprof in gzip, `x.pb` a bare
-/// one.
+/// The format and envelopes, outermost first, for a file name: `x.pb.gz` is pprof in gzip, `x.pb` is uncompressed.
 pub fn by_file_name(formats: &'static [Format], name: &str) -> Option<(&'static Format, Vec<Envelope>)> {
     let (stem, asked_for) = envelope::strip(name);
     let (_, ending) = stem.rsplit_once('.')?;
@@ -37,7 +36,7 @@ pub fn writable(formats: &'static [Format]) -> impl Iterator<Item = &'static For
     formats.iter().filter(|format| !matches!(format.writes, Writes::Nothing))
 }
 
-/// The options of formats that are written from a profile, or of the others; each once, in the order in which help shows them.
+/// The options of formats written from a profile, or of all others, without duplicates and in the order of help.
 pub fn options(formats: &'static [Format], of_profiles: bool) -> Vec<FormatOption> {
     let mut options: Vec<(FormatOption, bool)> = Vec::new();
     for format in formats {
@@ -51,24 +50,25 @@ pub fn options(formats: &'static [Format], of_profiles: bool) -> Vec<FormatOptio
     options.into_iter().filter(|(_, is_of_profiles)| *is_of_profiles == of_profiles).map(|(option, _)| option).collect()
 }
 
-/// Rejects an output of a format that is not written, or that does not take an option that is given.
+/// Rejects a format that cannot be written, or that does not support a given option.
 ///
 /// # Errors
-/// Where it is to be rejected: why.
+/// The reason.
 pub fn check_options(formats: &'static [Format], format: &Format, values: &OptionValues) -> Result<(), String> {
-    let is_misplaced =
-        |option: &&FormatOption| values.is_given(option) && format.all_options().all(|taken| taken.name != option.name);
+    let is_misplaced = |option: &&FormatOption| {
+        values.is_given(option) && format.all_options().all(|supported| supported.name != option.name)
+    };
     if let Some(FormatOption { name, .. }) = formats.iter().flat_map(|format| format.options).find(is_misplaced) {
         let takes_it = |format: &&Format| format.options.iter().any(|option| option.name == *name);
-        let takers: Vec<_> = formats.iter().filter(takes_it).map(|format| format.name).collect();
-        return Err(format!("--{name} is for {}, and not for {}", takers.join(" and "), format.name));
+        let formats_with_it: Vec<_> = formats.iter().filter(takes_it).map(|format| format.name).collect();
+        return Err(format!("--{name} applies to {}, not to {}", formats_with_it.join(" and "), format.name));
     }
     if matches!(format.writes, Writes::Nothing) {
-        return Err(format!("{} can be read but not written; name another format", format.name));
+        return Err(format!("{} can be read but not written; choose another format", format.name));
     }
     let mut common = profile_options::OPTIONS.iter().chain(recording_options::OPTIONS);
     match common.find(is_misplaced) {
-        Some(option) => Err(format!("--{} is not for {}", option.name, format.name)),
+        Some(option) => Err(format!("--{} does not apply to {}", option.name, format.name)),
         None => Ok(()),
     }
 }
@@ -80,7 +80,7 @@ mod tests {
     use Envelope::{Gzip, Zstd};
 
     #[test]
-    fn names_choose_format_and_envelope() {
+    fn file_names_determine_format_and_envelope() {
         let choice = |name| by_file_name(FORMATS, name).map(|(format, envelopes)| (format.name, envelopes));
         assert_eq!(choice("a/out.pb.gz"), Some(("pprof", vec![Gzip])));
         assert_eq!(choice("OUT.PB.GZ"), Some(("pprof", vec![Gzip])));

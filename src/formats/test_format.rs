@@ -1,4 +1,4 @@
-//! A format for tests, the example of docs/contributing.md: the type of each record in a line.
+//! A format for tests, the example of docs/contributing.md: one line per record with its type.
 
 use super::carry::{Carry, CarryOptions};
 use super::options::FormatOption;
@@ -10,19 +10,19 @@ use crate::stream::raw::Raw;
 use crate::stream::{Sink, is_used_by_stream};
 use std::io::Write;
 
-/// The table with this format.
+/// A format table with this format.
 pub const TABLE: &[Format] = &[perf_data::FORMAT, pprof::FORMAT, json::LINES_FORMAT, FORMAT];
 
-/// Types of records.
+/// Record types.
 pub const FORMAT: Format = Format {
     extensions: &[("types", None)],
     writes: Writes::Carry(begin),
     options: &[SIZES],
-    ..Format::new("types", "the type of each record in a line")
+    ..Format::new("types", "one line per record with its type")
 };
 
-/// Whether lines have sizes too.
-pub const SIZES: FormatOption = FormatOption::switch("sizes", "Write the size of each record too");
+/// The option `--sizes`.
+pub const SIZES: FormatOption = FormatOption::switch("sizes", "Also write the size of each record");
 
 fn begin<'a>(out: &'a mut dyn Write, options: &CarryOptions) -> Box<dyn Carry + 'a> {
     Box::new(Types { out, has_sizes: options.values.is_given(&SIZES), ledger: Ledger::default() })

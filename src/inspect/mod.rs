@@ -1,4 +1,4 @@
-//! Looking at recordings: what they contain, whether they are sound, and how two differ.
+//! Inspects recordings: their contents (`info`, `dump`), problems (`check`) and differences (`diff`).
 
 pub mod check;
 pub mod diff;

@@ -1,4 +1,4 @@
-//! Folders of images, in which perf finds them: by build id, as its own cache has them (`perf --buildid-dir DIR`).
+//! Directories of object files by build ID, in the layout of perf's cache (`perf --buildid-dir DIR`).
 
 use crate::abi::hex::to_hex;
 use crate::container::temp_folder::folders_of;
@@ -7,31 +7,31 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// Where a folder has a file of a build id: `.build-id/ab/cdef.../NAME`, `elf` or what perf calls those that are none.
+/// Path of an object file by build ID: `.build-id/ab/cdef.../NAME`. NAME is `elf`, or perf's name for images that are not files.
 pub fn by_build_id(build_id: &[u8], name: &str) -> PathBuf {
     let id = to_hex(build_id);
     let (first, rest) = id.split_at(2.min(id.len()));
     [".build-id", first, rest, name].iter().collect()
 }
 
-/// Whether a folder holds images as [`by_build_id`] has them, ELF files anywhere, what is called by one of `others`, and nothing
-/// else. perf's own cache has links in it.
-pub fn is_of_images(folder: &Path, others: &[&str]) -> bool {
-    let has_some = folder.join(".build-id").is_dir() || others.iter().any(|name| folder.join(name).exists());
-    let mut folders = vec![folder.to_owned()];
-    while let Some(inside) = folders.pop() {
-        let Ok(entries) = fs::read_dir(&inside) else { return false };
+/// Whether a directory contains nothing but object files, in the layout of [`by_build_id`] or elsewhere, and files named in
+/// `others`. perf's own cache also contains links.
+pub fn is_of_images(directory: &Path, others: &[&str]) -> bool {
+    let has_some = directory.join(".build-id").is_dir() || others.iter().any(|name| directory.join(name).exists());
+    let mut directories = vec![directory.to_owned()];
+    while let Some(current) = directories.pop() {
+        let Ok(entries) = fs::read_dir(&current) else { return false };
         for entry in entries {
             let Ok((entry, kind)) = entry.and_then(|entry| entry.file_type().map(|kind| (entry, kind))) else {
                 return false;
             };
             let path = entry.path();
-            let is_by_id = path.strip_prefix(folder).is_ok_and(|path| path.starts_with(".build-id"));
-            if inside == folder && others.iter().any(|name| entry.file_name() == *name) {
+            let is_by_id = path.strip_prefix(directory).is_ok_and(|path| path.starts_with(".build-id"));
+            if current == directory && others.iter().any(|name| entry.file_name() == *name) {
                 continue;
             }
             if kind.is_dir() {
-                folders.push(path);
+                directories.push(path);
             } else if !kind.is_file()
                 || !is_elf(&path)
                 || is_by_id && !["elf", "vdso"].iter().any(|name| path.ends_with(name))
@@ -43,21 +43,21 @@ pub fn is_of_images(folder: &Path, others: &[&str]) -> bool {
     has_some
 }
 
-/// Whether a file begins as ELF files do.
+/// Whether a file has the magic of ELF.
 pub fn is_elf(path: &Path) -> bool {
     let mut magic = [0; 4];
     File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok() && magic == *b"\x7fELF"
 }
 
-/// Writes a file below a folder, and the folders that it is in.
+/// Writes a file below a directory, and creates its parent directories.
 ///
 /// # Errors
-/// What the system says.
-pub fn write(folder: &Path, file: &Path, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
-    let path = folder.join(file);
+/// I/O errors.
+pub fn write(directory: &Path, file: &Path, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    let path = directory.join(file);
     let shown = path.display().to_string();
     let write = || {
-        folders_of(file, folder)?;
+        folders_of(file, directory)?;
         let mut out = BufWriter::new(File::create(path)?);
         content(&mut out)?;
         out.flush()

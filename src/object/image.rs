@@ -1,4 +1,4 @@
-//! What is in an image.
+//! Contents of a synthetic ELF image.
 
 use super::lines::Line;
 use crate::abi::Endian;
@@ -6,42 +6,42 @@ use bytes::Bytes;
 use hashbrown::HashMap;
 use md5::{Digest, Md5};
 
-/// Bytes from which on a name stands by its own sum in a build id: of many that share it, it is added up once.
-const LONG: usize = 4 << 10;
+/// Names of at least this size are hashed separately for the build ID, once for all functions that share them.
+const SHARED_NAME: usize = 4 << 10;
 
-/// Where in memory bytes are: as long as all of them are there, what is in the same place is the same.
-pub(super) fn where_it_is(bytes: &Bytes) -> (usize, usize) {
+/// Identity of shared bytes: as long as they are alive, equal addresses mean equal contents.
+pub(super) fn identity(bytes: &Bytes) -> (usize, usize) {
     (bytes.as_ptr() as usize, bytes.len())
 }
 
-/// For which machine an image is.
+/// Machine of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
     /// `e_machine` of ELF, such as 62 for x86-64.
     pub machine: u16,
-    /// Whether addresses have 8 bytes, not 4.
+    /// Whether addresses have 8 bytes rather than 4.
     pub is_64: bool,
     /// Byte order.
     pub endian: Endian,
 }
 
-/// A function. [`Function::default`] is one without anything.
+/// A function. [`Function::default`] is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Function {
     /// Name, without NULs.
     pub name: Bytes,
-    /// Bytes that it takes.
+    /// Size in bytes.
     pub size: u64,
-    /// Its code, if that is known: `size` bytes.
+    /// Machine code of `size` bytes; empty if unknown.
     pub code: Bytes,
-    /// Its lines of source.
+    /// Source lines.
     pub lines: Vec<Line>,
-    /// Its part of an `.eh_frame`, as if that stood behind the code, at the next multiple of the size of an address.
+    /// Its part of `.eh_frame`, encoded as if it followed the code at the next multiple of the address size.
     pub eh_frame: Bytes,
 }
 
-/// Functions, each at a place of its own. Places are the same as addresses in the image and offsets in its file, so that a map
-/// of the function at its offset has it, whoever reads that and however.
+/// Functions at distinct addresses. Addresses in the image equal offsets in the file, so a mapping of a function at its offset
+/// resolves in every reader.
 ///
 /// ```
 /// use perfconv::abi::Endian;
@@ -56,39 +56,39 @@ pub struct Function {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Image {
-    /// For which machine it is.
+    /// Machine of the image.
     pub target: Target,
-    /// The build id of the file that it stands for, whose symbols are all that is known of it; it has one of its own otherwise.
+    /// Build ID of the file whose symbols this image provides; otherwise the image has its own.
     pub stands_for: Option<Bytes>,
     functions: Vec<(u64, Function)>,
     end: u64,
 }
 
 impl Image {
-    /// The first place: what is before it belongs to the headers.
+    /// The lowest address: the headers are below.
     pub const START: u64 = 0x1000;
 
-    /// Where functions begin that are put behind others.
+    /// Alignment of appended functions.
     const ALIGN: u64 = 16;
 
-    /// The most that an image can hold: beyond that readers' own sums overflow.
+    /// Upper bound of addresses: beyond it, sums in readers overflow.
     const END: u64 = 1 << 62;
 
-    /// An image without functions.
+    /// Creates an image without functions.
     pub fn new(target: Target) -> Self {
         Self { target, stands_for: None, functions: Vec::new(), end: Self::START }
     }
 
-    /// Puts a function behind all others, and says where. `None` where there is no room, or the code is not of its size.
+    /// Appends a function; returns its address. `None` if there is no room or the code is not `size` bytes.
     pub fn push(&mut self, function: Function) -> Option<u64> {
         let place = self.end.next_multiple_of(Self::ALIGN);
         self.place(place, function)
     }
 
-    /// Puts a function at a place. Functions may overlap only if they have no code. `None` where there is no room, or the code
-    /// is not of its size.
+    /// Places a function at an address. Functions may overlap only if they have no code. `None` if there is no room, or the code
+    /// is not `size` bytes.
     pub fn place(&mut self, place: u64, function: Function) -> Option<u64> {
-        let end = place.checked_add(function.size).filter(|&end| end <= self.most() && place >= Self::START)?;
+        let end = place.checked_add(function.size).filter(|&end| end <= self.limit() && place >= Self::START)?;
         let is_whole = function.code.is_empty() || function.code.len() as u64 == function.size;
         let is_free = function.code.is_empty() || place >= self.end;
         if !is_whole || !is_free {
@@ -99,33 +99,33 @@ impl Image {
         Some(place)
     }
 
-    /// Makes it reach so far, whether there are functions or not. `None` where there is no room.
+    /// Extends the image to this address. `None` if there is no room.
     pub fn reach(&mut self, end: u64) -> Option<()> {
-        let end = Some(end).filter(|&end| end <= self.most())?;
+        let end = Some(end).filter(|&end| end <= self.limit())?;
         self.end = self.end.max(end);
         Some(())
     }
 
-    fn most(&self) -> u64 {
+    fn limit(&self) -> u64 {
         if self.target.is_64 { Self::END } else { u64::from(u32::MAX / 2) }
     }
 
-    /// The functions and their places, in the order in which they came.
+    /// The functions with their addresses, in order of insertion.
     pub fn functions(&self) -> &[(u64, Function)] {
         &self.functions
     }
 
-    /// The place behind all.
+    /// Address after the last function.
     pub fn end(&self) -> u64 {
         self.end
     }
 
-    /// Whether any code is known. Without any the file has none, and is small.
+    /// Whether the code of any function is known. Otherwise the file contains none, and is small.
     pub fn has_code(&self) -> bool {
         self.functions.iter().any(|(_, function)| !function.code.is_empty())
     }
 
-    /// The build id: the MD5 sum of what is in it, so that it is the same whenever that is.
+    /// The build ID: the MD5 of the contents.
     pub fn build_id(&self) -> [u8; 16] {
         let mut sum = Md5::new();
         sum.update(self.target.machine.to_le_bytes());
@@ -133,8 +133,8 @@ impl Image {
         sum.update(self.end.to_le_bytes());
         let mut long = HashMap::new();
         let mut add_name = |sum: &mut Md5, name: &Bytes| match name.len() {
-            ..LONG => sum.update(name),
-            _ => sum.update(long.entry(where_it_is(name)).or_insert_with(|| Md5::digest(name))),
+            ..SHARED_NAME => sum.update(name),
+            _ => sum.update(long.entry(identity(name)).or_insert_with(|| Md5::digest(name))),
         };
         for (place, Function { name, size, code, lines, eh_frame }) in &self.functions {
             for number in
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn functions_have_places_of_their_own() {
+    fn functions_with_code_do_not_overlap() {
         let mut image = image(true);
         assert_eq!(image.push(function(3, b"abc")), Some(0x1000));
         assert_eq!(image.push(function(1, b"d")), Some(0x1010));
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_has_none() {
+    fn rejects_functions_that_are_too_large() {
         for size in [u64::MAX, u64::MAX - 0x1000, 1 << 62] {
             assert_eq!(image(true).push(function(size, b"")), None);
         }
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_has_the_same_build_id() {
+    fn equal_images_have_equal_build_ids() {
         let with = |name: &'static str, line| {
             let mut image = image(true);
             let lines = vec![Line { offset: 0, line, file: "a.js".into() }];
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_many_share_is_added_up_once() {
+    fn shared_names_are_hashed_and_stored_once() {
         let [file, name] = [b'f', b'n'].map(|letter| Bytes::from(vec![letter; 1 << 20]));
         let of = |name: Bytes, last: Bytes| {
             let mut image = image(true);

@@ -1,6 +1,6 @@
-//! Lines of source: `.debug_line`, and as much of DWARF as it takes for that to be found.
+//! Source lines: `.debug_line`, and the minimal DWARF that refers to it.
 
-use super::image::{Image, Target, where_it_is};
+use super::image::{Image, Target, identity};
 use crate::abi::Endian;
 use bytes::Bytes;
 use gimli::write::{Address, AttributeValue, DwarfUnit, EndianVec, LineProgram, LineString, Sections};
@@ -8,32 +8,32 @@ use gimli::{Encoding, Format, LineEncoding, RunTimeEndian};
 use hashbrown::HashMap;
 use std::io;
 
-/// From which line the code is made from an offset on.
+/// An entry of the line table, valid until the offset of the next one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// Bytes from the beginning of the function.
+    /// Offset from the beginning of the function.
     pub offset: u64,
-    /// Line, from 1 on.
+    /// Line number, from 1.
     pub line: u32,
     /// File, without NULs.
     pub file: Bytes,
 }
 
-/// A version that all readers of the last ten years know.
+/// DWARF version. All common readers support it.
 const DWARF: u16 = 4;
 
-/// What the unit calls itself.
+/// Name of the compilation unit.
 const UNIT: &[u8] = b"jit";
 
-/// The byte order as gimli has it.
+/// Byte order for gimli.
 pub(super) fn endian(target: Target) -> RunTimeEndian {
     if target.endian == Endian::Big { RunTimeEndian::Big } else { RunTimeEndian::Little }
 }
 
-/// The sections that tell the lines, by name; none where there are no lines.
+/// The debug sections by name; empty if there are no lines.
 ///
 /// # Errors
-/// Where there are more than DWARF of 32 bits can tell.
+/// If they exceed 32-bit DWARF.
 pub fn sections(image: &Image) -> io::Result<Vec<(&'static str, Vec<u8>)>> {
     if image.functions().iter().all(|(_, function)| function.lines.is_empty()) {
         return Ok(Vec::new());
@@ -45,17 +45,17 @@ pub fn sections(image: &Image) -> io::Result<Vec<(&'static str, Vec<u8>)>> {
     let mut program = LineProgram::new(encoding, LineEncoding::default(), name.clone(), None, name, None);
     let mut files = HashMap::new();
     for (place, function) in image.functions() {
-        let is_told = |line: &&Line| line.offset < function.size && !line.file.is_empty();
-        let mut lines: Vec<_> = function.lines.iter().filter(is_told).collect();
+        let is_valid = |line: &&Line| line.offset < function.size && !line.file.is_empty();
+        let mut lines: Vec<_> = function.lines.iter().filter(is_valid).collect();
         lines.sort_by_key(|line| line.offset);
         if lines.is_empty() {
             continue;
         }
         program.begin_sequence(Some(Address::Constant(*place)));
-        let folder = program.default_directory();
+        let directory = program.default_directory();
         for line in lines {
-            let add = || program.add_file(LineString::String(line.file.to_vec()), folder, None);
-            let file = *files.entry(where_it_is(&line.file)).or_insert_with(add);
+            let add = || program.add_file(LineString::String(line.file.to_vec()), directory, None);
+            let file = *files.entry(identity(&line.file)).or_insert_with(add);
             let row = program.row();
             row.address_offset = line.offset;
             row.file = file;

@@ -1,10 +1,10 @@
-//! For which machine images are.
+//! Machines of images.
 
 use super::image::Target;
 use crate::abi::Endian;
 use object::elf;
 
-/// Architectures as uname(2) calls them: what their names begin with, and the machines of ELF whose programs they run.
+/// Prefixes of architecture names from uname(2), with the ELF machines of the programs they run.
 const ARCHES: [(&str, &[elf::Machine]); 16] = [
     ("x86_64", &[elf::EM_X86_64, elf::EM_386]),
     ("i", &[elf::EM_386, elf::EM_X86_64]),
@@ -24,22 +24,22 @@ const ARCHES: [(&str, &[elf::Machine]); 16] = [
     ("csky", &[elf::EM_CSKY]),
 ];
 
-/// The machines whose programs an architecture runs; `None` of one that is not known.
+/// ELF machines that an architecture runs; `None` if it is unknown.
 fn machines(arch: &str) -> Option<&'static [elf::Machine]> {
     ARCHES.iter().find(|(prefix, _)| arch.starts_with(prefix)).map(|(_, machines)| *machines)
 }
 
-/// Whether a recorded architecture runs programs of a machine; what is not known may.
+/// Whether a recorded architecture runs programs of a machine; true for unknown architectures.
 pub fn runs(arch: &str, machine: u32) -> bool {
     machines(arch).is_none_or(|machines| machines.iter().any(|known| u32::from(known.0) == machine))
 }
 
-/// The machine of an architecture's own programs.
+/// ELF machine of native programs.
 pub fn of_arch(arch: &str) -> Option<u16> {
     Some(machines(arch)?.first()?.0)
 }
 
-/// What images of a machine are, for code that reaches so far.
+/// Properties of images for a machine and code up to address `end`.
 pub fn target(machine: u16, endian: Endian, end: u64) -> Target {
     let of_4_bytes = [elf::EM_386, elf::EM_ARM, elf::EM_PPC, elf::EM_SPARC, elf::EM_MIPS, elf::EM_PARISC, elf::EM_CSKY];
     let is_64 = !of_4_bytes.contains(&elf::Machine(machine)) || end > u32::MAX.into();

@@ -1,8 +1,8 @@
-//! ELF images of code that was in no file: what a compiler made at run time, or what is only known by name.
+//! ELF images for code without a file: generated at run time, or known only by its symbols.
 //!
-//! * [`image`]: what is in an image; [`write`](mod@write): the file that it becomes; [`machine`]: for which machine.
-//! * [`folder`]: the folders that images are found in.
-//! * [`lines`]: its lines of source; [`unwind`]: how its frames are unwound.
+//! * [`image`]: contents of an image; [`write`](mod@write): its encoding as a file; [`machine`]: its machine.
+//! * [`folder`]: directories of images.
+//! * [`lines`]: source lines; [`unwind`]: unwind tables.
 
 pub mod folder;
 pub mod image;

@@ -1,4 +1,4 @@
-//! How frames are unwound: one `.eh_frame` of those of all functions, and the table by which it is searched.
+//! Unwind tables: one `.eh_frame` for all functions, and its search table `.eh_frame_hdr`.
 
 use super::image::{Function, Image};
 use super::lines::endian;
@@ -11,19 +11,19 @@ use std::io;
 pub struct Unwind {
     /// `.eh_frame`.
     pub eh_frame: Vec<u8>,
-    /// Function and its entry in `.eh_frame`, both from the beginning of that.
+    /// Addresses of functions and offsets of their entries, both relative to the start of `.eh_frame`.
     table: Vec<(i64, u64)>,
 }
 
-/// Bytes of `.eh_frame_hdr` before its table.
+/// Size of `.eh_frame_hdr` before its table.
 const HEADER: usize = 12;
 
-/// Bytes from the beginning of `.eh_frame` within which its table can tell code, wherever the table is.
-const FAR: i64 = 1 << 30;
+/// Maximum distance of code from `.eh_frame` that the search table can represent.
+const MAX_DISTANCE: i64 = 1 << 30;
 
 impl Unwind {
-    /// That of all functions, for an `.eh_frame` at a place; `None` where no function has any. What cannot be read, or not be
-    /// told from there, is left out.
+    /// Tables of all functions, for an `.eh_frame` at address `at`; `None` if no function has any. Entries that are invalid or
+    /// too far away are omitted.
     pub fn new(image: &Image, at: u64) -> Option<Self> {
         let mut section = WriteEhFrame(Written { bytes: Vec::new(), endian: endian(image.target) });
         let mut all = Vec::new();
@@ -32,7 +32,7 @@ impl Unwind {
             let written = table(image, *place, function, at).and_then(|table| {
                 table.write_eh_frame(&mut section).ok()?;
                 let table = search_table(&section.bytes, start, image).ok()?;
-                table.iter().all(|(address, _)| (-FAR..FAR).contains(address)).then_some(table)
+                table.iter().all(|(address, _)| (-MAX_DISTANCE..MAX_DISTANCE).contains(address)).then_some(table)
             });
             match written {
                 Some(table) => all.extend(table),
@@ -43,21 +43,21 @@ impl Unwind {
         if eh_frame.is_empty() {
             return None;
         }
-        // The end, which whoever walks from entry to entry needs.
+        // A terminator, required by readers that iterate over the entries.
         eh_frame.extend([0; 4]);
         all.sort_unstable();
         Some(Self { eh_frame, table: all })
     }
 
-    /// Bytes of `.eh_frame_hdr`.
+    /// Size of `.eh_frame_hdr`.
     pub fn header_len(&self) -> u64 {
         (HEADER + 8 * self.table.len()) as u64
     }
 
-    /// `.eh_frame_hdr`, so many bytes behind the beginning of `.eh_frame`.
+    /// Encodes `.eh_frame_hdr`, located `behind` bytes after the start of `.eh_frame`.
     ///
     /// # Errors
-    /// Where functions are farther away than it can tell.
+    /// If code is too far away.
     pub fn header(&self, image: &Image, behind: u64) -> io::Result<Vec<u8>> {
         let mut out = EndianVec::new(endian(image.target));
         let too_far = |_| io::Error::other("code is too far from its .eh_frame_hdr");
@@ -85,7 +85,7 @@ impl Unwind {
     }
 }
 
-/// A section that is written: bytes of which the last can be taken back.
+/// A section that can be truncated after a failed write.
 struct Written {
     bytes: Vec<u8>,
     endian: RunTimeEndian,
@@ -114,7 +114,7 @@ impl Writer for Written {
     }
 }
 
-/// What a function tells, with its addresses from the beginning of an `.eh_frame` at a place; `None` where it cannot be read.
+/// Decodes the entries of a function and relocates them to an `.eh_frame` at `at`; `None` if they are invalid.
 fn table(image: &Image, place: u64, function: &Function, at: u64) -> Option<FrameTable> {
     let address_size = if image.target.is_64 { 8 } else { 4 };
     let mut section = EhFrame::new(&function.eh_frame, endian(image.target));
@@ -122,34 +122,34 @@ fn table(image: &Image, place: u64, function: &Function, at: u64) -> Option<Fram
     if !can_be_written(&section, &function.eh_frame) {
         return None;
     }
-    let stood_at = (place + function.size).next_multiple_of(address_size.into());
-    let moved = stood_at.wrapping_sub(at);
+    let original = (place + function.size).next_multiple_of(address_size.into());
+    let moved = original.wrapping_sub(at);
     let mask = if image.target.is_64 { u64::MAX } else { u32::MAX.into() };
     FrameTable::from(&section, &|address| Some(Address::Constant(address.wrapping_add(moved) & mask))).ok()
 }
 
-/// The most letters by which an entry says what it holds. Five are known.
-const LETTERS: usize = 16;
+/// Maximum length of an augmentation string. Five letters are defined.
+const MAX_AUGMENTATION: usize = 16;
 
-/// Whether an `.eh_frame` is one that gimli can write anew: it divides by factors of which it keeps the lowest byte, and reads
-/// what entries have in common again for each of them.
+/// Whether gimli can encode an `.eh_frame` again: it divides by alignment factors truncated to their lowest byte, and decodes a
+/// CIE for each of its FDEs.
 fn can_be_written(section: &EhFrame<EndianSlice<'_, RunTimeEndian>>, bytes: &[u8]) -> bool {
     let bases = BaseAddresses::default().set_eh_frame(0);
-    let mut common = HashSet::new();
+    let mut cies = HashSet::new();
     let mut entries = section.entries(&bases);
     while let Ok(Some(entry)) = entries.next() {
         let is_sound = match entry {
             CieOrFde::Cie(cie) => {
-                common.insert(cie.offset());
-                // Behind its length, its mark and its version.
-                let letters = cie.offset() + if cie.encoding().format == Format::Dwarf64 { 17 } else { 9 };
-                let is_short = bytes.iter().skip(letters).take(LETTERS + 1).any(|&letter| letter == 0);
-                // No machine's stack grows by single bytes; and the least of numbers cannot be divided by -1.
+                cies.insert(cie.offset());
+                // After length, ID and version.
+                let augmentation = cie.offset() + if cie.encoding().format == Format::Dwarf64 { 17 } else { 9 };
+                let is_short = bytes.iter().skip(augmentation).take(MAX_AUGMENTATION + 1).any(|&letter| letter == 0);
+                // Stack slots are larger than a byte, and the smallest integer cannot be divided by -1.
                 let data =
                     !matches!(cie.data_alignment_factor(), -1 | 0) && i8::try_from(cie.data_alignment_factor()).is_ok();
                 is_short && data && matches!(cie.code_alignment_factor(), 1..=255)
             }
-            CieOrFde::Fde(fde) => common.contains(&fde.cie_offset().0),
+            CieOrFde::Fde(fde) => cies.contains(&fde.cie_offset().0),
         };
         if !is_sound {
             return false;
@@ -158,7 +158,7 @@ fn can_be_written(section: &EhFrame<EndianSlice<'_, RunTimeEndian>>, bytes: &[u8
     true
 }
 
-/// Which function has which entry, from a place in an `.eh_frame` on.
+/// The search table of the entries from offset `start` on.
 fn search_table(eh_frame: &[u8], start: usize, image: &Image) -> gimli::Result<Vec<(i64, u64)>> {
     let mut section = EhFrame::new(&eh_frame[start..], endian(image.target));
     section.set_address_size(if image.target.is_64 { 8 } else { 4 });
@@ -169,7 +169,7 @@ fn search_table(eh_frame: &[u8], start: usize, image: &Image) -> gimli::Result<V
         if let CieOrFde::Fde(partial) = entry {
             let fde = partial.parse(EhFrame::cie_from_offset)?;
             let address = fde.initial_address();
-            // Code stands before it: its addresses are negative.
+            // Code precedes `.eh_frame`: its addresses are negative.
             let address = if image.target.is_64 { address as i64 } else { i64::from(address as i32) };
             table.push((address, (start + fde.offset()) as u64));
         }
@@ -185,7 +185,7 @@ mod tests {
     use gimli::write::{CallFrameInstruction, CommonInformationEntry, FrameDescriptionEntry};
     use gimli::{Encoding, X86_64};
 
-    /// An `.eh_frame` that stands behind a function's code, as compilers at run time make it.
+    /// An `.eh_frame` after the code of a function, as JIT compilers write it.
     fn of_function(size: u32) -> Vec<u8> {
         let encoding = Encoding { format: Format::Dwarf32, version: 1, address_size: 8 };
         let mut cie = CommonInformationEntry::new(encoding, 1, -8, X86_64::RA);
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_are_of_the_functions_and_found_by_the_table() {
+    fn the_search_table_finds_the_entries_of_functions() {
         let mut image = Image::new(Target { machine: 62, is_64: true, endian: Endian::Little });
         let mut add = |code: &'static [u8], eh_frame: Vec<u8>| {
             let (size, code) = (code.len() as u64, code.into());
@@ -225,7 +225,7 @@ mod tests {
             }
         }
         let [(first, 5, first_at), (last, 20, last_at)] = found[..] else { panic!("{found:x?}") };
-        assert_eq!([first, last], [places[0], places[2]], "what cannot be read is left out");
+        assert_eq!([first, last], [places[0], places[2]], "invalid entries are omitted");
 
         let behind = unwind.eh_frame.len().next_multiple_of(4) as u64;
         let header = unwind.header(&image, behind).unwrap();
@@ -241,23 +241,23 @@ mod tests {
         }
     }
 
-    /// What is common to entries, with factors and letters, and one entry.
-    fn by_hand(code: &[u8], data: &[u8], letters: &[u8]) -> Vec<u8> {
+    /// A CIE with these factors and augmentation, and one FDE.
+    fn hand_encoded(code: &[u8], data: &[u8], augmentation: &[u8]) -> Vec<u8> {
         let entry = |parts: &[&[u8]]| {
             let mut body = parts.concat();
             body.resize(body.len().next_multiple_of(4), 0);
             [&(body.len() as u32).to_le_bytes()[..], &body].concat()
         };
-        // A register's place, then an advance before another.
+        // Rule for one register, advance, rule for another.
         let instructions = [0x80, 1, 0x41, 0x81, 1];
-        let cie = entry(&[&[0; 4], &[1], letters, &[0], code, data, &[16], &instructions[..2]]);
-        let back = (cie.len() as u32 + 4).to_le_bytes();
-        let fde = entry(&[&back, &(-16_i64).to_le_bytes(), &[16, 0, 0, 0, 0, 0, 0, 0], &instructions]);
+        let cie = entry(&[&[0; 4], &[1], augmentation, &[0], code, data, &[16], &instructions[..2]]);
+        let cie_pointer = (cie.len() as u32 + 4).to_le_bytes();
+        let fde = entry(&[&cie_pointer, &(-16_i64).to_le_bytes(), &[16, 0, 0, 0, 0, 0, 0, 0], &instructions]);
         [cie, fde].concat()
     }
 
     #[test]
-    fn what_cannot_be_written_anew_is_left_out_alone() {
+    fn only_invalid_entries_are_omitted() {
         let with = |eh_frame: Vec<u8>| {
             let mut image = Image::new(Target { machine: 62, is_64: true, endian: Endian::Little });
             for eh_frame in [of_function(16), eh_frame, of_function(16)] {
@@ -267,9 +267,9 @@ mod tests {
             }
             Unwind::new(&image, image.end().next_multiple_of(8)).unwrap().table.len()
         };
-        assert_eq!(with(by_hand(&[1], &[0x78], b"")), 3);
-        // Factors of 0, 256 and -1; more letters than there are meanings.
-        for (code, data, letters) in [
+        assert_eq!(with(hand_encoded(&[1], &[0x78], b"")), 3);
+        // Factors of 0, 256 and -1; an overlong augmentation.
+        for (code, data, augmentation) in [
             (&[1][..], &[0][..], &b""[..]),
             (&[0], &[0x78], b""),
             (&[1], &[0x80, 2], b""),
@@ -277,10 +277,10 @@ mod tests {
             (&[1], &[0x7f], b""),
             (&[1], &[0x78], &[b'S'; 40]),
         ] {
-            assert_eq!(with(by_hand(code, data, letters)), 2, "{code:x?} {data:x?}");
+            assert_eq!(with(hand_encoded(code, data, augmentation)), 2, "{code:x?} {data:x?}");
         }
-        // Code somewhere else.
-        let mut far = by_hand(&[1], &[0x78], b"");
+        // Code at another address.
+        let mut far = hand_encoded(&[1], &[0x78], b"");
         let address = far.len() - 24;
         far[address..address + 8].copy_from_slice(&(1_i64 << 40).to_le_bytes());
         assert_eq!(with(far), 2);

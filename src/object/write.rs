@@ -1,6 +1,6 @@
-//! The file that an image becomes.
+//! Encodes an image as an ELF file.
 
-use super::image::{Function, Image, Target, where_it_is};
+use super::image::{Function, Image, Target, identity};
 use super::lines;
 use super::unwind::Unwind;
 use crate::abi::Endian;
@@ -13,33 +13,33 @@ use object::write::StringId;
 use object::write::elf::{FileHeader, ProgramHeader, SectionHeader, SectionIndex, Sym, Writer};
 use std::io::{self, Write};
 
-/// A section besides those that the writer makes itself.
+/// A section other than symbols and strings.
 struct Section<'a> {
     name: StringId,
     kind: elf::SectionType,
     flags: elf::SectionFlags,
-    /// Where it is, in the file and in memory.
+    /// Offset in the file, and address in memory.
     at: u64,
     size: u64,
     align: u64,
     content: Content<'a>,
 }
 
-/// What is in a section.
+/// Contents of a section.
 enum Content<'a> {
-    /// Nothing in the file.
+    /// None in the file (`SHT_NOBITS`).
     Absent,
     /// These bytes.
     Bytes(Vec<u8>),
-    /// The code of functions, and zeros between them.
+    /// The code of functions, padded with zeros.
     Code(&'a Image),
 }
 
 impl Image {
-    /// Writes it as an ELF file: symbols, what is known of code, lines and unwinding, a build id.
+    /// Writes an ELF file with symbols, known code, lines, unwind tables and a build ID.
     ///
     /// # Errors
-    /// What the output says, and where there is more than ELF can tell.
+    /// Errors of the output, or if a section exceeds its format.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let mut buffer = StreamingBuffer::new(out);
         write(self, &mut Writer::new(endianness(self.target), self.target.is_64, &mut buffer))?;
@@ -54,7 +54,7 @@ fn endianness(target: Target) -> Endianness {
 fn write<'a>(image: &'a Image, writer: &mut Writer<'a>) -> io::Result<()> {
     let alloc = elf::SHF_ALLOC;
     let unwind_at = image.end().next_multiple_of(8);
-    // Where there is no code there is no place behind it either.
+    // Without code the sections after it would have no file offset.
     let unwind = if image.has_code() { Unwind::new(image, unwind_at) } else { None };
     writer.reserve_file_header();
     writer.reserve_program_headers(if unwind.is_some() { 3 } else { 2 });
@@ -64,7 +64,7 @@ fn write<'a>(image: &'a Image, writer: &mut Writer<'a>) -> io::Result<()> {
         let name = writer.add_section_name(name.as_bytes());
         writer.reserve_section_index();
         let at = match content {
-            // It has a place in memory alone.
+            // Has an address but no file offset.
             Content::Absent => Image::START,
             _ => writer.reserve(size, align),
         };
@@ -97,7 +97,7 @@ fn write<'a>(image: &'a Image, writer: &mut Writer<'a>) -> io::Result<()> {
 
     let functions = image.functions();
     let mut strings = HashMap::new();
-    let mut string = |name: &'a Bytes| *strings.entry(where_it_is(name)).or_insert_with(|| writer.add_string(name));
+    let mut string = |name: &'a Bytes| *strings.entry(identity(name)).or_insert_with(|| writer.add_string(name));
     let names: Vec<_> = functions.iter().map(|(_, function)| string(&function.name)).collect();
     for _ in functions {
         writer.reserve_symbol_index(Some(text));
@@ -192,19 +192,19 @@ fn write<'a>(image: &'a Image, writer: &mut Writer<'a>) -> io::Result<()> {
     Ok(())
 }
 
-/// The code of all functions from [`Image::START`] on.
+/// Writes the code of all functions from [`Image::START`] on.
 fn write_code(image: &Image, writer: &mut Writer<'_>) {
-    let mut with_code: Vec<&(u64, Function)> = image.functions().iter().collect();
-    with_code.retain(|(_, function)| !function.code.is_empty());
-    with_code.sort_by_key(|(place, _)| *place);
-    for (place, function) in with_code {
+    let mut functions: Vec<&(u64, Function)> = image.functions().iter().collect();
+    functions.retain(|(_, function)| !function.code.is_empty());
+    functions.sort_by_key(|(place, _)| *place);
+    for (place, function) in functions {
         writer.pad_until(*place);
         writer.write(&function.code);
     }
     writer.pad_until(image.end());
 }
 
-/// The note that tells the build id.
+/// The note with the build ID.
 fn note(image: &Image) -> Vec<u8> {
     let own = image.build_id();
     let id = image.stands_for.as_deref().unwrap_or(&own);
@@ -235,7 +235,7 @@ mod tests {
         file
     }
 
-    /// Name, address and size of each function, the build id, and the type and bytes of `.text`, as another reader reads them.
+    /// Name, address and size of each function, the build ID, and type and bytes of `.text`, as read by the object crate.
     type Read = (Vec<(String, u64, u64)>, Vec<u8>, u32, Vec<u8>);
 
     fn read<H: FileHeader<Endian = Endianness>>(data: &[u8], machine: u16) -> Read {
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn images_of_all_kinds_have_functions_and_build_ids() {
+    fn all_classes_and_byte_orders_are_readable() {
         for (is_64, endian) in
             [(true, Endian::Little), (true, Endian::Big), (false, Endian::Little), (false, Endian::Big)]
         {
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn an_image_without_code_is_small_however_far_it_reaches() {
+    fn an_image_without_code_is_small() {
         let mut image = Image::new(Target { machine: 62, is_64: true, endian: Endian::Little });
         image.place(0x4000_0000_0000, function("far", 1 << 40, b"")).unwrap();
         let data = file(&image);

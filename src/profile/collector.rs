@@ -1,6 +1,6 @@
-//! From records in time order to a [`Profile`].
+//! Builds a [`Profile`] from records in time order.
 
-use super::deferred::{Incomplete, MOST_FRAMES, UserFrames, Waiting};
+use super::deferred::{Incomplete, MAX_FRAMES, UserFrames, Waiting};
 use super::dispatch::{DecodedSample, SampleConsumer, dispatch, lost};
 use super::event::{ProfileEvent, period};
 use super::frames::SampledStack;
@@ -36,40 +36,40 @@ use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
 use std::sync::Arc;
 
-/// Collects stacks and values from records. They must come in time order ([`Order`](crate::stream::order::Order)).
+/// Collects stacks and values from records. Records must be in time order ([`Order`](crate::stream::order::Order)).
 #[derive(Default)]
 pub struct Collector<'a> {
     split: Option<Split>,
     lost_as_samples: bool,
     data_addresses: bool,
-    /// Labels that the recording has to tell.
-    asked_for: Vec<Label>,
+    /// Labels that the user selected, which the recording must have.
+    selected_labels: Vec<Label>,
     selection: Selection,
     owners: Owners,
-    /// Takes samples one by one, where they are not to be kept.
+    /// Receives samples one by one, instead of collecting rows.
     taker: Option<&'a mut dyn TakeSamples>,
     session: Session,
-    /// The threads that perf was asked to record.
+    /// The threads that perf was asked to record (THREAD_MAP).
     threads: Option<ThreadMap>,
     ledger: Ledger,
     resolver: Resolver,
-    /// By the view of the machine, [the row's part and labels](packed), its event.
+    /// Keyed by the version of the address space, the row's [part and labels](packed), and its event.
     resolved: ResolvedStacks<3>,
     label_sets: LabelSets,
     weights: Weights,
     waiting: Waiting,
     parts: Parts,
     missing: Missing,
-    /// What is kept of the profile that the recording was converted from.
+    /// Data of the profile that the recording was converted from.
     imported: Option<Arc<ImportedProfile>>,
-    /// Samples that are in the profile.
+    /// Number of samples in the profile.
     samples: u64,
-    /// Of the sample at hand, kept for their memory.
+    /// Labels of the current sample (scratch buffer).
     labels: Vec<LabelValue>,
-    found: Vec<(EventIndex, u64)>,
+    weights_of_sample: Vec<(EventIndex, u64)>,
 }
 
-/// Where in the stack the address is that stands for what was lost: in no address space that there is.
+/// Address of the frame for lost samples; in no valid address space.
 const LOST: u64 = 9 << 60;
 
 impl Sink for Collector<'_> {
@@ -86,17 +86,17 @@ impl SampleConsumer for Collector<'_> {
     fn sample(&mut self, sample: DecodedSample<'_>) -> Result<()> {
         let DecodedSample { meta, raw, index, event, view } = sample;
         if !view.tail.is_empty() && SampleType::KNOWN.contains(event.layout.sample_type()) {
-            let why = format!("{} bytes follow its last field, which may have been other records", view.tail.len());
-            let what = format!("the sample here is larger than its fields: {why}");
+            let why = format!("{} bytes follow the last field, possibly of other records", view.tail.len());
+            let what = format!("sample is larger than its fields: {why}");
             self.ledger.damage(meta.damage(raw.block(), raw.at(), what));
         }
-        self.found.clear();
-        self.weights.of(view, index, &meta.events, &mut self.found);
+        self.weights_of_sample.clear();
+        self.weights.of(view, index, &meta.events, &mut self.weights_of_sample);
         if !self.selection.is_all() {
-            self.found.retain(|&(event, _)| self.selection.has(event, &meta.events));
+            self.weights_of_sample.retain(|&(event, _)| self.selection.has(event, &meta.events));
         }
-        if self.found.is_empty() {
-            // Of an event that is not wanted, or nothing was added to its counters.
+        if self.weights_of_sample.is_empty() {
+            // The event is not selected, or no counter has increased.
             self.ledger.not_applicable(RecordType::SAMPLE, 1);
             return Ok(());
         }
@@ -118,7 +118,7 @@ impl SampleConsumer for Collector<'_> {
             return Ok(());
         }
         let user_frames = self.resolver.user_frames(&mut self.session, &frames);
-        let mut room = MOST_FRAMES;
+        let mut room = MAX_FRAMES;
         for sample in samples {
             let known = self.resolver.stacks.count();
             let is_whole = user_frames.len() <= room;
@@ -143,13 +143,13 @@ impl SampleConsumer for Collector<'_> {
 }
 
 impl<'a> Collector<'a> {
-    /// Collects what the options say.
+    /// Creates a collector.
     pub fn new(options: &ProfileOptions) -> Self {
         Self {
             split: options.split,
             lost_as_samples: options.lost_as_samples,
             data_addresses: options.data_addresses,
-            asked_for: options.labels.clone().unwrap_or_default(),
+            selected_labels: options.labels.clone().unwrap_or_default(),
             selection: Selection::new(options.events.clone()),
             owners: Owners::new(options),
             imported: options.imported.clone(),
@@ -157,13 +157,12 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Passes samples on as they come: the profile has no rows then.
+    /// Passes samples on one by one; the profile then has no rows.
     pub fn passing_samples_to(self, taker: &'a mut dyn TakeSamples) -> Self {
         Self { taker: Some(taker), ..self }
     }
 
-    /// Adds the sample at hand. Most are of a stack that was seen before in the same maps: they are counted where it is
-    /// remembered.
+    /// Adds the current sample. Most samples have a stack already seen in the same address space; these are counted in the cache.
     fn take(&mut self, owner: Owner, mode: CpuMode, view: &SampleView<'_>, layout: &SampleLayout) -> Result<()> {
         let viewer = Viewer { pid: view.task.map_or(u32::MAX, |(pid, _)| pid), view: owner.view };
         let is_call_stack = layout.branch_sample_type().contains(BranchSampleType::CALL_STACK);
@@ -174,7 +173,7 @@ impl<'a> Collector<'a> {
             let resolved = self.resolver.stack(&self.session, viewer, &sampled, data);
             return self.add_or_wait(owner, view, resolved);
         }
-        let row = match *self.found {
+        let row = match *self.weights_of_sample {
             [(event, value)] if self.taker.is_none() => Some((event, value)),
             _ => None,
         };
@@ -190,7 +189,7 @@ impl<'a> Collector<'a> {
             None => {
                 let resolved = self.resolver.stack(&self.session, viewer, &sampled, None);
                 if resolved.cookie.is_some() {
-                    // Such a chain does not come again.
+                    // A cookie is unique, so caching is useless.
                     return self.add_or_wait(owner, view, resolved);
                 }
                 if !self.resolved.has_room(&key) {
@@ -209,7 +208,7 @@ impl<'a> Collector<'a> {
         Ok(())
     }
 
-    /// Adds what was counted of stacks that are remembered to the rows.
+    /// Adds the counts of the cached stacks to the rows.
     fn add_counted(&mut self) {
         for Counted { stack, view: [_, row, event], samples, value } in self.resolved.take_counted() {
             let (part, labels) = unpacked(row);
@@ -217,7 +216,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Adds the sample at hand, or keeps it until its user frames come.
+    /// Adds the current sample, or stores it until its deferred user frames arrive.
     fn add_or_wait(&mut self, owner: Owner, view: &SampleView<'_>, resolved: Resolved) -> Result<()> {
         self.read_labels(owner);
         let part = owner.part;
@@ -225,12 +224,12 @@ impl<'a> Collector<'a> {
             return self.add(part, resolved.stack, 1);
         };
         let frames = self.resolver.stacks.stack(resolved.stack).to_vec();
-        let (labels, weights) = (self.labels.clone(), self.found.clone());
+        let (labels, weights) = (self.labels.clone(), self.weights_of_sample.clone());
         self.waiting.add(tid, cookie, Incomplete { frames, labels, weights, part });
         Ok(())
     }
 
-    /// Has the labels of the sample at hand at hand, which so far may only be known by their number.
+    /// Fills the labels of the current sample from their ID, if only that is known.
     fn read_labels(&mut self, owner: Owner) {
         if let Some(labels) = owner.labels {
             self.labels.clear();
@@ -238,46 +237,46 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Adds the sample at hand, of these frames.
+    /// Adds the current sample with this stack.
     fn add(&mut self, part: usize, stack: u32, samples: u64) -> Result<()> {
-        let Self { taker, resolver, session, labels, found: weights, .. } = self;
+        let Self { taker, resolver, session, labels, weights_of_sample: weights, .. } = self;
         if let Some(taker) = taker {
             let (frames, names) = (resolver.stacks.stack(stack), &session.names);
             return taker.take(&TakenSample { stack, frames, labels, weights, samples, names });
         }
         let labels = self.label_sets.id(&self.labels);
-        for at in 0..self.found.len() {
-            let (event, value) = self.found[at];
+        for at in 0..self.weights_of_sample.len() {
+            let (event, value) = self.weights_of_sample[at];
             let part = self.part_of(part, event);
             self.parts.part(part).add(Row { stack, labels, event, samples, value });
         }
         Ok(())
     }
 
-    /// The part of an event of the sample at hand.
+    /// The part of the current sample for an event.
     #[inline]
     fn part_of(&mut self, part: usize, event: EventIndex) -> usize {
         if self.split == Some(Split::Event) { self.parts.index(Key::Event(event)) } else { part }
     }
 
-    /// Takes note of the sample at hand in its parts.
+    /// Updates the metadata of the current sample's parts.
     #[inline]
     fn note(&mut self, part: usize, time: Option<u64>, main_map: Option<MapId>) {
-        let Self { parts, found, split, .. } = self;
-        for &(event, _) in &*found {
+        let Self { parts, weights_of_sample, split, .. } = self;
+        for &(event, _) in &*weights_of_sample {
             let part = if *split == Some(Split::Event) { parts.index(Key::Event(event)) } else { part };
             parts.part(part).note(time, event, main_map);
         }
     }
 
-    /// Adds a sample that waited.
+    /// Adds a sample that waited for deferred user frames.
     fn complete(&mut self, sample: Incomplete, frames: &[FrameId]) -> Result<()> {
         let stack = self.resolver.stacks.stack_id(frames);
-        (self.labels, self.found) = (sample.labels, sample.weights);
+        (self.labels, self.weights_of_sample) = (sample.labels, sample.weights);
         self.add(sample.part, stack, 1)
     }
 
-    /// Counts what the kernel could not write. `None` where the record cannot be read.
+    /// Counts lost records and samples; `None` if the record is malformed.
     fn lost(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<Option<()>> {
         let Some((records, samples)) = lost(meta, raw) else { return Ok(None) };
         self.ledger.lost(records, samples);
@@ -289,34 +288,34 @@ impl<'a> Collector<'a> {
         let Some(event) = meta.events.list().get(index as usize) else { return Ok(Some(())) };
         let each = period(&event.attr).unwrap_or(1);
         let Resolver { mappings, stacks, .. } = &mut self.resolver;
-        let mapping = mappings.made_up(&Map::new(LOST, 1, 0, b"[lost]", None));
+        let mapping = mappings.synthetic(&Map::new(LOST, 1, 0, b"[lost]", None));
         let frame = stacks.frame_id(Frame { place: Place::In(mapping), address: LOST });
         let stack = stacks.stack_id(&[frame]);
         let (_, trailer) = meta.events.split(raw);
         let pid = trailer.and_then(|trailer| trailer.task).map(|(pid, _)| pid);
         let part = self.parts.index(Key::of(self.split, pid, None, &self.session));
         self.labels.clear();
-        self.found.clear();
-        self.found.push((index, each.saturating_mul(count)));
+        self.weights_of_sample.clear();
+        self.weights_of_sample.push((index, each.saturating_mul(count)));
         let main_map = pid.and_then(|pid| self.session.process(pid)).and_then(|process| process.main_map);
         self.note(part, None, main_map);
         self.add(part, stack, count).map(Some)
     }
 
-    /// Keeps which threads were to be recorded. `None` where the record cannot be read.
+    /// Stores the recorded threads; `None` if the record is malformed.
     fn thread_map(&mut self, meta: &Meta, raw: &Raw<'_>) -> Option<()> {
         let (threads, _) = abi::parse(meta.events.split(raw).0, raw.endian(), ()).ok()?;
         self.threads = Some(threads);
         Some(())
     }
 
-    /// What was collected, a profile for each part, and what became of the records.
+    /// Returns one profile for each part, and the ledger.
     ///
     /// # Errors
-    /// Where an event or a label was asked for that the recording does not have.
+    /// Fails if the recording lacks a selected event or label.
     pub fn finish(mut self, meta: &Meta) -> Result<(Vec<Profile>, Ledger)> {
         self.selection.check(meta)?;
-        labels::check(&self.asked_for, meta)?;
+        labels::check(&self.selected_labels, meta)?;
         for sample in self.waiting.take_all() {
             self.missing.deferred += 1;
             let frames = sample.frames.clone();

@@ -1,8 +1,8 @@
-//! Where the data of a memory access came from, in the words that perf_data_converter has for it.
+//! Data sources of memory accesses, in the terms of perf_data_converter.
 
 use crate::abi::data_src::DataSrc;
 
-/// `PERF_MEM_LVL_*`, the older way to tell a level: bits, from [`DataSrc::MEM_LVL`] on.
+/// `PERF_MEM_LVL_*`: bits of [`DataSrc::MEM_LVL`], the older encoding of the level.
 mod lvl {
     pub const L1: u64 = 0x08;
     pub const LFB: u64 = 0x10;
@@ -16,7 +16,7 @@ mod lvl {
     pub const UNC: u64 = 0x2000;
 }
 
-/// The level of memory.
+/// The level of the memory hierarchy.
 pub fn level(word: u64) -> &'static str {
     let source = DataSrc(word);
     let bits = source.get(DataSrc::MEM_LVL);
@@ -36,7 +36,7 @@ pub fn level(word: u64) -> &'static str {
     by_bit.or_else(|| by_number(source)).unwrap_or("Unknown Level")
 }
 
-/// The level by its number, which some processors tell instead.
+/// The level from its number, which some processors report instead.
 fn by_number(source: DataSrc) -> Option<&'static str> {
     let is_remote = source.get(DataSrc::MEM_REMOTE) == 1;
     Some(match source.get(DataSrc::MEM_LVL_NUM) {
@@ -53,7 +53,7 @@ fn by_number(source: DataSrc) -> Option<&'static str> {
     })
 }
 
-/// What snooping other caches gave; `None` where it is not told.
+/// The result of snooping other caches; `None` if unavailable.
 pub fn snoop(word: u64) -> Option<&'static str> {
     let bits = DataSrc(word).get(DataSrc::MEM_SNOOP);
     let statuses = [(0x10, "HitM"), (0x04, "Hit"), (0x08, "Miss"), (0x02, "None")];
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn levels_are_told_by_bit_or_by_number() {
+    fn decodes_levels_by_bit_and_by_number() {
         let by_bit = |bit: u64| level(DataSrc(0).with(DataSrc::MEM_LVL, bit | 2).0);
         assert_eq!(
             [by_bit(0x08), by_bit(0x200), by_bit(0x1000), by_bit(0)],
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_modified_line_that_was_hit_is_told_as_such() {
+    fn hitm_takes_precedence() {
         let of = |bits| snoop(DataSrc(0).with(DataSrc::MEM_SNOOP, bits).0);
         assert_eq!(
             [of(1), of(2), of(4), of(8), of(0x10)],

@@ -1,4 +1,4 @@
-//! Samples whose user frames come in a record of their own: CALLCHAIN_DEFERRED.
+//! Samples with deferred user frames (CALLCHAIN_DEFERRED records).
 
 use super::labels::LabelValue;
 use super::stacks::FrameId;
@@ -8,24 +8,24 @@ use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
 use hashbrown::HashMap;
 
-/// How many frames a record of user frames may add to the stacks of the samples that waited for it. Its frames are told again
-/// for each: a long one and many small samples would be far more than the recording.
-pub const MOST_FRAMES: usize = 1 << 20;
+/// Maximum number of frames that a CALLCHAIN_DEFERRED record adds to stacks in total. A long chain is copied into each waiting
+/// sample's stack, so many small samples could otherwise use far more memory than the recording.
+pub const MAX_FRAMES: usize = 1 << 20;
 
-/// User frames that samples wait for, as their record tells them.
+/// A CALLCHAIN_DEFERRED record.
 pub struct UserFrames<'a> {
-    /// Which samples they belong to.
+    /// Identifies the waiting samples.
     pub cookie: u64,
-    /// Process of these.
+    /// Process ID.
     pub pid: u32,
-    /// Thread of these.
+    /// Thread ID.
     pub tid: u32,
-    /// Marks and addresses, leaf first.
+    /// Context markers and addresses, leaf first.
     pub chain: Words<'a>,
 }
 
 impl<'a> UserFrames<'a> {
-    /// Reads a CALLCHAIN_DEFERRED. `None` where its fields do not fit its size, or it does not tell whose it is.
+    /// Decodes a CALLCHAIN_DEFERRED record; `None` if it is malformed or has no thread.
     pub fn read(meta: &Meta, raw: &Raw<'a>) -> Option<Self> {
         let (body, trailer) = meta.events.split(raw);
         let mut reader = Reader::new(body, raw.endian());
@@ -36,20 +36,20 @@ impl<'a> UserFrames<'a> {
     }
 }
 
-/// A sample without its user frames.
+/// A sample waiting for its user frames.
 #[derive(Debug)]
 pub struct Incomplete {
-    /// The frames that it has.
+    /// The frames of the sample itself.
     pub frames: Vec<FrameId>,
-    /// Its labels.
+    /// Labels.
     pub labels: Vec<LabelValue>,
-    /// The events that it stands for, and how much of each.
+    /// Events and their values.
     pub weights: Vec<(EventIndex, u64)>,
-    /// Which part of a split it belongs to.
+    /// Part of a split.
     pub part: usize,
 }
 
-/// Samples that wait for their user frames, by thread and cookie.
+/// Samples waiting for their user frames, by thread and cookie.
 #[derive(Debug)]
 pub struct Waiting<T = Incomplete>(HashMap<(u32, u64), Vec<T>>);
 
@@ -60,17 +60,17 @@ impl<T> Default for Waiting<T> {
 }
 
 impl<T> Waiting<T> {
-    /// Keeps a sample.
+    /// Adds a sample.
     pub fn add(&mut self, tid: u32, cookie: u64, sample: T) {
         self.0.entry((tid, cookie)).or_default().push(sample);
     }
 
-    /// The samples that waited for this.
+    /// Removes and returns the samples of a thread and cookie.
     pub fn take(&mut self, tid: u32, cookie: u64) -> Vec<T> {
         self.0.remove(&(tid, cookie)).unwrap_or_default()
     }
 
-    /// The samples that still wait, in the order of threads and cookies.
+    /// Removes and returns the remaining samples, sorted by thread and cookie.
     pub fn take_all(&mut self) -> Vec<T> {
         let mut left: Vec<_> = self.0.drain().collect();
         left.sort_unstable_by_key(|(key, _)| *key);

@@ -1,4 +1,4 @@
-//! What becomes of each record on the way to samples with stacks: the session applies it, or the consumer takes it.
+//! Dispatches records: state changes to the session, samples to a consumer.
 
 use super::deferred::UserFrames;
 use crate::abi;
@@ -13,14 +13,14 @@ use crate::stream::ledger::{Ledger, Reason};
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
 
-/// A sample with its event and its decoded fields.
+/// A sample with its event and decoded fields.
 #[derive(Clone, Copy)]
 pub struct DecodedSample<'a> {
-    /// What is known about the recording.
+    /// Metadata of the recording.
     pub meta: &'a Meta,
     /// The record.
     pub raw: &'a Raw<'a>,
-    /// Number of the event.
+    /// Index of the event.
     pub index: EventIndex,
     /// The event.
     pub event: &'a Event,
@@ -28,33 +28,33 @@ pub struct DecodedSample<'a> {
     pub view: &'a SampleView<'a>,
 }
 
-/// Takes samples, in time order, with the state of the machine at each.
+/// Receives samples in time order, with the state of the machine at each.
 pub trait SampleConsumer {
-    /// The state of the machine, and the account of the records.
+    /// The session and the ledger.
     fn state(&mut self) -> (&mut Session, &mut Ledger);
 
-    /// Takes a sample, and accounts for it.
+    /// Processes a sample, and accounts for it in the ledger.
     ///
     /// # Errors
-    /// Where it cannot go on.
+    /// Fails if processing cannot continue.
     fn sample(&mut self, sample: DecodedSample<'_>) -> Result<()>;
 
     /// Completes the samples that waited for these user frames.
     ///
     /// # Errors
-    /// Where it cannot go on.
+    /// Fails if processing cannot continue.
     fn user_frames(&mut self, meta: &Meta, frames: UserFrames<'_>) -> Result<()>;
 
-    /// Takes any other record; by default only the session does.
+    /// Processes any other record; by default only the session does.
     ///
     /// # Errors
-    /// Where it cannot go on.
+    /// Fails if processing cannot continue.
     fn other(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<Applied> {
         Ok(self.state().0.apply(meta, raw))
     }
 }
 
-/// Passes a record to where it belongs. Records that the stream uses itself are in its own account.
+/// Dispatches a record. Records used by the stream itself are accounted for there.
 #[inline]
 pub fn dispatch(consumer: &mut impl SampleConsumer, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
     let kind = raw.header().kind;
@@ -74,7 +74,7 @@ pub fn dispatch(consumer: &mut impl SampleConsumer, meta: &Meta, raw: &Raw<'_>) 
     match applied {
         Applied::Consumed => ledger.consumed(kind, 1),
         Applied::NotApplicable => ledger.not_applicable(kind, 1),
-        Applied::Damaged => drop_record(ledger, meta, raw, "its fields do not fit its size"),
+        Applied::Damaged => drop_record(ledger, meta, raw, "fields exceed its size"),
     }
     Ok(())
 }
@@ -87,20 +87,20 @@ fn sample(consumer: &mut impl SampleConsumer, meta: &Meta, raw: &Raw<'_>) -> Res
     };
     let mut view = SampleView::default();
     if let Err(field) = view.fill(raw.body(), &event.layout, raw.endian()) {
-        drop_record(consumer.state().1, meta, raw, &format!("its field {field} does not fit its size"));
+        drop_record(consumer.state().1, meta, raw, &format!("field {field} exceeds its size"));
         return Ok(());
     }
     consumer.sample(DecodedSample { meta, raw, index, event, view: &view })
 }
 
-/// Counts what a LOST or LOST_SAMPLES record says that the kernel could not write.
+/// Counts the losses that a LOST or LOST_SAMPLES record reports.
 pub fn count_lost(ledger: &mut Ledger, meta: &Meta, raw: &Raw<'_>) -> Applied {
     let Some((records, samples)) = lost(meta, raw) else { return Applied::Damaged };
     ledger.lost(records, samples);
     Applied::Consumed
 }
 
-/// Records and samples that a LOST or LOST_SAMPLES record says are lost. `None` where it cannot be decoded.
+/// The lost records and samples that a LOST or LOST_SAMPLES record reports; `None` if it is malformed.
 pub fn lost(meta: &Meta, raw: &Raw<'_>) -> Option<(u64, u64)> {
     let (body, _) = meta.events.split(raw);
     match raw.header().kind {
@@ -110,9 +110,9 @@ pub fn lost(meta: &Meta, raw: &Raw<'_>) -> Option<(u64, u64)> {
     .ok()
 }
 
-/// Counts a record that cannot be decoded.
+/// Counts a malformed record as dropped.
 fn drop_record(ledger: &mut Ledger, meta: &Meta, raw: &Raw<'_>, why: &str) {
     let kind = raw.header().kind;
-    ledger.damage(meta.damage(raw.block(), raw.at(), format!("the {kind} record here is left out: {why}")));
+    ledger.damage(meta.damage(raw.block(), raw.at(), format!("{kind} record is dropped: {why}")));
     ledger.dropped(kind, Reason::Damaged);
 }

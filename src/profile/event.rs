@@ -1,4 +1,4 @@
-//! The events of a profile: what to call them and in what they are counted.
+//! Names and units of a profile's events.
 
 use super::imported::{ImportedProfile, SampleTypes};
 use crate::abi::attr::{Attr, SoftwareEvent};
@@ -6,7 +6,7 @@ use crate::abi::attr_flags::AttrFlags;
 use crate::stream::event_name::event_name;
 use crate::stream::events::Event;
 
-/// In what an event counts.
+/// The unit that an event counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Nanoseconds of CPU time.
@@ -20,13 +20,13 @@ pub enum Unit {
 /// An event of a profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProfileEvent {
-    /// Its name as the recording tells it, or made from its type and number.
+    /// Recorded name, or one derived from the type and config.
     pub name: String,
-    /// In what it counts.
+    /// Unit of its values.
     pub unit: Unit,
-    /// How much of it lies between two samples, where that is fixed or follows from the frequency.
+    /// Period between two samples, if it is fixed or follows from the frequency.
     pub period: Option<u64>,
-    /// The columns that it was in the profile that was imported.
+    /// Its sample types in the imported profile.
     pub sample_types: Option<SampleTypes>,
 }
 
@@ -40,7 +40,7 @@ impl From<&Event> for ProfileEvent {
 }
 
 impl ProfileEvent {
-    /// An event of a recording that may have been converted from another profile.
+    /// Creates an event of a recording that may have been converted from another profile.
     pub fn new(event: &Event, imported: Option<&ImportedProfile>) -> Self {
         let of_event = |imported: &ImportedProfile| imported.sample_types.get(event.ids.first()?).cloned();
         Self { sample_types: imported.and_then(of_event), ..Self::from(event) }
@@ -48,7 +48,7 @@ impl ProfileEvent {
 }
 
 impl Unit {
-    /// The unit that perf tells for an event, where it is one of these.
+    /// Parses a unit that perf recorded for an event.
     fn by_name(name: &str) -> Option<Self> {
         match name {
             "ns" => Some(Self::Nanoseconds),
@@ -63,7 +63,7 @@ impl Unit {
     }
 }
 
-/// How much of an event lies between two samples, where that is fixed or follows from the frequency.
+/// The period between two samples, if it is fixed or follows from the frequency.
 pub fn period(attr: &Attr) -> Option<u64> {
     let period = match (attr.flags.contains(AttrFlags::FREQ), Unit::of(attr)) {
         (false, _) => Some(attr.sample_period),

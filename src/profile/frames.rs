@@ -1,40 +1,38 @@
-//! From what a sample tells of its stack to addresses in address spaces.
+//! Decodes the stack of a sample into addresses with address spaces.
 
 use crate::abi::branch::BranchStackView;
 use crate::abi::bytes::Words;
 use crate::abi::callchain::Context;
 use crate::session::space::Space;
 
-/// An address as a sample tells it, and where it is.
+/// A sampled address with its address space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Address {
-    /// The address, of a caller that of the last byte of its call.
+    /// The address; for a caller, that of the last byte of its call.
     pub address: u64,
-    /// In which address space it is.
+    /// Its address space.
     pub space: Space,
 }
 
-/// What a sample tells of its stack.
+/// The recorded stack of a sample.
 #[derive(Clone, Copy, Debug)]
 pub struct SampledStack<'a> {
-    /// Where the CPU was.
+    /// Instruction pointer.
     pub ip: Option<u64>,
-    /// In which address space that is.
+    /// Its address space.
     pub space: Space,
-    /// The call chain, with its marks.
+    /// The call chain with its context markers.
     pub callchain: Option<Words<'a>>,
-    /// The calls that the hardware followed, newest first, where they were recorded as a call stack: they take the place of
-    /// the chain's user frames.
+    /// Hardware call stack (LBR), newest call first; it replaces the user frames of the call chain.
     pub calls: Option<BranchStackView<'a>>,
 }
 
 impl SampledStack<'_> {
-    /// Calls `found` for each frame, leaf first. Returns the cookie that user frames will come with, where they come apart
-    /// from the sample.
+    /// Calls `found` for each frame, leaf first; returns the cookie of deferred user frames, if any.
     ///
-    /// The instruction pointer is the leaf. The chain repeats it as its first address, unless it leaves out the address
-    /// space that the CPU was in. Behind the leaf and behind each mark stands an address that execution was interrupted
-    /// at; all others are return addresses, and stand for the call before them.
+    /// The instruction pointer is the leaf. The call chain repeats it as its first address, unless the chain excludes the
+    /// address space of the CPU. The leaf and the first address after each context marker are interrupted instructions; all
+    /// others are return addresses, and are moved into the preceding call.
     pub fn for_each(&self, mut found: impl FnMut(Address)) -> Option<u64> {
         let mut deferred = None;
         if let Some(ip) = self.ip {
@@ -72,8 +70,8 @@ impl SampledStack<'_> {
         deferred
     }
 
-    /// The user frames by the calls that led to them: the newest call's target is in the leaf, which is left out where it is
-    /// known better.
+    /// The user frames of the hardware call stack. The target of the newest call is in the leaf, and is skipped if the leaf is
+    /// known.
     fn for_each_call(&self, has_leaf: bool, mut found: impl FnMut(Address)) {
         let Some(calls) = self.calls else { return };
         let mut words = calls.entries.iter();
@@ -107,20 +105,20 @@ mod tests {
     const USER: u64 = Context::USER.0;
 
     #[test]
-    fn callers_stand_at_their_call_and_the_leaf_comes_once() {
+    fn return_addresses_are_moved_into_their_calls() {
         let (found, _) = frames(Some(100), Space::User, &[USER, 100, 200, 300]);
         assert_eq!(found, [(100, Space::User), (199, Space::User), (299, Space::User)]);
     }
 
     #[test]
-    fn the_first_address_behind_a_mark_is_where_user_code_was_interrupted() {
+    fn the_first_address_after_a_marker_is_not_a_return_address() {
         let (found, _) = frames(Some(1000), Space::Kernel, &[KERNEL, 1000, 1100, USER, 50, 60]);
         let (k, u) = (Space::Kernel, Space::User);
         assert_eq!(found, [(1000, k), (1099, k), (50, u), (59, u)]);
     }
 
     #[test]
-    fn a_chain_without_the_leafs_space_repeats_nothing() {
+    fn a_chain_without_the_leafs_space_does_not_repeat_the_leaf() {
         let (found, _) = frames(Some(1000), Space::Kernel, &[USER, 50, 60]);
         assert_eq!(found, [(1000, Space::Kernel), (50, Space::User), (59, Space::User)]);
         let (found, _) = frames(None, Space::User, &[USER, 50, 60]);
@@ -134,13 +132,13 @@ mod tests {
     }
 
     #[test]
-    fn the_cookie_of_deferred_frames_is_no_address() {
+    fn the_cookie_of_deferred_frames_is_not_an_address() {
         let chain = [KERNEL, 1000, Context::USER_DEFERRED.0, 0x1234];
         assert_eq!(frames(Some(1000), Space::Kernel, &chain), (vec![(1000, Space::Kernel)], Some(0x1234)));
     }
 
     #[test]
-    fn calls_that_the_hardware_followed_are_the_user_frames() {
+    fn a_hardware_call_stack_replaces_user_frames() {
         let words = |words: &[u64]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
         let branches = words(&[2, 210, 100, 0, 310, 200, 0]);
         let calls = BranchStackView::take(&mut Reader::new(&branches, Endian::Little), Default::default(), true);
@@ -156,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn without_any_mark_the_samples_own_space_counts() {
+    fn uses_the_samples_space_without_markers() {
         let (found, _) = frames(Some(100), Space::Unknown, &[100, 200]);
         assert_eq!(found, [(100, Space::Unknown), (199, Space::Unknown)]);
     }

@@ -1,6 +1,6 @@
-//! What a recording that was converted from another profile has no place for: sample types, labels, header, symbols.
+//! Data of an imported profile that a recording cannot store: sample types, labels, header, symbols.
 //!
-//! It travels beside the recording, so that a profile that is written from the recording has all of it.
+//! It is kept with the recording, so that a profile written from the recording contains all of it.
 
 use super::labels::Label;
 use super::symbols::{FrameSymbol, Function, SymbolSource};
@@ -9,59 +9,59 @@ use crate::session::names::Names;
 use crate::stream::ledger::Aggregated;
 use hashbrown::{Equivalent, HashMap};
 
-/// Type and unit of a column of values.
+/// Type and unit of a value column.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SampleType {
     /// What is counted, such as `cpu`.
     pub kind: String,
-    /// In what, such as `nanoseconds`.
+    /// Unit, such as `nanoseconds`.
     pub unit: String,
 }
 
-/// The columns of an event.
+/// The value columns of an event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SampleTypes {
-    /// The column that counts samples, if there is one.
+    /// The column of sample counts, if any.
     pub samples: Option<SampleType>,
-    /// The column of the values.
+    /// The column of values.
     pub value: SampleType,
 }
 
-/// What a profile says of itself, besides its sample types.
+/// The header of a profile, without its sample types.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProfileHeader {
-    /// What is sampled.
+    /// The sampled quantity.
     pub period_type: Option<SampleType>,
-    /// How much of it lies between two samples.
+    /// Its period between two samples.
     pub period: i64,
-    /// Name of the sample type to show first.
+    /// Type of the sample values to show first.
     pub default_sample_type: String,
     /// Comments.
     pub comments: Vec<String>,
-    /// Regular expression of functions to drop with all that they call.
+    /// Regular expression of functions to drop with their callees.
     pub drop_frames: String,
-    /// Regular expression of functions to keep all the same.
+    /// Regular expression of functions to keep nevertheless.
     pub keep_frames: String,
-    /// Address of a page that explains the profile.
+    /// URL of documentation.
     pub doc_url: String,
-    /// When it began, in nanoseconds since 1970.
+    /// Start, in nanoseconds since 1970.
     pub time_nanos: i64,
-    /// How long it took.
+    /// Duration in nanoseconds.
     pub duration_nanos: i64,
 }
 
-/// A label for which samples have no field: part of their raw data.
+/// A label without a sample field: part of the samples' raw data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportedLabel {
-    /// Its key.
+    /// Key.
     pub key: String,
-    /// The unit of its number; `None` where it is a text.
+    /// Unit of a number; `None` for a text.
     pub unit: Option<String>,
-    /// Bytes that a text takes in the raw data; a number takes 8.
+    /// Bytes of a text in the raw data; a number takes 8.
     pub size: usize,
 }
 
-/// A value of such a label.
+/// A value of an imported label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImportedValue<'a> {
     /// A text.
@@ -70,77 +70,77 @@ pub enum ImportedValue<'a> {
     Number(i64),
 }
 
-/// How large a profile is.
+/// The size of a profile.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ImportedSize {
-    /// Values of stacks, as the profile lists them.
+    /// Number of values listed in the profile.
     pub values: u64,
-    /// Whether each value becomes as many samples as it is the sum of.
+    /// Whether each value is expanded to as many samples as it aggregates.
     pub counts_samples: bool,
-    /// Stacks that differ.
+    /// Number of distinct stacks.
     pub stacks: u64,
-    /// Frames that differ.
+    /// Number of distinct frames.
     pub frames: u64,
-    /// Mappings.
+    /// Number of mappings.
     pub mappings: u64,
-    /// Name, unit and sum of each event.
+    /// Type and sum of each event.
     pub totals: Vec<(SampleType, u64)>,
-    /// Time of the first and the last sample, where samples have times.
+    /// Times of the first and the last sample, if samples have times.
     pub times: Option<(u64, u64)>,
 }
 
-/// What is kept of a profile beside the recording that it became.
+/// Data of an imported profile that is kept with the recording.
 #[derive(Debug, Default)]
 pub struct ImportedProfile {
-    /// The columns of events, by the first ID of the event.
+    /// Sample types by the first ID of the event.
     pub sample_types: HashMap<u64, SampleTypes>,
-    /// Labels in the raw data of samples, in their order there.
+    /// Labels in the raw data of samples, in order.
     pub labels: Vec<ImportedLabel>,
-    /// Labels that samples of the profile have; `None` where it prints a recording.
+    /// Default labels of the profile's samples; `None` if it prints a recording.
     pub default_labels: Option<Vec<Label>>,
-    /// The profile's own header; `None` where it prints a recording.
+    /// The header; `None` if the profile prints a recording.
     pub header: Option<ProfileHeader>,
-    /// How large the profile is.
+    /// The size of the profile.
     pub size: ImportedSize,
-    /// Where its functions are.
+    /// The functions by address.
     pub symbols: ImportedSymbols,
 }
 
 impl ImportedSize {
-    /// The account of a profile whose values are sums of samples that it does not count.
+    /// The ledger entry of a profile whose values aggregate an unknown number of samples.
     pub fn aggregated(&self) -> Option<Aggregated> {
         let is_aggregated = !self.counts_samples && self.values > 0;
         is_aggregated.then(|| Aggregated { noun: "values", totals: totals(&self.totals) })
     }
 }
 
-/// Sums of the first few events in words.
-pub fn totals(totals: &[(SampleType, u64)]) -> String {
+/// Formats the sums of the first events.
+pub fn totals(sums: &[(SampleType, u64)]) -> String {
     const SHOWN: usize = 4;
     let one = |(SampleType { kind, unit }, sum): &(SampleType, u64)| match &unit[..] {
         "count" | "" => format!("{sum} {kind}"),
         unit => format!("{sum} {unit} of {kind}"),
     };
-    let mut words: Vec<String> = totals.iter().take(SHOWN).map(one).collect();
-    if totals.len() > SHOWN {
-        words.push(format!("{} more", totals.len() - SHOWN));
+    let mut words: Vec<String> = sums.iter().take(SHOWN).map(one).collect();
+    if sums.len() > SHOWN {
+        words.push(format!("{} more", sums.len() - SHOWN));
     }
     words.join(", ")
 }
 
 impl ImportedProfile {
-    /// Calls `found` with the number and the value of each label in the raw data of a sample.
+    /// Calls `found` with the number and value of each label in the raw data of a sample.
     pub fn for_each_label<'a>(&self, raw: &'a [u8], mut found: impl FnMut(u32, ImportedValue<'a>)) {
-        /// Bytes of the fields that the raw data of all tracepoints begins with.
+        /// Size of the common fields at the start of tracepoint data.
         const COMMON: usize = 8;
         let mut rest = raw.get(COMMON..).unwrap_or_default();
         for (number, label) in (0..).zip(&self.labels) {
             let len = if label.unit.is_some() { size_of::<i64>() } else { label.size };
-            let Some((bytes, behind)) = rest.split_at_checked(len) else { return };
-            rest = behind;
+            let Some((bytes, after)) = rest.split_at_checked(len) else { return };
+            rest = after;
             match (&label.unit, bytes.first_chunk()) {
                 (Some(_), Some(number_bytes)) => match i64::from_le_bytes(*number_bytes) {
-                    // A sample without the label has 0 there.
+                    // 0 means that the sample lacks the label.
                     0 => {}
                     value => found(number, ImportedValue::Number(value)),
                 },
@@ -155,30 +155,30 @@ impl ImportedProfile {
     }
 }
 
-/// The functions of a profile, by the addresses that their frames have in the recording.
+/// The functions of a profile, by the addresses of their frames in the recording.
 #[derive(Debug, Default)]
 pub struct ImportedSymbols {
-    /// Texts of functions.
+    /// Strings of functions.
     pub names: Names,
     /// Functions.
     pub functions: Vec<Function>,
     /// The profile's mappings.
     pub mappings: Vec<Map>,
-    /// Numbers of files.
+    /// Index of each file.
     files: HashMap<OwnedFileKey, u32>,
-    /// By file and offset in the file.
+    /// Symbols by file and file offset.
     in_files: HashMap<(u32, u64), FrameSymbol>,
-    /// By address, of the kernel and its modules.
+    /// Symbols of the kernel and its modules by address.
     in_kernel: HashMap<u64, FrameSymbol>,
 }
 
 impl ImportedSymbols {
-    /// No address is known yet.
+    /// Creates a table without addresses.
     pub fn new(names: Names, functions: Vec<Function>, mappings: Vec<Map>) -> Self {
         Self { names, functions, mappings, ..Self::default() }
     }
 
-    /// Adds what is known about an address in a mapping, unless something is already.
+    /// Adds the symbol of an address in a mapping, unless it has one.
     pub fn add(&mut self, map: &Map, address: u64, is_kernel: bool, symbol: FrameSymbol) {
         if is_kernel {
             self.in_kernel.entry(address).or_insert(symbol);
@@ -217,7 +217,7 @@ impl SymbolSource for ImportedProfile {
 /// Path and build ID of a file.
 type OwnedFileKey = (Box<[u8]>, Option<Box<[u8]>>);
 
-/// The same, borrowed.
+/// The borrowed form of [`OwnedFileKey`].
 #[derive(Hash)]
 struct FileKey<'a> {
     path: &'a [u8],

@@ -1,4 +1,4 @@
-//! What else a sample tells than its stack: labels, each a number or a text.
+//! Labels of samples: numbers and texts in addition to the stack.
 
 use super::data_source;
 use super::imported::{ImportedProfile, ImportedValue};
@@ -15,34 +15,34 @@ use crate::stream::meta::Meta;
 use hashbrown::HashMap;
 use std::sync::Arc;
 
-/// Declares [`Label`] with the key, the unit and the sample fields of each.
+/// Declares [`Label`] with the key, unit and sample fields of each variant.
 macro_rules! labels {
     ($($(#[$doc:meta])* $label:ident = $key:literal, $unit:expr, $fields:expr;)*) => {
-        /// A kind of label. Keys and texts are those of perf_data_converter.
+        /// A label. Keys and texts are those of perf_data_converter.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Label {
             $($(#[$doc])* $label,)*
         }
 
         impl Label {
-            /// Every kind.
+            /// All labels.
             pub const ALL: &'static [Self] = &[$(Self::$label,)*];
 
-            /// Its key.
+            /// Key.
             pub const fn key(self) -> &'static str {
                 match self {
                     $(Self::$label => $key,)*
                 }
             }
 
-            /// The unit of its number; `None` where it is a text.
+            /// Unit of a number; `None` for a text.
             pub const fn unit(self) -> Option<&'static str> {
                 match self {
                     $(Self::$label => $unit,)*
                 }
             }
 
-            /// The fields of samples that it needs: any one of them will do.
+            /// The sample fields that provide the label; one of them is sufficient.
             pub const fn fields(self) -> SampleType {
                 match self {
                     $(Self::$label => $fields,)*
@@ -53,83 +53,83 @@ macro_rules! labels {
 }
 
 labels! {
-    /// Process.
+    /// Process ID.
     Pid = "pid", Some("pid"), SampleType::TID;
-    /// Thread.
+    /// Thread ID.
     Tid = "tid", Some("tid"), SampleType::TID;
-    /// Name of the process: that of its main thread.
+    /// Process name: that of its main thread.
     Comm = "comm", None, SampleType::TID;
-    /// Name of the thread.
+    /// Thread name.
     ThreadComm = "thread_comm", None, SampleType::TID;
-    /// What the user calls threads of this kind.
+    /// User-defined type of the thread.
     ThreadType = "thread_type", None, SampleType::TID;
-    /// CPU.
+    /// CPU number.
     Cpu = "cpu", Some("cpu"), SampleType::CPU;
-    /// Time of the recording's clock.
+    /// Time in nanoseconds of the recording's clock.
     TimestampNs = "timestamp_ns", Some("nanoseconds"), SampleType::TIME;
     /// `Host Kernel`, `Host User`, `Guest Kernel`, `Guest User` or `Hypervisor`.
     ExecutionMode = "execution_mode", None, SampleType::all();
     /// Path of the cgroup.
     Cgroup = "cgroup", None, SampleType::CGROUP;
-    /// Where the data came from.
+    /// Data source of a memory access.
     DataSrc = "data_src", None, SampleType::DATA_SRC;
-    /// What snooping other caches gave.
+    /// Result of snooping other caches.
     SnoopStatus = "snoop_status", None, SampleType::DATA_SRC;
-    /// The whole weight of the sample.
+    /// The full 64-bit weight of the sample.
     Weight = "weight", Some("weight"), SampleType::WEIGHT.union(SampleType::WEIGHT_STRUCT);
-    /// Latency of the memory access: the first of the three weights.
+    /// Latency of the memory access: the first of three weights.
     CacheLatency = "cache_latency", Some("cycles"), SampleType::WEIGHT_STRUCT;
-    /// Latency of the instruction: the second of the three weights, or the only one.
+    /// Latency of the instruction: the second of three weights, or the only one.
     TotalLatency = "total_latency", Some("cycles"), SampleType::WEIGHT.union(SampleType::WEIGHT_STRUCT);
-    /// Size of the page that the code is on.
+    /// Page size of the code address.
     CodePageSize = "code_page_size", Some("bytes"), SampleType::CODE_PAGE_SIZE;
-    /// Size of the page that the data is on.
+    /// Page size of the data address.
     DataPageSize = "data_page_size", Some("bytes"), SampleType::DATA_PAGE_SIZE;
 }
 
 impl Label {
-    /// The kind of that key.
+    /// The label with this key.
     pub fn by_key(key: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|label| label.key() == key)
     }
 
-    /// Whether samples of this layout tell it.
+    /// Whether samples of this layout have the label.
     pub fn is_in(self, layout: &SampleLayout) -> bool {
         layout.sample_type().intersects(self.fields())
     }
 
-    /// Whether hardly two samples have it in common.
+    /// Whether its values are mostly unique.
     pub fn is_unique(self) -> bool {
         self == Self::TimestampNs
     }
 }
 
-/// What a label is of.
+/// The key of a label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LabelKey {
-    /// One of the kinds that are known.
+    /// A known label.
     Known(Label),
-    /// One of the profile that was imported, by its number in [its list](ImportedProfile::labels).
+    /// A label of the imported profile, by its index in [its list](ImportedProfile::labels).
     Imported(u32),
 }
 
-/// A label of a sample.
+/// A label with its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LabelValue {
-    /// What it is of.
+    /// Key.
     pub key: LabelKey,
-    /// Its number, or the number of its text in [`Tables::names`](super::Tables::names).
+    /// A number, or the ID of a text in [`Tables::names`](super::Tables::names).
     pub value: u64,
 }
 
-/// Number of a set of labels in [`LabelSets`].
+/// ID of a label set in [`LabelSets`].
 pub type LabelsId = u32;
 
-/// Sets of labels, each kept once. Number 0 is the empty set.
+/// Interned label sets. ID 0 is the empty set.
 #[derive(Debug)]
 pub struct LabelSets {
     sets: Slices<LabelValue>,
-    /// The set that was asked for last: the next sample often has the same.
+    /// The latest set: the next sample often has the same.
     latest: LabelsId,
 }
 
@@ -142,7 +142,7 @@ impl Default for LabelSets {
 }
 
 impl LabelSets {
-    /// The number of a set.
+    /// Interns a set.
     #[inline]
     pub fn id(&mut self, labels: &[LabelValue]) -> LabelsId {
         if self.sets.get(self.latest) != labels {
@@ -151,51 +151,51 @@ impl LabelSets {
         self.latest
     }
 
-    /// A set.
+    /// Returns a set.
     pub fn labels(&self, id: LabelsId) -> &[LabelValue] {
         self.sets.get(id)
     }
 }
 
-/// A sample with what of it labels need.
+/// A sample with the context that labels need.
 #[derive(Clone, Copy)]
 pub struct LabelledSample<'a> {
     /// The sample.
     pub view: &'a SampleView<'a>,
-    /// How it is laid out.
+    /// Its layout.
     pub layout: &'a SampleLayout,
-    /// In which mode the CPU was.
+    /// Its CPU mode.
     pub mode: CpuMode,
-    /// Name of its process.
+    /// Its process name.
     pub comm: Option<NameId>,
 }
 
-/// Reads the labels that were asked for.
+/// Reads the selected labels of samples.
 #[derive(Debug, Default)]
 pub struct LabelReader {
     wanted: Vec<Label>,
-    /// What the user calls threads, by their ids.
+    /// User-defined types of threads, by thread ID.
     thread_types: HashMap<u32, String>,
-    /// Numbers of texts that do not come from the recording.
+    /// IDs of texts that are not from the recording.
     texts: HashMap<&'static str, NameId>,
-    /// The profile that the recording was converted from, whose own labels are read too.
+    /// The imported profile, whose own labels are read too.
     imported: Option<Arc<ImportedProfile>>,
 }
 
 impl LabelReader {
-    /// For these kinds.
+    /// Creates a reader of these labels.
     pub fn new(mut wanted: Vec<Label>, thread_types: HashMap<u32, String>) -> Self {
         wanted.sort_unstable();
         wanted.dedup();
         Self { wanted, thread_types, ..Self::default() }
     }
 
-    /// And for the labels of its own that an imported profile has.
+    /// Also reads the labels of an imported profile.
     pub fn with_imported(self, imported: Option<Arc<ImportedProfile>>) -> Self {
         Self { imported, ..self }
     }
 
-    /// Adds the labels of a sample to `labels`.
+    /// Appends the labels of a sample to `labels`.
     pub fn read(&mut self, sample: &LabelledSample<'_>, session: &mut Session, labels: &mut Vec<LabelValue>) {
         let wanted = std::mem::take(&mut self.wanted);
         for &label in &wanted {
@@ -251,18 +251,19 @@ impl LabelReader {
     }
 }
 
-/// Checks that some event tells each of the labels.
+/// Checks that each label is provided by an event.
 ///
 /// # Errors
-/// Which label none tells, and those that some tell.
-pub fn check(asked_for: &[Label], meta: &Meta) -> Result<()> {
+/// Fails if one is not; the message lists the available labels.
+pub fn check(selected: &[Label], meta: &Meta) -> Result<()> {
     let events = meta.events.list();
-    let is_told = |label: &Label| events.is_empty() || events.iter().any(|event| label.is_in(&event.layout));
-    match asked_for.iter().find(|label| !is_told(label)) {
+    let is_available = |label: &Label| events.is_empty() || events.iter().any(|event| label.is_in(&event.layout));
+    match selected.iter().find(|label| !is_available(label)) {
         None => Ok(()),
         Some(label) => {
-            let told: Vec<_> = Label::ALL.iter().filter(|label| is_told(label)).map(|label| label.key()).collect();
-            let what = format!("its samples do not tell {}; they tell {}", label.key(), told.join(", "));
+            let available: Vec<_> =
+                Label::ALL.iter().filter(|label| is_available(label)).map(|label| label.key()).collect();
+            let what = format!("samples have no label '{}'; available labels: {}", label.key(), available.join(", "));
             Err(Error::input(&meta.files[0], None, what))
         }
     }
@@ -292,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_is_kept_once_and_the_first_is_empty() {
+    fn interns_sets_and_the_first_is_empty() {
         let mut sets = LabelSets::default();
         let pid = |value| LabelValue { key: LabelKey::Known(Label::Pid), value };
         let ids = [&[][..], &[pid(1)], &[pid(2)], &[pid(1)]].map(|labels| sets.id(labels));
@@ -301,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_are_those_of_the_sample() {
+    fn reads_the_labels_of_a_sample() {
         let mut session = Session::default();
         let mut reader = LabelReader::new(Label::ALL.to_vec(), HashMap::from_iter([(8, "worker".to_owned())]));
         let view = SampleView {

@@ -1,7 +1,7 @@
-//! The mappings of a profile: each once, whichever processes had it, with its build id.
+//! Mappings of a profile, interned across processes, with their build IDs.
 //!
-//! Where a program or a library lies is another place in each process that it is loaded into. What its addresses mean is not:
-//! so that a thousand processes of one program come to one mapping, not to a thousand, and the same code is one frame.
+//! A file may be mapped at different addresses in each process. Mappings of the same part of a file are one mapping, and its
+//! addresses are rebased, so that a thousand processes of a program share their mappings and frames.
 
 use super::{Frame, MappingId, Place};
 use crate::abi::record::build_id::BuildId;
@@ -11,39 +11,39 @@ use crate::stream::meta::Meta;
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use std::hash::{BuildHasher, Hash};
 
-/// Mappings that stacks refer to.
+/// Interned mappings.
 #[derive(Default)]
 pub struct Mappings {
     hasher: DefaultHashBuilder,
     list: Vec<Map>,
     table: HashTable<MappingId>,
-    /// By the numbers of a session's maps.
+    /// Profile mappings by session map ID.
     by_map: Vec<Option<Mapped>>,
 }
 
-/// What a map of a session is in the profile.
+/// The profile mapping of a session map.
 #[derive(Clone, Copy)]
 struct Mapped {
     mapping: MappingId,
-    /// How much further its addresses are in the mapping, modulo 2^64.
-    further: u64,
+    /// Wrapping offset from an address of the map to that of the mapping.
+    offset: u64,
 }
 
 impl Mappings {
-    /// The number of a session's map.
+    /// The ID of a session map.
     pub fn id(&mut self, map_id: MapId, map: &Map) -> MappingId {
         self.mapped(map_id, map).mapping
     }
 
-    /// What is at an address of a session's map.
+    /// The frame of an address in a session map.
     #[inline]
     pub fn frame(&mut self, map_id: MapId, map: &Map, address: u64) -> Frame {
-        let Mapped { mapping, further } = self.mapped(map_id, map);
-        Frame { place: Place::In(mapping), address: address.wrapping_add(further) }
+        let Mapped { mapping, offset } = self.mapped(map_id, map);
+        Frame { place: Place::In(mapping), address: address.wrapping_add(offset) }
     }
 
-    /// The number of a map that no record told.
-    pub fn made_up(&mut self, map: &Map) -> MappingId {
+    /// The ID of a synthetic mapping.
+    pub fn synthetic(&mut self, map: &Map) -> MappingId {
         self.number(map)
     }
 
@@ -53,8 +53,8 @@ impl Mappings {
             return mapped;
         }
         let mapping = self.number(map);
-        let further = self.list[mapping as usize].start.wrapping_sub(map.start);
-        let mapped = Mapped { mapping, further };
+        let offset = self.list[mapping as usize].start.wrapping_sub(map.start);
+        let mapped = Mapped { mapping, offset };
         if self.by_map.len() <= index {
             self.by_map.resize(index + 1, None);
         }
@@ -74,7 +74,7 @@ impl Mappings {
         known
     }
 
-    /// The mappings, with build ids from the recording's table where the maps did not tell them.
+    /// Returns the mappings, with missing build IDs taken from the recording's table.
     pub fn finish(self, meta: &Meta) -> Vec<Map> {
         let table = BuildIds::new(meta);
         let mut list = self.list;
@@ -82,26 +82,26 @@ impl Mappings {
         list
     }
 
-    /// The mappings so far, without these build ids.
+    /// The mappings so far, without build IDs of the table.
     pub fn list(&self) -> &[Map] {
         &self.list
     }
 }
 
-/// What tells mappings from each other: a file in memory by which part of which file it is, all else also by where it lies.
+/// Identifies a mapping: for a file the mapped part, for anything else also the address.
 fn identity(map: &Map) -> impl Eq + Hash {
     let start = if map.is_of_file() { None } else { Some(map.start) };
     (start, map.limit - map.start, map.pgoff, &map.filename, &map.build_id)
 }
 
-/// The recording's table of build ids.
+/// The build ID table of the recording.
 pub struct BuildIds {
     by_name: HashMap<Box<[u8]>, Box<[u8]>>,
     kernel: Option<Box<[u8]>>,
 }
 
 impl BuildIds {
-    /// The table, as far as it is known.
+    /// Creates the table from the metadata.
     pub fn new(meta: &Meta) -> Self {
         let mut table = Self { by_name: HashMap::new(), kernel: None };
         for (misc, entry) in meta.build_ids() {
@@ -118,7 +118,7 @@ impl BuildIds {
         table
     }
 
-    /// Gives a map without a build id the one of the table.
+    /// Sets the build ID of a map that has none.
     pub fn complete(&self, map: &mut Map) {
         if map.build_id.is_none() {
             map.build_id = self.of(map);
@@ -131,7 +131,7 @@ impl BuildIds {
     }
 }
 
-/// The id without the zeros that fill it up, where its size is not told. Ids are made of 4-byte groups.
+/// The ID without zero padding, if its size is not recorded. IDs consist of 4-byte groups.
 fn trimmed(entry: &BuildId, misc: Misc) -> &[u8] {
     let mut id = entry.id(misc);
     while !misc.contains(Misc::BUILD_ID_SIZE) && id.ends_with(&[0; 4]) {
@@ -145,12 +145,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_one_mapping_wherever_it_lies_and_the_rest_by_where_it_lies() {
+    fn a_file_is_one_mapping_at_any_address_and_others_are_not() {
         let mut mappings = Mappings::default();
         let libc = Map::new(0x7000, 0x3000, 0x1000, b"/lib/libc.so.6", Some(&[1]));
         let frame = |mappings: &mut Mappings, id, map: &Map, address| {
             let Frame { place: Place::In(mapping), address } = mappings.frame(MapId(id), map, address) else {
-                panic!("it is in the map")
+                panic!("the address is in the map")
             };
             (mapping, address)
         };
@@ -173,7 +173,7 @@ mod tests {
             ["//anon", "[heap]", "[vdso]", "/memfd:jit (deleted)", "/tmp/x (deleted)", "/dev/zero", "/SYSV0", ""]
         {
             let map = |start| Map::new(start, 0x1000, 0, name.as_bytes(), None);
-            let [a, b, again] = [0x1000, 0x5000, 0x1000].map(|start| mappings.made_up(&map(start)));
+            let [a, b, again] = [0x1000, 0x5000, 0x1000].map(|start| mappings.synthetic(&map(start)));
             assert!(a != b && a == again, "{name}");
         }
     }

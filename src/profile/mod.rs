@@ -1,4 +1,4 @@
-//! Stacks and values: what a recording comes to once all records have been seen, in no particular format.
+//! Format-neutral profiles: interned stacks with their values.
 
 pub mod collector;
 mod data_source;
@@ -37,21 +37,21 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use symbols::Symbols;
 
-/// Number of a mapping in [`Tables::mappings`].
+/// ID of a mapping in [`Tables::mappings`].
 pub type MappingId = u32;
 
-/// An address in what is mapped there.
+/// An address in a mapping or an address space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Frame {
-    /// Where it is.
+    /// Location of the address.
     pub place: Place,
-    /// The address, in a mapping one of the mapping's, which may lie elsewhere in the process that the frame is of. Of a caller,
-    /// the last byte of its call rather than the instruction behind it.
+    /// The address; in a mapping, rebased to that mapping, which may be at another address in the frame's process. For a caller,
+    /// the last byte of its call instead of the return address.
     pub address: u64,
 }
 
 impl Frame {
-    /// What is mapped at the address.
+    /// The mapping of the address, if any.
     pub fn mapping(self) -> Option<MappingId> {
         match self.place {
             Place::In(mapping) => Some(mapping),
@@ -60,46 +60,46 @@ impl Frame {
     }
 }
 
-/// Where an address is.
+/// Location of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Place {
     /// In a mapping.
     In(MappingId),
-    /// In an address space, where nothing is known to be mapped.
+    /// In an address space, outside of known mappings.
     Outside(Space),
 }
 
-/// How often a stack was seen with an event, and how much of the event that stands for.
+/// The samples and value of a stack with an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// Which stack.
+    /// ID of the stack.
     pub stack: StackId,
-    /// Which labels.
+    /// ID of the label set.
     pub labels: LabelsId,
-    /// Which event, by its place in [`Tables::events`].
+    /// Index of the event in [`Tables::events`].
     pub event: EventIndex,
-    /// Samples.
+    /// Number of samples.
     pub samples: u64,
-    /// Sum of their weights.
+    /// Sum of their values.
     pub value: u64,
 }
 
-/// What rows refer to by number.
+/// Interned data that rows refer to.
 #[derive(Debug, Default)]
 pub struct Tables {
     /// The events of the recording.
     pub events: Vec<ProfileEvent>,
-    /// What was mapped, each once, whichever processes mapped it.
+    /// The mappings, interned across processes.
     pub mappings: Vec<Map>,
     /// The stacks.
     pub stacks: Stacks,
-    /// The sets of labels.
+    /// The label sets.
     pub labels: LabelSets,
     /// Texts of labels.
     pub names: Names,
-    /// Functions of the frames, where they are known.
+    /// Symbols of frames.
     pub symbols: Symbols,
-    /// What is kept of the profile that the recording was converted from.
+    /// Data of the profile that the recording was converted from.
     pub imported: Option<Arc<ImportedProfile>>,
     /// Version of perf.
     pub perf_version: Option<String>,
@@ -108,27 +108,27 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// Whether the profile was imported with a header of its own.
+    /// Whether the profile was imported with its own header.
     pub fn has_own_header(&self) -> bool {
         self.imported.as_ref().is_some_and(|imported| imported.header.is_some())
     }
 }
 
-/// Stacks with their values: of a recording, or of what it is [split](options::Split) by.
+/// Stacks with their values, of a recording or of a part of a [split](options::Split).
 #[derive(Debug, Default)]
 pub struct Profile {
-    /// What the rows refer to; the parts of a split share it.
+    /// Interned data, shared by the parts of a split.
     pub tables: Arc<Tables>,
-    /// What this part of a split is of.
+    /// Name of the part of a split.
     pub name: Option<String>,
-    /// Values, by stack, labels and event.
+    /// Values by stack, labels and event.
     pub rows: Vec<Row>,
-    /// Which events have samples, by their places in [`Tables::events`].
+    /// Indexes in [`Tables::events`] of the events with samples.
     pub has_samples: BTreeSet<EventIndex>,
-    /// The mapping of the program that was recorded; none where that was the whole system.
+    /// The mapping of the recorded program; `None` for a recording of the whole system.
     pub main_mapping: Option<MappingId>,
-    /// Times of the first and the last sample, nanoseconds of the recording's clock.
+    /// Times of the first and the last sample, in nanoseconds of the recording's clock.
     pub times: Option<(u64, u64)>,
-    /// Wall clock at the first sample, nanoseconds since 1970 UTC, where the recording tells how to convert.
+    /// Wall clock at the first sample, in nanoseconds since 1970 UTC, if the recording has clock data.
     pub wall_clock_start: Option<u64>,
 }

@@ -1,40 +1,40 @@
-//! What goes into a profile.
+//! Options of profiles.
 
 use super::imported::ImportedProfile;
 use super::labels::Label;
 use hashbrown::HashMap;
 use std::sync::Arc;
 
-/// What goes into a profile, and how it is told apart.
+/// What a profile contains.
 #[derive(Clone, Debug, Default)]
 pub struct ProfileOptions {
-    /// Labels that samples get; the recording has to tell them. If not set, [these](Self::DEFAULT_LABELS), where it does.
+    /// Labels of samples, which the recording must have; by default [these](Self::DEFAULT_LABELS), if it has them.
     pub labels: Option<Vec<Label>>,
-    /// Names of the events that are wanted; all where there are none. A name without its modifiers will do.
+    /// Names of the selected events, with or without modifiers; all events if empty.
     pub events: Vec<String>,
-    /// One profile for each of these.
+    /// Write one profile for each of these.
     pub split: Option<Split>,
-    /// What the kernel lost counts as samples of a stack of its own.
+    /// Count lost samples as samples of a `[lost]` stack.
     pub lost_as_samples: bool,
-    /// The address of the data is a frame above the leaf.
+    /// Add the data address as a frame above the leaf.
     pub data_addresses: bool,
-    /// What the user calls threads, by their ids.
+    /// User-defined types of threads, by thread ID.
     pub thread_types: HashMap<u32, String>,
-    /// What is kept of the profile that the recording was converted from.
+    /// Data of the profile that the recording was converted from.
     pub imported: Option<Arc<ImportedProfile>>,
 }
 
 impl ProfileOptions {
-    /// Labels that samples get where none are named.
+    /// Labels of samples by default.
     pub const DEFAULT_LABELS: &[Label] = &[Label::Comm];
 }
 
-/// What a profile is split by.
+/// The criterion of a split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Split {
     /// Process.
     Pid,
-    /// Name of the process.
+    /// Process name.
     Comm,
     /// Event.
     Event,

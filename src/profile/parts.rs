@@ -1,4 +1,4 @@
-//! The rows of a profile, or of each part that it is split into.
+//! Rows of a profile, or of each part of a split.
 
 use super::labels::LabelsId;
 use super::options::Split;
@@ -13,26 +13,26 @@ use crate::stream::meta::Meta;
 use hashbrown::HashMap;
 use std::collections::BTreeSet;
 
-/// The parts.
+/// The parts of a split.
 #[derive(Debug, Default)]
 pub struct Parts {
     list: Vec<Part>,
     by_key: HashMap<Key, usize>,
-    /// The part that was asked for last: the next sample is often of the same.
+    /// The latest part: the next sample often is in the same.
     latest: usize,
 }
 
-/// What tells parts from each other.
+/// Identifies a part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Key {
-    /// There is but one part.
+    /// The only part.
     #[default]
     All,
-    /// What the samples do not tell.
+    /// Samples without the field.
     Unknown,
     /// A process.
     Pid(u32),
-    /// A name.
+    /// A process name or cgroup path.
     Name(NameId),
     /// A cgroup whose path is not known.
     Cgroup(u64),
@@ -40,27 +40,27 @@ pub enum Key {
     Event(EventIndex),
 }
 
-/// One part.
+/// A part.
 #[derive(Debug, Default)]
 pub struct Part {
-    /// What it is of.
+    /// Its key.
     pub key: Key,
     rows: Vec<Row>,
-    /// The rows' places, by what tells them from each other.
+    /// Row indexes by key.
     places: HashMap<(StackId, LabelsId, EventIndex), u32>,
-    /// Which events have samples.
+    /// The events with samples.
     pub has_samples: BTreeSet<EventIndex>,
     /// The event of the latest sample.
     latest: Option<EventIndex>,
-    /// Times of the first and the last sample, the one greater than the other while there is none.
+    /// Times of the first and the last sample; `first > last` without samples.
     first: u64,
     last: u64,
-    /// The programs that its samples are of.
+    /// The programs of its samples.
     pub programs: Programs,
 }
 
 impl Parts {
-    /// The number of the part of this key.
+    /// The index of the part with this key, which is added if missing.
     #[inline]
     pub fn index(&mut self, key: Key) -> usize {
         if self.list.get(self.latest).is_none_or(|latest| latest.key != key) {
@@ -77,13 +77,13 @@ impl Parts {
         })
     }
 
-    /// A part.
+    /// Returns a part.
     #[inline]
     pub fn part(&mut self, index: usize) -> &mut Part {
         &mut self.list[index]
     }
 
-    /// All parts.
+    /// Returns all parts.
     pub fn into_list(self) -> Vec<Part> {
         self.list
     }
@@ -97,13 +97,13 @@ impl Key {
             Some(Split::Pid) => pid.map(Self::Pid),
             Some(Split::Comm) => pid.and_then(|pid| session.process(pid)?.comm).map(Self::Name),
             Some(Split::Cgroup) => cgroup.map(|id| session.cgroup_path(id).map_or(Self::Cgroup(id), Self::Name)),
-            // Of an event there may be several in a sample.
+            // A sample may have several events.
             Some(Split::Event) => return Self::All,
         };
         key.unwrap_or(Self::Unknown)
     }
 
-    /// What to call a part of this key; `None` where there is but one.
+    /// The name of the part; `None` for the only part.
     pub fn name(self, tables: &Tables) -> Option<String> {
         Some(match self {
             Self::All => return None,
@@ -116,26 +116,26 @@ impl Key {
     }
 }
 
-/// A row's part and labels in one number.
+/// Packs a row's part and labels into one number.
 #[inline]
 pub fn packed(part: usize, labels: LabelsId) -> u64 {
     (part as u64) << 32 | u64::from(labels)
 }
 
-/// The part and the labels in such a number.
+/// Unpacks a row's part and labels.
 pub fn unpacked(packed: u64) -> (usize, LabelsId) {
     ((packed >> 32) as usize, packed as LabelsId)
 }
 
 impl Row {
-    /// What tells it from others.
+    /// Identifies the row.
     fn key(&self) -> (StackId, LabelsId, EventIndex) {
         (self.stack, self.labels, self.event)
     }
 }
 
 impl Part {
-    /// Adds samples to a row; which row, its key says.
+    /// Adds samples to the row with the same key.
     pub fn add(&mut self, row: Row) {
         let Self { rows, places, .. } = self;
         let place = *places.entry(row.key()).or_insert(rows.len() as u32);
@@ -148,7 +148,7 @@ impl Part {
         }
     }
 
-    /// Takes note of when a sample was, of which event, and of the program that its process runs.
+    /// Records the time, event and program of a sample.
     #[inline]
     pub fn note(&mut self, time: Option<u64>, event: EventIndex, main_map: Option<MapId>) {
         if let Some(time) = time.filter(|&time| is_time(time)) {
@@ -166,14 +166,14 @@ impl Part {
         (self.first <= self.last).then_some((self.first, self.last))
     }
 
-    /// The wall clock at the first sample, where it is known how the clocks relate.
+    /// The wall clock at the first sample, if the recording has clock data.
     pub fn wall_clock_start(&self, meta: &Meta) -> Option<u64> {
         let ((first, _), clock) = self.times().zip(meta.clock_data())?;
         let since = i128::from(first) - i128::from(clock.clockid_ns);
         u64::try_from(i128::from(clock.wall_clock_ns) + since).ok()
     }
 
-    /// The rows, in the order of stacks.
+    /// The rows, sorted by stack.
     pub fn rows(&mut self) -> Vec<Row> {
         let mut rows = std::mem::take(&mut self.rows);
         rows.sort_unstable_by_key(Row::key);

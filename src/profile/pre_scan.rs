@@ -1,4 +1,4 @@
-//! A first look at a recording: which of its events have samples.
+//! Pre-scan of a recording: finds the events with samples.
 
 use super::options::ProfileOptions;
 use super::selection::Selection;
@@ -12,7 +12,7 @@ use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
 use std::collections::BTreeSet;
 
-/// Finds out which events have samples, in any order of records.
+/// Finds the events with samples; records may be in any order.
 #[derive(Default)]
 pub struct SampleScan {
     has_samples: BTreeSet<EventIndex>,
@@ -22,10 +22,10 @@ pub struct SampleScan {
 }
 
 impl SampleScan {
-    /// By the events' places, of those that are wanted.
+    /// The indexes of the selected events with samples.
     pub fn has_samples(self, options: &ProfileOptions, meta: &Meta) -> BTreeSet<EventIndex> {
         let mut selection = Selection::new(options.events.clone());
-        // What was lost may be of any event.
+        // Lost samples may be of any event.
         let all = self.has_lost && options.lost_as_samples;
         let wanted =
             |event: &EventIndex| (all || self.has_samples.contains(event)) && selection.has(*event, &meta.events);

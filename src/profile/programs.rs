@@ -1,4 +1,4 @@
-//! Which program a profile is of, by the samples of each.
+//! Determines the main program of a profile from its samples.
 
 use super::target::Target;
 use crate::session::Session;
@@ -6,28 +6,28 @@ use crate::session::map::{Map, MapId};
 use hashbrown::HashMap;
 use std::cmp::Reverse;
 
-/// Counts the samples of each program: of all processes that run it, by the map of their executable.
+/// Counts the samples of each program, identified by the mapping of its executable.
 #[derive(Debug, Default)]
 pub struct Programs {
     samples: HashMap<Option<MapId>, u64>,
-    /// The program of the latest samples, and how many of them are not in the table yet.
+    /// The program of the latest samples, and how many of them are not yet in the table.
     latest: (Option<MapId>, u64),
 }
 
-/// A program and its samples.
+/// A program with its samples.
 #[derive(Clone, Copy, Debug)]
 struct Program<'a> {
     file: &'a [u8],
-    /// A map of the file.
+    /// A mapping of the file.
     map: MapId,
     samples: u64,
 }
 
-/// A program that was started, but has less than one of so many samples, is a launcher of others.
+/// The program that perf started is considered a launcher if it has less than one in this many samples.
 const LAUNCHER: u64 = 10;
 
 impl Programs {
-    /// Counts a sample of a process that runs a program.
+    /// Counts a sample of a process by its program.
     #[inline]
     pub fn count(&mut self, main_map: Option<MapId>) {
         if self.latest.0 != main_map {
@@ -44,8 +44,8 @@ impl Programs {
         }
     }
 
-    /// The program that was recorded: the one that perf started, unless it has few samples; else the one with most samples.
-    /// A recording of the whole system is of no program, unless all samples are of one.
+    /// The recorded program: the one that perf started, unless it has few samples; otherwise the one with most samples. A
+    /// system-wide recording has none, unless all samples are of one program.
     pub fn recorded(&mut self, target: &Target, session: &Session) -> Option<MapId> {
         self.store_latest();
         let total: u64 = self.samples.values().sum();
@@ -77,8 +77,7 @@ impl Programs {
     }
 }
 
-/// Whether a file is what a word of a command line names: of that name, or with a version behind it, as `python3.11` is
-/// `python3`.
+/// Whether a word of a command line names a file, possibly without its version: `python3` names `python3.11`.
 fn is_named(file: &[u8], word: &[u8]) -> bool {
     let base = |path: &[u8]| path.rsplit(|&byte| byte == b'/').next().unwrap_or_default().to_vec();
     let (file, word) = (base(Map::path_of(file)), base(word));
@@ -91,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_belong_to_a_name() {
+    fn ignores_versions_in_file_names() {
         for (file, word) in [("/bin/app", "app"), ("/bin/app", "./x/app"), ("/usr/bin/python3.11", "python3")] {
             assert!(is_named(file.as_bytes(), word.as_bytes()), "{file} {word}");
         }

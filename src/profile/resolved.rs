@@ -1,82 +1,83 @@
-//! Stacks that have been resolved already, by what the samples told; and how many samples were of each.
+//! Cache of resolved stacks by recorded stack, with sample counts.
 
 use super::stacks::StackId;
 use crate::abi::record::CpuMode;
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::hash::{BuildHasher, Hasher};
 
-/// A word of an entry, in the order of the machine's bytes, or as it stands in the record where it is never reckoned with.
+/// A word of an entry: in native byte order, or as recorded if it is only compared.
 type Word = [u8; 8];
 
-/// All that decides what a sample's stack is: the same key gives the same stack.
+/// Everything that determines a sample's stack: equal keys have equal stacks.
 #[derive(Clone, Copy, Debug)]
 pub struct Key<'a, const N: usize> {
-    /// Which maps there were, and what else samples are told apart by.
+    /// The version of the address space, and other numbers that distinguish samples.
     pub view: [u64; N],
-    /// Where the CPU was.
+    /// Instruction pointer.
     pub ip: Option<u64>,
-    /// In which mode it was.
+    /// CPU mode.
     pub mode: CpuMode,
     /// The call chain as recorded.
     pub chain: &'a [[u8; 8]],
 }
 
 impl<const N: usize> Key<'_, N> {
-    /// What tells keys apart, but for the view and the chain.
+    /// The key without the view and the chain.
     #[inline]
     fn head(&self) -> [Word; 2] {
         let mode = u64::from(self.mode.0) << 1 | u64::from(self.ip.is_some());
         [((self.chain.len() as u64) << 32 | mode).to_ne_bytes(), self.ip.unwrap_or(0).to_ne_bytes()]
     }
 
-    /// Whether an entry is of this key.
+    /// Whether an entry has this key.
     #[inline]
     fn is_of(&self, entry: &[Word]) -> bool {
         let Some((head, rest)) = entry.get(COUNTS..).and_then(<[_]>::split_first_chunk) else { return false };
         let Some((view, rest)) = rest.split_first_chunk::<N>() else { return false };
         let is_same_view = view.iter().zip(self.view).all(|(&word, number)| word == number.to_ne_bytes());
-        // What follows a shorter chain is another entry: the length is in the head.
+        // The words after a shorter chain belong to the next entry; the head contains the length.
         let Some(chain) = rest.get(..self.chain.len()) else { return false };
         *head == self.head() && is_same_view && self.chain.as_flattened() == chain.as_flattened()
     }
 }
 
-/// An entry begins with its stack and what was counted of it: samples, and their values.
+/// Words at the start of an entry: stack, samples, sum of values.
 const COUNTS: usize = 3;
 
-/// How many words of entries there are, and how many entries, before the cache starts anew.
-const WORDS: usize = 4 << 20;
-const ENTRIES: usize = 1 << 18;
+/// Maximum number of words and of entries, beyond which the cache is cleared.
+const MAX_WORDS: usize = 4 << 20;
+const MAX_ENTRIES: usize = 1 << 18;
 
-/// Remembers stacks, by `N` numbers of what was mapped, and counts samples of them. It forgets all when it is full: maps
-/// that are gone do not come back, nor do their keys.
+/// A cache of stacks, distinguished by `N` numbers besides the stack, that counts samples.
+///
+/// It is cleared when full: old versions of an address space do not return, nor do their keys.
 pub struct ResolvedStacks<const N: usize> {
     hasher: DefaultHashBuilder,
-    /// Where each entry begins.
+    /// Start of each entry.
     table: HashTable<u32>,
-    /// One entry behind the other: the stack, its counts, the head of its key, the view, the chain. All of one is in one
-    /// place, since most of the time that a look-up takes is waiting for memory.
+    /// Consecutive entries: stack, counts, head of the key, view, chain. The parts of an entry are adjacent, because most of the
+    /// time of a lookup is spent waiting for memory.
     entries: Vec<Word>,
 }
 
-/// A stack that is remembered.
+/// A cached stack.
 #[derive(Clone, Copy, Debug)]
-pub struct Remembered {
+pub struct Cached {
     /// The stack.
     pub stack: StackId,
     at: u32,
 }
 
-/// What was counted of a stack that was remembered.
+/// The counts of a cached stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counted<const N: usize> {
     /// The stack.
     pub stack: StackId,
     /// The view of its key.
     pub view: [u64; N],
-    /// How many samples were counted.
+    /// Number of samples.
     pub samples: u64,
-    /// The sum of their values.
+    /// Sum of their values.
     pub value: u64,
 }
 
@@ -87,31 +88,31 @@ impl<const N: usize> Default for ResolvedStacks<N> {
 }
 
 impl<const N: usize> ResolvedStacks<N> {
-    /// The stack of a key, if it is remembered.
+    /// Looks up the stack of a key.
     #[inline]
-    pub fn find(&self, key: &Key<'_, N>) -> Option<Remembered> {
+    pub fn find(&self, key: &Key<'_, N>) -> Option<Cached> {
         let [_, ip] = key.head();
         let hash = hash(&self.hasher, key.view.into_iter(), ip, key.chain);
         let at = *self.table.find(hash, |&at| key.is_of(&self.entries[at as usize..]))?;
-        Some(Remembered { stack: number(self.entries[at as usize]) as StackId, at })
+        Some(Cached { stack: number(self.entries[at as usize]) as StackId, at })
     }
 
-    /// Counts a sample of a stack that was just found.
+    /// Counts a sample of a stack just found.
     #[inline]
-    pub fn count(&mut self, known: Remembered, value: u64) {
+    pub fn count(&mut self, known: Cached, value: u64) {
         if let Some([_, samples, values, ..]) = self.entries.get_mut(known.at as usize..) {
             *samples = (number(*samples) + 1).to_ne_bytes();
             *values = number(*values).saturating_add(value).to_ne_bytes();
         }
     }
 
-    /// Whether one more key can be remembered without forgetting all others, and what was counted of them.
+    /// Whether a key can be added without clearing the cache and its counts.
     pub fn has_room(&self, key: &Key<'_, N>) -> bool {
-        self.entries.len() + key.chain.len() <= WORDS && self.table.len() < ENTRIES
+        self.entries.len() + key.chain.len() <= MAX_WORDS && self.table.len() < MAX_ENTRIES
     }
 
-    /// Remembers the stack of a key that is not there yet.
-    pub fn insert(&mut self, key: &Key<'_, N>, stack: StackId) -> Remembered {
+    /// Adds the stack of a new key.
+    pub fn insert(&mut self, key: &Key<'_, N>, stack: StackId) -> Cached {
         if !self.has_room(key) {
             self.entries.clear();
             self.table.clear();
@@ -128,10 +129,10 @@ impl<const N: usize> ResolvedStacks<N> {
             hash(hasher, view.iter().copied().map(number), entry[1], chain)
         };
         table.insert_unique(hash_of(&at), at, hash_of);
-        Remembered { stack, at }
+        Cached { stack, at }
     }
 
-    /// Forgets all, and tells what was counted.
+    /// Clears the cache and returns its counts.
     pub fn take_counted(&mut self) -> impl Iterator<Item = Counted<N>> {
         self.table.clear();
         let entries = std::mem::take(&mut self.entries);
@@ -146,7 +147,7 @@ impl<const N: usize> ResolvedStacks<N> {
     }
 }
 
-/// How long the chain is of an entry that begins with the head of its key.
+/// The length of the chain of an entry, from the head of its key.
 #[inline]
 fn chain_len(entry: &[Word]) -> usize {
     (number(entry[0]) >> 32) as usize
@@ -159,7 +160,7 @@ fn number(word: Word) -> u64 {
 
 #[inline]
 fn hash(hasher: &DefaultHashBuilder, view: impl Iterator<Item = u64>, ip: Word, chain: &[Word]) -> u64 {
-    // An odd number without a pattern: the view's numbers are small ones.
+    // An odd number without a pattern, because the numbers of the view are small.
     const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
     let mut state = hasher.build_hasher();
     state.write_u64(view.fold(number(ip), |all, number| (all ^ number).wrapping_mul(SPREAD).rotate_left(29)));
@@ -176,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn every_part_of_the_key_counts_and_a_full_cache_starts_anew() {
+    fn compares_all_parts_of_keys_and_clears_a_full_cache() {
         let mut cache = ResolvedStacks::default();
         let key = Key { view: [1, 3], ip: Some(0), mode: CpuMode::USER, chain: &[[1; 8], [2; 8]] };
         let others = [
@@ -196,7 +197,7 @@ mod tests {
         }
         assert!(others.iter().zip(8..).all(|(other, number)| stack(&cache, other) == Some(number)));
         assert_eq!(stack(&cache, &key), Some(7));
-        let long = vec![[0; 8]; WORDS];
+        let long = vec![[0; 8]; MAX_WORDS];
         let long = Key { chain: &long, ..key };
         assert!(cache.has_room(&key) && !cache.has_room(&long));
         cache.insert(&long, 20);
@@ -204,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn it_remembers_as_it_grows() {
+    fn keeps_entries_as_it_grows() {
         let mut cache = ResolvedStacks::default();
         let chains: Vec<_> = (0..3000_u64).map(|n| vec![n.to_ne_bytes(); n as usize % 5]).collect();
         let key = |n: usize| Key { view: [0], ip: Some(n as u64), mode: CpuMode::USER, chain: &chains[n] };
@@ -215,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_counted_is_told_once() {
+    fn counts_are_returned_once() {
         let mut cache = ResolvedStacks::default();
         let key = |view| Key { view: [view, 9], ip: None, mode: CpuMode::USER, chain: &[[1; 8], [2; 8], [3; 8]] };
         let known: Vec<_> = (0..3).map(|view| cache.insert(&key(view), 70 + view as StackId)).collect();

@@ -1,4 +1,4 @@
-//! From what samples tell of their stacks to frames in maps, each frame and each stack kept once.
+//! Resolves the recorded stacks of samples to interned frames and stacks.
 
 use super::deferred::UserFrames;
 use super::frames::SampledStack;
@@ -8,38 +8,38 @@ use super::{Frame, Place};
 use crate::session::space::Space;
 use crate::session::{Session, ViewId};
 
-/// Looks up what is at addresses.
+/// Resolves addresses to frames.
 #[derive(Default)]
 pub struct Resolver {
-    /// The frames and stacks that were found.
+    /// Interned frames and stacks.
     pub stacks: Stacks,
-    /// The maps that they are in.
+    /// Interned mappings.
     pub mappings: Mappings,
     recent: RecentFrames,
-    /// Of the stack at hand, kept for their memory.
+    /// Frames of the current stack (scratch buffer).
     frames: Vec<FrameId>,
 }
 
-/// The process that sees an address, and what is mapped then.
+/// The process whose address space is used, and its version.
 #[derive(Clone, Copy, Debug)]
 pub struct Viewer {
-    /// The process.
+    /// Process ID.
     pub pid: u32,
-    /// What is mapped, as [`Session::seen`] tells it.
+    /// Version of the address space, from [`Session::seen`].
     pub view: ViewId,
 }
 
-/// A sample's stack, as far as the sample tells it.
+/// The resolved stack of a sample, possibly without deferred frames.
 #[derive(Clone, Copy, Debug)]
 pub struct Resolved {
     /// The stack.
     pub stack: StackId,
-    /// What the record is known by that its user frames come in, where they come apart.
+    /// Cookie of the deferred user frames, if any.
     pub cookie: Option<u64>,
 }
 
 impl Resolver {
-    /// The stack that a sample tells, with the address of its data as the leaf where one is given.
+    /// Resolves the stack of a sample, with a data address as the leaf if one is given.
     pub fn stack(
         &mut self,
         session: &Session,
@@ -54,7 +54,7 @@ impl Resolver {
         }
         let cookie = sampled.for_each(|found| frames.push(self.frame(session, viewer, found.space, found.address)));
         if frames.is_empty() && cookie.is_none() {
-            // Every sample has a stack, also one of an event that records no address.
+            // Every sample has a stack, even if its event records no address.
             frames.push(self.stacks.frame_id(Frame { place: Place::Outside(Space::Unknown), address: 0 }));
         }
         let stack = self.stacks.stack_id(&frames);
@@ -62,7 +62,7 @@ impl Resolver {
         Resolved { stack, cookie }
     }
 
-    /// The frames of a record of user frames.
+    /// Resolves the frames of a CALLCHAIN_DEFERRED record.
     pub fn user_frames(&mut self, session: &mut Session, frames: &UserFrames<'_>) -> Vec<FrameId> {
         let viewer = Viewer { pid: frames.pid, view: session.seen(frames.pid).view };
         let user = SampledStack { ip: None, space: Space::User, callchain: Some(frames.chain), calls: None };
@@ -71,12 +71,12 @@ impl Resolver {
         found
     }
 
-    /// The frame of an address.
+    /// Resolves an address.
     #[inline]
     pub fn frame(&mut self, session: &Session, viewer: Viewer, space: Space, address: u64) -> FrameId {
         // The kernel's frames are the same for all processes.
         let view = if space == Space::Kernel { session.kernel_generation() } else { viewer.view };
-        let asked = Asked { view, space, address };
+        let asked = Query { view, space, address };
         if let Some(frame) = self.recent.get(asked) {
             return frame;
         }
@@ -90,19 +90,18 @@ impl Resolver {
     }
 }
 
-/// All that decides what frame an address is.
+/// Everything that determines the frame of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Asked {
-    /// Of the process, or of the kernel where the address is in it.
+struct Query {
+    /// Version of the process's address space, or of the kernel's for kernel addresses.
     view: ViewId,
     space: Space,
     address: u64,
 }
 
-/// The frames that were asked for last: most stacks differ from others in a few frames only. What comes to the same place
-/// takes the place of what is there.
+/// A direct-mapped cache of frames: most stacks differ from others only in a few frames.
 struct RecentFrames {
-    slots: Box<[Option<(Asked, FrameId)>]>,
+    slots: Box<[Option<(Query, FrameId)>]>,
 }
 
 impl Default for RecentFrames {
@@ -112,20 +111,20 @@ impl Default for RecentFrames {
 }
 
 impl RecentFrames {
-    /// As many as stay near the CPU.
+    /// Sized to stay in the CPU caches.
     const BITS: u32 = 13;
 
-    fn get(&self, asked: Asked) -> Option<FrameId> {
-        let (is, frame) = self.slots[Self::place(asked)]?;
-        (is == asked).then_some(frame)
+    fn get(&self, asked: Query) -> Option<FrameId> {
+        let (cached, frame) = self.slots[Self::place(asked)]?;
+        (cached == asked).then_some(frame)
     }
 
-    fn put(&mut self, asked: Asked, frame: FrameId) {
+    fn put(&mut self, asked: Query, frame: FrameId) {
         self.slots[Self::place(asked)] = Some((asked, frame));
     }
 
-    fn place(asked: Asked) -> usize {
-        // Any odd number without a pattern spreads the words' bits to the highest.
+    fn place(asked: Query) -> usize {
+        // An odd number without a pattern spreads the bits to the highest.
         const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
         let mixed = (asked.address ^ asked.view.rotate_left(32)).wrapping_mul(SPREAD);
         (mixed >> (64 - Self::BITS)) as usize
@@ -137,14 +136,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_frame_is_recent_until_another_takes_its_place() {
+    fn a_colliding_frame_replaces_a_cached_one() {
         let mut recent = RecentFrames::default();
-        let asked = Asked { view: 1, space: Space::User, address: 0x40_1000 };
+        let asked = Query { view: 1, space: Space::User, address: 0x40_1000 };
         recent.put(asked, 7);
         assert_eq!(recent.get(asked), Some(7));
-        let others = [Asked { view: 2, ..asked }, Asked { space: Space::Unknown, ..asked }];
+        let others = [Query { view: 2, ..asked }, Query { space: Space::Unknown, ..asked }];
         assert!(others.iter().all(|&other| recent.get(other).is_none()));
         recent.put(others[1], 8);
-        assert_eq!((recent.get(asked), recent.get(others[1])), (None, Some(8)), "both have the same place");
+        assert_eq!((recent.get(asked), recent.get(others[1])), (None, Some(8)), "both have the same slot");
     }
 }

@@ -1,4 +1,4 @@
-//! Whose samples are: what is mapped for their process, which labels they have, to which part they belong.
+//! Determines the owner of samples: address space, labels and part.
 
 use super::labels::{Label, LabelReader, LabelSets, LabelValue, LabelledSample, LabelsId};
 use super::options::{ProfileOptions, Split};
@@ -6,31 +6,31 @@ use super::parts::{Key, Parts};
 use crate::session::map::MapId;
 use crate::session::{Session, ViewId};
 
-/// Tells whose samples are.
+/// Determines the owner of samples.
 #[derive(Default)]
 pub struct Owners {
     split: Option<Split>,
     reader: LabelReader,
-    /// Whether all samples of a process have the same labels and the same part.
+    /// Whether all samples of a process have the same labels and part.
     is_by_process: bool,
-    /// The owners that were told last, by process, where that is so.
+    /// Cache of the latest owners by process; used if `is_by_process`.
     latest: [Option<CachedOwner>; Self::LATEST],
 }
 
-/// Whose a sample is.
+/// The owner of a sample.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Owner {
-    /// What is mapped.
+    /// Version of the address space.
     pub view: ViewId,
-    /// The program that the process runs.
+    /// Mapping of the program that the process runs.
     pub main_map: Option<MapId>,
-    /// The number of the part.
+    /// Index of the part.
     pub part: usize,
-    /// The labels, where all samples of the process have the same.
+    /// The labels, if all samples of the process have the same.
     pub labels: Option<LabelsId>,
 }
 
-/// An owner that was told, while the session was in a state.
+/// A cached owner, valid for one state of the session.
 #[derive(Clone, Copy)]
 struct CachedOwner {
     pid: u32,
@@ -39,13 +39,13 @@ struct CachedOwner {
 }
 
 impl Owners {
-    /// As many processes as run side by side.
+    /// Number of cached processes.
     const LATEST: usize = 16;
 
-    /// By the options.
+    /// Creates it from the options.
     pub fn new(options: &ProfileOptions) -> Self {
         let own = options.imported.as_ref().and_then(|imported| imported.default_labels.clone());
-        // Labels that are asked for by name are all that samples get.
+        // Selected labels replace those of the imported profile.
         let imported = options.imported.clone().filter(|_| options.labels.is_none());
         let has_imported = imported.as_ref().is_some_and(|imported| !imported.labels.is_empty());
         let labels = options.labels.clone().or(own).unwrap_or(ProfileOptions::DEFAULT_LABELS.to_vec());
@@ -56,7 +56,7 @@ impl Owners {
         Self { split: options.split, reader, is_by_process, ..Self::default() }
     }
 
-    /// Whose the sample is. Labels that not all samples of its process have are read to `labels`.
+    /// The owner of a sample. Labels that differ between samples of a process are read into `labels`.
     #[inline]
     pub fn of(
         &mut self,
@@ -66,10 +66,10 @@ impl Owners {
         labels: &mut Vec<LabelValue>,
     ) -> Owner {
         if let Some((pid, _)) = sample.view.task
-            && let Some(told) = &self.latest[pid as usize % Self::LATEST]
-            && (told.pid, told.state) == (pid, session.state())
+            && let Some(cached) = &self.latest[pid as usize % Self::LATEST]
+            && (cached.pid, cached.state) == (pid, session.state())
         {
-            return told.owner;
+            return cached.owner;
         }
         self.look_up(session, (sets, parts), sample, labels)
     }

@@ -1,4 +1,4 @@
-//! Samples that are taken one by one, and not kept.
+//! Receives samples one by one instead of collecting them.
 
 use super::labels::LabelValue;
 use super::stacks::{FrameId, StackId};
@@ -6,27 +6,27 @@ use crate::error::Result;
 use crate::session::names::Names;
 use crate::stream::events::EventIndex;
 
-/// What takes samples one by one.
+/// Receives samples one by one.
 pub trait TakeSamples {
-    /// Takes a sample.
+    /// Processes a sample.
     ///
     /// # Errors
-    /// Where it cannot go on.
+    /// Fails if processing cannot continue.
     fn take(&mut self, sample: &TakenSample<'_>) -> Result<()>;
 }
 
-/// A sample on its way to where it is taken.
+/// A resolved sample.
 #[derive(Clone, Copy, Debug)]
 pub struct TakenSample<'a> {
-    /// The number of its stack.
+    /// ID of its stack.
     pub stack: StackId,
     /// Its stack, leaf first.
     pub frames: &'a [FrameId],
     /// Its labels.
     pub labels: &'a [LabelValue],
-    /// The events that it stands for, and how much of each.
+    /// Its events and their values.
     pub weights: &'a [(EventIndex, u64)],
-    /// How many samples it is.
+    /// Number of samples that it represents.
     pub samples: u64,
     /// Texts of labels.
     pub names: &'a Names,

@@ -1,31 +1,32 @@
-//! Which events are wanted.
+//! Event selection.
 
 use crate::error::{Error, Result};
 use crate::stream::event_name::{event_name, is_called};
 use crate::stream::events::{EventIndex, Events};
 use crate::stream::meta::Meta;
+use crate::suggest::unknown;
 
-/// The events that the user named; all, where none were.
+/// The selected events; all if none are named.
 #[derive(Debug, Default)]
 pub struct Selection {
     wanted: Vec<String>,
-    /// Of the events that have been asked about.
+    /// Cached results by event.
     known: Vec<Option<bool>>,
 }
 
 impl Selection {
-    /// Those of these names.
+    /// Creates a selection by name.
     pub fn new(wanted: Vec<String>) -> Self {
         Self { wanted, known: Vec::new() }
     }
 
-    /// Whether every event is wanted.
+    /// Whether all events are selected.
     #[inline]
     pub fn is_all(&self) -> bool {
         self.wanted.is_empty()
     }
 
-    /// Whether an event is wanted.
+    /// Whether an event is selected.
     #[inline]
     pub fn has(&mut self, index: EventIndex, events: &Events) -> bool {
         self.is_all() || self.is_named(index as usize, events)
@@ -42,17 +43,17 @@ impl Selection {
         })
     }
 
-    /// Checks that each wanted event is there.
+    /// Checks that each selected event exists.
     ///
     /// # Errors
-    /// Where one is not: with those that are.
+    /// Fails if one does not; the message lists the events of the recording.
     pub fn check(&self, meta: &Meta) -> Result<()> {
         let names: Vec<_> = meta.events.list().iter().map(event_name).collect();
         match self.wanted.iter().find(|wanted| !names.iter().any(|name| is_called(name, wanted))) {
             None => Ok(()),
             Some(wanted) => {
-                let what = format!("it has no event {wanted}; its events are {}", names.join(", "));
-                Err(Error::input(&meta.files[0], None, what))
+                let names: Vec<_> = names.iter().map(String::as_str).collect();
+                Err(Error::input(&meta.files[0], None, unknown("event", wanted, &names)))
             }
         }
     }

@@ -1,17 +1,17 @@
-//! Frames and stacks, each kept once.
+//! Interned frames and stacks.
 
 use super::Frame;
 use crate::session::slices::Slices;
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::hash::BuildHasher;
 
-/// Number of a frame in [`Stacks`].
+/// ID of a frame in [`Stacks`].
 pub type FrameId = u32;
 
-/// Number of a stack in [`Stacks`].
+/// ID of a stack in [`Stacks`].
 pub type StackId = u32;
 
-/// Frames and stacks by number. A stack is a list of frames, leaf first.
+/// Interned frames and stacks. A stack is a list of frames, leaf first.
 #[derive(Debug, Default)]
 pub struct Stacks {
     hasher: DefaultHashBuilder,
@@ -21,7 +21,7 @@ pub struct Stacks {
 }
 
 impl Stacks {
-    /// The number of a frame.
+    /// Interns a frame.
     pub fn frame_id(&mut self, frame: Frame) -> FrameId {
         let Self { hasher, frames, frame_table, .. } = self;
         let id = frames.len() as FrameId;
@@ -34,22 +34,22 @@ impl Stacks {
         id
     }
 
-    /// The number of a stack.
+    /// Interns a stack.
     pub fn stack_id(&mut self, stack: &[FrameId]) -> StackId {
         self.stacks.id(stack)
     }
 
-    /// How many stacks there are.
+    /// Number of stacks.
     pub fn count(&self) -> usize {
         self.stacks.iter().len()
     }
 
-    /// All frames, by number.
+    /// All frames, by ID.
     pub fn frames(&self) -> &[Frame] {
         &self.frames
     }
 
-    /// A stack, leaf first.
+    /// Returns a stack, leaf first.
     pub fn stack(&self, id: StackId) -> &[FrameId] {
         self.stacks.get(id)
     }
@@ -62,7 +62,7 @@ mod tests {
     use crate::session::space::Space;
 
     #[test]
-    fn the_same_is_kept_once() {
+    fn interns_frames_and_stacks() {
         let mut stacks = Stacks::default();
         let a = stacks.frame_id(Frame { place: Place::In(1), address: 10 });
         let b = stacks.frame_id(Frame { place: Place::Outside(Space::User), address: 10 });
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn many_stacks_keep_their_numbers_as_the_tables_grow() {
+    fn ids_are_stable_as_tables_grow() {
         let mut stacks = Stacks::default();
         let stack =
             |i: u64| (0..i % 7).map(move |depth| Frame { place: Place::Outside(Space::User), address: i * 10 + depth });

@@ -1,4 +1,4 @@
-//! Functions and lines of a profile's frames.
+//! Symbols (functions and lines) of a profile's frames.
 
 use super::{Frame, Place};
 use crate::session::map::Map;
@@ -6,19 +6,19 @@ use crate::session::names::{NameId, Names};
 use std::fmt;
 use std::sync::Arc;
 
-/// Number of a function in [`Symbols`].
+/// ID of a function in [`Symbols`].
 pub type FunctionId = u32;
 
 /// A function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Function {
-    /// Name for people.
+    /// Demangled name.
     pub name: NameId,
-    /// Name as linkers know it.
+    /// Linker symbol name.
     pub system_name: NameId,
-    /// Path of the source file; empty where unknown.
+    /// Path of the source file; empty if unknown.
     pub file: NameId,
-    /// First line; 0 where unknown.
+    /// First line; 0 if unknown.
     pub start_line: i64,
 }
 
@@ -27,52 +27,52 @@ pub struct Function {
 pub struct Line {
     /// The function.
     pub function: FunctionId,
-    /// Line in its source file; 0 where unknown.
+    /// Line in its source file; 0 if unknown.
     pub line: i64,
-    /// Column in the line; 0 where unknown.
+    /// Column in the line; 0 if unknown.
     pub column: i64,
 }
 
-/// What is known about a frame.
+/// The symbol of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FrameSymbol {
-    /// Where the frame is in its function; `None` where the function is unknown.
+    /// Position in the function; `None` if the function is unknown.
     pub line: Option<Line>,
-    /// Whether the function is inlined into the one of the next frame of the stack: both are one location.
+    /// Whether the function is inlined into that of the next frame of the stack: both are one location.
     pub is_inlined: bool,
-    /// Mapping and address in the profile that was imported, where the recording has others for it.
+    /// Mapping and address in the imported profile, if the recording has different ones.
     pub origin: Option<Origin>,
 }
 
-/// A place in the profile that a recording was converted from.
+/// A location in the imported profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Origin {
-    /// Number of the mapping in [`Symbols::mappings`].
+    /// Index of the mapping in [`Symbols::mappings`].
     pub mapping: Option<u32>,
-    /// The address; 0 where the profile had none.
+    /// The address; 0 if the profile has none.
     pub address: u64,
 }
 
-/// A source of symbols: finds the function of an address in what was mapped there.
+/// A source of symbols by mapping and address.
 pub trait SymbolSource: fmt::Debug + Send + Sync {
-    /// What is known about an address in a mapping.
+    /// The symbol of an address in a mapping.
     fn find(&self, map: &Map, address: u64) -> Option<FrameSymbol>;
 
-    /// The functions, by their numbers.
+    /// The functions by ID.
     fn functions(&self) -> &[Function];
 
     /// Mappings that [origins](Origin) refer to.
     fn mappings(&self) -> &[Map];
 
-    /// The texts that functions refer to.
+    /// The strings that functions refer to.
     fn names(&self) -> &Names;
 }
 
-/// The symbols of a profile's frames, found once for each frame.
+/// The symbols of a profile's frames, looked up once for each frame.
 #[derive(Clone, Debug, Default)]
 pub struct Symbols {
     source: Option<Arc<dyn SymbolSource>>,
-    /// By the numbers of the frames.
+    /// Symbols by frame ID.
     frames: Vec<FrameSymbol>,
 }
 
@@ -87,23 +87,23 @@ impl Symbols {
         Self { source: Some(source), frames }
     }
 
-    /// What is known about a frame, by its number.
+    /// The symbol of a frame.
     pub fn of(&self, frame: u32) -> FrameSymbol {
         self.frames.get(frame as usize).copied().unwrap_or_default()
     }
 
-    /// How many of the first frames of a stack are one location: inlined ones, and the one that they are inlined into.
+    /// The number of leading frames of a stack that are one location: inlined ones, and the one they are inlined into.
     pub fn location_len(&self, stack: &[u32]) -> usize {
         let inlined = stack.iter().take_while(|&&frame| self.of(frame).is_inlined).count();
         stack.len().min(inlined + 1)
     }
 
-    /// A function, by its number.
+    /// Returns a function.
     pub fn function(&self, id: FunctionId) -> Option<&Function> {
         self.source.as_ref()?.functions().get(id as usize)
     }
 
-    /// A text that a function refers to.
+    /// A string that a function refers to.
     pub fn name(&self, id: NameId) -> &[u8] {
         self.source.as_ref().map_or(&[], |source| source.names().name(id))
     }

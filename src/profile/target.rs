@@ -1,31 +1,31 @@
-//! What perf was asked to record: a program that it started, processes, or the whole system.
+//! The target of `perf record`: a program that it started, processes, or the whole system.
 
 use super::options::Split;
 use crate::abi::record::thread_map::ThreadMap;
 use crate::stream::meta::Meta;
 
-/// What a recording is of.
+/// The target of a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// All processes: `-a`, `-C`, or no process and no program.
+    /// All processes: `-a`, `-C`, or neither processes nor a program.
     System,
-    /// Processes that ran before, or not known.
+    /// Existing processes, or unknown.
     Tasks,
-    /// A program and its children; the word that names it on the command line.
+    /// A program and its children; the word of the command line that names it.
     Workload(String),
 }
 
 impl Target {
-    /// The target of a part of a recording.
+    /// The target of a recording or of a part of it.
     pub fn of(split: Option<Split>, threads: Option<&ThreadMap>, meta: &Meta) -> Self {
         match split {
-            // The part is of a process or of processes with one name, whatever was recorded.
+            // The part is of one process, or of processes with one name, whatever the target was.
             Some(Split::Pid | Split::Comm) => Self::Tasks,
             _ => Self::new(threads, meta.cmdline().as_deref()),
         }
     }
 
-    /// The target by the record THREAD_MAP, which lists the threads that events were opened for, and by perf's command line.
+    /// The target from the THREAD_MAP record, which lists the threads that events were opened for, and perf's command line.
     fn new(threads: Option<&ThreadMap>, command: Option<&[String]>) -> Self {
         let command = command.and_then(Command::parse);
         let is_system = match (threads, &command) {
@@ -41,10 +41,10 @@ impl Target {
     }
 }
 
-/// The thread number that stands for all threads.
+/// The thread ID that means all threads.
 const ANY_THREAD: i64 = -1;
 
-/// Options of `perf record` that take a value, which may be the next argument.
+/// Long options of `perf record` with a value, which may be the next argument.
 const LONG_WITH_VALUE: [&str; 28] = [
     "event",
     "filter",
@@ -76,13 +76,13 @@ const LONG_WITH_VALUE: [&str; 28] = [
     "clang-opt",
 ];
 
-/// The same, by a letter.
+/// Short options with a value, which may be the next argument.
 const SHORT_WITH_VALUE: &str = "eptruCcoFmjGDk";
 
-/// Options whose value, if there is one, follows the letter without a space.
+/// Short options with an optional value, attached to the letter.
 const SHORT_WITH_ATTACHED_VALUE: &str = "ISz";
 
-/// What a command line of `perf record` says about the target.
+/// The target on the command line of `perf record`.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Command {
     /// `-a`.
@@ -91,12 +91,12 @@ struct Command {
     cpus: bool,
     /// `-p`, `-t` or `-u`.
     has_tasks: bool,
-    /// The first word behind the options.
+    /// The first word after the options.
     workload: Option<String>,
 }
 
 impl Command {
-    /// Parses the words behind `record`, also those of `perf mem record` and the like.
+    /// Parses the words after `record`, also of `perf mem record` and the like.
     fn parse(words: &[String]) -> Option<Self> {
         let at = words.iter().position(|word| word == "record")?;
         let mut command = Self::default();
@@ -120,7 +120,7 @@ impl Command {
         Some(command)
     }
 
-    /// Takes a long option. Says whether the next word is its value.
+    /// Parses a long option; returns whether the next word is its value.
     fn long(&mut self, option: &str) -> bool {
         let (name, value) = option.split_once('=').map_or((option, None), |(name, value)| (name, Some(value)));
         match name {
@@ -132,7 +132,7 @@ impl Command {
         value.is_none() && LONG_WITH_VALUE.contains(&name)
     }
 
-    /// Takes options by their letters. Says whether the next word is the value of the last one.
+    /// Parses short options; returns whether the next word is the value of the last one.
     fn short(&mut self, letters: &str) -> bool {
         for (at, letter) in letters.char_indices() {
             match letter {
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn command_lines_name_the_workload() {
+    fn finds_the_workload_in_command_lines() {
         for options in [
             "",
             "-g ",
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn command_lines_tell_a_system_from_tasks() {
+    fn distinguishes_system_wide_from_task_recordings() {
         for system in ["-a", "-ag -- sleep 5", "--all-cpus sleep 5", "-C 0,1 -- sleep 5", "--cpu=0 sleep 5", "-g"] {
             assert_eq!(by_command(&format!("perf record {system}")), Target::System, "{system}");
         }
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn the_thread_map_decides_whether_it_is_the_system() {
+    fn the_thread_map_overrides_the_command_line() {
         let threads = |pid| ThreadMap { entries: vec![ThreadMapEntry { pid, comm: FixedStr::new(b"") }] };
         let command = words("perf sched record -- app");
         assert_eq!(Target::new(Some(&threads(-1)), Some(&command)), Target::System);

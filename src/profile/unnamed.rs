@@ -1,24 +1,24 @@
-//! How much of a profile has frames without function names.
+//! Counts samples with frames that lack function names.
 
 use super::stacks::{FrameId, StackId};
 use super::{Frame, Place, Profile, Tables};
 use crate::session::space::Space;
 use std::fmt;
 
-/// Samples by what their stacks lack. A sample with frames of both spaces counts in both.
+/// Counts samples by what their stacks lack. A sample with unnamed frames of both spaces counts in both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Unnamed {
     /// All samples.
     pub samples: u64,
-    /// Samples with a frame without a name.
+    /// Samples with an unnamed frame.
     pub unnamed: u64,
-    /// Samples with such a frame in a kernel.
+    /// Samples with an unnamed kernel frame.
     pub kernel: u64,
-    /// Samples with such a frame elsewhere.
+    /// Samples with an unnamed frame elsewhere.
     pub user: u64,
 }
 
-/// Frames without names in a stack.
+/// Spaces of the unnamed frames in a stack.
 #[derive(Clone, Copy, Default)]
 struct Spaces {
     kernel: bool,
@@ -31,7 +31,7 @@ impl Unnamed {
         self.add_stacks(&profile.tables, profile.rows.iter().map(|row| (row.stack, row.samples)));
     }
 
-    /// Adds stacks with their numbers of samples.
+    /// Adds stacks with their sample counts.
     pub fn add_stacks(&mut self, tables: &Tables, samples_of_stacks: impl Iterator<Item = (StackId, u64)>) {
         let Tables { stacks, symbols, .. } = tables;
         let of_frame = |(id, &frame): (FrameId, &Frame)| match symbols.of(id).line {
@@ -64,7 +64,7 @@ impl Unnamed {
     }
 }
 
-/// The share of samples, and of which space their frames without names are.
+/// Shows the share of samples with unnamed frames, by space.
 impl fmt::Display for Unnamed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [unnamed, kernel, user] = [self.unnamed, self.kernel, self.user].map(|samples| self.percent(samples));
@@ -72,7 +72,7 @@ impl fmt::Display for Unnamed {
     }
 }
 
-/// Whether a frame is in a kernel: of its mapping, or where nothing is mapped, of its address space.
+/// Whether a frame is in a kernel, by its mapping or else its address space.
 fn is_kernel(frame: Frame, tables: &Tables) -> bool {
     match frame.place {
         Place::In(mapping) => tables.mappings[mapping as usize].is_of_kernel(),
@@ -90,7 +90,7 @@ mod tests {
     use std::sync::Arc;
 
     #[test]
-    fn samples_count_where_a_frame_of_their_stack_has_no_name() {
+    fn counts_samples_with_unnamed_frames() {
         let mut tables = Tables::default();
         tables.mappings.push(Map::new(0x1000, 0x1000, 0, b"[kernel.kallsyms]", None));
         tables.mappings.push(Map::new(0x2000, 0x1000, 0, b"/bin/app", None));

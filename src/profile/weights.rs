@@ -1,4 +1,4 @@
-//! How much a sample stands for, and of which events.
+//! Determines the events and values of samples.
 
 use super::event::period;
 use crate::abi::attr_flags::AttrFlags;
@@ -6,17 +6,17 @@ use crate::abi::sample_view::SampleView;
 use crate::stream::events::{Event, EventIndex, Events};
 use hashbrown::HashMap;
 
-/// Tells what samples stand for. Counter values of READ go on from sample to sample, so that a sample stands for what has
-/// been added since the one before.
+/// Determines the events and values of samples. Counter values (PERF_SAMPLE_READ) are cumulative, so the value of a sample is the
+/// difference from the previous one.
 #[derive(Debug, Default)]
 pub struct Weights {
-    /// The latest value of each counter, by the event's id and, where threads have counters of their own, the thread.
+    /// The latest value of each counter, by event ID and, for inherited counters, thread.
     latest: HashMap<(u64, u32), u64>,
 }
 
 impl Weights {
-    /// Adds to `weights` the events that a sample stands for, and how much of each. With counter values that are those in
-    /// which something was added, as perf tells them; without, the sample's own by its period.
+    /// Appends the events of a sample with their values: with counter values, those that have increased; otherwise the
+    /// sample's own event with its period.
     #[inline]
     pub fn of(
         &mut self,
@@ -47,7 +47,7 @@ impl Weights {
             let inherits = events.list()[of as usize].attr.flags.contains(AttrFlags::INHERIT);
             let thread = if inherits { view.task.map_or(0, |(_, tid)| tid) } else { 0 };
             let latest = self.latest.entry((id, thread)).or_default();
-            // A counter that was set back has counted what it shows.
+            // A counter that was reset has counted its current value.
             let added = counter.value.checked_sub(*latest).unwrap_or(counter.value);
             *latest = counter.value;
             if added > 0 {
@@ -57,7 +57,7 @@ impl Weights {
     }
 }
 
-/// The sample's period, or else the one that follows from how the event was opened.
+/// The sample's period, or else that of the event.
 fn weight(view: &SampleView<'_>, event: &Event) -> u64 {
     view.period.or_else(|| period(&event.attr)).unwrap_or(1)
 }
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn each_member_of_a_group_stands_for_what_was_added() {
+    fn values_of_group_members_are_differences() {
         let (events, mut weights) = (events(AttrFlags::empty()), Weights::default());
         let mut of = |view: SampleView<'_>| {
             let mut found = Vec::new();
@@ -95,14 +95,14 @@ mod tests {
             found
         };
         assert_eq!(of(group(1000, 5, 1)), [(0, 1000), (1, 5)]);
-        assert_eq!(of(group(2000, 5, 2)), [(0, 1000)], "nothing was added to the second");
-        assert_eq!(of(group(30, 6, 2)), [(0, 30), (1, 1)], "the first was set back");
+        assert_eq!(of(group(2000, 5, 2)), [(0, 1000)], "the second did not increase");
+        assert_eq!(of(group(30, 6, 2)), [(0, 30), (1, 1)], "the first was reset");
         assert_eq!(of(SampleView { period: Some(9), ..SampleView::default() }), [(0, 9)]);
         assert_eq!(of(SampleView::default()), [(0, 1)]);
     }
 
     #[test]
-    fn inherited_counters_go_on_thread_by_thread() {
+    fn inherited_counters_are_tracked_per_thread() {
         let (events, mut weights) = (events(AttrFlags::INHERIT), Weights::default());
         let mut found = Vec::new();
         [(100, 1), (40, 2), (130, 1)].iter().for_each(|&(value, tid)| {

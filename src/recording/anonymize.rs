@@ -1,4 +1,4 @@
-//! Writing a recording that can be shown to others.
+//! Anonymization of a recording.
 
 use super::Rewrite;
 use crate::rewrite::anonymize::category::Kept;

@@ -1,5 +1,5 @@
-//! Every command and format handles the record type and the feature that are defined for tests: each in a file and by a line in a
-//! table.
+//! Checks that every command and format handles the record type and the feature defined for tests, each of which takes one file
+//! and one line in a table.
 
 use super::Recording;
 use crate::abi::Endian;
@@ -17,7 +17,7 @@ use crate::inspect::check::{Rule, check};
 use crate::inspect::diff::{DiffOptions, diff};
 use crate::inspect::dump::{DumpOptions, Dumper};
 use crate::inspect::info::{Parts, read_info};
-use crate::rewrite::anonymize::category::{Kept, What};
+use crate::rewrite::anonymize::category::{Category, Kept};
 use crate::rewrite::anonymize::key::Key;
 use crate::rewrite::anonymize::pass::AnonymizePass;
 use crate::rewrite::merge::options::{MergeOptions, PID_STEP};
@@ -37,7 +37,7 @@ const PID: u32 = 4611;
 const TIME: u64 = 1_200_403_445_941;
 const ID: u64 = 4050;
 
-/// The record as JSON: of process, time and event of a sample before it.
+/// The record as JSON, with process, time and event of a preceding sample.
 const RECORD: &str = r#"{"record":"EXAMPLE","body":{"pid":4611,"tid":4611,"time":1200403445941,"id":4050,"payload":"c2VjcmV0ISE=","path":"/home/alice/example"}}"#;
 
 /// The feature as JSON.
@@ -55,7 +55,7 @@ fn lines(recording: &Recording) -> Vec<String> {
     String::from_utf8(written(recording, &json::LINES_FORMAT)).unwrap().lines().map(str::to_owned).collect()
 }
 
-/// A recording with the record behind its last sample, and the feature, as a perf.data in memory.
+/// A recording with the record after its last sample, and the feature, as a perf.data in memory.
 fn recording() -> Recording {
     with([RECORD, FEATURE])
 }
@@ -66,7 +66,7 @@ fn with([record, feature]: [&str; 2]) -> Recording {
     lines.insert(lines.len() - 1, feature.to_owned());
     let sample = lines.iter().rposition(|line| line.contains("\"SAMPLE\"")).unwrap();
     lines.insert(sample + 1, record.to_owned());
-    // The clock is one that others have too.
+    // A clock that other recordings share.
     let by_clock = |line: &String| {
         line.replace(r#""COMM_EXEC","#, r#""COMM_EXEC","USE_CLOCKID","#).replace(r#""clockid":0"#, r#""clockid":1"#)
     };
@@ -75,7 +75,7 @@ fn with([record, feature]: [&str; 2]) -> Recording {
     in_memory(&imported)
 }
 
-/// The same in a file that is held in memory.
+/// The same as a perf.data in memory.
 fn in_memory(recording: &Recording) -> Recording {
     rewritten(recording, |rewrite| rewrite)
 }
@@ -88,11 +88,11 @@ fn rewritten(recording: &Recording, how: impl FnOnce(super::Rewrite<'_>) -> supe
 }
 
 fn bytes(recording: &Recording) -> Vec<u8> {
-    let Input::Bytes { bytes, .. } = &recording.input else { panic!("it is in memory") };
+    let Input::Bytes { bytes, .. } = &recording.input else { panic!("the recording is not in memory") };
     bytes.to_vec()
 }
 
-/// The records of the type, and those of its features.
+/// The records of the type, and the feature.
 fn found(recording: &Recording) -> (Vec<Example>, Option<ExampleFeature>) {
     let (mut records, mut found) = (recording.records().unwrap(), Vec::new());
     while let Some(record) = records.next().unwrap() {
@@ -114,7 +114,7 @@ fn one(recording: &Recording) -> (Example, ExampleFeature) {
 }
 
 #[test]
-fn json_and_back_gives_the_same_bytes() {
+fn json_roundtrip_preserves_bytes() {
     let recording = recording();
     let lines = lines(&recording);
     assert!([RECORD, FEATURE].iter().all(|line| lines.iter().any(|written| written == line)));
@@ -126,7 +126,7 @@ fn json_and_back_gives_the_same_bytes() {
 }
 
 #[test]
-fn quipper_and_back_keeps_both() {
+fn quipper_roundtrip_preserves_both() {
     let recording = recording();
     let message = written(&recording, &quipper::FORMAT);
     let imported = Recording::from_bytes("example.pb_data", message).unwrap();
@@ -135,7 +135,7 @@ fn quipper_and_back_keeps_both() {
 
 #[test]
 fn anonymizing_replaces_fields_by_their_roles() {
-    let kept = Kept::new(&[], &[What::Pids, What::Times]);
+    let kept = Kept::new(&[], &[Category::Pids, Category::Times]);
     let recording = recording();
     let key = Key::new(&[7; 16]).unwrap();
     let anonymized = rewritten(&recording, |rewrite| rewrite.pass(AnonymizePass::new(key, kept)));
@@ -148,7 +148,7 @@ fn anonymizing_replaces_fields_by_their_roles() {
     for secret in ["alice", "example", "secret", "laptop"] {
         assert!(!written.windows(secret.len()).any(|part| part == secret.as_bytes()), "{secret}");
     }
-    // The event of the record is one of the recording's.
+    // The record's event exists in the recording.
     assert!(lines(&anonymized).iter().any(|line| line.contains("\"attr\"") && line.contains(&record.id.to_string())));
 }
 
@@ -175,10 +175,10 @@ fn merging_remaps_processes_and_events_and_shifts_times() {
 }
 
 #[test]
-fn a_split_has_it_in_one_part() {
+fn split_puts_the_record_into_one_part() {
     let recording = recording();
     let directory = tempfile::tempdir().unwrap();
-    let options = SplitOptions { by: By::Samples(100), most: 1000, at_once: 16 };
+    let options = SplitOptions { by: By::Samples(100), max_parts: 1000, at_once: 16 };
     let mut make = |name: &str, _| {
         let file = File::create_new(directory.path().join(name)).unwrap();
         Ok(Box::new(ToFile::new(file, Form::default())) as Box<dyn Sink>)
@@ -187,12 +187,12 @@ fn a_split_has_it_in_one_part() {
     let mut names: Vec<_> = fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
     names.sort();
     let counts: Vec<_> = names.iter().map(|name| found(&Recording::open(name).unwrap())).collect();
-    assert_eq!(counts.iter().map(|(records, _)| records.len()).sum::<usize>(), 1, "it happened once");
+    assert_eq!(counts.iter().map(|(records, _)| records.len()).sum::<usize>(), 1, "exactly one part has the record");
     assert!(parts == 4 && counts.iter().all(|(_, feature)| feature.is_some()));
 }
 
 #[test]
-fn byte_order_is_changed_and_changed_back() {
+fn byte_order_roundtrip_preserves_both() {
     let recording = recording();
     let big = rewritten(&recording, |rewrite| rewrite.byte_order(Endian::Big).allow_mixed());
     assert_eq!(one(&big), one(&recording));
@@ -202,7 +202,7 @@ fn byte_order_is_changed_and_changed_back() {
 }
 
 #[test]
-fn an_older_perf_gets_neither() {
+fn an_older_perf_version_drops_both() {
     let recording = recording();
     let version = |version| PerfVersionPass::new(version, ReadOptions::default());
     let old = rewritten(&recording, |rewrite| rewrite.pass(version(PerfVersion(7, 2))));
@@ -212,7 +212,7 @@ fn an_older_perf_gets_neither() {
 }
 
 #[test]
-fn check_reports_one_that_is_too_small() {
+fn check_reports_records_that_are_too_small() {
     let rules = |recording: &Recording| {
         let mut rules = Vec::new();
         let kind = RecordType::EXAMPLE.to_string();

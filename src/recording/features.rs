@@ -1,4 +1,4 @@
-//! What a recording says about itself: the machine, the command, the events.
+//! Metadata of a recording: machine, command and events.
 
 use crate::abi::attr::Attr;
 use crate::abi::feature::{Feature, FeatureContext, FeatureId};
@@ -23,14 +23,14 @@ pub struct Features {
 pub struct RecordedEvent {
     /// Name, as `perf evlist` shows it.
     pub name: String,
-    /// How the event was opened.
+    /// The attr that the event was opened with.
     pub attr: Attr,
     /// IDs of its instances: one for each CPU or thread.
     pub ids: Vec<u64>,
 }
 
 impl Features {
-    /// Reads them. In a pipe they are records, which may come at its end.
+    /// Reads the features. In a pipe they are records, which may come at its end.
     pub(super) fn new(input: Input, read: ReadOptions) -> Result<Self> {
         let source = Source::open(input, read)?;
         let meta = match source.meta().container {
@@ -48,7 +48,7 @@ impl Features {
         Some(Feature::read(id, bytes, self.meta.endian, &context).0)
     }
 
-    /// The feature sections that the recording has, by number.
+    /// The IDs of the feature sections, sorted.
     pub fn ids(&self) -> impl Iterator<Item = FeatureId> {
         self.meta.features.keys().copied()
     }
@@ -61,12 +61,12 @@ impl Features {
             .collect()
     }
 
-    /// Name of the machine.
+    /// Host name.
     pub fn hostname(&self) -> Option<String> {
         self.meta.string(FeatureId::HOSTNAME)
     }
 
-    /// Version of the kernel.
+    /// Kernel release.
     pub fn os_release(&self) -> Option<String> {
         self.meta.string(FeatureId::OSRELEASE)
     }
@@ -92,7 +92,7 @@ impl Features {
     }
 }
 
-/// Takes records for what they say about the recording.
+/// A sink that ignores records; the stream collects the metadata.
 struct Ignored;
 
 impl Sink for Ignored {

@@ -1,4 +1,4 @@
-//! Inputs of other formats, converted to recordings when they are opened.
+//! Imports inputs of other formats as recordings.
 
 pub(super) use crate::formats::import::ImportedRecording as Imported;
 
@@ -12,10 +12,10 @@ use crate::formats::recognize::{START, readable_format};
 use crate::profile::symbols::SymbolSource;
 use std::sync::Arc;
 
-/// Converts an input that is not a recording; returns one that is.
+/// Converts an input in another format to a recording; returns recordings unchanged.
 ///
 /// # Errors
-/// Where it cannot be opened, or its format is unknown.
+/// If it cannot be opened, or its format is unknown.
 pub(super) fn convert(input: Input, read: &ReadOptions) -> Result<(Input, Option<Imported>)> {
     let is_recording = |start: &[u8]| header::endian(start).is_some();
     let (input, start) = input.peek(START, is_recording, read)?;
@@ -25,7 +25,7 @@ pub(super) fn convert(input: Input, read: &ReadOptions) -> Result<(Input, Option
     Ok((imported.input(), Some(imported)))
 }
 
-/// Functions of frames, where the input has them.
+/// Function names of frames, if the input has them.
 pub(super) fn symbols(imported: &Imported) -> Option<Arc<dyn SymbolSource>> {
     imported.imported.clone().map(|profile| profile as Arc<dyn SymbolSource>)
 }

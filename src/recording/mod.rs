@@ -1,4 +1,4 @@
-//! What programs call first: [`Recording`].
+//! The entry point of the library: [`Recording`].
 
 #[cfg(feature = "rewrite")]
 mod anonymize;
@@ -44,36 +44,36 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A recording, of any container, or a profile or another format that is converted to one.
+/// A recording in any container, or an input in another format that is converted to one.
 ///
-/// It can be read any number of times: what arrives on a stream is kept in a temporary file.
+/// It can be read any number of times: a stream is spooled to a temporary file.
 #[derive(Clone, Debug)]
 pub struct Recording {
     input: Input,
     read: ReadOptions,
-    /// Keeps the recording that another format was converted to.
+    /// Keeps the temporary files of an imported recording alive.
     imported: Option<Arc<Imported>>,
     damage: Vec<Damage>,
 }
 
 impl Recording {
-    /// Opens a file or a directory: a recording, compressed as a whole or not, or any format that can be imported.
+    /// Opens a file or directory: a recording, optionally compressed as a whole, or any format that can be imported.
     ///
     /// # Errors
-    /// Where it cannot be opened, or its format is unknown.
+    /// If it cannot be opened, or its format is unknown.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::opened(Input::Path(path.as_ref().to_owned()), ReadOptions::default())
     }
 
-    /// Reads a stream, such as standard input. `name` is what messages call it.
+    /// Reads a stream, such as standard input. `name` is used in messages.
     ///
     /// # Errors
-    /// As [`open`](Self::open), and where no temporary file can be written.
+    /// As [`open`](Self::open), and if no temporary file can be written.
     pub fn from_reader(name: &str, stream: impl Read + Send + 'static) -> Result<Self> {
         Self::opened(Input::stream(name, stream), ReadOptions::default())
     }
 
-    /// Takes the bytes of a file. `name` is what messages call it.
+    /// Reads the bytes of a file. `name` is used in messages.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -82,7 +82,7 @@ impl Recording {
         Self::opened(input, ReadOptions::default())
     }
 
-    /// Opens a file or a directory with limits and a directory for temporary files.
+    /// Opens a file or directory with limits and a directory for temporary files.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -103,10 +103,10 @@ impl Recording {
         Ok(Self { input, read, imported: None, damage: Vec::from_iter(damage) })
     }
 
-    /// The records, in the order of the file.
+    /// The records, in file order.
     ///
     /// # Errors
-    /// Where no record can be read.
+    /// If no record can be read.
     pub fn records(&self) -> Result<Records> {
         Records::new(self.input.clone(), self.read.clone())
     }
@@ -114,32 +114,32 @@ impl Recording {
     /// The samples in time order, with their stacks.
     ///
     /// # Errors
-    /// Where no record can be read.
+    /// If no record can be read.
     pub fn samples(&self) -> Result<Samples> {
         let symbols = self.imported.as_ref().and_then(|imported| import::symbols(imported));
         Samples::new(self.input.clone(), self.read.clone(), symbols)
     }
 
-    /// What the recording says about itself: the machine, the command, the events.
+    /// The metadata of the recording: machine, command and events.
     ///
     /// # Errors
-    /// Where the header cannot be read.
+    /// If the header cannot be read.
     pub fn features(&self) -> Result<Features> {
         Features::new(self.input.clone(), self.read.clone())
     }
 
-    /// Writes the recording anew: filtered, compressed, in another container or byte order.
+    /// Rewrites the recording: filtered, compressed, in another container or byte order.
     pub fn rewrite(&self) -> Rewrite<'_> {
         Rewrite::new(self)
     }
 
-    /// A recording to be put together record by record.
+    /// Builds a synthetic recording record by record.
     #[cfg(feature = "synth")]
     pub fn builder() -> crate::synth::RecordingBuilder {
         crate::synth::RecordingBuilder::new()
     }
 
-    /// What of the input could not be read when it was opened.
+    /// Problems found when the input was opened.
     pub fn damage(&self) -> &[Damage] {
         &self.damage
     }

@@ -1,4 +1,4 @@
-//! Without formats every input is read as a recording.
+//! Without the feature `formats` every input is read as a recording.
 
 use crate::container::read::ReadOptions;
 use crate::container::read::input::Input;
@@ -8,10 +8,10 @@ use crate::profile::symbols::SymbolSource;
 use std::convert::Infallible;
 use std::sync::Arc;
 
-/// There is none.
+/// Uninhabited.
 #[derive(Debug)]
 pub(super) struct Imported {
-    /// What of the input could not be read.
+    /// Problems of the input.
     pub damage: Vec<Damage>,
     never: Infallible,
 }
@@ -23,12 +23,12 @@ impl Imported {
     }
 }
 
-/// Returns the input as it is.
+/// Returns the input unchanged.
 pub(super) fn convert(input: Input, _: &ReadOptions) -> Result<(Input, Option<Imported>)> {
     Ok((input, None))
 }
 
-/// There are none.
+/// Unreachable.
 pub(super) fn symbols(imported: &Imported) -> Option<Arc<dyn SymbolSource>> {
     match imported.never {}
 }

@@ -1,4 +1,4 @@
-//! Files and directories that appear when they are complete.
+//! Output files and directories that appear when they are complete.
 
 use crate::container::read::input::Input;
 use crate::error::{Error, Result};
@@ -8,23 +8,23 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use tempfile::{Builder, NamedTempFile, TempDir};
 
-/// A path that is written to.
+/// An output path.
 pub(super) struct PathOutput {
     target: PathBuf,
     overwrite: bool,
 }
 
-/// What was written beside its path.
+/// A complete output under a temporary name.
 pub(super) enum Pending {
     File(NamedTempFile, PathOutput),
     Directory(TempDir, PathOutput),
 }
 
 impl PathOutput {
-    /// Checks that a path may be written.
+    /// Checks that the path may be written.
     ///
     /// # Errors
-    /// Where it exists and must not be overwritten, or is the input.
+    /// If it exists and must not be overwritten, or is the input.
     pub fn new(target: &Path, overwrite: bool, input: &Input) -> Result<Self> {
         let name = target.display();
         let is_input = match (input, fs::canonicalize(target)) {
@@ -32,10 +32,10 @@ impl PathOutput {
             _ => false,
         };
         if is_input {
-            return Err(Error::output_exists(format!("{name}: is the input; an input is never overwritten")));
+            return Err(Error::output_exists(format!("{name}: cannot overwrite the input; choose another output")));
         }
         if target.exists() && (!overwrite || target.is_dir()) {
-            return Err(Error::output_exists(format!("{name}: exists already")));
+            return Err(Error::output_exists(format!("{name}: already exists")));
         }
         Ok(Self { target: target.to_owned(), overwrite })
     }
@@ -58,7 +58,7 @@ impl PathOutput {
         Ok(Pending::File(file, self))
     }
 
-    /// A file beside the target, with the permissions that new files get.
+    /// A temporary file next to the target, with default permissions.
     fn beside(&self) -> Result<NamedTempFile> {
         #[cfg_attr(not(unix), allow(unused_mut))]
         let mut builder = Builder::new();
@@ -72,10 +72,10 @@ impl PathOutput {
 }
 
 impl Pending {
-    /// Moves it to its path.
+    /// Renames it to its path.
     ///
     /// # Errors
-    /// What the system says.
+    /// I/O errors.
     pub fn put_in_place(self) -> Result<()> {
         match self {
             Self::File(file, output) => {
@@ -85,7 +85,7 @@ impl Pending {
             }
             Self::Directory(directory, output) => {
                 fs::rename(directory.path(), &output.target).map_err(output.failed("cannot create"))?;
-                // Nothing is left to remove.
+                // The directory has been renamed.
                 let _ = directory.keep();
                 Ok(())
             }

@@ -1,4 +1,4 @@
-//! Writing the stacks of a recording as a profile.
+//! Writing of profiles.
 
 use super::Recording;
 use super::output::PathOutput;
@@ -15,7 +15,7 @@ use crate::rewrite::passes::Passes;
 use crate::stream::ledger::Ledger;
 use std::path::Path;
 
-/// A profile that is to be made of a recording; begun by [`Recording::profile`].
+/// Builder of a profile, created by [`Recording::profile`].
 #[must_use = "nothing is read until `write` is called"]
 pub struct ProfileBuilder<'a> {
     recording: &'a Recording,
@@ -24,7 +24,7 @@ pub struct ProfileBuilder<'a> {
 }
 
 impl Recording {
-    /// Makes a profile of the stacks.
+    /// Builds a profile of the stacks.
     pub fn profile(&self) -> ProfileBuilder<'_> {
         ProfileBuilder::new(self)
     }
@@ -32,32 +32,32 @@ impl Recording {
 
 impl<'a> ProfileBuilder<'a> {
     pub(super) fn new(recording: &'a Recording) -> Self {
-        let imported = recording.imported.as_ref().and_then(|remade| remade.imported.clone());
+        let imported = recording.imported.as_ref().and_then(|imported| imported.imported.clone());
         Self { recording, options: ProfileOptions { imported, ..ProfileOptions::default() }, overwrite: false }
     }
 
-    /// Takes only samples of this event, and of those of further calls.
+    /// Selects the samples of an event. Several calls select several events.
     pub fn event(mut self, name: impl Into<String>) -> Self {
         self.options.events.push(name.into());
         self
     }
 
-    /// Gives samples these labels instead of the name of their process.
+    /// Sets the labels of samples. The default is the name of their process.
     pub fn labels(mut self, labels: impl IntoIterator<Item = Label>) -> Self {
         self.options.labels = Some(labels.into_iter().collect());
         self
     }
 
-    /// Allows to overwrite a file.
+    /// Allows overwriting an existing file.
     pub fn overwrite(mut self) -> Self {
         self.overwrite = true;
         self
     }
 
-    /// Reads the recording into a profile in memory, and reports what became of the records.
+    /// Builds the profile in memory; returns it with the ledger of the records.
     ///
     /// # Errors
-    /// Where the recording cannot be read, or has no event or label that was asked for.
+    /// If the recording cannot be read, or has no such event or label.
     #[cfg(feature = "internals")]
     pub fn collect(&self) -> Result<(Profile, Ledger)> {
         self.read()
@@ -70,16 +70,20 @@ impl<'a> ProfileBuilder<'a> {
         Ok((profiles.into_iter().next().unwrap_or_default(), ledger))
     }
 
-    /// Writes a profile in the format that the name of the file ends with, such as `.pb.gz`, and reports what became of the
-    /// records. The file appears when it is complete.
+    /// Writes the profile in the format of the file name extension, such as `.pb.gz`; returns the ledger of the records. The file
+    /// appears when it is complete.
     ///
     /// # Errors
-    /// Where the recording cannot be read, or has no event or label that was asked for, and where the name is of no format of profiles, or the file exists or cannot be written.
+    /// If the recording cannot be read, or has no such event or label; if the extension is not of a profile format; if the file
+    /// exists or cannot be written.
     pub fn write(&self, path: impl AsRef<Path>) -> Result<Ledger> {
         let path = path.as_ref();
         let named = by_file_name(FORMATS, &path.to_string_lossy());
         let Some((Writes::Profile(format), list)) = named.map(|(format, list)| (format.writes, list)) else {
-            return Err(Error::invalid(format!("{}: no format of profiles has this ending", path.display())));
+            return Err(Error::invalid(format!(
+                "{}: unknown profile format: no format has this extension",
+                path.display()
+            )));
         };
         let output = PathOutput::new(path, self.overwrite, &self.recording.input)?;
         let (profile, ledger) = self.read()?;

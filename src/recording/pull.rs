@@ -1,4 +1,4 @@
-//! Pulling from a stream that pushes: the stream runs on a thread of its own, a few batches ahead.
+//! Adapts a stream, which pushes records, to an iterator. The stream runs on a separate thread, a few batches ahead.
 
 use crate::error::{Error, Result};
 use crate::stream::ledger::Ledger;
@@ -8,27 +8,27 @@ use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{Builder, JoinHandle};
 
-/// Batches that wait. The next one is filled while one is used.
+/// Number of batches in flight: the next one is filled while one is used.
 const AHEAD: usize = 2;
 
-/// What is known at the end of the stream.
+/// Metadata and ledger at the end of the stream.
 pub(super) type End = (Meta, Ledger);
 
-/// The receiving end. A stream whose receiver is dropped ends at its next batch.
+/// The receiver. If it is dropped, the stream ends at its next batch.
 pub(super) struct Pull<T> {
     batches: Receiver<T>,
     stream: Option<JoinHandle<Result<End>>>,
     end: Option<End>,
 }
 
-/// The end that a stream sends its batches to.
+/// The sender for the stream.
 pub(super) struct Batches<T>(SyncSender<T>);
 
 impl<T> Batches<T> {
-    /// Sends a batch, as soon as there is room for it.
+    /// Sends a batch; blocks until there is room.
     ///
     /// # Errors
-    /// Where the receiver was dropped, which ends the stream.
+    /// If the receiver was dropped, which ends the stream.
     pub fn send(&self, batch: T) -> Result<()> {
         self.0.send(batch).map_err(|_| Error::Output(io::ErrorKind::BrokenPipe.into()))
     }
@@ -38,7 +38,7 @@ impl<T: Send + 'static> Pull<T> {
     /// Starts a stream.
     ///
     /// # Errors
-    /// Where the system has no thread left.
+    /// If no thread can be started.
     pub fn new(stream: impl FnOnce(Batches<T>) -> Result<End> + Send + 'static) -> Result<Self> {
         let (sender, batches) = sync_channel(AHEAD);
         let thread = Builder::new().name("recording".to_owned()).spawn(move || stream(Batches(sender)));
@@ -49,7 +49,7 @@ impl<T: Send + 'static> Pull<T> {
     /// The next batch; `None` at the end of the stream.
     ///
     /// # Errors
-    /// Why the stream ended early.
+    /// The error that ended the stream.
     pub fn next(&mut self) -> Result<Option<T>> {
         let batch = self.batches.recv().ok();
         if let Some(stream) = self.stream.take_if(|_| batch.is_none()) {
@@ -58,7 +58,7 @@ impl<T: Send + 'static> Pull<T> {
         Ok(batch)
     }
 
-    /// What is known at the end, once that is reached.
+    /// Metadata and ledger, once the end is reached.
     pub fn end(&self) -> Option<&End> {
         self.end.as_ref()
     }

@@ -1,4 +1,4 @@
-//! Records in the order of the file.
+//! Records in file order.
 
 use super::pull::{Batches, End, Pull};
 use crate::abi;
@@ -14,20 +14,20 @@ use crate::stream::raw::Raw;
 use crate::stream::source::Source;
 use std::fmt;
 
-/// Records of a batch, at most.
+/// Maximum number of records in a batch.
 const BATCH: usize = 1024;
 
-/// The records of a recording in the order of the file, those in compressed frames in the place of their frames.
+/// The records of a recording in file order. Records of compressed frames take the place of their frames.
 ///
-/// Memory does not grow with the recording.
+/// Uses constant memory.
 pub struct Records {
-    pull: Pull<Vec<Held>>,
-    batch: std::vec::IntoIter<Held>,
-    current: Option<Held>,
+    pull: Pull<Vec<BufferedRecord>>,
+    batch: std::vec::IntoIter<BufferedRecord>,
+    current: Option<BufferedRecord>,
 }
 
-/// A record with the block that its bytes are in.
-struct Held {
+/// A record with its block.
+struct BufferedRecord {
     block: Block,
     at: usize,
     len: usize,
@@ -39,7 +39,7 @@ struct Held {
 
 /// A record of a recording.
 #[derive(Clone, Copy)]
-pub struct Record<'a>(&'a Held);
+pub struct Record<'a>(&'a BufferedRecord);
 
 impl Records {
     pub(super) fn new(input: Input, read: ReadOptions) -> Result<Self> {
@@ -51,7 +51,7 @@ impl Records {
     /// The next record; `None` at the end.
     ///
     /// # Errors
-    /// Where the recording cannot be read any further. Records that are damaged are skipped, and [reported](Self::ledger).
+    /// If the recording cannot be read any further. Corrupt records are skipped and [reported](Self::ledger).
     #[expect(clippy::should_implement_trait, reason = "a record borrows the batch that it is in")]
     pub fn next(&mut self) -> Result<Option<Record<'_>>> {
         self.current = self.batch.next();
@@ -64,7 +64,7 @@ impl Records {
         Ok(self.current.as_ref().map(Record))
     }
 
-    /// What was read, lost and damaged; known at the end.
+    /// Counts of records read, lost and dropped; available at the end.
     pub fn ledger(&self) -> Option<&Ledger> {
         self.pull.end().map(|(_, ledger): &End| ledger)
     }
@@ -76,29 +76,29 @@ impl Record<'_> {
         self.0.kind
     }
 
-    /// Number of the record, from 0.
+    /// Index of the record, from 0.
     pub fn index(&self) -> u64 {
         self.0.index
     }
 
-    /// Bytes from the beginning of the file to the record, or to the compressed frame that it is in.
+    /// Offset of the record in the file, or of the compressed frame that contains it.
     pub fn offset(&self) -> u64 {
         self.0.block.offset(self.0.at)
     }
 
-    /// The whole record, with its header.
+    /// The record, header included.
     pub fn bytes(&self) -> &[u8] {
         &self.0.block.bytes[self.0.at..][..self.0.len]
     }
 
-    /// Bytes behind the record that belong to it and are not counted in its size: AUX area, tracing data.
+    /// The payload that follows the record, not counted in its size: AUX area, tracing data.
     pub fn payload(&self) -> &[u8] {
         &self.0.block.bytes[self.0.at + self.0.len..][..self.0.payload]
     }
 
-    /// The record as its definition has it. Bytes that do not fit the definition are kept as they are.
+    /// Decodes the record. Bytes beyond its definition are preserved.
     pub fn decode(&self) -> abi::record::Record {
-        abi::record::Record::read(self.bytes(), &self.0.context).expect("a record has the size that its header says")
+        abi::record::Record::read(self.bytes(), &self.0.context).expect("record is shorter than its header declares")
     }
 }
 
@@ -110,8 +110,8 @@ impl fmt::Debug for Record<'_> {
 }
 
 struct Sender {
-    batches: Batches<Vec<Held>>,
-    batch: Vec<Held>,
+    batches: Batches<Vec<BufferedRecord>>,
+    batch: Vec<BufferedRecord>,
     index: u64,
 }
 
@@ -127,7 +127,7 @@ impl Sink for Sender {
         if matches!(kind, RecordType::COMPRESSED | RecordType::COMPRESSED2) {
             return Ok(());
         }
-        self.batch.push(Held {
+        self.batch.push(BufferedRecord {
             block: raw.block().clone(),
             at: raw.at(),
             len: raw.header().len(),

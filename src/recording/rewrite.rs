@@ -1,4 +1,4 @@
-//! Writing a recording anew: filtered, compressed, in another container or byte order.
+//! Rewriting of a recording: filtered, compressed, in another container or byte order.
 
 use super::Recording;
 use super::output::PathOutput;
@@ -18,10 +18,10 @@ use crate::rewrite::strip_user_stack::StripUserStackPass;
 use crate::stream::ledger::Ledger;
 use std::path::Path;
 
-/// A recording that is to be written anew; begun by [`Recording::rewrite`].
+/// Builder of a rewritten recording, created by [`Recording::rewrite`].
 ///
-/// Without any change the same bytes are written. Filters keep the records that the kept samples need: mappings, names, forks.
-/// A filter that is called several times keeps what any of the calls asks for.
+/// Without changes, the output is identical. Filters also keep the records that the selected samples depend on: mappings,
+/// names, forks. Several calls of a filter keep the union.
 #[must_use = "nothing is written until `write` is called"]
 pub struct Rewrite<'a> {
     recording: &'a Recording,
@@ -48,7 +48,7 @@ impl<'a> Rewrite<'a> {
         }
     }
 
-    /// Keeps only samples of threads that had this name at the time of the sample.
+    /// Keeps only samples of threads that had this name at the time.
     pub fn keep_comm(mut self, name: impl Into<String>) -> Self {
         self.comms.push(name.into());
         self
@@ -72,18 +72,18 @@ impl<'a> Rewrite<'a> {
         self
     }
 
-    /// Keeps only samples of these times.
+    /// Keeps only samples within these times.
     pub fn keep_times(self, times: Times) -> Self {
         let read = self.recording.read.clone();
         self.then(FilterPass::new(TimeFilter::new(times), read))
     }
 
-    /// Drops copies of user stacks and user registers from samples.
+    /// Drops user stack dumps and user registers from samples.
     pub fn strip_user_stacks(self) -> Self {
         self.then(StripUserStackPass::default())
     }
 
-    /// Runs a pass, behind those that were asked for before.
+    /// Adds a pass after the previous ones.
     #[cfg(feature = "internals")]
     pub fn pass(self, pass: impl Pass + 'static) -> Self {
         self.then(pass)
@@ -94,7 +94,7 @@ impl<'a> Rewrite<'a> {
         self
     }
 
-    /// Compresses the records, at a level from 1 (fast) to 22 (small).
+    /// Compresses the records, at a level from 1 (fastest) to 22 (smallest).
     pub fn compress(mut self, level: i32) -> Self {
         self.options.compress = Some(level.clamp(1, 22));
         self
@@ -106,36 +106,36 @@ impl<'a> Rewrite<'a> {
         self
     }
 
-    /// Writes this container instead of that of the recording.
+    /// Sets the container. The default is that of the recording.
     pub fn container(mut self, container: Container) -> Self {
         self.options.container = Some(container);
         self
     }
 
-    /// Writes this byte order instead of that of the recording. User stacks, raw data and AUX areas cannot be converted: a
-    /// recording that has them is refused, or [written with them as they are](Self::allow_mixed).
+    /// Sets the byte order. The default is that of the recording. User stacks, raw data and AUX areas cannot be converted: a
+    /// recording that has them is rejected, unless [mixed byte orders are allowed](Self::allow_mixed).
     pub fn byte_order(mut self, endian: Endian) -> Self {
         self.options.endian = Some(endian);
         self
     }
 
-    /// Allows bytes that stay in the byte order of the recorder.
+    /// Allows bytes that remain in the byte order of the recording machine.
     pub fn allow_mixed(mut self) -> Self {
         self.options.allow_mixed = true;
         self
     }
 
-    /// Allows to overwrite a file.
+    /// Allows overwriting an existing file.
     pub fn overwrite(mut self) -> Self {
         self.overwrite = true;
         self
     }
 
-    /// Writes it, and reports what became of the records. A path that ends in `.gz` or `.zst` is compressed as a whole. The
+    /// Writes the recording; returns the ledger of the records. A path that ends in `.gz` or `.zst` is compressed as a whole. The
     /// file appears when it is complete.
     ///
     /// # Errors
-    /// Where the recording cannot be read, a filter matches nothing that it has, or the file exists or cannot be written.
+    /// If the recording cannot be read, a filter matches nothing in it, or the file exists or cannot be written.
     pub fn write(self, path: impl AsRef<Path>) -> Result<Ledger> {
         let path = path.as_ref();
         let Recording { input, read, .. } = self.recording;

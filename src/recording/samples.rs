@@ -1,4 +1,4 @@
-//! Samples in time order, with their stacks resolved.
+//! Samples in time order, with resolved stacks.
 
 use super::pull::{Batches, End, Pull};
 use crate::abi::record::RecordType;
@@ -6,7 +6,7 @@ use crate::abi::sample_type::BranchSampleType;
 use crate::container::read::ReadOptions;
 use crate::container::read::input::Input;
 use crate::error::Result;
-use crate::profile::deferred::{MOST_FRAMES, UserFrames, Waiting};
+use crate::profile::deferred::{MAX_FRAMES, UserFrames, Waiting};
 use crate::profile::dispatch::{DecodedSample, SampleConsumer, count_lost, dispatch};
 use crate::profile::event::{ProfileEvent, period};
 use crate::profile::frames::SampledStack;
@@ -31,16 +31,16 @@ use hashbrown::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// Samples of a batch, at most.
+/// Maximum number of samples in a batch.
 const BATCH: usize = 1024;
 
-/// Frames of a batch's stacks, but for those of its last one, at most.
-const FRAMES: usize = 1 << 16;
+/// Number of frames at which a batch is full.
+const FRAMES_PER_BATCH: usize = 1 << 16;
 
 /// The samples of a recording in time order, each with its stack.
 ///
-/// Memory grows with the different frames, mappings and thread names, not with the number of samples. A sample whose user
-/// frames are in a record of their own (`perf record --call-graph fp,defer`) comes when that record does.
+/// Memory grows with the unique frames, mappings and thread names, not with the number of samples. A sample with a deferred user
+/// call chain (`perf record --call-graph fp,defer`) is returned when that arrives.
 pub struct Samples {
     pull: Pull<Batch>,
     batch: Batch,
@@ -49,7 +49,7 @@ pub struct Samples {
     tables: Tables,
 }
 
-/// What samples refer to by number.
+/// Tables that samples refer to by index.
 #[derive(Default)]
 struct Tables {
     events: Vec<ProfileEvent>,
@@ -76,7 +76,7 @@ pub struct StackFrame<'a> {
     mapping: Option<&'a Mapping>,
 }
 
-/// A file, or memory with a name, that was mapped into an address space.
+/// A file or named memory that was mapped into an address space.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mapping {
     path: String,
@@ -99,7 +99,7 @@ impl Samples {
     /// The next sample; `None` at the end.
     ///
     /// # Errors
-    /// Where the recording cannot be read any further. Samples that are damaged are skipped, and [reported](Self::ledger).
+    /// If the recording cannot be read any further. Corrupt samples are skipped and [reported](Self::ledger).
     #[expect(clippy::should_implement_trait, reason = "a sample borrows the batch that it is in")]
     pub fn next(&mut self) -> Result<Option<Sample<'_>>> {
         while self.next == self.batch.samples.len() {
@@ -115,15 +115,15 @@ impl Samples {
         Ok(Some(Sample { fields, stack, tables: &self.tables }))
     }
 
-    /// What was read, lost and damaged; known at the end.
+    /// Counts of records read, lost and dropped; available at the end.
     pub fn ledger(&self) -> Option<&Ledger> {
         self.pull.end().map(|(_, ledger): &End| ledger)
     }
 }
 
 impl Tables {
-    /// Adds what a batch is the first to refer to.
-    fn extend(&mut self, new: &mut New, symbols: Option<&dyn SymbolSource>) {
+    /// Appends the new entries of a batch.
+    fn extend(&mut self, new: &mut NewEntries, symbols: Option<&dyn SymbolSource>) {
         self.events.append(&mut new.events);
         self.threads.append(&mut new.threads);
         let mapping = |map: Map| Mapping { path: String::from_utf8_lossy(&map.filename).into_owned(), map };
@@ -143,22 +143,22 @@ impl Tables {
 }
 
 impl<'a> Sample<'a> {
-    /// Name of the event, as the recording has it.
+    /// Name of the event.
     pub fn event(&self) -> &'a str {
         &self.tables.events[self.fields.event as usize].name
     }
 
-    /// Time on the clock of the recording, in nanoseconds.
+    /// Time in nanoseconds, on the clock of the recording.
     pub fn time(&self) -> Option<u64> {
         self.fields.time
     }
 
-    /// Process.
+    /// Process ID.
     pub fn pid(&self) -> Option<u32> {
         self.fields.task.map(|(pid, _)| pid)
     }
 
-    /// Thread.
+    /// Thread ID.
     pub fn tid(&self) -> Option<u32> {
         self.fields.task.map(|(_, tid)| tid)
     }
@@ -168,17 +168,17 @@ impl<'a> Sample<'a> {
         self.fields.thread.map(|thread| &*self.tables.threads[thread as usize])
     }
 
-    /// CPU.
+    /// CPU number.
     pub fn cpu(&self) -> Option<u32> {
         self.fields.cpu
     }
 
-    /// How many events the sample stands for: its own period, or else the one that the event was opened with.
+    /// Number of events that the sample represents: its own period, or the one that the event was opened with.
     pub fn period(&self) -> u64 {
         self.fields.period
     }
 
-    /// Address of the data that was accessed.
+    /// Address of the accessed data.
     pub fn data_address(&self) -> Option<u64> {
         self.fields.addr
     }
@@ -204,22 +204,22 @@ impl fmt::Debug for Sample<'_> {
 }
 
 impl<'a> StackFrame<'a> {
-    /// The address in its [mapping](Self::mapping); of a caller, the last byte of its call instruction.
+    /// The address, as in its [mapping](Self::mapping); for a caller, the last byte of its call instruction.
     pub fn address(&self) -> u64 {
         self.frame.address
     }
 
-    /// Name of the function, where the recording was converted from a profile with names.
+    /// Name of the function, if the recording was converted from a profile with names.
     pub fn function(&self) -> Option<&'a str> {
         self.function
     }
 
-    /// What is mapped at the address. A mapping that several processes have is one, at the address of the first.
+    /// The mapping that contains the address. Equal mappings of several processes are one, at the address of the first.
     pub fn mapping(&self) -> Option<&'a Mapping> {
         self.mapping
     }
 
-    /// Offset of the address in the mapped file; of the kernel, the address itself.
+    /// Offset of the address in the mapped file; for the kernel, the address itself.
     pub fn file_offset(&self) -> Option<u64> {
         let Map { start, pgoff, .. } = self.mapping?.map;
         Some(if self.is_kernel() {
@@ -265,7 +265,7 @@ impl Mapping {
         self.map.limit
     }
 
-    /// Offset of the first address in the file; of the kernel, the address of its reference symbol.
+    /// Offset of the first address in the file; for the kernel, the address of its reference symbol.
     pub fn file_offset(&self) -> u64 {
         self.map.pgoff
     }
@@ -276,17 +276,17 @@ impl Mapping {
     }
 }
 
-/// Samples on their way from the thread that resolves them.
+/// Resolved samples on their way between threads.
 #[derive(Default)]
 struct Batch {
     samples: Vec<Fields>,
-    /// Stacks of the samples, one behind the other.
+    /// Stacks of the samples, concatenated.
     stacks: Vec<FrameId>,
-    new: New,
+    new: NewEntries,
 }
 
 impl Batch {
-    /// Adds a sample, whose stack is these frames one behind the other, and accounts for it.
+    /// Adds a sample whose stack is the concatenation of `frames`, and counts it.
     fn add(&mut self, mut fields: Fields, frames: &[&[FrameId]], ledger: &mut Ledger) {
         let start = self.stacks.len();
         frames.iter().for_each(|frames| self.stacks.extend_from_slice(frames));
@@ -296,9 +296,9 @@ impl Batch {
     }
 }
 
-/// What a batch is the first to refer to.
+/// New table entries that a batch refers to.
 #[derive(Default)]
-struct New {
+struct NewEntries {
     events: Vec<ProfileEvent>,
     mappings: Vec<Map>,
     frames: Vec<Frame>,
@@ -315,11 +315,11 @@ struct Fields {
     period: u64,
     addr: Option<u64>,
     thread: Option<u32>,
-    /// Where in the batch the stack begins, and its length.
+    /// Start and length of the stack in the batch.
     stack: (u32, u32),
 }
 
-/// A sample that waits for its user frames.
+/// A sample that waits for its deferred user call chain.
 struct Incomplete {
     fields: Fields,
     frames: Vec<FrameId>,
@@ -335,9 +335,9 @@ struct Sender {
     build_ids: Option<BuildIds>,
     waiting: Waiting<Incomplete>,
     missing: Missing,
-    /// Numbers of the names of threads that were sent.
+    /// Indexes of the thread names already sent.
     threads: HashMap<NameId, u32>,
-    /// How many events, mappings and frames were sent.
+    /// Numbers of events, mappings and frames already sent.
     sent: (usize, usize, usize),
 }
 
@@ -358,7 +358,7 @@ impl Sender {
     }
 
     fn send_if_full(&mut self, meta: &Meta) -> Result<()> {
-        let is_full = self.batch.samples.len() >= BATCH || self.batch.stacks.len() >= FRAMES;
+        let is_full = self.batch.samples.len() >= BATCH || self.batch.stacks.len() >= FRAMES_PER_BATCH;
         if is_full { self.send(meta) } else { Ok(()) }
     }
 
@@ -376,7 +376,7 @@ impl Sender {
         self.batches.send(std::mem::take(&mut self.batch))
     }
 
-    /// Number of the name of a thread.
+    /// Index of the name of a thread.
     fn thread(&mut self, tid: u32) -> Option<u32> {
         let name = self.session.thread(tid)?.comm?;
         let next = self.threads.len() as u32;
@@ -429,12 +429,12 @@ impl SampleConsumer for Sender {
     fn user_frames(&mut self, meta: &Meta, frames: UserFrames<'_>) -> Result<()> {
         let waiting = self.waiting.take(frames.tid, frames.cookie);
         let user = self.resolver.user_frames(&mut self.session, &frames);
-        let mut room = MOST_FRAMES;
+        let mut room = MAX_FRAMES;
         for sample in waiting {
-            let is_whole = user.len() <= room;
+            let fits = user.len() <= room;
             room = room.saturating_sub(user.len());
-            self.missing.too_deep += u64::from(!is_whole);
-            self.batch.add(sample.fields, &[&sample.frames, if is_whole { &user } else { &[] }], &mut self.ledger);
+            self.missing.too_deep += u64::from(!fits);
+            self.batch.add(sample.fields, &[&sample.frames, if fits { &user } else { &[] }], &mut self.ledger);
             self.send_if_full(meta)?;
         }
         Ok(())

@@ -41,7 +41,7 @@ fn yields_records_that_decode_to_their_bytes() {
 }
 
 #[test]
-fn a_stream_is_read_as_often_as_a_file() {
+fn a_stream_can_be_read_repeatedly() {
     let path = fixture("plain.data");
     let recording = Recording::from_reader("stream", File::open(&path).unwrap()).unwrap();
     let count = |recording: &Recording| {
@@ -57,7 +57,7 @@ fn a_stream_is_read_as_often_as_a_file() {
 }
 
 #[test]
-fn features_are_those_of_the_recording() {
+fn reads_features() {
     let features = Recording::open(fixture("plain.data")).unwrap().features().unwrap();
     assert!(features.command_line().unwrap().contains(&"record".to_owned()));
     assert!(!features.events().is_empty() && features.hostname().is_some() && features.ids().count() > 5);
@@ -84,14 +84,14 @@ fn dropping_samples_early_ends_their_stream() {
 }
 
 #[test]
-fn reports_what_is_no_recording() {
+fn reports_inputs_that_are_not_recordings() {
     let error = Recording::from_bytes("hello.txt", *b"hello, world\n").unwrap_err();
     assert!(error.to_string().starts_with("hello.txt: "), "{error}");
     assert!(Recording::open("no/such/file").and_then(|recording| recording.records()).is_err());
 }
 
 #[test]
-fn writes_what_filters_keep() {
+fn writes_filtered_samples() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("kept.data");
     let recording = Recording::open(fixture("callgraph.data")).unwrap();
@@ -112,13 +112,13 @@ fn writes_what_filters_keep() {
     let again = || recording.rewrite().decompress().write(&path);
     assert_eq!(again().unwrap_err().kind(), crate::ErrorKind::OutputExists);
     let same = recording.rewrite().overwrite().write(fixture("callgraph.data")).unwrap_err();
-    assert!(same.to_string().contains("never overwritten"), "{same}");
+    assert!(same.to_string().contains("cannot overwrite the input"), "{same}");
     recording.rewrite().overwrite().write(&path).unwrap();
     assert!(std::fs::read(&path).unwrap() == std::fs::read(fixture("callgraph.data")).unwrap());
 }
 
 #[test]
-fn writes_a_profile_in_the_format_of_its_name() {
+fn writes_a_profile_in_the_format_of_the_extension() {
     let directory = tempfile::tempdir().unwrap();
     let recording = Recording::open(fixture("callgraph.data")).unwrap();
     let (plain, packed) = (directory.path().join("out.pb"), directory.path().join("out.pb.gz"));

@@ -1,4 +1,4 @@
-//! A pass that takes records one by one.
+//! A pass implemented by a function of one record.
 
 use crate::error::Result;
 use crate::stream::Sink;
@@ -6,11 +6,11 @@ use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
 use crate::stream::stage::{Before, Stage};
 
-/// Gives each record to a function, which passes on what it wants; all else is passed on as it is.
+/// Calls a function for each record; gaps and the other calls are forwarded unchanged.
 pub struct Each<F>(F);
 
 impl<F> Each<F> {
-    /// Puts a function before a sink.
+    /// Puts a function, which forwards the records to keep, before a sink.
     pub fn new<S: Sink>(sink: S, take: F) -> Before<Self, S>
     where
         F: FnMut(&Meta, &Raw<'_>, &mut S) -> Result<()>,

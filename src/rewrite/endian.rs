@@ -1,4 +1,4 @@
-//! Whether a recording can be written in another byte order: which bytes would stay as they are.
+//! Checks whether a recording can be written in another byte order, and which bytes would remain unconverted.
 
 use super::pass::{Pass, PreScan};
 use crate::abi::Endian;
@@ -13,48 +13,47 @@ use crate::stream::raw::Raw;
 use crate::stream::write::form::sample_words;
 use std::collections::BTreeMap;
 
-/// Looks whether a recording can be [written](crate::stream::write::form::Form::endian) in a byte order, and refuses where it
-/// cannot. It changes nothing itself, and is to be the last pass.
+/// Checks that a recording can be [written](crate::stream::write::form::Form::endian) in a byte order.
 ///
-/// Some bytes belong to the recorder, and nobody else knows what is in them: raw data, user stacks, AUX areas, BPF programs,
-/// what is of a type that is not known. They stay as they are. A recording that has such is refused, unless it is allowed that
-/// its byte orders are mixed. One that has a record which would not come back is refused in any case.
+/// Changes nothing itself; must be the last pass. Bytes whose layout only the recorder knows (raw data, user stacks, AUX areas,
+/// BPF programs, unknown records and features) are never converted. A recording that contains such bytes is rejected unless
+/// mixed byte orders are allowed. A record that cannot be converted and back without loss is always rejected.
 #[derive(Debug)]
 pub struct EndianPass {
     to: Endian,
     allow_mixed: bool,
-    /// How often there is what stays as it is.
-    staying: BTreeMap<&'static str, u64>,
+    /// Unconverted contents by description, with their number.
+    unconverted: BTreeMap<&'static str, u64>,
 }
 
 impl EndianPass {
-    /// A look for that byte order.
+    /// Creates the check for a byte order.
     pub fn new(to: Endian, allow_mixed: bool) -> Self {
-        Self { to, allow_mixed, staying: BTreeMap::new() }
+        Self { to, allow_mixed, unconverted: BTreeMap::new() }
     }
 
-    /// What stays as it is, as far as has been looked; `None` where nothing does.
-    pub fn staying(&self) -> Option<String> {
-        (!self.staying.is_empty()).then(|| self.description())
+    /// Describes the unconverted contents found so far; `None` if there are none.
+    pub fn unconverted(&self) -> Option<String> {
+        (!self.unconverted.is_empty()).then(|| self.description())
     }
 
     fn description(&self) -> String {
-        self.staying.iter().map(|(what, count)| format!("{what} ({count})")).collect::<Vec<_>>().join(", ")
+        self.unconverted.iter().map(|(what, count)| format!("{what} ({count})")).collect::<Vec<_>>().join(", ")
     }
 
-    fn stays(&mut self, what: &'static str) {
-        *self.staying.entry(what).or_default() += 1;
+    fn add_unconverted(&mut self, what: &'static str) {
+        *self.unconverted.entry(what).or_default() += 1;
     }
 
     fn check_sample(&mut self, sample: &Sample) {
-        let is_there = |bytes: Option<usize>| bytes.is_some_and(|len| len > 0);
+        let is_present = |bytes: Option<usize>| bytes.is_some_and(|len| len > 0);
         for (what, len) in [
             ("raw data of samples", sample.raw.as_ref().map(|raw| raw.data.len())),
             ("user stacks", sample.stack_user.as_ref().map(|stack| stack.data.len())),
             ("AUX data of samples", sample.aux.as_ref().map(|aux| aux.data.len())),
         ] {
-            if is_there(len) {
-                self.stays(what);
+            if is_present(len) {
+                self.add_unconverted(what);
             }
         }
     }
@@ -74,8 +73,8 @@ impl Pass for EndianPass {
     }
 
     fn report(&self, ledger: &mut Ledger) {
-        if !self.staying.is_empty() {
-            ledger.note(format!("these are in the byte order of the recorder still: {}", self.description()));
+        if !self.unconverted.is_empty() {
+            ledger.note(format!("kept in the recorder's byte order: {}", self.description()));
         }
     }
 }
@@ -91,14 +90,14 @@ impl Sink for EndianPass {
         let context = meta.context(raw);
         let Some(record) = Record::read(raw.bytes(), &context) else { return Err(lossy(meta, raw)) };
         match &record.body {
-            Body::Opaque(_) => self.stays("records that are not known or not as they should be"),
+            Body::Opaque(_) => self.add_unconverted("unknown or malformed records"),
             Body::Sample(sample) => self.check_sample(sample),
-            Body::Auxtrace(_) if raw.payload_len() > 0 => self.stays("AUX areas"),
+            Body::Auxtrace(_) if raw.payload_len() > 0 => self.add_unconverted("AUX areas"),
             _ => {}
         }
-        let there = record.to_bytes(self.to).ok();
+        let converted = record.to_bytes(self.to).ok();
         let context = RecordContext { endian: self.to, ..context };
-        let back = there.and_then(|there| Record::read(&there, &context)?.to_bytes(meta.endian).ok());
+        let back = converted.and_then(|converted| Record::read(&converted, &context)?.to_bytes(meta.endian).ok());
         if back.as_deref() == Some(raw.bytes()) { Ok(()) } else { Err(lossy(meta, raw)) }
     }
 
@@ -109,17 +108,17 @@ impl Sink for EndianPass {
         let context = FeatureContext::new(meta.features.get(&FeatureId::NRCPUS).map(AsRef::as_ref), meta.endian);
         for (&id, bytes) in &meta.features {
             match FeatureSection::read(id, bytes, meta.endian, &context).feature {
-                Feature::Opaque(_) => self.stays("features that are not known or not as they should be"),
-                Feature::BpfProgInfos(infos) if !infos.programs.is_empty() => self.stays("BPF programs"),
-                Feature::BpfBtf(btf) if !btf.entries.is_empty() => self.stays("BTF"),
+                Feature::Opaque(_) => self.add_unconverted("unknown or malformed features"),
+                Feature::BpfProgInfos(infos) if !infos.programs.is_empty() => self.add_unconverted("BPF programs"),
+                Feature::BpfBtf(btf) if !btf.entries.is_empty() => self.add_unconverted("BTF"),
                 _ => {}
             }
         }
-        if self.staying.is_empty() || self.allow_mixed {
+        if self.unconverted.is_empty() || self.allow_mixed {
             return Ok(());
         }
         Err(Error::incompatible(format!(
-            "--endian: only the recorder knows the byte order of what is in these: {}; --allow-mixed leaves them as they are",
+            "--endian: the byte order of these contents is unknown: {}; use --allow-mixed to keep them unchanged",
             self.description()
         )))
     }
@@ -127,6 +126,6 @@ impl Sink for EndianPass {
 
 fn lossy(meta: &Meta, raw: &Raw<'_>) -> Error {
     let file = &meta.files[raw.block().source as usize];
-    let what = format!("the {} record here would not come back from the other byte order", raw.header().kind);
+    let what = format!("the {} record cannot be converted to the other byte order and back", raw.header().kind);
     Error::input(file, raw.offset(), what)
 }

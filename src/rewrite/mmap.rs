@@ -1,4 +1,4 @@
-//! What a MMAP or MMAP2 record tells, whichever of the two it is.
+//! The common view of MMAP and MMAP2 records.
 
 use crate::abi;
 use crate::abi::record::mmap::Mmap as MmapRecord;
@@ -9,25 +9,25 @@ use crate::stream::raw::Raw;
 use hashbrown::HashSet;
 use std::sync::Arc;
 
-/// Names of files, each there once.
+/// Interned file names.
 pub type Names = HashSet<Arc<[u8]>>;
 
-/// A map, as a MMAP or MMAP2 record tells it.
+/// A mapping, from a MMAP or MMAP2 record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mmap {
-    /// When it was written; 0 where perf made it up from `/proc`.
+    /// Time of the record; 0 if perf synthesized it from `/proc`.
     pub time: u64,
-    /// Process; -1 for the kernel.
+    /// Process ID; -1 for the kernel.
     pub pid: u32,
-    /// First address.
+    /// Start address.
     pub start: u64,
-    /// Bytes.
+    /// Length in bytes.
     pub len: u64,
-    /// Offset in the file, in bytes.
+    /// File offset in bytes.
     pub pgoff: u64,
-    /// Path or name.
+    /// Path or name of the mapped file.
     pub filename: Arc<[u8]>,
-    /// Inode or build id; MMAP has none.
+    /// Inode or build ID; `None` in MMAP.
     pub file: Option<MappedFile>,
     /// `PROT_*` of mmap(2); 0 in MMAP.
     pub prot: u32,
@@ -36,12 +36,12 @@ pub struct Mmap {
 }
 
 impl Mmap {
-    /// Whether a record tells a map.
+    /// Whether records of this type describe a mapping.
     pub fn is_mmap(kind: RecordType) -> bool {
         matches!(kind, RecordType::MMAP | RecordType::MMAP2)
     }
 
-    /// The map that a record tells. `None` where its fields do not fit its size.
+    /// Decodes a mapping; `None` if the record is malformed.
     pub fn read(meta: &Meta, raw: &Raw<'_>, names: &mut Names) -> Option<Self> {
         let (body, _) = meta.events.split(raw);
         let time = meta.events.recorded_time(raw).unwrap_or(0);
@@ -59,24 +59,24 @@ impl Mmap {
         })
     }
 
-    /// Whether quipper takes it for a map: not those of a process that perf gave up reading, nor the empty map of a kernel
-    /// that is not recorded.
+    /// Whether quipper uses the mapping: it skips those of a process whose `/proc` maps timed out, and the empty mapping of a
+    /// kernel that is not recorded.
     pub fn counts(&self, misc: Misc) -> bool {
         let is_empty_kernel = self.len == 0 && misc.cpu_mode() == CpuMode::KERNEL;
         !misc.contains(Misc::PROC_MAP_PARSE_TIMEOUT) && !is_empty_kernel
     }
 
-    /// Whether it has no file of its own.
+    /// Whether it is anonymous memory, including anonymous huge pages.
     pub fn is_anonymous(&self) -> bool {
         matches!(&*self.filename, b"//anon" | b"/anon_hugepage" | b"/anon_hugepage (deleted)")
     }
 
-    /// Whether the other one begins at the address where this one ends.
+    /// Whether `other` starts at the address where this mapping ends, in the same process.
     pub fn is_followed_by(&self, other: &Self) -> bool {
         self.pid == other.pid && self.start.checked_add(self.len) == Some(other.start)
     }
 
-    /// Whether the other one maps what follows in the same file.
+    /// Whether `other` maps the file from the offset where this mapping ends.
     pub fn is_continued_by(&self, other: &Self) -> bool {
         self.pgoff.checked_add(self.len) == Some(other.pgoff)
     }
@@ -86,7 +86,7 @@ impl Mmap {
 pub(crate) mod testing {
     use super::*;
 
-    /// A map of code that was there before the recording.
+    /// An executable mapping that existed before the recording.
     pub fn mmap(start: u64, len: u64, pgoff: u64, filename: &str) -> Mmap {
         let filename = filename.as_bytes().into();
         Mmap { time: 0, pid: 1, start, len, pgoff, filename, file: None, prot: 5, flags: 2 }

@@ -1,16 +1,16 @@
-//! Records to records: one pass a file.
+//! Rewrite passes: records in, records out.
 //!
 //! The framework:
 //!
-//! * [`pass`]: what a pass is; [`passes`]: passes in a row; [`output`]: the recording that they write.
-//! * [`registry`]: the table of all passes; [`option`], [`option_values`]: options that ask for passes, and their values;
-//!   [`request`]: a pass that is asked for.
-//! * [`header`]: what a recording says about itself, and edits of it in any container.
-//! * [`each`], [`replacement`], [`rounds`], [`mmap`]: parts of passes.
+//! * [`pass`]: the pass trait; [`passes`]: a chain of passes; [`output`]: the recording that a chain writes.
+//! * [`registry`]: the table of all passes; [`option`], [`option_values`]: options that request passes, and their values;
+//!   [`request`]: a requested pass.
+//! * [`header`]: a recording's metadata, and edits of it that work in any container.
+//! * [`each`], [`replacement`], [`rounds`], [`mmap`]: building blocks of passes.
 //!
 //! The passes: [`anonymize`], [`build_ids`], [`filter`], [`header::edits`], [`jit`], [`merge`], [`perf_version`], [`quipper`],
-//! [`repair`], [`sched_stat`], [`sort`], [`split`], [`strip_user_stack`]. [`endian`] finds what keeps a recording from being
-//! written in the other byte order.
+//! [`repair`], [`sched_stat`], [`sort`], [`split`], [`strip_user_stack`]. [`endian`] checks whether a recording can be written
+//! in the other byte order.
 
 #[cfg(feature = "rewrite")]
 pub mod anonymize;

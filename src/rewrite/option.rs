@@ -1,4 +1,4 @@
-//! Options that ask for passes, and options that refine them: what a command line has to know of them.
+//! Options that request passes, and options that configure them, as a command line needs them.
 
 use super::request::{PassFactory, PassRequest, Values};
 use std::any::Any;
@@ -20,22 +20,22 @@ enum Parse<T> {
     Path(fn(PathBuf) -> T),
 }
 
-/// Which values an option takes, and how often it may be given.
+/// How many values an option takes, and how often it may be given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueForm {
-    /// None; it may be given once.
+    /// No value; given at most once.
     Flag,
-    /// One, of this name; the option may be given once.
+    /// One value of this name; given at most once.
     Once(&'static str),
-    /// One, of this name, each time the option is given.
+    /// One value of this name each time; repeatable.
     Repeated(&'static str),
-    /// Several, of this name, separated by commas; the option may be repeated.
+    /// Comma-separated values of this name; repeatable.
     List(&'static str),
-    /// None, or one of this name behind an equals sign; the option may be repeated.
+    /// No value, or `=VALUE` of this name; repeatable.
     Optional(&'static str),
 }
 
-/// A value that an option accepts where it accepts only certain ones.
+/// One of the values of an option that accepts a fixed set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
     /// The value.
@@ -45,47 +45,47 @@ pub struct Choice {
 }
 
 impl<T> Parameter<T> {
-    /// An option with one value, which may be given once.
+    /// Creates an option with one value, given at most once.
     pub const fn once(name: &'static str, value: &'static str, parse: fn(&str) -> Result<T, String>) -> Self {
         Self { name, form: ValueForm::Once(value), parse: Parse::Text(parse) }
     }
 
-    /// An option with one value, which may be repeated.
+    /// Creates a repeatable option with one value.
     pub const fn repeated(name: &'static str, value: &'static str, parse: fn(&str) -> Result<T, String>) -> Self {
         Self { name, form: ValueForm::Repeated(value), parse: Parse::Text(parse) }
     }
 
-    /// An option with values separated by commas, each of which is parsed alone.
+    /// Creates an option with comma-separated values, each parsed on its own.
     pub const fn list(name: &'static str, values: &'static str, parse: fn(&str) -> Result<T, String>) -> Self {
         Self { name, form: ValueForm::List(values), parse: Parse::Text(parse) }
     }
 
-    /// An option whose value may be omitted; then the empty text is parsed.
+    /// Creates an option whose value may be omitted; an omitted value is parsed as the empty string.
     pub const fn optional(name: &'static str, value: &'static str, parse: fn(&str) -> Result<T, String>) -> Self {
         Self { name, form: ValueForm::Optional(value), parse: Parse::Text(parse) }
     }
 
-    /// Its name, with the dashes.
+    /// Name with its dashes.
     pub const fn name(&self) -> &'static str {
         self.name
     }
 }
 
 impl Parameter<()> {
-    /// An option without a value.
+    /// Creates an option without a value.
     pub const fn flag(name: &'static str) -> Self {
         Self { name, form: ValueForm::Flag, parse: Parse::Text(|_| Ok(())) }
     }
 }
 
 impl Parameter<PathBuf> {
-    /// An option with a path, in whatever encoding, which may be given once.
+    /// Creates an option with a path, which need not be UTF-8, given at most once.
     pub const fn path(name: &'static str, value: &'static str) -> Self {
         Self { name, form: ValueForm::Once(value), parse: Parse::Path(|path| path) }
     }
 }
 
-/// A parsed value of an option. Its type is that of the option's [`Parameter`].
+/// A parsed value of an option, of the type of the option's [`Parameter`].
 #[derive(Clone)]
 pub struct Value(Arc<dyn Any + Send + Sync>);
 
@@ -96,13 +96,13 @@ impl Value {
 }
 
 impl fmt::Debug for Value {
-    // Among the values is a key, which is not to be shown.
+    // A value may be a secret key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Value(..)")
     }
 }
 
-/// A [`Parameter`] of whatever type.
+/// A [`Parameter`] of any type.
 trait AnyParameter: Sync {
     fn name(&self) -> &'static str;
     fn form(&self) -> ValueForm;
@@ -125,46 +125,46 @@ impl<T: Send + Sync + 'static> AnyParameter for Parameter<T> {
 
     fn parse(&self, text: &OsStr) -> Result<Value, String> {
         let value = match self.parse {
-            Parse::Text(parse) => parse(text.to_str().ok_or("is not UTF-8")?)?,
+            Parse::Text(parse) => parse(text.to_str().ok_or("not valid UTF-8")?)?,
             Parse::Path(parse) => parse(text.into()),
         };
         Ok(Value(Arc::new(value)))
     }
 }
 
-/// The outputs for which an option makes a difference.
+/// The outputs that an option affects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outputs {
-    /// Recordings, what carries their records, and profiles.
+    /// Recordings, formats that carry records, and profiles.
     All,
-    /// Recordings and what carries their records; a profile would be the same without it.
+    /// Recordings and formats that carry records; profiles are the same without it.
     Records,
 }
 
-/// Where a pass runs in a rewrite that anonymizes. In one that does not, passes run in the order of their options.
+/// Where a pass runs in an anonymizing rewrite. In other rewrites, passes run in the order of their options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
-    /// Before what it passes on is anonymized.
+    /// Before anonymization.
     BeforeAnonymizing,
-    /// The pass that anonymizes.
+    /// The anonymizing pass itself.
     Anonymizing,
-    /// After that: it discloses nothing, or what the user wants to be there.
+    /// After anonymization: the pass discloses nothing, or only what the user asks for.
     AfterAnonymizing,
 }
 
-/// What an option is for.
+/// What an option does.
 #[derive(Clone, Copy)]
 enum Role {
-    /// It asks for a pass.
+    /// Requests a pass.
     Pass { place: Place, is_one_each: bool, request: MakeRequest },
-    /// It refines the passes that the options of these names ask for.
+    /// Configures the passes that these options request.
     Setting { of: &'static [&'static str] },
 }
 
-/// How a pass is requested: with the values of its option and of all settings.
+/// Creates a pass factory from the values of a pass's option and of its settings.
 pub type MakeRequest = fn(&Values) -> Result<PassFactory, String>;
 
-/// An option that asks for a pass or refines one, as a command line offers it.
+/// An option that requests or configures a pass, as a command line offers it.
 #[derive(Clone, Copy)]
 pub struct PassOption {
     parameter: &'static dyn AnyParameter,
@@ -177,7 +177,7 @@ pub struct PassOption {
 }
 
 impl PassOption {
-    /// An option that asks for a pass. Where it is repeated, all its values are of one pass.
+    /// Creates an option that requests a pass; if it is repeated, all its values go to one pass.
     pub const fn new<T: Send + Sync + 'static>(
         parameter: &'static Parameter<T>,
         outputs: Outputs,
@@ -188,7 +188,7 @@ impl PassOption {
         Self { parameter, role, outputs, short: None, help, choices: &[], has_hyphens: false }
     }
 
-    /// An option that refines the passes that options of these names ask for.
+    /// Creates an option that configures the passes requested by the options `of`.
     pub const fn setting<T: Send + Sync + 'static>(
         parameter: &'static Parameter<T>,
         of: &'static [&'static str],
@@ -199,27 +199,27 @@ impl PassOption {
         Self { parameter, role, outputs, short: None, help, choices: &[], has_hyphens: false }
     }
 
-    /// With a short name.
+    /// Sets the short name.
     pub const fn short(self, short: char) -> Self {
         Self { short: Some(short), ..self }
     }
 
-    /// With another explanation.
+    /// Replaces the help text.
     pub const fn help(self, help: &'static str) -> Self {
         Self { help, ..self }
     }
 
-    /// With values of which it accepts no others.
+    /// Restricts the values to these choices.
     pub const fn choices(self, choices: &'static [Choice]) -> Self {
         Self { choices, ..self }
     }
 
-    /// With values that may begin with a hyphen.
+    /// Allows values that begin with a hyphen.
     pub const fn with_hyphens(self) -> Self {
         Self { has_hyphens: true, ..self }
     }
 
-    /// With a pass for each of its values, instead of one for all.
+    /// Requests one pass for each value instead of one pass for all values.
     pub const fn one_each(self) -> Self {
         let role = match self.role {
             Role::Pass { place, request, .. } => Role::Pass { place, is_one_each: true, request },
@@ -228,7 +228,7 @@ impl PassOption {
         Self { role, ..self }
     }
 
-    /// With a place in rewrites that anonymize.
+    /// Sets where the pass runs in an anonymizing rewrite.
     pub const fn place(self, place: Place) -> Self {
         let role = match self.role {
             Role::Pass { is_one_each, request, .. } => Role::Pass { place, is_one_each, request },
@@ -237,32 +237,32 @@ impl PassOption {
         Self { role, ..self }
     }
 
-    /// Its name, with the dashes.
+    /// Name with its dashes.
     pub fn name(&self) -> &'static str {
         self.parameter.name()
     }
 
-    /// Its short name.
+    /// Short name.
     pub fn short_name(&self) -> Option<char> {
         self.short
     }
 
-    /// What it does, in a sentence.
+    /// Help text.
     pub fn text(&self) -> &'static str {
         self.help
     }
 
-    /// Which values it takes.
+    /// How many values it takes.
     pub fn form(&self) -> ValueForm {
         self.parameter.form()
     }
 
-    /// The only values that it accepts; empty where these cannot be listed.
+    /// The accepted values; empty if they cannot be listed.
     pub fn accepted(&self) -> &'static [Choice] {
         self.choices
     }
 
-    /// Whether its values are paths of any kind, which need not be UTF-8.
+    /// Whether its values are paths, which need not be UTF-8.
     pub fn is_path(&self) -> bool {
         self.parameter.is_path()
     }
@@ -272,12 +272,12 @@ impl PassOption {
         self.has_hyphens
     }
 
-    /// Whether it asks for a pass.
+    /// Whether it requests a pass.
     pub(super) fn is_pass(&self) -> bool {
         matches!(self.role, Role::Pass { .. })
     }
 
-    /// The options that ask for the passes that it refines.
+    /// The options whose passes it configures.
     pub fn refined(&self) -> &'static [&'static str] {
         match self.role {
             Role::Setting { of } => of,
@@ -285,12 +285,12 @@ impl PassOption {
         }
     }
 
-    /// Whether it asks for a pass with each of its values.
+    /// Whether it requests one pass for each of its values.
     pub(super) fn is_one_each(&self) -> bool {
         matches!(self.role, Role::Pass { is_one_each: true, .. })
     }
 
-    /// The pass that it asks for with values of its own, and with those of settings; `None` where it asks for none.
+    /// Builds the request from the option's own values and those of its settings; `None` if the option requests no pass.
     pub(super) fn request(
         &self,
         mut values: Values,
@@ -308,7 +308,7 @@ impl PassOption {
     /// Parses a value.
     ///
     /// # Errors
-    /// Where it is not one of this option.
+    /// Fails if the option does not accept the value.
     pub fn parse(&self, text: &OsStr) -> Result<Value, String> {
         self.parameter.parse(text)
     }

@@ -1,38 +1,38 @@
-//! Values that several options of passes take.
+//! Parsers of values shared by several options.
 
 use std::num::NonZeroU64;
 use std::path::PathBuf;
 
-/// A number from 1 on.
+/// Parses a number of at least 1.
 ///
 /// # Errors
-/// Where it is none.
+/// Fails on anything else.
 pub fn positive_number(text: &str) -> Result<NonZeroU64, String> {
-    text.parse().map_err(|_| "is no number from 1 on".to_owned())
+    text.parse().map_err(|_| "expected a number of at least 1".to_owned())
 }
 
-/// A name, which is not empty.
+/// Parses a non-empty name.
 ///
 /// # Errors
-/// Where it is.
+/// Fails on an empty name.
 pub fn name(text: &str) -> Result<String, String> {
-    if text.is_empty() { Err("is no name".to_owned()) } else { Ok(text.to_owned()) }
+    if text.is_empty() { Err("expected a name".to_owned()) } else { Ok(text.to_owned()) }
 }
 
-/// A directory that exists.
+/// Parses the path of an existing directory.
 ///
 /// # Errors
-/// Where it does not.
+/// Fails if it does not exist.
 pub fn directory(text: &str) -> Result<PathBuf, String> {
     let directory = PathBuf::from(text);
-    if directory.is_dir() { Ok(directory) } else { Err("there is no such folder".to_owned()) }
+    if directory.is_dir() { Ok(directory) } else { Err("no such directory".to_owned()) }
 }
 
-/// A file or directory that exists.
+/// Parses the path of an existing file or directory.
 ///
 /// # Errors
-/// Where it does not.
+/// Fails if it does not exist.
 pub fn existing_path(text: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(text);
-    if path.exists() { Ok(path) } else { Err("there is no such file or folder".to_owned()) }
+    if path.exists() { Ok(path) } else { Err("no such file or directory".to_owned()) }
 }

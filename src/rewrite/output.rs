@@ -1,4 +1,4 @@
-//! A recording written as a recording: in which container, copied as it is or record by record.
+//! Writes a recording as a recording: chooses the container, and copies bytes or re-encodes records.
 
 use super::endian::EndianPass;
 use super::passes::Passes;
@@ -24,75 +24,77 @@ use std::fs::File;
 use std::io::{BufWriter, IntoInnerError, Seek, Write};
 use std::path::Path;
 
-/// How a recording is written.
+/// How to write a recording.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RecordingOptions {
-    /// Container; that of the input if not set, a pipe on a stream.
+    /// Container; by default that of the input, or a pipe if the output is a stream.
     pub container: Option<Container>,
-    /// Level of compression from 1 to 22, if records are to be compressed.
+    /// Compression level from 1 to 22; `None` does not compress.
     pub compress: Option<i32>,
-    /// Byte order; that of the input if not set.
+    /// Byte order; by default that of the input.
     pub endian: Option<Endian>,
-    /// Whether bytes of unknown order may be kept in another one.
+    /// Whether bytes of unknown byte order may be kept unconverted.
     pub allow_mixed: bool,
-    /// Whether records are written uncompressed.
+    /// Whether to write uncompressed records.
     pub decompress: bool,
 }
 
-/// An output that can be sought in.
+/// A seekable output.
 pub trait WriteSeek: Write + Seek {}
 
 impl<T: Write + Seek> WriteSeek for T {}
 
-/// Where a recording is written. What was written takes the place of another file or directory only when it is complete.
+/// Where a recording is written. An existing target is replaced only once the output is complete.
 pub trait RecordingOutput: Sized {
-    /// What is complete.
+    /// The completed output.
     type Written;
-    /// Why it could not be written.
+    /// Why the output could not be written.
     type Error: From<Error>;
 
-    /// Whether the recording is written to a stream, such as standard output.
+    /// Whether the output is a stream, such as standard output.
     fn is_stream(&self) -> bool;
 
-    /// Has `write` write from the beginning to the end.
+    /// Calls `write` with a sequential writer.
     ///
     /// # Errors
-    /// What `write` or the system says.
+    /// Errors of `write` and of the system.
     fn write_stream(
         self,
         write: impl FnOnce(&mut (dyn Write + Send)) -> Result<()>,
     ) -> std::result::Result<Self::Written, Self::Error>;
 
-    /// Has `write` write, and seek back.
+    /// Calls `write` with a seekable writer.
     ///
     /// # Errors
-    /// What `write` or the system says.
+    /// Errors of `write` and of the system.
     fn write_seekable(
         self,
         write: impl FnOnce(&mut dyn WriteSeek) -> Result<()>,
     ) -> std::result::Result<Self::Written, Self::Error>;
 
-    /// Whether the output can be sought in.
+    /// Whether the output is seekable.
     fn can_seek(&self) -> bool;
 
-    /// How messages call the output.
+    /// Name of the output in messages.
     fn name(&self) -> String;
 
-    /// Has `write` fill an empty directory.
+    /// Calls `write` with the path of an empty directory.
     ///
     /// # Errors
-    /// What `write` or the system says.
+    /// Errors of `write` and of the system.
     fn write_directory(
         self,
         write: impl FnOnce(&Path) -> Result<()>,
     ) -> std::result::Result<Self::Written, Self::Error>;
 }
 
-/// Writes a recording, through passes. Where nothing is to be changed these are the same bytes; where only the header is, the
-/// records and what lies between them are the same.
+/// Writes a recording through passes.
+///
+/// If nothing changes, the output is identical to the input. If only the header changes, the records and the bytes between them
+/// are identical.
 ///
 /// # Errors
-/// Where it cannot be read or written.
+/// Fails if the input cannot be read or the output cannot be written.
 pub fn write<O: RecordingOutput>(
     input: Input,
     read: &ReadOptions,
@@ -124,23 +126,23 @@ pub fn write<O: RecordingOutput>(
     target.write(output, |sink| recording.run(sink))
 }
 
-/// The container and the form in which records are written.
+/// Container and encoding of the records to write.
 pub struct Target<'a> {
-    /// The container.
+    /// Container.
     pub to: Container,
-    /// The form of the records.
+    /// Encoding of the records.
     pub form: Form,
-    /// What is around it as a whole.
+    /// Compression of the file as a whole.
     pub envelopes: &'a Envelopes,
-    /// Where temporary files go.
+    /// Directory of temporary files.
     pub spool_dir: Option<&'a Path>,
 }
 
 impl Target<'_> {
-    /// Writes what is streamed.
+    /// Writes the records that `stream` produces.
     ///
     /// # Errors
-    /// Where that cannot be streamed or written.
+    /// Fails if the records cannot be produced or written.
     pub fn write<O: RecordingOutput>(
         &self,
         output: O,
@@ -172,7 +174,7 @@ impl Target<'_> {
                     let mut sink = ToPipe::new(out, form);
                     ledger = account(stream(&mut sink)?, &form);
                     if !sink.left_out().is_empty() {
-                        ledger.missing(format!("a pipe has no place for {}", sink.left_out().join(", ")));
+                        ledger.missing(format!("a pipe cannot store {}", sink.left_out().join(", ")));
                     }
                     Ok(())
                 })
@@ -182,14 +184,14 @@ impl Target<'_> {
     }
 }
 
-/// Writes to a temporary file first, for an output that cannot seek or is compressed as a whole.
+/// Writes through a temporary file, for an output that cannot seek or is compressed as a whole.
 fn write_spooled<O: RecordingOutput>(
     output: O,
     envelopes: &Envelopes,
     spool_dir: Option<&Path>,
     write: impl FnOnce(&mut dyn WriteSeek) -> Result<()>,
 ) -> std::result::Result<O::Written, O::Error> {
-    let failed = |error| Error::io(output.name(), "cannot keep")(error);
+    let failed = |error| Error::io(output.name(), "cannot write a temporary file")(error);
     let mut spool = BufWriter::new(Spool::new(spool_dir).map_err(failed)?);
     write(&mut spool)?;
     let spooled = spool.into_inner().map_err(IntoInnerError::into_error).and_then(Spool::into_bytes);
@@ -197,7 +199,7 @@ fn write_spooled<O: RecordingOutput>(
     output.write_stream(|out| envelopes.around(out, |out| out.write_all(&bytes).map_err(Error::Output)))
 }
 
-/// Writes a recording of which the records and what is between them stay.
+/// Copies a recording whose records, and the bytes between them, do not change.
 fn copy<O: RecordingOutput>(
     recording: Recording<'_>,
     to: Container,
@@ -208,7 +210,7 @@ fn copy<O: RecordingOutput>(
     let mut ledger = Ledger::default();
     let written = match to {
         Container::Directory => output.write_directory(|path| {
-            ledger = copy_folder(recording, path)?;
+            ledger = copy_directory(recording, path)?;
             Ok(())
         }),
         Container::File | Container::Pipe => output.write_stream(|out| {
@@ -221,11 +223,11 @@ fn copy<O: RecordingOutput>(
     Ok((ledger, written))
 }
 
-/// A recording that was opened, and what is done with it.
+/// An opened recording and the passes to run on it.
 struct Recording<'a> {
     source: Source,
     passes: &'a mut Passes,
-    /// What it is opened by again, where there are passes.
+    /// The input to reopen; `None` without passes.
     input: Option<Input>,
     options: &'a ReadOptions,
     damage: Option<Damage>,
@@ -248,7 +250,7 @@ impl<'a> Recording<'a> {
     }
 }
 
-/// What becomes of frames, as was asked for; records that are changed cannot be kept in them.
+/// How to write compressed frames. Changed records cannot remain in their original frames.
 fn frames(options: &RecordingOptions, perf_version: Option<PerfVersion>, is_changed: bool) -> Frames {
     match options.compress {
         Some(level) => {
@@ -261,9 +263,9 @@ fn frames(options: &RecordingOptions, perf_version: Option<PerfVersion>, is_chan
     }
 }
 
-/// Copies a folder with all that is in it.
-fn copy_folder(recording: Recording<'_>, path: &Path) -> Result<Ledger> {
-    let (files, folder) = (recording.source.meta().files.clone(), recording.source.meta().folder.clone());
+/// Copies a directory with everything in it.
+fn copy_directory(recording: Recording<'_>, path: &Path) -> Result<Ledger> {
+    let (files, directory) = (recording.source.meta().files.clone(), recording.source.meta().folder.clone());
     let outs = files.iter().map(|file| {
         let name = Path::new(file).file_name().unwrap_or_default();
         let out = File::create_new(path.join(name)).map_err(Error::Output)?;
@@ -271,11 +273,11 @@ fn copy_folder(recording: Recording<'_>, path: &Path) -> Result<Ledger> {
     });
     let mut sink = Verbatim::new(outs.collect::<Result<Vec<_>>>()?);
     let mut ledger = account(recording.run(&mut sink)?, &Form::default());
-    if let Some(folder) = folder {
-        let left_out = copy_others(&folder, path)?;
-        if !left_out.is_empty() {
-            let left_out = left_out.join(", ");
-            ledger.missing(format!("what is no file, folder or link is not in the output: {left_out}"));
+    if let Some(directory) = directory {
+        let skipped = copy_others(&directory, path)?;
+        if !skipped.is_empty() {
+            let skipped = skipped.join(", ");
+            ledger.missing(format!("skipped entries that are not files, directories or links: {skipped}"));
         }
     }
     Ok(ledger)

@@ -1,4 +1,4 @@
-//! What a pass is.
+//! The pass trait.
 
 use super::header::Header;
 use super::perf_version::since::PerfVersion;
@@ -9,117 +9,116 @@ use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
 
-/// One step of a rewrite. Steps are put one behind the other by [`Passes`](super::passes::Passes): what one passes on is what
-/// the next one sees.
+/// One step of a rewrite. [`Passes`](super::passes::Passes) chains them: each pass sees what the previous one passes on.
 ///
-/// A pass is used in this order: its [look](Self::pre_scan) is given all that the passes before it pass on; then it
-/// [edits](Self::edit) what the recording tells of itself; then it is put [before](Self::before) a sink, once for each look of
-/// the passes behind it and once for the output. A pass that does without one of these leaves that method as it is.
+/// The calls come in this order: the [pre-scan](Self::pre_scan) receives everything that the previous passes pass on; then
+/// [`edit`](Self::edit) changes the recording's metadata; then [`before`](Self::before) puts the pass before a sink, once for
+/// each pre-scan of a later pass and once for the output. The default implementation of each method does nothing.
 ///
-/// Nobody keeps an account: whoever runs the passes counts what goes in and comes out of each.
+/// A pass does not count records: [`Passes`](super::passes::Passes) counts what enters and leaves each pass.
 pub trait Pass {
-    /// What it is called where the account tells what it left out: most often the option that asks for it.
+    /// Name in the ledger: usually the option that requests the pass.
     fn name(&self) -> String;
 
-    /// Whether it changes, adds, leaves out or moves records. Where no pass does, frames of compressed records, damage and
-    /// all else between the records stays what it was, byte for byte; where one does, records are passed on plain and alone.
+    /// Whether the pass changes, adds, removes or moves records. If no pass does, compressed frames, corrupt bytes and everything
+    /// between records are preserved byte for byte. If any pass does, records are passed on uncompressed and without gaps.
     fn changes_records(&self) -> bool {
         true
     }
 
-    /// The version of perf that is to read the output, where it writes for one.
+    /// The version of perf that the pass writes for, if any.
     fn perf_version(&self) -> Option<PerfVersion> {
         None
     }
 
-    /// Whether it replaces addresses by others, as quipper does.
+    /// Whether the pass replaces addresses, as quipper does.
     fn remaps_addresses(&self) -> bool {
         false
     }
 
-    /// Whether it anonymizes, so that nothing that it does not see may be passed on.
+    /// Whether the pass anonymizes, so that nothing may bypass it.
     fn anonymizes(&self) -> bool {
         false
     }
 
-    /// What it has to see of the whole recording first.
+    /// Returns the sink of the pass's pre-scan, if it needs to see the whole recording first.
     fn pre_scan(&mut self) -> Option<PreScan<'_>> {
         None
     }
 
-    /// Whether it [edits](Self::edit).
+    /// Whether the pass [edits](Self::edit) the metadata.
     fn edits(&self) -> bool {
         false
     }
 
-    /// Changes what the recording tells of itself: events, features, build ids. It is asked once, when all of that is known,
-    /// which of a pipe takes a look of its own.
+    /// Changes the recording's metadata: events, features, build IDs. Called once, when all metadata is known; for a pipe that
+    /// takes a pre-scan.
     ///
     /// # Errors
-    /// Where that cannot be done; then nothing is written.
+    /// Fails if the edit is not possible; then nothing is written.
     fn edit(&mut self, header: &mut Header) -> Result<()> {
         let _ = header;
         Ok(())
     }
 
-    /// Puts it before a sink. Records come, and are to be passed on, with what is known of the recording before the pass;
-    /// what it [edits](Self::edit) is put in place behind it.
+    /// Puts the pass before a sink. Records arrive, and must be passed on, with the metadata from before the pass; the changes of
+    /// [`edit`](Self::edit) are applied after it.
     fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {
         sink
     }
 
-    /// Puts in place what it made besides records, such as files: once, when the output is complete. Whoever runs
-    /// [`Passes`](super::passes::Passes) need not call it.
+    /// Moves other outputs of the pass, such as files, into place. Called once, when the output is complete.
+    /// [`Passes`](super::passes::Passes) calls it.
     ///
     /// # Errors
-    /// Where that cannot be done.
+    /// Fails if the files cannot be moved.
     fn finish(&mut self) -> Result<()> {
         Ok(())
     }
 
-    /// Notes at the end what the user should know.
+    /// Adds notes for the user to the ledger, at the end.
     fn report(&self, ledger: &mut Ledger) {
         let _ = ledger;
     }
 }
 
-/// A look at the whole recording.
+/// A first pass over the whole recording.
 pub struct PreScan<'a> {
-    /// The order in which it needs the records.
+    /// The order in which the sink needs the records.
     pub order: PreScanOrder,
-    /// What takes them.
+    /// The sink that receives them.
     pub sink: Box<dyn Sink + 'a>,
 }
 
-/// The order of a look.
+/// The order of records in a pre-scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PreScanOrder {
-    /// As they stand in the file.
+    /// File order.
     File,
-    /// As they happened.
+    /// Time order.
     Time,
 }
 
 impl<'a> PreScan<'a> {
-    /// In the order of the file.
+    /// Creates a pre-scan in file order.
     pub fn in_file_order(sink: impl Sink + 'a) -> Self {
         Self { order: PreScanOrder::File, sink: Box::new(sink) }
     }
 
-    /// At what the recording tells of itself, once all of that is known: of a pipe at its end.
-    pub fn at_meta(look: impl FnMut(&Meta) -> Result<()> + 'a) -> Self {
-        Self::in_file_order(AtMeta { look, is_done: false })
+    /// Creates a pre-scan that calls a function once all metadata is known: for a pipe, at its end.
+    pub fn at_meta(check: impl FnMut(&Meta) -> Result<()> + 'a) -> Self {
+        Self::in_file_order(AtMeta { check, is_done: false })
     }
 
-    /// In the order of time: for what depends on who was called what, or what was mapped where, at a time.
+    /// Creates a pre-scan in time order, for passes that depend on names or mappings at a point in time.
     pub fn in_time_order(sink: impl Sink + 'a) -> Self {
         Self { order: PreScanOrder::Time, sink: Box::new(sink) }
     }
 }
 
-/// Waits until all is known that a recording tells of itself.
+/// Waits until all metadata is known.
 struct AtMeta<F> {
-    look: F,
+    check: F,
     is_done: bool,
 }
 
@@ -134,6 +133,6 @@ impl<F: FnMut(&Meta) -> Result<()>> Sink for AtMeta<F> {
     }
 
     fn end(&mut self, meta: &Meta) -> Result<()> {
-        (self.look)(meta)
+        (self.check)(meta)
     }
 }

@@ -1,4 +1,4 @@
-//! Passes one behind the other: each sees what those before it pass on.
+//! A chain of passes: each sees what the previous one passes on.
 
 use super::header::Header;
 use super::header::edited::{Edited, HeaderRewriter};
@@ -17,87 +17,88 @@ use crate::stream::raw::{Gap, Raw};
 use crate::stream::source::Source;
 use crate::stream::stage::{Before, Stage};
 
-/// What records are compressed in.
+/// Record types that hold compressed records.
 const FRAMES: [RecordType; 2] = [RecordType::COMPRESSED, RecordType::COMPRESSED2];
 
-/// Passes, in the order in which they are taken.
+/// Passes in the order in which they run.
 #[derive(Default)]
 pub struct Passes {
     list: Vec<Step>,
-    /// Whether files wait for [`HeldFiles::put_in_place`].
+    /// Whether files are held back for [`HeldFiles::put_in_place`].
     holds_files: bool,
 }
 
-/// Files that passes write besides records, such as images of code, which wait to be put in place.
+/// Files that passes write besides records, such as code images, waiting to be moved into place.
 #[must_use = "files that are not put in place are deleted"]
 pub struct HeldFiles(());
 
 impl HeldFiles {
-    /// Puts the files in place: to be called when the output is complete.
+    /// Moves the files into place. Call it when the output is complete.
     ///
     /// # Errors
-    /// Where that cannot be done.
+    /// Fails if a file cannot be moved.
     pub fn put_in_place(self, passes: &mut Passes) -> Result<()> {
         passes.finish()
     }
 }
 
-/// A pass, and what it made of what the recording tells of itself, once that is known.
+/// A pass and its edit of the metadata, once it has been made.
 struct Step {
     pass: Box<dyn Pass>,
     edited: Option<Edited>,
 }
 
 impl Passes {
-    /// Adds a pass behind those that are there.
+    /// Appends a pass.
     pub fn push(&mut self, pass: impl Pass + 'static) {
         self.push_boxed(Box::new(pass));
     }
 
-    /// Adds a pass behind those that are there.
+    /// Appends a boxed pass.
     pub fn push_boxed(&mut self, pass: Box<dyn Pass>) {
         self.list.push(Step { pass, edited: None });
     }
 
-    /// Whether there is none.
+    /// Whether the chain is empty.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// Whether [records change](Pass::changes_records), so that they are passed on plain and alone.
+    /// Whether any pass [changes records](Pass::changes_records); if so, they are passed on uncompressed and without gaps.
     pub fn change_records(&self) -> bool {
         self.list.iter().any(|step| step.pass.changes_records())
     }
 
-    /// The version of perf that is to read the output, where a pass [writes for one](Pass::perf_version).
+    /// The version of perf that a pass [writes for](Pass::perf_version), if any.
     pub fn perf_version(&self) -> Option<PerfVersion> {
         self.list.iter().find_map(|step| step.pass.perf_version())
     }
 
-    /// Whether a pass [replaces addresses](Pass::remaps_addresses) as quipper does.
+    /// Whether any pass [replaces addresses](Pass::remaps_addresses) as quipper does.
     pub fn remap_addresses(&self) -> bool {
         self.list.iter().any(|step| step.pass.remaps_addresses())
     }
 
-    /// Whether a pass [anonymizes](Pass::anonymizes).
+    /// Whether any pass [anonymizes](Pass::anonymizes).
     pub fn anonymize(&self) -> bool {
         self.list.iter().any(|step| step.pass.anonymizes())
     }
 
-    /// Holds back the files that passes write besides records: for outputs that are not complete yet when [`run`](Self::run) is
-    /// done. Otherwise that puts them in place.
+    /// Holds back the files that passes write besides records, for outputs that are not yet complete when [`run`](Self::run)
+    /// returns. By default, `run` moves the files into place.
     pub fn hold_files(&mut self) -> HeldFiles {
         self.holds_files = true;
         HeldFiles(())
     }
 
-    /// Streams a recording through the passes, as often as they need to look at it; with none, as it is. The ledger tells what
-    /// was read, added and left out: what became of the rest whoever runs them knows. At the end, files that passes write besides
-    /// records are put in place, unless they are [held back](Self::hold_files).
+    /// Streams a recording through the passes, with as many pre-scans as they need. Without passes it is streamed unchanged.
+    ///
+    /// The ledger contains the records read, added and removed; the caller accounts for the rest. At the end, files that passes
+    /// write besides records are moved into place, unless they are [held back](Self::hold_files).
     ///
     /// # Errors
-    /// Where the recording cannot be read, a pass cannot do what was asked of it, or the sink cannot go on. Nothing reaches
-    /// the sink before all looks are done.
+    /// Fails if the recording cannot be read, a pass fails, or the sink fails. The sink receives nothing before all pre-scans are
+    /// done.
     pub fn run(&mut self, input: Input, read: &ReadOptions, sink: &mut dyn Sink) -> Result<(Meta, Ledger)> {
         let done = self.stream(input, read, sink)?;
         if !self.holds_files {
@@ -106,7 +107,7 @@ impl Passes {
         Ok(done)
     }
 
-    /// As [`run`](Self::run), for a sink that is no output: no files are put in place.
+    /// Like [`run`](Self::run), for a sink that is not an output: no files are moved into place.
     pub(crate) fn stream(&mut self, input: Input, read: &ReadOptions, sink: &mut dyn Sink) -> Result<(Meta, Ledger)> {
         if self.is_empty() {
             return Source::open(input, read.clone())?.run(&mut &mut *sink);
@@ -116,7 +117,7 @@ impl Passes {
         let records_change = self.change_records();
         self.prepare(read, &open, records_change)?;
         let mut counts = vec![Counts::default(); self.list.len() + 1];
-        let mut seen = Before::new(Seen::default(), sink);
+        let mut seen = Before::new(FinalMeta::default(), sink);
         let (meta, mut ledger) = run(open()?, chain(&mut self.list, Some(&mut counts), &mut seen), records_change)?;
         let meta = seen.stage.meta.unwrap_or(meta);
         damage.into_iter().for_each(|damage| ledger.damage(damage));
@@ -135,12 +136,12 @@ impl Passes {
         Ok((meta, ledger))
     }
 
-    /// Has the passes put in place what they made besides records.
+    /// Moves the other outputs of all passes into place.
     fn finish(&mut self) -> Result<()> {
         self.list.iter_mut().try_for_each(|step| step.pass.finish())
     }
 
-    /// Has each pass look at what those before it pass on, and edit what that tells of itself.
+    /// Runs the pre-scan of each pass, and lets it edit the metadata.
     fn prepare(&mut self, read: &ReadOptions, open: &dyn Fn() -> Result<Source>, records_change: bool) -> Result<()> {
         let mut known = open()?.meta().clone();
         let is_pipe = known.container == Container::Pipe;
@@ -148,7 +149,7 @@ impl Passes {
             let (before, rest) = self.list.split_at_mut(index);
             let Some(Step { pass, edited }) = rest.first_mut() else { continue };
             let edits = pass.edits();
-            // What a pipe tells of itself is all known at its end.
+            // The metadata of a pipe is complete only at its end.
             if pass.pre_scan().is_some() || edits && is_pipe {
                 let seen = run_pre_scan(&mut **pass, before, records_change, read, open()?)?;
                 known = seen.filter(|_| is_pipe).unwrap_or(known);
@@ -166,7 +167,7 @@ impl Passes {
     }
 }
 
-/// Has a pass look at what those before it pass on, and says what is known of that at its end.
+/// Runs a pass's pre-scan on what the previous passes pass on; returns the metadata at its end.
 fn run_pre_scan(
     pass: &mut dyn Pass,
     before: &mut [Step],
@@ -176,16 +177,16 @@ fn run_pre_scan(
 ) -> Result<Option<Meta>> {
     let mut nothing = Nothing;
     let mut sink: Box<dyn Sink + '_> = match pass.pre_scan() {
-        Some(look) if look.order == PreScanOrder::Time => Box::new(Order::new(look.sink, read.clone())),
-        Some(look) => look.sink,
+        Some(scan) if scan.order == PreScanOrder::Time => Box::new(Order::new(scan.sink, read.clone())),
+        Some(scan) => scan.sink,
         None => Box::new(&mut nothing),
     };
-    let mut seen = Before::new(Seen::default(), &mut *sink);
+    let mut seen = Before::new(FinalMeta::default(), &mut *sink);
     run(source, chain(before, None, &mut seen), records_change)?;
     Ok(seen.stage.meta)
 }
 
-/// The passes before a sink; with a count of what goes in and comes out of each, if that is asked for.
+/// Chains the passes before a sink; `counts`, if any, receives the records that enter and leave each pass.
 fn chain<'a>(steps: &'a mut [Step], counts: Option<&'a mut [Counts]>, sink: &'a mut dyn Sink) -> Box<dyn Sink + 'a> {
     let mut counts = counts.into_iter().flatten().rev();
     let mut counted = move |sink: Box<dyn Sink + 'a>| match counts.next() {
@@ -202,17 +203,17 @@ fn chain<'a>(steps: &'a mut [Step], counts: Option<&'a mut [Counts]>, sink: &'a 
     sink
 }
 
-/// Streams a recording; only its records, if these change: what they are compressed in would have to be made anew, and damage
-/// is in no place any more.
+/// Streams a recording. If records change, gaps and compressed frames are skipped: frames would have to be compressed anew, and
+/// the offsets of gaps would be wrong.
 fn run(source: Source, mut sink: Box<dyn Sink + '_>, records_change: bool) -> Result<(Meta, Ledger)> {
     if records_change { source.run(&mut Before::new(OnlyRecords, sink)) } else { source.run(&mut sink) }
 }
 
-/// Tells what a pass added and left out, by what went in and came out.
+/// Records in the ledger what a pass added and removed, from the counts before and after it.
 fn account(ledger: &mut Ledger, name: &str, before: &Counts, after: &Counts) {
     for (kind, count) in before.iter() {
-        if let Some(left_out @ 1..) = count.checked_sub(after.of(kind)) {
-            ledger.left_out(kind, name, left_out);
+        if let Some(removed @ 1..) = count.checked_sub(after.of(kind)) {
+            ledger.left_out(kind, name, removed);
         }
     }
     for (kind, count) in after.iter() {
@@ -234,7 +235,7 @@ impl<S: Sink + ?Sized> Stage<S> for OnlyRecords {
     }
 }
 
-/// Counts what is passed on.
+/// Counts the records passed on.
 struct Counted<'a> {
     counts: &'a mut Counts,
 }
@@ -246,13 +247,13 @@ impl<S: Sink + ?Sized> Stage<S> for Counted<'_> {
     }
 }
 
-/// Keeps what is known at the end.
+/// Stores the metadata known at the end.
 #[derive(Default)]
-struct Seen {
+struct FinalMeta {
     meta: Option<Meta>,
 }
 
-impl<S: Sink + ?Sized> Stage<S> for Seen {
+impl<S: Sink + ?Sized> Stage<S> for FinalMeta {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
         sink.record(meta, raw)
     }
@@ -263,7 +264,7 @@ impl<S: Sink + ?Sized> Stage<S> for Seen {
     }
 }
 
-/// Takes records for nothing but what is known at their end.
+/// Ignores records; used where only the metadata at the end is needed.
 struct Nothing;
 
 impl Sink for Nothing {

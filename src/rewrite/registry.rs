@@ -1,4 +1,4 @@
-//! The table of all passes that can be asked for.
+//! The table of all passes that options can request.
 
 use super::filter::{comm, cpu, dso, event, head, kind, sample_every, task, time};
 use super::header::edits;
@@ -6,49 +6,65 @@ use super::option::{PassOption, Place};
 use super::request::{PassRequest, Values};
 use super::{anonymize, build_ids, jit, perf_version, quipper, sched_stat, sort, strip_user_stack};
 
-/// Options that ask for passes and refine them: each group is of options that are declared together.
-pub type PassTable<'a> = &'a [&'a [PassOption]];
+/// Tables of the options that request passes and refine them, each with the heading under which help shows it.
+pub type PassTable<'a> = &'a [(&'static str, &'a [PassOption])];
 
-/// All of them, in the order in which they are listed to users. A pass is registered here and nowhere else.
+/// Heading of the options that select records.
+pub const FILTERS: &str = "Filters";
+/// Heading of the options that change records and features.
+pub const REWRITING: &str = "Rewriting";
+/// Heading of the options for code compiled at run time.
+pub const JIT: &str = "JIT code";
+/// Heading of the options for build IDs.
+pub const BUILD_IDS: &str = "Build IDs";
+/// Heading of the options that anonymize.
+pub const ANONYMIZING: &str = "Anonymizing";
+
+/// All passes, in the order in which they are listed to users. A pass is registered here and nowhere else.
 pub const PASSES: PassTable<'static> = &[
-    quipper::OPTIONS,
-    sort::OPTIONS,
-    edits::OPTIONS,
-    perf_version::OPTIONS,
-    time::OPTIONS,
-    task::OPTIONS,
-    comm::OPTIONS,
-    cpu::OPTIONS,
-    event::OPTIONS,
-    dso::OPTIONS,
-    kind::OPTIONS,
-    sample_every::OPTIONS,
-    head::OPTIONS,
-    &[sched_stat::OPTION],
-    strip_user_stack::OPTIONS,
-    &[jit::pass::OPTION],
-    jit::perf_map::OPTIONS,
-    &[build_ids::table::HIT, build_ids::table::ALL],
-    &[build_ids::maps::HIT, build_ids::maps::ALL],
-    anonymize::options::OPTIONS,
-    build_ids::options::SETTINGS,
-    jit::options::SETTINGS,
-    anonymize::options::SETTINGS,
+    (FILTERS, event::OPTIONS),
+    (FILTERS, comm::OPTIONS),
+    (FILTERS, time::OPTIONS),
+    (FILTERS, task::OPTIONS),
+    (FILTERS, cpu::OPTIONS),
+    (FILTERS, dso::OPTIONS),
+    (FILTERS, kind::OPTIONS),
+    (FILTERS, sample_every::OPTIONS),
+    (FILTERS, head::OPTIONS),
+    (REWRITING, sort::OPTIONS),
+    (REWRITING, edits::OPTIONS),
+    (REWRITING, perf_version::OPTIONS),
+    (REWRITING, strip_user_stack::OPTIONS),
+    (REWRITING, &[sched_stat::OPTION]),
+    (REWRITING, quipper::OPTIONS),
+    (JIT, &[jit::pass::OPTION]),
+    (JIT, jit::perf_map::OPTIONS),
+    (JIT, jit::options::SETTINGS),
+    (BUILD_IDS, &[build_ids::table::HIT, build_ids::table::ALL]),
+    (BUILD_IDS, &[build_ids::maps::HIT, build_ids::maps::ALL]),
+    (BUILD_IDS, build_ids::options::SETTINGS),
+    (ANONYMIZING, anonymize::options::OPTIONS),
+    (ANONYMIZING, anonymize::options::SETTINGS),
 ];
 
-/// The passes that options ask for, in the order in which these were given; those that could disclose something come before the
-/// one that anonymizes.
+/// All options of a table.
+pub fn options<'a>(table: PassTable<'a>) -> impl Iterator<Item = &'a PassOption> {
+    table.iter().flat_map(|(_, options)| *options)
+}
+
+/// Returns the requested passes in the order of their options; passes that could disclose something run before the anonymizing
+/// one.
 ///
 /// # Errors
-/// Where an option refines a pass that no other asks for, or options do not go together.
+/// Fails if an option configures a pass that no option requests, or if options are incompatible.
 pub fn requests(table: PassTable<'_>, given: &Values) -> Result<Vec<PassRequest>, String> {
     let mut settings = Vec::new();
-    for option in table.iter().copied().flatten() {
+    for option in options(table) {
         if option.is_pass() || !given.has_name(option.name()) {
             continue;
         }
         if !option.refined().iter().any(|pass| given.has_name(pass)) {
-            return Err(format!("{} is for {}", option.name(), listed(option.refined())));
+            return Err(format!("{} requires {}", option.name(), option.refined().join(" or ")));
         }
         settings.push(option);
     }
@@ -64,12 +80,12 @@ pub fn requests(table: PassTable<'_>, given: &Values) -> Result<Vec<PassRequest>
     Ok(requests)
 }
 
-/// The options that ask for passes, each with the values of one pass.
+/// The options that request passes, each with the values of one pass.
 fn values_by_pass<'a>(table: PassTable<'a>, given: &Values) -> Vec<(&'a PassOption, Values)> {
     let mut passes: Vec<(&PassOption, Values)> = Vec::new();
     for (name, value) in &given.list {
-        let options = table.iter().copied().flatten();
-        let Some(option) = options.filter(|option| option.is_pass()).find(|option| option.name() == *name) else {
+        let Some(option) = options(table).filter(|option| option.is_pass()).find(|option| option.name() == *name)
+        else {
             continue;
         };
         let of_same = |(other, _): &&mut (&PassOption, Values)| other.name() == *name && !option.is_one_each();
@@ -79,12 +95,4 @@ fn values_by_pass<'a>(table: PassTable<'a>, given: &Values) -> Vec<(&'a PassOpti
         }
     }
     passes
-}
-
-/// Names in a sentence.
-fn listed(names: &[&str]) -> String {
-    match names {
-        [one, other] => format!("{one} and {other}"),
-        names => names.join(", "),
-    }
 }

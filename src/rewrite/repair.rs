@@ -1,4 +1,4 @@
-//! A killed or damaged recording as a regular one: `perfconv repair`.
+//! Writes a valid recording from an interrupted or corrupt one: `perfconv repair`.
 
 use super::header::Header;
 use super::option::Outputs;
@@ -25,8 +25,8 @@ use crate::stream::raw::Raw;
 use binrw::BinWrite;
 use std::ops::RangeInclusive;
 
-/// The pass that repairs: it passes on whole records alone, and puts back features that can be derived from them, where the
-/// recording has none. What only the machine knew that recorded (host, command line, topology) stays missing.
+/// The repairing pass. It passes on complete records only, and reconstructs missing features that can be derived from records.
+/// Features that only the recording machine could supply (host, command line, topology) remain missing.
 #[derive(Debug, Default)]
 pub struct RepairPass {
     names: Vec<String>,
@@ -37,13 +37,13 @@ pub struct RepairPass {
 }
 
 impl RepairPass {
-    /// A request of the pass, by the command `repair`.
+    /// Creates the request of the `repair` command.
     pub fn request() -> PassRequest {
         PassRequest::new("repair", Outputs::Records, PassFactory::new(|_| Self::default()))
     }
 
     fn see_cpu(&mut self, cpu: u32) {
-        // All ones is any.
+        // `u32::MAX` means any CPU.
         let number = cpu.saturating_add(1);
         self.cpus = self.cpus.max((number < u32::from(u16::MAX)).then_some(number));
     }
@@ -103,10 +103,10 @@ impl Pass for RepairPass {
         if let Some(cpus) = self.cpus {
             self.add(header, FeatureId::NRCPUS, &NrCpus { nr_cpus_avail: cpus, nr_cpus_online: cpus })?;
         }
-        // These are marks, for which a pipe has no place.
+        // These features have no content; a pipe cannot store them.
         let has_branches = events.iter().any(|event| event.attr.sample_type.contains(SampleType::BRANCH_STACK));
-        for (id, is_there) in [(FeatureId::BRANCH_STACK, has_branches), (FeatureId::STAT, self.is_stat)] {
-            if is_there && header.container != Container::Pipe {
+        for (id, is_present) in [(FeatureId::BRANCH_STACK, has_branches), (FeatureId::STAT, self.is_stat)] {
+            if is_present && header.container != Container::Pipe {
                 self.add(header, id, &Mark)?;
             }
         }
@@ -116,7 +116,7 @@ impl Pass for RepairPass {
     fn report(&self, ledger: &mut Ledger) {
         if !self.added.is_empty() {
             let names: Vec<_> = self.added.iter().map(FeatureId::to_string).collect();
-            ledger.note(format!("put back from what the records tell: {}", names.join(", ")));
+            ledger.note(format!("reconstructed from records: {}", names.join(", ")));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A record that takes the place of another one.
+//! Records that replace others.
 
 use crate::abi::record::{Record, RecordHeader};
 use crate::container::block::{Block, Origin};
@@ -11,41 +11,40 @@ use bytes::Bytes;
 use std::mem;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A serial number for one more block that no file has: whoever keeps a block knows it by its number, whichever pass it is from.
+/// Returns a serial number for a block that is not from a file, unique across passes.
 pub fn serial() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1 << 63);
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// The bytes of a record that is changed; they keep their memory.
+/// The bytes of a changed record, in a reused buffer.
 #[derive(Debug, Default)]
 pub struct RecordBuffer {
-    /// The record, and what it has behind it.
+    /// The record and its payload.
     pub record: Vec<u8>,
 }
 
 impl RecordBuffer {
-    /// Begins with a copy of a record.
+    /// Fills the buffer with a copy of a record.
     pub fn copy(&mut self, raw: &Raw<'_>) {
         self.record.clear();
         self.record.extend_from_slice(raw.bytes());
     }
 
-    /// Passes the bytes on in the place of a record. What is behind the record in them belongs to it, as AUX area and tracing
-    /// data do.
+    /// Passes the bytes on in place of a record. Bytes after the record are its payload, such as an AUX area or tracing data.
     ///
     /// # Errors
-    /// What the sink says.
+    /// Errors of the sink.
     pub fn pass(&mut self, sink: &mut (impl Sink + ?Sized), meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        // It is told to be where the record is of which it was made.
+        // The replacement reports the offset of the original record.
         let Block { source, origin, .. } = *raw.block();
         self.pass_at(sink, meta, Place { source, base: raw.offset(), origin })
     }
 
-    /// Passes the bytes on as a record that was not there.
+    /// Passes the bytes on as an additional record.
     ///
     /// # Errors
-    /// What the sink says.
+    /// Errors of the sink.
     pub fn pass_at(&mut self, sink: &mut (impl Sink + ?Sized), meta: &Meta, place: Place) -> Result<()> {
         let Some(header) = RecordHeader::peek(&self.record, meta.endian) else { return Ok(()) };
         let bytes = Bytes::from(mem::take(&mut self.record));
@@ -60,21 +59,21 @@ impl RecordBuffer {
     }
 }
 
-/// Where a record is said to be.
+/// The position that a record reports.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
-    /// In which of the recording's files.
+    /// Index of the recording's file.
     pub source: u32,
-    /// Where in it.
+    /// Offset in the file.
     pub base: u64,
-    /// What its bytes are.
+    /// Where its bytes come from.
     pub origin: Origin,
 }
 
-/// A record with changes; `None` where it cannot be read, and stays.
+/// Re-encodes a record with changes; `None` if it cannot be decoded and must be kept unchanged.
 ///
 /// # Errors
-/// Where what it is then is more than a record can hold.
+/// Fails if the changed record exceeds the maximum size of a record.
 pub fn recoded(meta: &Meta, raw: &Raw<'_>, change: impl FnOnce(&mut Record)) -> Result<Option<Vec<u8>>> {
     let Some(mut record) = Record::read(raw.bytes(), &meta.context(raw)) else { return Ok(None) };
     change(&mut record);

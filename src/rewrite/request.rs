@@ -1,4 +1,4 @@
-//! A pass that is asked for by options.
+//! Passes requested by options.
 
 use super::option::{Outputs, Parameter, Place, Value};
 use super::pass::Pass;
@@ -8,7 +8,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A pass that is asked for: from it, a pass is built for each recording.
+/// A requested pass, from which one pass is built for each recording.
 #[derive(Clone)]
 pub struct PassRequest {
     pub(super) option: &'static str,
@@ -19,23 +19,23 @@ pub struct PassRequest {
 }
 
 impl PassRequest {
-    /// A pass that the name asks for, such as that of a command.
+    /// Creates a request that does not come from an option, such as that of a command.
     pub fn new(name: &'static str, outputs: Outputs, factory: PassFactory) -> Self {
         let for_records = (outputs == Outputs::Records).then_some(name);
         Self { option: name, place: Place::BeforeAnonymizing, for_records, values: Values::default(), factory }
     }
 
-    /// The option that asks for it.
+    /// The option that requests the pass.
     pub fn option(&self) -> &'static str {
         self.option
     }
 
-    /// The first of the options that ask for it and refine it that makes no difference for a profile.
+    /// The first of the pass's options that does not affect profiles, if any.
     pub fn option_for_records(&self) -> Option<&'static str> {
         self.for_records
     }
 
-    /// The values of the options that ask for it and refine it.
+    /// The values of the pass's options.
     pub fn values(&self) -> &Values {
         &self.values
     }
@@ -52,41 +52,41 @@ impl fmt::Debug for PassRequest {
     }
 }
 
-/// Where a pass reads and writes besides the records that pass through it.
+/// What a pass reads and writes besides records.
 #[derive(Clone, Debug, Default)]
 pub struct PassContext {
-    /// How recordings are read: where temporary files go, and how much is kept in memory.
+    /// Read options: directory of temporary files, memory limits.
     pub read: ReadOptions,
-    /// The directory of the output; `None` where it has none, or it is unknown.
+    /// Directory of the output; `None` if there is none or it is unknown.
     pub output_dir: Option<PathBuf>,
     /// Whether files may be overwritten.
     pub overwrite: bool,
 }
 
-/// Builds a pass.
+/// A function that builds a pass.
 #[derive(Clone)]
 pub struct PassFactory(Arc<BuildPass>);
 
 type BuildPass = dyn Fn(&PassContext) -> Box<dyn Pass> + Send + Sync;
 
 impl PassFactory {
-    /// By a function that builds it.
+    /// Creates a factory from a function.
     pub fn new<P: Pass + 'static>(build: impl Fn(&PassContext) -> P + Send + Sync + 'static) -> Self {
         Self(Arc::new(move |context| Box::new(build(context))))
     }
 
-    /// By a function that builds it, of a type that depends on values.
+    /// Creates a factory of passes whose type depends on values.
     pub fn boxed(build: impl Fn(&PassContext) -> Box<dyn Pass> + Send + Sync + 'static) -> Self {
         Self(Arc::new(build))
     }
 
-    /// By a function that builds the filter whose pass it is.
+    /// Creates a factory from a function that builds a sample filter.
     pub fn filter<F: Filter + 'static>(build: impl Fn() -> F + Send + Sync + 'static) -> Self {
         Self::new(move |context| FilterPass::new(build(), context.read.clone()))
     }
 }
 
-/// Values of options.
+/// Values of options, in the order in which they were given.
 #[derive(Clone, Debug, Default)]
 pub struct Values {
     pub(super) list: Vec<(&'static str, Value)>,
@@ -99,25 +99,25 @@ impl Values {
         given.filter_map(|(_, value)| value.get()).collect()
     }
 
-    /// The value of an option that may be given once.
+    /// The value of an option that is given at most once.
     pub fn get<T: Clone + 'static>(&self, parameter: &Parameter<T>) -> Option<T> {
         self.of(parameter).pop()
     }
 
-    /// The value of the option that asks for the pass, which therefore was given.
+    /// The value of the option that requests the pass, which therefore was given.
     ///
     /// # Errors
-    /// Where it was not: it is another option that asks for the pass.
+    /// Fails if another option requests the pass.
     pub fn one<T: Clone + 'static>(&self, parameter: &Parameter<T>) -> Result<T, String> {
         self.get(parameter).ok_or_else(|| format!("{} is not given", parameter.name()))
     }
 
-    /// Whether an option is given.
+    /// Whether an option was given.
     pub fn has<T>(&self, parameter: &Parameter<T>) -> bool {
         self.has_name(parameter.name())
     }
 
-    /// Whether an option of this name is given.
+    /// Whether the option of this name was given.
     pub fn has_name(&self, name: &str) -> bool {
         self.list.iter().any(|(given, _)| *given == name)
     }

@@ -1,4 +1,4 @@
-//! Rounds marked anew in records that come in the order of time, so that whoever reads them need not have all of them in memory.
+//! Inserts FINISHED_ROUND records into records in time order, so that readers need not buffer all of them.
 
 use super::replacement::{Place, RecordBuffer};
 use crate::abi;
@@ -10,18 +10,18 @@ use crate::stream::Sink;
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
 
-/// How many records are in a round.
+/// Records in a round.
 const ROUND: u32 = 1 << 14;
 
-/// Passes records on, and marks rounds.
+/// Passes records on and inserts FINISHED_ROUND records.
 ///
-/// perf takes a record without a time at once, and those with one when the round behind theirs has ended. Where one without a
-/// time stands behind others, two marks before it have these taken first.
+/// perf processes a record without a time at once, and one with a time when the round after its own ends. Before a kernel
+/// record without a time, two FINISHED_ROUND records flush the pending ones.
 pub struct Rounds<S> {
     sink: S,
-    /// How many with a time there were since the last mark.
+    /// Records with a time since the last FINISHED_ROUND.
     since: u32,
-    /// Whether any of them may not be taken yet.
+    /// Whether any record may still be pending in the reader.
     is_waiting: bool,
     marks: u64,
     mark: RecordBuffer,
@@ -33,20 +33,20 @@ impl<S: Sink> Rounds<S> {
         Self { sink, since: 0, is_waiting: false, marks: 0, mark: RecordBuffer::default() }
     }
 
-    /// How many marks were added.
+    /// Number of FINISHED_ROUND records added.
     pub fn marks(&self) -> u64 {
         self.marks
     }
 
-    /// The sink, to be begun and ended.
+    /// The sink, on which the caller calls `begin` and `end`.
     pub fn sink_mut(&mut self) -> &mut S {
         &mut self.sink
     }
 
-    /// Passes on a record, of which must be said whether it has a time. The marks that were there are left out.
+    /// Passes on a record. FINISHED_ROUND records of the input are dropped.
     ///
     /// # Errors
-    /// What the sink says.
+    /// Errors of the sink.
     pub fn pass(&mut self, meta: &Meta, raw: &Raw<'_>, is_timed: bool) -> Result<()> {
         if raw.header().kind == RecordType::FINISHED_ROUND {
             return Ok(());

@@ -1,7 +1,7 @@
-//! Where and for how long tasks slept, told by one sample: `--sched-stat`, as of perf inject.
+//! Merges scheduler samples to show where and how long tasks slept: `--sched-stat`, as in perf inject.
 //!
-//! A sample of `sched:sched_switch` has the call chain in which a task went to sleep, and one of `sched:sched_stat_*` tells
-//! afterwards for how long.
+//! A `sched:sched_switch` sample has the call chain in which a task went to sleep; a later `sched:sched_stat_*` sample has the
+//! duration.
 
 use super::option::{Outputs, Parameter, PassOption};
 use super::pass::{Pass, PreScan};
@@ -32,16 +32,18 @@ const NAME: Parameter<()> = Parameter::flag("--sched-stat");
 pub const OPTION: PassOption = PassOption::new(
     &NAME,
     Outputs::All,
-    "Merge sched_stat and sched_switch samples into ones that tell where and for how long tasks slept, as perf inject does",
+    "Merge sched_stat and sched_switch samples to show where and how long tasks slept, as perf inject does",
     |_| Ok(PassFactory::new(|context| SchedStatPass { options: context.read.clone() })),
 );
 
-/// The pass that merges. A sample of a `sched:sched_stat_*` becomes the latest `sched:sched_switch` of the task that it tells
-/// of, with its own time and period. Samples of `sched:sched_switch` and `sched:sched_process_exit`, and those that no switch
-/// was seen for, go; all else stays. What comes out is in the order of time.
+/// The merging pass.
+///
+/// A `sched:sched_stat_*` sample is replaced by the latest `sched:sched_switch` sample of its task, with the time and period of
+/// the former. Samples of `sched:sched_switch` and `sched:sched_process_exit`, and `sched_stat` samples without a switch, are
+/// dropped; other records are kept. The output is in time order.
 #[derive(Debug, Default)]
 pub struct SchedStatPass {
-    /// Where temporary files go, and how much is kept in memory.
+    /// Read options: directory of temporary files, memory limits.
     pub options: ReadOptions,
 }
 
@@ -65,7 +67,7 @@ impl Pass for SchedStatPass {
     }
 }
 
-/// What the samples of an event are here.
+/// How samples of an event are treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
     Switch,
@@ -85,22 +87,22 @@ impl Role {
     }
 }
 
-/// Whether there are the events, and what is needed of them.
+/// Checks that the required events and tracepoint formats exist.
 fn check(meta: &Meta) -> Result<()> {
     let mut roles = Roles::default();
-    roles.know(meta);
+    roles.update(meta);
     let has = |role| roles.list.contains(&role);
     let missing = match () {
         () if !has(Role::Switch) => "sched:sched_switch",
         () if !has(Role::Stat) => "sched:sched_stat_*",
-        () if roles.tracepoints.is_empty() => "formats of tracepoints (TRACING_DATA)",
+        () if roles.tracepoints.is_empty() => "tracepoint formats (TRACING_DATA)",
         () => return Ok(()),
     };
     let names: Vec<_> = meta.events.list().iter().map(event_name).collect();
-    Err(Error::not_found(format!("--sched-stat: there is no {missing}; the events are {}", names.join(", "))))
+    Err(Error::not_found(format!("--sched-stat: the recording has no {missing}; its events are: {}", names.join(", "))))
 }
 
-/// What the events are here, and their formats, as far as they are known.
+/// The roles of events, and the tracepoint formats known so far.
 #[derive(Default)]
 struct Roles {
     list: Vec<Role>,
@@ -108,7 +110,7 @@ struct Roles {
 }
 
 impl Roles {
-    fn know(&mut self, meta: &Meta) {
+    fn update(&mut self, meta: &Meta) {
         let events = meta.events.list();
         let new = &events[self.list.len().min(events.len())..];
         self.list.extend(new.iter().map(|event| Role::of(&event_name(event))));
@@ -121,12 +123,12 @@ impl Roles {
 
     fn of(&mut self, meta: &Meta, event: EventIndex) -> Role {
         if self.list.len() <= event as usize {
-            self.know(meta);
+            self.update(meta);
         }
         self.list.get(event as usize).copied().unwrap_or(Role::Other)
     }
 
-    /// The task that a sample of a `sched_stat_*` tells of.
+    /// The task that a `sched_stat_*` sample is about.
     fn pid(&self, event: &Event, raw: &[u8]) -> Option<u32> {
         let mut values = self.tracepoints.get(event.attr.config)?.values(raw);
         values.find_map(|(field, value)| match value {
@@ -139,13 +141,13 @@ impl Roles {
 
 struct Merge {
     roles: Roles,
-    /// The latest switch of each thread, and of which event it is.
+    /// The latest switch of each thread, with its event.
     switches: HashMap<u32, (EventIndex, Box<[u8]>)>,
     changed: RecordBuffer,
 }
 
 impl Merge {
-    /// Takes a sample; whether it goes on as it is.
+    /// Processes a sample; returns whether it is passed on unchanged.
     fn sample(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut (impl Sink + ?Sized)) -> Result<bool> {
         let Some((index, event)) = meta.events.of(raw) else { return Ok(true) };
         let role = self.roles.of(meta, index);

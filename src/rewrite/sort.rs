@@ -1,4 +1,4 @@
-//! Records in the order of time, by the whole recording and whatever its rounds are: `--sort`, and quipper's `sort`.
+//! Sorts records by time across the whole recording, ignoring rounds: `--sort`, and quipper's `sort`.
 
 use super::option::{Outputs, Parameter, PassOption, Place};
 use super::pass::Pass;
@@ -16,22 +16,22 @@ const SORT: Parameter<()> = Parameter::flag("--sort");
 
 /// The option of this pass.
 pub const OPTIONS: &[PassOption] =
-    &[PassOption::new(&SORT, Outputs::Records, "Records in the order of time, by the whole recording", |_| {
+    &[PassOption::new(&SORT, Outputs::Records, "Sort the records of the whole recording by time", |_| {
         Ok(PassFactory::new(|context| SortPass::new(Untimed::InPlace, context.read.clone())))
     })
     .place(Place::AfterAnonymizing)];
 
-/// Where records without a time go. Records of the same time stay in their order.
+/// Where records without a time are placed. Records with equal times keep their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Untimed {
-    /// Behind all that they were behind. That includes the ends of rounds: as nothing older follows them any more, perf reads
-    /// them correctly.
+    /// After all records that preceded them. This includes FINISHED_ROUND: no older record follows it any more, so perf reads the
+    /// output correctly.
     InPlace,
-    /// To the front, as quipper has it, with those whose time is 0. Where an event has no times, no record moves.
+    /// First, together with records whose time is 0, as in quipper. If any event has no times, no record moves.
     First,
 }
 
-/// The pass that sorts.
+/// The sorting pass.
 #[derive(Debug)]
 pub struct SortPass {
     untimed: Untimed,
@@ -39,7 +39,7 @@ pub struct SortPass {
 }
 
 impl SortPass {
-    /// Sorts with the memory and the directory for temporary files of these options.
+    /// Creates the pass; `options` set the memory limits and the directory of temporary files.
     pub fn new(untimed: Untimed, options: ReadOptions) -> Self {
         Self { untimed, options }
     }
@@ -62,24 +62,24 @@ impl Pass for SortPass {
 pub struct Sort<S> {
     order: Order<S>,
     untimed: Untimed,
-    /// The newest time so far.
+    /// The latest time so far.
     newest: u64,
-    /// How many events there were when they were last looked at, and whether all of them have times.
+    /// The number of events when last checked, and whether all of them have times.
     timed: (usize, bool),
 }
 
 impl<S: Sink> Sort<S> {
-    /// Sorts before a sink. What waits beyond the [limits](ReadOptions::limits) goes to temporary files.
+    /// Sorts before a sink. Records beyond the memory [limits](ReadOptions::limits) spill to temporary files.
     pub fn new(sink: S, untimed: Untimed, options: ReadOptions) -> Self {
         Self { order: Order::new(sink, options), untimed, newest: 0, timed: (0, true) }
     }
 
-    /// The sink.
+    /// Returns the sink.
     pub fn sink(&self) -> &S {
         self.order.sink()
     }
 
-    /// The time by which a record is sorted; `None` of one that goes on at once.
+    /// The time to sort a record by; `None` if it is passed on at once.
     fn key(&mut self, meta: &Meta, raw: &Raw<'_>) -> Option<u64> {
         match self.untimed {
             Untimed::InPlace => {

@@ -1,7 +1,7 @@
-//! Copies of user stacks, and the user registers with them, are left out of samples: `--strip-user-stack`.
+//! Removes user stack dumps and user registers from samples: `--strip-user-stack`.
 //!
-//! They are what a user call chain is made of where `perf record --call-graph dwarf` asked for it. Whoever unwinds them puts
-//! what comes of it into the call chain here, before they go.
+//! `perf record --call-graph dwarf` records them instead of user call chains. The pass only removes them; unwind before it to
+//! keep the call chains.
 
 use super::header::Header;
 use super::option::{Outputs, Parameter, PassOption};
@@ -21,7 +21,7 @@ use crate::stream::raw::Raw;
 use crate::stream::stage::{Before, Stage};
 use std::ops::Range;
 
-/// What goes of samples.
+/// The sample fields to remove.
 const STRIPPED: SampleType = SampleType::REGS_USER.union(SampleType::STACK_USER);
 
 /// `--strip-user-stack`.
@@ -31,14 +31,14 @@ const STRIP_USER_STACK: Parameter<()> = Parameter::flag("--strip-user-stack");
 pub const OPTIONS: &[PassOption] = &[PassOption::new(
     &STRIP_USER_STACK,
     Outputs::Records,
-    "Leave copies of user stacks, and user registers, out of samples",
+    "Remove user stack dumps and user registers from samples",
     |_| Ok(PassFactory::new(|_| StripUserStackPass::default())),
 )];
 
-/// The pass that leaves out user stacks. All else of samples and events stays as it was recorded.
+/// The pass that removes user stacks. Everything else in samples and events is preserved.
 #[derive(Debug, Default)]
 pub struct StripUserStackPass {
-    /// Samples that cannot be read, and would be misread without them.
+    /// Samples that cannot be decoded, and would be misread after the edit of the attr.
     unreadable: u64,
 }
 
@@ -71,18 +71,18 @@ impl Pass for StripUserStackPass {
 
     fn report(&self, ledger: &mut Ledger) {
         if self.unreadable > 0 {
-            let what = "samples that cannot be read are left out: without user stacks they would be misread";
+            let what = "samples that cannot be decoded are dropped: they would be misread without user stacks";
             ledger.missing(format!("{}: {} {what}", self.name(), self.unreadable));
         }
     }
 }
 
-/// Whether there is an event with user stacks or registers.
+/// Checks that an event has user stacks or registers.
 fn check(meta: &Meta) -> Result<()> {
     if has_stacks(meta) {
         return Ok(());
     }
-    Err(Error::not_found("--strip-user-stack: no event has user stacks or registers in its samples"))
+    Err(Error::not_found("--strip-user-stack: no event samples user stacks or registers"))
 }
 
 fn has_stacks(meta: &Meta) -> bool {
@@ -104,27 +104,27 @@ impl<S: Sink + ?Sized> Stage<S> for Strip<'_> {
             Some(_) => return sink.record(meta, raw),
             None => &SampleLayout::default(),
         };
-        let Some([before, behind]) = around(raw, layout) else {
+        let Some([before, after]) = around(raw, layout) else {
             *self.unreadable += 1;
             return Ok(());
         };
-        let len = RecordHeader::SIZE + before.len() + behind.len();
+        let len = RecordHeader::SIZE + before.len() + after.len();
         let Some(header) = raw.header().with_len(len) else { return Ok(()) };
         self.changed.record.clear();
         self.changed.record.extend(encoded(abi::to_bytes(&header, raw.endian()))?);
         self.changed.record.extend_from_slice(before);
-        self.changed.record.extend_from_slice(behind);
+        self.changed.record.extend_from_slice(after);
         self.changed.pass(sink, meta, raw)
     }
 }
 
-/// What stands before and behind user registers and stack in a sample's body; `None` where it cannot be read.
+/// The bytes before and after the user registers and stack in a sample's body; `None` if it is malformed.
 fn around<'a>(raw: &Raw<'a>, layout: &SampleLayout) -> Option<[&'a [u8]; 2]> {
     let body = raw.body();
     let mut stripped: Option<Range<usize>> = None;
     layout.visit(body, raw.endian(), |field, bytes| {
         if field.bits().intersects(STRIPPED) {
-            // They lie one behind the other.
+            // The two fields are adjacent.
             let start = stripped.as_ref().map_or(bytes.start, |before| before.start);
             stripped = Some(start..bytes.end);
         }

@@ -1,32 +1,32 @@
-//! A mapped file, or something that is mapped without one.
+//! A mapping of a file or of anonymous memory.
 
-/// Number of a [`Map`] in its [`Session`](super::Session).
+/// Index of a [`Map`] in its [`Session`](super::Session).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MapId(pub u32);
 
-/// What was mapped, where, as it was mapped: later maps may have covered parts of it.
+/// A mapping as it was created: later mappings may have covered parts of it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Map {
     /// First address.
     pub start: u64,
     /// One past the last address.
     pub limit: u64,
-    /// Offset in the file; of the kernel the address of its reference symbol.
+    /// Offset in the file; for the kernel, the address of its reference symbol.
     pub pgoff: u64,
     /// Path or name.
     pub filename: Box<[u8]>,
-    /// Build id that the record told; not from the table of the recording.
+    /// Build ID from the record, not from the table of the recording.
     pub build_id: Option<Box<[u8]>>,
 }
 
 impl Map {
-    /// A map of `len` bytes. One that would reach past the highest address ends there.
+    /// A mapping of `len` bytes, limited to the highest address.
     pub fn new(start: u64, len: u64, pgoff: u64, filename: &[u8], build_id: Option<&[u8]>) -> Self {
         let build_id = build_id.filter(|id| !id.is_empty()).map(Into::into);
         Self { start, limit: start.saturating_add(len), pgoff, filename: filename.into(), build_id }
     }
 
-    /// Old kernels are recorded as mapped from 0 or nearly so; they begin at their reference symbol.
+    /// Some recordings map the kernel from 0 or close to it. Such a mapping starts at its reference symbol.
     pub(super) fn raise_start_to_kernel(&mut self) {
         const UPPER_HALF: u64 = 1 << 63;
         const PAGE: u64 = 4096;
@@ -35,17 +35,17 @@ impl Map {
         }
     }
 
-    /// Whether it is the kernel itself, under one of the names that perf gives it.
+    /// Whether this is the kernel itself, by its names in perf.
     pub fn is_kernel(&self) -> bool {
         self.filename.starts_with(b"[kernel.kallsyms]")
     }
 
-    /// The path in a map's name, without what the kernel adds to that of a deleted file.
+    /// The path without the suffix that the kernel adds for a deleted file.
     pub fn path_of(filename: &[u8]) -> &[u8] {
         filename.strip_suffix(b" (deleted)").unwrap_or(filename)
     }
 
-    /// Whether it is of a kernel: the host's, a guest's, one of their modules or code that was loaded into them.
+    /// Whether this belongs to a kernel: host or guest, module or loaded code such as BPF programs.
     pub fn is_of_kernel(&self) -> bool {
         const UPPER_HALF: u64 = 1 << 63;
         let name = self.filename.rsplit(|&b| b == b'/').next().unwrap_or_default();
@@ -56,34 +56,34 @@ impl Map {
             || self.start >= UPPER_HALF && name != b"[vsyscall]"
     }
 
-    /// Whether it can be the program that a process runs: a file that is no library, nor made up.
+    /// Whether this can be the main program of a process: a file that is neither a library nor synthetic.
     pub fn may_be_main(&self) -> bool {
         let path = Self::path_of(&self.filename);
         let name = path.rsplit(|&b| b == b'/').next().unwrap_or_default();
         let is_library =
             name.ends_with(b".so") || name.windows(4).any(|part| part == b".so.") || name.ends_with(b".ko");
-        !path.is_empty() && !is_library && !is_made_up(path)
+        !path.is_empty() && !is_library && !is_synthetic(path)
     }
 
-    /// Whether it is a part of a file that all who map it by this name see alike: not memory that only has a name, nor a file
-    /// that was removed, after which another may have had its name.
+    /// Whether this maps a file with the same contents in all processes: not named memory, nor a deleted file, whose name may
+    /// have been reused.
     pub fn is_of_file(&self) -> bool {
-        self.filename.starts_with(b"/") && !self.filename.ends_with(b" (deleted)") && !is_made_up(&self.filename)
+        self.filename.starts_with(b"/") && !self.filename.ends_with(b" (deleted)") && !is_synthetic(&self.filename)
     }
 }
 
-/// A name of a file or of a function of the kernel, but no more of it than there can be: a made-up one may be as long as a
-/// record, and is told again for each address in it.
+/// Truncates the name of a file or kernel function to the longest possible one. A corrupt name may be as long as a record, and is
+/// reported for each address in it.
 pub fn cut_name(name: &[u8]) -> &[u8] {
-    /// The kernel's longest, and its end mark.
+    /// The kernel's maximum, including the NUL.
     const KSYM_NAME_LEN: usize = 512;
     let is_inside = |at: usize| name.get(at).is_some_and(|byte| byte & 0xc0 == 0x80);
     let end = (KSYM_NAME_LEN - 3..=KSYM_NAME_LEN).rev().find(|&at| !is_inside(at));
     &name[..name.len().min(end.unwrap_or(KSYM_NAME_LEN))]
 }
 
-/// Whether a name is one that the kernel or perf makes up for memory without a file.
-fn is_made_up(path: &[u8]) -> bool {
+/// Whether a name is one that the kernel or perf uses for memory without a file.
+fn is_synthetic(path: &[u8]) -> bool {
     [&b"//"[..], b"[", b"/memfd:", b"/anon_hugepage", b"anon_inode:", b"/dev/", b"/SYSV"]
         .iter()
         .any(|prefix| path.starts_with(prefix))
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_are_told_from_libraries_and_made_up_names() {
+    fn programs_are_distinguished_from_libraries_and_synthetic_names() {
         for name in ["/usr/bin/cat", "/home/me/my.sort", "/tmp/x (deleted)"] {
             assert!(named(name).may_be_main(), "{name}");
         }
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn maps_of_kernels_are_known_by_name_or_address() {
+    fn kernel_mappings_are_recognized_by_name_or_address() {
         for name in
             ["[kernel.kallsyms]_text", "[guest.kernel.kallsyms.4]", "/lib/modules/6.1/fs/xfs.ko", "/m/xfs.ko.xz"]
         {
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_too_long_ends_between_characters() {
+    fn a_long_name_is_truncated_between_characters() {
         assert_eq!(cut_name(b"libc.so.6"), b"libc.so.6");
         assert_eq!(cut_name(&[b'a'; 60_000]).len(), 512);
         let text = format!("a{}", "\u{20ac}".repeat(1000));
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_mapped_from_0_begins_at_its_reference_symbol() {
+    fn a_kernel_mapped_from_0_starts_at_its_reference_symbol() {
         let mut map = Map::new(0, u64::MAX, 0xffff_ffff_8100_0198, b"[kernel.kallsyms]_text", None);
         map.raise_start_to_kernel();
         assert_eq!(map.start, 0xffff_ffff_8100_0000);

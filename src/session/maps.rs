@@ -1,11 +1,11 @@
-//! The maps of one address space, by address.
+//! The mappings of one address space.
 
 use super::map::MapId;
 use super::range_map::{Entry, RangeMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What is mapped at each address. A new map takes the place of whatever was there: the kernel records no munmap. Parent and
-/// child share what neither of them has changed since the fork.
+/// Mappings by address. A new one replaces what it overlaps, because the kernel does not record munmap. Parent and child share
+/// what neither has changed since the fork.
 #[derive(Clone, Debug, Default)]
 pub struct Maps {
     parts: RangeMap<MapId>,
@@ -13,13 +13,13 @@ pub struct Maps {
 }
 
 impl Maps {
-    /// The map at an address.
+    /// The mapping at an address.
     #[inline]
     pub fn find(&self, address: u64) -> Option<MapId> {
         self.parts.find(address).map(|part| part.value)
     }
 
-    /// Puts a map at `start..limit`.
+    /// Inserts a mapping at `start..limit`.
     pub fn insert(&mut self, start: u64, limit: u64, map: MapId) {
         let new = Entry { start, last: limit.saturating_sub(1), value: map };
         if self.parts.at_or_before(start) == Some(new) {
@@ -31,7 +31,7 @@ impl Maps {
         }
     }
 
-    /// Takes away whatever is at `start..limit`; of maps that reach beyond, the rest stays.
+    /// Removes what is mapped at `start..limit`; mappings that extend beyond are split.
     pub fn remove(&mut self, start: u64, limit: u64) {
         self.generation = next_generation();
         if start < limit {
@@ -39,13 +39,13 @@ impl Maps {
         }
     }
 
-    /// The same number means the same maps. An empty space that nothing was ever in has 0.
+    /// Equal numbers mean equal mappings. An address space that has never had any has 0.
     pub fn generation(&self) -> u64 {
         self.generation
     }
 }
 
-/// A number that was not used before.
+/// A number never used before.
 fn next_generation() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     NEXT.fetch_add(1, Ordering::Relaxed)
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn a_map_in_the_middle_splits_the_older_one() {
+    fn a_new_mapping_splits_an_older_one() {
         let maps = maps(&[(10, 50), (20, 30)]);
         assert_eq!(
             at(&maps, &[9, 10, 19, 20, 29, 30, 49, 50]),
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_larger_map_covers_several() {
+    fn a_new_mapping_can_cover_several() {
         let maps = maps(&[(10, 20), (20, 30), (40, 50), (15, 45)]);
         assert_eq!(
             at(&maps, &[10, 14, 15, 25, 35, 44, 45, 49]),
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn removing_leaves_the_ends() {
+    fn removal_splits_a_mapping() {
         let mut maps = maps(&[(10, 50)]);
         let before = maps.generation();
         maps.remove(20, 30);
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn parent_and_child_go_on_from_the_same_maps() {
+    fn parent_and_child_diverge_after_the_fork() {
         let mut parent = maps(&[(10, 50)]);
         let mut child = parent.clone();
         assert_eq!(child.generation(), parent.generation());
@@ -109,25 +109,25 @@ mod tests {
     }
 
     #[test]
-    fn a_long_line_of_forks_finds_what_each_had() {
-        let mut line = vec![Maps::default()];
+    fn each_generation_of_forks_keeps_its_mappings() {
+        let mut generations = vec![Maps::default()];
         let mut naive = vec![[None; 512]];
         for generation in 0..200 {
-            let (mut child, mut its) = (line[generation].clone(), naive[generation]);
+            let (mut child, mut table) = (generations[generation].clone(), naive[generation]);
             let start = generation * 37 % 400;
             child.insert(start as u64, start as u64 + 60, MapId(generation as u32));
-            its[start..start + 60].fill(Some(generation as u32));
-            line.push(child);
-            naive.push(its);
+            table[start..start + 60].fill(Some(generation as u32));
+            generations.push(child);
+            naive.push(table);
         }
         let addresses: Vec<u64> = (0..512).collect();
-        for (maps, naive) in line.iter().zip(&naive) {
+        for (maps, naive) in generations.iter().zip(&naive) {
             assert_eq!(at(maps, &addresses), naive);
         }
     }
 
     #[test]
-    fn a_child_takes_the_place_of_all_that_it_shares_whatever_that_is() {
+    fn replacing_many_shared_mappings_is_fast() {
         let inserted: Vec<_> = (0..40_000).map(|number| (number * 16, number * 16 + 16)).collect();
         let parent = maps(&inserted);
         for number in 0..20_000 {
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_naive_table_agrees() {
+    fn matches_a_naive_table() {
         proptest::proptest!(|(ops: Vec<(u8, u8, bool)>)| {
             let mut maps = Maps::default();
             let mut naive = [None; 256];

@@ -1,4 +1,4 @@
-//! Who ran what, where: processes and threads, and what was mapped in their address spaces when.
+//! State of the machine over time: processes, threads and their mappings.
 
 pub mod map;
 pub mod maps;
@@ -26,40 +26,40 @@ use process::{Process, Thread};
 use space::Space;
 use std::collections::VecDeque;
 
-/// What a record did to a [`Session`].
+/// Effect of a record on a [`Session`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Applied {
-    /// It changed what is known.
+    /// It changed the state.
     Consumed,
-    /// It tells nothing of processes and maps.
+    /// It is not about processes and mappings.
     NotApplicable,
-    /// It should have, but its fields do not fit its size.
+    /// Its fields do not fit its size.
     Damaged,
 }
 
-/// The state of the machine at the time of the latest record.
+/// State of the machine at the time of the last record.
 #[derive(Default)]
 pub struct Session {
     processes: HashMap<u32, Process>,
     threads: HashMap<u32, Thread>,
     kernel: Maps,
     guest_kernel: Maps,
-    /// Every different map that there ever was.
+    /// All different mappings so far.
     maps: Vec<Map>,
     map_ids: HashMap<Map, MapId>,
-    /// Names of threads and cgroups.
+    /// Names of threads and cgroups, interned.
     pub names: Names,
     cgroups: HashMap<u64, NameId>,
-    /// Threads that have ended, the earliest first.
+    /// Exited threads, oldest first.
     ended: VecDeque<Ended>,
-    /// Numbers of what is mapped in a process and in the kernel, by their generations.
+    /// Identifiers of views, by the generations of their mappings.
     views: HashMap<Generations, ViewId>,
     next_view: ViewId,
-    /// How many records have changed what is known.
+    /// Number of records that changed the state.
     state: u64,
 }
 
-/// Generations of all that an address is looked up in.
+/// Generations of all mappings that a lookup depends on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Generations {
     maps: u64,
@@ -68,37 +68,37 @@ struct Generations {
     guest: u64,
 }
 
-/// Number of a view of the machine: with the same number an address is in the same map.
+/// Identifier of a view: equal views resolve each address to the same mapping.
 pub type ViewId = u64;
 
-/// What is known of a process that a sample tells of.
+/// State of a process at a sample.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Seen {
-    /// What is mapped, in the process and in the kernel.
+    /// View of its mappings and those of the kernel.
     pub view: ViewId,
     /// Its name.
     pub comm: Option<NameId>,
-    /// The map of the program that it runs.
+    /// The mapping of its main program.
     pub main_map: Option<MapId>,
 }
 
-/// How many views have their numbers remembered.
-const VIEWS: usize = 1 << 16;
+/// Maximum number of remembered views.
+const MAX_VIEWS: usize = 1 << 16;
 
-/// A thread that has ended.
+/// A thread that has exited.
 struct Ended {
     pid: u32,
     tid: u32,
 }
 
-/// How many threads that have ended are remembered. Samples can follow a thread's end, but not many other ends.
-const REMEMBERED: usize = 4096;
+/// Number of exited threads that are remembered. A sample can follow the exit of its thread, but not many later exits.
+const MAX_EXITED: usize = 4096;
 
-/// The process that stands for the kernel in MMAP records.
+/// The pid of kernel mappings in MMAP records.
 const KERNEL_PID: u32 = u32::MAX;
 
 impl Session {
-    /// Takes what a record tells of processes, threads and maps. Records must come in time order.
+    /// Applies a record about processes, threads or mappings. Records must arrive in time order.
     pub fn apply(&mut self, meta: &Meta, raw: &Raw<'_>) -> Applied {
         let (body, _) = meta.events.split(raw);
         let misc = raw.header().misc;
@@ -116,7 +116,7 @@ impl Session {
         if applied.is_ok() { Applied::Consumed } else { Applied::Damaged }
     }
 
-    /// A number that changes with whatever a record changes.
+    /// Changes with the state.
     #[inline]
     pub fn state(&self) -> u64 {
         self.state
@@ -146,7 +146,7 @@ impl Session {
         match mode {
             _ if is_kernel => self.kernel.insert(start, limit, id),
             CpuMode::GUEST_KERNEL => self.guest_kernel.insert(start, limit, id),
-            // Nothing is known of the processes in a guest or under a hypervisor but a number that the host uses too.
+            // Processes of guests and hypervisors are known only by pids, which collide with those of the host.
             CpuMode::GUEST_USER | CpuMode::HYPERVISOR => {}
             _ => {
                 let process = self.processes.entry(pid).or_default();
@@ -181,7 +181,7 @@ impl Session {
     fn fork(&mut self, task: Task, misc: Misc) {
         if task.pid != task.ppid {
             let parent = self.processes.get(&task.ppid);
-            // Of a process that ran before the recording, perf tells the maps itself, and marks its FORK.
+            // For processes older than the recording, perf synthesizes mappings, and a FORK with this flag.
             let child = match parent {
                 Some(parent) if misc.contains(Misc::FORK_EXEC) => Process::named(parent.comm),
                 Some(parent) => parent.fork(),
@@ -193,20 +193,20 @@ impl Session {
         self.threads.insert(task.tid, Thread { pid: task.pid, comm });
     }
 
-    /// Samples can follow a thread's end, so that it is only forgotten when many others have ended.
+    /// Samples can follow the exit of a thread, so it is removed only after many later exits.
     fn exit(&mut self, task: Task) {
         if task.pid == task.tid
             && let Some(process) = self.processes.get_mut(&task.pid)
         {
-            process.is_gone = true;
+            process.has_exited = true;
         }
         self.ended.push_back(Ended { pid: task.pid, tid: task.tid });
-        if self.ended.len() > REMEMBERED
+        if self.ended.len() > MAX_EXITED
             && let Some(Ended { pid, tid }) = self.ended.pop_front()
         {
             if pid != tid {
                 self.threads.remove(&tid);
-            } else if self.processes.get(&pid).is_some_and(|process| process.is_gone) {
+            } else if self.processes.get(&pid).is_some_and(|process| process.has_exited) {
                 self.processes.remove(&pid);
                 self.threads.remove(&tid);
             }
@@ -231,27 +231,27 @@ impl Session {
         }
     }
 
-    /// A map by its number.
+    /// A mapping by index.
     pub fn map(&self, id: MapId) -> &Map {
         &self.maps[id.0 as usize]
     }
 
-    /// What is known of a process.
+    /// A process by pid.
     pub fn process(&self, pid: u32) -> Option<&Process> {
         self.processes.get(&pid)
     }
 
-    /// What is known of a thread.
+    /// A thread by tid.
     pub fn thread(&self, tid: u32) -> Option<&Thread> {
         self.threads.get(&tid)
     }
 
-    /// The path of a cgroup by its id.
+    /// The path of a cgroup by ID.
     pub fn cgroup_path(&self, id: u64) -> Option<NameId> {
         self.cgroups.get(&id).copied()
     }
 
-    /// The map that is at an address of a space, as seen from a process.
+    /// The mapping at an address of a space, as seen by a process.
     pub fn map_at(&self, pid: u32, space: Space, address: u64) -> Option<MapId> {
         let user = || self.processes.get(&pid)?.find(address);
         match space {
@@ -263,12 +263,12 @@ impl Session {
         }
     }
 
-    /// A number that is the same as long as the kernel's addresses are in the same maps, whichever process sees them.
+    /// Changes with the kernel mappings, which all processes share.
     pub fn kernel_generation(&self) -> u64 {
         self.kernel.generation()
     }
 
-    /// What a sample must know of its process, in one look-up. Whoever asks has heard of the process.
+    /// State that a sample needs of its process, in one lookup. Marks the process as running.
     #[inline]
     pub fn seen(&mut self, pid: u32) -> Seen {
         let [kernel, guest] = [self.kernel.generation(), self.guest_kernel.generation()];
@@ -276,7 +276,7 @@ impl Session {
         let Some(process) = self.processes.get_mut(&pid) else {
             return Seen { view: Self::view(&mut self.views, &mut self.next_view, no_process), ..Seen::default() };
         };
-        process.is_gone = false;
+        process.has_exited = false;
         let [maps, before_exec] = process.generation();
         let generations = Generations { maps, before_exec, ..no_process };
         if process.latest_view.0 != generations {
@@ -286,9 +286,9 @@ impl Session {
         Seen { view: process.latest_view.1, comm: process.comm, main_map: process.main_map }
     }
 
-    /// The number of a view. One that was forgotten gets another number, and none gets one that was another's.
+    /// Identifier of a view. A forgotten view gets a new one; none is reused.
     fn view(views: &mut HashMap<Generations, ViewId>, next: &mut ViewId, generations: Generations) -> ViewId {
-        if views.len() >= VIEWS {
+        if views.len() >= MAX_VIEWS {
             views.clear();
         }
         *views.entry(generations).or_insert_with(|| {

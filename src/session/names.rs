@@ -1,12 +1,12 @@
-//! Names of threads and cgroups.
+//! Interned names of threads and cgroups.
 
 use super::slices::Slices;
 
-/// Number of a name in [`Names`].
+/// Index of a name in [`Names`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NameId(pub u32);
 
-/// Names by number, each kept once.
+/// Interned names.
 #[derive(Debug, Default)]
 pub struct Names(Slices<u8>);
 
@@ -17,12 +17,12 @@ impl From<Slices<u8>> for Names {
 }
 
 impl Names {
-    /// The number of a name.
+    /// Interns a name.
     pub fn id(&mut self, name: &[u8]) -> NameId {
         NameId(self.0.id(name))
     }
 
-    /// The name of a number.
+    /// The name of an index.
     pub fn name(&self, id: NameId) -> &[u8] {
         self.0.get(id.0)
     }

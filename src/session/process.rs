@@ -6,63 +6,63 @@ use super::names::NameId;
 use super::{Generations, ViewId};
 use std::sync::Arc;
 
-/// What is known of a process.
+/// State of a process.
 #[derive(Debug, Default)]
 pub struct Process {
     /// Name of its main thread.
     pub comm: Option<NameId>,
-    /// The map of the program that it runs.
+    /// The mapping of its main program.
     pub main_map: Option<MapId>,
     maps: Maps,
-    /// What was mapped before the latest exec: until it returns, user frames are still of the old program.
+    /// Mappings before the last exec: user frames belong to the old program until exec returns.
     before_exec: Option<Arc<Maps>>,
-    /// Whether its main thread has ended and nothing was heard of it since.
-    pub(super) is_gone: bool,
-    /// The latest view of the machine from the process, and the generations of which it is.
+    /// Whether its main thread has exited and no later record mentions it.
+    pub(super) has_exited: bool,
+    /// The last view from the process, with its generations.
     pub(super) latest_view: (Generations, ViewId),
 }
 
 impl Process {
-    /// A process with nothing mapped.
+    /// A process without mappings.
     pub(super) fn named(comm: Option<NameId>) -> Self {
         Self { comm, ..Self::default() }
     }
 
-    /// The map at an address.
+    /// The mapping at an address.
     pub fn find(&self, address: u64) -> Option<MapId> {
         self.maps.find(address).or_else(|| self.before_exec.as_ref()?.find(address))
     }
 
-    /// Numbers that are the same where [`find`](Self::find) finds the same.
+    /// Equal numbers mean that [`find`](Self::find) returns equal results.
     pub fn generation(&self) -> [u64; 2] {
         [self.maps.generation(), self.before_exec.as_ref().map_or(0, |maps| maps.generation())]
     }
 
-    /// The process runs another program, of which nothing is mapped yet.
+    /// Applies an exec, after which the new program has no mappings yet.
     pub(super) fn exec(&mut self) {
         self.main_map = None;
         self.before_exec = Some(Arc::new(std::mem::take(&mut self.maps)));
     }
 
-    /// What is mapped, to be changed.
+    /// The mappings.
     pub(super) fn maps_mut(&mut self) -> &mut Maps {
         &mut self.maps
     }
 
-    /// A child that goes on from where this process is.
+    /// A child with the state of this process.
     pub(super) fn fork(&self) -> Self {
         Self {
             comm: self.comm,
             main_map: self.main_map,
             maps: self.maps.clone(),
             before_exec: self.before_exec.clone(),
-            is_gone: false,
+            has_exited: false,
             latest_view: self.latest_view,
         }
     }
 }
 
-/// What is known of a thread.
+/// State of a thread.
 #[derive(Clone, Copy, Debug)]
 pub struct Thread {
     /// Its process.

@@ -1,20 +1,20 @@
-//! Values by ranges of addresses that do not overlap, shared between clones.
+//! Values by disjoint address ranges, shared between clones.
 //!
-//! The tree of `immutable_chunkmap` shares what two clones have in common, however long the line of forks. Its own ranges and
-//! removals visit one key after the other, which is quadratic for a recording that maps over 10,000 mappings in each of 10,000
-//! children: `floor` and `cut` descend the tree instead.
+//! The tree of `immutable_chunkmap` shares equal parts of clones, across any number of forks. Its range queries and removals
+//! iterate over keys, which is quadratic for a recording with 10,000 mappings in each of 10,000 children. `floor` and `cut`
+//! descend the tree instead.
 
 use immutable_chunkmap::map::{Map, NodeRef};
 use std::ops::RangeInclusive;
 
-/// Values by ranges of addresses. A clone shares all ranges that neither changes.
+/// Values by address ranges. A clone shares all ranges that neither side changes.
 #[derive(Clone, Debug)]
 pub struct RangeMap<V: Clone> {
-    /// By their first address.
+    /// Keyed by first address.
     ranges: Map<u64, Range<V>, CHUNK>,
 }
 
-/// How many ranges lie together: so many are copied where one changes that is shared.
+/// Number of ranges in a node, which is copied when a shared range changes.
 const CHUNK: usize = 32;
 
 /// A range and its value.
@@ -41,46 +41,46 @@ impl<V: Clone> Default for RangeMap<V> {
 }
 
 impl<V: Copy> RangeMap<V> {
-    /// How many ranges there are.
+    /// Number of ranges.
     pub fn count(&self) -> usize {
         self.ranges.len()
     }
 
-    /// The range that an address is in.
+    /// The range that contains an address.
     #[inline]
     pub fn find(&self, address: u64) -> Option<Entry<V>> {
         self.at_or_before(address).filter(|range| address <= range.last)
     }
 
-    /// The last range that begins at an address or before it.
+    /// The last range that begins at or before an address.
     #[inline]
     pub fn at_or_before(&self, address: u64) -> Option<Entry<V>> {
         let (start, &Range { last, value }) = floor(&self.ranges, address)?;
         Some(Entry { start, last, value })
     }
 
-    /// All ranges by their addresses.
+    /// All ranges, sorted by address.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = Entry<V>> {
         self.ranges.into_iter().map(entry)
     }
 
-    /// The ranges that begin at these addresses.
+    /// The ranges that begin within `starts`.
     pub fn starting(&self, starts: RangeInclusive<u64>) -> impl Iterator<Item = Entry<V>> {
         self.ranges.range(starts).map(entry)
     }
 
-    /// Puts a value at `start..=last`, over whatever is there. Of ranges that reach beyond, the rest stays.
+    /// Inserts a value at `start..=last`, replacing what it overlaps. Ranges that extend beyond are split.
     pub fn insert(&mut self, start: u64, last: u64, value: V) {
         self.clear(start, last);
         self.insert_free(start, last, value);
     }
 
-    /// Puts a value at `start..=last`, where nothing is.
+    /// Inserts a value at `start..=last`, which must be unoccupied.
     pub fn insert_free(&mut self, start: u64, last: u64, value: V) {
         self.ranges.insert_cow(start, Range { last, value });
     }
 
-    /// Takes away whatever is at `start..=last`. Of ranges that reach beyond, the rest stays.
+    /// Removes what is at `start..=last`. Ranges that extend beyond are split.
     pub fn clear(&mut self, start: u64, last: u64) {
         if let Some(before) = start.checked_sub(1).and_then(|before| self.at_or_before(before))
             && before.last >= start
@@ -99,19 +99,19 @@ impl<V: Copy> RangeMap<V> {
         self.remove_starting(start..=last);
     }
 
-    /// Takes away the range that begins at an address.
+    /// Removes the range that begins at an address.
     pub fn remove(&mut self, start: u64) {
         self.ranges.remove_cow(&start);
     }
 
-    /// Takes away the ranges that begin at these addresses.
+    /// Removes the ranges that begin within `starts`.
     pub fn remove_starting(&mut self, starts: RangeInclusive<u64>) {
         cut(&mut self.ranges, starts);
     }
 }
 
 impl<V: Copy> FromIterator<Entry<V>> for RangeMap<V> {
-    /// Ranges that do not overlap.
+    /// From disjoint ranges.
     fn from_iter<I: IntoIterator<Item = Entry<V>>>(entries: I) -> Self {
         let ranges = entries.into_iter().map(|Entry { start, last, value }| (start, Range { last, value }));
         Self { ranges: ranges.collect() }
@@ -122,30 +122,30 @@ fn entry<V: Copy>((&start, &Range { last, value }): (&u64, &Range<V>)) -> Entry<
     Entry { start, last, value }
 }
 
-/// The last pair up to a key. It takes as long as the tree is deep.
+/// The last pair up to a key, in O(depth).
 #[inline]
 fn floor<V: Clone, const SIZE: usize>(map: &Map<u64, V, SIZE>, key: u64) -> Option<(u64, &V)> {
     let (mut node, mut found) = (map.root(), None);
-    // It is in the last node that begins there or before.
+    // It is in the last node that begins at or before the key.
     while let Some(at) = node {
-        let is_behind = at.pairs().next().is_none_or(|(first, _)| *first > key);
-        node = if is_behind {
+        let is_after = at.pairs().next().is_none_or(|(first, _)| *first > key);
+        node = if is_after {
             at.left()
         } else {
-            let behind = at.right();
+            let right = at.right();
             found = Some(at);
-            behind
+            right
         };
     }
     let pairs = found?.pairs().take_while(|(first, _)| **first <= key);
     pairs.last().map(|(first, value)| (*first, value))
 }
 
-/// Takes away what is in a range. However much that is, it takes no longer than a few times the depth of the tree.
+/// Removes a range of keys, in O(depth) however many there are.
 fn cut<V: Clone, const SIZE: usize>(map: &mut Map<u64, V, SIZE>, range: RangeInclusive<u64>) {
-    /// So many are taken away one by one, which is the fastest for few.
-    const FEW: usize = 64;
-    for _ in 0..FEW {
+    /// Up to this many are removed one by one, which is faster for few.
+    const REMOVE_SINGLY: usize = 64;
+    for _ in 0..REMOVE_SINGLY {
         match floor(map, *range.end()) {
             Some((key, _)) if range.contains(&key) => map.remove_cow(&key),
             _ => return,
@@ -157,17 +157,17 @@ fn cut<V: Clone, const SIZE: usize>(map: &mut Map<u64, V, SIZE>, range: RangeInc
     *map = below.union(&above, |_, _, value| Some(value.clone()));
 }
 
-/// Which end of a map stays.
+/// Which end of a map to keep.
 #[derive(Clone, Copy)]
 enum Side {
     Left,
     Right,
 }
 
-/// What stays on one side of a tree, whose nodes are shared with it.
+/// The pairs on one side of a tree, sharing its nodes.
 fn side<V: Clone, const SIZE: usize>(
     node: Option<NodeRef<'_, u64, V, SIZE>>,
-    stays: &impl Fn(u64) -> bool,
+    is_kept: &impl Fn(u64) -> bool,
     of: Side,
 ) -> Map<u64, V, SIZE> {
     let Some(node) = node else { return Map::new() };
@@ -175,17 +175,17 @@ fn side<V: Clone, const SIZE: usize>(
         Side::Left => (node.left(), node.right()),
         Side::Right => (node.right(), node.left()),
     };
-    let pairs = node.pairs().filter(|(key, _)| stays(**key));
+    let pairs = node.pairs().filter(|(key, _)| is_kept(**key));
     let pairs: Vec<_> = pairs.map(|(key, value)| (*key, value.clone())).collect();
     let count = pairs.len();
     if count == 0 {
-        return side(outer, stays, of);
+        return side(outer, is_kept, of);
     }
     let outer = Map::from_root(outer.map(|node| node.keep())).insert_many(pairs);
     if count < node.len() {
         return outer;
     }
-    outer.union(&side(inner, stays, of), |_, _, value| Some(value.clone()))
+    outer.union(&side(inner, is_kept, of), |_, _, value| Some(value.clone()))
 }
 
 #[cfg(test)]
@@ -193,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_pair_up_to_a_key_is_what_a_range_ends_with() {
+    fn floor_matches_a_range_query() {
         proptest::proptest!(|(count in 0_u64..3000, keys: [u16; 20])| {
             let map: Map<u64, u64, 32> = (0..count).map(|number| (7 + number * 3, number)).collect();
             for key in keys.into_iter().map(u64::from).chain([0, 6, 7, u64::MAX]) {
@@ -204,26 +204,26 @@ mod tests {
     }
 
     #[test]
-    fn finding_one_of_many_takes_hardly_longer_than_one_of_few() {
+    fn floor_is_fast_in_large_maps() {
         let map: Map<u64, u64, 32> = (0..400_000).map(|number| (number, number)).collect();
-        // One after the other from the bound to the end these would be 80 thousand million steps.
+        // Linear searches would take 80 billion steps.
         for key in 0..400_000 {
             assert_eq!(floor(&map, key), Some((key, &key)));
         }
     }
 
     #[test]
-    fn what_is_in_the_range_goes_and_all_else_stays() {
+    fn cut_removes_only_the_range() {
         proptest::proptest!(|(count in 0_u64..3000, start in 0_u64..9000, len in 0_u64..9000)| {
-            let whole: Map<u64, u64, 32> = (0..count).map(|number| (number * 3, number)).collect();
-            let mut map = whole.clone();
+            let original: Map<u64, u64, 32> = (0..count).map(|number| (number * 3, number)).collect();
+            let mut map = original.clone();
             cut(&mut map, start..=start + len);
             map.invariant();
             let left: Vec<_> = map.into_iter().map(|(&key, &number)| (key, number)).collect();
-            let stay = (0..count).map(|number| (number * 3, number));
-            let stay: Vec<_> = stay.filter(|(key, _)| !(start..=start + len).contains(key)).collect();
-            assert_eq!(left, stay);
-            assert_eq!(whole.len(), count as usize);
+            let expected = (0..count).map(|number| (number * 3, number));
+            let expected: Vec<_> = expected.filter(|(key, _)| !(start..=start + len).contains(key)).collect();
+            assert_eq!(left, expected);
+            assert_eq!(original.len(), count as usize);
         });
     }
 
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_of_every_address_agrees() {
+    fn matches_a_naive_table() {
         proptest::proptest!(|(operations: Vec<(u8, u8, bool)>)| {
             let mut map = RangeMap::default();
             let mut table = [None; 256];

@@ -1,14 +1,14 @@
-//! Slices, each kept once.
+//! Interned slices.
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::hash::{BuildHasher, Hash};
 
-/// Slices by number: names, stacks, sets of labels. They lie one behind the other in one piece of memory.
+/// Interned slices: names, stacks, sets of labels. Their elements are contiguous in one arena.
 #[derive(Debug)]
 pub struct Slices<T> {
     hasher: DefaultHashBuilder,
     arena: Vec<T>,
-    /// Where each ends in the arena.
+    /// End of each slice in the arena.
     ends: Vec<usize>,
     table: HashTable<u32>,
 }
@@ -20,7 +20,7 @@ impl<T> Default for Slices<T> {
 }
 
 impl<T: Copy + Eq + Hash> Slices<T> {
-    /// The number of a slice.
+    /// Interns a slice.
     pub fn id(&mut self, slice: &[T]) -> u32 {
         let Self { hasher, arena, ends, table } = self;
         let id = ends.len() as u32;
@@ -34,17 +34,17 @@ impl<T: Copy + Eq + Hash> Slices<T> {
         id
     }
 
-    /// How many elements all have together.
+    /// Total number of elements.
     pub fn elements(&self) -> usize {
         self.arena.len()
     }
 
-    /// The slices in the order of their numbers.
+    /// The slices, by index.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &[T]> {
         (0..self.ends.len() as u32).map(|id| self.get(id))
     }
 
-    /// The slice of a number.
+    /// The slice of an index.
     #[inline]
     pub fn get(&self, id: u32) -> &[T] {
         get(&self.arena, &self.ends, id)
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slice_is_kept_once() {
+    fn equal_slices_are_interned_once() {
         let mut slices = Slices::default();
         let ids: Vec<_> = [&b"cat"[..], b"", b"cat", b"ls", b""].map(|name| slices.id(name)).into();
         assert_eq!(ids, [0, 1, 0, 2, 1]);

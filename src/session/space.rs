@@ -1,12 +1,12 @@
-//! Address spaces: the same number is another place in each.
+//! Address spaces.
 
 use crate::abi::callchain::Context;
 use crate::abi::record::CpuMode;
 
-/// In which address space an address is.
+/// The address space of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Space {
-    /// Not told.
+    /// Not recorded.
     Unknown,
     /// Kernel of the host.
     Kernel,

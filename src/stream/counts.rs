@@ -1,9 +1,9 @@
-//! How many records there are of each type.
+//! Numbers of records by type.
 
 use crate::abi::record::RecordType;
 use std::collections::BTreeMap;
 
-/// Records by type, counted without a look-up for those of low numbers, which are nearly all.
+/// Numbers of records by type, with an array for types below 256, which are nearly all.
 #[derive(Clone, Debug)]
 pub struct Counts {
     low: [u64; 256],
@@ -17,7 +17,7 @@ impl Default for Counts {
 }
 
 impl Counts {
-    /// Counts a record.
+    /// Counts one record.
     #[inline]
     pub fn add(&mut self, kind: RecordType) {
         match self.low.get_mut(kind.0 as usize) {
@@ -26,7 +26,7 @@ impl Counts {
         }
     }
 
-    /// Counts many records.
+    /// Counts several records.
     pub fn add_many(&mut self, kind: RecordType, count: u64) {
         match self.low.get_mut(kind.0 as usize) {
             Some(known) => *known += count,
@@ -39,18 +39,18 @@ impl Counts {
         *self.high.entry(kind).or_default() += 1;
     }
 
-    /// How many there are of a type.
+    /// Number of records of a type.
     pub fn of(&self, kind: RecordType) -> u64 {
         let high = || self.high.get(&kind).copied().unwrap_or_default();
         self.low.get(kind.0 as usize).copied().unwrap_or_else(high)
     }
 
-    /// How many there are in all.
+    /// Number of all records.
     pub fn total(&self) -> u64 {
         self.low.iter().chain(self.high.values()).sum()
     }
 
-    /// The types that there are, in the order of their numbers.
+    /// The types that occur, sorted by number.
     pub fn iter(&self) -> impl Iterator<Item = (RecordType, u64)> {
         let low = self.low.iter().enumerate().filter(|&(_, &count)| count > 0);
         let low = low.map(|(kind, &count)| (RecordType(kind as u32), count));

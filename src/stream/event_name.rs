@@ -1,19 +1,19 @@
-//! What events are called.
+//! Names of events.
 
 use crate::abi::attr::{Attr, AttrType, HardwareEvent, SoftwareEvent};
 use crate::stream::events::Event;
 
-/// The name of an event as the recording tells it, or made from its type and number.
+/// The name of an event from the recording, or one derived from its type and config.
 pub fn event_name(event: &Event) -> String {
     event.name.clone().unwrap_or_else(|| fallback_name(&event.attr))
 }
 
-/// Whether an event's name is the wanted one, or that with modifiers or parameters behind it.
+/// Whether a name equals the wanted one, or continues it with modifiers or parameters.
 pub fn is_called(name: &str, wanted: &str) -> bool {
     name.strip_prefix(wanted).is_some_and(|rest| rest.is_empty() || rest.starts_with([':', '/']))
 }
 
-/// The name of an event that the recording has no name for.
+/// Name of an event that has none in the recording.
 fn fallback_name(attr: &Attr) -> String {
     let named = match attr.kind {
         AttrType::HARDWARE => HardwareEvent(attr.config & 0xffff_ffff).name(),
@@ -35,7 +35,7 @@ mod tests {
     use crate::abi::Endian;
 
     #[test]
-    fn unnamed_events_get_a_name() {
+    fn unnamed_events_are_named_by_type_and_config() {
         let mut attr = Attr::read(&[0; 64], Endian::Little).unwrap();
         assert_eq!(fallback_name(&attr), "cpu-cycles");
         attr.kind = AttrType::SOFTWARE;
@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_stands_for_itself_with_any_modifiers() {
+    fn a_name_matches_with_any_modifiers() {
         for (name, wanted, is) in [
             ("cycles:u", "cycles", true),
             ("cycles", "cycles", true),

@@ -1,20 +1,20 @@
-//! Names of tracepoints, as very old perf told them.
+//! Names of tracepoints in recordings of very old perf versions.
 
 use crate::abi::attr::AttrType;
 use crate::abi::header::EventType;
 use crate::stream::events::Event;
 use hashbrown::HashMap;
 
-/// All that were told, in the recording's order.
+/// All entries, in the order of the recording.
 #[derive(Clone, Debug, Default)]
 pub struct EventTypes {
     list: Vec<EventType>,
-    /// Where the first one of each `config` is.
+    /// Index of the first entry of each `config`.
     by_config: HashMap<u64, usize>,
 }
 
 impl EventTypes {
-    /// Adds one, and gives the name where it is the first one of its `config`. One that is there already is not added again.
+    /// Adds an entry unless an equal one is the first of its `config`. Returns the name if it is the first of its `config`.
     pub fn add(&mut self, event_type: EventType) -> Option<String> {
         let next = self.list.len();
         let first = *self.by_config.entry(event_type.event_id).or_insert(next);
@@ -24,7 +24,7 @@ impl EventTypes {
         if first == next { self.name(event_type.event_id) } else { None }
     }
 
-    /// The name of an event, if it is a tracepoint that has none yet.
+    /// The name of an event, if it is a tracepoint without one.
     pub fn name_of(&self, event: &Event) -> Option<String> {
         let is_nameless = event.attr.kind == AttrType::TRACEPOINT && event.name.is_none();
         if is_nameless { self.name(event.attr.config) } else { None }
@@ -35,7 +35,7 @@ impl EventTypes {
         Some(String::from_utf8_lossy(event_type.name.text()).into_owned())
     }
 
-    /// All of them.
+    /// All entries.
     pub fn list(&self) -> &[EventType] {
         &self.list
     }
@@ -47,7 +47,7 @@ mod tests {
     use crate::abi::text::FixedStr;
 
     #[test]
-    fn the_first_name_of_a_tracepoint_counts_and_others_are_kept() {
+    fn the_first_name_of_a_tracepoint_is_used_and_others_are_preserved() {
         let of = |event_id, name: &[u8]| EventType { event_id, name: FixedStr::new(name) };
         let mut types = EventTypes::default();
         assert_eq!(types.add(of(7, b"sched:sched_switch")).as_deref(), Some("sched:sched_switch"));

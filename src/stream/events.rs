@@ -1,4 +1,4 @@
-//! The events of a recording, and to which of them a record belongs.
+//! The events of a recording, and how records are assigned to them.
 
 use crate::abi::Endian;
 use crate::abi::attr::{Attr, AttrType};
@@ -12,22 +12,22 @@ use crate::stream::raw::Raw;
 use hashbrown::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// An event, as far as it is known.
+/// An event.
 #[derive(Clone, Debug)]
 pub struct Event {
-    /// How it was opened.
+    /// The attr that it was opened with.
     pub attr: Attr,
-    /// Ids of its instances.
+    /// IDs of its instances.
     pub ids: Vec<u64>,
-    /// Its name, where the recording tells it.
+    /// Its name, if recorded.
     pub name: Option<String>,
-    /// The unit of its values, where the recording tells it.
+    /// The unit of its values, if recorded.
     pub unit: Option<String>,
-    /// How its samples are laid out.
+    /// Layout of its samples.
     pub layout: SampleLayout,
-    /// Size of the trailer of its other records, 0 where they have none.
+    /// Size of the `sample_id` trailer of its other records; 0 without trailer.
     id_size: usize,
-    /// How many bytes before the end of such a record the id in its trailer begins.
+    /// Distance of the ID in the trailer from the end of the record, in bytes.
     id_from_end: Option<usize>,
 }
 
@@ -40,33 +40,34 @@ impl Event {
         Self { attr, ids, name: None, unit: None, layout, id_size, id_from_end }
     }
 
-    /// What must be known to read its records.
+    /// Context for decoding its records.
     pub fn context(&self, endian: Endian) -> RecordContext {
-        RecordContext { layout: self.layout, ..RecordContext::new(&self.attr, endian) }
+        let sample_id_all = self.attr.flags.contains(AttrFlags::SAMPLE_ID_ALL);
+        RecordContext { endian, layout: self.layout, sample_id_all }
     }
 }
 
-/// All events, by their order in the recording and by their ids.
+/// All events, by position in the recording and by ID.
 #[derive(Clone, Debug, Default)]
 pub struct Events {
     list: Vec<Event>,
     by_id: HashMap<u64, u32>,
-    /// Attrs of events without ids.
+    /// Attrs of events without IDs.
     without_ids: HashSet<Attr>,
     /// Tracepoints by their `config`.
     tracepoints: HashMap<u64, Vec<EventIndex>>,
-    /// Whether there are events that could not be read, so that no record goes without saying to one that could.
+    /// Whether an event could not be read, so that a single known event does not own all records.
     is_incomplete: bool,
-    /// Another one whenever a record may be of another event than before; no other list has it, but for an unchanged copy.
+    /// Changes whenever a record may belong to another event than before. Unique among all lists except unchanged copies.
     state: u64,
 }
 
-/// Number of an event in [`Events`].
+/// Index of an event in [`Events`].
 pub type EventIndex = u32;
 
 impl Events {
-    /// Adds an event that a record tells. One that is there already, by its first id or else by its attr, only gets the ids
-    /// that are new.
+    /// Adds an event from a record. If it is known, by its first ID or for events without IDs by its attr, only new IDs are
+    /// added.
     pub fn add_or_extend(&mut self, attr: Attr, ids: Vec<u64>) {
         match ids.first().map(|id| self.by_id.get(id)) {
             Some(Some(&index)) => {
@@ -84,7 +85,7 @@ impl Events {
         }
     }
 
-    /// Adds the event that the body of a HEADER_ATTR tells, as [`Self::add_or_extend`] does. `None` where it cannot be read.
+    /// Adds the event in the body of a HEADER_ATTR like [`Self::add_or_extend`]. `None` if it cannot be decoded.
     pub fn add_attr_record(&mut self, body: &[u8], endian: Endian) -> Option<()> {
         let (attr, ids) = body.split_at_checked(Attr::declared_size(body, endian)?)?;
         let attr = Attr::read(attr, endian).ok()?;
@@ -93,12 +94,12 @@ impl Events {
         Some(())
     }
 
-    /// The event that has this id.
+    /// The event with this ID.
     pub fn by_id(&self, id: u64) -> Option<EventIndex> {
         self.by_id.get(&id).copied()
     }
 
-    /// Notes that there is an event that cannot be read.
+    /// Marks the list as incomplete: an event could not be read.
     pub fn miss(&mut self) {
         self.is_incomplete = true;
         self.state = next_state();
@@ -118,36 +119,36 @@ impl Events {
         self.list.push(Event::new(attr, ids));
     }
 
-    /// Names the event that has this id.
+    /// Sets the name of the event with this ID.
     pub fn name_by_id(&mut self, id: u64, name: &str) {
         if let Some(&index) = self.by_id.get(&id) {
             self.list[index as usize].name = Some(name.to_owned());
         }
     }
 
-    /// Tells the unit of the event that has this id.
+    /// Sets the unit of the event with this ID.
     pub fn unit_by_id(&mut self, id: u64, unit: &str) {
         if let Some(&index) = self.by_id.get(&id) {
             self.list[index as usize].unit = Some(unit.to_owned());
         }
     }
 
-    /// Names an event by its place.
+    /// Sets the name of an event by index.
     pub fn name_by_index(&mut self, index: usize, name: &str) {
         if let Some(event) = self.list.get_mut(index) {
             event.name = Some(name.to_owned());
         }
     }
 
-    /// Names tracepoints by their `config`, those that have no name yet.
+    /// Sets the name of the tracepoints with this `config` that have none.
     pub fn name_by_config(&mut self, config: u64, name: &str) {
         for &index in self.tracepoints.get(&config).into_iter().flatten() {
             self.list[index as usize].name.get_or_insert_with(|| name.to_owned());
         }
     }
 
-    /// Takes a group: an event, and how many follow it in the group, itself counted. Where one of them asks for the counts
-    /// of branches, the kernel writes them to the samples of all.
+    /// Groups `members` events from `leader` on. If one of them requests branch counters, the kernel writes them to the samples
+    /// of the whole group.
     pub fn group(&mut self, leader: usize, members: usize) {
         let Some(group) = self.list.get_mut(leader..leader.saturating_add(members)) else { return };
         let counters = BranchSampleType::COUNTERS;
@@ -159,15 +160,15 @@ impl Events {
         }
     }
 
-    /// The events in the recording's order.
+    /// The events, in the order of the recording.
     pub fn list(&self) -> &[Event] {
         &self.list
     }
 
-    /// The event that a record belongs to; `None` where there are several and the record's id is of none of them.
+    /// The event of a record; `None` if there are several and none has the record's ID.
     ///
-    /// As in perf: a lone event has all records; an id of 0 (records that perf made up) and records without any id are the
-    /// first event's.
+    /// As in perf, a single event owns all records. Records with ID 0, which perf synthesizes, and records without ID belong to
+    /// the first event.
     #[inline]
     pub fn of(&self, raw: &Raw<'_>) -> Option<(EventIndex, &Event)> {
         let first = self.list.first()?;
@@ -181,7 +182,7 @@ impl Events {
         Some((index, &self.list[index as usize]))
     }
 
-    /// The id in a record. All events of a recording have it at the same place, or perf could not read it.
+    /// The ID in a record. All events of a recording have it at the same position, or perf could not read it.
     #[inline]
     fn id_of(&self, raw: &Raw<'_>, first: &Event) -> Option<u64> {
         let body = raw.body();
@@ -192,13 +193,13 @@ impl Events {
         Reader::new(&body[at..], raw.endian()).u64()
     }
 
-    /// Whether all records tell events and times, and not samples alone: perf takes the first event's word for it.
+    /// Whether all records have times and event IDs, not only samples. Like perf, this checks the first event.
     #[inline]
     pub fn have_trailers(&self) -> bool {
         self.list.first().is_some_and(|first| first.attr.flags.contains(AttrFlags::SAMPLE_ID_ALL))
     }
 
-    /// The trailer of a record, and the body without it; all of the body where it has none.
+    /// Splits a record into its body and its trailer, if it has one.
     #[inline]
     pub fn split<'a>(&self, raw: &Raw<'a>) -> (&'a [u8], Option<SampleId>) {
         let body = raw.body();
@@ -214,12 +215,12 @@ impl Events {
         (body, SampleId::read(trailer, event.layout.sample_type(), raw.endian()))
     }
 
-    /// When a record was written, where it says so. Records that perf made up have a time of 0 or all ones: none.
+    /// Time of a record, if recorded. Records synthesized by perf have a time of 0 or all ones, which counts as none.
     #[inline]
     pub fn time(&self, raw: &Raw<'_>) -> Option<u64> {
         let time = match self.recorded_time(raw) {
             Some(time) => time,
-            // Recorders without trailers tell the time of a fork or an exit in the record itself.
+            // Without trailers, FORK and EXIT contain the time in their bodies.
             None if matches!(raw.header().kind, RecordType::FORK | RecordType::EXIT) => match self.split(raw) {
                 (body, None) => word(body, 2, raw.endian())?,
                 _ => return None,
@@ -229,7 +230,7 @@ impl Events {
         is_time(time).then_some(time)
     }
 
-    /// What a sample or a trailer has as its time, whether or not it is one.
+    /// The time field of a sample or trailer, valid or not.
     #[inline]
     pub fn recorded_time(&self, raw: &Raw<'_>) -> Option<u64> {
         if raw.header().kind == RecordType::SAMPLE {
@@ -243,19 +244,19 @@ impl Events {
     }
 }
 
-/// A state that no list of events was in before.
+/// A state that no list has had before.
 fn next_state() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// Whether a time is one: records that perf made up have 0 or all ones instead.
+/// Whether a time is valid: records synthesized by perf have 0 or all ones.
 #[inline]
 pub fn is_time(time: u64) -> bool {
     time != 0 && time != u64::MAX
 }
 
-/// The `index`th 8 bytes of `body` as a number.
+/// Word `index` of `body`.
 #[inline]
 fn word(body: &[u8], index: usize, endian: Endian) -> Option<u64> {
     let bytes = *body.get(8 * index..)?.first_chunk()?;
@@ -292,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_and_other_records_are_told_apart_by_id() {
+    fn records_are_assigned_to_events_by_id() {
         let sample_type = SampleType::IP | SampleType::TID | SampleType::TIME | SampleType::ID | SampleType::CPU;
         let mut events = Events::default();
         events.add(attr(sample_type, AttrFlags::SAMPLE_ID_ALL), vec![10, 11]);
@@ -306,13 +307,13 @@ mod tests {
         assert_eq!((body.len(), id.unwrap().time), (24, Some(600)));
         let unknown = record(RecordType::SAMPLE, &[0x400000, 1, 500, 30, 0]);
         assert!(events.of(&raw(&unknown)).is_none());
-        let made_up = record(RecordType::COMM, &[1, 0x61, 0, 0, 0, 0]);
-        assert_eq!(events.of(&raw(&made_up)).unwrap().0, 0);
-        assert_eq!(events.time(&raw(&made_up)), None, "a time of 0 is none");
+        let synthesized = record(RecordType::COMM, &[1, 0x61, 0, 0, 0, 0]);
+        assert_eq!(events.of(&raw(&synthesized)).unwrap().0, 0);
+        assert_eq!(events.time(&raw(&synthesized)), None, "a time of 0 is none");
     }
 
     #[test]
-    fn an_event_told_twice_is_there_once() {
+    fn duplicate_events_are_merged() {
         let mut events = Events::default();
         events.add_or_extend(attr(SampleType::IP, AttrFlags::empty()), vec![]);
         events.add_or_extend(attr(SampleType::IP, AttrFlags::empty()), vec![]);
@@ -323,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lone_event_does_not_take_the_samples_of_one_that_could_not_be_read() {
+    fn a_single_event_does_not_own_samples_of_an_unreadable_event() {
         let mut events = Events::default();
         events.add(attr(SampleType::IP | SampleType::ID, AttrFlags::empty()), vec![5]);
         let sample = record(RecordType::SAMPLE, &[0x400000, 6]);
@@ -333,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn the_event_is_looked_up_anew_by_another_list_and_once_the_list_has_changed() {
+    fn the_event_is_looked_up_again_for_another_or_changed_list() {
         let sample_type = SampleType::IP | SampleType::ID;
         let list = |ids: [u64; 2]| {
             let mut events = Events::default();
@@ -357,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn without_trailers_a_fork_tells_its_time_itself() {
+    fn without_trailers_the_time_of_a_fork_is_in_its_body() {
         let mut events = Events::default();
         events.add(attr(SampleType::IP | SampleType::TIME, AttrFlags::empty()), vec![]);
         assert_eq!(events.time(&raw(&record(RecordType::FORK, &[1, 1, 77]))), Some(77));

@@ -1,4 +1,4 @@
-//! The account of a conversion: nothing that went in is lost without a word.
+//! The ledger of a conversion: what happened to each input record.
 
 use crate::abi::record::RecordType;
 use crate::container::walk::Damage;
@@ -6,16 +6,16 @@ use crate::stream::is_used_by_stream;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Why something that should have contributed did not.
+/// Why a record was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Reason {
-    /// There are several events, and the record's id is of none of them.
+    /// There are several events, and none has the record's ID.
     UnknownEvent,
-    /// The record's fields do not fit its size.
+    /// The fields do not fit the size of the record.
     Damaged,
-    /// A frame could not be decompressed.
+    /// A compressed frame could not be decompressed.
     Undecodable,
-    /// User frames that arrived apart from their sample are not put together with it.
+    /// A deferred user call chain that is not merged into its sample.
     Deferred,
 }
 
@@ -30,68 +30,68 @@ impl fmt::Display for Reason {
     }
 }
 
-/// What became of the records of one type. `read` and `added` are the sum of the others.
+/// Counts of one record type. `read` plus `added` equals the sum of the others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Entry {
-    /// Records that were read.
+    /// Records read.
     pub read: u64,
-    /// Records that a pass made.
+    /// Records created by a pass.
     pub added: u64,
-    /// Contributed to the output by themselves.
+    /// Records that contributed to the output directly.
     pub emitted: u64,
-    /// Used to understand others.
+    /// Records used to interpret others.
     pub consumed: u64,
-    /// Of no use to this kind of output.
+    /// Records that do not apply to the output format.
     pub not_applicable: u64,
-    /// Not wanted in the output, by the name of the pass that left them out.
+    /// Records removed on request, by name of the pass.
     pub left_out: BTreeMap<String, u64>,
-    /// Should have contributed and did not.
+    /// Records that should have contributed but could not, by reason.
     pub dropped: BTreeMap<Reason, u64>,
 }
 
 impl Entry {
-    /// All that were dropped, for whatever reason.
+    /// Total of dropped records.
     pub fn dropped(&self) -> u64 {
         self.dropped.values().sum()
     }
 
-    /// All that were left out, by whatever pass.
+    /// Total of records removed by passes.
     pub fn left_out(&self) -> u64 {
         self.left_out.values().sum()
     }
 
-    /// Those that the output has to account for: neither dropped nor left out nor used.
+    /// Records that the output must still account for: neither dropped, removed nor consumed.
     pub fn unaccounted(&self) -> u64 {
         (self.read + self.added).saturating_sub(self.dropped() + self.left_out() + self.consumed)
     }
 }
 
-/// Most messages of damage that are kept; beyond it they are only counted.
-const MESSAGES: usize = 100;
+/// Maximum number of damage messages stored; further ones are only counted.
+const MAX_MESSAGES: usize = 100;
 
-/// The account of one conversion.
+/// The ledger of one conversion.
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
     entries: BTreeMap<RecordType, Entry>,
-    /// Records that the kernel could not write (LOST).
+    /// Records lost by the kernel (LOST).
     pub lost_records: u64,
-    /// Samples that the kernel or the hardware could not write (LOST_SAMPLES).
+    /// Samples lost by the kernel or the hardware (LOST_SAMPLES).
     pub lost_samples: u64,
     damage: Vec<Damage>,
     damaged: u64,
     unread: u64,
     notes: Vec<String>,
     missing: Vec<String>,
-    /// What the samples are, where the input is a profile that does not count samples one by one.
+    /// Set if the input is a profile whose samples are aggregates.
     aggregated: Option<Aggregated>,
 }
 
-/// Samples of a profile, each of which has the sum of many.
+/// Description of input samples that aggregate many.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Aggregated {
-    /// What each of them is, in the plural.
+    /// Noun for the input samples, plural.
     pub noun: &'static str,
-    /// The sums over all of them, as text.
+    /// Sums over all of them, as text.
     pub totals: String,
 }
 
@@ -100,74 +100,74 @@ impl Ledger {
         self.entries.entry(kind).or_default()
     }
 
-    /// Counts records that were read.
+    /// Counts records read.
     pub fn read(&mut self, kind: RecordType, count: u64) {
         self.entry(kind).read += count;
     }
 
-    /// Counts records that a pass made.
+    /// Counts records created by a pass.
     pub fn added(&mut self, kind: RecordType, count: u64) {
         self.entry(kind).added += count;
     }
 
-    /// Counts records that a pass left out, as it was asked to.
+    /// Counts records removed by a pass on request.
     pub fn left_out(&mut self, kind: RecordType, by: &str, count: u64) {
         *self.entry(kind).left_out.entry(by.to_owned()).or_default() += count;
     }
 
-    /// Counts records that are in the output.
+    /// Counts records in the output.
     pub fn emitted(&mut self, kind: RecordType, count: u64) {
         self.entry(kind).emitted += count;
     }
 
-    /// Counts records that were used to understand others.
+    /// Counts records used to interpret others.
     pub fn consumed(&mut self, kind: RecordType, count: u64) {
         self.entry(kind).consumed += count;
     }
 
-    /// Counts records that this kind of output has no use for.
+    /// Counts records that do not apply to the output format.
     pub fn not_applicable(&mut self, kind: RecordType, count: u64) {
         self.entry(kind).not_applicable += count;
     }
 
-    /// Counts a record that should have contributed and did not.
+    /// Counts a dropped record.
     pub fn dropped(&mut self, kind: RecordType, reason: Reason) {
         *self.entry(kind).dropped.entry(reason).or_default() += 1;
     }
 
-    /// Adds what another part of the program has noted.
+    /// Adds the counts and messages of another ledger.
     pub fn merge(&mut self, other: Self) {
         for (kind, entry) in other.entries {
-            let mine = self.entry(kind);
-            mine.read += entry.read;
-            mine.added += entry.added;
-            mine.emitted += entry.emitted;
-            mine.consumed += entry.consumed;
-            mine.not_applicable += entry.not_applicable;
+            let own = self.entry(kind);
+            own.read += entry.read;
+            own.added += entry.added;
+            own.emitted += entry.emitted;
+            own.consumed += entry.consumed;
+            own.not_applicable += entry.not_applicable;
             for (pass, count) in entry.left_out {
-                *mine.left_out.entry(pass).or_default() += count;
+                *own.left_out.entry(pass).or_default() += count;
             }
             for (reason, count) in entry.dropped {
-                *mine.dropped.entry(reason).or_default() += count;
+                *own.dropped.entry(reason).or_default() += count;
             }
         }
         self.lost(other.lost_records, other.lost_samples);
         self.damaged += other.damaged;
         self.unread = self.unread.saturating_add(other.unread);
         self.damage.extend(other.damage);
-        self.damage.truncate(MESSAGES);
+        self.damage.truncate(MAX_MESSAGES);
         self.notes.extend(other.notes);
         self.aggregated = self.aggregated.take().or(other.aggregated);
         self.missing.extend(other.missing);
     }
 
-    /// Counts what the kernel could not write.
+    /// Counts records and samples lost by the kernel.
     pub fn lost(&mut self, records: u64, samples: u64) {
         self.lost_records = self.lost_records.saturating_add(records);
         self.lost_samples = self.lost_samples.saturating_add(samples);
     }
 
-    /// Counts as used what the stream itself used of the records that were read.
+    /// Counts the records that the stream itself uses as consumed.
     pub fn account_for_stream(&mut self) {
         for (_, entry) in self.entries.iter_mut().filter(|&(&kind, _)| is_used_by_stream(kind)) {
             entry.consumed = 0;
@@ -175,84 +175,84 @@ impl Ledger {
         }
     }
 
-    /// Notes what the samples are, where each has the sum of many.
+    /// Sets the description of aggregated input samples.
     pub fn aggregated(&mut self, aggregated: Aggregated) {
         self.aggregated = Some(aggregated);
     }
 
-    /// What the samples are, where each has the sum of many.
+    /// The description of aggregated input samples.
     pub fn aggregate(&self) -> Option<&Aggregated> {
         self.aggregated.as_ref()
     }
 
-    /// Notes that something is wrong with the input.
+    /// Adds a problem of the input.
     pub fn damage(&mut self, damage: Damage) {
         self.damaged += 1;
         self.unread = self.unread.saturating_add(damage.unread);
-        if self.damage.len() < MESSAGES {
+        if self.damage.len() < MAX_MESSAGES {
             self.damage.push(damage);
         }
     }
 
-    /// Notes what the user should know of the result.
+    /// Adds a note about the result.
     pub fn note(&mut self, note: String) {
         self.notes.push(note);
     }
 
-    /// Notes something of the input that is not in the output, though no record was dropped.
+    /// Adds a note about input data missing from the output without a dropped record.
     pub fn missing(&mut self, note: String) {
         self.missing.push(note);
     }
 
-    /// Puts the name of an input before each note that does not begin with it, so that notes on several inputs can be told apart.
+    /// Prefixes each note with the name of the input, unless it begins with it.
     pub fn name_notes(&mut self, input: &str) {
         for note in self.notes.iter_mut().chain(&mut self.missing).filter(|note| !note.starts_with(input)) {
             note.insert_str(0, &format!("{input}: "));
         }
     }
 
-    /// What is wrong with the input: the messages that were kept.
+    /// Problems of the input, up to the maximum stored.
     pub fn messages(&self) -> &[Damage] {
         &self.damage
     }
 
-    /// How many messages were not kept.
+    /// Number of problems beyond the maximum stored.
     pub fn further_messages(&self) -> u64 {
         self.damaged - self.damage.len() as u64
     }
 
-    /// Bytes of the input that could not be read.
+    /// Number of bytes of the input that could not be read.
     pub fn unread_bytes(&self) -> u64 {
         self.unread
     }
 
-    /// What the user should know of the result.
+    /// Notes about the result.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// What of the input is not in the output, though no record was dropped.
+    /// Notes about input data missing from the output without a dropped record.
     pub fn missing_notes(&self) -> &[String] {
         &self.missing
     }
 
-    /// What became of each type of record.
+    /// Counts by record type.
     pub fn entries(&self) -> &BTreeMap<RecordType, Entry> {
         &self.entries
     }
 
-    /// What became of the records of one type.
+    /// Counts of one record type.
     pub fn of(&self, kind: RecordType) -> Entry {
         self.entries.get(&kind).cloned().unwrap_or_default()
     }
 
-    /// Whether anything is missing from the output: records that were dropped, parts of records that this kind of output
-    /// does not have yet, or parts of the input that could not be read.
+    /// Whether the output is incomplete: records were dropped, parts of records are not supported by the output format, or parts
+    /// of the input could not be read.
     pub fn is_incomplete(&self) -> bool {
         !self.missing.is_empty() || self.damaged > 0 || self.entries.values().any(|entry| entry.dropped() > 0)
     }
 
-    /// All dropped records other than samples, by reason.
+    /// Dropped records other than samples, by reason.
     fn dropped_others(&self) -> BTreeMap<Reason, u64> {
         let mut reasons = BTreeMap::new();
         for (_, entry) in self.entries.iter().filter(|&(&kind, _)| kind != RecordType::SAMPLE) {
@@ -264,8 +264,8 @@ impl Ledger {
     }
 }
 
-/// One line: samples in, out and dropped, by reason, bytes that could not be read; samples that passes left out; other records
-/// that were dropped; what the kernel lost.
+/// One line: samples in, out and dropped by reason, unreadable bytes, samples removed by passes, other dropped records, and
+/// losses reported by the kernel.
 impl fmt::Display for Ledger {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let samples = self.of(RecordType::SAMPLE);
@@ -276,11 +276,11 @@ impl fmt::Display for Ledger {
         write!(f, "{} {noun} in{totals}, {} out, {} dropped", samples.read, samples.emitted, samples.dropped())?;
         write_reasons(f, &samples.dropped)?;
         if self.unread > 0 {
-            write!(f, ", {} bytes not readable", self.unread)?;
+            write!(f, ", {} bytes unreadable", self.unread)?;
         }
         if samples.left_out() > 0 {
             let by = samples.left_out.iter().map(|(pass, count)| format!("{count} by {pass}"));
-            write!(f, "; {} {noun} left out ({})", samples.left_out(), by.collect::<Vec<_>>().join(", "))?;
+            write!(f, "; {} {noun} removed ({})", samples.left_out(), by.collect::<Vec<_>>().join(", "))?;
         }
         let others = self.dropped_others();
         if !others.is_empty() {
@@ -307,7 +307,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_line_tells_it_all() {
+    fn formats_the_summary_line() {
         let mut ledger = Ledger::default();
         ledger.read(RecordType::SAMPLE, 10);
         ledger.emitted(RecordType::SAMPLE, 10);
@@ -324,7 +324,7 @@ mod tests {
         ledger.lost_samples = 7;
         assert_eq!(
             ledger.to_string(),
-            "18 samples in, 10 out, 3 dropped (2 of unknown event, 1 damaged); 5 samples left out (1 by --cpu, 4 by --pid); \
+            "18 samples in, 10 out, 3 dropped (2 of unknown event, 1 damaged); 5 samples removed (1 by --cpu, 4 by --pid); \
              1 other record dropped (1 undecodable); \
              lost by the kernel: 0 records, 7 samples"
         );
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_are_sums_are_not_called_samples() {
+    fn aggregates_are_not_called_samples() {
         let mut ledger = Ledger::default();
         ledger.read(RecordType::SAMPLE, 2);
         ledger.emitted(RecordType::SAMPLE, 2);
@@ -346,10 +346,10 @@ mod tests {
         for offset in 0..1000 {
             ledger.damage(Damage::new("x", offset, "broken").with_unread(8));
         }
-        assert_eq!((ledger.messages().len(), ledger.further_messages()), (MESSAGES, 900));
+        assert_eq!((ledger.messages().len(), ledger.further_messages()), (MAX_MESSAGES, 900));
         let mut both = ledger.clone();
         both.merge(ledger);
-        assert_eq!((both.messages().len(), both.further_messages()), (MESSAGES, 1900));
-        assert_eq!(both.to_string(), "0 samples in, 0 out, 0 dropped, 16000 bytes not readable");
+        assert_eq!((both.messages().len(), both.further_messages()), (MAX_MESSAGES, 1900));
+        assert_eq!(both.to_string(), "0 samples in, 0 out, 0 dropped, 16000 bytes unreadable");
     }
 }

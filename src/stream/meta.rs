@@ -1,4 +1,4 @@
-//! What is known about a recording: its events and features. Of a pipe it grows as records come.
+//! Metadata of a recording: events and features. It grows while a pipe is read.
 
 use crate::abi::bytes::Reader;
 use crate::abi::feature::clock_data::ClockData;
@@ -29,40 +29,40 @@ use hashbrown::{HashMap, HashSet};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// How many features there can be: as many as the bitmap in a file's header has bits.
+/// Maximum number of features: the number of bits in the file header.
 const FEATURES: u32 = 256;
 
-/// What is known about a recording.
+/// Metadata of a recording.
 #[derive(Clone, Debug)]
 pub struct Meta {
-    /// Files that records come from; the first one is the recording itself.
+    /// Names of the files; the first is the recording itself.
     pub files: Vec<String>,
-    /// The folder that they are in, of a recording that is one: its name need not be UTF-8.
+    /// The directory of the files, if the recording is a directory. Its name may be invalid UTF-8.
     pub folder: Option<PathBuf>,
-    /// Container that it is in.
+    /// Container of the recording.
     pub container: Container,
     /// Byte order of the recorder.
     pub endian: Endian,
     /// The events.
     pub events: Events,
-    /// Names of tracepoints, apart from those of the feature EVENT_DESC: of very old recordings.
+    /// Names of tracepoints other than those of EVENT_DESC, in very old recordings.
     pub event_types: EventTypes,
     /// Feature sections.
     pub features: BTreeMap<FeatureId, Bytes>,
-    /// Everything of the recording's main file but the records, as it is.
+    /// Everything except the records of the main file, unchanged.
     pub image: FileImage,
-    /// Build ids that records tell (`perf inject -b` to a pipe), apart from the feature's.
+    /// Build IDs from records (`perf inject -b` to a pipe), separate from the feature.
     pub build_id_records: Vec<(Misc, BuildId)>,
-    /// The bytes of these, so that each is there once.
-    build_ids_told: HashSet<Box<[u8]>>,
-    /// How many more bytes records may tell about the recording.
+    /// Bodies of these records, to drop duplicates.
+    known_build_ids: HashSet<Box<[u8]>>,
+    /// How many more bytes of metadata records are accepted.
     room: u64,
-    /// Names that EVENT_DESC tells, by the events' first ids, for events that come later.
+    /// Names from EVENT_DESC by the first ID of the event, for events that arrive later.
     names: HashMap<u64, String>,
 }
 
 impl Meta {
-    /// What the container's header tells.
+    /// Metadata from the header of the container.
     pub fn new(reader: &ContainerReader) -> Self {
         let mut meta = Self {
             files: reader.files.clone(),
@@ -74,7 +74,7 @@ impl Meta {
             features: reader.features.clone(),
             image: reader.image.clone(),
             build_id_records: Vec::new(),
-            build_ids_told: HashSet::new(),
+            known_build_ids: HashSet::new(),
             room: reader.options.limits.about,
             names: HashMap::new(),
         };
@@ -87,8 +87,8 @@ impl Meta {
         meta
     }
 
-    /// What is known of a recording that is in no container yet, as if it came from a file of that name.
-    pub fn made_up(
+    /// Metadata of a recording that is not in a container, as if it were a file named `name`.
+    pub fn synthetic(
         name: String,
         endian: Endian,
         events: impl Iterator<Item = FileAttr>,
@@ -104,15 +104,15 @@ impl Meta {
             features: BTreeMap::new(),
             image: FileImage::default(),
             build_id_records: Vec::new(),
-            build_ids_told: HashSet::new(),
+            known_build_ids: HashSet::new(),
             room: Limits::default().about,
             names: HashMap::new(),
         };
         meta.with(events, features, &[])
     }
 
-    /// What is known before the first record of a recording that is this one but for events, features and names of
-    /// tracepoints. Its [image](Self::image) is still this one's.
+    /// Copy with other events, features and tracepoint names, as known before the first record. The
+    /// [image](Self::image) is unchanged.
     pub fn with(
         &self,
         events: impl Iterator<Item = FileAttr>,
@@ -128,8 +128,8 @@ impl Meta {
         meta
     }
 
-    /// Takes the formats of tracepoints from between records: there `perf inject` to a pipe leaves them, before the record that
-    /// should announce them.
+    /// Takes tracepoint formats from between records, where `perf inject` writes them in a pipe: before the record that announces
+    /// them.
     pub fn note_gap(&mut self, gap: &Gap<'_>) {
         let bytes = gap.block.bytes.slice(gap.at..gap.at + gap.len);
         if self.container == Container::Pipe && bytes.starts_with(TracingData::MAGIC) {
@@ -137,8 +137,8 @@ impl Meta {
         }
     }
 
-    /// Takes what a record tells about the recording as a whole. `None` where it cannot be read, or where it is
-    /// [too much](crate::container::limits::Limits::about).
+    /// Takes the metadata of a record. `None` if it cannot be decoded, or exceeds the
+    /// [limit](crate::container::limits::Limits::about).
     pub fn note(&mut self, raw: &Raw<'_>) -> Option<()> {
         let noted = self.room.checked_sub(raw.body().len() as u64).and_then(|room| {
             self.room = room;
@@ -162,7 +162,7 @@ impl Meta {
             RecordType::HEADER_FEATURE => {
                 let mut reader = Reader::new(body, self.endian);
                 let id = reader.u64()?;
-                // The mark at the end of a pipe's header is a feature without content.
+                // The end mark of a pipe's features is a feature without content.
                 if !reader.rest().is_empty() {
                     self.note_feature(FeatureId(u32::try_from(id).ok().filter(|&id| id < FEATURES)?), reader.rest());
                 }
@@ -170,13 +170,13 @@ impl Meta {
             RecordType::HEADER_TRACING_DATA if raw.payload_len() > 0 => {
                 self.features.insert(FeatureId::TRACING_DATA, raw.block().bytes.slice_ref(raw.payload()));
             }
-            // Files of perf stat are marked by a feature, which pipes do not have.
+            // Pipes do not have the feature that marks files of perf stat.
             RecordType::STAT_CONFIG if self.container == Container::Pipe => {
                 self.features.entry(FeatureId::STAT).or_default();
             }
             RecordType::HEADER_BUILD_ID => {
                 let (build_id, _) = abi::parse::<BuildId>(body, self.endian, ()).ok()?;
-                if self.build_ids_told.insert(body.into()) {
+                if self.known_build_ids.insert(body.into()) {
                     self.build_id_records.push((raw.header().misc, build_id));
                 }
             }
@@ -198,7 +198,7 @@ impl Meta {
     }
 
     fn note_feature(&mut self, id: FeatureId, bytes: &[u8]) {
-        // A copy, so that a few bytes do not keep all that arrived with them.
+        // A copy, so that a few bytes do not keep a whole block alive.
         self.features.insert(id, Bytes::copy_from_slice(bytes));
         match id {
             FeatureId::EVENT_DESC => self.name_events(),
@@ -227,7 +227,7 @@ impl Meta {
         Some(())
     }
 
-    /// Gives the events the names of EVENT_DESC: by id, and by place for events without ids.
+    /// Names the events from EVENT_DESC: by ID, or by index for events without IDs.
     fn name_events(&mut self) {
         let Some(section) = self.features.get(&FeatureId::EVENT_DESC) else { return };
         for (index, desc) in event_desc::read(section, self.endian).unwrap_or_default().into_iter().enumerate() {
@@ -242,11 +242,11 @@ impl Meta {
         }
     }
 
-    /// Puts the events into the groups of GROUP_DESC.
+    /// Groups the events by GROUP_DESC.
     fn group_events(&mut self) {
         let Some(section) = self.features.get(&FeatureId::GROUP_DESC) else { return };
         let Ok((desc, _)) = abi::parse::<GroupDesc>(section, self.endian, ()) else { return };
-        // No event is in two groups: what tells more is not worth its time.
+        // An event is in at most one group. More members than events indicate corruption.
         let mut room = self.events.list().len();
         for group in &desc.groups {
             let Some(left) = room.checked_sub(group.nr_members as usize) else { return };
@@ -255,12 +255,12 @@ impl Meta {
         }
     }
 
-    /// What is wrong at a place in a block, with the file that it is in.
+    /// A problem at an offset of a block.
     pub fn damage(&self, block: &Block, at: usize, what: String) -> Damage {
         Damage::new(&self.files[block.source as usize], block.offset(at), what)
     }
 
-    /// What must be known to read a record. One whose event is not known is read as if it had no trailer.
+    /// Context for decoding a record. A record of an unknown event is decoded without a trailer.
     pub fn context(&self, raw: &Raw<'_>) -> RecordContext {
         match self.events.of(raw) {
             Some((_, event)) => event.context(raw.endian()),
@@ -268,44 +268,44 @@ impl Meta {
         }
     }
 
-    /// A feature that is a string, such as [`FeatureId::VERSION`].
+    /// A string feature, such as [`FeatureId::VERSION`].
     pub fn string(&self, id: FeatureId) -> Option<String> {
         let section = self.features.get(&id)?;
         abi::parse::<PerfStr>(section, self.endian, ()).ok().map(|(text, _)| text.to_text())
     }
 
-    /// Major and minor number of the perf that recorded: feature VERSION.
+    /// Major and minor version of the perf that recorded, from the feature VERSION.
     pub fn perf_version(&self) -> Option<(u32, u32)> {
-        // It is asked for at each record that tells of what was lost, and may be long.
-        const MOST: usize = 64;
+        // Called for each LOST record, and the feature may be long.
+        const MAX_LEN: usize = 64;
         let section = self.features.get(&FeatureId::VERSION)?;
         let mut reader = Reader::new(section, self.endian);
         let len = reader.u32()?;
         let version = reader.take(len as usize)?.split(|&byte| byte == 0).next()?;
-        let version = String::from_utf8_lossy(&version[..version.len().min(MOST)]);
+        let version = String::from_utf8_lossy(&version[..version.len().min(MAX_LEN)]);
         let mut numbers = version.split(|c: char| !c.is_ascii_digit()).map(str::parse);
         Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
     }
 
-    /// Whether what full buffers lost is told in LOST_SAMPLES too: since perf 6.1. Counting both would count it twice.
+    /// Whether losses of full buffers are also counted in LOST_SAMPLES, as since perf 6.1. Adding both would count them twice.
     pub fn counts_lost_samples(&self) -> bool {
         self.perf_version() >= Some((6, 1))
     }
 
-    /// The command line of perf: feature CMDLINE.
+    /// The command line of perf, from the feature CMDLINE.
     pub fn cmdline(&self) -> Option<Vec<String>> {
         let section = self.features.get(&FeatureId::CMDLINE)?;
         let (list, _) = abi::parse::<StrList>(section, self.endian, ()).ok()?;
         Some(list.strings.iter().map(PerfStr::to_text).collect())
     }
 
-    /// Feature CLOCK_DATA.
+    /// The feature CLOCK_DATA.
     pub fn clock_data(&self) -> Option<ClockData> {
         let section = self.features.get(&FeatureId::CLOCK_DATA)?;
         abi::parse(section, self.endian, ()).ok().map(|(data, _)| data)
     }
 
-    /// Build ids of files: of the feature BUILD_ID, then of records.
+    /// Build IDs of the feature BUILD_ID, followed by those of records.
     pub fn build_ids(&self) -> Vec<(Misc, BuildId)> {
         let section = self.features.get(&FeatureId::BUILD_ID).map(Bytes::as_ref).unwrap_or_default();
         let mut ids = build_ids::read(section, self.endian);
@@ -314,12 +314,12 @@ impl Meta {
     }
 }
 
-/// Whether a record of this type tells about the recording as a whole.
+/// Whether records of this type contain metadata.
 pub fn is_about_recording(header: &RecordHeader) -> bool {
     is_header(header.kind) || matches!(header.kind, RecordType::EVENT_UPDATE | RecordType::STAT_CONFIG)
 }
 
-/// Whether a record of this type tells in a pipe what a file tells in its header and sections.
+/// Whether records of this type take the place of a file's header and sections in a pipe.
 pub fn is_header(kind: RecordType) -> bool {
     matches!(
         kind,

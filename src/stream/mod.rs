@@ -1,4 +1,4 @@
-//! What flows: records one after the other, with what is known about the recording so far.
+//! Streams of records with the metadata of their recording.
 
 pub mod counts;
 pub mod event_name;
@@ -21,48 +21,48 @@ use crate::error::Result;
 use meta::Meta;
 use raw::{Gap, Raw};
 
-/// Whether records of this type are used by the stream itself: to decompress, to order, to know events and features. What
-/// makes a profile need not look at them.
+/// Whether the stream itself uses records of this type: for decompression, ordering, events and features. Profile builders can
+/// ignore them.
 pub fn is_used_by_stream(kind: RecordType) -> bool {
     let is_frame = matches!(kind, RecordType::COMPRESSED | RecordType::COMPRESSED2);
     is_frame || meta::is_header(kind) || matches!(kind, RecordType::EVENT_UPDATE | RecordType::FINISHED_ROUND)
 }
 
-/// What takes a stream of records.
+/// A consumer of a stream of records.
 pub trait Sink {
-    /// The first call, with what is known before the first record: of a file everything, of a pipe only the byte order.
+    /// Called first, with the metadata known before the first record: all of a file, only the byte order of a pipe.
     ///
     /// # Errors
-    /// Where the sink cannot go on.
+    /// If the sink fails.
     fn begin(&mut self, meta: &Meta) -> Result<()> {
         let _ = meta;
         Ok(())
     }
 
-    /// A record. A frame of compressed records comes first as itself, then each record in it.
+    /// Called for each record. A frame of compressed records is passed before its records.
     ///
     /// # Errors
-    /// Where the sink cannot go on.
+    /// If the sink fails.
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()>;
 
-    /// Bytes between records that are none: damage.
+    /// Called for corrupt bytes between records.
     ///
     /// # Errors
-    /// Where the sink cannot go on.
+    /// If the sink fails.
     fn gap(&mut self, meta: &Meta, gap: &Gap<'_>) -> Result<()> {
         let _ = (meta, gap);
         Ok(())
     }
 
-    /// Whether no more records are needed: then none are read.
+    /// Whether the sink needs no more records.
     fn is_done(&self) -> bool {
         false
     }
 
-    /// The last call.
+    /// Called last.
     ///
     /// # Errors
-    /// Where the sink cannot go on.
+    /// If the sink fails.
     fn end(&mut self, meta: &Meta) -> Result<()> {
         let _ = meta;
         Ok(())

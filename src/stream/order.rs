@@ -1,8 +1,8 @@
-//! Time order: what the kernel wrote to one buffer for each CPU, put back into the order in which it happened.
+//! Time order: merges the ring buffers, of which the kernel has one for each CPU.
 //!
-//! perf drains the buffers one after the other and marks the end of each such round (FINISHED_ROUND). What is older than
-//! the newest record of the round before can be passed on. Recordings without such marks are sorted as a whole, in runs
-//! that go to temporary files when there are many.
+//! perf drains the buffers one after the other and marks the end of each such round (FINISHED_ROUND). Records not newer than
+//! the newest record of the previous round can be passed on. Recordings without rounds are sorted as a whole, in runs that are
+//! spilled to temporary files.
 
 use crate::abi::record::{RecordHeader, RecordType};
 use crate::container::read::{Container, ReadOptions};
@@ -12,28 +12,28 @@ use crate::stream::Sink;
 use crate::stream::meta::Meta;
 use crate::stream::packed_records;
 use crate::stream::raw::{FoundEvent, Gap, Raw};
-use crate::stream::record_buffer::Held;
+use crate::stream::record_buffer::BlockBuffer;
 use crate::stream::runs::{Entry, Runs};
 
-/// Puts records in time order on their way to a sink. Records without a time, and perf's own, pass at once. Where only
-/// samples have a time all pass at once, as perf has it: maps and names are then of the samples behind them in the file.
+/// Sorts records by time on their way to a sink. Records without a time, and those of perf, pass immediately. If only samples
+/// have times, everything passes immediately, as in perf: mappings and names then apply to the samples after them in the file.
 pub struct Order<S> {
     sink: S,
     options: ReadOptions,
     waiting: Vec<Entry>,
     runs: Runs,
-    blocks: Held,
-    /// In which state of the list of events those of what waits were found.
+    blocks: BlockBuffer,
+    /// State of the event list that the events of waiting records were looked up in.
     events: u64,
     newest: u64,
-    /// The newest time of the rounds that are finished.
+    /// The newest time of finished rounds.
     finished: u64,
 }
 
 impl<S: Sink> Order<S> {
-    /// Puts an order before a sink. What waits beyond the [limits](ReadOptions::limits) goes to temporary files.
+    /// Creates the ordering stage before a sink. Records beyond the [limits](ReadOptions::limits) are spilled to temporary files.
     pub fn new(sink: S, options: ReadOptions) -> Self {
-        let blocks = Held::default();
+        let blocks = BlockBuffer::default();
         Self { sink, options, waiting: Vec::new(), runs: Runs::default(), blocks, events: 0, newest: 0, finished: 0 }
     }
 
@@ -42,44 +42,44 @@ impl<S: Sink> Order<S> {
         self.sink
     }
 
-    /// The sink, to be looked at.
+    /// The sink.
     pub fn sink(&self) -> &S {
         &self.sink
     }
 
-    /// The sink, to be changed.
+    /// The sink.
     pub fn sink_mut(&mut self) -> &mut S {
         &mut self.sink
     }
 
-    /// Has a record wait until all of an earlier time have passed, and those of the same time that came before it: for who
-    /// has an order of his own. Without rounds all wait until the end.
+    /// Queues a record until all earlier records, by time and then by arrival, have passed. For sinks with an order of their
+    /// own. Without rounds, records wait until the end.
     ///
     /// # Errors
-    /// Where what waits cannot be kept.
+    /// If records cannot be spilled.
     pub fn wait(&mut self, time: u64, raw: &Raw<'_>) -> Result<()> {
         self.newest = self.newest.max(time);
         let found = raw.found_event();
         if self.waiting.is_empty() && self.runs.is_empty() {
             self.events = found.state;
         }
-        let place = self.blocks.hold(raw).with_event(found.event.filter(|_| found.state == self.events));
+        let place = self.blocks.add(raw).with_event(found.event.filter(|_| found.state == self.events));
         self.waiting.push(Entry { time, place });
         let spool = self.waiting.len() >= self.options.limits.waiting;
         if spool {
             self.waiting.sort();
             let added = self.runs.add(&self.waiting, self.options.spool_dir.as_deref());
-            added.map_err(Error::io("temporary file", "cannot sort in it"))?;
+            added.map_err(Error::io("temporary file", "cannot write"))?;
             self.waiting.clear();
         }
         if self.blocks.bytes_in_memory() > self.options.limits.waiting_bytes {
             let moved = self.blocks.move_to_file(self.options.spool_dir.as_deref());
-            moved.map_err(Error::io("temporary file", "cannot keep records in it"))?;
+            moved.map_err(Error::io("temporary file", "cannot write"))?;
         }
         Ok(())
     }
 
-    /// Passes on what waits and is not newer than `limit`.
+    /// Passes on the waiting records up to time `limit`.
     fn flush(&mut self, meta: &Meta, limit: u64) -> Result<()> {
         self.blocks.seal();
         self.waiting.sort();
@@ -88,35 +88,37 @@ impl<S: Sink> Order<S> {
             let entry = self.waiting[index];
             while let Some(earlier) = self.runs.peek().filter(|&earlier| earlier < entry) {
                 self.runs.pop();
-                self.pass(meta, earlier)?;
+                self.emit(meta, earlier)?;
             }
-            self.pass(meta, entry)?;
+            self.emit(meta, entry)?;
         }
         self.waiting.drain(..ready);
         while let Some(entry) = self.runs.peek().filter(|entry| entry.time <= limit) {
             self.runs.pop();
-            self.pass(meta, entry)?;
+            self.emit(meta, entry)?;
         }
         self.blocks.settle();
         Ok(())
     }
 
     #[inline]
-    fn pass(&mut self, meta: &Meta, entry: Entry) -> Result<()> {
+    fn emit(&mut self, meta: &Meta, entry: Entry) -> Result<()> {
         let place = entry.place;
         let at = place.at();
         let block = self.blocks.block(place);
-        let own = packed_records::one(block, at);
+        let own = packed_records::unpack(block, at);
         let (block, at) = own.as_ref().map_or((block, at), |own| (own, 0));
         if let Some(header) = RecordHeader::peek(&block.bytes[at..], meta.endian) {
-            // Only perf's own records have something behind them.
+            // Only records of perf have payloads.
             let payload = match header.kind < RecordType::USER_START {
                 true => 0,
                 false => payload(&block.bytes, at, meta.endian),
             };
             if let Some(raw) = Raw::new(header, meta.endian, block, at, payload) {
-                let found = FoundEvent { state: self.events, event: place.event() };
-                self.sink.record(meta, &if place.event().is_some() { raw.with_event(found) } else { raw })?;
+                if let event @ Some(_) = place.event() {
+                    raw.keep_event(FoundEvent { state: self.events, event });
+                }
+                self.sink.record(meta, &raw)?;
             }
         }
         self.blocks.release(place);
@@ -135,7 +137,7 @@ impl<S: Sink> Sink for Order<S> {
             return self.wait(time, raw);
         }
         self.sink.record(meta, raw)?;
-        // The files of a folder are read one after the other: no round ends in all of them.
+        // The files of a directory are read one after the other, so rounds do not span them.
         if raw.header().kind == RecordType::FINISHED_ROUND && meta.container != Container::Directory {
             self.flush(meta, self.finished)?;
             self.finished = self.newest;
@@ -168,15 +170,15 @@ mod tests {
     use crate::container::read::file::FileAttr;
     use std::collections::BTreeMap;
 
-    /// The event that each record is of.
+    /// Event of each record.
     #[derive(Default)]
     struct Found(Vec<Option<u32>>);
 
     impl Sink for Found {
         fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-            let anew = Raw::new(raw.header(), raw.endian(), raw.block(), raw.at(), 0).expect("it is a record");
+            let fresh = Raw::new(raw.header(), raw.endian(), raw.block(), raw.at(), 0).expect("a valid record");
             let index = |raw: &Raw<'_>| meta.events.of(raw).map(|(index, _)| index);
-            assert_eq!(index(raw), index(&anew));
+            assert_eq!(index(raw), index(&fresh));
             self.0.push(index(raw));
             Ok(())
         }
@@ -189,7 +191,7 @@ mod tests {
         attr
     }
 
-    /// A sample of each time and id.
+    /// Samples of the given times and IDs.
     fn samples(samples: &[(u64, u64)]) -> Block {
         let word = |word: u64| word.to_le_bytes();
         let sample = |&(time, id): &(u64, u64)| [word(24 << 48 | 9), word(time), word(id)].concat();
@@ -199,19 +201,19 @@ mod tests {
 
     fn ordered(
         ids: &[u64],
-        told: &[(u64, u64)],
-        added_behind: usize,
+        recorded: &[(u64, u64)],
+        added_at: usize,
         added: &[u64],
         waiting: usize,
     ) -> Vec<Option<u32>> {
         let events = ids.iter().map(|&id| FileAttr { attr: attr(), ids: vec![id] });
-        let mut meta = Meta::made_up("test".to_owned(), Endian::Little, events, BTreeMap::new());
+        let mut meta = Meta::synthetic("test".to_owned(), Endian::Little, events, BTreeMap::new());
         let mut options = ReadOptions::default();
         options.limits.waiting = waiting;
         let mut order = Order::new(Found::default(), options);
-        let block = samples(told);
-        for number in 0..told.len() {
-            if number == added_behind {
+        let block = samples(recorded);
+        for number in 0..recorded.len() {
+            if number == added_at {
                 added.iter().for_each(|&id| meta.events.add(attr(), vec![id]));
             }
             let at = 24 * number;
@@ -223,23 +225,23 @@ mod tests {
     }
 
     #[test]
-    fn records_are_of_the_same_events_when_they_have_waited() {
-        let told = [(5, 20), (3, 10), (4, 30), (2, 99), (1, 20)];
+    fn waiting_does_not_change_the_event_of_a_record() {
+        let recorded = [(5, 20), (3, 10), (4, 30), (2, 99), (1, 20)];
         for waiting in [2, 1000] {
-            // What is of no event has no time, and passes at once.
-            let found = ordered(&[10, 20, 30], &told, 5, &[], waiting);
+            // A record of an unknown event has no time, and passes immediately.
+            let found = ordered(&[10, 20, 30], &recorded, 5, &[], waiting);
             assert_eq!(found, [None, Some(1), Some(0), Some(2), Some(1)]);
         }
     }
 
     #[test]
-    fn events_that_are_told_while_records_wait_count_for_these_too() {
-        let told = [(5, 20), (3, 10), (4, 30), (2, 99), (1, 20)];
+    fn events_added_while_records_wait_apply_to_them() {
+        let recorded = [(5, 20), (3, 10), (4, 30), (2, 99), (1, 20)];
         for waiting in [2, 1000] {
-            // What would be all of a lone event is not, once there are others.
-            let found = ordered(&[10], &told, 3, &[20, 30], waiting);
+            // Records owned by a single event are looked up again once there are others.
+            let found = ordered(&[10], &recorded, 3, &[20, 30], waiting);
             assert_eq!(found, [None, Some(1), Some(0), Some(2), Some(1)]);
-            let found = ordered(&[10, 20], &told, 3, &[30], waiting);
+            let found = ordered(&[10, 20], &recorded, 3, &[30], waiting);
             assert_eq!(found, [None, None, Some(1), Some(0), Some(1)]);
         }
     }

@@ -1,34 +1,34 @@
-//! Records that are blocks of their own, one behind the other in one block, each behind what is known of its block.
+//! Single-record blocks packed into one block, each with the attributes of its original block.
 
 use crate::container::block::{Block, Origin};
 use crate::stream::raw::Raw;
 use bytes::Bytes;
 
-/// The serial number of a block that holds such records. No other block has it.
+/// Serial number of blocks of packed records. No other block has it.
 const SERIAL: u64 = u64::MAX;
-/// Larger records stay where they are.
-const LARGEST: usize = 1 << 16;
-/// So many bytes are gathered in one block.
-const ENOUGH: usize = 1 << 20;
-/// Bytes before each record: base, serial, source, size, origin.
-const KNOWN: usize = 8 + 8 + 4 + 4 + 1;
+/// Larger records are not packed.
+const MAX_RECORD: usize = 1 << 16;
+/// Size at which a block is full.
+const FULL_SIZE: usize = 1 << 20;
+/// Size of the attributes before each record: base, serial, source, size, origin.
+const ATTRIBUTES_SIZE: usize = 8 + 8 + 4 + 4 + 1;
 
-/// Such records, while they come.
+/// A block being packed.
 #[derive(Default)]
-pub struct Gathered(Vec<u8>);
+pub struct Packer(Vec<u8>);
 
 /// Whether a record is in memory as a block of its own.
-pub fn can_be(raw: &Raw<'_>) -> bool {
-    raw.block().in_memory && raw.bytes().len() == raw.block().bytes.len() && raw.block().bytes.len() <= LARGEST
+pub fn is_packable(raw: &Raw<'_>) -> bool {
+    raw.block().in_memory && raw.bytes().len() == raw.block().bytes.len() && raw.block().bytes.len() <= MAX_RECORD
 }
 
-/// A block that is to hold such records.
+/// An empty block for packed records.
 pub fn block() -> Block {
     Block { bytes: Bytes::new(), source: 0, base: 0, origin: Origin::File, in_memory: true, serial: SERIAL }
 }
 
-/// The block that the record at a place in such a block was; `None` of another block.
-pub fn one(block: &Block, at: usize) -> Option<Block> {
+/// Restores the block of the record at an offset; `None` if `block` is not packed.
+pub fn unpack(block: &Block, at: usize) -> Option<Block> {
     if block.serial != SERIAL {
         return None;
     }
@@ -41,20 +41,20 @@ pub fn one(block: &Block, at: usize) -> Option<Block> {
         1 => Origin::Reframed,
         _ => Origin::Frame,
     };
-    let start = at + KNOWN;
+    let start = at + ATTRIBUTES_SIZE;
     Some(Block {
         bytes: block.bytes.slice(start..start + u32::from_ne_bytes(*len) as usize),
         source: u32::from_ne_bytes(*source),
         base: u64::from_ne_bytes(*base),
         origin,
-        // Whoever holds on to it next is to gather it too.
+        // So that it is packed again if it is queued again.
         in_memory: true,
         serial: u64::from_ne_bytes(*serial),
     })
 }
 
-impl Gathered {
-    /// Adds a record: says where it is, and how many bytes it takes.
+impl Packer {
+    /// Adds a record; returns its offset and packed size.
     pub fn add(&mut self, raw: &Raw<'_>) -> (usize, usize) {
         let Block { bytes, source, base, origin, serial, .. } = raw.block();
         let at = self.0.len();
@@ -67,12 +67,12 @@ impl Gathered {
         (at, self.0.len() - at)
     }
 
-    /// Whether further records are to be gathered in another block.
+    /// Whether further records go into another block.
     pub fn is_full(&self) -> bool {
-        self.0.len() >= ENOUGH
+        self.0.len() >= FULL_SIZE
     }
 
-    /// All of them.
+    /// The packed bytes.
     pub fn into_bytes(self) -> Bytes {
         self.0.into()
     }

@@ -1,62 +1,62 @@
-//! Where a record is that waits, and of which event it is.
+//! Location of a waiting record, with its event.
 
 use crate::stream::events::EventIndex;
 use crate::stream::raw::BLOCK_LIMIT;
 
-/// Bits of the event, at the lower end.
+/// Bits of the event, the lowest ones.
 const EVENT_BITS: u32 = 8;
-/// Bits of the place in the block, above it.
+/// Bits of the offset in the block, above the event.
 const AT_BITS: u32 = BLOCK_LIMIT.trailing_zeros();
-/// In the place of an event: it is to be looked up.
+/// Value of the event that means it must be looked up.
 const NO_EVENT: u64 = (1 << EVENT_BITS) - 1;
 
-/// The number of a block, a place in it, and the event of the record there, in 8 bytes: millions of records wait at a time. Ordered
-/// by block, then by place.
+/// Block number, offset and event of a record in 8 bytes, since millions of records wait at a time. Sorts by block, then by
+/// offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place(u64);
 
 impl Place {
-    /// The numbers that blocks can have, as bits.
+    /// Mask of the block number.
     pub const NUMBERS: u32 = u32::MAX >> (EVENT_BITS + AT_BITS - 32);
 
-    /// At a place in the block of that number, of an event that is to be looked up.
+    /// A record at an offset of a block, whose event must be looked up.
     #[inline]
     pub fn new(number: u32, at: usize) -> Self {
         Self(u64::from(number) << (EVENT_BITS + AT_BITS) | (at as u64) << EVENT_BITS | NO_EVENT)
     }
 
-    /// The same with the event of the record, which is kept if its number is not too large.
+    /// Sets the event, if its index is small enough to be stored.
     #[inline]
     pub fn with_event(self, event: Option<EventIndex>) -> Self {
         let event = event.map(u64::from).filter(|&event| event < NO_EVENT).unwrap_or(NO_EVENT);
         Self(self.0 & !NO_EVENT | event)
     }
 
-    /// The number of the block.
+    /// Number of the block.
     #[inline]
     pub fn number(self) -> u32 {
         (self.0 >> (EVENT_BITS + AT_BITS)) as u32
     }
 
-    /// The place in it.
+    /// Offset in the block.
     #[inline]
     pub fn at(self) -> usize {
         (self.0 >> EVENT_BITS) as usize & (BLOCK_LIMIT - 1)
     }
 
-    /// The event, if it is known.
+    /// The event, if stored.
     #[inline]
     pub fn event(self) -> Option<EventIndex> {
         let event = self.0 & NO_EVENT;
         (event != NO_EVENT).then_some(event as EventIndex)
     }
 
-    /// As a number.
+    /// Converts to a number.
     pub fn bits(self) -> u64 {
         self.0
     }
 
-    /// From a number.
+    /// Converts from a number.
     pub fn from_bits(bits: u64) -> Self {
         Self(bits)
     }
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn block_place_and_event_come_back_and_are_ordered() {
+    fn block_offset_and_event_are_stored_and_sorted() {
         let place = Place::new(Place::NUMBERS, BLOCK_LIMIT - 1);
         assert_eq!((place.number(), place.at(), place.event()), (Place::NUMBERS, BLOCK_LIMIT - 1, None));
         let place = Place::new(7, 24).with_event(Some(3));

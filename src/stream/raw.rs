@@ -1,10 +1,9 @@
-//! A record as it flows.
+//! A record as it flows through a stream.
 //!
-//! Which event a record is of follows from the id in it, by the list of the recording's events. It is looked up when it is first
-//! asked for, by [`Events::of`](super::events::Events::of), and kept with the record from then on, with the state that the list
-//! was in. By another list, or once the list has changed, it is looked up anew. So nothing has to be done where records pass to a
-//! sink that knows other events, as behind a merge or an edited header, or where a pipe tells a further event; and a copy of a
-//! recording, for which no event matters, costs no lookups.
+//! The event of a record follows from its ID and the event list of the recording. It is looked up on the first call of
+//! [`Events::of`](super::events::Events::of) and cached in the record with the state of the list. Another list, or a changed one,
+//! looks it up again. So sinks with other events, such as behind a merge or an edited header, need no special handling, and
+//! copying a recording costs no lookups.
 
 use crate::abi::Endian;
 use crate::abi::record::RecordHeader;
@@ -12,33 +11,33 @@ use crate::container::block::Block;
 use crate::stream::events::EventIndex;
 use std::cell::Cell;
 
-/// Records begin before this place in their block.
+/// Records begin below this offset of their block.
 pub const BLOCK_LIMIT: usize = 1 << 31;
 
-/// A record's bytes and where they come from. The bytes are the truth; whoever needs more parses them.
+/// The bytes of a record and where they come from. The bytes are authoritative; typed views are decoded on demand.
 #[derive(Clone, Debug)]
 pub struct Raw<'a> {
     header: RecordHeader,
     endian: Endian,
     block: &'a Block,
     at: usize,
-    /// The record, and what is behind it and belongs to it.
+    /// The record and its payload.
     bytes: &'a [u8],
     event: Cell<FoundEvent>,
 }
 
-/// The event of a record by a list of events.
+/// The event of a record, according to a list of events.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FoundEvent {
-    /// Which list, and in which state; 0 is none.
+    /// State of the list; 0 if none.
     pub state: u64,
-    /// The event, if there is one.
+    /// The event, if any.
     pub event: Option<EventIndex>,
 }
 
 impl<'a> Raw<'a> {
-    /// A record with this header that begins at a place in a block. So many bytes behind it belong to it: AUX area, tracing data.
-    /// `None` where it is not within the block, or begins too far in it.
+    /// A record with this header at an offset of a block, followed by a payload (AUX area, tracing data). `None` if it is not
+    /// within the block or begins too far in it.
     #[inline]
     pub fn new(header: RecordHeader, endian: Endian, block: &'a Block, at: usize, payload_len: usize) -> Option<Self> {
         let end = at.checked_add(header.len())?.checked_add(payload_len)?;
@@ -54,67 +53,66 @@ impl<'a> Raw<'a> {
         self.header
     }
 
-    /// Byte order of the recorder.
+    /// Byte order of the recording machine.
     #[inline]
     pub fn endian(&self) -> Endian {
         self.endian
     }
 
-    /// Where the record is.
+    /// The block of the record.
     #[inline]
     pub fn block(&self) -> &'a Block {
         self.block
     }
 
-    /// How far into the block it begins.
+    /// Offset in the block.
     #[inline]
     pub fn at(&self) -> usize {
         self.at
     }
 
-    /// The whole record, header included.
+    /// The record, header included.
     #[inline]
     pub fn bytes(&self) -> &'a [u8] {
         &self.bytes[..self.header.len()]
     }
 
-    /// The record without its header; nothing of bytes that are too few for one.
+    /// The record without its header; empty if the size is smaller than a header.
     #[inline]
     pub fn body(&self) -> &'a [u8] {
         self.bytes.get(RecordHeader::SIZE..self.header.len()).unwrap_or_default()
     }
 
-    /// What follows the record and belongs to it, not counted in its size: AUX area, tracing data.
+    /// The payload that follows the record, not counted in its size: AUX area, tracing data.
     #[inline]
     pub fn payload(&self) -> &'a [u8] {
         &self.bytes[self.header.len()..]
     }
 
-    /// How many bytes follow the record and belong to it.
+    /// Size of the payload.
     #[inline]
     pub fn payload_len(&self) -> usize {
         self.bytes.len() - self.header.len()
     }
 
-    /// Where in its file the record is; for one that was compressed, where its frame is.
+    /// Offset in the file; of a compressed record, that of its frame.
     pub fn offset(&self) -> u64 {
         self.block.offset(self.at)
     }
 
-    /// The same record, of which the event was found before.
+    /// Caches the event.
     #[inline]
-    pub(super) fn with_event(self, found: FoundEvent) -> Self {
+    pub(super) fn keep_event(&self, found: FoundEvent) {
         self.event.set(found);
-        self
     }
 
-    /// The event, as it was found last.
+    /// The cached event.
     #[inline]
     pub(super) fn found_event(&self) -> FoundEvent {
         self.event.get()
     }
 
-    /// The event by a list in that state, looked up if it was not before.
+    /// The event for this state of the list, looked up if not cached.
     #[inline]
     pub(super) fn event(&self, state: u64, find: impl FnOnce() -> Option<EventIndex>) -> Option<EventIndex> {
         let found = self.event.get();
@@ -127,14 +125,14 @@ impl<'a> Raw<'a> {
     }
 }
 
-/// Bytes between records that are none.
+/// Corrupt bytes between records.
 #[derive(Clone, Copy, Debug)]
 pub struct Gap<'a> {
-    /// Where they are.
+    /// The block of the bytes.
     pub block: &'a Block,
-    /// How far into the block they begin.
+    /// Offset in the block.
     pub at: usize,
-    /// How many there are.
+    /// Number of bytes.
     pub len: usize,
 }
 
@@ -145,7 +143,7 @@ mod tests {
     use crate::container::block::Origin;
 
     #[test]
-    fn a_record_is_within_its_block() {
+    fn a_record_outside_its_block_is_rejected() {
         let bytes = vec![0; 48].into();
         let block = Block { bytes, source: 0, base: 0, origin: Origin::File, in_memory: true, serial: 1 };
         let new = |size, at, payload| {

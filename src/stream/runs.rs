@@ -1,4 +1,4 @@
-//! Times and places of records, in sorted runs that do not take memory.
+//! Sorted runs of record times and locations in temporary files.
 
 use super::place::Place;
 use crate::container::spool::Spool;
@@ -8,12 +8,12 @@ use std::collections::BinaryHeap;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-/// When a record was written, and where it is. Ordered by time, then by place, which makes any sort a stable one.
+/// Time and location of a record. Sorts by time, then by location, which makes any sort stable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Entry {
     /// Nanoseconds.
     pub time: u64,
-    /// Where.
+    /// Location.
     pub place: Place,
 }
 
@@ -28,8 +28,8 @@ impl Entry {
     }
 
     fn from_bytes(bytes: [u8; Self::SIZE]) -> Self {
-        let both = u128::from_ne_bytes(bytes);
-        let (first, second) = ((both as u64), (both >> 64) as u64);
+        let word = u128::from_ne_bytes(bytes);
+        let (first, second) = ((word as u64), (word >> 64) as u64);
         if cfg!(target_endian = "little") {
             Self { time: first, place: Place::from_bits(second) }
         } else {
@@ -38,7 +38,7 @@ impl Entry {
     }
 }
 
-/// Sorted entries in a temporary file.
+/// A sorted run in a temporary file.
 struct Run {
     bytes: Bytes,
     at: usize,
@@ -50,24 +50,24 @@ impl Run {
     }
 }
 
-/// Sorted runs, merged when they are read.
+/// Sorted runs, merged while reading.
 #[derive(Default)]
 pub struct Runs {
     runs: Vec<Run>,
-    /// The first entry of each run that has one.
+    /// The first remaining entry of each run.
     heads: BinaryHeap<Reverse<(Entry, usize)>>,
 }
 
 impl Runs {
-    /// Whether all entries have been taken.
+    /// Whether all entries have been read.
     pub fn is_empty(&self) -> bool {
         self.heads.is_empty()
     }
 
-    /// Keeps sorted entries in a temporary file.
+    /// Writes sorted entries to a temporary file.
     ///
     /// # Errors
-    /// What the system says.
+    /// I/O errors.
     pub fn add(&mut self, entries: &[Entry], spool_dir: Option<&Path>) -> io::Result<()> {
         let mut out = BufWriter::new(Spool::new(spool_dir)?);
         for entry in entries {
@@ -80,12 +80,12 @@ impl Runs {
         Ok(())
     }
 
-    /// The lowest entry of all.
+    /// The smallest entry.
     pub fn peek(&self) -> Option<Entry> {
         self.heads.peek().map(|Reverse((entry, _))| *entry)
     }
 
-    /// Takes the lowest entry of all.
+    /// Removes the smallest entry.
     pub fn pop(&mut self) -> Option<Entry> {
         let Reverse((entry, index)) = self.heads.pop()?;
         let run = &mut self.runs[index];

@@ -1,10 +1,10 @@
-//! From an opened container to a stream of records: in the order of the file, frames followed by the records in them.
+//! Converts an opened container to a stream of records in file order. Records of a compressed frame follow the frame.
 
 use crate::abi::record::compressed::compressed_bytes;
 use crate::abi::record::{RecordHeader, RecordType};
 use crate::container::block::{Block, Origin};
 use crate::container::misframed::reframed;
-use crate::container::read::frame_decoder::Ahead;
+use crate::container::read::frame_decoder::FrameDecoder;
 use crate::container::read::frames::Decompressor;
 use crate::container::read::input::Input;
 use crate::container::read::pipe::HEADER_SIZE;
@@ -17,8 +17,8 @@ use crate::stream::ledger::{Ledger, Reason};
 use crate::stream::meta::{Meta, is_about_recording};
 use crate::stream::raw::{BLOCK_LIMIT, Gap, Raw};
 
-/// How far behind a frame those are looked for that are to be decompressed next.
-const AHEAD: usize = 256 << 10;
+/// How far ahead of a frame further frames are submitted for decompression.
+const LOOKAHEAD: usize = 256 << 10;
 
 /// A recording to be streamed.
 pub struct Source {
@@ -26,38 +26,38 @@ pub struct Source {
     meta: Meta,
     ledger: Ledger,
     counts: Counts,
-    /// Of the file that is being read, if it has frames.
+    /// Decompression state of the current file, once it has frames.
     frames: Option<Frames>,
 }
 
-/// The frames of one file.
+/// The compressed frames of one file.
 struct Frames {
-    ahead: Ahead,
-    /// Up to where in a block, of which this is the number, frames were given to it.
-    given: (u64, usize),
+    decoder: FrameDecoder,
+    /// Serial of a block, and the offset up to which its frames were submitted.
+    submitted: (u64, usize),
     source: u32,
-    /// Where the last one is.
+    /// Offset of the last frame.
     offset: u64,
-    /// Whether the last one could not be read.
+    /// Whether the last frame was undecodable.
     is_undecodable: bool,
 }
 
 impl Frames {
-    /// Has a frame decompressed, if it was not given before, and those that come soon behind it in its block.
-    fn give(&mut self, frame: &Raw<'_>) {
+    /// Submits a frame, if not already submitted, and those that follow closely in its block.
+    fn submit(&mut self, frame: &Raw<'_>) {
         let (block, at, endian) = (frame.block(), frame.at(), frame.endian());
-        let (serial, given) = self.given;
-        let mut next = if serial == block.serial { given.max(at) } else { at };
-        let end = BLOCK_LIMIT.min(at + AHEAD);
+        let (serial, submitted) = self.submitted;
+        let mut next = if serial == block.serial { submitted.max(at) } else { at };
+        let end = BLOCK_LIMIT.min(at + LOOKAHEAD);
         while next < end
             && let Step::Record { len, payload, .. } = step(&block.bytes, next, endian)
         {
             if let Some(compressed) = compressed_bytes(&block.bytes[next..next + len], endian) {
-                self.ahead.give(block.bytes.slice_ref(compressed));
+                self.decoder.submit(block.bytes.slice_ref(compressed));
             }
             next += len + payload;
         }
-        self.given = (block.serial, next);
+        self.submitted = (block.serial, next);
     }
 }
 
@@ -65,37 +65,37 @@ impl Source {
     /// Opens a recording.
     ///
     /// # Errors
-    /// Where there is no recording, or none that can be read.
+    /// If the input is not a recording or cannot be read.
     pub fn open(input: Input, options: ReadOptions) -> Result<Self> {
         Reader::open(input, options).map(Self::new)
     }
 
-    /// A recording that was opened by other means.
+    /// Creates a source from an opened container.
     pub fn new(reader: Reader) -> Self {
         let meta = Meta::new(&reader);
         Self { reader, meta, ledger: Ledger::default(), counts: Counts::default(), frames: None }
     }
 
-    /// How it is read.
+    /// Options it is read with.
     pub fn options(&self) -> &ReadOptions {
         &self.reader.options
     }
 
-    /// What the container's header tells.
+    /// Metadata from the header of the container.
     pub fn meta(&self) -> &Meta {
         &self.meta
     }
 
-    /// Streams all records, and says what is known and what was read at the end.
+    /// Streams all records; returns the final metadata and ledger.
     ///
     /// # Errors
-    /// Where the sink cannot go on, or there is not a single record in a pipe or in what is damaged.
+    /// If the sink fails, or a pipe or a corrupt recording has no readable record.
     pub fn run(mut self, sink: &mut impl Sink) -> Result<(Meta, Ledger)> {
         sink.begin(&self.meta)?;
         while !sink.is_done()
             && let Some(mut block) = self.reader.next_block()?
         {
-            // A decompressor takes megabytes, and is of no use to another file.
+            // A decompressor takes megabytes and cannot be used for another file.
             if self.frames.as_ref().is_some_and(|frames| frames.source != block.source) {
                 self.end_frames();
             }
@@ -116,7 +116,7 @@ impl Source {
         Ok((self.meta, self.ledger))
     }
 
-    /// Passes on the records of a block. Where the block is too large for one, says how far it came.
+    /// Passes on the records of a block. Returns the offset reached if the block exceeds the limit on offsets.
     fn walk(&mut self, block: &Block, sink: &mut impl Sink) -> Result<Option<usize>> {
         let endian = self.meta.endian;
         let mut at = 0;
@@ -127,11 +127,7 @@ impl Source {
                     self.counts.add(header.kind);
                     if is_about_recording(&header) && self.meta.note(&raw).is_none() {
                         self.ledger.dropped(header.kind, Reason::Damaged);
-                        self.damage(
-                            block,
-                            at,
-                            format!("the {} record here cannot be read and is left out", header.kind),
-                        );
+                        self.damage(block, at, format!("invalid {} record; skipped", header.kind));
                     }
                     if let Err(error) = sink.record(&self.meta, &raw) {
                         return Err(error.at_record(self.counts.total() - 1, header.kind));
@@ -166,28 +162,29 @@ impl Source {
         Ok(Some(at))
     }
 
-    /// Passes on the records in a frame.
+    /// Passes on the records of a frame.
     fn decompress(&mut self, frame: &Raw<'_>, sink: &mut impl Sink) -> Result<()> {
         let (source, offset) = (frame.block().source, frame.offset());
         let mut frames = match self.frames.take() {
             Some(frames) => Frames { offset, ..frames },
             None => {
-                let made = Decompressor::new(frame.endian(), self.reader.options.limits.clone()).and_then(Ahead::new);
+                let created =
+                    Decompressor::new(frame.endian(), self.reader.options.limits.clone()).and_then(FrameDecoder::new);
                 let file = &self.meta.files[source as usize];
-                let ahead = made.map_err(Error::io(file, "cannot decompress"))?;
-                Frames { ahead, given: (0, 0), source, offset, is_undecodable: false }
+                let decoder = created.map_err(Error::io(file, "cannot decompress"))?;
+                Frames { decoder, submitted: (0, 0), source, offset, is_undecodable: false }
             }
         };
         let was_undecodable = frames.is_undecodable;
         frames.is_undecodable = false;
         if compressed_bytes(frame.bytes(), frame.endian()).is_none() {
             self.frames = Some(frames);
-            self.undecodable(frame, was_undecodable, "its size does not fit");
+            self.undecodable(frame, was_undecodable, "its data size exceeds the record");
             return Ok(());
         }
-        frames.give(frame);
+        frames.submit(frame);
         let failure = loop {
-            match frames.ahead.piece() {
+            match frames.decoder.piece() {
                 Ok(Some(bytes)) => {
                     let serial = self.reader.serial();
                     let piece = Block { bytes, source, base: offset, origin: Origin::Frame, in_memory: true, serial };
@@ -207,14 +204,15 @@ impl Source {
         Ok(())
     }
 
-    /// Passes on frames of which the first has swallowed the others: as the bytes that they are, then as they should be.
+    /// Passes on misframed records: as a gap of raw bytes, then as corrected records.
     fn reframe(&mut self, found: &Gap<'_>, sink: &mut impl Sink) -> Result<()> {
         let Gap { block, at, len } = *found;
         sink.gap(&self.meta, found)?;
         let offset = block.offset(at);
         let file = &self.meta.files[block.source as usize];
-        self.ledger
-            .note(format!("{file}: at offset {offset}: frames that perf wrote as one of {len} bytes are put right"));
+        self.ledger.note(format!(
+            "{file}: offset {offset:#x}: correcting compressed frames that perf wrote as one record of {len} bytes"
+        ));
         let bytes = reframed(&block.bytes[at..at + len], self.meta.endian).into();
         let serial = self.reader.serial();
         let records =
@@ -222,51 +220,50 @@ impl Source {
         self.walk(&records, sink).map(drop)
     }
 
-    /// Counts a frame that cannot be read. Those that follow it in its stream cannot either, which is said once.
-    fn undecodable(&mut self, frame: &Raw<'_>, is_told: bool, why: &str) {
+    /// Counts an undecodable frame. The frames after it in the stream are undecodable, too; only the first is reported.
+    fn undecodable(&mut self, frame: &Raw<'_>, is_reported: bool, why: &str) {
         self.ledger.dropped(frame.header().kind, Reason::Undecodable);
         if let Some(frames) = &mut self.frames {
             frames.is_undecodable = true;
         }
-        if !is_told {
+        if !is_reported {
             let what = format!(
-                "the records in this compressed frame are missing, and those in frames that continue it: {why}"
+                "cannot decompress this frame, its records and those of the frames that continue it are missing: {why}"
             );
             self.damage(frame.block(), frame.at(), what);
         }
     }
 
-    /// Says what the last frame of a file left unfinished.
+    /// Reports an incomplete record at the end of the last frame.
     fn end_frames(&mut self) {
         let Some(frames) = self.frames.take() else { return };
-        let rest = frames.ahead.rest();
+        let rest = frames.decoder.rest();
         if rest > 0 {
             let file = self.meta.files[frames.source as usize].clone();
-            let what =
-                format!("the last compressed frame ends in the middle of a record, of which {rest} bytes are there");
+            let what = format!("the last compressed frame ends within a record, after {rest} bytes");
             self.ledger.damage(Damage::new(file, frames.offset, what).with_unread(rest as u64));
         }
     }
 
-    /// Notes what is wrong at a place where no record is, and finds the next one.
+    /// Reports bytes that are not a record, and finds the next record.
     fn skip_damage(&mut self, block: &Block, at: usize, end: Step) -> Option<usize> {
         let left = block.bytes.len() - at;
-        let (problem, may_go_on) = match end {
+        let (problem, may_continue) = match end {
             Step::Cut { needed } => {
                 let sound = RecordHeader::peek(&block.bytes[at..], self.meta.endian).is_some_and(|h| is_sound(&h));
-                let problem = format!("the record here needs {needed} bytes, of which {left} are there");
+                let problem = format!("record is truncated: needs {needed} bytes, {left} left");
                 (problem, !sound || needed > u64::from(u16::MAX))
             }
             Step::Garbage { header } if header.len() < RecordHeader::SIZE => {
-                (format!("the record here has a size of {}, which none can have", header.len()), true)
+                (format!("invalid record size {}", header.len()), true)
             }
-            Step::Garbage { header } => (format!("a record cannot be of type {}", header.kind), true),
+            Step::Garbage { header } => (format!("invalid record type {}", header.kind), true),
             Step::Record { .. } | Step::Misframed { .. } | Step::End => return None,
         };
-        let next = if may_go_on { resynchronise(&block.bytes, at, self.meta.endian) } else { None };
+        let next = if may_continue { resynchronise(&block.bytes, at, self.meta.endian) } else { None };
         let (missing, unread) = match next {
-            Some(next) => (format!("{} bytes are skipped up to the next sound record", next - at), next - at),
-            None => (format!("the last {left} bytes are missing"), left),
+            Some(next) => (format!("skipping {} bytes to the next valid record", next - at), next - at),
+            None => (format!("the last {left} bytes are lost"), left),
         };
         let damage = self.meta.damage(block, at, format!("{problem}; {missing}"));
         self.ledger.damage(damage.with_unread(unread as u64));
@@ -277,21 +274,17 @@ impl Source {
         self.ledger.damage(self.meta.damage(block, at, what));
     }
 
-    /// Whether the recording, of which not a single record was read, should have some. A file may have none, as its header and
-    /// sections tell all else; a pipe tells everything in records.
+    /// Whether a recording without a single record is an error. A file may have no records, since its header and sections contain
+    /// the metadata. A pipe consists of records.
     fn is_unreadable(&self, damage: &[Damage]) -> bool {
         self.meta.container == Container::Pipe || !damage.is_empty() || !self.ledger.messages().is_empty()
     }
 
-    /// Why there is not a single record.
+    /// The error for a recording without a single record.
     fn nothing_read(&self, damage: Vec<Damage>) -> Error {
         match self.ledger.messages().first().or(damage.first()) {
-            Some(damage) => {
-                Error::input(&damage.file, damage.offset, format!("not a single record can be read: {}", damage.what))
-            }
-            None => {
-                Error::input(&self.meta.files[0], HEADER_SIZE as u64, "the recording is cut before its first record")
-            }
+            Some(damage) => Error::input(&damage.file, damage.offset, format!("no readable records: {}", damage.what)),
+            None => Error::input(&self.meta.files[0], HEADER_SIZE as u64, "truncated before the first record"),
         }
     }
 }

@@ -1,27 +1,27 @@
-//! Stages: what stands before a sink, and passes on to it what it wants.
+//! Stages: transformations of records on their way to a sink.
 
 use super::Sink;
 use super::meta::Meta;
 use super::raw::{Gap, Raw};
 use crate::error::Result;
 
-/// What is done with records on their way to a sink. All that a stage does not take itself is passed on as it is.
+/// A transformation of records before a sink. The default methods pass everything on unchanged.
 pub trait Stage<S: Sink + ?Sized> {
-    /// The first call.
+    /// Called first.
     ///
     /// # Errors
-    /// Those of the sink, and where the stage cannot go on.
+    /// Errors of the sink or the stage.
     fn begin(&mut self, meta: &Meta, sink: &mut S) -> Result<()> {
         sink.begin(meta)
     }
 
-    /// A record.
+    /// Called for each record.
     ///
     /// # Errors
     /// As [`begin`](Self::begin).
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()>;
 
-    /// Bytes between records that are none.
+    /// Called for corrupt bytes between records.
     ///
     /// # Errors
     /// As [`begin`](Self::begin).
@@ -29,7 +29,7 @@ pub trait Stage<S: Sink + ?Sized> {
         sink.gap(meta, gap)
     }
 
-    /// The last call.
+    /// Called last.
     ///
     /// # Errors
     /// As [`begin`](Self::begin).
@@ -38,13 +38,13 @@ pub trait Stage<S: Sink + ?Sized> {
     }
 }
 
-/// A stage before a sink: the one [`Sink`] that forwards, so that no stage can forget a call. It needs no more records when its
-/// sink needs none.
+/// A stage before a sink, as a [`Sink`]: the only type that forwards calls, so that no stage can forget one. It is done
+/// when its sink is.
 #[derive(Debug)]
 pub struct Before<T, S> {
     /// The stage.
     pub stage: T,
-    /// Where it passes records on to.
+    /// The sink behind it.
     pub sink: S,
 }
 

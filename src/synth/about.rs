@@ -1,4 +1,4 @@
-//! What a recording that is made up tells of itself.
+//! Metadata of a synthetic recording.
 
 use super::event::Event;
 use super::tracepoint::tracing_data;
@@ -20,22 +20,22 @@ use crate::stream::meta::Meta;
 use bytes::Bytes;
 use std::collections::BTreeMap;
 
-/// The machine that a recording is said to be of.
+/// The machine of a synthetic recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Machine {
-    /// As `uname -m` tells it.
+    /// Architecture, as printed by `uname -m`.
     pub arch: String,
-    /// CPUs, all of them online.
+    /// Number of CPUs, all online.
     pub cpus: u32,
-    /// Name of the host.
+    /// Host name.
     pub hostname: String,
-    /// Release of the kernel.
+    /// Kernel release.
     pub release: String,
-    /// Name of the CPU.
+    /// CPU model.
     pub cpu: String,
-    /// Memory in kB.
+    /// Memory in KiB.
     pub memory: u64,
-    /// Version of perf.
+    /// perf version.
     pub perf: String,
     /// Command line of perf.
     pub cmdline: Vec<String>,
@@ -48,7 +48,7 @@ impl Default for Machine {
             cpus: 4,
             hostname: "synth".to_owned(),
             release: "6.1.0".to_owned(),
-            cpu: "made-up CPU".to_owned(),
+            cpu: "synthetic CPU".to_owned(),
             memory: 16 << 20,
             perf: "6.1.0".to_owned(),
             cmdline: vec!["perf".to_owned(), "record".to_owned()],
@@ -56,22 +56,22 @@ impl Default for Machine {
     }
 }
 
-/// What a recording tells of itself: byte order, machine, events, features.
+/// Metadata of a recording: byte order, machine, events, features.
 ///
-/// What follows from these is made of them: ids; numbers and formats of tracepoints; the features EVENT_DESC, GROUP_DESC,
-/// TRACING_DATA, BRANCH_STACK, and those that tell the machine. A feature that is [set](Self::set) is as it was set.
+/// Derived from these: event IDs; IDs and formats of tracepoints; the features EVENT_DESC, GROUP_DESC, TRACING_DATA and
+/// BRANCH_STACK, and those of the machine. A feature that is [set](Self::set) replaces the derived one.
 #[derive(Clone, Debug)]
 pub struct About {
     /// Byte order.
     pub endian: Endian,
-    /// Machine; `None` for a recording that does not tell it.
+    /// Machine; `None` to omit its features.
     pub machine: Option<Machine>,
-    /// Whether rounds are marked, so that readers need not have all records in memory. Otherwise marks are where they are told.
+    /// Whether to mark rounds, which bound the memory of readers. Otherwise only explicit marks are written.
     pub rounds: bool,
     events: Vec<Event>,
     groups: Vec<(u32, u32)>,
     features: BTreeMap<FeatureId, FeatureSection>,
-    left_out: Vec<FeatureId>,
+    omitted: Vec<FeatureId>,
     flags_of_first: AttrFlags,
 }
 
@@ -84,23 +84,23 @@ impl Default for About {
             events: Vec::new(),
             groups: Vec::new(),
             features: BTreeMap::new(),
-            left_out: Vec::new(),
+            omitted: Vec::new(),
             flags_of_first: AttrFlags::empty(),
         }
     }
 }
 
 impl About {
-    /// The number of the first tracepoint; the others follow.
+    /// `config` of the first tracepoint; further ones are consecutive.
     const FIRST_TRACEPOINT: u64 = 1000;
 
-    /// Adds an event, and says its number. The first one has the records that are no samples, as perf record has it.
+    /// Adds an event; returns its index. The first event owns the non-sample records, as with perf record.
     pub fn event(&mut self, event: Event) -> usize {
         self.events.push(event);
         self.events.len() - 1
     }
 
-    /// Makes a group of an event and those behind it, itself counted.
+    /// Groups `members` events from `leader` on.
     pub fn group(&mut self, leader: usize, members: usize) {
         self.groups.push((leader as u32, members as u32));
     }
@@ -110,23 +110,22 @@ impl About {
         self.features.insert(id, FeatureSection { id, feature, tail: Vec::new() });
     }
 
-    /// Sets a feature that is not set.
+    /// Sets a feature unless it is set.
     pub fn set_if_absent(&mut self, id: FeatureId, feature: Feature) {
         self.features.entry(id).or_insert_with(|| FeatureSection { id, feature, tail: Vec::new() });
     }
 
-    /// Sets bits of the first event's attr: those by which it has records of some type.
+    /// Sets flags of the first event's attr, which enable types of records.
     pub fn flag_first(&mut self, flags: AttrFlags) {
         self.flags_of_first |= flags;
     }
 
-    /// Leaves out a feature that would be made.
+    /// Omits a derived feature.
     pub fn leave_out(&mut self, id: FeatureId) {
-        self.left_out.push(id);
+        self.omitted.push(id);
     }
 
-    /// The events, with what is made up of them: ids, numbers of tracepoints, and the flags by which the first one has records
-    /// that are no samples.
+    /// The events with derived IDs, tracepoint IDs and, for the first event, flags of non-sample records.
     pub fn events(&self) -> Vec<Event> {
         let cpus = self.machine.as_ref().map_or(1, |machine| u64::from(machine.cpus.max(1)));
         let mut events = self.events.clone();
@@ -157,10 +156,10 @@ impl About {
         events
     }
 
-    /// What is known of the recording before its first record.
+    /// Metadata as known before the first record.
     ///
     /// # Errors
-    /// Where there is no event, where events have the same id or are of different sizes, or a feature has no place in the format.
+    /// If there is no event, IDs are not unique, attr sizes differ, or a feature cannot be encoded.
     pub fn meta(&self) -> Result<Meta> {
         let events = self.events();
         check(&events)?;
@@ -168,16 +167,16 @@ impl About {
         for (id, feature) in self.made(&events)? {
             features.insert(id, FeatureSection { id, feature, tail: Vec::new() });
         }
-        features.retain(|id, _| !self.left_out.contains(id));
+        features.retain(|id, _| !self.omitted.contains(id));
         features.extend(self.features.iter().map(|(&id, section)| (id, section.clone())));
         let encode =
             |(id, section): (FeatureId, FeatureSection)| Ok((id, Bytes::from(encoded(section.to_bytes(self.endian))?)));
         let features = features.into_iter().map(encode).collect::<Result<BTreeMap<_, _>>>()?;
-        let told = events.into_iter().map(|event| FileAttr { attr: event.attr, ids: event.ids });
-        Ok(Meta::made_up("synth".to_owned(), self.endian, told, features))
+        let attrs = events.into_iter().map(|event| FileAttr { attr: event.attr, ids: event.ids });
+        Ok(Meta::synthetic("synth".to_owned(), self.endian, attrs, features))
     }
 
-    /// The features that follow from the rest.
+    /// The derived features.
     fn made(&self, events: &[Event]) -> Result<Vec<(FeatureId, Feature)>> {
         let text = |text: &str| PerfStr::new(text.as_bytes());
         let mut made = Vec::new();
@@ -219,8 +218,8 @@ impl About {
             let mut groups = Vec::new();
             for &(leader_idx, nr_members) in &self.groups {
                 if u64::from(leader_idx) + u64::from(nr_members) > events.len() as u64 {
-                    let what = format!("a group of {nr_members} events cannot begin with event {leader_idx}");
-                    return Err(Error::invalid(format!("{what}: there are {}", events.len())));
+                    let what = format!("a group of {nr_members} events cannot start at event {leader_idx}");
+                    return Err(Error::invalid(format!("{what}: there are only {}", events.len())));
                 }
                 groups.push(Group { name: text("{anon_group}"), leader_idx, nr_members });
             }
@@ -230,23 +229,23 @@ impl About {
     }
 }
 
-/// Whether containers have a place for these events, and records can be told apart.
+/// Checks that containers can represent the events and that their IDs are unique.
 fn check(events: &[Event]) -> Result<()> {
     let Some(first) = events.first() else {
-        return Err(Error::invalid("a recording has at least one event"));
+        return Err(Error::invalid("a recording needs at least one event"));
     };
     let size = |attr: &Attr| attr.stored_size();
     if let Some(other) = events.iter().find(|event| size(&event.attr) != size(&first.attr)) {
         let (this, that) = (size(&other.attr), size(&first.attr));
-        let what = format!("{} takes {this} bytes and {} {that}", other.name, first.name);
-        return Err(Error::invalid(format!("{what}: all events of a recording are of the same size")));
+        let what = format!("the attr of {} has {this} bytes, that of {} has {that}", other.name, first.name);
+        return Err(Error::invalid(format!("{what}; all attrs of a recording must have the same size")));
     }
     let mut ids: Vec<_> = events.iter().flat_map(|event| event.ids.iter().map(move |id| (id, &event.name))).collect();
     ids.sort();
     match ids.windows(2).find(|pair| pair[0].0 == pair[1].0) {
         Some(pair) => {
             let (id, one, other) = (pair[0].0, pair[0].1, pair[1].1);
-            Err(Error::invalid(format!("the id {id} of {one} is that of {other} too: each event has ids of its own")))
+            Err(Error::invalid(format!("{one} and {other} have the same ID {id}; event IDs must be unique")))
         }
         None => Ok(()),
     }

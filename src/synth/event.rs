@@ -1,4 +1,4 @@
-//! An event of a recording that is made up.
+//! An event of a synthetic recording.
 
 use super::event_names;
 use super::tracepoint::Tracepoint;
@@ -9,7 +9,7 @@ use crate::abi::read_format::ReadFormat;
 use crate::abi::sample_type::{BranchSampleType, SampleType};
 use crate::error::{Error, Result};
 
-/// An event: its name, how it was opened, the ids of its instances.
+/// An event: name, attr and instance IDs.
 ///
 /// ```
 /// use perfconv::abi::attr::AttrType;
@@ -22,21 +22,21 @@ use crate::error::{Error, Result};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Event {
-    /// Its name, as EVENT_DESC tells it.
+    /// Name, as in EVENT_DESC.
     pub name: String,
-    /// How it was opened.
+    /// The attr.
     pub attr: Attr,
-    /// Its ids, one for each CPU; where there are none, they are made up.
+    /// IDs, one for each CPU; generated if empty.
     pub ids: Vec<u64>,
-    /// Its format, if it is a tracepoint.
+    /// Format, if it is a tracepoint.
     pub tracepoint: Option<Tracepoint>,
 }
 
 impl Event {
-    /// How large attrs are: as since Linux 5.13.
+    /// Size of the attr, as since Linux 5.13.
     const ATTR_SIZE: usize = 128;
 
-    /// Fields of samples, unless others are asked for: enough for `perf script` and `perf report` to show them.
+    /// Default sample fields, sufficient for `perf script` and `perf report`.
     pub const FIELDS: SampleType = SampleType::IDENTIFIER
         .union(SampleType::IP)
         .union(SampleType::TID)
@@ -44,13 +44,13 @@ impl Event {
         .union(SampleType::CPU)
         .union(SampleType::PERIOD);
 
-    /// Period, unless another is asked for.
+    /// Default period.
     const PERIOD: u64 = 100_000;
 
-    /// An event by its name, as `perf record -e` takes it: see [`event_names`]. A tracepoint has RAW bytes, and a period of 1.
+    /// An event in the syntax of `perf record -e`, such as `cycles:u`. A tracepoint has RAW bytes and a period of 1.
     ///
     /// # Errors
-    /// Where there is no such event.
+    /// If the name is unknown.
     pub fn named(name: &str) -> Result<Self> {
         let mut attr = Self::plain_attr()?;
         let tracepoint = event_names::apply(name, &mut attr)?;
@@ -62,27 +62,27 @@ impl Event {
         Ok(event)
     }
 
-    /// An event of a PMU that is not known here: what it counts is to be told by its attr.
+    /// An event of an unknown PMU, to be described by its attr.
     ///
     /// # Errors
-    /// None in practice: an attr of zeros is one.
+    /// None in practice: an attr of zeros can be decoded.
     pub fn unknown(name: impl Into<String>) -> Result<Self> {
         Ok(Self::of(name, Self::plain_attr()?))
     }
 
-    /// An event that was opened in any way. Nothing of the attr is changed.
+    /// An event with this attr, unchanged.
     pub fn of(name: impl Into<String>, attr: Attr) -> Self {
         Self { name: name.into(), attr, ids: Vec::new(), tracepoint: None }
     }
 
-    /// The tracepoint, with fields of its own.
+    /// Sets the format of the tracepoint, with its fields.
     #[must_use]
     pub fn formatted(mut self, tracepoint: Tracepoint) -> Self {
         self.tracepoint = Some(tracepoint);
         self
     }
 
-    /// A sample each so many occurrences.
+    /// Samples once per `period` occurrences.
     #[must_use]
     pub fn period(mut self, period: u64) -> Self {
         self.attr.sample_period = period;
@@ -90,7 +90,7 @@ impl Event {
         self
     }
 
-    /// So many samples a second.
+    /// Samples `hertz` times a second.
     #[must_use]
     pub fn frequency(mut self, hertz: u64) -> Self {
         self.attr.sample_period = hertz;
@@ -98,28 +98,28 @@ impl Event {
         self
     }
 
-    /// Samples have these fields too.
+    /// Adds sample fields.
     #[must_use]
     pub fn with(mut self, fields: SampleType) -> Self {
         self.attr.sample_type |= fields;
         self
     }
 
-    /// Samples do not have these fields.
+    /// Removes sample fields.
     #[must_use]
     pub fn without(mut self, fields: SampleType) -> Self {
         self.attr.sample_type.remove(fields);
         self
     }
 
-    /// Samples have the last branches, of these kinds.
+    /// Samples branch stacks with branches of these kinds.
     #[must_use]
     pub fn branches(mut self, kinds: BranchSampleType) -> Self {
         self.attr.branch_sample_type = kinds;
         self.with(SampleType::BRANCH_STACK)
     }
 
-    /// Samples have user registers and so many bytes of the user stack.
+    /// Samples user registers and `bytes` bytes of the user stack.
     #[must_use]
     pub fn user_stack(mut self, regs: u64, bytes: u32) -> Self {
         (self.attr.sample_regs_user, self.attr.sample_stack_user) = (regs, bytes);
@@ -131,7 +131,7 @@ impl Event {
         self.attr.sample_type.contains(fields)
     }
 
-    /// An attr as perf record makes it for an event without options.
+    /// The attr that perf record uses without options.
     fn plain_attr() -> Result<Attr> {
         let read = Attr::read(&[0; Self::ATTR_SIZE], Endian::Little);
         let mut attr = read.map_err(|e| Error::invalid(e.to_string()))?;

@@ -1,4 +1,4 @@
-//! Names of events as perf takes them with `-e`, and the attrs that they stand for.
+//! Event names in the syntax of `perf record -e`, and their attrs.
 
 use crate::abi::attr::{Attr, AttrType, HardwareEvent, SoftwareEvent};
 use crate::abi::attr_flags::AttrFlags;
@@ -41,21 +41,21 @@ const SOFTWARE: [(&str, SoftwareEvent); 15] = [
     ("cgroup-switches", SoftwareEvent::CGROUP_SWITCHES),
 ];
 
-/// Caches, by their number in `config`.
+/// Caches, indexed by their number in `config`.
 const CACHES: [&str; 7] = ["L1-dcache", "L1-icache", "LLC", "dTLB", "iTLB", "branch", "node"];
 
-/// What is done with a cache, by its number in `config`: all of it, and what misses.
+/// Cache operations, indexed by their number in `config`: names for all accesses and for misses.
 const CACHE_OPERATIONS: [(&str, &str); 3] =
     [("loads", "load-misses"), ("stores", "store-misses"), ("prefetches", "prefetch-misses")];
 
-/// Puts what a name stands for into an attr: type, config, modifiers. Of a tracepoint, says its system and name; what its
-/// number is, the name does not tell.
+/// Sets type, config and modifiers of an attr from an event name. Returns system and name of a tracepoint, whose ID does not
+/// follow from the name.
 ///
-/// Known are hardware, software and cache events, tracepoints (`sched:sched_switch`), raw events (`r1a8`) and breakpoints
+/// Supports hardware, software and cache events, tracepoints (`sched:sched_switch`), raw events (`r1a8`) and breakpoints
 /// (`mem:0x1000:rw`), each with the modifiers `u`, `k`, `h`, `G`, `H`, `p` (up to three) and `D`.
 ///
 /// # Errors
-/// Where there is no such event, or no such modifier.
+/// If the event or a modifier is unknown.
 pub fn apply<'a>(name: &'a str, attr: &mut Attr) -> Result<Option<(&'a str, &'a str)>> {
     let (head, rest) = name.split_once(':').unwrap_or((name, ""));
     if let Some((kind, config)) = known(head) {
@@ -71,7 +71,7 @@ pub fn apply<'a>(name: &'a str, attr: &mut Attr) -> Result<Option<(&'a str, &'a 
     let is_name =
         |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     if !is_name(head) || !is_name(point) {
-        let what = "is no event by a name that is known; one of another PMU is told by its attr";
+        let what = "is not a known event; describe events of other PMUs by their attr";
         return Err(Error::invalid(format!("{name:?} {what}")));
     }
     attr.kind = AttrType::TRACEPOINT;
@@ -115,7 +115,7 @@ fn modify(name: &str, modifiers: &str, attr: &mut Attr) -> Result<()> {
     let is_known = |letter: char| "ukhGHpD".contains(letter);
     if precise > 3 || !modifiers.chars().all(is_known) {
         return Err(Error::invalid(format!(
-            "{name:?}: {modifiers:?} are no modifiers of an event; u, k, h, G, H, p and D are"
+            "{name:?}: unknown modifiers {modifiers:?}; expected u, k, h, G, H, p or D"
         )));
     }
     attr.flags |= AttrFlags::from_bits_retain((precise as u64) * AttrFlags::PRECISE_IP_0.bits());
@@ -127,9 +127,9 @@ fn modify(name: &str, modifiers: &str, attr: &mut Attr) -> Result<()> {
 fn breakpoint(name: &str, rest: &str, attr: &mut Attr) -> Result<()> {
     /// `HW_BREAKPOINT_R`, `_W` and `_X`.
     const ACCESSES: [(char, u32); 3] = [('r', 1), ('w', 2), ('x', 4)];
-    /// Bytes that are watched where it is not said how many.
+    /// Default length in bytes.
     const LENGTH: u64 = 4;
-    let wrong = || Error::invalid(format!("{name:?} is no breakpoint; one is mem:0x1000/4:rw"));
+    let wrong = || Error::invalid(format!("{name:?} is not a breakpoint; expected for instance mem:0x1000/4:rw"));
     let mut parts = rest.split(':');
     let place = parts.next().unwrap_or_default();
     let (address, length) = place.split_once('/').unwrap_or((place, ""));
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_types_and_configs() {
+    fn names_give_types_and_configs() {
         for (name, kind, config) in [
             ("cycles", AttrType::HARDWARE, 0),
             ("branch-misses:u", AttrType::HARDWARE, 5),
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn modifiers_exclude_what_they_do_not_name() {
+    fn modifiers_exclude_all_other_modes() {
         assert_eq!(attr("cycles:uk").flags, AttrFlags::EXCLUDE_HV);
         assert_eq!(attr("cycles:G").flags, AttrFlags::EXCLUDE_HOST);
         assert_eq!(attr("cycles:ppp").flags.precise_ip(), 3);
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_name_is_refused() {
+    fn rejects_unknown_names() {
         let mut attr = attr("cycles");
         for name in
             ["", "cycle", "cycles:q", "cycles:pppp", "cpu/event=1/", "a:b:q", "mem:1000", "mem:0x1:q", "sched:", ":x"]

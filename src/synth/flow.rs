@@ -1,4 +1,4 @@
-//! The way of records to their sink: in the order of time, with rounds.
+//! Path of records to their sink: sorting and round marks.
 
 use crate::container::read::ReadOptions;
 use crate::error::Result;
@@ -8,27 +8,27 @@ use crate::stream::Sink;
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
 
-/// Where records go.
+/// Path of records to a sink.
 pub(super) enum Flow<S> {
-    /// They come in the order of time, or are to be out of it.
-    AsTold(Marked<S>),
-    /// They are put into the order of time.
+    /// In the order of the calls.
+    Unsorted(Marked<S>),
+    /// Sorted by time.
     Sorted(Box<Sort<Marked<S>>>),
 }
 
 impl<S: Sink> Flow<S> {
     pub(super) fn unsorted(sink: S, rounds: bool) -> Self {
-        Self::AsTold(Marked::new(sink, rounds))
+        Self::Unsorted(Marked::new(sink, rounds))
     }
 
     pub(super) fn sorted(sink: S, rounds: bool, options: ReadOptions) -> Self {
         Self::Sorted(Box::new(Sort::new(Marked::new(sink, rounds), Untimed::InPlace, options)))
     }
 
-    /// How many marks of rounds were added.
+    /// Number of round marks added.
     pub(super) fn marks(&self) -> u64 {
         match self {
-            Self::AsTold(marked) => marked.rounds.marks(),
+            Self::Unsorted(marked) => marked.rounds.marks(),
             Self::Sorted(by_time) => by_time.sink().rounds.marks(),
         }
     }
@@ -37,27 +37,27 @@ impl<S: Sink> Flow<S> {
 impl<S: Sink> Sink for Flow<S> {
     fn begin(&mut self, meta: &Meta) -> Result<()> {
         match self {
-            Self::AsTold(marked) => marked.begin(meta),
+            Self::Unsorted(marked) => marked.begin(meta),
             Self::Sorted(by_time) => by_time.begin(meta),
         }
     }
 
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         match self {
-            Self::AsTold(marked) => marked.record(meta, raw),
+            Self::Unsorted(marked) => marked.record(meta, raw),
             Self::Sorted(by_time) => by_time.record(meta, raw),
         }
     }
 
     fn end(&mut self, meta: &Meta) -> Result<()> {
         match self {
-            Self::AsTold(marked) => marked.end(meta),
+            Self::Unsorted(marked) => marked.end(meta),
             Self::Sorted(by_time) => by_time.end(meta),
         }
     }
 }
 
-/// Marks rounds, if that is asked for.
+/// Adds round marks, if enabled.
 pub(super) struct Marked<S> {
     rounds: Rounds<S>,
     marks: bool,

@@ -1,20 +1,20 @@
-//! What is mapped in a process that is made up.
+//! Mappings of a synthetic process.
 
 use crate::abi::record::mmap2::{MappedFile, Mmap2};
 use crate::abi::text::PaddedStr;
 
-/// A file that is mapped, or anonymous memory.
+/// A mapping of a file or of anonymous memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Map {
     /// Path, or a name such as `[vdso]` or `//anon`.
     pub path: String,
     /// First address.
     pub addr: u64,
-    /// Bytes.
+    /// Length in bytes.
     pub len: u64,
-    /// Where in the file it begins.
+    /// Offset in the file.
     pub pgoff: u64,
-    /// The file's build id, up to 20 bytes.
+    /// Build ID of the file, up to 20 bytes.
     pub build_id: Option<Vec<u8>>,
     /// `PROT_*` of mmap(2).
     pub prot: u32,
@@ -28,24 +28,24 @@ impl Map {
     /// `MAP_PRIVATE`.
     const PRIVATE: u32 = 2;
 
-    /// Code of a file, from its beginning.
+    /// Code of a file, from offset 0.
     pub fn of(path: impl Into<String>, addr: u64, len: u64) -> Self {
         Self { path: path.into(), addr, len, pgoff: 0, build_id: None, prot: Self::READ_EXECUTE, flags: Self::PRIVATE }
     }
 
-    /// From that offset of the file on.
+    /// Sets the offset in the file.
     #[must_use]
     pub fn pgoff(self, pgoff: u64) -> Self {
         Self { pgoff, ..self }
     }
 
-    /// Of a file with that build id.
+    /// Sets the build ID of the file.
     #[must_use]
     pub fn build_id(self, build_id: &[u8]) -> Self {
         Self { build_id: Some(build_id.to_vec()), ..self }
     }
 
-    /// The record that tells it. A build id beyond 20 bytes is cut, as perf does.
+    /// The MMAP2 record. Build IDs are truncated to 20 bytes, as in perf.
     pub fn mmap2(&self, pid: u32, tid: u32) -> Mmap2 {
         let file = match &self.build_id {
             Some(id) => {

@@ -1,26 +1,39 @@
-//! Recordings from nothing: for whoever tests what reads them, and for what becomes a recording that was none.
+//! Synthetic recordings: for tests of readers, and for the import of other formats.
 //!
-//! * [`recording`]: a recording that is put together in memory, in any order; [`map`]: what is mapped in it.
-//! * [`recorder`]: records one after the other, in bounded memory; [`template`]: one that is told again and again.
-//! * [`scenario`]: recordings as a person thinks of them, told in a file.
-//! * [`about`]: what a recording tells of itself: [`event`]s by their [names](event_names), [`tracepoint`]s, the machine;
-//!   [`bpf`] programs.
+//! A [`RecordingBuilder`] collects records in memory, in any order: [`Event`]s, [`Map`]s, samples and others, each with a
+//! [`Stamp`]. [`About`] is the metadata of the recording: its events, [`Tracepoint`]s and the [`Machine`].
 
-pub mod about;
-pub mod bpf;
-pub mod event;
-pub mod event_names;
+// A `Recorder` writes records one by one in constant memory; `template` repeats a sample; `scenario` is recordings described by
+// a file.
+pub(crate) mod about;
+pub(crate) mod bpf;
+pub(crate) mod event;
+mod event_names;
 mod flow;
-pub mod map;
-pub mod recorder;
-pub mod recording;
-pub mod scenario;
-pub mod template;
-pub mod tracepoint;
+pub(crate) mod map;
+mod recorder;
+mod recording;
+pub(crate) mod scenario;
+mod template;
+pub(crate) mod tracepoint;
 
 pub use about::{About, Machine};
 pub use event::Event;
 pub use map::Map;
-pub use recorder::{Recorder, Stamp};
+pub use recorder::Stamp;
 pub use recording::RecordingBuilder;
-pub use scenario::Scenario;
+pub use tracepoint::{Field, Tracepoint};
+
+/// Items that the program and the tests use.
+mod internals {
+    pub use super::recorder::Recorder;
+    pub use super::scenario::Scenario;
+    pub use super::scenario::file::expect::Expect;
+    pub use super::tracepoint::tracing_data;
+}
+
+#[cfg(not(feature = "internals"))]
+pub(crate) use internals::*;
+#[cfg(feature = "internals")]
+#[doc(hidden)]
+pub use internals::*;

@@ -1,4 +1,4 @@
-//! Records one after the other: made, checked, and passed on in blocks.
+//! Encodes records one by one, validates them, and passes them on in blocks.
 
 use super::about::About;
 use super::event::Event;
@@ -24,39 +24,39 @@ use binrw::{BinResult, BinWrite};
 use std::io::{Cursor, Write};
 use std::mem;
 
-/// How many bytes of records are passed on at once.
+/// Bytes of records passed on at once.
 const BATCH: usize = 1 << 18;
 
-/// Whose a record is, when and where it was written: what the trailer of a record tells that is no sample.
+/// Event, task, time and CPU of a non-sample record: the contents of its trailer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stamp {
-    /// Number of the event that the record belongs to: 0 for nearly all.
+    /// Index of the event that owns the record, 0 for nearly all.
     pub event: usize,
-    /// Process and thread.
+    /// Process and thread ID.
     pub task: (u32, u32),
-    /// Nanoseconds of the recording's clock; 0 in records that tell what was there before, which have no time.
+    /// Time in nanoseconds on the clock of the recording; 0 in records about the initial state.
     pub time: u64,
-    /// CPU.
+    /// CPU number.
     pub cpu: u32,
 }
 
 impl Stamp {
-    /// Of a thread, at a time, on the first CPU.
+    /// A stamp of a thread at a time, on CPU 0.
     pub fn at(time: u64, pid: u32, tid: u32) -> Self {
         Self { task: (pid, tid), time, ..Self::default() }
     }
 
-    /// On another CPU.
+    /// Sets the CPU.
     #[must_use]
     pub fn on(self, cpu: u32) -> Self {
         Self { cpu, ..self }
     }
 }
 
-/// Makes records and passes them on to a sink. It holds a few hundred kilobytes, however long the recording gets; where
-/// it sorts, what waits beyond the limits goes to temporary files.
+/// Encodes records and passes them to a sink. It uses a few hundred kilobytes whatever the size of the recording; when
+/// sorting, waiting records beyond the limits are spilled to temporary files.
 ///
-/// What follows from the events is done here: ids of samples and trailers, the trailers themselves, sizes, padding, rounds.
+/// It derives from the events: IDs in samples and trailers, the trailers, sizes, padding and rounds.
 ///
 /// ```
 /// use perfconv::abi::record::{Body, CpuMode, Misc, comm::Comm};
@@ -82,30 +82,30 @@ impl Stamp {
 /// ```
 pub struct Recorder<S> {
     meta: Meta,
-    events: Vec<Known>,
+    events: Vec<KnownEvent>,
     flow: Flow<S>,
     is_sorted: bool,
     batch: Cursor<Vec<u8>>,
-    /// The records in the batch: their headers, where they begin, and how many bytes behind each belong to it.
+    /// Header, offset and payload size of each record in the batch.
     records: Vec<(RecordHeader, usize, usize)>,
     counts: Counts,
     serial: u64,
     written: u64,
 }
 
-/// What is looked up of an event for each record.
-struct Known {
+/// Properties of an event needed for each record.
+struct KnownEvent {
     name: String,
     layout: SampleLayout,
-    /// Fields that samples have, either kind of weight as one.
+    /// Fields of samples, with WEIGHT_STRUCT counted as WEIGHT.
     fields: SampleType,
     has_trailer: bool,
     ids: Vec<u64>,
-    /// Period of its samples; `None` where it has a frequency.
+    /// Period of its samples; `None` if it has a frequency.
     period: Option<u64>,
 }
 
-impl Known {
+impl KnownEvent {
     fn new(event: &Event) -> Self {
         let mut fields = event.attr.sample_type;
         if fields.contains(SampleType::WEIGHT_STRUCT) {
@@ -121,7 +121,7 @@ impl Known {
         }
     }
 
-    /// The id of its instance on a CPU.
+    /// ID of its instance on a CPU.
     fn id(&self, cpu: u32) -> u64 {
         let index = (cpu as usize).checked_rem(self.ids.len());
         index.and_then(|index| self.ids.get(index)).copied().unwrap_or_default()
@@ -140,7 +140,7 @@ impl Known {
         }
     }
 
-    /// Puts in what a sample does not tell and the event does.
+    /// Fills in missing sample fields that follow from the event.
     fn complete(&self, sample: &mut Sample) {
         let has = |field| self.fields.contains(field);
         if has(SampleType::CPU) {
@@ -163,25 +163,25 @@ impl Known {
 }
 
 impl<S: Sink> Recorder<S> {
-    /// Begins a recording of which the records are told in the order of time.
+    /// Begins a recording whose records are added in time order.
     ///
     /// # Errors
-    /// Where what the recording tells of itself does not fit together, or the sink cannot go on.
+    /// If the metadata are inconsistent or the sink fails.
     pub fn new(about: &About, sink: S) -> Result<Self> {
         Self::with(about, Flow::unsorted(sink, about.rounds), false)
     }
 
-    /// Begins a recording of which the records are told in any order.
+    /// Begins a recording whose records are added in any order.
     ///
     /// # Errors
-    /// Where what the recording tells of itself does not fit together, or the sink cannot go on.
+    /// If the metadata are inconsistent or the sink fails.
     pub fn sorting(about: &About, sink: S, options: ReadOptions) -> Result<Self> {
         Self::with(about, Flow::sorted(sink, about.rounds, options), true)
     }
 
     fn with(about: &About, mut flow: Flow<S>, is_sorted: bool) -> Result<Self> {
         let meta = about.meta()?;
-        let events = about.events().iter().map(Known::new).collect();
+        let events = about.events().iter().map(KnownEvent::new).collect();
         flow.begin(&meta)?;
         Ok(Self {
             meta,
@@ -196,33 +196,32 @@ impl<S: Sink> Recorder<S> {
         })
     }
 
-    /// What is known of the recording.
+    /// Metadata of the recording.
     pub fn meta(&self) -> &Meta {
         &self.meta
     }
 
-    /// How many bytes of records there are so far.
+    /// Bytes of records added so far.
     pub fn written(&self) -> u64 {
         self.written + self.batch.get_ref().len() as u64
     }
 
-    /// A record that is no sample. It is padded, and gets a trailer where the kernel's records have one; the bit of
-    /// [`Misc`] by which the build id in an MMAP2 is known is set.
+    /// Adds a non-sample record. It is padded, and gets a trailer if it is a kernel record. Sets the
+    /// [`Misc`] bit of an MMAP2 with a build ID.
     ///
     /// # Errors
-    /// Where it is longer than a record can be, is opaque, or its event is not there; and what the sink says.
+    /// If the record is too large or opaque, its event does not exist, or the sink fails.
     pub fn record(&mut self, misc: impl Into<Misc>, body: &Body, stamp: Stamp) -> Result<()> {
         self.record_before(misc, body, stamp, &[])
     }
 
-    /// A record that is no sample, and bytes that belong to it without being counted in its size: those of the AUX area
-    /// behind an AUXTRACE.
+    /// Adds a non-sample record with a payload that is not counted in its size, such as the AUX data of an AUXTRACE.
     ///
     /// # Errors
-    /// Those of [`record`](Self::record).
-    pub fn record_before(&mut self, misc: impl Into<Misc>, body: &Body, stamp: Stamp, behind: &[u8]) -> Result<()> {
+    /// As [`record`](Self::record).
+    pub fn record_before(&mut self, misc: impl Into<Misc>, body: &Body, stamp: Stamp, payload: &[u8]) -> Result<()> {
         let Some(kind) = body.kind() else {
-            return Err(refused("a record of opaque bytes has no type: it can be told unchecked"));
+            return Err(refused("a record of opaque bytes has no type; add it unchecked"));
         };
         let mut misc = misc.into();
         if let Body::Mmap2(mmap) = body {
@@ -241,25 +240,25 @@ impl<S: Sink> Recorder<S> {
             trailer.write_options(&mut self.batch, endian, ())
         });
         let header = self.end(at, kind, misc, written)?;
-        self.batch.get_mut().extend_from_slice(behind);
-        self.push(header, at, behind.len())
+        self.batch.get_mut().extend_from_slice(payload);
+        self.push(header, at, payload.len())
     }
 
-    /// A sample of an event, by its number. What the sample does not tell and follows from the event is put in: ids, the
-    /// period, the first CPU.
+    /// Adds a sample of the event with this index. Missing fields that follow from the event are filled in: IDs, period, CPU 0.
     ///
     /// # Errors
-    /// Where the sample's fields are not those that its event says, or it is longer than a record can be; and what the sink says.
+    /// If the fields of the sample do not match its event, it is too large, or the sink fails.
     pub fn sample(&mut self, event: usize, misc: impl Into<Misc>, sample: &mut Sample) -> Result<()> {
         let (at, header) = self.write_sample(event, misc.into(), sample)?;
         self.push(header, at, 0)
     }
 
-    /// What all samples of an event have in common that differ from each other only in where and when they are. None is told
-    /// yet: that is done by [`record_template`](Self::record_template). `put` puts a place and a time into a sample, wherever it has them.
+    /// Prepares a template for samples of an event that differ only in address and time. It adds no sample; use
+    /// [`record_template`](Self::record_template). `put` stores an address and a time in all fields of a sample that contain
+    /// them.
     ///
     /// # Errors
-    /// Those of [`sample`](Self::sample).
+    /// As [`sample`](Self::sample).
     pub fn template(
         &mut self,
         event: usize,
@@ -278,52 +277,51 @@ impl<S: Sink> Recorder<S> {
         Ok(Template::of(header, first, &second, self.meta.endian))
     }
 
-    /// A sample like others but for where and when it is.
+    /// Adds a sample from a template with an address and a time.
     ///
     /// # Errors
-    /// What the sink says.
+    /// If the sink fails.
     pub fn record_template(&mut self, template: &Template, ip: u64, time: u64) -> Result<()> {
         let at = self.batch.get_ref().len();
         template.write(ip, time, self.meta.endian, self.batch.get_mut());
         self.push(template.header, at, 0)
     }
 
-    /// Writes a sample at the end of the batch, and says where it begins.
+    /// Appends a sample to the batch; returns its offset.
     fn write_sample(&mut self, event: usize, misc: Misc, sample: &mut Sample) -> Result<(usize, RecordHeader)> {
         let known = self.events.get(event).ok_or_else(|| no_event(event))?;
         known.complete(sample);
-        let (has, wants) = (sample.fields(), known.fields);
-        if has != wants {
-            return Err(wrong_fields(&known.name, has, wants));
+        let (actual, expected) = (sample.fields(), known.fields);
+        if actual != expected {
+            return Err(wrong_fields(&known.name, actual, expected));
         }
         let (layout, endian) = (known.layout, self.meta.endian);
         let at = self.begin();
         let written = sample.write_options(&mut self.batch, endian, ());
         let body = &self.batch.get_ref()[at + RecordHeader::SIZE..];
-        // Registers, branches and counter values are laid out by the event's attr too.
+        // Registers, branches and counter values also depend on the attr.
         let is_sound = SampleView::read(body, &layout, endian).is_ok_and(|view| view.tail.is_empty());
         if written.is_ok() && !(is_sound && body.len().is_multiple_of(8)) {
             self.batch.get_mut().truncate(at);
             let name = &self.events[event].name;
-            let what = "registers, branches, counter values or raw bytes of another number than its attr says, or not in words of 8 bytes";
+            let what = "a number of registers, branches, counter values or raw bytes that does not match its attr, \
+                        or a size that is not a multiple of 8";
             return Err(refused(format!("a sample of {name} has {what}")));
         }
         Ok((at, self.end(at, RecordType::SAMPLE, misc, written)?))
     }
 
-    /// Bytes as they are, whatever they are: records that break rules, and what is none.
+    /// Adds bytes unchanged: invalid records, or arbitrary bytes.
     ///
     /// # Errors
-    /// Where the recorder sorts and they are no record, which then has no place; and what the sink says.
+    /// If the recorder sorts and the bytes are not a record, or the sink fails.
     pub fn unchecked(&mut self, bytes: &[u8]) -> Result<()> {
         let sound = RecordHeader::peek(bytes, self.meta.endian).filter(|header| header.len() == bytes.len());
         if self.is_sorted && sound.is_none() {
-            let what = "bytes that are no record have no place in the order of time";
-            return Err(refused(format!(
-                "{what}: they can be told where records stay in the order in which they are told"
-            )));
+            let what = "bytes that are not a record cannot be sorted by time";
+            return Err(refused(format!("{what}; use an unsorted recording")));
         }
-        // What is no record is passed on as one of no known type, all of its bytes alike.
+        // Other bytes are passed on as one record of an unknown type.
         let nameless = RecordHeader { kind: RecordType(u32::from(u16::MAX >> 1)), misc: Misc::empty(), size: 0 };
         let header = sound.unwrap_or(RecordHeader { size: bytes.len().min(RecordHeader::SIZE) as u16, ..nameless });
         let at = self.batch.get_ref().len();
@@ -331,10 +329,10 @@ impl<S: Sink> Recorder<S> {
         self.push(header, at, bytes.len() - header.len())
     }
 
-    /// Ends the recording, and says what is known of it and what is in it.
+    /// Ends the recording; returns its metadata and ledger.
     ///
     /// # Errors
-    /// Where the sink cannot go on.
+    /// If the sink fails.
     pub fn finish(mut self) -> Result<(Meta, Ledger)> {
         self.flush()?;
         self.flow.end(&self.meta)?;
@@ -346,7 +344,7 @@ impl<S: Sink> Recorder<S> {
         Ok((self.meta, ledger))
     }
 
-    /// Begins a record at the end of the batch, with room for its header.
+    /// Begins a record at the end of the batch, with space for its header.
     fn begin(&mut self) -> usize {
         let at = self.batch.get_ref().len();
         self.batch.get_mut().extend_from_slice(&[0; RecordHeader::SIZE]);
@@ -354,29 +352,29 @@ impl<S: Sink> Recorder<S> {
         at
     }
 
-    /// Ends the record that begins there.
+    /// Completes the record that begins at `at`.
     fn end(&mut self, at: usize, kind: RecordType, misc: Misc, written: BinResult<()>) -> Result<RecordHeader> {
         let len = self.batch.get_ref().len() - at;
         let header = RecordHeader { kind, misc, size: 0 }.with_len(len).filter(|_| written.is_ok());
         let Some(header) = header else {
             self.batch.get_mut().truncate(at);
             let why =
-                written.err().map_or_else(|| format!("it takes {len} bytes, and can have 65535"), |e| e.to_string());
-            return Err(refused(format!("a {kind} record cannot be told: {why}")));
+                written.err().map_or_else(|| format!("it has {len} bytes, the maximum is 65535"), |e| e.to_string());
+            return Err(refused(format!("cannot encode {kind} record: {why}")));
         };
         self.batch.set_position(at as u64);
-        let told = header.write_options(&mut self.batch, self.meta.endian, ());
-        told.map_err(|e| refused(e.to_string()))?;
+        let header_written = header.write_options(&mut self.batch, self.meta.endian, ());
+        header_written.map_err(|e| refused(e.to_string()))?;
         Ok(header)
     }
 
-    fn push(&mut self, header: RecordHeader, at: usize, behind: usize) -> Result<()> {
+    fn push(&mut self, header: RecordHeader, at: usize, payload: usize) -> Result<()> {
         self.counts.add(header.kind);
-        self.records.push((header, at, behind));
+        self.records.push((header, at, payload));
         if self.batch.get_ref().len() < BATCH { Ok(()) } else { self.flush() }
     }
 
-    /// Passes on what is in the batch.
+    /// Passes on the batch.
     fn flush(&mut self) -> Result<()> {
         let bytes = mem::replace(&mut self.batch, Cursor::new(Vec::with_capacity(BATCH))).into_inner();
         let base = self.written;
@@ -401,15 +399,15 @@ fn no_event(number: usize) -> Error {
     refused(format!("there is no event {number}"))
 }
 
-fn wrong_fields(name: &str, has: SampleType, wants: SampleType) -> Error {
+fn wrong_fields(name: &str, actual: SampleType, expected: SampleType) -> Error {
     let names = |fields: SampleType| fields.iter_names().map(|(name, _)| name).collect::<Vec<_>>().join(", ");
-    let (lacks, too_many) = (wants.difference(has), has.difference(wants));
+    let (lacks, too_many) = (expected.difference(actual), actual.difference(expected));
     let mut what = Vec::new();
     if !lacks.is_empty() {
         what.push(format!("lacks {}", names(lacks)));
     }
     if !too_many.is_empty() {
-        what.push(format!("has {}, which the event does not say", names(too_many)));
+        what.push(format!("has {}, which its event does not sample", names(too_many)));
     }
     refused(format!("a sample of {name} {}", what.join(" and ")))
 }

@@ -1,4 +1,4 @@
-//! A recording that is put together in memory.
+//! Builder of a recording in memory.
 
 use super::about::About;
 use super::event::Event;
@@ -18,7 +18,7 @@ use crate::stream::write::file::ToFile;
 use crate::stream::write::form::Form;
 use std::io::Cursor;
 
-/// A recording in memory: events, and what happened, told in any order. For one that is larger there is [`Recorder`].
+/// Builds a recording in memory from events and records added in any order.
 ///
 /// ```
 /// use perfconv::abi::sample::{Callchain, Sample};
@@ -40,11 +40,11 @@ use std::io::Cursor;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct RecordingBuilder {
-    /// What it tells of itself.
+    /// Metadata.
     pub about: About,
-    /// Whether records stay in the order in which they are told, whatever their times.
+    /// Whether records keep the order of the calls instead of being sorted by time.
     pub unsorted: bool,
-    told: Vec<Entry>,
+    entries: Vec<Entry>,
 }
 
 #[derive(Clone, Debug)]
@@ -55,8 +55,8 @@ enum Entry {
 }
 
 impl Entry {
-    /// Whether it tells what was there before the recording began: a record of the kernel's without a time.
-    fn is_of_before(&self) -> bool {
+    /// Whether it describes the initial state: a kernel record without a time.
+    fn is_initial(&self) -> bool {
         match self {
             Self::Record { body, stamp, .. } => stamp.time == 0 && body.kind() < Some(RecordType::USER_START),
             Self::Sample { .. } | Self::Unchecked(_) => false,
@@ -65,103 +65,103 @@ impl Entry {
 }
 
 impl RecordingBuilder {
-    /// Addresses from here on are the kernel's, on machines of 64 bits.
+    /// Lowest kernel address on 64-bit machines.
     const KERNEL: u64 = 1 << 63;
 
-    /// A recording without anything. It needs at least one event.
+    /// An empty recording. It needs at least one event.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds an event, and says its number.
+    /// Adds an event; returns its index.
     pub fn event(&mut self, event: Event) -> usize {
         self.about.event(event)
     }
 
-    /// A process that was there before the recording began, with a thread of the same number.
+    /// Adds a process that exists at the beginning, with a main thread.
     pub fn process(&mut self, pid: u32, comm: &str) -> &mut Self {
         self.thread(pid, pid, comm)
     }
 
-    /// A thread that was there before the recording began.
+    /// Adds a thread that exists at the beginning.
     pub fn thread(&mut self, pid: u32, tid: u32, comm: &str) -> &mut Self {
         self.comm(Stamp::at(0, pid, tid), comm)
     }
 
-    /// A thread is named.
+    /// Adds a COMM: sets the name of a thread.
     pub fn comm(&mut self, stamp: Stamp, comm: &str) -> &mut Self {
         let (pid, tid) = stamp.task;
         let comm = Comm { pid, tid, comm: PaddedStr::new(comm.as_bytes(), 8) };
         self.record(Misc::empty(), Body::Comm(comm), stamp)
     }
 
-    /// What was mapped in a process before the recording began.
+    /// Adds a mapping that exists at the beginning.
     pub fn map(&mut self, pid: u32, map: Map) -> &mut Self {
         self.mmap(CpuMode::USER, Stamp::at(0, pid, pid), map)
     }
 
-    /// Something is mapped.
+    /// Adds an MMAP2.
     pub fn mmap(&mut self, mode: CpuMode, stamp: Stamp, map: Map) -> &mut Self {
         let (pid, tid) = stamp.task;
         self.record(mode, Body::Mmap2(map.mmap2(pid, tid)), stamp)
     }
 
-    /// A process begins another one, or a thread of its own.
+    /// Adds a FORK: a new process, or a new thread of the same process.
     pub fn fork(&mut self, stamp: Stamp, pid: u32, tid: u32) -> &mut Self {
         let (ppid, ptid) = stamp.task;
         self.record(Misc::empty(), Body::Fork(Task { pid, ppid, tid, ptid, time: stamp.time }), stamp)
     }
 
-    /// A thread ends.
+    /// Adds an EXIT of a thread.
     pub fn exit(&mut self, stamp: Stamp) -> &mut Self {
         let (pid, tid) = stamp.task;
         let task = Task { pid, ppid: pid, tid, ptid: tid, time: stamp.time };
         self.record(Misc::empty(), Body::Exit(task), stamp)
     }
 
-    /// A sample of an event. It is of the kernel where its instruction pointer is in the upper half of the addresses. What
-    /// it does not tell and follows from the event is put in: ids, the period, the first CPU.
+    /// Adds a sample of an event. It is a kernel sample if its instruction pointer is in the upper half of the address space.
+    /// Missing fields that follow from the event are filled in: IDs, period, CPU 0.
     pub fn sample(&mut self, event: usize, sample: Sample) -> &mut Self {
         let is_kernel = sample.ip.is_some_and(|ip| ip >= Self::KERNEL);
         self.sample_in(if is_kernel { CpuMode::KERNEL } else { CpuMode::USER }, event, sample)
     }
 
-    /// A sample of an event that happened in a mode of the CPU.
+    /// Adds a sample of an event in a CPU mode.
     pub fn sample_in(&mut self, misc: impl Into<Misc>, event: usize, sample: Sample) -> &mut Self {
-        self.told.push(Entry::Sample { event, misc: misc.into(), sample: Box::new(sample) });
+        self.entries.push(Entry::Sample { event, misc: misc.into(), sample: Box::new(sample) });
         self
     }
 
-    /// Any record.
+    /// Adds any record.
     pub fn record(&mut self, misc: impl Into<Misc>, body: Body, stamp: Stamp) -> &mut Self {
         self.record_before(misc, body, stamp, Vec::new())
     }
 
-    /// Any record, and the bytes that belong to it without being counted in its size.
+    /// Adds any record with a payload that is not counted in its size.
     pub fn record_before(&mut self, misc: impl Into<Misc>, body: Body, stamp: Stamp, behind: Vec<u8>) -> &mut Self {
-        self.told.push(Entry::Record { misc: misc.into(), body: Box::new(body), stamp, behind });
+        self.entries.push(Entry::Record { misc: misc.into(), body: Box::new(body), stamp, behind });
         self
     }
 
-    /// Bytes as they are, whatever they are. Those that are no record need [`unsorted`](Self::unsorted).
+    /// Adds bytes unchanged. Bytes that are not a record need [`unsorted`](Self::unsorted).
     pub fn unchecked(&mut self, bytes: impl Into<Vec<u8>>) -> &mut Self {
-        self.told.push(Entry::Unchecked(bytes.into()));
+        self.entries.push(Entry::Unchecked(bytes.into()));
         self
     }
 
-    /// Streams it. What was there before the recording began is told first.
+    /// Streams the recording. Records of the initial state come first.
     ///
     /// # Errors
-    /// Where a record does not fit the events, or the sink cannot go on.
+    /// If a record does not match its event, or the sink fails.
     pub fn run(&self, options: &ReadOptions, sink: &mut dyn Sink) -> Result<(Meta, Ledger)> {
         let mut recorder = match self.unsorted {
             true => Recorder::new(&self.about, sink)?,
             false => Recorder::sorting(&self.about, sink, options.clone())?,
         };
         let (first, others): (Vec<_>, Vec<_>) =
-            self.told.iter().partition(|told| !self.unsorted && told.is_of_before());
-        for told in first.into_iter().chain(others) {
-            match told {
+            self.entries.iter().partition(|entry| !self.unsorted && entry.is_initial());
+        for entry in first.into_iter().chain(others) {
+            match entry {
                 Entry::Record { misc, body, stamp, behind } => recorder.record_before(*misc, body, *stamp, behind)?,
                 Entry::Sample { event, misc, sample } => recorder.sample(*event, *misc, &mut sample.clone())?,
                 Entry::Unchecked(bytes) => recorder.unchecked(bytes)?,
@@ -170,10 +170,10 @@ impl RecordingBuilder {
         recorder.finish()
     }
 
-    /// The bytes of a file with it. Other containers and forms are those of the sinks that [`run`](Self::run) takes.
+    /// Encodes the recording as a file. For other containers and forms pass their sinks to [`run`](Self::run).
     ///
     /// # Errors
-    /// Those of [`run`](Self::run).
+    /// As [`run`](Self::run).
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let mut file = ToFile::new(Cursor::new(Vec::new()), Form::default());
         self.run(&ReadOptions::default(), &mut file)?;
@@ -195,7 +195,7 @@ mod tests {
     use crate::stream::source::Source;
     use crate::synth::tracepoint::Tracepoint;
 
-    /// The records of a file, as they are read.
+    /// The records of a file as decoded.
     #[derive(Default)]
     struct Read(Vec<(Record, Vec<u8>)>);
 
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_is_read_in_the_order_of_time() {
+    fn records_are_sorted_by_time() {
         for endian in [Endian::Little, Endian::Big] {
             let mut recording = RecordingBuilder::new();
             recording.about.endian = endian;
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_its_event_is_refused() {
+    fn rejects_samples_that_do_not_match_their_event() {
         let refused = |sample: Sample, event: Event| {
             let mut recording = RecordingBuilder::new();
             let event = recording.event(event);
@@ -266,23 +266,23 @@ mod tests {
         let lacks = refused(Sample { ip: None, ..sample(1, 1) }, cycles());
         assert_eq!(lacks, "a sample of cycles lacks IP");
         let more = refused(Sample { addr: Some(1), ..sample(1, 1) }, cycles());
-        assert_eq!(more, "a sample of cycles has ADDR, which the event does not say");
+        assert_eq!(more, "a sample of cycles has ADDR, which its event does not sample");
         let regs = Some(Regs { abi: RegsAbi::ABI_64, regs: vec![1, 2, 3] });
         let mut event = cycles().with(SampleType::REGS_USER);
         event.attr.sample_regs_user = 0b11;
         assert!(refused(Sample { regs_user: regs, ..sample(1, 1) }, event).contains("registers"));
         let none = RecordingBuilder::new().to_bytes().unwrap_err().to_string();
-        assert_eq!(none, "a recording has at least one event");
+        assert_eq!(none, "a recording needs at least one event");
         let mut same = RecordingBuilder::new();
         let other = Event { ids: vec![4, 5], ..cycles() };
         same.event(Event { ids: vec![5], ..cycles() });
         same.event(other);
-        assert!(same.to_bytes().unwrap_err().to_string().contains("the id 5 of cycles"));
+        assert!(same.to_bytes().unwrap_err().to_string().contains("the same ID 5"));
         assert!(RecordingBuilder::new().sample(3, sample(1, 1)).to_bytes().is_err());
     }
 
     #[test]
-    fn what_is_told_unchecked_is_there_byte_for_byte() {
+    fn unchecked_bytes_are_written_unchanged() {
         let mut recording = RecordingBuilder::new();
         recording.event(Event::named("cycles").unwrap());
         let garbage = b"\xff\xff\xff\x00garbage that is no record!!!";
@@ -290,7 +290,7 @@ mod tests {
         for pid in 8..16 {
             recording.process(pid, "app");
         }
-        assert!(recording.to_bytes().is_err(), "it has no time");
+        assert!(recording.to_bytes().is_err(), "bytes without a time are accepted");
         recording.unsorted = true;
         for bytes in [&garbage[..], b"xyz", b""] {
             let mut recording = recording.clone();
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn aux_data_is_behind_its_record() {
+    fn aux_data_follows_its_record() {
         let mut recording = RecordingBuilder::new();
         recording.event(Event::named("cycles").unwrap());
         let aux = Auxtrace { size: 16, offset: 0, reference: 0, idx: 0, tid: -1, cpu: 0, reserved: 0 };

@@ -1,9 +1,9 @@
-//! A sample that is told again and again, with little that changes.
+//! A template for samples that differ only in address and time.
 
 use crate::abi::Endian;
 use crate::abi::record::RecordHeader;
 
-/// A SAMPLE record of which the words are known that tell where and when it is.
+/// An encoded SAMPLE record with the offsets of its address and time words.
 #[derive(Clone, Debug)]
 pub struct Template {
     pub(super) header: RecordHeader,
@@ -14,11 +14,11 @@ pub struct Template {
 }
 
 impl Template {
-    /// Two places and times, by which their words are found: no word is like another.
+    /// Two pairs of marker values that locate the words. No two of the values are equal.
     pub(super) const VALUES: [[u64; 2]; 2] =
         [[0x1357_9bdf_0246_8ace, 0x0123_4567_89ab_cdef], [0x2468_ace0_1357_9bdf, 0x0fed_cba9_8765_4321]];
 
-    /// That of a record which was written with either of the [values](Self::VALUES).
+    /// Compares a record encoded with the first [values](Self::VALUES) to one encoded with the second.
     pub(super) fn of(header: RecordHeader, bytes: Vec<u8>, other: &[u8], endian: Endian) -> Self {
         let (mut ip, mut time) = (Vec::new(), Vec::new());
         let (words, _) = bytes.as_chunks::<8>();
@@ -34,7 +34,7 @@ impl Template {
         Self { header, bytes, ip, time }
     }
 
-    /// Appends the record with a place and a time.
+    /// Appends the record with an address and a time.
     pub(super) fn write(&self, ip: u64, time: u64, endian: Endian, out: &mut Vec<u8>) {
         let at = out.len();
         out.extend_from_slice(&self.bytes);
@@ -59,7 +59,7 @@ mod tests {
     use crate::abi::record::{Misc, RecordType};
 
     #[test]
-    fn words_that_change_are_found_and_others_stay() {
+    fn locates_changing_words() {
         for endian in [Endian::Little, Endian::Big] {
             let record = |[ip, time]: [u64; 2]| [7, ip, 8, time, ip].map(|word| to_bytes(word, endian)).concat();
             let header = RecordHeader { kind: RecordType::SAMPLE, misc: Misc::empty(), size: 40 };

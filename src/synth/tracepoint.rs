@@ -1,57 +1,57 @@
-//! Tracepoints: their formats, as tracefs would tell them.
+//! Tracepoints with their formats, as in tracefs.
 
 use crate::abi::Endian;
 use crate::abi::feature::tracepoint_format::TracepointFormat;
 use crate::abi::feature::tracing_data::{ByteOrder, TraceFile, TraceSystem, TracingData};
 use serde_json::Value;
 
-/// A tracepoint: of which system, its name, and the fields of its samples' RAW bytes.
+/// A tracepoint: system, name, and fields of the RAW bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tracepoint {
     /// System, such as `sched`.
     pub system: String,
     /// Name, such as `sched_switch`.
     pub name: String,
-    /// Its own fields, behind those that all have.
+    /// Its specific fields, after the common ones.
     pub fields: Vec<Field>,
-    /// How they are printed, as with `printf`; else each with its name.
+    /// printf format; by default, each field with its name.
     pub print: Option<String>,
 }
 
 /// A field of a tracepoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// As in C: `int prev_pid`, `char prev_comm[16]`.
+    /// C declaration: `int prev_pid`, `char prev_comm[16]`.
     pub declaration: String,
-    /// Bytes that it takes.
+    /// Size in bytes.
     pub size: u64,
     /// Whether it is signed.
     pub signed: bool,
 }
 
 impl Tracepoint {
-    /// Bytes of the fields that all tracepoints have.
+    /// Size of the common fields in bytes.
     pub const COMMON_SIZE: u64 = 8;
 
-    /// A tracepoint without fields of its own.
+    /// A tracepoint without specific fields.
     pub fn new(system: impl Into<String>, name: impl Into<String>) -> Self {
         Self { system: system.into(), name: name.into(), fields: Vec::new(), print: None }
     }
 
-    /// Adds a field behind those that are there.
+    /// Appends a field.
     #[must_use]
     pub fn field(mut self, declaration: impl Into<String>, size: u64, signed: bool) -> Self {
         self.fields.push(Field { declaration: declaration.into(), size, signed });
         self
     }
 
-    /// Bytes that a sample's fields take, those that all have among them.
+    /// Size of all fields, including the common ones.
     pub fn size(&self) -> u64 {
         self.fields.iter().fold(Self::COMMON_SIZE, |size, field| size + field.size)
     }
 
-    /// The bytes of a sample: what all have, then the bytes of its own fields, and zeros, so that they take a multiple of 8
-    /// together with the 4 bytes that tell how many they are.
+    /// RAW bytes of a sample: the common fields, then `own`, padded with zeros so that they take a multiple of 8 bytes together
+    /// with their 4-byte size.
     pub fn raw(id: u64, pid: u32, own: &[u8], endian: Endian) -> Vec<u8> {
         let common = TracepointFormat::common_payload(id, pid, endian);
         let mut raw = [&common[..Self::COMMON_SIZE as usize], own].concat();
@@ -89,8 +89,8 @@ impl Field {
         head.rsplit([' ', '*']).next().unwrap_or(head)
     }
 
-    /// The bytes of a value: a number, text in an array of `char`, or a list of numbers in one of others. `None` where the value
-    /// is not of that kind or has no room.
+    /// Encodes a value: an integer, a string for an array of `char`, or a list of integers for other arrays. `None` if it has the
+    /// wrong type or is too large.
     pub fn bytes(&self, value: &Value, endian: Endian) -> Option<Vec<u8>> {
         let count = self.declaration.strip_suffix(']').and_then(|text| text.split_once('['));
         let count: u64 = count.map_or(Some(1), |(_, count)| count.parse().ok())?;
@@ -118,7 +118,7 @@ impl Field {
     }
 }
 
-/// The formats of tracepoints with their numbers, as feature TRACING_DATA has them.
+/// The formats of tracepoints with their IDs, as in the feature TRACING_DATA.
 pub fn tracing_data(tracepoints: &[(u64, &Tracepoint)], endian: Endian) -> TracingData {
     let mut systems: Vec<TraceSystem> = Vec::new();
     for (id, tracepoint) in tracepoints {
@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_format_is_read_as_it_was_meant() {
+    fn a_format_can_be_parsed() {
         let tracepoint = Tracepoint::new("sched", "sched_switch").field("char prev_comm[16]", 16, true).field(
             "unsigned int prev_pid",
             4,
@@ -153,13 +153,13 @@ mod tests {
     }
 
     #[test]
-    fn raw_bytes_begin_with_what_all_have() {
+    fn raw_bytes_begin_with_the_common_fields() {
         let raw = Tracepoint::raw(0x102, 7, b"abc", Endian::Big);
         assert_eq!(raw, [&[1, 2, 0, 0, 0, 0, 0, 7][..], b"abc", &[0]].concat());
     }
 
     #[test]
-    fn values_have_the_bytes_of_their_fields() {
+    fn encodes_values_by_field_type() {
         let field = |declaration: &str, size, signed| Field { declaration: declaration.to_owned(), size, signed };
         let bytes = |field: &Field, value: Value| field.bytes(&value, Endian::Little);
         assert_eq!(bytes(&field("char comm[4]", 4, true), "ab".into()), Some(b"ab\0\0".to_vec()));

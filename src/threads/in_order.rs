@@ -6,8 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
-/// Does jobs on as many threads, and calls `take` with the results in the order of the jobs, each as soon as it and all before
-/// it are there.
+/// Runs jobs on `threads` threads, and calls `take` with each result in the order of the jobs, as soon as it is available.
 pub fn in_order<T: Sync, R: Send>(threads: usize, jobs: &[T], work: impl Fn(&T) -> R + Sync, mut take: impl FnMut(R)) {
     let next = AtomicUsize::new(0);
     let (sender, receiver) = mpsc::channel();
@@ -27,12 +26,12 @@ pub fn in_order<T: Sync, R: Send>(threads: usize, jobs: &[T], work: impl Fn(&T) 
         };
         let workers: Vec<_> = (0..threads.min(jobs.len())).map(|_| worker()).collect();
         drop(sender);
-        let (mut taken, mut waiting) = (0, BTreeMap::new());
+        let (mut next_index, mut waiting) = (0, BTreeMap::new());
         for (index, result) in receiver {
             waiting.insert(index, result);
-            while let Some(result) = waiting.remove(&taken) {
+            while let Some(result) = waiting.remove(&next_index) {
                 take(result);
-                taken += 1;
+                next_index += 1;
             }
         }
         workers.into_iter().for_each(|worker| returned(worker.join()));

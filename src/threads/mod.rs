@@ -1,4 +1,4 @@
-//! Work on several threads. A panic of a thread is passed on to the one that waits for it.
+//! Worker threads. A worker's panic is propagated to the thread that waits for it.
 
 mod in_order;
 mod pool;
@@ -10,16 +10,16 @@ use std::panic::resume_unwind;
 use std::sync::OnceLock;
 use std::thread;
 
-/// How many threads can work at once.
+/// Number of threads to use.
 pub fn workers() -> usize {
-    // More would wait for what reads and writes.
+    // More threads would only wait for I/O.
     const MOST: usize = 8;
-    // The system takes long to answer.
+    // The system call is slow.
     static WORKERS: OnceLock<usize> = OnceLock::new();
     *WORKERS.get_or_init(|| thread::available_parallelism().map_or(1, |workers| workers.get().min(MOST)))
 }
 
-/// What a thread returned, as its `join` says; its panic is passed on.
+/// Returns the result of a joined thread, and propagates its panic.
 pub fn returned<R>(joined: thread::Result<R>) -> R {
     joined.unwrap_or_else(|panic| resume_unwind(panic))
 }

@@ -1,4 +1,4 @@
-//! Work given to several threads, whose results come in the order in which it was given.
+//! A pool of worker threads that returns results in the order of the jobs.
 
 use super::{returned, workers};
 use std::collections::VecDeque;
@@ -7,78 +7,78 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Builder, JoinHandle};
 
-/// Threads that work on things in turn.
+/// Threads that process a queue of jobs.
 pub struct WorkerPool<T, R> {
     name: &'static str,
     make: Arc<MakeWork<T, R>>,
-    /// How many turns may be under way.
-    most: usize,
+    /// Maximum number of pending jobs.
+    limit: usize,
     jobs: Option<Sender<Job<T, R>>>,
     waiting: Arc<Mutex<Receiver<Job<T, R>>>>,
     threads: Vec<JoinHandle<()>>,
-    under_way: VecDeque<Receiver<R>>,
+    pending: VecDeque<Receiver<R>>,
 }
 
-/// Makes what a thread does with each thing.
+/// Creates the function that a thread runs on each input.
 type MakeWork<T, R> = dyn Fn() -> Box<dyn FnMut(T) -> R> + Send + Sync;
 
-/// What is to be worked on, and where the result goes.
+/// An input, and where its result is sent.
 type Job<T, R> = (T, Sender<R>);
 
 impl<T: Send + 'static, R: Send + 'static> WorkerPool<T, R> {
-    /// Has threads of this name do what `make` makes for each. They are begun as there is something to do, and at most `most`
-    /// turns should be under way at once.
+    /// Creates a pool whose threads have this name and each run a function created by `make`. Threads start on demand. At most
+    /// `limit` jobs should be pending at once.
     pub fn new<W: FnMut(T) -> R + 'static>(
         name: &'static str,
-        most: usize,
+        limit: usize,
         make: impl Fn() -> W + Send + Sync + 'static,
     ) -> Self {
         let (jobs, waiting) = channel();
         Self {
             name,
             make: Arc::new(move || Box::new(make())),
-            most,
+            limit,
             jobs: Some(jobs),
             waiting: Arc::new(Mutex::new(waiting)),
             threads: Vec::new(),
-            under_way: VecDeque::new(),
+            pending: VecDeque::new(),
         }
     }
 
-    /// Whether no more should be given before a result is taken.
+    /// Whether a result should be taken before another job is submitted.
     pub fn is_full(&self) -> bool {
-        self.under_way.len() >= self.most
+        self.pending.len() >= self.limit
     }
 
-    /// Whether there are no results to come.
+    /// Whether no results are pending.
     pub fn is_empty(&self) -> bool {
-        self.under_way.is_empty()
+        self.pending.is_empty()
     }
 
-    /// Gives something to work on.
+    /// Submits a job.
     ///
     /// # Errors
-    /// Where there can be no more threads.
-    pub fn give(&mut self, thing: T) -> io::Result<()> {
-        if self.threads.len() < workers().min(self.under_way.len() + 1) {
+    /// Fails if a thread cannot be started.
+    pub fn give(&mut self, input: T) -> io::Result<()> {
+        if self.threads.len() < workers().min(self.pending.len() + 1) {
             let (make, waiting) = (Arc::clone(&self.make), Arc::clone(&self.waiting));
             let work = move || work(&*make, &waiting);
             self.threads.push(Builder::new().name(self.name.to_owned()).spawn(work)?);
         }
         let (done, result) = channel();
         if let Some(jobs) = &self.jobs {
-            // Of threads that are gone the one that waits for them learns.
-            let _ = jobs.send((thing, done));
+            // If a thread has ended, `next_result` propagates its panic.
+            let _ = jobs.send((input, done));
         }
-        self.under_way.push_back(result);
+        self.pending.push_back(result);
         Ok(())
     }
 
-    /// The result of what was given first of all whose results have not been taken; none if there is no such.
+    /// Waits for the oldest pending job and returns its result; `None` if nothing is pending.
     pub fn next_result(&mut self) -> Option<R> {
-        let result = self.under_way.pop_front()?.recv();
+        let result = self.pending.pop_front()?.recv();
         if result.is_err() {
-            // Only a panic ends a thread before its turn is over.
+            // Only a panic ends a thread before its job is done.
             self.end();
         }
         result.ok()
@@ -86,7 +86,7 @@ impl<T: Send + 'static, R: Send + 'static> WorkerPool<T, R> {
 }
 
 impl<T, R> WorkerPool<T, R> {
-    /// Waits for the threads to end what they are at. What nobody will take is not begun.
+    /// Waits for the jobs in progress. Queued jobs are discarded.
     fn end(&mut self) {
         self.jobs = None;
         while locked(&self.waiting).try_recv().is_ok() {}
@@ -102,13 +102,13 @@ impl<T, R> Drop for WorkerPool<T, R> {
     }
 }
 
-/// Takes turns as long as there are some.
+/// Runs jobs until the queue is closed.
 fn work<T, R>(make: &MakeWork<T, R>, waiting: &Mutex<Receiver<Job<T, R>>>) {
     let next = || locked(waiting).recv();
     let mut work = make();
-    while let Ok((thing, done)) = next() {
-        // Nobody may wait for it any more.
-        let _ = done.send(work(thing));
+    while let Ok((input, done)) = next() {
+        // The receiver may have been dropped.
+        let _ = done.send(work(input));
     }
 }
 
@@ -124,8 +124,8 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn results_come_in_the_order_in_which_work_was_given() {
-        let mut turns = WorkerPool::new("test", 3, || {
+    fn returns_results_in_submission_order() {
+        let mut pool = WorkerPool::new("test", 3, || {
             let mut before = 0;
             move |number: u64| {
                 before += 1;
@@ -133,44 +133,44 @@ mod tests {
                 (number, before)
             }
         });
-        assert!(turns.is_empty() && turns.next_result().is_none());
-        let mut taken = Vec::new();
+        assert!(pool.is_empty() && pool.next_result().is_none());
+        let mut results = Vec::new();
         for number in 0..50 {
-            if turns.is_full() {
-                taken.extend(turns.next_result());
+            if pool.is_full() {
+                results.extend(pool.next_result());
             }
-            turns.give(number).unwrap();
+            pool.give(number).unwrap();
         }
-        taken.extend(std::iter::from_fn(|| turns.next_result()));
-        assert!(taken.iter().map(|&(number, _)| number).eq(0..50));
-        assert!(taken.iter().any(|&(_, before)| before > 1), "a thread takes more than one turn");
+        results.extend(std::iter::from_fn(|| pool.next_result()));
+        assert!(results.iter().map(|&(number, _)| number).eq(0..50));
+        assert!(results.iter().any(|&(_, before)| before > 1), "a thread runs more than one job");
     }
 
     #[test]
-    fn a_panic_is_that_of_who_waits() {
-        let mut turns = WorkerPool::new("test", 8, || |number: u32| assert!(number != 1, "it was 1"));
-        (0..3).for_each(|number| turns.give(number).unwrap());
-        assert_eq!(turns.next_result(), Some(()));
-        let panic = catch_unwind(AssertUnwindSafe(|| turns.next_result())).unwrap_err();
+    fn a_panic_reaches_the_waiting_thread() {
+        let mut pool = WorkerPool::new("test", 8, || |number: u32| assert!(number != 1, "it was 1"));
+        (0..3).for_each(|number| pool.give(number).unwrap());
+        assert_eq!(pool.next_result(), Some(()));
+        let panic = catch_unwind(AssertUnwindSafe(|| pool.next_result())).unwrap_err();
         assert_eq!(panic.downcast_ref(), Some(&"it was 1"));
     }
 
     #[test]
-    fn what_nobody_will_take_is_not_begun() {
-        let begun = Arc::new(AtomicUsize::new(0));
-        let mut turns = WorkerPool::new("test", 1000, {
-            let begun = Arc::clone(&begun);
+    fn a_dropped_pool_discards_queued_jobs() {
+        let started = Arc::new(AtomicUsize::new(0));
+        let mut pool = WorkerPool::new("test", 1000, {
+            let started = Arc::clone(&started);
             move || {
-                let begun = Arc::clone(&begun);
+                let started = Arc::clone(&started);
                 move |()| {
-                    begun.fetch_add(1, Ordering::Relaxed);
+                    started.fetch_add(1, Ordering::Relaxed);
                     thread::sleep(Duration::from_millis(20));
                 }
             }
         });
-        (0..1000).for_each(|_| turns.give(()).unwrap());
-        turns.next_result();
-        drop(turns);
-        assert!((1..100).contains(&begun.load(Ordering::Relaxed)));
+        (0..1000).for_each(|_| pool.give(()).unwrap());
+        pool.next_result();
+        drop(pool);
+        assert!((1..100).contains(&started.load(Ordering::Relaxed)));
     }
 }

@@ -1,62 +1,61 @@
-//! A field of a tracepoint, by its C declaration.
+//! A field of a tracepoint, parsed from its C declaration.
 
 use crate::abi::feature::tracepoint_format::FormatField;
 
-/// A field: where it is, and what it holds.
+/// A field: its location and kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
     /// Its name.
     pub name: String,
-    /// Its type as C declares it, without brackets and `__data_loc`: `unsigned long`, `struct file_lock *`.
+    /// Its C type without brackets and `__data_loc`: `unsigned long`, `struct file_lock *`.
     pub type_name: String,
-    /// Where its bytes are.
+    /// Location of its bytes.
     pub place: Place,
-    /// What they are.
+    /// Interpretation of its bytes.
     pub kind: Kind,
-    /// Whether its numbers are signed.
+    /// Whether its integers are signed.
     pub is_signed: bool,
 }
 
-/// Where the bytes of a field are, in bytes from the payload's front.
+/// Location of the bytes of a field, relative to the start of the payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// At `offset`.
     Here {
-        /// Where they begin.
+        /// Offset of the bytes.
         offset: usize,
-        /// How many they are.
+        /// Number of bytes.
         size: usize,
     },
-    /// `__data_loc`: at `offset` there is a `u32` whose lower half tells where they begin, and the upper how many they
-    /// are.
+    /// `__data_loc`: a `u32` at `offset`, whose lower half is the offset of the bytes and whose upper half is their number.
     DataLoc {
-        /// Where the number is.
+        /// Offset of the `u32`.
         offset: usize,
     },
-    /// `__rel_loc` (since Linux 5.17): the same, counted from the end of the number.
+    /// `__rel_loc`: as `__data_loc`, with the offset relative to the end of the `u32`. Since Linux 5.17.
     RelLoc {
-        /// Where the number is.
+        /// Offset of the `u32`.
         offset: usize,
     },
 }
 
-/// What the bytes of a field are.
+/// Interpretation of the bytes of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// One number of these many bytes: 1, 2, 4 or 8.
+    /// An integer of 1, 2, 4 or 8 bytes.
     Number(usize),
     /// An address.
     Pointer(usize),
-    /// An array of `char`: text up to its NUL.
+    /// An array of `char`: a string up to its NUL.
     Text,
-    /// An array of numbers, each of these many bytes.
+    /// An array of integers of 2, 4 or 8 bytes.
     Numbers(usize),
-    /// Anything else: arrays of bytes, structures.
+    /// Anything else: byte arrays, structures.
     Bytes,
 }
 
 impl Field {
-    /// Takes a declaration apart. `long_size` is the number of bytes of a `long`.
+    /// Parses a declaration. `long_size` is the size of a `long`.
     pub fn new(format: &FormatField, long_size: usize) -> Self {
         let declared = Declaration::of(&format.declaration, format.name());
         let (offset, size) = (format.offset as usize, format.size as usize);
@@ -72,10 +71,10 @@ impl Field {
 
 /// The parts of a declaration.
 struct Declaration {
-    /// The word that says that the bytes are elsewhere.
+    /// `__data_loc` or `__rel_loc`.
     elsewhere: Option<&'static str>,
     type_name: String,
-    /// What is in the brackets, where there are some.
+    /// Text in the brackets, if any.
     count: Option<String>,
 }
 
@@ -83,7 +82,7 @@ const DATA_LOC: &str = "__data_loc";
 const REL_LOC: &str = "__rel_loc";
 
 impl Declaration {
-    /// `__data_loc char[] name` has the brackets at the type, `char name[16]` at the name.
+    /// `__data_loc char[] name` has the brackets after the type, `char name[16]` after the name.
     fn of(declaration: &str, name: &str) -> Self {
         let elsewhere = [DATA_LOC, REL_LOC].into_iter().find(|word| declaration.starts_with(word));
         let rest = &declaration[elsewhere.map_or(0, str::len)..];
@@ -119,18 +118,18 @@ impl Declaration {
         if self.words().eq(["char"]) {
             return Kind::Text;
         }
-        // A constant by its name, `[TASK_COMM_LEN]`, or nothing, where the array is elsewhere.
+        // The count is unknown if it is a constant such as `[TASK_COMM_LEN]`, or if the array is elsewhere.
         let count = self.count.as_ref().and_then(|count| count.parse::<usize>().ok());
-        let is_here = self.elsewhere.is_none();
+        let is_inline = self.elsewhere.is_none();
         let of_count =
-            count.filter(|&count| is_here && count > 0 && size.is_multiple_of(count)).map(|count| size / count);
+            count.filter(|&count| is_inline && count > 0 && size.is_multiple_of(count)).map(|count| size / count);
         match of_count.or_else(|| self.size_of_type(long_size)) {
             Some(element @ (2 | 4 | 8)) => Kind::Numbers(element),
             _ => Kind::Bytes,
         }
     }
 
-    /// Words of the type that say what it holds.
+    /// Words of the type except qualifiers.
     fn words(&self) -> impl Iterator<Item = &str> {
         self.type_name.split_ascii_whitespace().filter(|word| !matches!(*word, "const" | "volatile"))
     }
@@ -151,7 +150,7 @@ impl Declaration {
         }
     }
 
-    /// For formats before Linux 2.6.34, which do not say which numbers are signed.
+    /// For formats before Linux 2.6.34, which lack `signed:`.
     fn is_unsigned(&self) -> bool {
         let is_one = |word: &str| word == "unsigned" || word.trim_start_matches('_').starts_with('u') || word == "bool";
         self.words().any(is_one) || self.type_name.ends_with('*')
@@ -167,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn declarations_are_taken_apart() {
+    fn parses_declarations() {
         let here = |size| Place::Here { offset: 8, size };
         for (declaration, size, name, type_name, place, kind) in [
             ("pid_t pid", 4, "pid", "pid_t", here(4), Kind::Number(4)),
@@ -201,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_said_to_be_signed_is_so_by_its_type() {
+    fn signedness_defaults_to_that_of_the_type() {
         assert!(field("int x", 4, None).is_signed);
         assert!(!field("unsigned int x", 4, None).is_signed);
         assert!(!field("__u32 x", 4, None).is_signed);

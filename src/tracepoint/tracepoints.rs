@@ -7,35 +7,35 @@ use crate::abi::feature::tracing_data::TracingData;
 use crate::abi::{self, Endian};
 use hashbrown::HashMap;
 
-/// How many times a payload is told at most.
-const SEVERAL: usize = 4;
+/// Limit on the total size of values, as a multiple of the payload.
+const MAX_REPEATS: usize = 4;
 
-/// Bytes that names may take beside that.
-const NAMES: usize = 8 << 10;
+/// Additional allowance for field names, in bytes.
+const NAME_ALLOWANCE: usize = 8 << 10;
 
-/// A tracepoint: what its samples' RAW bytes hold.
+/// A tracepoint: the layout of the RAW bytes of its samples.
 #[derive(Clone, Debug)]
 pub struct Tracepoint {
     /// Its system, such as `sched`.
     pub system: String,
     /// Its name, such as `sched_switch`.
     pub name: String,
-    /// Fields that all tracepoints have: `common_type`, `common_pid` and the like.
+    /// Fields common to all tracepoints: `common_type`, `common_pid` and so on.
     pub common: Vec<Field>,
-    /// Fields of its own.
+    /// Its specific fields.
     pub fields: Vec<Field>,
-    /// How its fields are printed: a text with the arguments of printf(3).
+    /// Format for printing: a printf(3) format with arguments.
     pub print_fmt: String,
     /// Byte order of the traced machine.
     pub endian: Endian,
 }
 
 impl Tracepoint {
-    /// Its own fields in a payload, with their values; those that lie beyond its end are left out. Fields that lie in each
-    /// other, which no kernel declares, could hold the payload any number of times: they end where it was told several times.
+    /// Its specific fields in a payload, with their values. Fields beyond the end are skipped. Overlapping fields, which no
+    /// kernel declares, could multiply the payload; iteration ends at a limit on the total size.
     pub fn values<'a>(&'a self, payload: &'a [u8]) -> impl Iterator<Item = (&'a Field, Value<'a>)> {
         let values = self.fields.iter().filter_map(|field| Some((field, Value::read(field, payload, self.endian)?)));
-        let mut left = SEVERAL * payload.len() + NAMES;
+        let mut left = MAX_REPEATS * payload.len() + NAME_ALLOWANCE;
         values.take_while(move |(field, value)| {
             let rest = left.checked_sub(field.name.len() + value.size());
             left = rest.unwrap_or(0);
@@ -44,25 +44,25 @@ impl Tracepoint {
     }
 }
 
-/// Tracepoints by their number: `config` of the event's attr.
+/// Tracepoints by ID, which is the `config` of the attr.
 #[derive(Clone, Debug, Default)]
 pub struct Tracepoints {
     by_id: HashMap<u64, Tracepoint>,
 }
 
 impl Tracepoints {
-    /// Reads tracing data: the content of the feature
-    /// [`TRACING_DATA`](crate::abi::feature::FeatureId::TRACING_DATA), or what follows a HEADER_TRACING_DATA. What cannot
-    /// be read of it is not there.
+    /// Decodes tracing data: the feature
+    /// [`TRACING_DATA`](crate::abi::feature::FeatureId::TRACING_DATA), or the payload of a HEADER_TRACING_DATA. Invalid parts are
+    /// skipped.
     pub fn read(tracing_data: &[u8]) -> Self {
-        // The byte order is in the data themselves.
+        // The byte order is stored in the data.
         match abi::parse::<TracingData>(tracing_data, Endian::Little, ()) {
             Ok((data, _)) => Self::new(&data),
             Err(_) => Self::default(),
         }
     }
 
-    /// Takes the formats of tracing data that were read; those that are not written as the kernel does are left out.
+    /// Takes the formats of decoded tracing data. Formats that are not in the kernel's syntax are skipped.
     pub fn new(data: &TracingData) -> Self {
         let endian = if data.byte_order.is_big() { Endian::Big } else { Endian::Little };
         let long_size = usize::from(data.long_size);
@@ -76,12 +76,12 @@ impl Tracepoints {
         Self { by_id }
     }
 
-    /// The tracepoint of that number.
+    /// The tracepoint with this ID.
     pub fn get(&self, config: u64) -> Option<&Tracepoint> {
         self.by_id.get(&config)
     }
 
-    /// Whether there is none.
+    /// Whether there are no tracepoints.
     pub fn is_empty(&self) -> bool {
         self.by_id.is_empty()
     }
@@ -99,7 +99,7 @@ mod tests {
     use crate::tracepoint::field::{Kind, Place};
 
     #[test]
-    fn a_payload_is_told_several_times_at_most() {
+    fn overlapping_fields_are_limited() {
         let field = |offset, size, kind| Field {
             name: "a".into(),
             type_name: "char".into(),
@@ -116,9 +116,9 @@ mod tests {
             endian: Endian::Little,
         };
         let payload = vec![b'x'; 65_000];
-        let told = |tracepoint: Tracepoint| tracepoint.values(&payload).count();
-        assert_eq!(told(of(vec![field(0, 65_000, Kind::Text); 50_000])), SEVERAL);
-        assert!(told(of(vec![field(0, 0, Kind::Text); 1_000_000])) <= SEVERAL * payload.len() + NAMES);
-        assert_eq!(told(of((0..16_250).map(|at| field(4 * at, 4, Kind::Number(4))).collect())), 16_250);
+        let count = |tracepoint: Tracepoint| tracepoint.values(&payload).count();
+        assert_eq!(count(of(vec![field(0, 65_000, Kind::Text); 50_000])), MAX_REPEATS);
+        assert!(count(of(vec![field(0, 0, Kind::Text); 1_000_000])) <= MAX_REPEATS * payload.len() + NAME_ALLOWANCE);
+        assert_eq!(count(of((0..16_250).map(|at| field(4 * at, 4, Kind::Number(4))).collect())), 16_250);
     }
 }

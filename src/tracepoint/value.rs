@@ -1,4 +1,4 @@
-//! The values in a tracepoint's payload.
+//! Field values in the payload of a tracepoint.
 
 use super::field::{Field, Kind, Place};
 use crate::abi::Endian;
@@ -14,29 +14,29 @@ pub enum Value<'a> {
     Unsigned(u64),
     /// An address.
     Pointer(u64),
-    /// Text up to its NUL. Not necessarily UTF-8.
+    /// A string up to its NUL, not necessarily UTF-8.
     Text(&'a [u8]),
-    /// Several numbers.
+    /// An array of integers.
     Numbers(Numbers<'a>),
-    /// Bytes that are neither.
+    /// Other bytes.
     Bytes(&'a [u8]),
 }
 
-/// Numbers side by side.
+/// An array of integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Numbers<'a> {
-    /// Their bytes, as they were recorded.
+    /// The bytes as recorded.
     pub bytes: &'a [u8],
-    /// How many bytes each has: 2, 4 or 8.
+    /// Size of an element: 2, 4 or 8 bytes.
     pub size: usize,
-    /// Whether they are signed.
+    /// Whether the elements are signed.
     pub is_signed: bool,
-    /// Their byte order.
+    /// Byte order.
     pub endian: Endian,
 }
 
 impl<'a> Numbers<'a> {
-    /// The numbers, each a [`Value::Signed`] or [`Value::Unsigned`].
+    /// The elements, each a [`Value::Signed`] or [`Value::Unsigned`].
     pub fn iter(&self) -> impl Iterator<Item = Value<'a>> + use<'a> {
         let Self { bytes, size, is_signed, endian } = *self;
         bytes.chunks_exact(size).filter_map(move |bytes| number(bytes, is_signed, endian))
@@ -44,7 +44,7 @@ impl<'a> Numbers<'a> {
 }
 
 impl<'a> Value<'a> {
-    /// How many bytes of the payload it is.
+    /// Number of bytes of the value.
     pub fn size(&self) -> usize {
         match self {
             Self::Signed(_) | Self::Unsigned(_) | Self::Pointer(_) => size_of::<u64>(),
@@ -52,7 +52,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The value of a field in a payload: the RAW bytes of a sample. `None` where it lies beyond the end.
+    /// Decodes a field from a payload, the RAW bytes of a sample. `None` if it lies beyond the end.
     pub fn read(field: &Field, payload: &'a [u8], endian: Endian) -> Option<Self> {
         let bytes = bytes_of(field.place, payload, endian)?;
         Some(match field.kind {
@@ -71,8 +71,8 @@ fn bytes_of(place: Place, payload: &[u8], endian: Endian) -> Option<&[u8]> {
         Place::DataLoc { offset } => (offset, 0),
         Place::RelLoc { offset } => (offset, offset + size_of::<u32>()),
     };
-    let told = Reader::new(payload.get(offset..)?, endian).u32()?;
-    let (begin, len) = (base + (told & 0xffff) as usize, (told >> 16) as usize);
+    let location = Reader::new(payload.get(offset..)?, endian).u32()?;
+    let (begin, len) = (base + (location & 0xffff) as usize, (location >> 16) as usize);
     payload.get(begin..)?.get(..len)
 }
 
@@ -85,7 +85,7 @@ fn number(bytes: &[u8], is_signed: bool, endian: Endian) -> Option<Value<'static
     Some(Value::Signed((value << unused) as i64 >> unused))
 }
 
-/// A number of 1 to 8 bytes.
+/// An unsigned integer of 1 to 8 bytes.
 fn unsigned(bytes: &[u8], endian: Endian) -> Option<u64> {
     let mut word = [0; 8];
     match endian {
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_elsewhere_is_found() {
+    fn follows_data_loc_and_rel_loc() {
         let payload = b"....\x08\x00\x03\x00cat.";
         let data_loc = Place::DataLoc { offset: 4 };
         assert_eq!(read(data_loc, Kind::Text, false, payload, Endian::Little), Some(Value::Text(b"cat")));
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_beyond_the_end_is_not_there() {
+    fn fields_beyond_the_end_are_none() {
         let data_loc = Place::DataLoc { offset: 0 };
         for (place, kind) in [
             (Place::Here { offset: 2, size: 4 }, Kind::Number(4)),

@@ -1,4 +1,4 @@
-//! Records, samples and features by themselves.
+//! Single records, samples and features.
 
 use super::inputs::{FeatureInput, feature_of, record_of};
 use perfconv::abi::Endian;
@@ -9,8 +9,8 @@ use perfconv::abi::sample_view::SampleView;
 use perfconv::tracepoint::tracepoints::Tracepoints;
 use perfconv::tracepoint::value::Value;
 
-/// Any bytes as a record: it is written as it was read, also by way of the other byte order. What is behind the fields stays
-/// in the recorder's order, in which it may be taken for fields: it is not asked of records that have such a tail.
+/// Any bytes as a record: encoding preserves them, also by way of the other byte order. Records with a tail are excluded from the
+/// latter: the tail stays in the recorder's byte order, in which it may look like fields.
 pub fn record(bytes: &[u8]) {
     if let Some((bytes, context)) = record_of(bytes, None) {
         check_record(&bytes, &context);
@@ -24,10 +24,10 @@ pub fn sample(bytes: &[u8]) {
     let view = SampleView::read(&bytes[RecordHeader::SIZE..], &context.layout, context.endian);
     let Body::Sample(owned) = record.body else {
         let is_known = SampleType::KNOWN.contains(context.layout.sample_type());
-        assert!(view.is_err() || !is_known, "the view reads what the definition does not");
+        assert!(view.is_err() || !is_known, "the view should reject what the definition rejects");
         return;
     };
-    let view = view.expect("the view reads what the definition does");
+    let view = view.expect("the view should decode what the definition decodes");
     assert_eq!((view.identifier, view.ip, view.task, view.time), (owned.identifier, owned.ip, owned.task, owned.time));
     assert_eq!((view.addr, view.id, view.stream_id, view.cpu), (owned.addr, owned.id, owned.stream_id, owned.cpu));
     assert_eq!((view.period, view.phys_addr, view.cgroup), (owned.period, owned.phys_addr, owned.cgroup));
@@ -47,23 +47,23 @@ pub fn sample(bytes: &[u8]) {
     assert_eq!(view.tail, record.tail);
 }
 
-/// Any bytes as a feature: it is written as it was read, also by way of the other byte order.
+/// Any bytes as a feature: encoding preserves them, also by way of the other byte order.
 pub fn feature(bytes: &[u8]) {
     let Some(FeatureInput { id, bytes, endian, context }) = feature_of(bytes) else { return };
     let section = FeatureSection::read(id, bytes, endian, &context);
     if id == FeatureId::TRACING_DATA {
         tracepoints(bytes);
     }
-    assert_eq!(section.to_bytes(endian).expect("what was read can be written"), bytes);
+    assert_eq!(section.to_bytes(endian).expect("a decoded value should encode"), bytes);
     if matches!(section.feature, Feature::Opaque(_)) || !section.tail.is_empty() {
         return;
     }
-    let swapped = section.to_bytes(other(endian)).expect("it takes as many bytes in the other byte order");
+    let swapped = section.to_bytes(other(endian)).expect("the size should not depend on the byte order");
     let back = FeatureSection::read(id, &swapped, other(endian), &context);
-    assert_eq!(back.to_bytes(endian).expect("what was read can be written"), bytes, "by way of the other byte order");
+    assert_eq!(back.to_bytes(endian).expect("a decoded value should encode"), bytes, "by way of the other byte order");
 }
 
-/// The formats of tracepoints, and the values of their fields in the same bytes.
+/// Parses tracepoint formats, and decodes the same bytes as their fields.
 fn tracepoints(bytes: &[u8]) {
     let tracepoints = Tracepoints::read(bytes);
     for tracepoint in (0..1000).filter_map(|id| tracepoints.get(id)) {
@@ -77,19 +77,19 @@ fn tracepoints(bytes: &[u8]) {
 
 fn check_record(bytes: &[u8], context: &RecordContext) -> Record {
     let endian = context.endian;
-    let record = Record::read(bytes, context).expect("it is as long as its header says");
-    assert_eq!(record.to_bytes(endian).expect("what was read can be written"), bytes);
+    let record = Record::read(bytes, context).expect("the size should match the header");
+    assert_eq!(record.to_bytes(endian).expect("a decoded value should encode"), bytes);
     if !matches!(record.body, Body::Opaque(_)) && record.tail.is_empty() && !lacks_hw_idx(&record, context) {
-        let swapped = record.to_bytes(other(endian)).expect("it takes as many bytes in the other byte order");
+        let swapped = record.to_bytes(other(endian)).expect("the size should not depend on the byte order");
         let context = RecordContext { endian: other(endian), ..*context };
-        let back = Record::read(&swapped, &context).expect("it is as long as its header says");
-        assert_eq!(back.to_bytes(endian).expect("what was read can be written"), bytes, "by way of the other order");
+        let back = Record::read(&swapped, &context).expect("the size should match the header");
+        assert_eq!(back.to_bytes(endian).expect("a decoded value should encode"), bytes, "by way of the other order");
     }
     record
 }
 
-/// Whether an empty branch stack lacks its `hw_idx`, which only shows by what is behind it: bytes of the recorder among it,
-/// which are not swapped, may let it look otherwise in the other byte order.
+/// Whether a branch stack is empty and lacks `hw_idx`. This is decided by the bytes that follow it, and recorder bytes among
+/// them, which are not swapped, may decide it differently in the other byte order.
 fn lacks_hw_idx(record: &Record, context: &RecordContext) -> bool {
     let Body::Sample(sample) = &record.body else { return false };
     let has_hw_idx = context.layout.branch_sample_type().contains(BranchSampleType::HW_INDEX);

@@ -1,7 +1,7 @@
-//! Whole recordings.
+//! Complete recordings.
 
 use super::plausible;
-use super::streamed::damaged;
+use super::streams::corrupted;
 use arbitrary::Unstructured;
 use perfconv::container::read::{ReadOptions, input::Input};
 use perfconv::error::Result;
@@ -16,33 +16,32 @@ use perfconv::stream::write::form::Form;
 use std::fs;
 use std::path::Path;
 
-/// Any bytes as a recording: it is read or refused, in time order and in the file's, and what can be read is written as it
-/// was.
+/// Any bytes as a recording: it is read or rejected, in time order and in file order alike, and what is read is copied unchanged.
 pub fn open(bytes: &[u8]) {
     let bytes = bytes::Bytes::copy_from_slice(bytes);
     read(&Input::Bytes { name: "fuzzed".to_owned(), bytes });
 }
 
-/// The same of a folder, of which any file may be damaged or cut.
-pub fn folder(bytes: &[u8]) {
-    let folder = tempfile::tempdir().expect("there is room for a folder");
-    if files(&mut Unstructured::new(bytes), folder.path()).is_ok() {
-        read(&Input::Path(folder.path().to_owned()));
+/// Same, for a directory, any file of which may be corrupt or truncated.
+pub fn directory(bytes: &[u8]) {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    if files(&mut Unstructured::new(bytes), directory.path()).is_ok() {
+        read(&Input::Path(directory.path().to_owned()));
     }
 }
 
-/// Writes the files of a folder: a recording of one event, the records that have a time in several files.
-fn files(from: &mut Unstructured<'_>, folder: &Path) -> arbitrary::Result<()> {
+/// Writes the files of a directory: a recording of one event, with timed records in several files.
+fn files(from: &mut Unstructured<'_>, directory: &Path) -> arbitrary::Result<()> {
     let recording = Input::Bytes { name: "plausible".to_owned(), bytes: plausible::recording(from)?.into() };
-    let source = Source::open(recording, ReadOptions::default()).expect("what was written is a recording");
-    // Of a pipe there may be nothing to be written.
-    source.run(&mut ToDirectory::new(folder, Form::default())).map_err(|_| arbitrary::Error::IncorrectFormat)?;
-    let bytes = |name: &str| fs::read(folder.join(name)).expect("it was written");
+    let source = Source::open(recording, ReadOptions::default()).expect("the output should be a recording");
+    // A pipe may have nothing to write.
+    source.run(&mut ToDirectory::new(directory, Form::default())).map_err(|_| arbitrary::Error::IncorrectFormat)?;
+    let bytes = |name: &str| fs::read(directory.join(name)).expect("the file should have been written");
     let (main, mut timed) = (bytes("data"), bytes("data.0"));
     let rest = timed.split_off(from.int_in_range(0..=timed.len() / 8)? * 8);
     for (name, bytes) in [("data", main), ("data.0", timed), ("data.1", rest)] {
-        let bytes = if from.arbitrary()? { bytes } else { damaged(bytes, from) };
-        fs::write(folder.join(name), bytes).expect("there is room for a file");
+        let bytes = if from.arbitrary()? { bytes } else { corrupted(bytes, from) };
+        fs::write(directory.join(name), bytes).expect("a temporary file");
     }
     Ok(())
 }
@@ -53,15 +52,15 @@ fn read(input: &Input) {
     let mut reproduced = true;
     let mut found = |finding: perfconv::inspect::check::Finding| reproduced &= finding.rule != Rule::NotReproduced;
     let checked = check(input.clone(), ReadOptions::default(), &mut found);
-    assert_eq!(ordered.is_ok(), checked.is_ok(), "both are read or both are refused");
-    assert!(reproduced, "everything is written as it was read");
+    assert_eq!(ordered.is_ok(), checked.is_ok(), "time order and check should agree on readability");
+    assert!(reproduced, "copying should preserve all bytes");
     if let (Ok((_, ledger)), Ok(checked)) = (ordered, checked) {
         let read: u64 = ledger.entries().values().map(|entry| entry.read).sum();
-        assert_eq!(read, checked.records, "both read the same records");
+        assert_eq!(read, checked.records, "time order and check should count the same records");
     }
 }
 
-/// Counts what it is given.
+/// Counts records.
 #[derive(Default)]
 struct Count(u64);
 

@@ -1,4 +1,4 @@
-//! Inputs other than recordings: JSON, PerfDataProto, jitdumps, archives. None is trusted.
+//! Untrusted inputs other than recordings: JSON, PerfDataProto, jitdumps, archives.
 
 use super::plausible;
 use arbitrary::{Result, Unstructured};
@@ -27,94 +27,99 @@ use std::fs;
 use std::path::Path;
 use tar::{Builder, EntryType, Header as TarHeader};
 
-/// Any bytes as JSON, in one document or in lines.
+/// Any bytes as JSON: one document or JSON Lines.
 pub fn json(bytes: &[u8]) {
-    remade(bytes, json_format::import);
+    import_any(bytes, json_format::import);
 }
 
 /// Any bytes as a PerfDataProto.
 pub fn quipper(bytes: &[u8]) {
-    remade(bytes, quipper_format::import);
+    import_any(bytes, quipper_format::import);
 }
 
 /// Any bytes as a PerfDataProto in its text form.
 pub fn quipper_text(bytes: &[u8]) {
-    remade(bytes, quipper_format::import_text);
+    import_any(bytes, quipper_format::import_text);
 }
 
-/// Any bytes as a file of known build ids, and as a program: it has a build id, or none, or is none.
+/// Any bytes as a file of known build IDs, and as an ELF file: reading reports a build ID of the file, none, or an error.
 pub fn elf(bytes: &[u8]) {
-    let folder = tempfile::tempdir().expect("there is room for a folder");
-    let path = folder.path().join("program");
-    fs::write(&path, bytes).expect("there is room for a file");
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let path = dir.path().join("program");
+    fs::write(&path, bytes).expect("a temporary file");
     if let Ok(known) = KnownBuildIds::parse(&format!("file://{}", path.display())) {
         let lines = bytes.split(|&byte| byte == b'\n').count();
-        assert!(known.len() <= lines, "{} build ids in {lines} lines", known.len());
+        assert!(known.len() <= lines, "{} build IDs in {lines} lines", known.len());
     }
     if let Ok(Elf::Id(id)) = elf::read(&path) {
-        assert!(bytes.windows(id.bytes().len()).any(|window| window == id.bytes()), "the build id is in the file");
+        assert!(
+            bytes.windows(id.bytes().len()).any(|window| window == id.bytes()),
+            "the file should contain the build ID"
+        );
     }
 }
 
-/// What is told is refused, or made again as a recording that can be read or refused in turn.
-fn remade(bytes: &[u8], how: Import) {
-    let input = Input::Bytes { name: "told".to_owned(), bytes: bytes.to_vec().into() };
-    let Ok(remade) = import(how, input, &ImportOptions::default()) else { return };
-    let Ok(source) = Source::open(remade.input(), ReadOptions::default()) else { return };
-    let mut all = All::default();
-    if let Ok((_, ledger)) = source.run(&mut all) {
-        assert_eq!(all.0, ledger.entries().values().map(|entry| entry.read).sum::<u64>());
+/// Imports bytes. The result is an error, or a recording that is either readable or rejected.
+fn import_any(bytes: &[u8], importer: Import) {
+    let input = Input::Bytes { name: "fuzzed".to_owned(), bytes: bytes.to_vec().into() };
+    let Ok(imported) = import(importer, input, &ImportOptions::default()) else { return };
+    let Ok(source) = Source::open(imported.input(), ReadOptions::default()) else { return };
+    let mut count = Count::default();
+    if let Ok((_, ledger)) = source.run(&mut count) {
+        assert_eq!(count.0, ledger.entries().values().map(|entry| entry.read).sum::<u64>());
     }
 }
 
-/// Counts what it is given.
+/// Counts records.
 #[derive(Default)]
-struct All(u64);
+struct Count(u64);
 
-impl Sink for All {
+impl Sink for Count {
     fn record(&mut self, _: &Meta, _: &Raw<'_>) -> perfconv::Result<()> {
         self.0 += 1;
         Ok(())
     }
 }
 
-/// Any bytes as the jitdump of a process that a recording tells of, and as a map file.
+/// Any bytes as the jitdump that a recording maps, and as a map file.
 pub fn jitdump(bytes: &[u8]) {
     MapFile::read(&bytes.to_vec().into());
-    let folder = tempfile::tempdir().expect("there is room for a folder");
-    let dump = folder.path().join("jit-1.dump");
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let dump = dir.path().join("jit-1.dump");
     let dumped = if bytes.starts_with(&Header::MAGIC.to_le_bytes()) {
         bytes.to_vec()
     } else {
-        // What is behind a sound header.
+        // Prepend a valid header.
         [&b"DTiJ\x01\0\0\0\x28\0\0\0\x3e\0\0\0\0\0\0\0\x01\0\0\0"[..], &[0; 16], bytes].concat()
     };
-    fs::write(&dump, dumped).expect("there is room for a file");
+    fs::write(&dump, dumped).expect("a temporary file");
     let (read, mut passes) = (ReadOptions::default(), Passes::default());
-    let images = ImageOptions { dir: Some(folder.path().to_owned()), overwrite: false };
-    passes.push(JitPass::new(vec![folder.path().to_owned()], images, read.clone()));
+    let images = ImageOptions { dir: Some(dir.path().to_owned()), overwrite: false };
+    passes.push(JitPass::new(vec![dir.path().to_owned()], images, read.clone()));
     let input = Input::Bytes { name: "mapping".to_owned(), bytes: mapping().into() };
-    let mut all = All::default();
-    let image = folder.path().join("jit-1.so");
-    match passes.run(input, &read, &mut all) {
+    let mut count = Count::default();
+    let image = dir.path().join("jit-1.so");
+    match passes.run(input, &read, &mut count) {
         Ok(_) => {
-            let id = elf::read(&image).expect("the image is there");
-            assert!(matches!(id, Elf::Id(_)), "the image has a build id");
+            let id = elf::read(&image).expect("the image should exist");
+            assert!(matches!(id, Elf::Id(_)), "the image should have a build ID");
         }
-        Err(_) => assert!(!image.exists(), "nothing is made of what is refused"),
+        Err(_) => assert!(!image.exists(), "a rejected jitdump should leave no image"),
     }
 }
 
 /// A recording of a process that maps a jitdump.
 fn mapping() -> Vec<u8> {
-    let mut attr = Attr::read(&[0; 96], Endian::Little).expect("zeros are an attr");
+    let mut attr = Attr::read(&[0; 96], Endian::Little).expect("zeros should decode as an attr");
     attr.size = 96;
     attr.sample_type = SampleType::IP | SampleType::TID | SampleType::TIME;
-    // The times of jitdumps are of CLOCK_MONOTONIC.
+    // Timestamps of jitdumps are of CLOCK_MONOTONIC.
     (attr.flags, attr.clockid) = (AttrFlags::USE_CLOCKID, 1);
-    let mut bytes = pipe::header(Endian::Little).expect("it goes to memory");
+    let mut bytes = pipe::header(Endian::Little).expect("writing to memory should succeed");
     let event = FileAttr { attr, ids: Vec::new() };
-    bytes.extend(pipe::event(&event, Endian::Little).expect("it goes to memory").expect("it has no ids"));
+    bytes.extend(
+        pipe::event(&event, Endian::Little).expect("writing to memory should succeed").expect("an event without ids"),
+    );
     // MMAP: pid, tid, addr, len, pgoff, name.
     bytes.extend([1, 0, 0, 0, 2, 0, 56, 0, 1, 0, 0, 0, 1, 0, 0, 0]);
     bytes.extend([0x1000_u64, 0x1000, 0].into_iter().flat_map(u64::to_le_bytes));
@@ -125,42 +130,42 @@ fn mapping() -> Vec<u8> {
     bytes
 }
 
-/// Any bytes as an archive, or one that is made of them: whatever is in it, nothing is written but into the cache and to the place
-/// of the recording, and no link leads out.
+/// Any bytes as an archive, or an archive built from them: unpacking writes only to the cache and the recording's path, and no
+/// link leads out of the cache.
 pub fn archive(bytes: &[u8]) {
     let Ok(tar) = tar_of(bytes) else { return };
-    let folder = tempfile::tempdir().expect("there is room for a folder");
-    let cache = folder.path().join("cache");
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let cache = dir.path().join("cache");
     let unpacked =
-        extract(&tar[..], "archive", &cache, false).and_then(|extracted| extracted.put_in_place(folder.path(), false));
+        extract(&tar[..], "archive", &cache, false).and_then(|extracted| extracted.put_in_place(dir.path(), false));
     let mut names: Vec<_> =
-        entries(folder.path()).iter().map(|path| path.file_name().expect("a name").to_owned()).collect();
+        entries(dir.path()).iter().map(|path| path.file_name().expect("a name").to_owned()).collect();
     names.sort();
     match unpacked {
         Ok(unpacked) => {
             assert_eq!(names.len(), 1 + usize::from(unpacked.recording.is_some()), "{names:?}");
-            let root = cache.canonicalize().expect("it is there");
-            stays_inside(&root, &root);
+            let root = cache.canonicalize().expect("it should exist");
+            assert_confined(&root, &root);
         }
-        Err(_) => assert!(names.is_empty(), "{names:?} are left of what is refused"),
+        Err(_) => assert!(names.is_empty(), "a rejected archive should leave nothing: {names:?}"),
     }
 }
 
-fn entries(folder: &Path) -> Vec<std::path::PathBuf> {
-    let entries = fs::read_dir(folder).expect("a folder can be listed");
-    entries.map(|entry| entry.expect("a folder can be listed").path()).collect()
+fn entries(dir: &Path) -> Vec<std::path::PathBuf> {
+    let entries = fs::read_dir(dir).expect("the directory should be listable");
+    entries.map(|entry| entry.expect("the directory should be listable").path()).collect()
 }
 
-/// Nothing in a folder leads out of another one, and nothing of ours is left.
-fn stays_inside(folder: &Path, root: &Path) {
-    for path in entries(folder) {
+/// Asserts that no link in a directory leads out of `root`, and that no temporary files are left.
+fn assert_confined(dir: &Path, root: &Path) {
+    for path in entries(dir) {
         let name = path.file_name().expect("a name").to_string_lossy().into_owned();
-        assert!(!name.starts_with(".perfconv-"), "{name} is left");
-        let kind = fs::symlink_metadata(&path).expect("it is there").file_type();
+        assert!(!name.starts_with(".perfconv-"), "temporary file {name} is left");
+        let kind = fs::symlink_metadata(&path).expect("it should exist").file_type();
         if kind.is_dir() {
-            stays_inside(&path, root);
+            assert_confined(&path, root);
         } else if kind.is_symlink() {
-            // What a link leads to need not be there.
+            // The target of a link may not exist.
             if let Ok(to) = path.canonicalize() {
                 assert!(to.starts_with(root), "{} leads to {}", path.display(), to.display());
             }
@@ -168,7 +173,7 @@ fn stays_inside(folder: &Path, root: &Path) {
     }
 }
 
-/// Bytes as they are, or entries made of them.
+/// Returns the bytes themselves, or an archive with entries built from them.
 fn tar_of(bytes: &[u8]) -> Result<Vec<u8>> {
     let mut from = Unstructured::new(bytes);
     if from.arbitrary::<bool>()? {
@@ -178,8 +183,8 @@ fn tar_of(bytes: &[u8]) -> Result<Vec<u8>> {
     let paths =
         ["perf.data", "bin/cat/ID/elf", "bin/cat/ID/debug", ".build-id/01/REST", "bin/cat/ID", "../x", "/x/ID/elf"];
     let path = |from: &mut Unstructured<'_>| -> Result<String> {
-        let made = from.choose(&paths)?.replace("ID", id).replace("REST", &id[2..]);
-        Ok(if from.ratio(1, 4)? { format!("{made}{}", from.choose(&["/elf", "/..", "/x", "0", "/./"])?) } else { made })
+        let path = from.choose(&paths)?.replace("ID", id).replace("REST", &id[2..]);
+        Ok(if from.ratio(1, 4)? { format!("{path}{}", from.choose(&["/elf", "/..", "/x", "0", "/./"])?) } else { path })
     };
     let mut tar = Builder::new(Vec::new());
     for _ in 0..from.int_in_range(1..=6)? {
@@ -189,15 +194,15 @@ fn tar_of(bytes: &[u8]) -> Result<Vec<u8>> {
         header.set_entry_type(kind);
         let to = if from.arbitrary()? { format!("../../bin/cat/{id}") } else { from.arbitrary::<&str>()?.to_owned() };
         let content: &[u8] = if kind.is_file() { from.choose(plausible::NAMES.as_slice())?.as_bytes() } else { b"" };
-        let put = |place: &mut [u8], text: &str| {
-            let len = text.len().min(place.len());
-            place[..len].copy_from_slice(&text.as_bytes()[..len]);
+        let put = |field: &mut [u8], text: &str| {
+            let len = text.len().min(field.len());
+            field[..len].copy_from_slice(&text.as_bytes()[..len]);
         };
         put(&mut header.as_old_mut().name, &path);
         put(&mut header.as_old_mut().linkname, &to);
         header.set_size(content.len() as u64);
         header.set_cksum();
-        tar.append(&header, content).expect("it goes to memory");
+        tar.append(&header, content).expect("writing to memory should succeed");
     }
-    Ok(tar.into_inner().expect("it goes to memory"))
+    Ok(tar.into_inner().expect("writing to memory should succeed"))
 }

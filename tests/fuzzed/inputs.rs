@@ -1,4 +1,4 @@
-//! What inputs are: the first bytes of each say what must be known to read the others.
+//! Input formats of fuzz targets: the first bytes give the context needed to decode the rest.
 
 use perfconv::abi::Endian;
 use perfconv::abi::feature::nr_cpus::NrCpus;
@@ -8,17 +8,17 @@ use perfconv::abi::record::{RecordContext, RecordHeader, RecordType};
 use perfconv::abi::sample_layout::SampleLayout;
 use perfconv::abi::sample_type::{BranchSampleType, SampleType};
 
-/// `u8 flags, kind; u16 misc; u32 sample_type; u32 branch_sample_type; u8 read_format, regs_user, regs_intr, unused`, then
-/// the body of a record.
+/// Size of the context of a record: `u8 flags, kind; u16 misc; u32 sample_type; u32 branch_sample_type; u8 read_format,
+/// regs_user, regs_intr, unused`. The body of the record follows.
 const CONTEXT: usize = 16;
 
 /// Bits of `flags`.
 const BIG: u8 = 1;
 const SAMPLE_ID_ALL: u8 = 2;
-/// With it, `kind` is a number, not a place in the list of types.
+/// If set, `kind` is a record type, and otherwise an index of the list of types.
 const ANY_KIND: u8 = 4;
 
-/// The record that an input is, of its own type or of another one, and what must be known to read it.
+/// Parses an input as a record, of its own type or of `kind`, and the context to decode it.
 pub fn record_of(input: &[u8], kind: Option<RecordType>) -> Option<(Vec<u8>, RecordContext)> {
     let (head, body) = input.split_first_chunk()?;
     let context = context(head);
@@ -31,7 +31,7 @@ pub fn record_of(input: &[u8], kind: Option<RecordType>) -> Option<(Vec<u8>, Rec
     Some((with_header(kind, [head[2], head[3]], body, context.endian)?, context))
 }
 
-/// A feature that an input is, and what must be known to read it.
+/// A feature, and the context to decode it.
 #[derive(Clone, Copy)]
 pub struct FeatureInput<'a> {
     pub id: FeatureId,
@@ -40,7 +40,7 @@ pub struct FeatureInput<'a> {
     pub context: FeatureContext,
 }
 
-/// `u8 id, endian, nr_cpus_avail, nr_cpus_online`, then the bytes of the feature.
+/// Parses an input as a feature: `u8 id, endian, nr_cpus_avail, nr_cpus_online`, then the bytes of the section.
 pub fn feature_of(input: &[u8]) -> Option<FeatureInput<'_>> {
     let (&[id, flags, nr_cpus_avail, nr_cpus_online], bytes) = input.split_first_chunk()?;
     let nr_cpus = NrCpus { nr_cpus_avail: nr_cpus_avail.into(), nr_cpus_online: nr_cpus_online.into() };

@@ -1,23 +1,23 @@
-//! What is fuzzed: functions that take any bytes and fail where a promise does not hold. An ordinary test calls the same
-//! functions with the committed corpus.
+//! Fuzz targets: functions that take any bytes and fail if a promise does not hold. An ordinary test runs the same functions on
+//! the committed corpus.
 
-mod about;
 mod definitions;
 mod files;
 mod imports;
 mod inputs;
+mod metadata;
 mod plausible;
 mod profiles;
-mod rewritten;
+mod rewrites;
 mod scenario;
-mod streamed;
-mod structured;
+mod streams;
+mod values;
 
 pub use definitions::{feature, record, sample};
-pub use files::{folder, open};
+pub use files::{directory, open};
 pub use imports::{archive, elf, jitdump, json, quipper, quipper_text};
 pub use profiles::{folded, perf_script, pprof};
-pub use rewritten::rewrite;
+pub use rewrites::rewrite;
 pub use scenario::scenario;
-pub use streamed::streamed;
-pub use structured::written;
+pub use streams::stream;
+pub use values::encode_decode;

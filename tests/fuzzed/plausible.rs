@@ -1,7 +1,7 @@
-//! Recordings of few programs and few addresses, so that what passes look for is found.
+//! Recordings of few programs and addresses, so that rewrite passes find what they look for.
 
-use super::about::{self, About};
-use super::structured::{attr, record};
+use super::metadata::{self, Metadata};
+use super::values::{attr, record};
 use arbitrary::{Result, Unstructured};
 use perfconv::abi::attr_flags::AttrFlags;
 use perfconv::abi::feature::FeatureId;
@@ -22,55 +22,60 @@ use std::io::{Cursor, Write};
 pub const NAMES: [&str; 8] =
     ["/bin/cat", "/lib/libc.so.6", "[kernel.kallsyms]_text", "//anon", "[vdso]", "worker", "/tmp/jit-1.dump", "x"];
 
-/// What every event tells of its samples, so that they have a place among the others.
+/// Fields of every event's samples, so that samples relate to other records.
 const ALWAYS: SampleType =
     SampleType::IDENTIFIER.union(SampleType::IP).union(SampleType::TID).union(SampleType::TIME).union(SampleType::CPU);
 
-/// The bytes of a recording: a file or a pipe, of either byte order, compressed or not, without any damage.
+/// Generates an intact recording: a file or a pipe, of either byte order, compressed or not.
 pub fn recording(from: &mut Unstructured<'_>) -> Result<Vec<u8>> {
     let endian = *from.choose(&[Endian::Little, Endian::Little, Endian::Big])?;
     let mut attr = attr(from)?;
     attr.sample_type |= ALWAYS;
     attr.flags |= AttrFlags::SAMPLE_ID_ALL;
     let count = from.int_in_range(1..=3)?;
-    let is_told = from.ratio(1, 3)?;
-    if is_told {
+    let has_features = from.ratio(1, 3)?;
+    if has_features {
         attr.sample_type |= SampleType::RAW;
     }
     let event = |number| FileAttr { attr: attr.clone(), ids: vec![10 * number, 10 * number + 1] };
     let mut events: Vec<FileAttr> = (1..=count).map(event).collect();
-    let about = if is_told { about::features(&mut events, endian) } else { BTreeMap::new() };
-    let mut maker = Maker { context: RecordContext::new(&attr, endian), events: count, time: 1_000_000_000 };
+    let features = if has_features { metadata::features(&mut events, endian) } else { BTreeMap::new() };
+    let mut builder = Builder { context: RecordContext::new(&attr, endian), events: count, time: 1_000_000_000 };
     let mut records = Vec::new();
     for _ in 0..from.int_in_range(1..=40)? {
-        if let Some(record) = maker.record(from)? {
+        if let Some(record) = builder.record(from)? {
             records.push(record);
         }
     }
     let records = if from.ratio(1, 4)? { frames(&records, endian) } else { records.concat() };
     Ok(if from.arbitrary()? {
-        pipe_of(&events, &about, &records, endian)
+        pipe_of(&events, &features, &records, endian)
     } else {
-        file(&events, &about, &records, endian)
+        file(&events, &features, &records, endian)
     })
 }
 
-fn file(events: &[FileAttr], about: &About, records: &[u8], endian: Endian) -> Vec<u8> {
-    let mut file = FileWriter::begin(Cursor::new(Vec::new()), endian, events, &[]).expect("it goes to memory");
-    file.write_all(records).expect("it goes to memory");
-    file.finish(events, &[], about).expect("it goes to memory").into_inner()
+fn file(events: &[FileAttr], features: &Metadata, records: &[u8], endian: Endian) -> Vec<u8> {
+    let mut file =
+        FileWriter::begin(Cursor::new(Vec::new()), endian, events, &[]).expect("writing to memory should succeed");
+    file.write_all(records).expect("writing to memory should succeed");
+    file.finish(events, &[], features).expect("writing to memory should succeed").into_inner()
 }
 
-fn pipe_of(events: &[FileAttr], about: &About, records: &[u8], endian: Endian) -> Vec<u8> {
-    let mut bytes = pipe::header(endian).expect("it goes to memory");
+fn pipe_of(events: &[FileAttr], features: &Metadata, records: &[u8], endian: Endian) -> Vec<u8> {
+    let mut bytes = pipe::header(endian).expect("writing to memory should succeed");
     for event in events {
-        bytes.extend(pipe::event(event, endian).expect("it goes to memory").expect("it has few ids"));
+        bytes.extend(
+            pipe::event(event, endian).expect("writing to memory should succeed").expect("an event with few ids"),
+        );
     }
-    for (&id, section) in about {
+    for (&id, section) in features {
         if id == FeatureId::TRACING_DATA {
-            bytes.extend(pipe::tracing_data(section, endian).expect("it goes to memory"));
+            bytes.extend(pipe::tracing_data(section, endian).expect("writing to memory should succeed"));
         } else {
-            bytes.extend(pipe::feature(id, section, endian).expect("it goes to memory").expect("it is short"));
+            bytes.extend(
+                pipe::feature(id, section, endian).expect("writing to memory should succeed").expect("a short feature"),
+            );
         }
     }
     bytes.extend(records);
@@ -80,28 +85,28 @@ fn pipe_of(events: &[FileAttr], about: &About, records: &[u8], endian: Endian) -
 fn frames(records: &[Vec<u8>], endian: Endian) -> Vec<u8> {
     let mut out = Vec::new();
     let mut frames = FrameWriter::new(FrameOptions { kind: FrameKind::Compressed2, level: 1 }, endian)
-        .expect("zstd has such a level");
+        .expect("a level that zstd has");
     for record in records {
-        frames.record(record, &mut out).expect("it goes to memory");
+        frames.record(record, &mut out).expect("writing to memory should succeed");
     }
-    frames.flush(&mut out).expect("it goes to memory");
+    frames.flush(&mut out).expect("writing to memory should succeed");
     out
 }
 
-/// Makes records one after the other.
-struct Maker {
+/// Builds records in time order.
+struct Builder {
     context: RecordContext,
     events: u64,
     time: u64,
 }
 
-impl Maker {
-    /// The bytes of the next record; `None` where it would be too large.
+impl Builder {
+    /// Builds the next record; `None` if it would be too large.
     fn record(&mut self, from: &mut Unstructured<'_>) -> Result<Option<Vec<u8>>> {
         self.time += from.int_in_range(0..=200)? * 1_000_000;
         if from.ratio(1, 16)? {
             let header = RecordHeader { kind: RecordType::FINISHED_ROUND, misc: Misc::empty(), size: 8 };
-            return Ok(Some(abi::to_bytes(&header, self.context.endian).expect("a header can be written")));
+            return Ok(Some(abi::to_bytes(&header, self.context.endian).expect("the header should encode")));
         }
         let mut record = record(from, &self.context)?;
         let (task, cpu) = ((from.int_in_range(0..=3)?, from.int_in_range(0..=3)?), (from.int_in_range(0..=3)?, 0));
@@ -136,9 +141,9 @@ impl Maker {
             _ => {}
         }
         if let Some(trailer) = &mut record.id {
-            let SampleId { task: its_task, time, id: its_id, cpu: its_cpu, identifier, .. } = trailer;
-            (*its_task, *time, *its_cpu) = (Some(task), Some(self.time), Some(cpu));
-            *its_id = its_id.map(|_| id);
+            let SampleId { task: trailer_task, time, id: trailer_id, cpu: trailer_cpu, identifier, .. } = trailer;
+            (*trailer_task, *time, *trailer_cpu) = (Some(task), Some(self.time), Some(cpu));
+            *trailer_id = trailer_id.map(|_| id);
             *identifier = Some(id);
         }
         Ok(record.to_bytes(self.context.endian).ok())

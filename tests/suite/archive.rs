@@ -1,4 +1,4 @@
-//! Archives: what `perf report` shows of them on a system without the programs, and what is not unpacked.
+//! Archives: `perf report` prints the same on a system without the programs, and unpacking rejects unsafe entries.
 
 use crate::suite::program::{perfconv, run, run_other, with_time_limit};
 use std::fs;
@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use tar::{Builder, EntryType, Header};
 use tempfile::TempDir;
 
-/// A library, whose symbols go into a file of their own, and a program that uses it.
+/// A library whose symbols go into a separate debug file, and a program that uses it.
 const LIBRARY: &str = "volatile unsigned long sum;\n\
     #define LOOP(name) __attribute__((noinline)) static void name(void) { for (long i = 0; i < 50000000; i++) sum += i * i; }\n\
     LOOP(inner_loop) LOOP(other_loop)\n\
@@ -17,11 +17,11 @@ const PROGRAM: &str = "void work(void); volatile unsigned long own;\n\
     __attribute__((noinline)) static void busy(void) { for (long i = 0; i < 50000000; i++) own += i * i; }\n\
     int main(void) { work(); busy(); return 0; }\n";
 
-fn path(folder: &TempDir, name: &str) -> PathBuf {
-    folder.path().join(name)
+fn path(dir: &TempDir, name: &str) -> PathBuf {
+    dir.path().join(name)
 }
 
-fn is_done(command: &mut Command) -> bool {
+fn succeeds(command: &mut Command) -> bool {
     command
         .stdin(Stdio::null())
         .stdout(Stdio::null())
@@ -30,36 +30,36 @@ fn is_done(command: &mut Command) -> bool {
         .is_ok_and(|status| status.success())
 }
 
-/// A program, its library and a recording of them; `None` where there is no compiler or no perf that can record, which is said.
-fn made(folder: &TempDir) -> Option<PathBuf> {
-    let at = |name: &str| path(folder, name);
+/// Builds a program and its library, and records them; `None`, with a note, if there is no compiler or perf cannot record.
+fn record(dir: &TempDir) -> Option<PathBuf> {
+    let at = |name: &str| path(dir, name);
     fs::write(at("library.c"), LIBRARY).unwrap();
     fs::write(at("program.c"), PROGRAM).unwrap();
     let library = ["-O1", "-g", "-fno-omit-frame-pointer", "-shared", "-fPIC", "-Wl,--build-id=sha1", "-o"];
-    let made = is_done(Command::new("cc").args(library).arg(at("libwork.so")).arg(at("library.c")))
-        && is_done(
+    let is_built = succeeds(Command::new("cc").args(library).arg(at("libwork.so")).arg(at("library.c")))
+        && succeeds(
             Command::new("cc")
                 .args(["-O1", "-Wl,--build-id=md5", "-o"])
                 .arg(at("program"))
                 .args([at("program.c"), at("libwork.so")])
-                .arg(format!("-Wl,-rpath,{}", folder.path().display())),
+                .arg(format!("-Wl,-rpath,{}", dir.path().display())),
         );
-    if !made {
-        say(format_args!("archive: there is no compiler, nothing is compared"));
+    if !is_built {
+        print_note(format_args!("archive: skipped: no C compiler"));
         return None;
     }
     let mut perf = with_time_limit("perf");
     perf.args(["record", "-q", "-B", "-g", "-e", "cpu-clock:u", "-F", "999", "-o"])
         .arg(at("perf.data"))
         .arg(at("program"));
-    if !is_done(perf.env("HOME", folder.path())) {
-        say(format_args!("archive: perf cannot record here, nothing is compared"));
+    if !succeeds(perf.env("HOME", dir.path())) {
+        print_note(format_args!("archive: skipped: perf cannot record here"));
         return None;
     }
     Some(at("perf.data"))
 }
 
-/// The functions that perf report shows with a cache of build ids, and in which objects.
+/// Returns the objects and functions that perf report prints with a build ID cache.
 fn report(recording: &Path, cache: &Path) -> Vec<String> {
     let mut perf = with_time_limit("perf");
     perf.arg("--buildid-dir")
@@ -78,34 +78,34 @@ fn report(recording: &Path, cache: &Path) -> Vec<String> {
 }
 
 #[test]
-fn perf_report_shows_the_same_functions_where_the_programs_are_not() {
-    let folder = tempfile::tempdir().unwrap();
-    let Some(recording) = made(&folder) else { return };
+fn perf_report_prints_the_same_from_an_unpacked_archive() {
+    let dir = tempfile::tempdir().unwrap();
+    let Some(recording) = record(&dir) else { return };
     let elsewhere = tempfile::tempdir().unwrap();
     let empty = path(&elsewhere, "empty");
     fs::create_dir(&empty).unwrap();
     let before = report(&recording, &empty);
-    let knows = |lines: &[String], name: &str| lines.iter().any(|line| line.ends_with(&format!("[.] {name}")));
-    assert!(["inner_loop", "other_loop", "busy"].iter().all(|name| knows(&before, name)), "{before:?}");
-    // As distributions install it: the names are in a file of their own.
-    let (library, debug) = (path(&folder, "libwork.so"), path(&folder, "libwork.so.debug"));
-    let is_split = is_done(Command::new("objcopy").arg("--only-keep-debug").args([&library, &debug]))
-        && is_done(Command::new("strip").arg(&library));
-    assert!(is_split, "objcopy and strip come with the compiler");
-    let archive = path(&folder, "out.tar.zst");
+    let has_function = |lines: &[String], name: &str| lines.iter().any(|line| line.ends_with(&format!("[.] {name}")));
+    assert!(["inner_loop", "other_loop", "busy"].iter().all(|name| has_function(&before, name)), "{before:?}");
+    // As in distributions: the symbols are in a separate debug file.
+    let (library, debug) = (path(&dir, "libwork.so"), path(&dir, "libwork.so.debug"));
+    let is_split = succeeds(Command::new("objcopy").arg("--only-keep-debug").args([&library, &debug]))
+        && succeeds(Command::new("strip").arg(&library));
+    assert!(is_split, "objcopy and strip should come with the compiler");
+    let archive = path(&dir, "out.tar.zst");
     let run =
         run(perfconv().env("HOME", &empty).args(["archive", "--symfs", "/"]).arg(&recording).arg("-o").arg(&archive));
     assert_eq!(run.status, 0, "{}", run.stderr);
-    // All that is missing is told: nothing of it is the program's or the library's.
+    // Warnings name missing files: neither the program nor the library should be among them.
     assert!(
         run.warnings().iter().all(|warning| !warning.contains("libwork") && !warning.contains("/program")),
         "{}",
         run.stderr
     );
 
-    fs::create_dir(path(&folder, "away")).unwrap();
+    fs::create_dir(path(&dir, "away")).unwrap();
     for file in ["program", "libwork.so", "libwork.so.debug"] {
-        fs::rename(path(&folder, file), path(&folder, "away").join(file)).unwrap();
+        fs::rename(path(&dir, file), path(&dir, "away").join(file)).unwrap();
     }
     let cache = path(&elsewhere, "cache");
     let unpacked = unpack(&archive, &cache);
@@ -113,27 +113,31 @@ fn perf_report_shows_the_same_functions_where_the_programs_are_not() {
     let after = report(&cache.join("perf.data"), &cache);
     let without = report(&cache.join("perf.data"), &empty);
     assert_eq!(before, after);
-    assert!(!["inner_loop", "other_loop", "busy"].iter().any(|name| knows(&without, name)), "{without:?}");
-    say(format_args!("archive: {} lines of perf report are the same, {} without", after.len(), without.len()));
+    assert!(!["inner_loop", "other_loop", "busy"].iter().any(|name| has_function(&without, name)), "{without:?}");
+    print_note(format_args!(
+        "archive: {} lines of perf report are the same, {} without the cache",
+        after.len(),
+        without.len()
+    ));
 
-    // Once more, there is nothing to do; the recording is not overwritten.
+    // Unpacking again has nothing to do, and does not overwrite the recording.
     let (status, said) = unpack(&archive, &cache);
-    assert!(status == 1 && said.contains("perf.data: exists already; -f overwrites it"), "{said}");
+    assert!(status == 1 && said.contains("perf.data: already exists; use -f to overwrite it"), "{said}");
     let (status, said) = unpack_with(&archive, &cache, &["-f"]);
     assert!(status == 0 && said.contains(": 0 files, "), "{said}");
-    // The same archive of what was unpacked: the cache has all of it.
-    let again = path(&folder, "again.tar");
+    // An archive of the unpacked recording is the same: the cache has all files.
+    let repacked = path(&dir, "repacked.tar");
     let mut command = perfconv();
     command
         .args(["archive", "--strict", "--buildid-dir"])
         .arg(&cache)
         .arg(cache.join("perf.data"))
         .arg("-o")
-        .arg(&again);
+        .arg(&repacked);
     let run = self::run(command.env("HOME", &empty));
     assert_eq!(run.status, i32::from(!run.warnings().is_empty()) * 3, "{}", run.stderr);
     let plain = zstd::decode_all(&fs::read(&archive).unwrap()[..]).unwrap();
-    assert_eq!(entries(&fs::read(&again).unwrap()), entries(&plain));
+    assert_eq!(entries(&fs::read(&repacked).unwrap()), entries(&plain));
 }
 
 fn entries(tar: &[u8]) -> Vec<PathBuf> {
@@ -154,21 +158,21 @@ fn unpack_with(archive: &Path, cache: &Path, args: &[&str]) -> (i32, String) {
 }
 
 #[test]
-fn nothing_is_unpacked_that_leads_elsewhere() {
+fn rejects_entries_that_lead_out_of_the_cache() {
     const ID: &str = "abcdef0123456789abcdef0123456789abcdef01";
     let link = || format!(".build-id/ab/{}", &ID[2..]);
     let file = |path: &str| (EntryType::Regular, path.replace("ID", ID), String::new());
     let links = |from: String, to: &str| (EntryType::Symlink, from, to.replace("ID", ID));
     let good = || vec![file("perf.data"), file("usr/bin/x/ID/elf"), links(link(), "../../usr/bin/x/ID")];
-    let folder = tempfile::tempdir().unwrap();
-    let outside = path(&folder, "outside");
+    let dir = tempfile::tempdir().unwrap();
+    let outside = path(&dir, "outside");
     fs::create_dir(&outside).unwrap();
-    let try_it = |entries: &[(EntryType, String, String)], cache: &Path| {
-        let archive = path(&folder, "made.tar");
-        fs::write(&archive, made_of(entries)).unwrap();
+    let unpack_entries = |entries: &[(EntryType, String, String)], cache: &Path| {
+        let archive = path(&dir, "made.tar");
+        fs::write(&archive, build_archive(entries)).unwrap();
         unpack_with(&archive, cache, &["-f"])
     };
-    for bad in [
+    for unsafe_entry in [
         file("../outside/x/ID/elf"),
         file("/tmp/x/ID/elf"),
         file("usr/../../outside/ID/elf"),
@@ -185,46 +189,51 @@ fn nothing_is_unpacked_that_leads_elsewhere() {
         (EntryType::Fifo, format!("usr/bin/y/{ID}/elf"), String::new()),
         (EntryType::Char, "perf.data".to_owned(), String::new()),
     ] {
-        let cache = path(&folder, "cache");
+        let cache = path(&dir, "cache");
         let mut entries = good();
-        entries.push(bad.clone());
-        let (status, said) = try_it(&entries, &cache);
-        assert!(status == 1 && said.lines().count() == 1 && said.contains("nothing is unpacked"), "{bad:?}: {said}");
-        assert!(!cache.exists() && fs::read_dir(&outside).unwrap().next().is_none(), "{bad:?}");
+        entries.push(unsafe_entry.clone());
+        let (status, said) = unpack_entries(&entries, &cache);
+        assert!(
+            status == 1 && said.lines().count() == 1 && said.contains("nothing was unpacked"),
+            "{unsafe_entry:?}: {said}"
+        );
+        assert!(!cache.exists() && fs::read_dir(&outside).unwrap().next().is_none(), "{unsafe_entry:?}");
     }
-    // A cache that has a link where a folder would be is not gone through.
-    let cache = path(&folder, "linked");
+    // A symbolic link in place of a directory of the cache is not followed.
+    let cache = path(&dir, "linked");
     fs::create_dir(&cache).unwrap();
     #[cfg(unix)]
     std::os::unix::fs::symlink(&outside, cache.join("usr")).unwrap();
-    let (status, said) = try_it(&good(), &cache);
-    assert!(status == 1 && said.contains("cannot put in place"), "{said}");
+    let (status, said) = unpack_entries(&good(), &cache);
+    assert!(status == 1 && said.contains("cannot move into place"), "{said}");
     assert!(fs::read_dir(&outside).unwrap().next().is_none());
     let left: Vec<_> = fs::read_dir(&cache).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert_eq!(left, ["usr"], "what was put in place before is taken away again");
+    assert_eq!(left, ["usr"], "files put in place before the error should be removed");
 
-    let whole = made_of(&good());
-    let cache = path(&folder, "cut");
-    for (bytes, what) in [(&whole[..700], "cut"), (&whole[..0], "empty"), (b"no archive at all", "another")] {
-        let archive = path(&folder, "cut.tar");
+    let complete = build_archive(&good());
+    let cache = path(&dir, "truncated");
+    for (bytes, what) in
+        [(&complete[..700], "truncated"), (&complete[..0], "empty"), (b"no archive at all", "no archive")]
+    {
+        let archive = path(&dir, "truncated.tar");
         fs::write(&archive, bytes).unwrap();
         let (status, said) = unpack(&archive, &cache);
         assert!(status == 1 && said.lines().count() == 1 && !cache.exists(), "{what}: {said}");
     }
-    let cache = path(&folder, "good");
-    let (status, said) = try_it(&good(), &cache);
+    let cache = path(&dir, "good");
+    let (status, said) = unpack_entries(&good(), &cache);
     assert_eq!(status, 0, "{said}");
     assert_eq!(fs::read(cache.join(link()).join("elf")).unwrap(), b"content");
 }
 
-/// An archive with whatever in it, without a look at paths.
-fn made_of(entries: &[(EntryType, String, String)]) -> Vec<u8> {
+/// Builds an archive with any entries, without validating paths.
+fn build_archive(entries: &[(EntryType, String, String)]) -> Vec<u8> {
     let mut tar = Builder::new(Vec::new());
     for (kind, path, to) in entries {
         let mut header = Header::new_gnu();
         header.set_entry_type(*kind);
         header.set_mode(0o644);
-        let put = |place: &mut [u8], text: &str| place[..text.len()].copy_from_slice(text.as_bytes());
+        let put = |field: &mut [u8], text: &str| field[..text.len()].copy_from_slice(text.as_bytes());
         let old = header.as_old_mut();
         put(&mut old.name, path);
         put(&mut old.linkname, to);
@@ -237,54 +246,54 @@ fn made_of(entries: &[(EntryType, String, String)]) -> Vec<u8> {
 }
 
 #[test]
-fn a_recording_is_unpacked_under_its_own_name() {
-    let folder = tempfile::tempdir().unwrap();
+fn recordings_keep_their_names_when_unpacked() {
+    let dir = tempfile::tempdir().unwrap();
     let fixture = crate::suite::files::fixture("plain.data");
     let bytes = fs::read(&fixture).unwrap();
-    fs::write(path(&folder, "run 7.data.zst"), zstd::encode_all(&bytes[..], 1).unwrap()).unwrap();
-    fs::write(path(&folder, ".hidden"), &bytes).unwrap();
-    let json = run(perfconv().current_dir(&folder).arg(&fixture).args(["-q", "-o", "x.jsonl"]));
+    fs::write(path(&dir, "run 7.data.zst"), zstd::encode_all(&bytes[..], 1).unwrap()).unwrap();
+    fs::write(path(&dir, ".hidden"), &bytes).unwrap();
+    let json = run(perfconv().current_dir(&dir).arg(&fixture).args(["-q", "-o", "x.jsonl"]));
     assert_eq!(json.status, 0, "{}", json.stderr);
     for (input, name) in
         [("run 7.data.zst", "run 7.data"), (".hidden", "perf.data"), ("x.jsonl", "perf.data"), ("-", "perf.data")]
     {
         let mut command = perfconv();
-        command.current_dir(&folder).args(["archive", "-f", "-o", "a.tar", input]);
+        command.current_dir(&dir).args(["archive", "-f", "-o", "a.tar", input]);
         let packed = run(command.stdin(fs::File::open(&fixture).unwrap()));
         assert_eq!(packed.status, 0, "{}", packed.stderr);
-        let cache = path(&folder, "cache");
-        let (status, said) = unpack(&path(&folder, "a.tar"), &cache);
+        let cache = path(&dir, "cache");
+        let (status, said) = unpack(&path(&dir, "a.tar"), &cache);
         assert_eq!(status, 0, "{said}");
         assert!(fs::read(cache.join(name)).unwrap().starts_with(b"PERFILE2"), "{input}: {said}");
         fs::remove_dir_all(cache).unwrap();
     }
-    // Only a recording has a name of its own, and there is one.
+    // Only a recording may have its own name, and there is only one.
     for (names, what) in [
-        (&["Makefile"][..], "Makefile has a name of its own and is no recording"),
+        (&["Makefile"][..], "Makefile is not a recording"),
         (&["perf.data", "other.data"], "other.data does not belong"),
         (&[".bashrc"], ".bashrc does not belong"),
     ] {
         let entries: Vec<_> =
             names.iter().map(|name| (EntryType::Regular, (*name).to_owned(), String::new())).collect();
-        fs::write(path(&folder, "made.tar"), made_of(&entries)).unwrap();
-        let (status, said) = unpack(&path(&folder, "made.tar"), &path(&folder, "none"));
-        assert!(status == 1 && said.contains(what) && !path(&folder, "none").exists(), "{said}");
+        fs::write(path(&dir, "made.tar"), build_archive(&entries)).unwrap();
+        let (status, said) = unpack(&path(&dir, "made.tar"), &path(&dir, "none"));
+        assert!(status == 1 && said.contains(what) && !path(&dir, "none").exists(), "{said}");
     }
 }
 
 #[test]
-fn what_is_asked_wrongly_is_said() {
+fn rejects_bad_options() {
     let fixture = crate::suite::files::fixture("plain.data");
     for (args, said) in [
-        (&["-o", "x.zip"][..], "x.zip: an archive is a .tar, a .tar.gz or a .tar.zst"),
-        (&["--unpack", "--symfs", "/"], "--symfs is not for --unpack"),
+        (&["-o", "x.zip"][..], "x.zip: unknown archive type; expected an extension of: .tar, .tar.gz, .tar.zst"),
+        (&["--unpack", "--symfs", "/"], "--symfs cannot be used with --unpack"),
     ] {
         let run = run(perfconv().arg("archive").arg(&fixture).args(args));
         assert_eq!((run.status, run.stderr.contains(said)), (2, true), "{}", run.stderr);
     }
 }
 
-/// Not through the macros, whose output the test harness hides when the test passes.
-fn say(line: std::fmt::Arguments<'_>) {
-    writeln!(io::stderr(), "{line}").expect("standard error can be written to");
+/// Prints a line to standard error, not with the print macros, whose output the test harness captures.
+fn print_note(line: std::fmt::Arguments<'_>) {
+    writeln!(io::stderr(), "{line}").expect("standard error should be writable");
 }

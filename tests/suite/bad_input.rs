@@ -1,12 +1,12 @@
-//! Bad input: a clear sentence where nothing is readable, a warning and all that can be read where something is.
+//! Bad inputs: an error if nothing is readable, otherwise a warning and all that can be read.
 
 use std::fs;
 use std::ops::Range;
 use std::path::Path;
 
 use super::files::{self, fixture};
+use super::independent_scan::Scan;
 use super::program::{self, Ledger, Run, perfconv, run};
-use super::walk::Walk;
 
 const HEADER_SIZE: usize = 8;
 const ATTR_SIZE: usize = 16;
@@ -21,34 +21,34 @@ const COMPRESSED: u32 = 81;
 const SAMPLE: u32 = 9;
 
 #[test]
-fn what_is_no_recording_is_refused() {
-    refused(b"", "an empty file");
-    refused(b"Not a recording, but a text.\n".repeat(100).as_slice(), "a text");
-    refused(b"PERF", "half a magic number");
-    refused(&[0; 4096], "zeros");
-    let folder = tempfile::tempdir().unwrap();
-    refused_at(&folder.path().join("missing.data"), "a missing file");
-    let empty = folder.path().join("empty");
+fn rejects_inputs_that_are_no_recordings() {
+    rejected(b"", "an empty file");
+    rejected(b"Not a recording, but a text.\n".repeat(100).as_slice(), "text");
+    rejected(b"PERF", "half a magic number");
+    rejected(&[0; 4096], "zeros");
+    let dir = tempfile::tempdir().unwrap();
+    rejected_path(&dir.path().join("missing.data"), "a missing file");
+    let empty = dir.path().join("empty");
     fs::create_dir(&empty).unwrap();
-    refused_at(&empty, "an empty folder");
-    let texts = folder.path().join("texts");
+    rejected_path(&empty, "an empty directory");
+    let texts = dir.path().join("texts");
     fs::create_dir(&texts).unwrap();
     fs::write(texts.join("data"), "text").unwrap();
-    refused_at(&texts, "a folder whose data are a text");
+    rejected_path(&texts, "a directory whose data file is text");
 }
 
 #[test]
-fn what_has_to_be_unpacked_first_is_told() {
+fn unsupported_compression_is_reported() {
     let once = zstd::encode_all(&read("callgraph.data")[..], 3).unwrap();
     let twice = zstd::encode_all(&once[..], 3).unwrap();
     for bytes in [&twice[..], b"\xfd7zXZ\0\0\x04"] {
-        let sentence = refused(bytes, "to be unpacked first");
-        assert!(sentence.contains("unpack it first"), "{sentence}");
+        let sentence = rejected(bytes, "unsupported compression");
+        assert!(sentence.contains("decompress it first"), "{sentence}");
     }
 }
 
 #[test]
-fn a_file_cut_before_its_first_record_is_refused() {
+fn rejects_a_file_truncated_before_its_first_record() {
     for name in ["callgraph.data", "compressed2.data", "big-endian.data"] {
         let bytes = read(name);
         let data = if name == "big-endian.data" {
@@ -57,92 +57,92 @@ fn a_file_cut_before_its_first_record_is_refused() {
             word(&bytes, DATA_OFFSET)
         };
         for length in [8, 12, 60, 103, 104, 110, data - 17, data - 1, data, data + 7] {
-            places(&refused(&bytes[..length], &format!("{name}, {length} bytes")));
+            assert_has_number(&rejected(&bytes[..length], &format!("{name}, {length} bytes")));
         }
     }
     let bytes = read("pipe.data");
     for length in [8, 15, 16, 23, 100] {
-        places(&refused(&bytes[..length], &format!("a pipe of {length} bytes")));
+        assert_has_number(&rejected(&bytes[..length], &format!("a pipe of {length} bytes")));
     }
 }
 
 #[test]
-fn a_sound_file_without_records_is_read_by_all_commands() {
-    let folder = tempfile::tempdir().unwrap();
-    let at = |name: &str| folder.path().join(name);
+fn all_commands_read_a_file_without_records() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
     fs::write(at("empty.data"), without_records(&read("callgraph.data"))).unwrap();
-    let said = |arguments: &[&str]| {
-        let run = run(perfconv().current_dir(&folder).args(arguments));
+    let run_ok = |arguments: &[&str]| {
+        let run = run(perfconv().current_dir(&dir).args(arguments));
         assert_eq!(run.status, 0, "{arguments:?}: {}", run.stderr);
         run
     };
-    let info = String::from_utf8(said(&["info", "empty.data"]).stdout).unwrap();
+    let info = String::from_utf8(run_ok(&["info", "empty.data"]).stdout).unwrap();
     assert!(info.contains("# hostname : ") && info.contains("event : name = cpu-clock"), "{info}");
-    said(&["check", "empty.data"]);
-    said(&["dump", "empty.data"]);
-    said(&["empty.data"]);
+    run_ok(&["check", "empty.data"]);
+    run_ok(&["dump", "empty.data"]);
+    run_ok(&["empty.data"]);
     for carrier in ["copy.data", "carried.pb_data", "carried.jsonl"] {
-        said(&["empty.data", "-o", carrier]);
-        said(&[carrier, "-f", "-o", "again.data"]);
-        assert!(fs::read(at("again.data")).unwrap() == fs::read(at("empty.data")).unwrap(), "by {carrier}");
+        run_ok(&["empty.data", "-o", carrier]);
+        run_ok(&[carrier, "-f", "-o", "restored.data"]);
+        assert!(fs::read(at("restored.data")).unwrap() == fs::read(at("empty.data")).unwrap(), "via {carrier}");
     }
     for args in
         [&["--sort"][..], &["--container", "pipe"], &["--container", "dir"], &["--endian", "big"], &["--compress"]]
     {
         let other = format!("other{}.data", args.concat());
-        said(&[&["rewrite", "empty.data", "-o", &other], args].concat());
-        let info = String::from_utf8(said(&["info", &other]).stdout).unwrap();
+        run_ok(&[&["rewrite", "empty.data", "-o", &other], args].concat());
+        let info = String::from_utf8(run_ok(&["info", &other]).stdout).unwrap();
         assert!(info.contains("# hostname : "), "{args:?}: {info}");
     }
-    said(&["repair", "empty.data", "-o", "repaired.data"]);
-    let profile = said(&["empty.data", "-o", "empty.pb.gz"]);
+    run_ok(&["repair", "empty.data", "-o", "repaired.data"]);
+    let profile = run_ok(&["empty.data", "-o", "empty.pb.gz"]);
     assert!(profile.warnings().iter().any(|line| line.contains("the recording has no samples")), "{}", profile.stderr);
     assert!(program::profile(&at("empty.pb.gz")).sample.is_empty());
-    // Of records none of which a version knows nothing is left.
+    // A rewrite that drops all records leaves a recording without records.
     let data = read("plain.data");
     let unknown = records(&data).fold(data.clone(), |mut bytes, record| {
         bytes[record.at..record.at + 4].copy_from_slice(&200_u32.to_le_bytes());
         bytes
     });
     fs::write(at("unknown.data"), unknown).unwrap();
-    said(&["rewrite", "unknown.data", "--perf-version", "6.1", "-o", "known.data"]);
-    said(&["known.data", "-o", "known.pb.gz"]);
+    run_ok(&["rewrite", "unknown.data", "--perf-version", "6.1", "-o", "known.data"]);
+    run_ok(&["known.data", "-o", "known.pb.gz"]);
 }
 
-/// A little-endian file with all that it tells of itself and no records.
+/// Removes all records from a little-endian file, and keeps its metadata.
 fn without_records(bytes: &[u8]) -> Vec<u8> {
     let (start, size) = (word(bytes, DATA_OFFSET), word(bytes, DATA_SIZE));
     let slots: u32 = bytes[FEATURES].iter().map(|bits| bits.count_ones()).sum();
-    let moved = (0..slots as usize).fold(bytes.to_vec(), |bytes, slot| {
+    let shifted = (0..slots as usize).fold(bytes.to_vec(), |bytes, slot| {
         let at = start + size + 16 * slot;
         let offset = word(&bytes, at) - size;
         with(&bytes, at, offset as u64)
     });
-    let mut empty = with(&moved, DATA_SIZE, 0);
+    let mut empty = with(&shifted, DATA_SIZE, 0);
     empty.drain(start..start + size);
     empty
 }
 
 #[test]
-fn version_1_is_refused_where_it_is_cut_or_does_not_tell_its_byte_order() {
+fn rejects_version_1_if_truncated_or_of_unknown_byte_order() {
     let bytes = [b"PERFFILE", &read("callgraph.data")[8..]].concat();
     for length in [8, 12, 16, 60, 103, 110] {
-        places(&refused(&bytes[..length], &format!("version 1, {length} bytes")));
+        assert_has_number(&rejected(&bytes[..length], &format!("version 1, {length} bytes")));
     }
     for size in [0, 17, u64::MAX] {
-        let sentence = refused(&with(&bytes, HEADER_SIZE, size), &format!("a header of {size} bytes"));
-        assert!(sentence.contains("its byte order cannot be told"), "{sentence}");
+        let sentence = rejected(&with(&bytes, HEADER_SIZE, size), &format!("a header of {size} bytes"));
+        assert!(sentence.contains("unknown byte order"), "{sentence}");
     }
     let event_types = with(&with(&bytes, EVENT_TYPES_OFFSET, 104), EVENT_TYPES_SIZE, u64::MAX);
     assert!(salvaged(&event_types, Some(EVENT_TYPES_OFFSET)).samples_in > 0);
 }
 
 #[test]
-fn attrs_that_do_not_fit_are_refused() {
+fn rejects_attrs_outside_of_the_file() {
     let bytes = read("callgraph.data");
     let length = bytes.len() as u64;
     for attr_size in [0, 16, 64, 79] {
-        places(&refused(&with(&bytes, ATTR_SIZE, attr_size), &format!("attr_size {attr_size}")));
+        assert_has_number(&rejected(&with(&bytes, ATTR_SIZE, attr_size), &format!("attr_size {attr_size}")));
     }
     for (field, value) in [
         (ATTRS_OFFSET, length),
@@ -154,12 +154,12 @@ fn attrs_that_do_not_fit_are_refused() {
         (ATTR_SIZE, length),
         (ATTR_SIZE, u64::MAX),
     ] {
-        places(&refused(&with(&bytes, field, value), &format!("{value} at {field} of the header")));
+        assert_has_number(&rejected(&with(&bytes, field, value), &format!("{value} at {field} of the header")));
     }
 }
 
 #[test]
-fn attrs_of_other_sizes_are_read() {
+fn reads_attrs_of_other_sizes() {
     let bytes = read("callgraph.data");
     let attr = &bytes[word(&bytes, ATTRS_OFFSET)..][..word(&bytes, ATTR_SIZE) - 16];
     let unchanged = converted(&of_one_event(&bytes, attr), &[]);
@@ -174,59 +174,59 @@ fn attrs_of_other_sizes_are_read() {
 }
 
 #[test]
-fn a_damaged_record_costs_no_other_before_it() {
+fn keeps_all_records_before_a_corrupt_one() {
     let bytes = read("callgraph.data");
     let samples: Vec<usize> = records(&bytes).filter(|record| record.kind == SAMPLE).map(|record| record.at).collect();
     let at = samples[200];
     for size in [0_u16, 4, u16::MAX] {
-        let mut damaged = bytes.clone();
-        damaged[at + 6..at + 8].copy_from_slice(&size.to_le_bytes());
-        let ledger = salvaged(&damaged, Some(at));
+        let mut corrupted = bytes.clone();
+        corrupted[at + 6..at + 8].copy_from_slice(&size.to_le_bytes());
+        let ledger = salvaged(&corrupted, Some(at));
         assert!((200..377).contains(&ledger.samples_in), "size {size}: {ledger:?}");
     }
 }
 
 #[test]
-fn a_sample_that_does_not_fit_its_record_is_dropped_and_nothing_else() {
+fn drops_only_the_sample_that_exceeds_its_record() {
     let bytes = read("callgraph.data");
     let sample = records(&bytes).filter(|record| record.kind == SAMPLE).nth(200).unwrap();
-    // IP, TID, TIME and PERIOD stand before the number of the callchain's entries.
-    let damaged = with(&bytes, sample.at + 8 + 4 * 8, u64::MAX);
-    let ledger = salvaged(&damaged, Some(sample.at));
+    // IP, TID, TIME and PERIOD precede the length of the call chain.
+    let corrupted = with(&bytes, sample.at + 8 + 4 * 8, u64::MAX);
+    let ledger = salvaged(&corrupted, Some(sample.at));
     assert_eq!((ledger.samples_in, ledger.samples_out, ledger.dropped), (377, 376, 1));
 }
 
 #[test]
-fn a_garbage_frame_costs_no_record_before_it() {
+fn keeps_all_records_before_a_corrupt_frame() {
     let bytes = read("lost.data");
     let frames: Vec<Record> = records(&bytes).filter(|record| record.kind == COMPRESSED).collect();
     let frame = &frames[frames.len() / 2];
-    let mut damaged = bytes.clone();
-    damaged[frame.at + 8..frame.at + frame.size].fill(0xff);
+    let mut corrupted = bytes.clone();
+    corrupted[frame.at + 8..frame.at + frame.size].fill(0xff);
     let before = with(&bytes[..frame.at], DATA_SIZE, (frame.at - word(&bytes, DATA_OFFSET)) as u64);
-    let before = Walk::of(temporary(&before).as_ref()).samples;
-    let ledger = salvaged(&damaged, Some(frame.at));
+    let before = Scan::of(temporary(&before).as_ref()).samples;
+    let ledger = salvaged(&corrupted, Some(frame.at));
     assert!(before > 100 && ledger.samples_in >= before, "{before} samples before the frame: {ledger:?}");
 }
 
 #[test]
-fn cut_files_give_what_is_left() {
+fn reads_what_is_left_of_truncated_files() {
     for recording in files::fixtures().iter().filter(|recording| recording.path.is_file()) {
         let bytes = fs::read(&recording.path).unwrap();
         for length in [bytes.len() * 2 / 3 + 3, bytes.len() - 5] {
             let file = temporary(&bytes[..length]);
-            let walk = Walk::of(file.as_ref());
+            let scan = Scan::of(file.as_ref());
             let (run, _) = converted(&bytes[..length], &[]);
-            let ledger = run.ledger().unwrap_or_else(|wrong| panic!("{}: {wrong}", recording.name));
-            assert!(!run.warnings().is_empty(), "{} cut to {length} bytes: {}", recording.name, run.stderr);
-            assert_eq!(ledger.samples_in, walk.samples, "{} cut to {length} bytes: {walk:?}", recording.name);
+            let ledger = run.ledger().unwrap_or_else(|error| panic!("{}: {error}", recording.name));
+            assert!(!run.warnings().is_empty(), "{} truncated to {length} bytes: {}", recording.name, run.stderr);
+            assert_eq!(ledger.samples_in, scan.samples, "{} truncated to {length} bytes: {scan:?}", recording.name);
         }
     }
 }
 
 #[test]
-fn cut_and_killed_files_are_failures_for_the_strict() {
-    // Nothing is missing but what the killed recorder had still in its buffers: that has no place in the file.
+fn strict_fails_for_truncated_files_and_interrupted_recordings() {
+    // An interrupted recording lacks only data in the recorder's buffers, which has no offset in the file.
     salvaged(&read("killed.data"), None);
     let truncated = read("truncated.data");
     let last = records(&truncated).last().unwrap();
@@ -234,14 +234,14 @@ fn cut_and_killed_files_are_failures_for_the_strict() {
 }
 
 #[test]
-fn no_damage_makes_it_panic_or_hang() {
-    // Damage that is the same in every run: positions and values from a linear congruential generator.
+fn random_corruption_causes_no_panic_or_hang() {
+    // Reproducible corruption: positions and values from a linear congruential generator.
     let mut state = 1_u64;
     let mut random = || {
         state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         (state >> 33) as usize
     };
-    let mut damaged = Vec::new();
+    let mut corrupted = Vec::new();
     for recording in files::fixtures().iter().filter(|recording| recording.path.is_file()) {
         let bytes = fs::read(&recording.path).unwrap();
         for _ in 0..12 {
@@ -251,61 +251,61 @@ fn no_damage_makes_it_panic_or_hang() {
             let value = [0, 1, 0x7f, 0x80, 0xff][random() % 5];
             bytes[at..at + length].fill(value);
             let what = format!("{}: {length} bytes at {at} are {value}", recording.name);
-            damaged.push((what, bytes));
+            corrupted.push((what, bytes));
         }
         for _ in 0..4 {
             let length = random() % bytes.len();
-            damaged.push((format!("{}: {length} bytes", recording.name), bytes[..length].to_vec()));
+            corrupted.push((format!("{}: {length} bytes", recording.name), bytes[..length].to_vec()));
         }
     }
-    let runs = program::for_each(&damaged, |(_, bytes)| converted(bytes, &[]).0);
-    for ((what, _), run) in damaged.iter().zip(runs) {
+    let runs = program::for_each(&corrupted, |(_, bytes)| converted(bytes, &[]).0);
+    for ((what, _), run) in corrupted.iter().zip(runs) {
         match run.status {
-            0 => drop(run.ledger().unwrap_or_else(|wrong| panic!("{what}: {wrong}"))),
-            _ => drop(run.failure().unwrap_or_else(|wrong| panic!("{what}: {wrong}"))),
+            0 => drop(run.ledger().unwrap_or_else(|error| panic!("{what}: {error}"))),
+            _ => drop(run.failure().unwrap_or_else(|error| panic!("{what}: {error}"))),
         }
     }
 }
 
-/// Converts bytes that hold something readable and something damaged, and a warning says so and names the offset.
-/// With `--strict` the same bytes are written, and the exit status tells.
+/// Converts bytes that are partly corrupt, and asserts a warning with the offset. With `--strict`, the output must be the same,
+/// and the exit status 3.
 fn salvaged(bytes: &[u8], offset: Option<usize>) -> Ledger {
     let (run, output) = converted(bytes, &[]);
     assert_eq!(run.status, 0, "{}", run.stderr);
-    let is_placed = |warning: &&str| offset.is_none_or(|offset| warning.contains(&format!("at offset {offset}:")));
-    assert!(run.warnings().iter().any(is_placed), "no warning for offset {offset:?}: {}", run.stderr);
+    let has_offset = |warning: &&str| offset.is_none_or(|offset| warning.contains(&format!("offset {offset:#x}:")));
+    assert!(run.warnings().iter().any(has_offset), "no warning for offset {offset:?}: {}", run.stderr);
     let (strict, strict_output) = converted(bytes, &["--strict"]);
     assert_eq!(strict.status, 3, "{}", strict.stderr);
     assert_eq!(strict_output, output);
     run.ledger().unwrap()
 }
 
-/// The sentence by which bytes in a file are refused, without the name of the file.
-fn refused(bytes: &[u8], what: &str) -> String {
-    refused_at(temporary(bytes).as_ref(), what)
+/// Asserts that bytes in a file are rejected. Returns the error without the file name.
+fn rejected(bytes: &[u8], what: &str) -> String {
+    rejected_path(temporary(bytes).as_ref(), what)
 }
 
-fn refused_at(input: &Path, what: &str) -> String {
-    let folder = tempfile::tempdir().unwrap();
-    let run = program::convert(input, &folder.path().join("out.pb.gz"));
-    let sentence = run.failure().unwrap_or_else(|wrong| panic!("{what}: {wrong}"));
+fn rejected_path(input: &Path, what: &str) -> String {
+    let dir = tempfile::tempdir().unwrap();
+    let run = program::convert(input, &dir.path().join("out.pb.gz"));
+    let sentence = run.failure().unwrap_or_else(|error| panic!("{what}: {error}"));
     let sentence = sentence.strip_prefix(&*input.to_string_lossy()).unwrap_or_else(|| panic!("{what}: {sentence}"));
     assert!(sentence.len() > 20, "{what}: {sentence}");
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "{what}: an output is left");
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0, "{what}: an output is left");
     sentence.into()
 }
 
-/// Whether a sentence tells an offset or a size.
-fn places(sentence: &str) {
-    assert!(sentence.contains(|letter: char| letter.is_ascii_digit()), "no place in the file: {sentence}");
+/// Asserts that a message contains an offset or a size.
+fn assert_has_number(sentence: &str) {
+    assert!(sentence.contains(|letter: char| letter.is_ascii_digit()), "no offset or size: {sentence}");
 }
 
-/// The run on bytes in a file, always under one name, and the output.
+/// Converts bytes in a file, always under the same name. Returns the run and the output.
 fn converted(bytes: &[u8], arguments: &[&str]) -> (Run, Vec<u8>) {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("in.data"), bytes).unwrap();
-    let run = run(perfconv().current_dir(&folder).args(["in.data", "-o", "out.pb.gz"]).args(arguments));
-    (run, fs::read(folder.path().join("out.pb.gz")).unwrap_or_default())
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("in.data"), bytes).unwrap();
+    let run = run(perfconv().current_dir(&dir).args(["in.data", "-o", "out.pb.gz"]).args(arguments));
+    (run, fs::read(dir.path().join("out.pb.gz")).unwrap_or_default())
 }
 
 fn temporary(bytes: &[u8]) -> tempfile::TempPath {
@@ -318,7 +318,7 @@ fn read(name: &str) -> Vec<u8> {
     fs::read(fixture(name)).unwrap()
 }
 
-/// The bytes with another word at a place.
+/// Replaces the word at an offset.
 fn with(bytes: &[u8], at: usize, word: u64) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     bytes[at..at + 8].copy_from_slice(&word.to_le_bytes());
@@ -329,12 +329,12 @@ fn word(bytes: &[u8], at: usize) -> usize {
     u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize
 }
 
-/// The attr with another number in its field `size`.
+/// Sets the `size` field of an attr.
 fn sized(attr: &[u8], size: u32) -> Vec<u8> {
     [&attr[..4], &size.to_le_bytes(), &attr[8..]].concat()
 }
 
-/// A file with the header and the data of another one, with one attr, without ids and features.
+/// A file with the header and data of another one, and a single attr without IDs or features.
 fn of_one_event(bytes: &[u8], attr: &[u8]) -> Vec<u8> {
     let data = &bytes[word(bytes, DATA_OFFSET)..][..word(bytes, DATA_SIZE)];
     let mut header = bytes[..104].to_vec();
@@ -354,7 +354,7 @@ struct Record {
     size: usize,
 }
 
-/// The whole records in the data of a little-endian file.
+/// The complete records in the data of a little-endian file.
 fn records(bytes: &[u8]) -> impl Iterator<Item = Record> {
     let start = word(bytes, DATA_OFFSET);
     let end = bytes.len().min(start + word(bytes, DATA_SIZE));

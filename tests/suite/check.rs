@@ -1,4 +1,4 @@
-//! `perfconv check`: nothing to complain of in sound recordings, and each kind of damage is found.
+//! `perfconv check`: intact recordings have no findings, and each kind of corruption is found.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,15 +11,15 @@ use serde_json::Value;
 use super::files::{self, Recording, fixture};
 use super::program::{Run, for_each, perfconv, run};
 
-/// Fixtures that are there because something is wrong with them.
-const DAMAGED: [&str; 2] = ["killed.data", "truncated.data"];
+/// Fixtures that are truncated or of an interrupted `perf record`.
+const CORRUPT: [&str; 2] = ["killed.data", "truncated.data"];
 
 fn checked(path: &Path, options: &[&str]) -> Run {
     run(perfconv().arg("check").arg(path).args(options))
 }
 
 fn text(run: &Run) -> &str {
-    str::from_utf8(&run.stdout).expect("findings are UTF-8")
+    str::from_utf8(&run.stdout).expect("findings should be UTF-8")
 }
 
 fn findings(path: &Path) -> Result<Vec<Finding>, String> {
@@ -29,10 +29,10 @@ fn findings(path: &Path) -> Result<Vec<Finding>, String> {
     Ok(findings)
 }
 
-/// The rules that changed bytes break and the unchanged ones do not.
+/// The rules that a change breaks, beyond those that the unchanged recording breaks.
 fn broken_by(name: &str, change: impl FnOnce(&mut Vec<u8>)) -> Vec<Rule> {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("in.data");
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("in.data");
     let mut bytes = fs::read(fixture(name)).unwrap();
     fs::write(&path, &bytes).unwrap();
     let before = findings(&path).unwrap();
@@ -56,7 +56,7 @@ fn word(bytes: &[u8], at: usize) -> usize {
     u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize
 }
 
-/// Where the first record of a type begins in a little-endian file.
+/// The offset of the first record of a type in a little-endian file.
 fn find(bytes: &[u8], kind: u32) -> usize {
     let mut at = word(bytes, 40);
     while bytes[at..at + 4] != kind.to_le_bytes() {
@@ -66,10 +66,10 @@ fn find(bytes: &[u8], kind: u32) -> usize {
 }
 
 #[test]
-fn sound_fixtures_are_sound() {
+fn intact_fixtures_have_no_errors() {
     for recording in files::fixtures() {
         let run = checked(&recording.path, &["-v"]);
-        if DAMAGED.contains(&&recording.name[..]) {
+        if CORRUPT.contains(&&recording.name[..]) {
             assert_eq!(run.status, 3, "{}", text(&run));
             assert!(text(&run).contains(": error: container: "), "{}", text(&run));
             continue;
@@ -77,23 +77,23 @@ fn sound_fixtures_are_sound() {
         assert_eq!((run.status, &run.stderr[..]), (0, ""), "{}", text(&run));
         let lines: Vec<&str> = text(&run).lines().collect();
         let (last, notes) = lines.split_last().expect("a last line");
-        assert!(last.starts_with(&format!("{}: sound: ", recording.path.display())), "{last}");
+        assert!(last.starts_with(&format!("{}: ok: ", recording.path.display())), "{last}");
         assert!(notes.iter().all(|line| line.contains(": note: ")), "{}", text(&run));
     }
 }
 
 #[test]
-fn what_is_no_recording_is_said_and_the_others_are_checked() {
+fn reports_files_that_are_no_recordings_and_checks_the_others() {
     let run = run(perfconv().arg("check").args([fixture("README.md"), fixture("plain.data")]));
     assert_eq!(run.status, 1);
     assert!(run.stderr.starts_with("perfconv: ") && run.stderr.lines().count() == 1, "{}", run.stderr);
-    assert!(text(&run).contains("plain.data: sound: 364 records"), "{}", text(&run));
-    assert_eq!(checked(Path::new("-"), &[]).status, 1, "nothing comes from standard input");
+    assert!(text(&run).contains("plain.data: ok: 364 records"), "{}", text(&run));
+    assert_eq!(checked(Path::new("-"), &[]).status, 1, "standard input is empty");
     assert_eq!(super::program::run(perfconv().arg("check")).status, 2);
 }
 
 #[test]
-fn machines_are_told_each_finding() {
+fn json_lists_every_finding() {
     let run = checked(&fixture("truncated.data"), &["--json"]);
     assert_eq!(run.status, 3);
     let objects: Vec<Value> = text(&run).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
@@ -105,16 +105,16 @@ fn machines_are_told_each_finding() {
     let run = checked(&fixture("big-endian.data"), &["--json"]);
     assert_eq!(run.status, 0);
     let objects: Vec<Value> = text(&run).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
-    let padding = objects.iter().find(|object| object["rule"] == "padding").expect("padding is found");
+    let padding = objects.iter().find(|object| object["rule"] == "padding").expect("padding should be found");
     assert_eq!((&padding["record"]["index"], &padding["record"]["type"]), (&5.into(), &"MMAP2".into()), "{padding}");
 }
 
 #[test]
-fn many_that_are_alike_are_counted() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("in.data");
+fn similar_findings_are_counted() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("in.data");
     let mut bytes = fs::read(fixture("two-events.data")).unwrap();
-    // The second event's id is told as another one: none of its records has an owner then.
+    // Another ID for the second event: none of its records has a known event then.
     let ids = word(&bytes, word(&bytes, 24) + word(&bytes, 16) * 2 - 16);
     put(&mut bytes, ids, 1 << 40);
     fs::write(&path, bytes).unwrap();
@@ -122,12 +122,12 @@ fn many_that_are_alike_are_counted() {
     assert_eq!((few.status, all.status), (3, 3));
     let errors = |run: &Run| text(run).lines().filter(|line| line.contains(": error: record ")).count();
     assert_eq!(errors(&few), 3);
-    let more = format!(": error: {} more like these of SAMPLE records (unknown-event)", errors(&all) - 3);
+    let more = format!(": error: {} more of SAMPLE records [unknown-event]; -v shows all", errors(&all) - 3);
     assert!(text(&few).contains(&more), "{}", text(&few));
 }
 
 #[test]
-fn broken_sections_are_found() {
+fn finds_invalid_sections() {
     assert_eq!(broken_by("plain.data", |bytes| put(bytes, 56, 104)), []);
     let attrs_into_records = broken_by("plain.data", |bytes| {
         let size = word(bytes, 16) as u64;
@@ -136,10 +136,10 @@ fn broken_sections_are_found() {
         let at = (bytes.len() as u64) - size;
         put(bytes, 24, at);
     });
-    assert_eq!(attrs_into_records, [Rule::Gap], "events behind all else are legal and leave a gap");
-    assert_eq!(broken_by("plain.data", |bytes| put(bytes, 64, 144)), [Rule::Overlap], "event types over the events");
+    assert_eq!(attrs_into_records, [Rule::Gap], "attrs at the end are valid and leave a gap");
+    assert_eq!(broken_by("plain.data", |bytes| put(bytes, 64, 144)), [Rule::Overlap], "event types overlap the attrs");
     let part_of_one = broken_by("plain.data", |bytes| put(bytes, 64, 112));
-    assert_eq!(part_of_one, [Rule::Overlap, Rule::Damage], "the last event type is not whole");
+    assert_eq!(part_of_one, [Rule::Overlap, Rule::Damage], "the last event type is truncated");
     let ids_of_another = broken_by("two-events.data", |bytes| {
         let (attrs, stride) = (word(bytes, 24), word(bytes, 16));
         let ids = bytes[attrs + stride - 16..attrs + stride].to_vec();
@@ -159,7 +159,7 @@ fn broken_sections_are_found() {
 }
 
 #[test]
-fn broken_records_are_found() {
+fn finds_invalid_records() {
     let (mmap, comm, exit, compressed) = (1, 3, 4, 81);
     let missing_nul = broken_by("callgraph.data", |bytes| {
         let at = find(bytes, mmap);
@@ -183,20 +183,20 @@ fn broken_records_are_found() {
         bytes[at..at + 4].copy_from_slice(&200_u32.to_le_bytes());
     });
     assert_eq!(unknown, [Rule::Unknown]);
-    let damaged_frame = broken_by("compressed.data", |bytes| {
+    let corrupt_frame = broken_by("compressed.data", |bytes| {
         let at = find(bytes, compressed);
         bytes[at + 8] ^= 0xff;
     });
-    assert!(damaged_frame.contains(&Rule::Damage), "{damaged_frame:?}");
+    assert!(corrupt_frame.contains(&Rule::Damage), "{corrupt_frame:?}");
     let late = broken_by("plain.data", |bytes| {
-        // A sample from the far future, and two rounds end: those behind it are older than what was passed on.
+        // A sample from the far future, then two ends of rounds: the next samples are older than what was already passed on.
         let sample = find(bytes, 9);
         let mut future = bytes[sample..sample + usize::from(bytes[sample + 6])].to_vec();
         put(&mut future, 24, 1 << 62);
         let round = [68, 0, 0, 0, 0, 0, 8, 0];
         let inserted = [&future[..], &round, &round].concat();
         let data_end = word(bytes, 40) + word(bytes, 48);
-        // What is behind the records moves: without features there is nothing.
+        // Drop the features, as they would have to move.
         bytes.truncate(data_end);
         bytes[72..104].fill(0);
         let size = (word(bytes, 48) + inserted.len()) as u64;
@@ -207,7 +207,7 @@ fn broken_records_are_found() {
 }
 
 #[test]
-fn broken_features_are_found() {
+fn finds_invalid_features() {
     let compressed = 27;
     let unannounced = broken_by("compressed.data", |bytes| {
         bytes[72 + compressed / 8] &= !(1 << (compressed % 8));
@@ -231,12 +231,12 @@ fn broken_features_are_found() {
         let at = slot(bytes, 3);
         bytes[at + 3] = 1;
     });
-    assert_eq!(undecodable, [Rule::Undecodable], "HOSTNAME is longer than it is");
+    assert_eq!(undecodable, [Rule::Undecodable], "the string exceeds HOSTNAME");
     let limit = broken_by("plain.data", |bytes| {
         let at = slot(bytes, 7);
         bytes[at + 4] = 200;
     });
-    assert!(limit.contains(&Rule::Limit), "more CPUs are online than there are: {limit:?}");
+    assert!(limit.contains(&Rule::Limit), "more CPUs online than available: {limit:?}");
 }
 
 #[test]
@@ -259,16 +259,16 @@ fn reports_tracepoint_formats_that_perf_cannot_parse() {
 }
 
 #[test]
-fn references_to_what_is_not_there_are_found() {
+fn finds_invalid_references() {
     let id = |bytes: &[u8]| word(bytes, word(bytes, word(bytes, 24) + word(bytes, 16) - 16));
     let id_index = |known: bool| {
         broken_by("plain.data", |bytes| {
-            let told = if known { id(bytes) } else { 0x7777_7777 };
-            // In the place of a COMM, which is large enough, ID_INDEX of one entry and what is left over.
+            let indexed = if known { id(bytes) } else { 0x7777_7777 };
+            // Overwrite a large enough record with an ID_INDEX of one entry and a filler record.
             let at = find(bytes, 10);
             let left = usize::from(bytes[at + 6]) - 48;
             bytes[at..at + 8].copy_from_slice(&[69, 0, 0, 0, 0, 0, 48, 0]);
-            [1, told as u64, 0, 0, 0].iter().enumerate().for_each(|(i, &value)| put(bytes, at + 8 + 8 * i, value));
+            [1, indexed as u64, 0, 0, 0].iter().enumerate().for_each(|(i, &value)| put(bytes, at + 8 + 8 * i, value));
             bytes[at + 48..at + 56].copy_from_slice(&[82, 0, 0, 0, 0, 0, left as u8, 0]);
             bytes[at + 56..at + 48 + left].fill(0);
         })
@@ -283,14 +283,43 @@ fn references_to_what_is_not_there_are_found() {
         let at = slot(bytes, 7);
         bytes[at..at + 8].fill(0);
     });
-    assert!(cpu.contains(&Rule::Inconsistent), "no CPU is there: {cpu:?}");
+    assert!(cpu.contains(&Rule::Inconsistent), "no CPU is available: {cpu:?}");
 }
 
-/// Whether a recording is one that nothing happened to: it was not killed, cut or broken by `perf inject`.
-fn is_sound(recording: &Recording) -> bool {
+#[test]
+fn documentation_explains_each_code() {
+    let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/check.md")).expect("docs/check.md exists");
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
+    let documented: Vec<(&str, &str)> = rows
+        .map(|(code, rest)| (code, rest.trim_start_matches(" | ").split(" |").next().unwrap_or_default()))
+        .collect();
+    let codes: Vec<(&str, String)> = Rule::ALL.iter().map(|rule| (rule.code(), rule.severity().to_string())).collect();
+    for (code, severity) in &codes {
+        let row = documented.iter().find(|(documented, _)| documented == code);
+        assert_eq!(row.map(|(_, severity)| *severity), Some(&**severity), "{code} in docs/check.md");
+    }
+    for (code, _) in &documented {
+        assert!(codes.iter().any(|(known, _)| known == code), "docs/check.md explains {code}, which no rule has");
+        let is_kebab_case = code.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
+        assert!(is_kebab_case, "{code} is not in kebab case");
+    }
+    assert_eq!(documented.len(), codes.len(), "docs/check.md explains a code twice");
+}
+
+#[test]
+fn findings_end_with_their_code() {
+    let run = checked(&fixture("big-endian.data"), &["-v"]);
+    assert!(
+        text(&run).lines().any(|line| line.ends_with("the padding of its filename is not zero [padding]")),
+        "{run:?}"
+    );
+}
+
+/// Whether a recording should have no errors: not interrupted, truncated or corrupted by `perf inject`.
+fn is_intact(recording: &Recording) -> bool {
     let name = recording.name.rsplit('/').next().unwrap_or_default();
-    let is_known = DAMAGED.contains(&name) || recording.name.contains("/trunc/") || name.starts_with("killed");
-    // A file whose recorder was killed does not tell the size of its records.
+    let is_known = CORRUPT.contains(&name) || recording.name.contains("/trunc/") || name.starts_with("killed");
+    // The header of an interrupted recording lacks the size of the data section.
     let is_pipe = |bytes: &[u8]| matches!(bytes.get(8..16), Some([16, 0, .., 0, 0] | [0, 0, .., 0, 16]));
     let is_killed = |bytes: Vec<u8>| !is_pipe(&bytes) && bytes.get(48..56) == Some(&[0; 8]);
     let is_killed = fs::read(&recording.path).is_ok_and(is_killed);
@@ -298,17 +327,17 @@ fn is_sound(recording: &Recording) -> bool {
 }
 
 #[test]
-fn sound_recordings_have_no_errors() {
+fn intact_recordings_have_no_errors() {
     let recordings = files::recordings();
     let results = for_each(&recordings, |recording| findings(&recording.path));
     let mut kinds: BTreeMap<(Severity, Rule), (u64, u64)> = BTreeMap::new();
-    let (mut sound, mut refused, mut unexpected) = (0, Vec::new(), Vec::new());
+    let (mut intact, mut rejected, mut unexpected) = (0, Vec::new(), Vec::new());
     for (recording, result) in recordings.iter().zip(results) {
-        sound += u64::from(is_sound(recording));
+        intact += u64::from(is_intact(recording));
         let findings = match result {
             Ok(findings) => findings,
             Err(error) => {
-                refused.push(error);
+                rejected.push(error);
                 continue;
             }
         };
@@ -320,14 +349,14 @@ fn sound_recordings_have_no_errors() {
             *all += count;
         }
         let error = findings.iter().find(|finding| finding.rule.severity() == Severity::Error);
-        unexpected.extend(error.filter(|_| is_sound(recording)).map(ToString::to_string));
+        unexpected.extend(error.filter(|_| is_intact(recording)).map(ToString::to_string));
     }
-    println!("{} recordings, {sound} of them sound, {} without records:", recordings.len(), refused.len());
-    refused.iter().for_each(|error| println!("{error}"));
+    println!("{} recordings, {intact} of them intact, {} unreadable:", recordings.len(), rejected.len());
+    rejected.iter().for_each(|error| println!("{error}"));
     println!("{:10}{:28}{:>12}{:>12}", "", "", "recordings", "findings");
     for ((severity, rule), (recordings, all)) in kinds {
-        println!("{:10}{:28}{recordings:>12}{all:>12}", severity.to_string(), rule.name());
+        println!("{:10}{:28}{recordings:>12}{all:>12}", severity.to_string(), rule.code());
     }
-    assert!(sound > 10, "only {sound} sound recordings");
+    assert!(intact > 10, "only {intact} intact recordings");
     assert!(unexpected.is_empty(), "{}", unexpected.join("\n"));
 }

@@ -1,4 +1,4 @@
-//! The person at the terminal: inputs, outputs, options and exit statuses.
+//! The command line: inputs, outputs, options and exit statuses.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -16,12 +16,12 @@ use tempfile::{TempDir, tempdir};
 use super::files::fixture;
 use super::program::{self, Run, perfconv, run};
 
-/// A folder in which to convert.
-struct Desk(TempDir);
+/// A working directory for a test.
+struct WorkDir(TempDir);
 
-impl Desk {
-    fn new() -> Desk {
-        Desk(tempdir().unwrap())
+impl WorkDir {
+    fn new() -> WorkDir {
+        WorkDir(tempdir().unwrap())
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -32,7 +32,7 @@ impl Desk {
         fs::read(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
-    /// What is in the folder.
+    /// The names of the files in it.
     fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(&self.0).unwrap();
         let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -40,31 +40,31 @@ impl Desk {
         names
     }
 
-    /// Runs the program in the folder, with a recording as `in.data` beside it.
+    /// Runs the program in it, with a recording as `in.data`.
     fn run(&self, arguments: &[&str]) -> Run {
         fs::copy(fixture("callgraph.data"), self.path("in.data")).unwrap();
         run(perfconv().current_dir(&self.0).args(arguments))
     }
 
-    /// Runs a line of shell in the folder, in which `perfconv` is the program.
+    /// Runs a shell command in it, with `perfconv` in PATH.
     fn shell(&self, line: &str) -> Run {
-        let folder = Path::new(env!("CARGO_BIN_EXE_perfconv")).parent().unwrap().to_str().unwrap();
-        let path = format!("{folder}:{}", std::env::var("PATH").unwrap());
+        let dir = Path::new(env!("CARGO_BIN_EXE_perfconv")).parent().unwrap().to_str().unwrap();
+        let path = format!("{dir}:{}", std::env::var("PATH").unwrap());
         fs::copy(fixture("callgraph.data"), self.path("in.data")).unwrap();
         run(Command::new("sh").args(["-c", line]).current_dir(&self.0).env("PATH", path).stdin(Stdio::null()))
     }
 }
 
-/// What comes out of a fixture that is named by its path.
+/// The profile of a fixture, converted by path.
 fn expected(name: &str) -> Vec<u8> {
-    let desk = Desk::new();
-    let run = program::convert(&fixture(name), &desk.path("out.pb.gz"));
+    let dir = WorkDir::new();
+    let run = program::convert(&fixture(name), &dir.path("out.pb.gz"));
     assert_eq!(run.status, 0, "{}", run.stderr);
-    desk.read("out.pb.gz")
+    dir.read("out.pb.gz")
 }
 
 #[test]
-fn an_input_is_named_in_every_way() {
+fn accepts_an_input_as_argument_or_option() {
     let expected = expected("callgraph.data");
     for arguments in [
         &["in.data", "-o", "out.pb.gz"][..],
@@ -73,192 +73,192 @@ fn an_input_is_named_in_every_way() {
         &["convert", "-i", "in.data", "-o", "out.pb.gz"],
         &["-o", "out.pb.gz", "in.data"],
     ] {
-        let desk = Desk::new();
-        let run = desk.run(arguments);
+        let dir = WorkDir::new();
+        let run = dir.run(arguments);
         assert_eq!(run.ledger().unwrap().output, "out.pb.gz", "{arguments:?}");
-        assert_eq!(desk.read("out.pb.gz"), expected, "{arguments:?}");
+        assert_eq!(dir.read("out.pb.gz"), expected, "{arguments:?}");
     }
 }
 
 #[test]
-fn without_a_name_it_is_perf_data() {
-    let desk = Desk::new();
-    let missing = desk.run(&["-o", "out.pb.gz"]);
+fn reads_perf_data_by_default() {
+    let dir = WorkDir::new();
+    let missing = dir.run(&["-o", "out.pb.gz"]);
     assert!(missing.failure().unwrap().contains("perf.data"), "{}", missing.stderr);
-    fs::copy(fixture("callgraph.data"), desk.path("perf.data")).unwrap();
-    assert_eq!(desk.run(&["-o", "out.pb.gz"]).status, 0);
-    assert_eq!(desk.read("out.pb.gz"), expected("callgraph.data"));
+    fs::copy(fixture("callgraph.data"), dir.path("perf.data")).unwrap();
+    assert_eq!(dir.run(&["-o", "out.pb.gz"]).status, 0);
+    assert_eq!(dir.read("out.pb.gz"), expected("callgraph.data"));
 }
 
 #[test]
-fn from_standard_input_comes_what_comes_from_the_path() {
+fn standard_input_gives_the_same_output_as_a_path() {
     for name in ["callgraph.data", "compressed.data", "compressed2.data", "tracepoints.data", "big-endian.data"] {
-        let desk = Desk::new();
-        fs::copy(fixture(name), desk.path("recording")).unwrap();
+        let dir = WorkDir::new();
+        fs::copy(fixture(name), dir.path("recording")).unwrap();
         for line in ["cat recording | perfconv - -o out.pb.gz -f", "perfconv - -o out.pb.gz -f <recording"] {
-            let run = desk.shell(line);
+            let run = dir.shell(line);
             assert_eq!(run.status, 0, "{name}: {line}: {}", run.stderr);
-            assert_eq!(desk.read("out.pb.gz"), expected(name), "{name}: {line}");
+            assert_eq!(dir.read("out.pb.gz"), expected(name), "{name}: {line}");
         }
     }
 }
 
 #[test]
-fn a_pipe_stream_is_read_from_a_pipe_and_from_a_file() {
+fn reads_pipe_mode_from_a_pipe_and_from_a_file() {
     for name in ["pipe.data", "pipe-compressed.data"] {
-        let desk = Desk::new();
-        fs::copy(fixture(name), desk.path("stream")).unwrap();
-        let run = desk.shell("cat stream | perfconv -i - -o out.pb.gz");
+        let dir = WorkDir::new();
+        fs::copy(fixture(name), dir.path("stream")).unwrap();
+        let run = dir.shell("cat stream | perfconv -i - -o out.pb.gz");
         assert_eq!(run.status, 0, "{name}: {}", run.stderr);
-        assert_eq!(desk.read("out.pb.gz"), expected(name), "{name}");
+        assert_eq!(dir.read("out.pb.gz"), expected(name), "{name}");
     }
 }
 
 #[test]
-fn compressed_inputs_are_recognised_whatever_their_name() {
+fn recognizes_compressed_inputs_by_content() {
     for name in ["callgraph.data", "compressed.data", "pipe.data", "big-endian.data"] {
-        let desk = Desk::new();
+        let dir = WorkDir::new();
         let bytes = fs::read(fixture(name)).unwrap();
-        let mut gzip = GzEncoder::new(File::create(desk.path("gzipped")).unwrap(), Compression::default());
+        let mut gzip = GzEncoder::new(File::create(dir.path("gzipped")).unwrap(), Compression::default());
         gzip.write_all(&bytes).unwrap();
         gzip.finish().unwrap();
-        fs::write(desk.path("zstandard"), zstd::encode_all(&bytes[..], 3).unwrap()).unwrap();
+        fs::write(dir.path("zstandard"), zstd::encode_all(&bytes[..], 3).unwrap()).unwrap();
         for line in [
             "perfconv gzipped -o out.pb.gz -f",
             "perfconv zstandard -o out.pb.gz -f",
             "cat gzipped | perfconv - -o out.pb.gz -f",
             "cat zstandard | perfconv - -o out.pb.gz -f",
         ] {
-            let run = desk.shell(line);
+            let run = dir.shell(line);
             assert_eq!(run.status, 0, "{name}: {line}: {}", run.stderr);
-            assert_eq!(desk.read("out.pb.gz"), expected(name), "{name}: {line}");
+            assert_eq!(dir.read("out.pb.gz"), expected(name), "{name}: {line}");
         }
     }
 }
 
 #[test]
-fn the_output_is_compressed_as_its_name_says() {
+fn output_compression_follows_the_extension() {
     let expected = program::decode(&expected("callgraph.data"));
-    let desk = Desk::new();
-    assert_eq!(desk.run(&["in.data", "-o", "out.pb.gz"]).status, 0);
-    assert_eq!(program::decode(&desk.read("out.pb.gz")), expected);
-    assert_eq!(desk.run(&["in.data", "-o", "out.pb.zst"]).status, 0);
-    let message = zstd::decode_all(&desk.read("out.pb.zst")[..]).expect("zstd by the name");
+    let dir = WorkDir::new();
+    assert_eq!(dir.run(&["in.data", "-o", "out.pb.gz"]).status, 0);
+    assert_eq!(program::decode(&dir.read("out.pb.gz")), expected);
+    assert_eq!(dir.run(&["in.data", "-o", "out.pb.zst"]).status, 0);
+    let message = zstd::decode_all(&dir.read("out.pb.zst")[..]).expect("a zstd stream, by its name");
     assert_eq!(<_ as prost::Message>::decode(&message[..]), Ok(expected.clone()));
-    assert_eq!(desk.run(&["in.data", "-o", "OUT.PB.GZ"]).status, 0);
-    assert_eq!(program::decode(&desk.read("OUT.PB.GZ")), expected);
-    assert_eq!(desk.run(&["in.data", "-o", "out.pb.gz.zst"]).status, 0);
-    let gzip = zstd::decode_all(&desk.read("out.pb.gz.zst")[..]).expect("zstd by the name");
+    assert_eq!(dir.run(&["in.data", "-o", "OUT.PB.GZ"]).status, 0);
+    assert_eq!(program::decode(&dir.read("OUT.PB.GZ")), expected);
+    assert_eq!(dir.run(&["in.data", "-o", "out.pb.gz.zst"]).status, 0);
+    let gzip = zstd::decode_all(&dir.read("out.pb.gz.zst")[..]).expect("a zstd stream, by its name");
     assert_eq!(program::decode(&gzip), expected);
 }
 
 #[test]
-fn the_format_is_told_by_option_or_extension() {
-    let desk = Desk::new();
+fn output_format_follows_the_option_or_extension() {
+    let dir = WorkDir::new();
     for arguments in [["-t", "pprof"], ["--to", "pprof"]] {
-        let run = desk.run(&[&["in.data", "-f", "-o", "out.txt"], &arguments[..]].concat());
+        let run = dir.run(&[&["in.data", "-f", "-o", "out.txt"], &arguments[..]].concat());
         assert_eq!(run.status, 0, "{}", run.stderr);
-        assert_eq!(program::decode(&desk.read("out.txt")), program::decode(&expected("callgraph.data")));
+        assert_eq!(program::decode(&dir.read("out.txt")), program::decode(&expected("callgraph.data")));
     }
-    let unknown = desk.run(&["in.data", "-o", "out.xyz"]);
+    let unknown = dir.run(&["in.data", "-o", "out.xyz"]);
     assert_eq!(unknown.status, 2, "{}", unknown.stderr);
-    assert!(unknown.stderr.contains("pprof"), "the known formats are not named: {}", unknown.stderr);
-    assert!(!desk.path("out.xyz").exists());
+    assert!(unknown.stderr.contains("pprof"), "the known formats should be listed: {}", unknown.stderr);
+    assert!(!dir.path("out.xyz").exists());
 }
 
 #[test]
 fn usage_errors_have_status_2() {
-    let desk = Desk::new();
+    let dir = WorkDir::new();
     for arguments in [
         &["in.data", "-o", "out.pb.gz", "--no-such-option"][..],
         &["in.data", "-o"],
         &["in.data", "-o", "out.pb.gz", "-t", "no-such-format"],
         &["in.data", "-i", "in.data", "-o", "out.pb.gz"],
     ] {
-        let run = desk.run(arguments);
+        let run = dir.run(arguments);
         assert_eq!(run.status, 2, "{arguments:?}: {}", run.stderr);
         assert!(!run.stderr.is_empty() && run.stdout.is_empty(), "{arguments:?}");
-        assert!(!desk.path("out.pb.gz").exists(), "{arguments:?}");
+        assert!(!dir.path("out.pb.gz").exists(), "{arguments:?}");
     }
 }
 
 #[test]
-fn a_folder_for_temporary_files_must_be_there() {
-    let desk = Desk::new();
+fn rejects_a_missing_directory_for_temporary_files() {
+    let dir = WorkDir::new();
     for arguments in [
         &["in.data", "-o", "out.pb.gz", "--spool-dir", "none"][..],
         &["check", "in.data", "--spool-dir", "in.data"],
         &["info", "in.data", "--spool-dir", "none"],
         &["dump", "in.data", "--spool-dir", "none"],
     ] {
-        let run = desk.run(arguments);
+        let run = dir.run(arguments);
         assert_eq!(run.status, 2, "{arguments:?}: {}", run.stderr);
-        assert!(run.stderr.contains("there is no such folder"), "{arguments:?}: {}", run.stderr);
+        assert!(run.stderr.contains("no such directory"), "{arguments:?}: {}", run.stderr);
     }
 }
 
 #[test]
 fn an_existing_output_needs_force() {
-    let desk = Desk::new();
-    fs::write(desk.path("out.pb.gz"), "precious").unwrap();
-    let run = desk.run(&["in.data", "-o", "out.pb.gz"]);
+    let dir = WorkDir::new();
+    fs::write(dir.path("out.pb.gz"), "precious").unwrap();
+    let run = dir.run(&["in.data", "-o", "out.pb.gz"]);
     assert!(run.failure().unwrap().contains("out.pb.gz"), "{}", run.stderr);
-    assert!(run.stderr.contains("-f"), "what to do is not said: {}", run.stderr);
-    assert_eq!(desk.read("out.pb.gz"), b"precious");
-    assert_eq!(desk.run(&["in.data", "-o", "out.pb.gz", "-f"]).status, 0);
-    assert_eq!(desk.read("out.pb.gz"), expected("callgraph.data"));
+    assert!(run.stderr.contains("-f"), "the message should say what to do: {}", run.stderr);
+    assert_eq!(dir.read("out.pb.gz"), b"precious");
+    assert_eq!(dir.run(&["in.data", "-o", "out.pb.gz", "-f"]).status, 0);
+    assert_eq!(dir.read("out.pb.gz"), expected("callgraph.data"));
 }
 
 #[test]
-fn a_failure_leaves_the_existing_output() {
-    let desk = Desk::new();
-    fs::write(desk.path("out.pb.gz"), "precious").unwrap();
-    fs::write(desk.path("text"), "not a recording").unwrap();
-    desk.run(&["text", "-o", "out.pb.gz", "-f"]).failure().unwrap();
-    assert_eq!(desk.read("out.pb.gz"), b"precious");
+fn a_failure_keeps_the_existing_output() {
+    let dir = WorkDir::new();
+    fs::write(dir.path("out.pb.gz"), "precious").unwrap();
+    fs::write(dir.path("text"), "not a recording").unwrap();
+    dir.run(&["text", "-o", "out.pb.gz", "-f"]).failure().unwrap();
+    assert_eq!(dir.read("out.pb.gz"), b"precious");
 }
 
 #[test]
-fn an_input_is_never_overwritten_by_its_own_output() {
-    let desk = Desk::new();
-    desk.run(&["--version"]);
-    symlink("in.data", desk.path("symbolic")).unwrap();
-    fs::hard_link(desk.path("in.data"), desk.path("hard")).unwrap();
+fn never_overwrites_an_input() {
+    let dir = WorkDir::new();
+    dir.run(&["--version"]);
+    symlink("in.data", dir.path("symbolic")).unwrap();
+    fs::hard_link(dir.path("in.data"), dir.path("hard")).unwrap();
     for output in ["in.data", "./in.data", "symbolic", "hard"] {
-        let run = desk.run(&["in.data", "-t", "pprof", "-f", "-o", output]);
-        run.failure().unwrap_or_else(|wrong| panic!("{output}: {wrong}"));
-        assert_eq!(desk.read("in.data"), fs::read(fixture("callgraph.data")).unwrap(), "{output}");
+        let run = dir.run(&["in.data", "-t", "pprof", "-f", "-o", output]);
+        run.failure().unwrap_or_else(|error| panic!("{output}: {error}"));
+        assert_eq!(dir.read("in.data"), fs::read(fixture("callgraph.data")).unwrap(), "{output}");
     }
 }
 
 #[test]
-fn a_link_is_followed_and_the_mode_kept() {
-    let desk = Desk::new();
-    fs::write(desk.path("target.pb.gz"), "old").unwrap();
-    fs::set_permissions(desk.path("target.pb.gz"), fs::Permissions::from_mode(0o640)).unwrap();
-    symlink("target.pb.gz", desk.path("out.pb.gz")).unwrap();
-    assert_eq!(desk.run(&["in.data", "-f", "-o", "out.pb.gz"]).status, 0);
-    assert!(desk.path("out.pb.gz").is_symlink());
-    assert_eq!(desk.read("target.pb.gz"), expected("callgraph.data"));
-    assert_eq!(fs::metadata(desk.path("target.pb.gz")).unwrap().permissions().mode() & 0o777, 0o640);
+fn follows_symbolic_links_and_keeps_the_mode() {
+    let dir = WorkDir::new();
+    fs::write(dir.path("target.pb.gz"), "old").unwrap();
+    fs::set_permissions(dir.path("target.pb.gz"), fs::Permissions::from_mode(0o640)).unwrap();
+    symlink("target.pb.gz", dir.path("out.pb.gz")).unwrap();
+    assert_eq!(dir.run(&["in.data", "-f", "-o", "out.pb.gz"]).status, 0);
+    assert!(dir.path("out.pb.gz").is_symlink());
+    assert_eq!(dir.read("target.pb.gz"), expected("callgraph.data"));
+    assert_eq!(fs::metadata(dir.path("target.pb.gz")).unwrap().permissions().mode() & 0o777, 0o640);
 }
 
 #[test]
-fn a_new_output_has_the_mode_that_the_umask_gives() {
-    let desk = Desk::new();
-    assert_eq!(desk.shell("chmod 644 in.data; umask 027; perfconv in.data -o out.pb.gz").status, 0);
-    assert_eq!(fs::metadata(desk.path("out.pb.gz")).unwrap().permissions().mode() & 0o777, 0o640);
+fn a_new_output_has_the_mode_of_the_umask() {
+    let dir = WorkDir::new();
+    assert_eq!(dir.shell("chmod 644 in.data; umask 027; perfconv in.data -o out.pb.gz").status, 0);
+    assert_eq!(fs::metadata(dir.path("out.pb.gz")).unwrap().permissions().mode() & 0o777, 0o640);
 }
 
 #[test]
-fn what_is_made_of_a_private_recording_is_private() {
-    let desk = Desk::new();
-    let mode = |name: &str| fs::metadata(desk.path(name)).unwrap().permissions().mode() & 0o777;
-    let made = "chmod 600 in.data; umask 022; perfconv in.data -o out.pb.gz && perfconv rewrite in.data -o out.data && \
+fn outputs_of_a_private_recording_are_private() {
+    let dir = WorkDir::new();
+    let mode = |name: &str| fs::metadata(dir.path(name)).unwrap().permissions().mode() & 0o777;
+    let commands = "chmod 600 in.data; umask 022; perfconv in.data -o out.pb.gz && perfconv rewrite in.data -o out.data && \
                 perfconv split in.data --by pid -o parts && perfconv merge in.data -o merged.data && \
                 perfconv archive in.data -o in.tar --strict; perfconv archive --unpack in.tar -o unpacked; \
                 cat in.tar | perfconv archive --unpack - -o public; cat in.data | perfconv - -o piped.pb.gz";
-    desk.shell(made);
+    dir.shell(commands);
     let modes =
         ["out.pb.gz", "out.data", "parts", "merged.data", "in.tar", "unpacked/in.data", "piped.pb.gz"].map(mode);
     assert_eq!(modes, [0o600, 0o600, 0o700, 0o600, 0o600, 0o600, 0o644]);
@@ -266,74 +266,74 @@ fn what_is_made_of_a_private_recording_is_private() {
 }
 
 #[test]
-fn nothing_is_left_beside_the_output() {
-    let desk = Desk::new();
-    assert_eq!(desk.run(&["in.data", "-o", "out.pb.gz"]).status, 0);
-    assert_eq!(desk.names(), ["in.data", "out.pb.gz"]);
+fn leaves_no_temporary_files() {
+    let dir = WorkDir::new();
+    assert_eq!(dir.run(&["in.data", "-o", "out.pb.gz"]).status, 0);
+    assert_eq!(dir.names(), ["in.data", "out.pb.gz"]);
 }
 
 #[test]
-fn standard_output_gets_what_a_file_gets() {
-    let desk = Desk::new();
-    let run = desk.run(&["in.data", "-t", "pprof", "-o", "-"]);
+fn standard_output_gets_the_same_as_a_file() {
+    let dir = WorkDir::new();
+    let run = dir.run(&["in.data", "-t", "pprof", "-o", "-"]);
     assert_eq!(run.ledger().unwrap().samples_in, 377);
     assert_eq!(program::decode(&run.stdout), program::decode(&expected("callgraph.data")));
 }
 
 #[test]
-fn what_is_no_regular_file_is_written_directly() {
-    let desk = Desk::new();
-    let run = desk.run(&["in.data", "-t", "pprof", "-o", "/dev/null"]);
+fn writes_directly_to_devices_and_fifos() {
+    let dir = WorkDir::new();
+    let run = dir.run(&["in.data", "-t", "pprof", "-o", "/dev/null"]);
     assert_eq!(run.status, 0, "{}", run.stderr);
     assert!(!fs::metadata("/dev/null").unwrap().is_file());
     let run =
-        desk.shell("mkfifo fifo.pb.gz; cat fifo.pb.gz >read & perfconv in.data -o fifo.pb.gz; s=$?; wait; exit $s");
+        dir.shell("mkfifo fifo.pb.gz; cat fifo.pb.gz >read & perfconv in.data -o fifo.pb.gz; s=$?; wait; exit $s");
     assert_eq!(run.status, 0, "{}", run.stderr);
-    assert_eq!(desk.read("read"), expected("callgraph.data"));
-    assert!(!fs::metadata(desk.path("fifo.pb.gz")).unwrap().is_file());
+    assert_eq!(dir.read("read"), expected("callgraph.data"));
+    assert!(!fs::metadata(dir.path("fifo.pb.gz")).unwrap().is_file());
 }
 
 #[test]
-fn binary_output_to_a_terminal_is_refused() {
-    let desk = Desk::new();
+fn rejects_binary_output_to_a_terminal() {
+    let dir = WorkDir::new();
     for output in ["-", "/dev/tty", "/dev/stdout"] {
-        let run = desk.shell(&format!("script -qec 'perfconv in.data -t pprof -o {output}' /dev/null"));
+        let run = dir.shell(&format!("script -qec 'perfconv in.data -t pprof -o {output}' /dev/null"));
         if run.status == 127 {
-            return writeln!(std::io::stderr(), "not tried on a terminal: there is no script(1)").unwrap();
+            return writeln!(std::io::stderr(), "skipped: no script(1) to test on a terminal").unwrap();
         }
         let said = String::from_utf8(run.stdout).expect("no binary output");
         assert_eq!(run.status, 2, "{output}: {said}");
-        assert!(said.contains("not for terminals"), "{output}: {said}");
+        assert!(said.contains("binary output is not written to a terminal"), "{output}: {said}");
     }
 }
 
 #[test]
-fn a_closed_pipe_is_no_error_message() {
-    let desk = Desk::new();
+fn a_broken_pipe_ends_quietly() {
+    let dir = WorkDir::new();
     let recording = fixture("killed.data");
-    // More than fits into a pipe, so that it cannot end before it is seen that nobody reads.
+    // Larger than a pipe's buffer, so that the program cannot finish before it notices the closed pipe.
     assert!(fs::metadata(&recording).unwrap().len() > 1 << 16);
-    fs::copy(recording, desk.path("large.data")).unwrap();
-    let run = desk.shell("{ perfconv large.data -q -t perf.data --container file -o -; echo $? >status; } | true");
+    fs::copy(recording, dir.path("large.data")).unwrap();
+    let run = dir.shell("{ perfconv large.data -q -t perf.data --container file -o -; echo $? >status; } | true");
     assert_eq!(run.stderr, "");
-    assert_eq!(desk.read("status"), b"141\n");
+    assert_eq!(dir.read("status"), b"141\n");
 }
 
 #[test]
 fn a_full_device_is_a_failure() {
-    let desk = Desk::new();
-    let run = desk.run(&["in.data", "-t", "pprof", "-o", "/dev/full"]);
+    let dir = WorkDir::new();
+    let run = dir.run(&["in.data", "-t", "pprof", "-o", "/dev/full"]);
     assert!(run.failure().unwrap().contains("/dev/full"), "{}", run.stderr);
     for name in ["group-read.data", "callgraph.data"] {
-        fs::copy(fixture(name), desk.path("recording")).unwrap();
-        let run = desk.shell("perfconv recording -t pprof -o - >/dev/full");
+        fs::copy(fixture(name), dir.path("recording")).unwrap();
+        let run = dir.shell("perfconv recording -t pprof -o - >/dev/full");
         assert!(run.failure().unwrap().contains("standard output"), "{name}: {}", run.stderr);
     }
 }
 
 #[test]
 fn a_closed_standard_output_is_a_failure() {
-    let desk = Desk::new();
+    let dir = WorkDir::new();
     for line in [
         "perfconv in.data -o - -t jsonl >&-",
         "perfconv in.data -o - -t pprof >&-",
@@ -342,111 +342,111 @@ fn a_closed_standard_output_is_a_failure() {
         "perfconv dump in.data >&-",
         "perfconv --help >&-",
     ] {
-        let run = desk.shell(line);
+        let run = dir.shell(line);
         assert!(
             run.failure().unwrap().starts_with("standard output: cannot write: it is closed"),
             "{line}: {}",
             run.stderr
         );
     }
-    // Shells open it for writing, Python and Node.js for reading too.
+    // Shells open standard output write-only, Python and Node.js read-write.
     for line in ["perfconv in.data -o - -t jsonl >/dev/null", "perfconv in.data -o - -t jsonl 1<>/dev/null"] {
-        let run = desk.shell(line);
+        let run = dir.shell(line);
         assert_eq!(run.ledger().unwrap().samples_out, 377, "{line}: {}", run.stderr);
     }
-    assert_eq!(desk.shell("perfconv in.data -o out.pb.gz >&-").status, 0);
+    assert_eq!(dir.shell("perfconv in.data -o out.pb.gz >&-").status, 0);
 }
 
 #[test]
-fn bytes_that_cannot_be_read_are_in_the_account() {
-    let desk = Desk::new();
-    desk.run(&["--version"]);
-    let whole = desk.read("in.data");
-    fs::write(desk.path("truncated.data"), &whole[..30_000]).unwrap();
-    let run = desk.run(&["truncated.data", "-o", "out.pb.gz"]);
+fn ledger_counts_unreadable_bytes() {
+    let dir = WorkDir::new();
+    dir.run(&["--version"]);
+    let complete = dir.read("in.data");
+    fs::write(dir.path("truncated.data"), &complete[..30_000]).unwrap();
+    let run = dir.run(&["truncated.data", "-o", "out.pb.gz"]);
     let ledger = run.ledger().unwrap();
-    // A record of which 80 bytes are there, and what the header says that follows.
+    // 80 bytes of a truncated record, and the rest that the header declares.
     assert_eq!((ledger.samples_out, ledger.unread), (304, 80 + 7144), "{}", run.stderr);
-    let mut zeros = whole.clone();
+    let mut zeros = complete.clone();
     zeros[20_000..24_096].fill(0);
-    fs::write(desk.path("zeros.data"), zeros).unwrap();
-    assert_eq!(desk.run(&["zeros.data", "-f", "-o", "out.jsonl"]).ledger().unwrap().unread, 4088);
-    assert_eq!(desk.run(&["in.data", "-f", "-o", "out.pb.gz"]).ledger().unwrap().unread, 0);
+    fs::write(dir.path("zeros.data"), zeros).unwrap();
+    assert_eq!(dir.run(&["zeros.data", "-f", "-o", "out.jsonl"]).ledger().unwrap().unread, 4088);
+    assert_eq!(dir.run(&["in.data", "-f", "-o", "out.pb.gz"]).ledger().unwrap().unread, 0);
 }
 
 #[test]
-fn an_unknown_command_is_reported_with_similar_ones() {
-    let desk = Desk::new();
+fn suggests_similar_commands() {
+    let dir = WorkDir::new();
     for (arguments, similar) in [
-        (&["report", "in.data"][..], "; similar: repair; "),
-        (&["top"], "; the commands are convert, rewrite, "),
-        (&["view", "in.data", "-o", "out.pb.gz"], "; the commands are "),
-        (&["completions"], "; the commands are "),
-        (&["chek", "in.data"], "; similar: check; "),
+        (&["report", "in.data"][..], "; did you mean 'repair'? expected one of: convert, "),
+        (&["top"], "; expected one of: convert, rewrite, "),
+        (&["view", "in.data", "-o", "out.pb.gz"], "; expected one of: "),
+        (&["completions"], "; expected one of: "),
+        (&["chek", "in.data"], "; did you mean 'check'? "),
     ] {
-        let run = desk.run(arguments);
+        let run = dir.run(arguments);
         assert_eq!(run.status, 2, "{arguments:?}: {}", run.stderr);
         let said = format!("perfconv: unknown command '{}', and no file has that name", arguments[0]);
         assert!(run.stderr.starts_with(&said) && run.stderr.contains(similar), "{arguments:?}: {}", run.stderr);
         assert!(run.stderr.ends_with(&format!("(./{})\n", arguments[0])), "{arguments:?}: {}", run.stderr);
     }
-    fs::copy(fixture("callgraph.data"), desk.path("report")).unwrap();
-    assert_eq!(desk.run(&["report", "-o", "out.pb.gz"]).status, 0);
-    assert!(desk.run(&["./top", "-f", "-o", "out.pb.gz"]).failure().unwrap().starts_with("./top: cannot open"));
+    fs::copy(fixture("callgraph.data"), dir.path("report")).unwrap();
+    assert_eq!(dir.run(&["report", "-o", "out.pb.gz"]).status, 0);
+    assert!(dir.run(&["./top", "-f", "-o", "out.pb.gz"]).failure().unwrap().starts_with("./top: cannot open"));
 }
 
 #[test]
-fn text_goes_to_standard_output_by_default() {
-    let desk = Desk::new();
+fn writes_text_to_standard_output_by_default() {
+    let dir = WorkDir::new();
     for format in ["jsonl", "json", "perf-json", "quipper-text"] {
-        let named = desk.run(&["in.data", "-t", format, "-o", "-"]);
-        let run = desk.run(&["in.data", "-t", format]);
+        let named = dir.run(&["in.data", "-t", format, "-o", "-"]);
+        let run = dir.run(&["in.data", "-t", format]);
         assert_eq!((run.ledger(), named.status), (named.ledger(), 0), "{format}: {}", run.stderr);
         assert!(!run.stdout.is_empty() && run.stdout == named.stdout, "{format}");
     }
     for format in ["pprof", "perf.data", "quipper", "csv"] {
-        let run = desk.run(&["in.data", "-t", format]);
+        let run = dir.run(&["in.data", "-t", format]);
         assert_eq!((run.status, &*run.stdout), (2, &b""[..]), "{format}");
         assert!(run.stderr.contains("no output is named"), "{format}: {}", run.stderr);
     }
-    let run = desk.run(&["in.data", "-o", "-"]);
-    assert!(run.status == 2 && run.stderr.contains("does not tell a format"), "{}", run.stderr);
+    let run = dir.run(&["in.data", "-o", "-"]);
+    assert!(run.status == 2 && run.stderr.contains("cannot derive the format from the name"), "{}", run.stderr);
 }
 
 #[test]
-fn names_in_the_input_are_safe_in_files_and_profiles() {
-    let desk = Desk::new();
+fn escapes_control_characters_of_names() {
+    let dir = WorkDir::new();
     let sample = |comm: &str| format!("{comm} 7/7 [000] 1.000000: 1 cycles: \n\t401000 ma\x1b[2Jin+0x2 (/bin/a)\n\n");
-    fs::write(desk.path("in.script"), [sample("a\x1b[31mb"), sample(":-1"), sample("aux")].concat()).unwrap();
-    let run = desk.run(&["in.script", "-o", "named.data"]);
+    fs::write(dir.path("in.script"), [sample("a\x1b[31mb"), sample(":-1"), sample("aux")].concat()).unwrap();
+    let run = dir.run(&["in.script", "-o", "named.data"]);
     assert_eq!(run.status, 0, "{}", run.stderr);
-    assert_eq!(desk.run(&["named.data", "-o", "out.pb.gz"]).status, 0);
-    let strings = program::profile(&desk.path("out.pb.gz")).string_table;
+    assert_eq!(dir.run(&["named.data", "-o", "out.pb.gz"]).status, 0);
+    let strings = program::profile(&dir.path("out.pb.gz")).string_table;
     assert!(strings.iter().any(|string| string == r"a\x1b[31mb"), "{strings:?}");
     assert!(!strings.iter().any(|string| string.contains(char::is_control)), "{strings:?}");
-    let run = desk.run(&["named.data", "--split-by", "comm", "-o", "profiles"]);
+    let run = dir.run(&["named.data", "--split-by", "comm", "-o", "profiles"]);
     assert_eq!(run.status, 0, "{}", run.stderr);
     let mut names: Vec<_> =
-        fs::read_dir(desk.path("profiles")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        fs::read_dir(dir.path("profiles")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     names.sort();
     assert_eq!(names, ["_-1.pb.gz", "_aux.pb.gz", "a_[31mb.pb.gz"]);
-    let run = desk.run(&["split", "named.data", "--by", "comm", "-o", "parts"]);
+    let run = dir.run(&["split", "named.data", "--by", "comm", "-o", "parts"]);
     assert_eq!(run.status, 0, "{}", run.stderr);
-    assert!(desk.path("parts/comm-_-1.data").exists() && desk.path("parts/comm-aux.data").exists());
+    assert!(dir.path("parts/comm-_-1.data").exists() && dir.path("parts/comm-aux.data").exists());
 }
 
 #[test]
-fn the_account_is_one_json_object_if_asked_for() {
-    let desk = Desk::new();
-    desk.run(&["--version"]);
-    let whole = desk.read("in.data");
-    fs::write(desk.path("truncated.data"), &whole[..30_000]).unwrap();
-    let account = |arguments: &[&str]| -> serde_json::Value {
-        let run = desk.run(arguments);
+fn report_json_prints_the_ledger_as_one_object() {
+    let dir = WorkDir::new();
+    dir.run(&["--version"]);
+    let complete = dir.read("in.data");
+    fs::write(dir.path("truncated.data"), &complete[..30_000]).unwrap();
+    let report = |arguments: &[&str]| -> serde_json::Value {
+        let run = dir.run(arguments);
         assert_eq!((run.status, run.stderr.lines().count()), (0, 1), "{arguments:?}: {}", run.stderr);
         serde_json::from_str(&run.stderr).unwrap_or_else(|error| panic!("{error}: {}", run.stderr))
     };
-    let json = account(&["truncated.data", "-o", "out.pb.gz", "--report", "json"]);
+    let json = report(&["truncated.data", "-o", "out.pb.gz", "--report", "json"]);
     assert_eq!(json["samples"], serde_json::json!({ "in": 304, "out": 304, "dropped": 0 }));
     assert_eq!((&json["unreadable_bytes"], &json["complete"]), (&7224.into(), &false.into()));
     assert_eq!((&json["inputs"][0], &json["output"]), (&"truncated.data".into(), &"out.pb.gz".into()));
@@ -456,41 +456,38 @@ fn the_account_is_one_json_object_if_asked_for() {
         let parts = ["out", "used", "not_applicable", "left_out", "dropped"].map(count);
         assert_eq!(count("read") + count("added"), parts.iter().sum::<u64>(), "{kind}");
     }
-    let json = account(&["in.data", "-o", "five.data", "--head", "5", "--report", "json"]);
+    let json = report(&["in.data", "-o", "five.data", "--head", "5", "--report", "json"]);
     assert_eq!(json["records"]["SAMPLE"]["left_out_by"], serde_json::json!({ "--head": 372 }));
     assert_eq!(json["complete"], true);
-    let json = account(&["merge", "in.data", "five.data", "-o", "merged.data", "--report", "json"]);
+    let json = report(&["merge", "in.data", "five.data", "-o", "merged.data", "--report", "json"]);
     assert_eq!(json["inputs"], serde_json::json!(["in.data", "five.data"]));
-    let many = desk.run(&["in.data", "five.data", "--out-dir", "many", "--report", "json"]);
+    let many = dir.run(&["in.data", "five.data", "--out-dir", "many", "--report", "json"]);
     let lines: Vec<serde_json::Value> = many.stderr.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(lines.iter().map(|line| &line["samples"]["in"]).collect::<Vec<_>>(), [377, 5]);
-    // Control characters of the names are escaped.
-    fs::write(desk.path("a\u{9b}\n.data"), &whole).unwrap();
-    assert_eq!(
-        account(&["a\u{9b}\n.data", "-f", "-o", "out.pb.gz", "--report", "json"])["inputs"][0],
-        "a\u{9b}\n.data"
-    );
-    assert_eq!(desk.run(&["in.data", "-o", "x.pb", "-q", "--report", "json"]).status, 2);
+    // Control characters in names are escaped.
+    fs::write(dir.path("a\u{9b}\n.data"), &complete).unwrap();
+    assert_eq!(report(&["a\u{9b}\n.data", "-f", "-o", "out.pb.gz", "--report", "json"])["inputs"][0], "a\u{9b}\n.data");
+    assert_eq!(dir.run(&["in.data", "-o", "x.pb", "-q", "--report", "json"]).status, 2);
 }
 
 #[test]
-fn standard_input_from_a_terminal_is_announced() {
-    let desk = Desk::new();
-    // One Ctrl-D ends it.
-    let typed = "{ sleep 0.2; printf '\\004'; sleep 0.2; }";
-    let run = desk.shell(&format!("{typed} | timeout 20 script -qec 'perfconv - -o out.data' /dev/null"));
+fn announces_reading_from_a_terminal() {
+    let dir = WorkDir::new();
+    // One Ctrl-D ends the input.
+    let keys = "{ sleep 0.2; printf '\\004'; sleep 0.2; }";
+    let run = dir.shell(&format!("{keys} | timeout 20 script -qec 'perfconv - -o out.data' /dev/null"));
     if run.status == 127 {
-        return writeln!(std::io::stderr(), "not tried on a terminal: there is no script(1)").unwrap();
+        return writeln!(std::io::stderr(), "skipped: no script(1) to test on a terminal").unwrap();
     }
     let said = String::from_utf8(run.stdout).unwrap();
     assert!(said.contains("perfconv: reading from standard input (terminal); end it with Ctrl-D"), "{said}");
     assert_eq!(run.status, 1, "{said}");
-    assert!(!desk.shell("perfconv - -o out.data </dev/null").stderr.contains("terminal"));
+    assert!(!dir.shell("perfconv - -o out.data </dev/null").stderr.contains("terminal"));
 }
 
 #[test]
-fn what_a_process_has_open_is_an_output() {
-    let desk = Desk::new();
+fn writes_to_open_file_descriptors() {
+    let dir = WorkDir::new();
     let expected = expected("callgraph.data");
     for line in [
         "perfconv in.data -q -t pprof -o /dev/stdout >out",
@@ -498,66 +495,66 @@ fn what_a_process_has_open_is_an_output() {
         "perfconv in.data -q -t pprof -o /dev/fd/3 3>out",
         "{ perfconv in.data -q -t pprof -o /dev/fd/3 3>&1 | cat >out; }",
     ] {
-        let run = desk.shell(line);
+        let run = dir.shell(line);
         assert_eq!((run.status, &*run.stderr), (0, ""), "{line}");
-        assert_eq!(desk.read("out"), expected, "{line}");
+        assert_eq!(dir.read("out"), expected, "{line}");
     }
-    let run = desk.shell("echo kept >out; perfconv in.data -q -t pprof -o /dev/stdout >>out");
+    let run = dir.shell("echo kept >out; perfconv in.data -q -t pprof -o /dev/stdout >>out");
     assert_eq!((run.status, &*run.stderr), (0, ""));
-    assert_eq!(desk.read("out"), [b"kept\n", &*expected].concat());
+    assert_eq!(dir.read("out"), [b"kept\n", &*expected].concat());
 }
 
 #[test]
-fn an_open_input_is_not_written_to() {
-    let desk = Desk::new();
+fn rejects_an_open_input_as_output() {
+    let dir = WorkDir::new();
     for line in ["perfconv in.data -t pprof -o - >>in.data", "perfconv in.data -t pprof -o /dev/fd/3 3>>in.data"] {
-        let run = desk.shell(line);
-        assert!(run.failure().unwrap().contains("is the input"), "{line}: {}", run.stderr);
-        assert_eq!(desk.read("in.data"), fs::read(fixture("callgraph.data")).unwrap(), "{line}");
+        let run = dir.shell(line);
+        assert!(run.failure().unwrap().contains("cannot overwrite the input"), "{line}: {}", run.stderr);
+        assert_eq!(dir.read("in.data"), fs::read(fixture("callgraph.data")).unwrap(), "{line}");
     }
 }
 
 #[test]
-fn a_fifo_is_an_input_beside_an_existing_output() {
-    let desk = Desk::new();
-    let run = desk.shell("echo old >out.pb.gz; mkfifo fifo; cat in.data >fifo & perfconv fifo -f -o out.pb.gz");
+fn reads_a_fifo_and_replaces_an_existing_output() {
+    let dir = WorkDir::new();
+    let run = dir.shell("echo old >out.pb.gz; mkfifo fifo; cat in.data >fifo & perfconv fifo -f -o out.pb.gz");
     assert_eq!(run.status, 0, "{}", run.stderr);
-    assert_eq!(desk.read("out.pb.gz"), expected("callgraph.data"));
+    assert_eq!(dir.read("out.pb.gz"), expected("callgraph.data"));
 }
 
 #[test]
-fn an_output_that_cannot_be_is_told_by_its_own_name() {
-    let desk = Desk::new();
-    symlink("loop.pb", desk.path("loop.pb")).unwrap();
-    for (output, told) in [
-        ("loop.pb", "loop.pb: cannot look at it: "),
-        ("in.data/out.pb", "in.data/out.pb: cannot look at it: "),
-        ("no/folder/out.pb", "no/folder/out.pb: cannot create: the folder no/folder does not exist"),
+fn errors_name_the_output_as_given() {
+    let dir = WorkDir::new();
+    symlink("loop.pb", dir.path("loop.pb")).unwrap();
+    for (output, expected) in [
+        ("loop.pb", "loop.pb: cannot access: "),
+        ("in.data/out.pb", "in.data/out.pb: cannot access: "),
+        ("no/folder/out.pb", "no/folder/out.pb: cannot create: directory no/folder does not exist"),
         ("/proc/out.pb", "/proc/out.pb: cannot create: no file can be created in /proc; name another"),
     ] {
-        let run = desk.run(&["in.data", "-o", output]);
-        assert!(run.failure().unwrap().starts_with(told), "{output}: {}", run.stderr);
+        let run = dir.run(&["in.data", "-o", output]);
+        assert!(run.failure().unwrap().starts_with(expected), "{output}: {}", run.stderr);
         assert!(!run.stderr.contains(".tmp"), "{output}: {}", run.stderr);
     }
 }
 
-/// The program while it writes: it has got the first half of a recording and waits for the other.
+/// The program during a conversion: it has half of a recording and waits for the rest.
 struct Writing {
     program: Child,
     rest: Vec<u8>,
 }
 
 impl Writing {
-    fn start(desk: &Desk, arguments: &[&str]) -> Writing {
+    fn start(dir: &WorkDir, arguments: &[&str]) -> Writing {
         let mut recording = fs::read(fixture("pipe.data")).unwrap();
         let rest = recording.split_off(recording.len() / 2);
         let mut command = program::perfconv_with_signals();
-        command.current_dir(&desk.0).args(["-", "-q"]).args(arguments).stdin(Stdio::piped()).stderr(Stdio::piped());
+        command.current_dir(&dir.0).args(["-", "-q"]).args(arguments).stdin(Stdio::piped()).stderr(Stdio::piped());
         let mut program = command.spawn().unwrap();
         program.stdin.as_mut().unwrap().write_all(&recording).unwrap();
         let started = Instant::now();
-        while desk.names().is_empty() {
-            assert!(started.elapsed() < Duration::from_secs(60), "it does not begin to write");
+        while dir.names().is_empty() {
+            assert!(started.elapsed() < Duration::from_secs(60), "should start writing");
             thread::sleep(Duration::from_millis(5));
         }
         Writing { program, rest }
@@ -570,46 +567,46 @@ impl Writing {
 }
 
 #[test]
-fn a_signal_leaves_nothing_behind() {
+fn a_signal_leaves_no_files() {
     for container in ["pipe", "file", "dir"] {
         for (name, number) in [("INT", 2), ("TERM", 15), ("HUP", 1), ("QUIT", 3)] {
-            let desk = Desk::new();
-            let mut writing = Writing::start(&desk, &["--container", container, "-o", "out.data"]);
-            // Open to the end, without which there would be nothing to wait for.
+            let dir = WorkDir::new();
+            let mut writing = Writing::start(&dir, &["--container", container, "-o", "out.data"]);
+            // Keep the input open, so that the program keeps waiting.
             let _input = writing.program.stdin.take();
             let kill = Command::new("kill").args(["-s", name, &writing.program.id().to_string()]).status();
             assert!(kill.unwrap().success());
             let ended = writing.program.wait_with_output().unwrap();
-            // Shells tell this as 128 and the number.
+            // Shells report this as 128 plus the number.
             assert_eq!(ended.status.signal(), Some(number), "{container}: {:?}", ended);
             assert_eq!(String::from_utf8_lossy(&ended.stderr), "", "{container}");
-            let left: Vec<_> = desk.names().into_iter().filter(|name| !name.starts_with("core")).collect();
+            let left: Vec<_> = dir.names().into_iter().filter(|name| !name.starts_with("core")).collect();
             assert!(left.is_empty(), "{container}: {left:?}");
         }
     }
 }
 
-/// A signal that comes while a folder is made of JSON, which waits for more.
+/// The signal arrives while a directory is imported from JSON, before the end of the input.
 #[test]
-fn a_signal_leaves_no_temporary_folder_behind() {
+fn a_signal_leaves_no_temporary_directory() {
     for (name, number) in [("INT", 2), ("TERM", 15), ("HUP", 1)] {
-        let (spool, desk) = (tempfile::tempdir().unwrap(), Desk::new());
-        let json = desk.path("in.jsonl");
+        let (spool, dir) = (tempfile::tempdir().unwrap(), WorkDir::new());
+        let json = dir.path("in.jsonl");
         assert_eq!(program::convert(&fixture("threads.dir"), &json).status, 0);
         let lines = fs::read_to_string(&json).unwrap();
         let mut program = program::perfconv_with_signals();
-        program.args(["-", "--from", "jsonl", "-o"]).arg(desk.path("out.data")).arg("--spool-dir").arg(spool.path());
+        program.args(["-", "--from", "jsonl", "-o"]).arg(dir.path("out.data")).arg("--spool-dir").arg(spool.path());
         let mut program = program.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut input = program.stdin.take().unwrap();
-        input.write_all(lines.rsplit_once("{\"end\"").expect("it has an end").0.as_bytes()).unwrap();
-        // More than is read at once, so that some of it is taken.
+        input.write_all(lines.rsplit_once("{\"end\"").expect("it should have an end").0.as_bytes()).unwrap();
+        // More than is read at once, so that the import makes progress.
         (0..64).for_each(|_| input.write_all(&[b'\n'; 1 << 17]).unwrap());
         let entries = || fs::read_dir(spool.path()).unwrap().count();
-        let is_there = (0..1000).any(|_| {
+        let exists = (0..1000).any(|_| {
             thread::sleep(Duration::from_millis(10));
             entries() > 0
         });
-        assert!(is_there, "{name}: there is no temporary folder to be left");
+        assert!(exists, "{name}: a temporary directory should exist before the signal");
         let kill = Command::new("kill").args(["-s", name, &program.id().to_string()]).status();
         assert!(kill.unwrap().success());
         assert_eq!(program.wait().unwrap().signal(), Some(number), "{name}");
@@ -617,83 +614,83 @@ fn a_signal_leaves_no_temporary_folder_behind() {
     }
 }
 
-/// What `nohup` has ignored stays ignored.
+/// A signal that is ignored at the start, as by `nohup`, stays ignored.
 #[test]
-fn a_signal_that_is_to_be_ignored_is_ignored() {
-    let desk = Desk::new();
+fn ignored_signals_stay_ignored() {
+    let dir = WorkDir::new();
     let line = "trap '' HUP; (sleep 0.3; cat in.data) | perfconv - -o out.pb.gz & sleep 0.1; kill -HUP $!; wait $!";
-    let run = desk.shell(line);
+    let run = dir.shell(line);
     assert_eq!(run.status, 0, "{}", run.stderr);
-    assert_eq!(desk.read("out.pb.gz"), expected("callgraph.data"));
+    assert_eq!(dir.read("out.pb.gz"), expected("callgraph.data"));
 }
 
 #[test]
-fn what_appears_meanwhile_is_not_overwritten_without_force() {
+fn does_not_overwrite_a_file_created_meanwhile() {
     for container in ["pipe", "file", "dir"] {
-        let desk = Desk::new();
-        let writing = Writing::start(&desk, &["--container", container, "-o", "out.data"]);
-        fs::write(desk.path("out.data"), "precious").unwrap();
+        let dir = WorkDir::new();
+        let writing = Writing::start(&dir, &["--container", container, "-o", "out.data"]);
+        fs::write(dir.path("out.data"), "precious").unwrap();
         let ended = writing.finish();
         let said = String::from_utf8(ended.stderr).unwrap();
         assert_eq!(ended.status.code(), Some(1), "{container}: {said}");
-        assert!(said.starts_with("perfconv: out.data: exists already; -f"), "{container}: {said}");
-        assert_eq!(desk.read("out.data"), b"precious", "{container}");
-        assert_eq!(desk.names(), ["out.data"], "{container}");
+        assert!(said.starts_with("perfconv: out.data: already exists; use -f"), "{container}: {said}");
+        assert_eq!(dir.read("out.data"), b"precious", "{container}");
+        assert_eq!(dir.names(), ["out.data"], "{container}");
     }
 }
 
 #[test]
-fn several_inputs_are_told_as_that() {
-    let desk = Desk::new();
-    let run = desk.run(&["in.data", "other.data", "-o", "out.pb.gz"]);
+fn rejects_several_inputs_without_out_dir() {
+    let dir = WorkDir::new();
+    let run = dir.run(&["in.data", "other.data", "-o", "out.pb.gz"]);
     assert_eq!(run.status, 2, "{}", run.stderr);
-    assert!(run.stderr.starts_with("perfconv: other.data: is one input too many"), "{}", run.stderr);
+    assert!(run.stderr.starts_with("perfconv: other.data: too many inputs"), "{}", run.stderr);
 }
 
 #[test]
-fn names_do_not_command_the_terminal() {
-    let desk = Desk::new();
+fn escapes_control_characters_in_messages() {
+    let dir = WorkDir::new();
     let name = "\x1b[31mred\n";
-    fs::write(desk.path(name), "text").unwrap();
-    let run = desk.run(&[name, "-o", "out.pb.gz"]);
+    fs::write(dir.path(name), "text").unwrap();
+    let run = dir.run(&[name, "-o", "out.pb.gz"]);
     assert!(run.failure().unwrap().starts_with("\\u{1b}[31mred\\n: "), "{}", run.stderr);
-    fs::copy(fixture("callgraph.data"), desk.path(name)).unwrap();
-    let run = desk.run(&["check", name]);
+    fs::copy(fixture("callgraph.data"), dir.path(name)).unwrap();
+    let run = dir.run(&["check", name]);
     assert!(String::from_utf8(run.stdout).unwrap().starts_with("\\u{1b}[31mred\\n: "), "{}", run.stderr);
 }
 
 #[test]
-fn quiet_says_nothing_and_verbose_says_more() {
-    let desk = Desk::new();
-    let quiet = desk.run(&["in.data", "-q", "-o", "out.pb.gz"]);
+fn quiet_prints_nothing_and_verbose_prints_more() {
+    let dir = WorkDir::new();
+    let quiet = dir.run(&["in.data", "-q", "-o", "out.pb.gz"]);
     assert_eq!((quiet.status, &*quiet.stderr), (0, ""));
-    let normal = desk.run(&["in.data", "-f", "-o", "out.pb.gz"]);
-    let verbose = desk.run(&["in.data", "-f", "-v", "-o", "out.pb.gz"]);
+    let normal = dir.run(&["in.data", "-f", "-o", "out.pb.gz"]);
+    let verbose = dir.run(&["in.data", "-f", "-v", "-o", "out.pb.gz"]);
     assert_eq!(verbose.status, 0);
     assert!(verbose.stderr.len() > normal.stderr.len(), "{}", verbose.stderr);
-    assert!(verbose.stderr.ends_with(&normal.stderr), "the ledger is not last: {}", verbose.stderr);
+    assert!(verbose.stderr.ends_with(&normal.stderr), "the ledger should come last: {}", verbose.stderr);
 }
 
 #[test]
 fn quiet_does_not_hide_a_failure() {
-    let desk = Desk::new();
-    desk.run(&["missing.data", "-q", "-o", "out.pb.gz"]).failure().unwrap();
+    let dir = WorkDir::new();
+    dir.run(&["missing.data", "-q", "-o", "out.pb.gz"]).failure().unwrap();
 }
 
 #[test]
-fn help_and_version_are_told() {
-    let desk = Desk::new();
-    let help = desk.run(&["--help"]);
+fn prints_help_and_version() {
+    let dir = WorkDir::new();
+    let help = dir.run(&["--help"]);
     assert_eq!((help.status, &*help.stderr), (0, ""));
     let help = String::from_utf8(help.stdout).unwrap();
-    for told in ["--strict", "141", ".pprof", "perf.data    .data"] {
-        assert!(help.contains(told), "{told}: {help}");
+    for expected in ["--strict", "141", ".pprof", "perf.data     rw  .data"] {
+        assert!(help.contains(expected), "{expected}: {help}");
     }
-    let version = desk.run(&["--version"]);
+    let version = dir.run(&["--version"]);
     let expected = format!("perfconv {}\n", env!("CARGO_PKG_VERSION"));
     assert_eq!((version.status, version.stdout), (0, expected.into_bytes()));
     for args in ["--help", "convert --help", "--version"] {
-        let full = desk.shell(&format!("perfconv {args} >/dev/full"));
+        let full = dir.shell(&format!("perfconv {args} >/dev/full"));
         assert!(full.failure().unwrap().contains("standard output: cannot write"), "{args}: {}", full.stderr);
     }
 }

@@ -1,4 +1,4 @@
-//! The program in the place of perf_to_profile: called by its name, the profiles that it makes, and pprof that runs it.
+//! Compatibility with perf_to_profile: the program called by that name, its profiles, and pprof running it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,20 +18,20 @@ use prost::Message;
 use tempfile::{TempDir, tempdir};
 
 use super::files::{self, fixture};
-use super::pprof::the_real_pprof;
+use super::pprof::find_pprof;
 use super::program::{self, Run, run};
 
-/// As many profiles of perf_to_profile are to be compared with.
+/// The number of golden profiles of perf_to_profile in the corpus.
 const ENOUGH: usize = 323;
 
-/// A folder in which the program has the name `perf_to_profile`.
-struct Desk(TempDir);
+/// A directory with the program under the name `perf_to_profile`.
+struct WorkDir(TempDir);
 
-impl Desk {
-    fn new() -> Desk {
-        let folder = tempdir().unwrap();
-        symlink(env!("CARGO_BIN_EXE_perfconv"), folder.path().join("perf_to_profile")).unwrap();
-        Desk(folder)
+impl WorkDir {
+    fn new() -> WorkDir {
+        let dir = tempdir().unwrap();
+        symlink(env!("CARGO_BIN_EXE_perfconv"), dir.path().join("perf_to_profile")).unwrap();
+        WorkDir(dir)
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -44,12 +44,12 @@ impl Desk {
     }
 
     fn profile(&self, name: &str) -> Profile {
-        Profile::decode(&fs::read(self.path(name)).unwrap()[..]).expect("the output is a bare profile")
+        Profile::decode(&fs::read(self.path(name)).unwrap()[..]).expect("the output should be an uncompressed profile")
     }
 }
 
 #[test]
-fn profiles_are_those_of_perf_to_profile() {
+fn profiles_match_perf_to_profile() {
     let goldens = goldens();
     let results = program::for_each(&goldens, |(input, golden)| compare(input, golden));
     let failures: Vec<String> = goldens
@@ -60,29 +60,30 @@ fn profiles_are_those_of_perf_to_profile() {
     let equal = results.len() - failures.len();
     let has_golden = |path: &Path| goldens.iter().any(|(input, _)| *input == *path);
     let without = files::corpus().iter().filter(|recording| !has_golden(&recording.path)).count();
-    // Not through the macros, whose output the test harness hides when the test passes.
+    // Not with the print macros, whose output the test harness captures.
     let mut out = io::stderr().lock();
     writeln!(out, "compat: {equal} of {} profiles equal those of perf_to_profile (e2c2da7)", results.len()).unwrap();
-    writeln!(out, "compat: {without} recordings are not compared, of which it makes none or a wrong one").unwrap();
+    writeln!(out, "compat: {without} recordings skipped: perf_to_profile writes no profile or a wrong one").unwrap();
     drop(out);
     assert!(failures.is_empty(), "{} differ:\n{}", failures.len(), failures.join("\n"));
     if files::has_corpus("compat") {
-        assert!(equal >= ENOUGH, "only {equal} profiles were compared, of {ENOUGH}");
+        assert!(equal >= ENOUGH, "only {equal} profiles are equal, expected {ENOUGH}");
     }
 }
 
-/// Recordings of the corpus, and what perf_to_profile made of them. It makes nothing of the others.
+/// Recordings of the corpus, and the profiles that perf_to_profile wrote for them. It fails for the others.
 fn goldens() -> Vec<(PathBuf, PathBuf)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus");
     let mut found = Vec::new();
-    let mut folders = vec![root.join("golden-peer")];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).into_iter().flatten() {
-            let path = entry.expect("the corpus can be listed").path();
+    let mut dirs = vec![root.join("golden-peer")];
+    while let Some(dir) = dirs.pop() {
+        for entry in fs::read_dir(&dir).into_iter().flatten() {
+            let path = entry.expect("the corpus should be listable").path();
             if path.is_dir() {
-                folders.push(path);
+                dirs.push(path);
             } else if let Some(name) = path.to_string_lossy().strip_suffix(".pprof.zst") {
-                let name = Path::new(name).strip_prefix(root.join("golden-peer")).expect("it is below the folder");
+                let name =
+                    Path::new(name).strip_prefix(root.join("golden-peer")).expect("it should be below the directory");
                 found.push((root.join(name), path.clone()));
             }
         }
@@ -92,26 +93,26 @@ fn goldens() -> Vec<(PathBuf, PathBuf)> {
 }
 
 fn compare(input: &Path, golden: &Path) -> Result<(), String> {
-    let desk = Desk::new();
-    let run = desk.perf_to_profile(input, "out", &[]);
+    let dir = WorkDir::new();
+    let run = dir.perf_to_profile(input, "out", &[]);
     run.ledger()?;
-    let golden = zstd::decode_all(fs::File::open(golden).unwrap()).expect("the corpus is zstd");
-    let golden = Profile::decode(&golden[..]).expect("the corpus is of profiles");
-    same(&desk.profile("out"), &golden)
+    let golden = zstd::decode_all(fs::File::open(golden).unwrap()).expect("the corpus should be zstd");
+    let golden = Profile::decode(&golden[..]).expect("the corpus should be of profiles");
+    compare_profiles(&dir.profile("out"), &golden)
 }
 
-/// Whether two profiles say the same, whatever the order and the numbers in which they say it.
-fn same(ours: &Profile, theirs: &Profile) -> Result<(), String> {
+/// Compares two profiles regardless of order and numbering.
+fn compare_profiles(ours: &Profile, theirs: &Profile) -> Result<(), String> {
     let (ours, theirs) = (Resolved(ours), Resolved(theirs));
-    differ("columns", &ours.columns(), &theirs.columns())?;
-    differ("other fields", &ours.others(), &theirs.others())?;
-    differ("first mapping", &ours.mapping(1), &theirs.mapping(1))?;
+    compare_values("columns", &ours.columns(), &theirs.columns())?;
+    compare_values("other fields", &ours.others(), &theirs.others())?;
+    compare_values("first mapping", &ours.mapping(1), &theirs.mapping(1))?;
     let mappings = |profile: &Resolved| {
         counted((1..=profile.0.mapping.len() as u64).map(|id| format!("{:x?}", profile.mapping(id))))
     };
-    differ_in_sets("mappings", &mappings(&ours), &mappings(&theirs))?;
+    compare_sets("mappings", &mappings(&ours), &mappings(&theirs))?;
     let samples = |profile: &Resolved| counted(profile.0.sample.iter().map(|sample| profile.sample(sample)));
-    differ_in_sets("samples", &samples(&ours), &samples(&theirs))
+    compare_sets("samples", &samples(&ours), &samples(&theirs))
 }
 
 fn counted(items: impl Iterator<Item = String>) -> BTreeMap<String, usize> {
@@ -120,11 +121,11 @@ fn counted(items: impl Iterator<Item = String>) -> BTreeMap<String, usize> {
     counts
 }
 
-fn differ<T: PartialEq + std::fmt::Debug>(what: &str, ours: &T, theirs: &T) -> Result<(), String> {
+fn compare_values<T: PartialEq + std::fmt::Debug>(what: &str, ours: &T, theirs: &T) -> Result<(), String> {
     if ours == theirs { Ok(()) } else { Err(format!("{what}: {ours:?}, theirs {theirs:?}")) }
 }
 
-fn differ_in_sets(what: &str, ours: &BTreeMap<String, usize>, theirs: &BTreeMap<String, usize>) -> Result<(), String> {
+fn compare_sets(what: &str, ours: &BTreeMap<String, usize>, theirs: &BTreeMap<String, usize>) -> Result<(), String> {
     let only = |a: &BTreeMap<String, usize>, b: &BTreeMap<String, usize>| {
         let mut items: Vec<_> =
             a.iter().filter(|&(item, count)| b.get(item) != Some(count)).map(|(i, c)| format!("{c} {i}")).collect();
@@ -138,10 +139,10 @@ fn differ_in_sets(what: &str, ours: &BTreeMap<String, usize>, theirs: &BTreeMap<
     Err(format!("{what}:\n  only ours, {}\n  only theirs, {}", only(ours, theirs), only(theirs, ours)))
 }
 
-/// A profile whose ids are what they stand for.
+/// A profile whose indices are resolved to what they refer to.
 struct Resolved<'a>(&'a Profile);
 
-/// Start, limit, offset, file name, build id.
+/// Start, limit, offset, file name, build ID.
 type Mapping<'a> = (u64, u64, u64, &'a str, &'a str);
 
 impl<'a> Resolved<'a> {
@@ -189,80 +190,80 @@ impl<'a> Resolved<'a> {
 }
 
 #[test]
-fn called_by_its_name_the_program_is_perf_to_profile() {
-    let desk = Desk::new();
-    let run = desk.perf_to_profile(&fixture("callgraph.data"), "out.pb.gz", &["-j"]);
+fn acts_as_perf_to_profile_when_called_by_that_name() {
+    let dir = WorkDir::new();
+    let run = dir.perf_to_profile(&fixture("callgraph.data"), "out.pb.gz", &["-j"]);
     assert_eq!(run.ledger().unwrap().samples_out, 377);
-    let profile = desk.profile("out.pb.gz");
+    let profile = dir.profile("out.pb.gz");
     let column = |index: usize| Resolved(&profile).column(&profile.sample_type[index]);
-    let name = column(0).0.strip_suffix("_sample").expect("the first column counts samples");
+    let name = column(0).0.strip_suffix("_sample").expect("the first column should count samples");
     assert_eq!([column(0).1, column(1).1], ["count", "count"]);
     assert_eq!(column(1).0, format!("{name}_event"));
     assert_eq!(profile.string_table[profile.default_sample_type as usize], column(1).0);
 
-    let exists = desk.perf_to_profile(&fixture("callgraph.data"), "out.pb.gz", &[]);
-    assert!(exists.failure().unwrap().contains("exists already"), "{exists:?}");
-    assert_eq!(desk.perf_to_profile(&fixture("callgraph.data"), "out.pb.gz", &["-f"]).status, 0);
+    let exists = dir.perf_to_profile(&fixture("callgraph.data"), "out.pb.gz", &[]);
+    assert!(exists.failure().unwrap().contains("already exists"), "{exists:?}");
+    assert_eq!(dir.perf_to_profile(&fixture("callgraph.data"), "out.pb.gz", &["-f"]).status, 0);
 
-    // pprof reads what it had opened before.
-    fs::write(desk.path("opened"), "something long before").unwrap();
-    let mut opened = fs::File::open(desk.path("opened")).unwrap();
-    assert_eq!(desk.perf_to_profile(&fixture("callgraph.data"), "opened", &["-f"]).status, 0);
+    // pprof reads the file through a descriptor that it opened before.
+    fs::write(dir.path("opened"), "something long before").unwrap();
+    let mut opened = fs::File::open(dir.path("opened")).unwrap();
+    assert_eq!(dir.perf_to_profile(&fixture("callgraph.data"), "opened", &["-f"]).status, 0);
     let mut read = Vec::new();
     opened.read_to_end(&mut read).unwrap();
     assert_eq!(Profile::decode(&read[..]).unwrap(), profile);
 
-    fs::rename(desk.path("perf_to_profile"), desk.path("link")).unwrap();
-    fs::copy(env!("CARGO_BIN_EXE_perfconv"), desk.path("perf_to_profile")).unwrap();
-    assert_eq!(desk.perf_to_profile(&fixture("callgraph.data"), "of_copy", &[]).status, 0);
-    assert_eq!(desk.profile("of_copy"), profile);
+    fs::rename(dir.path("perf_to_profile"), dir.path("link")).unwrap();
+    fs::copy(env!("CARGO_BIN_EXE_perfconv"), dir.path("perf_to_profile")).unwrap();
+    assert_eq!(dir.perf_to_profile(&fixture("callgraph.data"), "of_copy", &[]).status, 0);
+    assert_eq!(dir.profile("of_copy"), profile);
 }
 
 #[test]
-fn what_cannot_be_a_profile_leaves_nothing_behind() {
-    let desk = Desk::new();
-    let run = desk.perf_to_profile(Path::new("/dev/null"), "out", &[]);
+fn a_failure_leaves_no_files() {
+    let dir = WorkDir::new();
+    let run = dir.perf_to_profile(Path::new("/dev/null"), "out", &[]);
     assert!(run.failure().is_ok(), "{run:?}");
     let mut empty = b"PERFILE2".to_vec();
     empty.extend(16_u64.to_le_bytes());
-    // A FINISHED_ROUND: a record, but no sample.
+    // A FINISHED_ROUND: the stream has a record, but no sample.
     empty.extend([68, 0, 0, 0, 0, 0, 8, 0]);
-    fs::write(desk.path("empty"), empty).unwrap();
-    let run = desk.perf_to_profile(&desk.path("empty"), "out", &["-f"]);
+    fs::write(dir.path("empty"), empty).unwrap();
+    let run = dir.perf_to_profile(&dir.path("empty"), "out", &["-f"]);
     assert!(run.failure().unwrap().contains("no sample"), "{run:?}");
-    assert!(!desk.path("out").exists());
-    assert_eq!(fs::read_dir(&desk.0).unwrap().count(), 2);
+    assert!(!dir.path("out").exists());
+    assert_eq!(fs::read_dir(&dir.0).unwrap().count(), 2);
 }
 
 #[test]
-fn the_ordinary_program_makes_the_same_profile() {
-    let desk = Desk::new();
-    desk.perf_to_profile(&fixture("callgraph.data"), "expected", &[]);
+fn compat_option_gives_the_same_profile() {
+    let dir = WorkDir::new();
+    dir.perf_to_profile(&fixture("callgraph.data"), "expected", &[]);
     let compat = |input: Stdio, arguments: &[&str]| {
-        run(program::perfconv().current_dir(&desk.0).args(["--compat", "perf_to_profile"]).args(arguments).stdin(input))
+        run(program::perfconv().current_dir(&dir.0).args(["--compat", "perf_to_profile"]).args(arguments).stdin(input))
     };
     let input = fixture("callgraph.data").to_string_lossy().into_owned();
     assert_eq!(compat(Stdio::null(), &[&input, "-o", "out.pb.gz"]).status, 0);
-    assert_eq!(program::profile(&desk.path("out.pb.gz")), desk.profile("expected"));
+    assert_eq!(program::profile(&dir.path("out.pb.gz")), dir.profile("expected"));
     assert_eq!(compat(Stdio::null(), &[&input, "-o", "out.pb"]).status, 0);
-    assert_eq!(desk.profile("out.pb"), desk.profile("expected"));
+    assert_eq!(dir.profile("out.pb"), dir.profile("expected"));
     assert_eq!(compat(Stdio::null(), &[&input, "-o", "out.data"]).status, 2);
 
-    // What comes once is read once.
+    // Standard input can be read only once.
     let shell = format!("cat {input} | {} --compat perf_to_profile - -o piped.pb", env!("CARGO_BIN_EXE_perfconv"));
-    let piped = run(std::process::Command::new("sh").args(["-c", &shell]).current_dir(&desk.0));
-    assert_eq!((piped.status, desk.profile("piped.pb")), (0, desk.profile("expected")), "{}", piped.stderr);
+    let piped = run(std::process::Command::new("sh").args(["-c", &shell]).current_dir(&dir.0));
+    assert_eq!((piped.status, dir.profile("piped.pb")), (0, dir.profile("expected")), "{}", piped.stderr);
 }
 
 #[test]
-fn every_recording_is_converted_by_the_same_rules() {
+fn converts_every_recording_with_samples() {
     let recordings = files::recordings();
     let results = program::for_each(&recordings, |recording| {
-        let desk = Desk::new();
-        let run = desk.perf_to_profile(&recording.path, "out", &[]);
+        let dir = WorkDir::new();
+        let run = dir.perf_to_profile(&recording.path, "out", &[]);
         if run.failure().is_ok() {
-            let ordinary = program::convert(&recording.path, &desk.path("out.pb.gz"));
-            let is_empty = ordinary.status != 0 || program::profile(&desk.path("out.pb.gz")).sample.is_empty();
+            let ordinary = program::convert(&recording.path, &dir.path("out.pb.gz"));
+            let is_empty = ordinary.status != 0 || program::profile(&dir.path("out.pb.gz")).sample.is_empty();
             return is_empty.then_some(false).ok_or(format!("{}: {}", recording.name, run.stderr));
         }
         let ledger = run.ledger().map_err(|error| format!("{}: {error}", recording.name))?;
@@ -277,16 +278,16 @@ fn every_recording_is_converted_by_the_same_rules() {
 }
 
 #[test]
-fn no_damage_makes_it_panic_or_hang() {
+fn random_corruption_causes_no_panic() {
     let mut random = 1_u64;
     let mut next = |below: usize| {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (random >> 33) as usize % below
     };
     for name in ["forks.data", "lost.data", "pipe-compressed.data", "two-events.data"] {
-        let sound = fs::read(fixture(name)).unwrap();
+        let intact = fs::read(fixture(name)).unwrap();
         for _ in 0..50 {
-            let mut bytes = sound.clone();
+            let mut bytes = intact.clone();
             for _ in 0..=next(20) {
                 let at = next(bytes.len());
                 bytes[at] = [0, 1, 0x7f, 0x80, 0xff, next(256) as u8][next(6)];
@@ -303,29 +304,29 @@ fn no_damage_makes_it_panic_or_hang() {
 }
 
 #[test]
-fn pprof_reads_a_perf_data_by_it() {
-    let pprof = match the_real_pprof() {
+fn pprof_reads_perf_data_through_it() {
+    let pprof = match find_pprof() {
         Ok(pprof) => pprof,
-        Err(reason) => return writeln!(io::stderr(), "compat: pprof does not run the program: {reason}").unwrap(),
+        Err(reason) => return writeln!(io::stderr(), "compat: skipped running from pprof: {reason}").unwrap(),
     };
-    let desk = Desk::new();
-    fs::copy(fixture("callgraph.data"), desk.path("perf.data")).unwrap();
-    let path = std::env::join_paths([desk.path(""), PathBuf::from("/usr/bin"), PathBuf::from("/bin")]).unwrap();
+    let dir = WorkDir::new();
+    fs::copy(fixture("callgraph.data"), dir.path("perf.data")).unwrap();
+    let path = std::env::join_paths([dir.path(""), PathBuf::from("/usr/bin"), PathBuf::from("/bin")]).unwrap();
     let mut command = program::with_time_limit(&pprof.to_string_lossy());
-    command.current_dir(&desk.0).env("PATH", path).env("PPROF_TMPDIR", desk.path("")).stdin(Stdio::null());
+    command.current_dir(&dir.0).env("PATH", path).env("PPROF_TMPDIR", dir.path("")).stdin(Stdio::null());
     let run = program::run_other(command.args(["-symbolize=none", "-top", "perf.data"]));
     let text = String::from_utf8_lossy(&run.stdout);
     assert_eq!(run.status, 0, "{}", run.stderr);
     assert!(text.contains("Showing nodes accounting for") && !text.contains("0 of 0 total"), "{text}");
 }
 
-/// The name and start of each mapping of a synthetic recording's profile. There is no perf_to_profile to run here: what is
-/// expected follows from the rules of its source.
+/// The start and name of each mapping of a synthetic recording's profile. Expected values follow from the source of
+/// perf_to_profile, which is not run.
 fn mappings_of(recording: &RecordingBuilder) -> Vec<(u64, String)> {
-    let desk = Desk::new();
-    fs::write(desk.path("perf.data"), recording.to_bytes().unwrap()).unwrap();
-    assert_eq!(desk.perf_to_profile(&desk.path("perf.data"), "out", &[]).status, 0);
-    let profile = desk.profile("out");
+    let dir = WorkDir::new();
+    fs::write(dir.path("perf.data"), recording.to_bytes().unwrap()).unwrap();
+    assert_eq!(dir.perf_to_profile(&dir.path("perf.data"), "out", &[]).status, 0);
+    let profile = dir.profile("out");
     let name = |mapping: i64| profile.string_table[mapping as usize].clone();
     profile.mapping.iter().map(|mapping| (mapping.memory_start, name(mapping.filename))).collect()
 }

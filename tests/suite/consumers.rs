@@ -1,4 +1,4 @@
-//! What others read of a recording that they cannot read, or not all of it, when it is written as a plain file.
+//! Readers that support few or no containers other than plain files read recordings converted to plain files.
 
 use super::files::{self, fixture};
 use super::program::{self, perfconv, run, run_other, with_time_limit};
@@ -18,7 +18,7 @@ use std::fs::{self, File};
 use std::io::{self, BufReader, Write};
 use std::path::{Path, PathBuf};
 
-/// A reader: how many samples it finds, or why it finds none; nothing where it is not installed.
+/// A reader: the number of samples, or an error; `None` if it is not installed.
 type Reader = fn(&Path) -> Option<Result<u64, String>>;
 
 const READERS: &[(&str, Reader)] = &[
@@ -28,7 +28,7 @@ const READERS: &[(&str, Reader)] = &[
     ("perf_data_converter's conditions", perf_data_converter),
 ];
 
-/// Compressed, piped, in a folder, and all pairs of these.
+/// Compressed recordings, pipes, directories, and combinations of these.
 const INPUTS: &[&str] = &[
     "compressed.data",
     "compressed2.data",
@@ -39,15 +39,15 @@ const INPUTS: &[&str] = &[
 ];
 
 #[test]
-fn plain_files_are_read_with_all_samples_by_others() {
+fn other_readers_find_all_samples_in_plain_files() {
     let recordings = files::fixtures();
-    let folder = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
     let mut counts: BTreeMap<&str, (usize, u64)> = BTreeMap::new();
-    let (mut wrong, mut missing) = (Vec::new(), Vec::new());
+    let (mut failures, mut missing) = (Vec::new(), Vec::new());
     for &input in INPUTS {
         let listed = recordings.iter().find(|recording| recording.name == input).and_then(|found| found.listed_samples);
-        let output = folder.path().join(format!("{input}.plain.data"));
-        // perf 6.1, which reads it then, takes no larger attrs than its own.
+        let output = dir.path().join(format!("{input}.plain.data"));
+        // perf 6.1 accepts no attrs larger than its own.
         let args = ["-q", "--decompress", "--container", "file", "--perf-version", "6.1", "-o"];
         let run = run(perfconv().arg("rewrite").arg(fixture(input)).args(args).arg(&output));
         assert_eq!(run.status, 0, "{input}: {}", run.stderr);
@@ -57,23 +57,23 @@ fn plain_files_are_read_with_all_samples_by_others() {
                     let (files, all) = counts.entry(name).or_default();
                     (*files, *all) = (*files + 1, *all + samples);
                 }
-                Some(found) => wrong.push(format!("{name} of {input}: {found:?}, not {listed:?} samples")),
+                Some(found) => failures.push(format!("{name} with {input}: {found:?}, expected {listed:?} samples")),
                 None if missing.contains(name) => {}
                 None => missing.push(name),
             }
         }
     }
-    // Not through the macros, whose output the test harness hides when the test passes.
+    // Not with the print macros, whose output the test harness captures.
     let mut out = io::stderr().lock();
     for (name, (files, samples)) in &counts {
-        writeln!(out, "{name}: {samples} samples, all of {files} recordings made plain files").unwrap();
+        writeln!(out, "{name}: all {samples} samples of {files} recordings converted to plain files").unwrap();
     }
-    missing.iter().for_each(|name| writeln!(out, "{name}: skipped, it is not installed").unwrap());
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    missing.iter().for_each(|name| writeln!(out, "{name}: skipped: not installed").unwrap());
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
     for (name, _) in READERS.iter().filter(|(name, _)| !missing.contains(name)) {
-        assert_eq!(counts.get(name).map(|(files, _)| *files), Some(INPUTS.len()), "{name} read too few");
+        assert_eq!(counts.get(name).map(|(files, _)| *files), Some(INPUTS.len()), "{name} read too few recordings");
     }
-    assert!(!missing.contains(&"linux-perf-data") && missing.len() <= 2, "no reader is there but {counts:?}");
+    assert!(!missing.contains(&"linux-perf-data") && missing.len() <= 2, "too few readers installed: {counts:?}");
 }
 
 fn perf(path: &Path) -> Option<Result<u64, String>> {
@@ -109,33 +109,33 @@ pub fn linux_perf_data(path: &Path) -> Option<Result<u64, String>> {
 }
 
 pub fn perfparser(path: &Path) -> Option<Result<u64, String>> {
-    let mut perfparser = with_time_limit(hotspots_perfparser()?.to_str()?);
+    let mut perfparser = with_time_limit(find_perfparser()?.to_str()?);
     let run = run_other(perfparser.arg("--print-stats").arg("--input").arg(path));
     let said = String::from_utf8_lossy(&run.stdout).into_owned() + &run.stderr;
     let samples = said.lines().find_map(|line| line.strip_prefix("samples: ")?.trim().parse().ok());
     Some(samples.filter(|_| run.status == 0).ok_or(said))
 }
 
-/// Where Debian has it, in a folder of the machine's architecture.
-fn hotspots_perfparser() -> Option<PathBuf> {
-    let folders = fs::read_dir("/usr/lib").ok()?.flatten();
-    let found = folders.map(|folder| folder.path().join("libexec/hotspot-perfparser")).find(|path| path.is_file());
+/// Finds Debian's hotspot-perfparser, in a directory of the machine's architecture.
+fn find_perfparser() -> Option<PathBuf> {
+    let dirs = fs::read_dir("/usr/lib").ok()?.flatten();
+    let found = dirs.map(|dir| dir.path().join("libexec/hotspot-perfparser")).find(|path| path.is_file());
     if found.is_none() {
-        program::oracle_is_missing("hotspot-perfparser");
+        program::note_missing_oracle("hotspot-perfparser");
     }
     found
 }
 
-/// What perf_data_converter would refuse or skip.
+/// Conditions under which perf_data_converter rejects a recording or skips records.
 #[derive(Default)]
 struct Conditions {
     samples: u64,
-    wrong: Option<&'static str>,
+    violation: Option<&'static str>,
 }
 
 impl Conditions {
-    fn demand(&mut self, holds: bool, otherwise: &'static str) {
-        self.wrong = self.wrong.or((!holds).then_some(otherwise));
+    fn require(&mut self, holds: bool, otherwise: &'static str) {
+        self.violation = self.violation.or((!holds).then_some(otherwise));
     }
 }
 
@@ -145,12 +145,12 @@ impl Sink for Conditions {
             RecordType::SAMPLE => {
                 self.samples += 1;
                 let has_event = meta.events.list().len() == 1 || meta.events.of(raw).is_some();
-                self.demand(has_event, "samples of no event");
+                self.require(has_event, "samples of no event");
             }
-            RecordType::COMPRESSED | RecordType::COMPRESSED2 => self.demand(false, "compressed records"),
+            RecordType::COMPRESSED | RecordType::COMPRESSED2 => self.require(false, "compressed records"),
             RecordType::MMAP | RecordType::MMAP2 => {
                 let start = raw.body().get(8..16).and_then(|word| Some(u64::from_le_bytes(word.try_into().ok()?)));
-                self.demand(start.is_some_and(|start| start % 4096 == 0), "maps that do not begin at a page");
+                self.require(start.is_some_and(|start| start % 4096 == 0), "mappings that do not start at a page");
             }
             _ => {}
         }
@@ -158,8 +158,8 @@ impl Sink for Conditions {
     }
 }
 
-/// Fields of samples for which it refuses a file: those, and all that came after CODE_PAGE_SIZE but WEIGHT_STRUCT.
-const REFUSED: SampleType =
+/// Sample fields for which perf_data_converter rejects a file. It also rejects all newer than CODE_PAGE_SIZE but WEIGHT_STRUCT.
+const REJECTED_FIELDS: SampleType =
     SampleType::REGS_USER.union(SampleType::STACK_USER).union(SampleType::REGS_INTR).union(SampleType::AUX);
 
 fn perf_data_converter(path: &Path) -> Option<Result<u64, String>> {
@@ -171,13 +171,13 @@ fn perf_data_converter(path: &Path) -> Option<Result<u64, String>> {
         Ok(read) => read,
         Err(error) => return Some(Err(error)),
     };
-    conditions.demand(meta.container == Container::File, "another container than a file");
-    conditions.demand(meta.endian == Endian::Little, "big-endian features");
-    conditions.demand(ledger.messages().is_empty(), "damage, or no size of its records");
+    conditions.require(meta.container == Container::File, "no file container");
+    conditions.require(meta.endian == Endian::Little, "big-endian features");
+    conditions.require(ledger.messages().is_empty(), "corruption, or no data size");
     for event in meta.events.list() {
         let fields = event.attr.sample_type;
-        conditions.demand(!fields.intersects(REFUSED), "registers, stacks or AUX areas in samples");
-        conditions.demand(fields.bits() < 1 << 25, "fields of samples that it does not know");
+        conditions.require(!fields.intersects(REJECTED_FIELDS), "registers, stacks or AUX areas in samples");
+        conditions.require(fields.bits() < 1 << 25, "unknown sample fields");
     }
-    Some(conditions.wrong.map_or(Ok(conditions.samples), |wrong| Err(wrong.to_owned())))
+    Some(conditions.violation.map_or(Ok(conditions.samples), |violation| Err(violation.to_owned())))
 }

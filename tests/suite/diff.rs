@@ -1,4 +1,4 @@
-//! What differs between recordings is told, and what does not is not.
+//! `perfconv diff` reports all differences between recordings, and only these.
 
 use std::fs;
 use std::io::{self, Write};
@@ -15,18 +15,18 @@ use serde_json::Value;
 use super::files::{self, fixture};
 use super::program::{Run, perfconv, run};
 
-/// More than there are differences between a recording and one of its forms.
-const MOST: usize = 1000;
+/// Limit of collected differences, more than any test expects.
+const MAX_DIFFERENCES: usize = 1000;
 
-/// Nothing where a recording cannot be read.
+/// Compares two recordings; `None` if one cannot be read.
 fn differences(a: &Path, b: &Path, options: &DiffOptions) -> Option<(Summary, Vec<Difference>)> {
     let mut found = Vec::new();
     let open = |path: &Path| Source::open(Input::Path(path.to_owned()), ReadOptions::default()).ok();
-    let told = diff([open(a)?, open(b)?], options, write_lines, &mut |difference| {
-        found.extend((found.len() < MOST).then(|| difference.clone()));
+    let summary = diff([open(a)?, open(b)?], options, write_lines, &mut |difference| {
+        found.extend((found.len() < MAX_DIFFERENCES).then(|| difference.clone()));
         Ok(())
     });
-    Some((told.ok()?.0, found))
+    Some((summary.ok()?.0, found))
 }
 
 fn ignoring(what: &[&str]) -> DiffOptions {
@@ -35,23 +35,23 @@ fn ignoring(what: &[&str]) -> DiffOptions {
     options
 }
 
-/// A recording rewritten; nothing where that is refused.
-fn rewritten(input: &Path, folder: &Path, arguments: &[&str]) -> Option<PathBuf> {
-    let output = folder.join("rewritten.data");
+/// Rewrites a recording; `None` if that is rejected.
+fn rewrite(input: &Path, dir: &Path, arguments: &[&str]) -> Option<PathBuf> {
+    let output = dir.join("rewrite.data");
     let _ = fs::remove_file(&output);
     let run =
         run(perfconv().arg("rewrite").arg(input).args(arguments).args(["--container", "file", "-o"]).arg(&output));
     (run.status == 0).then_some(output)
 }
 
-/// Of so many recordings one is written in other forms.
+/// One in `SHARE` recordings is also compared with rewritten ones.
 const SHARE: usize = 3;
 
 #[test]
-fn a_recording_is_the_same_as_itself_and_as_its_other_forms() {
-    let folder = tempfile::tempdir().unwrap();
-    let (mut recordings, mut forms, mut refused) = (0, 0, 0);
-    let mut wrong = Vec::new();
+fn a_recording_equals_itself_and_its_other_encodings() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut recordings, mut encodings, mut rejected) = (0, 0, 0);
+    let mut failures = Vec::new();
     for (number, recording) in files::recordings().into_iter().enumerate() {
         let source = Source::open(Input::Path(recording.path.clone()), ReadOptions::default());
         let Ok(is_little) = source.map(|source| source.meta().endian == Endian::Little) else { continue };
@@ -59,40 +59,40 @@ fn a_recording_is_the_same_as_itself_and_as_its_other_forms() {
             continue;
         };
         if !summary.is_same() || !found.is_empty() {
-            wrong.push(format!("{}: {found:?}", recording.name));
+            failures.push(format!("{}: {found:?}", recording.name));
         }
         recordings += 1;
-        // All of them take long, and are the same.
+        // Rewriting all of them takes long.
         if number % SHARE != 0 {
             continue;
         }
         let other = if is_little { "big" } else { "little" };
-        for form in [&["--compress"][..], &["--endian", other, "--allow-mixed"]] {
-            let output = rewritten(&recording.path, folder.path(), form);
+        for encoding in [&["--compress"][..], &["--endian", other, "--allow-mixed"]] {
+            let output = rewrite(&recording.path, dir.path(), encoding);
             let Some(output) = output else {
-                refused += 1;
+                rejected += 1;
                 continue;
             };
             let found = differences(&recording.path, &output, &ignoring(&["form", "offsets"]));
-            let found = found.map(|(_, found)| but_for_damage(found));
+            let found = found.map(|(_, found)| ignore_corruption(found));
             if found.as_ref().is_none_or(|found| !found.is_empty()) {
-                wrong.push(format!("{} {form:?}: {found:?}", recording.name));
+                failures.push(format!("{} {encoding:?}: {found:?}", recording.name));
             }
-            forms += 1;
+            encodings += 1;
         }
     }
     writeln!(
         io::stderr(),
-        "diff: {recordings} recordings are the same as themselves, {forms} forms as what they are of; {refused} are refused"
+        "diff: {recordings} recordings equal themselves, {encodings} other encodings equal the original; {rejected} rejected"
     )
     .unwrap();
     let enough = if files::has_corpus("diff") { (550, 360) } else { (22, 14) };
-    assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
-    assert!(recordings >= enough.0 && forms >= enough.1, "{recordings} recordings, {forms} forms");
+    assert!(failures.is_empty(), "{} differ:\n{}", failures.len(), failures.join("\n"));
+    assert!(recordings >= enough.0 && encodings >= enough.1, "{recordings} recordings, {encodings} encodings");
 }
 
-/// Damage has no place in what is written anew; but formats of tracepoints that perf left among the records have.
-fn but_for_damage(mut found: Vec<Difference>) -> Vec<Difference> {
+/// Ignores gaps, which a rewrite drops, and tracepoint formats that perf left among the records, which it turns into a feature.
+fn ignore_corruption(mut found: Vec<Difference>) -> Vec<Difference> {
     let is_gap = |found: &Difference| matches!(found, Difference::Only(Side::A, Subject::Gap(_), _));
     let had_gaps = found.iter().any(is_gap);
     let is_found = |found: &Difference| {
@@ -108,22 +108,22 @@ fn diff_of(a: &Path, b: &Path, arguments: &[&str]) -> Run {
 }
 
 #[test]
-fn what_was_changed_is_told_and_nothing_else() {
-    let folder = tempfile::tempdir().unwrap();
+fn reports_only_what_was_changed() {
+    let dir = tempfile::tempdir().unwrap();
     let input = fixture("callgraph.data");
-    let changed = rewritten(&input, folder.path(), &["--set", "hostname=elsewhere"]).expect("it is written");
+    let changed = rewrite(&input, dir.path(), &["--set", "hostname=elsewhere"]).expect("writing should succeed");
     let run = diff_of(&input, &changed, &["--ignore", "offsets"]);
     assert_eq!(run.status, 1, "{}", run.stderr);
     let text = String::from_utf8(run.stdout).unwrap();
-    let told: Vec<_> = text.lines().take_while(|line| !line.contains("only first")).collect();
-    assert_eq!(told.len(), 2, "{text}");
-    assert_eq!(told[0], "! feature HOSTNAME");
-    assert!(told[1].ends_with(r#"-> "elsewhere""#), "{text}");
+    let changes: Vec<_> = text.lines().take_while(|line| !line.contains("first only")).collect();
+    assert_eq!(changes.len(), 2, "{text}");
+    assert_eq!(changes[0], "! feature HOSTNAME");
+    assert!(changes[1].ends_with(r#"-> "elsewhere""#), "{text}");
 }
 
 #[test]
-fn records_left_out_are_told_as_such_and_those_behind_are_the_same() {
-    let folder = tempfile::tempdir().unwrap();
+fn reports_dropped_records_and_matches_the_rest() {
+    let dir = tempfile::tempdir().unwrap();
     let input = fixture("callgraph.data");
     let all = files::fixtures()
         .into_iter()
@@ -131,7 +131,7 @@ fn records_left_out_are_told_as_such_and_those_behind_are_the_same() {
         .unwrap()
         .listed_samples
         .unwrap();
-    let half = rewritten(&input, folder.path(), &["--sample-every", "2"]).expect("it is written");
+    let half = rewrite(&input, dir.path(), &["--sample-every", "2"]).expect("writing should succeed");
     let run = diff_of(&input, &half, &["--json", "--ignore", "ids"]);
     assert_eq!(run.status, 1, "{}", run.stderr);
     let lines: Vec<Value> =
@@ -146,25 +146,25 @@ fn records_left_out_are_told_as_such_and_those_behind_are_the_same() {
 }
 
 #[test]
-fn what_does_not_count_is_not_told() {
-    let folder = tempfile::tempdir().unwrap();
+fn ignores_selected_fields() {
+    let dir = tempfile::tempdir().unwrap();
     let input = fixture("callgraph.data");
-    let text = folder.path().join("a.jsonl");
+    let text = dir.path().join("a.jsonl");
     let run_of = run(perfconv().arg(&input).args(["-t", "jsonl", "-o"]).arg(&text));
     assert_eq!(run_of.status, 0, "{}", run_of.stderr);
-    // Another second, in every sample.
+    // Shift the time of every sample.
     let shifted = fs::read_to_string(&text).unwrap().replace("\"time\":", "\"time\":1");
-    let other = folder.path().join("b.jsonl");
+    let other = dir.path().join("b.jsonl");
     fs::write(&other, shifted).unwrap();
     assert_eq!(diff_of(&text, &other, &["--stats"]).status, 1);
     let run = diff_of(&text, &other, &["--ignore", "times"]);
     assert_eq!(run.status, 0, "{}{}", run.stderr, String::from_utf8_lossy(&run.stdout));
-    assert!(String::from_utf8_lossy(&run.stdout).starts_with("the same: "));
+    assert!(String::from_utf8_lossy(&run.stdout).starts_with("identical: "));
     assert_eq!(diff_of(&text, &other, &["--ignore", "time"]).status, 0, "a field by its name");
 }
 
 #[test]
-fn trouble_is_no_difference() {
+fn errors_have_their_own_exit_status() {
     let input = fixture("callgraph.data");
     for (a, b) in [(input.as_path(), Path::new("/nonexistent")), (Path::new("-"), Path::new("-"))] {
         let run = diff_of(a, b, &[]);

@@ -1,4 +1,4 @@
-//! `perfconv dump` shows every record, and of each whatever was asked for.
+//! `perfconv dump` prints every record, with the requested parts.
 
 use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
@@ -19,15 +19,15 @@ use super::program::{self, perfconv, run};
 fn dump(name: &str, arguments: &[&str]) -> String {
     let run = run(perfconv().arg("dump").arg(fixture(name)).args(arguments));
     assert_eq!(run.status, 0, "{}", run.stderr);
-    String::from_utf8(run.stdout).expect("what is shown is UTF-8")
+    String::from_utf8(run.stdout).expect("the output should be UTF-8")
 }
 
-/// The lines that begin records.
+/// The first lines of records.
 fn heads(text: &str) -> Vec<&str> {
     text.lines().filter(|line| !line.starts_with(' ')).collect()
 }
 
-/// Place, type and size of each record, as the library streams them.
+/// Offset, type and size of each record, as the library streams them.
 #[derive(Default)]
 struct Records(Vec<(u64, RecordType, usize)>);
 
@@ -38,8 +38,8 @@ impl Sink for Records {
     }
 }
 
-/// How many records were compared; nothing where none can be read.
-fn judge(recording: &Recording) -> Result<Option<usize>, String> {
+/// Compares a dump with the recording. Returns the number of records; `None` if none is readable.
+fn check_dump(recording: &Recording) -> Result<Option<usize>, String> {
     let mut records = Records::default();
     let source = Source::open(Input::Path(recording.path.clone()), ReadOptions::default());
     if source.and_then(|source| source.run(&mut records)).is_err() {
@@ -50,42 +50,43 @@ fn judge(recording: &Recording) -> Result<Option<usize>, String> {
     if run.status != 0 {
         return Err(run.stderr);
     }
-    let mut shown = heads(&text).into_iter().filter(|head| !head.contains("(no record)"));
+    let mut printed = heads(&text).into_iter().filter(|head| !head.contains("(no record)"));
     for (offset, kind, size) in &records.0 {
-        let Some(head) = shown.next() else { return Err(format!("there is no {kind} at {offset:#x}")) };
+        let Some(head) = printed.next() else { return Err(format!("no {kind} at {offset:#x}")) };
         let mut words = head.split(' ');
-        let place = words.next().unwrap_or_default().rsplit(':').next().unwrap_or_default().trim_end_matches('+');
+        let offset_text = words.next().unwrap_or_default().rsplit(':').next().unwrap_or_default().trim_end_matches('+');
         let expected = (format!("{offset:#x}"), format!("{kind}"), format!("size={size}"));
-        let found = (place.to_owned(), words.next().unwrap_or_default().to_owned(), words.next().unwrap_or_default());
+        let found =
+            (offset_text.to_owned(), words.next().unwrap_or_default().to_owned(), words.next().unwrap_or_default());
         if found != (expected.0, expected.1, &expected.2) {
-            return Err(format!("{head} is shown for the {kind} of {size} bytes at {offset:#x}"));
+            return Err(format!("{head} is printed for the {kind} of {size} bytes at {offset:#x}"));
         }
     }
-    if let Some(more) = shown.next() {
-        return Err(format!("{more} is shown, and is no record"));
+    if let Some(more) = printed.next() {
+        return Err(format!("{more} is printed, but is no record"));
     }
     Ok(Some(records.0.len()))
 }
 
 #[test]
-fn every_record_is_shown_where_it_is() {
+fn prints_every_record_with_its_offset() {
     let recordings = files::recordings();
-    let results = program::for_each(&recordings, judge);
-    let (mut shown, mut records, mut failures) = (0, 0, Vec::new());
+    let results = program::for_each(&recordings, check_dump);
+    let (mut printed, mut records, mut failures) = (0, 0, Vec::new());
     for (recording, result) in recordings.iter().zip(results) {
         match result {
-            Ok(Some(all)) => (shown, records) = (shown + 1, records + all),
+            Ok(Some(all)) => (printed, records) = (printed + 1, records + all),
             Ok(None) => {}
             Err(what) => failures.push(format!("{}: {what}", recording.name)),
         }
     }
-    // Not through the macros, whose output the test harness hides when the test passes.
+    // Not with the print macros, whose output the test harness captures.
     let mut out = io::stderr().lock();
-    writeln!(out, "dump: {records} records of {shown} of {} recordings; the others cannot be read", recordings.len())
+    writeln!(out, "dump: {records} records of {printed} of {} recordings; the others are unreadable", recordings.len())
         .unwrap();
     assert!(failures.is_empty(), "{} differ:\n{}", failures.len(), failures.join("\n"));
     let enough = if files::has_corpus("dump") { 500 } else { 20 };
-    assert!(shown >= enough, "only {shown} of {enough} recordings were shown");
+    assert!(printed >= enough, "dumped only {printed} recordings, expected {enough}");
 }
 
 #[test]
@@ -114,35 +115,36 @@ fn fields_have_the_names_of_their_definitions() {
 }
 
 #[test]
-fn all_bytes_are_beside_the_fields() {
+fn raw_prints_all_bytes() {
     let bytes = fs::read(fixture("plain.data")).unwrap();
     let text = dump("plain.data", &["--raw"]);
     let mut records = 0;
-    let mut shown: Vec<u8> = Vec::new();
-    let mut place = None;
-    let mut compare = |place: Option<usize>, shown: &mut Vec<u8>| {
-        if let Some(at) = place {
-            assert_eq!(bytes[at..at + shown.len()], shown[..], "at {at:#x}");
-            assert!(shown.len() >= 8);
+    let mut printed: Vec<u8> = Vec::new();
+    let mut offset_text = None;
+    let mut compare = |offset_text: Option<usize>, printed: &mut Vec<u8>| {
+        if let Some(at) = offset_text {
+            assert_eq!(bytes[at..at + printed.len()], printed[..], "at {at:#x}");
+            assert!(printed.len() >= 8);
             records += 1;
         }
-        shown.clear();
+        printed.clear();
     };
     for line in text.lines() {
         if let Some(hex) = line.strip_prefix("  | ") {
             let hex = hex[4..].trim_start().split("  ").next().unwrap();
-            shown.extend(hex.split(' ').map(|byte| u8::from_str_radix(byte, 16).unwrap()));
+            printed.extend(hex.split(' ').map(|byte| u8::from_str_radix(byte, 16).unwrap()));
         } else if !line.starts_with(' ') {
-            compare(place, &mut shown);
-            place = line.strip_prefix("0x").map(|at| usize::from_str_radix(at.split(' ').next().unwrap(), 16).unwrap());
+            compare(offset_text, &mut printed);
+            offset_text =
+                line.strip_prefix("0x").map(|at| usize::from_str_radix(at.split(' ').next().unwrap(), 16).unwrap());
         }
     }
-    compare(place, &mut shown);
+    compare(offset_text, &mut printed);
     assert_eq!(records, heads(&text).len());
 }
 
 #[test]
-fn it_begins_with_the_record_that_a_byte_is_in_and_ends_where_it_is_told() {
+fn offset_and_head_select_a_range() {
     for offset in ["0x1f8", "0x1ff", "504", "0x227"] {
         let text = dump("callgraph.data", &["--offset", offset, "--head", "2"]);
         let heads: Vec<_> = heads(&text).iter().map(|head| head.split(' ').next().unwrap().to_owned()).collect();
@@ -151,13 +153,13 @@ fn it_begins_with_the_record_that_a_byte_is_in_and_ends_where_it_is_told() {
     assert!(dump("callgraph.data", &["--offset", "0xffffff"]).is_empty());
     let nothing = run(perfconv().arg("dump").arg(fixture("callgraph.data")).args(["--type", "READ"]));
     assert!(nothing.status == 0 && nothing.stderr.contains("no record"), "{}", nothing.stderr);
-    for wrong in [["--type", "NO_SUCH"], ["--offset", "x"], ["--order", "size"]] {
-        assert_eq!(run(perfconv().arg("dump").arg(fixture("callgraph.data")).args(wrong)).status, 2, "{wrong:?}");
+    for invalid in [["--type", "NO_SUCH"], ["--offset", "x"], ["--order", "size"]] {
+        assert_eq!(run(perfconv().arg("dump").arg(fixture("callgraph.data")).args(invalid)).status, 2, "{invalid:?}");
     }
 }
 
 #[test]
-fn records_are_shown_in_the_order_of_time() {
+fn order_time_sorts_records() {
     for name in ["system-wide.data", "threads.dir", "compressed.data"] {
         let times = |text: &str| -> Vec<u64> {
             text.lines().filter_map(|line| line.strip_prefix("  time: ")?.parse().ok()).collect()
@@ -172,7 +174,7 @@ fn records_are_shown_in_the_order_of_time() {
 }
 
 #[test]
-fn a_closed_pipe_ends_it_quietly() {
+fn a_broken_pipe_ends_quietly() {
     let mut child = Command::new(env!("CARGO_BIN_EXE_perfconv"));
     let child =
         child.arg("dump").arg(fixture("system-wide.data")).arg("--raw").stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -185,29 +187,31 @@ fn a_closed_pipe_ends_it_quietly() {
 }
 
 #[test]
-fn after_the_last_record_that_is_asked_for_nothing_is_read() {
-    let folder = tempdir().unwrap();
-    let path = folder.path().join("cut.data");
+fn head_stops_reading_after_the_last_record() {
+    let dir = tempdir().unwrap();
+    let path = dir.path().join("truncated.data");
     let bytes = fs::read(fixture("pipe-compressed.data")).unwrap();
     fs::write(&path, &bytes[..bytes.len() - 7]).unwrap();
-    let whole = run(perfconv().arg("dump").arg(&path));
-    assert!(whole.stderr.contains("warning"), "{}", whole.stderr);
+    let complete = run(perfconv().arg("dump").arg(&path));
+    assert!(complete.stderr.contains("warning"), "{}", complete.stderr);
     let head = run(perfconv().arg("dump").arg(&path).args(["--head", "40"]));
     assert_eq!((head.status, &*head.stderr), (0, ""));
     assert_eq!(heads(&String::from_utf8_lossy(&head.stdout)).len(), 40);
 }
 
 #[test]
-fn an_offset_in_a_folder_is_one_of_a_file() {
+fn an_offset_in_a_directory_names_a_file() {
     let all = dump("threads.dir", &[]);
     let of_one: Vec<&str> = heads(&all).into_iter().filter(|head| head.starts_with("data.0:")).collect();
-    let from = of_one[of_one.len() / 2].split(' ').next().expect("it begins with a place");
-    let shown = dump("threads.dir", &["--offset", from]);
-    assert_eq!(heads(&shown), of_one[of_one.len() / 2..]);
-    for (offset, what) in
-        [("100", "say data:N"), ("data.77:100", "there is no file data.77"), ("data:x", "is no number")]
-    {
-        let refused = run(perfconv().arg("dump").arg(fixture("threads.dir")).args(["--offset", offset]));
-        assert!(refused.status == 2 && refused.stderr.contains(what), "{offset}: {}", refused.stderr);
+    let from = of_one[of_one.len() / 2].split(' ').next().expect("it should begin with an offset");
+    let printed = dump("threads.dir", &["--offset", from]);
+    assert_eq!(heads(&printed), of_one[of_one.len() / 2..]);
+    for (offset, what) in [
+        ("100", "name one, such as data:N"),
+        ("data.77:100", "unknown file 'data.77'; did you mean"),
+        ("data:x", "expected a decimal number"),
+    ] {
+        let rejected = run(perfconv().arg("dump").arg(fixture("threads.dir")).args(["--offset", offset]));
+        assert!(rejected.status == 2 && rejected.stderr.contains(what), "{offset}: {}", rejected.stderr);
     }
 }

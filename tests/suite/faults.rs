@@ -1,5 +1,5 @@
-//! Outputs that cannot be written to the end, and a program that is killed: an error that says so, and the old output or the
-//! complete new one.
+//! Outputs that cannot be written completely, and a killed program: an error is reported, and the output is either the old one or
+//! the complete new one.
 
 use super::files::{Files, files_in, fixture, is_temporary};
 use super::program::{for_each, perfconv, run};
@@ -26,7 +26,7 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Instant;
 
-/// A disk with room for so many bytes, counting those that are written over.
+/// A simulated disk that accepts a limited number of bytes, counting overwrites.
 struct Disk {
     bytes: Cursor<Vec<u8>>,
     room: usize,
@@ -53,21 +53,21 @@ impl Seek for Disk {
     }
 }
 
-/// What writes a fixture to a disk.
+/// Writes a fixture to a disk.
 type Job = Box<dyn Fn(&Path, &mut Disk) -> perfconv::Result<()> + Sync>;
 
 fn source(input: &Path) -> perfconv::Result<Source> {
     Source::open(Input::Path(input.to_owned()), ReadOptions::default())
 }
 
-fn carried(begin: BeginCarry) -> Job {
+fn carry_job(begin: BeginCarry) -> Job {
     Box::new(move |input, disk| {
         let (read, options) = (ReadOptions::default(), CarryOptions::default());
         carry(Input::Path(input.to_owned()), &read, &options, &mut Passes::default(), begin, disk).map(drop)
     })
 }
 
-/// Every sink that takes a writer.
+/// All sinks that write to a `Write`.
 fn jobs() -> Vec<(&'static str, Job)> {
     let compressed = Form { frames: Frames::Compressed(FrameOptions::default()), ..Form::default() };
     let plain = Form { frames: Frames::Plain, ..Form::default() };
@@ -95,14 +95,14 @@ fn jobs() -> Vec<(&'static str, Job)> {
         ("pprof", Box::new(|input, disk| pprof::write(&profile(source(input)?, &ProfileOptions::default())?.0, disk))),
     ];
     jobs.extend(FORMATS.iter().filter_map(|format| match format.writes {
-        Writes::Carry(begin) => Some((format.name, carried(begin))),
+        Writes::Carry(begin) => Some((format.name, carry_job(begin))),
         _ => None,
     }));
     jobs
 }
 
 #[test]
-fn a_disk_that_is_full_at_any_byte_is_an_error() {
+fn a_full_disk_is_an_error_at_any_byte() {
     let inputs = ["callgraph.data", "pipe-compressed.data", "two-events.data"].map(fixture);
     let jobs = jobs();
     let pairs: Vec<_> = inputs.iter().flat_map(|input| jobs.iter().map(move |job| (input, job))).collect();
@@ -120,22 +120,18 @@ fn a_disk_that_is_full_at_any_byte_is_an_error() {
         for &room in &rooms {
             match on_disk(room).0 {
                 Err(Error::Output(error)) => assert_eq!(error.kind(), ErrorKind::StorageFull, "{name} after {room}"),
-                other => panic!("{name} of {} on a disk of {room} of {needed} bytes: {other:?}", input.display()),
+                other => panic!("{name} of {}, {room} of {needed} bytes available: {other:?}", input.display()),
             }
         }
-        assert!(on_disk(needed).0.is_ok(), "{name} with just enough room");
+        assert!(on_disk(needed).0.is_ok(), "{name} with exactly enough space");
         rooms.len()
     });
     let all: usize = counts.iter().sum();
-    say(format_args!(
-        "{} sinks, {} recordings: {all} times the disk was full, and each was told",
-        jobs.len(),
-        inputs.len()
-    ));
-    assert!(jobs.len() >= 11 && all >= 1000, "too few: {} sinks, {all}", jobs.len());
+    print_note(format_args!("{} sinks, {} recordings: all {all} full disks were reported", jobs.len(), inputs.len()));
+    assert!(jobs.len() >= 11 && all >= 1000, "too few: {} sinks, {all} full disks", jobs.len());
 }
 
-/// An output of the program: its name, and the options that make it.
+/// An output of the program: its name, and the options that produce it.
 type Kind = (&'static str, &'static [&'static str]);
 
 const KINDS: &[Kind] = &[
@@ -143,14 +139,14 @@ const KINDS: &[Kind] = &[
     ("sorted.data", &["--sort"]),
     ("edited.data", &["--set", "hostname=elsewhere"]),
     ("pipe.data", &["--container", "pipe"]),
-    ("folder.data", &["--container", "dir"]),
+    ("directory.data", &["--container", "dir"]),
     ("out.jsonl", &[]),
     ("out.pb_data", &[]),
     ("out.pb.gz", &[]),
     ("tables", &["-t", "csv"]),
 ];
 
-/// Other commands, whose input is `IN`.
+/// Other commands; `IN` stands for the input.
 const COMMANDS: &[Kind] = &[
     ("repaired.data", &["repair", "IN"]),
     ("injected.data", &["inject", "-b", "-i", "IN"]),
@@ -161,17 +157,17 @@ const COMMANDS: &[Kind] = &[
     ("profiles", &["convert", "IN", "--split-by", "comm"]),
     ("packed.jsonl.zst", &["convert", "IN"]),
     ("packed.data.gz", &["convert", "IN"]),
-    ("in.folder", &["rewrite", "IN", "--container", "dir", "--sort"]),
+    ("in.dir", &["rewrite", "IN", "--container", "dir", "--sort"]),
 ];
 
-/// An output that is to be replaced, made of another recording.
-fn old_output((name, args): Kind, folder: &Path) -> Files {
-    let run = run(perfconv().arg(fixture("two-events.data")).args(args).arg("-o").arg(folder.join(name)));
+/// Writes an output from another recording, to be replaced. Returns all files.
+fn old_output((name, args): Kind, dir: &Path) -> Files {
+    let run = run(perfconv().arg(fixture("two-events.data")).args(args).arg("-o").arg(dir.join(name)));
     assert_eq!(run.status, 0, "{name}: {}", run.stderr);
-    files_in(folder)
+    files_in(dir)
 }
 
-/// The program where no file may have more than some kilobytes.
+/// A command that runs the program with a limit on the size of files.
 fn limited(kilobytes: &str) -> Command {
     let mut limited = Command::new("bash");
     let run = "ulimit -f \"$0\"; exec \"$@\"";
@@ -180,76 +176,79 @@ fn limited(kilobytes: &str) -> Command {
 }
 
 #[test]
-fn a_full_disk_leaves_the_old_output() {
+fn a_full_disk_keeps_the_old_output() {
     let mut failed = 0;
     for &(name, args) in KINDS {
-        // Kilobytes that a file may have.
+        // The limit of file sizes in kilobytes.
         for limit in ["0", "1"] {
-            let folder = tempfile::tempdir().unwrap();
-            let before = old_output((name, args), folder.path());
+            let dir = tempfile::tempdir().unwrap();
+            let before = old_output((name, args), dir.path());
             let mut limited = limited(limit);
-            limited.arg(fixture("callgraph.data")).args(args).args(["-f", "-o"]).arg(folder.path().join(name));
+            limited.arg(fixture("callgraph.data")).args(args).args(["-f", "-o"]).arg(dir.path().join(name));
             let run = run(&mut limited);
-            let sentence = run.failure().unwrap_or_else(|wrong| panic!("{name} in {limit} KB: {wrong}"));
+            let sentence = run.failure().unwrap_or_else(|error| panic!("{name} in {limit} KB: {error}"));
             assert!(sentence.contains("too large"), "{name} in {limit} KB: {sentence}");
-            assert!(files_in(folder.path()) == before, "{name} in {limit} KB: something else is there");
+            assert!(files_in(dir.path()) == before, "{name} in {limit} KB: files have changed");
             failed += 1;
         }
     }
     for &(name, args) in COMMANDS {
-        let folder = tempfile::tempdir().unwrap();
-        let target = folder.path().join(name);
+        let dir = tempfile::tempdir().unwrap();
+        let target = dir.path().join(name);
         let command = |mut command: Command, input: &Path| {
             command.args(args.iter().map(|&arg| if arg == "IN" { input.as_os_str() } else { arg.as_ref() }));
             run(command.args(["-f", "-o"]).arg(&target))
         };
         let old = command(perfconv(), &fixture("two-events.data"));
         assert_eq!(old.status, 0, "{name}: {}", old.stderr);
-        let before = files_in(folder.path());
+        let before = files_in(dir.path());
         let run = command(limited("1"), &fixture("callgraph.data"));
-        let sentence = run.failure().unwrap_or_else(|wrong| panic!("{name}: {wrong}"));
+        let sentence = run.failure().unwrap_or_else(|error| panic!("{name}: {error}"));
         assert!(sentence.contains("too large"), "{name}: {sentence}");
-        assert!(files_in(folder.path()) == before, "{name}: something else is there");
+        assert!(files_in(dir.path()) == before, "{name}: files have changed");
         failed += 1;
     }
     let kinds = KINDS.len() + COMMANDS.len();
-    say(format_args!("{failed} times a disk was full, and the old output of {kinds} kinds stayed"));
+    print_note(format_args!("{failed} failures on a full disk kept the old outputs of {kinds} kinds"));
     assert_eq!(failed, 2 * KINDS.len() + COMMANDS.len());
 }
 
 #[test]
-fn a_recording_appears_with_its_images_alone() {
+fn a_recording_and_its_images_are_written_together_or_not_at_all() {
     let name = "f".repeat(100_000);
     let folded = format!("main;{name} 1\n");
     let scenario = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios/callgraph.toml")).unwrap();
     let unused = format!("\"_start\", \"main\", \"ask\", \"{name}\"");
     let scenario = scenario.replace("\"2s\"", "\"20ms\"").replace("\"_start\", \"main\", \"ask\"", &unused);
     for (command, input, text) in [("convert", "in.folded", folded), ("synth", "in.toml", scenario)] {
-        let folder = tempfile::tempdir().unwrap();
-        let (input, output) = (folder.path().join(input), folder.path().join("out.data"));
+        let dir = tempfile::tempdir().unwrap();
+        let (input, output) = (dir.path().join(input), dir.path().join("out.data"));
         fs::write(&input, text).unwrap();
-        old_output(("out.data", &[]), folder.path());
+        old_output(("out.data", &[]), dir.path());
         let make = |mut perfconv: Command| {
             perfconv.arg(command).arg(&input).args(["-f", "-o"]).arg(&output);
-            run(perfconv.arg("--images").arg(folder.path().join("images")))
+            run(perfconv.arg("--images").arg(dir.path().join("images")))
         };
-        let before = files_in(folder.path());
+        let before = files_in(dir.path());
         let limited = make(limited("64"));
-        let sentence = limited.failure().unwrap_or_else(|wrong| panic!("{command}: {wrong}"));
+        let sentence = limited.failure().unwrap_or_else(|error| panic!("{command}: {error}"));
         assert!(sentence.contains("images") && sentence.contains("too large"), "{command}: {sentence}");
-        assert!(files_in(folder.path()) == before, "{command}: something else is there");
-        let made = make(perfconv());
-        assert_eq!(made.status, 0, "{}", made.stderr);
-        let after = files_in(folder.path());
+        assert!(files_in(dir.path()) == before, "{command}: files have changed");
+        let unlimited = make(perfconv());
+        assert_eq!(unlimited.status, 0, "{}", unlimited.stderr);
+        let after = files_in(dir.path());
         let (images, others): (Vec<_>, Vec<_>) =
             after.keys().filter(|path| !path.ends_with('/')).partition(|path| path.starts_with("images/"));
-        assert!(fs::metadata(&output).unwrap().len() < 64 << 10, "{command}: the recording itself was too large");
+        assert!(
+            fs::metadata(&output).unwrap().len() < 64 << 10,
+            "{command}: the recording itself should be below the limit"
+        );
         assert!(!images.is_empty() && after["out.data"] != before["out.data"], "{command}: {others:?}");
     }
 }
 
 #[test]
-fn a_device_that_is_full_is_told() {
+fn a_full_device_is_reported() {
     for &(name, args) in KINDS.iter().filter(|(_, args)| !args.contains(&"dir") && !args.contains(&"csv")) {
         let format = if name.ends_with(".data") { "perf.data" } else { name.trim_start_matches("out.") };
         let format = match format {
@@ -258,82 +257,82 @@ fn a_device_that_is_full_is_told() {
             other => other,
         };
         let run = run(perfconv().arg(fixture("callgraph.data")).args(args).args(["-t", format, "-o", "/dev/full"]));
-        let sentence = run.failure().unwrap_or_else(|wrong| panic!("{name}: {wrong}"));
+        let sentence = run.failure().unwrap_or_else(|error| panic!("{name}: {error}"));
         assert!(sentence.contains("/dev/full: cannot write: No space left on device"), "{name}: {sentence}");
     }
 }
 
-/// How a run that was killed left the output.
+/// The outputs that killed runs left.
 #[derive(Default)]
-struct Killed {
+struct KilledRuns {
     old: usize,
     new: usize,
-    left_behind: usize,
+    temporary: usize,
 }
 
-fn killed((name, args): Kind, moments: u32) -> Killed {
-    let folder = tempfile::tempdir().unwrap();
-    let target = folder.path().join(name);
+fn kill_runs((name, args): Kind, moments: u32) -> KilledRuns {
+    let dir = tempfile::tempdir().unwrap();
+    let target = dir.path().join(name);
     let command = || {
         let mut command = Command::new(env!("CARGO_BIN_EXE_perfconv"));
         command.arg(fixture("lost.data")).args(args).args(["-f", "-q", "-o"]).arg(&target);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         command
     };
-    let begun = Instant::now();
+    let started = Instant::now();
     assert!(command().status().unwrap().success(), "{name}");
-    let takes = begun.elapsed();
-    let new = files_in(folder.path());
-    let put_back = || {
-        for entry in fs::read_dir(folder.path()).unwrap().flatten() {
+    let duration = started.elapsed();
+    let new = files_in(dir.path());
+    let restore = || {
+        for entry in fs::read_dir(dir.path()).unwrap().flatten() {
             let path = entry.path();
             if path.is_dir() { fs::remove_dir_all(path).unwrap() } else { fs::remove_file(path).unwrap() }
         }
-        old_output((name, args), folder.path())
+        old_output((name, args), dir.path())
     };
-    let mut old = put_back();
-    let mut killed = Killed::default();
+    let mut old = restore();
+    let mut killed = KilledRuns::default();
     for moment in 0..moments {
         let mut child = command().spawn().unwrap();
-        sleep(takes * moment / moments * 5 / 4);
+        sleep(duration * moment / moments * 5 / 4);
         child.kill().unwrap();
         child.wait().unwrap();
-        let (left_behind, found): (BTreeMap<_, _>, BTreeMap<_, _>) =
-            files_in(folder.path()).into_iter().partition(|(file, _)| is_temporary(file));
+        let (temporary, found): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            files_in(dir.path()).into_iter().partition(|(file, _)| is_temporary(file));
         match (found == old, found == new) {
             (true, _) => killed.old += 1,
             (_, true) => killed.new += 1,
             _ => panic!("{name}, killed at moment {moment} of {moments}: {:?}", found.keys()),
         }
-        killed.left_behind += usize::from(!left_behind.is_empty());
-        if found == new || !left_behind.is_empty() {
-            old = put_back();
+        killed.temporary += usize::from(!temporary.is_empty());
+        if found == new || !temporary.is_empty() {
+            old = restore();
         }
     }
     killed
 }
 
 #[test]
-fn whoever_is_killed_leaves_the_old_output_or_the_new_one() {
-    let mut all = Killed::default();
+fn killing_the_program_leaves_the_old_or_the_new_output() {
+    let mut all = KilledRuns::default();
     for &kind in KINDS {
-        let killed = killed(kind, 40);
-        all = Killed {
+        let killed = kill_runs(kind, 40);
+        all = KilledRuns {
             old: all.old + killed.old,
             new: all.new + killed.new,
-            left_behind: all.left_behind + killed.left_behind,
+            temporary: all.temporary + killed.temporary,
         };
     }
-    let Killed { old, new, left_behind } = all;
-    say(format_args!(
-        "killed {} times: {old} times the old output was there, {new} times the new one, {left_behind} times a temporary file too",
+    let KilledRuns { old, new, temporary } = all;
+    print_note(format_args!(
+        "killed {} times: {old} old outputs, {new} new ones, {temporary} with a temporary file left",
         old + new
     ));
     assert_eq!(old + new, 40 * KINDS.len());
-    assert!(old >= KINDS.len() && left_behind > 0, "it was never killed while it wrote");
+    assert!(old >= KINDS.len() && temporary > 0, "no run was killed while it was writing");
 }
 
-/// Not through the macros, whose output the test harness hides when the test passes.
-fn say(line: std::fmt::Arguments<'_>) {
-    writeln!(io::stderr(), "{line}").expect("standard error can be written to");
+/// Prints a line to standard error, not with the print macros, whose output the test harness captures.
+fn print_note(line: std::fmt::Arguments<'_>) {
+    writeln!(io::stderr(), "{line}").expect("standard error should be writable");
 }

@@ -1,42 +1,42 @@
-//! The recordings that the tests run on: the fixtures always, the corpus beside the repository when it is there.
+//! Test recordings: the fixtures, and a corpus next to the repository if it exists.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// A recording: a file, or a directory that `perf record --threads` wrote.
+/// A recording: a file, or a directory written by `perf record --threads`.
 pub struct Recording {
-    /// What messages call it: its path below the fixtures or below the corpus.
+    /// The name in messages: the path relative to the fixtures or the corpus.
     pub name: String,
     pub path: PathBuf,
-    /// The samples in it as the table says that lists it, counted when it was recorded. Nothing for the few that were
-    /// damaged in ways that leave the count open.
+    /// The number of samples by the table that lists the recording, counted when it was recorded. `None` for a few that are
+    /// corrupted in ways that leave the count open.
     pub listed_samples: Option<u64>,
 }
 
-/// The recordings in the repository. The table in their README is the list.
+/// The recordings in the repository, listed by the table in their README.
 pub fn fixtures() -> Vec<Recording> {
-    let folder = fixture("");
-    let table = fs::read_to_string(folder.join("README.md")).expect("the fixtures have a README.md");
+    let dir = fixture("");
+    let table = fs::read_to_string(dir.join("README.md")).expect("the fixtures should have a README.md");
     let listed: Vec<Recording> = table
         .lines()
         .filter_map(|line| {
             let cells: Vec<&str> = line.split('|').map(str::trim).collect();
             let name = cells.get(1)?.strip_prefix('`')?.strip_suffix('`')?;
             let samples = cells.get(4)?.parse().ok();
-            Some(Recording { name: name.into(), path: folder.join(name), listed_samples: samples })
+            Some(Recording { name: name.into(), path: dir.join(name), listed_samples: samples })
         })
         .collect();
-    for entry in fs::read_dir(&folder).expect("the fixtures can be listed") {
-        let name = entry.expect("the fixtures can be listed").file_name();
+    for entry in fs::read_dir(&dir).expect("the fixtures should be listable") {
+        let name = entry.expect("the fixtures should be listable").file_name();
         let is_listed = name == "README.md" || listed.iter().any(|recording| *recording.name == *name);
         assert!(is_listed, "{name:?} is not in the table of the fixtures' README.md");
     }
     assert_found(listed)
 }
 
-/// The recordings beside the repository, by their manifests; none where the folder is not there.
+/// The recordings of the corpus, listed by its manifests; none if it does not exist.
 pub fn corpus() -> Vec<Recording> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus");
     if !root.exists() {
@@ -44,42 +44,42 @@ pub fn corpus() -> Vec<Recording> {
     }
     let manifests =
         [("MANIFEST-own.tsv", "own"), ("MANIFEST-peers.tsv", "peers"), ("peers/derived/MANIFEST.tsv", "peers")];
-    assert_found(manifests.iter().flat_map(|(manifest, folder)| manifest_rows(&root, manifest, folder)).collect())
+    assert_found(manifests.iter().flat_map(|(manifest, dir)| manifest_rows(&root, manifest, dir)).collect())
 }
 
-/// Fixtures and corpus.
+/// All recordings: fixtures and corpus.
 pub fn recordings() -> Vec<Recording> {
     fixtures().into_iter().chain(corpus()).collect()
 }
 
-/// Whether tests that take a share of the corpus take all of it: by hand, since it takes long.
-pub fn takes_all() -> bool {
+/// Whether tests that use a share of the corpus should use all of it, which takes long.
+pub fn uses_all() -> bool {
     std::env::var_os("PERFCONV_TEST_ALL").is_some()
 }
 
-/// The fixtures, and every so manieth recording of the corpus: all of them where `PERFCONV_TEST_ALL` is set.
+/// The fixtures, and every `one_of`th recording of the corpus, or all of them if `PERFCONV_TEST_ALL` is set.
 pub fn share(one_of: usize) -> Vec<Recording> {
-    let one_of = if takes_all() { 1 } else { one_of };
+    let one_of = if uses_all() { 1 } else { one_of };
     fixtures().into_iter().chain(corpus().into_iter().step_by(one_of)).collect()
 }
 
-/// How much is enough of what has to be found in a [share]: by what is enough of the whole corpus and of the fixtures alone.
-/// Recordings of a kind stand together, so that a share has its share of them, if not to one.
-pub fn enough(test: &str, one_of: usize, whole: usize, fixtures: usize) -> usize {
-    match (has_corpus(test), takes_all()) {
+/// The number of results that a test of a [share] must have, derived from the numbers for the whole corpus and for the fixtures
+/// alone. Similar recordings are adjacent in the corpus, so a share covers roughly its share of each kind.
+pub fn enough(test: &str, one_of: usize, all: usize, fixtures: usize) -> usize {
+    match (has_corpus(test), uses_all()) {
         (false, _) => fixtures,
-        (true, true) => whole,
-        (true, false) => fixtures + (whole - fixtures) / one_of * 4 / 5,
+        (true, true) => all,
+        (true, false) => fixtures + (all - fixtures) / one_of * 4 / 5,
     }
 }
 
-/// Whether a test has more than the fixtures. Where it has not, it says so.
+/// Whether the corpus exists. If not, prints a note.
 pub fn has_corpus(test: &str) -> bool {
     let has_corpus = !corpus().is_empty();
     if !has_corpus {
-        // Not through the macros, whose output the test harness hides when the test passes.
+        // Not with the print macros, whose output the test harness captures.
         let mut out = io::stderr();
-        writeln!(out, "{test}: the fixtures alone, there is no corpus").unwrap();
+        writeln!(out, "{test}: no corpus; using the fixtures only").unwrap();
     }
     has_corpus
 }
@@ -89,17 +89,17 @@ pub fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("roundtrip/fixtures").join(name)
 }
 
-fn manifest_rows(root: &Path, manifest: &str, folder: &str) -> Vec<Recording> {
-    let table = fs::read_to_string(root.join(manifest)).expect("the corpus has its manifests");
+fn manifest_rows(root: &Path, manifest: &str, dir: &str) -> Vec<Recording> {
+    let table = fs::read_to_string(root.join(manifest)).expect("the corpus should contain its manifests");
     let mut lines = table.lines();
-    let columns: Vec<&str> = lines.next().expect("a manifest has a header line").split('\t').collect();
+    let columns: Vec<&str> = lines.next().expect("a manifest should have a header line").split('\t').collect();
     let column = |name: &str| columns.iter().position(|column| *column == name);
-    let records = column("records").expect("a manifest has a column of records");
-    let errors = column("scan_errors").expect("a manifest has a column of errors");
+    let records = column("records").expect("a manifest should have a column of records");
+    let errors = column("scan_errors").expect("a manifest should have a column of errors");
     lines
         .map(|line| {
             let cells: Vec<&str> = line.split('\t').collect();
-            let name = format!("{folder}/{}", cells[0]);
+            let name = format!("{dir}/{}", cells[0]);
             let samples = cells[records].split(' ').find_map(|count| count.strip_prefix("SAMPLE="));
             let samples = samples.map_or(0, |count| count.parse().expect("a count of samples"));
             let listed_samples = cells[errors].is_empty().then_some(samples);
@@ -109,34 +109,34 @@ fn manifest_rows(root: &Path, manifest: &str, folder: &str) -> Vec<Recording> {
 }
 
 fn assert_found(recordings: Vec<Recording>) -> Vec<Recording> {
-    assert!(!recordings.is_empty(), "no recording is listed");
+    assert!(!recordings.is_empty(), "no recordings are listed");
     for recording in &recordings {
-        assert!(recording.path.exists(), "{} is listed and not there", recording.path.display());
+        assert!(recording.path.exists(), "{} is listed, but missing", recording.path.display());
     }
     recordings
 }
 
-/// Files by their paths, with their bytes; and folders, whose paths end in a slash, with none.
+/// Files by relative path, with their bytes; and directories, whose paths end in a slash, with none.
 pub type Files = BTreeMap<String, Vec<u8>>;
 
-/// All that is in a folder and the folders in it.
-pub fn files_in(folder: &Path) -> Files {
+/// Returns all files in a directory, recursively.
+pub fn files_in(dir: &Path) -> Files {
     let mut files = Files::new();
-    for entry in fs::read_dir(folder).expect("a folder that can be listed") {
-        let entry = entry.expect("a folder that can be listed");
+    for entry in fs::read_dir(dir).expect("a readable directory") {
+        let entry = entry.expect("a readable directory");
         let name = entry.file_name().to_string_lossy().into_owned();
         if entry.path().is_dir() {
             files.insert(format!("{name}/"), Vec::new());
             let inside = files_in(&entry.path()).into_iter();
             files.extend(inside.map(|(inner, bytes)| (format!("{name}/{inner}"), bytes)));
         } else {
-            files.insert(name, fs::read(entry.path()).expect("a file that can be read"));
+            files.insert(name, fs::read(entry.path()).expect("a readable file"));
         }
     }
     files
 }
 
-/// Whether a path is of what is not complete, or in that.
+/// Whether a path is, or is in, a temporary output of perfconv.
 pub fn is_temporary(path: &str) -> bool {
     path.split('/').any(|name| name.starts_with(".perfconv-") && name.ends_with(".tmp"))
 }

@@ -1,4 +1,4 @@
-//! Filters: what they leave is what perf's own filters show of the whole, in a recording that is as sound as it was.
+//! Filters: the filtered recording has the samples that perf prints with its own filters, and is as valid as the original.
 
 use crate::suite::files::{Recording, corpus, enough, fixture, has_corpus, recordings, share};
 use crate::suite::program::{for_each, perfconv, profile, run, run_other, with_time_limit};
@@ -19,7 +19,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// What `perf script` prints of a sample.
+/// A sample as `perf script` prints it.
 #[derive(Clone, Debug, PartialEq)]
 struct Line {
     comm: String,
@@ -33,11 +33,11 @@ struct Line {
 }
 
 impl Line {
-    /// `comm pid/tid [cpu] time: event: ip (dso)`, blanks collapsed.
+    /// Parses `comm pid/tid [cpu] time: event: ip (dso)`, with whitespace collapsed.
     fn parse(text: &str) -> Option<Self> {
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let (head, rest) = text.split_once(": ")?;
-        let (event, place) = rest.rsplit_once(": ")?;
+        let (event, location) = rest.rsplit_once(": ")?;
         let (head, time) = head.rsplit_once(' ')?;
         let (head, cpu) = match head.strip_suffix(']').and_then(|head| head.rsplit_once(" [")) {
             Some((head, cpu)) => (head, Some(cpu.to_owned())),
@@ -45,13 +45,13 @@ impl Line {
         };
         let (comm, task) = head.rsplit_once(' ')?;
         let (pid, tid) = task.split_once('/')?;
-        let dso = place.split_once(" (")?.1.strip_suffix(')')?;
+        let dso = location.split_once(" (")?.1.strip_suffix(')')?;
         let [comm, pid, tid, time, event, dso] = [comm, pid, tid, time, event, dso].map(str::to_owned);
         Some(Self { comm, pid, tid, cpu, time, event, dso, text: text.clone() })
     }
 }
 
-/// The samples that `perf script` shows; `None` where it shows none, or not that.
+/// The samples that `perf script` prints; `None` if it prints none, or lacks fields.
 fn script(path: &Path, filter: &[&str]) -> Option<Vec<Line>> {
     script_of("comm,pid,tid,cpu,time,event,ip,dso", path, filter).or_else(|| script_without_cpu(path, filter))
 }
@@ -69,12 +69,12 @@ fn script_of(fields: &str, path: &Path, filter: &[&str]) -> Option<Vec<Line>> {
     lines.collect::<Option<Vec<_>>>().filter(|lines| run.status == 0 && !lines.is_empty())
 }
 
-fn rewritten(input: &Path, output: &Path, args: &[&str]) -> Result<(), String> {
+fn rewrite(input: &Path, output: &Path, args: &[&str]) -> Result<(), String> {
     let run = run(perfconv().arg("rewrite").arg(input).args(["-f", "-q", "-o"]).arg(output).args(args));
     if run.status == 0 { Ok(()) } else { Err(run.stderr) }
 }
 
-/// What is wrong with a recording, by the rules that it breaks.
+/// The rules that a recording breaks.
 fn broken_rules(path: &Path) -> BTreeSet<String> {
     let mut rules = BTreeSet::new();
     let input = Input::Path(path.to_owned());
@@ -89,11 +89,11 @@ fn broken_rules(path: &Path) -> BTreeSet<String> {
     rules
 }
 
-/// A filter: what it is called here, our option and perf's.
-type Both = (&'static str, [String; 2], [String; 2]);
+/// A filter: its name, perfconv's option and perf's.
+type FilterOptions = (&'static str, [String; 2], [String; 2]);
 
-/// What is filtered, so that something stays.
-fn filters(lines: &[Line]) -> Vec<Both> {
+/// Filters that keep some of these samples.
+fn filters(lines: &[Line]) -> Vec<FilterOptions> {
     let one = &lines[lines.len() / 2];
     let both = |name, ours: &str, theirs: &str, value: &str| {
         let [ours, theirs] = [ours, theirs].map(|option| [option.to_owned(), value.to_owned()]);
@@ -111,7 +111,7 @@ fn filters(lines: &[Line]) -> Vec<Both> {
         both("--time of shares", "--time", "--time", "20%-70%"),
     ];
     if one.dso.starts_with("/tmp/perf-") {
-        // perf makes up a file for the code that a process says it compiled.
+        // perf invents a file for JIT code.
         all.remove(3);
     }
     if let Some(cpu) = &one.cpu {
@@ -121,58 +121,60 @@ fn filters(lines: &[Line]) -> Vec<Both> {
     all
 }
 
-/// How a comparison went, and of which filter.
+/// The result of comparing a filter, or a recording.
 enum Outcome {
     Same(&'static str, usize),
     Skipped(String),
     Differs(String),
 }
 
-fn compare_filters(recording: &Recording, turn: usize) -> Vec<Outcome> {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let (output, older) = (folder.path().join("filtered"), folder.path().join("older"));
-    let (lines, whole, version) = match script(&recording.path, &[]) {
+fn compare_filters(recording: &Recording, index: usize) -> Vec<Outcome> {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let (output, older) = (dir.path().join("filtered"), dir.path().join("older"));
+    let (lines, original, version) = match script(&recording.path, &[]) {
         Some(lines) => (lines, recording.path.clone(), &[][..]),
         None => {
-            // perf 6.1 does not read newer ones, but what is written for it; the filter comes behind that then.
+            // Convert recordings of newer perf versions for perf 6.1; the filter applies after that.
             let version = &["--perf-version", "6.1"][..];
-            let lines = rewritten(&recording.path, &older, version).ok().and_then(|()| script(&older, &[]));
+            let lines = rewrite(&recording.path, &older, version).ok().and_then(|()| script(&older, &[]));
             let Some(lines) = lines else {
-                return vec![Outcome::Skipped("perf script does not show samples with task, time and file".to_owned())];
+                return vec![Outcome::Skipped(
+                    "perf script does not print samples with task, time and file".to_owned(),
+                )];
             };
             (lines, older, version)
         }
     };
-    let (meta, _) = records(&whole).expect("perf reads it, and so do we");
+    let (meta, _) = records(&original).expect("a file that perf reads should be readable");
     if is_read_in_groups(&meta) {
-        return vec![Outcome::Skipped("of :S groups perf shows what was added since the sample before".to_owned())];
+        return vec![Outcome::Skipped("perf prints differences between samples for :S groups".to_owned())];
     }
-    let before = broken_rules(&whole);
+    let before = broken_rules(&original);
     let all = filters(&lines);
-    // Each recording takes some of them: all are too many.
-    let turns = if version.is_empty() { &[0, 3][..] } else { &[0] };
-    let compare = |(name, ours, theirs): &Both| {
+    // Running all filters on each recording would take too long.
+    let offsets = if version.is_empty() { &[0, 3][..] } else { &[0] };
+    let compare = |(name, ours, theirs): &FilterOptions| {
         let [ours, theirs] = [ours, theirs].map(|args| args.iter().map(String::as_str).collect::<Vec<_>>());
-        let Some(theirs) = script(&whole, &theirs) else {
-            return Outcome::Skipped(format!("{name}: perf shows nothing, or refuses"));
+        let Some(theirs) = script(&original, &theirs) else {
+            return Outcome::Skipped(format!("{name}: perf prints nothing, or rejects the filter"));
         };
-        if let Err(error) = rewritten(&recording.path, &output, &[version, &ours].concat()) {
+        if let Err(error) = rewrite(&recording.path, &output, &[version, &ours].concat()) {
             return Outcome::Differs(format!("{} {ours:?}: {error}", recording.name));
         }
         let after = script(&output, &[]).unwrap_or_default();
         if text(&after) != text(&theirs) {
-            let what = format!("{} {ours:?}: {} lines, not {}", recording.name, after.len(), theirs.len());
+            let what = format!("{} {ours:?}: {} lines, expected {}", recording.name, after.len(), theirs.len());
             return Outcome::Differs(what);
         }
         let new: Vec<_> = broken_rules(&output).difference(&before).cloned().collect();
         let removed = if output.is_dir() { fs::remove_dir_all(&output) } else { fs::remove_file(&output) };
-        removed.expect("the output can be removed");
+        removed.expect("the output should be removable");
         match new.is_empty() {
             true => Outcome::Same(name, theirs.len()),
-            false => Outcome::Differs(format!("{} {ours:?}: check complains: {new:?}", recording.name)),
+            false => Outcome::Differs(format!("{} {ours:?}: check finds {new:?}", recording.name)),
         }
     };
-    turns.iter().map(|&more| compare(&all[(turn + more) % all.len()])).collect()
+    offsets.iter().map(|&offset| compare(&all[(index + offset) % all.len()])).collect()
 }
 
 fn text(lines: &[Line]) -> Vec<&str> {
@@ -181,25 +183,25 @@ fn text(lines: &[Line]) -> Vec<&str> {
 
 #[test]
 fn events_are_given_as_a_list() {
-    let folder = tempfile::tempdir().expect("a directory");
-    let kept = |options: &[&str]| {
-        let output = folder.path().join("out.data");
+    let dir = tempfile::tempdir().expect("a directory");
+    let filter_events = |options: &[&str]| {
+        let output = dir.path().join("out.data");
         let run = run(perfconv().arg(fixture("tracepoints.data")).args(options).args(["-f", "-o"]).arg(&output));
         assert_eq!(run.status, 0, "{}", run.stderr);
-        fs::read(output).expect("it was written")
+        fs::read(output).expect("the file should have been written")
     };
-    let list = kept(&["--event", "sched:sched_switch, sched:sched_wakeup"]);
-    assert_eq!(list, kept(&["--event", "sched:sched_switch", "--event", "sched:sched_wakeup"]));
-    assert!(list != kept(&["--event", "sched:sched_switch"]) && list != kept(&[]));
-    let refused = run(perfconv().arg(fixture("tracepoints.data")).args(["--event", "a,", "-o", "x.data"]));
-    assert!(refused.status == 2 && refused.stderr.contains("an event has no name"), "{}", refused.stderr);
+    let list = filter_events(&["--event", "sched:sched_switch, sched:sched_wakeup"]);
+    assert_eq!(list, filter_events(&["--event", "sched:sched_switch", "--event", "sched:sched_wakeup"]));
+    assert!(list != filter_events(&["--event", "sched:sched_switch"]) && list != filter_events(&[]));
+    let rejected = run(perfconv().arg(fixture("tracepoints.data")).args(["--event", "a,", "-o", "x.data"]));
+    assert!(rejected.status == 2 && rejected.stderr.contains("empty event name"), "{}", rejected.stderr);
 }
 
 #[test]
-fn what_a_filter_leaves_is_what_perf_shows_with_its_own() {
+fn filtered_recordings_match_filters_of_perf_script() {
     let all: Vec<_> = share(3).into_iter().enumerate().collect();
     let (mut same, mut skipped, mut differing) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
-    for outcome in for_each(&all, |(turn, recording)| compare_filters(recording, *turn)).into_iter().flatten() {
+    for outcome in for_each(&all, |(index, recording)| compare_filters(recording, *index)).into_iter().flatten() {
         match outcome {
             Outcome::Same(filter, lines) => {
                 let (count, all) = same.entry(filter).or_insert((0, 0));
@@ -210,21 +212,19 @@ fn what_a_filter_leaves_is_what_perf_shows_with_its_own() {
         }
     }
     for (filter, (count, lines)) in &same {
-        say(format_args!(
-            "{filter}: {count} filtered recordings are what perf 6.1 shows with its filter, {lines} lines"
-        ));
+        print_note(format_args!("{filter}: {count} filtered recordings match perf 6.1 with its filter, {lines} lines"));
     }
-    skipped.iter().for_each(|(reason, count)| say(format_args!("skipped {count}: {reason}")));
+    skipped.iter().for_each(|(reason, count)| print_note(format_args!("skipped {count}: {reason}")));
     assert!(differing.is_empty(), "{}:\n{}", differing.len(), differing.join("\n"));
     let enough = enough("filters", 3, 60, 2);
     for filter in ["--pid", "--tid", "--comm", "--dso", "--time", "--time of shares", "--cpu"] {
         let compared = same.get(filter).map_or(0, |(count, _)| *count);
         let enough = if filter == "--cpu" { enough / 4 } else { enough };
-        assert!(compared >= enough, "{filter}: only {compared} were compared");
+        assert!(compared >= enough, "{filter}: compared only {compared} recordings");
     }
 }
 
-/// Whether counters of a group are read with samples.
+/// Whether samples contain counter values of a group.
 fn is_read_in_groups(meta: &Meta) -> bool {
     let is_read = |layout: &perfconv::abi::sample_layout::SampleLayout| {
         layout.sample_type().contains(SampleType::READ) && layout.read_format().contains(ReadFormat::GROUP)
@@ -232,7 +232,7 @@ fn is_read_in_groups(meta: &Meta) -> bool {
     meta.events.list().iter().any(|event| is_read(&event.layout))
 }
 
-/// The bytes of all records, by type.
+/// The types and bytes of all records.
 type Records = Vec<(RecordType, Vec<u8>)>;
 
 struct All(Records);
@@ -257,14 +257,14 @@ fn of_type(records: &Records, wanted: RecordType) -> Vec<&[u8]> {
     records.iter().filter(|(kind, _)| *kind == wanted).map(|(_, bytes)| &bytes[..]).collect()
 }
 
-/// The names that `perf evlist` tells.
+/// The event names that `perf evlist` prints.
 fn evlist(path: &Path) -> BTreeSet<String> {
     let run = run_other(with_time_limit("perf").args(["evlist", "--force", "-i"]).arg(path).env("LC_ALL", "C"));
     let text = String::from_utf8_lossy(&run.stdout).into_owned();
     text.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).map(str::to_owned).collect()
 }
 
-/// An event's name without its modifiers; of a tracepoint the colon is no modifier's.
+/// Removes the modifiers of an event's name. The colon of a tracepoint's name precedes no modifiers.
 fn plain(name: &str) -> &str {
     match name.rsplit_once(':') {
         Some((plain, modifiers)) if modifiers.bytes().all(|byte| b"ukhGHpPSDWe".contains(&byte)) => plain,
@@ -280,29 +280,29 @@ fn compare_event(recording: &Recording) -> Option<Result<usize, String>> {
     }
     let lines = script_without_cpu(&recording.path, &[])?;
     let name = plain(lines[lines.len() / 2].event.as_str()).to_owned();
-    if !meta.events.list().iter().any(|event| event.name.as_deref().is_some_and(|told| plain(told) == name)) {
-        // Android's recordings name events otherwise than perf does.
+    if !meta.events.list().iter().any(|event| event.name.as_deref().is_some_and(|recorded| plain(recorded) == name)) {
+        // Recordings of Android name events differently from perf.
         return None;
     }
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let output = folder.path().join("filtered");
-    if let Err(error) = rewritten(&recording.path, &output, &["--event", &name]) {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let output = dir.path().join("filtered");
+    if let Err(error) = rewrite(&recording.path, &output, &["--event", &name]) {
         return Some(Err(error));
     }
-    let left = evlist(&output);
-    if left.is_empty() || left.iter().any(|left| plain(left) != name) {
-        return Some(Err(format!("perf evlist shows {left:?} after --event {name}")));
+    let remaining = evlist(&output);
+    if remaining.is_empty() || remaining.iter().any(|other| plain(other) != name) {
+        return Some(Err(format!("perf evlist prints {remaining:?} after --event {name}")));
     }
     let theirs: Vec<_> = lines.into_iter().filter(|line| plain(&line.event) == name).collect();
     if text(&script_without_cpu(&output, &[]).unwrap_or_default()) != text(&theirs) {
-        return Some(Err(format!("perf script shows other samples of {name}")));
+        return Some(Err(format!("perf script prints other samples of {name}")));
     }
     let new: Vec<_> = broken_rules(&output).difference(&broken_rules(&recording.path)).cloned().collect();
     if !new.is_empty() {
-        return Some(Err(format!("check complains: {new:?}")));
+        return Some(Err(format!("check finds {new:?}")));
     }
-    // With the attrs of the others perf shows the same samples.
-    if let Err(error) = rewritten(&recording.path, &output, &["--event", &name, "--keep-attrs"]) {
+    // With --keep-attrs, perf prints the same samples.
+    if let Err(error) = rewrite(&recording.path, &output, &["--event", &name, "--keep-attrs"]) {
         return Some(Err(error));
     }
     if evlist(&output) != names || text(&script_without_cpu(&output, &[]).unwrap_or_default()) != text(&theirs) {
@@ -312,7 +312,7 @@ fn compare_event(recording: &Recording) -> Option<Result<usize, String>> {
 }
 
 #[test]
-fn of_an_event_there_are_its_samples_and_no_other_event() {
+fn event_filter_keeps_one_event_and_its_samples() {
     let all = recordings();
     let (mut compared, mut count, mut differing) = (0, 0, Vec::new());
     for (recording, outcome) in all.iter().zip(for_each(&all, compare_event)) {
@@ -322,27 +322,27 @@ fn of_an_event_there_are_its_samples_and_no_other_event() {
             None => {}
         }
     }
-    say(format_args!(
-        "{compared} recordings of several events, {count} samples of one: perf script and perf evlist show these; {} of one event, of :S groups, or not shown by perf",
+    print_note(format_args!(
+        "{compared} recordings of several events, filtered to {count} samples of one, match perf script and perf evlist; skipped {} with one event, with :S groups, or that perf cannot print",
         all.len() - compared
     ));
     assert!(differing.is_empty(), "{}:\n{}", differing.len(), differing.join("\n"));
     let enough = if has_corpus("events") { 40 } else { 1 };
-    assert!(compared >= enough, "only {compared} were compared");
+    assert!(compared >= enough, "compared only {compared} recordings");
 }
 
 #[test]
-fn a_group_that_is_read_together_stays_together() {
-    let folder = tempfile::tempdir().unwrap();
-    let output = folder.path().join("out.data");
-    rewritten(&fixture("group-read.data"), &output, &["--event", "page-faults"]).unwrap();
+fn event_filter_keeps_groups_with_counter_values() {
+    let dir = tempfile::tempdir().unwrap();
+    let output = dir.path().join("out.data");
+    rewrite(&fixture("group-read.data"), &output, &["--event", "page-faults"]).unwrap();
     let (before, after) = (records(&fixture("group-read.data")).unwrap(), records(&output).unwrap());
     assert_eq!(of_type(&before.1, RecordType::SAMPLE), of_type(&after.1, RecordType::SAMPLE));
     assert_eq!(evlist(&output), evlist(&fixture("group-read.data")));
 }
 
 #[test]
-fn the_same_stays_in_every_container_and_format() {
+fn filters_work_in_every_container_and_format() {
     let cases = [
         ("callgraph.data", "--time", "10%/2"),
         ("pipe.data", "--time", "0%-50%"),
@@ -359,60 +359,60 @@ fn the_same_stays_in_every_container_and_format() {
         ("killed.data", "--head", "5"),
     ];
     for (name, option, value) in cases {
-        let folder = tempfile::tempdir().unwrap();
-        let samples = |how: &str, ending: &str, args: &[&str]| {
-            let output = folder.path().join(format!("{how}{ending}"));
+        let dir = tempfile::tempdir().unwrap();
+        let samples = |label: &str, ending: &str, args: &[&str]| {
+            let output = dir.path().join(format!("{label}{ending}"));
             let args = [&[option, value, "-o"][..], args].concat();
-            let told = run(perfconv().arg(fixture(name)).args(args).arg(&output));
-            // What comes after -o in args is told first.
-            assert_eq!(told.status, 0, "{name} {how}: {}", told.stderr);
-            let again = folder.path().join(format!("{how}.again.data"));
-            rewritten(&output, &again, &["--decompress"]).unwrap_or_else(|e| panic!("{name} {how}: {e}"));
-            let (_, all) = records(&again).unwrap_or_else(|e| panic!("{name} {how}: {e}"));
+            let converted = run(perfconv().arg(fixture(name)).args(args).arg(&output));
+            // The last -o of the arguments takes effect.
+            assert_eq!(converted.status, 0, "{name} {label}: {}", converted.stderr);
+            let restored = dir.path().join(format!("{label}.restored.data"));
+            rewrite(&output, &restored, &["--decompress"]).unwrap_or_else(|e| panic!("{name} {label}: {e}"));
+            let (_, all) = records(&restored).unwrap_or_else(|e| panic!("{name} {label}: {e}"));
             of_type(&all, RecordType::SAMPLE).into_iter().map(<[u8]>::to_vec).collect::<Vec<_>>()
         };
-        let here = samples("here", ".data", &[]);
+        let filtered = samples("here", ".data", &[]);
         let (_, before) = records(&fixture(name)).unwrap();
         let before = of_type(&before, RecordType::SAMPLE).len();
-        assert!(!here.is_empty() && here.len() < before, "{name}: {} of {before} samples", here.len());
+        assert!(!filtered.is_empty() && filtered.len() < before, "{name}: {} of {before} samples", filtered.len());
         for ending in [".pb_data", ".jsonl", ".json"] {
-            assert!(samples("format", ending, &[]) == here, "{name}{ending}: other samples");
+            assert!(samples("format", ending, &[]) == filtered, "{name}{ending}: other samples");
         }
     }
-    say(format_args!(
-        "{} filters of fixtures, by perf.data, PerfDataProto, JSON Lines and JSON: the same samples",
+    print_note(format_args!(
+        "{} filters of fixtures give the same samples as perf.data, PerfDataProto, JSON Lines and JSON",
         cases.len()
     ));
 }
 
 #[test]
-fn an_aux_area_stays_where_its_index_says_or_goes_with_its_event() {
+fn aux_areas_are_kept_with_a_valid_index_or_dropped_with_their_event() {
     if !has_corpus("AUX areas") {
         return;
     }
     let trace = corpus().into_iter().find(|recording| recording.name.ends_with("perf.data.intel_pt-4.14"));
-    let trace = trace.expect("it is listed").path;
-    let folder = tempfile::tempdir().unwrap();
-    let again = folder.path().join("again.data");
+    let trace = trace.expect("it should be listed").path;
+    let dir = tempfile::tempdir().unwrap();
+    let restored = dir.path().join("restored.data");
     for (args, pieces) in [(["--event", "intel_pt"], 2), (["--event", "cycles"], 0), (["--head", "3"], 2)] {
         for ending in [".data", ".pb_data", ".jsonl"] {
-            let output = folder.path().join(format!("out{ending}"));
+            let output = dir.path().join(format!("out{ending}"));
             let run = run(perfconv().arg(&trace).args(["-f", "-q", "-o"]).arg(&output).args(args));
             assert_eq!(run.status, 0, "{}", run.stderr);
-            rewritten(&output, &again, &[]).unwrap();
-            let (meta, records) = records(&again).unwrap();
+            rewrite(&output, &restored, &[]).unwrap();
+            let (meta, records) = records(&restored).unwrap();
             assert_eq!(of_type(&records, RecordType::AUXTRACE).len(), pieces, "{args:?} {ending}");
             assert_eq!(meta.features.contains_key(&FeatureId::AUXTRACE), pieces > 0, "{args:?} {ending}");
-            assert_eq!(broken_rules(&again), BTreeSet::new(), "{args:?} {ending}");
+            assert_eq!(broken_rules(&restored), BTreeSet::new(), "{args:?} {ending}");
         }
     }
 }
 
 #[test]
-fn a_profile_of_what_stays_is_that_of_the_filtered_recording() {
-    let folder = tempfile::tempdir().unwrap();
+fn profile_with_filters_equals_profile_of_filtered_recording() {
+    let dir = tempfile::tempdir().unwrap();
     let (data, through, of_filtered) =
-        (folder.path().join("x.data"), folder.path().join("a.pb.gz"), folder.path().join("b.pb.gz"));
+        (dir.path().join("x.data"), dir.path().join("a.pb.gz"), dir.path().join("b.pb.gz"));
     for (name, args) in [
         ("callgraph.data", &["--time", "10%/2"][..]),
         ("forks.data", &["--sample-every", "2"]),
@@ -424,13 +424,13 @@ fn a_profile_of_what_stays_is_that_of_the_filtered_recording() {
             assert_eq!(run.status, 0, "{name}: {}", run.stderr);
             profile(output)
         };
-        rewritten(&fixture(name), &data, &args[..2]).unwrap();
+        rewrite(&fixture(name), &data, &args[..2]).unwrap();
         let ours = to_profile(&fixture(name), &through, args);
         let theirs = to_profile(&data, &of_filtered, &args[2..]);
         assert!(!ours.sample.is_empty(), "{name}");
-        assert!(ours == theirs, "{name}: another profile");
+        assert!(ours == theirs, "{name}: profiles differ");
     }
-    // Each filter sees what those before it leave, a choice of events too.
+    // Each filter sees the output of those before it, including event filters.
     for (args, out) in [
         (&["--event", "task-clock", "--head", "4"][..], " in, 4 out, 0 dropped"),
         (&["--head", "4", "--event", "task-clock"], " in, 2 out, 0 dropped"),
@@ -440,51 +440,54 @@ fn a_profile_of_what_stays_is_that_of_the_filtered_recording() {
     }
     for args in [&["--type", "SAMPLE"][..], &["--event", "cpu-clock", "--keep-attrs"], &["--sort"]] {
         let run = run(perfconv().arg(fixture("callgraph.data")).args(["-f", "-o"]).arg(&through).args(args));
-        assert_eq!((run.status, run.stderr.contains("is not for pprof")), (2, true), "{}", run.stderr);
+        assert_eq!((run.status, run.stderr.contains("cannot be used with format pprof")), (2, true), "{}", run.stderr);
     }
 }
 
 #[test]
-fn what_has_nothing_to_do_with_a_process_goes() {
-    let folder = tempfile::tempdir().unwrap();
-    let output = folder.path().join("out.data");
-    let lines = script(&fixture("system-wide.data"), &[]).expect("perf shows it");
+fn pid_filter_drops_records_of_other_processes() {
+    let dir = tempfile::tempdir().unwrap();
+    let output = dir.path().join("out.data");
+    let lines = script(&fixture("system-wide.data"), &[]).expect("perf should print it");
     let wanted = lines.iter().find(|line| line.pid != "0" && line.pid != "-1").expect("a process");
-    rewritten(&fixture("system-wide.data"), &output, &["--pid", &wanted.pid]).unwrap();
+    rewrite(&fixture("system-wide.data"), &output, &["--pid", &wanted.pid]).unwrap();
     let (before, after) = (records(&fixture("system-wide.data")).unwrap().1, records(&output).unwrap().1);
     let pid_of = |record: &&[u8]| u32::from_le_bytes(record[8..12].try_into().unwrap());
     let comms = |records: &Records| of_type(records, RecordType::COMM).iter().map(pid_of).collect::<BTreeSet<_>>();
-    let (all, left) = (comms(&before), comms(&after));
-    assert!(left.len() < all.len() && left.contains(&wanted.pid.parse().unwrap()), "{left:?} of {all:?}");
+    let (all, filter_events) = (comms(&before), comms(&after));
+    assert!(
+        filter_events.len() < all.len() && filter_events.contains(&wanted.pid.parse().unwrap()),
+        "{filter_events:?} of {all:?}"
+    );
     let kernel_maps = |records: &Records| of_type(records, RecordType::MMAP).len();
-    assert_eq!(kernel_maps(&before), kernel_maps(&after), "the kernel's maps stay");
+    assert_eq!(kernel_maps(&before), kernel_maps(&after), "kernel mappings should be kept");
     let (before, after) =
         (fs::metadata(fixture("system-wide.data")).unwrap().len(), fs::metadata(&output).unwrap().len());
     assert!(after < before * 3 / 4, "{after} bytes of {before}");
 }
 
 #[test]
-fn sample_time_tells_of_the_samples_that_stay() {
-    let folder = tempfile::tempdir().unwrap();
-    let output = folder.path().join("out.data");
+fn sample_time_covers_the_remaining_samples() {
+    let dir = tempfile::tempdir().unwrap();
+    let output = dir.path().join("out.data");
     for args in [&["--head", "20"][..], &["--time", "30%-50%"], &["--dso", "[kernel]"], &["--sample-every", "9"]] {
-        rewritten(&fixture("callgraph.data"), &output, args).unwrap();
-        let lines = script(&output, &[]).expect("perf shows it");
+        rewrite(&fixture("callgraph.data"), &output, args).unwrap();
+        let lines = script(&output, &[]).expect("perf should print it");
         let (meta, _) = records(&output).unwrap();
         let section = &meta.features[&FeatureId::SAMPLE_TIME];
-        let (told, _) = perfconv::abi::parse::<SampleTime>(section, meta.endian, ()).unwrap();
+        let (range, _) = perfconv::abi::parse::<SampleTime>(section, meta.endian, ()).unwrap();
         let seconds = |time: u64| format!("{}.{:09}", time / 1_000_000_000, time % 1_000_000_000);
         let times: Vec<_> = lines.iter().map(|line| line.time.clone()).collect();
-        let shown = (times.iter().min().unwrap().clone(), times.iter().max().unwrap().clone());
-        assert_eq!((seconds(told.first_sample_time), seconds(told.last_sample_time)), shown, "{args:?}");
+        let expected = (times.iter().min().unwrap().clone(), times.iter().max().unwrap().clone());
+        assert_eq!((seconds(range.first_sample_time), seconds(range.last_sample_time)), expected, "{args:?}");
     }
 }
 
 #[test]
-fn records_of_a_type_are_those_and_what_is_needed_to_read_them() {
-    let folder = tempfile::tempdir().unwrap();
-    let output = folder.path().join("out.data");
-    rewritten(&fixture("lost.data"), &output, &["--type", "SAMPLE", "--type", "LOST"]).unwrap();
+fn type_filter_keeps_those_types_and_metadata() {
+    let dir = tempfile::tempdir().unwrap();
+    let output = dir.path().join("out.data");
+    rewrite(&fixture("lost.data"), &output, &["--type", "SAMPLE", "--type", "LOST"]).unwrap();
     let (before, after) = (records(&fixture("lost.data")).unwrap().1, records(&output).unwrap().1);
     for kind in [RecordType::SAMPLE, RecordType::LOST, RecordType::FINISHED_ROUND] {
         assert!(!of_type(&after, kind).is_empty(), "{kind}");
@@ -496,68 +499,68 @@ fn records_of_a_type_are_those_and_what_is_needed_to_read_them() {
 }
 
 #[test]
-fn what_is_not_there_is_refused_before_anything_is_written() {
-    let folder = tempfile::tempdir().unwrap();
-    let output = folder.path().join("out.data");
-    for (name, args, says) in [
-        ("callgraph.data", &["--pid", "1"][..], "--pid: no sample is of the process 1; all are of "),
-        ("pipe.data", &["--tid", "1"], "--tid: no sample is of the thread 1; "),
-        ("callgraph.data", &["--comm", "nobody"], "--comm: no sample is of the name nobody; all are of loop-pie"),
-        ("system-wide.data", &["--cpu", "900"], "--cpu: no sample is of the CPU 900; "),
-        ("callgraph.data", &["--cpu", "0"], "--cpu: 377 samples do not tell their CPU"),
+fn rejects_unmatched_filters_before_writing() {
+    let dir = tempfile::tempdir().unwrap();
+    let output = dir.path().join("out.data");
+    for (name, args, expected) in [
+        ("callgraph.data", &["--pid", "1"][..], "--pid: no samples of process 1; all samples are of "),
+        ("pipe.data", &["--tid", "1"], "--tid: no samples of thread 1; "),
+        ("callgraph.data", &["--comm", "nobody"], "--comm: no samples of name nobody; all samples are of loop-pie"),
+        ("system-wide.data", &["--cpu", "900"], "--cpu: no samples of CPU 900; "),
+        ("callgraph.data", &["--cpu", "0"], "--cpu: 377 samples do not record a CPU"),
         (
             "callgraph.data",
             &["--dso", "nothing.so"],
-            "--dso: no sample is of the file nothing.so; there are samples of 3 files",
+            "--dso: no samples of file nothing.so; there are samples of 3 files",
         ),
         (
             "two-events.data",
             &["--event", "cycles"],
-            "--event: there is no event cycles; the recording has 2: cpu-clock, task-clock",
+            "--event: unknown event 'cycles'; expected one of: cpu-clock, task-clock",
         ),
-        ("callgraph.data", &["--type", "LOST"], "--type: there is no record LOST; there are MMAP, COMM"),
-        ("callgraph.data", &["--strip-user-stack"], "no event has user stacks"),
-        ("callgraph.data", &["--sched-stat"], "there is no sched:sched_switch; the events are cpu-clock"),
+        ("callgraph.data", &["--type", "LOST"], "--type: the recording has no LOST records; its types are: MMAP, COMM"),
+        ("callgraph.data", &["--strip-user-stack"], "no event samples user stacks"),
+        ("callgraph.data", &["--sched-stat"], "the recording has no sched:sched_switch; its events are: cpu-clock"),
         (
             "forks.data",
             &["--head", "1", "--sample-every", "2", "--tid", "1"],
-            "--tid: no sample is of the thread 1; all are of ",
+            "--tid: no samples of thread 1; all samples are of ",
         ),
     ] {
         let run = run(perfconv().arg(fixture(name)).arg("-o").arg(&output).args(args));
-        assert_eq!((run.status, run.stderr.contains(says)), (1, true), "{args:?}: {}", run.stderr);
-        assert!(!output.exists(), "{args:?}: something was written");
+        assert_eq!((run.status, run.stderr.contains(expected)), (1, true), "{args:?}: {}", run.stderr);
+        assert!(!output.exists(), "{args:?}: an output was written");
     }
-    for (args, says) in [
-        (&["--time", "2,1"][..], "ends before it begins"),
-        (&["--time", "1"], "1 is not START,STOP"),
+    for (args, expected) in [
+        (&["--time", "2,1"][..], "ends before it starts"),
+        (&["--time", "1"], "'1' is not START,STOP"),
         (&["--time", "90%-110%"], "not between 0% and 100%"),
         (&["--time", "1,2", "--time", "3,4"], "cannot be used multiple times"),
-        (&["--cpu", "3-1"], "3 is behind 1"),
-        (&["--pid", "x"], "x is no process or thread"),
-        (&["--sample-every", "0"], "is no number from 1 on"),
-        (&["--head", "0"], "is no number from 1 on"),
+        (&["--cpu", "3-1"], "3 is greater than 1"),
+        (&["--pid", "x"], "'x' is not a process or thread ID"),
+        (&["--sample-every", "0"], "expected a number of at least 1"),
+        (&["--head", "0"], "expected a number of at least 1"),
         (&["--keep-attrs"], "--event"),
-        (&["--type", "SAMPEL"], "there is no such type"),
+        (&["--type", "SAMPEL"], "unknown record type 'SAMPEL'; did you mean 'SAMPLE'? expected one of: "),
     ] {
         let run = run(perfconv().arg(fixture("callgraph.data")).arg("-o").arg(&output).args(args));
-        assert_eq!((run.status, run.stderr.contains(says)), (2, true), "{args:?}: {}", run.stderr);
+        assert_eq!((run.status, run.stderr.contains(expected)), (2, true), "{args:?}: {}", run.stderr);
     }
 }
 
 #[test]
-fn values_of_an_option_that_is_said_twice_are_taken_together() {
-    let folder = tempfile::tempdir().unwrap();
-    let [once, twice] = ["once.data", "twice.data"].map(|name| folder.path().join(name));
-    let lines = script(&fixture("system-wide.data"), &[]).expect("perf shows it");
+fn repeated_options_accumulate_values() {
+    let dir = tempfile::tempdir().unwrap();
+    let [once, twice] = ["once.data", "twice.data"].map(|name| dir.path().join(name));
+    let lines = script(&fixture("system-wide.data"), &[]).expect("perf should print it");
     let tids: BTreeSet<_> = lines.iter().map(|line| line.tid.as_str()).collect();
     let [first, second] = [0, 1].map(|nth| *tids.iter().nth(nth).expect("two threads"));
-    rewritten(&fixture("system-wide.data"), &once, &["--tid", &format!("{first},{second}")]).unwrap();
-    rewritten(&fixture("system-wide.data"), &twice, &["--tid", first, "--tid", second]).unwrap();
+    rewrite(&fixture("system-wide.data"), &once, &["--tid", &format!("{first},{second}")]).unwrap();
+    rewrite(&fixture("system-wide.data"), &twice, &["--tid", first, "--tid", second]).unwrap();
     assert!(fs::read(once).unwrap() == fs::read(twice).unwrap());
 }
 
-/// What `perf script` prints of samples, without call chains, for which it unwinds user stacks.
+/// The samples that `perf script` prints, without call chains, for which it would unwind user stacks.
 fn without_stacks(path: &Path) -> Option<String> {
     let fields = "comm,pid,tid,time,event,period,addr,data_src";
     let mut perf = with_time_limit("perf");
@@ -568,55 +571,55 @@ fn without_stacks(path: &Path) -> Option<String> {
 }
 
 #[test]
-fn without_user_stacks_samples_are_the_same_otherwise() {
+fn strip_user_stack_changes_nothing_else() {
     if !has_corpus("user stacks") {
         return;
     }
     let has_stacks = |recording: &Recording| {
-        let has = SampleType::STACK_USER | SampleType::REGS_USER;
+        let fields = SampleType::STACK_USER | SampleType::REGS_USER;
         records(&recording.path).is_ok_and(|(meta, records)| {
             let mut events = meta.events.list().iter();
             !of_type(&records, RecordType::SAMPLE).is_empty()
-                && events.any(|event| event.layout.sample_type().intersects(has))
+                && events.any(|event| event.layout.sample_type().intersects(fields))
         })
     };
     let all: Vec<_> = corpus().into_iter().filter(has_stacks).collect();
-    let (mut compared, mut shown, mut saved) = (0, 0, 0);
-    for (recording, outcome) in all.iter().zip(for_each(&all, |recording| stripped(&recording.path))) {
+    let (mut compared, mut printed, mut saved) = (0, 0, 0);
+    for (recording, outcome) in all.iter().zip(for_each(&all, |recording| strip(&recording.path))) {
         match outcome {
-            Ok(Stripped { is_shown, bytes }) => {
-                (compared, shown, saved) = (compared + 1, shown + usize::from(is_shown), saved + bytes);
+            Ok(StripResult { is_printed, bytes }) => {
+                (compared, printed, saved) = (compared + 1, printed + usize::from(is_printed), saved + bytes);
             }
             Err(what) => panic!("{}: {what}", recording.name),
         }
     }
-    say(format_args!(
-        "{compared} recordings without user stacks and registers, {saved} bytes of samples less; of {shown} perf script shows the same"
+    print_note(format_args!(
+        "{compared} recordings stripped of user stacks and registers, saving {saved} bytes of samples; perf script prints the same for {printed}"
     ));
-    assert!(compared >= 60 && shown >= 12, "only {compared} were compared, {shown} by perf script");
+    assert!(compared >= 60 && printed >= 12, "compared only {compared}, {printed} with perf script");
 }
 
-struct Stripped {
-    is_shown: bool,
+struct StripResult {
+    is_printed: bool,
     bytes: usize,
 }
 
-fn stripped(path: &Path) -> Result<Stripped, String> {
+fn strip(path: &Path) -> Result<StripResult, String> {
     use perfconv::abi::record::{Body, Record};
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let output = folder.path().join("stripped");
-    rewritten(path, &output, &["--strip-user-stack"])?;
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let output = dir.path().join("stripped");
+    rewrite(path, &output, &["--strip-user-stack"])?;
     let (plain_meta, before) = records(path)?;
     let (meta, after) = records(&output)?;
-    let stays = |event: &perfconv::stream::events::Event| {
+    let has_user_fields = |event: &perfconv::stream::events::Event| {
         let attr = &event.attr;
-        let gone = SampleType::STACK_USER | SampleType::REGS_USER;
-        attr.sample_type.intersects(gone) || attr.sample_regs_user != 0 || attr.sample_stack_user != 0
+        let user_fields = SampleType::STACK_USER | SampleType::REGS_USER;
+        attr.sample_type.intersects(user_fields) || attr.sample_regs_user != 0 || attr.sample_stack_user != 0
     };
-    if meta.events.list().iter().any(stays) {
-        return Err("an event still asks for them".to_owned());
+    if meta.events.list().iter().any(has_user_fields) {
+        return Err("an event still has user stacks or registers".to_owned());
     }
-    // By the definitions, which the pass does not use.
+    // Decode with the owned definitions, which the pass does not use.
     let read = |path: &Path, meta: &Meta| {
         let mut samples = Samples { meta: meta.clone(), list: Vec::new() };
         let source = Source::open(Input::Path(path.to_owned()), ReadOptions::default()).map_err(|e| e.to_string())?;
@@ -637,37 +640,38 @@ fn stripped(path: &Path) -> Result<Stripped, String> {
             Ok(())
         }
     }
-    let (mut whole, left) = (read(path, &plain_meta)?, read(&output, &meta)?);
-    for sample in &mut whole {
+    let (mut expected, left) = (read(path, &plain_meta)?, read(&output, &meta)?);
+    for sample in &mut expected {
         (sample.regs_user, sample.stack_user) = (None, None);
     }
-    if whole.is_empty() || whole != left {
-        return Err(format!("{} samples, and {} others", whole.len(), left.len()));
+    if expected.is_empty() || expected != left {
+        return Err(format!("{} samples before, {} after", expected.len(), left.len()));
     }
     let size =
         |records: &Records| of_type(records, RecordType::SAMPLE).iter().map(|record| record.len()).sum::<usize>();
-    let bytes = size(&before).checked_sub(size(&after)).ok_or("they are larger")?;
+    let bytes = size(&before).checked_sub(size(&after)).ok_or("the samples are larger")?;
     let new: Vec<_> = broken_rules(&output).difference(&broken_rules(path)).cloned().collect();
     if !new.is_empty() {
-        return Err(format!("check complains: {new:?}"));
+        return Err(format!("check finds {new:?}"));
     }
     match (without_stacks(path), without_stacks(&output)) {
         (Some(before), Some(after)) if before != after => Err("perf script differs".to_owned()),
-        (before, _) => Ok(Stripped { is_shown: before.is_some(), bytes }),
+        (before, _) => Ok(StripResult { is_printed: before.is_some(), bytes }),
     }
 }
 
 #[test]
-fn sched_stat_makes_the_samples_that_perf_inject_makes() {
-    if !has_corpus("what perf inject -s makes") {
+fn sched_stat_matches_perf_inject() {
+    if !has_corpus("output of perf inject -s") {
         return;
     }
-    let find =
-        |name: &str| corpus().into_iter().find(|recording| recording.name.ends_with(name)).expect("it is listed");
+    let find = |name: &str| {
+        corpus().into_iter().find(|recording| recording.name.ends_with(name)).expect("it should be listed")
+    };
     let [source, golden] = ["inj-sched-src.data", "inj-sched.data"].map(|name| find(name).path);
-    let folder = tempfile::tempdir().unwrap();
-    let output = folder.path().join("out.data");
-    rewritten(&source, &output, &["--sched-stat"]).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let output = dir.path().join("out.data");
+    rewrite(&source, &output, &["--sched-stat"]).unwrap();
     let ((meta, ours), (_, theirs)) = (records(&output).unwrap(), records(&golden).unwrap());
     let mut kinds = 0;
     for (kind, _) in ours.iter().chain(&theirs) {
@@ -676,35 +680,35 @@ fn sched_stat_makes_the_samples_that_perf_inject_makes() {
             kinds += 1;
         }
     }
-    // perf inject writes 0 over the first 4 bytes of the raw data, which tell the tracepoint.
+    // perf inject overwrites the first 4 bytes of the raw data, which identify the tracepoint, with 0.
     let layout = meta.events.list()[0].layout;
     let masked = |record: &[u8]| {
-        let view =
-            perfconv::abi::sample_view::SampleView::read(&record[8..], &layout, meta.endian).expect("it is read");
-        let raw = view.raw.expect("a tracepoint has raw data");
-        let at = record.windows(raw.len()).rposition(|bytes| bytes == raw).expect("it is in the record");
+        let view = perfconv::abi::sample_view::SampleView::read(&record[8..], &layout, meta.endian)
+            .expect("reading should succeed");
+        let raw = view.raw.expect("a tracepoint should have raw data");
+        let at = record.windows(raw.len()).rposition(|bytes| bytes == raw).expect("the record should contain it");
         let mut masked = record.to_vec();
         masked[at..at + 4].fill(0);
         masked
     };
     let [ours, theirs] =
         [&ours, &theirs].map(|all| of_type(all, RecordType::SAMPLE).into_iter().map(masked).collect::<Vec<_>>());
-    say(format_args!("{} samples and {kinds} other records, oracle: perf inject -s of perf 6.1", ours.len()));
+    print_note(format_args!("{} samples and {kinds} other records, oracle: perf inject -s of perf 6.1", ours.len()));
     assert_eq!(ours, theirs);
     assert!(ours.len() >= 51 && kinds >= 100);
     let features = |path: &Path| {
         Source::open(Input::Path(path.to_owned()), ReadOptions::default()).unwrap().meta().features.clone()
     };
-    assert_eq!(features(&source), features(&output), "perf inject loses some");
-    // As a pipe it is the same.
-    let (pipe, piped) = (folder.path().join("pipe.data"), folder.path().join("piped.data"));
-    rewritten(&source, &pipe, &["--container", "pipe"]).unwrap();
-    rewritten(&pipe, &piped, &["--sched-stat"]).unwrap();
+    assert_eq!(features(&source), features(&output), "all features should be kept");
+    // Same, from a pipe.
+    let (pipe, piped) = (dir.path().join("pipe.data"), dir.path().join("piped.data"));
+    rewrite(&source, &pipe, &["--container", "pipe"]).unwrap();
+    rewrite(&pipe, &piped, &["--sched-stat"]).unwrap();
     let (_, piped) = records(&piped).unwrap();
     assert_eq!(of_type(&piped, RecordType::SAMPLE).len(), ours.len());
 }
 
-/// Not through the macros, whose output the test harness hides when the test passes.
-fn say(line: Arguments<'_>) {
-    writeln!(io::stderr(), "{line}").expect("standard error can be written to");
+/// Prints a line to standard error, not with the print macros, whose output the test harness captures.
+fn print_note(line: Arguments<'_>) {
+    writeln!(io::stderr(), "{line}").expect("standard error should be writable");
 }

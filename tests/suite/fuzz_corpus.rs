@@ -1,4 +1,4 @@
-//! The committed corpus of the fuzzer, given to the functions that are fuzzed.
+//! Runs the fuzz targets on their committed corpus.
 
 use std::fs;
 use std::path::Path;
@@ -16,36 +16,40 @@ const TARGETS: &[(&str, Target)] = &[
     ("perf_script", fuzz::perf_script),
     ("feature", fuzz::feature),
     ("sample", fuzz::sample),
-    ("written", fuzz::written),
+    ("encode_decode", fuzz::encode_decode),
     ("scenario", fuzz::scenario),
     ("json", fuzz::json),
     ("quipper", fuzz::quipper),
     ("jitdump", fuzz::jitdump),
     ("archive", fuzz::archive),
     ("rewrite", fuzz::rewrite),
-    ("streamed", fuzz::streamed),
-    ("folder", fuzz::folder),
+    ("stream", fuzz::stream),
+    ("directory", fuzz::directory),
     ("quipper_text", fuzz::quipper_text),
     ("elf", fuzz::elf),
 ];
 
 #[test]
-fn every_input_keeps_the_promises() {
+fn every_committed_input_passes_its_target() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzzed/corpus");
     let (mut files, mut bytes) = (0, 0);
     for &(name, target) in TARGETS {
         let inputs = fs::read_dir(corpus.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
         let before = files;
         for input in inputs {
-            let path = input.expect("a folder can be listed").path();
+            let path = input.expect("the directory should be listable").path();
             println!("{}", path.display());
-            let input = fs::read(path).expect("an input can be read");
+            let input = fs::read(path).expect("an input should be readable");
             target(&input);
             files += 1;
             bytes += input.len();
         }
         assert!(files > before, "{name} has no inputs");
     }
-    assert!(files < 200 && bytes < 1 << 20, "{files} files of {bytes} bytes are many for a repository");
-    assert_eq!(fs::read_dir(corpus).expect("it can be listed").count(), TARGETS.len(), "a folder is of no target");
+    assert!(files < 200 && bytes < 1 << 20, "{files} files of {bytes} bytes are too many for a repository");
+    assert_eq!(
+        fs::read_dir(corpus).expect("the directory should be listable").count(),
+        TARGETS.len(),
+        "a corpus directory has no target"
+    );
 }

@@ -1,4 +1,4 @@
-//! What an imported profile has and a recording has no place for survives to outputs that have a place for it.
+//! Data of an imported profile that a recording has no field for is preserved in outputs that have one.
 
 use super::program::{self, column, perfconv, run};
 use flate2::Compression;
@@ -16,7 +16,7 @@ fn text(profile: &Profile, index: i64) -> &str {
 /// A frame: address, file of the mapping, its build ID, and the lines: function, system name, file, first line, line, column.
 type Frame = (u64, String, String, Vec<(String, String, String, i64, i64, i64)>);
 
-/// The samples of a profile as a set: values by stack and labels.
+/// The samples of a profile as a map from stack and labels to values.
 fn samples(profile: &Profile) -> BTreeMap<(Vec<Frame>, Vec<String>), Vec<i64>> {
     let mut samples = BTreeMap::new();
     for sample in &profile.sample {
@@ -46,7 +46,7 @@ fn samples(profile: &Profile) -> BTreeMap<(Vec<Frame>, Vec<String>), Vec<i64>> {
     samples
 }
 
-/// What a profile says of itself.
+/// The properties of a profile as a whole.
 fn header(profile: &Profile) -> Vec<String> {
     let types = profile.sample_type.iter().map(|kind| format!("{:?}", column(profile, kind)));
     let period = profile.period_type.as_ref().map(|kind| column(profile, kind));
@@ -61,9 +61,9 @@ fn json_of(bytes: &[u8]) -> serde_json::Value {
     serde_json::from_slice(bytes).expect("JSON")
 }
 
-struct Folder(tempfile::TempDir);
+struct WorkDir(tempfile::TempDir);
 
-impl Folder {
+impl WorkDir {
     fn new() -> Self {
         Self(tempfile::tempdir().expect("a temporary directory"))
     }
@@ -72,7 +72,7 @@ impl Folder {
         self.0.path().join(name)
     }
 
-    /// Writes an input, converts it with further arguments, and gives the output with what was printed.
+    /// Converts an input. Returns the output and the messages.
     fn convert(&self, input: &Path, args: &[&str], output: &str) -> (PathBuf, String) {
         let output = self.path(output);
         let run = run(perfconv().arg(input).args(args).arg("-f").arg("-o").arg(&output));
@@ -80,19 +80,19 @@ impl Folder {
         (output, run.stderr)
     }
 
-    fn written(&self, name: &str, text: &str) -> PathBuf {
+    fn write(&self, name: &str, text: &str) -> PathBuf {
         fs::write(self.path(name), text).unwrap();
         self.path(name)
     }
 }
 
-/// A profile with everything that profile.proto has: inlined frames, columns, labels of all kinds, regular expressions.
+/// A profile that uses all of profile.proto: inlined frames, several columns, all kinds of labels, regular expressions.
 fn full_profile() -> Profile {
     use perfconv::formats::pprof::proto::{Function, Label, Line, Location, Mapping, Sample, ValueType};
     let mut table = vec![String::new()];
     let mut id = |text: &str| {
-        if let Some(known) = table.iter().position(|known| known == text) {
-            return known as i64;
+        if let Some(seen) = table.iter().position(|seen| seen == text) {
+            return seen as i64;
         }
         table.push(text.to_owned());
         table.len() as i64 - 1
@@ -154,9 +154,9 @@ fn full_profile() -> Profile {
     profile
 }
 
-fn inputs(folder: &Folder) -> Vec<PathBuf> {
+fn inputs(dir: &WorkDir) -> Vec<PathBuf> {
     let own = |name| Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/profiles").join(name);
-    let full = folder.path("full.pb.gz");
+    let full = dir.path("full.pb.gz");
     let mut out = GzEncoder::new(fs::File::create(&full).unwrap(), Compression::fast());
     out.write_all(&prost::Message::encode_to_vec(&full_profile())).unwrap();
     out.finish().unwrap();
@@ -164,26 +164,26 @@ fn inputs(folder: &Folder) -> Vec<PathBuf> {
 }
 
 #[test]
-fn a_pprof_converted_to_pprof_is_the_same_profile() {
-    let folder = Folder::new();
-    for input in inputs(&folder) {
-        let (output, _) = folder.convert(&input, &["-q"], "same.pb.gz");
+fn pprof_to_pprof_preserves_the_profile() {
+    let dir = WorkDir::new();
+    for input in inputs(&dir) {
+        let (output, _) = dir.convert(&input, &["-q"], "same.pb.gz");
         assert_eq!(program::profile(&output), program::profile(&input), "{}", input.display());
     }
 }
 
 #[test]
-fn a_filter_keeps_all_of_a_pprof_but_what_it_leaves_out() {
-    let folder = Folder::new();
-    for input in inputs(&folder) {
-        let (output, messages) = folder.convert(&input, &["--head", "1000000000"], "filtered.pb.gz");
+fn filters_of_a_pprof_drop_only_filtered_samples() {
+    let dir = WorkDir::new();
+    for input in inputs(&dir) {
+        let (output, messages) = dir.convert(&input, &["--head", "1000000000"], "filtered.pb.gz");
         let (before, after) = (program::profile(&input), program::profile(&output));
         assert_eq!(samples(&after), samples(&before), "{}", input.display());
         assert_eq!(header(&after), header(&before), "{}", input.display());
         assert!(!messages.contains("warning"), "{messages}");
     }
-    let full = folder.path("full.pb.gz");
-    let (output, _) = folder.convert(&full, &["-q", "--pid", "7"], "filtered.pb.gz");
+    let full = dir.path("full.pb.gz");
+    let (output, _) = dir.convert(&full, &["-q", "--pid", "7"], "filtered.pb.gz");
     let (before, after) = (program::profile(&full), program::profile(&output));
     let mut expected = samples(&before);
     expected.retain(|(_, labels), _| labels.contains(&"pid=7 pid".to_owned()));
@@ -192,14 +192,14 @@ fn a_filter_keeps_all_of_a_pprof_but_what_it_leaves_out() {
 }
 
 #[test]
-fn folded_stacks_become_one_column_with_their_functions() {
-    let folder = Folder::new();
-    let input = folder.written("s.folded", "main;a 70\nmain;b 30\nmain;b;sys_read_[k] 719\n");
-    let (output, messages) = folder.convert(&input, &[], "s.pb.gz");
+fn folded_stacks_convert_to_one_column_with_functions() {
+    let dir = WorkDir::new();
+    let input = dir.write("s.folded", "main;a 70\nmain;b 30\nmain;b;sys_read_[k] 719\n");
+    let (output, messages) = dir.convert(&input, &[], "s.pb.gz");
     assert!(messages.contains("3 values in (819 samples), 3 out, 0 dropped"), "{messages}");
     assert!(!messages.contains("warning"), "{messages}");
-    let (_, account) = folder.convert(&input, &["--report", "json"], "s.pb.gz");
-    assert_eq!(json_of(account.as_bytes())["sums"], "819 samples");
+    let (_, report) = dir.convert(&input, &["--report", "json"], "s.pb.gz");
+    assert_eq!(json_of(report.as_bytes())["sums"], "819 samples");
     let profile = program::profile(&output);
     let types: Vec<_> = profile.sample_type.iter().map(|kind| column(&profile, kind)).collect();
     assert_eq!(types, [("samples", "count")]);
@@ -215,7 +215,7 @@ fn folded_stacks_become_one_column_with_their_functions() {
     let expected: BTreeMap<Vec<String>, Vec<i64>> =
         expected.into_iter().map(|(stack, sum)| (stack.into_iter().map(str::to_owned).collect(), vec![sum])).collect();
     assert_eq!(stacks, expected);
-    if let Ok(pprof) = super::pprof::the_real_pprof() {
+    if let Ok(pprof) = super::pprof::find_pprof() {
         let top = super::pprof::report_by(&pprof, "-top", &output).unwrap();
         assert!(top.contains("719 87.79% 87.79%        719 87.79%  sys_read"), "{top}");
     }
@@ -232,9 +232,9 @@ worker  7/8 [001] 12.250001:     250000 cpu-clock: \n\
 \n";
 
 #[test]
-fn functions_and_period_of_perf_script_text_are_in_the_pprof() {
-    let folder = Folder::new();
-    let (output, messages) = folder.convert(&folder.written("in.script", SCRIPT), &[], "out.pb.gz");
+fn pprof_has_functions_and_period_of_perf_script_text() {
+    let dir = WorkDir::new();
+    let (output, messages) = dir.convert(&dir.write("in.script", SCRIPT), &[], "out.pb.gz");
     assert!(messages.contains("2 samples in, 2 out, 0 dropped"), "{messages}");
     let profile = program::profile(&output);
     let types: Vec<_> = profile.sample_type.iter().map(|kind| column(&profile, kind)).collect();
@@ -246,15 +246,15 @@ fn functions_and_period_of_perf_script_text_are_in_the_pprof() {
 }
 
 #[test]
-fn inlined_frames_of_perf_script_text_are_lines_of_one_location() {
-    let folder = Folder::new();
+fn inlined_frames_of_perf_script_text_share_a_location() {
+    let dir = WorkDir::new();
     let text = "worker  7 12.000001:     250000 cpu-clock: \n\
                 \t          401234 innermost (inlined)\n\
                 \t          401234 inner (inlined)\n\
                 \t          401234 outer+0x14 (/usr/bin/app)\n\
                 \t          402000 inner (inlined)\n\
                 \t          402000 main+0x20 (/usr/bin/app)\n\n";
-    let (output, messages) = folder.convert(&folder.written("in.script", text), &[], "out.pb.gz");
+    let (output, messages) = dir.convert(&dir.write("in.script", text), &[], "out.pb.gz");
     assert!(!messages.contains("warning"), "{messages}");
     let names = |frame: &Frame| frame.3.iter().map(|(name, ..)| name.clone()).collect::<Vec<_>>();
     let profile = program::profile(&output);
@@ -264,42 +264,42 @@ fn inlined_frames_of_perf_script_text_are_lines_of_one_location() {
 }
 
 #[test]
-fn functions_of_an_imported_profile_are_in_perf_json_and_in_tables() {
-    let folder = Folder::new();
-    let input = folder.written("in.script", SCRIPT);
-    let (json, _) = folder.convert(&input, &["-q", "-t", "perf-json"], "out.json");
+fn perf_json_and_csv_have_functions_of_an_imported_profile() {
+    let dir = WorkDir::new();
+    let input = dir.write("in.script", SCRIPT);
+    let (json, _) = dir.convert(&input, &["-q", "-t", "perf-json"], "out.json");
     let json = json_of(&fs::read(json).unwrap());
     let names: Vec<_> =
         json["samples"][0]["callchain"].as_array().unwrap().iter().map(|frame| frame["symbol"].clone()).collect();
     assert_eq!(names, ["inner", "outer", "do_syscall_64"]);
-    let (tables, _) = folder.convert(&input, &["-q", "-t", "csv"], "tables");
+    let (tables, _) = dir.convert(&input, &["-q", "-t", "csv"], "tables");
     let results = fs::read_to_string(tables.join("results.csv")).unwrap();
     let rows: Vec<_> = results.lines().map(|line| line.rsplit(',').next().unwrap()).collect();
     assert_eq!(rows, ["symbol", "inner", "outer"]);
 }
 
 #[test]
-fn an_anonymized_profile_has_no_names_of_the_imported_one() {
-    let folder = Folder::new();
+fn anonymized_profiles_have_no_names_of_the_imported_one() {
+    let dir = WorkDir::new();
     for (name, text) in [("in.script", SCRIPT), ("in.folded", "worker;inner;outer 5\n")] {
-        let input = folder.written(name, text);
+        let input = dir.write(name, text);
         for (args, output) in
             [(&["-q", "--anonymize"][..], "a.pb"), (&["-q", "--anonymize", "-t", "perf-json"], "a.json")]
         {
-            let (output, _) = folder.convert(&input, args, output);
+            let (output, _) = dir.convert(&input, args, output);
             let bytes = fs::read(&output).unwrap();
             for secret in ["inner", "outer", "worker"] {
-                let is_there = bytes.windows(secret.len()).any(|window| window == secret.as_bytes());
-                assert!(!is_there, "{name}: {} has {secret}", output.display());
+                let occurs = bytes.windows(secret.len()).any(|window| window == secret.as_bytes());
+                assert!(!occurs, "{name}: {} has {secret}", output.display());
             }
         }
     }
 }
 
 #[test]
-fn info_shows_an_imported_profile_as_what_it_is() {
-    let folder = Folder::new();
-    let folded = folder.written("s.folded", "main;a 70\nmain;b 30\n");
+fn info_prints_an_imported_profile_as_a_profile() {
+    let dir = WorkDir::new();
+    let folded = dir.write("s.folded", "main;a 70\nmain;b 30\n");
     for args in [&["info"][..], &[]] {
         let shown = run(perfconv().args(args).arg(&folded));
         let text = String::from_utf8(shown.stdout).unwrap();
@@ -309,7 +309,7 @@ fn info_shows_an_imported_profile_as_what_it_is() {
     }
     let json = json_of(&run(perfconv().args(["info", "--json"]).arg(&folded)).stdout);
     assert_eq!((&json["format"], &json["values"][0]["sum"]), (&"folded".into(), &100.into()));
-    inputs(&folder);
-    let full = json_of(&run(perfconv().args(["info", "--json"]).arg(folder.path("full.pb.gz"))).stdout);
+    inputs(&dir);
+    let full = json_of(&run(perfconv().args(["info", "--json"]).arg(dir.path("full.pb.gz"))).stdout);
     assert_eq!((full["period"].as_i64(), full["values"][1]["sum"].as_i64()), (Some(524_288), Some(12_480)));
 }

@@ -1,5 +1,4 @@
-//! JSON that was edited with the real jq: perf reads what is made of it and shows the change. The schema tells of every
-//! output.
+//! JSON edited with jq: perf reads the recording imported from it and prints the change. All outputs conform to the schema.
 
 use super::files::{Recording, corpus, fixture, has_corpus, recordings, share};
 use super::program::{convert, perfconv, run, run_other};
@@ -12,44 +11,44 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Whether a program is there. Where it is not, it says so.
+/// Whether a program is installed. If not, prints a note.
 fn has(program: &str, args: &[&str], test: &str) -> bool {
-    let is_there = Command::new(program).args(args).output().is_ok_and(|output| output.status.success());
-    if !is_there {
-        // Not through the macros, whose output the test harness hides when the test passes.
+    let is_installed = Command::new(program).args(args).output().is_ok_and(|output| output.status.success());
+    if !is_installed {
+        // Not with the print macros, whose output the test harness captures.
         let mut out = std::io::stderr();
-        writeln!(out, "{test}: skipped, there is no {program} {}", args.join(" ")).unwrap();
+        writeln!(out, "{test}: skipped: no {program} {}", args.join(" ")).unwrap();
     }
-    is_there
+    is_installed
 }
 
-/// The recording after its JSON went through jq.
-fn edited(input: &Path, folder: &Path, filter: &str) -> PathBuf {
-    let (json, changed, output) = (folder.join("in.jsonl"), folder.join("changed.jsonl"), folder.join("out.data"));
+/// Exports a recording to JSON, edits it with jq and imports it.
+fn edit(input: &Path, dir: &Path, filter: &str) -> PathBuf {
+    let (json, edited, output) = (dir.join("in.jsonl"), dir.join("edited.jsonl"), dir.join("out.data"));
     let written = run(perfconv().arg(input).arg("-f").arg("-o").arg(&json));
     assert_eq!(written.status, 0, "{}", written.stderr);
     let jq = run_other(Command::new("jq").arg("-c").arg(filter).arg(&json));
     assert_eq!(jq.status, 0, "{}", jq.stderr);
-    assert!(jq.stdout != fs::read(&json).unwrap(), "{filter} changes nothing in {}", input.display());
-    fs::write(&changed, jq.stdout).unwrap();
-    let remade = run(perfconv().arg(&changed).arg("-f").arg("-o").arg(&output));
-    assert_eq!(remade.status, 0, "{filter}: {}", remade.stderr);
+    assert!(jq.stdout != fs::read(&json).unwrap(), "{filter} should change {}", input.display());
+    fs::write(&edited, jq.stdout).unwrap();
+    let imported = run(perfconv().arg(&edited).arg("-f").arg("-o").arg(&output));
+    assert_eq!(imported.status, 0, "{filter}: {}", imported.stderr);
     output
 }
 
 fn script(recording: &Path, args: &[&str]) -> String {
-    let shown = run_other(Command::new("perf").arg("script").arg("-f").args(args).arg("-i").arg(recording));
-    assert_eq!(shown.status, 0, "{}: {}", recording.display(), shown.stderr);
-    String::from_utf8_lossy(&shown.stdout).into_owned()
+    let printed = run_other(Command::new("perf").arg("script").arg("-f").args(args).arg("-i").arg(recording));
+    assert_eq!(printed.status, 0, "{}: {}", recording.display(), printed.stderr);
+    String::from_utf8_lossy(&printed.stdout).into_owned()
 }
 
-/// zstd's stream goes on from frame to frame: what is compressed anew must not go on in the middle of perf's.
+/// A zstd stream spans frames: recompressed frames must not depend on perf's earlier ones.
 #[test]
-fn a_change_behind_frames_that_stay_loses_nothing() {
+fn edits_after_unchanged_frames_lose_nothing() {
     let names = ["compressed.data", "compressed2.data", "lost.data", "pipe-compressed.data", "threads-compressed.dir"];
     for name in names {
-        let folder = tempfile::tempdir().unwrap();
-        let (json, output) = (folder.path().join("in.jsonl"), folder.path().join("out.data"));
+        let dir = tempfile::tempdir().unwrap();
+        let (json, output) = (dir.path().join("in.jsonl"), dir.path().join("out.data"));
         let ledger = |input: &Path, output: &Path| {
             let run = run(perfconv().arg(input).args(["--strict", "-f", "-o"]).arg(output));
             assert_eq!((run.status, run.warnings().len()), (0, 0), "{name}: {}", run.stderr);
@@ -59,7 +58,7 @@ fn a_change_behind_frames_that_stay_loses_nothing() {
         let text = fs::read_to_string(&json).unwrap();
         let mut lines: Vec<_> = text.lines().map(str::to_owned).collect();
         let samples = (0..lines.len()).filter(|&at| lines[at].contains("\"record\":\"SAMPLE\""));
-        // The last one of all, and one in the middle.
+        // Edit the last sample, and one in the middle.
         let samples: Vec<_> = samples.collect();
         for at in [samples[samples.len() / 2], samples[samples.len() - 1]] {
             let mut object: Json = serde_json::from_str(&lines[at]).unwrap();
@@ -68,14 +67,14 @@ fn a_change_behind_frames_that_stay_loses_nothing() {
         }
         fs::write(&json, lines.join("\n")).unwrap();
         ledger(&json, &output);
-        let again = folder.path().join("again.jsonl");
-        assert_eq!(ledger(&output, &again).samples_out, before, "{name}");
-        let changed = fs::read_to_string(&again).unwrap().matches("\"ip\":\"0x1234\"").count();
+        let exported = dir.path().join("exported.jsonl");
+        assert_eq!(ledger(&output, &exported).samples_out, before, "{name}");
+        let changed = fs::read_to_string(&exported).unwrap().matches("\"ip\":\"0x1234\"").count();
         assert_eq!(changed, 2, "{name}");
     }
 }
 
-/// Recordings of each kind: plain, compressed, in a folder or pipe, and with AUX area data where the corpus has one.
+/// Recordings of several kinds: plain, compressed and pipes.
 fn kinds() -> Vec<PathBuf> {
     let names = [
         "forks.data",
@@ -90,13 +89,13 @@ fn kinds() -> Vec<PathBuf> {
     names.filter(|path| is_read_by_perf(path)).collect()
 }
 
-/// Whether perf reads a recording: older ones refuse events of newer ones.
+/// Whether perf reads a recording: older versions reject events of newer ones.
 fn is_read_by_perf(path: &Path) -> bool {
-    let shown = run_other(Command::new("perf").args(["script", "-f", "-F", "ip", "-i"]).arg(path));
-    if shown.status != 0 {
-        println!("skipped: this perf does not read {}: {}", path.display(), shown.stderr.trim());
+    let printed = run_other(Command::new("perf").args(["script", "-f", "-F", "ip", "-i"]).arg(path));
+    if printed.status != 0 {
+        println!("skipped: the installed perf cannot read {}: {}", path.display(), printed.stderr.trim());
     }
-    shown.status == 0
+    printed.status == 0
 }
 
 fn with_auxtrace() -> Option<PathBuf> {
@@ -105,69 +104,69 @@ fn with_auxtrace() -> Option<PathBuf> {
 }
 
 #[test]
-fn a_comm_is_renamed() {
-    let test = "a comm is renamed";
+fn edits_a_comm() {
+    let test = "editing a comm";
     if !has("jq", &["--version"], test) || !has("perf", &["--version"], test) {
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
     let filter = r#"if .record == "COMM" then .body.comm = "a_much_longer_name_than_it_had" else . end"#;
-    let mut shown = 0;
+    let mut printed = 0;
     for input in kinds().into_iter().chain(with_auxtrace()) {
-        let output = edited(&input, folder.path(), filter);
+        let output = edit(&input, dir.path(), filter);
         let comms = script(&output, &["--show-task-events", "-F", "comm,tid"]);
         assert!(comms.contains("a_much_longer_name_than_it_had"), "{}:\n{comms}", input.display());
         assert_eq!(script(&input, &["-F", "ip"]), script(&output, &["-F", "ip"]), "{}", input.display());
-        shown += 1;
+        printed += 1;
     }
-    assert!(shown >= 4, "only {shown} recordings");
-    println!("{test}: {shown} recordings, perf script shows the name in each and the samples that there were");
+    assert!(printed >= 4, "only {printed} recordings");
+    println!("{test}: {printed} recordings, in each perf script prints the name and all samples");
 }
 
 #[test]
-fn records_are_deleted_and_added() {
-    let test = "records are deleted and added";
+fn deletes_and_duplicates_records() {
+    let test = "deleting and duplicating records";
     if !has("jq", &["--version"], test) || !has("perf", &["--version"], test) {
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
     let (mut deleted, mut added) = (0, 0);
     for input in kinds() {
         let lines = script(&input, &["-F", "time,ip"]).lines().filter(|line| !line.trim().is_empty()).count();
-        let fewer = edited(&input, folder.path(), r#"select(.record != "SAMPLE" or .body.period == null)"#);
+        let fewer = edit(&input, dir.path(), r#"select(.record != "SAMPLE" or .body.period == null)"#);
         assert_eq!(script(&fewer, &["-F", "ip"]).trim(), "", "{}", input.display());
         deleted += 1;
-        let twice = edited(&input, folder.path(), r#"., select(.record == "SAMPLE")"#);
+        let twice = edit(&input, dir.path(), r#"., select(.record == "SAMPLE")"#);
         let now = script(&twice, &["-F", "time,ip"]).lines().filter(|line| !line.trim().is_empty()).count();
         assert_eq!(now, 2 * lines, "{}", input.display());
         added += 1;
     }
-    println!("{test}: deleted in {deleted} recordings, added in {added}; perf script shows each");
+    println!("{test}: deleted in {deleted} recordings, duplicated in {added}, compared with perf script");
     assert!(deleted >= 4 && added >= 4);
 }
 
-/// The JSON of a recording.
-pub fn told(recording: &Path, args: &[&str]) -> String {
-    let told = run(perfconv().arg(recording).args(["-t", "jsonl", "-q", "-o", "-"]).args(args));
-    assert_eq!(told.status, 0, "{}", told.stderr);
-    String::from_utf8(told.stdout).expect("JSON is UTF-8")
+/// Exports a recording to JSON Lines.
+pub fn to_json(recording: &Path, args: &[&str]) -> String {
+    let to_json = run(perfconv().arg(recording).args(["-t", "jsonl", "-q", "-o", "-"]).args(args));
+    assert_eq!(to_json.status, 0, "{}", to_json.stderr);
+    String::from_utf8(to_json.stdout).expect("JSON should be UTF-8")
 }
 
-/// Recordings with switches: plain ones, each compressed, and with AUX area data.
-fn with_switches(folder: &Path) -> Vec<(&'static str, PathBuf)> {
+/// Recordings with SWITCH records: plain, compressed, and with AUX area data.
+fn with_switches(dir: &Path) -> Vec<(&'static str, PathBuf)> {
     let has_some = |recording: &Recording| {
         let is_small =
             fs::metadata(&recording.path).is_ok_and(|metadata| metadata.is_file() && metadata.len() < 1 << 20);
-        is_small && is_read_by_perf(&recording.path) && told(&recording.path, &[]).contains(r#"{"record":"SWITCH"#)
+        is_small && is_read_by_perf(&recording.path) && to_json(&recording.path, &[]).contains(r#"{"record":"SWITCH"#)
     };
     let plain: Vec<_> = recordings().into_iter().filter(has_some).take(3).map(|recording| recording.path).collect();
     let compressed = |(nr, path): (usize, &PathBuf)| {
-        let output = folder.join(format!("compressed-{nr}.data"));
+        let output = dir.join(format!("compressed-{nr}.data"));
         assert_eq!(
             run(perfconv().arg(path).args(["-f", "--compress", "-t", "perf.data", "-o"]).arg(&output)).status,
             0
         );
-        assert!(told(&output, &[]).contains(r#"{"record":"COMPRESSED"#), "{}", path.display());
+        assert!(to_json(&output, &[]).contains(r#"{"record":"COMPRESSED"#), "{}", path.display());
         ("compressed", output)
     };
     let mut found: Vec<_> = plain.iter().enumerate().map(compressed).collect();
@@ -177,15 +176,15 @@ fn with_switches(folder: &Path) -> Vec<(&'static str, PathBuf)> {
 }
 
 #[test]
-fn switches_are_deleted() {
-    let test = "switches are deleted";
+fn deletes_switch_records() {
+    let test = "deleting SWITCH records";
     if !has("jq", &["--version"], test) || !has("perf", &["--version"], test) {
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
     let mut kinds = BTreeMap::new();
-    for (kind, input) in with_switches(folder.path()) {
-        let output = edited(&input, folder.path(), r#"select(.record | tostring | startswith("SWITCH") | not)"#);
+    for (kind, input) in with_switches(dir.path()) {
+        let output = edit(&input, dir.path(), r#"select(.record | tostring | startswith("SWITCH") | not)"#);
         let before = script(&input, &["--show-switch-events", "-F", "tid,time,ip"]);
         assert!(before.contains("PERF_RECORD_SWITCH"), "{kind}: {}", input.display());
         let after = script(&output, &["--show-switch-events", "-F", "tid,time,ip"]);
@@ -193,63 +192,64 @@ fn switches_are_deleted() {
         assert!(is_compressed(&output) == (kind == "compressed"), "{}", input.display());
         *kinds.entry(kind).or_insert(0) += 1;
     }
-    println!("{test}: in {kinds:?} recordings, perf script shows none of them");
+    println!("{test}: {kinds:?} recordings, perf script prints none");
     assert!(!has_corpus(test) || kinds.len() == 3, "{kinds:?}");
 }
 
 fn is_compressed(recording: &Path) -> bool {
-    told(recording, &[]).contains(r#"{"record":"COMPRESSED"#)
+    to_json(recording, &[]).contains(r#"{"record":"COMPRESSED"#)
 }
 
-/// Adds a record that no recorder wrote, behind the first COMM.
-const BY_HAND: &str = r#"., foreach inputs as $o (0; if $o.record == "COMM" then . + 1 else . end; $o,
+/// Adds a new record after the first COMM.
+const ADD_COMM: &str = r#"., foreach inputs as $o (0; if $o.record == "COMM" then . + 1 else . end; $o,
     if $o.record == "COMM" and . == 1 then
         {record: "COMM", frame: $o.frame, body: {pid: 4242, tid: 4242, comm: "made_by_hand"},
          sample_id: ($o.sample_id | if . then .task = {pid: 4242, tid: 4242} else . end)}
     else empty end)"#;
 
 #[test]
-fn a_record_is_added_by_hand() {
-    let test = "a record is added by hand";
+fn adds_a_new_record() {
+    let test = "adding a new record";
     if !has("jq", &["--version"], test) || !has("perf", &["--version"], test) {
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
     let (mut added, mut of_frames) = (0, 0);
     for input in kinds().into_iter().chain(with_auxtrace()) {
-        let output = edited(&input, folder.path(), BY_HAND);
+        let output = edit(&input, dir.path(), ADD_COMM);
         let comms = script(&output, &["--show-task-events", "-F", "comm,tid"]);
         assert!(comms.contains("made_by_hand:4242/4242"), "{}:\n{comms}", input.display());
         assert_eq!(script(&input, &["-F", "ip"]), script(&output, &["-F", "ip"]), "{}", input.display());
         added += 1;
         of_frames += usize::from(is_compressed(&output));
     }
-    println!("{test}: in {added} recordings, {of_frames} of them compressed; perf script shows it");
+    println!("{test}: {added} recordings, {of_frames} of them compressed; perf script prints it");
     assert!(added >= 4 && of_frames >= 1, "only {added} recordings, {of_frames} compressed");
 }
 
 #[test]
-fn a_pipe_whose_frames_are_written_anew_tells_how_large_they_are() {
-    let folder = tempfile::tempdir().unwrap();
-    let (json, output) = (folder.path().join("in.jsonl"), folder.path().join("out.data"));
-    let lines = told(&fixture("pipe-compressed.data"), &[]);
+fn recompressing_a_pipe_updates_mmap_len() {
+    let dir = tempfile::tempdir().unwrap();
+    let (json, output) = (dir.path().join("in.jsonl"), dir.path().join("out.data"));
+    let lines = to_json(&fixture("pipe-compressed.data"), &[]);
     let small = lines.replacen("\"mmap_len\":528384", "\"mmap_len\":4096", 1);
-    assert!(small != lines, "the recording tells its mmap_len");
+    assert!(small != lines, "the recording should have mmap_len");
     for (lines, mmap_len) in [(small.clone(), 4096), (small.replacen("\"period\":", "\"period\":1", 1), 524_288)] {
         fs::write(&json, lines).unwrap();
-        let remade = run(perfconv().arg(&json).arg("-f").arg("-o").arg(&output));
-        assert_eq!(remade.status, 0, "{}", remade.stderr);
-        assert!(told(&output, &[]).contains(&format!("\"mmap_len\":{mmap_len}}}")), "{mmap_len}");
+        let imported = run(perfconv().arg(&json).arg("-f").arg("-o").arg(&output));
+        assert_eq!(imported.status, 0, "{}", imported.stderr);
+        assert!(to_json(&output, &[]).contains(&format!("\"mmap_len\":{mmap_len}}}")), "{mmap_len}");
     }
 }
 
 #[test]
-fn fields_of_tracepoints_are_told_and_not_read_back() {
+fn decoded_tracepoint_fields_are_ignored_on_import() {
     let (mut decoded, mut fields) = (0, 0);
-    let folder = tempfile::tempdir().unwrap();
-    let (json, output) = (folder.path().join("in.jsonl"), folder.path().join("out.data"));
-    let is_small =
-        |recording: &Recording| fs::metadata(&recording.path).is_ok_and(|told| told.is_file() && told.len() < 1 << 20);
+    let dir = tempfile::tempdir().unwrap();
+    let (json, output) = (dir.path().join("in.jsonl"), dir.path().join("out.data"));
+    let is_small = |recording: &Recording| {
+        fs::metadata(&recording.path).is_ok_and(|metadata| metadata.is_file() && metadata.len() < 1 << 20)
+    };
     for recording in recordings().iter().filter(|recording| is_small(recording)) {
         let convert =
             |args: &[&str]| run(perfconv().arg(&recording.path).args(["-t", "jsonl", "-q", "-o", "-"]).args(args));
@@ -267,7 +267,7 @@ fn fields_of_tracepoints_are_told_and_not_read_back() {
         assert_eq!(run(perfconv().arg(&json).arg("-f").arg("-o").arg(&output)).status, 0, "{}", recording.name);
         assert!(fs::read(&output).unwrap() == fs::read(&recording.path).unwrap(), "{}", recording.name);
     }
-    println!("fields of tracepoints: in {fields} samples of {decoded} recordings, which come back as they were");
+    println!("fields of tracepoints: in {fields} samples of {decoded} recordings, imported unchanged");
     let enough = if has_corpus("fields of tracepoints") { 35 } else { 1 };
     assert!(decoded >= enough, "only {decoded} recordings");
 }
@@ -277,38 +277,38 @@ fn count(text: &[u8], mark: &[u8]) -> usize {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_line_and_field_and_nothing_is_written() {
-    let folder = tempfile::tempdir().unwrap();
-    let json = folder.path().join("in.jsonl");
+fn errors_name_line_and_field_and_nothing_is_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let json = dir.path().join("in.jsonl");
     assert_eq!(convert(&fixture("plain.data"), &json).status, 0);
     let lines = fs::read_to_string(&json).unwrap();
     let without_end = lines.lines().filter(|line| !line.starts_with("{\"end\"")).collect::<Vec<_>>().join("\n");
-    let wrong = [
-        (lines.replacen("\"perfconv\":1", "\"perfconv\":2", 1), "line 1: perfconv: version 2 is not read"),
+    let invalid = [
+        (lines.replacen("\"perfconv\":1", "\"perfconv\":2", 1), "line 1: perfconv: unknown version 2"),
         (lines.replacen("\"record\":\"COMM\"", "\"record\":\"COMMA\"", 1), "record: invalid value: string \"COMMA\""),
-        (lines.replacen("\"tid\":", "\"tdi\":", 1), "tdi: there is no such field"),
+        (lines.replacen("\"tid\":", "\"tdi\":", 1), "tdi: unknown field"),
         (lines.replacen("\"pid\":", "\"pid\":99999999999,\"x\":", 1), "pid: invalid value: integer `99999999999`"),
-        (lines.replacen("\"comm\":", "\"comma\":", 1), "comma: there is no such field"),
-        (without_end, "the last object, end, is missing: the file is cut short"),
-        (lines[..lines.len() / 2].to_owned(), "the object is cut short"),
-        ("[{\"perfconv\":1}]".to_owned(), "line 1: container: the field is missing"),
-        ("{\"a\":1}".to_owned(), "line 1: a: there is no such field"),
+        (lines.replacen("\"comm\":", "\"comma\":", 1), "comma: unknown field"),
+        (without_end, "the last object, end, is missing: the file is truncated"),
+        (lines[..lines.len() / 2].to_owned(), "the object is truncated"),
+        ("[{\"perfconv\":1}]".to_owned(), "line 1: container: missing field"),
+        ("{\"a\":1}".to_owned(), "line 1: a: unknown field"),
         ("{\"record\":\"COMM\"}".to_owned(), "line 1: the first object has no field perfconv"),
         (lines.replacen("\"ip\":\"0x", "\"ip\":\"0x1ffff", 1), "body.ip: "),
-        (lines.replacen(",\"tid\":", ",\"t\":1,\"tid\":", 1), ".t: there is no such field"),
+        (lines.replacen(",\"tid\":", ",\"t\":1,\"tid\":", 1), ".t: unknown field"),
         (without(&lines, "\"comm\":"), "missing field `comm`"),
-        (lines.replacen("\"record\":\"COMM\"", "\"record\":\"COMM\",\"raw\":\"?\"", 1), "raw: it is no base64"),
-        (lines.replacen("\"stored\":", "\"stored\":1000000", 1), "attr: stored: it takes 1000000"),
+        (lines.replacen("\"record\":\"COMM\"", "\"record\":\"COMM\",\"raw\":\"?\"", 1), "raw: invalid base64"),
+        (lines.replacen("\"stored\":", "\"stored\":1000000", 1), "attr: stored: size 1000000"),
         (
             lines.replacen("\"record\":\"COMM\"", "\"record\":\"COMM\",\"room\":100000", 1),
-            "room: room for more than 4096 zeros",
+            "room: more than 4096 bytes of padding",
         ),
         (lines.replacen("{\"record\":\"SAMPLE\"", "{\"record\":7777777777", 1), "record: "),
         (
             lines.replacen("{\"record\":\"SAMPLE\"", "{\"record\":\"SAMPLE\",\"record\":\"COMM\"", 1),
-            "record: the field is told twice",
+            "record: duplicate field",
         ),
-        (lines.clone() + &lines, "there is something behind the last object"),
+        (lines.clone() + &lines, "found an object after the last one"),
         (lines.replacen("\"comm\":\"", "\"comm\":\"\u{1}", 1), "comm: control character"),
         ("[1]".to_owned(), "line 1: expected an object, found `1`"),
         (
@@ -316,8 +316,8 @@ fn what_is_wrong_is_told_with_line_and_field_and_nothing_is_written() {
             "line 1: files",
         ),
     ];
-    for (text, message) in wrong {
-        let (input, output) = (folder.path().join("wrong.jsonl"), folder.path().join("out.data"));
+    for (text, message) in invalid {
+        let (input, output) = (dir.path().join("invalid.jsonl"), dir.path().join("out.data"));
         fs::write(&input, text).unwrap();
         let run = run(perfconv().args(["--from", "jsonl"]).arg(&input).arg("-o").arg(&output));
         assert_eq!(run.status, 1, "{message}: {}", run.stderr);
@@ -326,34 +326,34 @@ fn what_is_wrong_is_told_with_line_and_field_and_nothing_is_written() {
     }
 }
 
-/// Lines without the first field of that name, which is the last of its object.
+/// Removes the first field of that name, which must be the last of its object.
 fn without(lines: &str, field: &str) -> String {
-    let at = lines.find(field).expect("the field is there");
-    let end = at + lines[at..].find('}').expect("its object ends");
+    let at = lines.find(field).expect("the field should be present");
+    let end = at + lines[at..].find('}').expect("the object should end");
     format!("{}{}", lines[..at].trim_end_matches(','), &lines[end..])
 }
 
-/// Every line of a small recording, cut at every place: told as cut short, or with what is missing, and never written.
+/// Truncates the JSON of a small recording at many places.
 #[test]
-fn json_that_is_cut_anywhere_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let output = folder.path().join("out.data");
-    let lines = told(&fixture("plain.data"), &[]);
+fn rejects_truncated_json() {
+    let dir = tempfile::tempdir().unwrap();
+    let output = dir.path().join("out.data");
+    let lines = to_json(&fixture("plain.data"), &[]);
     let document = run(perfconv().arg(fixture("plain.data")).args(["-t", "json", "-q", "-o", "-"])).stdout;
-    let mut cuts = 0;
+    let mut truncations = 0;
     for text in [lines.trim_end().as_bytes(), document.trim_ascii_end()] {
         let step = text.len() / 40;
         for len in (0..text.len()).step_by(step).chain([text.len() - 1, text.len() - 2]) {
-            let input = folder.path().join("cut.jsonl");
+            let input = dir.path().join("truncated.jsonl");
             fs::write(&input, &text[..len]).unwrap();
             let run = run(perfconv().args(["--from", "jsonl"]).arg(&input).arg("-o").arg(&output));
             assert_eq!(run.status, 1, "{len}: {}", run.stderr);
-            assert!(run.stderr.contains("cut short") && run.stderr.contains("line "), "{len}: {}", run.stderr);
+            assert!(run.stderr.contains("truncated") && run.stderr.contains("line "), "{len}: {}", run.stderr);
             assert!(!output.exists(), "{len}");
-            cuts += 1;
+            truncations += 1;
         }
     }
-    println!("JSON cut at {cuts} places is refused");
+    println!("JSON truncated at {truncations} places is rejected");
 }
 
 const VALIDATE: &str = r#"
@@ -361,41 +361,41 @@ import json, sys, jsonschema
 schema = json.load(open(sys.argv[1]))
 jsonschema.Draft202012Validator.check_schema(schema)
 validator = jsonschema.Draft202012Validator(schema)
-objects = seen = refused = 0
+objects = seen = rejected = 0
 kinds = set()
 for line in sys.stdin:
     objects += 1
-    told = json.loads(line)
-    # Many are alike: of each kind in a recording the first are looked at.
-    kind = (next(iter(told)), told.get('record'), told.get('feature'), 'frame' in told)
+    value = json.loads(line)
+    # Check the first object of each kind in the input, and a sample of the others.
+    kind = (next(iter(value)), value.get('record'), value.get('feature'), 'frame' in value)
     if kind in kinds and objects % 50:
         continue
     is_new = kind not in kinds
     kinds.add(kind)
     seen += 1
-    for error in validator.iter_errors(told):
+    for error in validator.iter_errors(value):
         sys.exit(f'{line[:200]}: {error.message[:500]}')
-    for place in ('body', 'content', 'sample_id', 'attr', 'end'):
-        if is_new and isinstance(told.get(place), dict):
-            wrong = {**told, place: {**told[place], 'no_such_field': 1}}
-            if validator.is_valid(wrong):
-                sys.exit(f'{line[:200]}: {place} may have any field')
-            refused += 1
-if refused < len(kinds) / 2:
-    sys.exit(f'only {refused} objects of {len(kinds)} kinds were tried with a field that there is not')
-print(objects, seen, refused)
+    for member in ('body', 'content', 'sample_id', 'attr', 'end'):
+        if is_new and isinstance(value.get(member), dict):
+            invalid = {**value, member: {**value[member], 'no_such_field': 1}}
+            if validator.is_valid(invalid):
+                sys.exit(f'{line[:200]}: {member} may have any field')
+            rejected += 1
+if rejected < len(kinds) / 2:
+    sys.exit(f'tested only {rejected} objects of {len(kinds)} kinds with an unknown field')
+print(objects, seen, rejected)
 "#;
 
 #[test]
-fn the_schema_has_every_record_and_feature() {
+fn schema_covers_every_record_and_feature() {
     let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/json.schema.json");
     let schema: Json = serde_json::from_slice(&fs::read(schema).unwrap()).unwrap();
     let named = |kind: &str| {
-        let names = schema["$defs"][kind]["oneOf"][0]["enum"].as_array().expect("it has names");
-        names.iter().map(|name| name.as_str().expect("names are strings").to_owned()).collect::<BTreeSet<_>>()
+        let names = schema["$defs"][kind]["oneOf"][0]["enum"].as_array().expect("it should have names");
+        names.iter().map(|name| name.as_str().expect("names should be strings").to_owned()).collect::<BTreeSet<_>>()
     };
     let with_fields = |object: &str, key: &str| {
-        let cases = schema["$defs"][object]["allOf"].as_array().expect("it has cases");
+        let cases = schema["$defs"][object]["allOf"].as_array().expect("the schema should have cases");
         let names = cases.iter().filter_map(|case| case["if"]["properties"][key]["const"].as_str());
         names.map(str::to_owned).collect::<BTreeSet<_>>()
     };
@@ -408,20 +408,20 @@ fn the_schema_has_every_record_and_feature() {
 }
 
 #[test]
-fn every_output_is_of_the_schema() {
-    let test = "every output is of the schema";
+fn every_output_conforms_to_the_schema() {
+    let test = "every output conforms to the schema";
     if !has("python3", &["-c", "import jsonschema"], test) {
         return;
     }
     let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/json.schema.json");
-    let folder = tempfile::tempdir().unwrap();
-    let all = folder.path().join("all.jsonl");
-    let (mut out, mut recordings_told) = (fs::File::create(&all).unwrap(), 0);
+    let dir = tempfile::tempdir().unwrap();
+    let all = dir.path().join("all.jsonl");
+    let (mut out, mut exported) = (fs::File::create(&all).unwrap(), 0);
     for recording in share(3) {
-        let told = run(perfconv().arg(&recording.path).args(["-t", "jsonl", "-q", "-o", "-"]));
-        if told.status == 0 {
-            recordings_told += 1;
-            out.write_all(&told.stdout).unwrap();
+        let to_json = run(perfconv().arg(&recording.path).args(["-t", "jsonl", "-q", "-o", "-"]));
+        if to_json.status == 0 {
+            exported += 1;
+            out.write_all(&to_json.stdout).unwrap();
         }
     }
     let validate =
@@ -429,8 +429,8 @@ fn every_output_is_of_the_schema() {
     let validate = validate.unwrap();
     let counts = String::from_utf8_lossy(&validate.stdout).into_owned();
     println!(
-        "{test}: {recordings_told} recordings; objects in all, looked at, and refused with another field: {counts}"
+        "{test}: {exported} recordings; objects in total, validated, and rejected with an unknown field: {counts}"
     );
     assert!(validate.status.success(), "{}", String::from_utf8_lossy(&validate.stderr));
-    assert!(recordings_told >= 20);
+    assert!(exported >= 20);
 }

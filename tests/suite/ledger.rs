@@ -1,16 +1,16 @@
-//! The account is exact: of every type of record, what was read is out, used, not applicable or dropped.
+//! The ledger is balanced: for every record type, read = emitted + used + not applicable + dropped.
 
 use super::files::recordings;
 use super::program::{for_each, perfconv, run};
 
 #[test]
-fn of_every_type_all_records_are_accounted_for() {
+fn ledger_is_balanced_for_every_record_type() {
     let recordings = recordings();
     let rows = for_each(&recordings, |recording| {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let output = folder.path().join("out.pb");
-        let told = run(perfconv().arg(&recording.path).arg("-v").arg("-o").arg(&output)).stderr;
-        let table = told.lines().skip_while(|line| !line.starts_with("record ")).skip(1);
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let output = dir.path().join("out.pb");
+        let stderr = run(perfconv().arg(&recording.path).arg("-v").arg("-o").arg(&output)).stderr;
+        let table = stderr.lines().skip_while(|line| !line.starts_with("record ")).skip(1);
         let rows = table.take_while(|line| !line.starts_with("perfconv: ")).filter_map(|line| {
             let counts: Vec<u64> = line.split_whitespace().skip(1).map_while(|count| count.parse().ok()).collect();
             let &[read, ref parts @ ..] = &counts[..] else { return None };
@@ -19,7 +19,7 @@ fn of_every_type_all_records_are_accounted_for() {
         rows.collect::<Vec<_>>()
     });
     let rows: Vec<_> = rows.into_iter().flatten().collect();
-    let wrong: Vec<_> = rows.iter().filter(|(_, adds_up)| !adds_up).map(|(row, _)| row.as_str()).collect();
-    assert!(wrong.is_empty(), "{} of {} rows:\n{}", wrong.len(), rows.len(), wrong.join("\n"));
+    let unbalanced: Vec<_> = rows.iter().filter(|(_, is_balanced)| !is_balanced).map(|(row, _)| row.as_str()).collect();
+    assert!(unbalanced.is_empty(), "{} of {} rows:\n{}", unbalanced.len(), rows.len(), unbalanced.join("\n"));
     assert!(rows.len() >= 8 * recordings.len(), "only {} rows of {} recordings", rows.len(), recordings.len());
 }

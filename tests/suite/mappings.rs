@@ -1,4 +1,4 @@
-//! Mappings that many processes share: each sample is at the same place of the same file as in its own process.
+//! Mappings shared between processes: each sample resolves to the same file and offset as in the mappings of its own process.
 
 use super::files::{Recording, recordings};
 use super::program::for_each;
@@ -19,17 +19,17 @@ use perfconv::stream::raw::Raw;
 use perfconv::stream::source::Source;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Samples by the file and the offset in it that their leaf is at.
-type Places = BTreeMap<(Box<[u8]>, u64), u64>;
+/// The number of samples by file and offset of their leaf.
+type Locations = BTreeMap<(Box<[u8]>, u64), u64>;
 
-/// Looks up each sample's leaf in the maps of its process.
+/// Resolves each sample's leaf in the mappings of its process.
 #[derive(Default)]
 struct Leaves {
     session: Session,
-    places: Places,
-    /// The maps of files that had samples.
+    locations: Locations,
+    /// Mappings with samples: start, offset, file.
     maps: BTreeSet<(u64, u64, Box<[u8]>)>,
-    /// Whether samples have values of counters: such count for the events whose counters rose.
+    /// Whether samples have counter values, which determine the events they count for.
     has_read: bool,
 }
 
@@ -49,54 +49,59 @@ impl Sink for Leaves {
             && let Some(id) = self.session.map_at(pid, CpuMode::USER.into(), ip)
         {
             let map = self.session.map(id);
-            *self.places.entry(place(map, ip)).or_default() += 1;
+            *self.locations.entry(locate(map, ip)).or_default() += 1;
             self.maps.insert((map.start, map.pgoff, map.filename.clone()));
         }
         Ok(())
     }
 }
 
-fn place(map: &Map, address: u64) -> (Box<[u8]>, u64) {
-    assert!((map.start..map.limit).contains(&address), "{map:x?} does not hold {address:x}");
+fn locate(map: &Map, address: u64) -> (Box<[u8]>, u64) {
+    assert!((map.start..map.limit).contains(&address), "{map:x?} should contain {address:x}");
     (map.filename.clone(), address - map.start + map.pgoff)
 }
 
-/// How many samples were compared, and how many maps of files became how many mappings.
-fn compared(recording: &Recording) -> std::result::Result<(u64, usize, usize), &'static str> {
+/// Compares a recording's profile. Returns the numbers of samples, of mappings of processes and of mappings in the profile.
+fn compare(recording: &Recording) -> std::result::Result<(u64, usize, usize), &'static str> {
     let open = || Source::open(Input::Path(recording.path.clone()), ReadOptions::default());
-    let Ok(source) = open() else { return Err("not readable") };
+    let Ok(source) = open() else { return Err("unreadable") };
     let mut leaves = Order::new(Leaves::default(), ReadOptions::default());
     if source.run(&mut leaves).is_err() {
-        return Err("not readable");
+        return Err("unreadable");
     }
-    let Leaves { places, maps, has_read, .. } = leaves.into_inner();
+    let Leaves { locations, maps, has_read, .. } = leaves.into_inner();
     if has_read {
-        return Err("samples count by their counters");
+        return Err("samples have counter values");
     }
-    let (profile, _) = profile(open().expect("it was opened"), &ProfileOptions::default()).expect("a profile");
+    let (profile, _) =
+        profile(open().expect("it should have been opened"), &ProfileOptions::default()).expect("a profile");
     let tables = &profile.tables;
-    let (mut in_profile, mut mappings) = (Places::new(), BTreeSet::new());
+    let (mut in_profile, mut mappings) = (Locations::new(), BTreeSet::new());
     for row in &profile.rows {
         let leaf = tables.stacks.frames()[tables.stacks.stack(row.stack)[0] as usize];
         if let Some(mapping) = leaf.mapping() {
-            let place = place(&tables.mappings[mapping as usize], leaf.address);
-            // What the kernel and the hypervisor have is looked up by another mode.
-            if places.contains_key(&place) {
-                *in_profile.entry(place).or_default() += row.samples;
+            let location = locate(&tables.mappings[mapping as usize], leaf.address);
+            // Kernel and hypervisor frames were resolved in another mode, and not counted above.
+            if locations.contains_key(&location) {
+                *in_profile.entry(location).or_default() += row.samples;
                 mappings.insert(mapping);
             }
         }
     }
-    assert!(in_profile == places, "{}: {in_profile:x?}, by each process's own maps {places:x?}", recording.name);
-    Ok((places.values().sum(), maps.len(), mappings.len()))
+    assert!(
+        in_profile == locations,
+        "{}: {in_profile:x?}, by the mappings of each process {locations:x?}",
+        recording.name
+    );
+    Ok((locations.values().sum(), maps.len(), mappings.len()))
 }
 
 #[test]
-fn each_sample_is_where_its_own_process_has_it() {
+fn profiles_resolve_samples_by_the_mappings_of_their_process() {
     let recordings = recordings();
     let (mut files, mut samples, mut shared) = (0, 0, 0);
     let mut skipped = BTreeMap::<_, u32>::new();
-    for outcome in for_each(&recordings, compared) {
+    for outcome in for_each(&recordings, compare) {
         match outcome {
             Ok((count, maps, mappings)) => {
                 assert!(mappings <= maps);
@@ -106,8 +111,8 @@ fn each_sample_is_where_its_own_process_has_it() {
         }
     }
     println!(
-        "{files} recordings, {samples} samples in user space: each at its place; in {shared} processes share a file"
+        "{files} recordings, {samples} user-space samples resolved; in {shared} recordings processes share mappings"
     );
     skipped.iter().for_each(|(why, count)| println!("{count:6} skipped: {why}"));
-    assert!(files * 10 >= recordings.len() * 7 && samples >= 1000 && shared >= 3, "too little was compared");
+    assert!(files * 10 >= recordings.len() * 7 && samples >= 1000 && shared >= 3, "compared too few recordings");
 }

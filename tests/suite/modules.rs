@@ -1,4 +1,4 @@
-//! Whether the modules use each other in the order that the front page of the library gives.
+//! Modules use each other only in the order of the table in the library's front page.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,27 +17,27 @@ fn each_module_uses_only_those_above_it() {
     let mut listed = order.clone();
     declared.sort_unstable();
     listed.sort_unstable();
-    assert_eq!(listed, declared, "the page lists other modules than there are");
+    assert_eq!(listed, declared, "the table should list all modules");
 
-    let (mut files, mut uses, mut wrong) = (0, 0, Vec::new());
+    let (mut files, mut uses, mut violations) = (0, 0, Vec::new());
     for file in sources(&Path::new(ROOT).join("src")) {
         let path = file.strip_prefix(Path::new(ROOT).join("src")).unwrap();
         let own = path.iter().next().unwrap().to_str().unwrap().trim_end_matches(".rs");
-        let Some(place) = order.iter().position(|module| *module == own) else { continue };
+        let Some(position) = order.iter().position(|module| *module == own) else { continue };
         files += 1;
         for used in used_modules(&fs::read_to_string(&file).unwrap(), &order) {
             uses += 1;
-            if order.iter().position(|module| *module == used) > Some(place) {
-                wrong.push(format!("{} uses {used}", path.display()));
+            if order.iter().position(|module| *module == used) > Some(position) {
+                violations.push(format!("{} uses {used}", path.display()));
             }
         }
     }
-    println!("{files} files of {} modules name others {uses} times", order.len());
+    println!("{files} files of {} modules, {uses} uses of other modules", order.len());
     assert!(files > 400 && uses > 1000, "{files} files, {uses} uses");
-    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(violations.is_empty(), "{violations:#?}");
 }
 
-/// The modules that a file names as `crate::module`, but in its tests.
+/// The modules that a file uses as `crate::module`, outside of its tests.
 fn used_modules<'a>(source: &str, modules: &[&'a str]) -> Vec<&'a str> {
     let code = source.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));

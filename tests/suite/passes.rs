@@ -1,4 +1,4 @@
-//! Passes: what the peer's converter makes of recordings with them, and that any stream goes through them.
+//! Passes of quipper: the same output as perf_converter, and from any container and format.
 
 use crate::suite::files::{Recording, corpus, fixture, fixtures, has_corpus};
 use crate::suite::program::{for_each, perfconv, run};
@@ -11,7 +11,7 @@ use std::path::Path;
 /// Every pass there is.
 const ALL: &str = "sort,huge-pages,combine,remap,discard-unused";
 
-fn converted(input: &Path, output: &Path, args: &[&str]) -> Result<Vec<u8>, String> {
+fn convert(input: &Path, output: &Path, args: &[&str]) -> Result<Vec<u8>, String> {
     let run = run(perfconv().arg(input).args(["-f", "-q", "-o"]).arg(output).args(args));
     match run.status {
         0 => Ok(fs::read(output).unwrap_or_default()),
@@ -19,8 +19,8 @@ fn converted(input: &Path, output: &Path, args: &[&str]) -> Result<Vec<u8>, Stri
     }
 }
 
-/// A message whose maps have their entries in order; the peer writes them in none.
-fn in_order(bytes: &[u8]) -> PerfDataProto {
+/// Decodes a message and sorts BPF metadata, which perf_converter writes in random order.
+fn decode_sorted(bytes: &[u8]) -> PerfDataProto {
     let mut message = PerfDataProto::decode(bytes).expect("a PerfDataProto");
     for event in &mut message.events {
         event.bpf_metadata_event.iter_mut().for_each(|event| event.metadata.sort_by(|a, b| a.key.cmp(&b.key)));
@@ -29,8 +29,8 @@ fn in_order(bytes: &[u8]) -> PerfDataProto {
 }
 
 #[test]
-fn with_its_passes_it_is_what_the_peers_converter_makes() {
-    if !has_corpus("what the peer's converter makes") {
+fn all_passes_match_perf_converter() {
+    if !has_corpus("goldens of perf_converter") {
         return;
     }
     let mut with_golden: Vec<_> =
@@ -38,26 +38,26 @@ fn with_its_passes_it_is_what_the_peers_converter_makes() {
     with_golden.dedup_by(|(_, a), (_, b)| a.path == b.path);
     let outcomes = for_each(&with_golden, |(golden, recording)| {
         let output = scratch(&format!("{}.converted", recording.name));
-        let ours = converted(&recording.path, &output, &["-t", "quipper", "--quipper", "perf-converter"]);
+        let ours = convert(&recording.path, &output, &["-t", "quipper", "--quipper", "perf-converter"]);
         match ours {
             Ok(ours) if ours == *golden => (true, None),
-            Ok(ours) if in_order(&ours) == in_order(golden) => (false, None),
-            Ok(ours) => (false, Some(format!("{}: {} bytes, not {}", recording.name, ours.len(), golden.len()))),
+            Ok(ours) if decode_sorted(&ours) == decode_sorted(golden) => (false, None),
+            Ok(ours) => (false, Some(format!("{}: {} bytes, expected {}", recording.name, ours.len(), golden.len()))),
             Err(e) => (false, Some(format!("{}: {e}", recording.name))),
         }
     });
     let same = outcomes.iter().filter(|(is_same, _)| *is_same).count();
-    let wrong: Vec<_> = outcomes.into_iter().filter_map(|(_, wrong)| wrong).collect();
+    let failures: Vec<_> = outcomes.into_iter().filter_map(|(_, failures)| failures).collect();
     println!(
-        "{} recordings, oracle: the peer's converter; {same} the same bytes, not equal {wrong:?}",
+        "{} recordings compared with perf_converter; {same} byte for byte; failures {failures:?}",
         with_golden.len()
     );
-    assert!(wrong.is_empty(), "{wrong:?}");
+    assert!(failures.is_empty(), "{failures:?}");
     assert!(with_golden.len() >= 340, "only {} recordings have a golden", with_golden.len());
 }
 
-/// The recordings of the peer's tests, each with a golden of a kind.
-fn with_peers_golden(kind: &str) -> (Vec<(Recording, Vec<u8>)>, usize) {
+/// The recordings of quipper's tests with a golden of a kind, and the number of outdated goldens.
+fn with_quipper_golden(kind: &str) -> (Vec<(Recording, Vec<u8>)>, usize) {
     let (mut found, mut stale) = (Vec::new(), 0);
     for recording in corpus() {
         let Ok(packed) = fs::read(format!("{}.{kind}.zst", recording.path.display())) else { continue };
@@ -65,73 +65,77 @@ fn with_peers_golden(kind: &str) -> (Vec<(Recording, Vec<u8>)>, usize) {
             stale += 1;
             continue;
         }
-        found.push((recording, zstd::decode_all(&packed[..]).expect("a golden is zstd")));
+        found.push((recording, zstd::decode_all(&packed[..]).expect("a golden should be zstd")));
     }
     (found, stale)
 }
 
 #[test]
-fn with_its_passes_it_equals_the_goldens_of_the_peers_tests() {
-    if !has_corpus("the goldens of the peer's tests") {
+fn all_passes_match_goldens_of_quipper() {
+    if !has_corpus("goldens of quipper") {
         return;
     }
-    let (goldens, stale) = with_peers_golden("pb_data");
+    let (goldens, stale) = with_quipper_golden("pb_data");
     for (recording, golden) in &goldens {
         let output = scratch(&format!("{}.pb", recording.name));
-        let ours = converted(&recording.path, &output, &["-t", "quipper", "--quipper", "perf-converter"]);
-        assert!(masked(&ours.expect("it is readable")) == masked(golden), "{}", recording.name);
+        let ours = convert(&recording.path, &output, &["-t", "quipper", "--quipper", "perf-converter"]);
+        assert!(masked(&ours.expect("it should be readable")) == masked(golden), "{}", recording.name);
     }
-    println!("{} recordings equal the goldens .pb_data; {stale} goldens lack fields of the schema", goldens.len());
-    assert!(goldens.len() >= 15, "only {} recordings were compared", goldens.len());
+    println!(
+        "{} recordings equal goldens .pb_data; {stale} goldens skipped: they lack fields of the schema",
+        goldens.len()
+    );
+    assert!(goldens.len() >= 15, "compared only {} recordings", goldens.len());
 }
 
 #[test]
-fn remapped_it_equals_the_goldens_of_the_peers_tests() {
-    if !has_corpus("the goldens of the peer's tests") {
+fn remap_pass_matches_goldens_of_quipper() {
+    if !has_corpus("goldens of quipper") {
         return;
     }
-    let (goldens, stale) = with_peers_golden("parse.remap.out.pb_data");
+    let (goldens, stale) = with_quipper_golden("parse.remap.out.pb_data");
     for (recording, golden) in &goldens {
         let name = &recording.name;
         let data = scratch(&format!("{name}.remapped.data"));
-        converted(&recording.path, &data, &["--pass", "sort,huge-pages,combine,remap"]).expect("it is readable");
-        let ours = strict(&data, &scratch(&format!("{name}.remapped"))).expect("it is a recording");
+        convert(&recording.path, &data, &["--pass", "sort,huge-pages,combine,remap"]).expect("it should be readable");
+        let ours = strict(&data, &scratch(&format!("{name}.remapped"))).expect("it should be a recording");
         assert!(masked(&ours) == masked(golden), "{name}");
         let at_once = ["-t", "quipper", "--quipper", "perf-converter", "--pass", "remap"];
-        let at_once = converted(&recording.path, &scratch(&format!("{name}.at-once")), &at_once).expect("as before");
+        let at_once = convert(&recording.path, &scratch(&format!("{name}.at-once")), &at_once)
+            .expect("converting should succeed");
         let (mut at_once, mut golden) = (masked(&at_once), masked(golden));
         let did_remap = |message: &mut PerfDataProto| message.stats.as_mut().and_then(|stats| stats.did_remap.take());
         assert_eq!((did_remap(&mut at_once), did_remap(&mut golden)), (Some(true), Some(false)), "{name}");
-        assert!(at_once == golden, "{name}, at once");
-        let again = scratch(&format!("{name}.remapped-again.data"));
-        converted(&data, &again, &["--pass", "remap"]).expect("it is a recording");
-        let again = strict(&again, &scratch(&format!("{name}.again"))).expect("it is a recording");
-        assert!(addresses(&masked(&again)) == addresses(&golden), "{name}: what was remapped is remapped again");
+        assert!(at_once == golden, "{name}: passes at once differ");
+        let repeated = scratch(&format!("{name}.remapped-twice.data"));
+        convert(&data, &repeated, &["--pass", "remap"]).expect("it should be a recording");
+        let repeated = strict(&repeated, &scratch(&format!("{name}.repeated"))).expect("it should be a recording");
+        assert!(addresses(&masked(&repeated)) == addresses(&golden), "{name}: remapping twice should change nothing");
     }
     println!(
-        "{} recordings equal the goldens .parse.remap.out.pb_data, and stay so; {stale} goldens lack fields of the schema",
+        "{} recordings equal goldens .parse.remap.out.pb_data; {stale} goldens skipped: they lack fields of the schema",
         goldens.len()
     );
-    assert!(goldens.len() >= 15, "only {} recordings were compared", goldens.len());
+    assert!(goldens.len() >= 15, "compared only {} recordings", goldens.len());
 }
 
-/// Where samples are.
+/// The addresses of all samples.
 fn addresses(message: &PerfDataProto) -> Vec<(u64, Vec<u64>)> {
     let samples = message.events.iter().filter_map(|event| event.sample_event.as_ref());
     samples.map(|sample| (sample.ip(), sample.callchain.clone())).collect()
 }
 
 #[test]
-fn without_what_is_not_used_every_address_is_in_a_map_that_was_in_one() {
+fn discard_unused_keeps_the_mapping_of_every_address() {
     let (mut compared, mut before, mut after) = (0, 0, 0);
     let all: Vec<_> = fixtures().into_iter().chain(corpus()).collect();
     let outcomes = for_each(&all, |recording| {
         let name = &recording.name;
         let args = ["-t", "quipper", "--quipper", "perf-converter"];
-        let all = converted(&recording.path, &scratch(&format!("{name}.all")), &args).ok()?;
+        let all = convert(&recording.path, &scratch(&format!("{name}.all")), &args).ok()?;
         let args = [&args[..], &["--pass", "discard-unused"]].concat();
         let used = scratch(&format!("{name}.used.pb_data"));
-        let used_bytes = converted(&recording.path, &used, &args).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let used_bytes = convert(&recording.path, &used, &args).unwrap_or_else(|e| panic!("{name}: {e}"));
         let (all, used) =
             [all, used_bytes].map(|bytes| PerfDataProto::decode(&bytes[..]).expect("a PerfDataProto")).into();
         let (all_stats, used_stats) = (all.stats.expect("counts"), used.stats.expect("counts"));
@@ -139,30 +143,30 @@ fn without_what_is_not_used_every_address_is_in_a_map_that_was_in_one() {
         assert!(addresses(&used) == addresses(&all), "{name}: other samples");
         for event in &used.events {
             let Some(map) = &event.mmap_event else {
-                assert_ne!(event.header.expect("a header").r#type(), 68, "{name}: the mark of a round");
+                assert_ne!(event.header.expect("a header").r#type(), 68, "{name}: a FINISHED_ROUND is left");
                 continue;
             };
-            let holds = |address: u64| address >= map.start() && address - map.start() < map.len();
+            let contains = |address: u64| address >= map.start() && address - map.start() < map.len();
             let samples = used.events.iter().filter_map(|event| event.sample_event.as_ref());
             let mut addresses = samples.flat_map(|sample| {
                 let branches = sample.branch_stack.iter().flat_map(|branch| [branch.from_ip(), branch.to_ip()]);
                 sample.ip.into_iter().chain(sample.callchain.iter().copied()).chain(branches)
             });
-            assert!(addresses.any(holds), "{name}: nothing is in {:x}", map.start());
+            assert!(addresses.any(contains), "{name}: no sample is in {:x}", map.start());
         }
         Some((all_stats.num_mmap_events(), used_stats.num_mmap_events()))
     });
     for (all, used) in outcomes.into_iter().flatten() {
         (compared, before, after) = (compared + 1, before + all, after + used);
     }
-    println!("{compared} recordings with {before} maps have {after} that are used");
+    println!("{compared} recordings with {before} mappings, {after} of them used");
     assert!(after > 0 && after < before);
-    let enough = if has_corpus("recordings with maps that are not used") { 340 } else { 15 };
-    assert!(compared >= enough, "only {compared} recordings were compared");
+    let enough = if has_corpus("unused mappings") { 340 } else { 15 };
+    assert!(compared >= enough, "compared only {compared} recordings");
 }
 
 #[test]
-fn every_container_and_format_comes_out_of_the_passes_the_same() {
+fn passes_work_in_every_container_and_format() {
     let names = [
         "callgraph.data",
         "compressed.data",
@@ -175,47 +179,47 @@ fn every_container_and_format_comes_out_of_the_passes_the_same() {
     ];
     let mut changed = 0;
     for name in names {
-        let told = |ending: &str, args: &[&str]| {
+        let convert_to = |ending: &str, args: &[&str]| {
             let output = scratch(&format!("{name}.passed.{ending}"));
             let args = [&["--pass", ALL][..], args].concat();
-            converted(&fixture(name), &output, &args).unwrap_or_else(|e| panic!("{name} to {ending}: {e}"));
+            convert(&fixture(name), &output, &args).unwrap_or_else(|e| panic!("{name} to {ending}: {e}"));
             let strict = strict(&output, &scratch(&format!("{name}.passed.{ending}.strict")));
-            strict.unwrap_or_else(|e| panic!("{name} by {ending}: {e}"))
+            strict.unwrap_or_else(|e| panic!("{name} via {ending}: {e}"))
         };
-        let data = told("data", &["--container", "file"]);
+        let data = convert_to("data", &["--container", "file"]);
         for (ending, args) in [("pb_data", &[][..]), ("jsonl", &[]), ("pipe.data", &["--container", "pipe"])] {
-            let (data, other) = (masked(&data), masked(&told(ending, args)));
-            assert!(data.events == other.events, "{name} by {ending}: other records");
-            assert_eq!(data.stats, other.stats, "{name} by {ending}");
+            let (data, other) = (masked(&data), masked(&convert_to(ending, args)));
+            assert!(data.events == other.events, "{name} via {ending}: other records");
+            assert_eq!(data.stats, other.stats, "{name} via {ending}");
         }
-        let before = strict(&fixture(name), &scratch(&format!("{name}.before"))).expect("it is readable");
+        let before = strict(&fixture(name), &scratch(&format!("{name}.before"))).expect("it should be readable");
         changed += usize::from(masked(&before).events != masked(&data).events);
     }
-    println!("{} recordings by four ways each; {changed} of them the passes change", names.len());
+    println!("{} recordings in four formats each; passes change {changed} of them", names.len());
     assert_eq!(changed, names.len());
 }
 
 #[test]
-fn records_of_passes_are_told_as_those_of_a_recording() {
+fn passes_apply_to_perf_json_and_csv() {
     for name in
         ["plain.data", "callgraph.data", "compressed.data", "pipe-tracepoints.data", "weight.data", "threads.dir"]
     {
         let passed = scratch(&format!("{name}.passed.data"));
-        converted(&fixture(name), &passed, &["--pass", ALL, "--container", "file"])
+        convert(&fixture(name), &passed, &["--pass", ALL, "--container", "file"])
             .unwrap_or_else(|e| panic!("{name}: {e}"));
         let perf_json = |input: &Path, args: &[&str]| {
             let output = scratch(&format!("{name}.passed.json"));
-            let told = converted(input, &output, &[&["-t", "perf-json"][..], args].concat());
-            let told: serde_json::Value =
-                serde_json::from_slice(&told.unwrap_or_else(|e| panic!("{name}: {e}"))).unwrap();
-            told["samples"].clone()
+            let json = convert(input, &output, &[&["-t", "perf-json"][..], args].concat());
+            let json: serde_json::Value =
+                serde_json::from_slice(&json.unwrap_or_else(|e| panic!("{name}: {e}"))).unwrap();
+            json["samples"].clone()
         };
         let samples = perf_json(&passed, &[]);
         assert!(samples.as_array().is_some_and(|samples| samples.len() > 10), "{name}");
         assert!(perf_json(&fixture(name), &["--pass", ALL]) == samples, "{name}: other samples");
         let tables = |input: &Path, args: &[&str]| {
-            let folder = tempfile::tempdir().unwrap();
-            let tables = folder.path().join("tables");
+            let dir = tempfile::tempdir().unwrap();
+            let tables = dir.path().join("tables");
             let run = run(perfconv().arg(input).args(["-t", "csv", "-o"]).arg(&tables).args(args));
             assert_eq!(run.status, 0, "{name}: {}", run.stderr);
             fs::read_to_string(tables.join("results.csv")).unwrap()
@@ -225,26 +229,31 @@ fn records_of_passes_are_told_as_those_of_a_recording() {
 }
 
 #[test]
-fn a_folder_that_is_read_is_never_replaced() {
-    let folder = tempfile::tempdir().unwrap();
-    let input = folder.path().join("in.dir");
+fn an_input_directory_is_never_replaced() {
+    let dir = tempfile::tempdir().unwrap();
+    let input = dir.path().join("in.dir");
     let copied = run(perfconv().arg(fixture("threads.dir")).args(["-t", "perf.data", "-o"]).arg(&input));
     assert_eq!(copied.status, 0, "{}", copied.stderr);
     let before = fs::read(input.join("data")).unwrap();
     for more in [&["--pass", "remap"][..], &[]] {
         let run = run(perfconv().arg(&input).args(["-t", "perf.data", "-f", "-o"]).arg(&input).args(more));
-        assert_eq!((run.status, run.stderr.contains("never overwritten")), (1, true), "{}", run.stderr);
+        assert_eq!((run.status, run.stderr.contains("cannot overwrite the input")), (1, true), "{}", run.stderr);
     }
     assert!(fs::read(input.join("data")).unwrap() == before);
-    let tables = folder.path().join("tables");
+    let tables = dir.path().join("tables");
     assert_eq!(run(perfconv().arg(fixture("plain.data")).args(["-t", "csv", "-o"]).arg(&tables)).status, 0);
     fs::copy(fixture("plain.data"), tables.join("stat.csv")).unwrap();
     let run = run(perfconv().arg(tables.join("stat.csv")).args(["-t", "csv", "-f", "-o"]).arg(&tables));
-    assert_eq!((run.status, run.stderr.contains("never overwritten")), (1, true), "{}", run.stderr);
+    assert_eq!((run.status, run.stderr.contains("cannot overwrite the input")), (1, true), "{}", run.stderr);
 }
 
 #[test]
-fn a_profile_takes_no_pass() {
+fn rejects_passes_for_profiles() {
     let run = run(perfconv().arg(fixture("callgraph.data")).args(["-o", "unused.pb.gz", "--pass", "remap"]));
-    assert_eq!((run.status, run.stderr.contains("--pass is not for pprof")), (2, true), "{}", run.stderr);
+    assert_eq!(
+        (run.status, run.stderr.contains("--pass cannot be used with format pprof")),
+        (2, true),
+        "{}",
+        run.stderr
+    );
 }

@@ -1,4 +1,4 @@
-//! Files by all the names that they may have, and all that can stand where a file is expected.
+//! Unusual file names and file types as inputs and outputs.
 
 use super::files::fixture;
 use super::program::{Run, perfconv, run};
@@ -25,22 +25,22 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Not through the macros, whose output the test harness hides when the test passes.
-fn say(line: std::fmt::Arguments<'_>) {
-    writeln!(io::stderr(), "{line}").expect("standard error can be written to");
+/// Prints a line to standard error, not with the print macros, whose output the test harness captures.
+fn print_note(line: std::fmt::Arguments<'_>) {
+    writeln!(io::stderr(), "{line}").expect("standard error should be writable");
 }
 
-/// Names that are harder than others: with a space, without being UTF-8, with what terminals take for commands, like an option.
+/// Unusual names: with a space, not UTF-8, with a terminal escape sequence, like an option.
 const NAMES: [&[u8]; 4] = [b"with a space", b"not \xff\xfe UTF-8", b"line\nand \x1b[31mred", b"-o"];
 
 #[test]
-fn every_command_takes_every_name() {
+fn every_command_accepts_unusual_names() {
     let mut runs = 0;
     for name in NAMES {
-        let folder = tempfile::tempdir().unwrap();
-        let folder = folder.path().join(OsStr::from_bytes(name));
-        fs::create_dir(&folder).unwrap();
-        let path = |ending: &str| folder.join(OsStr::from_bytes(&[name, ending.as_bytes()].concat()));
+        let temp = tempfile::tempdir().unwrap();
+        let temp = temp.path().join(OsStr::from_bytes(name));
+        fs::create_dir(&temp).unwrap();
+        let path = |ending: &str| temp.join(OsStr::from_bytes(&[name, ending.as_bytes()].concat()));
         let input = path(".data");
         fs::copy(fixture("callgraph.data"), &input).unwrap();
         fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/callgraph.toml"), path(".toml")).unwrap();
@@ -49,10 +49,10 @@ fn every_command_takes_every_name() {
             (&["convert"], vec![input.clone()], Some(path(".pb.gz"))),
             (&["convert", "-t", "csv"], vec![input.clone()], Some(path(".csv"))),
             (&["convert"], vec![input.clone()], Some(path(".jsonl"))),
-            (&["convert"], vec![path(".jsonl")], Some(path(".again.data"))),
+            (&["convert"], vec![path(".jsonl")], Some(path(".restored.data"))),
             (&["rewrite", "--container", "dir"], vec![input.clone()], Some(dir.clone())),
             (&["convert"], vec![dir.clone()], Some(path(".dir.jsonl"))),
-            (&["convert", "-t", "perf.data"], vec![path(".dir.jsonl")], Some(path(".again.dir"))),
+            (&["convert", "-t", "perf.data"], vec![path(".dir.jsonl")], Some(path(".restored.dir"))),
             (&["rewrite", "--sort"], vec![input.clone()], Some(path(".sorted.data"))),
             (&["repair"], vec![input.clone()], Some(path(".repaired.data"))),
             (&["merge"], vec![input.clone(), dir.clone()], Some(path(".merged.data"))),
@@ -69,34 +69,34 @@ fn every_command_takes_every_name() {
             let mut command = perfconv();
             command.args(args).args(output.as_ref().map(|_| "-o")).args(&output).arg("--").args(&inputs);
             let run = run(&mut command);
-            // A check finds something, and recordings differ.
+            // `check` reports findings, and `diff` differences.
             assert!(matches!(run.status, 0 | 3) || args == ["diff"] && run.status == 1, "{args:?}: {}", run.stderr);
-            assert!(output.is_none_or(|output| output.exists()), "{args:?}: nothing is written");
+            assert!(output.is_none_or(|output| output.exists()), "{args:?}: no output is written");
             let is_plain = |byte: &u8| matches!(byte, b'\n' | b'\t' | b' '..);
             assert!(run.stderr.as_bytes().iter().all(is_plain), "{args:?}: {:?}", run.stderr);
             runs += 1;
         }
-        assert!(fs::read(path(".again.data")).unwrap() == fs::read(&input).unwrap(), "by way of JSON");
+        assert!(fs::read(path(".restored.data")).unwrap() == fs::read(&input).unwrap(), "round trip through JSON");
     }
-    say(format_args!("{runs} runs with {} kinds of names", NAMES.len()));
+    print_note(format_args!("{runs} runs with {} kinds of names", NAMES.len()));
     assert!(runs >= 70);
 }
 
-/// The sentence of a failure that names a file.
-fn refused(input: &Path, output: &Path) -> String {
+/// Converts a file, and returns the error.
+fn reject(input: &Path, output: &Path) -> String {
     let run = run(perfconv().arg(input).arg("-f").arg("-o").arg(output));
-    run.failure().unwrap_or_else(|wrong| panic!("{}: {wrong}", input.display())).to_owned()
+    run.failure().unwrap_or_else(|error| panic!("{}: {error}", input.display())).to_owned()
 }
 
 #[test]
-fn what_is_no_recording_where_one_is_expected_is_told_at_once() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name);
+fn rejects_devices_sockets_and_broken_links() {
+    let temp = tempfile::tempdir().unwrap();
+    let path = |name: &str| temp.path().join(name);
     symlink(path("loop"), path("loop")).unwrap();
     symlink(path("nowhere"), path("broken")).unwrap();
     let _socket = UnixListener::bind(path("socket")).unwrap();
     let output = path("out.pb.gz");
-    let mut told = BTreeMap::new();
+    let mut errors = BTreeMap::new();
     for input in [
         Path::new("/dev/null"),
         Path::new("/dev/zero"),
@@ -109,29 +109,33 @@ fn what_is_no_recording_where_one_is_expected_is_told_at_once() {
         &path("broken"),
         &path("socket"),
         &path("broken/below"),
-        folder.path(),
+        temp.path(),
     ] {
-        if !input.starts_with(folder.path()) && !input.exists() {
+        if !input.starts_with(temp.path()) && !input.exists() {
             continue;
         }
-        let sentence = refused(input, &output);
+        let sentence = reject(input, &output);
         assert!(sentence.contains(&*input.to_string_lossy()), "{sentence}");
         assert!(!output.exists(), "{sentence}");
-        told.insert(input.to_owned(), sentence);
+        errors.insert(input.to_owned(), sentence);
     }
-    say(format_args!("{} things that are no recording were told: {:?}", told.len(), told.values().collect::<Vec<_>>()));
-    assert!(told.len() >= 9);
+    print_note(format_args!(
+        "{} inputs that are no recordings were rejected: {:?}",
+        errors.len(),
+        errors.values().collect::<Vec<_>>()
+    ));
+    assert!(errors.len() >= 9);
 }
 
 #[test]
-fn what_is_open_already_is_read_by_its_number() {
+fn reads_open_file_descriptors() {
     let expected = run(perfconv().arg(fixture("callgraph.data")).args(["-q", "-t", "pprof", "-o", "-"]));
     assert_eq!(expected.status, 0);
     for name in ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"] {
         let file = File::open(fixture("callgraph.data")).unwrap();
         let found = run(perfconv().stdin(file).args([name, "-q", "-t", "pprof", "-o", "-"]));
         assert_eq!((found.status, &*found.stderr), (0, ""), "{name}");
-        assert!(found.stdout == expected.stdout, "{name}: something else");
+        assert!(found.stdout == expected.stdout, "{name}: outputs differ");
     }
     let (reader, mut writer) = io::pipe().unwrap();
     let bytes = fs::read(fixture("pipe.data")).unwrap();
@@ -144,7 +148,7 @@ fn what_is_open_already_is_read_by_its_number() {
     assert_eq!((found.status, found.stdout == by_path.stdout), (0, true), "{}", found.stderr);
 }
 
-/// A program that may not do everything, as root may.
+/// Makes a command run as an unprivileged user if the tests run as root.
 fn as_nobody(command: &mut Command) -> &mut Command {
     if fs::metadata("/proc/self").is_ok_and(|found| found.uid() == 0) {
         command.uid(65534).gid(65534);
@@ -154,27 +158,27 @@ fn as_nobody(command: &mut Command) -> &mut Command {
 
 fn failure_as_nobody(args: &[&OsStr]) -> String {
     let found: Run = run(as_nobody(perfconv().args(args)));
-    found.failure().unwrap_or_else(|wrong| panic!("{args:?}: {wrong}")).to_owned()
+    found.failure().unwrap_or_else(|error| panic!("{args:?}: {error}")).to_owned()
 }
 
 #[test]
-fn a_file_takes_no_folders_place() {
-    let folder = tempfile::tempdir().unwrap();
-    let is_folder = folder.path().join("folder.data");
-    fs::create_dir(&is_folder).unwrap();
-    fs::copy(fixture("plain.data"), is_folder.join("data")).unwrap();
+fn does_not_replace_a_directory_with_a_file() {
+    let temp = tempfile::tempdir().unwrap();
+    let directory = temp.path().join("folder.data");
+    fs::create_dir(&directory).unwrap();
+    fs::copy(fixture("plain.data"), directory.join("data")).unwrap();
     for name in ["callgraph.data", "compressed.data"] {
-        let sentence = refused(&fixture(name), &is_folder);
+        let sentence = reject(&fixture(name), &directory);
         assert!(sentence.contains("folder.data: is a directory; name a file in it"), "{sentence}");
     }
-    assert_eq!(fs::read(is_folder.join("data")).unwrap(), fs::read(fixture("plain.data")).unwrap());
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    assert_eq!(fs::read(directory.join("data")).unwrap(), fs::read(fixture("plain.data")).unwrap());
+    assert_eq!(fs::read_dir(temp.path()).unwrap().count(), 1);
 }
 
 #[test]
-fn a_folder_with_something_else_in_it_is_not_replaced() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name);
+fn does_not_replace_directories_with_other_files() {
+    let temp = tempfile::tempdir().unwrap();
+    let path = |name: &str| temp.path().join(name);
     let recording = fixture("callgraph.data");
     let folded = path("in.folded");
     fs::write(&folded, "main;f 1\n").unwrap();
@@ -206,21 +210,21 @@ fn a_folder_with_something_else_in_it_is_not_replaced() {
             other => other.as_ref(),
         }));
         let run = run(command.arg("-f"));
-        let sentence = run.failure().unwrap_or_else(|wrong| panic!("{args:?}: {wrong}"));
+        let sentence = run.failure().unwrap_or_else(|error| panic!("{args:?}: {error}"));
         assert!(sentence.contains(&*dir.to_string_lossy()), "{sentence}");
-        assert!(others.iter().all(|name| dir.join(name).is_file()), "{args:?}: {others:?} is gone");
-        assert!(!data.exists(), "{args:?}: there is a recording without its images");
+        assert!(others.iter().all(|name| dir.join(name).is_file()), "{args:?}: {others:?} should be kept");
+        assert!(!data.exists(), "{args:?}: a recording was written without its images");
         kept += 1;
     }
-    say(format_args!("{kept} folders with something else in them were left as they were"));
+    print_note(format_args!("{kept} directories with other files were kept"));
 }
 
 #[test]
-fn what_may_not_be_read_or_written_is_told_and_left_alone() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name);
+fn reports_missing_permissions_and_writes_nothing() {
+    let temp = tempfile::tempdir().unwrap();
+    let path = |name: &str| temp.path().join(name);
     let mode = |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
-    mode(folder.path(), 0o755);
+    mode(temp.path(), 0o755);
     for (name, bits) in [("read-only", 0o555), ("open", 0o777)] {
         fs::create_dir(path(name)).unwrap();
         fs::copy(fixture("callgraph.data"), path(name).join("in.data")).unwrap();
@@ -231,7 +235,7 @@ fn what_may_not_be_read_or_written_is_told_and_left_alone() {
     mode(&path("open/secret.data"), 0o000);
     let program = run(as_nobody(perfconv().arg("--version")));
     if program.status != 0 {
-        say(format_args!("skipped: the program is where nobody else can run it"));
+        print_note(format_args!("skipped: other users cannot run the program"));
         return;
     }
     let (closed, open, secret) = (path("read-only/in.data"), path("open/in.data"), path("open/secret.data"));
@@ -241,26 +245,26 @@ fn what_may_not_be_read_or_written_is_told_and_left_alone() {
     assert!(sentence.contains("secret.data: ") && sentence.contains("ermission denied"), "{sentence}");
     let sentence = failure_as_nobody(&[open.as_os_str(), option, to_closed.as_os_str()]);
     assert!(sentence.contains("out.pb.gz: cannot create: ") && !sentence.contains(".perfconv-"), "{sentence}");
-    let closed_folder = path("read-only");
-    let spool = [OsStr::new("--spool-dir"), closed_folder.as_os_str()];
+    let read_only_dir = path("read-only");
+    let spool = [OsStr::new("--spool-dir"), read_only_dir.as_os_str()];
     let gz = path("open/in.data.zst");
     fs::write(&gz, zstd::encode_all(&*fs::read(fixture("callgraph.data")).unwrap(), 1).unwrap()).unwrap();
     let sentence = failure_as_nobody(&[&[gz.as_os_str(), option, to_open.as_os_str()][..], &spool].concat());
-    assert!(sentence.contains("cannot keep in a temporary file"), "{sentence}");
-    for (folder, names) in [("read-only", vec!["in.data"]), ("open", vec!["in.data", "in.data.zst", "secret.data"])] {
-        let mut found: Vec<_> = fs::read_dir(path(folder)).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(sentence.contains("cannot spool to a temporary file"), "{sentence}");
+    for (temp, names) in [("read-only", vec!["in.data"]), ("open", vec!["in.data", "in.data.zst", "secret.data"])] {
+        let mut found: Vec<_> = fs::read_dir(path(temp)).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         found.sort();
-        assert_eq!(found, names, "{folder}");
+        assert_eq!(found, names, "{temp}");
     }
-    // Nothing is written where the input is.
+    // Nothing is written next to the input.
     let found = run(as_nobody(perfconv().arg(&closed).arg("-o").arg(&to_open)));
     assert_eq!(found.status, 0, "{}", found.stderr);
 }
 
 #[test]
-fn records_behind_four_gigabytes_are_read() {
+fn reads_records_beyond_four_gigabytes() {
     const HOLE: u64 = 9 << 29;
-    let mut attr = Attr::read(&[0; Attr::SIZE_VER0], Endian::Little).expect("zeros are an attr");
+    let mut attr = Attr::read(&[0; Attr::SIZE_VER0], Endian::Little).expect("zeros should decode as an attr");
     attr.size = Attr::SIZE_VER0 as u32;
     attr.sample_type = SampleType::IP | SampleType::TID | SampleType::TIME;
     let events = [FileAttr { attr, ids: Vec::new() }];
@@ -285,18 +289,18 @@ fn records_behind_four_gigabytes_are_read() {
     assert!(fs::metadata(path.path()).unwrap().len() > HOLE);
 
     #[derive(Default)]
-    struct Places(Vec<u64>);
-    impl Sink for Places {
+    struct Offsets(Vec<u64>);
+    impl Sink for Offsets {
         fn record(&mut self, _: &Meta, raw: &Raw<'_>) -> perfconv::Result<()> {
             self.0.extend((raw.header().kind == RecordType::SAMPLE).then(|| raw.offset()));
             Ok(())
         }
     }
-    let mut places = Places::default();
+    let mut offsets = Offsets::default();
     let source = Source::open(Input::Path(path.path().to_owned()), ReadOptions::default()).unwrap();
-    let (_, ledger) = source.run(&mut places).unwrap();
-    assert_eq!((ledger.messages(), places.0.len()), (&[][..], 11));
-    assert_eq!(places.0[1] - places.0[0], 32 + 48 + HOLE);
+    let (_, ledger) = source.run(&mut offsets).unwrap();
+    assert_eq!((ledger.messages(), offsets.0.len()), (&[][..], 11));
+    assert_eq!(offsets.0[1] - offsets.0[0], 32 + 48 + HOLE);
     let output = tempfile::tempdir().unwrap();
     let found = run(perfconv().arg(path.path()).arg("-o").arg(output.path().join("out.pb.gz")));
     assert_eq!(found.ledger().map(|ledger| (ledger.samples_in, ledger.samples_out)), Ok((11, 11)), "{}", found.stderr);

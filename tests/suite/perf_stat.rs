@@ -1,4 +1,4 @@
-//! Recordings of `perf stat`: their counters are those that `perf script` and `perf stat report` show.
+//! Recordings of `perf stat`: counters match `perf script` and `perf stat report`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -15,7 +15,7 @@ use tempfile::tempdir;
 use super::files;
 use super::program::{perfconv, run, run_other, with_time_limit};
 
-/// A count with its round: time, event, CPU, thread, value, time enabled and running.
+/// A count: time of the round, event, CPU, thread; value, time enabled, time running.
 type Count = (u64, String, i64, i64, [u64; 3]);
 
 fn info(path: &Path) -> Option<Info> {
@@ -33,7 +33,7 @@ fn perf(args: &[&str], path: &Path) -> Option<String> {
     (run.status == 0).then(|| String::from_utf8_lossy(&run.stdout).into_owned() + &run.stderr)
 }
 
-/// The counts that `perf script` prints.
+/// The counts printed by `perf script`.
 fn counts_of_perf(path: &Path) -> Vec<Count> {
     let text = perf(&["script"], path).unwrap_or_default();
     let count = |line: &str| {
@@ -48,11 +48,11 @@ fn counts_of_perf(path: &Path) -> Vec<Count> {
     counts
 }
 
-/// The counts of `counters.csv` that a round ended. `perf stat record -I` writes the final counts behind the last round, where
-/// perf does not show them.
+/// The counts in `counters.csv` that belong to a round. `perf stat record -I` writes the final counts after the last round,
+/// where perf does not print them.
 fn counts_of_table(path: &Path) -> Vec<Count> {
-    let folder = tempdir().unwrap();
-    let tables = folder.path().join("tables");
+    let dir = tempdir().unwrap();
+    let tables = dir.path().join("tables");
     let done = run(perfconv().arg(path).args(["-t", "csv", "-q", "-o"]).arg(&tables));
     assert_eq!(done.status, 0, "{}", done.stderr);
     let mut table = csv::Reader::from_path(tables.join("counters.csv")).unwrap();
@@ -81,16 +81,16 @@ fn recordings() -> Vec<(String, PathBuf, Info)> {
 }
 
 #[test]
-fn counters_are_those_that_perf_shows() {
+fn counters_match_perf() {
     let has_perf = run_other(&mut with_time_limit("perf")).status != 127;
     if !files::has_corpus("perf stat") || !has_perf {
         return;
     }
-    let folder = tempdir().unwrap();
+    let dir = tempdir().unwrap();
     let (mut recordings_compared, mut counts_compared, mut totals_compared) = (0, 0, 0);
     let mut skipped = Vec::new();
     for (name, path, info) in recordings() {
-        let readable = folder.path().join(name.replace('/', "-"));
+        let readable = dir.path().join(name.replace('/', "-"));
         let mut rewrite = perfconv();
         rewrite.arg("rewrite").arg(&path).args(["--perf-version", "6.1", "-q", "-o"]).arg(&readable);
         assert_eq!(run(&mut rewrite).status, 0, "{name}");
@@ -105,10 +105,10 @@ fn counters_are_those_that_perf_shows() {
         let counters = counters(&info).unwrap();
         let rounds: BTreeSet<u64> = ours.iter().map(|count| count.0).collect();
         assert_eq!((counters.rounds, counters.time), (rounds.len() as u64, rounds.last().copied()), "{name}");
-        // perf shows what was added in each interval, counts of each CPU, and does not swap the scale.
+        // perf prints differences for intervals and counts per CPU, and does not swap the scale.
         let is_sum = counters.interval == Some(0) && counters.aggregation.as_deref() == Some("global");
         if is_sum && info.meta.endian == Endian::Little {
-            let report = perf(&["stat", "report"], &readable).expect("perf stat report reads it");
+            let report = perf(&["stat", "report"], &readable).expect("perf stat report should read it");
             let lines: Vec<String> =
                 report.lines().map(|line| line.split_ascii_whitespace().collect::<Vec<_>>().join(" ")).collect();
             for total in counters.totals() {
@@ -120,17 +120,17 @@ fn counters_are_those_that_perf_shows() {
     let mut out = io::stderr().lock();
     writeln!(
         out,
-        "perf stat: {counts_compared} counts of {recordings_compared} recordings and {totals_compared} totals are perf's"
+        "perf stat: {counts_compared} counts of {recordings_compared} recordings and {totals_compared} totals match perf"
     )
     .unwrap();
-    writeln!(out, "perf stat: perf 6.1 shows no counts of {skipped:?}").unwrap();
-    assert!(recordings_compared >= 20 && totals_compared >= 15, "too little was compared");
+    writeln!(out, "perf stat: skipped {skipped:?}: perf 6.1 prints no counts").unwrap();
+    assert!(recordings_compared >= 20 && totals_compared >= 15, "compared too few counts");
 }
 
 #[test]
-fn a_recording_of_perf_stat_shows_its_counters_and_suggests_no_profile() {
-    let folder = tempdir().unwrap();
-    let path = folder.path().join("stat.data");
+fn summary_prints_counters_and_suggests_csv() {
+    let dir = tempdir().unwrap();
+    let path = dir.path().join("stat.data");
     let scenario = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/perf-stat.toml");
     assert_eq!(run(perfconv().arg("synth").arg(scenario).args(["-q", "-o"]).arg(&path)).status, 0);
     let stdout = |args: &[&str]| {

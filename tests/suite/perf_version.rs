@@ -1,4 +1,4 @@
-//! Recordings of newer perfs, written for perf 6.1: it shows all of them that the newest perf shows.
+//! `--perf-version 6.1`: perf 6.1 prints all samples of recordings of newer perf versions, like the newest perf.
 
 use crate::suite::files::{Recording, corpus, fixture, has_corpus};
 use crate::suite::program::{for_each, perfconv, run, run_other, with_time_limit};
@@ -15,15 +15,15 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// A sample as perf prints it: thread, time, event, and how many frames its stack has.
+/// A sample as perf prints it: thread, time, event, and number of frames.
 type Printed = (String, String, String, usize);
 
-/// The samples in what `perf script` prints with the fields that it has by default.
+/// Parses the samples that `perf script` prints by default.
 fn samples(text: &str) -> Vec<Printed> {
     let mut samples: Vec<Printed> = Vec::new();
     for line in text.lines() {
         if line.starts_with('\t') {
-            // Newer perfs tell inlined calls unasked, and the cookie of user frames that never came.
+            // Newer versions print inlined functions by default, and the cookie of missing deferred user frames.
             if line.ends_with("(inlined)") || line.contains(" (cookie) ") {
                 continue;
             }
@@ -41,8 +41,8 @@ fn samples(text: &str) -> Vec<Printed> {
     samples
 }
 
-fn is_number((whole, part): (&str, &str)) -> bool {
-    [whole, part].iter().all(|text| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()))
+fn is_number((integer, part): (&str, &str)) -> bool {
+    [integer, part].iter().all(|text| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 fn perf(arguments: &[&str], path: &Path) -> String {
@@ -51,7 +51,7 @@ fn perf(arguments: &[&str], path: &Path) -> String {
     String::from_utf8_lossy(&run_other(&mut perf).stdout).into_owned()
 }
 
-struct Known {
+struct Inspected {
     meta: Meta,
     types: BTreeMap<RecordType, u64>,
 }
@@ -67,44 +67,43 @@ impl Sink for Types {
     }
 }
 
-fn known(path: &Path) -> perfconv::Result<Known> {
+fn inspect(path: &Path) -> perfconv::Result<Inspected> {
     let mut types = Types::default();
     let (meta, _) = Passes::default().run(Input::Path(path.to_owned()), &ReadOptions::default(), &mut types)?;
-    Ok(Known { meta, types: types.0 })
+    Ok(Inspected { meta, types: types.0 })
 }
 
-/// Recordings of perf 7, with what is known of them.
-fn of_newer_perfs() -> Vec<(Recording, Known)> {
+/// Recordings of perf 7, with their metadata and record types.
+fn recordings_of_perf_7() -> Vec<(Recording, Inspected)> {
     let all = corpus().into_iter().filter_map(|recording| {
-        let known = known(&recording.path).ok()?;
-        Some((recording, known))
+        let inspected = inspect(&recording.path).ok()?;
+        Some((recording, inspected))
     });
-    all.filter(|(_, known)| known.meta.perf_version() >= Some((7, 0))).collect()
+    all.filter(|(_, inspected)| inspected.meta.perf_version() >= Some((7, 0))).collect()
 }
 
 fn golden(recording: &Recording, kind: &str) -> Option<String> {
     let name = recording.name.strip_prefix("own/")?;
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus/own/golden");
     let packed = fs::read(root.join(format!("{name}.{kind}.zst"))).ok()?;
-    Some(String::from_utf8_lossy(&zstd::decode_all(&packed[..]).expect("a golden is zstd")).into_owned())
+    Some(String::from_utf8_lossy(&zstd::decode_all(&packed[..]).expect("a golden should be zstd")).into_owned())
 }
 
 enum Verdict {
-    Same { samples: usize, forms: usize },
+    Same { samples: usize, outputs: usize },
     Skipped(&'static str),
     Differs(String),
 }
 
-fn written_for(version: &str, recording: &Recording, folder: &Path, more: &[&str]) -> Result<PathBuf, String> {
-    let path = folder.join(format!("{version}.data"));
+fn rewrite_for(version: &str, recording: &Recording, dir: &Path, more: &[&str]) -> Result<PathBuf, String> {
+    let path = dir.join(format!("{version}.data"));
     let args = ["-f", "-q", "--perf-version", version, "-o"];
     let run = run(perfconv().arg("rewrite").arg(&recording.path).args(args).arg(&path).args(more));
     if run.status == 0 { Ok(path) } else { Err(run.stderr) }
 }
 
-/// In what forms recordings are written for perf 6.1. perf 6.1 does not read every pipe of what it reads as a file, and of those
-/// with AUX areas none.
-const FORMS: [&[&str]; 5] = [
+/// Outputs written for perf 6.1. perf 6.1 cannot read some pipes that it can read as files, and no pipes with AUX areas.
+const OUTPUTS: [&[&str]; 5] = [
     &["--container", "file"],
     &["--container", "file", "--compress"],
     &["--container", "dir"],
@@ -112,32 +111,31 @@ const FORMS: [&[&str]; 5] = [
     &["--container", "pipe"],
 ];
 
-fn judge((recording, known): &(Recording, Known)) -> Verdict {
-    let Some(golden) = golden(recording, "script") else { return Verdict::Skipped("it has no golden") };
+fn compare((recording, inspected): &(Recording, Inspected)) -> Verdict {
+    let Some(golden) = golden(recording, "script") else { return Verdict::Skipped("no golden") };
     let golden = samples(&golden);
     if golden.is_empty() {
-        return Verdict::Skipped("perf prints no sample");
+        return Verdict::Skipped("perf prints no samples");
     }
-    let has_stacks = |fields| known.meta.events.list().iter().any(|event| event.attr.sample_type.contains(fields));
-    // How far perf unwinds a user stack depends on which files it finds; of code that was compiled as the program ran it
-    // prints some frames twice.
+    let has_stacks = |fields| inspected.meta.events.list().iter().any(|event| event.attr.sample_type.contains(fields));
+    // The number of unwound frames depends on the installed files; perf prints some JIT frames twice.
     let depths_differ = has_stacks(SampleType::STACK_USER) || recording.name.contains("/jit-java");
-    // Newer perfs print a sample when its user frames have come.
-    let told = |mut samples: Vec<Printed>| {
+    // Sort, as newer versions print deferred samples when their user frames arrive.
+    let normalize = |mut samples: Vec<Printed>| {
         samples.iter_mut().filter(|_| depths_differ).for_each(|(.., depth)| *depth = 0);
         samples.sort();
         samples
     };
-    let golden = told(golden);
-    let mut forms = 0;
-    for form in FORMS {
-        let is_pipe = form.contains(&"pipe");
-        // Of foreign pipes perf 6.1 misreads pairs of numbers.
-        if is_pipe && known.meta.endian == perfconv::abi::Endian::Big {
+    let golden = normalize(golden);
+    let mut outputs = 0;
+    for options in OUTPUTS {
+        let is_pipe = options.contains(&"pipe");
+        // perf 6.1 misreads pid/tid pairs in pipes of the other byte order.
+        if is_pipe && inspected.meta.endian == perfconv::abi::Endian::Big {
             continue;
         }
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let path = match written_for("6.1", recording, folder.path(), form) {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let path = match rewrite_for("6.1", recording, dir.path(), options) {
             Ok(path) => path,
             Err(error) => return Verdict::Differs(error),
         };
@@ -145,53 +143,53 @@ fn judge((recording, known): &(Recording, Known)) -> Verdict {
         if is_pipe && printed.is_empty() {
             continue;
         }
-        // Of a pipe perf 6.1 makes the names out of the attrs, with what they exclude.
+        // For pipes, perf 6.1 derives event names from attrs, with exclusion modifiers.
         let printed = if is_pipe { printed.replace(":HG:", ":") } else { printed };
-        let found = told(samples(&printed));
+        let found = normalize(samples(&printed));
         if golden != found {
             let at = golden.iter().zip(&found).position(|(a, b)| a != b).unwrap_or(golden.len().min(found.len()));
             let (a, b) = (golden.get(at), found.get(at));
-            let counts = format!("{} samples, not {}", found.len(), golden.len());
-            return Verdict::Differs(format!("{form:?}: {counts}; at {at} {b:?}, not {a:?}"));
+            let counts = format!("{} samples, expected {}", found.len(), golden.len());
+            return Verdict::Differs(format!("{options:?}: {counts}; at {at} {b:?}, expected {a:?}"));
         }
-        forms += 1;
+        outputs += 1;
     }
-    Verdict::Same { samples: golden.len(), forms }
+    Verdict::Same { samples: golden.len(), outputs }
 }
 
 #[test]
-fn perf_6_1_prints_all_samples_of_newer_perfs() {
+fn perf_6_1_prints_all_samples_of_newer_recordings() {
     if !has_corpus("recordings of newer perfs") || !has_perf_6_1() {
         return;
     }
-    let recordings = of_newer_perfs();
+    let recordings = recordings_of_perf_7();
     let (mut same, mut printed, mut written, mut differing) = (0, 0, 0, Vec::new());
     let mut skipped: BTreeMap<_, usize> = BTreeMap::new();
-    for ((recording, _), verdict) in recordings.iter().zip(for_each(&recordings, judge)) {
+    for ((recording, _), verdict) in recordings.iter().zip(for_each(&recordings, compare)) {
         match verdict {
-            Verdict::Same { samples, forms } => {
-                (same, printed, written) = (same + 1, printed + samples, written + forms)
+            Verdict::Same { samples, outputs } => {
+                (same, printed, written) = (same + 1, printed + samples, written + outputs)
             }
             Verdict::Skipped(reason) => *skipped.entry(reason).or_default() += 1,
             Verdict::Differs(what) => differing.push(format!("{}: {what}", recording.name)),
         }
     }
-    say(format_args!(
-        "{same} of {} recordings of perf 7 written for 6.1, in {written} forms: {printed} samples with thread, time, event and \
-         depth of the stack are those that the newest perf prints of the original; skipped {skipped:?}",
+    print_note(format_args!(
+        "{same} of {} recordings of perf 7 written for 6.1, {written} outputs: thread, time, event and stack depth of {printed} \
+         samples match the newest perf's output for the original; skipped {skipped:?}",
         recordings.len()
     ));
     assert!(differing.is_empty(), "{} differ:\n{}", differing.len(), differing.join("\n"));
-    assert!(same >= 57 && printed > 8500, "only {same} recordings with {printed} samples were compared");
-    assert!(written >= 4 * same && written > 250, "only {written} forms");
+    assert!(same >= 57 && printed > 8500, "compared only {same} recordings with {printed} samples");
+    assert!(written >= 4 * same && written > 250, "only {written} outputs");
 }
 
 #[test]
-fn perf_6_1_tells_the_header_of_newer_perfs() {
+fn perf_6_1_prints_the_header_of_newer_recordings() {
     if !has_corpus("recordings of newer perfs") || !has_perf_6_1() {
         return;
     }
-    let recordings = of_newer_perfs();
+    let recordings = recordings_of_perf_7();
     let (mut compared, mut lines) = (0, 0);
     let starts = [
         "# hostname",
@@ -212,39 +210,41 @@ fn perf_6_1_tells_the_header_of_newer_perfs() {
         "# sample duration",
         "# memory nodes",
     ];
-    for (recording, _) in recordings.iter().filter(|(_, known)| known.meta.endian == perfconv::abi::Endian::Little) {
+    for (recording, _) in
+        recordings.iter().filter(|(_, inspected)| inspected.meta.endian == perfconv::abi::Endian::Little)
+    {
         let Some(golden) = golden(recording, "header") else { continue };
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        // Of a killed one there is no header to be told.
-        let Ok(path) = written_for("6.1", recording, folder.path(), &["--container", "file"]) else { continue };
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        // Interrupted recordings have no header features.
+        let Ok(path) = rewrite_for("6.1", recording, dir.path(), &["--container", "file"]) else { continue };
         let found = perf(&["report", "--header-only", "-I", "--force"], &path);
-        let told = |text: &str| -> Vec<String> {
+        let normalize = |text: &str| -> Vec<String> {
             let lines = text.lines().filter(|line| starts.iter().any(|start| line.starts_with(start)));
             lines.map(str::to_owned).collect()
         };
-        let golden = told(&golden);
-        assert_eq!(golden, told(&found), "{}", recording.name);
+        let golden = normalize(&golden);
+        assert_eq!(golden, normalize(&found), "{}", recording.name);
         (compared, lines) = (compared + usize::from(!golden.is_empty()), lines + golden.len());
     }
-    say(format_args!("{compared} headers, {lines} lines that perf 6.1 and the newest perf tell alike"));
-    assert!(compared >= 40 && lines > 500, "only {compared} headers with {lines} lines were compared");
+    print_note(format_args!("{compared} headers, {lines} lines equal in perf 6.1 and the newest perf"));
+    assert!(compared >= 40 && lines > 500, "compared only {compared} headers with {lines} lines");
 }
 
 #[test]
-fn nothing_is_left_that_the_version_does_not_know() {
+fn output_has_no_records_or_features_unknown_to_the_version() {
     if !has_corpus("recordings of newer perfs") {
         return;
     }
-    let (mut looked_at, mut left_out, mut nothing_left) = (0, 0, 0);
-    for (recording, before) in of_newer_perfs() {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let Ok(path) = written_for("6.1", &recording, folder.path(), &[]) else { continue };
+    let (mut checked, mut with_unknown, mut only_unknown) = (0, 0, 0);
+    for (recording, before) in recordings_of_perf_7() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let Ok(path) = rewrite_for("6.1", &recording, dir.path(), &[]) else { continue };
         let is_known = |kind: &RecordType| kind.0 <= 21 || (64..=82).contains(&kind.0);
         if !before.types.keys().any(is_known) {
-            nothing_left += 1;
+            only_unknown += 1;
             continue;
         }
-        let after = known(&path).unwrap_or_else(|e| panic!("{}: {e}", recording.name));
+        let after = inspect(&path).unwrap_or_else(|e| panic!("{}: {e}", recording.name));
         assert_eq!(after.meta.container, before.meta.container, "{}", recording.name);
         for event in after.meta.events.list() {
             assert!(event.attr.size <= 128 && event.attr.stored_size() <= 128, "{}", recording.name);
@@ -252,20 +252,28 @@ fn nothing_is_left_that_the_version_does_not_know() {
         }
         assert!(after.meta.features.keys().all(|id| id.0 < 32), "{}", recording.name);
         assert!(after.types.keys().all(is_known), "{}", recording.name);
-        let [old, new] = [&before, &after].map(|known| known.types.get(&RecordType::SAMPLE).copied());
+        let [old, new] = [&before, &after].map(|inspected| inspected.types.get(&RecordType::SAMPLE).copied());
         let is_pipe = before.meta.container == Container::Pipe;
-        assert!(old == new, "{}: {new:?} samples, not {old:?}{}", recording.name, if is_pipe { " (pipe)" } else { "" });
-        looked_at += 1;
-        left_out += usize::from(!before.types.keys().all(is_known));
+        assert!(
+            old == new,
+            "{}: {new:?} samples, expected {old:?}{}",
+            recording.name,
+            if is_pipe { " (pipe)" } else { "" }
+        );
+        checked += 1;
+        with_unknown += usize::from(!before.types.keys().all(is_known));
     }
-    say(format_args!(
-        "{looked_at} recordings of perf 7 written for 6.1; {left_out} had records that it does not know, {nothing_left} no others"
+    print_note(format_args!(
+        "{checked} recordings of perf 7 written for 6.1, {with_unknown} of them with records unknown to it; {only_unknown} skipped: no other records"
     ));
-    assert!(looked_at >= 60 && left_out >= 5, "only {looked_at} were looked at, {left_out} with unknown records");
+    assert!(
+        checked >= 60 && with_unknown >= 5,
+        "checked only {checked} recordings, {with_unknown} with unknown records"
+    );
 }
 
 #[test]
-fn a_version_that_cannot_be_named_is_refused() {
+fn rejects_invalid_versions() {
     let fixture = crate::suite::files::fixture("plain.data");
     for version in ["4.19", "six", "6"] {
         let run = run(perfconv().arg(&fixture).args(["-o", "unused.data", "--perf-version", version]));
@@ -275,28 +283,28 @@ fn a_version_that_cannot_be_named_is_refused() {
 
 fn has_perf_6_1() -> bool {
     let version = run_other(with_time_limit("perf").arg("--version"));
-    let is_there = String::from_utf8_lossy(&version.stdout).starts_with("perf version 6.1");
-    if !is_there {
-        say(format_args!("there is no perf 6.1 to be shown what is written for it"));
+    let is_installed = String::from_utf8_lossy(&version.stdout).starts_with("perf version 6.1");
+    if !is_installed {
+        print_note(format_args!("skipped: no perf 6.1"));
     }
-    is_there
+    is_installed
 }
 
-/// Not through the macros, whose output the test harness hides when the test passes.
-fn say(line: std::fmt::Arguments<'_>) {
-    writeln!(io::stderr(), "{line}").expect("standard error can be written to");
+/// Prints a line to standard error, not with the print macros, whose output the test harness captures.
+fn print_note(line: std::fmt::Arguments<'_>) {
+    writeln!(io::stderr(), "{line}").expect("standard error should be writable");
 }
 
 #[test]
-fn a_version_without_compressed_records_gets_none() {
-    let folder = tempfile::tempdir().unwrap();
-    let output = folder.path().join("out.data");
-    let rewritten = |version: &str| {
+fn rejects_compression_for_versions_without_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let output = dir.path().join("out.data");
+    let rewrite = |version: &str| {
         let args = ["-f", "-q", "--compress", "--perf-version", version, "-o"];
         run(perfconv().arg("rewrite").arg(fixture("plain.data")).args(args).arg(&output))
     };
-    let refused = rewritten("5.1");
-    assert_eq!((refused.status, output.exists()), (2, false), "{}", refused.stderr);
-    assert!(refused.stderr.contains("perf 5.1 reads no compressed records"), "{}", refused.stderr);
-    assert_eq!(rewritten("5.2").status, 0);
+    let rejected = rewrite("5.1");
+    assert_eq!((rejected.status, output.exists()), (2, false), "{}", rejected.stderr);
+    assert!(rejected.stderr.contains("perf 5.1 cannot read compressed records"), "{}", rejected.stderr);
+    assert_eq!(rewrite("5.2").status, 0);
 }

@@ -1,4 +1,4 @@
-//! The pprof output: valid by rules of our own, and accepted by the real pprof.
+//! Profiles in pprof format: valid by our own rules, and accepted by pprof.
 
 use std::collections::HashSet;
 use std::fs;
@@ -12,78 +12,78 @@ use perfconv::formats::pprof::proto::{Profile, ValueType};
 use super::files::{self, Recording};
 use super::program;
 
-/// As many outputs are to be valid, and shown with samples to the real pprof where it is there.
+/// The minimum numbers of valid outputs, and of those with samples that pprof accepts, if it is installed.
 const ENOUGH: (usize, usize) = (500, 450);
 const ENOUGH_OF_FIXTURES: (usize, usize) = (14, 14);
 
 #[test]
-fn every_output_is_valid_and_the_real_pprof_accepts_it() {
-    let pprof = the_real_pprof();
+fn every_output_is_valid_and_accepted_by_pprof() {
+    let pprof = find_pprof();
     if let Err(reason) = &pprof {
-        writeln!(io::stderr(), "the outputs are not shown to the real pprof: {reason}").unwrap();
+        writeln!(io::stderr(), "pprof: skipped running pprof: {reason}").unwrap();
     }
     let recordings = files::recordings();
-    let results = program::for_each(&recordings, |recording| judge(recording, pprof.as_deref().ok()));
+    let results = program::for_each(&recordings, |recording| check_output(recording, pprof.as_deref().ok()));
     let failures: Vec<String> = recordings
         .iter()
         .zip(&results)
         .filter_map(|(recording, result)| Some(format!("{}: {}", recording.name, result.as_ref().err()?)))
         .collect();
     assert!(failures.is_empty(), "{} of {} recordings:\n{}", failures.len(), recordings.len(), failures.join("\n"));
-    let shown = results.iter().filter(|result| **result == Ok(Shown::Accepted)).count();
-    let valid = results.iter().filter(|result| **result != Ok(Shown::NoOutput)).count();
-    writeln!(io::stderr(), "pprof: {valid} outputs are valid, the real pprof accepts {shown} with samples").unwrap();
+    let accepted = results.iter().filter(|result| **result == Ok(Outcome::Accepted)).count();
+    let validate = results.iter().filter(|result| **result != Ok(Outcome::NoOutput)).count();
+    writeln!(io::stderr(), "pprof: {validate} outputs are valid, pprof accepts {accepted} with samples").unwrap();
     let enough = if files::has_corpus("pprof") { ENOUGH } else { ENOUGH_OF_FIXTURES };
-    assert!(valid >= enough.0, "only {valid} outputs of {} are there", enough.0);
-    assert!(shown >= enough.1 || pprof.is_err(), "only {shown} outputs of {} were shown to the real pprof", enough.1);
+    assert!(validate >= enough.0, "only {validate} valid outputs, expected {}", enough.0);
+    assert!(accepted >= enough.1 || pprof.is_err(), "pprof accepts only {accepted} outputs, expected {}", enough.1);
 }
 
 #[derive(PartialEq)]
-enum Shown {
+enum Outcome {
     Accepted,
-    /// It has no samples, or there is no pprof.
-    Withheld,
+    /// Not run: there are no samples, or pprof is not installed.
+    Skipped,
     NoOutput,
 }
 
-fn judge(recording: &Recording, pprof: Option<&Path>) -> Result<Shown, String> {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let output = folder.path().join("out.pb.gz");
-    // Which files have an output at all is for the samples' test to say.
+fn check_output(recording: &Recording, pprof: Option<&Path>) -> Result<Outcome, String> {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let output = dir.path().join("out.pb.gz");
+    // The `samples` test covers which recordings have an output.
     if program::convert(&recording.path, &output).status != 0 {
-        return Ok(Shown::NoOutput);
+        return Ok(Outcome::NoOutput);
     }
     let profile = program::profile(&output);
-    valid(&profile)?;
+    validate(&profile)?;
     let Some(pprof) = pprof.filter(|_| !profile.sample.is_empty()) else {
-        return Ok(Shown::Withheld);
+        return Ok(Outcome::Skipped);
     };
     for report in ["-top", "-traces", "-raw"] {
         let text = report_by(pprof, report, &output)?;
-        let is_whole = match report {
+        let is_complete = match report {
             "-top" => text.contains("Showing nodes accounting for"),
             "-traces" => text.contains("-----------+----"),
             _ => column_sums_of(&text)? == column_sums(&profile),
         };
-        if !is_whole {
-            return Err(format!("pprof {report} does not show all of it: {text:.2000}"));
+        if !is_complete {
+            return Err(format!("the output of pprof {report} is incomplete: {text:.2000}"));
         }
     }
-    Ok(Shown::Accepted)
+    Ok(Outcome::Accepted)
 }
 
-/// The pprof on the PATH, or one that is built from Debian's packages; else the reason why there is none.
-pub fn the_real_pprof() -> Result<PathBuf, String> {
+/// The pprof on the PATH, or one built from Debian packages; else the reason why there is none.
+pub fn find_pprof() -> Result<PathBuf, String> {
     let on_path = std::env::var_os("PATH").unwrap_or_default();
     let built = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pprof");
-    let found = std::env::split_paths(&on_path).map(|folder| folder.join("pprof")).chain([built.clone()]);
+    let found = std::env::split_paths(&on_path).map(|dir| dir.join("pprof")).chain([built.clone()]);
     if let Some(found) = found.into_iter().find(|path| path.is_file()) {
         return Ok(found);
     }
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/install-pprof.sh");
     let output = Command::new("sh").arg(script).arg(&built).output().map_err(|error| error.to_string())?;
     if !output.status.success() {
-        program::oracle_is_missing("pprof");
+        program::note_missing_oracle("pprof");
         return Err(String::from_utf8_lossy(&output.stderr).into_owned());
     }
     Ok(built)
@@ -92,7 +92,7 @@ pub fn the_real_pprof() -> Result<PathBuf, String> {
 pub fn report_by(pprof: &Path, report: &str, profile: &Path) -> Result<String, String> {
     let mut command = program::with_time_limit(&pprof.to_string_lossy());
     command.args(["-symbolize=none", report]).arg(profile).stdin(Stdio::null());
-    command.env("PPROF_TMPDIR", profile.parent().expect("the profile is in a folder"));
+    command.env("PPROF_TMPDIR", profile.parent().expect("the profile should have a parent directory"));
     let run = program::run(&mut command);
     let text = String::from_utf8_lossy(&run.stdout).into_owned();
     if run.status == 0 { Ok(text) } else { Err(format!("pprof {report}: {}", run.stderr)) }
@@ -103,13 +103,13 @@ pub fn column_sums(profile: &Profile) -> Vec<i64> {
     (0..profile.sample_type.len()).map(sum).collect()
 }
 
-/// The sums of the columns that `pprof -raw` prints. Not the number of samples: pprof leaves out those of only zeros.
+/// The sums of the columns that `pprof -raw` prints. Numbers of samples differ, as pprof omits those with only zeros.
 fn column_sums_of(raw: &str) -> Result<Vec<i64>, String> {
     let mut lines = raw.lines().skip_while(|line| *line != "Samples:").skip(1);
     let columns = lines.next().ok_or("pprof -raw shows no columns")?.split_whitespace().count();
     let mut sums = vec![0; columns];
     for line in lines.take_while(|line| *line != "Locations") {
-        // A line of labels has another form.
+        // Skip lines of labels.
         let values = line.split_once(": ").map_or("", |(values, _)| values);
         let values: Vec<i64> = values.split_whitespace().map_while(|value| value.parse().ok()).collect();
         if values.len() == columns {
@@ -119,52 +119,68 @@ fn column_sums_of(raw: &str) -> Result<Vec<i64>, String> {
     Ok(sums)
 }
 
-/// The rules of pprof's own check, and those by which consumers other than pprof read a profile.
-pub fn valid(profile: &Profile) -> Result<(), String> {
+/// Checks the rules of pprof's own validation, and those on which other consumers of profiles rely.
+pub fn validate(profile: &Profile) -> Result<(), String> {
     let text = |index: i64| usize::try_from(index).ok().and_then(|index| profile.string_table.get(index));
-    let written = |index| text(index).is_some_and(|text| !text.is_empty());
+    let is_nonempty = |index| text(index).is_some_and(|text| !text.is_empty());
     let strings = all_strings(profile);
-    holds(profile.string_table.first().is_some_and(String::is_empty), || "the first string is not empty".into())?;
-    holds(distinct(&profile.string_table), || "a string is in the table twice".into())?;
-    each(&strings, |&index| text(index).is_some(), "a string that is not in the table")?;
-    let named = |value: &ValueType| [value.r#type, value.unit].iter().all(|&index| written(index));
-    each(&profile.sample_type, named, "a column without type or unit")?;
-    holds(distinct(profile.sample_type.iter().map(|value| (value.r#type, value.unit))), || "a column twice".into())?;
-    // A recording without events has nothing to name.
+    require(profile.string_table.first().is_some_and(String::is_empty), || "the first string is not empty".into())?;
+    require(is_distinct(&profile.string_table), || "a duplicate string".into())?;
+    require_each(&strings, |&index| text(index).is_some(), "a string that is not in the table")?;
+    let named = |value: &ValueType| [value.r#type, value.unit].iter().all(|&index| is_nonempty(index));
+    require_each(&profile.sample_type, named, "a column without type or unit")?;
+    require(is_distinct(profile.sample_type.iter().map(|value| (value.r#type, value.unit))), || {
+        "a duplicate column".into()
+    })?;
+    // A recording without events has no columns.
     let is_measured = !profile.sample_type.is_empty();
-    holds(is_measured || profile.sample.is_empty(), || "there are no columns".into())?;
-    holds(!is_measured || profile.period_type.as_ref().is_some_and(named), || "no period type".into())?;
-    holds(profile.time_nanos >= 0 && profile.duration_nanos >= 0, || "a negative time".into())?;
+    require(is_measured || profile.sample.is_empty(), || "samples without columns".into())?;
+    require(!is_measured || profile.period_type.as_ref().is_some_and(named), || "no period type".into())?;
+    require(profile.time_nanos >= 0 && profile.duration_nanos >= 0, || "a negative time".into())?;
 
-    dense("mapping", profile.mapping.iter().map(|mapping| mapping.id))?;
-    dense("location", profile.location.iter().map(|location| location.id))?;
-    dense("function", profile.function.iter().map(|function| function.id))?;
-    each(&profile.mapping, |m| m.memory_start < m.memory_limit, "an empty mapping")?;
+    require_dense("mapping", profile.mapping.iter().map(|mapping| mapping.id))?;
+    require_dense("location", profile.location.iter().map(|location| location.id))?;
+    require_dense("function", profile.function.iter().map(|function| function.id))?;
+    require_each(&profile.mapping, |m| m.memory_start < m.memory_limit, "an empty mapping")?;
     let is_kernel = |name: &String| name.starts_with("[kernel.kallsyms]");
     let kernels = profile.mapping.iter().filter(|mapping| text(mapping.filename).is_some_and(is_kernel)).count();
-    holds(kernels <= 1, || format!("the kernel is mapped {kernels} times"))?;
+    require(kernels <= 1, || format!("{kernels} mappings of the kernel"))?;
 
     let mapping = |id: u64| profile.mapping.get(id as usize - 1);
     let inside = |id: u64, address| mapping(id).is_some_and(|m| (m.memory_start..m.memory_limit).contains(&address));
-    each(
+    require_each(
         &profile.location,
         |l| l.mapping_id == 0 || inside(l.mapping_id, l.address),
         "an address outside its mapping",
     )?;
     let functions = 1..=profile.function.len() as u64;
     let lines: Vec<u64> = profile.location.iter().flat_map(|l| &l.line).map(|line| line.function_id).collect();
-    each(&lines, |id| functions.contains(id), "a line without function")?;
-    let places = profile.location.iter().filter(|location| location.line.is_empty());
-    holds(distinct(places.map(|location| (location.mapping_id, location.address))), || "a location twice".into())?;
+    require_each(&lines, |id| functions.contains(id), "a line without function")?;
+    let unnamed = profile.location.iter().filter(|location| location.line.is_empty());
+    require(is_distinct(unnamed.map(|location| (location.mapping_id, location.address))), || {
+        "a duplicate location".into()
+    })?;
 
     let locations = 1..=profile.location.len() as u64;
-    each(&profile.sample, |s| s.value.len() == profile.sample_type.len(), "a sample with other columns")?;
-    each(&profile.sample, |s| s.location_id.iter().all(|id| locations.contains(id)), "a sample without location")?;
+    require_each(
+        &profile.sample,
+        |s| s.value.len() == profile.sample_type.len(),
+        "a sample with another number of values",
+    )?;
+    require_each(
+        &profile.sample,
+        |s| s.location_id.iter().all(|id| locations.contains(id)),
+        "a sample with an unknown location",
+    )?;
     let labels: Vec<_> = profile.sample.iter().flat_map(|sample| &sample.label).collect();
-    each(&labels, |label| written(label.key), "a label without key")?;
-    each(&labels, |label| label.str == 0 || (label.num == 0 && label.num_unit == 0), "a label of text and number")?;
+    require_each(&labels, |label| is_nonempty(label.key), "a label without key")?;
+    require_each(
+        &labels,
+        |label| label.str == 0 || (label.num == 0 && label.num_unit == 0),
+        "a label with both text and number",
+    )?;
     let stacks = profile.sample.iter().map(|sample| (&sample.location_id, &sample.label));
-    holds(distinct(stacks), || "two samples with one stack and one set of labels".into())
+    require(is_distinct(stacks), || "two samples with the same stack and labels".into())
 }
 
 fn all_strings(profile: &Profile) -> Vec<i64> {
@@ -176,28 +192,28 @@ fn all_strings(profile: &Profile) -> Vec<i64> {
     columns.chain(mappings).chain(functions).chain(labels).chain(own).chain(profile.comment.iter().copied()).collect()
 }
 
-fn holds(rule: bool, otherwise: impl FnOnce() -> String) -> Result<(), String> {
+fn require(rule: bool, otherwise: impl FnOnce() -> String) -> Result<(), String> {
     if rule { Ok(()) } else { Err(otherwise()) }
 }
 
-fn each<T: std::fmt::Debug>(items: &[T], rule: impl Fn(&T) -> bool, otherwise: &str) -> Result<(), String> {
+fn require_each<T: std::fmt::Debug>(items: &[T], rule: impl Fn(&T) -> bool, otherwise: &str) -> Result<(), String> {
     items.iter().find(|item| !rule(item)).map_or(Ok(()), |item| Err(format!("{otherwise}: {item:?}")))
 }
 
-fn dense(what: &str, ids: impl Iterator<Item = u64>) -> Result<(), String> {
-    let wrong = ids.zip(1..).find(|(id, expected)| id != expected);
-    wrong.map_or(Ok(()), |(id, expected)| Err(format!("{what} {expected} has id {id}")))
+fn require_dense(what: &str, ids: impl Iterator<Item = u64>) -> Result<(), String> {
+    let gap = ids.zip(1..).find(|(id, expected)| id != expected);
+    gap.map_or(Ok(()), |(id, expected)| Err(format!("{what} {expected} has id {id}")))
 }
 
-fn distinct<T: Hash + Eq>(items: impl IntoIterator<Item = T>) -> bool {
+fn is_distinct<T: Hash + Eq>(items: impl IntoIterator<Item = T>) -> bool {
     let mut seen = HashSet::new();
     items.into_iter().all(|item| seen.insert(item))
 }
 
 #[test]
 fn reports_the_share_of_samples_without_function_names() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("out.pb.gz");
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("out.pb.gz");
     let line = |name: &str, args: &[&str]| {
         let done =
             program::run(program::perfconv().arg(files::fixture(name)).arg("-f").args(args).arg("-o").arg(&path));
@@ -206,9 +222,9 @@ fn reports_the_share_of_samples_without_function_names() {
     };
     // One of 350 samples is in the kernel.
     let all = "perfconv: 100 % of samples have frames without function names (kernel less than 1 %, user 99 %); \
-               pprof can add names where the binaries are";
+               pprof can add names if it has the binaries";
     assert_eq!(line("plain.data", &[]).as_deref(), Some(all));
-    // Samples with unique labels are written one by one.
+    // With unique labels, samples are written one by one.
     assert_eq!(line("plain.data", &["--labels", "timestamp_ns"]).as_deref(), Some(all));
     assert_eq!(line("plain.data", &["-q"]), None);
     assert_eq!(line("plain.data", &["-t", "jsonl"]), None);

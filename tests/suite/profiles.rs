@@ -1,4 +1,4 @@
-//! What the options of profiles do: labels, events, splits, what was lost, sample by sample.
+//! Options of profiles: labels, events, splitting, lost samples, unaggregated samples.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,31 +10,31 @@ use perfconv::formats::pprof::proto::Profile;
 use perfconv::profile::labels::Label;
 
 use super::files::fixture;
-use super::pprof::{column_sums, report_by, the_real_pprof, valid};
+use super::pprof::{column_sums, find_pprof, report_by, validate};
 use super::program::{self, Run, perfconv, run};
 
-/// A fixture whose samples tell each label.
-const TOLD_BY: &[(&str, &[&str])] = &[
+/// Fixtures whose samples have each label.
+const LABELS_BY_FIXTURE: &[(&str, &[&str])] = &[
     ("system-wide.data", &["pid", "tid", "comm", "thread_comm", "cpu", "timestamp_ns", "execution_mode"]),
     ("weight.data", &["data_src", "weight", "cache_latency", "total_latency"]),
     ("page-sizes.data", &["code_page_size", "data_page_size"]),
     ("cgroup.data", &["cgroup"]),
 ];
 
-fn converted(input: &str, options: &[&str]) -> Profile {
-    let folder = tempfile::tempdir().unwrap();
-    let output = folder.path().join("out.pb.gz");
+fn convert(input: &str, options: &[&str]) -> Profile {
+    let dir = tempfile::tempdir().unwrap();
+    let output = dir.path().join("out.pb.gz");
     let run = run(perfconv().arg(fixture(input)).args(options).arg("-o").arg(&output));
     assert_eq!(run.status, 0, "{input} {options:?}: {}", run.stderr);
     let profile = program::profile(&output);
-    valid(&profile).unwrap_or_else(|wrong| panic!("{input} {options:?}: {wrong}"));
+    validate(&profile).unwrap_or_else(|error| panic!("{input} {options:?}: {error}"));
     profile
 }
 
-fn refused(input: &str, options: &[&str]) -> Run {
-    let folder = tempfile::tempdir().unwrap();
-    let run = run(perfconv().arg(fixture(input)).args(options).arg("-o").arg(folder.path().join("out.pb.gz")));
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "a refusal leaves something");
+fn rejected(input: &str, options: &[&str]) -> Run {
+    let dir = tempfile::tempdir().unwrap();
+    let run = run(perfconv().arg(fixture(input)).args(options).arg("-o").arg(dir.path().join("out.pb.gz")));
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0, "a rejected conversion should leave no files");
     run
 }
 
@@ -42,84 +42,86 @@ fn text(profile: &Profile, index: i64) -> &str {
     &profile.string_table[index as usize]
 }
 
-/// The values of a label: texts, or numbers with their unit.
+/// The values of a label: texts, or numbers with their units.
 fn label_values(profile: &Profile, key: &str) -> BTreeSet<String> {
     let labels = profile.sample.iter().flat_map(|sample| &sample.label);
     let of_key = labels.filter(|label| text(profile, label.key) == key);
-    let shown = of_key.map(|label| match label.str {
+    let values = of_key.map(|label| match label.str {
         0 => format!("{} {}", label.num, text(profile, label.num_unit)),
         str => text(profile, str).to_owned(),
     });
-    shown.collect()
+    values.collect()
 }
 
 #[test]
-fn each_label_is_told_and_pprof_shows_it_in_every_view() {
-    let pprof = the_real_pprof();
-    let mut shown = 0;
-    for (input, labels) in TOLD_BY {
+fn every_label_is_written_and_read_by_pprof() {
+    let pprof = find_pprof();
+    let mut compared = 0;
+    for (input, labels) in LABELS_BY_FIXTURE {
         for label in *labels {
-            let folder = tempfile::tempdir().unwrap();
-            let output = folder.path().join("out.pb.gz");
+            let dir = tempfile::tempdir().unwrap();
+            let output = dir.path().join("out.pb.gz");
             let run = run(perfconv().arg(fixture(input)).args(["--labels", label, "-o"]).arg(&output));
             assert_eq!(run.status, 0, "{label}: {}", run.stderr);
             let profile = program::profile(&output);
-            valid(&profile).unwrap();
+            validate(&profile).unwrap();
             assert!(!label_values(&profile, label).is_empty(), "{label} of {input}");
             let Ok(pprof) = &pprof else { continue };
             let tags = report_by(pprof, "-tags", &output).unwrap();
             assert!(tags.contains(&format!("{label}:")), "{label} of {input}: {tags}");
-            for (view, holds) in [("-top", "flat%"), ("-traces", "-----+----"), ("-raw", "Locations"), ("-proto", "")] {
+            for (view, expected) in
+                [("-top", "flat%"), ("-traces", "-----+----"), ("-raw", "Locations"), ("-proto", "")]
+            {
                 let text = report_by(pprof, view, &output).unwrap();
-                assert!(text.contains(holds), "{label} of {input}: pprof {view}: {text}");
+                assert!(text.contains(expected), "{label} of {input}: pprof {view}: {text}");
             }
-            shown += 1;
+            compared += 1;
         }
     }
     let mut out = io::stderr();
     match pprof {
-        Ok(_) => writeln!(out, "labels: the real pprof shows {shown} of them in 4 views").unwrap(),
-        Err(reason) => writeln!(out, "labels: not shown to the real pprof: {reason}").unwrap(),
+        Ok(_) => writeln!(out, "labels: pprof prints {compared} of them in 4 reports").unwrap(),
+        Err(reason) => writeln!(out, "labels: skipped pprof: {reason}").unwrap(),
     }
-    let told: BTreeSet<_> = TOLD_BY.iter().flat_map(|(_, labels)| *labels).copied().collect();
+    let covered: BTreeSet<_> = LABELS_BY_FIXTURE.iter().flat_map(|(_, labels)| *labels).copied().collect();
     let all: BTreeSet<_> = Label::ALL.iter().map(|label| label.key()).collect();
-    // These need more than a fixture: hardware that tells where data came from, a file of names.
-    let others: Vec<_> = all.difference(&told).collect();
+    // The rest need more than a fixture: hardware with data sources, a file of thread types.
+    let others: Vec<_> = all.difference(&covered).collect();
     assert_eq!(others, [&"snoop_status", &"thread_type"]);
 }
 
 #[test]
-fn labels_say_what_the_recording_says() {
-    let profile = converted("forks.data", &["--labels", "comm,thread_comm,execution_mode"]);
+fn label_values_match_the_recording() {
+    let profile = convert("forks.data", &["--labels", "comm,thread_comm,execution_mode"]);
     let comms = label_values(&profile, "comm");
     assert!(comms.contains("forky") && comms.len() > 1, "{comms:?}");
     let modes = label_values(&profile, "execution_mode");
     assert!(modes.iter().all(|mode| mode == "Host Kernel" || mode == "Host User"), "{modes:?}");
     assert_eq!(modes.len(), 2);
-    let by_default = converted("forks.data", &[]);
+    let by_default = convert("forks.data", &[]);
     assert_eq!(label_values(&by_default, "comm"), comms);
-    assert!(converted("forks.data", &["--labels", "none"]).sample.iter().all(|sample| sample.label.is_empty()));
-    let pages = label_values(&converted("page-sizes.data", &["--labels", "code_page_size"]), "code_page_size");
+    assert!(convert("forks.data", &["--labels", "none"]).sample.iter().all(|sample| sample.label.is_empty()));
+    let pages = label_values(&convert("page-sizes.data", &["--labels", "code_page_size"]), "code_page_size");
     assert!(pages.contains("4096 bytes"), "{pages:?}");
 
-    let cgroups = label_values(&converted("cgroup.data", &["--labels", "cgroup"]), "cgroup");
+    let cgroups = label_values(&convert("cgroup.data", &["--labels", "cgroup"]), "cgroup");
     assert_eq!(Vec::from_iter(cgroups), ["/", "/demo"]);
 
-    let folder = tempfile::tempdir().unwrap();
-    let types = folder.path().join("types");
-    let tid = label_values(&converted("plain.data", &["--labels", "tid"]), "tid").pop_first().unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let types = dir.path().join("types");
+    let tid = label_values(&convert("plain.data", &["--labels", "tid"]), "tid").pop_first().unwrap();
     let tid = tid.split(' ').next().unwrap();
     fs::write(&types, format!("{tid} the one that loops\n")).unwrap();
     let types = types.to_str().unwrap();
-    let named = converted("plain.data", &["--labels", "thread_type", "--thread-types", types]);
+    let named = convert("plain.data", &["--labels", "thread_type", "--thread-types", types]);
     assert_eq!(Vec::from_iter(label_values(&named, "thread_type")), ["the one that loops"]);
 }
 
-/// No fixture is of hardware that tells where data came from: what it would have told is put in, as a person would.
+/// No fixture is of hardware with data sources, so the test inserts them.
 #[test]
-fn where_data_came_from_is_told() {
-    let folder = tempfile::tempdir().unwrap();
-    let (lines, edited) = (folder.path().join("out.jsonl"), folder.path().join("edited.jsonl"));
+fn data_source_and_snoop_labels_match_the_recording() {
+    let dir = tempfile::tempdir().unwrap();
+    let (lines, edited) = (dir.path().join("out.jsonl"), dir.path().join("edited.jsonl"));
     let run = run(perfconv().arg(fixture("weight.data")).arg("-o").arg(&lines));
     assert_eq!(run.status, 0, "{}", run.stderr);
     // PERF_MEM_SNOOP_HIT and PERF_MEM_SNOOP_HITM.
@@ -136,24 +138,24 @@ fn where_data_came_from_is_told() {
     let text: String = fs::read_to_string(&lines).unwrap().lines().map(edit).collect();
     assert!(count > 300, "{count}");
     fs::write(&edited, text).unwrap();
-    let output = folder.path().join("out.pb.gz");
-    let told = program::run(perfconv().arg(&edited).args(["--labels", "data_src,snoop_status", "-o"]).arg(&output));
-    assert_eq!(told.status, 0, "{}", told.stderr);
+    let output = dir.path().join("out.pb.gz");
+    let result = program::run(perfconv().arg(&edited).args(["--labels", "data_src,snoop_status", "-o"]).arg(&output));
+    assert_eq!(result.status, 0, "{}", result.stderr);
     let profile = program::profile(&output);
     assert_eq!(Vec::from_iter(label_values(&profile, "data_src")), ["L1"]);
     assert_eq!(Vec::from_iter(label_values(&profile, "snoop_status")), ["Hit", "HitM"]);
 }
 
 #[test]
-fn sample_by_sample_there_is_the_same() {
+fn unaggregated_samples_have_the_same_sums() {
     for input in ["plain.data", "two-events.data", "group-read.data", "pipe.data", "threads.dir", "compressed2.data"] {
-        let folded = converted(input, &["--labels", "pid"]);
-        let single = converted(input, &["--labels", "pid,timestamp_ns"]);
+        let folded = convert(input, &["--labels", "pid"]);
+        let single = convert(input, &["--labels", "pid,timestamp_ns"]);
         assert_eq!(column_sums(&folded), column_sums(&single), "{input}");
         let times = label_values(&single, "timestamp_ns").len();
         assert!(times >= single.sample.len() / 2 && times > folded.sample.len() / 2, "{input}: {times} times");
     }
-    // From a pipe, which comes but once.
+    // Also from a pipe, which can be read only once.
     let bytes = fs::read(fixture("pipe.data")).unwrap();
     let mut command = perfconv();
     command.args(["-", "--labels", "timestamp_ns", "-t", "pprof", "-o", "-"]).stdin(Stdio::piped());
@@ -162,60 +164,68 @@ fn sample_by_sample_there_is_the_same() {
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success());
     let piped = program::decode(&output.stdout);
-    assert_eq!(column_sums(&piped), column_sums(&converted("pipe.data", &[])));
+    assert_eq!(column_sums(&piped), column_sums(&convert("pipe.data", &[])));
 }
 
 #[test]
-fn the_parts_of_a_split_are_the_whole() {
+fn parts_of_a_split_sum_up_to_the_whole() {
     for (input, what) in [("forks.data", "comm"), ("forks.data", "pid"), ("two-events.data", "event")] {
-        let folder = tempfile::tempdir().unwrap();
-        let parts = folder.path().join("parts");
+        let dir = tempfile::tempdir().unwrap();
+        let parts = dir.path().join("parts");
         let arguments = ["--split-by", what, "-o"];
         let split = |options: &[&str]| run(perfconv().arg(fixture(input)).args(options).args(arguments).arg(&parts));
         let first = split(&[]);
         assert_eq!(first.status, 0, "{}", first.stderr);
         let files: Vec<_> = fs::read_dir(&parts).unwrap().map(|entry| entry.unwrap().path()).collect();
         assert!(files.len() > 1, "{input} by {what}: {files:?}");
-        let whole: i64 = column_sums(&converted(input, &[])).iter().sum();
+        let total: i64 = column_sums(&convert(input, &[])).iter().sum();
         let mut sum = 0;
         for file in &files {
             assert!(file.to_string_lossy().ends_with(".pb.gz"), "{file:?}");
             let part = program::profile(file);
-            valid(&part).unwrap_or_else(|wrong| panic!("{file:?}: {wrong}"));
+            validate(&part).unwrap_or_else(|error| panic!("{file:?}: {error}"));
             sum += column_sums(&part).iter().sum::<i64>();
         }
-        assert_eq!(sum, whole, "{input} by {what}");
-        assert_eq!((split(&[]).status, split(&["-f"]).status), (1, 0), "what is there is replaced when asked for");
+        assert_eq!(sum, total, "{input} by {what}");
+        assert_eq!((split(&[]).status, split(&["-f"]).status), (1, 0), "only -f should replace an existing split");
         fs::write(parts.join("notes.txt"), "mine").unwrap();
-        assert_eq!(split(&["-f"]).status, 1, "a folder with other things is never replaced");
+        assert_eq!(split(&["-f"]).status, 1, "a directory with other files should never be replaced");
     }
 }
 
 #[test]
-fn events_are_chosen_by_name_and_others_are_left_out() {
-    let all = converted("two-events.data", &[]);
-    let one = converted("two-events.data", &["--event", "task-clock"]);
+fn event_option_selects_events_and_bad_options_are_rejected() {
+    let all = convert("two-events.data", &[]);
+    let one = convert("two-events.data", &["--event", "task-clock"]);
     assert_eq!((all.sample_type.len(), one.sample_type.len()), (4, 2));
-    let refusal = refused("two-events.data", &["--event", "cycles"]);
+    let refusal = rejected("two-events.data", &["--event", "cycles"]);
     assert_eq!(refusal.status, 1);
-    assert!(refusal.stderr.contains("has no event cycles; its events are cpu-clock, task-clock"), "{}", refusal.stderr);
-    let refusal = refused("plain.data", &["--labels", "pid,cgroup"]);
+    assert!(
+        refusal.stderr.contains("unknown event 'cycles'; expected one of: cpu-clock, task-clock"),
+        "{}",
+        refusal.stderr
+    );
+    let refusal = rejected("plain.data", &["--labels", "pid,cgroup"]);
     assert_eq!(refusal.status, 1);
-    assert!(refusal.stderr.contains("do not tell cgroup; they tell pid, tid, comm"), "{}", refusal.stderr);
-    assert_eq!(refused("plain.data", &["--labels", "colour"]).status, 2);
-    assert_eq!(refused("plain.data", &["--labels", "pid", "-t", "perf.data"]).status, 2);
-    assert_eq!(refused("plain.data", &["--compress"]).status, 2);
-    assert_eq!(refused("plain.data", &["--level", "22"]).status, 2, "of gzip");
+    assert!(
+        refusal.stderr.contains("samples have no label 'cgroup'; available labels: pid, tid, comm"),
+        "{}",
+        refusal.stderr
+    );
+    assert_eq!(rejected("plain.data", &["--labels", "colour"]).status, 2);
+    assert_eq!(rejected("plain.data", &["--labels", "pid", "-t", "perf.data"]).status, 2);
+    assert_eq!(rejected("plain.data", &["--compress"]).status, 2);
+    assert_eq!(rejected("plain.data", &["--level", "22"]).status, 2, "too high for gzip");
     let bare = run(perfconv().arg(fixture("plain.data")).args(["--level", "5", "-o", "bare.pb"]));
     assert_eq!((bare.status, bare.stderr.contains("ends in .gz or .zst")), (2, true), "{}", bare.stderr);
-    assert_eq!(refused("plain.data", &["--labels", "thread_type"]).status, 2);
-    assert_eq!(refused("plain.data", &["--event", ""]).status, 2);
-    assert_eq!(refused("plain.data", &["--quipper", "strict"]).status, 2, "of a pprof");
+    assert_eq!(rejected("plain.data", &["--labels", "thread_type"]).status, 2);
+    assert_eq!(rejected("plain.data", &["--event", ""]).status, 2);
+    assert_eq!(rejected("plain.data", &["--quipper", "strict"]).status, 2, "not for pprof");
 }
 
 #[test]
-fn what_was_lost_counts_when_asked_for() {
-    let (apart, counted) = (converted("lost.data", &[]), converted("lost.data", &["--lost", "as-samples"]));
+fn lost_as_samples_adds_lost_samples() {
+    let (without, counted) = (convert("lost.data", &[]), convert("lost.data", &["--lost", "as-samples"]));
     let is_lost = |profile: &Profile, id: u64| {
         let mapping = profile.location[id as usize - 1].mapping_id;
         mapping > 0 && text(profile, profile.mapping[mapping as usize - 1].filename) == "[lost]"
@@ -224,27 +234,27 @@ fn what_was_lost_counts_when_asked_for() {
         let of = profile.sample.iter().filter(|sample| sample.location_id.iter().any(|&id| is_lost(profile, id)));
         of.map(|sample| sample.value[0]).sum()
     };
-    assert_eq!(lost(&apart), 0);
+    assert_eq!(lost(&without), 0);
     assert!(lost(&counted) > 0);
     let run = run(perfconv().arg(fixture("lost.data")).args(["-t", "pprof", "-o", "/dev/null"]));
-    let (_, samples) = run.ledger().unwrap().lost.expect("something was lost");
+    let (_, samples) = run.ledger().unwrap().lost.expect("a nonzero count of lost records");
     assert_eq!(lost(&counted) as u64, samples);
-    assert_eq!(column_sums(&counted)[0], column_sums(&apart)[0] + samples as i64);
+    assert_eq!(column_sums(&counted)[0], column_sums(&without)[0] + samples as i64);
 }
 
 #[test]
-fn the_real_pprof_finds_the_real_names() {
+fn pprof_symbolizes_over_placeholder_names() {
     let mut out = io::stderr();
     let has = |tool: &str, option: &str| {
         Command::new(tool).arg(option).stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|s| s.success())
     };
-    let pprof = match the_real_pprof() {
+    let pprof = match find_pprof() {
         Ok(pprof) if has("cc", "--version") && has("addr2line", "--version") && has("perf", "--version") => pprof,
-        Ok(_) => return writeln!(out, "real names: cc, addr2line or perf is not installed").unwrap(),
-        Err(reason) => return writeln!(out, "real names: {reason}").unwrap(),
+        Ok(_) => return writeln!(out, "symbolizing: skipped: cc, addr2line or perf is not installed").unwrap(),
+        Err(reason) => return writeln!(out, "symbolizing: skipped: {reason}").unwrap(),
     };
-    let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name);
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name);
     let source = "static volatile long sum;
         __attribute__((noinline)) void spins(void) { for (long i = 0; i < 100000000; i++) sum += i; }
         int main(void) { spins(); return 0; }";
@@ -253,27 +263,27 @@ fn the_real_pprof_finds_the_real_names() {
     assert!(done(Command::new("cc").args(["-O1", "-g", "-o"]).arg(path("spin")).arg(path("spin.c"))));
     let record = ["record", "-q", "-e", "cpu-clock:u", "-F", "999", "-o"];
     if !done(Command::new("perf").args(record).arg(path("perf.data")).arg(path("spin"))) {
-        return writeln!(out, "real names: perf may not record here").unwrap();
+        return writeln!(out, "symbolizing: skipped: perf cannot record here").unwrap();
     }
     let output = path("out.pb.gz");
     assert_eq!(program::convert(&path("perf.data"), &output).status, 0);
     let top = |options: &[&str]| {
         let mut command = program::with_time_limit(&pprof.to_string_lossy());
-        command.args(options).arg("-top").arg(&output).env("PPROF_TMPDIR", folder.path()).stdin(Stdio::null());
+        command.args(options).arg("-top").arg(&output).env("PPROF_TMPDIR", dir.path()).stdin(Stdio::null());
         String::from_utf8_lossy(&run(&mut command).stdout).into_owned()
     };
     assert!(top(&[]).contains(" spins\n"), "{}", top(&[]));
-    let made_up = top(&["-symbolize=none"]);
-    assert!(made_up.contains(" spin+0x") && !made_up.contains(" spins\n"), "{made_up}");
-    writeln!(out, "real names: pprof finds them in spite of the made-up ones").unwrap();
+    let placeholders = top(&["-symbolize=none"]);
+    assert!(placeholders.contains(" spin+0x") && !placeholders.contains(" spins\n"), "{placeholders}");
+    writeln!(out, "symbolizing: pprof replaces placeholder names").unwrap();
 }
 
 #[test]
-fn nothing_to_show_is_an_empty_profile_with_its_columns() {
-    let folder = tempfile::tempdir().unwrap();
-    let output = folder.path().join("out.pb.gz");
+fn a_recording_without_samples_gives_an_empty_profile_with_columns() {
+    let dir = tempfile::tempdir().unwrap();
+    let output = dir.path().join("out.pb.gz");
     let mut bytes = fs::read(fixture("plain.data")).unwrap();
-    // Every sample becomes a record of a type that nobody has seen.
+    // Change every sample to a record of an unknown type.
     let word = |bytes: &[u8], at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize;
     let (mut at, end) = (word(&bytes, 40), word(&bytes, 40) + word(&bytes, 48));
     while at < end {
@@ -282,13 +292,13 @@ fn nothing_to_show_is_an_empty_profile_with_its_columns() {
         }
         at += usize::from(u16::from_le_bytes([bytes[at + 6], bytes[at + 7]]));
     }
-    let input = folder.path().join("in.data");
+    let input = dir.path().join("in.data");
     fs::write(&input, bytes).unwrap();
     let run = program::convert(&input, &output);
     assert_eq!(run.status, 0, "{}", run.stderr);
     assert!(run.stderr.contains("the recording has no samples"), "{}", run.stderr);
     let profile = program::profile(&output);
-    valid(&profile).unwrap();
+    validate(&profile).unwrap();
     assert_eq!((profile.sample.len(), profile.sample_type.len()), (0, 2));
     assert!(Path::new(&output).exists());
 }

@@ -1,4 +1,4 @@
-//! Runs the program and reads what it says and writes.
+//! Runs the program, and parses its messages and outputs.
 
 use std::fs;
 use std::io::Read;
@@ -11,62 +11,63 @@ use flate2::read::GzDecoder;
 use perfconv::formats::pprof::proto::{Profile, ValueType};
 use prost::Message;
 
-/// The program, stopped where it hangs.
+/// A command of the program, with a time limit.
 pub fn perfconv() -> Command {
     let mut command = with_time_limit(env!("CARGO_BIN_EXE_perfconv"));
     command.stdin(Stdio::null());
     command
 }
 
-/// The program as its own process, which signals end, also where whoever runs the tests has them ignored.
+/// A command of the program without a wrapper process, to be signalled, with default signal handling even if the test runner
+/// ignores signals.
 pub fn perfconv_with_signals() -> Command {
     let mut command = Command::new("env");
     command.args(["--default-signal", env!("CARGO_BIN_EXE_perfconv")]);
     command
 }
 
-/// Notes that a program is missing that outputs are compared with: a failure where all of them are required.
-pub fn oracle_is_missing(program: &str) {
+/// Notes a missing program that serves as an oracle. Fails if oracles are required.
+pub fn note_missing_oracle(program: &str) {
     let is_required = std::env::var_os("PERFCONV_REQUIRE_ORACLES").is_some_and(|value| value == "1");
     assert!(!is_required, "{program} is missing, and PERFCONV_REQUIRE_ORACLES=1 requires it");
 }
 
-/// A program that is stopped, with status 124, where it hangs; its status is 127 where it is missing.
+/// A command with a time limit. The exit status is 124 on a timeout, and 127 if the program is missing.
 pub fn with_time_limit(program: &str) -> Command {
     let on_path = std::env::var_os("PATH").unwrap_or_default();
     if !std::env::split_paths(&on_path).any(|directory| directory.join(program).is_file()) {
-        oracle_is_missing(program);
+        note_missing_oracle(program);
     }
     let mut command = Command::new("timeout");
     command.args(["60", program]);
     command
 }
 
-/// `perfconv INPUT -o OUTPUT`.
+/// Runs `perfconv INPUT -o OUTPUT`.
 pub fn convert(input: &Path, output: &Path) -> Run {
     run(perfconv().arg(input).arg("-o").arg(output))
 }
 
-/// What a run left behind.
+/// The results of a run.
 #[derive(Debug)]
 pub struct Run {
-    /// The exit status; -1 where a signal ended the program.
+    /// The exit status; -1 if a signal ended the program.
     pub status: i32,
     pub stdout: Vec<u8>,
     pub stderr: String,
 }
 
-/// Runs the program to its end.
+/// Runs the program until it exits.
 pub fn run(command: &mut Command) -> Run {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     Run {
         status: output.status.code().unwrap_or(-1),
         stdout: output.stdout,
-        stderr: String::from_utf8(output.stderr).expect("messages are UTF-8"),
+        stderr: String::from_utf8(output.stderr).expect("messages should be UTF-8"),
     }
 }
 
-/// Runs a program that is not ours to its end: what it says need not be UTF-8.
+/// Runs another program, whose messages need not be UTF-8.
 pub fn run_other(command: &mut Command) -> Run {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -74,7 +75,7 @@ pub fn run_other(command: &mut Command) -> Run {
 }
 
 impl Run {
-    /// The ledger of a success: the last line, after nothing but warnings and the line about frames without names.
+    /// The ledger of a success: the last line, preceded only by warnings and the line about frames without names.
     pub fn ledger(&self) -> Result<Ledger, String> {
         if self.status != 0 && self.status != 3 {
             return Err(format!("exit status {}: {}", self.status, self.stderr));
@@ -88,17 +89,17 @@ impl Run {
         Ledger::parse(ledger).ok_or(format!("not a ledger: {ledger}"))
     }
 
-    /// What the warnings say, without their prefix.
+    /// The warnings, without their prefix.
     pub fn warnings(&self) -> Vec<&str> {
         self.lines().iter().filter_map(|line| line.strip_prefix(WARNING)).collect()
     }
 
-    /// The sentence of a failure: exit status 1, one line on standard error that names the program, nothing else.
+    /// The message of a failure: exit status 1, and a single line on standard error.
     pub fn failure(&self) -> Result<&str, String> {
         let lines = self.lines();
         match (self.status, &lines[..], &self.stdout[..]) {
-            (1, &[line], []) => line.strip_prefix("perfconv: ").ok_or(format!("the program is not named: {line}")),
-            _ => Err(format!("not a failure with one sentence: {self:?}")),
+            (1, &[line], []) => line.strip_prefix("perfconv: ").ok_or(format!("no program name: {line}")),
+            _ => Err(format!("not a failure with one line: {self:?}")),
         }
     }
 
@@ -108,11 +109,11 @@ impl Run {
 }
 
 const WARNING: &str = "perfconv: warning: ";
-/// How the line about frames without names ends.
-const UNNAMED: &str = "; pprof can add names where the binaries are";
+/// The end of the line about frames without names.
+const UNNAMED: &str = "; pprof can add names if it has the binaries";
 
-/// `[ perfconv: out.pb.gz: 712 samples in, 709 out, 3 dropped (2 of unknown event, 1 damaged), 80 bytes not readable ]`, and behind semicolons
-/// what was dropped that is no sample and what the kernel lost.
+/// `[ perfconv: out.pb.gz: 712 samples in, 709 out, 3 dropped (2 of unknown event, 1 damaged), 80 bytes unreadable ]`. Dropped
+/// records other than samples, and events lost by the kernel, follow after semicolons.
 #[derive(Debug, PartialEq)]
 pub struct Ledger {
     pub output: String,
@@ -120,11 +121,11 @@ pub struct Ledger {
     pub samples_out: u64,
     pub dropped: u64,
     pub reasons: Vec<(u64, String)>,
-    /// Bytes of the input that could not be read.
+    /// Unreadable bytes of the input.
     pub unread: u64,
-    /// Records other than samples that were dropped.
+    /// Dropped records other than samples.
     pub others_dropped: u64,
-    /// Records about lost events, and the samples lost by them.
+    /// Records about lost events, and the number of lost samples.
     pub lost: Option<(u64, u64)>,
 }
 
@@ -143,12 +144,11 @@ impl Ledger {
                 others_dropped = counted(count, &["other record dropped", "other records dropped"])?;
             }
         }
-        let (counts, unread) = match counts.strip_suffix(" bytes not readable").and_then(|rest| rest.rsplit_once(", "))
-        {
+        let (counts, unread) = match counts.strip_suffix(" bytes unreadable").and_then(|rest| rest.rsplit_once(", ")) {
             Some((counts, unread)) => (counts, unread.parse().ok()?),
             None => (counts, 0),
         };
-        // What values sum to stands behind their number.
+        // Skip sums of values, in parentheses after the number of values.
         let without_sums = counts.split_once(" in (").map(|(values, rest)| {
             let rest = rest.split_once(')').map_or("", |(_, rest)| rest);
             format!("{values} in{rest}")
@@ -172,7 +172,7 @@ impl Ledger {
     }
 }
 
-/// `12 samples` as 12, if that is what is counted.
+/// Parses `12 samples` as 12, if the unit matches.
 fn counted(text: &str, units: &[&str]) -> Option<u64> {
     let (count, unit) = number(text)?;
     units.contains(&&unit[..]).then_some(count)
@@ -183,24 +183,24 @@ fn number(text: &str) -> Option<(u64, String)> {
     Some((count.parse().ok()?, what.into()))
 }
 
-/// The profile in a gzip file.
+/// Reads the profile in a gzip file.
 pub fn profile(path: &Path) -> Profile {
     decode(&fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display())))
 }
 
-/// The profile in gzipped bytes.
+/// Decodes a gzipped profile.
 pub fn decode(bytes: &[u8]) -> Profile {
     let mut message = Vec::new();
-    GzDecoder::new(bytes).read_to_end(&mut message).expect("the output is gzip");
-    Profile::decode(&message[..]).expect("the output is a profile")
+    GzDecoder::new(bytes).read_to_end(&mut message).expect("the output should be gzip");
+    Profile::decode(&message[..]).expect("the output should be a profile")
 }
 
-/// Type and unit of a column.
+/// The type and unit of a column.
 pub fn column<'a>(profile: &'a Profile, column: &ValueType) -> (&'a str, &'a str) {
     (&profile.string_table[column.r#type as usize], &profile.string_table[column.unit as usize])
 }
 
-/// Calls the function for each of the items, on two threads, and returns the results in their order.
+/// Calls a function for each item, on two threads, and returns the results in order.
 pub fn for_each<T: Sync, R: Send>(items: &[T], function: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let worker = || {
@@ -215,7 +215,7 @@ pub fn for_each<T: Sync, R: Send>(items: &[T], function: impl Fn(&T) -> R + Sync
     let mut results = thread::scope(|scope| {
         let other = scope.spawn(worker);
         let mut results = worker();
-        results.extend(other.join().expect("a worker ends"));
+        results.extend(other.join().expect("a worker should end"));
         results
     });
     results.sort_by_key(|(index, _)| *index);

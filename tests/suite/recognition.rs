@@ -16,17 +16,17 @@ const SCRIPT: &str = "# captured on: today\n#\nWeb Content 34/56 [003] 1806.6242
                       Web Content 34/56 [003] 1806.724218: 9 cycles:u: \n\t401010 main+0x12 (/bin/a)\n\n";
 const FOLDED: &str = "main;work;inner loop 2\nmain;other 1\n";
 
-fn written(folder: &Path, format: &str) -> Vec<u8> {
-    let path = folder.join("written.pb");
+fn convert_fixture(dir: &Path, format: &str) -> Vec<u8> {
+    let path = dir.join("written.pb");
     let run = run(perfconv().arg(fixture("callgraph.data")).args(["-f", "-q", "-t", format, "-o"]).arg(&path));
     assert_eq!(run.status, 0, "{format}: {}", run.stderr);
-    fs::read(path).expect("it was written")
+    fs::read(path).expect("the file should have been written")
 }
 
 fn gzipped(bytes: &[u8]) -> Vec<u8> {
     let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
-    gzip.write_all(bytes).expect("memory takes it");
-    gzip.finish().expect("memory takes it")
+    gzip.write_all(bytes).expect("writing to memory should succeed");
+    gzip.finish().expect("writing to memory should succeed")
 }
 
 fn convert(input: &Path, stdin: Stdio, output: &Path) -> Run {
@@ -35,28 +35,33 @@ fn convert(input: &Path, stdin: Stdio, output: &Path) -> Run {
 
 #[test]
 fn inputs_are_recognized_by_content_from_files_and_streams() {
-    let folder = tempdir().expect("a directory");
-    let output = folder.path().join("out.jsonl");
+    let dir = tempdir().expect("a directory");
+    let output = dir.path().join("out.jsonl");
     let formats = ["perf.data", "pprof", "quipper", "quipper-text", "jsonl", "json"];
-    let mut inputs: Vec<_> = formats.map(|format| (format, written(folder.path(), format), 377)).into();
+    let mut inputs: Vec<_> = formats.map(|format| (format, convert_fixture(dir.path(), format), 377)).into();
     inputs.push(("perf-script", SCRIPT.into(), 2));
     inputs.push(("folded", FOLDED.into(), 2));
     for (format, bytes, samples) in inputs {
-        let packed = [bytes.clone(), gzipped(&bytes), zstd::encode_all(&bytes[..], 1).expect("memory takes it")];
+        let packed = [
+            bytes.clone(),
+            gzipped(&bytes),
+            zstd::encode_all(&bytes[..], 1).expect("writing to memory should succeed"),
+        ];
         for (bytes, name) in packed.iter().zip(["recording", "x.perf", "x.txt"]) {
-            let input = folder.path().join(name);
-            fs::write(&input, bytes).expect("it can be written");
+            let input = dir.path().join(name);
+            fs::write(&input, bytes).expect("writing should succeed");
             let from_file = convert(&input, Stdio::null(), &output);
-            let redirected = convert(Path::new("-"), File::open(&input).expect("it is there").into(), &output);
+            let redirected =
+                convert(Path::new("-"), File::open(&input).expect("the file should exist").into(), &output);
             let (reader, mut writer) = io::pipe().expect("a pipe");
             let bytes = bytes.clone();
-            // In two pieces, of which the first is too short for any decision.
+            // Write two pieces, the first too short to recognize a format.
             let feed = std::thread::spawn(move || {
                 let (first, rest) = bytes.split_at(3);
                 writer.write_all(first).and_then(|()| writer.write_all(rest))
             });
             let piped = convert(Path::new("-"), reader.into(), &output);
-            feed.join().expect("it ends").expect("all is read");
+            feed.join().expect("it should end").expect("everything should be read");
             for run in [from_file, redirected, piped] {
                 let out = run.ledger().map(|ledger| ledger.samples_out);
                 assert_eq!(out, Ok(samples), "{format} as {name}: {}", run.stderr);
@@ -67,64 +72,64 @@ fn inputs_are_recognized_by_content_from_files_and_streams() {
 
 #[test]
 fn an_unknown_input_names_the_formats_and_the_option() {
-    let folder = tempdir().expect("a directory");
-    let (input, output) = (folder.path().join("notes.txt"), folder.path().join("out.data"));
-    fs::write(&input, "Dear reader,\n").expect("it can be written");
+    let dir = tempdir().expect("a directory");
+    let (input, output) = (dir.path().join("notes.txt"), dir.path().join("out.data"));
+    fs::write(&input, "Dear reader,\n").expect("writing should succeed");
     let said = convert(&input, Stdio::null(), &output);
     let sentence = said.failure().expect("a failure");
-    let expected = "notes.txt: unknown format; if it is one of these, say --from: perf.data, pprof, quipper, ";
+    let expected = "notes.txt: unknown format; name it with --from, one of: perf.data, pprof, quipper, ";
     assert!(sentence.contains(expected) && sentence.ends_with("folded, perf-script"), "{sentence}");
-    fs::write(&input, written(folder.path(), "perf-json")).expect("it can be written");
+    fs::write(&input, convert_fixture(dir.path(), "perf-json")).expect("writing should succeed");
     let said = convert(&input, Stdio::null(), &output);
     assert!(said.failure().expect("a failure").ends_with("this is perf-json, which can be written but not read"));
 }
 
 #[test]
 fn an_output_without_a_known_ending_names_the_formats_that_are_written() {
-    let folder = tempdir().expect("a directory");
+    let dir = tempdir().expect("a directory");
     let usage = |arguments: &[&str]| {
-        let run = run(perfconv().current_dir(&folder).arg(fixture("callgraph.data")).args(arguments));
+        let run = run(perfconv().current_dir(&dir).arg(fixture("callgraph.data")).args(arguments));
         assert_eq!(run.status, 2, "{}", run.stderr);
         run.stderr
     };
     let said = usage(&["-o", "out.xyz"]);
-    assert!(said.contains(".data, .pb, .pprof") && said.contains("--to FORMAT, also for perf-json, csv"), "{said}");
-    assert!(![".folded", ".script"].iter().any(|ending| said.contains(ending)), "{said}");
-    let said = usage(&["-o", "."]);
     assert!(
-        said.contains("is a directory; name a file in it, such as ./out.pb.gz, or give the directory to --out-dir"),
+        said.contains(".data, .pb, .pprof") && said.contains("--to FORMAT (the only way for perf-json, csv)"),
         "{said}"
     );
+    assert!(![".folded", ".script"].iter().any(|ending| said.contains(ending)), "{said}");
+    let said = usage(&["-o", "."]);
+    assert!(said.contains("is a directory; name a file in it, such as ./out.pb.gz, or use --out-dir"), "{said}");
     let said = usage(&["-t", "flamegraph"]);
     assert!(said.contains("unknown format 'flamegraph'; expected one of: perf.data, pprof, "), "{said}");
     let said = usage(&["-o", "out.folded"]);
-    assert!(said.contains("folded can be read but not written; name another format"), "{said}");
+    assert!(said.contains("folded can be read but not written; choose another format"), "{said}");
 }
 
 #[test]
-fn corrupt_compression_and_content_are_reported_in_one_sentence() {
-    let folder = tempdir().expect("a directory");
-    let (input, output) = (folder.path().join("in.pb.gz"), folder.path().join("out.data"));
+fn reports_corrupt_compression_and_content_in_one_line() {
+    let dir = tempdir().expect("a directory");
+    let (input, output) = (dir.path().join("in.pb.gz"), dir.path().join("out.data"));
     let garbage: Vec<u8> = (0..400_u32).map(|i| ((i * i * 31) >> 3) as u8 | 0x80).collect();
-    let whole = gzipped(&written(folder.path(), "pprof"));
+    let complete = gzipped(&convert_fixture(dir.path(), "pprof"));
     let header = [&b"\x1f\x8b\x08"[..], &garbage].concat();
     for (bytes, expected) in [
         (&garbage[..], "in.pb.gz: not a valid pprof profile: "),
         (&gzipped(&garbage), "in.pb.gz: not a valid pprof profile: "),
         (&header, "in.pb.gz: cannot read: the gzip data is corrupt: "),
-        (&whole[..whole.len() / 2], "in.pb.gz: cannot read: the gzip data is truncated"),
+        (&complete[..complete.len() / 2], "in.pb.gz: cannot read: the gzip data is truncated"),
     ] {
-        fs::write(&input, bytes).expect("it can be written");
+        fs::write(&input, bytes).expect("writing should succeed");
         let said = convert(&input, Stdio::null(), &output);
         let sentence = said.failure().expect("a failure");
         assert!(sentence.contains(expected) && !sentence.contains("failed to decode"), "{sentence}");
     }
 }
 
-/// Files that other programs wrote, by the ends of their names.
-fn files(folder: &Path, end: &str) -> Vec<PathBuf> {
+/// Finds files of other programs by the end of their names.
+fn files(dir: &Path, end: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         match entry.path() {
             path if path.is_dir() => found.extend(files(&path, end)),
             path if path.to_string_lossy().ends_with(end) => found.push(path),
@@ -135,36 +140,36 @@ fn files(folder: &Path, end: &str) -> Vec<PathBuf> {
 }
 
 #[test]
-fn files_of_other_programs_are_recognized() {
+fn recognizes_files_of_other_programs() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus");
     let profiles = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/profiles");
     let mut counts = Vec::new();
-    for (folder, end, expected) in [
+    for (dir, end, expected) in [
         (&profiles, ".pprof", "pprof"),
         (&corpus, ".pprof.zst", "pprof"),
         (&corpus, ".pb.zst", "quipper"),
         (&corpus, ".pb_data.zst", "quipper"),
         (&corpus, ".script.zst", "perf-script"),
     ] {
-        let files = files(folder, end);
+        let files = files(dir, end);
         let start = |path: &Path| -> io::Result<Vec<u8>> {
             let (file, mut start) = (File::open(path)?, Vec::new());
-            let unpacked: Box<dyn Read> = match end.ends_with(".zst") {
+            let decompressed: Box<dyn Read> = match end.ends_with(".zst") {
                 true => Box::new(zstd::Decoder::new(file)?),
                 false => Box::new(flate2::read::GzDecoder::new(file)),
             };
-            unpacked.take(START as u64).read_to_end(&mut start)?;
+            decompressed.take(START as u64).read_to_end(&mut start)?;
             Ok(start)
         };
-        // A PerfDataProto without events does not begin with one, and of recordings of perf stat and of failures to decode a trace
-        // perf script prints no samples.
+        // Skip PerfDataProto messages that do not begin with events, and perf script output without samples (of perf stat, and
+        // of trace decoding errors).
         let others = ["/schedstat.data.", "/stat", "/pt-itrace-bie.data."];
         let is_other = |path: &&PathBuf| others.iter().any(|other| path.to_string_lossy().contains(other));
         let unknown: Vec<_> = files
             .iter()
             .filter(|path| !is_other(path))
             .filter_map(|path| {
-                let start = start(path).expect("it can be read");
+                let start = start(path).expect("reading should succeed");
                 let found = by_content(FORMATS, &start).map(|format| format.name);
                 (!start.is_empty() && found != Some(expected)).then(|| format!("{}: {found:?}", path.display()))
             })
@@ -172,6 +177,6 @@ fn files_of_other_programs_are_recognized() {
         assert!(unknown.is_empty(), "{expected}: {} of {}:\n{}", unknown.len(), files.len(), unknown.join("\n"));
         counts.push(format!("{} {expected}", files.len()));
     }
-    // Not through the macros, whose output the test harness hides when the test passes.
-    writeln!(io::stderr(), "recognized by content: {}", counts.join(", ")).expect("standard error is open");
+    // Not with the print macros, whose output the test harness captures.
+    writeln!(io::stderr(), "recognized by content: {}", counts.join(", ")).expect("standard error should be open");
 }

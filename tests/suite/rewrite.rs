@@ -1,4 +1,4 @@
-//! `perfconv rewrite` and `perfconv inject`, `--sort`, and what the account says of passes.
+//! `perfconv rewrite`, `perfconv inject`, `--sort`, and the ledger of rewrite passes.
 
 use crate::suite::files::{fixture, has_corpus, recordings};
 use crate::suite::program::{for_each, perfconv, run, run_other, with_time_limit};
@@ -14,7 +14,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::Stdio;
 
-/// Times in the order of the recording, and records with theirs.
+/// Times in file order, and records with their times.
 #[derive(Default)]
 struct Records {
     times: Vec<u64>,
@@ -54,91 +54,99 @@ fn script(path: &Path) -> Option<String> {
     })
 }
 
-enum Sorted {
-    Same { records: usize, was_sorted: bool, shown: bool },
+enum SortResult {
+    Same { records: usize, was_sorted: bool, is_printed: bool },
     Differs(String),
 }
 
-fn sorted(input: &Path) -> Option<Sorted> {
+fn sort(input: &Path) -> Option<SortResult> {
     let before = records(input).ok()?;
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let (output, plain) = (folder.path().join("sorted.data"), folder.path().join("plain.data"));
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let (output, plain) = (dir.path().join("sorted.data"), dir.path().join("plain.data"));
     for (path, args) in [(&output, &["--sort"][..]), (&plain, &["--decompress"])] {
         let args = [args, &["--container", "file", "-q", "-o"]].concat();
         let run = run(perfconv().arg("rewrite").arg(input).args(args).arg(path));
         if run.status != 0 {
-            return Some(Sorted::Differs(run.stderr));
+            return Some(SortResult::Differs(run.stderr));
         }
     }
     let (plain_records, mut after) = (records(&plain).ok()?, records(&output).ok()?);
     if !after.times.is_sorted() {
-        return Some(Sorted::Differs("not in the order of time".to_owned()));
+        return Some(SortResult::Differs("not in time order".to_owned()));
     }
     let untimed = |records: &Records| -> Vec<Vec<u8>> {
         records.all.iter().filter(|(time, _)| *time == 0).map(|(_, bytes)| bytes.clone()).collect()
     };
     if untimed(&plain_records) != untimed(&after) || plain_records.rounds != after.rounds {
-        return Some(Sorted::Differs("records without a time are not in their order".to_owned()));
+        return Some(SortResult::Differs("the order of records without a time changed".to_owned()));
     }
     let mut all = plain_records.all;
-    // Stable: those of the same time are in the order in which they were.
+    // The sort must be stable: records with equal times keep their order.
     all.sort_by_key(|(time, _)| *time);
     after.all.sort_by_key(|(time, _)| *time);
     if all != after.all {
-        return Some(Sorted::Differs("other records, or in another order".to_owned()));
+        return Some(SortResult::Differs("records or their order differ".to_owned()));
     }
     let (was_sorted, records) = (before.times.is_sorted(), all.len());
-    let shown = match (script(&plain), script(&output)) {
+    let is_printed = match (script(&plain), script(&output)) {
         (Some(plain), Some(sorted)) if plain != sorted => {
-            return Some(Sorted::Differs("perf script differs".to_owned()));
+            return Some(SortResult::Differs("perf script differs".to_owned()));
         }
         (Some(_), _) => true,
         (None, _) => false,
     };
-    Some(Sorted::Same { records, was_sorted, shown })
+    Some(SortResult::Same { records, was_sorted, is_printed })
 }
 
 #[test]
-fn sorted_recordings_are_in_the_order_of_time_and_perf_shows_the_same() {
+fn sort_puts_records_in_time_order_and_perf_prints_the_same() {
     let all = recordings();
-    let (mut compared, mut unsorted, mut seen, mut count, mut differing) = (0, 0, 0, 0, Vec::new());
-    for (recording, outcome) in all.iter().zip(for_each(&all, |recording| sorted(&recording.path))) {
+    let (mut compared, mut unsorted, mut printed, mut count, mut differing) = (0, 0, 0, 0, Vec::new());
+    for (recording, outcome) in all.iter().zip(for_each(&all, |recording| sort(&recording.path))) {
         match outcome {
-            Some(Sorted::Same { records, was_sorted, shown }) => {
+            Some(SortResult::Same { records, was_sorted, is_printed }) => {
                 (compared, unsorted) = (compared + 1, unsorted + usize::from(!was_sorted));
-                (seen, count) = (seen + usize::from(shown), count + records);
+                (printed, count) = (printed + usize::from(is_printed), count + records);
             }
-            Some(Sorted::Differs(what)) => differing.push(format!("{}: {what}", recording.name)),
+            Some(SortResult::Differs(what)) => differing.push(format!("{}: {what}", recording.name)),
             None => {}
         }
     }
-    say(format_args!(
-        "{compared} recordings with {count} records sorted, {unsorted} of which were not in order; of {seen} perf script shows the same"
+    print_note(format_args!(
+        "sorted {compared} recordings with {count} records, {unsorted} of them unsorted before; perf script prints the same for {printed}"
     ));
     assert!(differing.is_empty(), "{} of {}:\n{}", differing.len(), all.len(), differing.join("\n"));
     let enough = if has_corpus("sorting") { (500, 60) } else { (18, 3) };
-    assert!(compared >= enough.0 && unsorted >= enough.1, "only {compared} were sorted, {unsorted} were not in order");
+    assert!(
+        compared >= enough.0 && unsorted >= enough.1,
+        "sorted only {compared} recordings, {unsorted} of them unsorted before"
+    );
 }
 
 #[test]
-fn a_rewrite_is_a_perf_data_whatever_its_name_and_without_a_pass_the_same_bytes() {
-    let folder = tempfile::tempdir().unwrap();
-    let output = folder.path().join("out.pb");
+fn rewrite_without_passes_preserves_all_bytes() {
+    let dir = tempfile::tempdir().unwrap();
+    let output = dir.path().join("out.pb");
     for name in ["callgraph.data", "pipe-compressed.data", "killed.data", "truncated.data", "big-endian.data"] {
         let run = run(perfconv().arg("rewrite").arg(fixture(name)).args(["-f", "-o"]).arg(&output));
         assert_eq!(run.status, 0, "{name}: {}", run.stderr);
         assert!(fs::read(&output).unwrap() == fs::read(fixture(name)).unwrap(), "{name}: other bytes");
     }
     let other = run(perfconv().arg("rewrite").arg(fixture("plain.data")).args(["-t", "pprof", "-o", "unused"]));
-    assert_eq!((other.status, other.stderr.contains("a rewrite writes a perf.data")), (2, true), "{}", other.stderr);
+    assert_eq!(
+        (other.status, other.stderr.contains("this command writes only perf.data")),
+        (2, true),
+        "{}",
+        other.stderr
+    );
 }
 
 #[test]
-fn inject_reads_and_writes_as_perf_inject_does() {
-    let folder = tempfile::tempdir().unwrap();
-    let output = folder.path().join("out.data");
+fn inject_accepts_the_inputs_and_outputs_of_perf_inject() {
+    let dir = tempfile::tempdir().unwrap();
+    let output = dir.path().join("out.data");
     fs::write(&output, "something that is overwritten").unwrap();
-    // A pipe to a named file is a file, and standard input to standard output a pipe.
+    // A pipe written to a named file becomes a file, and standard output is a pipe.
     let named = run(perfconv().args(["inject", "-i"]).arg(fixture("pipe.data")).arg("-o").arg(&output));
     assert_eq!(named.status, 0, "{}", named.stderr);
     assert_eq!(fs::read(&output).unwrap()[8], 104);
@@ -148,22 +156,22 @@ fn inject_reads_and_writes_as_perf_inject_does() {
 }
 
 #[test]
-fn passes_are_taken_in_the_order_in_which_they_are_said() {
-    let folder = tempfile::tempdir().unwrap();
-    let output = folder.path().join("out.data");
-    let told = |args: &[&str]| {
+fn passes_run_in_command_line_order() {
+    let dir = tempfile::tempdir().unwrap();
+    let output = dir.path().join("out.data");
+    let rewrite = |args: &[&str]| {
         let run = run(perfconv().arg(fixture("plain.data")).args(["-f", "-q", "-o"]).arg(&output).args(args));
         (run.status, run.stderr)
     };
-    assert_eq!(told(&["--drop-feature", "hostname", "--add-feature", "hostname=x"]).0, 0);
-    let (status, said) = told(&["--add-feature", "hostname=x", "--drop-feature", "hostname"]);
-    assert_eq!((status, said.contains("--add-feature: the recording has a HOSTNAME already")), (1, true), "{said}");
+    assert_eq!(rewrite(&["--drop-feature", "hostname", "--add-feature", "hostname=x"]).0, 0);
+    let (status, said) = rewrite(&["--add-feature", "hostname=x", "--drop-feature", "hostname"]);
+    assert_eq!((status, said.contains("--add-feature: the recording already has HOSTNAME")), (1, true), "{said}");
 }
 
 #[test]
-fn the_account_tells_which_pass_left_out_what() {
-    let folder = tempfile::tempdir().unwrap();
-    let output = folder.path().join("out.data");
+fn ledger_counts_records_dropped_by_passes() {
+    let dir = tempfile::tempdir().unwrap();
+    let output = dir.path().join("out.data");
     let args = ["--pass", "discard-unused", "--sort", "-v", "-o"];
     let run = run(perfconv().arg(fixture("callgraph.data")).args(args).arg(&output));
     assert_eq!(run.status, 0, "{}", run.stderr);
@@ -184,7 +192,7 @@ fn the_account_tells_which_pass_left_out_what() {
     }
 }
 
-/// Not through the macros, whose output the test harness hides when the test passes.
-fn say(line: std::fmt::Arguments<'_>) {
-    writeln!(io::stderr(), "{line}").expect("standard error can be written to");
+/// Prints a line to standard error, not with the print macros, whose output the test harness captures.
+fn print_note(line: std::fmt::Arguments<'_>) {
+    writeln!(io::stderr(), "{line}").expect("standard error should be writable");
 }

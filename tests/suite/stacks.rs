@@ -1,4 +1,4 @@
-//! Every frame is in the map that perf finds it in, and every stack is as deep as perf's.
+//! Profiles compared with perf: every frame is in the same file, and every stack has the same depth.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
@@ -12,14 +12,14 @@ use perfconv::formats::pprof::proto::Profile;
 use perfconv::stream::source::Source;
 
 use super::files::{self, Recording};
+use super::independent_scan::Scan;
 use super::program;
-use super::walk::Walk;
 
-/// As many files are to be compared, where perf is there: with the corpus, and of the fixtures alone. Little less than there
-/// are, so that reasons to skip some do not come to hold for more of them unseen.
+/// The minimum number of compared files, if perf is installed: with the corpus, and with the fixtures alone. Close to the
+/// actual number, so that reasons to skip do not silently apply to more recordings.
 const ENOUGH: (usize, usize) = (188, 9);
 
-/// A frame as perf prints it: the file that it is in, and an address there or in memory.
+/// A frame as perf prints it: its file, and an address in the file or in memory.
 type Printed = (String, u64);
 
 /// A frame of a profile: its address, and what perf may print for it.
@@ -27,41 +27,41 @@ type Printed = (String, u64);
 struct Frame {
     file: String,
     address: u64,
-    /// The address in the file. perf prints either one.
+    /// The offset in the file. perf prints either one.
     in_file: u64,
 }
 
 const PAGE: u64 = 4096;
 
 impl Frame {
-    /// Whether perf means this frame. It prints return addresses where a profile has the call before them, and nothing
-    /// that tells the address of a frame that it finds in no file.
-    fn is(&self, (file, address): &Printed, is_leaf: bool) -> bool {
+    /// Whether perf's frame is this one. perf prints return addresses where a profile has call addresses, and no usable address
+    /// for frames in no file.
+    fn matches(&self, (file, address): &Printed, is_leaf: bool) -> bool {
         let steps = if is_leaf { 0..=0 } else { 0..=1 };
-        let is_at = |own: u64, place: fn(u64) -> u64| {
-            steps.clone().any(|step| place(own.wrapping_add(step)) == place(*address))
+        let is_at = |own: u64, reduce: fn(u64) -> u64| {
+            steps.clone().any(|step| reduce(own.wrapping_add(step)) == reduce(*address))
         };
         self.file == *file
             && match &**file {
                 "[unknown]" => true,
                 "[kernel]" => is_at(self.address, |address| address),
-                // perf knows where in its file a place is, which a profile tells to the page.
+                // perf prints exact file offsets, and profiles have page granularity.
                 _ => [self.address, self.in_file].iter().any(|&own| is_at(own, |address| address % PAGE)),
             }
     }
 }
 
 #[test]
-fn frames_are_where_perf_finds_them() {
+fn frames_match_perf_script() {
     let recordings = files::recordings();
-    let results = program::for_each(&recordings, judge);
+    let results = program::for_each(&recordings, compare);
     let mut skipped: BTreeMap<&str, usize> = BTreeMap::new();
     let (mut compared, mut stacks, mut failures) = (0, 0, Vec::new());
     for (recording, result) in recordings.iter().zip(&results) {
         match result {
             Ok(Ok(count)) => (compared, stacks) = (compared + 1, stacks + count),
             Ok(Err(reason)) => *skipped.entry(reason).or_default() += 1,
-            Err(wrong) => failures.push(format!("{}: {wrong}", recording.name)),
+            Err(error) => failures.push(format!("{}: {error}", recording.name)),
         }
     }
     let mut out = io::stderr().lock();
@@ -70,58 +70,58 @@ fn frames_are_where_perf_finds_them() {
     assert!(failures.is_empty(), "{} of {}:\n{}", failures.len(), recordings.len(), failures.join("\n"));
     let has_perf = !skipped.contains_key("perf is not installed");
     let enough = if files::has_corpus("stacks") { ENOUGH.0 } else { ENOUGH.1 };
-    assert!(!has_perf || compared >= enough, "only {compared} files of {enough} were compared");
+    assert!(!has_perf || compared >= enough, "compared only {compared} files, expected {enough}");
 }
 
-/// How many samples agree, or why they are not compared.
-fn judge(recording: &Recording) -> Result<Result<u64, &'static str>, String> {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let output = folder.path().join("out.pb.gz");
+/// Compares a recording. Returns the number of equal samples, or why it was skipped.
+fn compare(recording: &Recording) -> Result<Result<u64, &'static str>, String> {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let output = dir.path().join("out.pb.gz");
     let run = program::convert(&recording.path, &output);
     if run.status != 0 {
-        let records = Walk::of(&recording.path).records;
-        return if records == 0 { Ok(Err("not readable")) } else { Err(format!("{records} records: {}", run.stderr)) };
+        let records = Scan::of(&recording.path).records;
+        return if records == 0 { Ok(Err("unreadable")) } else { Err(format!("{records} records: {}", run.stderr)) };
     }
     let by_perf = match stacks_by_perf(recording) {
         Ok(stacks) => stacks,
         Err(reason) => return Ok(Err(reason)),
     };
     let profile = program::profile(&output);
-    if let Some(reason) = perf_shows_otherwise(recording) {
+    if let Some(reason) = known_difference(recording) {
         return Ok(Err(reason));
     }
     if run.warnings().iter().any(|warning| warning.contains("--call-graph dwarf")) {
-        return Ok(Err("perf unwinds the copies of user stacks"));
+        return Ok(Err("perf unwinds user stacks"));
     }
     let mut ours = stacks_of(&profile);
     let samples: u64 = ours.values().flatten().map(|(_, count)| count).sum();
     if by_perf.len() as u64 != samples {
         return Ok(Err("perf prints no frames of some samples"));
     }
-    let mut differing = by_perf.iter().filter(|printed| !take(&mut ours, printed));
+    let mut differing = by_perf.iter().filter(|printed| !remove_match(&mut ours, printed));
     match differing.next() {
         None => Ok(Ok(samples)),
         Some(printed) => {
-            let more = 1 + differing.count();
-            let left = ours.get(&files(printed));
+            let count = 1 + differing.count();
+            let unmatched = ours.get(&files(printed));
             Err(format!(
-                "{more} of {samples} samples differ: perf prints\n  {printed:x?}; left of these files are\n  {left:x?}"
+                "{count} of {samples} samples differ: perf prints\n  {printed:x?}; unmatched stacks in these files:\n  {unmatched:x?}"
             ))
         }
     }
 }
 
-/// Stacks with the number of their samples, by the files that their frames are in.
+/// Stacks and their numbers of samples, by the files of their frames.
 type Stacks = HashMap<Vec<String>, Vec<(Vec<Frame>, u64)>>;
 
 fn files(stack: &[Printed]) -> Vec<String> {
     stack.iter().map(|(file, _)| file.clone()).collect()
 }
 
-/// Takes a sample with the stack that perf prints, if there is one.
-fn take(ours: &mut Stacks, printed: &[Printed]) -> bool {
+/// Removes a sample that matches perf's stack; false if there is none.
+fn remove_match(ours: &mut Stacks, printed: &[Printed]) -> bool {
     let is_same = |frames: &[Frame]| {
-        frames.iter().zip(printed).enumerate().all(|(depth, (frame, printed))| frame.is(printed, depth == 0))
+        frames.iter().zip(printed).enumerate().all(|(depth, (frame, printed))| frame.matches(printed, depth == 0))
     };
     let alike = ours.get_mut(&files(printed)).into_iter().flatten();
     match alike.into_iter().find(|(frames, count)| *count > 0 && is_same(frames)) {
@@ -133,30 +133,30 @@ fn take(ours: &mut Stacks, printed: &[Printed]) -> bool {
     }
 }
 
-/// Why perf's stacks are not those that the samples hold.
-fn perf_shows_otherwise(recording: &Recording) -> Option<&'static str> {
+/// The reason why perf prints other stacks than those in the samples, if any.
+fn known_difference(recording: &Recording) -> Option<&'static str> {
     let source = Source::open(Input::Path(recording.path.clone()), ReadOptions::default()).ok()?;
     let attrs = || source.meta().events.list().iter().map(|event| &event.attr);
     let half_chains = AttrFlags::EXCLUDE_CALLCHAIN_KERNEL | AttrFlags::EXCLUDE_CALLCHAIN_USER;
     if attrs().any(|attr| attr.branch_sample_type.contains(BranchSampleType::CALL_STACK)) {
-        Some("perf takes the callers from the branch stack")
+        Some("perf reads callers from the branch stack")
     } else if attrs().any(|attr| attr.flags.intersects(half_chains)) {
-        Some("perf leaves out a leaf whose space the chain leaves out")
+        Some("perf omits a leaf frame in the excluded address space")
     } else {
         None
     }
 }
 
-/// The stacks that perf prints, one a sample.
+/// The stacks that perf prints, one per sample.
 fn stacks_by_perf(recording: &Recording) -> Result<Vec<Vec<Printed>>, &'static str> {
     let mut perf = program::with_time_limit("perf");
     perf.args(["script", "--force", "--no-inline", "--no-itrace", "--max-stack", "1000", "-F", "ip,sym,dso", "-i"]);
     perf.arg(&recording.path).env_remove("DEBUGINFOD_URLS").env("LC_ALL", "C").stdin(Stdio::null());
-    let output = perf.output().expect("timeout runs");
+    let output = perf.output().expect("timeout(1) should run");
     match output.status.code() {
         Some(0) => {}
         Some(127) => return Err("perf is not installed"),
-        _ => return Err("perf does not read it"),
+        _ => return Err("perf cannot read it"),
     }
     let text = String::from_utf8_lossy(&output.stdout);
     let mut stacks = Vec::new();
@@ -164,7 +164,7 @@ fn stacks_by_perf(recording: &Recording) -> Result<Vec<Vec<Printed>>, &'static s
     for line in text.lines().chain([""]) {
         if let Some(frame) = frame(line) {
             stack.push(frame);
-            // Without a call chain a sample is one line.
+            // A sample without a call chain is a single line.
             if line.starts_with('\t') {
                 continue;
             }
@@ -176,20 +176,20 @@ fn stacks_by_perf(recording: &Recording) -> Result<Vec<Vec<Printed>>, &'static s
     Ok(stacks)
 }
 
-/// `    55d6af8ae297 main+0x10 (/tmp/loop-pie)`.
+/// Parses `    55d6af8ae297 main+0x10 (/tmp/loop-pie)`.
 fn frame(line: &str) -> Option<Printed> {
     let (address, rest) = line.trim_start().split_once(' ')?;
     let dso = &rest[rest.rfind(" (").map_or(rest.find('(')?, |at| at + 1) + 1..];
     Some((file(dso.strip_suffix(')')?), u64::from_str_radix(address, 16).ok()?))
 }
 
-/// One name for what perf and recordings call by several.
+/// Maps the names that perf and recordings use for a file to one.
 fn file(name: &str) -> String {
     let base = name.rsplit('/').next().unwrap_or(name);
     let module = base.split(".ko").next().filter(|_| base.contains(".ko"));
     match module {
         Some(module) => format!("[{}]", module.replace('-', "_")),
-        // Where perf looks for the names of what was compiled at run time.
+        // perf's name for JIT code.
         None if name.starts_with("/tmp/perf-") && name.ends_with(".map") => "//anon".into(),
         None if name.starts_with("[kernel.kallsyms]") || name.starts_with("[kernel.vmlinux]") => "[kernel]".into(),
         None => name.into(),

@@ -1,8 +1,7 @@
-//! Samples of tracepoints: their fields, as `perf data convert --to-json` shows them of the corpus' recordings, and what perf
-//! says of recordings that are anonymized.
+//! Samples of tracepoints: decoded fields match `perf data convert --to-json`, and perf reads anonymized recordings without new
+//! messages.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -25,76 +24,76 @@ use perfconv::tracepoint::value::Value;
 use serde_json::Value as Json;
 
 use super::files::{self, Recording};
+use super::perf_json::golden_json;
 use super::program::{for_each, perfconv, run, run_other, with_time_limit};
 
-/// As much is to be compared: recordings, samples, values. Little less than there is.
-const ENOUGH: [usize; 3] = [28, 20_000, 45_000];
+/// The minimum numbers of compared recordings, samples and values, close to the actual numbers.
+const MINIMUM: [usize; 3] = [28, 20_000, 45_000];
 
 #[test]
-fn tracepoints_hold_what_perf_tells() {
+fn tracepoint_fields_match_perf() {
     if !files::has_corpus("tracepoints") {
         return;
     }
     let (mut sums, mut skipped, mut differing) = ([0; 3], BTreeMap::new(), Vec::new());
     for recording in files::corpus() {
-        match judge(&recording) {
+        match compare_recording(&recording) {
             Ok(Ok((samples, values))) => sums.iter_mut().zip([1, samples, values]).for_each(|(sum, more)| *sum += more),
             Ok(Err(what)) => differing.push(format!("{}: {what}", recording.name)),
             Err(reason) => *skipped.entry(reason).or_insert(0) += 1,
         }
     }
-    // Not through the macros, whose output the test harness hides when the test passes.
+    // Not with the print macros, whose output the test harness captures.
     let mut out = io::stderr().lock();
     let [recordings, samples, values] = sums;
-    writeln!(out, "tracepoints: {values} values of {samples} samples in {recordings} recordings are perf's").unwrap();
+    writeln!(out, "tracepoints: {values} values of {samples} samples in {recordings} recordings match perf").unwrap();
     skipped.iter().for_each(|(reason, count)| writeln!(out, "{count:6} skipped: {reason}").unwrap());
     assert!(differing.is_empty(), "{} recordings differ:\n{}", differing.len(), differing.join("\n"));
-    assert!(sums.iter().zip(ENOUGH).all(|(&sum, enough)| sum >= enough), "only {sums:?} were compared, not {ENOUGH:?}");
+    assert!(
+        sums.iter().zip(MINIMUM).all(|(&sum, enough)| sum >= enough),
+        "compared only {sums:?}, expected {MINIMUM:?}"
+    );
 }
 
-/// What perf tells of every sample.
-const OF_ALL: [&str; 6] = ["timestamp", "pid", "tid", "comm", "cpu", "callchain"];
+/// The members that perf writes for every sample.
+const COMMON_MEMBERS: [&str; 6] = ["timestamp", "pid", "tid", "comm", "cpu", "callchain"];
 
-/// A sample's fields and values, where it is a tracepoint's.
-type Told = Option<Vec<(String, Plain)>>;
+/// The fields and values of a sample, if it is a tracepoint's.
+type SampleFields = Option<Vec<(String, FieldValue)>>;
 
-/// A value, owned.
+/// A field's value.
 #[derive(Debug)]
-enum Plain {
+enum FieldValue {
     Number(u64),
     Text(Vec<u8>),
     Bytes(Vec<u8>),
 }
 
-/// How many samples and values of a recording are perf's, or what is not; the reason where there is nothing to compare.
-fn judge(recording: &Recording) -> Result<Result<(usize, usize), String>, &'static str> {
-    let (folder, name) =
-        recording.name.strip_prefix("own/").and_then(|path| path.split_once('/')).ok_or("not our own")?;
-    let own = recording.path.ancestors().nth(1 + name.split('/').count()).expect("the path ends with the name");
-    let golden = own.join("golden").join(folder).join(format!("{}.json.zst", name.replace('/', "__")));
-    let golden = fs::File::open(golden).map_err(|_| "perf tells no JSON of it")?;
-    let golden = zstd::decode_all(golden).expect("goldens can be decompressed");
-    let ours = told(recording).map_err(|_| "it cannot be read")?;
+/// Compares a recording with perf's JSON. Returns the numbers of samples and values; the outer error is the reason to skip it.
+fn compare_recording(recording: &Recording) -> Result<Result<(usize, usize), String>, &'static str> {
+    let golden = golden_json(recording)?;
+    let ours = read_samples(recording).map_err(|_| "unreadable")?;
     if ours.iter().all(Option::is_none) {
-        return Err("it has no samples of tracepoints");
+        return Err("no samples of tracepoints");
     }
-    // Of equal names, such as `pid`, the later is the tracepoint's.
-    let theirs: Json = serde_json::from_slice(&golden).map_err(|_| "perf's JSON is cut short")?;
-    let theirs = theirs["samples"].as_array().expect("perf's JSON has samples");
+    // Of duplicate members, such as `pid`, the last is the tracepoint's.
+    let theirs: Json = serde_json::from_slice(&golden).map_err(|_| "perf's JSON is truncated")?;
+    let theirs = theirs["samples"].as_array().expect("the JSON of perf should have samples");
     if theirs.is_empty() {
-        return Err("perf tells no samples");
+        return Err("perf writes no samples");
     }
-    let is_told =
-        |sample: &Json| sample.as_object().is_some_and(|told| told.keys().any(|key| !OF_ALL.contains(&&**key)));
-    if !theirs.iter().any(is_told) {
-        return Err("this perf tells no tracepoints' fields");
+    let has_fields = |sample: &Json| {
+        sample.as_object().is_some_and(|read_samples| read_samples.keys().any(|key| !COMMON_MEMBERS.contains(&&**key)))
+    };
+    if !theirs.iter().any(has_fields) {
+        return Err("this perf version writes no tracepoint fields");
     }
-    Ok(compared(&ours, theirs))
+    Ok(compare(&ours, theirs))
 }
 
-fn compared(ours: &[Told], theirs: &[Json]) -> Result<(usize, usize), String> {
+fn compare(ours: &[SampleFields], theirs: &[Json]) -> Result<(usize, usize), String> {
     if ours.len() != theirs.len() {
-        return Err(format!("{} samples, perf tells {}", ours.len(), theirs.len()));
+        return Err(format!("{} samples, perf has {}", ours.len(), theirs.len()));
     }
     let (mut samples, mut values) = (0, 0);
     for (fields, theirs) in ours.iter().zip(theirs) {
@@ -102,8 +101,8 @@ fn compared(ours: &[Told], theirs: &[Json]) -> Result<(usize, usize), String> {
         samples += 1;
         for (name, value) in fields {
             let text = theirs[name].as_str().ok_or_else(|| format!("{name}: {theirs}"))?;
-            if !tells(text, value) {
-                return Err(format!("{name}: {value:x?}, perf tells {text:?}"));
+            if !represents(text, value) {
+                return Err(format!("{name}: {value:x?}, perf has {text:?}"));
             }
             values += 1;
         }
@@ -111,29 +110,29 @@ fn compared(ours: &[Told], theirs: &[Json]) -> Result<(usize, usize), String> {
     Ok((samples, values))
 }
 
-/// Whether perf's text tells the value. It writes numbers in decimal, hexadecimal with `0x` or without, and text that is not
-/// ASCII as bytes.
-fn tells(text: &str, value: &Plain) -> bool {
+/// Whether perf's text represents the value. perf writes numbers in decimal or hexadecimal, with or without `0x`, and non-ASCII
+/// text as bytes.
+fn represents(text: &str, value: &FieldValue) -> bool {
     let bytes = || -> Option<Vec<u8>> {
         let inside = text.strip_prefix("ARRAY[")?.strip_suffix(']')?;
         inside.split(", ").map(|byte| u8::from_str_radix(byte, 16).ok()).collect()
     };
     match value {
-        Plain::Number(0) if text == "(nil)" => true,
-        Plain::Number(number) => {
+        FieldValue::Number(0) if text == "(nil)" => true,
+        FieldValue::Number(number) => {
             let hexadecimal = u64::from_str_radix(text.strip_prefix("0x").unwrap_or(text), 16);
             let decimal = text.parse().or_else(|_| text.parse().map(|signed: i64| signed as u64));
             decimal.as_ref() == Ok(number) || hexadecimal.as_ref() == Ok(number)
         }
-        Plain::Text(ours) => text.as_bytes() == ours || bytes().is_some_and(|bytes| until_nul(&bytes) == ours),
-        Plain::Bytes(ours) => bytes().as_ref() == Some(ours),
+        FieldValue::Text(ours) => text.as_bytes() == ours || bytes().is_some_and(|bytes| until_nul(&bytes) == ours),
+        FieldValue::Bytes(ours) => bytes().as_ref() == Some(ours),
     }
 }
 
-/// The samples of a recording in the order of their times.
-fn told(recording: &Recording) -> perfconv::Result<Vec<Told>> {
+/// Decodes the samples of a recording, in time order.
+fn read_samples(recording: &Recording) -> perfconv::Result<Vec<SampleFields>> {
     let input = || Input::Path(recording.path.clone());
-    let (meta, _) = Source::open(input(), ReadOptions::default())?.run(&mut Nothing)?;
+    let (meta, _) = Source::open(input(), ReadOptions::default())?.run(&mut Ignore)?;
     let tracing_data = meta.features.get(&FeatureId::TRACING_DATA);
     let tracepoints = tracing_data.map(|data| Tracepoints::read(data)).unwrap_or_default();
     let samples = Samples { tracepoints, list: Vec::new() };
@@ -142,10 +141,10 @@ fn told(recording: &Recording) -> perfconv::Result<Vec<Told>> {
     Ok(order.into_inner().list)
 }
 
-/// Takes no record: the recording's features come with its end.
-struct Nothing;
+/// Ignores records; only the metadata is needed.
+struct Ignore;
 
-impl Sink for Nothing {
+impl Sink for Ignore {
     fn record(&mut self, _: &Meta, _: &Raw<'_>) -> perfconv::Result<()> {
         Ok(())
     }
@@ -153,7 +152,7 @@ impl Sink for Nothing {
 
 struct Samples {
     tracepoints: Tracepoints,
-    list: Vec<Told>,
+    list: Vec<SampleFields>,
 }
 
 impl Sink for Samples {
@@ -172,18 +171,18 @@ impl Sink for Samples {
     }
 }
 
-fn of(value: &Value<'_>) -> Plain {
+fn of(value: &Value<'_>) -> FieldValue {
     match value {
-        Value::Signed(number) => Plain::Number(*number as u64),
-        Value::Unsigned(number) | Value::Pointer(number) => Plain::Number(*number),
-        Value::Text(text) => Plain::Text(text.to_vec()),
-        Value::Numbers(numbers) => Plain::Bytes(numbers.bytes.to_vec()),
-        Value::Bytes(bytes) => Plain::Bytes(bytes.to_vec()),
+        Value::Signed(number) => FieldValue::Number(*number as u64),
+        Value::Unsigned(number) | Value::Pointer(number) => FieldValue::Number(*number),
+        Value::Text(text) => FieldValue::Text(text.to_vec()),
+        Value::Numbers(numbers) => FieldValue::Bytes(numbers.bytes.to_vec()),
+        Value::Bytes(bytes) => FieldValue::Bytes(bytes.to_vec()),
     }
 }
 
-/// The samples that `perf script` prints, a line each, and what `perf script` and `perf report` complain of.
-fn shown_by_perf(path: &Path) -> Option<(usize, BTreeSet<String>)> {
+/// Runs `perf script` and `perf report`. Returns the number of samples printed, and the messages.
+fn run_perf(path: &Path) -> Option<(usize, BTreeSet<String>)> {
     let perf = |args: &[&str]| {
         let mut perf = with_time_limit("perf");
         perf.args(args).args(["--force", "-i"]).arg(path).env("LC_ALL", "C").env_remove("DEBUGINFOD_URLS");
@@ -191,24 +190,23 @@ fn shown_by_perf(path: &Path) -> Option<(usize, BTreeSet<String>)> {
     };
     let script = perf(&["script", "-G"]);
     let report = perf(&["report", "--stdio"]);
-    // Whether the kernel's symbols are here is not the recording's concern.
-    let is_complaint = |line: &&str| !line.is_empty() && !line.contains("kallsyms or vmlinux");
-    let complaints =
-        script.stderr.lines().chain(report.stderr.lines()).filter(is_complaint).map(str::to_owned).collect();
+    // Ignore messages about kernel symbols, which depend on this machine.
+    let is_relevant = |line: &&str| !line.is_empty() && !line.contains("kallsyms or vmlinux");
+    let messages = script.stderr.lines().chain(report.stderr.lines()).filter(is_relevant).map(str::to_owned).collect();
     let samples = String::from_utf8_lossy(&script.stdout).lines().filter(|line| !line.is_empty()).count();
-    (script.status == 0 && report.status == 0).then_some((samples, complaints))
+    (script.status == 0 && report.status == 0).then_some((samples, messages))
 }
 
-/// How many samples perf shows of a recording with tracepoints once it is anonymized: as many as before.
-fn judge_anonymized(recording: &Recording) -> Result<Result<usize, String>, &'static str> {
+/// Anonymizes a recording with tracepoints, and compares the number of samples that perf prints.
+fn compare_anonymized(recording: &Recording) -> Result<Result<usize, String>, &'static str> {
     let source = Source::open(Input::Path(recording.path.clone()), ReadOptions::default());
-    let meta = source.and_then(|source| source.run(&mut Nothing)).map_err(|_| "it cannot be read")?.0;
+    let meta = source.and_then(|source| source.run(&mut Ignore)).map_err(|_| "unreadable")?.0;
     if !meta.features.contains_key(&FeatureId::TRACING_DATA) {
-        return Err("it has no tracepoints");
+        return Err("no tracepoints");
     }
-    let folder = tempfile::tempdir().expect("a temporary directory");
-    let rewritten = |name: &str, options: &[&str]| {
-        let path = folder.path().join(name);
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let rewrite_to = |name: &str, options: &[&str]| {
+        let path = dir.path().join(name);
         let mut rewrite = perfconv();
         rewrite
             .arg("rewrite")
@@ -219,9 +217,9 @@ fn judge_anonymized(recording: &Recording) -> Result<Result<usize, String>, &'st
         let rewrite = run(&mut rewrite);
         if rewrite.status == 0 { Ok(path) } else { Err(rewrite.stderr) }
     };
-    let plain = rewritten("plain.data", &[]).map_err(|_| "there is no form of it for perf 6.1")?;
-    let (before, known) = shown_by_perf(&plain).filter(|(samples, _)| *samples > 0).ok_or("perf shows no samples")?;
-    let anonymous = match rewritten("anonymous.data", &["--anonymize"]) {
+    let plain = rewrite_to("plain.data", &[]).map_err(|_| "cannot be converted for perf 6.1")?;
+    let (before, known) = run_perf(&plain).filter(|(samples, _)| *samples > 0).ok_or("perf prints no samples")?;
+    let anonymous = match rewrite_to("anonymous.data", &["--anonymize"]) {
         Ok(path) => path,
         Err(what) => return Ok(Err(what)),
     };
@@ -229,9 +227,9 @@ fn judge_anonymized(recording: &Recording) -> Result<Result<usize, String>, &'st
     if String::from_utf8_lossy(&checked.stdout).contains("format of") {
         return Ok(Err(String::from_utf8_lossy(&checked.stdout).into_owned()));
     }
-    Ok(match shown_by_perf(&anonymous) {
-        Some((samples, complaints)) if samples == before && complaints.is_subset(&known) => Ok(samples),
-        other => Err(format!("{before} samples and {known:?}, of the anonymized recording {other:?}")),
+    Ok(match run_perf(&anonymous) {
+        Some((samples, messages)) if samples == before && messages.is_subset(&known) => Ok(samples),
+        other => Err(format!("{before} samples with {known:?}, anonymized {other:?}")),
     })
 }
 
@@ -241,26 +239,26 @@ fn perf_reads_anonymized_tracepoints_without_complaint() {
         return;
     }
     let recordings = files::recordings();
-    let (mut compared, mut samples, mut skipped, mut wrong) = (0, 0, BTreeMap::new(), Vec::new());
-    for (recording, result) in recordings.iter().zip(for_each(&recordings, judge_anonymized)) {
+    let (mut compared, mut samples, mut skipped, mut failures) = (0, 0, BTreeMap::new(), Vec::new());
+    for (recording, result) in recordings.iter().zip(for_each(&recordings, compare_anonymized)) {
         match result {
-            Ok(Ok(shown)) => (compared, samples) = (compared + 1, samples + shown),
-            Ok(Err(what)) => wrong.push(format!("{}: {what}", recording.name)),
+            Ok(Ok(count)) => (compared, samples) = (compared + 1, samples + count),
+            Ok(Err(what)) => failures.push(format!("{}: {what}", recording.name)),
             Err(reason) => *skipped.entry(reason).or_insert(0) += 1,
         }
     }
     let mut out = io::stderr().lock();
-    writeln!(out, "anonymized tracepoints: perf shows {samples} samples of {compared} recordings").unwrap();
+    writeln!(out, "anonymized tracepoints: perf prints {samples} samples of {compared} recordings").unwrap();
     skipped.iter().for_each(|(reason, count)| writeln!(out, "{count:6} skipped: {reason}").unwrap());
-    assert!(wrong.is_empty(), "{} are wrong:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(failures.is_empty(), "{} failed:\n{}", failures.len(), failures.join("\n"));
     let enough = if files::has_corpus("anonymized tracepoints") { 50 } else { 3 };
-    assert!(compared >= enough, "only {compared} of {enough} recordings were compared");
+    assert!(compared >= enough, "compared only {compared} recordings, expected {enough}");
 }
 
 #[test]
-fn anonymized_payloads_have_the_common_fields_alone() {
-    let folder = tempfile::tempdir().expect("a temporary directory");
-    let path = folder.path().join("anonymous.data");
+fn anonymized_payloads_have_only_common_fields() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let path = dir.path().join("anonymous.data");
     let input = files::fixture("tracepoints.data");
     run(perfconv().arg("rewrite").arg(&input).args(["--anonymize", "--replace", "pids", "-q", "-o"]).arg(&path));
     let lines = run(perfconv().arg(&path).args(["-t", "jsonl", "-q", "-o", "-"])).stdout;
@@ -269,7 +267,7 @@ fn anonymized_payloads_have_the_common_fields_alone() {
         let record: Json = serde_json::from_slice(line).expect("a line of JSON");
         let Some(raw) = record["body"]["raw"]["data"].as_str() else { continue };
         let raw = STANDARD.decode(raw).expect("base64");
-        let tid = record["body"]["task"]["tid"].as_u64().expect("a thread id") as u32;
+        let tid = record["body"]["task"]["tid"].as_u64().expect("a thread ID") as u32;
         assert_eq!(
             (raw.len(), &raw[2..4], &raw[4..8], &raw[8..]),
             (12, &[0; 2][..], &tid.to_le_bytes()[..], &[0; 4][..])

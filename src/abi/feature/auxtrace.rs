@@ -9,7 +9,7 @@ use binrw::{BinResult, Endian, binrw};
 use serde::{Deserialize, Serialize};
 use std::io::{Read, Seek};
 
-/// Where in the file the AUXTRACE records are. Since perf 4.2. It must be made anew when they move.
+/// Index of the AUXTRACE records of a file. Since perf 4.2. Must be rebuilt when the records move.
 ///
 /// ```c
 /// u64 nr; struct { u64 file_offset, sz; } entries[nr];
@@ -27,7 +27,7 @@ pub enum AuxtraceIndex {
         #[br(parse_with = counted::items, args(nr))]
         entries: Vec<AuxtraceIndexEntry>,
     },
-    /// As simpleperf writes it: without `nr`, up to the section's end.
+    /// As written by simpleperf: without `nr`, to the end of the section.
     Uncounted {
         /// The records.
         #[br(parse_with = entries_to_end)]
@@ -43,7 +43,7 @@ impl AuxtraceIndex {
         }
     }
 
-    /// The records, to be changed.
+    /// The records, mutable.
     pub fn entries_mut(&mut self) -> &mut [AuxtraceIndexEntry] {
         match self {
             Self::Counted { entries } | Self::Uncounted { entries } => entries,
@@ -56,19 +56,19 @@ fn entries_to_end<R: Read + Seek>(reader: &mut R, endian: Endian, (): ()) -> Bin
     let left = counted::left(reader)?;
     if !left.is_multiple_of(size) {
         let pos = reader.stream_position()?;
-        let message = format!("{left} bytes are no entries of {size} bytes");
+        let message = format!("{left} bytes are not a multiple of the entry size, {size}");
         return Err(binrw::Error::AssertFail { pos, message });
     }
     counted::items(reader, endian, (left / size,))
 }
 
-/// Where an AUXTRACE record is.
+/// Location of an AUXTRACE record.
 #[binrw]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuxtraceIndexEntry {
-    /// From the beginning of the file.
+    /// Offset in the file.
     pub file_offset: u64,
-    /// Size of the record, without the data that follows it.
+    /// Size of the record, without its payload.
     pub sz: u64,
 }
 

@@ -8,7 +8,7 @@ use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
-/// Types of BPF programs. Since perf 5.1.
+/// BTF of BPF programs. Since perf 5.1.
 ///
 /// ```c
 /// u32 nr; struct { u32 id, data_size; u8 data[data_size]; } entries[nr];
@@ -19,28 +19,28 @@ pub struct BpfBtf {
     #[br(temp)]
     #[bw(calc = entries.len() as u32)]
     nr: u32,
-    /// One for each set of types.
+    /// One entry for each BTF object.
     #[br(parse_with = counted::items, args(nr.into()))]
     pub entries: Vec<BtfEntry>,
 }
 
-/// A set of types.
+/// A BTF object.
 #[binrw]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BtfEntry {
-    /// Its number, which programs refer to.
+    /// ID, which programs refer to.
     pub id: u32,
     #[br(temp)]
     #[bw(calc = data.len() as u32)]
     data_size: u32,
-    /// The types, in the recorder's byte order.
+    /// Encoded types, in the byte order of the recording machine.
     #[br(parse_with = counted::bytes, args(data_size.into()))]
     #[serde(with = "serde_bytes")]
     pub data: Vec<u8>,
 }
 
 impl BtfEntry {
-    /// The types.
+    /// Decodes the types.
     pub fn btf(&self) -> Option<Btf> {
         Btf::read(&self.data)
     }

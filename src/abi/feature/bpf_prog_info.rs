@@ -12,30 +12,30 @@ use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
 bit_set! {
-    /// `PERF_BPIL_*`: arrays that come with a program.
+    /// `PERF_BPIL_*`: arrays stored with a program.
     BpfArrays: u64 {
         /// Machine code.
         JITED_INSNS = 1 << 0,
         /// BPF instructions.
         XLATED_INSNS = 1 << 1,
-        /// `u32`: maps that it uses.
+        /// `u32[]`: IDs of its maps.
         MAP_IDS = 1 << 2,
-        /// `u64`: address of each function.
+        /// `u64[]`: addresses of functions.
         JITED_KSYMS = 1 << 3,
-        /// `u32`: size of each function.
+        /// `u32[]`: sizes of functions.
         JITED_FUNC_LENS = 1 << 4,
-        /// `u32 insn_off, type_id` and perhaps more: name of each function.
+        /// `{ u32 insn_off, type_id; }[]`, possibly extended: names of functions.
         FUNC_INFO = 1 << 5,
-        /// `u32 insn_off, file_name_off, line_off, line_col` and perhaps more: source lines.
+        /// `{ u32 insn_off, file_name_off, line_off, line_col; }[]`, possibly extended: source lines.
         LINE_INFO = 1 << 6,
-        /// `u64`: address of each of those lines.
+        /// `u64[]`: addresses of source lines.
         JITED_LINE_INFO = 1 << 7,
-        /// `u8[8]`: tag of each function.
+        /// `u8[][8]`: tags of functions.
         PROG_TAGS = 1 << 8,
     }
 }
 
-/// BPF programs that were loaded. Since perf 5.1.
+/// Loaded BPF programs. Since perf 5.1.
 ///
 /// ```c
 /// u32 nr;
@@ -62,19 +62,19 @@ pub struct BpfProg {
     #[br(temp)]
     #[bw(calc = data.len() as u32)]
     data_len: u32,
-    /// Which arrays are in `data`.
+    /// Arrays in `data`.
     pub arrays: BpfArrays,
-    /// What the kernel tells of it.
+    /// Information from the kernel.
     #[br(args_raw = info_len as usize)]
     pub info: BpfProgInfo,
-    /// The arrays, each filled up to a multiple of 8; in the recorder's byte order.
+    /// The arrays, each padded to a multiple of 8 bytes, in the byte order of the recording machine.
     #[br(parse_with = counted::bytes, args(data_len.into()))]
     #[serde(with = "serde_bytes")]
     pub data: Vec<u8>,
 }
 
 impl BpfProg {
-    /// One of the arrays; `None` where it is not there.
+    /// The bytes of an array; `None` if it is missing.
     pub fn array(&self, which: BpfArrays) -> Option<&[u8]> {
         let info = &self.info;
         let (offset, count, size) = match which {
@@ -96,8 +96,8 @@ impl BpfProg {
     }
 }
 
-/// `struct bpf_prog_info`. Addresses of arrays are offsets into the program's data. Like an attr it has grown: fields that
-/// are not there are 0.
+/// `struct bpf_prog_info`. Addresses of arrays are replaced by offsets into the program's data. The structure has grown; missing
+/// fields are 0.
 #[binrw]
 #[br(import_raw(size: usize), pre_assert(size >= Self::FIELD_ENDS[0]))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -107,100 +107,100 @@ pub struct BpfProgInfo {
     stored: Stored,
     /// `BPF_PROG_TYPE_*`.
     pub kind: u32,
-    /// Its id.
+    /// Program ID.
     pub id: u32,
-    /// Hash of its instructions.
+    /// Tag: hash of the instructions.
     #[serde(with = "readable::hex_bytes")]
     pub tag: [u8; 8],
-    /// Bytes of machine code.
+    /// Size of the machine code in bytes.
     pub jited_prog_len: u32,
-    /// Bytes of BPF instructions.
+    /// Size of the BPF instructions in bytes.
     pub xlated_prog_len: u32,
-    /// Where the machine code is.
+    /// Offset of the machine code.
     pub jited_prog_insns: u64,
-    /// Where the BPF instructions are.
+    /// Offset of the BPF instructions.
     pub xlated_prog_insns: u64,
-    /// Nanoseconds from boot to its loading.
+    /// Load time in nanoseconds since boot.
     pub load_time: u64,
-    /// User that loaded it.
+    /// User ID of the loader.
     pub created_by_uid: u32,
-    /// How many maps it uses.
+    /// Number of maps.
     pub nr_map_ids: u32,
-    /// Where their ids are.
+    /// Offset of the map IDs.
     pub map_ids: u64,
-    /// Its name.
+    /// Name.
     pub name: FixedStr<16>,
-    /// Network interface that it is offloaded to.
+    /// Index of the network interface that it is offloaded to.
     pub ifindex: u32,
-    /// A bit-field, lowest bit on little-endian machines, highest on big-endian ones: whether it may call functions that
-    /// are under the GPL.
+    /// A bit-field, the lowest bit on little-endian machines and the highest on big-endian ones: whether it may call GPL-only
+    /// functions.
     pub gpl_compatible: u32,
-    /// Network namespace of that interface: device.
+    /// Device of the network namespace of the interface.
     pub netns_dev: u64,
-    /// Network namespace of that interface: inode.
+    /// Inode of the network namespace of the interface.
     pub netns_ino: u64,
-    /// How many addresses of functions.
+    /// Number of function addresses.
     pub nr_jited_ksyms: u32,
-    /// How many sizes of functions.
+    /// Number of function sizes.
     pub nr_jited_func_lens: u32,
-    /// Where the addresses are.
+    /// Offset of the function addresses.
     #[serde(serialize_with = "readable::hex")]
     pub jited_ksyms: u64,
-    /// Where the sizes are.
+    /// Offset of the function sizes.
     pub jited_func_lens: u64,
-    /// Its types, in the feature BPF_BTF.
+    /// ID of its BTF object, in the feature BPF_BTF.
     pub btf_id: u32,
-    /// Bytes of each name of a function.
+    /// Size of a `bpf_func_info` in bytes.
     pub func_info_rec_size: u32,
-    /// Where the names of functions are.
+    /// Offset of the function names.
     pub func_info: u64,
-    /// How many.
+    /// Number of function names.
     pub nr_func_info: u32,
-    /// How many source lines.
+    /// Number of source lines.
     pub nr_line_info: u32,
-    /// Where they are.
+    /// Offset of the source lines.
     pub line_info: u64,
-    /// Where their addresses are.
+    /// Offset of the addresses of source lines.
     pub jited_line_info: u64,
-    /// How many of those.
+    /// Number of addresses of source lines.
     pub nr_jited_line_info: u32,
-    /// Bytes of each source line.
+    /// Size of a `bpf_line_info` in bytes.
     pub line_info_rec_size: u32,
-    /// Bytes of each address of a line.
+    /// Size of an address of a source line in bytes.
     pub jited_line_info_rec_size: u32,
-    /// How many tags of functions.
+    /// Number of function tags.
     pub nr_prog_tags: u32,
-    /// Where they are.
+    /// Offset of the function tags.
     pub prog_tags: u64,
-    /// Nanoseconds that it ran. Since Linux 5.1.
+    /// Run time in nanoseconds. Since Linux 5.1.
     #[brw(if(stored.reaches(200)))]
     pub run_time_ns: u64,
-    /// How often it ran. Since Linux 5.1.
+    /// Number of runs. Since Linux 5.1.
     #[brw(if(stored.reaches(208)))]
     pub run_cnt: u64,
-    /// How often it was not run because it was running already. Since Linux 5.12.
+    /// Number of runs skipped because of recursion. Since Linux 5.12.
     #[brw(if(stored.reaches(216)))]
     pub recursion_misses: u64,
-    /// Instructions that the verifier looked at. Since Linux 5.16.
+    /// Number of instructions processed by the verifier. Since Linux 5.16.
     #[brw(if(stored.reaches(220)))]
     pub verified_insns: u32,
-    /// Types of what it is attached to. Since Linux 6.0.
+    /// BTF object of the attach target. Since Linux 6.0.
     #[brw(if(stored.reaches(224)))]
     pub attach_btf_obj_id: u32,
-    /// Which of them. Since Linux 6.0.
+    /// BTF type of the attach target. Since Linux 6.0.
     #[brw(if(stored.reaches(228)))]
     pub attach_btf_id: u32,
     /// Unused.
     #[brw(if(stored.reaches(232)))]
     pub pad: u32,
-    /// Bytes beyond the fields above.
+    /// Bytes beyond the known fields.
     #[br(parse_with = counted::bytes, args(stored.beyond(&Self::FIELD_ENDS)))]
     #[serde(with = "serde_bytes", default, skip_serializing_if = "Vec::is_empty")]
     pub tail: Vec<u8>,
 }
 
 impl BpfProgInfo {
-    /// Where the first part and the fields that were added to it end.
+    /// End offsets of the first version and of each later field.
     const FIELD_ENDS: [usize; 8] = [192, 200, 208, 216, 220, 224, 228, 232];
 }
 
@@ -263,7 +263,7 @@ mod tests {
     use crate::abi::testing::{hex, to_bytes};
     use crate::abi::{self, Endian};
 
-    /// Two programs' worth of numbers, each of which is its place in the structure.
+    /// A program whose words are 0, 1 or 2.
     fn numbered(endian: Endian, info_len: u32) -> Vec<u8> {
         let u32s = |value: u32| if endian == Endian::Big { value.to_be_bytes() } else { value.to_le_bytes() };
         let mut bytes = [u32s(1), u32s(info_len), u32s(16)].concat();
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn an_array_is_a_slice_of_the_data() {
+    fn arrays_are_slices_of_the_data() {
         let bytes = numbered(Endian::Little, 232);
         let (mut infos, _): (BpfProgInfos, usize) = abi::parse(&bytes, Endian::Little, ()).unwrap();
         let program = &mut infos.programs[0];
@@ -299,6 +299,6 @@ mod tests {
         assert_eq!(program.array(BpfArrays::JITED_FUNC_LENS), Some(&[9; 8][..]));
         assert_eq!(program.array(BpfArrays::PROG_TAGS), None, "the bit is not set");
         program.info.jited_func_lens = 9;
-        assert_eq!(program.array(BpfArrays::JITED_FUNC_LENS), None, "it does not fit");
+        assert_eq!(program.array(BpfArrays::JITED_FUNC_LENS), None, "the array exceeds the data");
     }
 }

@@ -1,4 +1,4 @@
-//! BTF: types of BPF programs, in the compact form of the kernel.
+//! BTF: the kernel's compact type information, for BPF programs.
 
 use crate::abi::text::until_nul;
 use crate::abi::{self, Endian, counted};
@@ -7,7 +7,7 @@ use binrw::{BinRead, BinResult, binrw};
 use std::io::Cursor;
 
 open_enum! {
-    /// `BTF_KIND_*`: what kind of type.
+    /// `BTF_KIND_*`: kind of a type.
     BtfKind: u8 {
         /// Integer.
         INT = 1,
@@ -23,7 +23,7 @@ open_enum! {
         ENUM = 6,
         /// Forward declaration.
         FWD = 7,
-        /// Another name of a type.
+        /// Type alias.
         TYPEDEF = 8,
         /// Volatile type.
         VOLATILE = 9,
@@ -50,7 +50,7 @@ open_enum! {
     }
 }
 
-/// Types and the strings that name them. They are in the byte order that their magic tells.
+/// Types with their strings, in the byte order given by the magic.
 ///
 /// ```c
 /// struct btf_header hdr; u8 hdr_tail[hdr_len - 24];
@@ -65,11 +65,11 @@ pub struct Btf {
     pub version: u8,
     /// Unused.
     pub flags: u8,
-    /// Bytes of the header behind the fields that are known here.
+    /// Bytes of the header beyond the known fields.
     pub header_tail: Vec<u8>,
-    /// The types: the first is number 1.
+    /// The types; the first has ID 1.
     pub types: Vec<BtfType>,
-    /// The strings, each with its NUL; types point into them.
+    /// The strings with their NULs, referenced by offset.
     pub strings: Vec<u8>,
 }
 
@@ -91,8 +91,7 @@ impl Btf {
     const MAGIC: u16 = 0xeb9f;
     const HEADER_SIZE: u32 = 24;
 
-    /// Reads what the kernel gives for a program; `None` where it is not BTF, or has types and strings in another order
-    /// than all that is known.
+    /// Decodes the BTF of a program; `None` if it is not BTF, or if types and strings have an unusual order.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let endian = match u16::from_le_bytes(*bytes.first_chunk()?) {
             Self::MAGIC => Endian::Little,
@@ -113,10 +112,10 @@ impl Btf {
         Some(Self { endian, version: header.version, flags: header.flags, header_tail, types, strings })
     }
 
-    /// The bytes that the kernel would give.
+    /// Encodes the types.
     ///
     /// # Errors
-    /// None in practice: the bytes go to memory.
+    /// None in practice: the bytes are written to memory.
     pub fn to_bytes(&self) -> BinResult<Vec<u8>> {
         let types = abi::to_bytes(&self.types, self.endian)?;
         let header = BtfHeader {
@@ -133,7 +132,7 @@ impl Btf {
         Ok([&header[..], &self.header_tail, &types, &self.strings].concat())
     }
 
-    /// The string at that place.
+    /// The string at an offset.
     pub fn string(&self, offset: u32) -> &[u8] {
         until_nul(self.strings.get(offset as usize..).unwrap_or_default())
     }
@@ -155,13 +154,13 @@ fn read_types(cursor: &mut Cursor<Vec<u8>>, endian: Endian) -> BinResult<Vec<Btf
 #[binrw]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BtfType {
-    /// Where its name is among the strings.
+    /// Offset of its name in the strings.
     pub name_off: u32,
-    /// Its kind, and how many parts it has.
+    /// Kind, and number of parts.
     pub info: BtfInfo,
-    /// Its size in bytes, or the type that it is about: which of the two is up to the kind.
+    /// Size in bytes, or the ID of the referenced type, depending on the kind.
     pub size_or_type: u32,
-    /// Its parts.
+    /// Kind-specific parts.
     #[br(args(info.kind(), info.vlen()))]
     pub parts: BtfParts,
 }
@@ -169,67 +168,67 @@ pub struct BtfType {
 bit_set! {
     /// `btf_type.info`.
     BtfInfo: u32 {
-        /// How many parts follow.
+        /// Number of parts.
         VLEN = 0xffff,
         /// A [`BtfKind`].
         KIND = 0x1f00_0000,
-        /// Of structures, unions, forward declarations and enumerations: a variant of the kind.
+        /// Variant of the kind, for structures, unions, forward declarations and enumerations.
         KIND_FLAG = 1 << 31,
     }
 }
 
 impl BtfInfo {
-    /// What kind of type.
+    /// Kind of the type.
     pub fn kind(self) -> BtfKind {
         BtfKind(((self & Self::KIND).bits() >> 24) as u8)
     }
 
-    /// How many parts it has.
+    /// Number of parts.
     pub fn vlen(self) -> u64 {
         (self & Self::VLEN).bits().into()
     }
 }
 
-/// What follows a type, by its kind.
+/// Kind-specific parts of a type.
 #[binrw]
 #[br(import(kind: BtfKind, vlen: u64))]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BtfParts {
-    /// Bits 0 to 7 its width, 16 to 23 its offset, 24 to 27 whether it is signed, a character, a truth value.
+    /// Integer: bits 0 to 7 width, 16 to 23 offset, 24 to 27 signed, character and Boolean flags.
     #[br(pre_assert(kind == BtfKind::INT))]
     Int(u32),
-    /// Of an array.
+    /// Array.
     #[br(pre_assert(kind == BtfKind::ARRAY))]
     Array {
         /// Type of the elements.
         kind: u32,
         /// Type of the index.
         index_type: u32,
-        /// Elements.
+        /// Number of elements.
         nelems: u32,
     },
-    /// Of a structure or union.
+    /// Members of a structure or union.
     #[br(pre_assert(matches!(kind, BtfKind::STRUCT | BtfKind::UNION)))]
     Members(#[br(parse_with = counted::items, args(vlen))] Vec<BtfMember>),
-    /// Of an enumeration of 32-bit values.
+    /// Values of a 32-bit enumeration.
     #[br(pre_assert(kind == BtfKind::ENUM))]
     Enum(#[br(parse_with = counted::items, args(vlen))] Vec<BtfEnum>),
-    /// Of a prototype.
+    /// Parameters of a function prototype.
     #[br(pre_assert(kind == BtfKind::FUNC_PROTO))]
     Params(#[br(parse_with = counted::items, args(vlen))] Vec<BtfParam>),
-    /// Of a variable: 0 static, 1 global.
+    /// Linkage of a variable: 0 static, 1 global.
     #[br(pre_assert(kind == BtfKind::VAR))]
     Linkage(u32),
-    /// Of a section.
+    /// Variables of a section.
     #[br(pre_assert(kind == BtfKind::DATASEC))]
     Variables(#[br(parse_with = counted::items, args(vlen))] Vec<BtfVarSecinfo>),
-    /// Of a tag of a declaration: which member or parameter it is about, -1 for the whole.
+    /// Target of a declaration tag: index of a member or parameter, or -1 for the declaration itself.
     #[br(pre_assert(kind == BtfKind::DECL_TAG))]
     ComponentIdx(i32),
-    /// Of an enumeration of 64-bit values.
+    /// Values of a 64-bit enumeration.
     #[br(pre_assert(kind == BtfKind::ENUM64))]
     Enum64(#[br(parse_with = counted::items, args(vlen))] Vec<BtfEnum64>),
-    /// Of all other kinds that are known here.
+    /// Kinds without parts.
     #[br(pre_assert(has_no_parts(kind)))]
     None,
 }
@@ -246,11 +245,11 @@ fn has_no_parts(kind: BtfKind) -> bool {
 #[binrw]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BtfMember {
-    /// Where its name is.
+    /// Offset of its name.
     pub name_off: u32,
     /// Its type.
     pub kind: u32,
-    /// Bits before it; with [`BtfInfo::KIND_FLAG`] bits 24 to 31 are its width.
+    /// Offset in bits; with [`BtfInfo::KIND_FLAG`], bits 24 to 31 are the width.
     pub offset: u32,
 }
 
@@ -258,7 +257,7 @@ pub struct BtfMember {
 #[binrw]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BtfEnum {
-    /// Where its name is.
+    /// Offset of its name.
     pub name_off: u32,
     /// Its value.
     pub val: i32,
@@ -268,7 +267,7 @@ pub struct BtfEnum {
 #[binrw]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BtfParam {
-    /// Where its name is.
+    /// Offset of its name.
     pub name_off: u32,
     /// Its type.
     pub kind: u32,
@@ -278,11 +277,11 @@ pub struct BtfParam {
 #[binrw]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BtfVarSecinfo {
-    /// The variable, by its number among the types.
+    /// Type ID of the variable.
     pub kind: u32,
-    /// Bytes before it.
+    /// Offset in bytes.
     pub offset: u32,
-    /// Bytes of it.
+    /// Size in bytes.
     pub size: u32,
 }
 
@@ -290,7 +289,7 @@ pub struct BtfVarSecinfo {
 #[binrw]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BtfEnum64 {
-    /// Where its name is.
+    /// Offset of its name.
     pub name_off: u32,
     /// Lower half of its value.
     pub val_lo32: u32,
@@ -355,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_btf_is_none() {
+    fn rejects_what_is_not_btf() {
         assert_eq!(Btf::read(b"\x9f"), None);
         assert_eq!(Btf::read(&[0; 100]), None);
         assert_eq!(Btf::read(&hex("9feb 01 00 18000000 00000000 ffffffff ffffffff 00000000 00 *40")), None);

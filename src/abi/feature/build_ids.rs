@@ -13,9 +13,9 @@ use binrw::{BinRead, BinResult, BinWrite, binrw};
 use serde::{Deserialize, Serialize};
 use std::io::{Read, Seek, SeekFrom, Write};
 
-/// Build ids of files. Since perf 2.6.33.
+/// Build IDs of files. Since perf 2.6.33.
 ///
-/// Entries up to the first that does not fit; what follows is left to the caller.
+/// Contains the entries up to the first invalid one; the remaining bytes are left to the caller.
 #[binrw]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BuildIds {
@@ -24,28 +24,28 @@ pub struct BuildIds {
     pub entries: Vec<BuildIdEntry>,
 }
 
-/// An entry: a record like HEADER_BUILD_ID.
+/// An entry, a record like HEADER_BUILD_ID.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BuildIdEntry {
-    /// perf leaves it 0.
+    /// 0 in perf.
     pub kind: RecordType,
-    /// In which address space the file was mapped, and whether the size of the id is told.
+    /// CPU mode of the mapping, and whether the size of the ID is recorded.
     pub misc: Misc,
-    /// The build id.
+    /// The build ID.
     pub content: BuildIdContent,
 }
 
-/// What an entry says.
+/// Content of an entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BuildIdContent {
-    /// A build id as in the record.
+    /// As in HEADER_BUILD_ID.
     BuildId(BuildId),
-    /// A build id as perf before 2.6.35 wrote it.
+    /// As in perf before 2.6.35.
     WithoutPid(BuildIdWithoutPid),
 }
 
-/// A build id as perf before 2.6.35 wrote it.
+/// A build ID as in perf before 2.6.35.
 ///
 /// ```c
 /// u8 build_id[20]; u8 pad[4]; char filename[];
@@ -53,7 +53,7 @@ pub enum BuildIdContent {
 #[binrw]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BuildIdWithoutPid {
-    /// The id.
+    /// The ID.
     #[serde(with = "readable::hex_bytes")]
     pub build_id: [u8; 20],
     /// Unused.
@@ -71,7 +71,7 @@ impl BuildIdContent {
         }
     }
 
-    /// As in the record; for the host where it does not say for whom.
+    /// Converts to the current form, for the host if the pid is not recorded.
     pub fn to_build_id(&self) -> BuildId {
         match self {
             Self::BuildId(build_id) => build_id.clone(),
@@ -100,7 +100,7 @@ impl BinWrite for BuildIdEntry {
         }
         let end = writer.stream_position()?;
         let Some(header) = header.with_len((end - start) as usize) else {
-            let message = "the name is longer than an entry can tell".to_owned();
+            let message = "the name is too long for an entry".to_owned();
             return Err(binrw::Error::AssertFail { pos: start, message });
         };
         writer.seek(SeekFrom::Start(start))?;
@@ -119,10 +119,10 @@ fn entries<R: Read + Seek>(reader: &mut R, endian: Endian, (): ()) -> BinResult<
             reader.seek(SeekFrom::Start(start))?;
             return Ok(entries);
         };
-        // The first entry is the kernel's: where its name is cut by 4 bytes, the layout has none for the pid.
+        // The first entry is the kernel. If its name is missing 4 bytes, the layout has no pid.
         if entries.is_empty() {
-            let cut = abi::parse::<BuildId>(&body, endian, ());
-            without_pid = cut.is_ok_and(|(cut, _)| cut.filename.text() == b"nel.kallsyms]");
+            let parsed = abi::parse::<BuildId>(&body, endian, ());
+            without_pid = parsed.is_ok_and(|(parsed, _)| parsed.filename.text() == b"nel.kallsyms]");
         }
         let Ok(content) = BuildIdContent::read(&body, endian, without_pid) else {
             reader.seek(SeekFrom::Start(start))?;
@@ -132,24 +132,24 @@ fn entries<R: Read + Seek>(reader: &mut R, endian: Endian, (): ()) -> BinResult<
     }
 }
 
-/// A whole entry: its header, and its bytes behind that.
+/// A complete entry: its header, and the bytes after it.
 fn entry<R: Read + Seek>(reader: &mut R, endian: Endian) -> BinResult<(RecordHeader, Vec<u8>)> {
     let header = RecordHeader::read_options(reader, endian, ())?;
-    // Shorter than its own header, an entry would not lead to the next.
+    // A size below that of the header would not lead to a next entry.
     let len = header.len().checked_sub(RecordHeader::SIZE).map_or(u64::MAX, |len| len as u64);
     counted::bytes(reader, endian, (len,)).map(|body| (header, body))
 }
 
-/// The entries of the section, up to the first that does not fit.
+/// The entries of a section, up to the first invalid one.
 pub fn read(bytes: &[u8], endian: Endian) -> Vec<(Misc, BuildId)> {
     let ids = abi::parse::<BuildIds>(bytes, endian, ()).map(|(ids, _)| ids.entries).unwrap_or_default();
     ids.into_iter().map(|entry| (entry.misc, entry.content.to_build_id())).collect()
 }
 
-/// A section of these entries, as perf writes them.
+/// Encodes a section as perf does.
 ///
 /// # Errors
-/// Where a name is longer than an entry can tell.
+/// If a name is too long for an entry.
 pub fn to_bytes(entries: &[(Misc, BuildId)], endian: Endian) -> BinResult<Vec<u8>> {
     let entry = |(misc, build_id): &(Misc, BuildId)| BuildIdEntry {
         kind: RecordType(0),
@@ -205,17 +205,17 @@ mod tests {
     }
 
     #[test]
-    fn reading_ends_at_the_first_entry_that_does_not_fit() {
+    fn decoding_ends_at_the_first_invalid_entry() {
         let entry = hex("00000000 0280 2c00 ffffffff 09 *20 10 00 *3 '/bin/ls' 00");
         let bytes = [&entry[..], &entry[..30]].concat();
         let (ids, used): (BuildIds, usize) = abi::parse(&bytes, Endian::Little, ()).unwrap();
         assert_eq!((ids.entries.len(), used), (1, entry.len()));
         assert_eq!(ids.entries[0].content.to_build_id().id(ids.entries[0].misc), &[9; 16]);
-        assert!(read(&[0; 16], Endian::Little).is_empty(), "a size of 0 ends it");
+        assert!(read(&[0; 16], Endian::Little).is_empty(), "a size of 0 ends the section");
     }
 
     #[test]
-    fn entries_of_old_perfs_have_no_pid() {
+    fn entries_of_old_perf_versions_have_no_pid() {
         let bytes = hex(
             "00000000 0100 3400 05 *20 00 *4 '[kernel.kallsyms]' 00 *3 00000000 0200 2800 06 *20 00 *4 '/bin/ls' 00",
         );

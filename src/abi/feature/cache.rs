@@ -8,7 +8,7 @@ use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
-/// The caches. Since perf 4.6.
+/// CPU caches. Since perf 4.6.
 ///
 /// ```c
 /// u32 version, nr;
@@ -31,19 +31,19 @@ pub struct Caches {
 #[binrw]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cache {
-    /// Its level.
+    /// Level.
     pub level: u32,
-    /// Bytes of a line.
+    /// Line size in bytes.
     pub line_size: u32,
-    /// Sets.
+    /// Number of sets.
     pub sets: u32,
-    /// Lines of a set.
+    /// Number of ways.
     pub ways: u32,
     /// `Data`, `Instruction` or `Unified`.
     pub kind: PerfStr,
-    /// Its size, such as `32K`.
+    /// Size, such as `32K`.
     pub size: PerfStr,
-    /// The CPUs that share it, such as `0-3`.
+    /// CPUs that share it, such as `0-3`.
     pub map: PerfStr,
 }
 

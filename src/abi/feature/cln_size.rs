@@ -6,11 +6,11 @@ use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
-/// Size of a cache line. Since perf 7.1.
+/// Size of a cache line: `u32 cln_size`. Since perf 7.1.
 #[binrw]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClnSize {
-    /// Bytes.
+    /// Size in bytes.
     pub cln_size: u32,
 }
 

@@ -6,7 +6,7 @@ use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
-/// The recording's clock and the wall clock, read at the same moment. Since perf 5.9, where a clock was chosen (`-k`).
+/// A reading of the recording's clock and the wall clock at the same time. Since perf 5.9, with `perf record -k`.
 ///
 /// ```c
 /// u32 version, clockid; u64 wall_clock_ns, clockid_ns;
@@ -16,11 +16,11 @@ use serde::{Deserialize, Serialize};
 pub struct ClockData {
     /// 1.
     pub version: u32,
-    /// Number of the clock, as for clock_gettime(2).
+    /// Clock, as for clock_gettime(2).
     pub clockid: u32,
-    /// Nanoseconds since 1970 UTC.
+    /// Wall clock, in nanoseconds since 1970-01-01 UTC.
     pub wall_clock_ns: u64,
-    /// Nanoseconds of the recording's clock.
+    /// Recording's clock, in nanoseconds.
     pub clockid_ns: u64,
 }
 

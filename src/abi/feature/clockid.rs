@@ -6,11 +6,11 @@ use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
-/// Resolution of the clock that was chosen (`-k`). Since perf 5.0.
+/// Resolution of the clock selected with `perf record -k`: `u64 clockid_res_ns`. Since perf 5.0.
 #[binrw]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClockId {
-    /// Nanoseconds.
+    /// Resolution in nanoseconds.
     pub clockid_res_ns: u64,
 }
 

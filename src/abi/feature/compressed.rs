@@ -8,16 +8,16 @@ use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
 open_enum! {
-    /// `PERF_COMP_*`: how records are compressed.
+    /// `PERF_COMP_*`: compression algorithm.
     CompressionType: u32 {
-        /// Not at all.
+        /// No compression.
         NONE = 0,
-        /// By zstd.
+        /// Zstandard.
         ZSTD = 1,
     }
 }
 
-/// How records are compressed. Since perf 5.2.
+/// Compression of records. Since perf 5.2.
 ///
 /// ```c
 /// u32 version, type, level, ratio, mmap_len;
@@ -27,13 +27,13 @@ open_enum! {
 pub struct Compression {
     /// 0.
     pub version: u32,
-    /// How.
+    /// Algorithm.
     pub kind: CompressionType,
-    /// Level that was asked for.
+    /// Requested level.
     pub level: u32,
-    /// Plain bytes for each compressed one, rounded.
+    /// Ratio of uncompressed to compressed size, rounded.
     pub ratio: u32,
-    /// The most bytes that one record holds when decompressed.
+    /// Maximum number of decompressed bytes in a record.
     pub mmap_len: u32,
 }
 

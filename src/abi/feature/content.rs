@@ -1,4 +1,4 @@
-//! The content of a feature section, whatever the feature.
+//! The content of a feature section of any feature.
 
 use super::descriptor::FeatureDescriptor;
 use super::*;
@@ -10,19 +10,19 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::io::{Seek, Write};
 
-/// Declares [`FeatureId`] and [`Feature`] from the list of features: each with its number, its variant, its definition, the module that has its
-/// descriptor, the role of one that is a text, and what the definition needs to know to be read.
+/// Declares [`FeatureId`] and [`Feature`] from a table of features: number, variant, definition, module with the descriptor, role
+/// if the content is a string, and arguments for decoding.
 macro_rules! features {
     ($context:ident; $(
         $(#[doc = $doc:expr])* $(#[cfg($cfg:meta)])?
         $id:ident = $number:literal => $variant:ident($content:ty) in $module:ident $(as $role:ident)? $(with $args:expr)?;
     )*) => {
         open_enum! {
-            /// Which feature: its bit in the header, and `feat_id` in a pipe.
+            /// Feature ID: the bit in the file header, or `feat_id` in a pipe.
             FeatureId: u32 { $($(#[doc = $doc])* $(#[cfg($cfg)])? $id = $number,)* }
         }
 
-        /// The content of a feature section, without what its definition does not cover.
+        /// The content of a feature section, up to the end of its definition.
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub enum Feature {
             $(
@@ -30,7 +30,7 @@ macro_rules! features {
                 #[doc = concat!("[`", stringify!($id), "`](FeatureId::", stringify!($id), ").")]
                 $variant($content),
             )*
-            /// A feature that is not known here, or bytes that are not what the feature's definition says.
+            /// An unknown feature, or bytes that do not match the definition.
             Opaque(Vec<u8>),
         }
 
@@ -54,7 +54,7 @@ macro_rules! features {
                 }))
             }
 
-            /// Passes each field that has a role to the visitor. Opaque bytes have none.
+            /// Visits each field that has a role. Opaque bytes have none.
             pub fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
                 match self {
                     $($(#[cfg($cfg)])? Self::$variant(content) => roles_of!(visitor, content $(, $role)?),)*
@@ -62,10 +62,10 @@ macro_rules! features {
                 }
             }
 
-            /// Writes the content.
+            /// Encodes the content.
             ///
             /// # Errors
-            /// Those of the writer.
+            /// Errors of the writer.
             pub fn write<W: Write + Seek>(&self, writer: &mut W, endian: Endian) -> BinResult<()> {
                 match self {
                     $($(#[cfg($cfg)])? Self::$variant(content) => content.write_options(writer, endian, ()),)*
@@ -73,20 +73,20 @@ macro_rules! features {
                 }
             }
 
-            /// Reads the fields of a feature, as [`Serialize`] tells them. There are none of a feature that is not known.
+            /// Deserializes a feature from its serialized fields. Unknown features have none.
             ///
             /// # Errors
-            /// Those of the deserializer.
+            /// Errors of the deserializer, or if the feature is unknown.
             pub fn deserialize<'de, D: Deserializer<'de>>(id: FeatureId, deserializer: D) -> Result<Self, D::Error> {
                 match id {
                     $($(#[cfg($cfg)])? FeatureId::$id => Deserialize::deserialize(deserializer).map(Self::$variant),)*
-                    _ => Err(D::Error::custom(format_args!("feature {id} has no fields that are known"))),
+                    _ => Err(D::Error::custom(format_args!("unknown feature {id}"))),
                 }
             }
         }
 
         impl FeatureId {
-            /// What is known about the feature; `None` where it is unknown.
+            /// Properties of the feature; `None` if it is unknown.
             pub fn descriptor(self) -> Option<&'static FeatureDescriptor> {
                 match self {
                     $($(#[cfg($cfg)])? Self::$id => Some(&$module::$id),)*
@@ -106,7 +106,7 @@ macro_rules! features {
     };
 }
 
-/// Visits the fields of a feature; one that is a single text has its role in the table.
+/// Visits the fields of a feature. A feature that is a single string has its role in the table.
 macro_rules! roles_of {
     ($visitor:ident, $content:ident) => {
         $content.visit_fields($visitor)
@@ -117,43 +117,43 @@ macro_rules! roles_of {
 }
 
 features! { context;
-    /// Formats of tracepoints.
+    /// Tracepoint formats.
     TRACING_DATA = 1 => TracingData(tracing_data::TracingData) in tracing_data;
-    /// Build ids of files.
+    /// Build IDs of files.
     BUILD_ID = 2 => BuildIds(build_ids::BuildIds) in build_ids;
-    /// Name of the host.
+    /// Host name.
     HOSTNAME = 3 => Hostname(string::PerfStr) in string as Host;
-    /// Release of the kernel.
+    /// Kernel release.
     OSRELEASE = 4 => OsRelease(string::PerfStr) in string as Version;
-    /// Version of perf.
+    /// perf version.
     VERSION = 5 => Version(string::PerfStr) in string as Version;
-    /// Machine as `uname -m` tells it.
+    /// Architecture, as printed by `uname -m`.
     ARCH = 6 => Arch(string::PerfStr) in string as Arch;
     /// Numbers of CPUs.
     NRCPUS = 7 => NrCpus(nr_cpus::NrCpus) in nr_cpus;
-    /// Name of the CPU.
+    /// CPU model.
     CPUDESC = 8 => CpuDesc(string::PerfStr) in string as Hardware;
-    /// The CPU's own identification.
+    /// CPU identification.
     CPUID = 9 => CpuId(string::PerfStr) in string as Hardware;
-    /// Memory in kB.
+    /// Memory in KiB.
     TOTAL_MEM = 10 => TotalMem(total_mem::TotalMem) in total_mem;
     /// Command line of perf.
     CMDLINE = 11 => Cmdline(string::StrList) in string;
-    /// The events with their names and ids.
+    /// Events with names and IDs.
     EVENT_DESC = 12 => EventDescs(event_desc::EventDescs) in event_desc;
     /// Cores, threads, dies.
     CPU_TOPOLOGY = 13 => CpuTopology(cpu_topology::CpuTopology) in cpu_topology with (context.nr_cpus.map(|nr| nr.nr_cpus_avail),);
     /// Memory nodes.
     NUMA_TOPOLOGY = 14 => NumaTopology(numa_topology::NumaTopology) in numa_topology;
-    /// There are branch stacks.
+    /// Samples have branch stacks.
     BRANCH_STACK = 15 => BranchStack(mark::Mark) in mark;
-    /// Names of the PMUs' numbers.
+    /// Names of dynamic PMU types.
     PMU_MAPPINGS = 16 => PmuMappings(pmu_mappings::PmuMappings) in pmu_mappings;
     /// Groups of events.
     GROUP_DESC = 17 => GroupDesc(group_desc::GroupDesc) in group_desc;
-    /// Where the AUXTRACE records are.
+    /// Index of the AUXTRACE records.
     AUXTRACE = 18 => Auxtrace(auxtrace::AuxtraceIndex) in auxtrace;
-    /// It is a recording of `perf stat`.
+    /// The recording is of `perf stat`.
     STAT = 19 => Stat(mark::Mark) in mark;
     /// Caches.
     CACHE = 20 => Caches(cache::Caches) in cache;
@@ -169,13 +169,13 @@ features! { context;
     BPF_PROG_INFO = 25 => BpfProgInfos(bpf_prog_info::BpfProgInfos) in bpf_prog_info;
     /// BPF type information.
     BPF_BTF = 26 => BpfBtf(bpf_btf::BpfBtf) in bpf_btf;
-    /// How records are compressed.
+    /// Compression of records.
     COMPRESSED = 27 => Compression(compressed::Compression) in compressed;
-    /// Capabilities of the CPU's PMU.
+    /// Capabilities of the core PMU.
     CPU_PMU_CAPS = 28 => CpuPmuCaps(pmu_caps::Caps) in pmu_caps;
-    /// The recording's clock and the wall clock at one moment.
+    /// Recording's clock and wall clock at the same time.
     CLOCK_DATA = 29 => ClockData(clock_data::ClockData) in clock_data;
-    /// CPUs of each of several core PMUs.
+    /// CPUs of each core PMU on hybrid systems.
     HYBRID_TOPOLOGY = 30 => HybridTopology(hybrid_topology::HybridTopology) in hybrid_topology;
     /// Capabilities of several PMUs.
     PMU_CAPS = 31 => PmuCaps(pmu_caps::PmuCaps) in pmu_caps;
@@ -185,14 +185,14 @@ features! { context;
     E_MACHINE = 33 => EMachine(e_machine::EMachine) in e_machine;
     /// Size of a cache line.
     CLN_SIZE = 34 => ClnSize(cln_size::ClnSize) in cln_size;
-    /// An example, in tests.
+    /// Example for tests.
     #[cfg(test)]
     EXAMPLE = 127 => Example(test_feature::ExampleFeature) in test_feature;
 }
 
 impl Feature {
-    /// Reads the content of a section from exactly its bytes; what its definition does not cover comes second. A feature
-    /// that is not known, and bytes that the definition does not fit, are [`Opaque`](Self::Opaque).
+    /// Decodes a section from exactly its bytes; also returns the bytes beyond the definition. An unknown feature, or bytes that
+    /// do not match the definition, are [`Opaque`](Self::Opaque).
     pub fn read<'a>(id: FeatureId, bytes: &'a [u8], endian: Endian, context: &FeatureContext) -> (Self, &'a [u8]) {
         match Self::parse(id, bytes, endian, context) {
             Ok(Some((feature, used))) => (feature, &bytes[used..]),

@@ -9,7 +9,7 @@ use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
-/// The scheduling domains that each CPU is in. Since perf 7.0.
+/// Scheduling domains of each CPU. Since perf 7.0.
 ///
 /// ```c
 /// u32 schedstat_version, max_sched_domains;
@@ -18,14 +18,14 @@ use serde::{Deserialize, Serialize};
 ///     struct { u32 domain; string dname; string cpumask, cpulist; } domains[nr_domains];  // dname from version 17 on
 /// } cpus[nr_cpus_online];
 /// ```
-/// Reading needs to know the number of CPUs (feature NRCPUS), without which the CPUs are left to the caller.
+/// Decoding needs the number of CPUs (feature NRCPUS), without which the CPUs are left to the caller.
 #[binrw]
 #[br(import(nr_cpus_online: Option<u32>))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuDomainInfo {
     /// Version of `/proc/schedstat`.
     pub schedstat_version: u32,
-    /// The most domains that a CPU is in.
+    /// Maximum number of domains of a CPU.
     pub max_sched_domains: u32,
     /// The CPUs.
     #[br(parse_with = counted::items_with, args(nr_cpus_online.unwrap_or(0).into(), schedstat_version))]
@@ -37,12 +37,12 @@ pub struct CpuDomainInfo {
 #[br(import_raw(version: u32))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuDomains {
-    /// The CPU.
+    /// CPU number.
     pub cpu: u32,
     #[br(temp)]
     #[bw(calc = domains.len() as u32)]
     nr_domains: u32,
-    /// Its domains, the smallest first.
+    /// Its domains, smallest first.
     #[br(parse_with = counted::items_with, args(nr_domains.into(), version))]
     pub domains: Vec<Domain>,
 }
@@ -52,14 +52,14 @@ pub struct CpuDomains {
 #[br(import_raw(version: u32))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Domain {
-    /// Its number.
+    /// Index.
     pub domain: u32,
-    /// Its name, such as `MC`.
+    /// Name, such as `MC`.
     #[br(if(version >= 17))]
     pub dname: Option<PerfStr>,
-    /// Its CPUs as a mask.
+    /// CPUs as a hexadecimal mask.
     pub cpumask: PerfStr,
-    /// Its CPUs as a list.
+    /// CPUs as a list.
     pub cpulist: PerfStr,
 }
 

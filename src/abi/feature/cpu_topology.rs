@@ -8,7 +8,7 @@ use crate::abi::fields::{FieldVisitor, TextField, TextRole, VisitFields};
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
-/// How CPUs are made of threads, cores and dies. Since perf 3.2.
+/// Topology of threads, cores, dies and sockets. Since perf 3.2.
 ///
 /// ```c
 /// u32 nr; string cores[nr];
@@ -17,17 +17,16 @@ use serde::{Deserialize, Serialize};
 /// u32 nr; string dies[nr];                                 // since perf 5.3, where there are dies
 /// u32 die_ids[nr_cpus_avail];
 /// ```
-/// Reading needs to know the number of CPUs (feature NRCPUS), without which the parts behind the threads are left to the
-/// caller.
+/// Decoding needs the number of CPUs (feature NRCPUS), without which the parts after the threads are left to the caller.
 #[binrw]
 #[br(import(nr_cpus_avail: Option<u32>))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuTopology {
-    /// Sets of CPUs that share a socket, such as `0-3`.
+    /// Lists of CPUs that share a socket, such as `0-3`.
     pub cores: StrList,
-    /// Sets of CPUs that share a core.
+    /// Lists of CPUs that share a core.
     pub threads: StrList,
-    /// Core and socket of each CPU, or none.
+    /// Core and socket of each CPU, or empty.
     #[br(try, parse_with = counted::items, args(nr_cpus_avail.unwrap_or(0).into()))]
     pub cpus: Vec<CpuPlace>,
     /// Dies.
@@ -35,13 +34,13 @@ pub struct CpuTopology {
     pub dies: Option<Dies>,
 }
 
-/// Where a CPU is.
+/// Location of a CPU.
 #[binrw]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuPlace {
-    /// Its core, by a number that is its own within the socket.
+    /// Core ID, unique within the socket.
     pub core_id: u32,
-    /// Its socket.
+    /// Socket ID.
     pub socket_id: u32,
 }
 
@@ -50,9 +49,9 @@ pub struct CpuPlace {
 #[br(import(nr_cpus_avail: u64))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dies {
-    /// Sets of CPUs that share a die.
+    /// Lists of CPUs that share a die.
     pub dies: StrList,
-    /// The die of each CPU.
+    /// Die ID of each CPU.
     #[br(parse_with = counted::items, args(nr_cpus_avail))]
     pub die_ids: Vec<u32>,
 }

@@ -1,32 +1,32 @@
-//! What is known about a feature besides the layout of its section.
+//! Properties of a feature other than the layout of its section.
 //!
-//! Each definition has its [`FeatureDescriptor`] and the roles of its fields ([`VisitFields`](crate::abi::fields::VisitFields))
-//! beside it, and the table in [`content`](super::content) demands both: a feature without them does not compile.
+//! Each definition has a [`FeatureDescriptor`] and the roles of its fields ([`VisitFields`](crate::abi::fields::VisitFields))
+//! next to it. The table in [`content`](super::content) requires both: a feature without them does not compile.
 
 use super::FeatureId;
 use crate::abi::version::PerfVersion;
 
-/// A feature.
+/// Properties of a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FeatureDescriptor {
     /// The feature.
     pub id: FeatureId,
-    /// The first version of perf that knows it.
+    /// First version of perf that supports it.
     pub since: PerfVersion,
-    /// What it describes.
+    /// Subject.
     pub subject: Subject,
 }
 
-/// What a feature describes.
+/// Subject of a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
-    /// The recording: its events, its times, how it is stored.
+    /// The recording: its events, times and storage.
     Recording,
-    /// The machine: what tells one model from another.
+    /// The machine: properties that distinguish models.
     Machine,
     /// The time of day.
     WallClock,
-    /// Code, or traces of code: what can only be omitted where a recording is to be shown to others.
+    /// Code or traces of code, which can only be omitted from an anonymized recording.
     Code,
 }
 

@@ -6,11 +6,11 @@ use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
-/// How a recording in a folder is laid out. Since perf 5.1.
+/// Version of the directory container: `u64 version`. Since perf 5.1.
 #[binrw]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DirFormat {
-    /// 0 one file, 1 a `data.N` for each thread of perf.
+    /// 0: a single file; 1: a `data.N` for each thread of perf.
     pub version: u64,
 }
 

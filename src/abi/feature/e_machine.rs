@@ -6,7 +6,7 @@ use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
-/// The machine by its number in ELF files. Since perf 7.1.
+/// ELF machine of the recording machine. Since perf 7.1.
 ///
 /// ```c
 /// u32 e_machine, e_flags;
@@ -14,9 +14,9 @@ use serde::{Deserialize, Serialize};
 #[binrw]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EMachine {
-    /// `EM_*`.
+    /// `EM_*`: ELF machine.
     pub e_machine: u32,
-    /// `EF_*` of that machine.
+    /// `EF_*`: machine-specific ELF flags.
     pub e_flags: u32,
 }
 

@@ -9,7 +9,7 @@ use crate::abi::{self, Endian, counted};
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
-/// The events as EVENT_DESC tells them. Since perf 3.2.
+/// Descriptions of the events. Since perf 3.2.
 ///
 /// ```c
 /// u32 nr, attr_size;
@@ -28,25 +28,25 @@ pub struct EventDescs {
     pub events: Vec<EventDesc>,
 }
 
-/// An event as EVENT_DESC tells it.
+/// Description of an event.
 #[binrw]
 #[br(import_raw(attr_size: usize))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventDesc {
-    /// How it was opened.
+    /// The attr that it was opened with.
     #[br(args_raw = attr_size)]
     pub attr: Attr,
     #[br(temp)]
     #[bw(calc = ids.len() as u32)]
     nr_ids: u32,
-    /// Its name, as given to perf, with modifiers.
+    /// Name, as passed to perf, with modifiers.
     pub name: PerfStr,
-    /// Its ids, one for each CPU or thread.
+    /// IDs, one for each CPU or thread.
     #[br(parse_with = counted::u64s, args(nr_ids.into()))]
     pub ids: Vec<u64>,
 }
 
-/// Reads the section; `None` where its counts do not fit the bytes.
+/// Decodes the section; `None` if its counts do not fit its size.
 pub fn read(bytes: &[u8], endian: Endian) -> Option<Vec<EventDesc>> {
     abi::parse::<EventDescs>(bytes, endian, ()).ok().map(|(descs, _)| descs.events)
 }
@@ -58,7 +58,7 @@ impl VisitFields for EventDescs {
     fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
         let Self { attr_size, events } = self;
         events.visit_fields(visitor);
-        // All attrs take the same room.
+        // All attrs have the same size.
         match events.first() {
             Some(event) => *attr_size = event.attr.stored_size() as u32,
             None => visitor.opaque(attr_size),

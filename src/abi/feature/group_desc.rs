@@ -9,7 +9,7 @@ use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
-/// The groups of events. Since perf 3.9.
+/// Groups of events. Since perf 3.9.
 ///
 /// ```c
 /// u32 nr; struct { string name; u32 leader_idx, nr_members; } groups[nr];
@@ -29,11 +29,11 @@ pub struct GroupDesc {
 #[binrw]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Group {
-    /// Its name, `{anon_group}` where it has none.
+    /// Name, or `{anon_group}`.
     pub name: PerfStr,
-    /// Which event leads it.
+    /// Index of the leader among the events.
     pub leader_idx: u32,
-    /// How many events it has: the leader and those that follow it.
+    /// Number of members: the leader and the events that follow it.
     pub nr_members: u32,
 }
 

@@ -8,7 +8,7 @@ use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
-/// Which CPUs belong to which of several core PMUs. Since perf 5.14.
+/// CPUs of each core PMU on hybrid systems. Since perf 5.14.
 ///
 /// ```c
 /// u32 nr; struct { string pmu_name, cpus; } nodes[nr];
@@ -28,9 +28,9 @@ pub struct HybridTopology {
 #[binrw]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HybridNode {
-    /// Its name, such as `cpu_atom`.
+    /// Name, such as `cpu_atom`.
     pub pmu_name: PerfStr,
-    /// Its CPUs, such as `4-7`.
+    /// CPUs, such as `4-7`.
     pub cpus: PerfStr,
 }
 

@@ -1,4 +1,4 @@
-//! Features BRANCH_STACK and STAT, which tell by being there.
+//! Features BRANCH_STACK and STAT, which are flags without content.
 
 use super::FeatureId;
 use super::descriptor::FeatureDescriptor;
@@ -6,8 +6,7 @@ use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
-/// A section without content. BRANCH_STACK (perf 3.4): there are branch stacks. STAT (perf 4.5): it is a recording of
-/// `perf stat`.
+/// An empty section. BRANCH_STACK (perf 3.4): samples have branch stacks. STAT (perf 4.5): the recording is of `perf stat`.
 #[binrw]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark;

@@ -7,7 +7,7 @@ use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
-/// Which blocks of memory are on which node. Since perf 4.17.
+/// Memory blocks of each NUMA node. Since perf 4.17.
 ///
 /// ```c
 /// u64 version, block_size_bytes, nr;
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 pub struct MemTopology {
     /// 1.
     pub version: u64,
-    /// Bytes of a block.
+    /// Size of a block in bytes.
     pub block_size_bytes: u64,
     #[br(temp)]
     #[bw(calc = nodes.len() as u64)]
@@ -32,21 +32,21 @@ pub struct MemTopology {
 #[binrw]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryNode {
-    /// Its number.
+    /// Node number.
     pub node: u64,
-    /// How many blocks the set speaks of.
+    /// Number of bits of the set.
     pub size: u64,
-    /// The blocks that are there.
+    /// The present blocks.
     pub set: Bitmap,
 }
 
-/// A set of numbers: `u64 nr_bits; u64 words[(nr_bits + 63) / 64]`.
+/// A bitmap: `u64 nr_bits; u64 words[(nr_bits + 63) / 64]`.
 #[binrw]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bitmap {
-    /// Numbers that it speaks of.
+    /// Number of bits.
     pub nr_bits: u64,
-    /// Number n is bit n % 64 of word n / 64.
+    /// Bit n is bit n % 64 of word n / 64.
     #[br(parse_with = counted::u64s, args(nr_bits.div_ceil(64)))]
     pub words: Vec<u64>,
 }

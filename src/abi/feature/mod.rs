@@ -1,5 +1,5 @@
-//! Feature sections: what a recording tells about the machine, the events and itself. The bytes are the same in a file's
-//! section and behind `feat_id` in a pipe's HEADER_FEATURE record. One file a feature, and the enum over all of them.
+//! Feature sections: metadata about the machine, the events and the recording. A file's section has the same bytes as the data
+//! of a HEADER_FEATURE record in a pipe. One file for each feature, and the enum over all of them.
 
 pub mod auxtrace;
 pub mod bpf_btf;

@@ -14,9 +14,9 @@ use serde::{Deserialize, Serialize};
 #[binrw]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NrCpus {
-    /// CPUs that there can be.
+    /// Number of available CPUs.
     pub nr_cpus_avail: u32,
-    /// CPUs that were online.
+    /// Number of online CPUs.
     pub nr_cpus_online: u32,
 }
 

@@ -8,7 +8,7 @@ use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
-/// The memory nodes. Since perf 3.2.
+/// NUMA nodes. Since perf 3.2.
 ///
 /// ```c
 /// u32 nr; struct { u32 node; u64 mem_total, mem_free; string cpus; } nodes[nr];  // packed
@@ -24,17 +24,17 @@ pub struct NumaTopology {
     pub nodes: Vec<NumaNode>,
 }
 
-/// A memory node.
+/// A NUMA node.
 #[binrw]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NumaNode {
-    /// Its number.
+    /// Node number.
     pub node: u32,
-    /// Its memory in kB.
+    /// Total memory in KiB.
     pub mem_total: u64,
-    /// Of that, how much was free.
+    /// Free memory in KiB.
     pub mem_free: u64,
-    /// Its CPUs, such as `0-3`.
+    /// CPUs, such as `0-3`.
     pub cpus: PerfStr,
 }
 

@@ -8,7 +8,7 @@ use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
-/// Capabilities of a PMU: all of CPU_PMU_CAPS, which is of the CPU's PMU. Since perf 5.8.
+/// Capabilities of a PMU. The content of CPU_PMU_CAPS, for the core PMU. Since perf 5.8.
 ///
 /// ```c
 /// u32 nr; struct { string name, value; } caps[nr];
@@ -28,13 +28,13 @@ pub struct Caps {
 #[binrw]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cap {
-    /// Its name.
+    /// Name.
     pub name: PerfStr,
-    /// Its value.
+    /// Value.
     pub value: PerfStr,
 }
 
-/// Capabilities of several PMUs: PMU_CAPS. Since perf 6.0; from 5.14 on only those of several core PMUs.
+/// Capabilities of several PMUs: PMU_CAPS. Since perf 6.0; from 5.14 for core PMUs of hybrid systems only.
 ///
 /// ```c
 /// u32 nr_pmu; struct { u32 nr; struct { string name, value; } caps[nr]; string pmu_name; } pmus[nr_pmu];
@@ -50,7 +50,7 @@ pub struct PmuCaps {
     pub pmus: Vec<CapsOfPmu>,
 }
 
-/// Capabilities of a PMU, and its name.
+/// Capabilities of a PMU, with its name.
 #[binrw]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CapsOfPmu {
@@ -63,7 +63,7 @@ pub struct CapsOfPmu {
 /// Descriptor of CPU_PMU_CAPS.
 pub const CPU_PMU_CAPS: FeatureDescriptor = FeatureDescriptor::of_machine(FeatureId::CPU_PMU_CAPS, (5, 8));
 
-/// Descriptor of PMU_CAPS. Until perf 6.0 it was called HYBRID_CPU_PMU_CAPS.
+/// Descriptor of PMU_CAPS. Named HYBRID_CPU_PMU_CAPS before perf 6.0.
 pub const PMU_CAPS: FeatureDescriptor = FeatureDescriptor::of_machine(FeatureId::PMU_CAPS, (5, 14));
 
 roles! { Caps { caps: fields } }

@@ -8,7 +8,7 @@ use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
-/// The numbers that the machine gave to its PMUs. Since perf 3.7.
+/// Dynamic PMU types. Since perf 3.7.
 ///
 /// ```c
 /// u32 nr; struct { u32 type; string name; } pmus[nr];
@@ -28,9 +28,9 @@ pub struct PmuMappings {
 #[binrw]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PmuMapping {
-    /// Its number: the `type` of events' attrs.
+    /// `type` in attrs.
     pub kind: u32,
-    /// Its name.
+    /// Name.
     pub name: PerfStr,
 }
 

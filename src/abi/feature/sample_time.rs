@@ -6,7 +6,7 @@ use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
-/// Times of the first and the last sample, both 0 where perf did not look. Since perf 4.16.
+/// Times of the first and the last sample, both 0 if perf did not process the samples. Since perf 4.16.
 ///
 /// ```c
 /// u64 first_sample_time, last_sample_time;
@@ -14,9 +14,9 @@ use serde::{Deserialize, Serialize};
 #[binrw]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SampleTime {
-    /// Nanoseconds of the recording's clock.
+    /// Time of the first sample, in nanoseconds of the recording's clock.
     pub first_sample_time: u64,
-    /// Nanoseconds of the recording's clock.
+    /// Time of the last sample, in nanoseconds of the recording's clock.
     pub last_sample_time: u64,
 }
 

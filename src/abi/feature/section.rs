@@ -1,4 +1,4 @@
-//! A feature section as its parts.
+//! A decoded feature section.
 
 use super::nr_cpus::NrCpus;
 use super::{Feature, FeatureId};
@@ -6,7 +6,7 @@ use crate::abi::{self, Endian};
 use binrw::{BinResult, BinWrite};
 use std::io::Cursor;
 
-/// What must be known of other features to read one.
+/// Content of other features needed for decoding.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FeatureContext {
     /// Content of NRCPUS, for CPU_TOPOLOGY and CPU_DOMAIN_INFO.
@@ -14,35 +14,35 @@ pub struct FeatureContext {
 }
 
 impl FeatureContext {
-    /// The context that the bytes of NRCPUS give to the other features of a recording.
+    /// The context from the bytes of NRCPUS.
     pub fn new(nr_cpus: Option<&[u8]>, endian: Endian) -> Self {
         Self { nr_cpus: nr_cpus.and_then(|bytes| abi::parse(bytes, endian, ()).ok()).map(|(nr_cpus, _)| nr_cpus) }
     }
 }
 
-/// A feature section as its parts. Nothing of it is lost: what no definition covers is in `tail`, or in
-/// [`Feature::Opaque`] as a whole.
+/// A decoded feature section, without loss: bytes beyond the definition are in `tail`, and what no definition covers is
+/// [`Feature::Opaque`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FeatureSection {
-    /// Which feature.
+    /// Feature ID.
     pub id: FeatureId,
     /// Its content.
     pub feature: Feature,
-    /// Bytes behind what the feature's definition covers.
+    /// Bytes beyond the definition.
     pub tail: Vec<u8>,
 }
 
 impl FeatureSection {
-    /// Reads a section from exactly its bytes.
+    /// Decodes a section from exactly its bytes.
     pub fn read(id: FeatureId, bytes: &[u8], endian: Endian, context: &FeatureContext) -> Self {
         let (feature, tail) = Feature::read(id, bytes, endian, context);
         Self { id, feature, tail: tail.to_vec() }
     }
 
-    /// The section's bytes: those that were read, where nothing was changed.
+    /// Encodes the section. An unchanged one gives the original bytes.
     ///
     /// # Errors
-    /// Where a build id's name is longer than its entry can tell.
+    /// If the name of a build ID is too long for its entry.
     pub fn to_bytes(&self, endian: Endian) -> BinResult<Vec<u8>> {
         let mut out = Cursor::new(Vec::new());
         self.feature.write(&mut out, endian)?;
@@ -58,7 +58,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_is_behind_a_feature_is_its_tail() {
+    fn bytes_beyond_the_definition_are_the_tail() {
         let bytes = hex("40000000 01020304");
         let section = FeatureSection::read(FeatureId::CLN_SIZE, &bytes, Endian::Little, &FeatureContext::default());
         assert!(matches!(section.feature, Feature::ClnSize(size) if size.cln_size == 64));
@@ -84,7 +84,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(1024))]
 
         #[test]
-        fn whatever_the_bytes_they_are_written_as_they_were(
+        fn arbitrary_bytes_are_reproduced(
             id in 0..40_u32,
             bytes in proptest::collection::vec(
                 prop_oneof![8 => Just(0_u8), 3 => 0..=4_u8, 1 => Just(0xff), 1 => any::<u8>()],

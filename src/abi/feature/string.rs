@@ -1,4 +1,4 @@
-//! The string of feature sections: HOSTNAME, OSRELEASE, VERSION, ARCH, CPUDESC and CPUID are one, CMDLINE is a list.
+//! Strings of feature sections: HOSTNAME, OSRELEASE, VERSION, ARCH, CPUDESC and CPUID are one string, CMDLINE is a list.
 
 use super::FeatureId;
 use super::descriptor::FeatureDescriptor;
@@ -9,7 +9,7 @@ use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// `u32 len; char text[len]`: text, a NUL, and zeros; perf rounds `len` up to a multiple of 64.
+/// `u32 len; char text[len]`: a string, a NUL and zeros. perf rounds `len` up to a multiple of 64.
 #[binrw]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PerfStr {
@@ -22,26 +22,26 @@ pub struct PerfStr {
 }
 
 impl PerfStr {
-    /// What perf rounds lengths up to.
+    /// Alignment of lengths in perf.
     const NAME_ALIGN: usize = 64;
 
-    /// The text as perf writes it.
+    /// A string padded as by perf.
     pub fn new(text: &[u8]) -> Self {
         let mut bytes = text.to_vec();
-        bytes.resize(Self::usual_room(text.len()), 0);
+        bytes.resize(Self::default_size(text.len()), 0);
         Self { bytes }
     }
 
-    fn usual_room(len: usize) -> usize {
+    fn default_size(len: usize) -> usize {
         (len + 1).next_multiple_of(Self::NAME_ALIGN)
     }
 
-    /// The text, without NUL and padding.
+    /// The string, without NUL and padding.
     pub fn text(&self) -> &[u8] {
         until_nul(&self.bytes)
     }
 
-    /// The text, with what is not UTF-8 replaced.
+    /// The string, with invalid UTF-8 replaced.
     pub fn to_text(&self) -> String {
         String::from_utf8_lossy(self.text()).into_owned()
     }
@@ -49,18 +49,18 @@ impl PerfStr {
 
 impl Serialize for PerfStr {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Text::of(&self.bytes, Self::usual_room).serialize(serializer)
+        Text::of(&self.bytes, Self::default_size).serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for PerfStr {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let bytes = Text::deserialize(deserializer)?.into_bytes(Self::usual_room);
+        let bytes = Text::deserialize(deserializer)?.into_bytes(Self::default_size);
         Ok(Self { bytes })
     }
 }
 
-/// `u32 nr; string[nr]`: CMDLINE, the arguments of perf, its own path first; and parts of CPU_TOPOLOGY.
+/// `u32 nr; string[nr]`: the arguments of perf in CMDLINE, with its path first, and lists in CPU_TOPOLOGY.
 #[binrw]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StrList {
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn any_length_and_a_missing_nul_are_read() {
+    fn any_length_and_a_missing_nul_are_decoded() {
         let (text, used): (PerfStr, usize) = abi::parse(b"\0\0\0\x05perf\0rest", Endian::Big, ()).unwrap();
         assert_eq!((text.text(), used), (&b"perf"[..], 9));
         let (text, _): (PerfStr, usize) = abi::parse(b"\x03\0\0\0abc", Endian::Little, ()).unwrap();

@@ -1,4 +1,4 @@
-//! A feature for tests, the example of docs/contributing.md.
+//! A feature for tests, the example in docs/contributing.md.
 
 use super::FeatureId;
 use super::descriptor::FeatureDescriptor;

@@ -6,11 +6,11 @@ use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
-/// Memory of the machine. Since perf 3.2.
+/// Memory of the machine: `u64 total_mem`. Since perf 3.2.
 #[binrw]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TotalMem {
-    /// In kB.
+    /// Memory in KiB.
     pub total_mem: u64,
 }
 

@@ -1,38 +1,37 @@
-//! The format of a tracepoint: a file `events/SYSTEM/NAME/format` of tracefs, which says what is in the RAW bytes of its
-//! samples.
+//! The format of a tracepoint: the file `events/SYSTEM/NAME/format` of tracefs, which describes the RAW bytes of its samples.
 
 use crate::abi::Endian;
 use std::fmt;
 
-/// The format of a tracepoint. It is shown as the kernel writes it.
+/// The format of a tracepoint. `Display` writes it as the kernel does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TracepointFormat {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Its number: `config` of the event's attr, and what `common_type` holds.
+    /// ID: `config` of the attr and value of `common_type`.
     pub id: u64,
-    /// Fields that all tracepoints have.
+    /// Fields common to all tracepoints.
     pub common: Vec<FormatField>,
-    /// Fields of its own.
+    /// Specific fields.
     pub fields: Vec<FormatField>,
-    /// How its fields are printed: a text with the arguments of printf(3).
+    /// Format for printing: a printf(3) format with arguments.
     pub print_fmt: String,
 }
 
 /// A field of a tracepoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FormatField {
-    /// Type and name as C declares them: `char comm[16]`, `__data_loc char[] name`.
+    /// C declaration: `char comm[16]`, `__data_loc char[] name`.
     pub declaration: String,
-    /// Where it begins, in bytes.
+    /// Offset in bytes.
     pub offset: u32,
-    /// How many bytes it has.
+    /// Size in bytes.
     pub size: u32,
-    /// Whether it is a signed number. Told since Linux 2.6.34.
+    /// Whether it is a signed integer. Recorded since Linux 2.6.34.
     pub signed: Option<bool>,
 }
 
-/// The fields that all tracepoints have, as declared since Linux 2.6.34, and their size.
+/// Fields common to all tracepoints with their sizes, as declared since Linux 2.6.34.
 const COMMON: [(&str, u32, bool); 4] = [
     ("unsigned short common_type", 2, false),
     ("unsigned char common_flags", 1, false),
@@ -40,17 +39,17 @@ const COMMON: [(&str, u32, bool); 4] = [
     ("int common_pid", 4, true),
 ];
 
-/// Why a text is not the format of a tracepoint.
+/// Why a text is not a valid format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FormatError {
-    /// The line where parsing stopped, counted from 1.
+    /// Line where parsing stopped, from 1.
     pub line: usize,
-    /// What the kernel writes there.
+    /// Expected text.
     pub expected: &'static str,
 }
 
 impl TracepointFormat {
-    /// A format with the fields that all tracepoints have and none of its own.
+    /// A format with the common fields only.
     pub fn new(name: impl Into<String>, id: u64) -> Self {
         let (common, print_fmt) = (Vec::new(), "\"\"".to_owned());
         let mut format = Self { name: name.into(), id, common, fields: Vec::new(), print_fmt };
@@ -61,7 +60,7 @@ impl TracepointFormat {
         format
     }
 
-    /// A payload with the common fields and none of its own, whose size and bytes are a multiple of 8 together.
+    /// A payload with the common fields only, padded so that it takes a multiple of 8 bytes together with its size.
     pub fn common_payload(id: u64, pid: u32, endian: Endian) -> [u8; 12] {
         let (kind, pid) = match endian {
             Endian::Little => ((id as u16).to_le_bytes(), pid.to_le_bytes()),
@@ -73,13 +72,13 @@ impl TracepointFormat {
         payload
     }
 
-    /// The byte order in which a payload begins with the number of its tracepoint.
+    /// The byte order in which a payload begins with the ID of its tracepoint.
     pub fn payload_endian(payload: &[u8], id: u64) -> Option<Endian> {
-        let begins = |endian| Self::common_payload(id, 0, endian)[..2] == payload[..2];
-        [Endian::Little, Endian::Big].into_iter().find(|&endian| payload.len() >= 2 && begins(endian))
+        let matches = |endian| Self::common_payload(id, 0, endian)[..2] == payload[..2];
+        [Endian::Little, Endian::Big].into_iter().find(|&endian| payload.len() >= 2 && matches(endian))
     }
 
-    /// A field that begins where the last one ends.
+    /// A field that begins at the end of the last one.
     pub fn next_field(&self, declaration: impl Into<String>, size: u32, signed: bool) -> FormatField {
         let last = self.fields.last().or(self.common.last());
         let offset = last.map_or(0, |field| field.offset.saturating_add(field.size));
@@ -89,7 +88,7 @@ impl TracepointFormat {
     /// Parses a format.
     ///
     /// # Errors
-    /// Where it is not written as the kernel does.
+    /// If the text is not in the kernel's syntax.
     pub fn parse(text: &[u8]) -> Result<Self, FormatError> {
         let text = std::str::from_utf8(text).map_err(|_| FormatError { line: 1, expected: "UTF-8 text" })?;
         let mut lines = Lines { rest: text, line: 1 };
@@ -104,17 +103,17 @@ impl TracepointFormat {
         Ok(Self { name, id, common, fields, print_fmt })
     }
 
-    /// The field of that name.
+    /// The field with this name.
     pub fn field(&self, name: &str) -> Option<&FormatField> {
         self.common.iter().chain(&self.fields).find(|field| field.name() == name)
     }
 }
 
 impl FormatField {
-    /// The field's name.
+    /// Name of the field.
     pub fn name(&self) -> &str {
         let declared = self.declaration.split_once('[').map_or(&*self.declaration, |(before, _)| before);
-        // `__data_loc char[] name` has its brackets at the type.
+        // `__data_loc char[] name` has the brackets after the type.
         let declared = match self.declaration.rsplit_once(']') {
             Some((_, name)) if !name.trim().is_empty() => name,
             _ => declared,
@@ -122,7 +121,7 @@ impl FormatField {
         declared.rsplit([' ', '*', '\t']).find(|word| !word.is_empty()).unwrap_or_default()
     }
 
-    /// Parses a line of a format, without its end.
+    /// Parses a line of a format, without its line end.
     pub fn parse(line: &str) -> Option<Self> {
         let mut parts = line.strip_prefix("\tfield:")?.split(";\t");
         let declaration = parts.next()?.to_owned();
@@ -137,7 +136,7 @@ impl FormatField {
 }
 
 impl FormatError {
-    /// What the line of a field has to be.
+    /// Syntax of a field.
     const FIELD: &str = "field:DECLARATION; offset:NUMBER; size:NUMBER; signed:0 or 1;";
 }
 
@@ -147,7 +146,7 @@ impl fmt::Display for FormatError {
     }
 }
 
-/// The lines of a format that are still to be parsed.
+/// The unparsed lines of a format.
 struct Lines<'a> {
     rest: &'a str,
     line: usize,
@@ -158,7 +157,7 @@ impl<'a> Lines<'a> {
         FormatError { line: self.line, expected }
     }
 
-    /// The next line without what it has to begin with.
+    /// The next line without its required prefix.
     fn value(&mut self, prefix: &str, expected: &'static str) -> Result<&'a str, FormatError> {
         let rest = self.rest.strip_prefix(prefix).and_then(|rest| rest.split_once('\n'));
         let (value, rest) = rest.ok_or(self.error(expected))?;
@@ -166,12 +165,12 @@ impl<'a> Lines<'a> {
         Ok(value)
     }
 
-    /// Accepts the end of the line that was taken last.
+    /// Requires that the rest of the last line is empty.
     fn blank(&self, value: &str, expected: &'static str) -> Result<(), FormatError> {
         if value.is_empty() { Ok(()) } else { Err(FormatError { line: self.line - 1, expected }) }
     }
 
-    /// Fields, a line each, and the blank line that ends them.
+    /// Fields, one per line, and the blank line after them.
     fn fields(&mut self) -> Result<Vec<FormatField>, FormatError> {
         let mut fields = Vec::new();
         while self.rest.starts_with('\t') {
@@ -179,7 +178,7 @@ impl<'a> Lines<'a> {
             let line = self.value("", FormatError::FIELD)?;
             fields.push(FormatField::parse(line).ok_or(error)?);
         }
-        let expected = "a field, or a blank line behind the fields";
+        let expected = "a field, or a blank line after the fields";
         self.value("", expected).and_then(|rest| self.blank(rest, expected))?;
         Ok(fields)
     }
@@ -217,7 +216,7 @@ mod tests {
         print fmt: \"filename=%s\", __get_str(filename)\n";
 
     #[test]
-    fn a_format_is_read_and_shown_as_it_was() {
+    fn a_format_is_reproduced() {
         let format = TracepointFormat::parse(FORMAT.as_bytes()).unwrap();
         assert_eq!((&*format.name, format.id, format.common.len()), ("sched_process_exec", 300, 2));
         let names: Vec<_> = format.fields.iter().map(FormatField::name).collect();
@@ -229,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_are_none() {
+    fn rejects_truncated_formats() {
         for cut in 0..FORMAT.len() {
             assert!(TracepointFormat::parse(&FORMAT.as_bytes()[..cut]).is_err(), "{cut}");
         }
@@ -246,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_format_parses_and_has_the_common_fields_alone() {
+    fn a_new_format_has_the_common_fields() {
         let mut format = TracepointFormat::new("a", 1);
         assert_eq!(TracepointFormat::parse(format.to_string().as_bytes()), Ok(format.clone()));
         assert!(format.to_string().ends_with("signed:1;\n\n\nprint fmt: \"\"\n"), "{format}");

@@ -1,4 +1,4 @@
-//! Feature TRACING_DATA, and what follows a HEADER_TRACING_DATA: formats of tracepoints.
+//! Tracepoint formats: the feature TRACING_DATA, and the payload of HEADER_TRACING_DATA.
 
 use super::FeatureId;
 use super::descriptor::FeatureDescriptor;
@@ -9,7 +9,7 @@ use crate::abi::readable;
 use binrw::{NullString, binrw};
 use serde::{Deserialize, Serialize};
 
-/// Files of tracefs that are needed to read the RAW bytes of tracepoints' samples. Since perf 2.6.33.
+/// Files of tracefs needed to decode the RAW bytes of tracepoints. Since perf 2.6.33.
 ///
 /// ```c
 /// u8 magic[10] = "\x17\x08\x44tracing"; char version[];  // NUL-terminated
@@ -17,17 +17,17 @@ use serde::{Deserialize, Serialize};
 /// u32 page_size;
 /// ...
 /// ```
-/// The numbers behind `big_endian` are in the byte order that it tells.
+/// Integers after `big_endian` are in the byte order that it selects.
 #[binrw]
 #[brw(magic = b"\x17\x08\x44tracing")]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TracingData {
-    /// Version of the layout, such as `0.6`.
+    /// Version of the format, such as `0.6`.
     #[serde(with = "readable::null_string")]
     pub version: NullString,
     /// Byte order of the traced machine.
     pub byte_order: ByteOrder,
-    /// Bytes of a `long` on it.
+    /// Size of a `long` in bytes.
     pub long_size: u8,
     /// The files.
     #[br(args(has_saved_cmdlines(&version)))]
@@ -36,10 +36,10 @@ pub struct TracingData {
 }
 
 impl TracingData {
-    /// What all of it begins with.
+    /// Magic.
     pub const MAGIC: &[u8] = b"\x17\x08\x44tracing";
 
-    /// The formats of these systems' tracepoints, with what perf needs to read them and nothing else.
+    /// Formats of the tracepoints of `systems`, with the minimum that perf requires.
     pub fn new(byte_order: ByteOrder, long_size: u8, page_size: u32, systems: Vec<TraceSystem>) -> Self {
         let empty = || TraceFile { text: Vec::new() };
         let files = TracingFiles {
@@ -56,10 +56,10 @@ impl TracingData {
     }
 }
 
-/// Version of the layout with `saved_cmdlines`, the latest one.
+/// Latest version of the format, with `saved_cmdlines`.
 const VERSION: &str = "0.6";
 
-/// How a page of the kernel's ring buffer begins: a time stamp and a `long`, then the data. perf rejects any other text.
+/// Layout of a page of the kernel's ring buffer: a timestamp and a `long`, then data. perf rejects other texts.
 fn header_page(long_size: u8, page_size: u32) -> String {
     let data = 8 + u32::from(long_size);
     let size = page_size.saturating_sub(data);
@@ -71,7 +71,7 @@ fn header_page(long_size: u8, page_size: u32) -> String {
     )
 }
 
-/// A byte order as tracing data tells it: 0 for little-endian.
+/// A byte order: 0 for little-endian.
 #[binrw]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ByteOrder(pub u8);
@@ -88,41 +88,41 @@ impl ByteOrder {
 #[br(import(has_saved_cmdlines: bool))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TracingFiles {
-    /// Bytes of a page.
+    /// Page size in bytes.
     pub page_size: u32,
-    /// `events/header_page`: how a page of the ring buffer begins.
+    /// `events/header_page`: layout of a page of the ring buffer.
     #[brw(magic = b"header_page\0")]
     pub header_page: TraceFile,
-    /// `events/header_event`: how an event begins.
+    /// `events/header_event`: layout of an event.
     #[brw(magic = b"header_event\0")]
     pub header_event: TraceFile,
     #[br(temp)]
     #[bw(calc = ftrace.len() as u32)]
     nr_ftrace: u32,
-    /// Formats of the function tracer's own events.
+    /// Formats of the function tracer's events.
     #[br(parse_with = counted::items, args(nr_ftrace.into()))]
     pub ftrace: Vec<TraceFile>,
     #[br(temp)]
     #[bw(calc = systems.len() as u32)]
     nr_systems: u32,
-    /// Formats of tracepoints, by system.
+    /// Tracepoint formats by system.
     #[br(parse_with = counted::items, args(nr_systems.into()))]
     pub systems: Vec<TraceSystem>,
     #[br(temp)]
     #[bw(calc = kallsyms.len() as u32)]
     kallsyms_size: u32,
-    /// `/proc/kallsyms`, empty in all but very old recordings.
+    /// `/proc/kallsyms`, empty except in very old recordings.
     #[br(parse_with = counted::bytes, args(kallsyms_size.into()))]
     #[serde(with = "readable::text")]
     pub kallsyms: Vec<u8>,
     #[br(temp)]
     #[bw(calc = printk_formats.len() as u32)]
     printk_size: u32,
-    /// `printk_formats`: the texts of `trace_printk`, by address.
+    /// `printk_formats`: formats of `trace_printk` by address.
     #[br(parse_with = counted::bytes, args(printk_size.into()))]
     #[serde(with = "readable::text")]
     pub printk_formats: Vec<u8>,
-    /// `saved_cmdlines`: names of threads. Since version 0.6 (perf 4.17).
+    /// `saved_cmdlines`: thread names. Since version 0.6 (perf 4.17).
     #[br(if(has_saved_cmdlines))]
     pub saved_cmdlines: Option<TraceFile>,
 }
@@ -147,28 +147,28 @@ impl From<&TracepointFormat> for TraceFile {
 }
 
 impl TraceFile {
-    /// The file as the format of a tracepoint; `None` where it is not written as the kernel does.
+    /// Parses the file as a tracepoint format; `None` if it is not one.
     pub fn format(&self) -> Option<TracepointFormat> {
         TracepointFormat::parse(&self.text).ok()
     }
 }
 
-/// A system of tracepoints: `char name[]; u32 nr; file formats[nr]`.
+/// A tracepoint system: `char name[]; u32 nr; file formats[nr]`.
 #[binrw]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TraceSystem {
-    /// Its name, such as `sched`.
+    /// Name, such as `sched`.
     #[serde(with = "readable::null_string")]
     pub name: NullString,
     #[br(temp)]
     #[bw(calc = formats.len() as u32)]
     nr: u32,
-    /// Formats of those of its tracepoints that were recorded.
+    /// Formats of its recorded tracepoints.
     #[br(parse_with = counted::items, args(nr.into()))]
     pub formats: Vec<TraceFile>,
 }
 
-/// Whether a version of the layout ends with the names of threads.
+/// Whether this version of the format has `saved_cmdlines`.
 fn has_saved_cmdlines(version: &NullString) -> bool {
     let number = |text: Option<&str>| text.and_then(|text| text.parse().ok()).unwrap_or(0_u32);
     let version = String::from_utf8_lossy(version);
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_in_the_byte_order_that_they_tell() {
+    fn bytes_in_the_recorded_byte_order() {
         let little = "17 08 44 'tracing' '0.5' 00 00 08 00100000 'header_page' 00 0100000000000000 'p' \
                       'header_event' 00 0200000000000000 'ev' 01000000 0100000000000000 'f' \
                       01000000 'sched' 00 01000000 0200000000000000 'sw' 01000000 'k' 02000000 'pf'";

@@ -1,9 +1,9 @@
-//! The header of a jitdump.
+//! The header of a jitdump file.
 
 use crate::abi::Endian;
 use binrw::binrw;
 
-/// What a jitdump begins with.
+/// File header.
 ///
 /// ```c
 /// u32 magic, version, total_size, elf_mach, pad1, pid;
@@ -16,31 +16,31 @@ pub struct Header {
     pub magic: u32,
     /// 1.
     pub version: u32,
-    /// Bytes of the header; newer versions may have more.
+    /// Size of the header in bytes; newer versions may be larger.
     pub total_size: u32,
-    /// `e_machine` of ELF.
+    /// ELF machine.
     pub elf_mach: u32,
     /// Unused.
     pub pad1: u32,
-    /// Process, as it calls itself: in a container not as the recording has it.
+    /// Process ID in its own namespace; in a container it differs from the recorded one.
     pub pid: u32,
-    /// When the file was made.
+    /// Time of creation.
     pub timestamp: u64,
-    /// [`Header::ARCH_TIMESTAMP`] and bits that are not known yet.
+    /// [`Header::ARCH_TIMESTAMP`] and unknown bits.
     pub flags: u64,
 }
 
 impl Header {
-    /// `JiTD` in the order of the writer.
+    /// `JiTD` in the byte order of the writer.
     pub const MAGIC: u32 = 0x4a69_5444;
-    /// The version that is described here.
+    /// Supported version.
     pub const VERSION: u32 = 1;
-    /// Bytes.
+    /// Size in bytes.
     pub const SIZE: usize = 40;
-    /// Timestamps are ticks of the hardware's clock, not nanoseconds of `CLOCK_MONOTONIC`.
+    /// Flag: timestamps are ticks of a hardware clock instead of nanoseconds of `CLOCK_MONOTONIC`.
     pub const ARCH_TIMESTAMP: u64 = 1;
 
-    /// The byte order of a file that begins so; `None` where it is no jitdump.
+    /// Byte order of a file; `None` if it is not a jitdump.
     pub fn endian(bytes: &[u8]) -> Option<Endian> {
         let magic = bytes.first_chunk::<4>()?;
         let is = |value: u32| value == Self::MAGIC;

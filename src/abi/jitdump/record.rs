@@ -1,4 +1,4 @@
-//! The records of a jitdump.
+//! The records of a jitdump file.
 
 use crate::abi::counted;
 use crate::open_enum;
@@ -6,7 +6,7 @@ use binrw::{BinRead, BinResult, Endian, binrw};
 use std::io::{Read, Seek};
 
 open_enum! {
-    /// What a record of a jitdump tells.
+    /// Type of a record.
     RecordKind: u32 {
         /// [`CodeLoad`].
         CODE_LOAD = 0,
@@ -14,14 +14,14 @@ open_enum! {
         CODE_MOVE = 1,
         /// [`DebugInfo`].
         CODE_DEBUG_INFO = 2,
-        /// The end, without a body.
+        /// End of the file, without a body.
         CODE_CLOSE = 3,
         /// [`UnwindingInfo`].
         CODE_UNWINDING_INFO = 4,
     }
 }
 
-/// What each record begins with.
+/// Record header.
 ///
 /// ```c
 /// u32 id, total_size;
@@ -30,47 +30,47 @@ open_enum! {
 #[binrw]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordHeader {
-    /// What the record tells.
+    /// Type.
     pub kind: RecordKind,
-    /// Bytes, with this header.
+    /// Size in bytes, including this header.
     pub total_size: u32,
-    /// When it was written: nanoseconds of `CLOCK_MONOTONIC`, or ticks.
+    /// Time in nanoseconds of `CLOCK_MONOTONIC`, or in ticks.
     pub timestamp: u64,
 }
 
 impl RecordHeader {
-    /// Bytes.
+    /// Size in bytes.
     pub const SIZE: usize = 16;
 }
 
-/// A function was made. Its code follows the name.
+/// A new function. Its code follows the name.
 ///
 /// ```c
 /// u32 pid, tid;
 /// u64 vma, code_addr, code_size, code_index;
-/// char name[];             // and a NUL
+/// char name[];             // NUL-terminated
 /// u8 code[code_size];
 /// ```
 #[binrw]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CodeLoad {
-    /// Process, as it calls itself.
+    /// Process ID in its own namespace.
     pub pid: u32,
-    /// Thread.
+    /// Thread ID.
     pub tid: u32,
-    /// Where it is; the same as `code_addr`.
+    /// Virtual address; equals `code_addr`.
     pub vma: u64,
-    /// Where its code is.
+    /// Address of the code.
     pub code_addr: u64,
-    /// Bytes of code.
+    /// Size of the code in bytes.
     pub code_size: u64,
-    /// Number that no other function has.
+    /// Unique index of the function.
     pub code_index: u64,
     /// Name.
     pub name: Terminated,
 }
 
-/// A function is somewhere else from now on.
+/// A function was moved.
 ///
 /// ```c
 /// u32 pid, tid;
@@ -79,23 +79,23 @@ pub struct CodeLoad {
 #[binrw]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CodeMove {
-    /// Process, as it calls itself.
+    /// Process ID in its own namespace.
     pub pid: u32,
-    /// Thread.
+    /// Thread ID.
     pub tid: u32,
-    /// Where it is; the same as `new_code_addr`.
+    /// Virtual address; equals `new_code_addr`.
     pub vma: u64,
-    /// Where it was.
+    /// Old address of the code.
     pub old_code_addr: u64,
-    /// Where it is.
+    /// New address of the code.
     pub new_code_addr: u64,
-    /// Bytes of code.
+    /// Size of the code in bytes.
     pub code_size: u64,
-    /// Number of the function.
+    /// Index of the function.
     pub code_index: u64,
 }
 
-/// Lines of source of the function whose CODE_LOAD follows.
+/// Source lines of the function in the next CODE_LOAD.
 ///
 /// ```c
 /// u64 code_addr, nr_entry;
@@ -104,37 +104,36 @@ pub struct CodeMove {
 #[binrw]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DebugInfo {
-    /// Where the function's code is.
+    /// Address of the code.
     pub code_addr: u64,
     #[br(temp)]
     #[bw(calc = entries.len() as u64)]
     nr_entry: u64,
-    /// The lines, by address.
+    /// Line entries, sorted by address.
     #[br(parse_with = counted::items, args(nr_entry))]
     pub entries: Vec<DebugEntry>,
 }
 
-/// From which line the code at an address is made.
+/// A line entry.
 #[binrw]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DebugEntry {
-    /// The first address.
+    /// First address.
     pub code_addr: u64,
-    /// Line, from 1 on.
+    /// Line number, from 1.
     pub line: u32,
-    /// Discriminator of DWARF; V8 tells the column.
+    /// DWARF discriminator; V8 stores the column.
     pub discrim: u32,
-    /// File; [`DebugEntry::SAME`] for that of the entry before.
+    /// File name; [`DebugEntry::SAME`] for that of the previous entry.
     pub name: Terminated,
 }
 
 impl DebugEntry {
-    /// The name that stands for that of the entry before.
+    /// Name that means that of the previous entry.
     pub const SAME: &'static [u8] = b"\xff";
 }
 
-/// How the frames of the function whose CODE_LOAD follows are unwound. `.eh_frame` and then `.eh_frame_hdr` follow, as if they
-/// stood behind the code.
+/// Unwind tables of the function in the next CODE_LOAD: `.eh_frame` and `.eh_frame_hdr`, encoded as if they followed the code.
 ///
 /// ```c
 /// u64 unwinding_size, eh_frame_hdr_size, mapped_size;
@@ -143,15 +142,15 @@ impl DebugEntry {
 #[binrw]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnwindingInfo {
-    /// Bytes of both.
+    /// Size of both in bytes.
     pub unwinding_size: u64,
-    /// Bytes of the second.
+    /// Size of `.eh_frame_hdr` in bytes.
     pub eh_frame_hdr_size: u64,
-    /// How many of them are mapped: all or none.
+    /// Number of mapped bytes: all or none.
     pub mapped_size: u64,
 }
 
-/// Bytes up to a NUL.
+/// A NUL-terminated string.
 #[derive(Clone, Debug, Default, PartialEq, Eq, binrw::BinWrite)]
 pub struct Terminated {
     text: Vec<u8>,
@@ -159,12 +158,12 @@ pub struct Terminated {
 }
 
 impl Terminated {
-    /// This text, up to the first NUL in it.
+    /// A string, up to the first NUL in `text`.
     pub fn new(text: &[u8]) -> Self {
         Self { text: crate::abi::text::until_nul(text).to_vec(), nul: 0 }
     }
 
-    /// The text.
+    /// The string.
     pub fn text(&self) -> &[u8] {
         &self.text
     }
@@ -242,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_count_that_lies_asks_for_no_memory() {
+    fn a_hostile_count_allocates_nothing() {
         let mut bytes = vec![0; 8];
         bytes.extend(u64::MAX.to_le_bytes());
         bytes.extend([0; 64]);

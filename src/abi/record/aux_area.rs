@@ -10,20 +10,20 @@ use serde::{Deserialize, Serialize};
 bit_set! {
     /// `PERF_AUX_FLAG_*`.
     AuxFlags: u64 {
-        /// There was no room for all of the data.
+        /// The data was truncated because the buffer was full.
         TRUNCATED = 1 << 0,
-        /// The buffer is a ring that is written over: only the newest data is there.
+        /// Overwrite mode: the buffer contains only the newest data.
         OVERWRITE = 1 << 1,
-        /// There are gaps in the data.
+        /// The data has gaps.
         PARTIAL = 1 << 2,
-        /// Data of another event may be among it.
+        /// The data may contain that of another event.
         COLLISION = 1 << 3,
-        /// Which format of its own the PMU wrote; 0x100 is CoreSight's raw one.
+        /// PMU-specific format; 0x100 is raw CoreSight.
         PMU_FORMAT_TYPE_MASK = 0xff00,
     }
 }
 
-/// Data arrived in the AUX area. Since Linux 4.1.
+/// New data in the AUX area. Since Linux 4.1.
 ///
 /// ```c
 /// u64 aux_offset, aux_size, flags;
@@ -31,15 +31,15 @@ bit_set! {
 #[binrw]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Aux {
-    /// Where in the AUX area.
+    /// Offset in the AUX area.
     pub aux_offset: u64,
-    /// Bytes.
+    /// Size in bytes.
     pub aux_size: u64,
-    /// More about it.
+    /// Flags.
     pub flags: AuxFlags,
 }
 
-/// Instruction tracing of a thread began. Since Linux 4.1.
+/// Start of instruction tracing of a thread. Since Linux 4.1.
 ///
 /// ```c
 /// u32 pid, tid;
@@ -47,13 +47,13 @@ pub struct Aux {
 #[binrw]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ItraceStart {
-    /// Process.
+    /// Process ID.
     pub pid: u32,
-    /// Thread.
+    /// Thread ID.
     pub tid: u32,
 }
 
-/// Which number the hardware gives in its trace to the event that the record's `sample_id` names. Since Linux 5.16.
+/// Hardware ID, used in the trace, of the event in the record's `sample_id`. Since Linux 5.16.
 ///
 /// ```c
 /// u64 hw_id;
@@ -61,7 +61,7 @@ pub struct ItraceStart {
 #[binrw]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuxOutputHwId {
-    /// The number.
+    /// The hardware ID.
     pub hw_id: u64,
 }
 

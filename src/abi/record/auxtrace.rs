@@ -6,7 +6,7 @@ use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
-/// A piece of the AUX area follows the record; it is not counted in its size. Since perf 4.2.
+/// A piece of the AUX area, which follows the record as a payload not counted in its size. Since perf 4.2.
 ///
 /// ```c
 /// u64 size, offset, reference; u32 idx, tid, cpu, reserved;
@@ -14,17 +14,17 @@ use serde::{Deserialize, Serialize};
 #[binrw]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Auxtrace {
-    /// How many bytes follow.
+    /// Size of the payload in bytes.
     pub size: u64,
-    /// Where in the AUX area they were.
+    /// Offset in the AUX area.
     pub offset: u64,
-    /// A number that orders the pieces, of the decoder's own.
+    /// Decoder-specific number that orders the pieces.
     pub reference: u64,
-    /// Which ring buffer.
+    /// Index of the ring buffer.
     pub idx: u32,
-    /// Thread, -1 for any.
+    /// Thread ID, -1 for any.
     pub tid: i32,
-    /// CPU, -1 for any.
+    /// CPU number, -1 for any.
     pub cpu: i32,
     /// Unused.
     pub reserved: u32,

@@ -13,14 +13,14 @@ use serde::{Deserialize, Serialize};
 use std::io::{Read, Seek};
 
 open_enum! {
-    /// What could not be decoded.
+    /// Type of the error.
     AuxtraceErrorType: u32 {
-        /// A trace of instructions.
+        /// Error in an instruction trace.
         ITRACE = 1,
     }
 }
 
-/// Decoding the AUX area failed at some place. Since perf 4.2.
+/// Error while decoding the AUX area. Since perf 4.2.
 ///
 /// ```c
 /// u32 type, code, cpu, pid, tid, fmt; u64 ip;
@@ -31,43 +31,43 @@ open_enum! {
 #[binrw]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuxtraceError {
-    /// What could not be decoded.
+    /// Type of the error.
     pub kind: AuxtraceErrorType,
-    /// The decoder's number of the error.
+    /// Decoder-specific error code.
     pub code: u32,
-    /// CPU, -1 for any.
+    /// CPU number, -1 for any.
     pub cpu: i32,
-    /// Process.
+    /// Process ID.
     pub pid: i32,
-    /// Thread.
+    /// Thread ID.
     pub tid: i32,
-    /// Which of the fields below are there.
+    /// Version of the layout, which determines the following fields.
     pub fmt: u32,
-    /// Address that it happened at.
+    /// Address of the error.
     #[serde(serialize_with = "readable::hex")]
     pub ip: u64,
-    /// Nanoseconds of the recording's clock.
+    /// Time in nanoseconds on the clock of the recording.
     #[br(if(fmt >= 1))]
     pub time: Option<u64>,
-    /// What went wrong.
+    /// Message.
     #[br(parse_with = message, args(fmt))]
     pub msg: PaddedStr,
-    /// The guest that it happened in.
+    /// Guest.
     #[br(if(fmt >= 2))]
     pub guest: Option<AuxtraceErrorGuest>,
 }
 
-/// The guest that an error happened in.
+/// The guest of an error.
 #[binrw]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuxtraceErrorGuest {
-    /// Process of the virtual machine on the host; 0 for the host itself.
+    /// Process ID of the virtual machine on the host; 0 for the host itself.
     pub machine_pid: u32,
-    /// The guest's CPU.
+    /// Virtual CPU.
     pub vcpu: u32,
 }
 
-/// Size of the message where something follows it.
+/// Size of the message in `fmt` 2.
 const MAX_AUXTRACE_ERROR_MSG: u64 = 64;
 
 fn message<R: Read + Seek>(reader: &mut R, endian: Endian, (fmt,): (u32,)) -> BinResult<PaddedStr> {

@@ -9,9 +9,9 @@ use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
 open_enum! {
-    /// `PERF_AUXTRACE_*`: what wrote the AUX area.
+    /// `PERF_AUXTRACE_*`: source of the AUX data.
     AuxtraceType: u32 {
-        /// Not told.
+        /// Not recorded.
         UNKNOWN = 0,
         /// Intel Processor Trace.
         INTEL_PT = 1,
@@ -30,7 +30,7 @@ open_enum! {
     }
 }
 
-/// How to decode the AUX area. Since perf 4.2.
+/// Parameters for decoding the AUX area. Since perf 4.2.
 ///
 /// ```c
 /// u32 type, reserved; u64 priv[];
@@ -38,11 +38,11 @@ open_enum! {
 #[binrw]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuxtraceInfo {
-    /// What wrote it.
+    /// Source of the data.
     pub kind: AuxtraceType,
     /// Unused.
     pub reserved: u32,
-    /// What the decoder of that type needs.
+    /// Decoder-specific data.
     #[br(parse_with = counted::u64s_to_end)]
     pub private: Vec<u64>,
 }

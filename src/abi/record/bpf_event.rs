@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 open_enum! {
     /// What happened to a BPF program.
     BpfEventType: u16 {
-        /// Not told.
+        /// Not recorded.
         UNKNOWN = 0,
-        /// It was loaded.
+        /// Loaded.
         PROG_LOAD = 1,
-        /// It was unloaded.
+        /// Unloaded.
         PROG_UNLOAD = 2,
     }
 }
@@ -28,13 +28,13 @@ open_enum! {
 #[binrw]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BpfEvent {
-    /// What happened.
+    /// Type of the event.
     pub kind: BpfEventType,
     /// Unused.
     pub flags: u16,
-    /// The program's id.
+    /// Program ID.
     pub id: u32,
-    /// Hash of its instructions.
+    /// Tag: hash of the instructions.
     #[serde(with = "readable::hex_bytes")]
     pub tag: [u8; 8],
 }

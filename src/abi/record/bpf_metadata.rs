@@ -8,7 +8,7 @@ use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
-/// Variables of a BPF program whose names begin with `bpf_metadata_`. Since perf 6.17.
+/// Variables of a BPF program with the name prefix `bpf_metadata_`. Since perf 6.17.
 ///
 /// ```c
 /// char prog_name[512]; u64 nr; struct { char key[64]; char value[256]; } entries[nr];
@@ -30,9 +30,9 @@ pub struct BpfMetadata {
 #[binrw]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BpfMetadataEntry {
-    /// Its name, without the prefix.
+    /// Name, without the prefix.
     pub key: FixedStr<64>,
-    /// Its value as text.
+    /// Value as text.
     pub value: FixedStr<256>,
 }
 

@@ -9,7 +9,7 @@ use crate::abi::text::{PaddedStr, until_nul};
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
-/// The build id of a file that the recording refers to.
+/// Build ID of a file.
 ///
 /// ```c
 /// s32 pid; u8 build_id[20]; u8 size; u8 reserved_1; u16 reserved_2; char filename[];
@@ -19,10 +19,10 @@ use serde::{Deserialize, Serialize};
 pub struct BuildId {
     /// -1 for the host, else the guest.
     pub pid: i32,
-    /// The id, zero-padded.
+    /// The ID, zero-padded.
     #[serde(with = "readable::hex_bytes")]
     pub build_id: [u8; 20],
-    /// How many bytes of it count, with [`Misc::BUILD_ID_SIZE`]; perf before 5.12 wrote 20 bytes and no size.
+    /// Length of the ID, with [`Misc::BUILD_ID_SIZE`]; perf before 5.12 writes 20 bytes and no size.
     pub size: u8,
     /// Unused.
     pub reserved_1: u8,
@@ -33,17 +33,17 @@ pub struct BuildId {
 }
 
 impl BuildId {
-    /// Where in the body the name begins.
+    /// Offset of the name in the body.
     const FILENAME: usize = 28;
 
-    /// Where in a record's body the name ends that a NUL and zeros fill up, so that the record is a multiple of 8.
+    /// Offset in the body of the end of the name, padded with zeros so that the record size is a multiple of 8.
     pub(crate) fn end_of_name(body: &[u8]) -> Option<usize> {
         let name = until_nul(body.get(Self::FILENAME..)?);
         let record = RecordHeader::SIZE + Self::FILENAME + name.len() + 1;
         Some(record.next_multiple_of(8) - RecordHeader::SIZE)
     }
 
-    /// The id's own bytes.
+    /// The bytes of the ID.
     pub fn id(&self, misc: Misc) -> &[u8] {
         let size = if misc.contains(Misc::BUILD_ID_SIZE) { usize::from(self.size) } else { self.build_id.len() };
         &self.build_id[..size.min(self.build_id.len())]

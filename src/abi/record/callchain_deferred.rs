@@ -8,7 +8,7 @@ use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
-/// The user call chain of earlier samples of the same thread: of those whose chain ends with
+/// Deferred user call chain of earlier samples of the same thread: those whose chain ends with
 /// [`Context::USER_DEFERRED`](crate::abi::callchain::Context::USER_DEFERRED) and this cookie. Since Linux 6.19.
 ///
 /// ```c
@@ -17,12 +17,12 @@ use serde::{Deserialize, Serialize};
 #[binrw]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallchainDeferred {
-    /// Which samples it belongs to.
+    /// Cookie in the samples.
     pub cookie: u64,
     #[br(temp)]
     #[bw(calc = ips.len() as u64)]
     nr: u64,
-    /// Marks and addresses, leaf first.
+    /// Context markers and addresses, leaf first.
     #[br(parse_with = counted::u64s, args(nr))]
     #[serde(serialize_with = "readable::hex")]
     pub ips: Vec<u64>,

@@ -7,7 +7,7 @@ use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
-/// A cgroup was made, or was there before the recording began. Since Linux 5.7.
+/// A cgroup, created or existing at the start. Since Linux 5.7.
 ///
 /// ```c
 /// u64 id; char path[];
@@ -15,9 +15,9 @@ use serde::{Deserialize, Serialize};
 #[binrw]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cgroup {
-    /// Its id, that of its directory's file handle.
+    /// ID, from the file handle of its directory.
     pub id: u64,
-    /// Its path below the mount point.
+    /// Path below the mount point.
     pub path: PaddedStr,
 }
 

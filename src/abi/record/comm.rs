@@ -7,7 +7,7 @@ use crate::abi::text::PaddedStr;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
-/// A thread was named; with [`Misc::COMM_EXEC`](super::Misc::COMM_EXEC) by running a new program. Since Linux 2.6.31.
+/// Name of a thread, set by an exec with [`Misc::COMM_EXEC`](super::Misc::COMM_EXEC). Since Linux 2.6.31.
 ///
 /// ```c
 /// u32 pid, tid; char comm[];
@@ -15,11 +15,11 @@ use serde::{Deserialize, Serialize};
 #[binrw]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Comm {
-    /// Process.
+    /// Process ID.
     pub pid: u32,
-    /// Thread.
+    /// Thread ID.
     pub tid: u32,
-    /// Name, at most 15 bytes from the kernel.
+    /// Name; the kernel's are at most 15 bytes.
     pub comm: PaddedStr,
 }
 

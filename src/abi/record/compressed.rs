@@ -8,17 +8,17 @@ use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
-/// Compressed records, to the end. Since perf 5.2.
+/// Compressed records, to the end: `u8 data[]`. Since perf 5.2.
 #[binrw]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Compressed {
-    /// A piece of a zstd stream.
+    /// Part of a zstd stream.
     #[br(parse_with = counted::bytes_to_end)]
     #[serde(with = "serde_bytes")]
     pub data: Vec<u8>,
 }
 
-/// Compressed records, and zeros up to a multiple of 8. Since perf 6.16.
+/// Compressed records, padded with zeros to a multiple of 8. Since perf 6.16.
 ///
 /// ```c
 /// u64 data_size; u8 data[data_size];
@@ -29,18 +29,15 @@ pub struct Compressed2 {
     #[br(temp)]
     #[bw(calc = data.len() as u64)]
     data_size: u64,
-    /// A piece of a zstd stream.
+    /// Part of a zstd stream.
     #[br(parse_with = counted::bytes, args(data_size))]
     #[serde(with = "serde_bytes")]
     pub data: Vec<u8>,
 }
 
-/// The compressed bytes that a frame record holds.
+/// The compressed bytes of a COMPRESSED or COMPRESSED2 record.
 ///
-/// COMPRESSED (perf 5.2) is compressed bytes to its end. COMPRESSED2 (perf 6.16) is `u64 data_size`, as many compressed
-/// bytes, and zeros up to a multiple of 8.
-///
-/// `None` where the record is no frame, or a COMPRESSED2 whose `data_size` does not fit.
+/// `None` for other records, or if the `data_size` of a COMPRESSED2 exceeds the record.
 pub fn compressed_bytes(record: &[u8], endian: Endian) -> Option<&[u8]> {
     let header = RecordHeader::peek(record, endian)?;
     let body = record.get(RecordHeader::SIZE..)?;

@@ -1,4 +1,4 @@
-//! `PERF_RECORD_CPU_MAP`, and the set of CPUs in it that EVENT_UPDATE has too.
+//! `PERF_RECORD_CPU_MAP`, and the set of CPUs that it shares with EVENT_UPDATE.
 
 use super::RecordType;
 use super::descriptor::RecordDescriptor;
@@ -10,18 +10,18 @@ use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
 open_enum! {
-    /// `PERF_CPU_MAP__*`: how a set of CPUs is told.
+    /// `PERF_CPU_MAP__*`: encoding of a set of CPUs.
     CpuMapType: u16 {
-        /// As a list.
+        /// A list.
         CPUS = 0,
-        /// As a bit mask.
+        /// A bit mask.
         MASK = 1,
-        /// As a range. Since perf 6.2.
+        /// A range. Since perf 6.2.
         RANGE_CPUS = 2,
     }
 }
 
-/// The CPUs that were recorded. Since perf 4.5.
+/// The recorded CPUs. Since perf 4.5.
 #[binrw]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuMap {
@@ -29,7 +29,7 @@ pub struct CpuMap {
     pub data: CpuMapData,
 }
 
-/// A set of CPUs. Zeros follow up to a multiple of 8.
+/// A set of CPUs. Zeros pad it to a multiple of 8.
 ///
 /// ```c
 /// u16 type;
@@ -43,14 +43,14 @@ pub struct CpuMap {
 #[binrw]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuMapData {
-    /// How it is told.
+    /// Encoding.
     pub kind: CpuMapType,
-    /// The set; `None` where it is told in a way that is not known here.
+    /// The set; `None` if the encoding is unknown.
     #[br(try, args(kind))]
     pub cpus: Option<CpuSet>,
 }
 
-/// A set of CPUs, as it is told.
+/// A set of CPUs in its encoding.
 #[binrw]
 #[br(import(kind: CpuMapType))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,11 +62,11 @@ pub enum CpuSet {
         #[br(temp)]
         #[bw(calc = cpu.len() as u16)]
         nr: u16,
-        /// CPUs; all ones for any.
+        /// CPU numbers; 0xffff for any.
         #[br(parse_with = counted::items, args(nr.into()))]
         cpu: Vec<u16>,
     },
-    /// A mask of words of 4 bytes. perf on 32-bit machines always wrote them, others not before 6.0.
+    /// A mask of 4-byte words. Always used by perf on 32-bit machines, on others since 6.0.
     #[br(pre_assert(kind == CpuMapType::MASK))]
     Mask32 {
         #[br(temp)]
@@ -79,7 +79,7 @@ pub enum CpuSet {
         #[br(parse_with = counted::items, args(nr.into()))]
         mask: Vec<u32>,
     },
-    /// A mask of words of 8 bytes.
+    /// A mask of 8-byte words.
     #[br(pre_assert(kind == CpuMapType::MASK))]
     Mask64 {
         #[br(temp)]
@@ -97,7 +97,7 @@ pub enum CpuSet {
     /// A range.
     #[br(pre_assert(kind == CpuMapType::RANGE_CPUS))]
     Range {
-        /// Not 0: any CPU too.
+        /// Not 0 if any CPU is included.
         any_cpu: u8,
         /// Unused.
         pad: u8,
@@ -109,7 +109,7 @@ pub enum CpuSet {
 }
 
 impl CpuSet {
-    /// The numbers of the CPUs, without "any".
+    /// The CPU numbers, without "any".
     pub fn numbers(&self) -> Vec<u32> {
         match self {
             Self::Cpus { cpu } => cpu.iter().filter(|&&cpu| cpu != u16::MAX).map(|&cpu| cpu.into()).collect(),
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn each_encoding_tells_numbers() {
+    fn each_encoding_gives_cpu_numbers() {
         assert_eq!(CpuSet::Cpus { cpu: vec![7, 0xffff] }.numbers(), [7]);
         assert_eq!(CpuSet::Mask32 { mask: vec![1 << 31, 1] }.numbers(), [31, 32]);
         assert_eq!(CpuSet::Mask64 { pad: [0; 4], mask: vec![0, 1 << 63] }.numbers(), [127]);

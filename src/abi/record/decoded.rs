@@ -1,4 +1,4 @@
-//! A record as its parts.
+//! A decoded record.
 
 use super::build_id::BuildId;
 use super::{Body, RecordHeader, RecordType};
@@ -10,14 +10,14 @@ use crate::abi::sample_layout::SampleLayout;
 use binrw::{BinResult, BinWrite};
 use std::io::Cursor;
 
-/// What must be known to read a record: the recorder's byte order, and what of the record's event lays it out.
+/// Context for decoding a record: the byte order, and the properties of its event that determine the layout.
 #[derive(Clone, Copy, Debug)]
 pub struct RecordContext {
     /// Byte order.
     pub endian: Endian,
     /// Layout of samples and counter values.
     pub layout: SampleLayout,
-    /// Whether records of the kernel other than SAMPLE end with a `sample_id`.
+    /// Whether kernel records other than SAMPLE end with a `sample_id`.
     pub sample_id_all: bool,
 }
 
@@ -27,10 +27,9 @@ impl RecordContext {
         Self { endian, layout: attr.into(), sample_id_all: attr.flags.contains(AttrFlags::SAMPLE_ID_ALL) }
     }
 
-    /// Where in a record's body its `sample_id` begins, if it has one.
+    /// Offset of the `sample_id` in a record's body, if it has one.
     ///
-    /// `perf inject -b` gives one to its HEADER_BUILD_ID records since perf 6.12, as if they were the kernel's. Zeros behind
-    /// the name are taken for padding.
+    /// `perf inject -b` appends one to its HEADER_BUILD_ID records since perf 6.12. Zeros after the name are taken for padding.
     fn trailer(&self, kind: RecordType, body: &[u8]) -> Option<usize> {
         if !self.sample_id_all {
             return None;
@@ -44,22 +43,22 @@ impl RecordContext {
     }
 }
 
-/// A record as its parts. Nothing of it is lost: what no definition covers is in `tail`, or in
-/// [`Body::Opaque`] as a whole.
+/// A decoded record, without loss: bytes beyond the definition are in `tail`, and what no definition covers is
+/// [`Body::Opaque`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// Its header. The size is that of the record as it was read; writing tells the size that it then has.
+    /// Header. Its size is that of the decoded record; encoding writes the actual size.
     pub header: RecordHeader,
     /// Its body.
     pub body: Body,
-    /// Bytes behind what the body's definition covers, mostly padding.
+    /// Bytes beyond the definition of the body, mostly padding.
     pub tail: Vec<u8>,
-    /// Its trailer, and of which event it has the fields.
+    /// Trailer, with the fields selected by the event.
     pub id: Option<SampleId>,
 }
 
 impl Record {
-    /// Reads a record from exactly its bytes; `None` where they are not one record, by its own size.
+    /// Decodes a record from exactly its bytes; `None` if they do not match its size.
     pub fn read(bytes: &[u8], context: &RecordContext) -> Option<Self> {
         let header = RecordHeader::peek(bytes, context.endian).filter(|header| header.len() == bytes.len())?;
         let mut body = bytes.get(RecordHeader::SIZE..)?;
@@ -72,10 +71,10 @@ impl Record {
         Some(Self { header, body, tail: tail.to_vec(), id })
     }
 
-    /// The record's bytes: those that were read, where nothing was changed.
+    /// Encodes the record. An unchanged one gives the original bytes.
     ///
     /// # Errors
-    /// Where the record is longer than a header can tell.
+    /// If the record is larger than its header can represent.
     pub fn to_bytes(&self, endian: Endian) -> BinResult<Vec<u8>> {
         let mut out = Cursor::new(vec![0; RecordHeader::SIZE]);
         out.set_position(RecordHeader::SIZE as u64);
@@ -84,7 +83,7 @@ impl Record {
         self.id.write_options(&mut out, endian, ())?;
         let len = out.get_ref().len();
         let Some(header) = self.header.with_len(len) else {
-            let message = format!("a record of {len} bytes is longer than its header can tell");
+            let message = format!("a record of {len} bytes is too large for its header");
             return Err(binrw::Error::AssertFail { pos: 0, message });
         };
         out.set_position(0);
@@ -133,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_build_id_of_perf_inject_has_a_trailer_and_others_have_padding() {
+    fn build_ids_of_perf_inject_have_trailers() {
         let context = context(Endian::Little, SampleType::TID | SampleType::TIME);
         for (trailer, is_one) in [("01000000 02000000 0300000000000000", true), ("00 *16", false)] {
             let bytes = hex(&format!("43000000 0280 4000 ffffffff 07 *20 14 00 *3 '/bin/cat.so' 00 {trailer}"));
@@ -145,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_types_are_opaque_and_simpleperfs_have_long_sizes() {
+    fn unknown_types_are_opaque_and_simpleperf_sizes_have_32_bits() {
         let mut bytes = hex("01800000 01001000");
         bytes.resize(0x1_0010, 9);
         let record = Record::read(&bytes, &context(Endian::Little, SampleType::TID)).unwrap();
@@ -153,7 +152,7 @@ mod tests {
         assert_eq!(record.to_bytes(Endian::Little).unwrap(), bytes);
     }
 
-    /// Bytes among which counts, lengths and kinds of any size are likely.
+    /// Bytes that are likely to be small counts, lengths and kinds.
     fn body() -> impl Strategy<Value = Vec<u8>> {
         let byte = prop_oneof![6 => Just(0_u8), 2 => 0..=4_u8, 1 => Just(0xff), 1 => any::<u8>()];
         proptest::collection::vec(byte, 0..300)
@@ -163,7 +162,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(1024))]
 
         #[test]
-        fn whatever_the_bytes_they_are_written_as_they_were(
+        fn arbitrary_bytes_are_reproduced(
             kind in prop_oneof![1..=22_u32, 64..=86_u32, any::<u32>()],
             misc: u16,
             body in body(),

@@ -1,33 +1,33 @@
-//! What is known about a record type besides the layout of its fields.
+//! Properties of a record type other than the layout of its fields.
 //!
-//! Each definition has its [`RecordDescriptor`] and the roles of its fields ([`VisitFields`](crate::abi::fields::VisitFields))
-//! beside it, and the table in [`body`](super::body) demands both: a record type without them does not compile. Checking,
-//! splitting, merging, anonymizing and writing for older versions of perf follow from them.
+//! Each definition has a [`RecordDescriptor`] and the roles of its fields ([`VisitFields`](crate::abi::fields::VisitFields))
+//! next to it. The table in [`body`](super::body) requires both: a record type without them does not compile. Checking,
+//! splitting, merging, anonymizing and writing for older versions of perf are derived from them.
 
 use super::RecordType;
 use crate::abi::version::PerfVersion;
 
-/// A record type.
+/// Properties of a record type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordDescriptor {
     /// The type.
     pub kind: RecordType,
-    /// The first version of perf that knows it.
+    /// First version of perf that supports it.
     pub since: PerfVersion,
-    /// The smallest size that perf accepts, header included, in bytes.
+    /// Minimum size that perf accepts, header included, in bytes.
     pub min_size: usize,
     /// Whether it describes a state or an event.
     pub lifetime: Lifetime,
-    /// Whether it is code, traces of code or the like: what can only be omitted where a recording is to be shown to others.
+    /// Whether it contains code, traces of code or similar, which can only be omitted from an anonymized recording.
     pub is_confidential: bool,
 }
 
-/// For how long what a record says holds.
+/// Validity of the information in a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lifetime {
-    /// From then on: all that follows may need it, such as a mapping or a name.
+    /// From then on: later records may depend on it, such as a mapping or a name.
     State,
-    /// Once: something that happened, and is counted, such as a sample.
+    /// Once: an occurrence that is counted, such as a sample.
     Event,
 }
 
@@ -37,12 +37,12 @@ impl RecordDescriptor {
         Self { kind, since: PerfVersion(since.0, since.1), min_size, lifetime: Lifetime::State, is_confidential: false }
     }
 
-    /// A record of something that happened.
+    /// A record of an occurrence.
     pub const fn event(kind: RecordType, since: (u32, u32), min_size: usize) -> Self {
         Self { lifetime: Lifetime::Event, ..Self::state(kind, since, min_size) }
     }
 
-    /// The same, of which nothing can be shown to others.
+    /// Marks the type as confidential.
     pub const fn confidential(self) -> Self {
         Self { is_confidential: true, ..self }
     }

@@ -11,20 +11,20 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 open_enum! {
-    /// What an EVENT_UPDATE tells of an event.
+    /// Property of an event that is updated.
     EventUpdateType: u64 {
-        /// Text: the unit of its values.
+        /// Unit of the values, a string.
         UNIT = 0,
-        /// A double: what to multiply its values with.
+        /// Factor for the values, a `double`.
         SCALE = 1,
-        /// Text: its name. Only in pipes.
+        /// Name, a string. In pipes only.
         NAME = 2,
-        /// The CPUs that it was opened on.
+        /// CPUs that it was opened on.
         CPUS = 3,
     }
 }
 
-/// Something more about an event than its attr tells. Since perf 4.5.
+/// Additional property of an event. Since perf 4.5.
 ///
 /// ```c
 /// u64 type; u64 id; union { char unit[]; double scale; char name[]; struct cpu_map_data cpus; };
@@ -32,16 +32,16 @@ open_enum! {
 #[binrw]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventUpdate {
-    /// What is told.
+    /// Property.
     pub kind: EventUpdateType,
-    /// First id of the event.
+    /// First ID of the event.
     pub id: u64,
-    /// It; `None` where it is of a kind that is not known here.
+    /// Value; `None` if the property is unknown.
     #[br(try, args(kind))]
     pub value: Option<EventUpdateValue>,
 }
 
-/// What an EVENT_UPDATE tells.
+/// Value of a property.
 #[binrw]
 #[br(import(kind: EventUpdateType))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,12 +61,12 @@ pub enum EventUpdateValue {
     Cpus(CpuMapData),
 }
 
-/// A `double`, by its bits, so that every one is written as it was and equals itself.
+/// A `double` stored by its bits, so that every value is reproduced and equals itself.
 #[binrw]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scale(pub u64);
 
-/// Told as a decimal number in a string, which reads back as the same bits; what is no number, as its bits.
+/// Serialized as a string with a decimal number that restores the same bits; NaN as its bits.
 impl Serialize for Scale {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.value() {
@@ -83,12 +83,12 @@ impl<'de> Deserialize<'de> for Scale {
             Some(digits) => u64::from_str_radix(digits, 16).ok(),
             None => text.parse().ok().map(f64::to_bits),
         };
-        bits.map(Self).ok_or_else(|| D::Error::custom(format_args!("{text:?} is no number")))
+        bits.map(Self).ok_or_else(|| D::Error::custom(format_args!("{text:?} is not a number")))
     }
 }
 
 impl Scale {
-    /// The number.
+    /// The value.
     pub fn value(self) -> f64 {
         f64::from_bits(self.0)
     }

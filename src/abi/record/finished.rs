@@ -1,4 +1,4 @@
-//! `PERF_RECORD_FINISHED_ROUND` and `PERF_RECORD_FINISHED_INIT`: marks among the records, without a body.
+//! `PERF_RECORD_FINISHED_ROUND` and `PERF_RECORD_FINISHED_INIT`, markers without a body.
 
 use super::RecordType;
 use super::descriptor::RecordDescriptor;
@@ -6,12 +6,12 @@ use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
-/// All buffers were drained once: records older than the newest of the round before will not come any more.
+/// End of a round: all buffers were drained. No later record is older than the newest of the previous round.
 #[binrw]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FinishedRound;
 
-/// All that existed before the recording has been told. Since perf 6.0.
+/// End of the initial, synthesized records. Since perf 6.0.
 #[binrw]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FinishedInit;

@@ -1,4 +1,4 @@
-//! `perf_event_header`: the 8 bytes that every record begins with.
+//! `perf_event_header`: the 8-byte header of every record.
 
 use super::RecordType;
 use crate::abi::Endian;
@@ -8,10 +8,10 @@ use binrw::binrw;
 use std::mem;
 
 impl RecordType {
-    /// The first type that is perf's, not the kernel's.
+    /// The first type of perf rather than the kernel.
     pub const USER_START: Self = Self(64);
 
-    /// Whether records of this type end with a `sample_id` where `sample_id_all` is set.
+    /// Whether records of this type end with a `sample_id` if `sample_id_all` is set.
     #[inline]
     pub fn has_sample_id(self) -> bool {
         self < Self::USER_START && self != Self::SAMPLE
@@ -19,33 +19,33 @@ impl RecordType {
 }
 
 bit_set! {
-    /// `perf_event_header.misc`. Bits 0 to 2 are the [`CpuMode`]; what the upper bits mean depends on the type.
+    /// `perf_event_header.misc`. Bits 0 to 2 are the [`CpuMode`]; the meaning of the upper bits depends on the type.
     Misc: u16 {
-        /// perf gave up reading the process's maps (MMAP, MMAP2).
+        /// perf stopped reading the mappings of the process (MMAP, MMAP2).
         PROC_MAP_PARSE_TIMEOUT = 1 << 12,
-        /// Bit 13. Of MMAP and MMAP2: the mapping is not executable.
+        /// Bit 13, MMAP and MMAP2: the mapping is not executable.
         MMAP_DATA = 1 << 13,
-        /// Bit 13. Of COMM: the name is that of a new program.
+        /// Bit 13, COMM: the name was set by an exec.
         COMM_EXEC = 1 << 13,
-        /// Bit 13. Of FORK: an exec follows. Within perf only.
+        /// Bit 13, FORK: an exec follows. Internal to perf.
         FORK_EXEC = 1 << 13,
-        /// Bit 13. Of SWITCH: out of the CPU.
+        /// Bit 13, SWITCH: switched out.
         SWITCH_OUT = 1 << 13,
-        /// Bit 14. Of SAMPLE: the address is exact.
+        /// Bit 14, SAMPLE: the address is exact.
         EXACT_IP = 1 << 14,
-        /// Bit 14. Of SWITCH: the thread did not sleep.
+        /// Bit 14, SWITCH: preempted.
         SWITCH_OUT_PREEMPT = 1 << 14,
-        /// Bit 14. Of MMAP2: a build id stands in place of the inode.
+        /// Bit 14, MMAP2: a build ID takes the place of the inode.
         MMAP_BUILD_ID = 1 << 14,
-        /// Bit 15. Of HEADER_BUILD_ID: the size of the build id is told.
+        /// Bit 15, HEADER_BUILD_ID: the size of the build ID is recorded.
         BUILD_ID_SIZE = 1 << 15,
-        /// Bit 15. Of LOST_SAMPLES: a BPF program lost them.
+        /// Bit 15, LOST_SAMPLES: lost by a BPF filter.
         LOST_SAMPLES_BPF = 1 << 15,
     }
 }
 
 impl Misc {
-    /// In which mode the CPU was.
+    /// CPU mode.
     #[inline]
     pub fn cpu_mode(self) -> CpuMode {
         CpuMode(self.bits() & 7)
@@ -53,9 +53,9 @@ impl Misc {
 }
 
 open_enum! {
-    /// `PERF_RECORD_MISC_CPUMODE_*`: the address space that a record is about.
+    /// `PERF_RECORD_MISC_CPUMODE_*`: the address space of a record.
     CpuMode: u16 {
-        /// Not told.
+        /// Not recorded.
         UNKNOWN = 0,
         /// Kernel of the host.
         KERNEL = 1,
@@ -80,23 +80,22 @@ impl From<CpuMode> for Misc {
 #[binrw]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordHeader {
-    /// What the record is.
+    /// `type`.
     pub kind: RecordType,
-    /// More about it.
+    /// Type-specific flags and the CPU mode.
     pub misc: Misc,
-    /// Lower half of the record's size; see [`len`](Self::len).
+    /// Lower half of the record size; see [`len`](Self::len).
     pub size: u16,
 }
 
 impl RecordHeader {
-    /// Size of the header itself, and of the smallest record.
+    /// Size of the header, and of the smallest record.
     pub const SIZE: usize = 8;
 
-    /// The first type of those that simpleperf (Android) made up. Their headers have the upper half of a 32-bit size where
-    /// others have misc.
+    /// The first type of simpleperf (Android). Its headers have the upper half of a 32-bit size in place of `misc`.
     const SIMPLEPERF_START: RecordType = RecordType(32768);
 
-    /// Size of the record in bytes, this header included.
+    /// Size of the record in bytes, header included.
     #[inline]
     pub fn len(&self) -> usize {
         if self.kind >= Self::SIMPLEPERF_START {
@@ -106,7 +105,7 @@ impl RecordHeader {
         }
     }
 
-    /// The header of a record that takes `len` bytes; `None` where that is more than it can tell.
+    /// The header of a record of `len` bytes; `None` if it cannot represent the size.
     pub fn with_len(self, len: usize) -> Option<Self> {
         if self.kind >= Self::SIMPLEPERF_START {
             let len = u32::try_from(len).ok()?;
@@ -116,13 +115,13 @@ impl RecordHeader {
         }
     }
 
-    /// Whether the size says that there is no record at all: a sign of damage.
+    /// Whether the size is 0, a sign of corruption.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The header at the front of `bytes`; `None` where there are fewer than 8.
+    /// Decodes the header at the front of `bytes`; `None` if there are fewer than 8.
     #[inline]
     pub fn peek(bytes: &[u8], endian: Endian) -> Option<Self> {
         let mut reader = Reader::new(bytes, endian);
@@ -131,10 +130,10 @@ impl RecordHeader {
         Some(Self { kind, misc, size: reader.u16()? })
     }
 
-    /// Turns the bytes of a header into the other byte order.
+    /// Swaps the byte order of an encoded header.
     #[inline]
     pub fn swap([a, b, c, d, e, f, g, h]: &mut [u8; Self::SIZE]) {
-        // Type; misc; size.
+        // `type`, `misc`, `size`.
         mem::swap(a, d);
         mem::swap(b, c);
         mem::swap(e, f);

@@ -10,7 +10,7 @@ use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
-/// An event and its ids: what the attrs section of a file tells.
+/// An event with its IDs, as in the attrs section of a file.
 ///
 /// ```c
 /// struct perf_event_attr attr; u64 id[];
@@ -18,19 +18,19 @@ use serde::{Deserialize, Serialize};
 #[binrw]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeaderAttr {
-    /// Type and size of the attr, seen before it is read.
+    /// `type` and `size` of the attr, decoded in advance.
     #[br(temp, restore_position)]
     #[bw(ignore)]
     front: [u32; 2],
-    /// How it was opened. It takes as many bytes as it says.
+    /// The attr, with the length of its size field.
     #[br(args_raw = Attr::size_or_default(front[1]))]
     pub attr: Attr,
-    /// Its ids, one for each CPU or thread.
+    /// IDs, one for each CPU or thread.
     #[br(parse_with = counted::u64s_to_end)]
     pub ids: Vec<u64>,
 }
 
-/// Name of a tracepoint, in very old pipes.
+/// Name of a tracepoint, in a very old pipe.
 ///
 /// ```c
 /// u64 event_id; char name[];
@@ -40,11 +40,11 @@ pub struct HeaderAttr {
 pub struct HeaderEventType {
     /// The `config` of the event.
     pub event_id: u64,
-    /// Its name.
+    /// Name.
     pub name: PaddedStr,
 }
 
-/// How perf pads names of tracepoints.
+/// Alignment of names in perf.
 const NAME_ALIGN: usize = 64;
 
 /// Descriptor of HEADER_ATTR.
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn the_attr_takes_as_many_bytes_as_it_says() {
+    fn the_length_of_the_attr_is_its_size_field() {
         for (endian, front, taken, id) in [
             (Endian::Little, "01000000 00000000 0300000000000000", 64, "0900000000000000"),
             (Endian::Little, "01000000 48000000 0300000000000000", 72, "0900000000000000"),

@@ -14,20 +14,20 @@ use serde::{Deserialize, Serialize};
 /// u64 feat_id; u8 data[];
 /// ```
 ///
-/// One without data whose number is beyond those that its writer knows is the mark that no more features come.
+/// Without data and with an ID beyond those known to the writer, it marks the end of the features.
 #[binrw]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeaderFeature {
-    /// Which feature; see [`id`](Self::id).
+    /// Feature ID; see [`id`](Self::id).
     pub feat_id: u64,
-    /// Its bytes, as in a file's section.
+    /// Content, as in a file's section.
     #[br(parse_with = counted::bytes_to_end)]
     #[serde(with = "serde_bytes")]
     pub data: Vec<u8>,
 }
 
 impl HeaderFeature {
-    /// Which feature, or `None` where the number is beyond all that a file could hold.
+    /// Feature ID; `None` if it exceeds 32 bits.
     pub fn id(&self) -> Option<FeatureId> {
         u32::try_from(self.feat_id).ok().map(FeatureId)
     }
@@ -41,7 +41,7 @@ impl VisitFields for HeaderFeature {
         let id = self.id();
         let Self { feat_id: _, data } = self;
         match id {
-            // The mark of their end is a feature without content.
+            // The end mark has no content.
             _ if data.is_empty() => {}
             Some(id) => visitor.feature(id, data),
             None => visitor.unknown(),

@@ -7,7 +7,7 @@ use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
-/// CPU and thread of each event id. Since perf 3.19.
+/// CPU and thread of each event ID. Since perf 3.19.
 ///
 /// ```c
 /// u64 nr;
@@ -20,35 +20,35 @@ pub struct IdIndex {
     #[br(temp)]
     #[bw(calc = entries.len() as u64)]
     nr: u64,
-    /// One for each id.
+    /// One entry for each ID.
     #[br(parse_with = counted::items, args(nr))]
     pub entries: Vec<IdIndexEntry>,
-    /// As many, in the same order, or none.
+    /// Guests of the entries, in the same order, or empty.
     #[br(try, parse_with = counted::items, args(nr))]
     pub guests: Vec<IdIndexGuest>,
 }
 
-/// What an id stands for.
+/// Properties of an ID.
 #[binrw]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IdIndexEntry {
-    /// The id.
+    /// Event ID.
     pub id: u64,
-    /// Which ring buffer.
+    /// Index of the ring buffer.
     pub idx: u64,
-    /// CPU, -1 for any.
+    /// CPU number, -1 for any.
     pub cpu: i64,
-    /// Thread, -1 for any.
+    /// Thread ID, -1 for any.
     pub tid: i64,
 }
 
-/// The guest that an id belongs to.
+/// Guest of an ID.
 #[binrw]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IdIndexGuest {
-    /// Process of the virtual machine on the host; 0 for the host itself.
+    /// Process ID of the virtual machine on the host; 0 for the host itself.
     pub machine_pid: u64,
-    /// The guest's CPU.
+    /// Virtual CPU.
     pub vcpu: u64,
 }
 

@@ -10,26 +10,26 @@ use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
 open_enum! {
-    /// What kind of kernel symbol.
+    /// `PERF_RECORD_KSYMBOL_TYPE_*`: type of a kernel symbol.
     KsymbolType: u16 {
-        /// Not told.
+        /// Not recorded.
         UNKNOWN = 0,
         /// A BPF program.
         BPF = 1,
-        /// Code out of line: a kprobe's, a trampoline.
+        /// Out-of-line code such as kprobes and trampolines.
         OOL = 2,
     }
 }
 
 bit_set! {
-    /// Flags of a KSYMBOL.
+    /// `PERF_RECORD_KSYMBOL_FLAGS_*`.
     KsymbolFlags: u16 {
-        /// The symbol went.
+        /// The symbol was unregistered.
         UNREGISTER = 1 << 0,
     }
 }
 
-/// A symbol was added to the running kernel or taken from it. Since Linux 5.1.
+/// A kernel symbol was registered or unregistered. Since Linux 5.1.
 ///
 /// ```c
 /// u64 addr; u32 len; u16 ksym_type; u16 flags; char name[];
@@ -40,13 +40,13 @@ pub struct Ksymbol {
     /// First address.
     #[serde(serialize_with = "readable::hex")]
     pub addr: u64,
-    /// Bytes.
+    /// Size in bytes.
     pub len: u32,
-    /// What it is.
+    /// Type.
     pub kind: KsymbolType,
-    /// Whether it came or went.
+    /// Flags.
     pub flags: KsymbolFlags,
-    /// Its name, such as `bpf_prog_<tag>_<name>`.
+    /// Name, such as `bpf_prog_<tag>_<name>`.
     pub name: PaddedStr,
 }
 

@@ -6,21 +6,21 @@ use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
-/// The ring buffer was full: records of any type were lost. Since Linux 2.6.31.
+/// Records lost because the ring buffer was full: `u64 id, lost`. Since Linux 2.6.31.
 #[binrw]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lost {
-    /// Event whose buffer it was.
+    /// ID of the event of the buffer.
     pub id: u64,
-    /// How many records.
+    /// Number of lost records.
     pub lost: u64,
 }
 
-/// Samples were lost: in hardware, or, told by perf from 6.1 on, by a full ring buffer. Since Linux 4.2.
+/// Samples lost by the hardware or, written by perf since 6.1, by a full ring buffer: `u64 lost`. Since Linux 4.2.
 #[binrw]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LostSamples {
-    /// How many samples.
+    /// Number of lost samples.
     pub lost: u64,
 }
 

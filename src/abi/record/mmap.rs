@@ -8,7 +8,7 @@ use crate::abi::text::PaddedStr;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
-/// A file was mapped executable, or, with [`Misc::MMAP_DATA`](super::Misc::MMAP_DATA), otherwise. Since Linux 2.6.31.
+/// An executable mapping, or with [`Misc::MMAP_DATA`](super::Misc::MMAP_DATA) another one. Since Linux 2.6.31.
 ///
 /// ```c
 /// u32 pid, tid; u64 addr, len, pgoff; char filename[];
@@ -16,16 +16,16 @@ use serde::{Deserialize, Serialize};
 #[binrw]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mmap {
-    /// Process; -1 for the kernel.
+    /// Process ID; -1 for the kernel.
     pub pid: u32,
-    /// Thread that mapped it.
+    /// Thread ID.
     pub tid: u32,
     /// First address.
     #[serde(serialize_with = "readable::hex")]
     pub addr: u64,
-    /// Bytes.
+    /// Length in bytes.
     pub len: u64,
-    /// Offset in the file, in bytes. Of the kernel's first map: the address of the reference symbol.
+    /// Offset in the file in bytes; for the kernel, the address of the reference symbol.
     #[serde(serialize_with = "readable::hex")]
     pub pgoff: u64,
     /// Path, or a name such as `[vdso]`, `//anon`, `[kernel.kallsyms]_text`.

@@ -9,7 +9,7 @@ use crate::abi::text::PaddedStr;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
-/// A file was mapped. Since Linux 3.12; with a build id since 5.12.
+/// A mapping. Since Linux 3.12; with a build ID since 5.12.
 ///
 /// ```c
 /// u32 pid, tid; u64 addr, len, pgoff;
@@ -23,19 +23,19 @@ use serde::{Deserialize, Serialize};
 #[br(import(misc: Misc))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mmap2 {
-    /// Process; -1 for the kernel.
+    /// Process ID; -1 for the kernel.
     pub pid: u32,
-    /// Thread that mapped it.
+    /// Thread ID.
     pub tid: u32,
     /// First address.
     #[serde(serialize_with = "readable::hex")]
     pub addr: u64,
-    /// Bytes.
+    /// Length in bytes.
     pub len: u64,
-    /// Offset in the file, in bytes. Of the kernel's first map: the address of the reference symbol.
+    /// Offset in the file in bytes; for the kernel, the address of the reference symbol.
     #[serde(serialize_with = "readable::hex")]
     pub pgoff: u64,
-    /// Which file it is.
+    /// Identification of the file.
     #[br(args(misc.contains(Misc::MMAP_BUILD_ID)))]
     pub file: MappedFile,
     /// `PROT_*` of mmap(2).
@@ -46,7 +46,7 @@ pub struct Mmap2 {
     pub filename: PaddedStr,
 }
 
-/// What identifies a mapped file: which of the two is there is told by the record's misc word.
+/// Identification of a mapped file. [`Misc::MMAP_BUILD_ID`] selects the variant.
 #[binrw]
 #[br(import(by_build_id: bool))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,24 +64,23 @@ pub enum MappedFile {
         /// Generation of the inode.
         ino_generation: u64,
     },
-    /// Build id.
+    /// Build ID.
     #[br(pre_assert(by_build_id))]
     BuildId {
-        /// How many bytes of `build_id` count.
+        /// Length of the ID.
         size: u8,
         /// Unused.
         reserved_1: u8,
         /// Unused.
         reserved_2: u16,
-        /// The id, zero-padded.
+        /// The ID, zero-padded.
         #[serde(with = "readable::hex_bytes")]
         build_id: [u8; 20],
     },
 }
 
 impl MappedFile {
-    /// The build id's own bytes; `None` where the file is told by its inode. A size beyond the 20 bytes that there are
-    /// counts as 20.
+    /// The bytes of the build ID; `None` if the file is identified by inode. Sizes beyond 20 count as 20.
     pub fn build_id(&self) -> Option<&[u8]> {
         match self {
             Self::Inode { .. } => None,

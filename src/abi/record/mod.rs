@@ -1,4 +1,4 @@
-//! Records: the header that they share, one file for each type's body, and the enum over all of them.
+//! Records: the common header, one file for each type, and the enum over all of them.
 
 pub mod aux_area;
 pub mod auxtrace;

@@ -1,10 +1,9 @@
-//! Names of the `misc` bits of a record, which depend on its type.
+//! Names of the type-specific `misc` bits.
 
 use super::{Misc, RecordType};
 use serde::ser::{Serialize, SerializeSeq, Serializer};
 
-/// The bits of `misc` apart from the CPU mode. Serialized as a list of their names in records of the type; bits without a name
-/// there are one number.
+/// The bits of `misc` except the CPU mode, serialized as a list of their names for the type, with unnamed bits as one number.
 pub struct NamedMisc {
     /// The type.
     pub kind: RecordType,
@@ -13,7 +12,7 @@ pub struct NamedMisc {
 }
 
 impl NamedMisc {
-    /// Names of bits: several types use the same bit for different things.
+    /// Names by type: types use the same bits for different purposes.
     fn names(&self) -> &'static [(Misc, &'static str)] {
         const MMAP_DATA: (Misc, &str) = (Misc::MMAP_DATA, "MMAP_DATA");
         const PARSE_TIMEOUT: (Misc, &str) = (Misc::PROC_MAP_PARSE_TIMEOUT, "PROC_MAP_PARSE_TIMEOUT");

@@ -8,7 +8,7 @@ use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
-/// The namespaces of a thread, after it was made or changed them. Since Linux 4.12.
+/// Namespaces of a thread, after creation or a change. Since Linux 4.12.
 ///
 /// ```c
 /// u32 pid, tid; u64 nr; struct { u64 dev, ino; } link_info[nr];
@@ -16,19 +16,19 @@ use serde::{Deserialize, Serialize};
 #[binrw]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Namespaces {
-    /// Process.
+    /// Process ID.
     pub pid: u32,
-    /// Thread.
+    /// Thread ID.
     pub tid: u32,
     #[br(temp)]
     #[bw(calc = link_info.len() as u64)]
     nr: u64,
-    /// The namespaces by their number: one of the constants of [`Namespace`].
+    /// The namespaces, indexed by the constants of [`Namespace`].
     #[br(parse_with = counted::items, args(nr))]
     pub link_info: Vec<Namespace>,
 }
 
-/// What identifies a namespace.
+/// Identification of a namespace.
 #[binrw]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Namespace {
@@ -39,19 +39,19 @@ pub struct Namespace {
 }
 
 impl Namespace {
-    /// Place of the network namespace.
+    /// Index of the network namespace.
     pub const NET: usize = 0;
-    /// Place of the namespace of host names.
+    /// Index of the UTS namespace.
     pub const UTS: usize = 1;
-    /// Place of the namespace of System V IPC.
+    /// Index of the IPC namespace.
     pub const IPC: usize = 2;
-    /// Place of the namespace of process ids.
+    /// Index of the PID namespace.
     pub const PID: usize = 3;
-    /// Place of the namespace of users.
+    /// Index of the user namespace.
     pub const USER: usize = 4;
-    /// Place of the namespace of mounts.
+    /// Index of the mount namespace.
     pub const MNT: usize = 5;
-    /// Place of the namespace of cgroups.
+    /// Index of the cgroup namespace.
     pub const CGROUP: usize = 6;
 }
 

@@ -1,14 +1,14 @@
-//! Bytes that follow a record and are not counted in its header's size.
+//! Payloads: bytes that follow a record without being counted in its size.
 
 use super::{RecordHeader, RecordType};
 use crate::abi::Endian;
 use crate::abi::bytes::Reader;
 
-/// Size of a HEADER_TRACING_DATA without its data; 12 bytes before perf 6.12. simpleperf's has the data in the record.
+/// Size of a HEADER_TRACING_DATA without data; 12 before perf 6.12. That of simpleperf contains the data.
 const TRACING_DATA_SIZE: usize = 16;
 
-/// How many bytes follow the record: those of the AUX area behind an AUXTRACE (`u64 size` first in its body), and the
-/// tracing data behind a HEADER_TRACING_DATA (`u32 size`). 0 for all others.
+/// Size of the payload: AUX data after an AUXTRACE (`u64 size` first in its body), and tracing data after a HEADER_TRACING_DATA
+/// (`u32 size`). 0 for other records.
 pub fn payload_size(record: &[u8], endian: Endian) -> u64 {
     let Some(header) = RecordHeader::peek(record, endian) else { return 0 };
     let mut body = Reader::new(record.get(RecordHeader::SIZE..).unwrap_or_default(), endian);
@@ -35,7 +35,7 @@ mod tests {
             payload_size(&record, Endian::Little)
         };
         assert_eq!(of(RecordType::AUXTRACE), 100 | 1 << 32);
-        assert_eq!(of(RecordType::HEADER_TRACING_DATA), 0, "it has its data in itself");
+        assert_eq!(of(RecordType::HEADER_TRACING_DATA), 0, "the record contains its data");
         assert_eq!(of(RecordType::SAMPLE), 0);
         record[6] = 12;
         record[0] = 66;

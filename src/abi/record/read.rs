@@ -7,7 +7,7 @@ use crate::abi::read_format::{ReadFormat, ReadValues};
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
-/// What a thread's counter stood at when it ended, with [`AttrFlags::INHERIT_STAT`]. Since Linux 2.6.31.
+/// Counter values of a thread at its exit, with [`AttrFlags::INHERIT_STAT`]. Since Linux 2.6.31.
 ///
 /// ```c
 /// u32 pid, tid; struct read_format values;
@@ -18,11 +18,11 @@ use serde::{Deserialize, Serialize};
 #[br(import(format: ReadFormat))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Read {
-    /// Process.
+    /// Process ID.
     pub pid: u32,
-    /// Thread.
+    /// Thread ID.
     pub tid: u32,
-    /// The values, laid out by the event's `read_format`.
+    /// Values, in the layout of the event's `read_format`.
     #[br(args_raw = format)]
     pub values: ReadValues,
 }

@@ -15,44 +15,44 @@ use serde::{Deserialize, Serialize};
 #[binrw]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SchedstatCpu {
-    /// Jiffies when the statistics were read.
+    /// Time of reading, in jiffies.
     pub timestamp: u64,
-    /// CPU.
+    /// CPU number.
     pub cpu: u32,
     /// Version of `/proc/schedstat`.
     pub version: u16,
     /// Unused.
     pub pad: u16,
-    /// The counts; `None` in a version that is not known here.
+    /// Counts; `None` if the version is unknown.
     #[br(if(matches!(version, 15..=17)))]
     pub counts: Option<CpuCounts>,
 }
 
-/// What `/proc/schedstat` counts of a CPU.
+/// Counts of a CPU in `/proc/schedstat`.
 #[binrw]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuCounts {
     /// Calls of sched_yield(2).
     pub yld_count: u32,
-    /// Switches to the expired array, of a scheduler that is no more.
+    /// Switches to the expired array, of a former scheduler.
     pub array_exp: u32,
-    /// Runs of the scheduler.
+    /// Calls of the scheduler.
     pub sched_count: u32,
-    /// Of those, how many found nothing to run.
+    /// Those that left the CPU idle.
     pub sched_goidle: u32,
-    /// Tasks woken up.
+    /// Wakeups.
     pub ttwu_count: u32,
-    /// Of those, how many from this CPU.
+    /// Those from this CPU.
     pub ttwu_local: u32,
-    /// Nanoseconds that tasks ran.
+    /// Run time of tasks in nanoseconds.
     pub rq_cpu_time: u64,
-    /// Nanoseconds that tasks waited to run.
+    /// Time that tasks waited to run, in nanoseconds.
     pub run_delay: u64,
-    /// Time slices run.
+    /// Time slices.
     pub pcount: u64,
 }
 
-/// Scheduler statistics of a domain that a CPU is in. Since perf 7.0.
+/// Scheduler statistics of a domain of a CPU. Since perf 7.0.
 ///
 /// ```c
 /// u64 timestamp; u32 cpu; u16 version, domain;
@@ -61,28 +61,28 @@ pub struct CpuCounts {
 #[binrw]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SchedstatDomain {
-    /// Jiffies when the statistics were read.
+    /// Time of reading, in jiffies.
     pub timestamp: u64,
-    /// CPU.
+    /// CPU number.
     pub cpu: u32,
     /// Version of `/proc/schedstat`.
     pub version: u16,
-    /// Which of the CPU's domains, from 0 for the smallest.
+    /// Index of the domain, 0 for the smallest.
     pub domain: u16,
-    /// The counts; `None` in a version that is not known here.
+    /// Counts; `None` if the version is unknown.
     #[br(if(matches!(version, 15..=17)), args(version))]
     pub counts: Option<DomainCounts>,
 }
 
-/// What `/proc/schedstat` counts of a domain.
+/// Counts of a domain in `/proc/schedstat`.
 #[binrw]
 #[br(import(version: u16))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DomainCounts {
-    /// Balancing, by the state that the CPU was in.
+    /// Load balancing, by state of the CPU.
     #[br(args(version))]
     pub balance: Balance,
-    /// Active balancing: tries.
+    /// Active balancing: attempts.
     pub alb_count: u32,
     /// Active balancing: failures.
     pub alb_failed: u32,
@@ -100,15 +100,15 @@ pub struct DomainCounts {
     pub sbf_balanced: u32,
     /// Balancing at fork, unused.
     pub sbf_pushed: u32,
-    /// Tasks woken on another CPU of the domain than they last ran on.
+    /// Wakeups on another CPU of the domain than the last one.
     pub ttwu_wake_remote: u32,
-    /// Of those, how many because their data was in its cache.
+    /// Those because of a warm cache.
     pub ttwu_move_affine: u32,
-    /// Of those, how many to balance.
+    /// Those for load balancing.
     pub ttwu_move_balance: u32,
 }
 
-/// Balancing by the CPU's state: the order in which the states are told differs.
+/// Load balancing by state of the CPU. The order of the states depends on the version.
 #[binrw]
 #[br(import(version: u16))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -117,82 +117,82 @@ pub enum Balance {
     /// Version 15, up to Linux 6.9.
     #[br(pre_assert(version == 15))]
     V15 {
-        /// The CPU was idle.
+        /// Idle.
         idle: LoadBalance,
-        /// It was busy.
+        /// Busy.
         busy: LoadBalance,
-        /// It was about to be idle.
+        /// Becoming idle.
         newidle: LoadBalance,
     },
     /// Version 16, from Linux 6.10.
     #[br(pre_assert(version == 16))]
     V16 {
-        /// The CPU was busy.
+        /// Busy.
         busy: LoadBalance,
-        /// It was idle.
+        /// Idle.
         idle: LoadBalance,
-        /// It was about to be idle.
+        /// Becoming idle.
         newidle: LoadBalance,
     },
     /// Version 17, from Linux 6.14.
     #[br(pre_assert(version == 17))]
     V17 {
-        /// The CPU was busy.
+        /// Busy.
         busy: LoadBalance17,
-        /// It was idle.
+        /// Idle.
         idle: LoadBalance17,
-        /// It was about to be idle.
+        /// Becoming idle.
         newidle: LoadBalance17,
     },
 }
 
-/// Balancing in one state of the CPU, up to version 16.
+/// Load balancing in one state of the CPU, up to version 16.
 #[binrw]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoadBalance {
-    /// Tries.
+    /// Attempts.
     pub count: u32,
-    /// Of those, how many found no need.
+    /// Those that found the load balanced.
     pub balanced: u32,
-    /// Of those, how many failed.
+    /// Those that failed.
     pub failed: u32,
-    /// Sum of the imbalances found.
+    /// Sum of imbalances.
     pub imbalance: u32,
-    /// Tasks taken from another CPU.
+    /// Tasks moved to this CPU.
     pub gained: u32,
-    /// Of those, how many although their data was in its cache.
+    /// Those with a warm cache.
     pub hot_gained: u32,
-    /// How often no busier queue was found.
+    /// Attempts that found no busier queue.
     pub nobusyq: u32,
-    /// How often no busier group was found.
+    /// Attempts that found no busier group.
     pub nobusyg: u32,
 }
 
-/// Balancing in one state of the CPU, in version 17: imbalances of four kinds.
+/// Load balancing in one state of the CPU, in version 17: four kinds of imbalance.
 #[binrw]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoadBalance17 {
-    /// Tries.
+    /// Attempts.
     pub count: u32,
-    /// Of those, how many found no need.
+    /// Those that found the load balanced.
     pub balanced: u32,
-    /// Of those, how many failed.
+    /// Those that failed.
     pub failed: u32,
-    /// Sum of the imbalances of load.
+    /// Sum of load imbalances.
     pub imbalance_load: u32,
-    /// Sum of the imbalances of utilization.
+    /// Sum of utilization imbalances.
     pub imbalance_util: u32,
-    /// Sum of the imbalances of numbers of tasks.
+    /// Sum of task count imbalances.
     pub imbalance_task: u32,
-    /// Sum of the imbalances of tasks too large for their CPU.
+    /// Sum of misfit task imbalances.
     pub imbalance_misfit: u32,
-    /// Tasks taken from another CPU.
+    /// Tasks moved to this CPU.
     pub gained: u32,
-    /// Of those, how many although their data was in its cache.
+    /// Those with a warm cache.
     pub hot_gained: u32,
-    /// How often no busier queue was found.
+    /// Attempts that found no busier queue.
     pub nobusyq: u32,
-    /// How often no busier group was found.
+    /// Attempts that found no busier group.
     pub nobusyg: u32,
 }
 
@@ -265,23 +265,23 @@ mod tests {
             nobusyq: first + 9,
             nobusyg: first + 10,
         };
-        let check = |version: u16, balance, behind: u32| {
+        let check = |version: u16, balance, next: u32| {
             let counts = DomainCounts {
                 balance,
-                alb_count: behind,
-                alb_failed: behind + 1,
-                alb_pushed: behind + 2,
-                sbe_count: behind + 3,
-                sbe_balanced: behind + 4,
-                sbe_pushed: behind + 5,
-                sbf_count: behind + 6,
-                sbf_balanced: behind + 7,
-                sbf_pushed: behind + 8,
-                ttwu_wake_remote: behind + 9,
-                ttwu_move_affine: behind + 10,
-                ttwu_move_balance: behind + 11,
+                alb_count: next,
+                alb_failed: next + 1,
+                alb_pushed: next + 2,
+                sbe_count: next + 3,
+                sbe_balanced: next + 4,
+                sbe_pushed: next + 5,
+                sbf_count: next + 6,
+                sbf_balanced: next + 7,
+                sbf_pushed: next + 8,
+                ttwu_wake_remote: next + 9,
+                ttwu_move_affine: next + 10,
+                ttwu_move_balance: next + 11,
             };
-            let [little, big] = numbers(1, behind + 11);
+            let [little, big] = numbers(1, next + 11);
             both_orders(
                 &SchedstatDomain { timestamp: 0x10, cpu: 3, version, domain: 2, counts: Some(counts) },
                 (),

@@ -1,4 +1,4 @@
-//! `PERF_RECORD_STAT_CONFIG`, `PERF_RECORD_STAT` and `PERF_RECORD_STAT_ROUND`: what `perf stat record` writes.
+//! `PERF_RECORD_STAT_CONFIG`, `PERF_RECORD_STAT` and `PERF_RECORD_STAT_ROUND`, written by `perf stat record`.
 
 use super::RecordType;
 use super::descriptor::RecordDescriptor;
@@ -11,28 +11,28 @@ use serde::{Deserialize, Serialize};
 open_enum! {
     /// `PERF_STAT_CONFIG_TERM__*`: a setting of `perf stat`.
     StatConfigTag: u64 {
-        /// What counts are summed over.
+        /// Aggregation mode.
         AGGR_MODE = 0,
-        /// Milliseconds between two rounds.
+        /// Interval between rounds in milliseconds.
         INTERVAL = 1,
-        /// Whether counts are scaled by the time that they were running.
+        /// Whether counts are scaled by enabled and running time.
         SCALE = 2,
-        /// Level of the cache that counts are summed over. Since perf 6.5.
+        /// Cache level for aggregation. Since perf 6.5.
         AGGR_LEVEL = 3,
     }
 }
 
 open_enum! {
-    /// `PERF_STAT_ROUND_TYPE__*`: why a round ended.
+    /// `PERF_STAT_ROUND_TYPE__*`: type of a round.
     StatRoundType: u64 {
-        /// The interval was over.
+        /// End of an interval.
         INTERVAL = 0,
-        /// Counting was over.
+        /// End of counting.
         FINAL = 1,
     }
 }
 
-/// How counting was set. Since perf 4.5.
+/// Settings of `perf stat`. Since perf 4.5.
 ///
 /// ```c
 /// u64 nr; struct { u64 tag, val; } data[nr];
@@ -52,13 +52,13 @@ pub struct StatConfig {
 #[binrw]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StatConfigTerm {
-    /// Which.
+    /// Setting.
     pub tag: StatConfigTag,
-    /// Its value.
+    /// Value.
     pub val: u64,
 }
 
-/// A count. Since perf 4.5.
+/// A counter value. Since perf 4.5.
 ///
 /// ```c
 /// u64 id; u32 cpu, thread; u64 val, ena, run;
@@ -66,21 +66,21 @@ pub struct StatConfigTerm {
 #[binrw]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stat {
-    /// Id of the event.
+    /// Event ID.
     pub id: u64,
-    /// Which of the event's CPUs.
+    /// Index of the CPU among those of the event.
     pub cpu: u32,
-    /// Which of the event's threads.
+    /// Index of the thread among those of the event.
     pub thread: u32,
-    /// The count.
+    /// Counter value.
     pub val: u64,
-    /// Nanoseconds enabled.
+    /// Time enabled, in nanoseconds.
     pub ena: u64,
-    /// Nanoseconds counting.
+    /// Time running, in nanoseconds.
     pub run: u64,
 }
 
-/// The end of a round: all its counts are before it. Since perf 4.5.
+/// End of a round, after its counter values. Since perf 4.5.
 ///
 /// ```c
 /// u64 type, time;
@@ -88,9 +88,9 @@ pub struct Stat {
 #[binrw]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StatRound {
-    /// Why it ended.
+    /// Type of the round.
     pub kind: StatRoundType,
-    /// Nanoseconds since counting began.
+    /// Nanoseconds since the start of counting.
     pub time: u64,
 }
 

@@ -6,13 +6,13 @@ use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
-/// The thread was switched in or, with [`Misc::SWITCH_OUT`](super::Misc::SWITCH_OUT), out: all else is in the record's
+/// Context switch of a thread: in or, with [`Misc::SWITCH_OUT`](super::Misc::SWITCH_OUT), out. The record has no body, only a
 /// `sample_id`. Since Linux 4.3.
 #[binrw]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Switch;
 
-/// The CPU switched from one thread to another: a SWITCH of a recording of whole CPUs. Since Linux 4.3.
+/// Context switch on a CPU, in CPU-wide recordings. Since Linux 4.3.
 ///
 /// ```c
 /// u32 next_prev_pid, next_prev_tid;
@@ -20,9 +20,9 @@ pub struct Switch;
 #[binrw]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SwitchCpuWide {
-    /// Process that comes next (out) or was before (in).
+    /// Next process ID (out) or previous one (in).
     pub next_prev_pid: u32,
-    /// Its thread.
+    /// Its thread ID.
     pub next_prev_tid: u32,
 }
 

@@ -6,7 +6,7 @@ use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
-/// A thread began (FORK) or ended (EXIT). Since Linux 2.6.31.
+/// Creation (FORK) or exit (EXIT) of a thread. Since Linux 2.6.31.
 ///
 /// ```c
 /// u32 pid, ppid; u32 tid, ptid; u64 time;
@@ -14,15 +14,15 @@ use serde::{Deserialize, Serialize};
 #[binrw]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {
-    /// Process.
+    /// Process ID.
     pub pid: u32,
-    /// Process of the parent; the same process for a new thread.
+    /// Process ID of the parent; equal for a new thread of the process.
     pub ppid: u32,
-    /// Thread.
+    /// Thread ID.
     pub tid: u32,
-    /// Thread of the parent.
+    /// Thread ID of the parent.
     pub ptid: u32,
-    /// Nanoseconds of the recording's clock.
+    /// Time in nanoseconds on the clock of the recording.
     pub time: u64,
 }
 

@@ -1,4 +1,4 @@
-//! A record for tests, the example of docs/contributing.md.
+//! A record for tests, the example in docs/contributing.md.
 
 use super::RecordType;
 use super::descriptor::RecordDescriptor;

@@ -8,7 +8,7 @@ use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
-/// Kernel code was changed while running. Since Linux 5.9. Zeros follow up to a multiple of 8.
+/// Modification of kernel code. Since Linux 5.9. Padded with zeros to a multiple of 8.
 ///
 /// ```c
 /// u64 addr; u16 old_len, new_len; u8 bytes[old_len + new_len];
@@ -25,11 +25,11 @@ pub struct TextPoke {
     #[br(temp)]
     #[bw(calc = new.len() as u16)]
     new_len: u16,
-    /// The bytes before; none where the code is new.
+    /// Old bytes; empty if the code is new.
     #[br(parse_with = counted::bytes, args(old_len.into()))]
     #[serde(with = "serde_bytes")]
     pub old: Vec<u8>,
-    /// The bytes since; none where the code went.
+    /// New bytes; empty if the code was removed.
     #[br(parse_with = counted::bytes, args(new_len.into()))]
     #[serde(with = "serde_bytes")]
     pub new: Vec<u8>,

@@ -9,7 +9,7 @@ use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
-/// The threads that were recorded. Since perf 4.5.
+/// The recorded threads. Since perf 4.5.
 ///
 /// ```c
 /// u64 nr; struct { u64 pid; char comm[16]; } entries[nr];
@@ -20,18 +20,18 @@ pub struct ThreadMap {
     #[br(temp)]
     #[bw(calc = entries.len() as u64)]
     nr: u64,
-    /// The threads; one of -1 where CPUs were recorded.
+    /// The threads; a single -1 if CPUs were recorded.
     #[br(parse_with = counted::items, args(nr))]
     pub entries: Vec<ThreadMapEntry>,
 }
 
-/// A thread that was recorded.
+/// A recorded thread.
 #[binrw]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadMapEntry {
-    /// Thread; -1 for all.
+    /// Thread ID; -1 for all.
     pub pid: i64,
-    /// Its name.
+    /// Name.
     pub comm: FixedStr<16>,
 }
 

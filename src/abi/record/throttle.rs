@@ -6,7 +6,7 @@ use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
-/// An event fired too often and was stopped (THROTTLE), or was started again (UNTHROTTLE). Since Linux 2.6.31.
+/// Sampling of an event was throttled (THROTTLE) or resumed (UNTHROTTLE). Since Linux 2.6.31.
 ///
 /// ```c
 /// u64 time, id, stream_id;
@@ -14,11 +14,11 @@ use serde::{Deserialize, Serialize};
 #[binrw]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Throttle {
-    /// Nanoseconds of the recording's clock.
+    /// Time in nanoseconds on the clock of the recording.
     pub time: u64,
-    /// Id of the event, of the parent where inherited.
+    /// Event ID, that of the parent if inherited.
     pub id: u64,
-    /// Id of the event itself.
+    /// ID of the event itself.
     pub stream_id: u64,
 }
 

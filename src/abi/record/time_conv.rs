@@ -6,8 +6,7 @@ use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
-/// How ticks of the hardware's clock become nanoseconds of perf's: `time_zero + (ticks * time_mult >> time_shift)`. Since
-/// perf 4.7.
+/// Conversion of hardware clock ticks to perf's nanoseconds: `time_zero + (ticks * time_mult >> time_shift)`. Since perf 4.7.
 ///
 /// ```c
 /// u64 time_shift, time_mult, time_zero;
@@ -18,28 +17,28 @@ use serde::{Deserialize, Serialize};
 #[binrw]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimeConv {
-    /// Bits to shift.
+    /// Shift in bits.
     pub time_shift: u64,
     /// Factor.
     pub time_mult: u64,
-    /// Nanoseconds when the clock was 0.
+    /// Time at tick 0, in nanoseconds.
     pub time_zero: u64,
-    /// Of a clock of few bits.
+    /// Extension of a short clock.
     #[br(try)]
     pub short: Option<TimeConvShort>,
 }
 
-/// How a clock of few bits is extended.
+/// Extension of a clock with few bits.
 #[binrw]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimeConvShort {
-    /// Ticks at some moment before all others.
+    /// Reference tick count.
     pub time_cycles: u64,
-    /// The bits that the clock has.
+    /// Mask of the valid bits.
     pub time_mask: u64,
     /// Whether `time_zero` is valid.
     pub cap_user_time_zero: u8,
-    /// Whether the clock is to be extended.
+    /// Whether the clock needs extension.
     pub cap_user_time_short: u8,
     /// Unused.
     pub reserved: [u8; 6],

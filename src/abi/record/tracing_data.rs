@@ -8,8 +8,8 @@ use binrw::{BinResult, Endian, binrw};
 use serde::{Deserialize, Serialize};
 use std::io::{Read, Seek};
 
-/// The formats of tracepoints follow the record, as they are in the feature TRACING_DATA; they are not counted in its
-/// size. simpleperf has them in the record instead.
+/// Tracepoint formats, as in the feature TRACING_DATA, which follow the record as a payload not counted in its size. Those of
+/// simpleperf are in the record.
 ///
 /// ```c
 /// u32 size; u32 pad;  // no pad before perf 6.12
@@ -17,9 +17,9 @@ use std::io::{Read, Seek};
 #[binrw]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeaderTracingData {
-    /// How many bytes there are, with their own padding to a multiple of 8.
+    /// Size of the formats in bytes, padded to a multiple of 8.
     pub size: u32,
-    /// The formats, where the record has them.
+    /// The formats, if they are in the record.
     #[br(parse_with = inside, args(size))]
     #[serde(with = "serde_bytes")]
     pub inside: Vec<u8>,

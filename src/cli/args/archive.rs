@@ -1,50 +1,50 @@
-//! What can be said to `archive`.
+//! Arguments of `archive`.
 
 use super::build_ids::FindArgs;
-use super::folder;
+use super::directory;
 use clap::Args;
 use std::path::PathBuf;
 
-/// Options of archives.
+/// Arguments of `archive`.
 #[derive(Args, Debug)]
 pub struct ArchiveArgs {
-    /// Recording to read [default: perf.data]; with --unpack an archive
+    /// Recording to read [default: perf.data]; with --unpack, the archive
     #[arg(value_name = "IN")]
     pub input: Option<PathBuf>,
 
-    /// Archive to write: .tar, .tar.gz or .tar.zst [default: IN.tar.zst]; with --unpack the folder to fill [default: ~/.debug, and
-    /// the recording here, under its own name]
+    /// Archive to write: .tar, .tar.gz or .tar.zst [default: IN.tar.zst]; with --unpack, the directory to unpack to [default:
+    /// ~/.debug for the objects and the current directory for the recording]
     #[arg(short, long, value_name = "OUT")]
     pub output: Option<PathBuf>,
 
-    /// All objects that were mapped, not those alone that samples are in
+    /// Pack all mapped objects, not only those with samples
     #[arg(long, conflicts_with = "unpack")]
     pub all: bool,
 
-    /// Fill a cache of build ids by an archive; then perf --buildid-dir OUT report -i OUT/RECORDING has names
+    /// Unpack an archive into a build ID cache, for perf --buildid-dir OUT report -i OUT/RECORDING
     #[arg(long)]
     pub unpack: bool,
 
     #[command(flatten)]
     pub find: FindArgs,
 
-    /// Overwrite an output that exists
+    /// Overwrite an existing output
     #[arg(short, long)]
     pub force: bool,
 
-    /// Exit with status 3 when anything is missing from the archive
+    /// Exit with status 3 if anything is missing from the archive
     #[arg(long, conflicts_with = "unpack")]
     pub strict: bool,
 
-    /// Folder for temporary files [default: the system's]
-    #[arg(long, value_name = "DIR", value_parser = folder)]
+    /// Directory for temporary files [default: the system's]
+    #[arg(long, value_name = "DIR", value_parser = directory)]
     pub spool_dir: Option<PathBuf>,
 
-    /// Tell what became of each type of record
+    /// Print a table of records by type: read, written, used, dropped
     #[arg(short, long, conflicts_with = "unpack")]
     pub verbose: bool,
 
-    /// Tell nothing but errors
+    /// Suppress all messages except errors
     #[arg(short, long, conflicts_with = "verbose")]
     pub quiet: bool,
 }

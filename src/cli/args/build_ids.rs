@@ -1,25 +1,25 @@
-//! Where build ids are looked for, by commands that look for them themselves.
+//! Options for where build IDs are searched, for commands that search without a pass.
 
 use super::passes::{given, with_options};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use perfconv::rewrite::build_ids::find::FindOptions;
 use perfconv::rewrite::build_ids::options::SETTINGS;
-use perfconv::rewrite::registry::PassTable;
+use perfconv::rewrite::registry::{BUILD_IDS, PassTable};
 use perfconv::rewrite::request::Values;
 
-const OPTIONS: PassTable<'static> = &[SETTINGS];
+const OPTIONS: PassTable<'static> = &[(BUILD_IDS, SETTINGS)];
 
-/// Options of looking for build ids.
+/// Values of the options for where build IDs are searched.
 #[derive(Debug)]
 pub struct FindArgs(Values);
 
 impl FindArgs {
-    /// The name of an option that was given.
+    /// Name of the first of these options that was given.
     pub fn first_given(&self) -> Option<&'static str> {
         SETTINGS.iter().map(|option| option.name()).find(|name| self.0.has_name(name))
     }
 
-    /// Where to look.
+    /// Where to search.
     pub fn options(&self) -> FindOptions {
         FindOptions::from(&self.0)
     }

@@ -1,6 +1,7 @@
-//! What can be said of a conversion.
+//! Arguments of `convert`, `rewrite` and `repair`.
 
-use super::option_args::{OfProfiles, OfRecords, OptionArgs};
+use super::help::{IMPORTING, INPUT, OUTPUT};
+use super::option_args::{FromProfile, FromRecords, OptionArgs};
 use super::passes::PassArgs;
 use super::read::ReadArgs;
 use super::report::ReportArg;
@@ -13,89 +14,91 @@ use perfconv::rewrite::request::{PassContext, PassRequest};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-/// The recording that is meant where none is named, as perf has it.
+/// Recording that is read if none is named, as in perf.
 pub const DEFAULT_INPUT: &str = "perf.data";
 
-/// Options of converting.
+const OUTPUT_HELP: &str = "File to write, or - for standard output. Its extension selects the format; a final .gz or .zst \
+                           compresses it [default: standard output if --to names a text format]";
+
+/// Arguments of `convert`, `rewrite` and `repair`.
 #[derive(Args, Debug, Default)]
 pub struct ConvertArgs {
-    /// Recording to read: a file, a folder, or - for standard input [default: perf.data]
+    /// Recording to read: a file, a directory, or - for standard input; several with --out-dir [default: perf.data]
     #[arg(value_name = "IN", conflicts_with = "input_option")]
     pub input: Option<PathBuf>,
 
     /// Further recordings, with --out-dir
-    #[arg(value_name = "IN")]
+    #[arg(value_name = "IN", hide = true)]
     pub further_inputs: Vec<PathBuf>,
 
-    /// Recording to read, said as perf does
-    #[arg(short = 'i', long = "input", value_name = "IN")]
-    pub input_option: Option<PathBuf>,
-
-    /// File to write, or - for standard output, where text formats that --to names go by default; .gz or .zst at its end
-    /// compresses it
-    #[arg(short, long, value_name = "OUT")]
+    /// File to write, or - for standard output
+    #[arg(short, long, value_name = "OUT", help_heading = OUTPUT, long_help = OUTPUT_HELP)]
     pub output: Option<PathBuf>,
 
-    /// Folder to write to, a file for each recording that is read, by its name; what is not said by --to is a pprof
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "input_option"])]
+    /// Output format; 'perfconv help formats' lists them [default: by the extension of OUT]
+    #[arg(short, long, value_name = "FORMAT", help_heading = OUTPUT)]
+    pub to: Option<String>,
+
+    /// Overwrite an existing output
+    #[arg(short, long, help_heading = OUTPUT)]
+    pub force: bool,
+
+    /// Write one file for each recording to this directory, named after the recording; the default format is pprof
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "input_option"], help_heading = OUTPUT)]
     pub out_dir: Option<PathBuf>,
 
-    /// How many recordings are converted at the same time [default: as many as there are cores]
-    #[arg(short = 'J', long, value_name = "N", requires = "out_dir")]
+    /// Number of recordings to convert in parallel, with --out-dir [default: number of CPUs]
+    #[arg(short = 'J', long, value_name = "N", requires = "out_dir", help_heading = OUTPUT)]
     pub jobs: Option<NonZeroUsize>,
+
+    /// Compression level of a .gz (0 to 9) or .zst (1 to 22) output
+    #[arg(long, value_name = "LEVEL", value_parser = clap::value_parser!(u32).range(0..=22), help_heading = OUTPUT)]
+    pub level: Option<u32>,
+
+    /// Exit with status 3 if anything of the input is missing from the output
+    #[arg(long, help_heading = OUTPUT)]
+    pub strict: bool,
+
+    /// Recording to read, as with perf
+    #[arg(short = 'i', long = "input", value_name = "IN", help_heading = INPUT)]
+    pub input_option: Option<PathBuf>,
 
     #[command(flatten)]
     pub read: ReadArgs,
 
-    /// Format to write, whatever the name of the output ends with
-    #[arg(short, long, value_name = "FORMAT")]
-    pub to: Option<String>,
-
     #[command(flatten)]
-    pub of_records: OptionArgs<OfRecords>,
-
-    /// Folder to write with the names of a profile's functions, as ELF files of symbols, for perf --buildid-dir DIR and perf
-    /// report --symfs DIR [default: OUT.images beside a perf.data]
-    #[arg(long, value_name = "DIR")]
-    pub images: Option<PathBuf>,
-
-    /// What becomes of a profile's values that stand for many samples [default: counted]
-    #[arg(long, value_enum, value_name = "HOW")]
-    pub values: Option<ValuesArg>,
-
-    #[command(flatten, next_help_heading = "Rewriting")]
     pub passes: PassArgs,
 
-    #[command(flatten, next_help_heading = "Profiles")]
-    pub of_profiles: OptionArgs<OfProfiles>,
+    #[command(flatten)]
+    pub of_records: OptionArgs<FromRecords>,
 
-    /// How much a .gz (0 to 9) or .zst (1 to 22) output is compressed
-    #[arg(long, value_name = "LEVEL", value_parser = clap::value_parser!(u32).range(0..=22))]
-    pub level: Option<u32>,
+    #[command(flatten)]
+    pub of_profiles: OptionArgs<FromProfile>,
 
-    /// Overwrite an output that exists
-    #[arg(short, long)]
-    pub force: bool,
+    /// How to expand a profile value that aggregates many samples [default: counted]
+    #[arg(long, value_enum, value_name = "HOW", help_heading = IMPORTING)]
+    pub values: Option<ValuesArg>,
 
-    /// Exit with status 3 when anything of the input is missing from the output
-    #[arg(long)]
-    pub strict: bool,
+    /// Directory to write a profile's function names to as ELF files with symbols, for perf --buildid-dir DIR and perf report
+    /// --symfs DIR [default: OUT.images if the output is a perf.data]
+    #[arg(long, value_name = "DIR", help_heading = IMPORTING)]
+    pub images: Option<PathBuf>,
 
-    /// Form of the account of the conversion on standard error
+    /// How to report what was converted, on standard error
     #[arg(long, value_enum, value_name = "FORM", default_value = "text", conflicts_with = "quiet")]
     pub report: ReportArg,
 
-    /// Tell what became of each type of record
+    /// Print a table of records by type: read, written, used, dropped
     #[arg(short, long, action = ArgAction::SetTrue)]
     pub verbose: bool,
 
-    /// Tell nothing but errors
+    /// Suppress all messages except errors
     #[arg(short, long, conflicts_with = "verbose")]
     pub quiet: bool,
 }
 
 impl ConvertArgs {
-    /// What the options of formats are given.
+    /// Values of all format options.
     pub fn format_values(&self) -> OptionValues {
         self.of_records.values.clone().and(&self.of_profiles.values)
     }
@@ -105,18 +108,18 @@ impl ConvertArgs {
         self.input.clone().or(self.input_option.clone()).unwrap_or_else(|| PathBuf::from(DEFAULT_INPUT))
     }
 
-    /// Whether nothing was said of what to write and where.
+    /// Whether no argument selects an output or its format.
     pub fn asks_for_no_output(&self) -> bool {
-        let says_what = self.to.is_some() || !self.format_values().is_empty();
-        let says_how = self.force
+        let has_format = self.to.is_some() || !self.format_values().is_empty();
+        let has_output_options = self.force
             || self.strict
             || self.report != ReportArg::Text
             || self.level.is_some()
             || !self.passes.list.is_empty();
-        self.output.is_none() && self.out_dir.is_none() && !says_what && !says_how
+        self.output.is_none() && self.out_dir.is_none() && !has_format && !has_output_options
     }
 
-    /// The passes on the way to an output, behind those that its format always runs; each of these once.
+    /// The passes to run: the `usual` ones of the output format, then those that options request, each once.
     pub fn passes(&self, usual: &[Quipper]) -> Vec<PassRequest> {
         let is_usual =
             |request: &&PassRequest| request.values().get(&quipper::PASS).is_some_and(|pass| usual.contains(&pass));
@@ -124,25 +127,25 @@ impl ConvertArgs {
         usual.iter().map(|pass| pass.request()).chain(further).collect()
     }
 
-    /// Where passes read and write besides the records: beside the output.
+    /// Where passes read and write files other than the recording: the directory of the output.
     pub fn context(&self, read: &ReadOptions, output: &Path) -> PassContext {
         let output = Some(output).filter(|output| *output != Path::new("-"));
-        let output_dir = output.and_then(Path::parent).map(|folder| match folder {
-            folder if folder == Path::new("") => PathBuf::from("."),
-            folder => folder.to_owned(),
+        let output_dir = output.and_then(Path::parent).map(|directory| match directory {
+            directory if directory == Path::new("") => PathBuf::from("."),
+            directory => directory.to_owned(),
         });
         PassContext { read: read.clone(), output_dir, overwrite: self.force }
     }
 }
 
-/// What becomes of a profile's values, as it is named on the command line.
+/// How profile values are expanded to samples, as named on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ValuesArg {
-    /// As many samples as it counts, its value spread over them; one of each stack where it does not count
+    /// As many samples as the profile counts, with the value spread over them; one sample for each stack without counts
     Counted,
-    /// The same, and where it does not count, as many as there are periods in the value
+    /// As counted; without counts, as many samples as periods in the value
     Spread,
-    /// One sample of each stack, with the whole value as its period
+    /// One sample for each stack, with the whole value as its period
     Carry,
 }
 

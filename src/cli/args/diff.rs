@@ -1,34 +1,34 @@
-//! What can be said to `diff`.
+//! Arguments of `diff`.
 
 use super::{OrderArg, ReadArgs};
 use clap::Args;
 use std::path::PathBuf;
 
-/// Options of comparing recordings.
+/// Arguments of `diff`.
 #[derive(Args, Debug)]
 pub struct DiffArgs {
-    /// Recordings to compare: files, folders, one may be - for standard input
+    /// Recordings to compare: files or directories; one may be - for standard input
     #[arg(value_names = ["A", "B"], num_args = 2, required = true)]
     pub inputs: Vec<PathBuf>,
 
-    /// What does not count, separated by commas: offsets (how a file is laid out), ids (numbers of events), times, form
-    /// (container, byte order, compression), or any field by the name that --json tells
+    /// Ignore these differences, separated by commas: offsets (file layout), ids (event IDs), times, form (container, byte
+    /// order, compression), or any field by its name in the --json output
     #[arg(long, value_name = "WHAT", value_delimiter = ',')]
     pub ignore: Vec<String>,
 
-    /// In the order of the file, or of time
+    /// Order in which records are compared
     #[arg(long, value_enum, value_name = "ORDER", default_value = "file")]
     pub order: OrderArg,
 
-    /// One JSON object a line for each difference, and one with the counts
+    /// Print each difference as one line of JSON, and the counts as the last line
     #[arg(long)]
     pub json: bool,
 
-    /// Only the counts
+    /// Print only the counts
     #[arg(long, conflicts_with_all = ["json", "verbose"])]
     pub stats: bool,
 
-    /// Show all differences, however many are alike
+    /// Print all differences, not only the first 20 of each kind
     #[arg(short, long, conflicts_with = "json")]
     pub verbose: bool,
 

@@ -1,39 +1,42 @@
-//! What can be said to `inject`, as perf inject names it.
+//! Arguments of `inject`, named as perf inject names them.
 
 use super::ConvertArgs;
 use super::passes::{PassArgs, given, with_options};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use perfconv::formats::options::{OptionValue, OptionValues};
 use perfconv::formats::recording_options::CONTAINER;
-use perfconv::rewrite::registry::{PassTable, requests};
+use perfconv::rewrite::registry::{BUILD_IDS, JIT, PassTable, requests};
 use perfconv::rewrite::request::{PassRequest, Values};
 use perfconv::rewrite::{build_ids, jit, sched_stat};
 use std::path::{Path, PathBuf};
 
-/// The passes that perf inject has too, as it names them.
+/// Heading of the options that request passes.
+const PASS_OPTIONS: &str = "Passes";
+
+/// Passes that perf inject has too, under its names.
 const PASSES: PassTable<'static> = &[
-    &[
+    (PASS_OPTIONS, &[
         build_ids::table::HIT
-            .help("Tell the build ids of files that samples are in: in a file's table, in a pipe's records"),
-        build_ids::table::ALL.help("Tell the build ids of all files that were mapped"),
+            .help("Add build IDs of objects with samples: to a file's build ID table, to a pipe as records"),
+        build_ids::table::ALL.help("Add build IDs of all mapped objects"),
         build_ids::maps::HIT.help(
-            "Tell the build ids of files that samples are in with their maps; unlike with perf inject, no map goes",
+            "Add build IDs to the MMAP2 records of objects with samples; unlike perf inject, keep all other mappings",
         ),
-        build_ids::maps::ALL.help("Tell the build ids of all files with their maps"),
+        build_ids::maps::ALL.help("Add build IDs to the MMAP2 records of all mapped objects"),
         sched_stat::OPTION
             .short('s')
-            .help("Merge sched_stat and sched_switch samples into ones that tell where and for how long tasks slept"),
+            .help("Merge sched_stat and sched_switch samples to show where and how long tasks slept"),
         jit::pass::OPTION,
-    ],
-    build_ids::options::SETTINGS,
-    jit::options::SETTINGS,
+    ]),
+    (BUILD_IDS, build_ids::options::SETTINGS),
+    (JIT, jit::options::SETTINGS),
 ];
 
-/// The order in which passes run, whatever that of their options.
+/// Order in which the passes run, regardless of the order of their options.
 const ORDER: [&str; 6] =
     ["--jit", "--sched-stat", "--build-ids", "--buildid-all", "--mmap2-buildids", "--mmap2-buildid-all"];
 
-/// Options of perf inject that ask for passes.
+/// Options of perf inject that request passes.
 #[derive(Debug)]
 pub struct InjectPasses(Values);
 
@@ -66,22 +69,22 @@ impl FromArgMatches for InjectPasses {
     }
 }
 
-/// Options of perf inject.
+/// Arguments of `inject`.
 #[derive(Args, Debug)]
 pub struct InjectArgs {
-    /// Recording to read
+    /// Recording to read, or - for standard input
     #[arg(short, long, value_name = "IN", default_value = "-")]
     pub input: PathBuf,
 
-    /// File to write; one that exists is overwritten, as perf inject does
+    /// File to write, or - for standard output; an existing file is overwritten, as perf inject does
     #[arg(short, long, value_name = "OUT", default_value = "-")]
     pub output: PathBuf,
 
-    /// As of perf inject; there is no ownership that is complained about
+    /// Accepted for compatibility with perf inject; file ownership is not checked
     #[arg(short, long)]
     pub force: bool,
 
-    /// Tell what became of each type of record
+    /// Print a table of records by type: read, written, used, dropped
     #[arg(short, long)]
     pub verbose: bool,
 
@@ -89,12 +92,12 @@ pub struct InjectArgs {
     pub passes: InjectPasses,
 
     #[command(flatten)]
-    pub not_there: NotThere,
+    pub unsupported: UnsupportedArgs,
 }
 
-/// Options of perf inject that ask for what is not there yet.
+/// Options of perf inject that are not supported yet.
 #[derive(Args, Debug)]
-pub struct NotThere {
+pub struct UnsupportedArgs {
     #[arg(long, hide = true, num_args = 0..=1, require_equals = true)]
     itrace: Option<Option<String>>,
     #[arg(long, hide = true)]
@@ -115,7 +118,7 @@ pub struct NotThere {
     kallsyms: Option<PathBuf>,
 }
 
-impl NotThere {
+impl UnsupportedArgs {
     fn first_given(&self) -> Option<&'static str> {
         let given = [
             (self.itrace.is_some(), "--itrace"),
@@ -133,13 +136,13 @@ impl NotThere {
 }
 
 impl InjectArgs {
-    /// The rewrite that it is: to standard output as a pipe, to all else as a file.
+    /// The equivalent rewrite: a pipe for standard output, otherwise a file.
     ///
     /// # Errors
-    /// Where it asks for what is not there yet, or what makes no sense.
+    /// If an unsupported option is given, or options conflict.
     pub fn rewrite(self) -> Result<ConvertArgs, String> {
-        if let Some(option) = self.not_there.first_given() {
-            return Err(format!("{option}: perf inject has it, and perfconv inject does not have it yet"));
+        if let Some(option) = self.unsupported.first_given() {
+            return Err(format!("{option}: this option of perf inject is not supported yet"));
         }
         let container = if self.output == Path::new("-") { "pipe" } else { "file" };
         let container = OptionValue::Word(container.to_owned());

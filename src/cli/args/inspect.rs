@@ -1,4 +1,4 @@
-//! What can be said to `info` and `dump`.
+//! Arguments of `info` and `dump`.
 
 use super::{DEFAULT_INPUT, ReadArgs};
 use clap::{Args, ValueEnum};
@@ -7,26 +7,26 @@ use perfconv::abi::record::RecordType;
 use perfconv::rewrite::filter::kind::record_type;
 use std::path::PathBuf;
 
-/// Options of looking into a recording.
+/// Arguments of `info`.
 #[derive(Args, Debug)]
 pub struct InfoArgs {
-    /// Recording to look into: a file, a folder, or - for standard input
+    /// Recording to read: a file, a directory, or - for standard input
     #[arg(value_name = "FILE", default_value = DEFAULT_INPUT)]
     pub input: PathBuf,
 
-    /// Only records by type, samples by event, what was lost, processes and threads
+    /// Print only statistics: records by type, samples by event, lost events, processes and threads
     #[arg(long)]
     pub stats: bool,
 
-    /// Only the events and their groups, as perf evlist -v and -g tell them
+    /// Print only events and their groups, as perf evlist -v and -g do
     #[arg(long)]
     pub events: bool,
 
-    /// Only build ids of files, as perf buildid-list tells them; without a table, of all files that were mapped
+    /// Print only build IDs, as perf buildid-list does; without a build ID table, those of all mapped files
     #[arg(long)]
     pub build_ids: bool,
 
-    /// One JSON object
+    /// Print one JSON object
     #[arg(long)]
     pub json: bool,
 
@@ -34,30 +34,30 @@ pub struct InfoArgs {
     pub read: ReadArgs,
 }
 
-/// Options of showing records.
+/// Arguments of `dump`.
 #[derive(Args, Debug)]
 pub struct DumpArgs {
-    /// Recording to show: a file, a folder, or - for standard input
+    /// Recording to read: a file, a directory, or - for standard input
     #[arg(value_name = "FILE", default_value = DEFAULT_INPUT)]
     pub input: PathBuf,
 
-    /// Show the bytes of the records too, and all of what is opaque
+    /// Print the bytes of each record too, and opaque fields in full
     #[arg(long)]
     pub raw: bool,
 
-    /// Only records of these types, by name or number, separated by commas
+    /// Print only records of these types, by name or number, separated by commas
     #[arg(long = "type", value_name = "TYPE", value_delimiter = ',', value_parser = record_type)]
     pub types: Vec<RecordType>,
 
-    /// Only so many records
+    /// Print only the first N records
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub head: Option<u64>,
 
-    /// In the order of the file, or of time
+    /// Order of the records
     #[arg(long, value_enum, value_name = "ORDER", default_value = "file")]
     pub order: OrderArg,
 
-    /// Only from the record on that this byte of the file is in; of a folder, data:N or data.0:N says which file's
+    /// Start at the record that contains this byte of the file; in a directory, name the file: data:N, data.0:N
     #[arg(long, value_name = "N", value_parser = offset, default_value = "0")]
     pub offset: OffsetArg,
 
@@ -65,27 +65,27 @@ pub struct DumpArgs {
     pub read: ReadArgs,
 }
 
-/// The order in which records are shown.
+/// Order of records, as named on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum OrderArg {
-    /// As they stand in the file
+    /// In file order
     File,
-    /// As they happened
+    /// In time order
     Time,
 }
 
-/// A byte of a file, and which file of a folder that is.
+/// An offset in a file of a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OffsetArg {
-    /// Name of the file.
+    /// Name of the file, if the recording is a directory.
     pub file: Option<String>,
-    /// Bytes from its beginning.
+    /// Offset in bytes.
     pub at: u64,
 }
 
 fn offset(text: &str) -> Result<OffsetArg, String> {
     let (file, number) = text.rsplit_once(':').map_or((None, text), |(file, number)| (Some(file.to_owned()), number));
     let at = readable::number(number);
-    let at = at.ok_or_else(|| "is no number, neither decimal nor hexadecimal behind 0x".to_owned())?;
+    let at = at.ok_or_else(|| "expected a decimal number, or a hexadecimal one with 0x".to_owned())?;
     Ok(OffsetArg { file, at })
 }

@@ -1,38 +1,38 @@
-//! What can be said to `merge`.
+//! Arguments of `merge`.
 
-use super::option_args::{OfMixed, OptionArgs};
+use super::option_args::{MixedOption, OptionArgs};
 use super::recording_output::WrittenArgs;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
-/// Options of merging.
+/// Arguments of `merge`.
 #[derive(Args, Debug)]
 pub struct MergeArgs {
-    /// Recordings to merge: files or folders, or one of them - for standard input
+    /// Recordings to merge: files or directories; one may be - for standard input
     #[arg(value_name = "IN", required = true)]
     pub inputs: Vec<PathBuf>,
 
-    /// File to write, or - for standard output; .gz or .zst at its end compresses it
+    /// File to write, or - for standard output; a name that ends in .gz or .zst is compressed
     #[arg(short, long, value_name = "OUT")]
     pub output: PathBuf,
 
-    /// Have all times be of one clock, where the recordings' are not: of the wall clock, which perf record -k tells
+    /// Convert all times to one clock; needs recordings made with perf record -k
     #[arg(long, value_enum, value_name = "CLOCK")]
     pub align: Option<AlignArg>,
 
-    /// Tell the processes of different recordings apart: their numbers are 10000000 more in each than in the one before
+    /// Keep processes of different recordings apart: add 10000000 to their PIDs and TIDs for each further recording
     #[arg(long)]
     pub offset_pids: bool,
 
-    /// Where features differ, take those of this recording: IN as it is named above, or 1 for the first
+    /// Where features differ, use those of this recording, by its name or its number from 1
     #[arg(long, value_name = "IN")]
     pub features_from: Option<String>,
 
-    /// Tell the kernel of this recording, and leave out what the others tell of theirs
+    /// Use the kernel mappings of this recording and drop those of the others
     #[arg(long, value_name = "IN")]
     pub kernel_from: Option<String>,
 
-    /// Overwrite an output that exists
+    /// Overwrite an existing output
     #[arg(short, long)]
     pub force: bool,
 
@@ -40,12 +40,12 @@ pub struct MergeArgs {
     pub written: WrittenArgs,
 
     #[command(flatten)]
-    pub mixed: OptionArgs<OfMixed>,
+    pub mixed: OptionArgs<MixedOption>,
 }
 
-/// A clock, as it is named on the command line.
+/// Clock that times are converted to, as named on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum AlignArg {
-    /// The wall clock
+    /// Wall clock (CLOCK_REALTIME)
     Wall,
 }

@@ -1,9 +1,10 @@
-//! What the user can say.
+//! Command-line arguments.
 
 mod archive;
 mod build_ids;
 mod convert;
 mod diff;
+mod help;
 mod inject;
 mod inspect;
 mod merge;
@@ -18,9 +19,11 @@ mod synth;
 pub use archive::ArchiveArgs;
 pub use convert::{ConvertArgs, DEFAULT_INPUT};
 pub use diff::DiffArgs;
+pub use help::{HelpArgs, command, short_help};
 pub use inject::InjectArgs;
 pub use inspect::{DumpArgs, InfoArgs, OffsetArg, OrderArg};
 pub use merge::MergeArgs;
+pub use option_args::format_options;
 pub use read::ReadArgs;
 pub use recording_output::WrittenArgs;
 pub use report::ReportArg;
@@ -28,15 +31,16 @@ pub use split::SplitArgs;
 pub use synth::SynthArgs;
 
 use clap::{Args, Parser, Subcommand};
-use perfconv::formats::FORMATS;
-use perfconv::rewrite::option_values::directory as folder;
+use perfconv::formats::{FORMATS, Format, Reads, Writes};
+use perfconv::rewrite::option_values::directory;
 use std::path::PathBuf;
 
-/// Reads Linux perf.data recordings, converts them to pprof, JSON and others, rewrites them, and checks and compares them.
+/// Read, convert, rewrite and inspect Linux perf.data recordings
 #[derive(Debug, Parser)]
-#[command(name = "perfconv", version, args_conflicts_with_subcommands = true, after_help = after_help())]
+#[command(name = "perfconv", version, args_conflicts_with_subcommands = true, disable_help_subcommand = true)]
+#[command(after_help = EXAMPLES, after_long_help = after_long_help())]
 pub struct Cli {
-    /// What to do; converting, where nothing is said.
+    /// Command to run; without one, the input is converted.
     #[command(subcommand)]
     pub command: Option<Command>,
 
@@ -44,86 +48,113 @@ pub struct Cli {
     pub convert: ConvertArgs,
 }
 
-const EXAMPLES_AND_STATUS: &str = "\
+const EXAMPLES: &str = "\
 Examples:
-  perfconv                              what perf.data in this folder is, and what to do next
-  perfconv -o out.pb.gz                 perf.data in this folder to pprof
-  perf record -o - ./app | perfconv - -o out.pb.gz
-  perfconv piped.data -o out.data --container file --decompress
-  perfconv in.pb.gz -o out.data         a pprof, folded stacks or perf script's text to a recording
-  perfconv old.data.gz -t perf.data -o - | perf report -i -
+  perfconv perf.data -o out.pb.gz                    convert to pprof
+  perfconv perf.data --comm nginx -o nginx.data      keep samples of one program
+  perfconv info perf.data                            show what was recorded";
 
+const MORE_EXAMPLES: &str = "\
+Examples:
+  perfconv                                           summarize perf.data and suggest what to do next
+  perfconv perf.data -o out.pb.gz                    convert to pprof
+  perf record -o - ./app | perfconv - -o out.pb.gz   convert a pipe
+  perfconv in.pb.gz -o out.data                      convert pprof, folded stacks or perf script output to perf.data
+  perfconv perf.data --comm nginx -o nginx.data      keep samples of one program
+  perfconv piped.data -o out.data --container file --decompress
+  perfconv old.data.gz -t perf.data -o - | perf report -i -";
+
+const EXIT_STATUS: &str = "\
 Exit status:
   0    success
   1    failure
-  2    wrong usage
+  2    usage error
   3    with --strict: something is missing from the output
-  141  whoever reads the output has gone
-  Ended by a signal: 128 and its number, as shells tell it";
+  141  the reader closed the pipe
+  If a signal ends the program, shells report 128 plus its number";
 
-fn after_help() -> String {
-    let mut help = "Formats, and the endings that choose them; a further .gz or .zst compresses:\n".to_owned();
+fn after_long_help() -> String {
+    let formats = formats_table();
+    format!(
+        "{formats}\n\n'perfconv help FORMAT' describes a format and its options.\n\n{MORE_EXAMPLES}\n\n{EXIT_STATUS}"
+    )
+}
+
+/// Table of the formats: name, directions, extensions and a description.
+pub fn formats_table() -> String {
+    let extensions = |format: &Format| {
+        let extensions: Vec<_> = format.extensions.iter().map(|(extension, _)| format!(".{extension}")).collect();
+        extensions.join(" ")
+    };
+    let name_width = FORMATS.iter().map(|format| format.name.len()).max().unwrap_or(0);
+    let extensions_width = FORMATS.iter().map(|format| extensions(format).len()).max().unwrap_or(0);
+    let mut table =
+        "Formats (r: can be read, w: can be written); a further extension .gz or .zst compresses:".to_owned();
     for format in FORMATS {
-        let endings: Vec<_> = format.extensions.iter().map(|(extension, _)| format!(".{extension}")).collect();
-        help += &format!("  {:<12} {:<19} {}\n", format.name, endings.join(" "), format.about);
+        let read = if matches!(format.reads, Reads::Nothing) { '-' } else { 'r' };
+        let written = if matches!(format.writes, Writes::Nothing) { '-' } else { 'w' };
+        let (name, extensions, about) = (format.name, extensions(format), format.about);
+        table += &format!("\n  {name:<name_width$}  {read}{written}  {extensions:<extensions_width$}  {about}");
     }
-    help + "\n" + EXAMPLES_AND_STATUS
+    table
 }
 
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Convert a recording to another format
+    /// Convert a recording to another format (the default command)
     Convert(Box<ConvertArgs>),
-    /// Write a recording as a perf.data, whatever the name of the output: in another container or form, or changed
+    /// Filter or change a recording, or write it to another container
     Rewrite(Box<ConvertArgs>),
-    /// Make a regular perf.data of a killed or damaged recording: what can be read of it, with what can be told of it again
+    /// Write a valid perf.data from a truncated or corrupt recording
     Repair(Box<ConvertArgs>),
-    /// Do what perf inject does, by its names
+    /// Rewrite a recording with the options of perf inject
     Inject(Box<InjectArgs>),
-    /// Make one recording of several, in the order of time
+    /// Merge recordings into one, in time order
     Merge(Box<MergeArgs>),
-    /// Make several recordings of one, in a folder
+    /// Split a recording by time, size, process, thread, CPU or event
     Split(Box<SplitArgs>),
-    /// Make a recording up: of programs, threads and events that a scenario describes
+    /// Generate a recording from a scenario of programs, threads and events
     Synth(SynthArgs),
-    /// Put a recording and the objects that its samples are in into one file, as perf archive does; or unpack one
+    /// Pack a recording and its binaries into one file, or unpack it
     Archive(Box<ArchiveArgs>),
-    /// Say what is wrong with recordings
+    /// Report problems in recordings
     #[command(after_help = CHECK_AFTER_HELP)]
     Check(CheckArgs),
-    /// Tell what a recording is: header, features, events, how much of what is in it
+    /// Print header, features, events and statistics of a recording
     Info(InfoArgs),
-    /// Show a recording record by record
+    /// Print the records of a recording as text
     Dump(DumpArgs),
-    /// Show how two recordings differ
+    /// Compare two recordings
     #[command(after_help = DIFF_AFTER_HELP)]
     Diff(DiffArgs),
+    /// Print help for a command or a format, or list the formats
+    Help(HelpArgs),
 }
 
 const DIFF_AFTER_HELP: &str = "\
-Lines with ! tell of what is in both with other values, with - of what is in the first alone, with + in the second alone.
+Lines with ! are in both recordings with different values, lines with - only in the first, lines with + only in the second.
 
-Exit status: 0 they are the same, 1 they differ, 2 they cannot be compared, or wrong usage.";
+Exit status: 0 no differences, 1 differences, 2 cannot compare or usage error.";
 
 const CHECK_AFTER_HELP: &str = "\
-An error is something that is lost or cannot be read; a warning is a broken rule that other readers may stumble over; a
-note is something new or without meaning.
+An error means that data is lost or cannot be decoded; a warning, that a rule of the format is violated that other readers may
+rely on; a note, that data is newer than this version or has no meaning. docs/check.md explains each code.
 
-Exit status: 0 nothing but notes, 1 a recording cannot be read at all, 2 wrong usage, 3 warnings or errors.";
+Exit status: 0 nothing but notes, 1 a recording cannot be read, 2 usage error, 3 warnings or errors.";
 
-/// Options of checking.
+/// Arguments of `check`.
 #[derive(Args, Debug)]
 pub struct CheckArgs {
-    /// Recordings to check: files, folders, or - for standard input; of another format, what is made of it
+    /// Recordings to check: files, directories, or - for standard input; other formats are converted first
     #[arg(value_name = "FILE", required = true)]
     pub inputs: Vec<PathBuf>,
 
-    /// One JSON object a line for each finding
+    /// Print each finding as one line of JSON
     #[arg(long)]
     pub json: bool,
 
-    /// Show all findings, however many are alike
+    /// Print all findings, not only the first 3 of each kind
     #[arg(short, long, conflicts_with = "json")]
     pub verbose: bool,
 
@@ -133,11 +164,8 @@ pub struct CheckArgs {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use clap::CommandFactory;
-
     #[test]
-    fn the_arguments_are_consistent() {
-        Cli::command().debug_assert();
+    fn arguments_are_consistent() {
+        super::command::<super::Cli>().debug_assert();
     }
 }

@@ -1,67 +1,79 @@
-//! Options of formats as arguments.
+//! Command-line arguments from the options that formats declare.
 
+use super::help::{PROFILES, RECORDINGS, SINGLE_FORMATS};
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
 use perfconv::formats::options::{FormatOption, OptionValue, OptionValues, Takes};
 use perfconv::formats::recording_options::{ALLOW_MIXED, COMPRESS, CONTAINER, ENDIAN};
-use perfconv::formats::{FORMATS, table};
+use perfconv::formats::{FORMATS, Format, profile_options, recording_options, table};
 use perfconv::rewrite::output::RecordingOptions;
 use std::marker::PhantomData;
 use std::path::PathBuf;
 
-/// The arguments for a set of options.
+/// The arguments of a set of options.
 #[derive(Debug, Default)]
 pub struct OptionArgs<S> {
-    /// What they are given.
+    /// Values of the options that were given.
     pub values: OptionValues,
     set: PhantomData<S>,
 }
 
-/// Which options.
+/// A set of format options.
 pub trait OptionSet {
-    /// The options, in the order in which help shows them.
-    fn options() -> Vec<FormatOption>;
+    /// The options with their help headings, in help order.
+    fn options() -> Vec<(FormatOption, &'static str)>;
 }
 
-/// The options of all formats that are written from records.
+/// Options of all formats that are written from records.
 #[derive(Debug, Default)]
-pub struct OfRecords;
+pub struct FromRecords;
 
-impl OptionSet for OfRecords {
-    fn options() -> Vec<FormatOption> {
-        table::options(FORMATS, false)
+impl OptionSet for FromRecords {
+    fn options() -> Vec<(FormatOption, &'static str)> {
+        with_headings(table::options(FORMATS, false), recording_options::OPTIONS, RECORDINGS)
     }
 }
 
-/// The options of all formats that are written from profiles.
+/// Options of all formats that are written from a profile.
 #[derive(Debug, Default)]
-pub struct OfProfiles;
+pub struct FromProfile;
 
-impl OptionSet for OfProfiles {
-    fn options() -> Vec<FormatOption> {
-        table::options(FORMATS, true)
+impl OptionSet for FromProfile {
+    fn options() -> Vec<(FormatOption, &'static str)> {
+        with_headings(table::options(FORMATS, true), profile_options::OPTIONS, PROFILES)
     }
 }
 
 /// Container, compression and byte order of a recording.
 #[derive(Debug, Default)]
-pub struct OfForm;
+pub struct FormOptions;
 
-impl OptionSet for OfForm {
-    fn options() -> Vec<FormatOption> {
-        vec![CONTAINER, COMPRESS, ENDIAN]
+impl OptionSet for FormOptions {
+    fn options() -> Vec<(FormatOption, &'static str)> {
+        [CONTAINER, COMPRESS, ENDIAN].map(|option| (option, RECORDINGS)).into()
     }
 }
 
-/// Whether bytes of unknown order may be kept in another one.
+/// The option that allows an output of mixed byte order.
 #[derive(Debug, Default)]
-pub struct OfMixed;
+pub struct MixedOption;
 
-impl OptionSet for OfMixed {
-    fn options() -> Vec<FormatOption> {
-        vec![ALLOW_MIXED]
+impl OptionSet for MixedOption {
+    fn options() -> Vec<(FormatOption, &'static str)> {
+        vec![(ALLOW_MIXED, RECORDINGS)]
     }
+}
+
+/// Options with the heading of the common ones, or with that of options that belong to single formats.
+fn with_headings(
+    options: Vec<FormatOption>,
+    common: &[FormatOption],
+    heading: &'static str,
+) -> Vec<(FormatOption, &'static str)> {
+    let is_common = |option: &FormatOption| common.iter().any(|other| other.name == option.name);
+    let with_heading = |option: FormatOption| (option, if is_common(&option) { heading } else { SINGLE_FORMATS });
+    options.into_iter().map(with_heading).collect()
 }
 
 impl<S> From<OptionValues> for OptionArgs<S> {
@@ -71,7 +83,7 @@ impl<S> From<OptionValues> for OptionArgs<S> {
 }
 
 impl<S> OptionArgs<S> {
-    /// How a recording is written.
+    /// These options for writing a recording.
     pub fn recording(&self) -> RecordingOptions {
         RecordingOptions::from(&self.values)
     }
@@ -79,7 +91,7 @@ impl<S> OptionArgs<S> {
 
 impl<S: OptionSet> Args for OptionArgs<S> {
     fn augment_args(command: Command) -> Command {
-        command.args(S::options().iter().map(arg))
+        command.args(S::options().iter().map(|(option, heading)| arg_under(option, heading)))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -89,7 +101,8 @@ impl<S: OptionSet> Args for OptionArgs<S> {
 
 impl<S: OptionSet> FromArgMatches for OptionArgs<S> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        Ok(values(matches, &S::options()).into())
+        let options: Vec<_> = S::options().into_iter().map(|(option, _)| option).collect();
+        Ok(values(matches, &options).into())
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -123,7 +136,29 @@ fn arg(option: &FormatOption) -> Arg {
     arg.value_name(option.value_name)
 }
 
-/// What options are given.
+/// The options that a format takes, as help shows them.
+pub fn format_options(format: &Format) -> String {
+    let options: Vec<_> = format.all_options().collect();
+    let command = Command::new(format.name).disable_help_flag(true).args(options.iter().map(|option| {
+        // Options of other formats that these conflict with or require are no part of this help.
+        arg(&FormatOption { conflicts: &[], requires: None, ..**option })
+    }));
+    command.help_template("{options}").render_long_help().to_string().trim_end().to_owned()
+}
+
+/// The argument of an option under a help heading. If it belongs to single formats, its help begins with their names.
+fn arg_under(option: &FormatOption, heading: &'static str) -> Arg {
+    let has_it = |format: &&Format| format.options.iter().any(|other| other.name == option.name);
+    let formats: Vec<_> = FORMATS.iter().filter(has_it).map(|format| format.name).collect();
+    let arg = arg(option).help_heading(heading);
+    if formats.is_empty() {
+        return arg;
+    }
+    let help = arg.get_long_help().or(arg.get_help()).cloned().unwrap_or_default();
+    arg.help(format!("{}: {help}", formats.join(", "))).long_help(None)
+}
+
+/// The values of the options that were given.
 fn values(matches: &ArgMatches, options: &[FormatOption]) -> OptionValues {
     let is_given = |option: &&FormatOption| matches.value_source(option.name) == Some(ValueSource::CommandLine);
     options.iter().filter(is_given).fold(OptionValues::default(), |values, option| {
@@ -148,7 +183,7 @@ mod tests {
     use perfconv::formats::carry::CarryOptions;
     use perfconv::formats::profile_options::{LABELS, THREAD_TYPES};
     use perfconv::formats::test_format::{FORMAT, SIZES, TABLE};
-    use perfconv::formats::{Format, Writes, pprof};
+    use perfconv::formats::{Writes, pprof};
     use perfconv::rewrite::passes::Passes;
     use std::path::Path;
 
@@ -158,24 +193,24 @@ mod tests {
 
     fn parsed(args: &[&str]) -> OptionValues {
         let command = Command::new("test").no_binary_name(true).args(options().iter().map(arg));
-        // --compat conflicts with it.
+        // --compat conflicts with --event.
         let command = command.arg(Arg::new("event"));
-        values(&command.try_get_matches_from(args).expect("arguments"), &options())
+        values(&command.try_get_matches_from(args).expect("valid arguments"), &options())
     }
 
     fn converted(values: OptionValues) -> String {
-        let (format, _) = table::by_file_name(TABLE, "out.types").expect("a format");
+        let (format, _) = table::by_file_name(TABLE, "out.types").expect("a known extension");
         let Writes::Carry(begin) = format.writes else { panic!("{format:?}") };
         let input = Input::Path(concat!(env!("CARGO_MANIFEST_DIR"), "/roundtrip/fixtures/plain.data").into());
         let (read, options) = (ReadOptions::default(), CarryOptions { values, ..CarryOptions::default() });
         let mut out = Vec::new();
         let ledger = convert::carry(input, &read, &options, &mut Passes::default(), begin, &mut out);
-        assert!(!ledger.expect("a recording").is_incomplete());
-        String::from_utf8(out).expect("text")
+        assert!(!ledger.expect("a readable recording").is_incomplete());
+        String::from_utf8(out).expect("UTF-8 output")
     }
 
     #[test]
-    fn an_option_reaches_its_format() {
+    fn passes_an_option_to_its_format() {
         assert_eq!(table::by_name(TABLE, "types").map(|format| format.about), Some(FORMAT.about));
         let (types, sizes) = (converted(parsed(&[])), converted(parsed(&["--sizes"])));
         assert!(types.lines().count() > 10 && types.lines().any(|line| line == "SAMPLE"), "{types}");
@@ -186,21 +221,21 @@ mod tests {
     }
 
     #[test]
-    fn an_option_is_rejected_for_other_formats() {
+    fn rejects_an_option_of_another_format() {
         let check = |format: &Format, args: &[&str]| table::check_options(TABLE, format, &parsed(args));
         assert_eq!(check(&FORMAT, &["--sizes"]), Ok(()));
-        assert_eq!(check(&pprof::FORMAT, &["--sizes"]), Err("--sizes is for types, and not for pprof".to_owned()));
+        assert_eq!(check(&pprof::FORMAT, &["--sizes"]), Err("--sizes applies to types, not to pprof".to_owned()));
         assert_eq!(
             check(&FORMAT, &["--compat", "perf_to_profile"]),
-            Err("--compat is for pprof, and not for types".to_owned())
+            Err("--compat applies to pprof, not to types".to_owned())
         );
-        assert_eq!(check(&FORMAT, &["--labels", "pid,tid"]), Err("--labels is not for types".to_owned()));
-        assert_eq!(check(&FORMAT, &["--compress"]), Err("--compress is not for types".to_owned()));
+        assert_eq!(check(&FORMAT, &["--labels", "pid,tid"]), Err("--labels does not apply to types".to_owned()));
+        assert_eq!(check(&FORMAT, &["--compress"]), Err("--compress does not apply to types".to_owned()));
         assert_eq!(check(&FORMAT, &["--lost", "apart"]), Ok(()));
     }
 
     #[test]
-    fn values_are_those_of_the_arguments() {
+    fn parses_argument_values() {
         let values =
             parsed(&["--sizes", "--compress=7", "--labels", "pid,tid", "--thread-types", "a", "--endian", "big"]);
         let options = RecordingOptions::from(&values);

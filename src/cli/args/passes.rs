@@ -1,15 +1,15 @@
-//! Options of passes, in the order in which they are given.
+//! Options of rewrite passes, in command-line order.
 
 use clap::builder::{PathBufValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use perfconv::rewrite::option::{Choice, Parameter, PassOption, Value, ValueForm};
-use perfconv::rewrite::registry::{PASSES, PassTable, requests};
+use perfconv::rewrite::registry::{PASSES, PassTable, options, requests};
 use perfconv::rewrite::request::{PassRequest, Values};
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
-/// The passes that are asked for, in the order in which they run.
+/// The requested passes, in the order in which they run.
 #[derive(Debug, Default)]
 pub struct PassArgs {
     /// The passes.
@@ -17,7 +17,7 @@ pub struct PassArgs {
 }
 
 impl PassArgs {
-    /// The values of an option that asks for passes.
+    /// All values of an option that requests passes.
     pub fn values<T: Clone + 'static>(&self, parameter: &Parameter<T>) -> Vec<T> {
         self.list.iter().flat_map(|request| request.values().of(parameter)).collect()
     }
@@ -46,21 +46,25 @@ impl FromArgMatches for PassArgs {
 
 /// Adds the options of a table to a command.
 pub(super) fn with_options(command: Command, table: PassTable<'_>) -> Command {
-    command.args(table.iter().copied().flatten().map(argument))
+    let arguments = |(heading, options): &(&'static str, &[PassOption])| {
+        let heading = *heading;
+        options.iter().map(move |option| argument(option).help_heading(heading)).collect::<Vec<_>>()
+    };
+    command.args(table.iter().flat_map(arguments))
 }
 
-/// The passes that the options of a table ask for.
+/// The passes that the options of a table request.
 ///
 /// # Errors
-/// Where the options do not go together.
+/// If the options cannot be combined.
 pub(super) fn requested(matches: &ArgMatches, table: PassTable<'_>) -> Result<Vec<PassRequest>, clap::Error> {
     requests(table, &given(matches, table)).map_err(|error| clap::Error::raw(ErrorKind::ArgumentConflict, error))
 }
 
-/// The values of the options of a table, in the order in which they were given.
+/// The values of the options of a table, in command-line order.
 pub(super) fn given(matches: &ArgMatches, table: PassTable<'_>) -> Values {
     let mut given = Vec::new();
-    for option in table.iter().copied().flatten() {
+    for option in options(table) {
         let indices = matches.indices_of(id(option)).into_iter().flatten();
         let values = matches.get_many::<Value>(id(option)).into_iter().flatten().cloned();
         given.extend(indices.zip(values).map(|(index, value)| (index, option.name(), value)));
@@ -86,7 +90,7 @@ fn argument(option: &PassOption) -> Arg {
         None => arg,
     };
     match option.form() {
-        // With an empty value, which has a place among those of other options.
+        // A flag takes an empty value because only values have an index on the command line.
         ValueForm::Flag => arg.action(ArgAction::Set).num_args(0).default_missing_value(""),
         ValueForm::Once(value) => arg.action(ArgAction::Set).value_name(value),
         ValueForm::Repeated(value) => arg.action(ArgAction::Append).value_name(value),
@@ -146,7 +150,7 @@ mod tests {
     use perfconv::stream::raw::Raw;
     use std::collections::BTreeSet;
 
-    /// A pass that leaves out records of a size.
+    /// A pass that drops records of one size.
     struct WithoutSize(u16);
 
     impl Pass for WithoutSize {
@@ -165,16 +169,15 @@ mod tests {
     }
 
     const SIZE: Parameter<u16> =
-        Parameter::once("--without-size", "BYTES", |text| text.parse().map_err(|_| format!("{text} is no size")));
+        Parameter::once("--without-size", "BYTES", |text| text.parse().map_err(|_| format!("invalid size '{text}'")));
 
-    const OPTIONS: &[PassOption] =
-        &[PassOption::new(&SIZE, Outputs::Records, "Leave out records of this size", |values| {
-            let size = values.one(&SIZE)?;
-            Ok(PassFactory::new(move |_| WithoutSize(size)))
-        })];
+    const OPTIONS: &[PassOption] = &[PassOption::new(&SIZE, Outputs::Records, "Drop records of this size", |values| {
+        let size = values.one(&SIZE)?;
+        Ok(PassFactory::new(move |_| WithoutSize(size)))
+    })];
 
-    fn table() -> Vec<&'static [PassOption]> {
-        [PASSES, &[OPTIONS]].concat()
+    fn table() -> Vec<(&'static str, &'static [PassOption])> {
+        [PASSES, &[("Sizes", OPTIONS)]].concat()
     }
 
     fn parsed(args: &[&str]) -> std::result::Result<Vec<PassRequest>, clap::Error> {
@@ -182,7 +185,7 @@ mod tests {
         requested(&command.try_get_matches_from(args)?, &table())
     }
 
-    fn options(args: &[&str]) -> Vec<&'static str> {
+    fn requested_options(args: &[&str]) -> Vec<&'static str> {
         parsed(args).unwrap().iter().map(PassRequest::option).collect()
     }
 
@@ -206,9 +209,9 @@ mod tests {
     }
 
     #[test]
-    fn a_pass_that_is_registered_by_one_line_is_offered_and_applied() {
+    fn offers_and_applies_a_pass_registered_by_one_line() {
         let help = with_options(Command::new("test"), &table()).render_help().to_string();
-        assert!(help.contains("--without-size <BYTES>") && help.contains("Leave out records of this size"), "{help}");
+        assert!(help.contains("--without-size <BYTES>") && help.contains("Drop records of this size"), "{help}");
         let all = sizes(&[]);
         let size = *all.first().unwrap();
         let requests = parsed(&["--without-size", &size.to_string()]).unwrap();
@@ -218,24 +221,30 @@ mod tests {
         );
         assert_eq!(sizes(&requests), all.into_iter().filter(|other| *other != size).collect());
         let error = parsed(&["--without-size", "x"]).unwrap_err().to_string();
-        assert!(error.contains("invalid value 'x' for '--without-size <BYTES>': x is no size"), "{error}");
+        assert!(error.contains("invalid value 'x' for '--without-size <BYTES>': invalid size 'x'"), "{error}");
     }
 
     #[test]
     fn passes_run_in_the_order_of_their_options() {
-        assert_eq!(options(&["--sort", "--without-size", "8", "--head", "1"]), ["--sort", "--without-size", "--head"]);
-        assert_eq!(options(&["--pid", "1", "--head", "1", "--pid", "2"]), ["--pid", "--head"]);
-        assert_eq!(options(&["--set", "hostname=a", "--head", "1", "--set", "arch=b"]), ["--set", "--head", "--set"]);
-        // What could disclose something comes before all is anonymous.
-        assert_eq!(options(&["--sort", "--anonymize", "--head", "1"]), ["--head", "--anonymize", "--sort"]);
+        assert_eq!(
+            requested_options(&["--sort", "--without-size", "8", "--head", "1"]),
+            ["--sort", "--without-size", "--head"]
+        );
+        assert_eq!(requested_options(&["--pid", "1", "--head", "1", "--pid", "2"]), ["--pid", "--head"]);
+        assert_eq!(
+            requested_options(&["--set", "hostname=a", "--head", "1", "--set", "arch=b"]),
+            ["--set", "--head", "--set"]
+        );
+        // Passes that could disclose something run before anonymization.
+        assert_eq!(requested_options(&["--sort", "--anonymize", "--head", "1"]), ["--head", "--anonymize", "--sort"]);
     }
 
     #[test]
-    fn a_setting_needs_the_option_that_it_refines() {
+    fn rejects_a_setting_without_the_option_that_it_refines() {
         for (args, expected) in [
-            (&["--keep-attrs"][..], "--keep-attrs is for --event"),
-            (&["--jit-dir", "src"], "--jit-dir is for --jit and --perf-map"),
-            (&["--head", "1", "--keep", "raw"], "--keep is for --anonymize"),
+            (&["--keep-attrs"][..], "--keep-attrs requires --event"),
+            (&["--jit-dir", "src"], "--jit-dir requires --jit or --perf-map"),
+            (&["--head", "1", "--keep", "raw"], "--keep requires --anonymize"),
         ] {
             let error = parsed(args).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
@@ -243,11 +252,11 @@ mod tests {
     }
 
     #[test]
-    fn options_that_refine_passes_name_options_of_the_table() {
-        let names: BTreeSet<_> = PASSES.iter().copied().flatten().map(PassOption::name).collect();
-        let count = PASSES.iter().copied().flatten().count();
+    fn settings_refine_options_of_the_table() {
+        let names: BTreeSet<_> = options(PASSES).map(PassOption::name).collect();
+        let count = options(PASSES).count();
         assert_eq!(names.len(), count, "two options have the same name");
-        let refined = PASSES.iter().copied().flatten().flat_map(PassOption::refined);
+        let refined = options(PASSES).flat_map(PassOption::refined);
         assert!(refined.copied().all(|name| names.contains(name)));
     }
 }

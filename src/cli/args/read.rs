@@ -1,24 +1,25 @@
-//! What can be said of how recordings are read, by commands that look into them.
+//! Options for reading recordings, shared by several commands.
 
-use super::folder;
+use super::directory;
+use super::help::INPUT;
 use clap::Args;
 use perfconv::container::read::ReadOptions;
 use std::path::PathBuf;
 
-/// Options of reading.
+/// Options for reading recordings.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ReadArgs {
-    /// Format of what is read, where it cannot be told by what it holds or its name
-    #[arg(long, value_name = "FORMAT")]
+    /// Input format [default: by content, then by file name]
+    #[arg(long, value_name = "FORMAT", help_heading = INPUT)]
     pub from: Option<String>,
 
-    /// Folder for temporary files [default: the system's]
-    #[arg(long, value_name = "DIR", value_parser = folder)]
+    /// Directory for temporary files [default: the system's]
+    #[arg(long, value_name = "DIR", help_heading = INPUT, value_parser = directory)]
     pub spool_dir: Option<PathBuf>,
 }
 
 impl ReadArgs {
-    /// The same for the library.
+    /// These options as the library takes them.
     pub fn options(&self) -> ReadOptions {
         ReadOptions { spool_dir: self.spool_dir.clone(), ..ReadOptions::default() }
     }

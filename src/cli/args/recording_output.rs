@@ -1,33 +1,33 @@
-//! What can be said of how recordings are written, by commands that write new ones.
+//! Options for writing recordings, shared by the commands that write new ones.
 
-use super::option_args::{OfForm, OptionArgs};
-use super::{ReportArg, folder};
+use super::option_args::{FormOptions, OptionArgs};
+use super::{ReportArg, directory};
 use clap::Args;
 use std::path::PathBuf;
 
-/// Options of writing.
+/// Options for writing recordings.
 #[derive(Args, Debug)]
 pub struct WrittenArgs {
     #[command(flatten)]
-    pub form: OptionArgs<OfForm>,
+    pub form: OptionArgs<FormOptions>,
 
-    /// Exit with status 3 when anything of the input is missing from the output
+    /// Exit with status 3 if anything of the input is missing from the output
     #[arg(long)]
     pub strict: bool,
 
-    /// Folder for temporary files [default: the system's]
-    #[arg(long, value_name = "DIR", value_parser = folder)]
+    /// Directory for temporary files [default: the system's]
+    #[arg(long, value_name = "DIR", value_parser = directory)]
     pub spool_dir: Option<PathBuf>,
 
-    /// Form of the account of the conversion on standard error
+    /// How to report what was converted, on standard error
     #[arg(long, value_enum, value_name = "FORM", default_value = "text", conflicts_with = "quiet")]
     pub report: ReportArg,
 
-    /// Tell what became of each type of record
+    /// Print a table of records by type: read, written, used, dropped
     #[arg(short, long)]
     pub verbose: bool,
 
-    /// Tell nothing but errors
+    /// Suppress all messages except errors
     #[arg(short, long, conflicts_with = "verbose")]
     pub quiet: bool,
 }

@@ -1,33 +1,33 @@
-//! What can be said to `synth`.
+//! Arguments of `synth`.
 
 use super::recording_output::WrittenArgs;
 use clap::Args;
 use std::path::PathBuf;
 
-/// Options of making recordings up.
+/// Arguments of `synth`.
 #[derive(Args, Debug)]
 pub struct SynthArgs {
-    /// What is to be recorded, in TOML: docs/scenario.md tells its keys
+    /// Scenario in TOML; docs/scenario.md describes its keys
     #[arg(value_name = "SCENARIO")]
     pub scenario: PathBuf,
 
-    /// File to write, or - for standard output; .gz or .zst at its end compresses it
+    /// File to write, or - for standard output; a name that ends in .gz or .zst is compressed
     #[arg(short, long, value_name = "OUT")]
     pub output: PathBuf,
 
-    /// Record so many times as long as the scenario says
+    /// Multiply the scenario's duration by N
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     pub scale: u64,
 
-    /// Seed of what is random [default: the scenario's]
+    /// Seed of the random number generator [default: the scenario's]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
 
-    /// Folder to write with the programs as ELF files of symbols, for perf report --symfs DIR and perf --buildid-dir DIR
+    /// Directory to write the programs to as ELF files with symbols, for perf report --symfs DIR and perf --buildid-dir DIR
     #[arg(long, value_name = "DIR")]
     pub images: Option<PathBuf>,
 
-    /// Overwrite an output that exists
+    /// Overwrite an existing output
     #[arg(short, long)]
     pub force: bool,
 

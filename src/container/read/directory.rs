@@ -1,4 +1,4 @@
-//! The directory container: `data`, and with `perf record --threads` a `data.N` of bare records for each thread.
+//! The directory container: a `data` file and, with `perf record --threads`, one `data.N` of bare records for each thread.
 
 use super::input::{Input, Opened};
 use super::{Container, ReadOptions, Reader};
@@ -9,19 +9,23 @@ use std::fs::{self, DirEntry, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Opens a folder that perf recorded into.
+/// Opens a directory written by perf.
 ///
 /// # Errors
-/// Where it holds no recording.
+/// If the directory contains no recording.
 pub fn open(path: &Path, options: ReadOptions) -> Result<Reader> {
     let main = path.join("data");
     if !main.is_file() {
-        let what = "this folder is no recording: perf.data folders have a file named data in them";
+        let what = "not a perf.data directory: it has no file named 'data'";
         return Err(Error::input(path.display().to_string(), None, what));
     }
     let name = main.display().to_string();
     let Opened::Bytes(bytes) = Input::Path(main).open(&options)? else {
-        return Err(Error::input(name, 0, "the main file of a perf.data folder cannot be compressed"));
+        return Err(Error::input(
+            name,
+            0,
+            "the main file of a perf.data directory cannot be compressed; decompress it first",
+        ));
     };
     let Some(endian) = header::endian(&bytes) else { return Err(super::not_a_recording(&name, &bytes)) };
     let mut reader = Reader::new(&name, Container::Directory, endian, options);
@@ -31,7 +35,7 @@ pub fn open(path: &Path, options: ReadOptions) -> Result<Reader> {
     for (number, part) in parts(path)? {
         let file = part.display().to_string();
         if number != expected {
-            let what = format!("the file before this one, data.{}, is missing", number - 1);
+            let what = format!("data.{}, the file before this one, is missing", number - 1);
             reader.damage.push(Damage::new(&file, 0, what));
         }
         expected = number.saturating_add(1);
@@ -42,7 +46,7 @@ pub fn open(path: &Path, options: ReadOptions) -> Result<Reader> {
             Opened::Bytes(bytes) => reader.add_records(source, 0, bytes),
             Opened::Stream(stream) => reader.add_spooled(source, &file, stream)?,
             Opened::Directory(_) => {
-                let what = "this is no file: its records are missing".to_owned();
+                let what = "not a regular file; its records are missing".to_owned();
                 reader.damage.push(Damage::new(file, 0, what));
             }
         }
@@ -50,30 +54,30 @@ pub fn open(path: &Path, options: ReadOptions) -> Result<Reader> {
     Ok(reader)
 }
 
-/// Whether a file of a folder is a part of the recording, by its path in the folder.
+/// Whether a file of the directory belongs to the recording, by its name.
 pub fn is_part(name: &str) -> bool {
     name == "data" || number(name).is_some()
 }
 
-/// Whether a folder holds a recording, what perf or this program puts beside it, and nothing else.
-pub fn is_recording(folder: &Path) -> bool {
+/// Whether a directory contains a recording, files that perf or this program adds to it, and nothing else.
+pub fn is_recording(directory: &Path) -> bool {
     let is_own = |name: &str| is_part(name) || name == "data.old" || name.starts_with("kcore_dir");
     let is_own =
         |entry: std::io::Result<DirEntry>| entry.is_ok_and(|entry| entry.file_name().to_str().is_some_and(is_own));
     let mut magic = [0; 4];
-    let begins = File::open(folder.join("data")).and_then(|mut data| data.read_exact(&mut magic));
-    let is_perf = begins.is_ok() && [*b"PERF", *b"2ELI"].contains(&magic);
-    is_perf && fs::read_dir(folder).is_ok_and(|mut entries| entries.all(is_own))
+    let read_magic = File::open(directory.join("data")).and_then(|mut data| data.read_exact(&mut magic));
+    let is_perf = read_magic.is_ok() && [*b"PERF", *b"2ELI"].contains(&magic);
+    is_perf && fs::read_dir(directory).is_ok_and(|mut entries| entries.all(is_own))
 }
 
-/// The number of a `data.N`, a further file of the recording in `data`.
+/// The N of a `data.N`.
 pub fn number(name: &str) -> Option<u32> {
     let number = name.strip_prefix("data.")?.parse::<u32>().ok()?;
-    // Not data.01 or data.+1, which would be read a second time.
+    // Not data.01 or data.+1: parsing would accept them as second names of data.1.
     (name == format!("data.{number}")).then_some(number)
 }
 
-/// The `data.N` of a folder, by their number.
+/// The `data.N` files of a directory, sorted by number.
 fn parts(path: &Path) -> Result<Vec<(u32, PathBuf)>> {
     let name = path.display().to_string();
     let mut parts = Vec::new();

@@ -1,4 +1,4 @@
-//! The file container: a header that says where events, records and features are.
+//! The file container: a header that locates the events, records and features.
 
 use crate::abi::attr::Attr;
 use crate::abi::bytes::Reader;
@@ -12,28 +12,28 @@ use bytes::Bytes;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// An event of a recording: how it was opened, and the ids of its instances.
+/// An event of a recording: its attr and the IDs of its instances.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileAttr {
-    /// How it was opened.
+    /// The attr that the event was opened with.
     pub attr: Attr,
-    /// One id for each CPU or thread that it was opened on.
+    /// One ID for each CPU or thread the event was opened on.
     pub ids: Vec<u64>,
 }
 
-/// What a file holds, and where.
+/// The sections of a file.
 pub struct FileSections {
     /// The events.
     pub attrs: Vec<FileAttr>,
-    /// Names of tracepoints, in old files.
+    /// Names of tracepoints, in files of old perf versions.
     pub event_types: Vec<EventType>,
-    /// The records.
+    /// Range of the records.
     pub data: Range<usize>,
     /// The features.
     pub features: BTreeMap<FeatureId, Bytes>,
-    /// Everything but the records, as it is.
+    /// Everything except the records, unchanged.
     pub image: FileImage,
-    /// What is missing or does not fit.
+    /// Missing or inconsistent parts.
     pub damage: Vec<Damage>,
 }
 
@@ -42,43 +42,40 @@ const SIZE_AT: u64 = 8;
 const ATTR_SIZE_AT: u64 = 16;
 const ATTRS_AT: u64 = 24;
 const EVENT_TYPES_AT: u64 = 56;
-/// Size of the section that follows each attr and says where its ids are.
+/// Size of the section that follows each attr and locates its IDs.
 const IDS_SIZE: usize = 16;
 
 impl FileSections {
-    /// Reads header, events and features of a file.
+    /// Reads the header, events and features of a file.
     ///
     /// # Errors
-    /// Where there is nothing to read records with: no whole header, no sound events, no place for records.
+    /// If no records can be read: the header is truncated, the events are invalid, or the data section is outside the file.
     pub fn read(name: &str, bytes: &Bytes, endian: Endian) -> Result<Self> {
         let fail = |at, what: String| Err(Error::input(name, at, what));
         let len = bytes.len() as u64;
         let Ok(header) = FileHeader::read_from(bytes, endian) else {
-            return fail(0, format!("the perf.data is cut in its header, after {len} bytes"));
+            return fail(0, format!("the header is truncated after {len} bytes"));
         };
         if header.size != FileHeader::SIZE && header.size != FileHeader::SIZE_WITHOUT_FEATURES {
-            return fail(
-                SIZE_AT,
-                format!("the header says that it takes {} bytes; 104 or 72 would be right", header.size),
-            );
+            return fail(SIZE_AT, format!("header size is {} bytes; expected 104 or 72", header.size));
         }
         if len < header.size {
-            return fail(0, format!("the perf.data is cut in its header, after {len} bytes"));
+            return fail(0, format!("the header is truncated after {len} bytes"));
         }
         if header.attr_size < (Attr::SIZE_VER0 + IDS_SIZE) as u64 {
             let what = format!(
-                "the header says that an event takes {} bytes, at least 80 are needed; was perf record ended properly?",
+                "attr size is {} bytes, at least 80 are needed; perf record may have been interrupted",
                 header.attr_size
             );
             return fail(ATTR_SIZE_AT, what);
         }
         let (attrs, without_ids) = read_attrs(name, bytes, &header, endian)?;
-        let is_whole = header.size == FileHeader::SIZE;
-        let bits = bytes[FileHeader::SIZE_WITHOUT_FEATURES as usize..].first_chunk().filter(|_| is_whole);
+        let has_features = header.size == FileHeader::SIZE;
+        let bits = bytes[FileHeader::SIZE_WITHOUT_FEATURES as usize..].first_chunk().filter(|_| has_features);
         let bits = FeatureBits::read(bits.unwrap_or(&[0; 32]), endian);
         let is_without_records = is_without_records(bytes, &header, &bits, endian);
         if header.data.offset >= len && !is_without_records {
-            return fail(header.data.offset, format!("the file is cut before its first record, after {len} bytes"));
+            return fail(header.data.offset, format!("truncated before the first record, after {len} bytes"));
         }
         let mut sections = Self {
             attrs,
@@ -92,7 +89,7 @@ impl FileSections {
             sections.note(
                 name,
                 at,
-                "the ids of the event told here are missing: they would lie outside of the file, or be more than it",
+                "the IDs of this event are missing: their section is outside the file or overlaps others",
             );
         }
         sections.read_event_types(name, bytes, &header.event_types, endian);
@@ -115,7 +112,7 @@ impl FileSections {
         let (types, rest) = types.as_chunks::<{ EventType::SIZE }>();
         if !rest.is_empty() || types.is_empty() && section.size > 0 {
             let what = format!(
-                "the names of tracepoints told here take {} bytes, which are not all in the file or no multiple of {}",
+                "the {} bytes of tracepoint names are not all in the file or not a multiple of {}",
                 section.size,
                 EventType::SIZE
             );
@@ -133,12 +130,12 @@ impl FileSections {
             self.note(
                 name,
                 data.offset,
-                "perf record was killed before it finished the file: all records up to the end are read, and the features \
-                 (host, command line, names of the events) are missing",
+                "perf record was interrupted before it finished the file; reading all records up to the end, without features \
+                 (host name, command line, event names)",
             );
         } else if end > len {
             let missing = end - len;
-            let what = format!("the file is truncated: the last {missing} bytes of its records are missing");
+            let what = format!("truncated: the last {missing} bytes of the records are missing");
             self.damage.push(Damage::new(name, len, what).with_unread(missing));
             end = len;
         }
@@ -150,7 +147,7 @@ impl FileSections {
         let Some(table) = table else { return };
         let mut table = Reader::new(table, endian);
         let mut missing = Vec::new();
-        // Sections that lie in each other would be more than the file.
+        // Overlapping sections could add up to more than the file.
         let mut room = bytes.len() as u64;
         for bit in bits.iter() {
             let id = FeatureId(bit);
@@ -165,7 +162,10 @@ impl FileSections {
             }
         }
         if !missing.is_empty() {
-            let what = format!("the file is cut or its feature table damaged: missing are {}", missing.join(", "));
+            let what = format!(
+                "the file is truncated or its feature table is corrupt; missing features: {}",
+                missing.join(", ")
+            );
             self.note(name, data.end(), what);
         }
     }
@@ -175,14 +175,14 @@ impl FileSections {
     }
 }
 
-/// The bytes of a section; `None` where they are not all in the file.
+/// The bytes of a section; `None` if they are not all in the file.
 fn slice(bytes: &Bytes, section: &Section) -> Option<Bytes> {
     let (start, end) = (usize::try_from(section.offset).ok()?, usize::try_from(section.end()).ok()?);
     (start <= end && end <= bytes.len()).then(|| bytes.slice(start..end))
 }
 
-/// Whether a file that tells no size of its records has none. A recorder that was killed tells none either; then records stand
-/// where the feature table should, and none of them can be taken for one: their sizes would be places far behind the file's end.
+/// Whether a file with a data size of 0 really contains no records. An interrupted recorder also leaves 0 there, but then
+/// records follow instead of the feature table, and their first words, read as section offsets, lie beyond the end of the file.
 fn is_without_records(bytes: &Bytes, header: &FileHeader, bits: &FeatureBits, endian: Endian) -> bool {
     let at = header.data.offset;
     let Some(table) = usize::try_from(at).ok().and_then(|at| bytes.get(at..)).filter(|_| header.data.size == 0) else {
@@ -190,7 +190,7 @@ fn is_without_records(bytes: &Bytes, header: &FileHeader, bits: &FeatureBits, en
     };
     let slots = bits.iter().count();
     if slots == 0 {
-        // A recorder writes the events first; who learns them from records, behind these.
+        // Recorders write the events before the records. Only a writer that learns them from the records puts them after.
         return table.is_empty() || header.attrs.size > 0 && header.attrs.offset >= at;
     }
     let mut table = Reader::new(table, endian);
@@ -201,12 +201,12 @@ fn is_without_records(bytes: &Bytes, header: &FileHeader, bits: &FeatureBits, en
     })
 }
 
-/// The events, and where in the file those are told whose ids are not in it.
+/// The events, and the offsets of those whose IDs are not in the file.
 fn read_attrs(name: &str, bytes: &Bytes, header: &FileHeader, endian: Endian) -> Result<(Vec<FileAttr>, Vec<u64>)> {
     let fail = |at, what: String| Error::input(name, at, what);
     let Some(section) = slice(bytes, &header.attrs) else {
         let what = format!(
-            "the events should be in the {} bytes at offset {}, but the file has only {} bytes",
+            "the attrs section ({} bytes at offset {:#x}) is outside the file of {} bytes",
             header.attrs.size,
             header.attrs.offset,
             bytes.len()
@@ -215,11 +215,13 @@ fn read_attrs(name: &str, bytes: &Bytes, header: &FileHeader, endian: Endian) ->
     };
     let stride = header.attr_size as usize;
     if !section.len().is_multiple_of(stride) {
-        let what =
-            format!("the events take {} bytes, which is not a multiple of {stride}, the size of each", section.len());
+        let what = format!(
+            "the attrs section is {} bytes, which is not a multiple of the entry size, {stride}",
+            section.len()
+        );
         return Err(fail(ATTRS_AT, what));
     }
-    // Ids that are told again and again by many events would be more than the file.
+    // Events that share their ID sections could add up to more than the file.
     let mut room_for_ids = bytes.len() as u64;
     let (mut attrs, mut without_ids) = (Vec::with_capacity(section.len() / stride), Vec::new());
     for (index, entry) in section.chunks_exact(stride).enumerate() {
@@ -227,9 +229,11 @@ fn read_attrs(name: &str, bytes: &Bytes, header: &FileHeader, endian: Endian) ->
         let room = stride - IDS_SIZE;
         let declared = Attr::declared_size(entry, endian).unwrap_or(room);
         if declared > room {
-            return Err(fail(at, format!("event {index} says that it takes {declared} bytes, but has only {room}")));
+            let what =
+                format!("attr of event {index} has size {declared}, but its entry has room for only {room} bytes");
+            return Err(fail(at, what));
         }
-        // Where the two sizes differ, writers disagree on where the ids are told: behind the entry's or the attr's end.
+        // If the two sizes differ, writers disagree on the location of the ID section: after the entry or after the attr.
         let found = [room, declared].into_iter().find_map(|len| {
             let mut place = Reader::new(&entry[len..], endian);
             let place = Section { offset: place.u64()?, size: place.u64()? };

@@ -1,4 +1,4 @@
-//! Frames decompressed on a thread of its own, while the records of those before are used.
+//! Decompresses frames on a separate thread while earlier records are processed.
 
 use super::frames::Decompressor;
 use crate::threads::returned;
@@ -8,72 +8,71 @@ use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Builder, JoinHandle};
 
-/// How many pieces may wait, of which half go from thread to thread at a time: to wake one takes longer than to decompress a
+/// Maximum number of pieces in flight. Half of them are sent at a time: waking a thread takes longer than decompressing a
 /// small frame.
 const PIECES: usize = 32;
 
-/// Bytes of a piece that has a room of its own, and of those that others are left empty for.
+/// A piece reserves one more buffer for each multiple of this size, which bounds the memory in flight.
 const LARGE: usize = 1 << 20;
 
-/// Decompresses frames in the order in which they are given.
-pub struct Ahead {
+/// Decompresses frames in the order they are submitted.
+pub struct FrameDecoder {
     frames: Sender<Bytes>,
-    /// Room for pieces, which goes back and forth: memory that one thread takes and the other frees comes from the system and
-    /// back to it each time.
-    rooms: Sender<Vec<u8>>,
-    /// Rooms that are to go back.
+    /// Returns buffers for reuse. Memory allocated on one thread and freed on another would go back to the system each time.
+    buffers: Sender<Vec<u8>>,
+    /// Buffers to be returned.
     empty: Vec<Vec<u8>>,
-    made: Receiver<Vec<Made>>,
-    /// What has come.
-    ready: VecDeque<Made>,
+    completed: Receiver<Vec<Completed>>,
+    /// Pieces received and not yet used.
+    ready: VecDeque<Completed>,
     thread: Option<JoinHandle<Decompressor>>,
-    /// How many frames were given and have not been taken to their ends.
+    /// Number of frames submitted and not yet read to their ends.
     waiting: usize,
-    /// The end of a frame, of which the last piece has been taken.
+    /// Result of the current frame, once its last piece has been returned.
     end: Option<io::Result<()>>,
 }
 
-/// A piece of a frame, and behind the last one what ended the frame.
-struct Made {
+/// A piece of a frame. The last piece carries the result of the frame.
+struct Completed {
     piece: Vec<u8>,
     end: Option<io::Result<()>>,
-    /// Rooms that stay empty beside a piece of their size: so few pieces wait that have a record of megabytes.
-    beside: Vec<Vec<u8>>,
+    /// Empty buffers withheld in proportion to the size of the piece, so that few large pieces are in flight.
+    withheld: Vec<Vec<u8>>,
 }
 
-impl Ahead {
-    /// Takes the decompressor of a file.
+impl FrameDecoder {
+    /// Takes over the decompressor of a file.
     ///
     /// # Errors
-    /// Where there can be no more threads.
+    /// If no thread can be started.
     pub fn new(decompressor: Decompressor) -> io::Result<Self> {
-        let (frames, given) = channel();
-        let (rooms, free) = channel();
-        let (making, made) = channel();
+        let (frames, submitted) = channel();
+        let (buffers, free) = channel();
+        let (sender, completed) = channel();
         let thread =
-            Builder::new().name("frames".to_owned()).spawn(move || work(decompressor, &given, &free, &making))?;
+            Builder::new().name("frames".to_owned()).spawn(move || work(decompressor, &submitted, &free, &sender))?;
         let empty = vec![Vec::new(); PIECES];
         let (ready, thread) = (VecDeque::new(), Some(thread));
-        let mut this = Self { frames, rooms, empty, made, ready, thread, waiting: 0, end: None };
+        let mut this = Self { frames, buffers, empty, completed, ready, thread, waiting: 0, end: None };
         this.free();
         Ok(this)
     }
 
-    /// Gives the rooms back, several at a time.
+    /// Returns buffers, several at a time.
     fn free(&mut self) {
         if self.empty.len() >= PIECES / 2 {
-            // A thread that is gone is found by who takes the pieces.
-            self.empty.drain(..).for_each(|room| drop(self.rooms.send(room)));
+            // A failed thread is noticed when pieces are received.
+            self.empty.drain(..).for_each(|buffer| drop(self.buffers.send(buffer)));
         }
     }
 
-    /// Gives the next frame.
-    pub fn give(&mut self, compressed: Bytes) {
+    /// Submits the next frame.
+    pub fn submit(&mut self, compressed: Bytes) {
         self.waiting += 1;
         let _ = self.frames.send(compressed);
     }
 
-    /// The next piece of the frame that was given first of those that are here; none at its end, nor if there is no frame.
+    /// The next piece of the oldest submitted frame; `None` at its end, or if there is no frame.
     ///
     /// # Errors
     /// As [`Pieces::piece`](super::frames::Pieces::piece), at the end of the frame.
@@ -83,18 +82,18 @@ impl Ahead {
         }
         if self.end.is_none() {
             if self.ready.is_empty() {
-                self.ready = self.made.recv().unwrap_or_default().into();
+                self.ready = self.completed.recv().unwrap_or_default().into();
             }
-            let Some(made) = self.ready.pop_front() else {
+            let Some(completed) = self.ready.pop_front() else {
                 self.waiting = 0;
                 self.thread.take().map(|thread| returned(thread.join()));
                 return Ok(None);
             };
-            self.end = made.end;
-            let piece = (!made.piece.is_empty()).then(|| Bytes::copy_from_slice(&made.piece));
-            // What is large goes back to the system.
-            self.empty.push(if made.beside.is_empty() { made.piece } else { Vec::new() });
-            self.empty.extend(made.beside);
+            self.end = completed.end;
+            let piece = (!completed.piece.is_empty()).then(|| Bytes::copy_from_slice(&completed.piece));
+            // Large buffers are freed.
+            self.empty.push(if completed.withheld.is_empty() { completed.piece } else { Vec::new() });
+            self.empty.extend(completed.withheld);
             self.free();
             if piece.is_some() {
                 return Ok(piece);
@@ -104,51 +103,51 @@ impl Ahead {
         self.end.take().map_or(Ok(None), |end| end.map(|()| None))
     }
 
-    /// Bytes of a record that never ended, now that no more frames come.
+    /// Number of bytes of an incomplete record, after the last frame.
     pub fn rest(self) -> usize {
-        let Self { frames, rooms, thread, .. } = self;
-        // So that the thread ends, whatever it waits for.
-        drop((frames, rooms));
+        let Self { frames, buffers, thread, .. } = self;
+        // Closing the channels ends the thread, whatever it waits for.
+        drop((frames, buffers));
         thread.map_or(0, |thread| returned(thread.join()).rest())
     }
 }
 
-/// Decompresses until no more frames come, or nobody takes what is made.
+/// Decompresses until no more frames arrive or the receiver is closed.
 fn work(
     mut decompressor: Decompressor,
-    given: &Receiver<Bytes>,
+    submitted: &Receiver<Bytes>,
     free: &Receiver<Vec<u8>>,
-    making: &Sender<Vec<Made>>,
+    sender: &Sender<Vec<Completed>>,
 ) -> Decompressor {
     let mut batch = Vec::new();
-    while let Some(frame) = next(given, &mut batch, making) {
+    while let Some(frame) = next(submitted, &mut batch, sender) {
         let mut pieces = decompressor.frame(&frame);
         let mut is_end = false;
         while !is_end {
-            let Some(mut piece) = next(free, &mut batch, making) else { return decompressor };
+            let Some(mut piece) = next(free, &mut batch, sender) else { return decompressor };
             let end = match pieces.piece(&mut piece) {
                 Ok(true) if !pieces.is_at_end() => None,
                 Ok(_) => Some(Ok(())),
                 Err(e) => Some(Err(e)),
             };
             is_end = end.is_some();
-            let mut beside = Vec::new();
+            let mut withheld = Vec::new();
             for _ in 0..(piece.len() / LARGE).min(PIECES / 2 - 1) {
-                let Some(room) = next(free, &mut batch, making) else { return decompressor };
-                beside.push(room);
+                let Some(buffer) = next(free, &mut batch, sender) else { return decompressor };
+                withheld.push(buffer);
             }
-            batch.push(Made { piece, end, beside });
+            batch.push(Completed { piece, end, withheld });
         }
     }
     decompressor
 }
 
-/// The next of these. What has been made is passed on when it is much, and before this thread has to wait.
-fn next<T>(from: &Receiver<T>, batch: &mut Vec<Made>, making: &Sender<Vec<Made>>) -> Option<T> {
+/// Receives the next item. Completed pieces are sent when half of the maximum has accumulated, and before the thread blocks.
+fn next<T>(from: &Receiver<T>, batch: &mut Vec<Completed>, sender: &Sender<Vec<Completed>>) -> Option<T> {
     let next = if batch.len() < PIECES / 2 { from.try_recv().ok() } else { None };
     next.or_else(|| {
         if !batch.is_empty() {
-            making.send(std::mem::take(batch)).ok()?;
+            sender.send(std::mem::take(batch)).ok()?;
         }
         from.recv().ok()
     })
@@ -160,7 +159,7 @@ mod tests {
     use crate::abi::Endian;
     use crate::container::limits::Limits;
 
-    /// Records of 64 bytes, each of another number, as a frame by itself.
+    /// Records of 64 bytes, each with a different number, in one frame.
     fn frame(numbers: std::ops::Range<u64>) -> (Bytes, Vec<u8>) {
         let mut plain = Vec::new();
         for number in numbers {
@@ -171,10 +170,10 @@ mod tests {
         (zstd::bulk::compress(&plain, 1).unwrap().into(), plain)
     }
 
-    fn taken(ahead: &mut Ahead) -> (Vec<u8>, io::Result<()>) {
+    fn read_frame(decoder: &mut FrameDecoder) -> (Vec<u8>, io::Result<()>) {
         let mut all = Vec::new();
         loop {
-            match ahead.piece() {
+            match decoder.piece() {
                 Ok(Some(piece)) => all.extend_from_slice(&piece),
                 Ok(None) => return (all, Ok(())),
                 Err(e) => return (all, Err(e)),
@@ -183,34 +182,34 @@ mod tests {
     }
 
     #[test]
-    fn frames_come_in_their_order_with_what_ends_them() {
-        let made = || Ahead::new(Decompressor::new(Endian::Little, Limits::default()).unwrap()).unwrap();
-        let mut ahead = made();
+    fn pieces_arrive_in_order_with_the_result_of_their_frame() {
+        let new_decoder = || FrameDecoder::new(Decompressor::new(Endian::Little, Limits::default()).unwrap()).unwrap();
+        let mut decoder = new_decoder();
         let frames: Vec<_> =
             (0..200_u64).map(|i| frame(i * 1000..i * 1000 + if i % 10 == 3 { 20_000 } else { i })).collect();
         for (some, (compressed, plain)) in frames.iter().enumerate() {
-            // Up to ten are there before the first is taken.
+            // Up to ten frames are in flight.
             if some % 10 == 0 {
-                frames[some..some + 10].iter().for_each(|(compressed, _)| ahead.give(compressed.clone()));
+                frames[some..some + 10].iter().for_each(|(compressed, _)| decoder.submit(compressed.clone()));
             }
-            let (all, end) = taken(&mut ahead);
+            let (all, end) = read_frame(&mut decoder);
             assert!(all == *plain && end.is_ok(), "frame {some} of {} bytes", compressed.len());
         }
-        assert!(taken(&mut ahead).0.is_empty());
-        // Behind what cannot be read goes what can.
+        assert!(read_frame(&mut decoder).0.is_empty());
+        // Corrupt frames do not affect the valid ones that follow.
         let (sound, plain) = &frames[5];
         [Bytes::from_static(b"no frame at all"), sound.slice(..sound.len() / 2), sound.clone()]
             .into_iter()
-            .for_each(|frame| ahead.give(frame));
-        assert!(taken(&mut ahead).1.is_err());
-        let (half, _) = taken(&mut ahead);
+            .for_each(|frame| decoder.submit(frame));
+        assert!(read_frame(&mut decoder).1.is_err());
+        let (half, _) = read_frame(&mut decoder);
         assert!(half.len() < plain.len());
-        drop(ahead);
+        drop(decoder);
 
-        // Nobody takes what is made.
-        let mut ahead = made();
-        frames.iter().for_each(|(compressed, _)| ahead.give(compressed.clone()));
-        assert!(ahead.piece().unwrap().is_none(), "the first frame is empty");
-        assert_eq!(ahead.rest(), 0);
+        // The decoder can be dropped with completed pieces unread.
+        let mut decoder = new_decoder();
+        frames.iter().for_each(|(compressed, _)| decoder.submit(compressed.clone()));
+        assert!(decoder.piece().unwrap().is_none(), "the first frame is empty");
+        assert_eq!(decoder.rest(), 0);
     }
 }

@@ -1,7 +1,7 @@
 //! Frames of compressed records: COMPRESSED and COMPRESSED2.
 //!
-//! perf compresses the records of a file as one zstd stream and cuts what comes out into frames, so that a frame can only
-//! be read after those before it, and a record may begin in one frame and end in the next.
+//! perf compresses the records of a file as one zstd stream and splits its output into frames. A frame can therefore only be
+//! decompressed after its predecessors, and a record may begin in one frame and end in the next.
 
 use crate::abi::Endian;
 use crate::container::limits::Limits;
@@ -12,33 +12,33 @@ use zstd::stream::raw::{Decoder, InBuffer, Operation, OutBuffer};
 /// Decompresses the frames of one file, in order.
 pub struct Decompressor {
     decoder: Decoder<'static>,
-    /// Beginning of a record whose end is in the next frame.
+    /// Beginning of a record that ends in the next frame.
     rest: Vec<u8>,
-    /// How many bytes of it were searched for a record in vain.
+    /// Number of bytes of `rest` already searched for a record without success.
     searched: usize,
-    /// Bytes of all frames so far, compressed and plain.
-    given: u64,
-    made: u64,
+    /// Bytes of all frames so far, compressed and decompressed.
+    compressed_total: u64,
+    plain_total: u64,
     stream: Stream,
     endian: Endian,
     limits: Limits,
 }
 
 impl Decompressor {
-    /// A decompressor for a file with no frame read yet.
+    /// Creates a decompressor for a file, before its first frame.
     ///
     /// # Errors
-    /// Where zstd cannot get memory.
+    /// If zstd cannot allocate memory.
     pub fn new(endian: Endian, limits: Limits) -> io::Result<Self> {
         let (decoder, rest, stream) = (Decoder::new()?, Vec::new(), Stream::Ended);
-        Ok(Self { decoder, rest, searched: 0, given: 0, made: 0, stream, endian, limits })
+        Ok(Self { decoder, rest, searched: 0, compressed_total: 0, plain_total: 0, stream, endian, limits })
     }
 
     /// Starts decompressing a frame.
     pub fn frame<'a>(&'a mut self, compressed: &'a [u8]) -> Pieces<'a> {
-        self.given += compressed.len() as u64;
-        let all = self.limits.unpacked.max(self.given.saturating_mul(RATIO));
-        let left = all.saturating_sub(self.made);
+        self.compressed_total += compressed.len() as u64;
+        let all = self.limits.unpacked.max(self.compressed_total.saturating_mul(RATIO));
+        let left = all.saturating_sub(self.plain_total);
         let of_frame = self.limits.frame;
         let (room, limit) = if left < of_frame {
             (left, ("all frames up to it hold", all))
@@ -50,36 +50,36 @@ impl Decompressor {
         Pieces { decompressor: self, input, room, limit, ended: failure.is_some(), failure }
     }
 
-    /// Where in zstd's stream the last frame ended.
+    /// State of the zstd stream after the last frame.
     pub fn stream(&self) -> Stream {
         self.stream
     }
 
-    /// Bytes of a record that never ended.
+    /// Number of bytes of an incomplete record, after the last frame.
     pub fn rest(&self) -> usize {
         self.rest.len()
     }
 }
 
-/// How many times their size frames may hold. Recordings hold fifty times theirs at most.
+/// Limit of the expansion by frames. Recordings reach a factor of fifty.
 const RATIO: u64 = 1000;
 
-/// Bytes that are searched for a record each time; more of them only when there is an eighth more.
-const FEW: usize = 4096;
+/// Size of `rest` from which it is searched for a record only each time it has grown by an eighth, to avoid quadratic time.
+const SEARCH_EVERY_PIECE_UP_TO: usize = 4096;
 
-/// Where in zstd's stream a frame ends.
+/// State of the zstd stream at the end of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
-    /// The stream has ended, or has not begun.
+    /// The stream has ended or has not begun.
     Ended,
-    /// The next block would follow.
+    /// The next bytes are a block header.
     BetweenBlocks,
-    /// A block goes on.
+    /// The next bytes belong to the current block.
     InBlock,
 }
 
 impl Stream {
-    /// By how many bytes the decoder would like to have next.
+    /// Derives the state from the number of bytes that the decoder asks for.
     fn by_hint(hint: usize) -> Self {
         /// Size of a block's header.
         const HEADER: usize = 3;
@@ -91,43 +91,44 @@ impl Stream {
     }
 }
 
-/// The records of one frame, in pieces that hold whole records.
+/// The records of one frame, in pieces of complete records.
 pub struct Pieces<'a> {
     decompressor: &'a mut Decompressor,
     input: InBuffer<'a>,
-    /// How many more plain bytes it may hold.
+    /// How many more bytes the frame may decompress to.
     room: u64,
-    /// What holds more, and than how many, if it does.
+    /// What reached its limit, and the limit, for the message.
     limit: (&'static str, u64),
     ended: bool,
     failure: Option<io::Error>,
 }
 
 impl Pieces<'_> {
-    /// The next piece, in a room that may be used again: other memory for each would cost as much as decompressing. False at
-    /// the end. An error comes after all that could be read before it; the stream is lost then: only a frame that begins one
-    /// of its own can be read.
+    /// Decompresses the next piece into `room`, a buffer reused between pieces: allocating one for each would cost as much as
+    /// decompressing. Returns false at the end. An error follows everything that was decompressed before it. After an error the
+    /// stream is lost: only a frame that begins a new stream can be decompressed.
     ///
     /// # Errors
-    /// What zstd says about damaged bytes.
+    /// The error of zstd if the bytes are corrupt, or a limit.
     pub fn piece(&mut self, room: &mut Vec<u8>) -> io::Result<bool> {
         room.clear();
-        // A record of megabytes, if there is one, comes once.
+        // Records of megabytes are rare: shrink after one.
         room.shrink_to(2 * self.decompressor.limits.piece);
         while !self.ended {
             let Decompressor { rest, limits, .. } = &mut *self.decompressor;
-            // What is much longer than all records but those with AUX areas is not copied each time.
-            let much = limits.piece / 4;
-            if room.is_empty() && rest.len() > much {
+            // `rest` longer than all records but those with AUX payloads is swapped instead of copied.
+            let large_rest = limits.piece / 4;
+            if room.is_empty() && rest.len() > large_rest {
                 std::mem::swap(room, rest);
             }
-            // Always the same, whatever is left of the frame before.
-            room.reserve_exact((rest.len() + limits.piece).next_multiple_of(much.max(1)));
+            // A constant capacity, independent of the bytes left over from the last frame.
+            room.reserve_exact((rest.len() + limits.piece).next_multiple_of(large_rest.max(1)));
             room.append(rest);
             self.decompress(room);
-            // What is no record is passed on too, if no record comes soon: whoever walks the records says so.
+            // Bytes that are not followed by a record soon are passed on. The reader of the records reports them.
             let Decompressor { rest, searched, limits, endian, .. } = &mut *self.decompressor;
-            let is_searched = *searched > FEW && room.len() < limits.piece.min(*searched + *searched / 8);
+            let is_searched =
+                *searched > SEARCH_EVERY_PIECE_UP_TO && room.len() < limits.piece.min(*searched + *searched / 8);
             let (whole, may_wait) = if is_searched {
                 (0, true)
             } else {
@@ -143,7 +144,7 @@ impl Pieces<'_> {
                 };
                 (whole, may_wait)
             };
-            if may_wait && whole == 0 && room.len() > much {
+            if may_wait && whole == 0 && room.len() > large_rest {
                 if !self.ended {
                     continue;
                 }
@@ -163,7 +164,7 @@ impl Pieces<'_> {
         Err(failure)
     }
 
-    /// Whether nothing follows, nor an error.
+    /// Whether the frame has ended without an error.
     pub fn is_at_end(&self) -> bool {
         self.ended && self.failure.is_none()
     }
@@ -185,9 +186,9 @@ impl Pieces<'_> {
                 break;
             }
         }
-        let made = (output.pos() - start) as u64;
-        self.decompressor.made += made;
-        match self.room.checked_sub(made) {
+        let decompressed = (output.pos() - start) as u64;
+        self.decompressor.plain_total += decompressed;
+        match self.room.checked_sub(decompressed) {
             Some(room) => self.room = room,
             None => {
                 self.ended = true;
@@ -212,7 +213,7 @@ mod tests {
         bytes
     }
 
-    /// Compresses as perf does: one stream, flushed after each frame.
+    /// Compresses the way perf does: one stream, flushed after each frame.
     fn frames(parts: &[&[u8]]) -> Vec<Vec<u8>> {
         let mut encoder = Encoder::new(1).unwrap();
         let mut frame = |part: &[u8]| {
@@ -240,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_belongs_to_the_frame_it_ends_in() {
+    fn a_record_split_across_frames_is_returned_with_the_second() {
         let records = [record(40, 1), record(800, 2), record(16, 3)].concat();
         let frames = frames(&[&records[..100], &records[100..]]);
         let mut decompressor = Decompressor::new(Endian::Little, Limits::default()).unwrap();
@@ -251,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bomb_comes_in_pieces() {
+    fn a_decompression_bomb_is_split_into_pieces() {
         let records = record(64, 0).repeat(400_000);
         let frames = frames(&[&records]);
         assert!(frames[0].len() < records.len() / 10, "{} bytes", frames[0].len());
@@ -266,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_of_megabytes_comes_whole_in_however_many_frames_it_is() {
+    fn a_large_record_is_not_split_whatever_the_number_of_frames() {
         let mut large = vec![71, 0, 0, 0, 0, 0, 48, 0];
         large.extend((3_u64 << 20).to_le_bytes());
         large.resize(48 + (3 << 20), 7);
@@ -288,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn behind_garbage_an_independent_frame_is_read_again() {
+    fn an_independent_frame_after_garbage_is_decompressed() {
         let mut decompressor = Decompressor::new(Endian::Little, Limits::default()).unwrap();
         assert!(decompress(&mut decompressor, b"garbage, not a frame").is_err());
         assert_eq!(decompressor.rest(), 0);
@@ -296,15 +297,15 @@ mod tests {
         assert_eq!(decompress(&mut decompressor, &frames(&[&records])[0]).unwrap(), records);
     }
 
-    /// A zstd frame with one block, of its bytes as they are or of one byte many times.
+    /// A zstd frame of one block: raw bytes (`kind` 0) or one repeated byte (1).
     fn block(kind: u32, size: u32, bytes: &[u8]) -> Vec<u8> {
         let header = 1 | kind << 1 | size << 3;
-        // With a window of 128 KB, as no block may be larger.
+        // The window is 128 KB, the maximum size of a block.
         [&[0x28, 0xb5, 0x2f, 0xfd, 0, 0x38], &header.to_le_bytes()[..3], bytes].concat()
     }
 
     #[test]
-    fn what_is_no_record_is_not_searched_again_for_each_frame() {
+    fn garbage_is_not_searched_again_for_each_frame() {
         let mut decompressor = Decompressor::new(Endian::Little, Limits::default()).unwrap();
         let zeros = zstd::bulk::compress(&[0; 255 << 10], 1).unwrap();
         assert!(decompress(&mut decompressor, &zeros).unwrap().is_empty());
@@ -316,22 +317,22 @@ mod tests {
         let sound = record(40, 1).repeat(1000);
         let all = decompress(&mut decompressor, &zstd::bulk::compress(&sound, 1).unwrap()).unwrap();
         assert!(all.len() == (255 << 10) + sound.len() && all.ends_with(&sound));
-        // Behind what was passed on all is new.
+        // After the bytes were passed on, the search starts over.
         let zeros = zstd::bulk::compress(&[0; 256 << 10], 1).unwrap();
         assert_eq!(decompress(&mut decompressor, &zeros).unwrap().len(), 256 << 10);
         assert_eq!(decompress(&mut decompressor, &zstd::bulk::compress(&sound, 1).unwrap()).unwrap(), sound);
     }
 
     #[test]
-    fn all_frames_together_hold_no_more_than_a_thousand_times_their_bytes() {
+    fn total_expansion_is_limited_to_a_thousand_times() {
         let limits = Limits { unpacked: 1 << 20, ..Limits::default() };
         let mut decompressor = Decompressor::new(Endian::Little, limits).unwrap();
         let bomb = block(1, 1 << 17, &[0]);
         let read: Vec<_> = (0..50).map(|_| decompress(&mut decompressor, &bomb)).collect();
         let failed = read.iter().find_map(|read| read.as_ref().err()).unwrap();
         assert_eq!(failed.to_string(), "all frames up to it hold more than 1048576 bytes");
-        assert!(decompressor.made <= (1 << 20) + (1 << 17), "{} bytes", decompressor.made);
-        // What is not so dense makes room for itself.
+        assert!(decompressor.plain_total <= (1 << 20) + (1 << 17), "{} bytes", decompressor.plain_total);
+        // Less dense data raises the limit.
         let sound = record(40, 1);
         let frame = zstd::bulk::compress(&sound, 1).unwrap();
         assert!((0..20_000).any(|_| decompress(&mut decompressor, &frame).is_ok_and(|all| all == sound)));

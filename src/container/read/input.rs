@@ -1,6 +1,6 @@
-//! What the user named: a file, a folder, standard input; possibly compressed as a whole.
+//! Inputs: a file, a directory or standard input, optionally compressed as a whole.
 
-use super::{ReadOptions, cut_by, spooled};
+use super::{ReadOptions, failure_message, spooled};
 use crate::container::spool::{Spool, map};
 use crate::container::walk::Damage;
 use crate::error::{Error, Result};
@@ -12,25 +12,25 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Where a recording comes from.
+/// Where to read a recording from.
 #[derive(Clone, Debug)]
 pub enum Input {
-    /// A file, a folder, or anything else that can be opened by its path.
+    /// A file, a directory, or anything else that can be opened by its path.
     Path(PathBuf),
     /// Standard input.
     Stdin,
-    /// A stream of which the beginning was read. It can be opened once.
+    /// A stream whose beginning has been read. It can be opened once.
     Stream(Peeked),
-    /// Bytes that are there already.
+    /// Bytes in memory.
     Bytes {
-        /// How to call them in messages.
+        /// Name in messages.
         name: String,
         /// The bytes.
         bytes: Bytes,
     },
 }
 
-/// An unpacked stream, from its beginning on.
+/// A decompressed stream, from its beginning.
 #[derive(Clone)]
 pub struct Peeked {
     name: String,
@@ -43,24 +43,24 @@ impl fmt::Debug for Peeked {
     }
 }
 
-/// What is behind an [`Input`], decompressed.
+/// An opened and decompressed [`Input`].
 pub enum Opened {
     /// All bytes, mapped or in memory.
     Bytes(Bytes),
-    /// Bytes that come once.
+    /// A stream that can be read once.
     Stream(Box<dyn Read + Send>),
-    /// A folder.
+    /// A directory.
     Directory(PathBuf),
 }
 
-/// How the input is compressed as a whole.
+/// Compression of an input as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Compression {
     Gzip,
     Zstd,
 }
 
-/// Bytes that tell how a stream is compressed.
+/// Number of bytes that identify the compression.
 const MAGIC_LEN: usize = 4;
 
 impl Compression {
@@ -75,18 +75,24 @@ impl Compression {
     }
 
     fn decompress(self, stream: impl Read + Send + 'static, options: &ReadOptions) -> io::Result<Box<dyn Read + Send>> {
-        let packed = Arc::new(AtomicU64::new(0));
-        let stream = Counted { stream, count: packed.clone() };
-        let unpacking: Box<dyn Read + Send> = match self {
+        let compressed = Arc::new(AtomicU64::new(0));
+        let stream = Counted { stream, count: compressed.clone() };
+        let decoder: Box<dyn Read + Send> = match self {
             Self::Gzip => Box::new(flate2::read::MultiGzDecoder::new(stream)),
             Self::Zstd => Box::new(zstd::Decoder::new(stream)?),
         };
-        Ok(Box::new(Unpacking { unpacking, compression: self, packed, unpacked: 0, free: options.limits.unpacked }))
+        Ok(Box::new(Decompressing {
+            decoder,
+            compression: self,
+            compressed,
+            unpacked: 0,
+            allowance: options.limits.unpacked,
+        }))
     }
 }
 
 impl Compression {
-    /// An error of unpacking, as far as the system has not another reason.
+    /// Adds the name of the compression to errors of its decoder. Errors of the system are returned unchanged.
     fn explain(self, error: io::Error) -> io::Error {
         let name = match self {
             Self::Gzip => "gzip",
@@ -103,16 +109,16 @@ impl Compression {
     }
 }
 
-/// A stream that has failed: it says so once, and ends.
-struct Failing(Option<io::Error>);
+/// A stream that returns one error and then ends.
+struct FailingOnce(Option<io::Error>);
 
-impl Read for Failing {
+impl Read for FailingOnce {
     fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
         self.0.take().map_or(Ok(0), Err)
     }
 }
 
-/// A stream, and how much of it has been read.
+/// A stream that counts the bytes read from it.
 struct Counted<R> {
     stream: R,
     count: Arc<AtomicU64>,
@@ -126,40 +132,41 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// What a compressed stream holds, as far as that can be a recording.
-struct Unpacking {
-    unpacking: Box<dyn Read + Send>,
+/// Decompresses a stream, up to the limit of expansion.
+struct Decompressing {
+    decoder: Box<dyn Read + Send>,
     compression: Compression,
-    /// Bytes of the compressed stream that have been read.
-    packed: Arc<AtomicU64>,
+    /// Number of compressed bytes read.
+    compressed: Arc<AtomicU64>,
     unpacked: u64,
-    free: u64,
+    allowance: u64,
 }
 
-/// How many times its size an input may unpack to. Recordings do not come near.
-const EXPANSION: u64 = 1000;
+/// Limit of the expansion of an input. Recordings do not come near it.
+const MAX_EXPANSION: u64 = 1000;
 
-impl Read for Unpacking {
+impl Read for Decompressing {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        let room = self.packed.load(Ordering::Relaxed).saturating_mul(EXPANSION).max(self.free);
-        if self.unpacked > room {
-            let what =
-                format!("it unpacks to more than {EXPANSION} times its size, which recordings do not; unpack it first");
+        let limit = self.compressed.load(Ordering::Relaxed).saturating_mul(MAX_EXPANSION).max(self.allowance);
+        if self.unpacked > limit {
+            let what = format!(
+                "it decompresses to more than {MAX_EXPANSION} times its size; if it is a recording, decompress it first"
+            );
             return Err(io::Error::other(what));
         }
-        let read = self.unpacking.read(out).map_err(|e| self.compression.explain(e))?;
+        let read = self.decoder.read(out).map_err(|e| self.compression.explain(e))?;
         self.unpacked += read as u64;
         Ok(read)
     }
 }
 
 impl Input {
-    /// A stream, which can be opened once.
+    /// A stream. It can be opened once.
     pub fn stream(name: &str, stream: impl Read + Send + 'static) -> Self {
         Self::Stream(Peeked { name: name.to_owned(), stream: Arc::new(Mutex::new(Some(Box::new(stream)))) })
     }
 
-    /// How to call it in messages.
+    /// Name in messages.
     pub fn name(&self) -> String {
         match self {
             Self::Path(path) => path.display().to_string(),
@@ -169,14 +176,14 @@ impl Input {
         }
     }
 
-    /// The first bytes of what the input holds, unpacked, and an input that still holds all. Of a stream no more is read than until
-    /// `is_enough`. A directory, and what cannot be read, has none.
+    /// Returns the first bytes of the decompressed input, and an input that still contains them. A stream is read until
+    /// `is_enough` returns true or there are `limit` bytes. A directory or a missing path has no bytes.
     ///
     /// # Errors
-    /// Where the input cannot be opened.
-    pub fn peek(self, most: usize, is_enough: fn(&[u8]) -> bool, options: &ReadOptions) -> Result<(Self, Vec<u8>)> {
+    /// If the input cannot be opened.
+    pub fn peek(self, limit: usize, is_enough: fn(&[u8]) -> bool, options: &ReadOptions) -> Result<(Self, Vec<u8>)> {
         let name = self.name();
-        let again = match &self {
+        let reopened = match &self {
             Self::Path(path) if !path.exists() || path.is_dir() => return Ok((self, Vec::new())),
             Self::Path(path) if path.is_file() => Some(self.clone()),
             _ => None,
@@ -184,15 +191,15 @@ impl Input {
         let mut stream = match self.open(options)? {
             Opened::Directory(path) => return Ok((Self::Path(path), Vec::new())),
             Opened::Bytes(bytes) => {
-                let start = bytes[..bytes.len().min(most)].to_vec();
-                return Ok((again.unwrap_or(Self::Bytes { name, bytes }), start));
+                let start = bytes[..bytes.len().min(limit)].to_vec();
+                return Ok((reopened.unwrap_or(Self::Bytes { name, bytes }), start));
             }
             Opened::Stream(stream) => stream,
         };
         let (mut start, mut failure, mut has_ended) = (Vec::new(), None, false);
-        while start.len() < most && !is_enough(&start) {
+        while start.len() < limit && !is_enough(&start) {
             let at = start.len();
-            start.resize(most, 0);
+            start.resize(limit, 0);
             let read = stream.read(&mut start[at..]);
             start.truncate(at + read.as_ref().copied().unwrap_or(0));
             match read {
@@ -208,24 +215,24 @@ impl Input {
                 }
             }
         }
-        if let Some(again) = again {
-            return Ok((again, start));
+        if let Some(reopened) = reopened {
+            return Ok((reopened, start));
         }
-        let whole = io::Cursor::new(start.clone());
+        let start_reader = io::Cursor::new(start.clone());
         let stream: Box<dyn Read + Send> = match failure {
-            Some(failure) => Box::new(whole.chain(Failing(Some(failure)))),
-            // A terminal would be read on behind its end.
-            None if has_ended => Box::new(whole),
-            None => Box::new(whole.chain(stream)),
+            Some(failure) => Box::new(start_reader.chain(FailingOnce(Some(failure)))),
+            // A terminal must not be read beyond its end-of-file.
+            None if has_ended => Box::new(start_reader),
+            None => Box::new(start_reader.chain(stream)),
         };
         Ok((Self::stream(&name, stream), start))
     }
 
-    /// The same input as one that can be opened more than once: what comes but once is kept in a temporary file. Where reading
-    /// it fails, what came before is kept, and the damage is told.
+    /// Converts the input to one that can be opened more than once, by spooling a stream to a temporary file. If reading fails,
+    /// the bytes before the failure are preserved and the failure is returned as damage.
     ///
     /// # Errors
-    /// What the system says.
+    /// I/O errors.
     pub fn repeatable(self, options: &ReadOptions) -> Result<(Self, Option<Damage>)> {
         let name = self.name();
         match self.open(options)? {
@@ -234,16 +241,16 @@ impl Input {
             Opened::Stream(mut stream) => {
                 let (bytes, failure) = spooled(&mut stream, &name, options)?;
                 let offset = bytes.len() as u64;
-                let damage = failure.map(|failure| Damage::new(&name, offset, cut_by(&failure)));
+                let damage = failure.map(|failure| Damage::new(&name, offset, failure_message(&failure)));
                 Ok((Self::Bytes { name, bytes }, damage))
             }
         }
     }
 
-    /// Opens it. What can be mapped is mapped, or copied if that is [asked for](ReadOptions::private_copy); all else is streamed.
+    /// Opens the input. A regular file is mapped, or copied for [`ReadOptions::private_copy`]; everything else is streamed.
     ///
     /// # Errors
-    /// What the system says.
+    /// I/O errors.
     pub fn open(self, options: &ReadOptions) -> Result<Opened> {
         let name = self.name();
         let opened = match self {
@@ -274,10 +281,10 @@ impl Input {
     }
 }
 
-/// What a stream holds, which may be compressed as a whole.
+/// Decompresses a stream if it is compressed as a whole.
 ///
 /// # Errors
-/// What the stream says.
+/// Errors of the stream.
 pub fn unpacked(mut stream: Box<dyn Read + Send>, options: &ReadOptions) -> io::Result<Box<dyn Read + Send>> {
     let mut start = Vec::new();
     (&mut stream).take(MAGIC_LEN as u64).read_to_end(&mut start)?;
@@ -289,7 +296,7 @@ pub fn unpacked(mut stream: Box<dyn Read + Send>, options: &ReadOptions) -> io::
     }
 }
 
-/// Standard input as a file, so that one that is redirected from a file can be mapped.
+/// Standard input as a file, so that it can be mapped if redirected from a file.
 fn stdin() -> io::Result<File> {
     #[cfg(unix)]
     {
@@ -303,7 +310,7 @@ fn stdin() -> io::Result<File> {
     }
 }
 
-/// A regular file that nothing was read from yet is mapped; a pipe, a terminal or a device is a stream.
+/// Maps a regular file from which nothing has been read; streams a pipe, terminal or device.
 fn open_file(mut file: File, options: &ReadOptions) -> io::Result<Opened> {
     let metadata = file.metadata()?;
     if !metadata.is_file() {
@@ -323,15 +330,15 @@ fn open_file(mut file: File, options: &ReadOptions) -> io::Result<Opened> {
     }
 }
 
-/// Has a pipe hold more than its 64 KB: each time it is full or empty, a program must be woken, which takes as long as to read
-/// some hundred KB.
+/// Enlarges a pipe beyond the default of 64 KB. Each time a pipe is full or empty a process is woken, which costs as much as
+/// reading some hundred KB.
 #[cfg(target_os = "linux")]
 fn widen(file: &File, metadata: &std::fs::Metadata) {
     use std::os::unix::fs::FileTypeExt;
-    // What everybody may have, if the system's administrator has changed nothing.
+    // The default limit for unprivileged processes.
     const SIZE: usize = 1 << 20;
     if metadata.file_type().is_fifo() && rustix::pipe::fcntl_getpipe_size(file).is_ok_and(|size| size < SIZE) {
-        // Where it may not be so wide, it is read as it is.
+        // Without permission, the pipe is read with its present size.
         let _ = rustix::pipe::fcntl_setpipe_size(file, SIZE);
     }
 }

@@ -1,4 +1,4 @@
-//! Reading: from what the user named to blocks of records.
+//! Reading of containers: from an input to blocks of records.
 
 pub mod directory;
 pub mod file;
@@ -23,50 +23,50 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Read};
 use std::path::PathBuf;
 
-/// How to read.
+/// Options for reading.
 #[derive(Clone, Debug, Default)]
 pub struct ReadOptions {
-    /// Where temporary files go that hold what arrives on a stream but must be read twice; the system's folder if not set.
+    /// Directory for temporary files that spool streams which must be read twice; the system's default if not set.
     pub spool_dir: Option<PathBuf>,
-    /// How far the recording is trusted.
+    /// Limits on what the recording can make the program allocate.
     pub limits: Limits,
-    /// Whether files are copied to temporary files first, and read there. Otherwise they are mapped, and where somebody cuts a
-    /// file while it is read, or its disk fails, the system ends the program with SIGBUS, unless that catches it.
+    /// Whether files are first copied to temporary files instead of being mapped. If a mapped file is truncated while it is read,
+    /// or its disk fails, the system ends the program with SIGBUS unless it has a handler.
     pub private_copy: bool,
 }
 
-/// Which kind of container a recording is in.
+/// The kind of container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Container {
     /// A file with sections.
     File,
     /// A stream of records, from a pipe or saved to a file.
     Pipe,
-    /// A folder with a file of its own for each thread of `perf record --threads`.
+    /// A directory with one file for each thread of `perf record --threads`.
     Directory,
 }
 
-/// An opened recording: what its header tells, and its records, a block at a time.
+/// An opened recording: the metadata of its header, and its records block by block.
 pub struct Reader {
-    /// Files that records come from, by the number that is in [`Block::source`].
+    /// Names of the files, indexed by [`Block::source`].
     pub files: Vec<String>,
-    /// The folder that they are in, of a recording that is one.
+    /// The directory of the files, if the recording is a directory.
     pub folder: Option<PathBuf>,
     /// Container.
     pub container: Container,
     /// Byte order of the recorder.
     pub endian: Endian,
-    /// Events that the header tells; in a pipe they come as records.
+    /// Events from the header. A pipe has records for them.
     pub attrs: Vec<FileAttr>,
-    /// Names of tracepoints that the header of an old recording tells; in a pipe they come as records.
+    /// Names of tracepoints from the header of an old recording. A pipe has records for them.
     pub event_types: Vec<EventType>,
-    /// Feature sections; in a pipe they come as records.
+    /// Feature sections. A pipe has records for them.
     pub features: BTreeMap<FeatureId, Bytes>,
-    /// Everything of the recording's main file but the records, as it is.
+    /// Everything except the records of the main file, unchanged.
     pub image: FileImage,
-    /// What is wrong with header and sections.
+    /// Problems in the header and sections.
     pub damage: Vec<Damage>,
-    /// How it is read.
+    /// Options the recording was opened with.
     pub options: ReadOptions,
     streams: VecDeque<Records>,
     next_serial: u64,
@@ -74,17 +74,17 @@ pub struct Reader {
 
 /// Records of one file.
 enum Records {
-    /// All there, in memory or mapped.
+    /// All bytes, in memory or mapped.
     Whole(Block),
-    /// Still arriving.
+    /// A stream.
     Arriving(pipe::PipeBlocks),
 }
 
 impl Reader {
-    /// Opens a recording, whatever its container and whether it is compressed as a whole (gzip, zstd).
+    /// Opens a recording in any container, optionally compressed as a whole (gzip or zstd).
     ///
     /// # Errors
-    /// Where there is no recording, or none that can be read.
+    /// If the input is not a recording or cannot be read.
     pub fn open(input: Input, options: ReadOptions) -> Result<Self> {
         let name = input.name();
         match input.open(&options)? {
@@ -124,7 +124,7 @@ impl Reader {
         Ok(reader)
     }
 
-    /// Takes header, events, features and records from the file that is named first.
+    /// Reads the header, events, features and records of the main file.
     fn add_file(&mut self, bytes: &Bytes) -> Result<()> {
         let file = file::FileSections::read(&self.files[0], bytes, self.endian)?;
         self.attrs = file.attrs;
@@ -148,11 +148,11 @@ impl Reader {
         }));
     }
 
-    /// Reads a recording from a stream, whatever its container and whether it is compressed as a whole. That of a pipe is read as
-    /// it comes; a file, of which the end must be known, is kept in a temporary file first.
+    /// Reads a recording from a stream, in any container, optionally compressed as a whole. A pipe is read as it arrives. A
+    /// file is spooled to a temporary file first, because its end must be known.
     ///
     /// # Errors
-    /// Where there is no recording, or none that can be read.
+    /// If the stream is not a recording or cannot be read.
     pub fn from_stream(name: &str, stream: Box<dyn Read + Send>, options: ReadOptions) -> Result<Self> {
         let stream = input::unpacked(stream, &options).map_err(Error::io(name, "cannot read"))?;
         Self::from_unpacked(name, stream, options)
@@ -170,7 +170,7 @@ impl Reader {
             return Ok(reader);
         }
         if header::endian(&start).is_none() {
-            // Why is told by what is behind, too.
+            // The message depends on the rest of the header, too.
             (&mut stream).take(FileHeader::SIZE).read_to_end(&mut start).map_err(Error::io(name, "cannot read"))?;
             return Err(not_a_recording(name, &start));
         }
@@ -181,7 +181,7 @@ impl Reader {
         Ok(reader)
     }
 
-    /// Adds the records of a file that comes as a stream.
+    /// Adds the records of a file that is read as a stream.
     fn add_spooled(&mut self, source: u32, name: &str, mut stream: Box<dyn Read + Send>) -> Result<()> {
         let (bytes, failure) = spooled(&mut stream, name, &self.options)?;
         self.note_failure(source, failure.as_ref().map(|failure| (bytes.len() as u64, failure)));
@@ -191,15 +191,14 @@ impl Reader {
 
     fn note_failure(&mut self, source: u32, failure: Option<(u64, &io::Error)>) {
         if let Some((offset, failure)) = failure {
-            self.damage.push(Damage::new(&self.files[source as usize], offset, cut_by(failure)));
+            self.damage.push(Damage::new(&self.files[source as usize], offset, failure_message(failure)));
         }
     }
 
-    /// The next block of records, in the order of the file. Its records are whole, except where the file is damaged or
-    /// ends.
+    /// The next block of records, in file order. It ends with a complete record, except where the file is corrupt or ends.
     ///
     /// # Errors
-    /// Where a large record of a stream cannot be kept in a temporary file.
+    /// If a large record of a stream cannot be spooled to a temporary file.
     pub fn next_block(&mut self) -> Result<Option<Block>> {
         while let Some(records) = self.streams.front_mut() {
             match records {
@@ -228,50 +227,50 @@ impl Reader {
         Ok(None)
     }
 
-    /// A serial number for one more block.
+    /// Allocates the serial number of a block.
     pub fn serial(&mut self) -> u64 {
         self.next_serial += 1;
         self.next_serial
     }
 }
 
-/// What to say of a stream that failed.
-fn cut_by(failure: &io::Error) -> String {
-    format!("reading failed here, what follows is missing: {failure}")
+/// Message for a stream that failed.
+fn failure_message(failure: &io::Error) -> String {
+    format!("reading failed, the rest is missing: {failure}")
 }
 
-/// All of a stream in a temporary file, and how it failed if it did.
+/// Spools a stream to a temporary file; also returns the error the stream failed with, if any.
 fn spooled(stream: &mut dyn Read, name: &str, options: &ReadOptions) -> Result<(Bytes, Option<io::Error>)> {
     let spooled = (|| {
         let mut spool = Spool::new(options.spool_dir.as_deref())?;
         let (_, failure) = spool.fill(stream)?;
         Ok((spool.into_bytes()?, failure))
     })();
-    spooled.map_err(Error::io(name, "cannot keep in a temporary file"))
+    spooled.map_err(Error::io(name, "cannot spool to a temporary file"))
 }
 
-/// Why these bytes are no recording, as well as can be told.
+/// The most specific error for bytes that are not a recording.
 fn not_a_recording(name: &str, bytes: &[u8]) -> Error {
-    let unknown = || "this is not a perf.data: it does not begin with PERFILE2 or PERFFILE".to_owned();
-    Error::input(name, 0, header_problem(bytes).unwrap_or_else(unknown))
+    let unrecognised = || "not a perf.data file: it does not begin with PERFILE2 or PERFFILE".to_owned();
+    Error::input(name, 0, header_problem(bytes).unwrap_or_else(unrecognised))
 }
 
-/// What is known to be wrong with bytes that are no recording; `None` where they may be anything.
+/// A known problem of bytes that are not a recording; `None` if they are of an unknown kind.
 pub fn header_problem(bytes: &[u8]) -> Option<String> {
     Some(if bytes.is_empty() {
         "the file is empty".to_owned()
     } else if bytes.len() < FileHeader::SIZE_WITHOUT_FEATURES as usize
         && [b"PERFILE2", b"PERFFILE"].iter().any(|magic| magic.starts_with(&bytes[..bytes.len().min(8)]))
     {
-        format!("the perf.data is cut in its header, after {} bytes", bytes.len())
+        format!("the header is truncated after {} bytes", bytes.len())
     } else if bytes.starts_with(b"PERFFILE") {
-        "this perf.data of version 1 says that its header takes neither 104 nor 72 bytes, nor 16 as that of a pipe: its byte \
-         order cannot be told"
+        "unknown byte order: the header size of this version 1 perf.data is none of 104, 72 and 16 in either \
+         order"
             .to_owned()
     } else if bytes.starts_with(b"\x1f\x8b") || bytes.starts_with(b"\x28\xb5\x2f\xfd") {
-        "this is compressed more than once; unpack it first, down to one gzip or zstd around the perf.data".to_owned()
+        "compressed more than once; decompress it first, leaving at most one layer of gzip or zstd".to_owned()
     } else if bytes.starts_with(b"\xfd7zXZ") {
-        "this is compressed by xz, which is not read; unpack it first (xz -d)".to_owned()
+        "compressed with xz, which is not supported; decompress it first (xz -d)".to_owned()
     } else {
         return None;
     })

@@ -1,4 +1,4 @@
-//! The pipe container: a header of 16 bytes, then records to the end.
+//! The pipe container: a header of 16 bytes followed by records.
 
 use super::ReadOptions;
 use crate::abi::Endian;
@@ -10,49 +10,49 @@ use crate::error::{Error, Result};
 use bytes::Bytes;
 use std::io::{self, Read, Write};
 
-/// Size of the header: the magic, and this number.
+/// Size of the header, which also stores this number after its magic.
 pub const HEADER_SIZE: usize = PIPE_HEADER_SIZE as usize;
 
-/// How much is read at a time.
+/// Number of bytes read at a time.
 const CHUNK: usize = 1 << 20;
 
-/// The byte order of a pipe's header, or `None` where the bytes do not begin with one.
+/// Byte order of a pipe header; `None` if the bytes do not begin with one.
 pub fn recognise(bytes: &[u8]) -> Option<Endian> {
     let endian = header::endian(bytes)?;
     let mut reader = Reader::new(&bytes[8..], endian);
     (reader.u64()? == HEADER_SIZE as u64).then_some(endian)
 }
 
-/// The records of a stream, in blocks of about a megabyte that end with a whole record.
+/// Reads the records of a stream in blocks of about one megabyte that end with a complete record.
 pub struct PipeBlocks {
     name: String,
     stream: Box<dyn Read + Send>,
     endian: Endian,
-    /// Beginning of a record whose end has not arrived yet.
+    /// Beginning of a record whose end has not arrived.
     rest: Vec<u8>,
-    /// Where in the stream `rest` begins.
+    /// Offset of `rest` in the stream.
     offset: u64,
     ended: bool,
     failure: Option<io::Error>,
 }
 
 impl PipeBlocks {
-    /// Takes a stream whose header has been read.
+    /// Takes a stream positioned after its header.
     pub fn new(name: &str, stream: Box<dyn Read + Send>, endian: Endian) -> Self {
         let (name, offset) = (name.to_owned(), HEADER_SIZE as u64);
         Self { name, stream, endian, rest: Vec::new(), offset, ended: false, failure: None }
     }
 
-    /// Why the stream ended before its end, if it did, and where.
+    /// Offset and error of a stream that failed.
     pub fn failure(&self) -> Option<(u64, &io::Error)> {
         Some((self.offset, self.failure.as_ref()?))
     }
 
-    /// The next block and where in the stream it begins. The last one may end in the middle of a record. A stream that
-    /// fails ends there ([`failure`](Self::failure)).
+    /// The next block and its offset in the stream. The last block may end within a record. A stream that fails ends with that
+    /// block ([`failure`](Self::failure)).
     ///
     /// # Errors
-    /// Where a large record cannot be kept in a temporary file.
+    /// If a large record cannot be spooled to a temporary file.
     pub fn next(&mut self, options: &ReadOptions) -> Result<Option<(u64, Bytes)>> {
         let mut bytes = std::mem::take(&mut self.rest);
         let mut wanted = bytes.len() + CHUNK;
@@ -67,7 +67,7 @@ impl PipeBlocks {
                 }
                 (0, Step::Cut { needed }) => wanted = (needed as usize).max(bytes.len() + CHUNK),
                 (0, Step::Garbage { .. }) if bytes.len() < options.limits.damage => wanted = bytes.len() + CHUNK,
-                // So much that is no record is passed on: whoever walks the block says so.
+                // Too many bytes without a record are passed on. The reader of the block reports them.
                 (0, _) => break,
                 (whole, _) => {
                     self.rest = bytes.split_off(whole);
@@ -95,18 +95,18 @@ impl PipeBlocks {
         }
     }
 
-    /// Moves one large record to a temporary file.
-    fn spool(&mut self, begun: Vec<u8>, needed: u64, options: &ReadOptions) -> Result<(u64, Bytes)> {
-        let missing = needed - begun.len() as u64;
+    /// Spools one large record to a temporary file.
+    fn spool(&mut self, start: Vec<u8>, needed: u64, options: &ReadOptions) -> Result<(u64, Bytes)> {
+        let missing = needed - start.len() as u64;
         let spooled = (|| {
             let mut spool = Spool::new(options.spool_dir.as_deref())?;
-            spool.write_all(&begun)?;
+            spool.write_all(&start)?;
             let (copied, failure) = spool.fill(&mut (&mut self.stream).take(missing))?;
             self.ended = copied < missing;
             self.failure = failure;
             spool.into_bytes()
         })();
-        let bytes = spooled.map_err(|e: io::Error| Error::io(&self.name, "cannot keep in a temporary file")(e))?;
+        let bytes = spooled.map_err(|e: io::Error| Error::io(&self.name, "cannot spool to a temporary file")(e))?;
         let at = self.offset;
         self.offset += bytes.len() as u64;
         Ok((at, bytes))
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
     use crate::container::walk::whole_records;
 
-    /// Gives a few bytes at a time, as pipes do.
+    /// Returns a few bytes at a time, as pipes do.
     struct Dribble(Vec<u8>, usize, usize);
 
     impl Read for Dribble {
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_costs_no_record_that_straddles_blocks() {
+    fn corruption_does_not_lose_records_across_blocks() {
         let mut all = records(9000);
         all[300_000..300_100].fill(0);
         let mut blocks = PipeBlocks::new("test", Box::new(io::Cursor::new(all.clone())), Endian::Little);
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_payload_goes_to_a_temporary_file_and_comes_back() {
+    fn a_large_payload_is_spooled() {
         let mut all = records(10);
         let payload = ReadOptions::default().limits.record + 5;
         all.extend([71, 0, 0, 0, 0, 0, 48, 0]);
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_stream_gives_all_that_arrived() {
+    fn a_truncated_stream_returns_everything_that_arrived() {
         let mut all = records(50);
         all.truncate(all.len() - 3);
         let mut blocks = PipeBlocks::new("test", Box::new(io::Cursor::new(all.clone())), Endian::Little);

@@ -1,7 +1,7 @@
-//! Records gathered and compressed on several threads, in the order in which they come.
+//! Compresses records on several threads, preserving their order.
 //!
-//! What is written does not depend on how many threads there are: records are given out in turns of the same size, and how large
-//! a frame may become is learned from turns that are over, always the same number of turns later.
+//! The output does not depend on the number of threads: records are split into batches of a fixed size, and the size limit of
+//! a frame is learned from finished batches, always with the same delay.
 
 use super::frames::{FrameOptions, FrameWriter};
 use crate::abi::Endian;
@@ -9,135 +9,135 @@ use crate::error::{Error, Result};
 use crate::threads::WorkerPool;
 use std::io::{self, Write};
 
-/// How many bytes of records go to a thread at a time.
-const TURN: usize = 1 << 20;
+/// Bytes of records in a batch.
+const BATCH: usize = 1 << 20;
 
-/// How many turns are under way at once.
-const TURNS: usize = 8;
+/// Maximum number of batches in flight.
+const BATCHES: usize = 8;
 
-/// Writes records, some of them in frames.
+/// Writes records, some of them in compressed frames.
 pub struct Compressing {
-    /// Made here, as it knows whether there can be such frames; it tells what has been written, and compresses nothing.
-    told: FrameWriter,
-    /// What is gathered for the next turn.
-    next: Turn,
-    under_way: WorkerPool<Turn, io::Result<Turn>>,
-    /// Turns that are over, whose memory is used again.
-    spare: Vec<Turn>,
+    /// Validates the options, accumulates the totals and encodes the feature. It compresses nothing.
+    summary: FrameWriter,
+    /// Records of the next batch.
+    next: Batch,
+    pool: WorkerPool<Batch, io::Result<Batch>>,
+    /// Finished batches, whose buffers are reused.
+    spare: Vec<Batch>,
 }
 
-/// Records in their order.
+/// A batch of records in order.
 #[derive(Default)]
-struct Turn {
+struct Batch {
     records: Vec<u8>,
-    /// How large each is, and whether it goes to a frame.
+    /// Size of each record, and whether it is compressed.
     sizes: Vec<(usize, bool)>,
-    /// What is to be written, when the turn is over.
+    /// The encoded output.
     written: Vec<u8>,
-    /// At how many bytes a frame is full.
+    /// Number of plain bytes at which a frame is full.
     target: usize,
-    /// How many bytes were in frames, and how many these took.
+    /// Bytes before and after compression.
     totals: (u64, u64),
 }
 
 impl Compressing {
-    /// Begins without a record.
+    /// Creates a writer without records.
     ///
     /// # Errors
-    /// Where zstd does not know the level or cannot get memory.
+    /// If zstd rejects the level or cannot allocate memory.
     pub fn new(options: FrameOptions, endian: Endian) -> Result<Self> {
-        let told = FrameWriter::new(options, endian)?;
-        let under_way = WorkerPool::new("compress", TURNS, move || {
+        let summary = FrameWriter::new(options, endian)?;
+        let pool = WorkerPool::new("compress", BATCHES, move || {
             let mut writer = FrameWriter::new(options, endian);
-            move |turn| {
-                let over = match &mut writer {
-                    Ok(writer) => compressed(turn, writer).map_err(|e| e.to_string()),
+            move |batch| {
+                let result = match &mut writer {
+                    Ok(writer) => compressed(batch, writer).map_err(|e| e.to_string()),
                     Err(e) => Err(e.to_string()),
                 };
-                over.map_err(io::Error::other)
+                result.map_err(io::Error::other)
             }
         });
-        Ok(Self { told, next: Turn::default(), under_way, spare: Vec::new() })
+        Ok(Self { summary, next: Batch::default(), pool, spare: Vec::new() })
     }
 
-    /// Takes a record, to be written in a frame or as it is.
+    /// Adds a record, to be compressed or written as it is.
     ///
     /// # Errors
-    /// What `out` says, to which records before it may be written now.
+    /// Errors of `out`, to which earlier records may be written.
     pub fn record(&mut self, record: &[u8], in_frame: bool, out: &mut impl Write) -> Result<()> {
         self.next.records.extend_from_slice(record);
         self.next.sizes.push((record.len(), in_frame));
-        if self.next.records.len() < TURN {
+        if self.next.records.len() < BATCH {
             return Ok(());
         }
-        self.turn(out).map_err(Error::Output)
+        self.submit_batch(out).map_err(Error::Output)
     }
 
-    /// Writes all that has been taken.
+    /// Writes all records added so far.
     ///
     /// # Errors
-    /// What `out` says.
+    /// Errors of `out`.
     pub fn flush(&mut self, out: &mut impl Write) -> Result<()> {
         let flushed: io::Result<()> = (|| {
             if !self.next.sizes.is_empty() {
-                self.turn(out)?;
+                self.submit_batch(out)?;
             }
-            while !self.under_way.is_empty() {
-                self.over(out)?;
+            while !self.pool.is_empty() {
+                self.finish_oldest(out)?;
             }
             Ok(())
         })();
         flushed.map_err(Error::Output)
     }
 
-    /// The feature COMPRESSED, as [`FrameWriter::feature`] has it.
+    /// The feature COMPRESSED, see [`FrameWriter::feature`].
     ///
     /// # Errors
     /// As there.
     pub fn feature(&self) -> Result<Vec<u8>> {
-        self.told.feature()
+        self.summary.feature()
     }
 
-    /// Has what is gathered compressed, and waits for a turn that is over if many are under way.
-    fn turn(&mut self, out: &mut impl Write) -> io::Result<()> {
-        if self.under_way.is_full() {
-            self.over(out)?;
+    /// Submits the batch for compression; waits for the oldest one if too many are in flight.
+    fn submit_batch(&mut self, out: &mut impl Write) -> io::Result<()> {
+        if self.pool.is_full() {
+            self.finish_oldest(out)?;
         }
-        let mut turn = std::mem::replace(&mut self.next, self.spare.pop().unwrap_or_default());
-        turn.target = self.told.target();
-        self.under_way.give(turn)
+        let mut batch = std::mem::replace(&mut self.next, self.spare.pop().unwrap_or_default());
+        batch.target = self.summary.target();
+        self.pool.give(batch)
     }
 
-    /// Writes what was first.
-    fn over(&mut self, out: &mut impl Write) -> io::Result<()> {
-        let Some(turn) = self.under_way.next_result() else { return Ok(()) };
-        let mut turn = turn?;
-        out.write_all(&turn.written)?;
-        self.told.learn(turn.target, turn.totals);
-        turn.records.clear();
-        turn.sizes.clear();
-        turn.written.clear();
-        self.spare.push(turn);
+    /// Waits for the oldest batch and writes it.
+    fn finish_oldest(&mut self, out: &mut impl Write) -> io::Result<()> {
+        let Some(batch) = self.pool.next_result() else { return Ok(()) };
+        let mut batch = batch?;
+        out.write_all(&batch.written)?;
+        self.summary.learn(batch.target, batch.totals);
+        batch.records.clear();
+        batch.sizes.clear();
+        batch.written.clear();
+        self.spare.push(batch);
         Ok(())
     }
 }
 
-fn compressed(mut turn: Turn, writer: &mut FrameWriter) -> Result<Turn> {
-    writer.begin_turn(turn.target);
-    let mut rest = &turn.records[..];
-    for &(size, in_frame) in &turn.sizes {
-        let (record, behind) = rest.split_at(size);
-        rest = behind;
+fn compressed(mut batch: Batch, writer: &mut FrameWriter) -> Result<Batch> {
+    writer.begin_batch(batch.target);
+    let mut rest = &batch.records[..];
+    for &(size, in_frame) in &batch.sizes {
+        let (record, after) = rest.split_at(size);
+        rest = after;
         if in_frame {
-            writer.record(record, &mut turn.written)?;
+            writer.record(record, &mut batch.written)?;
         } else {
-            writer.flush(&mut turn.written)?;
-            turn.written.extend_from_slice(record);
+            writer.flush(&mut batch.written)?;
+            batch.written.extend_from_slice(record);
         }
     }
-    writer.flush(&mut turn.written)?;
-    (turn.target, turn.totals) = (writer.target(), writer.totals());
-    Ok(turn)
+    writer.flush(&mut batch.written)?;
+    (batch.target, batch.totals) = (writer.target(), writer.totals());
+    Ok(batch)
 }
 
 #[cfg(test)]
@@ -149,7 +149,7 @@ mod tests {
     use crate::container::walk::{Step, step};
     use std::io::ErrorKind;
 
-    /// A record of a type and size; each is another one.
+    /// A record of a type and size, with a number.
     fn record(kind: u8, len: usize, number: u64) -> Vec<u8> {
         let mut bytes = vec![kind, 0, 0, 0, 0, 0, len as u8, (len >> 8) as u8];
         bytes.extend(number.to_le_bytes());
@@ -160,7 +160,7 @@ mod tests {
     fn written(out: &mut impl Write, flush_each: u64) -> Result<Compressing> {
         let mut writer = Compressing::new(FrameOptions::default(), Endian::Little)?;
         for number in 0..300_000 {
-            // A plain one now and then, as perf's own.
+            // A plain record from time to time, as perf's own.
             let kind = if number % 1000 == 7 { 68 } else { 9 };
             writer.record(&record(kind, 40 + number as usize % 9 * 8, number), kind == 9, out)?;
             if number % flush_each == flush_each - 1 {
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn all_comes_in_its_order() {
+    fn records_are_written_in_order() {
         for flush_each in [u64::MAX, 30_000] {
             let mut out = Vec::new();
             let writer = written(&mut out, flush_each).unwrap();
@@ -202,15 +202,15 @@ mod tests {
                 number += 1;
             }
             assert_eq!((number, at), (300_000, all.len()));
-            assert!(frames >= 300, "{frames} frames: none goes across a plain record");
-            let mut again = Vec::new();
-            written(&mut again, flush_each).unwrap();
-            assert!(again == out, "another time it is the same");
+            assert!(frames >= 300, "{frames} frames: no frame spans a plain record");
+            let mut second = Vec::new();
+            written(&mut second, flush_each).unwrap();
+            assert!(second == out, "a second run differs");
         }
     }
 
     #[test]
-    fn an_output_that_fails_is_told() {
+    fn output_errors_are_returned() {
         struct Full(usize);
         impl Write for Full {
             fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {

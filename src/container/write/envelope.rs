@@ -1,4 +1,4 @@
-//! Compression of an output as a whole, on a thread of its own.
+//! Compression of an output as a whole, on a separate thread.
 
 use crate::error::{Error, Result};
 use crate::threads::returned;
@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind, Write};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
 
-/// A compression around an output. There may be none, or one around another.
+/// A compression around an output. Several can be nested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Envelope {
     /// gzip.
@@ -15,7 +15,7 @@ pub enum Envelope {
     Zstd,
 }
 
-/// Splits the endings that ask for envelopes off a file name. The outermost envelope is the first.
+/// Splits the extensions of compressions off a file name. The outermost compression is the first.
 pub fn strip(mut name: &str) -> (&str, Vec<Envelope>) {
     let mut envelopes = Vec::new();
     while let Some((stem, ending)) = name.rsplit_once('.') {
@@ -29,20 +29,20 @@ pub fn strip(mut name: &str) -> (&str, Vec<Envelope>) {
     (name, envelopes)
 }
 
-/// The envelopes of an output.
+/// The compressions of an output.
 #[derive(Clone, Debug, Default)]
 pub struct Envelopes {
     /// The outermost first.
     pub list: Vec<Envelope>,
-    /// How much is compressed, as each counts it: gzip from 0 to 9, zstd from 1 to 22. Each one's default if not set.
+    /// Level, in the scale of each compression: gzip 0 to 9, zstd 1 to 22. The default of each if not set.
     pub level: Option<u32>,
 }
 
 impl Envelopes {
-    /// Has `write` write to `out` through all of the envelopes, and finishes them.
+    /// Runs `write` with an output that compresses into `out`, and finishes the compressed streams.
     ///
     /// # Errors
-    /// What `write` or `out` says.
+    /// Errors of `write` or `out`.
     pub fn around(
         &self,
         out: &mut (dyn Write + Send),
@@ -65,18 +65,18 @@ fn around(
         let mut feed = Feed { chunk: Vec::with_capacity(CHUNK), sender };
         let written = around(inner, level, &mut feed, write).and_then(|()| feed.flush().map_err(Error::Output));
         drop(feed);
-        // Where compressing failed, that is why writing to it did.
+        // A compression error is the cause of a write error.
         let compressed = returned(compressor.join());
         compressed.map_err(Error::Output).and(written)
     })
 }
 
-/// How much a `.gz` is compressed where nobody says. Of a profile with many stacks, zlib's own 6 would take a third of the
-/// whole conversion's time to save a twentieth of the file.
+/// Default level of gzip. For a profile with many stacks, zlib's default of 6 would take a third of the time of the conversion to
+/// save a twentieth of the size.
 const GZIP_LEVEL: u32 = 2;
 
 impl Envelope {
-    /// The ending of file names that asks for it.
+    /// The file name extension.
     pub fn extension(self) -> &'static str {
         match self {
             Self::Gzip => "gz",
@@ -84,7 +84,7 @@ impl Envelope {
         }
     }
 
-    /// The most that it can be asked to compress.
+    /// The highest level.
     pub fn highest_level(self) -> u32 {
         match self {
             Self::Gzip => 9,
@@ -120,12 +120,12 @@ impl Envelope {
     }
 }
 
-/// How much is given to the other thread at once, and how many such chunks may wait there. The system's allocator keeps memory
-/// of such a size to be used again.
+/// Size of a chunk sent to the compressing thread, and maximum number of chunks in flight. Allocators keep chunks of this size
+/// for reuse.
 const CHUNK: usize = 64 << 10;
 const CHUNKS: usize = 8;
 
-/// Gives what is written to the thread that compresses it.
+/// Sends written bytes to the compressing thread.
 struct Feed {
     chunk: Vec<u8>,
     sender: SyncSender<Vec<u8>>,
@@ -136,9 +136,9 @@ impl Write for Feed {
         if self.chunk.len() == CHUNK {
             self.flush()?;
         }
-        let taken = bytes.len().min(CHUNK - self.chunk.len());
-        self.chunk.extend_from_slice(&bytes[..taken]);
-        Ok(taken)
+        let accepted = bytes.len().min(CHUNK - self.chunk.len());
+        self.chunk.extend_from_slice(&bytes[..accepted]);
+        Ok(accepted)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -156,7 +156,7 @@ mod tests {
     use std::io::Read;
 
     #[test]
-    fn what_is_written_comes_back_from_inside_the_envelopes() {
+    fn nested_compression_is_reversible() {
         let data: Vec<u8> = (0..3_000_000_u32).flat_map(|i| (i / 7).to_le_bytes()).collect();
         let envelopes = Envelopes { list: vec![Envelope::Gzip, Envelope::Zstd], level: Some(1) };
         let mut out = Vec::new();
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn an_output_that_fails_says_why() {
+    fn the_output_error_is_returned() {
         struct Full;
         impl Write for Full {
             fn write(&mut self, _: &[u8]) -> io::Result<usize> {

@@ -1,5 +1,5 @@
-//! The file container, laid out as perf record does: header, ids, events, records, feature table, features. Events that are
-//! known only when all records have been seen come last, as `perf inject` puts them.
+//! The file container, laid out as by perf record: header, IDs, events, records, feature table, features. Events that are
+//! known only after all records come last, as `perf inject` writes them.
 
 use super::encoded;
 use crate::abi;
@@ -12,28 +12,28 @@ use crate::error::{Error, Result};
 use std::collections::BTreeMap;
 use std::io::{self, Seek, SeekFrom, Write};
 
-/// Writes a file from front to back, and then its header.
+/// Writes a file sequentially, and its header at the end.
 pub struct FileWriter<W> {
     out: W,
     endian: Endian,
-    /// How much has been written.
+    /// Number of bytes written.
     at: u64,
     header: FileHeader,
-    /// Slots of the feature table that no feature takes.
+    /// Unused slots of the feature table.
     spare_slots: u64,
 }
 
-/// The most bytes that the attrs of a file take, all of one size: of real ones a page at most.
-const MOST_ATTRS: usize = 256 << 20;
+/// Limit on the size of all attrs of a file, padded to one size. Real files have a page at most.
+const MAX_ATTRS: usize = 256 << 20;
 
-/// Size of the section that follows each attr and says where its ids are.
+/// Size of the section that follows each attr and locates its IDs.
 const IDS_SIZE: u64 = 16;
 
 impl<W: Write + Seek> FileWriter<W> {
-    /// Begins a file; with its events, if they are known.
+    /// Begins a file, with its events if they are known.
     ///
     /// # Errors
-    /// What `out` says.
+    /// Errors of `out`.
     pub fn begin(out: W, endian: Endian, events: &[FileAttr], event_types: &[EventType]) -> Result<Self> {
         let nothing = Section::default();
         let attr_size = Attr::SIZE_KNOWN as u64 + IDS_SIZE;
@@ -49,17 +49,17 @@ impl<W: Write + Seek> FileWriter<W> {
         Ok(this)
     }
 
-    /// Where the next byte goes.
+    /// Offset of the next byte.
     pub fn position(&self) -> u64 {
         self.at
     }
 
-    /// Passes over bytes that are written by other means.
+    /// Advances over bytes that are written by other means.
     pub fn skip(&mut self, bytes: u64) {
         self.at += bytes;
     }
 
-    /// Leaves slots of the feature table free, as perf does for each feature that it means to write and then has not.
+    /// Reserves unused slots of the feature table, as perf does for each feature that it selects but then does not write.
     pub fn leave_slots(&mut self, slots: u8) {
         self.spare_slots = slots.into();
     }
@@ -71,10 +71,10 @@ impl<W: Write + Seek> FileWriter<W> {
             entries.push((encoded(event.attr.to_bytes(self.endian))?, encoded(abi::to_bytes(&ids, self.endian))?));
             self.write_all(&encoded(abi::to_bytes(&event.ids, self.endian))?).map_err(Error::Output)?;
         }
-        // All entries are of one size. perf takes events of several, too, as long as each says its own.
+        // All entries have one size. perf accepts attrs of different sizes if each states its own.
         let size = entries.iter().map(|(attr, _)| attr.len()).max().unwrap_or_default();
-        if size.saturating_mul(entries.len()) > MOST_ATTRS {
-            let what = format!("{} events with attrs of {size} bytes are more than a file has", entries.len());
+        if size.saturating_mul(entries.len()) > MAX_ATTRS {
+            let what = format!("{} events with attrs of {size} bytes are too large for a file", entries.len());
             return Err(Error::too_large(what));
         }
         self.header.attr_size = size as u64 + IDS_SIZE;
@@ -93,10 +93,10 @@ impl<W: Write + Seek> FileWriter<W> {
         Ok(())
     }
 
-    /// Ends the file behind its records: with its features, and with its events if it did not begin with them.
+    /// Ends the file after its records: writes the features, and the events if they are still missing.
     ///
     /// # Errors
-    /// What `out` says.
+    /// Errors of `out`.
     pub fn finish(
         mut self,
         events: &[FileAttr],
@@ -134,7 +134,7 @@ impl<W: Write + Seek> FileWriter<W> {
     }
 }
 
-/// Writes records.
+/// Writes bytes of records.
 impl<W: Write> Write for FileWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.out.write(bytes)?;
@@ -155,7 +155,7 @@ mod tests {
     use std::io::Cursor;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn a_written_file_can_be_read() {
         let mut attr = Attr::read(&[0; 128], Endian::Little).unwrap();
         attr.size = 128;
         attr.config = 7;

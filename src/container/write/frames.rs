@@ -1,7 +1,7 @@
 //! Frames of compressed records: COMPRESSED and COMPRESSED2.
 //!
-//! Each frame is a zstd frame of its own and holds whole records, so that it can be read without those before it. perf
-//! reads such frames as it reads its own, which continue each other.
+//! Each record contains a zstd frame of its own with complete records, so it can be decompressed independently. perf reads
+//! these as well as its own, which continue one stream.
 
 use super::encoded;
 use crate::abi;
@@ -13,12 +13,12 @@ use std::io::{self, Write};
 use zstd::bulk::Compressor;
 use zstd::zstd_safe::compress_bound;
 
-/// How records are compressed.
+/// Options for compression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameOptions {
-    /// The record that holds a frame.
+    /// The type of record that contains a frame.
     pub kind: FrameKind,
-    /// zstd's level: 1 is fast, 22 small.
+    /// Level of zstd: 1 is fastest, 22 smallest.
     pub level: i32,
 }
 
@@ -28,17 +28,17 @@ impl Default for FrameOptions {
     }
 }
 
-/// The record that holds a frame.
+/// The type of record that contains a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameKind {
-    /// COMPRESSED, which perf reads since 5.2.
+    /// COMPRESSED. Since perf 5.2.
     Compressed,
-    /// COMPRESSED2, which perf reads since 6.16: of a size that is a multiple of 8.
+    /// COMPRESSED2, padded to a multiple of 8 bytes. Since perf 6.16.
     Compressed2,
 }
 
 impl FrameKind {
-    /// The most compressed bytes that a record can hold.
+    /// Maximum of compressed bytes in a record.
     const fn room(self) -> usize {
         match self {
             Self::Compressed => u16::MAX as usize - RecordHeader::SIZE,
@@ -47,35 +47,35 @@ impl FrameKind {
     }
 }
 
-/// The most plain bytes in a frame, which the feature COMPRESSED tells; about what perf has by default.
+/// Maximum of plain bytes in a frame, stored in the feature COMPRESSED. Close to perf's default.
 pub const MMAP_LEN: usize = 512 << 10;
 
-/// Gathers records and writes them in frames.
+/// Buffers records and writes them in frames.
 pub struct FrameWriter {
     options: FrameOptions,
     endian: Endian,
     compressor: Compressor<'static>,
-    /// Records of the frame to come.
+    /// Records of the next frame.
     plain: Vec<u8>,
-    /// Sizes of these.
+    /// Their sizes.
     sizes: Vec<usize>,
     compressed: Vec<u8>,
-    /// At how many plain bytes a frame is written: as many as are likely to fit a record when compressed.
+    /// Number of plain bytes at which a frame is written: as many as are likely to fit a record when compressed.
     target: usize,
-    /// Whether the stream of frames that are there must be ended first.
-    is_behind_others: bool,
+    /// Whether the stream of the preceding frames must be ended first.
+    ends_preceding_stream: bool,
     plain_total: u64,
     compressed_total: u64,
 }
 
-/// An empty block which says that it is the last one of its stream. perf's streams have no checksum behind it.
+/// An empty block with the flag of the last block. perf's streams have no checksum after it.
 const LAST_BLOCK: [u8; 3] = [1, 0, 0];
 
 impl FrameWriter {
-    /// Begins without a record.
+    /// Creates a writer without records.
     ///
     /// # Errors
-    /// Where zstd does not know the level or cannot get memory.
+    /// If zstd rejects the level or cannot allocate memory.
     pub fn new(options: FrameOptions, endian: Endian) -> Result<Self> {
         Ok(Self {
             options,
@@ -85,21 +85,21 @@ impl FrameWriter {
             sizes: Vec::new(),
             compressed: Vec::new(),
             target: MMAP_LEN / 4,
-            is_behind_others: false,
+            ends_preceding_stream: false,
             plain_total: 0,
             compressed_total: 0,
         })
     }
 
-    /// Goes on behind frames that somebody else wrote, whose stream has not ended: the next frame begins with its end.
-    pub fn end_others(&mut self) {
-        self.is_behind_others = true;
+    /// Continues after frames of another writer whose stream has not ended: the next frame begins with the end of that stream.
+    pub fn end_preceding_stream(&mut self) {
+        self.ends_preceding_stream = true;
     }
 
-    /// Takes a record, and writes a frame when it is full.
+    /// Adds a record; writes a frame if it is full.
     ///
     /// # Errors
-    /// What `out` says.
+    /// Errors of `out`.
     pub fn record(&mut self, record: &[u8], out: &mut impl Write) -> Result<()> {
         if self.plain.len() + record.len() > self.target {
             self.flush(out)?;
@@ -109,10 +109,10 @@ impl FrameWriter {
         Ok(())
     }
 
-    /// Writes what has been taken, so that what is not compressed can follow.
+    /// Writes the buffered records, so that an uncompressed record can follow.
     ///
     /// # Errors
-    /// What `out` says.
+    /// Errors of `out`.
     pub fn flush(&mut self, out: &mut impl Write) -> Result<()> {
         let (plain, mut sizes) = (std::mem::take(&mut self.plain), std::mem::take(&mut self.sizes));
         let written = self.frames(&plain, &sizes, out);
@@ -122,7 +122,7 @@ impl FrameWriter {
         written.map_err(Error::Output)
     }
 
-    /// Writes records in one frame; in more where they do not fit, and as they are where one alone does not.
+    /// Writes records in one frame. Splits them if they do not fit; writes a single record that does not fit uncompressed.
     fn frames(&mut self, plain: &[u8], sizes: &[usize], out: &mut impl Write) -> io::Result<()> {
         if plain.is_empty() {
             return Ok(());
@@ -147,9 +147,9 @@ impl FrameWriter {
         self.frames(&plain[middle..], second, out)
     }
 
-    /// Writes what is compressed as a record.
+    /// Writes the compressed bytes as a record.
     fn write(&mut self, plain: usize, out: &mut impl Write) -> io::Result<()> {
-        if std::mem::take(&mut self.is_behind_others) {
+        if std::mem::take(&mut self.ends_preceding_stream) {
             self.compressed.splice(0..0, LAST_BLOCK);
         }
         let len = self.compressed.len();
@@ -171,32 +171,32 @@ impl FrameWriter {
         out.write_all(&self.compressed)
     }
 
-    /// Begins what is to be written beside what others write: with this many bytes at which a frame is full.
-    pub(super) fn begin_turn(&mut self, target: usize) {
+    /// Begins a batch with the given number of bytes at which a frame is full.
+    pub(super) fn begin_batch(&mut self, target: usize) {
         (self.target, self.plain_total, self.compressed_total) = (target, 0, 0);
     }
 
-    /// At how many bytes a frame is full.
+    /// Number of plain bytes at which a frame is full.
     pub(super) fn target(&self) -> usize {
         self.target
     }
 
-    /// How many bytes were written in frames, and how many these take.
+    /// Bytes before and after compression.
     pub(super) fn totals(&self) -> (u64, u64) {
         (self.plain_total, self.compressed_total)
     }
 
-    /// Takes over what others have written.
+    /// Takes over the totals of another writer.
     pub(super) fn learn(&mut self, target: usize, (plain, compressed): (u64, u64)) {
         self.target = target;
         self.plain_total += plain;
         self.compressed_total += compressed;
     }
 
-    /// The feature COMPRESSED, with the ratio of what has been written: without it perf does not read frames.
+    /// The feature COMPRESSED with the compression ratio. Without it perf does not read frames.
     ///
     /// # Errors
-    /// None in practice: the bytes go to memory.
+    /// None in practice: the bytes are written to memory.
     pub fn feature(&self) -> Result<Vec<u8>> {
         let ratio = (self.plain_total + self.compressed_total / 2).checked_div(self.compressed_total).unwrap_or(0);
         let feature = Compression {
@@ -237,7 +237,7 @@ mod tests {
         (out, writer.feature().unwrap())
     }
 
-    /// Reads each frame without those before it; how many frames there are and how many records beside them.
+    /// Reads each frame independently; returns the records, and the numbers of frames and of uncompressed records.
     fn read(bytes: &[u8]) -> (Vec<u8>, usize, usize) {
         let (mut at, mut all, mut frames, mut plain) = (0, Vec::new(), 0, 0);
         while let Step::Record { header, len, .. } = step(bytes, at, Endian::Little) {
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn each_frame_is_read_alone() {
+    fn each_frame_is_independent() {
         let records: Vec<_> = (0..20_000).map(|i| record(40 + i % 50 * 8, 0)).collect();
         for kind in [FrameKind::Compressed, FrameKind::Compressed2] {
             let (bytes, feature) = written(&records, kind);
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_compress_goes_to_more_frames_or_none() {
+    fn incompressible_records_take_more_frames_or_none() {
         let mut records: Vec<_> = (1..500).map(|i| record(2000, i)).collect();
         records.push(record(0xfff8, 7));
         for kind in [FrameKind::Compressed, FrameKind::Compressed2] {
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_gives_no_frame() {
+    fn no_records_give_no_frame() {
         assert!(written(&[], FrameKind::Compressed).0.is_empty());
     }
 }

@@ -1,4 +1,4 @@
-//! Writing: containers from events, records and features.
+//! Writing of containers from events, records and features.
 
 pub mod compressing;
 pub mod envelope;
@@ -8,7 +8,7 @@ pub mod pipe;
 
 use crate::error::{Error, Result};
 
-/// Bytes of a structure that was written to memory. What has no place in the format is an error.
+/// Bytes of a structure encoded to memory. A value that the format cannot represent is an error.
 pub(crate) fn encoded(bytes: binrw::BinResult<Vec<u8>>) -> Result<Vec<u8>> {
     bytes.map_err(|e| Error::Output(std::io::Error::new(std::io::ErrorKind::InvalidData, e.to_string())))
 }

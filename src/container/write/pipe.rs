@@ -1,4 +1,4 @@
-//! The pipe container: what a file tells in its header and sections is told by records.
+//! The pipe container. Records take the place of the header and sections of a file.
 
 use super::encoded;
 use crate::abi;
@@ -13,19 +13,19 @@ use crate::container::read::file::FileAttr;
 use crate::container::read::pipe::HEADER_SIZE;
 use crate::error::Result;
 
-/// The numbers that mark the end of the features: perf's count of the features that it knows, as of 5.14 to 6.19, and as
-/// of 7.1. Older ones refuse a higher number; newer ones take a lower one for the feature of that number.
+/// Numbers that mark the end of the features: the number of features known to perf 5.14 to 6.19, and to perf 7.1. Older
+/// versions reject a higher number; newer ones take a lower number for the feature with that ID.
 const END_MARKS: [u64; 2] = [32, 35];
 
 /// The header.
 ///
 /// # Errors
-/// None in practice: the bytes go to memory.
+/// None in practice: the bytes are written to memory.
 pub fn header(endian: Endian) -> Result<Vec<u8>> {
     encoded(abi::to_bytes(&(Magic::V2, HEADER_SIZE as u64), endian))
 }
 
-/// A record of these bytes, or `None` where they are more than a record can hold.
+/// Encodes a record; `None` if it does not fit the 16-bit size.
 fn record(kind: RecordType, misc: Misc, parts: &[&[u8]], endian: Endian) -> Result<Option<Vec<u8>>> {
     let body = parts.concat();
     let Ok(size) = u16::try_from(RecordHeader::SIZE + body.len()) else { return Ok(None) };
@@ -34,12 +34,12 @@ fn record(kind: RecordType, misc: Misc, parts: &[&[u8]], endian: Endian) -> Resu
     Ok(Some(bytes))
 }
 
-/// An event: HEADER_ATTR. `None` where it has more ids than a record can hold.
+/// HEADER_ATTR of an event; `None` if it has too many IDs for one record.
 ///
-/// The attr takes as many bytes as it says itself: its ids follow there.
+/// The attr is truncated to its own declared size, because readers expect the IDs there.
 ///
 /// # Errors
-/// None in practice: the bytes go to memory.
+/// None in practice: the bytes are written to memory.
 pub fn event(event: &FileAttr, endian: Endian) -> Result<Option<Vec<u8>>> {
     let mut attr = encoded(event.attr.to_bytes(endian))?;
     attr.truncate(Attr::declared_size(&attr, endian).unwrap_or(attr.len()));
@@ -47,16 +47,16 @@ pub fn event(event: &FileAttr, endian: Endian) -> Result<Option<Vec<u8>>> {
     record(RecordType::HEADER_ATTR, Misc::empty(), &[&attr, &ids], endian)
 }
 
-/// The name of a tracepoint: HEADER_EVENT_TYPE.
+/// HEADER_EVENT_TYPE with the name of a tracepoint.
 ///
 /// # Errors
-/// None in practice: the bytes go to memory.
+/// None in practice: the bytes are written to memory.
 pub fn event_type(event_type: &EventType, endian: Endian) -> Result<Vec<u8>> {
     let body = encoded(abi::to_bytes(event_type, endian))?;
     Ok(record(RecordType::HEADER_EVENT_TYPE, Misc::empty(), &[&body], endian)?.unwrap_or_default())
 }
 
-/// Whether perf tells a feature in a pipe, in a HEADER_FEATURE record.
+/// Whether perf writes a feature as a HEADER_FEATURE record in a pipe.
 pub fn has_feature(id: FeatureId) -> bool {
     !matches!(
         id,
@@ -71,37 +71,37 @@ pub fn has_feature(id: FeatureId) -> bool {
     )
 }
 
-/// A feature: HEADER_FEATURE. `None` where it is larger than a record can be.
+/// HEADER_FEATURE; `None` if it is too large for a record.
 ///
 /// # Errors
-/// None in practice: the bytes go to memory.
+/// None in practice: the bytes are written to memory.
 pub fn feature(id: FeatureId, bytes: &[u8], endian: Endian) -> Result<Option<Vec<u8>>> {
     let id = encoded(abi::to_bytes(&u64::from(id.0), endian))?;
     record(RecordType::HEADER_FEATURE, Misc::empty(), &[&id, bytes], endian)
 }
 
-/// The mark that no more features come, after those up to `last`.
+/// The HEADER_FEATURE that marks the end of the features, after those up to `last`.
 ///
 /// # Errors
-/// None in practice: the bytes go to memory.
+/// None in practice: the bytes are written to memory.
 pub fn end_of_features(last: Option<FeatureId>, endian: Endian) -> Result<Vec<u8>> {
     let last = last.map_or(0, |last| u64::from(last.0));
     mark(END_MARKS.into_iter().find(|&mark| mark > last).unwrap_or(last + 1), endian)
 }
 
-/// The mark that no more features come, for a perf that knows so many.
+/// The HEADER_FEATURE that marks the end of the features, for a perf that knows this many.
 ///
 /// # Errors
-/// None in practice: the bytes go to memory.
+/// None in practice: the bytes are written to memory.
 pub fn mark(features: u64, endian: Endian) -> Result<Vec<u8>> {
     let mark = encoded(abi::to_bytes(&features, endian))?;
     Ok(record(RecordType::HEADER_FEATURE, Misc::empty(), &[&mark], endian)?.unwrap_or_default())
 }
 
-/// Formats of tracepoints: HEADER_TRACING_DATA and what follows it.
+/// HEADER_TRACING_DATA and the tracepoint formats that follow it.
 ///
 /// # Errors
-/// None in practice: the bytes go to memory.
+/// None in practice: the bytes are written to memory.
 pub fn tracing_data(bytes: &[u8], endian: Endian) -> Result<Vec<u8>> {
     let padded = bytes.len().next_multiple_of(8);
     let size = encoded(abi::to_bytes(&[padded as u32, 0], endian))?;
@@ -111,13 +111,13 @@ pub fn tracing_data(bytes: &[u8], endian: Endian) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// A build id: HEADER_BUILD_ID. `None` where the name is longer than a record can hold.
+/// HEADER_BUILD_ID; `None` if the name is too long for a record.
 ///
-/// Behind the name stand zeros, whatever the recording has there: other bytes could be taken for a `sample_id`. perf from
-/// 7.1 on refuses records of which the size is no multiple of 8.
+/// The name is padded with zeros whatever the recording has there: other bytes could be taken for a `sample_id`. perf 7.1 and
+/// later reject records whose size is not a multiple of 8.
 ///
 /// # Errors
-/// None in practice: the bytes go to memory.
+/// None in practice: the bytes are written to memory.
 pub fn build_id(misc: Misc, build_id: &BuildId, endian: Endian) -> Result<Option<Vec<u8>>> {
     let build_id = BuildId { filename: PaddedStr::new(build_id.filename.text(), 1), ..build_id.clone() };
     let body = encoded(abi::to_bytes(&build_id, endian))?;
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn records_are_as_perf_writes_them() {
+    fn records_match_perf() {
         assert_eq!(header(Endian::Little).unwrap(), b"PERFILE2\x10\0\0\0\0\0\0\0");
         assert_eq!(header(Endian::Big).unwrap(), b"2ELIFREP\0\0\0\0\0\0\0\x10");
         let mark = |last| end_of_features(last, Endian::Little).unwrap();

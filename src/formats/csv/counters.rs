@@ -1,4 +1,4 @@
-//! `counters.csv`: the counts of `perf stat record`.
+//! Writes `counters.csv`: the counts of `perf stat record`.
 
 use super::tables::failed;
 use crate::abi;
@@ -12,17 +12,17 @@ use crate::stream::raw::Raw;
 use csv::Writer;
 use std::fs::File;
 
-/// Writes a row for each count, once the end of its round says when it was taken.
+/// Writes a row per count, once the end of its round gives the time.
 #[derive(Default)]
 pub struct Counters {
     targets: Targets,
-    /// The counts of the round that has not ended.
+    /// Counts of the current round.
     round: Vec<Stat>,
     out: Option<Writer<File>>,
 }
 
 impl Counters {
-    /// Takes a record; the first count creates the table.
+    /// Adds a record; the first count creates the table.
     pub fn add(&mut self, meta: &Meta, raw: &Raw<'_>, create: impl FnOnce() -> Result<Writer<File>>) -> Result<()> {
         match raw.header().kind {
             RecordType::STAT => {
@@ -55,7 +55,7 @@ impl Counters {
         Ok(())
     }
 
-    /// Ends the table. Counts behind the last round have no time: the final ones of `perf stat record -I`.
+    /// Ends the table. Counts after the last round have no time: the final ones of `perf stat record -I`.
     pub fn finish(&mut self, meta: &Meta) -> Result<()> {
         self.end_round(meta, None)?;
         self.out.as_mut().map_or(Ok(()), |out| out.flush().map_err(Error::Output))

@@ -1,20 +1,20 @@
-//! A recording as tables, in a folder of them.
+//! Writes a recording as tables, one file each in a directory.
 //!
-//! | file | a row for each | columns |
+//! | file | one row per | columns |
 //! |---|---|---|
-//! | `stat.csv` | type of record | `type,records,bytes` |
-//! | `overview.csv` | record, in the order of time | `nr,type,pid,tid,time,info` |
+//! | `stat.csv` | record type | `type,records,bytes` |
+//! | `overview.csv` | record, in time order | `nr,type,pid,tid,time,info` |
 //! | `processes.csv` | process | `pid,name,maps,fork_time,exit_time,samples,period` |
-//! | `results.csv` | place that samples were taken at, and event | `event,dso,address,file,samples,period`, and `symbol` where the input has names |
-//! | `counters.csv` | count of `perf stat record`; no file where there is none | `time,event,cpu,thread,value,enabled,running` |
+//! | `results.csv` | sampled address and event | `event,dso,address,file,samples,period`; `symbol` if the input has names |
+//! | `counters.csv` | count of `perf stat record`, if any | `time,event,cpu,thread,value,enabled,running` |
 //!
-//! Times are nanoseconds of the recording's clock. What a recording does not tell is empty. `dso` is the short name of
-//! `file`, and `address` the offset in it; in the kernel and where nothing is known to be mapped it is the address itself.
-//! `maps` counts what was mapped. `samples` and `period` of a process are the sums over all events. A sample of counter
-//! values (`:S`) is one of each event in whose counter something was added, as `perf script` prints a line for each.
-//! The `time` of a count is when its round ended, in nanoseconds since counting began; it is empty for the final counts of
-//! `perf stat record -I`, which no round ends. Counts are sums since counting began, as recorded.
-//! `cpu` and `thread` are empty where the counter is of any.
+//! Times are nanoseconds of the recording's clock. Unknown values are empty. `dso` is the short name of `file`, and
+//! `address` the offset in it; for the kernel and unmapped code it is the address itself. `maps` is the number of
+//! mappings. `samples` and `period` of a process are sums over all events. A sample of counter values (`:S`) counts
+//! for each event whose counter increased, as `perf script` prints one line for each. The `time` of a count is the
+//! end of its round, in nanoseconds since counting began; it is empty for the final counts of `perf stat record -I`,
+//! which are outside any round. Counts are totals since counting began, as recorded. `cpu` and `thread` are empty
+//! where the counter covers all of them.
 
 mod counters;
 mod overview;
@@ -29,5 +29,5 @@ use super::{Format, Writes};
 /// Tables in a directory.
 pub const FORMAT: Format = Format {
     writes: Writes::Folder { begin, is_alike },
-    ..Format::new("csv", "tables in a folder: records by type, records, processes, results")
+    ..Format::new("csv", "tables in a directory: records by type, records, processes, results")
 };

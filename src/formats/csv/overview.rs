@@ -1,4 +1,4 @@
-//! `overview.csv`: every record.
+//! Writes `overview.csv`: all records.
 
 use super::tables::failed;
 use crate::abi;
@@ -18,17 +18,17 @@ use csv::Writer;
 use std::fmt::Write as _;
 use std::fs::File;
 
-/// Writes a row for each record.
+/// Writes a row per record.
 pub struct Overview {
     out: Writer<File>,
     nr: u64,
     /// Names of the events.
     names: Vec<String>,
-    /// Of the row at hand, kept for its memory.
+    /// Scratch buffer.
     info: String,
 }
 
-/// Process and thread that a record is of.
+/// Process and thread of a record.
 type Whose = (Option<u32>, Option<u32>);
 
 impl Overview {
@@ -46,14 +46,14 @@ impl Overview {
             _ => self.other(meta, raw),
         };
         let time = meta.events.time(raw);
-        // What stands for the kernel, and for no process at all.
+        // The IDs of the kernel, and of no process, are negative.
         let [pid, tid] = [pid, tid].map(|id| id.map(|id| id as i32));
         let row = (self.nr, raw.header().kind.to_string(), pid, tid, time, &self.info);
         self.nr += 1;
         self.out.serialize(row).map_err(failed)
     }
 
-    /// Event and address.
+    /// Describes event and address.
     fn sample(&mut self, meta: &Meta, raw: &Raw<'_>) -> Whose {
         let Some((index, event)) = meta.events.of(raw) else { return (None, None) };
         let new = meta.events.list()[self.names.len().min(meta.events.list().len())..].iter();
@@ -73,7 +73,7 @@ impl Overview {
         self.process_of(raw, body).unwrap_or(of_trailer)
     }
 
-    /// What a record tells in its body; of others the trailer says whose they are.
+    /// Describes a record by its body. `None` if its process is in the trailer.
     fn process_of(&mut self, raw: &Raw<'_>, body: &[u8]) -> Option<Whose> {
         let (endian, misc, info) = (raw.endian(), raw.header().misc, &mut self.info);
         let text = |bytes| String::from_utf8_lossy(bytes).into_owned();

@@ -1,4 +1,4 @@
-//! `processes.csv`: who ran, from when to when.
+//! Writes `processes.csv`: processes with their lifetimes and samples.
 
 use super::tables::failed;
 use crate::abi;
@@ -28,16 +28,16 @@ struct Row {
     period: u64,
 }
 
-/// Many processes may share the name of one that they were forked from.
+/// Serializes a name, shared because many processes inherit one.
 fn text<S: Serializer>(name: &Arc<str>, serializer: S) -> std::result::Result<S::Ok, S::Error> {
     serializer.serialize_str(name)
 }
 
-/// Processes in the order in which they were first heard of.
+/// Processes in order of their first record.
 #[derive(Default)]
 pub struct Processes {
     rows: Vec<Row>,
-    /// The row of each process; numbers are given anew.
+    /// The latest row of each pid, since pids are reused.
     by_pid: HashMap<u32, usize>,
 }
 
@@ -52,14 +52,14 @@ impl Processes {
         &mut self.rows[index]
     }
 
-    /// Counts a sample of an event.
+    /// Counts a sample.
     pub fn sample(&mut self, pid: u32, period: u64) {
         let row = self.row(pid);
         row.samples += 1;
         row.period = row.period.saturating_add(period);
     }
 
-    /// Takes what a record tells of processes.
+    /// Updates the processes by a record.
     pub fn apply(&mut self, meta: &Meta, raw: &Raw<'_>) {
         let (body, _) = meta.events.split(raw);
         match raw.header().kind {

@@ -1,4 +1,4 @@
-//! `results.csv`: where samples were taken.
+//! Writes `results.csv`: samples by address.
 
 use super::tables::failed;
 use crate::error::{Error, Result};
@@ -13,14 +13,14 @@ use hashbrown::HashMap;
 use std::collections::BTreeMap;
 use std::fs::File;
 
-/// Samples and periods by event, map and address.
+/// Sample counts and periods by event, map and address.
 #[derive(Default)]
 pub struct Results(HashMap<(EventIndex, Option<MapId>, u64), Sum>);
 
-/// Event, file, address in it, name of the function.
+/// Event, file, address in it, function name.
 type Place<'a> = (EventIndex, &'a [u8], u64, &'a [u8]);
 
-/// How many samples, and what they stand for.
+/// Sample count and sum of periods.
 #[derive(Clone, Copy, Default)]
 struct Sum {
     samples: u64,
@@ -35,12 +35,12 @@ impl Sum {
 }
 
 impl Results {
-    /// Counts a sample of an event at an address, and how much it stands for.
+    /// Counts a sample.
     pub fn add(&mut self, event: EventIndex, map: Option<MapId>, ip: u64, period: u64) {
         self.0.entry((event, map, ip)).or_default().add(Sum { samples: 1, period });
     }
 
-    /// Writes the table: of each event the places with most samples first.
+    /// Writes the table, sorted by event and descending sample count.
     pub fn write(
         &self,
         mut out: Writer<File>,
@@ -53,7 +53,7 @@ impl Results {
             let line = symbols.find(map, ip)?.line?;
             symbols.functions().get(line.function as usize).map(|function| symbols.names().name(function.name))
         };
-        // The same file is mapped at other addresses in other processes.
+        // Processes may map the same file at different addresses.
         let mut places: BTreeMap<Place, Sum> = BTreeMap::new();
         for (&(event, map, ip), &sum) in &self.0 {
             let map = map.map(|id| session.map(id));

@@ -1,4 +1,4 @@
-//! All tables at once.
+//! Writes all tables in one pass.
 
 use super::counters::Counters;
 use super::overview::Overview;
@@ -25,19 +25,19 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The files in the directory, the last one only where there are counts.
+/// The files in the directory; the last one only if there are counts.
 const FILES: [&str; 5] = ["stat.csv", "overview.csv", "processes.csv", "results.csv", "counters.csv"];
 
-/// Begins the tables in a folder that is there and empty.
+/// Begins the tables in an existing empty directory.
 ///
 /// # Errors
-/// Where a file cannot be created there.
-pub fn begin(folder: &Path, options: &CarryOptions) -> Result<Box<dyn Carry>> {
+/// If a file cannot be created.
+pub fn begin(directory: &Path, options: &CarryOptions) -> Result<Box<dyn Carry>> {
     let read = ReadOptions { spool_dir: options.spool_dir.clone(), ..ReadOptions::default() };
     let tables = Tables {
-        folder: folder.to_owned(),
+        directory: directory.to_owned(),
         counter: Counter::default(),
-        overview: Overview::new(create(folder, FILES[1])?)?,
+        overview: Overview::new(create(directory, FILES[1])?)?,
         counters: Counters::default(),
         processes: Processes::default(),
         results: Results::default(),
@@ -50,27 +50,27 @@ pub fn begin(folder: &Path, options: &CarryOptions) -> Result<Box<dyn Carry>> {
     Ok(Box::new(Order::new(tables, read)))
 }
 
-/// Whether a folder holds tables and nothing else.
-pub fn is_alike(folder: &Path) -> bool {
-    let Ok(mut entries) = fs::read_dir(folder) else { return false };
+/// Whether a directory contains nothing but tables.
+pub fn is_alike(directory: &Path) -> bool {
+    let Ok(mut entries) = fs::read_dir(directory) else { return false };
     entries.all(|entry| entry.is_ok_and(|entry| FILES.iter().any(|name| entry.file_name() == *name)))
 }
 
-/// Begins a table.
-fn create(folder: &Path, name: &str) -> Result<Writer<File>> {
-    let path = folder.join(name);
+/// Creates a table.
+fn create(directory: &Path, name: &str) -> Result<Writer<File>> {
+    let path = directory.join(name);
     let file = File::create_new(&path).map_err(Error::io(path.display().to_string(), "cannot create"))?;
     Ok(csv::WriterBuilder::new().buffer_capacity(1 << 17).from_writer(file))
 }
 
-/// What the system says when a row cannot be written.
+/// Converts an error of the CSV writer.
 pub fn failed(error: csv::Error) -> Error {
     Error::Output(io::Error::from(error))
 }
 
-/// What fills the tables, of records in the order of time.
+/// Fills the tables from records in time order.
 struct Tables {
-    folder: PathBuf,
+    directory: PathBuf,
     counter: Counter,
     overview: Overview,
     counters: Counters,
@@ -78,7 +78,7 @@ struct Tables {
     results: Results,
     session: Session,
     weights: Weights,
-    /// The events that the sample at hand stands for, kept for its memory.
+    /// Scratch buffer: the events that the current sample counts for.
     found: Vec<(EventIndex, u64)>,
     ledger: Ledger,
     /// Functions of frames, where the input has them.
@@ -91,7 +91,7 @@ impl Tables {
         let Some((index, event)) = meta.events.of(raw) else { return self.ledger.dropped(kind, Reason::UnknownEvent) };
         let mut view = SampleView::default();
         if let Err(field) = view.fill(raw.body(), &event.layout, raw.endian()) {
-            return self.drop(meta, raw, &format!("its field {field} does not fit its size"));
+            return self.drop(meta, raw, &format!("field {field} does not fit its size"));
         }
         self.found.clear();
         self.weights.of(&view, index, &meta.events, &mut self.found);
@@ -108,7 +108,7 @@ impl Tables {
     }
 
     fn drop(&mut self, meta: &Meta, raw: &Raw<'_>, why: &str) {
-        let what = format!("the {} record here is left out: {why}", raw.header().kind);
+        let what = format!("{} record skipped: {why}", raw.header().kind);
         self.ledger.damage(meta.damage(raw.block(), raw.at(), what));
         self.ledger.dropped(raw.header().kind, Reason::Damaged);
     }
@@ -118,10 +118,10 @@ impl Sink for Tables {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         self.counter.record(meta, raw)?;
         self.overview.add(meta, raw)?;
-        self.counters.add(meta, raw, || create(&self.folder, FILES[4]))?;
+        self.counters.add(meta, raw, || create(&self.directory, FILES[4]))?;
         match raw.header().kind {
             RecordType::SAMPLE => self.sample(meta, raw),
-            // What the stream itself uses is in its own account.
+            // The stream accounts for these.
             kind if is_used_by_stream(kind) => {}
             kind => match self.session.apply(meta, raw) {
                 Applied::Consumed | Applied::NotApplicable => {
@@ -137,14 +137,14 @@ impl Sink for Tables {
     fn end(&mut self, meta: &Meta) -> Result<()> {
         self.overview.finish()?;
         self.counters.finish(meta)?;
-        let mut stat = create(&self.folder, FILES[0])?;
+        let mut stat = create(&self.directory, FILES[0])?;
         stat.write_record(["type", "records", "bytes"]).map_err(failed)?;
         for (kind, count) in std::mem::take(&mut self.counter).stats(meta).records {
             stat.serialize((kind.to_string(), count.records, count.bytes)).map_err(failed)?;
         }
         stat.flush().map_err(Error::Output)?;
-        self.processes.write(create(&self.folder, FILES[2])?)?;
-        self.results.write(create(&self.folder, FILES[3])?, meta, &self.session, self.symbols.as_deref())
+        self.processes.write(create(&self.directory, FILES[2])?)?;
+        self.results.write(create(&self.directory, FILES[3])?, meta, &self.session, self.symbols.as_deref())
     }
 }
 

@@ -1,26 +1,26 @@
-//! Folded stacks as a recording.
+//! Imports folded stacks as a recording.
 
 use crate::error::{Error, Result};
 use crate::formats::import::source::{SourceEvent, SourceFrame, SourceProfile, SourceSample};
-use crate::formats::import::{ImportOptions, ImportedRecording, MOST_TOLD, record, shown};
+use crate::formats::import::{ImportOptions, ImportedRecording, MAX_PARTS, quoted, record};
 use crate::formats::recognize::lines;
 use crate::profile::imported::{ProfileHeader, SampleType, SampleTypes};
 use hashbrown::HashMap;
 use std::io::{BufRead, BufReader, Read};
 
-/// What stackcollapse puts behind names of the kernel's functions.
+/// Suffix of kernel functions in the output of stackcollapse.
 const KERNEL: &[u8] = b"_[k]";
 
-/// Makes a recording of folded stacks: a sample of each line, with the line's number as its period.
+/// Converts folded stacks to a recording: one value per line, with the count as its value.
 ///
 /// # Errors
-/// Where a line is none, with its number; and where it has no place in a recording.
+/// If a line is invalid, with its number, or a recording cannot represent it.
 pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOptions) -> Result<ImportedRecording> {
     let samples = SampleType { kind: "samples".to_owned(), unit: "count".to_owned() };
     let types = SampleTypes { samples: None, value: samples.clone() };
     let header = ProfileHeader { period_type: Some(samples), period: 1, ..ProfileHeader::default() };
-    let mut told = SourceProfile { header: Some(header), ..SourceProfile::default() };
-    told.events.push(SourceEvent {
+    let mut profile = SourceProfile { header: Some(header), ..SourceProfile::default() };
+    profile.events.push(SourceEvent {
         name: "samples".to_owned(),
         unit: "count".to_owned(),
         period: 1,
@@ -41,39 +41,39 @@ pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOption
         }
         let wrong = |what: &str| Err(Error::input(name, None, format!("line {number}: {what}")));
         let Some((names, count)) = split(text) else {
-            return wrong("there is no count: a line is FRAME;FRAME;... COUNT");
+            return wrong("count: missing; expected FRAME;FRAME;... COUNT");
         };
         let Some(value) = count_of(count) else {
-            return wrong(&format!("count: {} is no whole number", shown(&String::from_utf8_lossy(count))));
+            return wrong(&format!("count: {} is not an unsigned integer", quoted(&String::from_utf8_lossy(count))));
         };
-        if told.samples.len() == MOST_TOLD {
-            return wrong(&format!("there is room for {MOST_TOLD} stacks, and there are more"));
+        if profile.samples.len() == MAX_PARTS {
+            return wrong(&format!("more than {MAX_PARTS} stacks"));
         }
         if names.contains(&0) {
-            return wrong("frame: a name has no NUL");
+            return wrong("frame: the name contains a NUL");
         }
         stack.clear();
         for name in names.split(|&byte| byte == b';') {
             let (name, is_kernel) = name.strip_suffix(KERNEL).map_or((name, false), |name| (name, true));
-            let name = told.names.id(name);
-            let function = told.functions.named(name);
-            let all = &mut told.frames;
+            let name = profile.names.id(name);
+            let function = profile.functions.named(name);
+            let all = &mut profile.frames;
             stack.push(*frames.entry((function, is_kernel)).or_insert_with(|| {
                 all.push(SourceFrame { function: Some(function), is_kernel, ..SourceFrame::default() });
                 all.len() as u32 - 1
             }));
         }
         stack.reverse();
-        let stack = told.stacks.id(&stack);
-        told.samples.push(SourceSample { stack, value, ..SourceSample::default() });
+        let stack = profile.stacks.id(&stack);
+        profile.samples.push(SourceSample { stack, value, ..SourceSample::default() });
     }
-    if told.samples.is_empty() {
-        return Err(Error::input(name, None, "it has no line with a stack: a line is FRAME;FRAME;... COUNT"));
+    if profile.samples.is_empty() {
+        return Err(Error::input(name, None, "it has no stacks; expected lines of FRAME;FRAME;... COUNT"));
     }
-    record(name, told, options)
+    record(name, profile, options)
 }
 
-/// The frames and the count of a line.
+/// Splits a line into frames and count.
 fn split(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let space = line.iter().rposition(u8::is_ascii_whitespace)?;
     Some((line[..space].trim_ascii_end(), &line[space + 1..]))
@@ -83,7 +83,8 @@ fn count_of(count: &[u8]) -> Option<u64> {
     std::str::from_utf8(count).ok()?.parse().ok()
 }
 
-/// Whether an input that begins like this is folded stacks: lines with a count, some of which have several frames.
+/// Whether an input with these first bytes is folded stacks: lines with a count, and at least one with several
+/// frames.
 pub fn recognises(start: &[u8]) -> bool {
     let mut has_stack = false;
     let mut lines = lines(start).map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());

@@ -1,4 +1,5 @@
-//! Folded stacks, the text that flame graphs are made of: `main;work;leaf 12`, a stack a line, root first, and how often.
+//! Folded stacks, the input of flame graph tools: `main;work;leaf 12`, one stack per line, root first, with its
+//! count.
 
 mod import;
 
@@ -11,5 +12,5 @@ pub const FORMAT: Format = Format {
     extensions: &[("folded", None), ("collapsed", None), ("stacks", None)],
     reads: Reads::Import(import),
     recognises,
-    ..Format::new("folded", "folded stacks, of flame graphs; read alone")
+    ..Format::new("folded", "folded stacks of flame graphs; input only")
 };

@@ -1,4 +1,4 @@
-//! Names of functions in a folder, where perf and pprof look for them.
+//! Function names in a directory, where perf and pprof look for them.
 
 use super::placement::Placed;
 use super::symbols::{Kernel, SymbolFile};
@@ -9,7 +9,7 @@ use crate::object::folder::{by_build_id, is_of_images, write};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-/// Names of functions that a recording has no place for.
+/// Function names that a recording cannot store.
 #[derive(Debug)]
 pub struct Symbols {
     files: Vec<SymbolFile>,
@@ -17,53 +17,53 @@ pub struct Symbols {
 }
 
 impl Symbols {
-    /// Those of a profile, if there are any.
+    /// The names of a profile, if there are any.
     pub(super) fn new(placed: Placed) -> Option<Self> {
         let Placed { files, kernel, .. } = placed;
         (!files.is_empty() || !kernel.is_empty()).then_some(Self { files, kernel })
     }
 
-    /// How many functions are named.
+    /// Number of named functions.
     pub fn functions(&self) -> usize {
         self.files.iter().map(SymbolFile::functions).sum::<usize>() + self.kernel.functions()
     }
 
-    /// Writes them into a folder: ELF files by their paths, for `perf report --symfs` and pprof, and by their build ids, for
-    /// `perf --buildid-dir`; the kernel's as perf keeps them there.
+    /// Writes them to a directory: ELF files by path, for `perf report --symfs` and pprof, and by build ID, for `perf
+    /// --buildid-dir`; the kernel's in perf's layout.
     ///
     /// # Errors
-    /// Where they cannot be written.
-    pub fn write(&self, folder: &Path) -> Result<()> {
+    /// If they cannot be written.
+    pub fn write(&self, directory: &Path) -> Result<()> {
         if !self.kernel.is_empty() {
             let id = to_hex(self.kernel.build_id.as_deref().unwrap_or_default());
             let name = String::from_utf8_lossy(Kernel::NAME).into_owned();
-            write(folder, &[&name, &id, "kallsyms"].iter().collect::<PathBuf>(), |out| self.kernel.write(out))?;
+            write(directory, &[&name, &id, "kallsyms"].iter().collect::<PathBuf>(), |out| self.kernel.write(out))?;
         }
         for file in &self.files {
-            // perf looks for what no file has by another name.
+            // perf uses another name for the vDSO.
             let name = if &file.path[..] == b"[vdso]" { "vdso" } else { "elf" };
             let path = by_build_id(file.build_id.as_deref().unwrap_or_default(), name);
-            write(folder, &path, |out| file.write(out))?;
-            // Two files may have the same path, and a path may be none that is possible here.
-            if let Some(by_path) = inside(&file.path).filter(|path| !folder.join(path).exists())
-                && folders_of(&by_path, folder).is_ok()
+            write(directory, &path, |out| file.write(out))?;
+            // Two files may have the same path, and the path may be invalid here.
+            if let Some(by_path) = inside(&file.path).filter(|path| !directory.join(path).exists())
+                && folders_of(&by_path, directory).is_ok()
             {
-                let (path, by_path) = (folder.join(path), folder.join(by_path));
+                let (path, by_path) = (directory.join(path), directory.join(by_path));
                 let linked = fs::hard_link(&path, &by_path).or_else(|_| fs::copy(&path, &by_path).map(drop));
-                // It can be found by its build id.
+                // A failure is ignored: the file is found by build ID.
                 drop(linked);
             }
         }
         Ok(())
     }
 
-    /// Whether a folder is one that [`write`](Self::write) wrote, as far as that can be known.
-    pub fn are_in(folder: &Path) -> bool {
-        is_of_images(folder, &["[kernel.kallsyms]"])
+    /// Whether a directory looks like one that [`write`](Self::write) wrote.
+    pub fn are_in(directory: &Path) -> bool {
+        is_of_images(directory, &["[kernel.kallsyms]"])
     }
 }
 
-/// What a path is below another root, if it stays there.
+/// Converts a path to one relative to another root, unless it leads out of it.
 fn inside(path: &[u8]) -> Option<PathBuf> {
     let path = PathBuf::from(String::from_utf8(path.to_vec()).ok()?);
     let mut inside = PathBuf::new();

@@ -1,4 +1,4 @@
-//! What is kept of a profile beside the recording that it becomes.
+//! Data of a profile that is preserved beside the recording.
 
 use super::labels::Fields;
 use super::placement::{Placed, PlacedFrame};
@@ -11,7 +11,7 @@ use crate::session::map::Map;
 use crate::session::names::{NameId, Names};
 use crate::synth::About;
 
-/// What is kept of a profile whose frames got places, and whose events are these.
+/// Collects the data to preserve of a profile.
 pub fn imported(
     source: &mut SourceProfile,
     placed: &Placed,
@@ -81,7 +81,7 @@ fn size(source: &SourceProfile, values: Values) -> ImportedSize {
     }
 }
 
-/// The functions, by the addresses that frames have in the recording.
+/// The functions, by the addresses of frames in the recording.
 fn symbols(source: &mut SourceProfile, placed: &Placed) -> ImportedSymbols {
     let mut names = Names::from(std::mem::take(&mut source.names));
     let empty = names.id(b"");
@@ -97,7 +97,7 @@ fn symbols(source: &mut SourceProfile, placed: &Placed) -> ImportedSymbols {
     let frames = source.frames.iter().zip(&placed.frames);
     let symbols_of = |(frame, place): (&SourceFrame, &PlacedFrame)| {
         let PlacedFrame { address, map: Some(map), is_kernel } = *place else { return None };
-        // What was placed elsewhere, or in a mapping that got a build ID, is written as it was.
+        // Frames that moved to another address or mapping keep the original one for profiles.
         let own = frame.mapping.map(|mapping| &source.mappings[mapping as usize]);
         let is_same = frame.mapping == Some(map) && own == Some(&placed.maps[map as usize]);
         let has_moved = !is_same || frame.address != Some(address);
@@ -110,7 +110,7 @@ fn symbols(source: &mut SourceProfile, placed: &Placed) -> ImportedSymbols {
         symbols.add(&maps[map as usize], address, is_kernel, symbol);
     }
     if source.as_recorded {
-        // Of callers the addresses are those behind their calls: they are looked up at the byte before.
+        // Callers have return addresses, which are looked up at the preceding byte.
         for (map, address, is_kernel, symbol) in frames.filter_map(symbols_of).filter(|(_, address, ..)| *address > 0) {
             symbols.add(&maps[map as usize], address - 1, is_kernel, symbol);
         }

@@ -1,6 +1,6 @@
-//! What is mapped for the stacks of a recording that is being made: each map when the first stack needs it.
+//! Writes mappings for the stacks of a recording, each when the first stack needs it.
 
-use super::maps::{ProcessMaps, Room, overlapping};
+use super::maps::{ProcessMaps, UnmappedRange, overlapping};
 use super::placement::{Placed, PlacedFrame};
 use super::source::SourceMapping;
 use crate::abi::record::{Body, CpuMode};
@@ -12,46 +12,46 @@ use hashbrown::HashMap;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-/// The process that has the kernel's maps.
+/// The pid of the kernel's maps.
 const KERNEL: u32 = u32::MAX;
 
-/// What has been mapped, in all processes.
-pub struct Mapped<'a> {
+/// The mappings of all processes so far.
+pub struct MappingWriter<'a> {
     placed: &'a Placed,
-    /// The placed maps, and behind them copies of those where others are in their places at the same moment.
+    /// The placed maps, followed by copies of those that conflict with others in one stack.
     maps: Vec<SourceMapping>,
-    /// Which of the placed ones have addresses that others have too.
+    /// Which placed maps overlap others.
     overlap: Vec<bool>,
-    /// Where nothing is mapped.
-    room: Room,
-    /// The copies, by what they are copies of.
+    /// Unmapped addresses.
+    unmapped: UnmappedRange,
+    /// The copies by their originals.
     copies: HashMap<u32, u32>,
     processes: HashMap<u32, ProcessMaps>,
 }
 
-impl<'a> Mapped<'a> {
-    /// Nothing is mapped.
+impl<'a> MappingWriter<'a> {
+    /// Starts without mappings.
     pub fn new(placed: &'a Placed) -> Self {
         Self {
             placed,
             maps: placed.maps.clone(),
             overlap: overlapping(&placed.maps),
-            room: placed.room.clone(),
+            unmapped: placed.unmapped.clone(),
             copies: HashMap::new(),
             processes: HashMap::new(),
         }
     }
 
-    /// Whether a map has addresses that others have too.
+    /// Whether a map overlaps others.
     pub fn overlaps(&self, map: u32) -> bool {
         self.overlap[map as usize]
     }
 
-    /// Has mapped what a stack needs of maps that overlap. The larger come first, as what is mapped later is over them: so each is
-    /// mapped once for a stack at most, however many lie in each other.
+    /// Maps the overlapping maps that a stack needs. Larger ones come first, since later mappings replace earlier
+    /// ones: each is mapped at most once per stack, however deeply they nest.
     ///
     /// # Errors
-    /// What the recorder says.
+    /// Errors of the recorder.
     pub fn map_overlapping(&mut self, stack: &[u32], stamp: Stamp, to: &mut Recorder<impl Sink>) -> Result<()> {
         let mut wanted: Vec<_> = stack
             .iter()
@@ -74,7 +74,7 @@ impl<'a> Mapped<'a> {
                 }
                 let SourceMapping { start, limit, .. } = self.maps[map as usize];
                 if needed.range((is_kernel, start)..(is_kernel, limit)).next().is_some() {
-                    // Both cannot be at their places at once, and of the kernel there is one.
+                    // Both cannot be mapped at once, and there is only one kernel.
                     if !is_kernel {
                         self.copy(map);
                     }
@@ -87,10 +87,10 @@ impl<'a> Mapped<'a> {
         Ok(())
     }
 
-    /// Where a frame's address is, when what it is in has been mapped.
+    /// Maps the object that contains a frame, if necessary, and returns the frame's address.
     ///
     /// # Errors
-    /// What the recorder says.
+    /// Errors of the recorder.
     pub fn address(&mut self, frame: PlacedFrame, stamp: Stamp, to: &mut Recorder<impl Sink>) -> Result<u64> {
         let PlacedFrame { address, map: Some(map), is_kernel } = frame else { return Ok(frame.address) };
         let maps = self.processes.entry(process(is_kernel, stamp)).or_default();
@@ -103,7 +103,7 @@ impl<'a> Mapped<'a> {
             None => map,
         };
         let copy = &self.maps[number as usize];
-        // What there was no room for may reach beyond all addresses.
+        // Without enough unmapped addresses, the copy may exceed the address space.
         let copied = (address - self.maps[map as usize].start).checked_add(copy.start);
         let Some(address) = copied.filter(|&copied| copy.has(copied)) else { return Ok(address) };
         if !maps.has(address, number) {
@@ -112,31 +112,31 @@ impl<'a> Mapped<'a> {
         Ok(address)
     }
 
-    /// Makes a copy of a map where nothing else is.
+    /// Copies a map to unmapped addresses.
     fn copy(&mut self, map: u32) {
-        let told = self.maps[map as usize].clone();
-        let len = told.limit - told.start;
-        let start = self.room.take(len);
+        let original = self.maps[map as usize].clone();
+        let len = original.limit - original.start;
+        let start = self.unmapped.take(len);
         self.copies.insert(map, self.maps.len() as u32);
-        self.maps.push(SourceMapping { start, limit: start.saturating_add(len), ..told });
+        self.maps.push(SourceMapping { start, limit: start.saturating_add(len), ..original });
     }
 
     fn map(&mut self, map: u32, is_kernel: bool, stamp: Stamp, to: &mut Recorder<impl Sink>) -> Result<()> {
         let process = process(is_kernel, stamp);
-        let told = &self.maps[map as usize];
-        self.processes.entry(process).or_default().map(map, told);
-        let mut made = Map::of(String::new(), told.start, told.limit - told.start).pgoff(told.pgoff);
-        if let Some(id) = &told.build_id {
-            made = made.build_id(id);
+        let original = &self.maps[map as usize];
+        self.processes.entry(process).or_default().map(map, original);
+        let mut record = Map::of(String::new(), original.start, original.limit - original.start).pgoff(original.pgoff);
+        if let Some(id) = &original.build_id {
+            record = record.build_id(id);
         }
         let mode = if is_kernel { CpuMode::KERNEL } else { CpuMode::USER };
-        let mut mmap = made.mmap2(process, if is_kernel { 0 } else { process });
-        mmap.filename = PaddedStr::new(&told.path, 8);
+        let mut mmap = record.mmap2(process, if is_kernel { 0 } else { process });
+        mmap.filename = PaddedStr::new(&original.path, 8);
         to.record(mode, &Body::Mmap2(mmap), stamp)
     }
 }
 
-/// The process that has a frame's map.
+/// The process that owns a frame's map.
 fn process(is_kernel: bool, stamp: Stamp) -> u32 {
     if is_kernel { KERNEL } else { stamp.task.0 }
 }

@@ -1,22 +1,22 @@
-//! What is mapped in a process at a moment, and where there is room for more.
+//! Maps of a process, and allocation of unmapped addresses.
 
 use super::source::SourceMapping;
 use crate::session::range_map::RangeMap;
 
-/// The page of all machines that matter here.
+/// Page size.
 pub const PAGE: u64 = 0x1000;
 
-/// What is mapped in a process: maps by their numbers, later ones over earlier ones.
+/// Maps of a process by number; later ones replace earlier ones.
 #[derive(Debug, Default)]
 pub struct ProcessMaps(RangeMap<u32>);
 
 impl ProcessMaps {
-    /// Whether that map is what is at an address.
+    /// Whether this map is the one at an address.
     pub fn has(&self, address: u64, map: u32) -> bool {
         self.0.find(address).is_some_and(|part| part.value == map)
     }
 
-    /// Maps it, over what is there.
+    /// Adds a map, replacing what is there.
     pub fn map(&mut self, number: u32, map: &SourceMapping) {
         if map.start < map.limit {
             self.0.insert(map.start, map.limit - 1, number);
@@ -24,26 +24,26 @@ impl ProcessMaps {
     }
 }
 
-/// A range of user space where nothing is mapped, of which is taken piece by piece.
+/// A range of unmapped user addresses, allocated from its start.
 #[derive(Clone, Debug)]
-pub struct Room {
+pub struct UnmappedRange {
     next: u64,
     end: u64,
 }
 
-impl Room {
-    /// Where programs put nothing by themselves.
+impl UnmappedRange {
+    /// A start above the addresses that programs normally use.
     const FIRST: u64 = 0x10_0000_0000;
-    /// Up to where all machines of 64 bits have user space.
+    /// End of the user space common to all 64-bit machines.
     const END: u64 = 1 << 38;
 
-    /// The largest one between these maps, and a page before the next.
+    /// The largest range between these maps, minus a page before the next map.
     pub fn between(maps: &[SourceMapping]) -> Self {
-        let mut taken: Vec<_> =
+        let mut used: Vec<_> =
             maps.iter().map(|map| (map.start, map.limit)).filter(|(start, end)| start < end).collect();
-        taken.sort_unstable();
+        used.sort_unstable();
         let (mut next, mut largest) = (Self::FIRST, Self { next: Self::FIRST, end: Self::FIRST });
-        for (start, limit) in taken.into_iter().chain([(Self::END, Self::END)]) {
+        for (start, limit) in used.into_iter().chain([(Self::END, Self::END)]) {
             let end = start.min(Self::END).saturating_sub(PAGE);
             if end.saturating_sub(next) > largest.end - largest.next {
                 largest = Self { next, end };
@@ -53,7 +53,7 @@ impl Room {
         largest
     }
 
-    /// The first address of what is taken; of what there is no room for, one where something is.
+    /// Allocates `len` bytes and returns the first address; without enough room, returns one that is not free.
     pub fn take(&mut self, len: u64) -> u64 {
         let end = self.next.checked_add(len).and_then(|end| end.checked_next_multiple_of(PAGE));
         match end.filter(|&end| end <= self.end) {
@@ -63,7 +63,7 @@ impl Room {
     }
 }
 
-/// Which maps have addresses that others have too.
+/// Which maps overlap others.
 pub fn overlapping(maps: &[SourceMapping]) -> Vec<bool> {
     let mut order: Vec<_> = (0..maps.len()).filter(|&map| maps[map].start < maps[map].limit).collect();
     order.sort_by_key(|&map| (maps[map].start, maps[map].limit));
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn later_maps_are_over_earlier_ones() {
+    fn later_maps_replace_earlier_ones() {
         let mut maps = ProcessMaps::default();
         maps.map(0, &map(0x1000, 0x5000));
         maps.map(1, &map(0x2000, 0x3000));
@@ -101,20 +101,20 @@ mod tests {
     }
 
     #[test]
-    fn room_is_taken_where_nothing_is() {
-        let (first, end) = (Room::FIRST, Room::END);
-        assert_eq!(Room::between(&[]).take(1), first);
+    fn allocates_unmapped_addresses() {
+        let (first, end) = (UnmappedRange::FIRST, UnmappedRange::END);
+        assert_eq!(UnmappedRange::between(&[]).take(1), first);
         let maps = [map(end - 0x5000, u64::MAX), map(first - 10, first + 0x1001), map(first + 0x9000, first + 0xa000)];
-        let mut room = Room::between(&maps);
-        let taken: Vec<_> = [1, 0x1000, 0, 0x2001, 1, u64::MAX].map(|len| room.take(len) - first).into();
-        assert_eq!(taken, [0xa000, 0xb000, 0xc000, 0xc000, 0xf000, 0]);
+        let mut range = UnmappedRange::between(&maps);
+        let used: Vec<_> = [1, 0x1000, 0, 0x2001, 1, u64::MAX].map(|len| range.take(len) - first).into();
+        assert_eq!(used, [0xa000, 0xb000, 0xc000, 0xc000, 0xf000, 0]);
         let rest = end - 0x6000 - first - 0x1_0000;
-        assert_eq!([room.take(rest + 1), room.take(rest), room.take(1)], [first, first + 0x1_0000, first]);
-        assert_eq!(Room::between(&[map(0, end)]).take(1), first);
+        assert_eq!([range.take(rest + 1), range.take(rest), range.take(1)], [first, first + 0x1_0000, first]);
+        assert_eq!(UnmappedRange::between(&[map(0, end)]).take(1), first);
     }
 
     #[test]
-    fn maps_that_overlap_are_found() {
+    fn finds_overlapping_maps() {
         let maps = [map(0, 10), map(10, 20), map(15, 16), map(30, 40), map(5, 5)];
         assert_eq!(overlapping(&maps), [false, true, true, false, false]);
     }

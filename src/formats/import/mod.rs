@@ -1,7 +1,7 @@
-//! Recordings that other formats carry, made again: whatever is done with a recording can be done with these.
+//! Recordings imported from other formats, which can be processed like any other.
 //!
-//! Profiles are no recordings, and become some: what they tell ([`source`]) gets addresses ([`placement`]) and is recorded
-//! ([`record()`]); names of functions are beside the recording ([`images`]).
+//! Profiles are converted: their contents ([`source`]) get addresses ([`placement`]) and are recorded ([`record()`]);
+//! function names are written to files beside the recording ([`images`]).
 
 pub mod images;
 mod imported;
@@ -33,52 +33,53 @@ use images::Symbols;
 use std::io::{Cursor, Read, Write};
 use std::sync::Arc;
 
-/// The most bytes of a call chain and raw bytes: what a record has room for.
-const ROOM: usize = 65_000;
+/// Limit for call chain and raw data of a sample, in bytes, imposed by the size of a record.
+const MAX_PAYLOAD: usize = 65_000;
 
-/// The most frames of a stack, and one, by which it is known to be cut.
-pub const MOST_FRAMES: usize = ROOM / size_of::<u64>() + 1;
+/// Maximum frames of a stack, plus one to detect truncation.
+pub const MAX_FRAMES: usize = MAX_PAYLOAD / size_of::<u64>() + 1;
 
-/// The most samples, and the most parts in all, that a profile may tell, each of which takes some hundred bytes of memory, however
-/// few it takes in the profile.
-pub const MOST_TOLD: usize = 1 << 24;
+/// Maximum number of samples, and of messages in all, of a profile: each takes some hundred bytes of memory, however
+/// few in the input.
+pub const MAX_PARTS: usize = 1 << 24;
 
-/// A word of an input in a message.
-pub fn shown(word: &str) -> String {
-    const LONGEST: usize = 60;
-    match word.char_indices().nth(LONGEST) {
+/// Quotes a word of the input for a message, shortened.
+pub fn quoted(word: &str) -> String {
+    const MAX_LEN: usize = 60;
+    match word.char_indices().nth(MAX_LEN) {
         Some((end, _)) => format!("{:?}...", &word[..end]),
         None => format!("{word:?}"),
     }
 }
 
-/// A recording that was made again.
+/// A recording imported from another format.
 #[derive(Debug)]
 pub struct ImportedRecording {
     input: Input,
-    /// What of the other format could not be read.
+    /// Parts of the input that could not be read.
     pub damage: Vec<Damage>,
-    /// Unknown fields of the input, which an output of a format like its own holds too.
+    /// Unknown fields of the input, preserved for an output of a similar format.
     pub retained: RetainedFields,
-    /// What is kept of a profile beside the recording that it became; `None` where the input carried a recording.
+    /// Data of a profile preserved beside the recording converted from it; `None` if the input contained a
+    /// recording.
     pub imported: Option<Arc<ImportedProfile>>,
-    /// What of a profile is in no output.
+    /// Parts of a profile that are in no output.
     pub missing: Vec<String>,
-    /// What of a profile has no place in a recording, and is in profiles that are written from it.
+    /// Parts of a profile that a recording cannot store, but profiles written from it contain.
     pub missing_in_recording: Vec<String>,
-    /// Names of a profile's functions, which are to be beside the recording.
+    /// Function names of a profile, to be written beside the recording.
     pub symbols: Option<Symbols>,
-    /// Where it lies, if it is one of several files; it goes with this value.
-    _folder: Option<TempFolder>,
+    /// The recording's directory, if it has several files; deleted with this value.
+    _directory: Option<TempFolder>,
 }
 
 impl ImportedRecording {
-    /// A recording of one file, by the name of what carried it.
+    /// A recording of one file; `name` is that of the input.
     ///
     /// # Errors
-    /// What the system says.
+    /// I/O errors.
     pub fn from_file(name: &str, file: Spool, damage: Vec<Damage>) -> Result<Self> {
-        let bytes = file.into_bytes().map_err(Error::io(name, "cannot keep in a temporary file"))?;
+        let bytes = file.into_bytes().map_err(Error::io(name, "cannot write to a temporary file"))?;
         Ok(Self {
             input: Input::Bytes { name: name.to_owned(), bytes },
             damage,
@@ -87,38 +88,38 @@ impl ImportedRecording {
             missing: Vec::new(),
             missing_in_recording: Vec::new(),
             symbols: None,
-            _folder: None,
+            _directory: None,
         })
     }
 
     /// A recording of several files.
-    pub fn from_folder(folder: TempFolder, damage: Vec<Damage>) -> Self {
+    pub fn from_directory(directory: TempFolder, damage: Vec<Damage>) -> Self {
         Self {
-            input: Input::Path(folder.path().to_owned()),
+            input: Input::Path(directory.path().to_owned()),
             damage,
             retained: RetainedFields::default(),
             imported: None,
             missing: Vec::new(),
             missing_in_recording: Vec::new(),
             symbols: None,
-            _folder: Some(folder),
+            _directory: Some(directory),
         }
     }
 
-    /// The recording, to be opened as often as needed while this value is there.
+    /// The recording. It can be opened repeatedly while this value exists.
     pub fn input(&self) -> Input {
         self.input.clone()
     }
 }
 
-/// How recordings are made.
+/// Options for imports.
 #[derive(Clone, Debug)]
 pub struct ImportOptions {
-    /// How what is made is read.
+    /// Options for reading the imported recording.
     pub read: ReadOptions,
-    /// What becomes of a profile's values.
+    /// How to expand values that aggregate many samples.
     pub values: Values,
-    /// The most samples that a profile may become, of 128 bytes on average.
+    /// Limit for the samples of a converted profile, of 128 bytes on average.
     pub most_samples: u64,
 }
 
@@ -134,29 +135,29 @@ impl From<&ReadOptions> for ImportOptions {
     }
 }
 
-/// Makes the recording again that an input in another format carries.
+/// Imports a recording from another format.
 pub type Import = fn(stream: &mut (dyn Read + Send), name: &str, options: &ImportOptions) -> Result<ImportedRecording>;
 
-/// Copies a profile that is valid, and accounts for its samples.
+/// Copies a valid profile, and accounts for its samples.
 pub type CopyProfile = fn(stream: &mut (dyn Read + Send), name: &str, out: &mut dyn Write) -> Result<Ledger>;
 
-/// Makes a recording again, by one of the formats.
+/// Imports a recording with the function of a format.
 ///
 /// # Errors
-/// Where the input cannot be opened or is not of that format.
+/// If the input cannot be opened or has another format.
 pub fn import(import: Import, input: Input, options: &ImportOptions) -> Result<ImportedRecording> {
     opened(input, &options.read, |stream, name| import(stream, name, options))
 }
 
-/// Copies an input of a format to an output of the same.
+/// Copies an input of a format to an output of the same format.
 ///
 /// # Errors
-/// Where the input cannot be opened or is not of that format, and what `out` says.
+/// If the input cannot be opened or has another format, and errors of `out`.
 pub fn copy(copy: CopyProfile, input: Input, options: &ReadOptions, out: &mut dyn Write) -> Result<Ledger> {
     opened(input, options, |stream, name| copy(stream, name, out))
 }
 
-/// Opens an input for reading from its beginning to its end.
+/// Opens an input for reading it once.
 fn opened<T>(
     input: Input,
     options: &ReadOptions,
@@ -166,6 +167,6 @@ fn opened<T>(
     match input.open(options)? {
         Opened::Bytes(bytes) => read(&mut Cursor::new(bytes), &name),
         Opened::Stream(mut stream) => read(&mut stream, &name),
-        Opened::Directory(_) => Err(Error::input(name, None, "a folder is only read as a recording")),
+        Opened::Directory(_) => Err(Error::input(name, None, "a directory can be read only as a recording")),
     }
 }

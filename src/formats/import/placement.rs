@@ -1,107 +1,107 @@
-//! Where frames are: those without addresses get some, in files that are made up or behind what is mapped of real ones.
+//! Assigns addresses to frames without one: in synthetic files, or after the mapped part of real ones.
 
-use super::maps::{PAGE, Room};
+use super::maps::{PAGE, UnmappedRange};
 use super::source::{SourceFrame, SourceMapping, SourceProfile};
 use super::symbols::{Kernel, SymbolFile};
 use bytes::Bytes;
 use hashbrown::HashMap;
 
-/// What a profile tells, with an address for every frame.
+/// A profile's frames with an address each.
 #[derive(Debug)]
 pub struct Placed {
-    /// What is mapped: the mappings that were told, and behind them those that are made up.
+    /// The profile's mappings, followed by synthetic ones.
     pub maps: Vec<SourceMapping>,
-    /// Where nothing is mapped.
-    pub room: Room,
-    /// By the numbers of the frames.
+    /// Unmapped addresses.
+    pub unmapped: UnmappedRange,
+    /// By frame number.
     pub frames: Vec<PlacedFrame>,
-    /// Files of which functions are named.
+    /// Files with named functions.
     pub files: Vec<SymbolFile>,
-    /// What is named of the kernel.
+    /// Named functions of the kernel.
     pub kernel: Kernel,
-    /// How many frames had addresses that are not theirs any more.
+    /// Number of frames whose original address could not be used.
     pub moved: u64,
 }
 
-/// Where a frame is.
+/// Location of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PlacedFrame {
-    /// Its address, of a caller that of the last byte of its call.
+    /// Address; of callers, that of the last byte of the call.
     pub address: u64,
-    /// What it is in.
+    /// Number of its map.
     pub map: Option<u32>,
-    /// Whether it is of the kernel.
+    /// Whether it is in the kernel.
     pub is_kernel: bool,
 }
 
-/// In which file a frame is.
+/// File of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Home {
-    /// A file, by its number.
+enum Location {
+    /// A file, by number.
     File(usize),
     /// The kernel.
     Kernel,
 }
 
-/// Finds places for frames.
+/// Assigns addresses to frames.
 struct Placer<'a> {
-    told: &'a SourceProfile,
+    profile: &'a SourceProfile,
     maps: Vec<SourceMapping>,
-    room: Room,
+    unmapped: UnmappedRange,
     files: Vec<SymbolFile>,
     kernel: Kernel,
-    /// Numbers of files, by path and build id.
+    /// File numbers by path and build ID.
     by_name: HashMap<(Bytes, Option<Bytes>), usize>,
-    /// Functions by file and place.
-    taken: HashMap<(Home, u64), u32>,
-    /// The files that maps are of.
-    homes: HashMap<u32, Home>,
-    /// Names that are shared by all places that have them.
+    /// Functions by file and offset.
+    functions_at: HashMap<(Location, u64), u32>,
+    /// The files of maps.
+    locations: HashMap<u32, Location>,
+    /// Names, shared by all their uses.
     texts: HashMap<u32, Bytes>,
-    /// Made-up functions: their lines, each with its frames.
-    made_up: Vec<UnmappedFunction>,
-    by_function: HashMap<(Home, u32), usize>,
+    /// Functions without an address, with their frames.
+    unplaced: Vec<UnmappedFunction>,
+    by_function: HashMap<(Location, u32), usize>,
     frames: Vec<PlacedFrame>,
     moved: u64,
 }
 
-/// A function without an address, and its frames, each of which gets an address of its own.
+/// A function without an address, each of whose frames gets an address of its own.
 struct UnmappedFunction {
-    home: Home,
+    location: Location,
     function: u32,
-    /// Numbers of the frames.
+    /// Frame numbers.
     frames: Vec<usize>,
 }
 
-/// Bytes that a frame of a made-up function takes: a call is shorter.
+/// Bytes per frame of a synthetic function.
 const FRAME: u64 = 4;
 
 impl Placed {
-    /// Finds a place for every frame. What is in no file is in the program.
-    pub fn new(told: &SourceProfile, program: &str) -> Self {
+    /// Assigns an address to every frame. Frames without a file belong to the program.
+    pub fn new(profile: &SourceProfile, program: &str) -> Self {
         let mut placer = Placer {
-            told,
-            maps: told.mappings.clone(),
-            room: Room::between(&told.mappings),
+            profile,
+            maps: profile.mappings.clone(),
+            unmapped: UnmappedRange::between(&profile.mappings),
             files: Vec::new(),
             kernel: Kernel::default(),
             by_name: HashMap::new(),
-            taken: HashMap::new(),
-            homes: HashMap::new(),
+            functions_at: HashMap::new(),
+            locations: HashMap::new(),
             texts: HashMap::new(),
-            made_up: Vec::new(),
+            unplaced: Vec::new(),
             by_function: HashMap::new(),
             frames: Vec::new(),
             moved: 0,
         };
-        for (number, frame) in told.frames.iter().enumerate() {
+        for (number, frame) in profile.frames.iter().enumerate() {
             let placed = placer.place(number, frame, program);
             placer.frames.push(placed);
         }
-        placer.make_up();
+        placer.place_deferred();
         placer.name_files();
-        let Placer { maps, room, frames, files, kernel, moved, .. } = placer;
-        Self { maps, room, frames, files, kernel, moved }
+        let Placer { maps, unmapped, frames, files, kernel, moved, .. } = placer;
+        Self { maps, unmapped, frames, files, kernel, moved }
     }
 }
 
@@ -117,12 +117,12 @@ impl Placer<'_> {
                 self.end_before(map, into.wrapping_add(pgoff));
                 return placed;
             };
-            let (home, place) = match is_kernel {
-                true => (Home::Kernel, address),
-                false => (self.home_of_map(map), into.wrapping_add(pgoff)),
+            let (location, place) = match is_kernel {
+                true => (Location::Kernel, address),
+                false => (self.location_of_map(map), into.wrapping_add(pgoff)),
             };
-            let is_free = *self.taken.entry((home, place)).or_insert(function) == function;
-            if is_free && self.name(home, place, frame, map) {
+            let is_free = *self.functions_at.entry((location, place)).or_insert(function) == function;
+            if is_free && self.name(location, place, frame, map) {
                 return placed;
             }
             self.moved += 1;
@@ -131,72 +131,72 @@ impl Placer<'_> {
         } else if frame.address.is_some_and(|address| address != 0) {
             self.moved += 1;
         }
-        let home = match (map, is_kernel) {
-            (_, true) => Home::Kernel,
-            (Some((map, mapping)), _) if !mapping.path.is_empty() => self.home_of_map(map),
-            _ => self.home(&Bytes::from(format!("/{program}")), None),
+        let location = match (map, is_kernel) {
+            (_, true) => Location::Kernel,
+            (Some((map, mapping)), _) if !mapping.path.is_empty() => self.location_of_map(map),
+            _ => self.location(&Bytes::from(format!("/{program}")), None),
         };
-        self.put_off(number, home, frame);
+        self.defer(number, location, frame);
         PlacedFrame { address: 0, map: None, is_kernel }
     }
 
-    /// Has no function go on to a place that is in none.
+    /// Ends the function before an offset that is in no function.
     fn end_before(&mut self, map: u32, place: u64) {
-        if self.told.as_recorded
-            && let Home::File(file) = self.home_of_map(map)
+        if self.profile.as_recorded
+            && let Location::File(file) = self.location_of_map(map)
         {
             self.files[file].end_before(place);
         }
     }
 
-    /// Names what is at a place. Not where a file has no room for it.
-    fn name(&mut self, home: Home, place: u64, frame: &SourceFrame, map: u32) -> bool {
+    /// Names the code at an offset. Returns false if the file cannot store it.
+    fn name(&mut self, location: Location, place: u64, frame: &SourceFrame, map: u32) -> bool {
         let Some(function) = frame.function else { return true };
         let name = self.function_name(function);
-        let line = frame.source_line(&self.told.functions).map(|(file, line)| (self.text(file), line));
-        match home {
-            Home::Kernel => {
+        let line = frame.source_line(&self.profile.functions).map(|(file, line)| (self.text(file), line));
+        match location {
+            Location::Kernel => {
                 let start = place - frame.offset.unwrap_or(0).min(place);
                 self.kernel.add(start, place, name, &self.maps[map as usize].path);
                 true
             }
-            Home::File(file) => self.files[file].add(place, frame.offset, name, line),
+            Location::File(file) => self.files[file].add(place, frame.offset, name, line),
         }
     }
 
     fn function_name(&mut self, function: u32) -> Bytes {
-        self.text(self.told.functions.list()[function as usize].name)
+        self.text(self.profile.functions.list()[function as usize].name)
     }
 
     fn text(&mut self, name: u32) -> Bytes {
-        let names = &self.told.names;
+        let names = &self.profile.names;
         self.texts.entry(name).or_insert_with(|| Bytes::copy_from_slice(names.get(name))).clone()
     }
 
-    /// Has a frame get its place when all others have theirs.
-    fn put_off(&mut self, number: usize, home: Home, frame: &SourceFrame) {
-        // Functions are numbered from 0 on, so that this is none.
+    /// Defers a frame until all frames with addresses are placed.
+    fn defer(&mut self, number: usize, location: Location, frame: &SourceFrame) {
+        // No function has this number.
         let function = frame.function.unwrap_or(u32::MAX);
-        let slot = *self.by_function.entry((home, function)).or_insert_with(|| {
-            self.made_up.push(UnmappedFunction { home, function, frames: Vec::new() });
-            self.made_up.len() - 1
+        let slot = *self.by_function.entry((location, function)).or_insert_with(|| {
+            self.unplaced.push(UnmappedFunction { location, function, frames: Vec::new() });
+            self.unplaced.len() - 1
         });
-        self.made_up[slot].frames.push(number);
+        self.unplaced[slot].frames.push(number);
     }
 
-    /// Gives addresses to functions that have none: behind what is mapped of their files.
-    fn make_up(&mut self) {
-        let made_up = std::mem::take(&mut self.made_up);
-        let homes = (0..self.files.len()).map(Home::File).chain([Home::Kernel]);
-        let mut by_home: HashMap<Home, Vec<UnmappedFunction>> = HashMap::new();
-        made_up.into_iter().for_each(|function| by_home.entry(function.home).or_default().push(function));
-        for home in homes {
-            let Some(functions) = by_home.remove(&home) else { continue };
+    /// Assigns addresses to the deferred functions, after the mapped part of their files.
+    fn place_deferred(&mut self) {
+        let unplaced = std::mem::take(&mut self.unplaced);
+        let locations = (0..self.files.len()).map(Location::File).chain([Location::Kernel]);
+        let mut by_location: HashMap<Location, Vec<UnmappedFunction>> = HashMap::new();
+        unplaced.into_iter().for_each(|function| by_location.entry(function.location).or_default().push(function));
+        for location in locations {
+            let Some(functions) = by_location.remove(&location) else { continue };
             let size = |function: &UnmappedFunction| (FRAME * function.frames.len() as u64).next_multiple_of(16);
             let len = functions.iter().map(size).sum::<u64>().next_multiple_of(PAGE);
-            let (map, base) = match home {
-                Home::Kernel => self.kernel_area(len),
-                Home::File(file) => self.file_area(file, len),
+            let (map, base) = match location {
+                Location::Kernel => self.kernel_area(len),
+                Location::File(file) => self.file_area(file, len),
             };
             let start = self.maps[map as usize].start;
             let mut at = 0;
@@ -205,22 +205,22 @@ impl Placer<'_> {
                     u32::MAX => Bytes::from_static(b"[unknown]"),
                     function => self.function_name(function),
                 };
-                let into = match home {
-                    Home::Kernel => base - start,
-                    Home::File(_) => 0,
+                let into = match location {
+                    Location::Kernel => base - start,
+                    Location::File(_) => 0,
                 };
                 for (index, &number) in function.frames.iter().enumerate() {
                     let offset = FRAME * index as u64;
                     self.frames[number].address = start + into + at + offset;
                     self.frames[number].map = Some(map);
-                    match home {
-                        Home::Kernel if index == 0 => {
+                    match location {
+                        Location::Kernel if index == 0 => {
                             let end = base + at + size(&function) - 1;
                             self.kernel.add(base + at, end, name.clone(), &self.maps[map as usize].path);
                         }
-                        Home::Kernel => {}
-                        Home::File(file) => {
-                            let line = self.told.frames[number].source_line(&self.told.functions);
+                        Location::Kernel => {}
+                        Location::File(file) => {
+                            let line = self.profile.frames[number].source_line(&self.profile.functions);
                             let line = line.map(|(file, line)| (self.text(file), line));
                             self.files[file].add(base + at + offset, Some(offset), name.clone(), line);
                         }
@@ -231,17 +231,17 @@ impl Placer<'_> {
         }
     }
 
-    /// A further map of a file, behind what is mapped of it, and the place in the file where that begins.
+    /// Adds a map of a file after its mapped part, and returns it with its file offset.
     fn file_area(&mut self, file: usize, len: u64) -> (u32, u64) {
         let end = self.files[file].maps.iter().map(|&map| {
             let SourceMapping { start, limit, pgoff, .. } = self.maps[map as usize];
             pgoff.saturating_add(limit.saturating_sub(start))
         });
-        // Beyond this there is no file: what is mapped there is told wrong.
-        const MOST: u64 = 1 << 60;
-        let end = end.filter(|&end| end < MOST).max().unwrap_or(0).max(PAGE);
-        let pgoff = end.max(self.files[file].end()).min(MOST).next_multiple_of(PAGE);
-        let start = self.room.take(len);
+        // Larger offsets cannot be real.
+        const MAX_OFFSET: u64 = 1 << 60;
+        let end = end.filter(|&end| end < MAX_OFFSET).max().unwrap_or(0).max(PAGE);
+        let pgoff = end.max(self.files[file].end()).min(MAX_OFFSET).next_multiple_of(PAGE);
+        let start = self.unmapped.take(len);
         let SymbolFile { path, build_id, .. } = &self.files[file];
         let map = SourceMapping {
             path: path.clone(),
@@ -257,7 +257,7 @@ impl Placer<'_> {
         (number as u32, pgoff)
     }
 
-    /// The kernel's map, with room behind what there was of it, and where that begins.
+    /// Extends the kernel's map, or adds one, and returns it with the address of the new part.
     fn kernel_area(&mut self, len: u64) -> (u32, u64) {
         let is_main = |map: &SourceMapping| map.path.starts_with(Kernel::NAME) && map.limit > map.start;
         if let Some(main) = self.maps.iter().position(is_main) {
@@ -273,13 +273,13 @@ impl Placer<'_> {
                 }
             }
         }
-        let start = if self.maps.iter().any(is_main) { self.room.take(len) } else { Kernel::START };
+        let start = if self.maps.iter().any(is_main) { self.unmapped.take(len) } else { Kernel::START };
         let path = Bytes::from_static(Kernel::NAME);
         self.maps.push(SourceMapping { path, start, limit: start + len, is_kernel: true, ..SourceMapping::default() });
         (self.maps.len() as u32 - 1, start)
     }
 
-    /// Has the maps of files whose functions are named tell the build ids of these.
+    /// Sets the build IDs of maps to those of the generated symbol files.
     fn name_files(&mut self) {
         for file in self.files.iter_mut().filter(|file| file.has_symbols()) {
             let id = file.finish();
@@ -289,29 +289,29 @@ impl Placer<'_> {
         }
         self.files.retain(SymbolFile::has_symbols);
         let main = self.maps.iter_mut().find(|map| map.path.starts_with(Kernel::NAME));
-        // Without a build id perf would take the names of the kernel that it runs on.
-        let is_named = !self.kernel.is_empty() || self.told.as_recorded;
+        // Without a build ID, perf would use the symbols of the running kernel.
+        let is_named = !self.kernel.is_empty() || self.profile.as_recorded;
         if let Some(main) = main.filter(|_| is_named) {
             main.build_id = Some(self.kernel.finish(main));
         }
     }
 
-    fn home_of_map(&mut self, map: u32) -> Home {
-        if let Some(&home) = self.homes.get(&map) {
-            return home;
+    fn location_of_map(&mut self, map: u32) -> Location {
+        if let Some(&location) = self.locations.get(&map) {
+            return location;
         }
         let SourceMapping { path, build_id, .. } = self.maps[map as usize].clone();
-        let home = self.home(&path, build_id);
-        if let Home::File(file) = home {
+        let location = self.location(&path, build_id);
+        if let Location::File(file) = location {
             self.files[file].maps.push(map);
         }
-        self.homes.insert(map, home);
-        home
+        self.locations.insert(map, location);
+        location
     }
 
-    fn home(&mut self, path: &Bytes, build_id: Option<Bytes>) -> Home {
+    fn location(&mut self, path: &Bytes, build_id: Option<Bytes>) -> Location {
         let Self { by_name, files, .. } = self;
-        Home::File(*by_name.entry((path.clone(), build_id)).or_insert_with_key(|(path, build_id)| {
+        Location::File(*by_name.entry((path.clone(), build_id)).or_insert_with_key(|(path, build_id)| {
             files.push(SymbolFile::new(path.clone(), build_id.clone()));
             files.len() - 1
         }))

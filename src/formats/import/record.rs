@@ -1,14 +1,14 @@
-//! The recording that a profile becomes.
+//! Converts a profile to a recording.
 
 use super::images::Symbols;
 use super::imported::imported;
 use super::labels::Fields;
-use super::mapping_writer::Mapped;
+use super::mapping_writer::MappingWriter;
 use super::placement::Placed;
 use super::source::{SourceEvent, SourceProfile, SourceSample};
 use super::tasks::Tasks;
 use super::values::{Values, samples, total};
-use super::{ImportOptions, ImportedRecording, ROOM};
+use super::{ImportOptions, ImportedRecording, MAX_PAYLOAD};
 use crate::abi::attr::{AttrType, SoftwareEvent};
 use crate::abi::attr_flags::AttrFlags;
 use crate::abi::callchain::Context;
@@ -35,185 +35,186 @@ use hashbrown::hash_map::Entry;
 use std::io::BufWriter;
 use std::sync::Arc;
 
-/// The time of the first sample, where samples tell none.
+/// Time of the first sample, where samples have no times.
 const START: u64 = 1_000_000_000;
 
-/// A CPU that is not told.
+/// An unknown CPU.
 const NO_CPU: u32 = u32::MAX;
 
-/// Makes a recording of a profile.
+/// Converts a profile to a recording.
 ///
 /// # Errors
-/// Where it has no place in a recording, or is too large for one, or the system refuses.
-pub fn record(name: &str, mut told: SourceProfile, options: &ImportOptions) -> Result<ImportedRecording> {
+/// If a recording cannot represent it, it exceeds a limit, or an I/O error occurs.
+pub fn record(name: &str, mut profile: SourceProfile, options: &ImportOptions) -> Result<ImportedRecording> {
     let program = name.rsplit('/').next().unwrap_or(name).to_owned();
-    let placed = Placed::new(&told, &program);
+    let placed = Placed::new(&profile, &program);
     let (mut lost, mut lost_in_recording) =
-        (std::mem::take(&mut told.lost), std::mem::take(&mut told.lost_in_recording));
-    let labels = Fields::new(&told, &mut lost);
-    let total = total(&told, &labels, options).map_err(|what| Error::input(name, None, what))?;
-    let about = about(&told, &labels)?;
+        (std::mem::take(&mut profile.lost), std::mem::take(&mut profile.lost_in_recording));
+    let labels = Fields::new(&profile, &mut lost);
+    let total = total(&profile, &labels, options).map_err(|what| Error::input(name, None, what))?;
+    let about = about(&profile, &labels)?;
     let spool =
-        Spool::new(options.read.spool_dir.as_deref()).map_err(Error::io(name, "cannot keep in a temporary file"))?;
+        Spool::new(options.read.spool_dir.as_deref()).map_err(Error::io(name, "cannot write to a temporary file"))?;
     let mut file = ToFile::new(BufWriter::with_capacity(1 << 17, spool), Form::default());
     let recorder = Recorder::new(&about, &mut file)?;
     let mut recording = Recording {
         recorder,
-        tasks: Tasks::new(&told, &program),
+        tasks: Tasks::new(&profile, &program),
         names: HashMap::new(),
-        mapped: Mapped::new(&placed),
+        mappings: MappingWriter::new(&placed),
         cgroups: HashMap::new(),
-        cut: 0,
-        told: &told,
+        truncated: 0,
+        profile: &profile,
         placed: &placed,
         labels: &labels,
     };
     recording.units(&about)?;
     recording.samples(total, options.values)?;
-    let (cut, unmapped) = (recording.cut, recording.unmapped());
+    let (truncated, unmapped) = (recording.truncated, recording.unmapped());
     recording.recorder.finish()?;
-    if cut > 0 {
-        lost.push(format!("{cut} stacks are cut to the frames that a sample has room for"));
+    if truncated > 0 {
+        lost.push(format!("{truncated} stacks are truncated to the frames that fit into a sample"));
     }
     if placed.moved > 0 {
-        let what = "frames have made-up addresses: theirs are in no mapping, or of another function too";
+        let what =
+            "frames have synthetic addresses: the original ones are in no mapping, or shared with another function";
         lost_in_recording.push(format!("{} {what}", placed.moved));
     }
     if unmapped > 0 {
         lost_in_recording.push(format!("{unmapped} mappings have no samples"));
     }
-    let imported = imported(&mut told, &placed, &labels, &about, options.values);
+    let imported = imported(&mut profile, &placed, &labels, &about, options.values);
     let spool = file.into_inner().map(BufWriter::into_inner).transpose().map_err(|e| Error::Output(e.into_error()))?;
     let Some(spool) = spool else { return Err(Error::input(name, None, "it has no samples")) };
-    let mut remade = ImportedRecording::from_file(name, spool, Vec::new())?;
-    remade.imported = Some(Arc::new(imported));
-    remade.missing = lost;
-    remade.missing_in_recording = lost_in_recording;
-    remade.symbols = Symbols::new(placed);
-    Ok(remade)
+    let mut recording = ImportedRecording::from_file(name, spool, Vec::new())?;
+    recording.imported = Some(Arc::new(imported));
+    recording.missing = lost;
+    recording.missing_in_recording = lost_in_recording;
+    recording.symbols = Symbols::new(placed);
+    Ok(recording)
 }
 
-/// What the recording tells of itself.
-fn about(told: &SourceProfile, labels: &Fields) -> Result<About> {
+/// Describes the recording: events and features.
+fn about(profile: &SourceProfile, labels: &Fields) -> Result<About> {
     let mut about = About::default();
     about.machine = None;
-    let mut tells = vec![SampleType::IDENTIFIER | SampleType::CALLCHAIN; told.events.len()];
-    for sample in &told.samples {
-        let fields = &mut tells[sample.event as usize];
+    let mut fields_of = vec![SampleType::IDENTIFIER | SampleType::CALLCHAIN; profile.events.len()];
+    for sample in &profile.samples {
+        let fields = &mut fields_of[sample.event as usize];
         fields.set(SampleType::CGROUP, fields.contains(SampleType::CGROUP) || sample.cgroup.is_some());
         fields.set(SampleType::CPU, fields.contains(SampleType::CPU) || sample.cpu.is_some());
     }
-    // perf prints times where there are some.
-    let has_times = !told.as_recorded || told.samples.iter().any(|sample| sample.time.is_some());
+    // perf script prints times if the events have them.
+    let has_times = !profile.as_recorded || profile.samples.iter().any(|sample| sample.time.is_some());
     let mut are_tracepoints = true;
-    for (number, event) in told.events.iter().enumerate() {
-        let mut made = made(event, number)?.without(SampleType::CPU).with(tells[number]);
+    for (number, event) in profile.events.iter().enumerate() {
+        let mut opened = open_event(event, number)?.without(SampleType::CPU).with(fields_of[number]);
         if !has_times {
-            made = made.without(SampleType::TIME);
+            opened = opened.without(SampleType::TIME);
         }
         if event.has_no_chain {
-            made = made.without(SampleType::CALLCHAIN);
+            opened = opened.without(SampleType::CALLCHAIN);
         }
         if event.has_no_period {
-            made = made.without(SampleType::PERIOD).period(1);
+            opened = opened.without(SampleType::PERIOD).period(1);
         }
         if let Some(tracepoint) = labels.tracepoint(number as u32) {
-            made.attr.kind = AttrType::TRACEPOINT;
-            made.attr.config = Fields::id(number as u32);
-            made = made.with(SampleType::RAW).formatted(tracepoint.clone());
+            opened.attr.kind = AttrType::TRACEPOINT;
+            opened.attr.config = Fields::id(number as u32);
+            opened = opened.with(SampleType::RAW).formatted(tracepoint.clone());
         } else {
             are_tracepoints = false;
         }
-        if told.wall_clock_start.is_some() {
-            made.attr.flags |= AttrFlags::USE_CLOCKID;
+        if profile.wall_clock_start.is_some() {
+            opened.attr.flags |= AttrFlags::USE_CLOCKID;
             // CLOCK_MONOTONIC
-            made.attr.clockid = 1;
+            opened.attr.clockid = 1;
         }
-        about.event(made);
+        about.event(opened);
     }
-    if are_tracepoints && !told.events.is_empty() {
-        // Where there are tracepoints alone, perf report shows their fields in the place of functions.
+    if are_tracepoints && !profile.events.is_empty() {
+        // If all events were tracepoints, perf report would show their fields instead of functions.
         about.event(Event::named("dummy")?);
     }
     let text = |text: &str| PerfStr::new(text.as_bytes());
-    if let Some(version) = &told.perf_version {
+    if let Some(version) = &profile.perf_version {
         about.set(FeatureId::VERSION, Feature::Version(text(version)));
     }
-    if let Some(command) = &told.command {
+    if let Some(command) = &profile.command {
         let words = shlex::split(command).unwrap_or_else(|| vec![command.clone()]);
         let strings = words.iter().map(|word| text(word)).collect();
         about.set(FeatureId::CMDLINE, Feature::Cmdline(StrList { strings }));
     }
-    if let Some(wall_clock_ns) = told.wall_clock_start {
-        let first = told.samples.iter().filter_map(|sample| sample.time).min();
+    if let Some(wall_clock_ns) = profile.wall_clock_start {
+        let first = profile.samples.iter().filter_map(|sample| sample.time).min();
         let clock = ClockData { version: 1, clockid: 1, wall_clock_ns, clockid_ns: first.unwrap_or(START) };
         about.set(FeatureId::CLOCK_DATA, Feature::ClockData(clock));
     }
     Ok(about)
 }
 
-/// An event as perf would open one of that name; where perf has none, one that has nothing but its name.
-fn made(event: &SourceEvent, number: usize) -> Result<Event> {
+/// An event as perf would open it by this name, or a raw one with this name.
+fn open_event(event: &SourceEvent, number: usize) -> Result<Event> {
     let name = match (&event.name[..], &event.unit[..]) {
         ("cpu", "nanoseconds") => "cpu-clock",
         (name, _) => name,
     };
     let stem = name.rsplit_once('#').map_or(name, |(stem, _)| stem);
     let is_plain = |event: &Event| event.attr.kind != AttrType::TRACEPOINT;
-    let mut made = Event::named(stem).ok().filter(is_plain).map_or_else(
+    let mut opened = Event::named(stem).ok().filter(is_plain).map_or_else(
         || {
-            let mut made = Event::named("dummy")?;
-            made.attr.kind = AttrType::RAW;
-            made.attr.config = number as u64;
-            Ok::<_, Error>(made)
+            let mut opened = Event::named("dummy")?;
+            opened.attr.kind = AttrType::RAW;
+            opened.attr.config = number as u64;
+            Ok::<_, Error>(opened)
         },
         Ok,
     )?;
-    let is_dummy = made.attr.is_software(SoftwareEvent::DUMMY);
+    let is_dummy = opened.attr.is_software(SoftwareEvent::DUMMY);
     if is_dummy {
-        (made.attr.kind, made.attr.config) = (AttrType::RAW, number as u64);
+        (opened.attr.kind, opened.attr.config) = (AttrType::RAW, number as u64);
     }
-    made.name = stem.replace('\0', "");
-    made = made.period(event.period);
-    Ok(made)
+    opened.name = stem.replace('\0', "");
+    opened = opened.period(event.period);
+    Ok(opened)
 }
 
-/// A recording that is being made.
+/// A recording being written.
 struct Recording<'a, S> {
     recorder: Recorder<S>,
-    told: &'a SourceProfile,
+    profile: &'a SourceProfile,
     placed: &'a Placed,
     labels: &'a Fields,
     tasks: Tasks,
-    /// Names of threads.
+    /// Name of each thread.
     names: HashMap<u32, u32>,
-    mapped: Mapped<'a>,
-    /// Numbers of cgroups.
+    mappings: MappingWriter<'a>,
+    /// IDs of cgroups by path.
     cgroups: HashMap<u32, u64>,
-    /// Stacks that were cut.
-    cut: u64,
+    /// Number of truncated stacks.
+    truncated: u64,
 }
 
 impl<S: Sink> Recording<'_, S> {
-    /// Tells in what events are counted.
+    /// Writes the units of events.
     fn units(&mut self, about: &About) -> Result<()> {
-        for (event, made) in self.told.events.iter().zip(about.events()) {
+        for (event, opened) in self.profile.events.iter().zip(about.events()) {
             let unit = match &event.unit[..] {
                 "nanoseconds" => "ns",
                 "count" | "" => continue,
                 other => other,
             };
             let value = EventUpdateValue::Unit(PaddedStr::new(unit.as_bytes(), 8));
-            let id = made.ids.first().copied().unwrap_or_default();
+            let id = opened.ids.first().copied().unwrap_or_default();
             let update = EventUpdate { kind: EventUpdateType::UNIT, id, value: Some(value) };
             self.recorder.record(Misc::empty(), &Body::EventUpdate(update), Stamp::default())?;
         }
         Ok(())
     }
 
-    /// The mappings that no sample is in.
+    /// Number of mappings without samples.
     fn unmapped(&self) -> usize {
-        let mut is_used = vec![false; self.told.mappings.len()];
+        let mut is_used = vec![false; self.profile.mappings.len()];
         for map in self.placed.frames.iter().filter_map(|frame| frame.map) {
             if let Some(used) = is_used.get_mut(map as usize) {
                 *used = true;
@@ -222,10 +223,10 @@ impl<S: Sink> Recording<'_, S> {
         is_used.iter().filter(|used| !**used).count()
     }
 
-    /// The order of the samples, and their times where they tell them.
+    /// The order in which samples are written, and their times, if any.
     fn order(&self) -> (Vec<usize>, Vec<Option<u64>>) {
-        let samples = &self.told.samples;
-        // One that tells no time is as late as the one before it; those before all that do, as the first of these.
+        let samples = &self.profile.samples;
+        // A sample without a time gets that of the one before it, or the first time.
         let mut latest = samples.iter().find_map(|sample| sample.time);
         let times: Vec<_> = samples
             .iter()
@@ -239,14 +240,14 @@ impl<S: Sink> Recording<'_, S> {
             order.sort_by_key(|&sample| times[sample]);
             return (order, times);
         }
-        // What was mapped at the same time stands together.
+        // Groups samples that need the same overlapping maps.
         let mut sets = Slices::default();
         let mut by_stack = HashMap::new();
         let mut set_of = |stack: u32| {
             *by_stack.entry(stack).or_insert_with(|| {
-                let frames = self.told.stacks.get(stack).iter();
+                let frames = self.profile.stacks.get(stack).iter();
                 let maps = frames.filter_map(|&frame| self.placed.frames[frame as usize].map);
-                let mut maps: Vec<u32> = maps.filter(|&map| self.mapped.overlaps(map)).collect();
+                let mut maps: Vec<u32> = maps.filter(|&map| self.mappings.overlaps(map)).collect();
                 maps.sort_unstable();
                 maps.dedup();
                 sets.id(&maps)
@@ -261,13 +262,13 @@ impl<S: Sink> Recording<'_, S> {
 
     fn samples(&mut self, total: u64, values: Values) -> Result<()> {
         let (order, times) = self.order();
-        let (duration, last) = (u128::from(self.told.duration), u128::from(total.saturating_sub(1).max(1)));
+        let (duration, last) = (u128::from(self.profile.duration), u128::from(total.saturating_sub(1).max(1)));
         let step = |number: u64| START + u64::try_from(duration * u128::from(number) / last).unwrap_or(0);
         let mut number = 0;
         let (mut chain, mut raw) = (Vec::new(), Vec::new());
         for index in order {
-            let sample = &self.told.samples[index];
-            let count = samples(self.told, sample, values);
+            let sample = &self.profile.samples[index];
+            let count = samples(self.profile, sample, values);
             if count == 0 {
                 continue;
             }
@@ -276,13 +277,13 @@ impl<S: Sink> Recording<'_, S> {
             let cpu = sample.cpu.unwrap_or(NO_CPU);
             let stamp = Stamp { event: 0, task: (pid, tid), time: time(number), cpu };
             self.name(sample, stamp)?;
-            self.labels.raw(self.told, sample, pid, &mut raw);
-            let room = (ROOM - raw.len()) / size_of::<u64>();
+            self.labels.raw(self.profile, sample, pid, &mut raw);
+            let room = (MAX_PAYLOAD - raw.len()) / size_of::<u64>();
             let (ip, mode) = self.stack(sample.stack, stamp, room, &mut chain)?;
             let cgroup = self.cgroup(sample, stamp)?;
-            let event = &self.told.events[sample.event as usize];
+            let event = &self.profile.events[sample.event as usize];
             let fields = self.fields(sample.event);
-            let mut made = Sample {
+            let mut recorded = Sample {
                 ip: Some(ip),
                 task: Some((pid, tid)),
                 cpu: fields.contains(SampleType::CPU).then_some((cpu, 0)),
@@ -294,23 +295,23 @@ impl<S: Sink> Recording<'_, S> {
             let has_period = !event.has_no_period;
             let (each, more) = (sample.value / count, sample.value % count);
             for part in 0..count {
-                made.time = fields.contains(SampleType::TIME).then(|| time(number));
-                made.period = has_period.then_some(each + u64::from(part < more));
-                self.recorder.sample(sample.event as usize, mode, &mut made)?;
+                recorded.time = fields.contains(SampleType::TIME).then(|| time(number));
+                recorded.period = has_period.then_some(each + u64::from(part < more));
+                self.recorder.sample(sample.event as usize, mode, &mut recorded)?;
                 number += 1;
             }
-            chain = made.callchain.map(|chain| chain.ips).unwrap_or_default();
+            chain = recorded.callchain.map(|chain| chain.ips).unwrap_or_default();
         }
         Ok(())
     }
 
-    /// The fields that samples of an event have.
+    /// Fields of an event's samples.
     fn fields(&self, event: u32) -> SampleType {
         let events = self.recorder.meta().events.list();
         events.get(event as usize).map_or(SampleType::empty(), |event| event.attr.sample_type)
     }
 
-    /// Names process and thread, where they have not that name.
+    /// Writes COMM records for process and thread, unless they have these names.
     fn name(&mut self, sample: &SourceSample, stamp: Stamp) -> Result<()> {
         let (pid, tid) = stamp.task;
         let of_process = sample.comm.or(sample.thread_comm.filter(|_| pid == tid));
@@ -318,7 +319,7 @@ impl<S: Sink> Recording<'_, S> {
         for (thread, name) in [(pid, of_process), (tid, of_thread)] {
             let Some(name) = name else { continue };
             if self.names.insert(thread, name) != Some(name) {
-                self.comm(pid, thread, self.told.names.get(name).to_vec(), stamp)?;
+                self.comm(pid, thread, self.profile.names.get(name).to_vec(), stamp)?;
             }
         }
         if let Some(program) = self.tasks.unnamed(pid) {
@@ -332,36 +333,36 @@ impl<S: Sink> Recording<'_, S> {
         self.recorder.record(Misc::empty(), &Body::Comm(comm), Stamp { task: (pid, tid), ..stamp })
     }
 
-    /// Puts a stack into a call chain, and has mapped what it needs. Says the instruction pointer and its mode.
+    /// Converts a stack to a call chain, and writes the mappings that it needs. Returns the instruction pointer and its CPU mode.
     fn stack(&mut self, stack: u32, stamp: Stamp, room: usize, chain: &mut Vec<u64>) -> Result<(u64, CpuMode)> {
         chain.clear();
-        let frames = self.told.stacks.get(stack);
-        self.mapped.map_overlapping(&frames[..frames.len().min(room)], stamp, &mut self.recorder)?;
+        let frames = self.profile.stacks.get(stack);
+        self.mappings.map_overlapping(&frames[..frames.len().min(room)], stamp, &mut self.recorder)?;
         let mut latest = None;
         let mut leaf = None;
         for &frame in frames {
-            // With a mark.
+            // Including a context marker.
             if chain.len() + 2 > room {
-                self.cut += 1;
+                self.truncated += 1;
                 break;
             }
             let placed = self.placed.frames[frame as usize];
-            let address = self.mapped.address(placed, stamp, &mut self.recorder)?;
+            let address = self.mappings.address(placed, stamp, &mut self.recorder)?;
             let is_first = latest != Some(placed.is_kernel);
             if is_first {
                 chain.push(if placed.is_kernel { Context::KERNEL.0 } else { Context::USER.0 });
                 latest = Some(placed.is_kernel);
             }
             leaf.get_or_insert((address, if placed.is_kernel { CpuMode::KERNEL } else { CpuMode::USER }));
-            // A return address stands for the call before it; what would be a mark is no address.
-            let is_itself = is_first || self.told.as_recorded;
+            // Callers have return addresses, after the call; values of context markers are avoided.
+            let is_itself = is_first || self.profile.as_recorded;
             let word = if is_itself { address } else { address.saturating_add(1) };
             chain.push(word.min(Context::MAX.0 - 1));
         }
         Ok(leaf.unwrap_or((0, CpuMode::USER)))
     }
 
-    /// The number of a sample's cgroup, and its path, where it is new.
+    /// The ID of a sample's cgroup. Writes a CGROUP record for a new one.
     fn cgroup(&mut self, sample: &SourceSample, stamp: Stamp) -> Result<Option<u64>> {
         let Some(path) = sample.cgroup else {
             return Ok(self.fields(sample.event).contains(SampleType::CGROUP).then_some(0));
@@ -371,7 +372,7 @@ impl<S: Sink> Recording<'_, S> {
             Entry::Occupied(known) => return Ok(Some(*known.get())),
             Entry::Vacant(vacant) => *vacant.insert(new),
         };
-        let cgroup = Cgroup { id, path: PaddedStr::new(self.told.names.get(path), 8) };
+        let cgroup = Cgroup { id, path: PaddedStr::new(self.profile.names.get(path), 8) };
         self.recorder.record(Misc::empty(), &Body::Cgroup(cgroup), stamp)?;
         Ok(Some(id))
     }

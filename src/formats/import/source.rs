@@ -1,63 +1,63 @@
-//! A profile that is not a recording, as any of the imported formats describes it: stacks and values.
+//! A profile as decoded from one of the imported formats, independent of the format: stacks and values.
 
 use crate::profile::imported::{ProfileHeader, SampleTypes};
 use crate::session::slices::Slices;
 use bytes::Bytes;
 use hashbrown::HashMap;
 
-/// A profile that becomes a recording. Everything is stored once, and referred to by its number.
+/// A profile to be converted to a recording. Everything is interned and referred to by number.
 #[derive(Debug, Default)]
 pub struct SourceProfile {
-    /// The profile's own header; `None` where the format has none because it prints a recording.
+    /// The profile's own header; `None` if the format prints a recording.
     pub header: Option<ProfileHeader>,
-    /// What is counted.
+    /// Events.
     pub events: Vec<SourceEvent>,
-    /// What is mapped.
+    /// Mappings.
     pub mappings: Vec<SourceMapping>,
-    /// Names of functions, of processes and threads, paths.
+    /// Names of functions, processes and threads, and paths.
     pub names: Slices<u8>,
-    /// Functions, each once.
+    /// Functions.
     pub functions: SourceFunctions,
-    /// Frames, each once.
+    /// Frames.
     pub frames: Vec<SourceFrame>,
-    /// Stacks: numbers of frames, leaf first.
+    /// Stacks of frame numbers, leaf first.
     pub stacks: Slices<u32>,
-    /// Labels for which samples have no field.
+    /// Labels that samples have no field for.
     pub labels: SourceLabels,
-    /// Samples in the order in which they were told.
+    /// Samples in the order of the input.
     pub samples: Vec<SourceSample>,
-    /// When it began, in nanoseconds since 1970.
+    /// Start time, in nanoseconds since 1970.
     pub wall_clock_start: Option<u64>,
-    /// How long it took, where samples do not tell their times.
+    /// Duration in nanoseconds, where samples have no times.
     pub duration: u64,
     /// Version of perf.
     pub perf_version: Option<String>,
     /// Command line of perf.
     pub command: Option<String>,
-    /// Whether samples have a label of the mode that the CPU was in, which is that of the leaf.
+    /// Whether samples have a label with the CPU mode, which is derived from the leaf.
     pub has_execution_modes: bool,
-    /// Whether addresses of callers are those behind their calls, as call chains have them.
+    /// Whether callers have return addresses, as in recorded call chains.
     pub as_recorded: bool,
-    /// What is not in any output.
+    /// Notes about data that is in no output.
     pub lost: Vec<String>,
-    /// What is not in a recording, and is in profiles that are written from it.
+    /// Notes about data that a recording cannot store, but profiles written from it contain.
     pub lost_in_recording: Vec<String>,
 }
 
 /// A function.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct SourceFunction {
-    /// Number of its name.
+    /// Name, by number.
     pub name: u32,
-    /// Number of its name as linkers know it, where the profile has one.
+    /// Mangled name, where the profile has one.
     pub system_name: Option<u32>,
-    /// Number of the path of its source file.
+    /// Path of the source file.
     pub file: Option<u32>,
-    /// Its first line; 0 where unknown.
+    /// First line; 0 if unknown.
     pub start_line: i64,
 }
 
-/// Functions by number, each stored once.
+/// Interned functions.
 #[derive(Debug, Default)]
 pub struct SourceFunctions {
     list: Vec<SourceFunction>,
@@ -65,7 +65,7 @@ pub struct SourceFunctions {
 }
 
 impl SourceFunctions {
-    /// The number of a function.
+    /// Interns a function.
     pub fn id(&mut self, function: SourceFunction) -> u32 {
         let Self { list, known } = self;
         *known.entry(function).or_insert_with(|| {
@@ -74,55 +74,55 @@ impl SourceFunctions {
         })
     }
 
-    /// The number of a function of which only the name is known.
+    /// Interns a function with only a name.
     pub fn named(&mut self, name: u32) -> u32 {
         self.id(SourceFunction { name, system_name: Some(name), ..SourceFunction::default() })
     }
 
-    /// All of them, by number.
+    /// All functions, by number.
     pub fn list(&self) -> &[SourceFunction] {
         &self.list
     }
 }
 
-/// What is counted.
+/// An event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SourceEvent {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// In what it is counted, such as `nanoseconds`; `count` for what happens.
+    /// Unit, such as `nanoseconds`; `count` for occurrences.
     pub unit: String,
-    /// How much of it lies between two samples; 0 where that is not known.
+    /// Sampling period; 0 if unknown.
     pub period: u64,
-    /// Whether its samples do not tell what they stand for.
+    /// Whether its samples have no period.
     pub has_no_period: bool,
-    /// Whether its samples tell where the CPU was, and not by which calls.
+    /// Whether its samples have no call chain.
     pub has_no_chain: bool,
-    /// Whether it is a tracepoint, of which the only label is what perf prints of its fields.
+    /// Whether it is a tracepoint, with the text that perf printed of its fields as the only label.
     pub is_printed: bool,
-    /// The columns that it is in the profile, where that has columns.
+    /// Its columns in the profile, where that has columns.
     pub sample_types: Option<SampleTypes>,
 }
 
-/// What is mapped, of all processes.
+/// A mapping, in all processes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SourceMapping {
     /// Path or name.
     pub path: Bytes,
     /// First address.
     pub start: u64,
-    /// One past the last address; not beyond the first where addresses are not known.
+    /// One past the last address; at most `start` where addresses are unknown.
     pub limit: u64,
-    /// Offset in the file; of the kernel the address of its reference symbol.
+    /// File offset; for the kernel, the address of its reference symbol.
     pub pgoff: u64,
-    /// Build id.
+    /// Build ID.
     pub build_id: Option<Bytes>,
     /// Whether it belongs to the kernel.
     pub is_kernel: bool,
 }
 
 impl SourceFrame {
-    /// The source file, by its number, and the line, where both are known and a line table has room for the line.
+    /// The source file and line, where both are known and the line fits a line table.
     pub fn source_line(&self, functions: &SourceFunctions) -> Option<(u32, u32)> {
         let file = functions.list().get(self.function? as usize)?.file?;
         u32::try_from(self.line).ok().filter(|&line| line > 0).map(|line| (file, line))
@@ -130,17 +130,18 @@ impl SourceFrame {
 }
 
 impl SourceMapping {
-    /// Whether an address is in it.
+    /// Whether it contains an address.
     pub fn has(&self, address: u64) -> bool {
         (self.start..self.limit).contains(&address)
     }
 
-    /// Whether any address is in both.
+    /// Whether it shares an address with another mapping.
     pub fn overlaps(&self, other: &Self) -> bool {
         self.start < other.limit && other.start < self.limit
     }
 
-    /// Whether something of that name belongs to a kernel: it, its modules, what it made at run time.
+    /// Whether something of that name belongs to a kernel: the kernel itself, a module, or code generated at run
+    /// time.
     pub fn is_kernel_name(path: &[u8]) -> bool {
         let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or(path);
         let is_module = [&b".ko"[..], b".ko.gz", b".ko.xz", b".ko.zst"].iter().any(|end| name.ends_with(end));
@@ -151,30 +152,31 @@ impl SourceMapping {
 /// A frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct SourceFrame {
-    /// What it is in.
+    /// Number of its mapping.
     pub mapping: Option<u32>,
-    /// Its address, of a caller that of the last byte of its call, unless [all are as recorded](SourceProfile::as_recorded).
+    /// Address; of callers, that of the last byte of the call, or the return address if
+    /// [`as_recorded`](SourceProfile::as_recorded).
     pub address: Option<u64>,
-    /// Number of the function.
+    /// Function number.
     pub function: Option<u32>,
-    /// How far into the function it is, where that is known.
+    /// Offset in the function, if known.
     pub offset: Option<u64>,
-    /// Line in the function's source file; 0 where unknown.
+    /// Line in the function's source file; 0 if unknown.
     pub line: i64,
-    /// Column in that line; 0 where unknown.
+    /// Column; 0 if unknown.
     pub column: i64,
-    /// Whether the function is inlined into the one of the frame that follows: both are one location.
+    /// Whether the function is inlined into that of the next frame, with which it shares a location.
     pub is_inlined: bool,
-    /// Whether it is of the kernel; what is mapped may tell it as well.
+    /// Whether it is in the kernel; its mapping may say so, too.
     pub is_kernel: bool,
 }
 
-/// A sample, or many of the same.
+/// One or more samples with the same stack and labels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SourceSample {
-    /// Event.
+    /// Event number.
     pub event: u32,
-    /// Stack.
+    /// Stack number.
     pub stack: u32,
     /// Process.
     pub pid: Option<u32>,
@@ -190,21 +192,21 @@ pub struct SourceSample {
     pub time: Option<u64>,
     /// Path of the cgroup.
     pub cgroup: Option<u32>,
-    /// Set of further labels.
+    /// Number of the set of further labels.
     pub labels: u32,
-    /// How many samples it is; `None` where that is not known.
+    /// Number of samples; `None` if unknown.
     pub count: Option<u64>,
-    /// The sum of their periods.
+    /// Sum of their periods.
     pub value: u64,
 }
 
-/// Labels for which samples have no field, each set once. Set 0 is empty.
+/// Labels that samples have no field for, in interned sets. Set 0 is empty.
 #[derive(Debug)]
 pub struct SourceLabels {
-    /// Keys: number of the name, and of that of the unit of numbers, `None` where it is a text.
+    /// Keys: number of the name, and of the unit for numbers, `None` for strings.
     pub keys: Vec<(u32, Option<u32>)>,
     known: HashMap<(u32, Option<u32>), u32>,
-    /// Sets of keys' numbers and values: numbers, or numbers of names; in the order of the keys.
+    /// Sets of key numbers and values, sorted by key. Values are numbers, or numbers of names.
     pub sets: Slices<(u32, u64)>,
 }
 
@@ -217,7 +219,7 @@ impl Default for SourceLabels {
 }
 
 impl SourceLabels {
-    /// The number of a key.
+    /// Interns a key.
     pub fn key(&mut self, name: u32, unit: Option<u32>) -> u32 {
         let Self { keys, known, .. } = self;
         *known.entry((name, unit)).or_insert_with(|| {

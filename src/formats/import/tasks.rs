@@ -1,43 +1,43 @@
-//! Processes and threads: those that are told, and made-up ones for what is not.
+//! Processes and threads of a profile, with synthetic IDs where it has none.
 
 use super::source::{SourceProfile, SourceSample};
 use hashbrown::{HashMap, HashSet};
 
-/// Numbers of processes and threads.
+/// IDs of processes and threads.
 #[derive(Debug, Default)]
 pub struct Tasks {
-    /// Processes of which the names are known alone.
+    /// Synthetic pids of processes with a name only.
     by_comm: HashMap<Option<u32>, u32>,
-    /// Threads of which process and name are known alone.
+    /// Synthetic tids of threads with process and name only.
     by_name: HashMap<(u32, u32), u32>,
-    /// What processes are called where none has a name, until they are.
+    /// Name for all processes, if the profile names none.
     program: Option<Vec<u8>>,
     named: HashSet<u32>,
 }
 
 impl Tasks {
-    /// The most that the kernel counts to.
-    const MOST: u32 = 1 << 22;
+    /// The kernel's limit for pids.
+    const MAX_PID: u32 = 1 << 22;
 
-    /// The tasks of a profile.
-    pub fn new(told: &SourceProfile, program: &str) -> Self {
-        let known = told.samples.iter().flat_map(|sample| [sample.pid, sample.tid]).flatten();
+    /// Assigns IDs to the tasks of a profile.
+    pub fn new(profile: &SourceProfile, program: &str) -> Self {
+        let known = profile.samples.iter().flat_map(|sample| [sample.pid, sample.tid]).flatten();
         let known: HashSet<u32> = known.collect();
-        let mut free = (1..Self::MOST).filter(|number| !known.contains(number));
-        let mut next = || free.next().unwrap_or(Self::MOST);
+        let mut free = (1..Self::MAX_PID).filter(|number| !known.contains(number));
+        let mut next = || free.next().unwrap_or(Self::MAX_PID);
         let mut tasks = Self::default();
-        for sample in &told.samples {
+        for sample in &profile.samples {
             let pid = sample.pid.or(sample.tid);
             let pid = pid.unwrap_or_else(|| *tasks.by_comm.entry(sample.comm).or_insert_with(&mut next));
             if let (None, Some(name)) = (sample.tid, sample.thread_comm.filter(|_| sample.thread_comm != sample.comm)) {
                 tasks.by_name.entry((pid, name)).or_insert_with(&mut next);
             }
         }
-        // A recording tells the names that it has.
-        let is_of_recording = told.as_recorded || told.perf_version.is_some();
-        let tells_none = |s: &SourceSample| [s.pid, s.tid, s.comm, s.thread_comm].iter().all(Option::is_none);
-        if !is_of_recording && told.samples.iter().all(tells_none) {
-            let main = told.mappings.first().map(|map| &map.path[..]).filter(|path| !path.is_empty());
+        // Names that a recording lacks are not invented.
+        let is_of_recording = profile.as_recorded || profile.perf_version.is_some();
+        let is_anonymous = |s: &SourceSample| [s.pid, s.tid, s.comm, s.thread_comm].iter().all(Option::is_none);
+        if !is_of_recording && profile.samples.iter().all(is_anonymous) {
+            let main = profile.mappings.first().map(|map| &map.path[..]).filter(|path| !path.is_empty());
             let main = main.unwrap_or(program.as_bytes());
             tasks.program = Some(main.rsplit(|&byte| byte == b'/').next().unwrap_or(main).to_vec());
         }
@@ -51,7 +51,7 @@ impl Tasks {
         (pid, sample.tid.or_else(by_name).unwrap_or(pid))
     }
 
-    /// What a process is called that has no name yet, where none has; once.
+    /// Returns the name for a process that has none, once for each.
     pub fn unnamed(&mut self, pid: u32) -> Option<Vec<u8>> {
         let program = self.program.as_ref()?;
         self.named.insert(pid).then(|| program.clone())

@@ -1,9 +1,9 @@
-//! A stream of JSON read in batches of objects: one a line, all in one list, or formatted in any other way. A long one is read on
-//! a thread of its own, which is one batch ahead of who takes them.
+//! Reads a stream of JSON in batches of objects: one per line, in one array, or formatted in any other way. A long
+//! stream is read on its own thread, one batch ahead of the consumer.
 //!
-//! A batch is cut where a line begins with an object, and its pieces are read at once on several threads. That such a line
-//! begins an object of the stream, not one within another, is a bet: where a piece does not end with an object, the batch is
-//! read again, in order.
+//! A batch is split at lines that begin with an object, and its pieces are parsed by several threads in parallel.
+//! That such a line begins a top-level object and not a nested one is a guess: if a piece does not end with an
+//! object, the batch is parsed again sequentially.
 
 use super::field_error::{FieldError, field_error_in};
 use super::item::Item;
@@ -20,13 +20,13 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::thread::{self, Builder};
 
-/// How much each thread gets at a time.
+/// Bytes of JSON per thread and batch.
 const PIECE: usize = 1 << 20;
 
-/// Has `take` take the batches of a stream, and says in which line that ends.
+/// Calls `take` with each batch of a stream, and returns the number of its last line.
 ///
 /// # Errors
-/// What `take` says, and what `failed` says of a stream that cannot be read or does not hold objects of this format.
+/// Errors of `take`, and those that `failed` makes for a stream that cannot be read or contains other objects.
 pub fn each(
     stream: &mut (dyn Read + Send),
     failed: impl Fn(Failure) -> Error,
@@ -34,44 +34,44 @@ pub fn each(
 ) -> Result<u64, Error> {
     let (sender, batches) = sync_channel(1);
     let (empty, texts) = channel();
-    let mut ahead = Batches::new(stream, texts);
-    // A short stream is read before a thread for it would have begun.
+    let mut batch_reader = Batches::new(stream, texts);
+    // A short stream is read faster than a thread starts.
     loop {
-        let Some(mut batch) = ahead.next().map_err(&failed)? else { return Ok(ahead.line) };
+        let Some(mut batch) = batch_reader.next().map_err(&failed)? else { return Ok(batch_reader.line) };
         take(&mut batch)?;
-        if !ahead.has_ended {
+        if !batch_reader.has_ended {
             break;
         }
     }
     thread::scope(|scope| {
-        let reader = Builder::new().name("json".to_owned()).spawn_scoped(scope, move || ahead.send(&sender));
+        let reader = Builder::new().name("json".to_owned()).spawn_scoped(scope, move || batch_reader.send(&sender));
         let reader = reader.map_err(|e| failed(Failure::Io(e)))?;
         for batch in batches {
             let mut batch = batch.map_err(&failed)?;
             take(&mut batch)?;
-            // That it is not needed any more is no reason to stop.
+            // The reader may have finished, and then does not need the buffer.
             let _ = empty.send(batch.text);
         }
         Ok(returned(reader.join()))
     })
 }
 
-/// Objects that follow each other in a stream.
+/// Consecutive objects of a stream.
 pub struct Batch {
     /// The objects.
     pub pieces: Vec<Piece>,
     text: Vec<u8>,
-    /// The line that it begins in, from 1.
+    /// The line at which it begins, from 1.
     line: u64,
 }
 
 impl Batch {
-    /// The line of a place in it.
+    /// The line of an offset in the batch.
     pub fn line(&self, at: usize) -> u64 {
         self.line + lines(&self.text[..at])
     }
 
-    /// The object at a place, which was read before, once more.
+    /// Parses the object at an offset a second time.
     pub fn object(&self, at: usize) -> Option<Object<'_>> {
         let text = std::str::from_utf8(&self.text[at..]).ok()?;
         let mut stream = serde_json::Deserializer::from_str(text).into_iter::<ByTheRules<'_>>();
@@ -83,68 +83,68 @@ impl Batch {
 struct Batches<'r> {
     stream: &'r mut (dyn Read + Send),
     buffer: Vec<u8>,
-    /// Texts of batches that are not needed any more: memory for each anew would take longer than to read it.
+    /// Buffers of finished batches: allocating a new one each time takes longer than reading into it.
     texts: Receiver<Vec<u8>>,
-    /// The line that the buffer begins in, from 1.
+    /// The line at which the buffer begins, from 1.
     line: u64,
     has_ended: bool,
     state: State,
-    /// Byte order of the recording, once it is told.
+    /// Byte order of the recording, once the first object gave it.
     endian: Option<Endian>,
     pieces: WorkerPool<Part, Piece>,
 }
 
-/// A part of a text, to be read by itself.
+/// A part of a text, parsed independently.
 struct Part {
     text: Arc<Vec<u8>>,
     from: usize,
     to: usize,
-    /// Where the stream is taken to be at its beginning.
+    /// The assumed state at its beginning.
     state: State,
     endian: Option<Endian>,
 }
 
-/// Where between objects the stream is.
+/// Position of the stream relative to objects and the array.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Nothing has been read.
+    /// Nothing was read.
     Start,
-    /// Among objects without a list around them.
+    /// Between objects outside an array.
     Lines,
-    /// In a list, before an object.
+    /// In an array, before an object.
     ListBefore,
-    /// In a list, behind an object.
+    /// In an array, after an object.
     ListBehind,
-    /// Behind the list.
+    /// After the array.
     End,
 }
 
 impl State {
-    /// Where the stream is behind an object that it had been before.
+    /// The state after an object.
     fn behind_object(self) -> Self {
         if self == Self::ListBefore { Self::ListBehind } else { Self::Lines }
     }
 }
 
-/// Why there is no next batch.
+/// Reason why there is no next batch.
 pub enum Failure {
     /// The stream cannot be read.
     Io(io::Error),
-    /// A line is not as it must be.
+    /// The JSON on this line is invalid.
     Field(u64, FieldError),
 }
 
 /// Objects from a part of the stream.
 pub struct Piece {
-    /// What they tell, and where they begin in the batch.
+    /// The objects, with their offsets in the batch.
     pub items: Vec<(usize, Item)>,
-    /// The bytes of the records among them.
+    /// The bytes of their records.
     pub bytes: Vec<u8>,
-    /// Where it ends.
+    /// Offset of its end.
     end: usize,
-    /// Where the stream is then.
+    /// The state at its end.
     state: State,
-    /// Why it ends before the end of the text.
+    /// Error that stopped parsing before the end of the text.
     stopped: Option<FieldError>,
 }
 
@@ -157,7 +157,7 @@ impl<'r> Batches<'r> {
         Self { stream, buffer, texts, line: 1, has_ended: false, state, endian: None, pieces }
     }
 
-    /// Sends all batches, as long as they are taken, and says in which line the stream ends. Behind a failure nothing is read.
+    /// Sends batches until the receiver is dropped or one fails, and returns the last line.
     fn send(mut self, to: &SyncSender<Result<Batch, Failure>>) -> u64 {
         while let Some(batch) = self.next().transpose() {
             let is_last = batch.is_err();
@@ -168,11 +168,11 @@ impl<'r> Batches<'r> {
         self.line
     }
 
-    /// The next objects; the first one comes alone.
+    /// Returns the next objects; the first one is returned alone, since it gives the byte order.
     fn next(&mut self) -> Result<Option<Batch>, Failure> {
         loop {
             self.fill().map_err(Failure::Io)?;
-            if let Some(pieces) = self.at_once().map_err(Failure::Io)? {
+            if let Some(pieces) = self.parse_parallel().map_err(Failure::Io)? {
                 return Ok(Some(self.batch(pieces)));
             }
             let piece = objects(&self.buffer, 0, self.state, self.endian);
@@ -184,19 +184,19 @@ impl<'r> Batches<'r> {
             }
             let line = self.line + lines(&self.buffer[..piece.end]);
             match piece.stopped {
-                Some(wrong) if !wrong.is_cut => return Err(Failure::Field(line + wrong.lines as u64, wrong)),
+                Some(wrong) if !wrong.is_truncated => return Err(Failure::Field(line + wrong.lines as u64, wrong)),
                 Some(_) if self.has_ended => {
-                    return Err(Failure::Field(line, FieldError::new("the object is cut short")));
+                    return Err(Failure::Field(line, FieldError::new("the object is truncated")));
                 }
                 None if self.has_ended => {
                     self.line = line;
                     return match piece.state {
                         State::Lines | State::End => Ok(None),
-                        _ => Err(Failure::Field(line, FieldError::new("the document is cut short"))),
+                        _ => Err(Failure::Field(line, FieldError::new("the document is truncated"))),
                     };
                 }
                 _ => {
-                    // Of nothing but blanks, however much there is, nothing has to be kept.
+                    // Blanks are discarded, so that any number of them takes no memory.
                     self.buffer.drain(..piece.end);
                     (self.line, self.state) = (line, piece.state);
                 }
@@ -204,7 +204,7 @@ impl<'r> Batches<'r> {
         }
     }
 
-    /// Takes what was read out of the buffer.
+    /// Moves the parsed text out of the buffer.
     fn batch(&mut self, pieces: Vec<Piece>) -> Batch {
         let end = pieces.last().map_or(0, |last| last.end);
         self.state = pieces.last().map_or(self.state, |last| last.state);
@@ -218,8 +218,8 @@ impl<'r> Batches<'r> {
         batch
     }
 
-    /// Reads more behind what is there: at least a batch, and as much as there is, so that an object of any size is looked at
-    /// a few times only.
+    /// Reads at least a batch, and at least as much as is buffered, so that an object of any size is scanned only a
+    /// few times.
     fn fill(&mut self) -> io::Result<()> {
         let batch = if self.endian.is_some() { PIECE * workers() } else { PIECE };
         let more = batch.max(self.buffer.len()) as u64;
@@ -228,8 +228,8 @@ impl<'r> Batches<'r> {
         Ok(())
     }
 
-    /// Reads the buffer in pieces at once, if it can be cut into several that hold whole objects.
-    fn at_once(&mut self) -> io::Result<Option<Vec<Piece>>> {
+    /// Parses the buffer in parallel, if it can be split into several pieces of complete objects.
+    fn parse_parallel(&mut self) -> io::Result<Option<Vec<Piece>>> {
         let guess = if self.state == State::Lines { State::Lines } else { State::ListBefore };
         let cuts = self.endian.and_then(|_| cuts(&self.buffer, self.has_ended));
         let Some(cuts) = cuts.filter(|cuts| cuts.len() > 2) else { return Ok(None) };
@@ -239,12 +239,12 @@ impl<'r> Batches<'r> {
             self.pieces.give(Part { text: Arc::clone(&text), from: cut[0], to: cut[1], state, endian: self.endian })?;
         }
         let pieces: Vec<_> = std::iter::from_fn(|| self.pieces.next_result()).collect();
-        // All have let go of it who had it.
+        // The workers have dropped their references.
         self.buffer = Arc::unwrap_or_clone(text);
-        let is_whole = |(piece, next): (&Piece, &usize)| piece.stopped.is_none() && piece.end == *next;
-        let goes_on = |pair: &[Piece]| pair[0].state == guess;
-        let are_whole = pieces.iter().zip(&cuts[1..]).all(is_whole) && pieces.windows(2).all(goes_on);
-        Ok((are_whole && pieces.iter().any(|piece| !piece.items.is_empty())).then_some(pieces))
+        let is_complete = |(piece, next): (&Piece, &usize)| piece.stopped.is_none() && piece.end == *next;
+        let continues = |pair: &[Piece]| pair[0].state == guess;
+        let are_complete = pieces.iter().zip(&cuts[1..]).all(is_complete) && pieces.windows(2).all(continues);
+        Ok((are_complete && pieces.iter().any(|piece| !piece.items.is_empty())).then_some(pieces))
     }
 }
 
@@ -252,7 +252,7 @@ fn lines(text: &[u8]) -> u64 {
     memchr::memchr_iter(b'\n', text).count() as u64
 }
 
-/// Where a text can be cut into about as many pieces as can be read at once, its ends included.
+/// Offsets at which to split a text into about one piece per worker, its start and end included.
 fn cuts(text: &[u8], has_ended: bool) -> Option<Vec<usize>> {
     const LINE: &[u8] = b"\n{";
     let end = if has_ended { text.len() } else { memmem::rfind(text, LINE)? + 1 };
@@ -267,7 +267,7 @@ fn cuts(text: &[u8], has_ended: bool) -> Option<Vec<usize>> {
     Some(cuts)
 }
 
-/// An object, read by the rules of this format.
+/// An object, deserialized by the rules of this format.
 struct ByTheRules<'a>(Object<'a>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for ByTheRules<'a> {
@@ -276,13 +276,13 @@ impl<'de: 'a, 'a> Deserialize<'de> for ByTheRules<'a> {
     }
 }
 
-/// Reads objects from a place in a text to its end; the first one of all alone.
+/// Parses objects from an offset of a text to its end, or the first object of the stream alone.
 fn objects(text: &[u8], from: usize, state: State, endian: Option<Endian>) -> Piece {
-    let (text, broken) = match std::str::from_utf8(&text[from..]) {
+    let (text, utf8_error) = match std::str::from_utf8(&text[from..]) {
         Ok(text) => (text, None),
         Err(e) => (std::str::from_utf8(&text[from..][..e.valid_up_to()]).unwrap_or_default(), Some(e)),
     };
-    // The JSON of records is two to three times as long as they are.
+    // The JSON of records is two to three times as long as their bytes.
     let bytes = Vec::with_capacity(text.len() / 2);
     let mut piece = Piece { items: Vec::new(), bytes, end: from, state, stopped: None };
     while let Some(&byte) = text.as_bytes().get(piece.end - from) {
@@ -294,26 +294,25 @@ fn objects(text: &[u8], from: usize, state: State, endian: Option<Endian>) -> Pi
             (b']', State::ListBehind) => piece.state = State::End,
             (b'{', State::Start | State::Lines | State::ListBefore) => {
                 let rest = &text[at - from..];
-                let usual = endian.and_then(|endian| Item::usual(rest, endian, &mut piece.bytes));
-                if let Some((item, len)) = usual {
+                let ordinary = endian.and_then(|endian| Item::ordinary(rest, endian, &mut piece.bytes));
+                if let Some((item, len)) = ordinary {
                     piece.items.push((at, item));
                     piece.end += len;
                     piece.state = piece.state.behind_object();
                     continue;
                 }
                 let mut stream = serde_json::Deserializer::from_str(rest).into_iter::<ByTheRules<'_>>();
-                let read =
-                    match stream.next() {
-                        Some(Ok(ByTheRules(object))) => Item::of(object, endian, &mut piece.bytes),
-                        _ => Err(field_error_in(rest, PhantomData::<Object<'_>>)
-                            .unwrap_or_else(|| FieldError::new("no object"))),
-                    };
+                let read = match stream.next() {
+                    Some(Ok(ByTheRules(object))) => Item::of(object, endian, &mut piece.bytes),
+                    _ => Err(field_error_in(rest, PhantomData::<Object<'_>>)
+                        .unwrap_or_else(|| FieldError::new("expected an object"))),
+                };
                 match read {
                     Ok(mut item) => {
-                        // What is told as bytes in a field may be what its event says are fields.
-                        let told = &rest.as_bytes()[..stream.byte_offset()];
-                        if let Item::Record { told: Some(fields), .. } = &mut item {
-                            fields.is_all &= memmem::find(told, b"\"padding\"").is_none();
+                        // Padding may hold bytes that are fields by the event's layout.
+                        let json = &rest.as_bytes()[..stream.byte_offset()];
+                        if let Item::Record { described: Some(layout), .. } = &mut item {
+                            layout.is_all &= memmem::find(json, b"\"padding\"").is_none();
                         }
                         piece.items.push((at, item));
                     }
@@ -337,10 +336,10 @@ fn objects(text: &[u8], from: usize, state: State, endian: Option<Endian>) -> Pi
         }
         piece.end += 1;
     }
-    if let Some(broken) = broken.filter(|_| piece.stopped.as_ref().is_none_or(|wrong| wrong.is_cut)) {
-        let is_cut = broken.error_len().is_none();
-        let mut wrong = FieldError::new("a string that is not UTF-8");
-        wrong.is_cut = is_cut;
+    if let Some(utf8_error) = utf8_error.filter(|_| piece.stopped.as_ref().is_none_or(|wrong| wrong.is_truncated)) {
+        let is_truncated = utf8_error.error_len().is_none();
+        let mut wrong = FieldError::new("the text is not UTF-8");
+        wrong.is_truncated = is_truncated;
         piece.stopped = Some(wrong);
     }
     piece

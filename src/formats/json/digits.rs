@@ -1,4 +1,4 @@
-//! Integers as JSON, by the rules of this format.
+//! Writes integers as JSON, by the rules of this format.
 
 /// The largest integer below which all are exact in a `double`: 2^53-1.
 pub const MAX_SAFE: u64 = (1 << 53) - 1;
@@ -15,7 +15,7 @@ const PAIRS: [[u8; 2]; 256] = {
     pairs
 };
 
-/// Appends a number: digits, in a string where JavaScript would round them.
+/// Appends an integer as decimal digits, in quotes where JavaScript would round it.
 #[inline]
 pub fn append_integer(out: &mut Vec<u8>, number: u64) {
     if number <= MAX_SAFE {
@@ -27,11 +27,11 @@ pub fn append_integer(out: &mut Vec<u8>, number: u64) {
     }
 }
 
-/// Appends a number in hexadecimal behind `0x`, without a string around it.
+/// Appends a number in hexadecimal with `0x`, without quotes.
 #[inline]
 pub fn append_hex(out: &mut Vec<u8>, number: u64) {
     let absent = number.leading_zeros().min(u64::BITS - 1) / 4;
-    // All 16 are appended, those that there are in front: what is always as long is copied fast.
+    // Copies 16 digits from the first significant one on and truncates: a copy of fixed length is fast.
     let mut text = *b"0x................";
     for (pair, byte) in text[2..].as_chunks_mut().0.iter_mut().zip((number << (4 * absent)).to_be_bytes()) {
         *pair = PAIRS[usize::from(byte)];
@@ -47,7 +47,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn digits_are_those_of_the_standard_library(number: u64, shift in 0..64_u32) {
+        fn digits_match_the_standard_library(number: u64, shift in 0..64_u32) {
             let number = number >> shift;
             let (mut hex, mut decimal) = (Vec::new(), Vec::new());
             append_hex(&mut hex, number);

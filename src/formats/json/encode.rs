@@ -1,4 +1,4 @@
-//! Records and features back to the bytes that they were.
+//! Encodes JSON objects to the original bytes of records and features.
 
 use super::field_error::{FieldError, read_seed};
 use super::layout_check::DescribedLayout;
@@ -17,10 +17,10 @@ use serde_json::value::RawValue;
 use std::io::Cursor;
 use std::result::Result as StdResult;
 
-/// Appends the bytes of a record with its payload to `out`; returns by which fields it is told, if by any.
+/// Appends the bytes of a record and its payload to `out`; returns the described layout, unless the body is raw.
 ///
 /// # Errors
-/// Where fields are missing, contradict each other or do not fit a record.
+/// If fields are missing, contradict each other or do not fit a record.
 pub fn record(
     kind: RecordType,
     object: Object<'_>,
@@ -29,20 +29,20 @@ pub fn record(
 ) -> StdResult<Option<DescribedLayout>, FieldError> {
     let start = out.len();
     if object.payload.is_some() && !matches!(kind, RecordType::AUXTRACE | RecordType::HEADER_TRACING_DATA) {
-        return Err(FieldError::new(format!("no bytes follow a {kind}")).within("payload"));
+        return Err(FieldError::new(format!("a {kind} record has no payload")).within("payload"));
     }
     if object.tracing_data.is_some() && kind != RecordType::HEADER_TRACING_DATA {
-        return Err(FieldError::new(format!("no bytes follow a {kind}")).within("tracing_data"));
+        return Err(FieldError::new(format!("a {kind} record has no tracing data")).within("tracing_data"));
     }
     let payload = match (object.payload, object.tracing_data) {
-        (Some(_), Some(_)) => return Err(FieldError::new("a record has a payload or tracing_data")),
-        (None, Some(told)) => tracing_data(&told, endian).map_err(of)?,
+        (Some(_), Some(_)) => return Err(FieldError::new("expected payload or tracing_data, not both")),
+        (None, Some(formats)) => tracing_data(&formats, endian).map_err(of)?,
         (payload, None) => payload.map(ByteBuf::into_vec).unwrap_or_default(),
     };
     let tail = object.tail.as_deref().map(Vec::as_slice);
-    let mut room = Room { told: object.room, tail, usual: usual_room(kind) };
+    let mut room = Room { len: object.room, tail, usual: usual_room(kind) };
     let mut body = match (object.body, object.raw, object.content) {
-        (Some(told), None, None) => told.of(kind)?,
+        (Some(body), None, None) => body.of(kind)?,
         (None, Some(raw), None) => {
             room.usual = |covered| covered;
             Body::Opaque(raw.into_vec())
@@ -51,12 +51,12 @@ pub fn record(
             let id = object.feature.ok_or_else(|| FieldError::new("missing field `feature`"))?;
             room.usual = |covered| covered;
             let data = section(id, content, &room, endian)?;
-            room = Room { told: None, tail: None, ..room };
+            room = Room { len: None, tail: None, ..room };
             Body::HeaderFeature(HeaderFeature { feat_id: id.0.into(), data })
         }
-        _ => return Err(FieldError::new("a record has a body, or raw bytes, or the content of a feature")),
+        _ => return Err(FieldError::new("expected exactly one of: body, raw, content")),
     };
-    let is_all = room.told.is_none() && room.tail.is_none();
+    let is_all = room.len.is_none() && room.tail.is_none();
     let fields = match &body {
         Body::Opaque(_) => None,
         Body::Sample(sample) => Some(sample.fields()),
@@ -64,7 +64,7 @@ pub fn record(
     };
     match &mut body {
         Body::Auxtrace(auxtrace) => auxtrace.size = payload.len() as u64,
-        Body::HeaderTracingData(told) if !payload.is_empty() => told.size = payload.len() as u32,
+        Body::HeaderTracingData(record) if !payload.is_empty() => record.size = payload.len() as u32,
         _ => {}
     }
     out.resize(start + RecordHeader::SIZE, 0);
@@ -73,37 +73,37 @@ pub fn record(
     appended(out, |writer| object.sample_id.write_options(writer, endian, ()))?;
     let len = out.len() - start;
     let header = RecordHeader { kind, misc: misc(object.cpumode, object.misc), size: 0 }.with_len(len);
-    let header =
-        header.ok_or_else(|| FieldError::new(format!("a record of {len} bytes is longer than its header can tell")))?;
+    let header = header
+        .ok_or_else(|| FieldError::new(format!("a record of {len} bytes does not fit the size field of its header")))?;
     let mut front = Cursor::new(&mut out[start..]);
     header.write_options(&mut front, endian, ()).map_err(of)?;
     out.extend_from_slice(&payload);
     Ok(fields.map(|fields| DescribedLayout { fields, is_all }))
 }
 
-/// The formats of tracepoints as they stand behind a record, with zeros up to a multiple of 8.
+/// Encodes tracepoint formats as the payload of HEADER_TRACING_DATA, zero-padded to a multiple of 8 bytes.
 ///
 /// # Errors
-/// Where a value does not fit its place.
-pub fn tracing_data(told: &TracingData, endian: Endian) -> BinResult<Vec<u8>> {
-    let mut bytes = abi::to_bytes(told, endian)?;
+/// If a value does not fit its field.
+pub fn tracing_data(formats: &TracingData, endian: Endian) -> BinResult<Vec<u8>> {
+    let mut bytes = abi::to_bytes(formats, endian)?;
     bytes.resize(bytes.len().next_multiple_of(8), 0);
     Ok(bytes)
 }
 
-/// The bytes of a feature section that JSON tells.
+/// Encodes a feature section from its JSON.
 ///
 /// # Errors
-/// Where a field is missing, or a value does not fit its place.
+/// If a field is missing, or a value does not fit its field.
 pub fn section(id: FeatureId, content: &RawValue, room: &Room<'_>, endian: Endian) -> StdResult<Vec<u8>, FieldError> {
     let feature = read_seed(content.get(), ContentOf(id)).map_err(|wrong| wrong.within("content"))?;
     section_of(id, feature, room, endian)
 }
 
-/// The bytes of a feature section.
+/// Encodes a feature section.
 ///
 /// # Errors
-/// Where a value does not fit its place.
+/// If a value does not fit its field.
 pub fn section_of(id: FeatureId, feature: Feature, room: &Room<'_>, endian: Endian) -> StdResult<Vec<u8>, FieldError> {
     let section = FeatureSection { id, feature, tail: Vec::new() };
     let mut bytes = section.to_bytes(endian).map_err(of)?;
@@ -111,28 +111,28 @@ pub fn section_of(id: FeatureId, feature: Feature, room: &Room<'_>, endian: Endi
     Ok(bytes)
 }
 
-/// What is told of the bytes behind those that fields cover.
+/// The bytes after those that fields cover.
 pub struct Room<'a> {
-    /// How many bytes there are in all, where that is not as usual.
-    pub told: Option<usize>,
-    /// Those behind the fields, where they are not zeros.
+    /// Total size of fields and tail, where it is not the usual one.
+    pub len: Option<usize>,
+    /// The bytes after the fields, where they are not zeros.
     pub tail: Option<&'a [u8]>,
-    /// How many there usually are.
+    /// Usual total size for a number of covered bytes.
     pub usual: fn(usize) -> usize,
 }
 
 impl Room<'_> {
-    /// Appends the bytes behind `covered` bytes. Where the fields have outgrown their room, there are as many words of 8
-    /// bytes more as they need; bytes that are told stay only as long as they fill the room.
+    /// Appends the bytes after `covered` bytes. If the fields have grown beyond the room, the room grows in words of
+    /// 8 bytes; a tail is written only if it still fills the room exactly.
     fn fill(&self, covered: usize, out: &mut Vec<u8>) -> StdResult<(), FieldError> {
-        let mut room = self.told.unwrap_or_else(|| (self.usual)(covered).max(covered));
+        let mut room = self.len.unwrap_or_else(|| (self.usual)(covered).max(covered));
         if room < covered {
             room += (covered - room).next_multiple_of(8);
         }
         match self.tail {
             Some(tail) if covered.checked_add(tail.len()) == Some(room) => out.extend_from_slice(tail),
             _ if room - covered > MOST_ZEROS => {
-                return Err(FieldError::new(format!("room for more than {MOST_ZEROS} zeros")).within("room"));
+                return Err(FieldError::new(format!("more than {MOST_ZEROS} bytes of padding")).within("room"));
             }
             _ => out.resize(out.len() + room - covered, 0),
         }
@@ -145,7 +145,7 @@ fn misc(cpumode: Option<CpuMode>, misc: Option<Misc>) -> Misc {
     Misc::from_bits_retain(misc.bits() | cpumode.0 & 7)
 }
 
-/// How many bytes were appended.
+/// Calls `write` and returns the number of bytes appended.
 fn appended(
     out: &mut Vec<u8>,
     write: impl FnOnce(&mut Cursor<&mut Vec<u8>>) -> BinResult<()>,

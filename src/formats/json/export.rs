@@ -1,12 +1,12 @@
-//! A stream of records as objects.
+//! Writes a stream of records as JSON objects.
 
 use super::layout::Layout;
 use super::objects::{
     AttrObject, BeforeObject, End, EndObject, EventTypeObject, FeatureObject, FileObject, GapObject, Index, IndexEntry,
     OtherObject, SourceObject, VERSION,
 };
-use super::render::{self, Of, left_over};
-use super::render_queue::{Waiting, failed};
+use super::render::{self, RecordInfo, left_over};
+use super::render_queue::{RenderQueue, failed};
 use super::value_writer::append;
 use super::{DECODE, TRACEPOINTS, directory_files};
 use crate::abi::attr::AttrType;
@@ -34,37 +34,37 @@ use std::io::Write;
 use std::path::Path;
 use std::result::Result as StdResult;
 
-/// Writes objects: one a line, or all in a list.
+/// Writes objects, one per line or all in one array.
 pub struct Export<W> {
     out: W,
     is_document: bool,
-    /// Whether the records are not those of the file, so that what stands behind them has to be made anew.
+    /// Whether a pass changed the records, so that what follows them cannot be compared with the file.
     is_rewritten: bool,
-    /// The object that is being written.
+    /// The object being written.
     line: Vec<u8>,
-    waiting: Waiting,
-    /// Whether fields of tracepoints are told, and these as far as they are known.
+    queue: RenderQueue,
+    /// Whether fields of tracepoint samples are written.
     decodes_tracepoints: bool,
-    /// Whether what a folder holds beside the recording is told.
-    tells_others: bool,
+    /// Whether the other files of a directory recording are written.
+    writes_extra_files: bool,
     is_first: bool,
-    /// Events, names of tracepoints and features as they were before the first record, which may tell more.
+    /// Events, tracepoint names and features from before the first record; records may add to those of `Meta`.
     events: Vec<FileAttr>,
     event_types: Vec<EventType>,
     features: BTreeMap<FeatureId, Bytes>,
-    /// The file that the last record was in.
+    /// The file of the last record.
     source: u32,
     /// Bytes of records in the main file.
     data: u64,
     frames: u64,
-    /// Number of each AUXTRACE record by its place.
+    /// Number of each AUXTRACE record by its offset.
     auxtrace: HashMap<u64, u64>,
-    /// What of a folder cannot be told.
-    untold: Vec<String>,
+    /// Names in the directory that are skipped.
+    skipped: Vec<String>,
 }
 
 impl<W: Write> Export<W> {
-    /// Takes the output; writes a list if it is to be one document.
+    /// Creates the sink; writes an array if `is_document`.
     pub fn new(out: W, is_document: bool, options: &CarryOptions) -> Self {
         let (before, behind) = between(is_document);
         Self {
@@ -72,9 +72,9 @@ impl<W: Write> Export<W> {
             is_document,
             is_rewritten: options.passes.any(),
             line: Vec::new(),
-            waiting: Waiting::new(before, behind),
+            queue: RenderQueue::new(before, behind),
             decodes_tracepoints: options.values.word(&DECODE) == Some(TRACEPOINTS),
-            tells_others: !options.passes.anonymize,
+            writes_extra_files: !options.passes.anonymize,
             is_first: true,
             events: Vec::new(),
             event_types: Vec::new(),
@@ -83,7 +83,7 @@ impl<W: Write> Export<W> {
             data: 0,
             frames: 0,
             auxtrace: HashMap::new(),
-            untold: Vec::new(),
+            skipped: Vec::new(),
         }
     }
 
@@ -92,7 +92,7 @@ impl<W: Write> Export<W> {
     }
 
     fn write_with(&mut self, append: impl FnOnce(&mut Vec<u8>) -> StdResult<(), Unsupported>) -> Result<()> {
-        self.waiting.flush(&mut self.out)?;
+        self.queue.flush(&mut self.out)?;
         let (before, behind) = between(self.is_document);
         let is_first = std::mem::take(&mut self.is_first);
         self.line.clear();
@@ -102,15 +102,15 @@ impl<W: Write> Export<W> {
         self.out.write_all(&self.line).map_err(Error::Output)
     }
 
-    /// Takes the formats of tracepoints, if they are to be decoded.
+    /// Loads the tracepoint formats, if they are to be decoded.
     fn know_tracepoints(&mut self, meta: &Meta) {
         let tracing_data = meta.features.get(&FeatureId::TRACING_DATA).filter(|_| self.decodes_tracepoints);
         if let Some(bytes) = tracing_data {
-            self.waiting.know(Tracepoints::read(bytes));
+            self.queue.know(Tracepoints::read(bytes));
         }
     }
 
-    /// The number of the tracepoint whose sample a record is, if its fields are to be told.
+    /// The tracepoint ID of a sample whose fields are to be decoded.
     fn tracepoint(&self, meta: &Meta, raw: &Raw<'_>) -> Option<u64> {
         if !self.decodes_tracepoints || raw.header().kind != RecordType::SAMPLE {
             return None;
@@ -119,7 +119,7 @@ impl<W: Write> Export<W> {
         (event.attr.kind == AttrType::TRACEPOINT).then_some(event.attr.config)
     }
 
-    /// Tells in which file of a folder the next records are.
+    /// Writes which file of a directory contains the next records.
     fn switch_to(&mut self, source: u32) -> Result<()> {
         while self.source < source {
             self.source += 1;
@@ -128,18 +128,18 @@ impl<W: Write> Export<W> {
         Ok(())
     }
 
-    /// Tells what a folder holds beside the recording.
-    fn write_others(&mut self, meta: &Meta) -> Result<()> {
-        let Some(folder) = &meta.folder else { return Ok(()) };
-        let (files, untold) = directory_files::list(folder)?;
-        self.untold = untold;
+    /// Writes the other files of a directory recording.
+    fn write_extra_files(&mut self, meta: &Meta) -> Result<()> {
+        let Some(directory) = &meta.folder else { return Ok(()) };
+        let (files, skipped) = directory_files::list(directory)?;
+        self.skipped = skipped;
         for file in files {
             file.pieces(|piece| self.write(&OtherObject { other: &file.name, bytes: Base64::new(piece) }))?;
         }
         Ok(())
     }
 
-    /// Counts bytes of the file.
+    /// Counts bytes of the main file.
     fn count(&mut self, source: u32, origin: Origin, len: usize) {
         if source == 0 && origin == Origin::File {
             self.data += len as u64;
@@ -177,7 +177,7 @@ impl<W: Write> Export<W> {
     }
 }
 
-/// What stands before and behind an object that is not the first.
+/// Text before and after each object but the first.
 fn between(is_document: bool) -> (&'static [u8], &'static [u8]) {
     if is_document { (b",\n", b"") } else { (b"", b"\n") }
 }
@@ -192,16 +192,16 @@ impl<W: Write> Carry for Export<W> {
         for (kind, count) in read.collect::<Vec<_>>() {
             ledger.emitted(kind, count);
         }
-        if !self.untold.is_empty() {
+        if !self.skipped.is_empty() {
             ledger.missing(format!(
-                "what is no file with a name in UTF-8 is not in the output: {}",
-                self.untold.join(", ")
+                "skipped files with names that are not UTF-8, and entries that are not regular files: {}",
+                self.skipped.join(", ")
             ));
         }
     }
 
     fn carries_others(&self) -> bool {
-        self.tells_others
+        self.writes_extra_files
     }
 }
 
@@ -232,7 +232,7 @@ impl<W: Write> Sink for Export<W> {
     }
 
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        // Frames that were put right are in the bytes that were wrong.
+        // The original bytes of frames that were reframed are written instead.
         if raw.block().origin == Origin::Reframed {
             return Ok(());
         }
@@ -248,17 +248,17 @@ impl<W: Write> Sink for Export<W> {
             self.auxtrace.insert(raw.offset(), number);
             nr = Some(number);
         }
-        // Where frames are left out, as passes do, what was in them is as any other record.
+        // If a pass removed the frames, their records are written like any other.
         let frame = (is_frame || is_in_frame && self.frames > 0).then_some(self.frames);
-        let of = Of { context: meta.context(raw), nr, frame, tracepoint: self.tracepoint(meta, raw) };
+        let info = RecordInfo { context: meta.context(raw), nr, frame, tracepoint: self.tracepoint(meta, raw) };
         if kind == RecordType::HEADER_FEATURE {
             let context = feature_context(meta);
-            return self.write_with(|out| render::feature_record(out, raw, &of, &context));
+            return self.write_with(|out| render::feature_record(out, raw, &info, &context));
         }
-        self.waiting.push(raw, of, &mut self.out)?;
-        // Without a payload it tells nothing new.
+        self.queue.push(raw, info, &mut self.out)?;
+        // Without a payload there are no formats.
         if kind == RecordType::HEADER_TRACING_DATA && raw.payload_len() > 0 {
-            self.waiting.flush(&mut self.out)?;
+            self.queue.flush(&mut self.out)?;
             self.know_tracepoints(meta);
         }
         Ok(())
@@ -283,8 +283,8 @@ impl<W: Write> Sink for Export<W> {
 
     fn end(&mut self, meta: &Meta) -> Result<()> {
         self.switch_to(meta.files.len().saturating_sub(1) as u32)?;
-        if meta.container == Container::Directory && self.tells_others {
-            self.write_others(meta)?;
+        if meta.container == Container::Directory && self.writes_extra_files {
+            self.write_extra_files(meta)?;
         }
         let features = if meta.container == Container::Pipe { BTreeMap::new() } else { self.features.clone() };
         for (&id, bytes) in &features {

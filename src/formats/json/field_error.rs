@@ -1,4 +1,4 @@
-//! What is wrong with JSON, and in which field.
+//! Errors in JSON, with the path of the field.
 
 use super::rules::{FieldPath, Ruled};
 use crate::error::Error;
@@ -11,25 +11,25 @@ use std::cell::RefCell;
 use std::fmt::{self, Display};
 use std::marker::PhantomData;
 
-/// What is wrong, and in which field.
+/// An error, and the path of its field.
 #[derive(Debug)]
 pub struct FieldError {
     what: String,
-    /// The fields that lead there.
+    /// Path of the field.
     path: String,
-    /// Lines between the text's front and the place.
+    /// Lines between the start of the text and the error.
     pub lines: usize,
     /// Whether the text ends too early.
-    pub is_cut: bool,
+    pub is_truncated: bool,
 }
 
 impl FieldError {
-    /// Something that is wrong in no field.
+    /// Creates an error without a field.
     pub fn new(what: impl Into<String>) -> Self {
-        Self { what: what.into(), path: String::new(), lines: 0, is_cut: false }
+        Self { what: what.into(), path: String::new(), lines: 0, is_truncated: false }
     }
 
-    /// The same, in a field.
+    /// Prefixes the path with a field.
     pub fn within(mut self, field: &str) -> Self {
         let dot = if self.path.is_empty() || self.path.starts_with('[') { "" } else { "." };
         self.path = format!("{field}{dot}{}", self.path);
@@ -46,7 +46,7 @@ impl Display for FieldError {
     }
 }
 
-/// A text of which no more than its ends are told where it is long: fields and values may be of any length.
+/// Shortens a long text to its ends, since fields and values may have any length.
 fn shortened(text: &str) -> Cow<'_, str> {
     const END: usize = 150;
     let (head, tail) = (text.char_indices().nth(END), text.char_indices().nth_back(END));
@@ -58,15 +58,15 @@ fn shortened(text: &str) -> Cow<'_, str> {
 
 impl std::error::Error for FieldError {}
 
-/// Reads a value from exactly this text.
+/// Deserializes a value from a complete text.
 ///
 /// # Errors
-/// What is wrong, and in which field.
+/// The error and its field.
 pub fn read<'de, T: Deserialize<'de>>(json: &'de str) -> Result<T, FieldError> {
     read_seed(json, PhantomData::<T>)
 }
 
-/// Reads what a seed says from exactly this text.
+/// Deserializes with a seed from a complete text.
 ///
 /// # Errors
 /// As [`read`].
@@ -77,12 +77,12 @@ pub fn read_seed<'de, T: DeserializeSeed<'de>>(json: &'de str, seed: T) -> Resul
     Ok(value)
 }
 
-/// Reads the value at the front of a text that was found to be wrong, to tell where it is.
+/// Deserializes the value at the start of an invalid text again, to locate its error.
 pub fn field_error_in<'de, T: DeserializeSeed<'de>>(json: &'de str, seed: T) -> Option<FieldError> {
     located(&mut serde_json::Deserializer::from_str(json), seed).err()
 }
 
-/// Reads a value, and follows the fields that it is in.
+/// Deserializes a value while tracking the path of its fields.
 fn located<'de, T, R>(reader: &mut serde_json::Deserializer<R>, seed: T) -> Result<T::Value, FieldError>
 where
     T: DeserializeSeed<'de>,
@@ -93,7 +93,7 @@ where
     value.map_err(|e| FieldError { path: path.take().to_string(), ..of(&e) })
 }
 
-/// What serde_json says, without the place, which is told in another way.
+/// Takes over serde_json's message without its position, which is reported separately.
 fn of(error: &serde_json::Error) -> FieldError {
     let what = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());
@@ -102,17 +102,17 @@ fn of(error: &serde_json::Error) -> FieldError {
         what: what.strip_suffix(&place).unwrap_or(&what).to_owned(),
         path: String::new(),
         lines,
-        is_cut: error.is_eof(),
+        is_truncated: error.is_eof(),
     }
 }
 
-/// What goes wrong with an object: what it tells, or writing it down.
+/// Error in importing an object.
 pub enum ImportError<'a> {
-    /// It tells what cannot be.
+    /// The object is invalid.
     Field(FieldError),
-    /// A record has other fields than its event says.
+    /// The fields of a record do not match its event.
     Misfit(Raw<'a>, &'a Events),
-    /// The system refuses.
+    /// Any other error.
     Error(Error),
 }
 
@@ -128,7 +128,7 @@ impl From<Error> for ImportError<'_> {
     }
 }
 
-/// Fails with what is wrong.
+/// Returns an error without a field.
 pub fn wrong<'a, T>(what: impl Into<String>) -> Result<T, ImportError<'a>> {
     Err(FieldError::new(what).into())
 }
@@ -139,15 +139,15 @@ mod tests {
     use crate::abi::record::mmap::Mmap;
 
     #[test]
-    fn field_and_line_are_told() {
+    fn reports_field_and_line() {
         let wrong = read::<Mmap>("{\"pid\": 1,\n \"tid\": {}}").unwrap_err();
         assert_eq!((wrong.to_string(), wrong.lines), ("tid: invalid type: map, expected u32".to_owned(), 1));
         let wrong = read::<Mmap>("{\"pdi\": 1}").unwrap_err();
-        assert_eq!(wrong.within("body").to_string(), "body.pdi: there is no such field");
-        assert!(read::<Mmap>("{\"pid\": 1").unwrap_err().is_cut);
+        assert_eq!(wrong.within("body").to_string(), "body.pdi: unknown field");
+        assert!(read::<Mmap>("{\"pid\": 1").unwrap_err().is_truncated);
         assert_eq!(read::<Vec<u8>>("[1] 2").unwrap_err().to_string(), "trailing characters");
         assert_eq!(FieldError::new("x").within("a").within("b").to_string(), "b.a: x");
         let wrong = read::<Mmap>(&format!("{{\"pid\": \"{}\"}}", "ü".repeat(100_000))).unwrap_err().to_string();
-        assert!(wrong.chars().count() < 320 && wrong.ends_with("is no integer of 64 bits"), "{wrong}");
+        assert!(wrong.chars().count() < 320 && wrong.ends_with("is not a 64-bit integer"), "{wrong}");
     }
 }

@@ -1,7 +1,7 @@
-//! Objects as the recording that they tell.
+//! Imports JSON objects as a recording.
 
 use super::batches::{self, Failure};
-use super::directory_files::Others;
+use super::directory_files::ExtraFileWriter;
 use super::encode::{self, Room};
 use super::field_error::FieldError;
 use super::field_error::{ImportError, wrong};
@@ -35,10 +35,10 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::result::Result as StdResult;
 
-/// Makes the recording again that a stream of objects tells.
+/// Reconstructs the recording from a stream of objects.
 ///
 /// # Errors
-/// Where the stream is not of this format and version, or tells what no recording can hold; with the line and the field.
+/// If the stream has another format or version, or describes an impossible recording; with line and field.
 pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOptions) -> Result<ImportedRecording> {
     let mut import: Option<Importer> = None;
     let failed = |failure| match failure {
@@ -55,13 +55,17 @@ pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOption
                         import = Some(Importer::begin(container, endian, files, name, &options.read)?);
                         Ok(())
                     }
-                    (None, _) => wrong("this is not the first object"),
+                    (None, _) => wrong("expected the first object, with the field perfconv"),
                 };
                 taken.map_err(|problem| match problem {
                     ImportError::Field(wrong) => at(name, batch.line(place), &wrong),
                     ImportError::Misfit(raw, events) => {
                         let wrong = batch.object(place).map(|object| misfit(&raw, object, events));
-                        at(name, batch.line(place), &wrong.unwrap_or_else(|| FieldError::new("its fields do not fit")))
+                        at(
+                            name,
+                            batch.line(place),
+                            &wrong.unwrap_or_else(|| FieldError::new("the fields do not match the event")),
+                        )
                     }
                     ImportError::Error(error) => error,
                 })?;
@@ -72,7 +76,7 @@ pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOption
     match import {
         Some(import) if import.end.is_some() => import.finish(name),
         _ => {
-            let what = "the last object, end, is missing: the file is cut short";
+            let what = "the last object, end, is missing: the file is truncated";
             Err(at(name, last_line, &FieldError::new(what)))
         }
     }
@@ -82,36 +86,36 @@ fn at(name: &str, line: u64, wrong: &FieldError) -> Error {
     Error::input(name, None, format!("line {line}: {wrong}"))
 }
 
-/// Bytes of records as a block, from which they can be read.
+/// Wraps the bytes of records in a block.
 fn block(bytes: Vec<u8>) -> Block {
     Block { bytes: bytes.into(), source: 0, base: 0, origin: Origin::File, in_memory: true, serial: 0 }
 }
 
-/// Makes a recording of objects.
+/// Builds a recording from objects.
 struct Importer {
     container: Container,
     endian: Endian,
-    folder: Option<TempFolder>,
+    directory: Option<TempFolder>,
     files: Vec<String>,
     events: Vec<FileAttr>,
     event_types: Vec<EventType>,
-    /// The events so far, as a reader knows them.
+    /// The events so far, as a reader would see them.
     known: Events,
     change_before: Option<Change>,
-    /// The bytes before the records, as soon as the first one is there.
+    /// The bytes before the records, once records begin.
     before: Option<Vec<u8>>,
     features: BTreeMap<FeatureId, Section>,
     out: Out,
     framed: Framed,
-    /// The main file of a folder, once another file is being written.
+    /// The main file of a directory, once another file is being written.
     main: Option<Out>,
-    /// Whether frames of a file that is written were compressed anew.
+    /// Whether frames of a finished file were compressed anew.
     is_changed: bool,
-    /// Writes what a folder holds beside the recording.
-    others: Option<Others>,
-    /// Which file is being written.
+    /// Writes the other files of a directory.
+    extra_files: Option<ExtraFileWriter>,
+    /// Index of the file being written.
     source: u32,
-    /// Where a pipe's feature COMPRESSED is.
+    /// Offset of the feature COMPRESSED in a pipe.
     compression: Option<(u64, Compression)>,
     end: Option<End>,
 }
@@ -124,12 +128,12 @@ impl Importer {
         name: &str,
         options: &ReadOptions,
     ) -> Result<Self> {
-        let failed = |e| Error::io(name, "cannot keep in a temporary file")(e);
-        let mut folder = None;
+        let failed = |e| Error::io(name, "cannot write to a temporary file")(e);
+        let mut directory = None;
         let file = if container == ContainerName::Directory {
             let made = TempFolder::new(options.spool_dir.as_deref()).map_err(failed)?;
             let main = File::create_new(made.path().join("data")).map_err(failed)?;
-            folder = Some(made);
+            directory = Some(made);
             Target::File(main)
         } else {
             Target::Spool(Spool::new(options.spool_dir.as_deref()).map_err(failed)?)
@@ -147,12 +151,12 @@ impl Importer {
             out: Out::new(file),
             framed: Framed::new(endian),
             main: None,
-            others: folder.as_ref().map(|folder| Others::new(folder.path().to_owned())),
+            extra_files: directory.as_ref().map(|directory| ExtraFileWriter::new(directory.path().to_owned())),
             is_changed: false,
             source: 0,
             compression: None,
             end: None,
-            folder,
+            directory,
         })
     }
 
@@ -163,19 +167,19 @@ impl Importer {
 
     fn take<'a>(&'a mut self, item: Item, block: &'a Block) -> StdResult<(), ImportError<'a>> {
         if self.end.is_some() {
-            return wrong("there is something behind the last object");
+            return wrong("found an object after the last one, end");
         }
         let is_late = match &item {
-            // What comes too late would move all records; a pipe tells it in records.
+            // Later ones would move all records; a pipe has them as records.
             Item::Attr(_) | Item::EventType(_) => self.before.is_some() || self.container == Container::Pipe,
             Item::Before(_) => self.before.is_some(),
             _ => false,
         };
         if is_late {
-            return wrong("this must come before all records, and not in a pipe");
+            return wrong("the object must precede all records, and a pipe has none");
         }
         match item {
-            Item::File { .. } => return wrong("there is another first object"),
+            Item::File { .. } => return wrong("found a second first object"),
             Item::Attr(attr) => {
                 self.known.add(attr.attr.clone(), attr.ids.clone());
                 self.events.push(*attr);
@@ -183,7 +187,7 @@ impl Importer {
             Item::EventType(event_type) => self.event_types.push(event_type),
             Item::Before(before) => self.change_before = Some(*before),
             Item::Source(file) => self.switch_to(file)?,
-            Item::Record { bytes, nr, frame, told } => {
+            Item::Record { bytes, nr, frame, described } => {
                 self.begin_records()?;
                 let raw = self.raw(block, &bytes)?;
                 if raw.header().kind == RecordType::HEADER_ATTR
@@ -191,7 +195,7 @@ impl Importer {
                 {
                     self.known.miss();
                 }
-                if told.is_some_and(|told| !fits(&raw, told, &self.known)) {
+                if described.is_some_and(|described| !fits(&raw, described, &self.known)) {
                     return Err(ImportError::Misfit(raw, &self.known));
                 }
                 self.place(&block.bytes[bytes], nr, frame)?;
@@ -201,11 +205,11 @@ impl Importer {
                 self.place(&block.bytes[bytes], None, frame)?;
             }
             Item::Other { name, bytes } => {
-                let Some(others) = &mut self.others else {
-                    return Err(FieldError::new("only a directory has other files").within("other").into());
+                let Some(extra_files) = &mut self.extra_files else {
+                    return Err(FieldError::new("only a directory recording has other files").within("other").into());
                 };
-                if others.write(name, &bytes)?.is_none() {
-                    return Err(FieldError::new("the file is told twice").within("other").into());
+                if extra_files.write(name, &bytes)?.is_none() {
+                    return Err(FieldError::new("duplicate file").within("other").into());
                 }
             }
             Item::Feature(id, section) => self.feature(id, *section)?,
@@ -217,12 +221,12 @@ impl Importer {
     /// The record in these bytes of a block.
     fn raw<'a>(&self, block: &'a Block, bytes: &Range<usize>) -> StdResult<Raw<'a>, FieldError> {
         let header = RecordHeader::peek(&block.bytes[bytes.clone()], self.endian);
-        // Its bytes were made by its header.
+        // They were encoded with a header that covers them.
         let raw = header.and_then(|header| {
             let payload = bytes.len().checked_sub(header.len())?;
             Raw::new(header, self.endian, block, bytes.start, payload)
         });
-        raw.ok_or_else(|| FieldError::new("bytes that are no record"))
+        raw.ok_or_else(|| FieldError::new("not a record"))
     }
 
     /// Writes a record or gap.
@@ -233,16 +237,16 @@ impl Importer {
                 self.framed.plain(bytes, nr, &mut self.out)?;
             }
             InFrame::Inside if !self.framed.has_frames() => {
-                let what = "no frame is told before: without one, records have no such field";
+                let what = "no frame precedes this record; remove the field";
                 return Err(FieldError::new(what).within("frame").into());
             }
-            InFrame::Inside => self.framed.inside(bytes),
+            InFrame::Inside => self.framed.frame_record(bytes),
             InFrame::Frame { misframed } => self.framed.frame(bytes.to_vec(), misframed, &mut self.out)?,
         }
         Ok(())
     }
 
-    /// Keeps where a pipe tells how its records are compressed, in front of the first frame.
+    /// Remembers where a pipe describes its compression, before the first frame.
     fn note_compression(&mut self, record: &[u8]) {
         if self.container != Container::Pipe || self.framed.has_frames() {
             return;
@@ -251,25 +255,25 @@ impl Importer {
         let Some(body) = record.get(RecordHeader::SIZE..).filter(|_| kind == Some(RecordType::HEADER_FEATURE)) else {
             return;
         };
-        let told = abi::parse::<HeaderFeature>(body, self.endian, ()).ok().map(|(told, _)| told);
-        let Some(told) = told.filter(|told| told.id() == Some(FeatureId::COMPRESSED)) else { return };
-        if let Ok((compression, _)) = abi::parse::<Compression>(&told.data, self.endian, ()) {
-            self.compression = Some((self.out.at + (record.len() - told.data.len()) as u64, compression));
+        let feature = abi::parse::<HeaderFeature>(body, self.endian, ()).ok().map(|(feature, _)| feature);
+        let Some(feature) = feature.filter(|feature| feature.id() == Some(FeatureId::COMPRESSED)) else { return };
+        if let Ok((compression, _)) = abi::parse::<Compression>(&feature.data, self.endian, ()) {
+            self.compression = Some((self.out.at + (record.len() - feature.data.len()) as u64, compression));
         }
     }
 
     fn feature(&mut self, id: FeatureId, section: Section) -> StdResult<(), ImportError<'static>> {
         let wrong = |what| Err(FieldError::new(what).within("feature").into());
         if id.0 >= 256 || self.container == Container::Pipe {
-            return wrong("there is no place for it in this container");
+            return wrong("this container cannot store the feature");
         }
         match self.features.insert(id, section) {
             None => Ok(()),
-            Some(_) => wrong("the feature is told twice"),
+            Some(_) => wrong("duplicate feature"),
         }
     }
 
-    /// Leaves room for what lies before the records.
+    /// Writes what precedes the records, to be completed at the end.
     fn begin_records(&mut self) -> Result<()> {
         if self.before.is_some() {
             return Ok(());
@@ -286,10 +290,10 @@ impl Importer {
     fn switch_to(&mut self, file: u32) -> StdResult<(), ImportError<'static>> {
         self.begin_records()?;
         let name = self.files.get(file as usize).filter(|_| file == self.source + 1);
-        let (Some(name), Some(folder)) = (name, &self.folder) else {
-            return Err(FieldError::new(format!("{file} is not the next of the files")).within("file").into());
+        let (Some(name), Some(directory)) = (name, &self.directory) else {
+            return Err(FieldError::new(format!("{file} is not the next file")).within("file").into());
         };
-        let made = File::create_new(folder.path().join(name)).map_err(Error::Output)?;
+        let made = File::create_new(directory.path().join(name)).map_err(Error::Output)?;
         self.framed.finish(&mut self.out)?;
         let finished = std::mem::replace(&mut self.out, Out::new(Target::File(made)));
         let framed = std::mem::replace(&mut self.framed, Framed::new(self.endian));
@@ -319,18 +323,18 @@ impl Importer {
         let mut before = self.before.take().unwrap_or_default();
         let data = self.out.at - before.len() as u64;
         let features = std::mem::take(&mut self.features).into_iter();
-        let features = features.map(|(id, told)| Ok((id, self.section(id, told, is_changed)?)));
+        let features = features.map(|(id, section)| Ok((id, self.section(id, section, is_changed)?)));
         let features = features.collect::<Result<BTreeMap<_, _>>>()?;
         let behind = self.layout().finish(&mut before, data, &features, &end)?;
         let compression = match self.compression.filter(|_| is_changed) {
-            Some((at, told)) => Some((at, encoded(abi::to_bytes(&with_room(told), self.endian))?)),
+            Some((at, compression)) => Some((at, encoded(abi::to_bytes(&with_room(compression), self.endian))?)),
             None => None,
         };
         let written: io::Result<()> = (|| {
             self.out.file.write_all(&behind)?;
-            if let Some((at, told)) = compression {
+            if let Some((at, compression)) = compression {
                 self.out.file.seek(SeekFrom::Start(at))?;
-                self.out.file.write_all(&told)?;
+                self.out.file.write_all(&compression)?;
             }
             self.out.file.seek(SeekFrom::Start(0))?;
             self.out.file.write_all(&before)?;
@@ -338,19 +342,19 @@ impl Importer {
         })();
         written.map_err(Error::Output)?;
         let file = self.out.file.into_inner().map_err(|e| Error::Output(e.into_error()))?;
-        match (self.folder, file) {
-            (Some(folder), _) => Ok(ImportedRecording::from_folder(folder, Vec::new())),
+        match (self.directory, file) {
+            (Some(directory), _) => Ok(ImportedRecording::from_directory(directory, Vec::new())),
             (None, Target::Spool(spool)) => ImportedRecording::from_file(name, spool, Vec::new()),
-            (None, Target::File(_)) => Err(Error::input(name, None, "a folder has no files")),
+            (None, Target::File(_)) => Err(Error::input(name, None, "the directory has no files")),
         }
     }
 
-    /// The bytes of a feature, now that it is known where records are.
-    fn section(&self, id: FeatureId, told: Section, is_changed: bool) -> Result<Vec<u8>> {
-        match told {
+    /// The bytes of a feature, with the final offsets of records.
+    fn section(&self, id: FeatureId, section: Section, is_changed: bool) -> Result<Vec<u8>> {
+        match section {
             Section::Bytes(bytes) if id == FeatureId::COMPRESSED && is_changed => {
                 match abi::parse::<Compression>(&bytes, self.endian, ()) {
-                    Ok((told, _)) => encoded(abi::to_bytes(&with_room(told), self.endian)),
+                    Ok((compression, _)) => encoded(abi::to_bytes(&with_room(compression), self.endian)),
                     Err(_) => Ok(bytes),
                 }
             }
@@ -358,7 +362,7 @@ impl Importer {
             Section::Index { index, room, tail } => {
                 let place = |entry: &IndexEntry| {
                     let place = entry.nr.and_then(|nr| self.out.auxtrace.get(&nr).copied());
-                    // A record that was deleted is in the index no more.
+                    // A deleted record is removed from the index.
                     let file_offset = place.or(entry.file_offset.filter(|_| entry.nr.is_none()))?;
                     Some(AuxtraceIndexEntry { file_offset, sz: entry.sz })
                 };
@@ -367,7 +371,7 @@ impl Importer {
                     true => AuxtraceIndex::Counted { entries },
                     false => AuxtraceIndex::Uncounted { entries },
                 };
-                let room = Room { told: room, tail: tail.as_deref().map(Vec::as_slice), usual: |covered| covered };
+                let room = Room { len: room, tail: tail.as_deref().map(Vec::as_slice), usual: |covered| covered };
                 encode::section_of(id, Feature::Auxtrace(index), &room, self.endian)
                     .map_err(|wrong| Error::Output(io::Error::new(io::ErrorKind::InvalidData, wrong)))
             }
@@ -375,7 +379,7 @@ impl Importer {
     }
 }
 
-/// What is told of frames, once some are compressed anew: readers make room for them by it.
-fn with_room(told: Compression) -> Compression {
-    Compression { mmap_len: told.mmap_len.max(MMAP_LEN as u32), ..told }
+/// Raises the buffer size that readers allocate for frames to that of newly compressed ones.
+fn with_room(compression: Compression) -> Compression {
+    Compression { mmap_len: compression.mmap_len.max(MMAP_LEN as u32), ..compression }
 }

@@ -1,4 +1,4 @@
-//! What an object tells, with records as the bytes that they were.
+//! The content of an object, with records encoded to bytes.
 
 use super::directory_files;
 use super::encode::{self, Room};
@@ -16,37 +16,37 @@ use serde_bytes::ByteBuf;
 use std::ops::Range;
 use std::result::Result as StdResult;
 
-/// What an object tells. What is rare is boxed, so that the many are small.
+/// The content of an object. Large, rare variants are boxed to keep the type small.
 pub enum Item {
     /// The container: the first object.
     File { container: ContainerName, endian: Endian, files: Vec<String> },
-    /// An event of a file's header.
+    /// An event in a file's header.
     Attr(Box<FileAttr>),
-    /// A name of a tracepoint.
+    /// A tracepoint name.
     EventType(EventType),
-    /// How what lies before the records differs.
+    /// Difference in the bytes before the records.
     Before(Box<Change>),
-    /// The next of a folder's files begins.
+    /// Start of the next file of a directory.
     Source(u32),
     /// A record.
     Record {
-        /// Where its bytes are among those of all.
+        /// Range in the bytes of all records.
         bytes: Range<usize>,
         /// Number of an AUXTRACE record.
         nr: Option<u64>,
         frame: InFrame,
-        /// By which fields it is told, where it is by any.
-        told: Option<DescribedLayout>,
+        /// The described layout, unless the body is raw.
+        described: Option<DescribedLayout>,
     },
     /// Bytes between records.
     Gap {
-        /// Where they are among those of all.
+        /// Range in the bytes of all records.
         bytes: Range<usize>,
         frame: InFrame,
     },
     /// A feature section of a file.
     Feature(FeatureId, Box<Section>),
-    /// A piece of a file beside the recording.
+    /// A piece of another file in the directory.
     Other {
         /// The file's name.
         name: String,
@@ -56,21 +56,21 @@ pub enum Item {
     End(Box<End>),
 }
 
-/// What a record or gap has to do with frames.
+/// Relation of a record or gap to frames.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum InFrame {
-    /// Nothing.
+    /// Outside frames.
     No,
-    /// It is in one.
+    /// Inside a frame.
     Inside,
-    /// It is one.
+    /// A frame itself.
     Frame { misframed: bool },
 }
 
 /// A feature section.
 pub enum Section {
     Bytes(Vec<u8>),
-    /// It waits for the places of records.
+    /// The AUXTRACE index, which needs the offsets of records.
     Index {
         index: Index,
         room: Option<usize>,
@@ -79,22 +79,22 @@ pub enum Section {
 }
 
 impl Item {
-    /// What the object tells that a text begins with, if it is a usual sample, and how long it is. The record's bytes go to
-    /// the end of `out`.
+    /// Reads the object at the start of a text if it is an ordinary sample, and returns it with its length. The bytes
+    /// of the record are appended to `out`.
     #[inline]
-    pub fn usual(text: &str, endian: Endian, out: &mut Vec<u8>) -> Option<(Self, usize)> {
+    pub fn ordinary(text: &str, endian: Endian, out: &mut Vec<u8>) -> Option<(Self, usize)> {
         let start = out.len();
         let scanned = sample::scan(text.as_bytes(), endian, out)?;
         let frame = if scanned.is_in_frame { InFrame::Inside } else { InFrame::No };
-        let told = Some(DescribedLayout { fields: scanned.fields, is_all: true });
-        Some((Self::Record { bytes: start..out.len(), nr: None, frame, told }, scanned.len))
+        let described = Some(DescribedLayout { fields: scanned.fields, is_all: true });
+        Some((Self::Record { bytes: start..out.len(), nr: None, frame, described }, scanned.len))
     }
 
-    /// What an object of a recording in this byte order tells; of the first one, there is none yet. The bytes of records go
-    /// to the end of `out`.
+    /// Converts an object of a recording of this byte order, which is not yet known for the first object. The bytes
+    /// of records are appended to `out`.
     ///
     /// # Errors
-    /// Where fields are missing, contradict each other or cannot be what they tell.
+    /// If fields are missing, contradict each other or have impossible values.
     pub fn of(object: Object<'_>, endian: Option<Endian>, out: &mut Vec<u8>) -> StdResult<Self, FieldError> {
         let Some(endian) = endian.filter(|_| object.perfconv.is_none()) else { return first(object) };
         if let Some(kind) = object.record {
@@ -105,8 +105,8 @@ impl Item {
                 None => InFrame::No,
             };
             let (start, nr) = (out.len(), object.nr.filter(|_| kind == RecordType::AUXTRACE));
-            let told = encode::record(kind, object, endian, out)?;
-            return Ok(Self::Record { bytes: start..out.len(), nr, frame, told });
+            let described = encode::record(kind, object, endian, out)?;
+            return Ok(Self::Record { bytes: start..out.len(), nr, frame, described });
         }
         if let Some(gap) = &object.gap {
             let frame = match object.frame {
@@ -126,45 +126,45 @@ impl Item {
         }
         if let Some(name) = object.other {
             if !directory_files::is_allowed(&name) {
-                let what = "it must be a path to a file in the folder that is none of the recording's";
+                let what = "expected a path inside the directory that is not a file of the recording";
                 return Err(FieldError::new(what).within("other"));
             }
-            let bytes = object.bytes.ok_or_else(|| FieldError::new("the field is missing").within("bytes"))?;
+            let bytes = object.bytes.ok_or_else(|| FieldError::new("missing field").within("bytes"))?;
             return Ok(Self::Other { name, bytes: bytes.into_vec() });
         }
         let others = [
-            object.event_type.map(|told| Self::EventType(*told)),
+            object.event_type.map(|event_type| Self::EventType(*event_type)),
             object.before.map(Self::Before),
             object.file.map(Self::Source),
             object.end.map(Self::End),
         ];
-        let wrong = "the object is none of this format: it has no field record, feature, attr, gap or end";
+        let wrong = "unknown object; expected a field record, feature, attr, gap or end";
         others.into_iter().flatten().next().ok_or_else(|| FieldError::new(wrong))
     }
 }
 
 fn first(object: Object<'_>) -> StdResult<Item, FieldError> {
     let Some(version) = object.perfconv else {
-        return Err(FieldError::new("the first object has no field perfconv: this is not the JSON of a recording"));
+        return Err(FieldError::new("the first object has no field perfconv: not a recording as JSON"));
     };
     if version != VERSION {
-        return Err(FieldError::new(format!("version {version} is not read; {VERSION} is")).within("perfconv"));
+        return Err(FieldError::new(format!("unknown version {version}; expected {VERSION}")).within("perfconv"));
     }
-    let missing = |field: &str| FieldError::new("the field is missing").within(field);
+    let missing = |field: &str| FieldError::new("missing field").within(field);
     let container = object.container.ok_or_else(|| missing("container"))?;
     let endian = object.endian.ok_or_else(|| missing("endian"))?.into();
     let mut files = Vec::new();
     if container == ContainerName::Directory {
         files = object.files.ok_or_else(|| missing("files"))?;
-        if files.is_empty() || !files.iter().enumerate().all(|(index, name)| is_file_of_folder(index, name)) {
+        if files.is_empty() || !files.iter().enumerate().all(|(index, name)| is_recording_file(index, name)) {
             return Err(FieldError::new("expected data, data.0, data.1 and so on").within("files"));
         }
     }
     Ok(Item::File { container, endian, files })
 }
 
-/// Whether a name is one that a file of records has in a folder. Any other could be a path to somewhere else.
-fn is_file_of_folder(index: usize, name: &str) -> bool {
+/// Whether a name is that of a file of records in a directory. Any other could lead out of the directory.
+fn is_recording_file(index: usize, name: &str) -> bool {
     match index {
         0 => name == "data",
         _ => name
@@ -181,10 +181,10 @@ fn section(id: FeatureId, object: Object<'_>, endian: Endian) -> StdResult<Secti
         }
         (Some(content), None) => {
             let tail = object.tail.as_deref().map(Vec::as_slice);
-            let room = Room { told: object.room, tail, usual: |covered| covered };
+            let room = Room { len: object.room, tail, usual: |covered| covered };
             Ok(Section::Bytes(encode::section(id, content, &room, endian)?))
         }
         (None, Some(raw)) => Ok(Section::Bytes(raw.into_vec())),
-        _ => Err(FieldError::new("a feature has content or raw bytes")),
+        _ => Err(FieldError::new("expected exactly one of: content, raw")),
     }
 }

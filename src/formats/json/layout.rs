@@ -1,4 +1,4 @@
-//! What lies before and behind the records of a file: made as perf does, and how a recording differs from that.
+//! The bytes before and after the records of a file: as perf writes them, and how a recording differs.
 
 use super::objects::{Change, End};
 use crate::abi::Endian;
@@ -16,12 +16,12 @@ use std::collections::BTreeMap;
 use std::io::Cursor;
 use std::ops::Range;
 
-/// Where in the header the size of the header is told, that of the records, and the bitmap of features.
+/// Offsets in the file header of its size, the size of the data section, and the feature bitmap.
 const HEADER_SIZE: Range<usize> = 8..16;
 const DATA_SIZE: Range<usize> = 48..56;
 const ADDS_FEATURES: Range<usize> = 72..104;
 
-/// What is in a file apart from its records.
+/// Everything in a file apart from its records and features.
 pub struct Layout<'a> {
     pub container: Container,
     pub endian: Endian,
@@ -30,7 +30,8 @@ pub struct Layout<'a> {
 }
 
 impl Layout<'_> {
-    /// What perf would write before the records: the header, without what it says of records and features, and the events.
+    /// The bytes that perf writes before the records: the header, without data size and feature bitmap, and the
+    /// events.
     pub fn before(&self) -> Result<Vec<u8>> {
         if self.container == Container::Pipe {
             return pipe::header(self.endian);
@@ -44,7 +45,7 @@ impl Layout<'_> {
         Ok(before)
     }
 
-    /// What perf would write behind the records, which end at `end`, with slots of the feature table left free.
+    /// The bytes that perf writes after the records, which end at `end`, with unused slots in the feature table.
     fn behind(&self, end: u64, features: &BTreeMap<FeatureId, Vec<u8>>, spare_slots: u8) -> Result<Vec<u8>> {
         if self.container == Container::Pipe {
             return Ok(Vec::new());
@@ -59,7 +60,7 @@ impl Layout<'_> {
         Ok(behind)
     }
 
-    /// How a file's bytes before the records differ, if they do.
+    /// The difference of a file's bytes before the records, if any.
     pub fn change_before(&self, image: &FileImage) -> Result<Option<Change>> {
         let mut found = image.before.to_vec();
         if self.container != Container::Pipe {
@@ -68,7 +69,7 @@ impl Layout<'_> {
         Ok(change(&self.before()?, &found))
     }
 
-    /// How a file's bytes behind the records differ, and what its header says of them.
+    /// The difference of a file's bytes after the records, and of the header fields about them.
     pub fn change_behind(&self, image: &FileImage, data: u64, features: &BTreeMap<FeatureId, Vec<u8>>) -> Result<End> {
         if self.container == Container::Pipe {
             return Ok(End::default());
@@ -88,7 +89,7 @@ impl Layout<'_> {
         Ok(End { spare_slots, data: deviates.then_some(data), data_size, adds_features, behind })
     }
 
-    /// How many slots are free between a feature table and the first feature, by where that is.
+    /// Number of unused slots between the feature table and the first feature, from the offset of that feature.
     fn spare_slots(&self, behind: &[u8], end: u64, features: u64) -> u8 {
         let slot = 16;
         let first = behind.get(..8).map(|offset| number(offset, self.endian)).filter(|_| features > 0);
@@ -96,25 +97,25 @@ impl Layout<'_> {
         spare.filter(|bytes| bytes.is_multiple_of(slot)).and_then(|bytes| (bytes / slot).try_into().ok()).unwrap_or(0)
     }
 
-    /// The bytes behind the records; and puts into the header what it says of records and features.
+    /// Returns the bytes after the records, and completes the header with data size and feature bitmap.
     pub fn finish(
         &self,
         before: &mut [u8],
         data: u64,
         features: &BTreeMap<FeatureId, Vec<u8>>,
-        told: &End,
+        stored: &End,
     ) -> Result<Vec<u8>> {
-        let spare_slots = told.spare_slots.unwrap_or(0);
+        let spare_slots = stored.spare_slots.unwrap_or(0);
         let mut behind = self.behind(before.len() as u64 + data, features, spare_slots)?;
         if self.container == Container::Pipe {
             return Ok(behind);
         }
-        let is_of = told.behind.as_ref().is_none_or(|change| change.of == checksum(&behind));
-        let holds = told.data == Some(data) && is_of;
+        let is_of = stored.behind.as_ref().is_none_or(|change| change.of == checksum(&behind));
+        let holds = stored.data == Some(data) && is_of;
         let mut size = data;
         if holds {
-            size = told.data_size.unwrap_or(data);
-            if let Some(change) = &told.behind {
+            size = stored.data_size.unwrap_or(data);
+            if let Some(change) = &stored.behind {
                 apply(change, &mut behind);
             }
         }
@@ -125,8 +126,8 @@ impl Layout<'_> {
             });
         }
         if has_bitmap(before, self.endian) {
-            let told = told.adds_features.as_ref().filter(|bytes| holds && bytes.len() == ADDS_FEATURES.len());
-            match told {
+            let stored = stored.adds_features.as_ref().filter(|bytes| holds && bytes.len() == ADDS_FEATURES.len());
+            match stored {
                 Some(bytes) => before[ADDS_FEATURES].copy_from_slice(bytes),
                 None => before[ADDS_FEATURES].copy_from_slice(&bitmap(features, self.endian)),
             }
@@ -147,13 +148,13 @@ fn number(bytes: &[u8], endian: Endian) -> u64 {
     }
 }
 
-/// Whether a file's header has a bitmap of features.
+/// Whether a file's header has a feature bitmap.
 fn has_bitmap(before: &[u8], endian: Endian) -> bool {
     let size = before.get(HEADER_SIZE).map(|bytes| number(bytes, endian));
     size == Some(FileHeader::SIZE) && before.len() >= ADDS_FEATURES.end
 }
 
-/// Takes out of a header what depends on records and features.
+/// Zeroes the header fields that depend on records and features.
 fn blank(before: &mut [u8], endian: Endian) {
     if has_bitmap(before, endian) {
         before[ADDS_FEATURES].fill(0);
@@ -169,7 +170,7 @@ fn checksum(bytes: &[u8]) -> u32 {
     crc.sum()
 }
 
-/// What makes `found` of `made`, if they differ.
+/// The change that turns `made` into `found`, if they differ.
 fn change(made: &[u8], found: &[u8]) -> Option<Change> {
     if made == found {
         return None;
@@ -186,7 +187,7 @@ fn change(made: &[u8], found: &[u8]) -> Option<Change> {
     })
 }
 
-/// Makes a change, if it is one of these bytes.
+/// Applies a change, if it belongs to these bytes.
 pub fn apply(change: &Change, made: &mut Vec<u8>) {
     let end = change.at.checked_add(change.instead_of).filter(|&end| end <= made.len());
     if let Some(end) = end.filter(|_| change.of == checksum(made)) {

@@ -1,5 +1,5 @@
-//! Whether a record has the fields that its event says: what a person adds or takes away must not become bytes that are
-//! read as something else.
+//! Checks that a record has the fields that its event prescribes: a field that a user added or removed by hand must
+//! not turn into bytes that are read as something else.
 
 use super::field_error::FieldError;
 use super::object::Object;
@@ -15,37 +15,37 @@ use crate::abi::sample_view::SampleView;
 use crate::stream::events::{Event, Events};
 use crate::stream::raw::Raw;
 
-/// What JSON tells of a record's layout.
+/// The layout of a record as its JSON describes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DescribedLayout {
-    /// Which fields a sample has, or the trailer of another record.
+    /// The fields of a sample, or of another record's trailer.
     pub fields: SampleType,
-    /// Whether its fields are all that it holds, and no bytes are told beside or behind them.
+    /// Whether the body consists of these fields only, without raw bytes beside or after them.
     pub is_all: bool,
 }
 
-/// Whether a record will be read as the fields that it was told by.
+/// Whether a record will be read with the fields that its JSON describes.
 #[inline]
-pub fn fits(raw: &Raw<'_>, told: DescribedLayout, events: &Events) -> bool {
+pub fn fits(raw: &Raw<'_>, described: DescribedLayout, events: &Events) -> bool {
     let event = events.of(raw).map(|(_, event)| event);
     let kind = raw.header().kind;
     if kind == RecordType::SAMPLE {
         let layout = event.map_or_else(SampleLayout::default, |event| event.layout);
-        return told.fields == of_sample(layout.sample_type()) && (!told.is_all || is_all_read(raw, &layout));
+        return described.fields == of_sample(layout.sample_type()) && (!described.is_all || is_all_read(raw, &layout));
     }
     if !kind.has_sample_id() {
         return true;
     }
-    if event.is_none() && told.is_all && !events.list().is_empty() {
-        // There is no event of this id. Where there is a trailer nonetheless, it is told as bytes.
+    if event.is_none() && described.is_all && !events.list().is_empty() {
+        // No event has this ID. A trailer of such a record is exported as bytes.
         return false;
     }
     let expected = of_trailer(event);
-    let is_too_short = told.fields.is_empty() && raw.body().len() < SampleId::size(expected);
-    told.fields == expected || is_too_short
+    let is_too_short = described.fields.is_empty() && raw.body().len() < SampleId::size(expected);
+    described.fields == expected || is_too_short
 }
 
-/// The fields of a sample, with one name for either kind of weight.
+/// The fields of a sample, with one bit for both kinds of weight.
 fn of_sample(sample_type: SampleType) -> SampleType {
     let weights = SampleType::WEIGHT | SampleType::WEIGHT_STRUCT;
     let others = sample_type.difference(weights);
@@ -57,80 +57,79 @@ fn of_trailer(event: Option<&Event>) -> SampleType {
     with_trailer.map_or_else(SampleType::empty, |event| event.attr.sample_type.intersection(SampleId::FIELDS))
 }
 
-/// Whether the fields of a sample are all that it holds, but for what fills its last word.
+/// Whether the fields of a sample cover its body, except for the padding of the last word.
 fn is_all_read(raw: &Raw<'_>, layout: &SampleLayout) -> bool {
     let by = |layout| SampleView::read(raw.body(), layout, raw.endian()).is_ok_and(|view| view.tail.len() < 8);
-    // That an event is in a group with one whose branches are counted is told behind the records.
+    // Whether the event is in a group with branch counters is stored after the records.
     let counted = || layout.with_branch_sample_type(layout.branch_sample_type() | BranchSampleType::COUNTERS);
     by(layout) || layout.sample_type().contains(SampleType::BRANCH_STACK) && by(&counted())
 }
 
-/// What is wrong with a record that does not [fit](fits), by the object that tells it.
+/// Why a record does not [fit](fits), from the object that describes it.
 pub fn misfit(raw: &Raw<'_>, object: Object<'_>, events: &Events) -> FieldError {
     let kind = raw.header().kind;
-    let body = object.body.and_then(|told| told.of(kind).ok());
+    let body = object.body.and_then(|body| body.of(kind).ok());
     let sample = match &body {
         Some(Body::Sample(sample)) => Some(sample),
         _ => None,
     };
     let (place, id) = match (sample, &object.sample_id) {
         (Some(sample), _) => ("body", sample.identifier.or(sample.id)),
-        (None, told) => ("sample_id", told.and_then(|told| told.identifier.or(told.id))),
+        (None, trailer) => ("sample_id", trailer.and_then(|id| id.identifier.or(id.id))),
     };
     let found = id.and_then(|id| events.by_id(id)).map(|index| &events.list()[index as usize]);
     let event = found.or_else(|| events.of(raw).map(|(_, event)| event)).or(events.list().first());
-    let Some(event) = event else { return FieldError::new("there is no event that it could be of").within(place) };
+    let Some(event) = event else { return FieldError::new("no event matches the record").within(place) };
     match sample {
         Some(sample) => {
             let expected = of_sample(event.layout.sample_type());
             let wrong = differing(sample.fields(), expected).or_else(|| part_of_sample(sample, &event.layout));
-            wrong.unwrap_or_else(|| FieldError::new("its fields are not those of the event's samples")).within(place)
+            wrong.unwrap_or_else(|| FieldError::new("the fields do not match the event's sample_type")).within(place)
         }
         None => {
-            let told = object.sample_id.map_or_else(SampleType::empty, |told| told.fields());
+            let present = object.sample_id.map_or_else(SampleType::empty, |id| id.fields());
             let expected = of_trailer(Some(event));
-            if told.is_empty() {
-                return FieldError::new("the field is missing: the event has SAMPLE_ID_ALL").within(place);
+            if present.is_empty() {
+                return FieldError::new("missing field: the event has SAMPLE_ID_ALL").within(place);
             }
             if expected.is_empty() {
                 return FieldError::new("the event has no SAMPLE_ID_ALL").within(place);
             }
-            let wrong = differing(told, expected);
-            wrong.unwrap_or_else(|| FieldError::new("there is no event that has this id")).within(place)
+            let wrong = differing(present, expected);
+            wrong.unwrap_or_else(|| FieldError::new("no event has this ID")).within(place)
         }
     }
 }
 
-/// The first field that is missing, or else the first that is too many.
-fn differing(told: SampleType, expected: SampleType) -> Option<FieldError> {
-    let (missing, surplus) = (expected.difference(told), told.difference(expected));
+/// The first missing field, or else the first surplus one.
+fn differing(present: SampleType, expected: SampleType) -> Option<FieldError> {
+    let (missing, surplus) = (expected.difference(present), present.difference(expected));
     let first = |of: SampleType| SampleField::of(of).next();
     let named = |field: SampleField| field.bits().iter_names().next().map_or("", |(name, _)| name);
     if let Some(field) = first(missing) {
-        let what = format!("the field is missing: the event's sample_type has {}", named(field));
+        let what = format!("missing field: the event's sample_type has {}", named(field));
         return Some(FieldError::new(what).within(field.name()));
     }
     if let Some(field) = first(surplus) {
         let what = format!("the event's sample_type has no {}", named(field));
         return Some(FieldError::new(what).within(field.name()));
     }
-    (!missing.is_empty())
-        .then(|| FieldError::new("the event's sample_type has fields that are not known: say it by raw"))
+    (!missing.is_empty()).then(|| FieldError::new("the event's sample_type has unknown fields; give the record as raw"))
 }
 
-/// What in a field is not as the event says.
+/// The first part of a field that does not match the event.
 fn part_of_sample(sample: &Sample, layout: &SampleLayout) -> Option<FieldError> {
     let read = sample.read.as_ref().and_then(|read| part_of_read(read, layout.read_format()));
     let regs = |regs: &Option<Regs>, mask: u64, name| {
         let (regs, count) = (regs.as_ref()?, u64::from(mask.count_ones()));
-        let (told, expected) = (regs.regs.len() as u64, regs.abi.count(mask));
-        let what = format!("there are {told}; with this abi and the event's mask of {count}, there must be {expected}");
-        (told != expected).then(|| FieldError::new(what).within("regs").within(name))
+        let (found, expected) = (regs.regs.len() as u64, regs.abi.count(mask));
+        let what = format!("{found} values; expected {expected} for this ABI and the {count} bits of the event's mask");
+        (found != expected).then(|| FieldError::new(what).within("regs").within(name))
     };
     let branches = || {
         let stack = sample.branch_stack.as_ref()?;
         let has_counters = !stack.counters.is_empty() && stack.counters.len() != stack.entries.len();
-        has_counters.then(|| FieldError::new("there must be one for each of the entries").within("counters"))
+        has_counters.then(|| FieldError::new("expected one for each entry").within("counters"))
     };
     read.map(|wrong| wrong.within("read"))
         .or_else(|| branches().map(|wrong| wrong.within("branch_stack")))
@@ -138,7 +137,7 @@ fn part_of_sample(sample: &Sample, layout: &SampleLayout) -> Option<FieldError> 
         .or_else(|| regs(&sample.regs_intr, layout.regs_intr(), "regs_intr"))
 }
 
-/// What in counter values is not as the event's `read_format` says.
+/// The first part of counter values that does not match the event's `read_format`.
 fn part_of_read(read: &ReadValues, format: ReadFormat) -> Option<FieldError> {
     let (form, is_group, times, each) = match read {
         ReadValues::Single { time_enabled, time_running, id, lost, .. } => {
@@ -160,11 +159,11 @@ fn part_of_read(read: &ReadValues, format: ReadFormat) -> Option<FieldError> {
         (ReadFormat::ID, "id", each.iter().map(|[id, _]| *id).collect()),
         (ReadFormat::LOST, "lost", each.iter().map(|[_, lost]| *lost).collect()),
     ];
-    let differing = fields.into_iter().find(|(bit, _, told)| told.iter().any(|&told| told != has(*bit)))?;
+    let differing = fields.into_iter().find(|(bit, _, present)| present.iter().any(|&present| present != has(*bit)))?;
     let (bit, name, _) = differing;
     let named = bit.iter_names().next().map_or("", |(name, _)| name);
     let what = match has(bit) {
-        true => format!("the field is missing: the event's read_format has {named}"),
+        true => format!("missing field: the event's read_format has {named}"),
         false => format!("the event's read_format has no {named}"),
     };
     Some(FieldError::new(what).within(name).within(form))

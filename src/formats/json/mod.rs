@@ -1,15 +1,15 @@
-//! A recording as JSON, both ways: one object a line (JSON Lines), or the same objects in a list.
+//! Converts recordings to JSON and back: one object per line (JSON Lines), or the same objects in one array.
 //!
-//! Every record, event and feature is told by the fields of its definition in [`abi`](crate::abi), under the names that
-//! these have there. `docs/json.md` has the specification, `docs/json.schema.json` the schema.
+//! Records, events and features are objects with the fields of their definitions in [`abi`](crate::abi), under the
+//! same names. `docs/json.md` is the specification and `docs/json.schema.json` the schema.
 //!
-//! * Both ways: `layout` and `objects` are the objects besides records, `directory_files` files beside the recording, `sample` a
-//!   fast path for the most frequent record.
-//! * Writing: `export` takes the stream, `render_queue` gathers records, `render` and `tracepoint` make objects of them, `value_writer`
-//!   writes values, `digits` numbers.
-//! * Reading: `batches` cuts the stream, `rules` reads values and `field_error` says in which field they are wrong, `object` is
-//!   an object as it is read, `item` and `encode` its content and bytes, `layout_check` compares these with the event's layout,
-//!   `import` puts all of it together, with `frames` and `target`.
+//! * Both directions: `layout` and `objects` define the objects other than records, `directory_files` the other files
+//!   of a directory recording; `sample` is a fast path for the most frequent record.
+//! * Writing: `export` is the sink, `render_queue` batches records for worker threads, `render` and `tracepoint`
+//!   build their objects, `value_writer` writes values and `digits` numbers.
+//! * Reading: `batches` splits the stream, `rules` reads values, `field_error` locates errors, `object` is a parsed
+//!   object, `item` and `encode` turn it into content and bytes, `layout_check` compares those with the event's
+//!   layout, and `import` drives all of it, with `frames` and `target`.
 
 mod batches;
 mod digits;
@@ -55,46 +55,46 @@ pub const LINES_FORMAT: Format = Format {
     recognises,
     is_distinctive: true,
     options: &[DECODE],
-    ..Format::new("jsonl", "a recording as JSON Lines, one object for each record, and back")
+    ..Format::new("jsonl", "JSON Lines, one object per record; lossless")
 };
 
-/// One JSON document. By its content it is recognized as JSON Lines are, which are read alike.
+/// One JSON document. Its content is recognized, and read, like JSON Lines.
 pub const DOCUMENT_FORMAT: Format = Format {
     extensions: &[("json", None)],
     writes: Writes::Carry(begin_document),
     reads: Reads::Import(import),
     is_distinctive: true,
     options: &[DECODE],
-    ..Format::new("json", "the same objects in one JSON document, and back")
+    ..Format::new("json", "one JSON document with the objects of jsonl; lossless")
 };
 
-/// What is written besides what the recording is reconstructed from.
+/// `--decode`: values to write in addition to what the recording is reconstructed from.
 pub const DECODE: FormatOption = FormatOption {
     is_last: true,
     ..FormatOption::new(
         "decode",
         "WHAT",
-        "What JSON tells besides what it is made again of",
-        Takes::Choice(&[(TRACEPOINTS, "The fields of tracepoints' samples, by the formats in the recording")]),
+        "Write these decoded values in addition to the lossless content",
+        Takes::Choice(&[(TRACEPOINTS, "The fields of tracepoint samples, decoded with the formats in the recording")]),
     )
 };
 
 const TRACEPOINTS: &str = "tracepoints";
 
-/// Begins a recording as JSON Lines.
+/// Begins writing a recording as JSON Lines.
 pub fn begin_lines<'a>(out: &'a mut dyn Write, options: &CarryOptions) -> Box<dyn Carry + 'a> {
     Box::new(Export::new(BufWriter::with_capacity(1 << 17, out), false, options))
 }
 
-/// Begins a recording as one JSON document.
+/// Begins writing a recording as one JSON document.
 pub fn begin_document<'a>(out: &'a mut dyn Write, options: &CarryOptions) -> Box<dyn Carry + 'a> {
     Box::new(Export::new(BufWriter::with_capacity(1 << 17, out), true, options))
 }
 
-/// Writes a recording as JSON Lines, its records in the order of time or else as they are stored.
+/// Writes a recording as JSON Lines, with its records in time order or in file order.
 ///
 /// # Errors
-/// Where the recording cannot be read, or the output cannot be written.
+/// If the recording cannot be read or the output cannot be written.
 pub fn write_lines(source: Source, by_time: bool, out: &mut dyn Write) -> Result<Ledger> {
     let read = source.options().clone();
     let mut lines = begin_lines(out, &CarryOptions::default());
@@ -104,7 +104,7 @@ pub fn write_lines(source: Source, by_time: bool, out: &mut dyn Write) -> Result
     Ok(ledger)
 }
 
-/// Whether an input that begins like this is a recording as JSON.
+/// Whether an input with these first bytes is a recording as JSON.
 pub fn recognises(start: &[u8]) -> bool {
     let next = |bytes: &'_ [u8]| bytes.trim_ascii_start().to_vec();
     let start = next(start);

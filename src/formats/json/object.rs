@@ -1,4 +1,4 @@
-//! An object as it is read, whichever it is: its fields say which.
+//! A parsed object of any kind, which its fields determine.
 
 use super::field_error::{FieldError, read_seed};
 use super::objects::{Change, ContainerName, End, EndianName};
@@ -13,7 +13,7 @@ use serde_bytes::ByteBuf;
 use serde_json::value::RawValue;
 use std::fmt;
 
-/// An object. What is rare is boxed, so that the many are small.
+/// A parsed object. Large, rare fields are boxed to keep the type small.
 #[derive(Default)]
 pub struct Object<'a> {
     pub perfconv: Option<u32>,
@@ -30,7 +30,7 @@ pub struct Object<'a> {
     pub frame: Option<u64>,
     pub cpumode: Option<CpuMode>,
     pub misc: Option<Misc>,
-    pub body: Option<BodyTold<'a>>,
+    pub body: Option<RecordBody<'a>>,
     pub raw: Option<ByteBuf>,
     pub room: Option<usize>,
     pub tail: Option<ByteBuf>,
@@ -40,23 +40,23 @@ pub struct Object<'a> {
     pub gap: Option<ByteBuf>,
     pub misframed: Option<bool>,
     pub feature: Option<FeatureId>,
-    /// It is read by the feature's id, and by whether it is in a record.
+    /// Raw, because its type depends on the feature and on whether it is in a record.
     pub content: Option<&'a RawValue>,
     pub other: Option<String>,
     pub bytes: Option<ByteBuf>,
     pub end: Option<Box<End>>,
 }
 
-/// The body of a record, which is read by the record's type.
-pub enum BodyTold<'a> {
-    /// The type came first.
+/// The body of a record, whose type depends on the record's type.
+pub enum RecordBody<'a> {
+    /// Parsed, because the type came first.
     Body(Box<Body>),
-    /// It was still to come.
+    /// Raw, because the type was not yet known.
     Later(&'a RawValue),
 }
 
-impl BodyTold<'_> {
-    /// The body, now that the type is known.
+impl RecordBody<'_> {
+    /// Returns the body, parsing it by the record's type if needed.
     pub fn of(self, kind: RecordType) -> Result<Body, FieldError> {
         match self {
             Self::Body(body) => Ok(*body),
@@ -65,7 +65,7 @@ impl BodyTold<'_> {
     }
 }
 
-/// Reads the body of a record of a type.
+/// Deserializes the body of a record of this type.
 struct BodyOf(RecordType);
 
 impl<'de> DeserializeSeed<'de> for BodyOf {
@@ -76,7 +76,7 @@ impl<'de> DeserializeSeed<'de> for BodyOf {
     }
 }
 
-/// Reads the content of a feature.
+/// Deserializes the content of this feature.
 pub struct ContentOf(pub FeatureId);
 
 impl<'de> DeserializeSeed<'de> for ContentOf {
@@ -130,7 +130,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Object<'a> {
     }
 }
 
-/// Reads the fields.
+/// Visits the fields of an object.
 struct Fields;
 
 impl<'de> Visitor<'de> for Fields {
@@ -159,9 +159,9 @@ impl<'de> Visitor<'de> for Fields {
                 Field::Cpumode => set(&mut object.cpumode, &mut map)?,
                 Field::Misc => set(&mut object.misc, &mut map)?,
                 Field::Body => match object.record {
-                    _ if object.body.is_some() => map.next_value_seed(Twice)?,
-                    Some(kind) => object.body = Some(BodyTold::Body(Box::new(map.next_value_seed(BodyOf(kind))?))),
-                    None => object.body = Some(BodyTold::Later(map.next_value()?)),
+                    _ if object.body.is_some() => map.next_value_seed(DuplicateField)?,
+                    Some(kind) => object.body = Some(RecordBody::Body(Box::new(map.next_value_seed(BodyOf(kind))?))),
+                    None => object.body = Some(RecordBody::Later(map.next_value()?)),
                 },
                 Field::Raw => set(&mut object.raw, &mut map)?,
                 Field::Room => set(&mut object.room, &mut map)?,
@@ -169,7 +169,7 @@ impl<'de> Visitor<'de> for Fields {
                 Field::SampleId => set(&mut object.sample_id, &mut map)?,
                 Field::Payload => set(&mut object.payload, &mut map)?,
                 Field::TracingData => set(&mut object.tracing_data, &mut map)?,
-                // It is told by the payload.
+                // Derived from the payload.
                 Field::Tracepoint => drop(map.next_value::<&RawValue>()?),
                 Field::Gap => set(&mut object.gap, &mut map)?,
                 Field::Misframed => set(&mut object.misframed, &mut map)?,
@@ -185,22 +185,22 @@ impl<'de> Visitor<'de> for Fields {
     }
 }
 
-/// Reads a field, which may be null; a second one of its name is refused.
+/// Deserializes a field, which may be null; rejects a duplicate.
 fn set<'de, T: Deserialize<'de>, A: MapAccess<'de>>(field: &mut Option<T>, map: &mut A) -> Result<(), A::Error> {
     if field.is_some() {
-        return map.next_value_seed(Twice);
+        return map.next_value_seed(DuplicateField);
     }
     *field = map.next_value()?;
     Ok(())
 }
 
-/// Refuses a field.
-struct Twice;
+/// Rejects a duplicate field.
+struct DuplicateField;
 
-impl<'de> DeserializeSeed<'de> for Twice {
+impl<'de> DeserializeSeed<'de> for DuplicateField {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, _: D) -> Result<(), D::Error> {
-        Err(D::Error::custom("the field is told twice"))
+        Err(D::Error::custom("duplicate field"))
     }
 }

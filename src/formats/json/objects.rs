@@ -1,4 +1,4 @@
-//! The objects of the format: one for each thing that a recording holds.
+//! Objects of the format, one type for each part of a recording.
 
 use super::tracepoint::TracepointFields;
 use crate::abi::Endian;
@@ -12,10 +12,10 @@ use crate::container::read::Container;
 use serde::{Deserialize, Serialize};
 use serde_bytes::{ByteBuf, Bytes};
 
-/// Version of the format. A reader takes this one alone.
+/// Version of the format. Readers accept only this one.
 pub const VERSION: u32 = 1;
 
-/// The first object: what the container is.
+/// The first object: describes the container.
 #[derive(Serialize)]
 pub struct FileObject {
     pub perfconv: u32,
@@ -24,26 +24,26 @@ pub struct FileObject {
     pub files: Option<Vec<String>>,
 }
 
-/// An event of a file's header.
+/// An event in a file's header.
 #[derive(Serialize)]
 pub struct AttrObject<'a> {
     pub attr: &'a crate::abi::attr::Attr,
     pub ids: &'a [u64],
 }
 
-/// A name of a tracepoint, of very old files.
+/// A tracepoint name, in very old files.
 #[derive(Serialize)]
 pub struct EventTypeObject<'a> {
     pub event_type: &'a EventType,
 }
 
-/// How what lies before the records differs from what perf writes now.
+/// Difference of the bytes before the records from those that perf writes.
 #[derive(Serialize)]
 pub struct BeforeObject {
     pub before: Change,
 }
 
-/// Where the records of the next file of a folder begin.
+/// Start of the records of the next file of a directory.
 #[derive(Serialize)]
 pub struct SourceObject {
     pub file: u32,
@@ -67,11 +67,11 @@ pub struct RecordObject<'a> {
     pub sample_id: Option<SampleId>,
     pub payload: Option<&'a Bytes>,
     pub tracing_data: Option<&'a TracingData>,
-    /// The fields in the payload of a tracepoint's sample; nothing that is read back.
+    /// Decoded fields of a tracepoint sample; ignored on import.
     pub tracepoint: Option<TracepointFields<'a>>,
 }
 
-/// Bytes between records that are none.
+/// Bytes between records that are not a record.
 #[derive(Serialize)]
 pub struct GapObject<'a> {
     pub gap: &'a Bytes,
@@ -79,7 +79,7 @@ pub struct GapObject<'a> {
     pub misframed: Option<bool>,
 }
 
-/// A piece of a file that a folder holds beside the recording.
+/// A piece of another file in a directory recording.
 #[derive(Serialize)]
 pub struct OtherObject<'a> {
     pub other: &'a str,
@@ -102,39 +102,39 @@ pub struct EndObject {
     pub end: End,
 }
 
-/// How what lies behind the records, and what the header says of them, differs from what perf writes now. It holds as long
-/// as the rest is as it was.
+/// Differences of the bytes after the records, and of the header fields about them, from those that perf writes.
+/// Applied only if everything else is unchanged.
 #[derive(Default, Serialize, Deserialize)]
 pub struct End {
-    /// Slots of the feature table that no feature takes.
+    /// Unused slots in the feature table.
     pub spare_slots: Option<u8>,
     /// Bytes of records.
     pub data: Option<u64>,
-    /// What the header says how many these are.
+    /// Size of the data section in the header, where it differs.
     pub data_size: Option<u64>,
-    /// The header's bitmap of features.
+    /// Feature bitmap in the header.
     pub adds_features: Option<ByteBuf>,
-    /// What lies behind the records.
+    /// Bytes after the records.
     pub behind: Option<Change>,
 }
 
-/// Bytes that stand in the place of others, in bytes that are made from what else is told.
+/// A replacement of bytes in bytes that are derived from other objects.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Change {
-    /// Checksum (CRC-32) of what is made. Where it is another one, nothing is changed.
+    /// CRC-32 of the derived bytes. If it differs, nothing is replaced.
     pub of: u32,
-    /// Where they stand.
+    /// Offset.
     pub at: usize,
-    /// How many there are to be replaced.
+    /// Number of bytes to replace.
     pub instead_of: usize,
-    /// What stands there.
+    /// The replacement.
     pub bytes: ByteBuf,
 }
 
-/// The index of AUXTRACE records, which it tells by their number.
+/// The index of AUXTRACE records, which refers to them by number.
 #[derive(Serialize, Deserialize)]
 pub struct Index {
-    /// Whether it is led by how many entries there are, as perf has it.
+    /// Whether the index begins with the number of entries, as perf writes it.
     pub counted: bool,
     pub entries: Vec<IndexEntry>,
 }
@@ -142,14 +142,14 @@ pub struct Index {
 /// An entry of the index.
 #[derive(Serialize, Deserialize)]
 pub struct IndexEntry {
-    /// The record, by its number.
+    /// Number of the record.
     pub nr: Option<u64>,
-    /// The place, where there is no record.
+    /// File offset, where no record is there.
     pub file_offset: Option<u64>,
     pub sz: u64,
 }
 
-/// A container by its name.
+/// Name of a container.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ContainerName {
@@ -178,7 +178,7 @@ impl From<ContainerName> for Container {
     }
 }
 
-/// A byte order by its name.
+/// Name of a byte order.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EndianName {

@@ -1,4 +1,4 @@
-//! A record as its object.
+//! Builds the JSON object of a record.
 
 use super::encode;
 use super::objects::RecordObject;
@@ -18,37 +18,47 @@ use crate::tracepoint::tracepoints::Tracepoints;
 use serde::ser::Error as _;
 use serde_bytes::Bytes as Base64;
 
-/// What is told of a record besides its bytes.
+/// Properties of a record other than its bytes.
 #[derive(Clone, Copy, Debug)]
-pub struct Of {
-    /// What must be known to read it.
+pub struct RecordInfo {
+    /// Event and byte order, needed to decode it.
     pub context: RecordContext,
     /// Number of an AUXTRACE record.
     pub nr: Option<u64>,
-    /// Number of the frame that it is or is in.
+    /// Number of the frame that it is, or is in.
     pub frame: Option<u64>,
-    /// Number of the tracepoint that it is a sample of, where its fields are to be told.
+    /// Tracepoint ID, if it is a sample whose fields are to be decoded.
     pub tracepoint: Option<u64>,
 }
 
 /// Appends the object of a record to `out`.
 ///
 /// # Errors
-/// Where its definition has a kind of value that this format does not tell.
-pub fn record(out: &mut Vec<u8>, raw: &Raw<'_>, of: &Of, tracepoints: &Tracepoints) -> Result<(), Unsupported> {
-    let is_written = raw.header().kind == RecordType::SAMPLE && sample::append(out, raw, of);
-    if is_written { Ok(()) } else { any_record(out, raw, of, tracepoints) }
+/// If its definition has a kind of value that this format does not support.
+pub fn record(
+    out: &mut Vec<u8>,
+    raw: &Raw<'_>,
+    info: &RecordInfo,
+    tracepoints: &Tracepoints,
+) -> Result<(), Unsupported> {
+    let is_written = raw.header().kind == RecordType::SAMPLE && sample::append(out, raw, info);
+    if is_written { Ok(()) } else { any_record(out, raw, info, tracepoints) }
 }
 
-/// Appends the object of a record of whatever type by its definition.
-pub fn any_record(out: &mut Vec<u8>, raw: &Raw<'_>, of: &Of, tracepoints: &Tracepoints) -> Result<(), Unsupported> {
-    let record = read(raw, of)?;
-    let mut object = object(raw, of, &record);
+/// Appends the object of a record of any type by its definition.
+pub fn any_record(
+    out: &mut Vec<u8>,
+    raw: &Raw<'_>,
+    info: &RecordInfo,
+    tracepoints: &Tracepoints,
+) -> Result<(), Unsupported> {
+    let record = read(raw, info)?;
+    let mut object = object(raw, info, &record);
     let tracing_data = tracing_data(raw);
     if tracing_data.is_some() {
         (object.payload, object.tracing_data) = (None, tracing_data.as_ref());
     }
-    if let (Some(id), Body::Sample(sample)) = (of.tracepoint, &record.body) {
+    if let (Some(id), Body::Sample(sample)) = (info.tracepoint, &record.body) {
         let payload = sample.raw.as_ref().map(|raw| &*raw.data);
         object.tracepoint =
             tracepoints.get(id).zip(payload).map(|(tracepoint, payload)| TracepointFields { tracepoint, payload });
@@ -56,41 +66,46 @@ pub fn any_record(out: &mut Vec<u8>, raw: &Raw<'_>, of: &Of, tracepoints: &Trace
     write_object(out, raw, &record, object)
 }
 
-/// The formats of tracepoints behind a HEADER_TRACING_DATA, if they make the same bytes again.
+/// Decodes the payload of a HEADER_TRACING_DATA, if encoding it again yields the same bytes.
 fn tracing_data(raw: &Raw<'_>) -> Option<TracingData> {
     let payload = Some(raw.payload()).filter(|_| raw.header().kind == RecordType::HEADER_TRACING_DATA)?;
-    let (told, _) = abi::parse::<TracingData>(payload, raw.endian(), ()).ok()?;
-    let bytes = encode::tracing_data(&told, raw.endian()).ok()?;
-    (bytes == payload).then_some(told)
+    let (formats, _) = abi::parse::<TracingData>(payload, raw.endian(), ()).ok()?;
+    let bytes = encode::tracing_data(&formats, raw.endian()).ok()?;
+    (bytes == payload).then_some(formats)
 }
 
-/// Appends the object of a HEADER_FEATURE: with the fields of the feature in it, where it can be read.
+/// Appends the object of a HEADER_FEATURE, with the fields of its feature where they can be decoded.
 ///
 /// # Errors
-/// As [`record`].
-pub fn feature_record(out: &mut Vec<u8>, raw: &Raw<'_>, of: &Of, context: &FeatureContext) -> Result<(), Unsupported> {
-    let record = read(raw, of)?;
+/// Those of [`record`].
+pub fn feature_record(
+    out: &mut Vec<u8>,
+    raw: &Raw<'_>,
+    info: &RecordInfo,
+    context: &FeatureContext,
+) -> Result<(), Unsupported> {
+    let record = read(raw, info)?;
     let Some(section) = feature_section(&record, raw, context) else {
-        return write_object(out, raw, &record, object(raw, of, &record));
+        return write_object(out, raw, &record, object(raw, info, &record));
     };
-    let mut object = object(raw, of, &record);
+    let mut object = object(raw, info, &record);
     let covered = raw.body().len() - size_of::<u64>() - section.tail.len();
     (object.room, object.tail) = left_over(covered, &section.tail, |covered| covered);
     (object.feature, object.content) = (Some(section.id), Some(&section.feature));
     append(out, &object)
 }
 
-fn read(raw: &Raw<'_>, of: &Of) -> Result<Record, Unsupported> {
-    // What flows has been cut by the sizes that its headers tell.
-    Record::read(raw.bytes(), &of.context).ok_or_else(|| Unsupported::custom("bytes that are no record"))
+fn read(raw: &Raw<'_>, info: &RecordInfo) -> Result<Record, Unsupported> {
+    // Records of a stream are split by the sizes in their headers, so this cannot fail.
+    Record::read(raw.bytes(), &info.context).ok_or_else(|| Unsupported::custom("not a record"))
 }
 
-/// The feature that a record tells, as a section of a file.
+/// The feature of a HEADER_FEATURE record, as a section of a file.
 fn feature_section(record: &Record, raw: &Raw<'_>, context: &FeatureContext) -> Option<FeatureSection> {
-    let Body::HeaderFeature(told) = &record.body else { return None };
-    let is_told = !told.data.is_empty() && record.tail.is_empty();
-    let id = told.id().filter(|_| is_told)?;
-    let section = FeatureSection::read(id, &told.data, raw.endian(), context);
+    let Body::HeaderFeature(feature) = &record.body else { return None };
+    let is_complete = !feature.data.is_empty() && record.tail.is_empty();
+    let id = feature.id().filter(|_| is_complete)?;
+    let section = FeatureSection::read(id, &feature.data, raw.endian(), context);
     Some(section).filter(|section| !matches!(section.feature, Feature::Opaque(_)))
 }
 
@@ -111,8 +126,8 @@ fn write_object<'a>(
     append(out, &object)
 }
 
-/// A record without what is in it.
-fn object<'a>(raw: &Raw<'a>, of: &Of, record: &Record) -> RecordObject<'a> {
+/// Builds the object of a record without its body.
+fn object<'a>(raw: &Raw<'a>, info: &RecordInfo, record: &Record) -> RecordObject<'a> {
     let kind = raw.header().kind;
     let has_long_size = raw.header().len() > u16::MAX.into() || kind.0 >= 32768;
     let misc = if has_long_size { Misc::empty() } else { raw.header().misc };
@@ -120,8 +135,8 @@ fn object<'a>(raw: &Raw<'a>, of: &Of, record: &Record) -> RecordObject<'a> {
     let misc = Misc::from_bits_retain(misc.bits() & !7);
     RecordObject {
         record: kind,
-        nr: of.nr,
-        frame: of.frame,
+        nr: info.nr,
+        frame: info.frame,
         cpumode: (cpumode.0 != 0).then_some(cpumode),
         misc: (misc.bits() != 0).then_some(NamedMisc { kind, misc }),
         body: None,
@@ -137,15 +152,15 @@ fn object<'a>(raw: &Raw<'a>, of: &Of, record: &Record) -> RecordObject<'a> {
     }
 }
 
-/// What must be told of the bytes behind what a definition covers: how many bytes there are in all, where that is not as
-/// usual, and which these are, where they are not zeros.
+/// Room and tail to write for the bytes after those that a definition covers: the total size where it is not the
+/// usual one, and the tail where it is not zeros.
 pub fn left_over(covered: usize, tail: &[u8], usual: fn(usize) -> usize) -> (Option<usize>, Option<&Base64>) {
     let room = covered + tail.len();
     let is_zero = tail.len() <= MOST_ZEROS && tail.iter().all(|&byte| byte == 0);
     ((room != usual(covered)).then_some(room), (!is_zero).then(|| Base64::new(tail)))
 }
 
-/// How many bytes the body of a record takes with what is behind its fields.
+/// Size of a record's body, padding included, by the size of its fields.
 pub fn usual_room(kind: RecordType) -> fn(usize) -> usize {
     match kind {
         RecordType::HEADER_FEATURE | RecordType::COMPRESSED => |covered| covered,

@@ -1,6 +1,6 @@
-//! Records that wait to be rendered, on several threads at once.
+//! Renders records on several threads.
 
-use super::render::{self, Of};
+use super::render::{self, RecordInfo};
 use crate::abi::Endian;
 use crate::abi::record::RecordHeader;
 use crate::abi::tokens::Unsupported;
@@ -13,133 +13,133 @@ use std::io::{self, Write};
 use std::result::Result as StdResult;
 use std::sync::Arc;
 
-/// How many bytes of records go to a thread at a time.
+/// Bytes of records per work item.
 const PIECE: usize = 1 << 18;
 
-/// How many bytes may be kept for them: of records that are left out more than are told.
-const KEPT: usize = 16 * PIECE;
+/// Limit for the bytes of blocks kept alive: these also contain filtered-out records.
+const MAX_BLOCK_BYTES: usize = 16 * PIECE;
 
-/// Records that wait, and those that are being rendered.
-pub struct Waiting {
+/// Records to be rendered, and those being rendered.
+pub struct RenderQueue {
     before: &'static [u8],
     behind: &'static [u8],
     next: Piece,
-    under_way: WorkerPool<Piece, StdResult<Piece, Unsupported>>,
-    /// Pieces that have been written, whose memory is used again.
+    in_progress: WorkerPool<Piece, StdResult<Piece, Unsupported>>,
+    /// Pieces that were written, for reuse of their buffers.
     spare: Vec<Piece>,
 }
 
-/// Records in their order, and their objects.
+/// Consecutive records, and their objects.
 #[derive(Default)]
 struct Piece {
-    /// What they are in.
+    /// The blocks that hold the records.
     blocks: Vec<Block>,
     records: Vec<Record>,
-    /// Their bytes.
+    /// Bytes of the records.
     len: usize,
-    /// The bytes of the blocks, as far as they take memory.
-    kept: usize,
+    /// Bytes of the blocks that are in memory.
+    block_bytes: usize,
     tracepoints: Arc<Tracepoints>,
     objects: Vec<u8>,
 }
 
-/// A record: what is known of it, and where it is.
+/// A record, by its location in a block.
 struct Record {
     header: RecordHeader,
     endian: Endian,
     block: usize,
     at: usize,
     payload: usize,
-    of: Of,
+    info: RecordInfo,
 }
 
-impl Waiting {
-    /// Begins without a record. Each object gets what stands before and behind it.
+impl RenderQueue {
+    /// Creates an empty queue. Each object is written between `before` and `behind`.
     pub fn new(before: &'static [u8], behind: &'static [u8]) -> Self {
-        let under_way =
-            WorkerPool::new("json", workers() + 2, move || move |piece: Piece| piece.rendered(before, behind));
-        Self { before, behind, next: Piece::default(), under_way, spare: Vec::new() }
+        let in_progress =
+            WorkerPool::new("json", workers() + 2, move || move |piece: Piece| piece.render(before, behind));
+        Self { before, behind, next: Piece::default(), in_progress, spare: Vec::new() }
     }
 
-    /// Takes a record. If there is enough for a thread, some that came before may be written now.
+    /// Adds a record. If that completes a piece, an earlier one may be written.
     ///
     /// # Errors
-    /// As [`flush`](Self::flush).
-    pub fn push(&mut self, raw: &Raw<'_>, of: Of, out: &mut impl Write) -> Result<()> {
-        self.next.push(raw, of);
-        if self.next.len < PIECE && self.next.kept < KEPT {
+    /// Those of [`flush`](Self::flush).
+    pub fn push(&mut self, raw: &Raw<'_>, info: RecordInfo, out: &mut impl Write) -> Result<()> {
+        self.next.push(raw, info);
+        if self.next.len < PIECE && self.next.block_bytes < MAX_BLOCK_BYTES {
             return Ok(());
         }
-        if self.under_way.is_full() {
+        if self.in_progress.is_full() {
             self.write_first(out)?;
         }
         let next = self.spare.pop().unwrap_or_default();
         let next = Piece { tracepoints: Arc::clone(&self.next.tracepoints), ..next };
-        self.under_way.give(std::mem::replace(&mut self.next, next)).map_err(Error::Output)
+        self.in_progress.give(std::mem::replace(&mut self.next, next)).map_err(Error::Output)
     }
 
-    /// Writes the objects of all that wait.
+    /// Writes all objects in the queue.
     ///
     /// # Errors
-    /// What `out` says, and as [`render::record`].
+    /// Errors of `out`, and of [`render::record`].
     pub fn flush(&mut self, out: &mut impl Write) -> Result<()> {
-        while !self.under_way.is_empty() {
+        while !self.in_progress.is_empty() {
             self.write_first(out)?;
         }
-        let rendered = std::mem::take(&mut self.next).rendered(self.before, self.behind).map_err(failed)?;
-        out.write_all(&rendered.objects).map_err(Error::Output)?;
-        self.next = rendered.emptied();
+        let render = std::mem::take(&mut self.next).render(self.before, self.behind).map_err(failed)?;
+        out.write_all(&render.objects).map_err(Error::Output)?;
+        self.next = render.cleared();
         Ok(())
     }
 
-    /// Tells the fields of the tracepoints in records that come from now on by these formats.
+    /// Sets the tracepoint formats for the records that follow.
     pub fn know(&mut self, tracepoints: Tracepoints) {
         self.next.tracepoints = tracepoints.into();
     }
 
     fn write_first(&mut self, out: &mut impl Write) -> Result<()> {
-        let Some(rendered) = self.under_way.next_result() else { return Ok(()) };
-        let rendered = rendered.map_err(failed)?;
-        out.write_all(&rendered.objects).map_err(Error::Output)?;
-        self.spare.push(rendered.emptied());
+        let Some(render) = self.in_progress.next_result() else { return Ok(()) };
+        let render = render.map_err(failed)?;
+        out.write_all(&render.objects).map_err(Error::Output)?;
+        self.spare.push(render.cleared());
         Ok(())
     }
 }
 
 impl Piece {
-    fn push(&mut self, raw: &Raw<'_>, of: Of) {
+    fn push(&mut self, raw: &Raw<'_>, info: RecordInfo) {
         if self.blocks.last().is_none_or(|last| last.serial != raw.block().serial) {
             self.blocks.push(raw.block().clone());
-            self.kept += if raw.block().in_memory { raw.block().bytes.len() } else { 0 };
+            self.block_bytes += if raw.block().in_memory { raw.block().bytes.len() } else { 0 };
         }
         let (header, payload) = (raw.header(), raw.payload_len());
         let (endian, at) = (raw.endian(), raw.at());
-        self.records.push(Record { header, endian, block: self.blocks.len() - 1, at, payload, of });
+        self.records.push(Record { header, endian, block: self.blocks.len() - 1, at, payload, info });
         self.len += header.len() + payload;
     }
 
-    fn rendered(mut self, before: &[u8], behind: &[u8]) -> StdResult<Self, Unsupported> {
+    fn render(mut self, before: &[u8], behind: &[u8]) -> StdResult<Self, Unsupported> {
         for record in &self.records {
-            let Record { header, endian, block, at, payload, ref of } = *record;
+            let Record { header, endian, block, at, payload, ref info } = *record;
             let Some(raw) = Raw::new(header, endian, &self.blocks[block], at, payload) else { continue };
             self.objects.extend_from_slice(before);
-            render::record(&mut self.objects, &raw, of, &self.tracepoints)?;
+            render::record(&mut self.objects, &raw, info, &self.tracepoints)?;
             self.objects.extend_from_slice(behind);
         }
-        // Nobody needs them any more, however long the objects wait.
+        // Frees the blocks early: objects may wait long to be written.
         self.blocks.clear();
         self.records.clear();
         Ok(self)
     }
 
-    fn emptied(mut self) -> Self {
+    fn cleared(mut self) -> Self {
         self.objects.clear();
-        (self.len, self.kept) = (0, 0);
+        (self.len, self.block_bytes) = (0, 0);
         self
     }
 }
 
-/// Why an object cannot be written.
+/// Wraps an error of the serializer.
 pub fn failed(unsupported: Unsupported) -> Error {
     Error::Output(io::Error::other(unsupported))
 }

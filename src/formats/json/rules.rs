@@ -1,5 +1,5 @@
-//! The rules by which this format tells values, on top of serde_json's reader: integers may be strings, bytes are base64,
-//! and fields that a structure does not have are refused.
+//! Deserializes values by the rules of this format, on top of serde_json: integers may be strings, bytes are base64,
+//! and unknown fields are rejected.
 
 use crate::abi::readable;
 use base64::Engine;
@@ -9,30 +9,30 @@ use serde::forward_to_deserialize_any;
 use std::cell::RefCell;
 use std::fmt;
 
-/// A reader, or a part of one, under these rules.
+/// A deserializer, or a part of one, with these rules.
 pub struct Ruled<'t, T> {
     inner: T,
-    /// Where the fields are recorded that lead to the value being read. The same code reads with and without: the definitions
-    /// are many, and each reader costs as much to build as all of them.
+    /// Where the path of the current value is recorded. One type serves both uses, since it is instantiated for every
+    /// definition and instantiating it twice would double the code.
     path: Option<&'t RefCell<FieldPath>>,
-    /// Whether what is read is the name of a field or a variant.
+    /// Whether the value is the name of a field or variant.
     is_name: bool,
-    /// Elements of a list before the next.
+    /// Index of the next list element.
     index: usize,
 }
 
-/// The fields that lead to the value being read; after an error, to the value that is wrong.
+/// Path of the current value; after an error, of the invalid value.
 #[derive(Debug, Default)]
 pub struct FieldPath {
     segments: Vec<String>,
-    /// The name that was read last, until its value is read.
+    /// The last name, until its value is read.
     name: Option<String>,
 }
 
-/// A name that is no text.
+/// Placeholder for a name that is not a string.
 const UNKNOWN: &str = "?";
 
-/// Visits what a reader of JSON finds, for a visitor of a definition.
+/// Wraps a visitor to record names and pass the rules on.
 struct Found<'t, V> {
     visitor: V,
     path: Option<&'t RefCell<FieldPath>>,
@@ -40,14 +40,14 @@ struct Found<'t, V> {
 }
 
 impl<T> Ruled<'_, T> {
-    /// These rules.
+    /// Applies the rules.
     pub fn new(inner: T) -> Self {
         Self { inner, path: None, is_name: false, index: 0 }
     }
 }
 
 impl<'t, T> Ruled<'t, T> {
-    /// These rules, and the fields that lead to what is wrong.
+    /// Applies the rules, and records the path of the value.
     pub fn with_path(inner: T, path: &'t RefCell<FieldPath>) -> Self {
         Self { path: Some(path), ..Self::new(inner) }
     }
@@ -72,7 +72,7 @@ impl<'t, T> Ruled<'t, T> {
         }
     }
 
-    /// Leaves a value that is read. One that is wrong stays in the path.
+    /// Leaves a valid value. An invalid one remains in the path.
     fn leave(&self) {
         if let Some(path) = self.path {
             path.borrow_mut().segments.pop();
@@ -110,10 +110,10 @@ impl<V> Found<'_, V> {
     }
 }
 
-/// Visits an integer, or a string that is one.
+/// Visits an integer, or a string that contains one.
 struct Integer<'t, V>(Found<'t, V>);
 
-/// Visits a string that tells bytes.
+/// Visits a base64 string.
 struct Bytes<V>(V);
 
 /// Visits an object without fields.
@@ -128,7 +128,7 @@ impl<'de, T: DeserializeSeed<'de>> DeserializeSeed<'de> for Ruled<'_, T> {
     }
 }
 
-/// Methods that read any integer.
+/// Methods that accept any integer.
 macro_rules! integers {
     ($($method:ident)*) => {
         $(
@@ -140,7 +140,7 @@ macro_rules! integers {
     };
 }
 
-/// Methods that go on by the same rules.
+/// Methods that forward to the inner deserializer with a wrapped visitor.
 macro_rules! forward {
     ($($method:ident($($argument:ident: $type:ty),*))*) => {
         $(
@@ -189,9 +189,9 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Ruled<'_, D> {
         self.inner.deserialize_map(Empty(visitor))
     }
 
-    /// Structures ignore what they have no field for.
+    /// serde derives call this for unknown fields.
     fn deserialize_ignored_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, D::Error> {
-        Err(D::Error::custom("there is no such field"))
+        Err(D::Error::custom("unknown field"))
     }
 
     forward_to_deserialize_any! { i128 u128 f32 f64 char }
@@ -357,7 +357,7 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Integer<'_, V> {
     fn visit_str<E: Error>(self, text: &str) -> Result<V::Value, E> {
         self.0.note_name(text);
         let digits = text.strip_prefix('-').unwrap_or(text);
-        let wrong = || E::custom(format_args!("{text:?} is no integer of 64 bits"));
+        let wrong = || E::custom(format_args!("{text:?} is not a 64-bit integer"));
         let number = readable::number(digits).ok_or_else(wrong)?;
         if digits.len() == text.len() {
             return self.0.visitor.visit_u64(number);
@@ -374,7 +374,7 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Bytes<V> {
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<V::Value, E> {
-        let bytes = BASE64.decode(text).map_err(|e| E::custom(format_args!("it is no base64: {e}")))?;
+        let bytes = BASE64.decode(text).map_err(|e| E::custom(format_args!("invalid base64: {e}")))?;
         self.0.visit_byte_buf(bytes)
     }
 }
@@ -389,7 +389,7 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Empty<V> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<V::Value, A::Error> {
         match map.next_key::<String>()? {
             None => self.0.visit_unit(),
-            Some(field) => Err(A::Error::custom(format_args!("there is no field {field}"))),
+            Some(field) => Err(A::Error::custom(format_args!("unknown field {field}"))),
         }
     }
 }
@@ -402,7 +402,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn integers_may_be_strings_and_large_ones_are() {
+    fn reads_integers_from_strings_and_writes_large_ones_as_strings() {
         let mut json = Vec::new();
         append(&mut json, &[0, (1 << 53) - 1, 1 << 53, u64::MAX]).unwrap();
         let json = String::from_utf8(json).unwrap();
@@ -413,19 +413,19 @@ mod tests {
         let wrong = |json| read::<Vec<u8>>(json).unwrap_err().to_string();
         assert_eq!(wrong("[1,300]"), "[1]: invalid value: integer `300`, expected u8");
         assert_eq!(wrong("[1.5]"), "[0]: invalid type: floating point `1.5`, expected u8");
-        assert_eq!(wrong(r#"["+1"]"#), r#"[0]: "+1" is no integer of 64 bits"#);
+        assert_eq!(wrong(r#"["+1"]"#), r#"[0]: "+1" is not a 64-bit integer"#);
     }
 
     proptest! {
         #[test]
-        fn strings_come_back(text: String) {
+        fn strings_round_trip(text: String) {
             let mut json = Vec::new();
             append(&mut json, &text).unwrap();
             prop_assert_eq!(read::<String>(std::str::from_utf8(&json).unwrap()).unwrap(), text);
         }
 
         #[test]
-        fn whatever_the_bytes_nothing_panics(json in "[\\[\\]{}:,\"a-f0-9x\\\\u -]{0,60}") {
+        fn arbitrary_text_does_not_panic(json in "[\\[\\]{}:,\"a-f0-9x\\\\u -]{0,60}") {
             let _ = read::<Mmap>(&json);
             let _ = read::<Vec<String>>(&json);
         }

@@ -1,25 +1,25 @@
-//! The files that records are written to.
+//! Output files of an import.
 
-use super::frames::Places;
+use super::frames::RecordOutput;
 use crate::container::spool::Spool;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 
-/// A file that is being written.
+/// A file being written.
 pub struct Out {
     pub file: BufWriter<Target>,
-    /// Where the next byte goes.
+    /// Offset of the next byte.
     pub at: u64,
-    /// Places of AUXTRACE records by their number.
+    /// Offsets of AUXTRACE records by number.
     pub auxtrace: HashMap<u64, u64>,
 }
 
-/// Where a file is written.
+/// Destination of a file.
 pub enum Target {
-    /// A temporary one.
+    /// A temporary file.
     Spool(Spool),
-    /// One of a folder.
+    /// A file in a directory.
     File(File),
 }
 
@@ -67,7 +67,7 @@ impl Write for Out {
     }
 }
 
-impl Places for Out {
+impl RecordOutput for Out {
     fn auxtrace(&mut self, nr: u64) {
         self.auxtrace.insert(nr, self.at);
     }

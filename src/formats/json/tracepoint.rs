@@ -1,4 +1,4 @@
-//! What a tracepoint's sample holds, told beside its payload.
+//! Decoded fields of a tracepoint sample, written in addition to its payload.
 
 use crate::abi::readable;
 use crate::tracepoint::tracepoints::Tracepoint;
@@ -7,7 +7,7 @@ use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
 use serde_bytes::Bytes as Base64;
 
-/// The fields of a tracepoint in a payload, by their names.
+/// The fields of a payload by name.
 pub struct TracepointFields<'a> {
     pub tracepoint: &'a Tracepoint,
     pub payload: &'a [u8],
@@ -15,11 +15,11 @@ pub struct TracepointFields<'a> {
 
 impl Serialize for TracepointFields<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut told = serializer.serialize_map(None)?;
+        let mut output = serializer.serialize_map(None)?;
         for (field, value) in self.tracepoint.values(self.payload) {
-            told.serialize_entry(&field.name, &SerializedValue(value))?;
+            output.serialize_entry(&field.name, &SerializedValue(value))?;
         }
-        told.end()
+        output.end()
     }
 }
 
@@ -39,7 +39,7 @@ impl Serialize for SerializedValue<'_> {
 }
 
 fn serialize_numbers<S: Serializer>(numbers: &Numbers<'_>, serializer: S) -> Result<S::Ok, S::Error> {
-    let mut told = serializer.serialize_seq(None)?;
-    numbers.iter().try_for_each(|number| told.serialize_element(&SerializedValue(number)))?;
-    told.end()
+    let mut output = serializer.serialize_seq(None)?;
+    numbers.iter().try_for_each(|number| output.serialize_element(&SerializedValue(number)))?;
+    output.end()
 }

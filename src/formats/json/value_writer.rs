@@ -1,5 +1,5 @@
-//! Values as JSON, by the rules of this format: fields without a value are left out, integers that JavaScript would round
-//! are strings, bytes are base64.
+//! Serializes values as JSON by the rules of this format: fields without a value are omitted, integers that
+//! JavaScript would round are strings, bytes are base64.
 
 use super::digits::{MAX_SAFE, append_hex, append_integer};
 use crate::abi::tokens::{self, Group, Integer, Key, TokenSink, Unsupported};
@@ -8,10 +8,10 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::{Serialize, Serializer};
 use std::fmt;
 
-/// Appends the JSON of a value to `out`.
+/// Appends a value as JSON to `out`.
 ///
 /// # Errors
-/// Where the value is of a kind that this format does not have, such as a float.
+/// If the value has an unsupported type, such as a float.
 pub fn append(out: &mut Vec<u8>, value: &impl Serialize) -> Result<(), Unsupported> {
     tokens::write(&mut Json(out), value)
 }
@@ -19,7 +19,7 @@ pub fn append(out: &mut Vec<u8>, value: &impl Serialize) -> Result<(), Unsupport
 struct Json<'a>(&'a mut Vec<u8>);
 
 impl Json<'_> {
-    /// A name of a definition, which has nothing to be escaped.
+    /// Appends the name of a field or variant, which needs no escaping.
     fn name(&mut self, name: &str) {
         self.0.push(b'"');
         self.0.extend_from_slice(name.as_bytes());
@@ -72,7 +72,7 @@ impl TokenSink for Json<'_> {
     }
 
     fn text(&mut self, value: &str) {
-        // Writing to memory cannot fail.
+        // Writing to a `Vec` cannot fail.
         let _ = serde_json::to_writer(&mut *self.0, value);
     }
 
@@ -84,7 +84,7 @@ impl TokenSink for Json<'_> {
         self.0.push(b'"');
         let start = self.0.len();
         self.0.resize(start + value.len().div_ceil(3) * 4, 0);
-        // There is room for all of it.
+        // The buffer has exactly the encoded size.
         let _ = BASE64.encode_slice(value, &mut self.0[start..]);
         self.0.push(b'"');
     }

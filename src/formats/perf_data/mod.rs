@@ -11,5 +11,5 @@ pub const FORMAT: Format = Format {
     reads: Reads::Recording,
     recognises: |start| header::endian(start).is_some(),
     is_distinctive: true,
-    ..Format::new("perf.data", "a recording, as perf reads it")
+    ..Format::new("perf.data", "the format of perf itself")
 };

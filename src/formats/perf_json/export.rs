@@ -1,9 +1,9 @@
-//! Records in the order of time, as samples that know whose they are.
+//! Writes samples in time order, with the state of their threads.
 
 use super::EXACT;
 use super::headers::headers;
 use super::objects::Objects;
-use super::text::{field, key, number, of_value};
+use super::text::{field, key, number, write_value};
 use crate::abi;
 use crate::abi::attr::AttrType;
 use crate::abi::bytes::Words;
@@ -35,25 +35,25 @@ use std::sync::Arc;
 
 type Written = std::result::Result<(), Unsupported>;
 
-/// Writes samples.
+/// Writes samples as JSON.
 pub struct Export<W> {
     out: W,
     is_exact: bool,
-    tells_when: bool,
+    with_time: bool,
     /// Functions of frames, where the input has them.
     symbols: Option<Arc<dyn SymbolSource>>,
     session: Session,
     ledger: Ledger,
-    /// Read when the first of their samples comes.
+    /// Read at the first sample of a tracepoint.
     tracepoints: Option<Tracepoints>,
-    /// Files that frames are in; made when the first sample comes, by when the recording has told their build ids.
+    /// Files of frames; created at the first sample, when build IDs are known.
     objects: Option<Objects>,
-    /// Names of the events as JSON.
+    /// Event names as JSON.
     events: Vec<Vec<u8>>,
     weights: Weights,
     waiting: Waiting<Incomplete>,
     samples: u64,
-    /// Of the sample that is being written, kept for their memory: its JSON, a text in it, the events that it stands for.
+    /// Scratch buffers: JSON of the current sample, a value in it, and the events that it counts for.
     line: Vec<u8>,
     text: String,
     found: Vec<(EventIndex, u64)>,
@@ -61,21 +61,21 @@ pub struct Export<W> {
 
 /// A sample that waits for its user frames.
 struct Incomplete {
-    /// Its JSON, up to the frames that it has.
+    /// JSON up to the frames that it has.
     before: Vec<u8>,
-    /// What follows its frames.
+    /// JSON after its frames.
     behind: Vec<u8>,
-    /// Its process.
+    /// The process.
     pid: u32,
 }
 
 impl<W: Write> Export<W> {
-    /// Takes the output. When the file was written that the recording is in does not remain of one that was anonymized.
+    /// Creates the sink. The time when the file was written is omitted from anonymized recordings.
     pub fn new(out: W, options: &CarryOptions) -> Self {
         Self {
             out,
             is_exact: options.values.is_given(&EXACT),
-            tells_when: !options.passes.anonymize,
+            with_time: !options.passes.anonymize,
             symbols: options.symbols.clone(),
             session: Session::default(),
             ledger: Ledger::default(),
@@ -91,15 +91,15 @@ impl<W: Write> Export<W> {
         }
     }
 
-    /// Writes what stands before the first sample: what is known by then.
+    /// Writes everything before the first sample.
     fn write_headers(&mut self, meta: &Meta) -> Result<()> {
         let mut out = b"{\"linux-perf-json-version\":1,\n\"headers\":{".to_vec();
-        headers(&mut out, meta, self.tells_when).map_err(failed)?;
+        headers(&mut out, meta, self.with_time).map_err(failed)?;
         out.extend_from_slice(b"},\n\"samples\":[");
         self.out.write_all(&out).map_err(Error::Output)
     }
 
-    /// Writes the sample at hand.
+    /// Writes the current sample.
     fn write_line(&mut self, meta: &Meta) -> Result<()> {
         if self.samples == 0 {
             self.write_headers(meta)?;
@@ -110,15 +110,15 @@ impl<W: Write> Export<W> {
         self.out.write_all(&self.line).map_err(Error::Output)
     }
 
-    /// When and whose it is. perf writes -1 for what is not known.
-    fn whose(&mut self, meta: &Meta, view: &SampleView<'_>) -> Written {
+    /// Writes time, IDs and comm. As in perf, unknown values are -1.
+    fn thread_fields(&mut self, meta: &Meta, view: &SampleView<'_>) -> Written {
         let has_cpu = |event: &Event| event.attr.sample_type.contains(SampleType::CPU);
         let out = &mut self.line;
         let (pid, tid) = view.task.unwrap_or((u32::MAX, u32::MAX));
         number(out, "timestamp", view.time.unwrap_or(u64::MAX) as i64);
         number(out, "pid", (pid as i32).into());
         number(out, "tid", (tid as i32).into());
-        // If one event tells it, perf writes it for all.
+        // If one event records it, perf writes it for all.
         let cpu = view.cpu.map(|(cpu, _)| cpu).or_else(|| meta.events.list().iter().any(has_cpu).then_some(u32::MAX));
         if let Some(cpu) = cpu {
             number(out, "cpu", (cpu as i32).into());
@@ -131,8 +131,8 @@ impl<W: Write> Export<W> {
         }
     }
 
-    /// The call chain without its marks, or else the instruction pointer; up to where further frames can follow. Returns the
-    /// cookie that user frames will come with, where they come apart from the sample.
+    /// Writes the call chain without context markers, or else the instruction pointer, up to where further frames can
+    /// follow. Returns the cookie of deferred user frames, if any.
     fn stack(&mut self, raw: &Raw<'_>, view: &SampleView<'_>) -> Option<u64> {
         let pid = view.task.map_or(u32::MAX, |(pid, _)| pid);
         let space = raw.header().misc.cpu_mode().into();
@@ -156,7 +156,7 @@ impl<W: Write> Export<W> {
                 Some(Context::USER_DEFERRED) => cookie = words.next(),
                 Some(context) => (space, is_caller) = (context.into(), false),
                 None => {
-                    // Behind the first address of a space are return addresses: the call is before them.
+                    // After the first address of a space come return addresses; the call precedes them.
                     self.frame(pid, space, word, word.saturating_sub(is_caller.into()));
                     is_caller = true;
                 }
@@ -165,7 +165,7 @@ impl<W: Write> Export<W> {
         cookie
     }
 
-    /// A frame by its address as recorded, and the address by which its function is found.
+    /// Writes a frame by its recorded address and the address to symbolize.
     fn frame(&mut self, pid: u32, space: Space, ip: u64, at: u64) {
         if self.line.last() != Some(&b'[') {
             self.line.push(b',');
@@ -178,7 +178,7 @@ impl<W: Write> Export<W> {
             && let Some(line) = symbols.find(self.session.map(map), at).and_then(|symbol| symbol.line)
             && let Some(function) = symbols.functions().get(line.function as usize)
         {
-            // A text is written.
+            // Serializing a string cannot fail.
             let _ = field(&mut self.line, "symbol", &String::from_utf8_lossy(symbols.names().name(function.name)));
         }
         if let Some((map, objects)) = map.zip(self.objects.as_mut()) {
@@ -187,8 +187,8 @@ impl<W: Write> Export<W> {
         self.line.push(b'}');
     }
 
-    /// What perf leaves out: of the event that it stands for, and how much of it.
-    fn further(
+    /// Writes the fields that perf omits, for the event that the sample counts for.
+    fn extra_fields(
         &mut self,
         meta: &Meta,
         raw: &Raw<'_>,
@@ -212,8 +212,8 @@ impl<W: Write> Export<W> {
             field(out, "period", &period)?;
         }
         let has = |fields| event.layout.sample_type().intersects(fields);
-        let told = SampleType::ADDR | SampleType::WEIGHT | SampleType::WEIGHT_STRUCT | SampleType::DATA_SRC;
-        if !has(told | SampleType::BRANCH_STACK) {
+        let extra = SampleType::ADDR | SampleType::WEIGHT | SampleType::WEIGHT_STRUCT | SampleType::DATA_SRC;
+        if !has(extra | SampleType::BRANCH_STACK) {
             return Ok(());
         }
         let args = SampleArgs::new(raw.body(), &event.layout, raw.endian());
@@ -233,14 +233,14 @@ impl<W: Write> Export<W> {
         Ok(())
     }
 
-    /// The fields that are the tracepoint's own.
+    /// Writes the fields of the tracepoint.
     fn tracepoint(&mut self, meta: &Meta, event: &Event, view: &SampleView<'_>) -> Written {
         let tracepoints = self.tracepoints.get_or_insert_with(|| {
             let data = meta.features.get(&FeatureId::TRACING_DATA);
             data.map(|data| Tracepoints::read(data)).unwrap_or_default()
         });
         let (Some(tracepoint), Some(payload)) = (tracepoints.get(event.attr.config), view.raw) else { return Ok(()) };
-        const OWN: [&str; 13] = [
+        const SAMPLE_FIELDS: [&str; 13] = [
             "timestamp",
             "pid",
             "tid",
@@ -256,8 +256,8 @@ impl<W: Write> Export<W> {
             "branch_stack",
         ];
         for (found, value) in tracepoint.values(payload) {
-            of_value(&mut self.text, &value);
-            if !self.is_exact && OWN.contains(&&*found.name) {
+            write_value(&mut self.text, &value);
+            if !self.is_exact && SAMPLE_FIELDS.contains(&&*found.name) {
                 field(&mut self.line, &format!("_{}", found.name), &self.text)?;
             } else {
                 field(&mut self.line, &found.name, &self.text)?;
@@ -286,7 +286,7 @@ impl<W: Write> SampleConsumer for Export<W> {
     fn sample(&mut self, sample: DecodedSample<'_>) -> Result<()> {
         let DecodedSample { meta, raw, index, event, view } = sample;
         self.objects.get_or_insert_with(|| Objects::new(meta));
-        // Counter values stand for a sample of each event to whose counter something was added, as in perf.
+        // As in perf, counter values count as a sample of each event whose counter increased.
         self.found.clear();
         self.weights.of(view, index, &meta.events, &mut self.found);
         if self.found.is_empty() {
@@ -296,12 +296,12 @@ impl<W: Write> SampleConsumer for Export<W> {
         for (of, added) in std::mem::take(&mut self.found) {
             self.line.clear();
             self.line.push(b'{');
-            self.whose(meta, view).map_err(failed)?;
+            self.thread_fields(meta, view).map_err(failed)?;
             let cookie = self.stack(raw, view);
             let start = self.line.len();
             self.line.push(b']');
             if !self.is_exact {
-                self.further(meta, raw, event, (of, view.period.map(|_| added))).map_err(failed)?;
+                self.extra_fields(meta, raw, event, (of, view.period.map(|_| added))).map_err(failed)?;
             }
             if event.attr.kind == AttrType::TRACEPOINT {
                 self.tracepoint(meta, event, view).map_err(failed)?;
@@ -338,7 +338,7 @@ impl<W: Write> Sink for Export<W> {
     }
 
     fn end(&mut self, meta: &Meta) -> Result<()> {
-        // Their user frames never came.
+        // Samples whose user frames never came.
         for sample in self.waiting.take_all() {
             self.line = [sample.before, sample.behind].concat();
             self.write_line(meta)?;

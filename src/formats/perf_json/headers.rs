@@ -1,22 +1,22 @@
-//! What stands before the samples.
+//! Writes the headers object.
 
 use super::text::{field, number};
 use crate::abi::feature::{Feature, FeatureId};
 use crate::abi::tokens::Unsupported;
-use crate::inspect::info::header::{captured_on, features, file_header, places, version};
+use crate::inspect::info::header::{captured_on, data_section, features, file_header, version};
 use crate::stream::meta::Meta;
 
-/// Appends the fields that tell of the recording, and when its file was written, if that is to be told.
+/// Appends the fields that describe the recording, with the time when its file was written if `with_time`.
 ///
 /// # Errors
-/// None in practice: all are numbers and texts.
-pub fn headers(out: &mut Vec<u8>, meta: &Meta, tells_when: bool) -> Result<(), Unsupported> {
+/// None in practice: all values are numbers and strings.
+pub fn headers(out: &mut Vec<u8>, meta: &Meta, with_time: bool) -> Result<(), Unsupported> {
     let file = file_header(meta);
     number(out, "header-version", file.as_ref().map_or(1, version).into());
-    if let Some(time) = captured_on(meta).filter(|_| tells_when) {
+    if let Some(time) = captured_on(meta).filter(|_| with_time) {
         field(out, "captured-on", &time)?;
     }
-    for (name, place) in ["data-offset", "data-size", "feat-offset"].into_iter().zip(places(file.as_ref())) {
+    for (name, place) in ["data-offset", "data-size", "feat-offset"].into_iter().zip(data_section(file.as_ref())) {
         number(out, name, place as i64);
     }
     let features = features(meta);

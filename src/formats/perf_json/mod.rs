@@ -1,5 +1,4 @@
-//! What `perf data convert --to-json` writes, for the programs that read it: samples with their stacks, and nothing of the
-//! other records.
+//! The output of `perf data convert --to-json`: samples with their stacks, without other records.
 //!
 //! ```json
 //! {"linux-perf-json-version":1,
@@ -9,12 +8,12 @@
 //! ]}
 //! ```
 //!
-//! What perf leaves out stands in further fields: of a sample `event`, `cpumode`, `period`, `addr`, `weight`, `data_src`
-//! and `branch_stack`, and of each frame `dso` and `build_id`. [`EXACT`] leaves them out.
-//! A frame has a `symbol` where the input is a profile that has one.
+//! Fields that perf omits are added: `event`, `cpumode`, `period`, `addr`, `weight`, `data_src` and `branch_stack` of
+//! samples, `dso` and `build_id` of frames. [`EXACT`] omits them. Frames have a `symbol` if the input is a profile
+//! with symbols.
 //!
-//! Fields of tracepoints are texts, as perf has them. perf writes a name twice where a field is called as one of the
-//! sample's own (`pid`); here it is `_pid` then, but for [`EXACT`].
+//! Tracepoint fields are strings, as in perf. Where such a field has the name of a sample field (`pid`), perf writes
+//! a duplicate key; here it is `_pid`, except with [`EXACT`].
 
 mod export;
 mod headers;
@@ -29,26 +28,26 @@ use crate::stream::order::Order;
 use export::Export;
 use std::io::{BufWriter, Write};
 
-/// perf's own JSON.
+/// The JSON of `perf data convert --to-json`.
 pub const FORMAT: Format = Format {
     writes: Writes::Carry(begin),
     recognises,
     is_distinctive: true,
     options: &[EXACT],
-    ..Format::new("perf-json", "what perf data convert --to-json writes, and more of each sample")
+    ..Format::new("perf-json", "JSON of perf data convert --to-json, with additional fields")
 };
 
-/// Whether there is to be nothing that perf does not write.
+/// The option `--exact`: only fields that perf writes.
 pub const EXACT: FormatOption =
-    FormatOption::switch("exact", "Write no field to a perf-json that perf data convert --to-json does not write");
+    FormatOption::switch("exact", "Write only the fields that perf data convert --to-json writes");
 
-/// Whether an input that begins like this is the JSON of `perf data convert --to-json`.
+/// Whether an input with these first bytes is the JSON of `perf data convert --to-json`.
 pub fn recognises(start: &[u8]) -> bool {
     let object = start.trim_ascii_start().strip_prefix(b"{");
     object.is_some_and(|object| object.trim_ascii_start().starts_with(b"\"linux-perf-json-version\""))
 }
 
-/// Begins a recording as perf's own JSON.
+/// Begins writing a recording as perf's JSON.
 pub fn begin<'a>(out: &'a mut dyn Write, options: &CarryOptions) -> Box<dyn Carry + 'a> {
     let export = Export::new(BufWriter::with_capacity(1 << 17, out), options);
     let read = ReadOptions { spool_dir: options.spool_dir.clone(), ..ReadOptions::default() };

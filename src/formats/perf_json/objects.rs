@@ -1,4 +1,4 @@
-//! The files that frames are in.
+//! Files of frames.
 
 use super::text::{field, key};
 use crate::session::Session;
@@ -6,24 +6,24 @@ use crate::session::map::{Map, MapId, cut_name};
 use crate::stream::meta::Meta;
 use hashbrown::HashMap;
 
-/// What is told of files, each made once.
+/// Rendered fields of files.
 #[derive(Default)]
 pub struct Objects {
-    /// Build ids of files that the recording lists, by the file's path.
+    /// Build IDs listed in the recording, by path.
     build_ids: HashMap<Vec<u8>, Vec<u8>>,
-    /// The fields of each map's file.
+    /// The rendered fields by map.
     fields: HashMap<MapId, Vec<u8>>,
 }
 
 impl Objects {
-    /// For the maps of a recording.
+    /// Collects the build IDs of a recording.
     pub fn new(meta: &Meta) -> Self {
         let ids = meta.build_ids().into_iter();
         let build_ids = ids.map(|(misc, id)| (id.filename.text().into(), id.id(misc).into())).collect();
         Self { build_ids, fields: HashMap::new() }
     }
 
-    /// `,"dso":` and the short name of the file that is mapped, as perf has it, and its build id, if that is known.
+    /// Returns `,"dso":` with the short name of the mapped file, as in perf, and its build ID if known.
     pub fn of(&mut self, map: MapId, session: &Session) -> &[u8] {
         let build_ids = &self.build_ids;
         self.fields.entry(map).or_insert_with(|| fields(session.map(map), build_ids))
@@ -33,7 +33,7 @@ impl Objects {
 fn fields(map: &Map, build_ids: &HashMap<Vec<u8>, Vec<u8>>) -> Vec<u8> {
     let name = short_name(map);
     let mut out = Vec::new();
-    // Texts are written.
+    // Serializing strings cannot fail.
     let _ = field(&mut out, "dso", &String::from_utf8_lossy(name));
     let path = if map.is_kernel() { name } else { &*map.filename };
     let listed = build_ids.get(path).map(|id| &**id);
@@ -45,7 +45,7 @@ fn fields(map: &Map, build_ids: &HashMap<Vec<u8>, Vec<u8>>) -> Vec<u8> {
     out
 }
 
-/// The last part of a path; of the kernel its name without its reference symbol.
+/// The last component of a path; for the kernel, its name without the reference symbol.
 fn short_name(map: &Map) -> &[u8] {
     const KERNEL: &[u8] = b"[kernel.kallsyms]";
     if map.is_kernel() {

@@ -1,23 +1,23 @@
-//! Pieces of JSON.
+//! Building blocks of JSON.
 
 use crate::abi::tokens::Unsupported;
 use crate::formats::json::append;
 use crate::tracepoint::value::Value;
 use serde::Serialize;
 
-/// Appends `,"name":` and a value; without the comma where an object begins.
+/// Appends `,"name":` and a value; no comma at the start of an object.
 pub fn field(out: &mut Vec<u8>, name: &str, value: &impl Serialize) -> Result<(), Unsupported> {
     key(out, name);
     append(out, value)
 }
 
-/// Appends `,"name":` and a number, whose digits are not put into quotes however many there are.
+/// Appends `,"name":` and a number, without quotes even if it is large.
 pub fn number(out: &mut Vec<u8>, name: &str, number: i64) {
     key(out, name);
     out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
-/// Appends `,"name":`; without the comma where an object begins.
+/// Appends `,"name":`; no comma at the start of an object.
 pub fn key(out: &mut Vec<u8>, name: &str) {
     if out.last() != Some(&b'{') {
         out.push(b',');
@@ -28,14 +28,14 @@ pub fn key(out: &mut Vec<u8>, name: &str) {
         out.extend_from_slice(name.as_bytes());
         out.push(b'"');
     } else {
-        // A text is written.
+        // Serializing a string cannot fail.
         let _ = append(out, &name);
     }
     out.push(b':');
 }
 
-/// The text that perf has for the value of a tracepoint's field.
-pub fn of_value(text: &mut String, value: &Value<'_>) {
+/// Formats the value of a tracepoint field as perf does.
+pub fn write_value(text: &mut String, value: &Value<'_>) {
     use std::fmt::Write;
     text.clear();
     let written = match value {
@@ -46,7 +46,7 @@ pub fn of_value(text: &mut String, value: &Value<'_>) {
         Value::Numbers(numbers) => array(text, numbers.bytes),
         Value::Bytes(bytes) => array(text, bytes),
     };
-    // Nor does this.
+    // Writing to a `String` cannot fail.
     let _ = written;
 }
 
@@ -65,20 +65,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_texts() {
+    fn values_are_strings() {
         let mut text = String::new();
-        let mut told = |value| {
-            of_value(&mut text, &value);
+        let mut format_value = |value| {
+            write_value(&mut text, &value);
             text.clone()
         };
-        assert_eq!(told(Value::Signed(-3)), "-3");
-        assert_eq!(told(Value::Pointer(0xffff)), "0xffff");
-        assert_eq!(told(Value::Text(b"cat")), "cat");
-        assert_eq!(told(Value::Bytes(&[0, 0xab])), "ARRAY[00, ab]");
+        assert_eq!(format_value(Value::Signed(-3)), "-3");
+        assert_eq!(format_value(Value::Pointer(0xffff)), "0xffff");
+        assert_eq!(format_value(Value::Text(b"cat")), "cat");
+        assert_eq!(format_value(Value::Bytes(&[0, 0xab])), "ARRAY[00, ab]");
     }
 
     #[test]
-    fn fields_are_separated_and_numbers_stay_numbers() {
+    fn fields_are_separated_and_numbers_unquoted() {
         let mut out = b"{".to_vec();
         number(&mut out, "t", i64::MAX);
         field(&mut out, "comm", &"a\"b").unwrap();

@@ -1,32 +1,32 @@
-//! A frame: `7fa6cd25869e handle_amd+0x7e (/lib/ld.so)`, with whichever of these were printed.
+//! Parses a frame: `7fa6cd25869e handle_amd+0x7e (/lib/ld.so)`, with any of these fields missing.
 
-/// What is told of a frame.
+/// A parsed frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// Its address, or of what is mapped from a file the place in it.
+    /// Address, or offset for code mapped from a file.
     pub address: u64,
-    /// Name of the function.
+    /// Function name.
     pub function: Option<&'a str>,
-    /// How far into the function it is.
+    /// Offset in the function.
     pub offset: Option<u64>,
-    /// What it is in.
+    /// DSO.
     pub dso: Option<&'a str>,
-    /// Whether it was inlined, into the frame that follows.
+    /// Whether it is inlined into the next frame.
     pub is_inlined: bool,
 }
 
-/// What perf prints where it does not know.
+/// What perf prints for unknown names.
 const UNKNOWN: &str = "[unknown]";
 
 impl<'a> Frame<'a> {
-    /// Reads a frame.
+    /// Parses a frame.
     ///
     /// # Errors
-    /// Which field is missing or wrong.
+    /// The missing or invalid field.
     pub fn parse(text: &'a str) -> Result<Self, String> {
         let text = text.trim();
         let (ip, rest) = text.split_once(|c: char| c.is_ascii_whitespace()).unwrap_or((text, ""));
-        let address = u64::from_str_radix(ip, 16).map_err(|_| format!("ip: {ip:?} is no address"))?;
+        let address = u64::from_str_radix(ip, 16).map_err(|_| format!("ip: {ip:?} is not an address"))?;
         let rest = rest.trim();
         let (symbol, dso) = match in_parentheses(rest) {
             Some(at) => (rest[..at].trim(), Some(&rest[at + 1..rest.len() - 1])),
@@ -50,7 +50,7 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// Where the parentheses begin that a text ends with. Names may have such too.
+/// Start of the parenthesized text at the end. Names may contain parentheses.
 fn in_parentheses(text: &str) -> Option<usize> {
     let mut depth = 0_usize;
     for (at, byte) in text.bytes().enumerate().rev() {
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_are_told_by_their_form() {
+    fn parses_frames_by_the_form_of_fields() {
         let frame = Frame {
             address: 0x1469e,
             function: Some("handle_amd"),
@@ -89,6 +89,6 @@ mod tests {
         assert_eq!(Frame::parse("10"), Ok(unknown));
         assert_eq!(Frame::parse("10 main"), Ok(Frame { function: Some("main"), ..unknown }));
         assert!(Frame::parse("10 foo (inlined)").unwrap().is_inlined);
-        assert_eq!(Frame::parse("main+0x1").unwrap_err(), "ip: \"main+0x1\" is no address");
+        assert_eq!(Frame::parse("main+0x1").unwrap_err(), "ip: \"main+0x1\" is not an address");
     }
 }

@@ -1,42 +1,42 @@
-//! The line that a sample begins with: `comm  pid/tid [cpu] time: period event: `, with whichever of these were printed.
+//! Parses the first line of a sample: `comm  pid/tid [cpu] time: period event: `, with any of these fields missing.
 
-use crate::formats::import::shown;
+use crate::formats::import::quoted;
 
-/// What the line tells.
+/// A parsed line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Head<'a> {
-    /// Name of the thread.
+    /// Comm of the thread.
     pub comm: &'a str,
-    /// Process, where it is told beside the thread.
+    /// Process, where printed in addition to the thread.
     pub pid: Option<i32>,
     /// Thread.
     pub tid: i32,
     /// CPU.
     pub cpu: Option<i32>,
-    /// Nanoseconds.
+    /// Time in nanoseconds.
     pub time: Option<u64>,
     /// Period.
     pub period: Option<u64>,
     /// Name of the event.
     pub event: &'a str,
-    /// What stands behind the event: nothing, what a tracepoint tells, or the only frame.
+    /// Text after the event: empty, fields of a tracepoint, or the only frame.
     pub rest: &'a str,
 }
 
-/// Words and where each begins.
+/// Words and their offsets.
 fn words(line: &str) -> impl Iterator<Item = (usize, &str)> {
     line.split_ascii_whitespace().map(move |word| (word.as_ptr() as usize - line.as_ptr() as usize, word))
 }
 
 impl<'a> Head<'a> {
-    /// Reads a line.
+    /// Parses a line.
     ///
     /// # Errors
-    /// Which field is missing or wrong.
+    /// The missing or invalid field.
     pub fn parse(line: &'a str) -> Result<Self, String> {
         let words: Vec<_> = words(line).collect();
         let is_cpu = |word: &str| word.starts_with('[') && word.ends_with(']') && cpu(word).is_some();
-        // A name may have spaces and numbers in it: what follows it is told by its form.
+        // A comm may contain spaces and numbers: the fields after it are recognized by their form.
         let time_at =
             (1..words.len()).find(|&at| time(words[at].1).is_some() && task_before(&words, at, is_cpu).is_some());
         let cpu_at = || (2..words.len()).find(|&at| is_cpu(words[at].1) && task_before(&words, at, is_cpu).is_some());
@@ -46,10 +46,10 @@ impl<'a> Head<'a> {
         } else if let Some(at) = cpu_at() {
             (task_before(&words, at, is_cpu).unwrap_or(at), at)
         } else {
-            let at = plain().ok_or("pid or tid: there is none")?;
+            let at = plain().ok_or("pid or tid: missing")?;
             (at, at + task(&words[at..]).map_or(1, |(_, _, used)| used))
         };
-        let (pid, tid, used) = task(&words[task_at..]).ok_or("pid or tid: there is none")?;
+        let (pid, tid, used) = task(&words[task_at..]).ok_or("pid or tid: missing")?;
         let mut head = Head { comm: line[..words[task_at].0].trim(), pid, tid, ..Head::default() };
         if let Some((_, word)) = words.get(task_at + used).filter(|(_, word)| is_cpu(word)) {
             head.cpu = cpu(word);
@@ -60,32 +60,32 @@ impl<'a> Head<'a> {
             at += 1;
         }
         if let Some((_, word)) = words.get(at).filter(|(_, word)| is_of_a_time(word)) {
-            return Err(format!("time: {} is none", shown(word)));
+            return Err(format!("time: {} is not a time", quoted(word)));
         }
         let is_event = |place: usize| words.get(place).is_some_and(|(_, word)| word.len() > 1 && word.ends_with(':'));
         if let Some((_, word)) = words.get(at).filter(|_| !is_event(at)) {
             let period = word.parse().ok().filter(|_| is_event(at + 1));
-            head.period = Some(period.ok_or_else(|| format!("event: {} is none", shown(word)))?);
+            head.period = Some(period.ok_or_else(|| format!("event: {} is not an event", quoted(word)))?);
             at += 1;
         }
-        let Some(&(place, event)) = words.get(at) else { return Err("event: there is none".to_owned()) };
+        let Some(&(place, event)) = words.get(at) else { return Err("event: missing".to_owned()) };
         head.event = event.strip_suffix(':').unwrap_or(event);
         head.rest = line[place + event.len()..].trim();
         Ok(head)
     }
 }
 
-/// Where process and thread stand, which the CPU may follow, before a word.
+/// Index of the word with process and thread, before a word and possibly the CPU.
 fn task_before(words: &[(usize, &str)], at: usize, is_cpu: impl Fn(&str) -> bool) -> Option<usize> {
     let end = if at > 1 && is_cpu(words[at - 1].1) { at - 1 } else { at };
-    // They are one word or, with a space behind the slash, two.
+    // They are one word or, with a space after the slash, two.
     [2, 1]
         .into_iter()
         .filter_map(|used| end.checked_sub(used))
         .find(|&start| start > 0 && task(&words[start..end]).is_some_and(|(.., used)| start + used == end))
 }
 
-/// Process, if it is told, and thread; and how many words that are.
+/// Parses process, if printed, and thread; returns the number of words.
 fn task(words: &[(usize, &str)]) -> Option<(Option<i32>, i32, usize)> {
     let (_, first) = words.first()?;
     let number = |text: &str| text.parse::<i32>().ok();
@@ -96,18 +96,18 @@ fn task(words: &[(usize, &str)]) -> Option<(Option<i32>, i32, usize)> {
     }
 }
 
-/// `[003]`
+/// Parses `[003]`.
 fn cpu(word: &str) -> Option<i32> {
     word.strip_prefix('[')?.strip_suffix(']')?.parse().ok()
 }
 
-/// Whether a word has the form of a time, be it one or not.
+/// Whether a word has the form of a time, valid or not.
 fn is_of_a_time(word: &str) -> bool {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     word.strip_suffix(':').and_then(|time| time.split_once('.')).is_some_and(|(a, b)| is_number(a) && is_number(b))
 }
 
-/// `1806.624218:` in seconds and micro- or nanoseconds.
+/// Parses `1806.624218:`, seconds with six or nine decimals.
 fn time(word: &str) -> Option<u64> {
     let (seconds, fraction) = word.strip_suffix(':')?.split_once('.')?;
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_are_told_by_their_form() {
+    fn parses_lines_by_the_form_of_fields() {
         let plain =
             Head { comm: "loop", tid: 21998, time: Some(1_806_624_218_000), event: "cpu-clock", ..Head::default() };
         let parsed = Head::parse("loop 21998  1806.624218:     250000 cpu-clock: ").unwrap();
@@ -154,15 +154,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_by_its_field() {
-        assert_eq!(Head::parse("nonsense").unwrap_err(), "pid or tid: there is none");
-        assert_eq!(Head::parse("a 7 1.000000: ").unwrap_err(), "event: there is none");
+    fn errors_name_the_field() {
+        assert_eq!(Head::parse("nonsense").unwrap_err(), "pid or tid: missing");
+        assert_eq!(Head::parse("a 7 1.000000: ").unwrap_err(), "event: missing");
         for time in ["99999999999999999999.000000:", "1.5:", "18446744073.709551616:"] {
             assert_eq!(
                 Head::parse(&format!("a 7 [000] {time} 5 cycles: ")).unwrap_err(),
-                format!("time: {time:?} is none")
+                format!("time: {time:?} is not a time")
             );
         }
-        assert_eq!(Head::parse("a 7 1.000000: many cycles: ").unwrap_err(), "event: \"many\" is none");
+        assert_eq!(Head::parse("a 7 1.000000: many cycles: ").unwrap_err(), "event: \"many\" is not an event");
     }
 }

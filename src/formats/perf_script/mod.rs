@@ -1,4 +1,4 @@
-//! What `perf script` prints of samples, as of perf 6.1 and 6.12: with and without call chains.
+//! The text output of `perf script`, as of perf 6.1 and 6.12, with and without call chains.
 
 mod frame;
 mod head;
@@ -8,10 +8,10 @@ pub use import::{import, recognises};
 
 use super::{Format, Reads};
 
-/// The text of perf script.
+/// The text output of perf script.
 pub const FORMAT: Format = Format {
     extensions: &[("script", None)],
     reads: Reads::Import(import),
     recognises,
-    ..Format::new("perf-script", "the text of perf script; read alone")
+    ..Format::new("perf-script", "text output of perf script; input only")
 };

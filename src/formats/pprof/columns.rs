@@ -1,4 +1,4 @@
-//! The columns of a profile.
+//! Sample types (columns) of a profile.
 
 use crate::profile::event::{ProfileEvent, Unit};
 use crate::profile::imported::{SampleType, SampleTypes};
@@ -6,19 +6,19 @@ use crate::stream::events::EventIndex;
 use hashbrown::HashMap;
 use std::collections::BTreeSet;
 
-/// The columns of an event: the number of samples, and what they stand for.
+/// The columns of an event: sample count and value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventColumns {
-    /// Types of the columns. An event of an imported profile may have no column that counts samples.
+    /// Sample types of the columns. An event of an imported profile may lack a sample count.
     pub types: SampleTypes,
-    /// What lies between two samples.
+    /// Sampling period.
     pub period: u64,
-    /// The place of the first of its columns among all.
+    /// Index of its first column in the profile.
     first: usize,
 }
 
 impl EventColumns {
-    /// The place of the column that counts samples, if there is one, and that of the column of values.
+    /// Indexes of the column with the sample count, if there is one, and of the column with the value.
     pub fn places(&self) -> (Option<usize>, usize) {
         match self.types.samples {
             Some(_) => (Some(self.first), self.first + 1),
@@ -27,19 +27,20 @@ impl EventColumns {
     }
 }
 
-/// The columns of a profile, and to which of them each event belongs.
+/// The columns of a profile, by event.
 pub struct Columns {
-    /// One for each event that has samples, or was a column of an imported profile; for the first event where none has.
+    /// One per event that has samples or was a column of an imported profile; those of the first event if there are
+    /// none.
     pub events: Vec<EventColumns>,
-    /// By the events' places in the profile.
+    /// By event index.
     by_event: HashMap<EventIndex, usize>,
-    /// How many columns would have each name.
+    /// Number of columns that would have each name.
     names: HashMap<String, usize>,
     len: usize,
 }
 
 impl Columns {
-    /// The columns of a profile in which these events have samples.
+    /// Creates the columns for a profile in which these events have samples.
     pub fn new(events: &[ProfileEvent], has_samples: &BTreeSet<EventIndex>) -> Self {
         let first = BTreeSet::from([0]);
         let has_samples = if has_samples.is_empty() { &first } else { has_samples };
@@ -59,7 +60,7 @@ impl Columns {
         columns
     }
 
-    /// How many columns there are.
+    /// Number of columns.
     pub fn len(&self) -> usize {
         self.len
     }
@@ -69,7 +70,7 @@ impl Columns {
         self.events.get(*self.by_event.get(&event)?)
     }
 
-    /// The types of an event's columns, whose names no other column has.
+    /// Sample types for an event, with unique names.
     fn types_of(&mut self, event: &ProfileEvent, is_alone: bool) -> SampleTypes {
         const SAMPLES: &str = "samples";
         let unit = match event.unit {
@@ -89,7 +90,7 @@ impl Columns {
         SampleTypes { samples: Some(of(samples, "count")), value: of(value, unit) }
     }
 
-    /// The name, or one with a number behind it where another event has the same.
+    /// Returns the name, with a number appended if it is taken.
     fn unused(&mut self, name: &str) -> String {
         let mut unused = name.to_owned();
         while self.names.contains_key(&unused) {
@@ -133,14 +134,14 @@ mod tests {
     }
 
     #[test]
-    fn a_lone_clock_has_the_names_that_everyone_knows() {
+    fn single_clock_event_has_standard_column_names() {
         let columns = columns(&[("dummy:HG", Unit::Count, false), ("cpu-clock:u", Unit::Nanoseconds, true)]);
         assert_eq!(names(&columns), [("samples", "cpu", "nanoseconds")]);
         assert_eq!((places(&columns, 0), places(&columns, 1)), (None, Some((Some(0), 1))));
     }
 
     #[test]
-    fn several_events_are_told_apart_by_name() {
+    fn multiple_events_have_columns_by_name() {
         let count = |name| (name, Unit::Count, true);
         let columns = columns(&[count("cycles"), count("cycles"), count("faults")]);
         let expected = [
@@ -153,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn no_two_columns_have_the_same_name() {
+    fn column_names_are_unique() {
         let count = |name| (name, Unit::Count, true);
         assert_eq!(names(&columns(&[count("samples")])), [("samples_samples", "samples", "count")]);
         let both = columns(&[count("x"), count("x_samples")]);
@@ -176,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn without_samples_the_first_event_has_its_columns() {
+    fn without_samples_the_first_event_has_columns() {
         let columns = columns(&[("cycles", Unit::Count, false), ("faults", Unit::Count, false)]);
         assert_eq!(names(&columns), [("samples", "cycles", "count")]);
     }

@@ -1,4 +1,4 @@
-//! Writing a profile, a message at a time.
+//! Writes a profile, one message at a time.
 
 use super::columns::{Columns, EventColumns};
 use super::functions::Functions;
@@ -24,10 +24,10 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::sync::LazyLock;
 
-/// Writes a profile, bare.
+/// Writes an uncompressed profile.
 ///
 /// # Errors
-/// What `out` says.
+/// Errors of `out`.
 pub fn write(profile: &Profile, out: &mut dyn Write) -> Result<()> {
     let tables = &profile.tables;
     let mut encoder = Encoder::new(out, &tables.events, &profile.has_samples, &tables.symbols);
@@ -40,7 +40,7 @@ pub fn write(profile: &Profile, out: &mut dyn Write) -> Result<()> {
     encoder.rest(profile).map_err(Error::Output)
 }
 
-/// Begins a profile that takes samples one by one.
+/// Begins a profile whose samples are written one by one.
 pub fn begin<'a>(
     out: &'a mut dyn Write,
     events: &[ProfileEvent],
@@ -49,22 +49,22 @@ pub fn begin<'a>(
     Box::new(Encoder::new(out, events, has_samples, &NO_SYMBOLS))
 }
 
-/// Symbols of no frame: samples that come one by one are written before any is looked up.
+/// Empty symbols: streamed samples are written before symbolization.
 static NO_SYMBOLS: LazyLock<Symbols> = LazyLock::new(Symbols::default);
 
-/// Writes samples as they come, and then what they refer to.
+/// Writes samples as they come, then everything that they refer to.
 struct Encoder<'a> {
     messages: Messages<'a>,
     columns: Columns,
     symbols: &'a Symbols,
-    /// The sample at hand.
+    /// The current sample, reused.
     sample: proto::Sample,
-    /// Numbers of the frames that are locations by themselves and that samples have referred to, 0 where none has.
+    /// Location IDs of single frames, 0 if not yet used.
     location_ids: Vec<u64>,
-    /// The locations that samples have referred to: frames, the last of which is where the code is, and those before it are
-    /// inlined into it.
+    /// The used locations, as frames. The last frame is the function that contains the code, the others are inlined
+    /// into it.
     locations: Slices<FrameId>,
-    /// Numbers of labels' texts.
+    /// String IDs of label values.
     texts: HashMap<NameId, i64>,
 }
 
@@ -104,7 +104,7 @@ impl<'a> Encoder<'a> {
         self.sample.value.resize(self.columns.len(), 0);
     }
 
-    /// The number of a location.
+    /// Returns the ID of a location, assigning one if needed.
     fn location(&mut self, frames: &[FrameId]) -> u64 {
         let Self { locations, location_ids, .. } = self;
         let mut id = |frames: &[FrameId]| u64::from(locations.id(frames)) + 1;
@@ -150,7 +150,7 @@ impl<'a> Encoder<'a> {
         self.messages.message(field::SAMPLE, &self.sample)
     }
 
-    /// Writes what the samples refer to.
+    /// Writes everything that samples refer to.
     fn rest(&mut self, profile: &Profile) -> io::Result<()> {
         let order = self.mapping_order(profile);
         self.mappings(profile, &order)?;
@@ -159,7 +159,7 @@ impl<'a> Encoder<'a> {
         self.messages.string_table()
     }
 
-    /// All of the profile that does not repeat.
+    /// Writes the fields that are not repeated per sample.
     fn head(&mut self, profile: &Profile) -> io::Result<()> {
         let strings = &mut self.messages.strings;
         let mut head = proto::Profile::default();
@@ -175,8 +175,8 @@ impl<'a> Encoder<'a> {
         self.messages.head(&head)
     }
 
-    /// The mappings that are written, in their order. Consumers take the first one for the recorded program: where there is none,
-    /// it has no name, so that pprof names no file at all.
+    /// The mappings to write, in order. Consumers treat the first one as the main binary; if that is unknown, an
+    /// unnamed mapping stands in for it, so that pprof shows no file name.
     fn mapping_order(&self, profile: &Profile) -> MappingOrder {
         let mut order = MappingOrder::default();
         let is_of_recording = !profile.tables.has_own_header();
@@ -195,7 +195,7 @@ impl<'a> Encoder<'a> {
         order
     }
 
-    /// The mapping and the address of a location.
+    /// Mapping and address of a location.
     fn place(&self, profile: &Profile, location: &[FrameId]) -> (Option<MappingOf>, u64) {
         let Some(&last) = location.last() else { return (None, 0) };
         let frame = profile.tables.stacks.frames()[last as usize];
@@ -225,7 +225,7 @@ impl<'a> Encoder<'a> {
                 has_functions: known.functions,
                 has_filenames: known.files,
                 has_line_numbers: known.lines,
-                // Functions that are inlined are known where lines are.
+                // Inlined functions come from the same debug info as lines.
                 has_inline_frames: known.lines,
             };
             self.messages.message(field::MAPPING, &mapping)?;
@@ -233,7 +233,7 @@ impl<'a> Encoder<'a> {
         Ok(())
     }
 
-    /// What is known about all frames in each mapping.
+    /// The symbol information available for the frames of each mapping.
     fn known(&self, profile: &Profile, order: &MappingOrder) -> Vec<Known> {
         let mut known = vec![Known::default(); order.list.len()];
         for location in self.locations.iter() {
@@ -282,7 +282,7 @@ impl<'a> Encoder<'a> {
     }
 }
 
-/// What a profile that is written from a recording says of itself.
+/// Sets the header of a profile converted from a recording.
 fn header_of_recording(profile: &Profile, columns: &Columns, head: &mut proto::Profile, strings: &mut Strings) {
     if let Some(first) = columns.events.first() {
         head.period_type = head.sample_type.get(first.places().1).copied();
@@ -297,7 +297,7 @@ fn header_of_recording(profile: &Profile, columns: &Columns, head: &mut proto::P
     }
 }
 
-/// What an imported profile says of itself.
+/// Sets the header of an imported profile.
 fn imported_header(header: &ProfileHeader, head: &mut proto::Profile, strings: &mut Strings) {
     head.period_type = header.period_type.as_ref().map(|kind| value_type(kind, strings));
     head.period = header.period;
@@ -313,7 +313,7 @@ fn value_type(kind: &SampleType, strings: &mut Strings) -> proto::ValueType {
     proto::ValueType { r#type: strings.id(&kind.kind), unit: strings.id(&kind.unit) }
 }
 
-/// What is known about all frames that were added; nothing where none was.
+/// The symbol information that all added frames have; none if no frame was added.
 #[derive(Clone, Copy, Debug, Default)]
 struct Known {
     has_frames: bool,
@@ -347,25 +347,25 @@ impl Streamed for Encoder<'_> {
     }
 }
 
-/// A mapping, of the recording or of the profile that it was converted from.
+/// A mapping of the recording, or of the imported profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum MappingOf {
     Recording(MappingId),
     Imported(u32),
-    /// None of either, in the place of the recorded program.
+    /// Placeholder for an unknown main binary.
     Nothing,
 }
 
-/// The mappings that are written.
+/// The mappings to write.
 #[derive(Default)]
 struct MappingOrder {
     list: Vec<MappingOf>,
-    /// Number of each mapping in the output.
+    /// Mapping IDs in the output.
     ids: HashMap<MappingOf, u64>,
 }
 
 impl MappingOrder {
-    /// The number of a mapping, which is written.
+    /// Returns the ID of a mapping, adding it if needed.
     fn id(&mut self, mapping: MappingOf) -> u64 {
         let Self { list, ids } = self;
         *ids.entry(mapping).or_insert_with(|| {
@@ -374,13 +374,13 @@ impl MappingOrder {
         })
     }
 
-    /// The number of a mapping, if it is written.
+    /// Returns the ID of a mapping, if it was added.
     fn known_id(&self, mapping: MappingOf) -> Option<u64> {
         self.ids.get(&mapping).copied()
     }
 }
 
-/// pprof's numbers are signed; what does not fit stays the largest that does.
+/// Converts to pprof's signed integers, saturating.
 fn to_i64(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
@@ -394,7 +394,7 @@ mod tests {
     use prost::Message;
 
     #[test]
-    fn what_is_written_piece_by_piece_reads_as_one_profile() {
+    fn streamed_messages_decode_as_one_profile() {
         let mut tables = Tables {
             events: vec![ProfileEvent {
                 name: "cpu-clock".into(),

@@ -1,7 +1,7 @@
-//! The functions of a profile. A frame without a symbol has one named after its address, such as `libc.so.6+0x2a1b0`, so that no
-//! consumer shows an empty page.
+//! Functions of a profile. A frame without a symbol has a synthetic function named after its address, such as
+//! `libc.so.6+0x2a1b0`, so that every consumer shows a name.
 //!
-//! A mapping with such a frame does not say that it has functions: pprof finds the real ones where the binaries are.
+//! Mappings with such frames do not set `has_functions`, so that pprof symbolizes them if it has the binaries.
 
 use super::proto;
 use super::strings::Strings;
@@ -13,31 +13,31 @@ use hashbrown::HashMap;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// The functions, each once.
+/// Interns functions.
 #[derive(Default)]
 pub struct Functions {
-    ids: HashMap<(Within, u64), u64>,
-    /// Numbers of functions that are known, by their numbers among the symbols.
+    ids: HashMap<(Container, u64), u64>,
+    /// IDs of symbolized functions.
     known: HashMap<FunctionId, u64>,
-    /// By the numbers of the mappings.
+    /// By mapping.
     files: Vec<Option<File>>,
     name: String,
 }
 
-/// What a function is in.
+/// The container of a synthetic function.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Within {
-    /// A file, by the number of its name, which may have no places in it that could be told apart.
+enum Container {
+    /// A file, by the string ID of its name; false if all its addresses share one function.
     File(i64, bool),
-    /// Nothing that is known to be mapped.
+    /// An address space, outside any mapping.
     Space(&'static str),
 }
 
-/// A file that is mapped.
+/// A mapped file.
 struct File {
-    /// Number of its name.
+    /// String ID of its name.
     filename: i64,
-    /// The last part of the name.
+    /// Last component of the name.
     last: String,
 }
 
@@ -54,11 +54,11 @@ impl File {
 }
 
 impl Functions {
-    /// The number of a frame's function; with the function itself where it is new.
+    /// Returns the ID of a frame's synthetic function, and the function itself if it is new.
     pub fn id(&mut self, frame: Frame, tables: &Tables, strings: &mut Strings) -> (u64, Option<proto::Function>) {
         let new = self.next_id();
         let Self { ids, files, name, .. } = self;
-        let (within, offset, text) = match frame.place {
+        let (container, offset, text) = match frame.place {
             Place::In(mapping) => {
                 let (index, map) = (mapping as usize, &tables.mappings[mapping as usize]);
                 if files.len() <= index {
@@ -66,16 +66,16 @@ impl Functions {
                 }
                 let file = files[index].get_or_insert_with(|| File::new(map, strings));
                 let offset = offset(map, frame.address);
-                (Within::File(file.filename, offset.is_some()), offset, &*file.last)
+                (Container::File(file.filename, offset.is_some()), offset, &*file.last)
             }
-            Place::Outside(space) => (Within::Space(name_of(space)), Some(frame.address), name_of(space)),
+            Place::Outside(space) => (Container::Space(space_name(space)), Some(frame.address), space_name(space)),
         };
-        let id = *ids.entry((within, offset.unwrap_or(0))).or_insert(new);
+        let id = *ids.entry((container, offset.unwrap_or(0))).or_insert(new);
         if id != new {
             return (id, None);
         }
         write_name(name, text, offset);
-        let filename = if let Within::File(filename, _) = within { filename } else { 0 };
+        let filename = if let Container::File(filename, _) = container { filename } else { 0 };
         let name = strings.id(name);
         (id, Some(proto::Function { id, name, system_name: name, filename, start_line: 0 }))
     }
@@ -86,7 +86,7 @@ impl Functions {
         (self.ids.len() + self.known.len()) as u64 + 1
     }
 
-    /// The number of a function that is known; with the function itself where it is new.
+    /// Returns the ID of a symbolized function, and the function itself if it is new.
     pub fn of_symbol(
         &mut self,
         function: FunctionId,
@@ -102,42 +102,42 @@ impl Functions {
     }
 }
 
-/// Whether a name is the one that is made up for an address, and tells no more than that does.
-pub fn is_made_up(name: &str, map: Option<&Map>, address: u64) -> bool {
-    let mut made_up = String::new();
+/// Whether a name is the synthetic one for this address, and thus carries no information.
+pub fn is_synthetic(name: &str, map: Option<&Map>, address: u64) -> bool {
+    let mut synthetic = String::new();
     let Some(map) = map else {
         let spaces = [Space::Unknown, Space::Kernel, Space::Hypervisor, Space::GuestKernel, Space::GuestUser];
         return spaces.into_iter().any(|space| {
-            write_name(&mut made_up, name_of(space), Some(address));
-            made_up == name
+            write_name(&mut synthetic, space_name(space), Some(address));
+            synthetic == name
         });
     };
     let is_inside = (map.start..map.limit).contains(&address);
     is_inside && {
-        write_name(&mut made_up, &File::last_part(&map.filename), offset(map, address));
-        made_up == name
+        write_name(&mut synthetic, &File::last_part(&map.filename), offset(map, address));
+        synthetic == name
     }
 }
 
-/// How far into its file an address is, where there is more than one place in it.
+/// Offset of an address in its file; `None` for mappings of one byte, which are placeholders.
 fn offset(map: &Map, address: u64) -> Option<u64> {
     let into = address - map.start;
-    // What the kernel has in the place of a file offset is an address.
+    // For the kernel, pgoff is an address, not a file offset.
     let offset = if map.is_kernel() { into } else { into.wrapping_add(map.pgoff) };
     (map.limit - map.start > 1).then_some(offset)
 }
 
-/// What it is in, and how far into that.
-fn write_name(name: &mut String, within: &str, offset: Option<u64>) {
+/// Formats a synthetic name: container, and offset in it.
+fn write_name(name: &mut String, container: &str, offset: Option<u64>) {
     name.clear();
-    name.push_str(within);
+    name.push_str(container);
     if let Some(offset) = offset {
         let _ = write!(name, "+{offset:#x}");
     }
 }
 
-/// What to call where nothing is known to be mapped.
-fn name_of(space: Space) -> &'static str {
+/// Name of an address space outside any mapping.
+fn space_name(space: Space) -> &'static str {
     match space {
         Space::Unknown | Space::User => "[unknown]",
         Space::Kernel => "[kernel]",
@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_tells_the_file_and_how_far_into_it() {
+    fn synthetic_names_are_file_and_offset() {
         let name = |map: Map, address| {
             let (mut strings, mut name) = (Strings::default(), String::new());
             write_name(&mut name, &File::new(&map, &mut strings).last, offset(&map, address));

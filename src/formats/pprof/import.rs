@@ -1,6 +1,6 @@
-//! A profile as a recording.
+//! Imports a pprof profile as a recording.
 
-use super::functions::is_made_up;
+use super::functions::is_synthetic;
 use super::parts;
 use super::proto::{self, Profile};
 use super::valid::{self, Ids};
@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::formats::import::source::{
     SourceEvent, SourceFrame, SourceFunction, SourceMapping, SourceProfile, SourceSample,
 };
-use crate::formats::import::{ImportOptions, ImportedRecording, MOST_FRAMES, MOST_TOLD, record};
+use crate::formats::import::{ImportOptions, ImportedRecording, MAX_FRAMES, MAX_PARTS, record};
 use crate::profile::imported::{ProfileHeader, SampleType, SampleTypes, totals};
 use crate::profile::labels::Label;
 use crate::session::map::Map;
@@ -20,24 +20,24 @@ use hashbrown::HashMap;
 use prost::{DecodeError, Message};
 use std::io::{Read, Write};
 
-/// Makes a recording of a profile.
+/// Converts a profile to a recording.
 ///
 /// # Errors
-/// Where it is none or not valid, or has no place in a recording.
+/// If the input is not a valid profile, or exceeds a limit.
 pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOptions) -> Result<ImportedRecording> {
     let bytes = read(stream, name)?;
-    let most_frames = bytes.len().saturating_mul(FRAMES_OF_A_BYTE).max(MOST_FRAMES_OF_ALL);
+    let max_frames = bytes.len().saturating_mul(FRAMES_PER_BYTE).max(MAX_TOTAL_FRAMES);
     let (profile, ids) = decode(&bytes, name)?;
     drop(bytes);
     let too_large = |what: String| Error::input(name, None, what);
-    demand_room(&profile, options.read.limits.about).map_err(too_large)?;
-    record(name, source_profile(&profile, &ids, most_frames).map_err(too_large)?, options)
+    check_event_names(&profile, options.read.limits.about).map_err(too_large)?;
+    record(name, source_profile(&profile, &ids, max_frames).map_err(too_large)?, options)
 }
 
-/// Copies a profile.
+/// Copies a profile unchanged, after validating it.
 ///
 /// # Errors
-/// Where it is none or not valid, and what `out` says.
+/// If the input is not a valid profile, and errors of `out`.
 pub fn copy(stream: &mut (dyn Read + Send), name: &str, out: &mut dyn Write) -> Result<Ledger> {
     let bytes = read(stream, name)?;
     let (profile, _) = decode(&bytes, name)?;
@@ -61,16 +61,15 @@ fn read(stream: &mut (dyn Read + Send), name: &str) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Decodes a profile, and validates it.
+/// Decodes and validates a profile.
 fn decode(bytes: &[u8], name: &str) -> Result<(Profile, Ids)> {
     let wrong = |what: String| Error::input(name, None, format!("not a valid pprof profile: {what}"));
     if bytes.is_empty() {
         return Err(wrong("it is empty".to_owned()));
     }
     let parts = parts::count(bytes).map_err(|e| wrong(undecodable(&e)))?;
-    if parts > MOST_TOLD {
-        let what =
-            format!("it has {parts} samples, labels, lines, texts and others, and there is room for {MOST_TOLD}");
+    if parts > MAX_PARTS {
+        let what = format!("it has {parts} messages and strings; at most {MAX_PARTS} are supported");
         return Err(Error::input(name, None, what));
     }
     let profile = Profile::decode(bytes).map_err(|e| wrong(undecodable(&e)))?;
@@ -81,44 +80,44 @@ fn decode(bytes: &[u8], name: &str) -> Result<(Profile, Ids)> {
     Ok((profile, ids))
 }
 
-/// Why bytes are no message, without the prefix that the decoder puts before all reasons.
+/// Reason of a decoding error, without prost's common prefix.
 fn undecodable(error: &DecodeError) -> String {
     let error = error.to_string();
     let reason = error.strip_prefix("failed to decode Protobuf message: ").unwrap_or(&error);
-    format!("it is no protobuf message ({reason})")
+    format!("not a protobuf message ({reason})")
 }
 
-/// How many frames all stacks may have together, and how many for each byte of the profile: locations of many inlined frames
-/// may be in many stacks.
-const MOST_FRAMES_OF_ALL: usize = 64 << 20;
-const FRAMES_OF_A_BYTE: usize = 64;
+/// Limit for the frames of all stacks: this total, or this many per byte of the profile if that is more. A location with
+/// many inlined frames can be part of many stacks.
+const MAX_TOTAL_FRAMES: usize = 64 << 20;
+const FRAMES_PER_BYTE: usize = 64;
 
-/// Whether the names of events have room in memory: strings may be those of many.
-fn demand_room(profile: &Profile, most: u64) -> std::result::Result<(), String> {
+/// Checks the total size of event names: many sample types may refer to one long string.
+fn check_event_names(profile: &Profile, max: u64) -> std::result::Result<(), String> {
     let len = |index: i64| text(profile, index).len() as u64;
     let bytes = profile.sample_type.iter().map(|kind| len(kind.r#type) + len(kind.unit)).sum::<u64>();
-    let what = || format!("the names of its sample types take {bytes} bytes, and there is room for {most}");
-    (bytes <= most).then_some(()).ok_or_else(what)
+    let what = || format!("the names of its sample types take {bytes} bytes; at most {max} are supported");
+    (bytes <= max).then_some(()).ok_or_else(what)
 }
 
 fn text(profile: &Profile, index: i64) -> &str {
     usize::try_from(index).ok().and_then(|index| profile.string_table.get(index)).map_or("", |text| text)
 }
 
-/// Where a sample type's values go.
+/// The columns that form one event.
 #[derive(Clone, Copy)]
 struct Column {
-    /// Number of the event.
+    /// Event index.
     event: u32,
-    /// The column that counts its samples, if there is one.
+    /// The column with the sample count, if there is one.
     count: Option<usize>,
     value: usize,
 }
 
-/// What a profile tells, if its stacks have no more than so many frames together.
-fn source_profile(profile: &Profile, ids: &Ids, most_frames: usize) -> std::result::Result<SourceProfile, String> {
+/// Decodes a profile, if its stacks have at most `max_frames` frames in total.
+fn source_profile(profile: &Profile, ids: &Ids, max_frames: usize) -> std::result::Result<SourceProfile, String> {
     let mut reader =
-        Reader { profile, ids, told: SourceProfile::default(), frames: HashMap::new(), texts: HashMap::new() };
+        Reader { profile, ids, built: SourceProfile::default(), frames: HashMap::new(), texts: HashMap::new() };
     let columns = reader.events();
     reader.mappings();
     let stacks: Vec<Vec<u32>> = profile.location.iter().map(|location| reader.frames_of(location)).collect();
@@ -127,11 +126,11 @@ fn source_profile(profile: &Profile, ids: &Ids, most_frames: usize) -> std::resu
     for sample in &profile.sample {
         stack.clear();
         let locations = sample.location_id.iter().filter_map(|id| ids.locations.get(id));
-        stack.extend(locations.flat_map(|&location| &stacks[location]).take(MOST_FRAMES));
-        let mut told = reader.labels(sample, &mut repeated);
-        told.stack = reader.told.stacks.id(&stack);
-        if reader.told.stacks.elements() > most_frames {
-            return Err(format!("its stacks have more than {most_frames} frames together"));
+        stack.extend(locations.flat_map(|&location| &stacks[location]).take(MAX_FRAMES));
+        let mut built = reader.labels(sample, &mut repeated);
+        built.stack = reader.built.stacks.id(&stack);
+        if reader.built.stacks.elements() > max_frames {
+            return Err(format!("its stacks have more than {max_frames} frames in total"));
         }
         for &Column { event, count, value } in &columns {
             let count = count.map(|column| sample.value[column]);
@@ -142,20 +141,20 @@ fn source_profile(profile: &Profile, ids: &Ids, most_frames: usize) -> std::resu
             }
             let count = count.map(|count| count as u64);
             if value > 0 || count.is_some_and(|count| count > 0) {
-                reader.told.samples.push(SourceSample { event, count, value: value as u64, ..told });
+                reader.built.samples.push(SourceSample { event, count, value: value as u64, ..built });
             }
         }
     }
     reader.head(negative, repeated);
-    Ok(reader.told)
+    Ok(reader.built)
 }
 
 struct Reader<'a> {
     profile: &'a Profile,
     ids: &'a Ids,
-    told: SourceProfile,
+    built: SourceProfile,
     frames: HashMap<SourceFrame, u32>,
-    /// Numbers of names, by those of strings.
+    /// Name IDs by string index.
     texts: HashMap<i64, u32>,
 }
 
@@ -164,17 +163,17 @@ impl<'a> Reader<'a> {
         text(self.profile, index)
     }
 
-    /// The number of a string among the names. No name has a NUL.
+    /// Interns a string as a name, without NULs.
     fn name(&mut self, index: i64) -> u32 {
         let text = self.text(index);
-        let names = &mut self.told.names;
+        let names = &mut self.built.names;
         *self.texts.entry(index).or_insert_with(|| match text.contains('\0') {
             true => names.id(text.replace('\0', "").as_bytes()),
             false => names.id(text.as_bytes()),
         })
     }
 
-    /// The events: a column that counts samples and the one of their values are one.
+    /// Defines the events: a column of sample counts and the one of their values form one event.
     fn events(&mut self) -> Vec<Column> {
         let types: Vec<_> =
             self.profile.sample_type.iter().map(|kind| (self.text(kind.r#type), self.text(kind.unit))).collect();
@@ -193,28 +192,28 @@ impl<'a> Reader<'a> {
                 None => (None, at, (name, unit)),
             };
             let period = if period_type == Some((name, unit)) { self.profile.period.max(0) as u64 } else { 0 };
-            columns.push(Column { event: self.told.events.len() as u32, count, value });
+            columns.push(Column { event: self.built.events.len() as u32, count, value });
             let kind = |(kind, unit): (&str, &str)| SampleType { kind: kind.to_owned(), unit: unit.to_owned() };
             let sample_types = SampleTypes { samples: count.map(|at| kind(types[at])), value: kind((name, unit)) };
             let (name, unit) = (name.to_owned(), unit.to_owned());
             let event = SourceEvent { name, unit, period, sample_types: Some(sample_types), ..SourceEvent::default() };
-            self.told.events.push(event);
+            self.built.events.push(event);
             at = value + 1;
         }
         columns
     }
 
     fn mappings(&mut self) {
-        let mut odd = 0;
+        let mut invalid = 0;
         let mut paths: HashMap<i64, Bytes> = HashMap::new();
         for mapping in &self.profile.mapping {
-            let told = self.text(mapping.build_id);
-            let build_id = hex::from_hex(told.as_bytes()).filter(|id| (1..=20).contains(&id.len()));
-            odd += u64::from(build_id.is_none() && !told.is_empty());
+            let built = self.text(mapping.build_id);
+            let build_id = hex::from_hex(built.as_bytes()).filter(|id| (1..=20).contains(&id.len()));
+            invalid += u64::from(build_id.is_none() && !built.is_empty());
             let path = paths.entry(mapping.filename);
             let path = path.or_insert_with(|| Bytes::from(self.text(mapping.filename).replace('\0', ""))).clone();
             let is_upper = mapping.memory_start >= 1 << 63 && !path.starts_with(b"[vsyscall]");
-            self.told.mappings.push(SourceMapping {
+            self.built.mappings.push(SourceMapping {
                 is_kernel: is_upper || SourceMapping::is_kernel_name(&path),
                 start: mapping.memory_start,
                 limit: mapping.memory_limit,
@@ -223,38 +222,39 @@ impl<'a> Reader<'a> {
                 path,
             });
         }
-        if odd > 0 {
-            self.told.lost.push(format!("{odd} build ids are none of ELF files"));
+        if invalid > 0 {
+            self.built.lost.push(format!("{invalid} build IDs that are not those of ELF files are omitted"));
         }
     }
 
-    /// The frames that a location is, leaf first: what is inlined is a frame of its own.
+    /// The frames of a location, leaf first: inlined functions are frames of their own.
     fn frames_of(&mut self, location: &proto::Location) -> Vec<u32> {
         let mapping = self.ids.mappings.get(&location.mapping_id).map(|&place| place as u32);
         let is_kernel = mapping.is_none() && self.is_kernel(location);
-        let whole = SourceFrame {
+        let base = SourceFrame {
             mapping,
             address: Some(location.address).filter(|&address| address != 0 || mapping.is_none()),
             is_kernel,
             ..SourceFrame::default()
         };
-        let Some((physical, inlined)) = location.line.split_last() else { return vec![self.frame(whole)] };
+        let Some((physical, inlined)) = location.line.split_last() else { return vec![self.frame(base)] };
         let mut frames = Vec::new();
         for line in inlined {
             let function = self.function(line);
-            let inlined = SourceFrame { address: None, function, is_inlined: true, ..whole };
+            let inlined = SourceFrame { address: None, function, is_inlined: true, ..base };
             frames.push(self.frame(SourceFrame { line: line.line, column: line.column, ..inlined }));
         }
         let function = self.function(physical);
-        let is_named = function.is_some_and(|function| !self.is_made_up(function, mapping, location.address));
+        let is_named = function.is_some_and(|function| !self.is_synthetic(function, mapping, location.address));
         let function = function.filter(|_| is_named);
-        let address = whole.address.filter(|&address| address != 0 || function.is_none());
+        let address = base.address.filter(|&address| address != 0 || function.is_none());
         let (line, column) = if is_named { (physical.line, physical.column) } else { (0, 0) };
-        frames.push(self.frame(SourceFrame { address, function, line, column, ..whole }));
+        frames.push(self.frame(SourceFrame { address, function, line, column, ..base }));
         frames
     }
 
-    /// Whether an address that is in no mapping is the kernel's: as this program told it, else by the address.
+    /// Whether an address outside any mapping is the kernel's: by its synthetic function name, or else by the
+    /// address.
     fn is_kernel(&self, location: &proto::Location) -> bool {
         let function = location.line.last().and_then(|line| self.ids.functions.get(&line.function_id));
         let name = function.map_or("", |&place| self.text(self.profile.function[place].name));
@@ -265,16 +265,16 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Whether a function's name is one that this program makes up.
-    fn is_made_up(&self, function: u32, mapping: Option<u32>, address: u64) -> bool {
-        let name = self.told.functions.list()[function as usize].name;
-        let Ok(name) = std::str::from_utf8(self.told.names.get(name)) else { return false };
-        let map = mapping.map(|mapping| &self.told.mappings[mapping as usize]);
+    /// Whether a function's name is synthetic.
+    fn is_synthetic(&self, function: u32, mapping: Option<u32>, address: u64) -> bool {
+        let name = self.built.functions.list()[function as usize].name;
+        let Ok(name) = std::str::from_utf8(self.built.names.get(name)) else { return false };
+        let map = mapping.map(|mapping| &self.built.mappings[mapping as usize]);
         let map = map.map(|map| Map::new(map.start, map.limit.saturating_sub(map.start), map.pgoff, &map.path, None));
-        is_made_up(name, map.as_ref(), address)
+        is_synthetic(name, map.as_ref(), address)
     }
 
-    /// The number of the function that a line is in.
+    /// Interns the function of a line.
     fn function(&mut self, line: &proto::Line) -> Option<u32> {
         let function = self.profile.function[*self.ids.functions.get(&line.function_id)?];
         let name = if function.name == 0 { function.system_name } else { function.name };
@@ -284,64 +284,64 @@ impl<'a> Reader<'a> {
         let name = self.name(name);
         let mut optional = |index| (!self.text(index).is_empty()).then(|| self.name(index));
         let (system_name, file) = (optional(function.system_name), optional(function.filename));
-        Some(self.told.functions.id(SourceFunction { name, system_name, file, start_line: function.start_line }))
+        Some(self.built.functions.id(SourceFunction { name, system_name, file, start_line: function.start_line }))
     }
 
     fn frame(&mut self, frame: SourceFrame) -> u32 {
-        let frames = &mut self.told.frames;
+        let frames = &mut self.built.frames;
         *self.frames.entry(frame).or_insert_with(|| {
             frames.push(frame);
             frames.len() as u32 - 1
         })
     }
 
-    /// A sample of what labels tell.
+    /// Converts the labels of a sample.
     fn labels(&mut self, sample: &proto::Sample, repeated: &mut u64) -> SourceSample {
-        let mut told = SourceSample::default();
+        let mut built = SourceSample::default();
         let mut others: Vec<(u32, u64)> = Vec::new();
         for label in &sample.label {
             let key = self.text(label.key);
             let number = || u32::try_from(label.num).ok().filter(|_| label.str == 0);
             let text = label.str != 0;
             let was_empty = match Label::by_key(key) {
-                Some(Label::Pid) if number().is_some() => none_yet(&mut told.pid, number()),
-                Some(Label::Tid) if number().is_some() => none_yet(&mut told.tid, number()),
-                Some(Label::Cpu) if number().is_some() => none_yet(&mut told.cpu, number()),
-                Some(Label::Comm) if text => none_yet(&mut told.comm, Some(self.name(label.str))),
-                Some(Label::ThreadComm) if text => none_yet(&mut told.thread_comm, Some(self.name(label.str))),
-                Some(Label::Cgroup) if text => none_yet(&mut told.cgroup, Some(self.name(label.str))),
-                Some(Label::TimestampNs) if !text && label.num >= 0 => told.time.replace(label.num as u64).is_none(),
-                // It is that of the leaf.
+                Some(Label::Pid) if number().is_some() => set(&mut built.pid, number()),
+                Some(Label::Tid) if number().is_some() => set(&mut built.tid, number()),
+                Some(Label::Cpu) if number().is_some() => set(&mut built.cpu, number()),
+                Some(Label::Comm) if text => set(&mut built.comm, Some(self.name(label.str))),
+                Some(Label::ThreadComm) if text => set(&mut built.thread_comm, Some(self.name(label.str))),
+                Some(Label::Cgroup) if text => set(&mut built.cgroup, Some(self.name(label.str))),
+                Some(Label::TimestampNs) if !text && label.num >= 0 => built.time.replace(label.num as u64).is_none(),
+                // Derived from the leaf frame.
                 Some(Label::ExecutionMode) => {
-                    self.told.has_execution_modes = true;
+                    self.built.has_execution_modes = true;
                     true
                 }
                 _ => {
                     let (name, unit) = (self.name(label.key), (!text).then(|| self.name(label.num_unit)));
                     let value = if text { self.name(label.str).into() } else { label.num as u64 };
-                    others.push((self.told.labels.key(name, unit), value));
+                    others.push((self.built.labels.key(name, unit), value));
                     true
                 }
             };
             *repeated += u64::from(!was_empty);
         }
-        // The first of each key stays.
+        // Of labels with the same key, the first one is kept.
         let all = others.len();
         others.sort_by_key(|(key, _)| *key);
         others.dedup_by_key(|(key, _)| *key);
         *repeated += (all - others.len()) as u64;
-        told.labels = self.told.labels.sets.id(&others);
-        told
+        built.labels = self.built.labels.sets.id(&others);
+        built
     }
 
-    /// What the profile tells of itself.
+    /// Converts the header of the profile.
     fn head(&mut self, negative: u64, repeated: u64) {
         let profile = self.profile;
-        self.told.wall_clock_start = u64::try_from(profile.time_nanos).ok().filter(|&time| time > 0);
-        self.told.duration = u64::try_from(profile.duration_nanos).unwrap_or(0);
+        self.built.wall_clock_start = u64::try_from(profile.time_nanos).ok().filter(|&time| time > 0);
+        self.built.duration = u64::try_from(profile.duration_nanos).unwrap_or(0);
         let text = |index| self.text(index).to_owned();
         let period_type = profile.period_type.as_ref();
-        self.told.header = Some(ProfileHeader {
+        self.built.header = Some(ProfileHeader {
             period_type: period_type.map(|kind| SampleType { kind: text(kind.r#type), unit: text(kind.unit) }),
             period: profile.period,
             default_sample_type: text(profile.default_sample_type),
@@ -356,9 +356,9 @@ impl<'a> Reader<'a> {
         for &comment in &profile.comment {
             let text = self.text(comment);
             if let Some(version) = text.strip_prefix("perf-version:") {
-                self.told.perf_version = Some(version.to_owned());
+                self.built.perf_version = Some(version.to_owned());
             } else if let Some(command) = text.strip_prefix("perf-command:") {
-                self.told.command = Some(command.to_owned());
+                self.built.command = Some(command.to_owned());
             } else {
                 comments += 1;
             }
@@ -369,18 +369,18 @@ impl<'a> Reader<'a> {
                 lost.push(format!("{count} {what}"));
             }
         };
-        note(&mut self.told.lost, negative, "values are negative, which no sample can be");
-        note(&mut self.told.lost, repeated, "labels stand beside others of the same key");
-        let lost = &mut self.told.lost_in_recording;
-        note(lost, inlined as u64, "inlined frames are frames of their own");
-        note(lost, comments, "comments have no place in a recording");
+        note(&mut self.built.lost, negative, "negative values are omitted");
+        note(&mut self.built.lost, repeated, "duplicate labels of a key are omitted");
+        let lost = &mut self.built.lost_in_recording;
+        note(lost, inlined as u64, "inlined frames became ordinary frames");
+        note(lost, comments, "comments are omitted: a recording cannot store them");
         if profile.drop_frames != 0 || profile.keep_frames != 0 {
-            lost.push("the frames that pprof would drop are kept: a recording has no place for drop_frames".to_owned());
+            lost.push("drop_frames and keep_frames are omitted: a recording cannot store them".to_owned());
         }
     }
 }
 
-fn none_yet(field: &mut Option<u32>, value: Option<u32>) -> bool {
+fn set(field: &mut Option<u32>, value: Option<u32>) -> bool {
     std::mem::replace(field, value).is_none()
 }
 
@@ -388,11 +388,11 @@ fn none_yet(field: &mut Option<u32>, value: Option<u32>) -> bool {
 mod tests {
     use super::*;
 
-    fn read(profile: &Profile, most_frames: usize) -> std::result::Result<SourceProfile, String> {
-        source_profile(profile, &valid::check(profile)?, most_frames)
+    fn read(profile: &Profile, max_frames: usize) -> std::result::Result<SourceProfile, String> {
+        source_profile(profile, &valid::check(profile)?, max_frames)
     }
 
-    /// A profile with one value in each of these samples.
+    /// A profile whose samples have the value 1 each.
     fn profile(strings: &[&str], samples: Vec<proto::Sample>) -> Profile {
         Profile {
             string_table: strings.iter().map(|text| (*text).to_owned()).collect(),
@@ -402,44 +402,44 @@ mod tests {
         }
     }
 
-    /// If all frames were kept, these would be gigabytes.
+    /// Without the limit, these frames would take gigabytes.
     #[test]
-    fn of_a_stack_no_more_is_kept_than_there_is_room_for() {
+    fn stacks_and_their_total_are_limited() {
         let deep = |locations| proto::Sample { location_id: vec![1; locations], ..proto::Sample::default() };
         let mut profile = profile(&["", "x"], vec![deep(50_000), deep(1)]);
         let line = vec![proto::Line::default(); 25_000];
         profile.location.push(proto::Location { id: 1, line, ..proto::Location::default() });
-        let told = read(&profile, MOST_FRAMES).unwrap();
-        assert_eq!(told.stacks.get(told.samples[0].stack).len(), MOST_FRAMES);
-        let refused = read(&profile, MOST_FRAMES - 1).unwrap_err();
-        assert_eq!(refused, format!("its stacks have more than {} frames together", MOST_FRAMES - 1));
+        let built = read(&profile, MAX_FRAMES).unwrap();
+        assert_eq!(built.stacks.get(built.samples[0].stack).len(), MAX_FRAMES);
+        let refused = read(&profile, MAX_FRAMES - 1).unwrap_err();
+        assert_eq!(refused, format!("its stacks have more than {} frames in total", MAX_FRAMES - 1));
     }
 
     #[test]
-    fn of_labels_of_one_key_the_first_stays() {
+    fn keeps_the_first_label_of_a_key() {
         let label = |key, num| proto::Label { key, num, ..proto::Label::default() };
         let labels = vec![label(3, 30), label(2, 20), label(3, 31), label(2, 20)];
-        let told = read(&profile(&["", "x", "b", "a"], vec![proto::Sample { label: labels, ..<_>::default() }]), 1);
-        let told = told.unwrap();
-        assert_eq!(told.labels.sets.get(told.samples[0].labels), [(0, 30), (1, 20)]);
-        assert!(told.lost.contains(&"2 labels stand beside others of the same key".to_owned()), "{:?}", told.lost);
+        let built = read(&profile(&["", "x", "b", "a"], vec![proto::Sample { label: labels, ..<_>::default() }]), 1);
+        let built = built.unwrap();
+        assert_eq!(built.labels.sets.get(built.samples[0].labels), [(0, 30), (1, 20)]);
+        assert!(built.lost.contains(&"2 duplicate labels of a key are omitted".to_owned()), "{:?}", built.lost);
     }
 
     #[test]
-    fn names_of_all_events_have_to_have_room() {
+    fn event_names_are_limited_in_total() {
         let mut profile = profile(&["", "abcd"], Vec::new());
-        assert_eq!(demand_room(&profile, 8), Ok(()));
+        assert_eq!(check_event_names(&profile, 8), Ok(()));
         profile.sample_type.push(proto::ValueType { r#type: 1, unit: 0 });
-        let refused = demand_room(&profile, 8).unwrap_err();
-        assert_eq!(refused, "the names of its sample types take 12 bytes, and there is room for 8");
+        let refused = check_event_names(&profile, 8).unwrap_err();
+        assert_eq!(refused, "the names of its sample types take 12 bytes; at most 8 are supported");
     }
 
     #[test]
     fn mappings_of_one_file_share_its_path() {
         let mut profile = profile(&["", "/lib/a.so"], Vec::new());
         profile.mapping = (1..=2).map(|id| proto::Mapping { id, filename: 1, ..proto::Mapping::default() }).collect();
-        let told = read(&profile, 0).unwrap();
-        let [one, other] = [0, 1].map(|number| told.mappings[number].path.as_ptr());
+        let built = read(&profile, 0).unwrap();
+        let [one, other] = [0, 1].map(|number| built.mappings[number].path.as_ptr());
         assert_eq!(one, other);
     }
 }

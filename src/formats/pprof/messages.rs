@@ -1,4 +1,4 @@
-//! A `Profile` written field by field: what repeats without bound is never all there.
+//! Writes a `Profile` field by field, so that its repeated messages are never all in memory.
 
 use super::proto;
 use super::strings::Strings;
@@ -6,7 +6,7 @@ use prost::Message;
 use prost::encoding::{WireType, encode_key, encode_varint};
 use std::io::{self, Write};
 
-/// Numbers of the fields of `Profile` that repeat without bound.
+/// Field numbers of `Profile` for repeated messages.
 pub mod field {
     /// `repeated Sample sample`.
     pub const SAMPLE: u32 = 2;
@@ -19,42 +19,42 @@ pub mod field {
     pub(super) const STRING_TABLE: u32 = 6;
 }
 
-/// Writes the messages of a profile as they come, and its strings at the end.
+/// Writes the messages of a profile, and its string table at the end.
 pub struct Messages<'a> {
     out: &'a mut dyn Write,
     buffer: Vec<u8>,
-    /// The strings that messages refer to.
+    /// Strings that the messages refer to.
     pub strings: Strings,
 }
 
 impl<'a> Messages<'a> {
-    /// Nothing is written yet.
+    /// Writes to `out`.
     pub fn new(out: &'a mut dyn Write) -> Self {
         Self { out, buffer: Vec::new(), strings: Strings::default() }
     }
 
-    /// Writes a message of a field that repeats.
+    /// Writes an element of a repeated field.
     ///
     /// # Errors
-    /// What the output says.
+    /// Errors of the output.
     pub fn message(&mut self, field: u32, message: &impl Message) -> io::Result<()> {
         self.buffer.clear();
         prost::encoding::message::encode(field, message, &mut self.buffer);
         self.out.write_all(&self.buffer)
     }
 
-    /// Writes all fields that do not repeat, or not without bound.
+    /// Writes the remaining fields.
     ///
     /// # Errors
-    /// What the output says.
+    /// Errors of the output.
     pub fn head(&mut self, head: &proto::Profile) -> io::Result<()> {
         self.out.write_all(&head.encode_to_vec())
     }
 
-    /// Writes the strings: nothing that refers to one can follow.
+    /// Writes the string table; no message may follow.
     ///
     /// # Errors
-    /// What the output says.
+    /// Errors of the output.
     pub fn string_table(&mut self) -> io::Result<()> {
         for string in self.strings.iter() {
             self.buffer.clear();

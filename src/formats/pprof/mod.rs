@@ -1,8 +1,8 @@
 //! pprof's profile.proto.
 //!
-//! One profile for all events: a pair of columns for each event that has samples, the number of samples and the sum of
-//! their periods. A lone event's columns are called `samples` and, for the CPU's clocks, `cpu`, the names that Go's PGO and
-//! Pyroscope know; several events' columns carry the events' names.
+//! One profile contains all events, with a pair of columns per event that has samples: sample count and sum of
+//! periods. The columns of a single event are called `samples` and, for CPU clocks, `cpu`, the names that Go's PGO
+//! and Pyroscope expect; with several events, columns are named after the event.
 
 mod columns;
 pub mod compat;

@@ -1,16 +1,16 @@
-//! How many parts a profile has, counted before they take memory: an empty one takes two bytes in a profile.
+//! Counts the messages of a profile before decoding it: an empty one takes only two bytes of input.
 
 use prost::DecodeError;
 use prost::encoding::{DecodeContext, WireType, decode_key, decode_varint, skip_field};
 
-/// Fields of a profile whose messages have messages in them: samples their labels, locations their lines.
+/// Fields whose messages contain messages: labels in samples, lines in locations.
 const SAMPLE: u32 = 2;
 const LOCATION: u32 = 4;
 
-/// Messages and texts of a profile, those in its samples and locations too.
+/// Counts messages and strings of a profile, including those in samples and locations.
 ///
 /// # Errors
-/// Where the bytes are no message.
+/// If the bytes are not a message.
 pub fn count(mut profile: &[u8]) -> Result<usize, DecodeError> {
     let mut count = 0;
     while let Some((field, message)) = next(&mut profile)? {
@@ -25,7 +25,7 @@ pub fn count(mut profile: &[u8]) -> Result<usize, DecodeError> {
     Ok(count)
 }
 
-/// The next field that has a length, and its bytes.
+/// Returns the next length-delimited field and its content.
 fn next<'a>(bytes: &mut &'a [u8]) -> Result<Option<(u32, &'a [u8])>, DecodeError> {
     while !bytes.is_empty() {
         let (field, kind) = decode_key(bytes)?;
@@ -35,7 +35,7 @@ fn next<'a>(bytes: &mut &'a [u8]) -> Result<Option<(u32, &'a [u8])>, DecodeError
         }
         let len = decode_varint(bytes)?;
         let len = usize::try_from(len).unwrap_or(usize::MAX);
-        // What is cut short is for who decodes it.
+        // The decoder reports truncated messages.
         let (message, rest) = bytes.split_at_checked(len).unwrap_or((bytes, &[]));
         *bytes = rest;
         return Ok(Some((field, message)));
@@ -50,7 +50,7 @@ mod tests {
     use prost::Message;
 
     #[test]
-    fn all_that_is_in_a_profile_is_counted() {
+    fn counts_nested_messages() {
         let profile = Profile {
             sample: vec![Sample { label: vec![Label::default(); 3], ..<_>::default() }, Sample::default()],
             location: vec![Location { line: vec![Line::default(); 2], id: 1, ..<_>::default() }],

@@ -1,4 +1,4 @@
-//! The messages of `proto/profile.proto`.
+//! Generated messages of `proto/profile.proto`.
 
 #![allow(missing_docs, reason = "generated; the fields are described in proto/profile.proto")]
 

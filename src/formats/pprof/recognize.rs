@@ -1,4 +1,4 @@
-//! Whether an input is a profile.
+//! Recognizes a profile.
 
 use crate::formats::message::Shape::{Bytes, Message, Number, Numbers};
 use crate::formats::message::{Shape, contents, fits};
@@ -39,7 +39,7 @@ const PROFILE: &[(u32, Shape)] = &[
     (15, Number),
 ];
 
-/// Whether an input begins as a profile does: with fields of profiles, among them a sample type or a sample.
+/// Whether an input has the shape of a profile, with a sample type or a sample.
 pub fn recognises(start: &[u8]) -> bool {
     let is_of_samples = |(number, content): (u64, &[u8])| matches!(number, 1 | 2) && !content.is_empty();
     fits(start, PROFILE) && contents(start).any(is_of_samples)

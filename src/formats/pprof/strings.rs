@@ -4,7 +4,7 @@ use crate::session::slices::Slices;
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// Strings by number; number 0 is the empty string.
+/// Strings by ID; ID 0 is the empty string.
 pub struct Strings(Slices<u8>);
 
 impl Default for Strings {
@@ -16,14 +16,14 @@ impl Default for Strings {
 }
 
 impl Strings {
-    /// The number of a string. Control characters in it are spelled out, as `\x1b`: viewers print names as they are.
+    /// Interns a string. Control characters are escaped, as `\x1b`, because viewers print names verbatim.
     pub fn id(&mut self, string: &str) -> i64 {
         let string =
             if string.contains(char::is_control) { Cow::Owned(spelled_out(string)) } else { Cow::Borrowed(string) };
         self.0.id(string.as_bytes()).into()
     }
 
-    /// The strings in the order of their numbers.
+    /// The strings in order of their IDs.
     pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
         self.0.iter()
     }
@@ -33,7 +33,7 @@ fn spelled_out(string: &str) -> String {
     let mut text = String::with_capacity(string.len() + 8);
     for char in string.chars() {
         if char.is_control() {
-            // Writing to a string does not fail.
+            // Writing to a `String` cannot fail.
             let _ = write!(text, "\\x{:02x}", u32::from(char));
         } else {
             text.push(char);
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn control_characters_are_spelled_out() {
+    fn control_characters_are_escaped() {
         let mut strings = Strings::default();
         let ids = ["\x1b[31mred\n", "plain \\ é", "\u{9b}0m\x7f", ""].map(|string| strings.id(string));
         let all: Vec<_> = strings.iter().map(String::from_utf8_lossy).collect();

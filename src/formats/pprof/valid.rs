@@ -1,9 +1,9 @@
-//! What a profile must keep for its numbers to mean something: the rules of pprof's own check.
+//! Validates a profile by the rules of pprof's own check.
 
 use super::proto::{Label, Profile};
 use hashbrown::HashMap;
 
-/// Where the messages of a profile are, by their ids.
+/// Indexes of messages by ID.
 #[derive(Debug, Default)]
 pub struct Ids {
     /// Mappings.
@@ -14,16 +14,16 @@ pub struct Ids {
     pub functions: HashMap<u64, usize>,
 }
 
-/// Checks a profile.
+/// Validates a profile.
 ///
 /// # Errors
-/// Where and how it breaks a rule.
+/// The first violation of a rule.
 pub fn check(profile: &Profile) -> Result<Ids, String> {
     if profile.string_table.first().is_some_and(|first| !first.is_empty()) {
         return Err("string 0 is not empty".to_owned());
     }
     if profile.sample_type.is_empty() && !profile.sample.is_empty() {
-        return Err("it has samples and no sample types".to_owned());
+        return Err("it has samples but no sample types".to_owned());
     }
     let ids = Ids {
         mappings: unique("mapping", profile.mapping.iter().map(|mapping| mapping.id))?,
@@ -34,23 +34,23 @@ pub fn check(profile: &Profile) -> Result<Ids, String> {
     for location in &profile.location {
         let id = location.id;
         if location.mapping_id != 0 && !ids.mappings.contains_key(&location.mapping_id) {
-            return Err(format!("location {id} is in mapping {}, which is not there", location.mapping_id));
+            return Err(format!("location {id} refers to missing mapping {}", location.mapping_id));
         }
         let unknown = location.line.iter().map(|line| line.function_id);
         if let Some(function) = unknown.into_iter().find(|id| *id != 0 && !ids.functions.contains_key(id)) {
-            return Err(format!("location {id} is in function {function}, which is not there"));
+            return Err(format!("location {id} refers to missing function {function}"));
         }
     }
     for (number, sample) in profile.sample.iter().enumerate() {
         let (values, types) = (sample.value.len(), profile.sample_type.len());
         if values != types {
-            return Err(format!("sample {number} has {values} values, and there are {types} sample types"));
+            return Err(format!("sample {number} has {values} values; expected {types}, one per sample type"));
         }
         if let Some(id) = sample.location_id.iter().find(|id| !ids.locations.contains_key(*id)) {
-            return Err(format!("sample {number} has location {id}, which is not there"));
+            return Err(format!("sample {number} refers to missing location {id}"));
         }
         if sample.label.iter().any(|label| label.str != 0 && label.num != 0) {
-            return Err(format!("sample {number} has a label that is a number and a text"));
+            return Err(format!("sample {number} has a label with both a number and a string"));
         }
     }
     Ok(ids)
@@ -60,20 +60,20 @@ fn unique(what: &str, ids: impl Iterator<Item = u64>) -> Result<HashMap<u64, usi
     let mut places = HashMap::new();
     for (place, id) in ids.enumerate() {
         if id == 0 {
-            return Err(format!("{what} {place} (counted from 0) has the id 0"));
+            return Err(format!("{what} {place} (counting from 0) has ID 0"));
         }
         if places.insert(id, place).is_some() {
-            return Err(format!("there are two {what}s with the id {id}"));
+            return Err(format!("duplicate {what} ID {id}"));
         }
     }
     Ok(places)
 }
 
-/// Whether all strings are there that are referred to.
+/// Checks that all strings referred to exist.
 fn strings(profile: &Profile) -> Result<(), String> {
     let end = profile.string_table.len().max(1) as i64;
     let check = |what: &str, list: &[i64]| match list.iter().find(|index| !(0..end).contains(*index)) {
-        Some(index) => Err(format!("{what} has string {index}, and there are {end}")),
+        Some(index) => Err(format!("{what} refers to string {index}; the table has {end}")),
         None => Ok(()),
     };
     for kind in profile.sample_type.iter().chain(&profile.period_type) {

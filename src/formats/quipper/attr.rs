@@ -1,4 +1,4 @@
-//! How an event was opened: from the structure to a message, and back.
+//! Converts `perf_event_attr` to a message and back.
 
 use super::proto::perf_data_proto::{Original, PerfEventAttr, PerfFileAttr, Splice};
 use super::sample::modelled;
@@ -11,13 +11,13 @@ use crate::abi::sample_layout::SampleLayout;
 use crate::abi::sample_type::{BranchSampleType, SampleType};
 use crate::container::read::file::FileAttr;
 
-/// How much of the structure the schema holds: what Linux 4.1 had.
+/// Size of the part of the structure that the schema covers: that of Linux 4.1.
 const SIZE: usize = 96;
 
-/// Most bytes of a structure that is made again; far more than any kernel's.
-pub const MOST: u32 = 4096;
+/// Maximum size of a reconstructed attr, far more than any kernel's.
+pub const MAX_SIZE: u32 = 4096;
 
-/// Ties each flag to its field.
+/// Maps each flag to its field.
 macro_rules! flags {
     ($with:ident) => {
         $with! {
@@ -32,7 +32,7 @@ macro_rules! flags {
     };
 }
 
-/// The message that tells how an event was opened; with `has_samples` only what of its samples the schema has a place for.
+/// Describes an attr; with `has_samples`, only the sample fields that the schema supports.
 fn describe(attr: &Attr, has_samples: bool) -> PerfEventAttr {
     let layout = SampleLayout::from(attr);
     let layout = if has_samples { modelled(&layout) } else { layout };
@@ -64,7 +64,7 @@ fn describe(attr: &Attr, has_samples: bool) -> PerfEventAttr {
     message
 }
 
-/// The structure that a message tells, of that many bytes.
+/// Encodes the attr of a message with a size of `size` bytes.
 fn encode(message: &PerfEventAttr, size: usize, endian: Endian) -> Option<Vec<u8>> {
     let mut attr = Attr::read(&vec![0; size], endian).ok()?;
     attr.kind = AttrType(message.r#type());
@@ -94,25 +94,25 @@ fn encode(message: &PerfEventAttr, size: usize, endian: Endian) -> Option<Vec<u8
     attr.to_bytes(endian).ok()
 }
 
-/// An event as a message, and where it differs from that.
+/// Describes an event and, if lossless, the difference between its attr and the one encoded from the message.
 pub fn describe_event(event: &FileAttr, has_samples: bool, is_lossless: bool, endian: Endian) -> PerfFileAttr {
     let message = describe(&event.attr, has_samples);
     let wanted = event.attr.to_bytes(endian).unwrap_or_default();
-    let made = encode(&message, wanted.len(), endian).unwrap_or_default();
-    let splice = Splice::between(&made, &wanted);
+    let encoded = encode(&message, wanted.len(), endian).unwrap_or_default();
+    let splice = Splice::between(&encoded, &wanted);
     let is_original = is_lossless && (splice.is_some() || wanted.len() != SIZE);
     let original = is_original.then_some(Original { size: Some(wanted.len() as u32), splice });
     PerfFileAttr { attr: Some(message), ids: event.ids.clone(), original }
 }
 
-/// The event that a message tells. `None` where it cannot be one.
+/// Decodes the event of a message. `None` if it is invalid.
 pub fn event_from_message(message: &PerfFileAttr, endian: Endian) -> Option<FileAttr> {
     let original = message.original.as_ref();
     let size = original.map_or(SIZE as u32, Original::size);
-    if size > MOST {
+    if size > MAX_SIZE {
         return None;
     }
-    let made = encode(message.attr.as_ref()?, size as usize, endian)?;
-    let bytes = spliced(made, original.and_then(|original| original.splice.as_ref()))?;
+    let encoded = encode(message.attr.as_ref()?, size as usize, endian)?;
+    let bytes = spliced(encoded, original.and_then(|original| original.splice.as_ref()))?;
     Some(FileAttr { attr: Attr::read(&bytes, endian).ok()?, ids: message.ids.clone() })
 }

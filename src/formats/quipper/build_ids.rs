@@ -1,4 +1,4 @@
-//! Build ids that records tell, apart from the feature's.
+//! Build IDs from records, as opposed to those of the feature BUILD_ID.
 
 use super::features::{self, without_zeros};
 use super::proto::perf_data_proto::{PerfBuildId, PerfEvent};
@@ -9,26 +9,26 @@ use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
 use hashbrown::HashMap;
 
-/// Where a record is: in which of the recording's files, and where there.
+/// Position of a record: index of the recording's file, and offset in it.
 type Place = (u32, u64);
 
-/// Those of BUILD_ID records, and of MMAP2 records one for each file.
+/// Build IDs of BUILD_ID records, and of MMAP2 records one per file.
 #[derive(Default)]
 pub struct SeenBuildIds {
     list: Vec<(Place, PerfBuildId)>,
-    /// Where in the list that of a mapped file is.
+    /// Index in the list by mapped file.
     mapped: HashMap<Vec<u8>, usize>,
 }
 
 impl SeenBuildIds {
-    /// Takes the build id that a mapping tells, if it does: of each file that of the record which is first in the recording,
-    /// whatever order they come in.
-    pub fn take_mapped(&mut self, event: &PerfEvent, raw: &Raw<'_>) {
+    /// Adds the build ID of an MMAP2 record, if it has one. Of several records of a file, the first in the recording
+    /// counts, whatever the order of the calls.
+    pub fn add_mapped(&mut self, event: &PerfEvent, raw: &Raw<'_>) {
         let Some(map) = &event.mmap_event else { return };
         let (Some(build_id), Some(filename)) = (&map.build_id, &map.filename) else { return };
         let place = (raw.block().source, raw.offset());
-        let told = self.mapped.get(filename).copied();
-        if told.is_some_and(|at| self.list[at].0 <= place) {
+        let known = self.mapped.get(filename).copied();
+        if known.is_some_and(|at| self.list[at].0 <= place) {
             return;
         }
         let build_id = from_hex(build_id).unwrap_or_default();
@@ -40,7 +40,7 @@ impl SeenBuildIds {
             filename_md5_prefix: Some(md5_prefix(filename)),
             ..PerfBuildId::default()
         };
-        match told {
+        match known {
             Some(at) => self.list[at] = (place, message),
             None => {
                 self.mapped.insert(filename.clone(), self.list.len());
@@ -49,8 +49,8 @@ impl SeenBuildIds {
         }
     }
 
-    /// Takes the build id that a record of a pipe tells, if it does.
-    pub fn take_record(&mut self, meta: &Meta, raw: &Raw<'_>) {
+    /// Adds the build ID of a HEADER_BUILD_ID record of a pipe.
+    pub fn add_record(&mut self, meta: &Meta, raw: &Raw<'_>) {
         if raw.header().kind == RecordType::HEADER_BUILD_ID
             && let Some(Record { body: Body::HeaderBuildId(build_id), .. }) =
                 Record::read(raw.bytes(), &meta.context(raw))
@@ -60,7 +60,7 @@ impl SeenBuildIds {
         }
     }
 
-    /// All of them, as they are in the recording.
+    /// Returns all of them in the order of the recording.
     pub fn in_file_order(&mut self) -> impl Iterator<Item = PerfBuildId> {
         let mut list = std::mem::take(self).list;
         list.sort_by_key(|(place, _)| *place);

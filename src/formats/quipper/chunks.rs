@@ -1,4 +1,4 @@
-//! Bytes of a recording that messages tell in another place: they are named, not told again.
+//! Parts of a recording that other messages already contain: they are referenced, not stored again.
 
 use super::proto::PerfDataProto;
 use super::proto::perf_data_proto::{Chunk, Feature, Splice};
@@ -16,61 +16,61 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// What is told elsewhere, as it is in the recording.
+/// The parts that can be referenced, as they are in the recording.
 pub struct Pieces {
     endian: Endian,
     attrs: Vec<Vec<u8>>,
     ids: Vec<Vec<u8>>,
     features: BTreeMap<FeatureId, Bytes>,
-    /// Events by attr and ids.
+    /// Event index by the bytes of attr and IDs.
     by_bytes: HashMap<Vec<u8>, u32>,
-    /// How many bytes may still be named instead of told.
-    room: Cell<usize>,
+    /// Bytes that may still be referenced.
+    remaining: Cell<usize>,
 }
 
-/// The most bytes that are named instead of told, in all: each piece of a recording is in it once or twice.
-const NAMED: usize = 256 << 20;
+/// Limit for the total of referenced bytes: a recording contains each part once or twice.
+const MAX_REFERENCED: usize = 256 << 20;
 
-/// A piece that should be found somewhere.
+/// A part and the file offset where it is expected.
 type Place = (u64, Chunk);
 
 impl Pieces {
-    /// The events and features of a recording.
+    /// Collects the events and features of a recording.
     pub fn new(events: &[FileAttr], features: BTreeMap<FeatureId, Bytes>, endian: Endian) -> Self {
         let attrs: Vec<_> = events.iter().map(|event| event.attr.to_bytes(endian).unwrap_or_default()).collect();
         let ids: Vec<_> = events.iter().map(|event| abi::to_bytes(&event.ids, endian).unwrap_or_default()).collect();
         let both = attrs.iter().zip(&ids).map(|(attr, ids)| [&attr[..], ids].concat());
         let by_bytes = both.zip(0..).collect();
-        Self { endian, attrs, ids, features, by_bytes, room: Cell::new(NAMED) }
+        Self { endian, attrs, ids, features, by_bytes, remaining: Cell::new(MAX_REFERENCED) }
     }
 
-    /// The features that messages tell, with what they do not tell.
+    /// Collects the features that messages describe, with their differences applied.
     pub fn of_messages(message: &PerfDataProto, events: &[FileAttr], endian: Endian) -> Option<Self> {
         let mut features = BTreeMap::<FeatureId, Bytes>::new();
         for id in (1..super::features::FEATURES).map(FeatureId) {
-            let made = section(id, message, events, endian);
-            if !made.is_empty() {
-                features.insert(id, made.into());
+            let encoded = section(id, message, events, endian);
+            if !encoded.is_empty() {
+                features.insert(id, encoded.into());
             }
         }
         for Feature { id, splice } in &message.features {
             let id = FeatureId(id.unwrap_or_default());
-            let made = features.remove(&id).unwrap_or_default();
-            features.insert(id, spliced(made.into(), splice.as_ref())?.into());
+            let encoded = features.remove(&id).unwrap_or_default();
+            features.insert(id, spliced(encoded.into(), splice.as_ref())?.into());
         }
         Some(Self::new(events, features, endian))
     }
 
-    /// How the features differ from what is made of messages.
-    pub fn differing(&self, message: &PerfDataProto, events: &[FileAttr]) -> Vec<Feature> {
-        let differing = self.features.iter().filter_map(|(id, bytes)| {
+    /// Differences between the features and those encoded from messages.
+    pub fn differences(&self, message: &PerfDataProto, events: &[FileAttr]) -> Vec<Feature> {
+        let differences = self.features.iter().filter_map(|(id, bytes)| {
             let splice = Splice::between(&section(*id, message, events, self.endian), bytes)?;
             Some(Feature { id: Some(id.0), splice: Some(splice) })
         });
-        differing.collect()
+        differences.collect()
     }
 
-    /// A feature.
+    /// Returns a feature.
     pub fn feature(&self, id: FeatureId) -> Option<&[u8]> {
         self.features.get(&id).map(AsRef::as_ref)
     }
@@ -88,42 +88,42 @@ impl Pieces {
         }
     }
 
-    /// The bytes of chunks; `None` where one is not there any more, or more is named than a recording has.
+    /// Returns the bytes of chunks; `None` if a referenced part is missing, or the total exceeds the limit.
     pub fn resolve(&self, chunks: &[Chunk]) -> Option<Vec<u8>> {
         let parts = chunks.iter().map(|chunk| {
             let bytes = self.bytes(chunk)?;
-            let named = bytes.len() - chunk.raw().len().min(bytes.len());
-            self.room.set(self.room.get().checked_sub(named)?);
+            let referenced = bytes.len() - chunk.raw().len().min(bytes.len());
+            self.remaining.set(self.remaining.get().checked_sub(referenced)?);
             Some(bytes)
         });
         parts.collect::<Option<Vec<_>>>().map(|parts| parts.concat())
     }
 
-    /// Bytes of a file from `offset` on, with the pieces that are where they should be.
+    /// Splits the bytes of a file from `offset` on into chunks, with references to the parts found in their places.
     fn chunks(&self, bytes: &[u8], offset: u64, places: &[Place]) -> Vec<Chunk> {
         let mut chunks = Vec::new();
-        let mut done = 0;
+        let mut covered = 0;
         for (at, chunk) in places {
             let Some(at) = at.checked_sub(offset).and_then(|at| usize::try_from(at).ok()) else { continue };
-            let Some(piece) = self.bytes(chunk).filter(|piece| !piece.is_empty() && at >= done) else { continue };
+            let Some(piece) = self.bytes(chunk).filter(|piece| !piece.is_empty() && at >= covered) else { continue };
             if bytes.get(at..).is_some_and(|rest| rest.starts_with(piece)) {
-                chunks.extend(raw(&bytes[done..at]));
+                chunks.extend(raw(&bytes[covered..at]));
                 chunks.push(chunk.clone());
-                done = at + piece.len();
+                covered = at + piece.len();
             }
         }
-        chunks.extend(raw(&bytes[done..]));
+        chunks.extend(raw(&bytes[covered..]));
         chunks
     }
 
-    /// What is before and behind the records of a file, as chunks.
+    /// Splits the bytes before and after the records of a file into chunks.
     pub fn layout(&self, before: &[u8], behind: &[u8], records: u64) -> (Vec<Chunk>, Vec<Chunk>) {
         let places = self.places(before, behind, before.len() as u64 + records).unwrap_or_default();
         let behind_at = before.len() as u64 + records;
         (self.chunks(before, 0, &places), self.chunks(behind, behind_at, &places))
     }
 
-    /// Where the header says that pieces are.
+    /// Locates the parts by the file header.
     fn places(&self, before: &[u8], behind: &[u8], behind_at: u64) -> Option<Vec<Place>> {
         let header = FileHeader::read_from(before, self.endian).ok()?;
         let at = |range: Range<u64>| {
@@ -154,7 +154,7 @@ impl Pieces {
         Some(places)
     }
 
-    /// A record of a pipe that tells about the recording, as chunks.
+    /// Splits a header record of a pipe into chunks.
     pub fn header_record(&self, record: &[u8]) -> Vec<Chunk> {
         let found = RecordHeader::peek(record, self.endian).and_then(|header| {
             let (head, chunks) = match header.kind {
@@ -166,11 +166,11 @@ impl Pieces {
                 RecordType::HEADER_FEATURE => {
                     let head = RecordHeader::SIZE + size_of::<u64>();
                     let id = Reader::new(record.get(RecordHeader::SIZE..head)?, self.endian).u64()?;
-                    (head, vec![self.whole_feature(id.try_into().ok()?, &record[head..])?])
+                    (head, vec![self.feature_reference(id.try_into().ok()?, &record[head..])?])
                 }
                 RecordType::HEADER_TRACING_DATA => {
                     let head = header.len();
-                    (head, vec![self.whole_feature(FeatureId::TRACING_DATA.0, record.get(head..)?)?])
+                    (head, vec![self.feature_reference(FeatureId::TRACING_DATA.0, record.get(head..)?)?])
                 }
                 _ => return None,
             };
@@ -179,13 +179,13 @@ impl Pieces {
         found.unwrap_or_else(|| raw(record).into_iter().collect())
     }
 
-    fn whole_feature(&self, id: u32, bytes: &[u8]) -> Option<Chunk> {
+    fn feature_reference(&self, id: u32, bytes: &[u8]) -> Option<Chunk> {
         let feature = self.features.get(&FeatureId(id)).filter(|feature| !feature.is_empty())?;
         (feature == bytes).then(|| Chunk { feature: Some(id), ..Chunk::default() })
     }
 }
 
-/// Bytes that are told nowhere else.
+/// A chunk of bytes that are stored nowhere else.
 pub fn raw(bytes: &[u8]) -> Option<Chunk> {
     (!bytes.is_empty()).then(|| Chunk { raw: Some(bytes.to_vec()), ..Chunk::default() })
 }

@@ -1,4 +1,4 @@
-//! From messages to the recording that they tell.
+//! Imports messages as a recording.
 
 use super::messages::ProtoContents;
 use super::unknown::UnknownFields;
@@ -10,44 +10,44 @@ use crate::formats::retained_fields::RetainedFields;
 use bytes::Bytes;
 use std::io::Read;
 
-/// Makes the recording again that a PerfDataProto tells.
+/// Reconstructs the recording from a PerfDataProto.
 ///
 /// # Errors
-/// Where the input is none, or tells no recording.
+/// If the input is not a PerfDataProto, or does not describe a recording.
 pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOptions) -> Result<ImportedRecording> {
     let options = &options.read;
-    let kept = || Error::io(name, "cannot keep in a temporary file");
-    let mut spool = Spool::new(options.spool_dir.as_deref()).map_err(kept())?;
-    let (_, failure) = spool.fill(stream).map_err(kept())?;
+    let failed = || Error::io(name, "cannot write to a temporary file");
+    let mut spool = Spool::new(options.spool_dir.as_deref()).map_err(failed())?;
+    let (_, failure) = spool.fill(stream).map_err(failed())?;
     if let Some(failure) = failure {
         return Err(Error::io(name, "cannot read")(failure));
     }
-    decode(name, &spool.into_bytes().map_err(kept())?, options)
+    decode(name, &spool.into_bytes().map_err(failed())?, options)
 }
 
-/// Makes the recording again that a PerfDataProto in its text form tells.
+/// Reconstructs the recording from a PerfDataProto in text format.
 ///
 /// # Errors
-/// As [`import`].
+/// Those of [`import`].
 #[cfg(feature = "quipper-text")]
 pub fn import_text(stream: &mut (dyn Read + Send), name: &str, options: &ImportOptions) -> Result<ImportedRecording> {
     let options = &options.read;
     let mut spool = super::plain::buffered(name, options)?;
     super::text_format::from_text(stream, name, options, &mut spool)?;
     let bytes = super::plain::unbuffered(name, spool)?.into_bytes();
-    decode(name, &bytes.map_err(Error::io(name, "cannot keep in a temporary file"))?, options)
+    decode(name, &bytes.map_err(Error::io(name, "cannot write to a temporary file"))?, options)
 }
 
 fn decode(name: &str, bytes: &Bytes, options: &ReadOptions) -> Result<ImportedRecording> {
     let mut message = ProtoContents::read(name, bytes, &options.limits)?;
     let unknown = std::mem::take(&mut message.unknown);
-    let (mut remade, events) = match &message.rest.layout {
+    let (mut recording, events) = match &message.rest.layout {
         Some(layout) => message.to_layout(layout, options)?,
         None => message.to_recording(options)?,
     };
     let unknown = UnknownFields { message: unknown, events };
     if !unknown.is_empty() {
-        remade.retained = RetainedFields::new(unknown);
+        recording.retained = RetainedFields::new(unknown);
     }
-    Ok(remade)
+    Ok(recording)
 }

@@ -1,14 +1,14 @@
-//! Writing a stream of records as messages, each as it comes.
+//! Writes a stream of records as messages, one record at a time.
 
 use super::attr::describe_event;
 use super::build_ids::SeenBuildIds;
 use super::chunks::Pieces;
-use super::event_writer::{Described, is_modelled};
+use super::event_writer::{EventWriter, is_modelled};
 use super::proto::PerfDataProto;
 use super::proto::perf_data_proto::{File, Layout, Record};
 use super::record_builder::{add_event, events_of_file};
 use super::unknown::UnknownFields;
-use super::unplaced::{Aside, spool};
+use super::unplaced::{UnplacedRecords, spool};
 use super::wire::Fields;
 use super::{Fidelity, features};
 use crate::abi::Endian;
@@ -32,60 +32,61 @@ use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// So many bytes of messages are written at once.
+/// Bytes of messages per write.
 const BUFFER: usize = 1 << 16;
 
-/// Numbers of fields.
+/// Field numbers.
 pub mod field {
-    /// Of PerfDataProto.
+    /// `PerfDataProto.events`.
     pub const EVENTS: u32 = 2;
-    /// Of PerfDataProto.
+    /// `PerfDataProto.records`, an extension.
     pub const RECORDS: u32 = 1001;
-    /// The first one that is ours.
-    pub const OURS: u32 = 1000;
+    /// First number of perfconv's extensions.
+    pub const FIRST_EXTENSION: u32 = 1000;
 }
 
-/// Begins a PerfDataProto.
+/// Begins writing a PerfDataProto.
 pub fn begin<'a>(out: &'a mut dyn Write, options: &CarryOptions) -> Box<dyn Carry + 'a> {
     Box::new(Encoder::new(out, options))
 }
 
-/// Begins one in its text form.
+/// Begins writing a PerfDataProto in text format.
 #[cfg(feature = "quipper-text")]
 pub fn begin_text<'a>(out: &'a mut dyn Write, options: &CarryOptions) -> Box<dyn Carry + 'a> {
     Box::new(Encoder::new(super::text_format::ToText::new(out), options))
 }
 
-/// Writes records as they come, and then what is known at the end.
+/// Writes records as they come, followed by the metadata.
 struct Encoder<W> {
     out: W,
     spool_dir: Option<PathBuf>,
     unknown: UnknownFields,
-    /// How many events there were.
+    /// Number of events so far.
     events: u64,
-    /// How many messages in the output have got fields that are not known.
+    /// Number of messages into which unknown fields were merged.
     merged: usize,
     is_lossless: bool,
-    /// Whether the records are not those of the file, so that what stands around them has to be made anew.
+    /// Whether a pass changed the records, so that the layout of the file is not written.
     is_rewritten: bool,
-    /// Records of a pipe, which wait for the events that are told among them.
-    waiting: Option<BufWriter<Spool>>,
-    /// Records that have no place among others.
-    aside: Aside,
-    /// Makes messages of the others.
-    described: Described,
-    /// Messages that are not written yet.
+    /// Spooled records that precede the events: of a pipe, whose events are among them, or of a file with unsupported
+    /// sample fields.
+    spooled: Option<BufWriter<Spool>>,
+    /// Records that the schema has no event for.
+    unplaced: UnplacedRecords,
+    /// Converts the other records.
+    event_writer: EventWriter,
+    /// Encoded messages to be written.
     buffer: Vec<u8>,
     build_ids: SeenBuildIds,
-    /// How many records and gaps there were.
+    /// Number of records and gaps so far.
     items: u64,
-    /// Records that tell about the recording, and their places.
+    /// Header records, with their numbers.
     headers: Vec<(u64, Bytes)>,
     files: Vec<File>,
     source: u32,
-    /// Bytes of the records of the main file.
+    /// Bytes of records in the main file.
     data_size: u64,
-    /// How many records of each type are in the output, and how many have no place in it.
+    /// Records by type that were written, and that the schema has no place for.
     counts: BTreeMap<RecordType, (u64, u64)>,
 }
 
@@ -99,9 +100,9 @@ impl<W: Write> Encoder<W> {
             merged: 0,
             is_lossless: Fidelity::from(&options.values) == Fidelity::Lossless,
             is_rewritten: options.passes.any(),
-            waiting: None,
-            aside: Aside::new(options),
-            described: Described::new(options),
+            spooled: None,
+            unplaced: UnplacedRecords::new(options),
+            event_writer: EventWriter::new(options),
             buffer: Vec::new(),
             build_ids: SeenBuildIds::default(),
             items: 0,
@@ -113,10 +114,10 @@ impl<W: Write> Encoder<W> {
         }
     }
 
-    /// Writes the messages that are not written yet.
+    /// Writes the buffered messages.
     fn flush(&mut self) -> Result<()> {
-        let written = match &mut self.waiting {
-            Some(waiting) => waiting.write_all(&self.buffer),
+        let written = match &mut self.spooled {
+            Some(spooled) => spooled.write_all(&self.buffer),
             None => self.out.write_all(&self.buffer),
         };
         self.buffer.clear();
@@ -126,7 +127,7 @@ impl<W: Write> Encoder<W> {
     /// Writes the events of the recording.
     fn write_events(&mut self, meta: &Meta, events: &[FileAttr]) -> Result<()> {
         let listed =
-            meta.events.list().iter().zip(self.described.has_samples()).filter(|(_, has_samples)| **has_samples);
+            meta.events.list().iter().zip(self.event_writer.has_samples()).filter(|(_, has_samples)| **has_samples);
         let sampled: HashSet<_> = listed.map(|(event, _)| (&event.attr, &event.ids)).collect();
         let describe = |event: &FileAttr| {
             let has_samples = sampled.contains(&(&event.attr, &event.ids));
@@ -136,9 +137,9 @@ impl<W: Write> Encoder<W> {
         self.write_piece(&message)
     }
 
-    /// Takes note of bytes of a file.
+    /// Counts bytes of a file, and notes where the next file begins.
     fn file_bytes(&mut self, meta: &Meta, source: u32, len: usize) -> Result<()> {
-        self.aside.end_frame(self.items)?;
+        self.unplaced.end_frame(self.items)?;
         if source == 0 {
             self.data_size += len as u64;
         }
@@ -151,28 +152,28 @@ impl<W: Write> Encoder<W> {
         Ok(())
     }
 
-    /// Writes the fields that are not known; of those that are no schema's only where nothing is to be left out.
+    /// Writes unknown fields; those of extensions only if lossless.
     fn write_unknown(&mut self) -> Result<()> {
         let Self { unknown, out, is_lossless, .. } = self;
         unknown.message.own(*is_lossless).try_for_each(|field| out.write_all(field)).map_err(Error::Output)
     }
 
-    /// Writes a piece of the message, with what is not known of the messages in it.
+    /// Writes a part of the message, with unknown fields merged into its submessages.
     fn write_piece(&mut self, piece: &PerfDataProto) -> Result<()> {
         let mut bytes = piece.encode_to_vec();
         if !self.unknown.message.is_empty() {
-            let (merged, count) = self.unknown.message.inside().merge(&bytes, self.is_lossless);
+            let (merged, count) = self.unknown.message.nested().merge(&bytes, self.is_lossless);
             bytes = merged;
             self.merged += count;
         }
         self.out.write_all(&bytes).map_err(Error::Output)
     }
 
-    /// Puts what is not known of an event into it, the latest in the buffer, which begins at `start`.
+    /// Merges unknown fields into the last event, which begins at `start` in the buffer.
     fn merge_event(&mut self, start: usize) {
         let number = self.events;
         self.events += 1;
-        // Other records come in other orders.
+        // With changed records, the numbers of events no longer match.
         let Some(unknown) = self.unknown.events.get(&number).filter(|_| !self.is_rewritten) else { return };
         let Some(Ok(event)) = Fields::new(&self.buffer[start..]).next() else { return };
         let (event, _) = unknown.merge(event.value, self.is_lossless);
@@ -183,11 +184,11 @@ impl<W: Write> Encoder<W> {
         self.buffer.extend_from_slice(&event);
     }
 
-    /// What the schema has behind the records.
+    /// The metadata that the schema places after the records.
     fn message(&mut self, meta: &Meta) -> PerfDataProto {
         let mut message = PerfDataProto {
             timestamp_sec: Some(0),
-            stats: Some(self.described.stats.finish()),
+            stats: Some(self.event_writer.stats.finish()),
             ..PerfDataProto::default()
         };
         features::describe(meta, &mut message);
@@ -195,13 +196,13 @@ impl<W: Write> Encoder<W> {
         message
     }
 
-    /// Where the rest of the recording is.
+    /// The layout of the rest of the recording.
     fn layout(&mut self, meta: &Meta, pieces: &Pieces) -> Layout {
         if self.is_rewritten && meta.container != Container::Pipe {
             return Layout { is_big_endian: (meta.endian == Endian::Big).then_some(true), ..Layout::default() };
         }
         let (before, behind) = pieces.layout(&meta.image.before, &meta.image.behind, self.data_size);
-        // Files without records are there too.
+        // Files without records are listed, too.
         let left = meta.files.iter().skip(self.source as usize + 1);
         let left = left.map(|name| Path::new(name).file_name().unwrap_or_default().to_string_lossy().into_owned());
         let left: Vec<_> = left.map(|name| File { name: Some(name.into()), at: Some(self.items) }).collect();
@@ -225,14 +226,14 @@ impl<W: Write> Encoder<W> {
 impl<W: Write> Sink for Encoder<W> {
     fn begin(&mut self, meta: &Meta) -> Result<()> {
         if meta.container == Container::Pipe {
-            self.waiting = Some(spool(self.spool_dir.as_deref())?);
+            self.spooled = Some(spool(self.spool_dir.as_deref())?);
             return Ok(());
         }
         let events = features::events(meta);
-        self.described.events = events_of_file(&events);
+        self.event_writer.events = events_of_file(&events);
         if events.iter().any(|event| !is_modelled(&SampleLayout::from(&event.attr))) {
-            // Whether there are samples of it must be known first.
-            self.waiting = Some(spool(self.spool_dir.as_deref())?);
+            // Whether it has samples must be known first.
+            self.spooled = Some(spool(self.spool_dir.as_deref())?);
             return Ok(());
         }
         self.write_events(meta, &events)
@@ -243,39 +244,39 @@ impl<W: Write> Sink for Encoder<W> {
         let bytes = || raw.block().bytes.slice(raw.at()..raw.at() + len);
         match raw.block().origin {
             Origin::File => self.file_bytes(meta, raw.block().source, len)?,
-            // The bytes that it was made of are there already.
+            // The bytes that it was derived from are already written.
             Origin::Reframed => return Ok(()),
-            Origin::Frame => self.aside.inside(&raw.block().bytes[raw.at()..raw.at() + len]),
+            Origin::Frame => self.unplaced.add_to_frame(&raw.block().bytes[raw.at()..raw.at() + len]),
         }
         let (kind, start) = (raw.header().kind, self.buffer.len());
         let counts = self.counts.entry(kind).or_default();
         if matches!(kind, RecordType::COMPRESSED | RecordType::COMPRESSED2) && raw.block().origin == Origin::File {
             counts.0 += 1;
-            self.aside.begin_frame(self.items, bytes());
+            self.unplaced.begin_frame(self.items, bytes());
             self.items += 1;
             return Ok(());
         }
         if is_header(kind) {
             counts.0 += 1;
             if meta.container == Container::Pipe {
-                add_event(raw.bytes(), &mut self.described.events, raw.endian());
-                self.build_ids.take_record(meta, raw);
+                add_event(raw.bytes(), &mut self.event_writer.events, raw.endian());
+                self.build_ids.add_record(meta, raw);
             }
             if self.is_lossless {
                 self.headers.push((self.items, Bytes::copy_from_slice(&raw.block().bytes[raw.at()..raw.at() + len])));
             }
-        } else if self.described.write(meta, raw, &mut self.buffer).is_some() {
+        } else if self.event_writer.write(meta, raw, &mut self.buffer).is_some() {
             counts.0 += 1;
             self.merge_event(start);
             if kind == RecordType::MMAP2 {
-                self.build_ids.take_mapped(self.described.event(), raw);
+                self.build_ids.add_mapped(self.event_writer.event(), raw);
             }
             if self.buffer.len() >= BUFFER {
                 self.flush()?;
             }
         } else {
             *if self.is_lossless { &mut counts.0 } else { &mut counts.1 } += 1;
-            self.aside.add(self.items, &raw.block().bytes[raw.at()..raw.at() + len])?;
+            self.unplaced.add(self.items, &raw.block().bytes[raw.at()..raw.at() + len])?;
         }
         self.items += 1;
         Ok(())
@@ -284,19 +285,19 @@ impl<W: Write> Sink for Encoder<W> {
     fn gap(&mut self, meta: &Meta, gap: &Gap<'_>) -> Result<()> {
         if gap.block.origin == Origin::File {
             self.file_bytes(meta, gap.block.source, gap.len)?;
-            self.aside.begin_frame(self.items, gap.block.bytes.slice(gap.at..gap.at + gap.len));
+            self.unplaced.begin_frame(self.items, gap.block.bytes.slice(gap.at..gap.at + gap.len));
             self.items += 1;
         }
         Ok(())
     }
 
     fn end(&mut self, meta: &Meta) -> Result<()> {
-        self.aside.end_frame(self.items)?;
+        self.unplaced.end_frame(self.items)?;
         self.flush()?;
         let events = features::events(meta);
-        if let Some(waiting) = self.waiting.take() {
+        if let Some(spooled) = self.spooled.take() {
             self.write_events(meta, &events)?;
-            self.copy(Some(waiting))?;
+            self.copy(Some(spooled))?;
         }
         let message = self.message(meta);
         self.write_piece(&message)?;
@@ -305,7 +306,7 @@ impl<W: Write> Sink for Encoder<W> {
             return self.out.flush().map_err(Error::Output);
         }
         let pieces = Pieces::new(&events, meta.features.clone(), meta.endian);
-        let mut behind = PerfDataProto { features: pieces.differing(&message, &events), ..PerfDataProto::default() };
+        let mut behind = PerfDataProto { features: pieces.differences(&message, &events), ..PerfDataProto::default() };
         let headers = std::mem::take(&mut self.headers);
         behind.headers = headers
             .into_iter()
@@ -313,7 +314,7 @@ impl<W: Write> Sink for Encoder<W> {
             .collect();
         let layout = PerfDataProto { layout: Some(self.layout(meta, &pieces)), ..PerfDataProto::default() };
         self.out.write_all(&layout.encode_to_vec()).map_err(Error::Output)?;
-        let records = self.aside.take();
+        let records = self.unplaced.take();
         self.copy(records)?;
         self.out.write_all(&behind.encode_to_vec()).map_err(Error::Output)?;
         self.out.flush().map_err(Error::Output)
@@ -326,10 +327,10 @@ impl<W: Write> Carry for Encoder<W> {
             ledger.emitted(kind, emitted);
             ledger.not_applicable(kind, without_place);
         }
-        let lost = (self.unknown.events.len() + self.unknown.message.messages()).saturating_sub(self.merged);
-        if lost > 0 {
-            let what = "messages that are not in the output any more had fields that are not known";
-            ledger.missing(format!("{what}: {lost}"));
+        let unmerged = (self.unknown.events.len() + self.unknown.message.messages()).saturating_sub(self.merged);
+        if unmerged > 0 {
+            let what = "unknown fields of messages that are not in the output";
+            ledger.missing(format!("{what}: {unmerged}"));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Records as events, each as it comes, and what they tell of the recording.
+//! Converts records to events, one at a time, and collects statistics.
 
 use super::Fidelity;
 use super::encode::field;
@@ -16,26 +16,26 @@ use crate::stream::raw::Raw;
 use prost::Message;
 use prost::encoding::{WireType, encode_key, encode_varint};
 
-/// Makes events of records.
-pub struct Described {
+/// Converts records to events.
+pub struct EventWriter {
     is_lossless: bool,
-    /// What is known of the recording's events by the records so far.
+    /// The recording's events, from its header and records so far.
     pub events: Events,
     /// Which of them have samples.
     has_samples: Vec<bool>,
-    /// The message at hand.
+    /// The current message.
     event: PerfEvent,
-    /// The part of it that samples need, while others do not.
+    /// The unused sample part of the message, kept for reuse.
     spare: Box<SampleEvent>,
     encoded: Vec<u8>,
-    made: Vec<u8>,
+    encoded_body: Vec<u8>,
     plain: PlainSamples,
-    /// Counts.
+    /// Record counts.
     pub stats: Stats,
 }
 
-impl Described {
-    /// Nothing known yet.
+impl EventWriter {
+    /// Creates a converter without events.
     pub fn new(options: &CarryOptions) -> Self {
         Self {
             is_lossless: Fidelity::from(&options.values) == Fidelity::Lossless,
@@ -44,20 +44,20 @@ impl Described {
             event: PerfEvent::default(),
             spare: Box::default(),
             encoded: Vec::new(),
-            made: Vec::new(),
+            encoded_body: Vec::new(),
             plain: PlainSamples::default(),
             stats: Stats::new(options.passes.remap),
         }
     }
 
-    /// Appends the event that tells a record; `None` where the schema has no place for it.
+    /// Appends the event of a record; `None` if the schema cannot represent it.
     pub fn write(&mut self, meta: &Meta, raw: &Raw<'_>, out: &mut Vec<u8>) -> Option<()> {
         if raw.header().kind == RecordType::SAMPLE && self.write_plain(meta, raw, out).is_some() {
             return Some(());
         }
         self.describe(meta, raw)?;
         self.stats.count(&self.event);
-        // Encoded first, it need not be measured first.
+        // Encoding into a buffer is faster than computing the encoded length first.
         self.encoded.clear();
         self.event.encode_raw(&mut self.encoded);
         encode_key(field::EVENTS, WireType::LengthDelimited, out);
@@ -66,17 +66,17 @@ impl Described {
         Some(())
     }
 
-    /// Which of the recording's events have samples, as far as any has.
+    /// Which of the recording's events had samples so far.
     pub fn has_samples(&self) -> &[bool] {
         &self.has_samples
     }
 
-    /// The event of the last record, unless that was a sample.
+    /// The event of the last record, unless it was written by the fast path.
     pub fn event(&self) -> &PerfEvent {
         &self.event
     }
 
-    /// Appends the event of a sample that can be told without a message.
+    /// Appends the event of a sample by the fast path, if that supports it.
     fn write_plain(&mut self, meta: &Meta, raw: &Raw<'_>, out: &mut Vec<u8>) -> Option<()> {
         let (index, owner) = meta.events.of(raw)?;
         let mut view = SampleView::default();
@@ -85,7 +85,7 @@ impl Described {
             self.has_samples.resize(index as usize + 1, false);
         }
         self.has_samples[index as usize] = true;
-        // Who reads the event knows its layout by what else the messages tell.
+        // A reader determines the layout from the messages alone.
         let known = message_to_record::event_of(&self.events, view.identifier.or(view.id))?;
         if known.layout != owner.layout || !is_plain(&view, &owner.layout) {
             return None;
@@ -95,10 +95,10 @@ impl Described {
         Some(())
     }
 
-    /// Tells a record by the message at hand; `None` where the schema has no place for it.
+    /// Fills the current message from a record; `None` if the schema cannot represent it.
     fn describe(&mut self, meta: &Meta, raw: &Raw<'_>) -> Option<()> {
         let mut size = raw.header().size;
-        let mut is_made = false;
+        let mut is_encoded = false;
         let header = |size: u16| {
             let misc = raw.header().misc.bits().into();
             Some(EventHeader { r#type: Some(raw.header().kind.0), misc: Some(misc), size: Some(size.into()) })
@@ -116,11 +116,11 @@ impl Described {
             self.event =
                 PerfEvent { header: header(size), sample_event: Some(fields), timestamp, ..PerfEvent::default() };
             if !is_modelled(&owner.layout) {
-                // What is left of the record is shorter.
-                message_to_record::body(&self.event, &self.events, raw.endian(), &mut self.made)?;
-                size = (RecordHeader::SIZE + self.made.len()) as u16;
+                // Without the unsupported fields, the record is shorter.
+                message_to_record::body(&self.event, &self.events, raw.endian(), &mut self.encoded_body)?;
+                size = (RecordHeader::SIZE + self.encoded_body.len()) as u16;
                 self.event.header = header(size);
-                is_made = true;
+                is_encoded = true;
             }
         } else {
             let context = meta.context(raw);
@@ -132,16 +132,16 @@ impl Described {
             self.event = PerfEvent { header: header(size), ..event };
         }
         if self.is_lossless {
-            if !is_made {
-                message_to_record::body(&self.event, &self.events, raw.endian(), &mut self.made)?;
+            if !is_encoded {
+                message_to_record::body(&self.event, &self.events, raw.endian(), &mut self.encoded_body)?;
             }
-            self.event.splice = Splice::between(&self.made, raw.body());
+            self.event.splice = Splice::between(&self.encoded_body, raw.body());
         }
         Some(())
     }
 }
 
-/// Whether the schema has a place for all of an event's samples.
+/// Whether the schema can represent all fields of an event's samples.
 pub fn is_modelled(layout: &SampleLayout) -> bool {
     let modelled = sample::modelled(layout);
     (modelled.sample_type(), modelled.branch_sample_type()) == (layout.sample_type(), layout.branch_sample_type())

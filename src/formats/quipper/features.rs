@@ -1,4 +1,4 @@
-//! Feature sections: from their content to messages.
+//! Converts the content of feature sections to messages.
 
 use super::proto::PerfDataProto;
 use super::proto::perf_data_proto as proto;
@@ -16,16 +16,16 @@ use proto::string_metadata::StringAndMd5sumPrefix;
 use proto::{PerfBuildId, PerfEventType, StringMetadata};
 use std::collections::BTreeSet;
 
-/// The features that the schema models, as bits of the header.
+/// The features that the schema models, as bits of the header's bitmap.
 const MODELLED: u64 = 0x4003_fffe;
-/// How many features the schema tells: as many as there are bits in the first word of the header's.
+/// Number of features in the schema: those in the first word of the bitmap.
 pub const FEATURES: u32 = 64;
-/// Where in a file's header the bits are.
+/// Offset of the bitmap in the file header.
 const BITS_AT: usize = 72;
-/// A CPU list tells no more CPUs than this.
-const MOST_CPUS: u32 = 1 << 16;
+/// Limit for the CPUs of a CPU list.
+const MAX_CPUS: u32 = 1 << 16;
 
-/// The events of a recording as the schema has them: as the feature EVENT_DESC tells them, else as the header does.
+/// The events of a recording: from the feature EVENT_DESC, or else from the header.
 pub fn events(meta: &Meta) -> Vec<FileAttr> {
     let mut events = Vec::new();
     if let Some(section) = meta.features.get(&FeatureId::EVENT_DESC) {
@@ -33,7 +33,7 @@ pub fn events(meta: &Meta) -> Vec<FileAttr> {
         events.extend(descs.into_iter().map(|desc| FileAttr { attr: desc.attr, ids: desc.ids }));
     }
     if events.is_empty() || meta.container == Container::Pipe {
-        // A pipe tells its events in records too, each only once.
+        // A pipe also has records for its events; each event is listed once.
         let known: BTreeSet<_> = events.iter().filter_map(|event| event.ids.first().copied()).collect();
         let configs: BTreeSet<_> = events.iter().map(|event| event.attr.config).collect();
         let is_new = |event: &FileAttr| match event.ids.first() {
@@ -47,7 +47,7 @@ pub fn events(meta: &Meta) -> Vec<FileAttr> {
     events
 }
 
-/// Tells all features that the schema models.
+/// Describes all features that the schema models.
 pub fn describe(meta: &Meta, message: &mut PerfDataProto) {
     describe_names(meta, message);
     let context = FeatureContext::new(meta.features.get(&FeatureId::NRCPUS).map(AsRef::as_ref), meta.endian);
@@ -73,7 +73,7 @@ pub fn describe(meta: &Meta, message: &mut PerfDataProto) {
     message.metadata_mask = vec![mask(meta, message)];
 }
 
-/// The first word of the features' bits: of a file as its header has it, of a pipe those that it has told.
+/// The first word of the feature bitmap: from a file's header, or of the features that a pipe contains.
 fn mask(meta: &Meta, message: &PerfDataProto) -> u64 {
     let bit = |id: FeatureId| 1 << id.0;
     let named = if message.event_types.is_empty() { 0 } else { bit(FeatureId::EVENT_DESC) };
@@ -82,12 +82,12 @@ fn mask(meta: &Meta, message: &PerfDataProto) -> u64 {
         let bits = bits.map(|bits| FeatureBits::read(bits, meta.endian).iter().filter(|&bit| bit < 64));
         return bits.map_or(0, |bits| bits.fold(0, |mask, bit| mask | 1 << bit)) | named;
     }
-    let told = meta.features.keys().filter(|id| id.0 < 64).fold(0, |mask, &id| mask | bit(id));
+    let present = meta.features.keys().filter(|id| id.0 < 64).fold(0, |mask, &id| mask | bit(id));
     let build_ids = if meta.build_id_records.is_empty() { 0 } else { bit(FeatureId::BUILD_ID) };
-    (told & MODELLED) | build_ids | named
+    (present & MODELLED) | build_ids | named
 }
 
-/// Names of the events: of the feature EVENT_DESC, else those that old recordings have apart.
+/// Describes the names of events: from the feature EVENT_DESC, or else from the event types of old recordings.
 fn describe_names(meta: &Meta, message: &mut PerfDataProto) {
     let named = |id, name: &[u8]| PerfEventType {
         id: Some(id),
@@ -161,7 +161,7 @@ fn describe_feature(feature: &Feature, message: &mut PerfDataProto) {
             message.group_desc = groups.collect();
         }
         Feature::HybridTopology(topology) => {
-            let mut room = MOST_CPUS as usize;
+            let mut room = MAX_CPUS as usize;
             let nodes = topology.nodes.iter().map(|node| proto::PerfHybridTopologyMetadata {
                 pmu_name: Some(node.pmu_name.text().to_vec()),
                 pmu_name_md5_prefix: Some(md5_prefix(node.pmu_name.text())),
@@ -174,20 +174,20 @@ fn describe_feature(feature: &Feature, message: &mut PerfDataProto) {
     }
 }
 
-/// The CPUs of a list such as `0-3,7`, as long as there is room for more.
+/// Parses a CPU list such as `0-3,7`, up to `room` CPUs.
 fn cpu_list(text: &[u8], room: &mut usize) -> Vec<u32> {
     let text = String::from_utf8_lossy(text);
     let ranges = text.split(',').filter_map(|range| {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
         let (first, last) = (first.trim().parse::<u32>().ok()?, last.trim().parse::<u32>().ok()?);
-        (last < MOST_CPUS).then_some(first..=last)
+        (last < MAX_CPUS).then_some(first..=last)
     });
     let list: Vec<_> = ranges.flatten().take(*room).collect();
     *room -= list.len();
     list
 }
 
-/// The field of a feature that is one string.
+/// The field of a feature that consists of one string.
 fn string_field(id: FeatureId, texts: &mut StringMetadata) -> Option<&mut Option<StringAndMd5sumPrefix>> {
     match id {
         FeatureId::HOSTNAME => Some(&mut texts.hostname),
@@ -200,7 +200,7 @@ fn string_field(id: FeatureId, texts: &mut StringMetadata) -> Option<&mut Option
     }
 }
 
-/// The string in a section. An empty section holds the empty string: perf on ARM writes such a CPUDESC.
+/// Decodes the string of a section. An empty section is an empty string: perf on ARM writes CPUDESC like that.
 fn string(section: &[u8], endian: Endian) -> Option<StringAndMd5sumPrefix> {
     if section.is_empty() {
         return Some(with_sum(&[]));
@@ -213,7 +213,7 @@ fn with_sum(text: &[u8]) -> StringAndMd5sumPrefix {
     StringAndMd5sumPrefix { value: Some(text.to_vec()), value_md5_prefix: Some(md5_prefix(text)) }
 }
 
-/// The message that tells a build id.
+/// Describes a build ID.
 pub fn build_id(misc: Misc, build_id: &BuildId) -> PerfBuildId {
     let name = build_id.filename.text();
     PerfBuildId {
@@ -227,7 +227,7 @@ pub fn build_id(misc: Misc, build_id: &BuildId) -> PerfBuildId {
     }
 }
 
-/// A build id without groups of 4 zeros at its end.
+/// Strips groups of 4 zeros from the end of a build ID.
 pub fn without_zeros(mut build_id: &[u8]) -> &[u8] {
     while let Some(shorter) = build_id.strip_suffix(&[0; 4]) {
         build_id = shorter;

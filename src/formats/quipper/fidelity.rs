@@ -1,17 +1,17 @@
-//! How much of a recording a PerfDataProto holds.
+//! The `--quipper` option: how much of a recording a PerfDataProto contains.
 
 use crate::formats::options::{FormatOption, OptionValue, OptionValues, Takes};
 use crate::rewrite::quipper::Quipper;
 
-/// The option.
+/// The option `--quipper`.
 pub const FIDELITY: FormatOption = FormatOption::new(
     "quipper",
     "FIDELITY",
-    "How much of a recording a PerfDataProto holds [default: lossless]",
+    "How much of a recording to write to a PerfDataProto [default: lossless]",
     Takes::Choice(&[
-        (STRICT, "What quipper's own reader makes of it, and nothing else"),
-        (LOSSLESS, "All of it, in fields that quipper skips where it has none"),
-        (PERF_CONVERTER, "What perf_converter writes: strict, with the passes sort, huge-pages and combine"),
+        (STRICT, "Only what quipper's own reader would produce"),
+        (LOSSLESS, "Everything, with extension fields that quipper skips"),
+        (PERF_CONVERTER, "The output of perf_converter: strict, with the passes sort, huge-pages and combine"),
     ]),
 );
 
@@ -22,9 +22,9 @@ const PERF_CONVERTER: &str = "perf-converter";
 /// How much of a recording is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fidelity {
-    /// What the schema has a place for, and nothing else.
+    /// Only what the schema supports.
     Strict,
-    /// All of it.
+    /// Everything.
     #[default]
     Lossless,
 }
@@ -48,7 +48,7 @@ impl From<Fidelity> for OptionValues {
     }
 }
 
-/// Passes that every recording goes through.
+/// Passes that the chosen value implies.
 pub fn usual_passes(values: &OptionValues) -> &'static [Quipper] {
     if values.word(&FIDELITY) == Some(PERF_CONVERTER) { &Quipper::PERF_CONVERTER } else { &[] }
 }

@@ -1,4 +1,4 @@
-//! From a message to the record that it tells.
+//! Encodes the record that a message describes.
 
 use super::proto::perf_data_proto as proto;
 use super::sample;
@@ -33,14 +33,13 @@ use crate::stream::events::{Event, Events};
 use proto::{MMapEvent, PerfEvent, SampleInfo};
 use std::io::Cursor;
 
-/// The most zeros behind a text: room for a path, the longest of all (`PATH_MAX`).
+/// Maximum zero padding after a string: enough for the longest path (`PATH_MAX`).
 const PADDING: usize = 4096;
 
-/// Makes the body of the record that a message tells, header and payload left out; nothing of what the splice says. `None`
-/// where the message does not hold what its header says it does.
-///
-/// Whatever the recording was, the same is made of the same message among the same events: what is made differs from what
-/// was recorded no more when it is read than when it was written.
+/// Encodes the body of the record that a message describes, without header, payload and splice. `None` if the
+/// message lacks the fields of its type.
+/// The result depends only on the message and the events, so that the splice computed while writing still applies
+/// while reading.
 pub fn body(event: &PerfEvent, events: &Events, endian: Endian, out: &mut Vec<u8>) -> Option<()> {
     out.clear();
     let header = event.header.as_ref()?;
@@ -55,28 +54,28 @@ pub fn body(event: &PerfEvent, events: &Events, endian: Endian, out: &mut Vec<u8
     let info = info(event);
     let owner = event_of(events, info.and_then(|info| info.id));
     let trailer = trailer(kind, info, owner, endian);
-    // Texts are padded up to the size that is told.
-    let told = (header.size() as usize).saturating_sub(RecordHeader::SIZE + trailer.len());
+    // Strings are padded to the size in the header.
+    let size = (header.size() as usize).saturating_sub(RecordHeader::SIZE + trailer.len());
     let (body, text) = fields(kind, misc, event)?;
     let mut cursor = Cursor::new(std::mem::take(out));
     body.write(&mut cursor, endian).ok()?;
     *out = cursor.into_inner();
     if text {
         let len = out.len();
-        out.resize(if (len..=len + PADDING).contains(&told) { told } else { len.next_multiple_of(8) }, 0);
+        out.resize(if (len..=len + PADDING).contains(&size) { size } else { len.next_multiple_of(8) }, 0);
     }
     out.extend(trailer);
     Some(())
 }
 
-/// The event that a record is of, by the id in its message. As everywhere, what has no id is the first event's.
+/// The event of a record, by the ID in its message. Without an ID, it is the first event.
 pub fn event_of(events: &Events, id: Option<u64>) -> Option<&Event> {
     let list = events.list();
     let index = id.filter(|&id| id != 0 && list.len() > 1).and_then(|id| events.by_id(id)).unwrap_or(0);
     list.get(index as usize)
 }
 
-/// The trailer of a record.
+/// Encodes the sample_id trailer of a record.
 fn trailer(kind: RecordType, info: Option<&SampleInfo>, event: Option<&Event>, endian: Endian) -> Vec<u8> {
     let has_one = kind.has_sample_id() || kind == RecordType::BPF_METADATA;
     let Some(attr) = event.map(|event| &event.attr).filter(|attr| attr.flags.contains(AttrFlags::SAMPLE_ID_ALL)) else {
@@ -105,7 +104,7 @@ fn info(event: &PerfEvent) -> Option<&SampleInfo> {
     }
 }
 
-/// The body by its type, and whether it ends with a text.
+/// Builds the body by record type; true if it ends with a string.
 fn fields(kind: RecordType, misc: Misc, event: &PerfEvent) -> Option<(Body, bool)> {
     let fixed = |body| Some((body, false));
     let text = |body| Some((body, true));
@@ -209,7 +208,7 @@ fn fields(kind: RecordType, misc: Misc, event: &PerfEvent) -> Option<(Body, bool
     }
 }
 
-/// The body of a record that perf itself writes.
+/// Builds the body of a record that perf itself writes.
 fn of_perf(kind: RecordType, event: &PerfEvent) -> Option<(Body, bool)> {
     let fixed = |body| Some((body, false));
     match kind {
@@ -325,13 +324,13 @@ fn mapped_file(map: &MMapEvent, misc: Misc) -> Option<MappedFile> {
         let (maj, min) = (map.maj(), map.min());
         return Some(MappedFile::Inode { maj, min, ino: map.ino(), ino_generation: map.ino_generation() });
     }
-    let told = from_hex(map.build_id())?;
+    let bytes = from_hex(map.build_id())?;
     let mut build_id = [0; 20];
-    build_id.get_mut(..told.len())?.copy_from_slice(&told);
-    Some(MappedFile::BuildId { size: told.len() as u8, reserved_1: 0, reserved_2: 0, build_id })
+    build_id.get_mut(..bytes.len())?.copy_from_slice(&bytes);
+    Some(MappedFile::BuildId { size: bytes.len() as u8, reserved_1: 0, reserved_2: 0, build_id })
 }
 
-/// A text and the NUL behind it.
+/// A string with a terminating NUL.
 fn terminated(text: &[u8]) -> PaddedStr {
     PaddedStr::new(text, 1)
 }

@@ -1,4 +1,4 @@
-//! What the messages of a PerfDataProto tell: events, and one record after the other.
+//! Reads the messages of a PerfDataProto: metadata, and records one by one.
 
 use super::attr::{self, event_from_message};
 use super::encode::field;
@@ -14,45 +14,45 @@ use crate::error::{Error, Result};
 use bytes::Bytes;
 use prost::Message;
 
-/// Most warnings of events that cannot be records; there may be as many as events.
+/// Maximum number of warnings about invalid events.
 const WARNINGS: usize = 100;
 
-/// What a message may take in memory that takes two bytes where it is told.
+/// Maximum memory of a message that is encoded in two bytes.
 const MESSAGE: u64 = 512;
 
-/// What a PerfDataProto tells.
+/// Contents of a PerfDataProto.
 pub struct ProtoContents<'a> {
     pub name: &'a str,
     bytes: &'a Bytes,
-    /// All but the records.
+    /// Everything except events and records.
     pub rest: PerfDataProto,
     pub endian: Endian,
-    /// The events.
+    /// Events of the recording.
     pub attrs: Vec<FileAttr>,
-    /// What of the message is not known, but for events and the records that we keep.
+    /// Unknown fields, except those of events and of `records`.
     pub unknown: Unknown,
 }
 
 impl<'a> ProtoContents<'a> {
-    /// Reads what is not repeated without bound, and makes sure that all fields are sound.
+    /// Decodes everything except events and records, and validates the framing of all fields.
     ///
     /// # Errors
-    /// Where it is no PerfDataProto, or tells no recording.
+    /// If the input is not a PerfDataProto, or does not describe a recording.
     pub fn read(name: &'a str, bytes: &'a Bytes, limits: &Limits) -> Result<Self> {
         let mut rest = Vec::new();
-        let (mut records, mut events, mut about) = (0_u64, 0_u64, 0_u64);
+        let (mut records, mut events, mut metadata) = (0_u64, 0_u64, 0_u64);
         for field in Fields::new(bytes) {
             let field = field.map_err(|at| {
-                let behind = if events > 0 { format!(", behind events {}", events - 1) } else { String::new() };
-                Error::input(name, at, format!("this is not a PerfDataProto, or it is cut here{behind}"))
+                let behind = if events > 0 { format!(", after events {}", events - 1) } else { String::new() };
+                Error::input(name, at, format!("not a PerfDataProto, or truncated{behind}"))
             })?;
             match field.number {
                 field::EVENTS => events += 1,
                 field::RECORDS => records += 1,
                 _ => {
-                    about += MESSAGE + field.whole.len() as u64;
-                    if about > limits.about {
-                        let what = "up to here it tells more about the recording itself than any recording has";
+                    metadata += MESSAGE + field.whole.len() as u64;
+                    if metadata > limits.about {
+                        let what = "metadata exceeds the limit";
                         return Err(Error::input(name, field.at, what));
                     }
                     rest.extend_from_slice(field.whole);
@@ -60,80 +60,80 @@ impl<'a> ProtoContents<'a> {
             }
         }
         let unknown = Unknown::of_message(&rest);
-        let rest = PerfDataProto::decode(&*rest)
-            .map_err(|e| Error::input(name, None, format!("this is not a PerfDataProto: {e}")))?;
+        let rest =
+            PerfDataProto::decode(&*rest).map_err(|e| Error::input(name, None, format!("not a PerfDataProto: {e}")))?;
         if rest.file_attrs.is_empty() && records + events == 0 {
-            return Err(Error::input(name, None, "this is not a PerfDataProto: it tells neither events nor records"));
+            return Err(Error::input(name, None, "not a PerfDataProto: it has neither file_attrs nor events"));
         }
         if rest.file_attrs.is_empty() && rest.layout.is_none() {
-            let what = format!("it has {events} events, but no file_attrs, without which they cannot be records");
+            let what = format!("it has {events} events but no file_attrs, which are needed to decode them");
             return Err(Error::input(name, None, what));
         }
         let is_big = rest.layout.as_ref().is_some_and(Layout::is_big_endian);
         let endian = if is_big { Endian::Big } else { Endian::Little };
-        // A few bytes tell that an attr was longer than they are.
+        // A few bytes of input can request an attr of any length.
         let lengths = rest.file_attrs.iter().filter_map(|event| event.original.as_ref());
-        if lengths.map(|original| u64::from(original.size().min(attr::MOST))).sum::<u64>() > limits.about / 8 {
-            return Err(Error::input(name, None, "the attrs of its events are longer than those of any recording"));
+        if lengths.map(|original| u64::from(original.size().min(attr::MAX_SIZE))).sum::<u64>() > limits.about / 8 {
+            return Err(Error::input(name, None, "the attrs of its events exceed the limit"));
         }
         let attrs = rest.file_attrs.iter().enumerate().map(|(index, event)| {
             event_from_message(event, endian)
-                .ok_or_else(|| Error::input(name, None, format!("file_attrs {index}: this cannot be an event")))
+                .ok_or_else(|| Error::input(name, None, format!("file_attrs {index}: not a valid event")))
         });
         let attrs = attrs.collect::<Result<Vec<_>>>()?;
         Ok(Self { name, bytes, rest, endian, attrs, unknown })
     }
 
-    /// The records in their order.
+    /// The records in order.
     pub fn items(&self) -> Items<'_> {
         Items {
-            told: self,
+            contents: self,
             events: Fields::new(self.bytes),
             records: Fields::new(self.bytes),
             next_record: None,
             headers: self.rest.headers.iter().peekable(),
             at: 0,
             index: 0,
-            made: 0,
+            converted: 0,
             unknown: UnknownInEvents::new(),
         }
     }
 }
 
-/// What comes next in a recording.
+/// An item of a recording.
 pub enum Item {
-    /// A record that is told by a message, and the message's number.
+    /// A record as a message, with the number of the message.
     Event(Box<PerfEvent>, u64),
-    /// Bytes.
+    /// A record as bytes.
     Record(Record),
 }
 
-/// The records of a recording in their order.
+/// Iterates over the records of a recording in order.
 pub struct Items<'a> {
-    told: &'a ProtoContents<'a>,
+    contents: &'a ProtoContents<'a>,
     events: Fields<'a>,
     records: Fields<'a>,
     next_record: Option<Record>,
     headers: std::iter::Peekable<std::slice::Iter<'a, Record>>,
-    /// How many there were.
+    /// Number of items so far.
     pub at: u64,
-    /// How many of them were events.
+    /// Number of events so far.
     index: u64,
-    /// Of how many of these a record was made.
-    made: u64,
-    /// What of these is not known, by how many come before.
+    /// Number of events that were converted to records.
+    converted: u64,
+    /// Unknown fields of events, by the number of converted events before them.
     pub unknown: UnknownInEvents,
 }
 
 impl<'a> Items<'a> {
-    /// Notes that no record could be made of the latest event.
-    pub fn leave_out(&mut self) {
-        self.made -= 1;
-        self.unknown.remove(&self.made);
+    /// Notes that the latest event could not be converted.
+    pub fn skip_last(&mut self) {
+        self.converted -= 1;
+        self.unknown.remove(&self.converted);
     }
 
     fn field(fields: &mut Fields<'a>, number: u32) -> Option<Field<'a>> {
-        // That they are sound was seen when they were counted.
+        // The framing was validated by `ProtoContents::read`.
         fields.flatten().find(|field| field.number == number)
     }
 
@@ -142,13 +142,13 @@ impl<'a> Items<'a> {
             && let Some(field) = Self::field(&mut self.records, field::RECORDS)
         {
             let record = Record::decode(field.value)
-                .map_err(|e| Error::input(self.told.name, field.at, format!("a record kept apart: {e}")))?;
+                .map_err(|e| Error::input(self.contents.name, field.at, format!("invalid message in records: {e}")))?;
             self.next_record = Some(record);
         }
         Ok(self.next_record.as_ref())
     }
 
-    /// The next one.
+    /// Returns the next item.
     pub fn next(&mut self, damage: &mut Vec<Damage>) -> Result<Option<Item>> {
         loop {
             let at = self.at;
@@ -161,7 +161,7 @@ impl<'a> Items<'a> {
                 return Ok(Some(Item::Record(header.clone())));
             }
             let Some(field) = Self::field(&mut self.events, field::EVENTS) else {
-                // Where events were taken out, what was behind them is not.
+                // Where events were removed, the numbers of the remaining records exceed the count of items.
                 if self.next_record.is_none() && self.headers.peek().is_none() {
                     return Ok(None);
                 }
@@ -175,19 +175,19 @@ impl<'a> Items<'a> {
                 Ok(event) => {
                     let unknown = Unknown::of_event(field.value);
                     if !unknown.is_empty() {
-                        self.unknown.insert(self.made, unknown);
+                        self.unknown.insert(self.converted, unknown);
                     }
-                    self.made += 1;
+                    self.converted += 1;
                     return Ok(Some(Item::Event(Box::new(event), index)));
                 }
-                Err(e) => self.told.warn(damage, field.at, format!("events {index}: {e}; it is left out")),
+                Err(e) => self.contents.warn(damage, field.at, format!("events {index}: {e}; skipped")),
             }
         }
     }
 }
 
 impl ProtoContents<'_> {
-    /// Notes what of the messages could not be used.
+    /// Records a warning about a message that cannot be used.
     pub fn warn(&self, damage: &mut Vec<Damage>, offset: u64, what: String) {
         if damage.len() < WARNINGS {
             damage.push(Damage::new(self.name, offset, what));

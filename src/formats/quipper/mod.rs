@@ -1,7 +1,8 @@
-//! quipper's PerfDataProto: records as messages, with what tells about the recording.
+//! Converts recordings to quipper's PerfDataProto and back: records and metadata as protobuf messages.
 //!
-//! Fields below 1000 are those of the schema, and hold what its own reader makes of a recording. What they cannot hold is in
-//! fields from 1000 on, which other readers skip: with them the recording can be made again, byte for byte.
+//! Fields below 1000 are those of quipper's schema, with the values that quipper's reader would produce. What they
+//! cannot represent is in fields from 1000 on, which other readers skip: with them the recording is reconstructed
+//! byte for byte.
 
 mod attr;
 mod build_ids;
@@ -44,28 +45,28 @@ pub use recognize::recognises_text;
 
 use super::{Format, Reads, Writes};
 
-/// A PerfDataProto.
+/// PerfDataProto.
 pub const FORMAT: Format = Format {
     extensions: &[("pb_data", None), ("quipper", None)],
     is_binary: true,
     writes: Writes::Carry(begin),
     reads: Reads::Import(import),
     recognises,
-    keeps: unknown::are_kept,
+    keeps: unknown::are_supported,
     options: &[fidelity::FIDELITY],
     usual_passes: fidelity::usual_passes,
     ..Format::new("quipper", "PerfDataProto, for quipper, perf_to_profile, AutoFDO")
 };
 
-/// A PerfDataProto in its text form.
+/// PerfDataProto in protobuf text format.
 #[cfg(feature = "quipper-text")]
 pub const TEXT_FORMAT: Format = Format {
     extensions: &[("pb_text", None)],
     writes: Writes::Carry(begin_text),
     reads: Reads::Import(import_text),
     recognises: recognises_text,
-    keeps: unknown::are_kept,
+    keeps: unknown::are_supported,
     options: &[fidelity::FIDELITY],
     usual_passes: fidelity::usual_passes,
-    ..Format::new("quipper-text", "PerfDataProto as text, for people")
+    ..Format::new("quipper-text", "PerfDataProto in protobuf text format")
 };

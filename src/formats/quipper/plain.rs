@@ -1,4 +1,4 @@
-//! A file of the usual layout, from messages that do not say how it was laid out.
+//! Builds a file of the standard layout from messages without layout information.
 
 use super::chunks::Pieces;
 use super::features::FEATURES;
@@ -25,36 +25,36 @@ use std::io::{BufWriter, IntoInnerError, Write};
 /// Size of an AUXTRACE record without its payload.
 const AUXTRACE_SIZE: u64 = 48;
 
-/// Features that are lists, which may be empty: a count of 4 bytes then.
+/// Features that are lists, and thus a count of 4 bytes when empty.
 const LISTS: [FeatureId; 4] =
     [FeatureId::NUMA_TOPOLOGY, FeatureId::PMU_MAPPINGS, FeatureId::GROUP_DESC, FeatureId::HYBRID_TOPOLOGY];
 
-/// A temporary file.
+/// Creates a buffered temporary file.
 pub fn buffered(name: &str, options: &ReadOptions) -> Result<BufWriter<Spool>> {
     let spool = Spool::new(options.spool_dir.as_deref());
-    Ok(BufWriter::with_capacity(1 << 17, spool.map_err(Error::io(name, "cannot keep in a temporary file"))?))
+    Ok(BufWriter::with_capacity(1 << 17, spool.map_err(Error::io(name, "cannot write to a temporary file"))?))
 }
 
-/// The file itself.
+/// Flushes the buffer and returns the file.
 pub fn unbuffered(name: &str, spool: BufWriter<Spool>) -> Result<Spool> {
     let spool = spool.into_inner().map_err(IntoInnerError::into_error);
-    spool.map_err(Error::io(name, "cannot keep in a temporary file"))
+    spool.map_err(Error::io(name, "cannot write to a temporary file"))
 }
 
-/// Makes a file.
-pub fn file(told: &ProtoContents<'_>, options: &ReadOptions) -> Result<(ImportedRecording, UnknownInEvents)> {
+/// Builds a file.
+pub fn file(contents: &ProtoContents<'_>, options: &ReadOptions) -> Result<(ImportedRecording, UnknownInEvents)> {
     let mut damage = Vec::new();
-    let mut writer = FileWriter::begin(buffered(told.name, options)?, told.endian, &told.attrs, &[])?;
-    let mut builder = RecordBuilder::new(events_of_file(&told.attrs), told.endian);
+    let mut writer = FileWriter::begin(buffered(contents.name, options)?, contents.endian, &contents.attrs, &[])?;
+    let mut builder = RecordBuilder::new(events_of_file(&contents.attrs), contents.endian);
     let (mut index, mut is_stat) = (Vec::new(), false);
-    let pieces = Pieces::of_messages(&told.rest, &told.attrs, told.endian);
-    let mut items = told.items();
+    let pieces = Pieces::of_messages(&contents.rest, &contents.attrs, contents.endian);
+    let mut items = contents.items();
     while let Some(item) = items.next(&mut damage)? {
         match item {
             Item::Event(event, number) => {
-                if let Err(why) = builder.make(&event) {
-                    told.warn(&mut damage, 0, format!("events {number}: {why}; it is left out"));
-                    items.leave_out();
+                if let Err(why) = builder.build(&event) {
+                    contents.warn(&mut damage, 0, format!("events {number}: {why}; skipped"));
+                    items.skip_last();
                     continue;
                 }
                 if event.auxtrace_event.is_some() {
@@ -65,43 +65,43 @@ pub fn file(told: &ProtoContents<'_>, options: &ReadOptions) -> Result<(Imported
             }
             Item::Record(record) => {
                 let bytes = pieces.as_ref().and_then(|pieces| pieces.resolve(&record.chunks));
-                if let Some(bytes) = bytes.filter(|bytes| stands_alone(bytes, told.endian)) {
+                if let Some(bytes) = bytes.filter(|bytes| is_plain_record(bytes, contents.endian)) {
                     writer.write_all(&bytes).map_err(Error::Output)?;
                 }
             }
         }
     }
-    let mut features = features(told, pieces.as_ref());
-    // There are no frames any more, and the AUX areas are elsewhere.
+    let mut features = features(contents, pieces.as_ref());
+    // Records are no longer in frames, and AUX areas have moved.
     features.remove(&FeatureId::COMPRESSED);
     features.remove(&FeatureId::AUXTRACE);
     if !index.is_empty() {
         let index = AuxtraceIndex::Counted { entries: index };
-        features.insert(FeatureId::AUXTRACE, encoded(abi::to_bytes(&index, told.endian))?);
+        features.insert(FeatureId::AUXTRACE, encoded(abi::to_bytes(&index, contents.endian))?);
     }
     if is_stat {
         features.insert(FeatureId::STAT, Vec::new());
     }
-    let file = writer.finish(&told.attrs, &[], &features)?;
-    Ok((ImportedRecording::from_file(told.name, unbuffered(told.name, file)?, damage)?, items.unknown))
+    let file = writer.finish(&contents.attrs, &[], &features)?;
+    Ok((ImportedRecording::from_file(contents.name, unbuffered(contents.name, file)?, damage)?, items.unknown))
 }
 
-/// Whether bytes that are kept apart are one record that a file has among others: not a frame, in the place of which are the
-/// records in it, nor what a file tells in its header and sections.
-fn stands_alone(bytes: &[u8], endian: Endian) -> bool {
+/// Whether stored bytes are one record that a file contains among others: neither a frame, whose records are stored
+/// themselves, nor a header record, which a file replaces by its header and sections.
+fn is_plain_record(bytes: &[u8], endian: Endian) -> bool {
     RecordHeader::peek(bytes, endian).is_some_and(|header| {
         let is_frame = matches!(header.kind, RecordType::COMPRESSED | RecordType::COMPRESSED2);
         header.len() == bytes.len() && !is_frame && !is_header(header.kind)
     })
 }
 
-/// The features that hold something, and that the mask names, if there is one; and those that the schema has no place for.
-fn features(told: &ProtoContents<'_>, pieces: Option<&Pieces>) -> BTreeMap<FeatureId, Vec<u8>> {
-    let mask = told.rest.metadata_mask.first();
-    let has_branches = told.attrs.iter().any(|event| event.attr.sample_type.contains(SampleType::BRANCH_STACK));
+/// The features with content that the mask contains, if there is a mask, and those that the schema cannot represent.
+fn features(contents: &ProtoContents<'_>, pieces: Option<&Pieces>) -> BTreeMap<FeatureId, Vec<u8>> {
+    let mask = contents.rest.metadata_mask.first();
+    let has_branches = contents.attrs.iter().any(|event| event.attr.sample_type.contains(SampleType::BRANCH_STACK));
     let mut features = BTreeMap::new();
     for id in (1..FEATURES).map(FeatureId).filter(|id| mask.is_none_or(|mask| mask >> id.0 & 1 == 1)) {
-        let mut section = section(id, &told.rest, &told.attrs, told.endian);
+        let mut section = section(id, &contents.rest, &contents.attrs, contents.endian);
         let is_mark = match id {
             FeatureId::BRANCH_STACK => mask.is_some() || has_branches,
             FeatureId::BUILD_ID => mask.is_some(),
@@ -114,10 +114,10 @@ fn features(told: &ProtoContents<'_>, pieces: Option<&Pieces>) -> BTreeMap<Featu
             features.insert(id, section);
         }
     }
-    let kept = told.rest.features.iter().filter_map(|feature| {
+    let unsupported = contents.rest.features.iter().filter_map(|feature| {
         let id = FeatureId(feature.id());
         Some((id, pieces?.feature(id)?.to_vec()))
     });
-    features.extend(kept);
+    features.extend(unsupported);
     features
 }

@@ -1,6 +1,7 @@
-//! Samples of numbers, call chain and raw data alone, as nearly all are: written as events without a message in between.
+//! A fast path for samples of numbers, call chain and raw data, as nearly all are: it writes events without building
+//! a message.
 //!
-//! [`describe`](super::sample::describe) and prost make the same bytes of them, and are the measure of these.
+//! Its output equals that of [`describe`](super::sample::describe) and prost.
 
 use super::encode::field;
 use crate::abi::record::RecordHeader;
@@ -8,7 +9,7 @@ use crate::abi::sample_layout::{FieldKind, SampleField, SampleLayout};
 use crate::abi::sample_type::SampleType;
 use crate::abi::sample_view::SampleView;
 
-/// Fields of samples that are told here: numbers, call chain and raw data, and the weight as a number.
+/// Supported fields of samples: numbers, call chain, raw data, and the weight as a number.
 const PLAIN: SampleType = SampleField::of_kinds(&[
     FieldKind::Word,
     FieldKind::Pair,
@@ -18,13 +19,13 @@ const PLAIN: SampleType = SampleField::of_kinds(&[
 ])
 .difference(SampleType::WEIGHT_STRUCT);
 
-/// Most bytes of a number.
+/// Maximum length of a varint.
 const LONGEST: usize = 10;
-/// Keys of fields that are numbers, and of those that have a length.
+/// Wire types of varints, and of length-delimited fields.
 const NUMBER: u32 = 0;
 const LENGTH: u32 = 2;
 
-/// Whether a sample is told here, and [made again](super::sample::remake) of what is told, to the last byte.
+/// Whether the fast path supports a sample, and [`encode`](super::sample::encode) would reproduce its exact bytes.
 pub fn is_plain(view: &SampleView<'_>, layout: &SampleLayout) -> bool {
     let same_id = view.identifier.zip(view.id).is_none_or(|(identifier, id)| identifier == id);
     PLAIN.contains(layout.sample_type())
@@ -33,7 +34,7 @@ pub fn is_plain(view: &SampleView<'_>, layout: &SampleLayout) -> bool {
         && view.tail.is_empty()
 }
 
-/// Writes events, with the memory that it takes.
+/// Writes events, with scratch buffers that are reused between samples.
 #[derive(Default)]
 pub struct PlainSamples {
     sample: Vec<u8>,
@@ -42,7 +43,7 @@ pub struct PlainSamples {
 }
 
 impl PlainSamples {
-    /// Appends a whole event.
+    /// Appends an event.
     pub fn write(&mut self, header: &RecordHeader, view: &SampleView<'_>, out: &mut Vec<u8>) {
         self.header.clear();
         put(&mut self.header, 1, header.kind.0.into());
@@ -61,7 +62,7 @@ impl PlainSamples {
     }
 }
 
-/// The fields of a SampleEvent, by their numbers.
+/// Appends the fields of a SampleEvent in order of their numbers.
 fn sample(view: &SampleView<'_>, out: &mut Vec<u8>) {
     let (pid, tid) = view.task.unzip();
     put_if(out, 1, view.ip);
@@ -113,12 +114,12 @@ fn key(out: &mut Vec<u8>, number: u32, kind: u32) {
     varint(out, (number << 3 | kind).into());
 }
 
-/// How many bytes a number takes.
+/// Encoded length of a varint.
 fn len_of(value: u64) -> usize {
     (70 - (value | 1).leading_zeros() as usize) / 7
 }
 
-/// Appends a number, 7 bits a byte, the lowest first.
+/// Appends a varint.
 #[inline]
 fn varint(out: &mut Vec<u8>, value: u64) {
     if value < 0x80 {
@@ -126,7 +127,7 @@ fn varint(out: &mut Vec<u8>, value: u64) {
     }
     let len = len_of(value);
     let mut bytes = [0; 16];
-    // 56 bits are spread to 8 bytes at once: by halves, quarters and eighths.
+    // Spreads 56 bits to 8 bytes of 7 bits, by halves, quarters and eighths.
     let spread = value & 0x0fff_ffff | (value & 0x00ff_ffff_f000_0000) << 4;
     let spread = spread & 0x0000_3fff_0000_3fff | (spread & 0x0fff_c000_0fff_c000) << 2;
     let spread = spread & 0x007f_007f_007f_007f | (spread & 0x3f80_3f80_3f80_3f80) << 1;
@@ -134,7 +135,7 @@ fn varint(out: &mut Vec<u8>, value: u64) {
     bytes[8] = (value >> 56) as u8 | 0x80;
     bytes[9] = (value >> 63) as u8;
     bytes[len - 1] &= 0x7f;
-    // As many bytes each time are a store, and not a call.
+    // A copy of constant length compiles to stores instead of a call.
     let at = out.len();
     out.extend_from_slice(&bytes);
     out.truncate(at + len);
@@ -152,14 +153,14 @@ mod tests {
     use prost::Message;
     use prost::encoding::{encode_varint, message};
 
-    /// Numbers of every length.
+    /// Numbers of every encoded length.
     fn number() -> impl Strategy<Value = u64> {
         (any::<u64>(), 0..64_u32).prop_map(|(number, shift)| number >> shift)
     }
 
     proptest! {
         #[test]
-        fn numbers_are_written_as_prost_does(value in number()) {
+        fn varints_match_prost(value in number()) {
             let (mut ours, mut theirs) = (Vec::new(), Vec::new());
             varint(&mut ours, value);
             encode_varint(value, &mut theirs);
@@ -168,27 +169,27 @@ mod tests {
         }
 
         #[test]
-        fn a_plain_sample_is_the_event_that_prost_writes_and_the_same_record(
+        fn plain_sample_matches_prost_and_round_trips(
             bits in any::<u64>(), numbers in vec(number(), 20), callchain in vec(number(), 0..40), raw in vec(any::<u8>(), 0..200)
         ) {
             let layout = SampleLayout::new(PLAIN & SampleType::from_bits_retain(bits));
             let some = |index: usize| Some(numbers[index]);
-            let told = SampleEvent {
+            let message = SampleEvent {
                 ip: some(0), pid: some(1).map(|n| n as u32), tid: some(2).map(|n| n as u32), sample_time_ns: some(3), addr: some(4),
                 id: some(5), stream_id: some(6), cpu: some(7).map(|n| n as u32), period: some(8), callchain, raw: Some(raw),
                 weight: some(9), data_src: some(10), transaction: some(11), physical_addr: some(12), cgroup: some(13),
                 data_page_size: some(14), code_page_size: some(15), ..SampleEvent::default()
             };
             let mut body = Vec::new();
-            sample::encode(&told, &layout, Endian::Little, &mut body);
-            let view = SampleView::read(&body, &layout, Endian::Little).expect("it was made by its layout");
+            sample::encode(&message, &layout, Endian::Little, &mut body);
+            let view = SampleView::read(&body, &layout, Endian::Little).expect("the body matches its layout");
             prop_assert!(is_plain(&view, &layout));
             let header = RecordHeader { kind: RecordType::SAMPLE, misc: Misc::from_bits_retain(bits as u16), size: body.len() as u16 };
             let mut fields = SampleEvent::default();
             sample::describe(&view, &layout, Endian::Little, &mut fields);
-            let mut again = Vec::new();
-            sample::encode(&fields, &layout, Endian::Little, &mut again);
-            prop_assert_eq!(again, &body[..]);
+            let mut reencoded = Vec::new();
+            sample::encode(&fields, &layout, Endian::Little, &mut reencoded);
+            prop_assert_eq!(reencoded, &body[..]);
             let event = PerfEvent {
                 header: Some(EventHeader {
                     r#type: Some(9), misc: Some(header.misc.bits().into()), size: Some(header.size.into())
@@ -205,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_not_come_back_is_not_plain() {
+    fn samples_that_would_not_round_trip_are_not_plain() {
         let layout = SampleLayout::new;
         let plain = |view: &SampleView<'_>, fields| is_plain(view, &layout(fields));
         let nothing = SampleView::default();

@@ -1,4 +1,4 @@
-//! The messages of `proto/perf_data.proto`, with texts as bytes.
+//! Generated messages of `proto/perf_data.proto`, with strings as bytes.
 
 #![expect(clippy::len_without_is_empty, reason = "generated; a field is called `len`")]
 #![allow(missing_docs, reason = "generated; the fields are described in proto/perf_data.proto")]

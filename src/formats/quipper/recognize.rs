@@ -1,4 +1,4 @@
-//! Whether an input is a PerfDataProto.
+//! Recognizes a PerfDataProto.
 
 use crate::formats::message::Shape::{Bytes, Number, Numbers};
 use crate::formats::message::{Shape, contents, fits};
@@ -28,14 +28,14 @@ const PROTO: &[(u32, Shape)] = &[
     (1003, Bytes),
 ];
 
-/// Whether an input begins with an event, as messages of recordings do.
+/// Whether an input begins with a file_attrs message and has the shape of a PerfDataProto.
 pub fn recognises(start: &[u8]) -> bool {
     let Some((1, event)) = contents(start).next() else { return false };
     let has_attr = contents(event).any(|(number, attr)| number == 1 && !attr.is_empty());
     has_attr && fits(start, PROTO)
 }
 
-/// The same of the text form.
+/// The same for the text format.
 #[cfg(feature = "quipper-text")]
 pub fn recognises_text(start: &[u8]) -> bool {
     let mut lines = lines(start).map(<[u8]>::trim_ascii_start).filter(|line| !line.is_empty() && line[0] != b'#');

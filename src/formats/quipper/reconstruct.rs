@@ -1,4 +1,4 @@
-//! The recording that was told, again: of the messages and of where its parts were.
+//! Reconstructs the recording from messages and its original layout.
 
 use super::chunks::Pieces;
 use super::messages::{Item, Items, ProtoContents};
@@ -24,16 +24,16 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 impl ProtoContents<'_> {
-    /// Makes the recording that was told again.
+    /// Reconstructs the recording with its original layout, if that still fits.
     pub fn to_layout(&self, layout: &Layout, options: &ReadOptions) -> Result<(ImportedRecording, UnknownInEvents)> {
         let Some(pieces) = Pieces::of_messages(&self.rest, &self.attrs, self.endian) else {
             return self.to_recording(options);
         };
         let resolved = pieces.resolve(&layout.before).zip(pieces.resolve(&layout.behind));
         let Some((before, behind)) = resolved else { return self.to_recording(options) };
-        let folder = if layout.files.is_empty() { None } else { Some(self.folder(options)?) };
-        let first = match &folder {
-            Some(folder) => Out::file(&folder.path().join("data"))?,
+        let directory = if layout.files.is_empty() { None } else { Some(self.directory(options)?) };
+        let first = match &directory {
+            Some(directory) => Out::file(&directory.path().join("data"))?,
             None => Out::spool(self.name, options)?,
         };
         let events = if layout.is_pipe() { Events::default() } else { events_of_file(&self.attrs) };
@@ -47,15 +47,19 @@ impl ProtoContents<'_> {
         loop {
             while let Some(file) = files.next_if(|file| file.at() <= items.at) {
                 let name = String::from_utf8_lossy(file.name()).into_owned();
-                let folder = folder.as_ref().filter(|_| number(&name).is_some());
-                let Some(folder) = folder else {
-                    return Err(Error::input(self.name, None, format!("{name}: is no name of a recording's file")));
+                let directory = directory.as_ref().filter(|_| number(&name).is_some());
+                let Some(directory) = directory else {
+                    return Err(Error::input(
+                        self.name,
+                        None,
+                        format!("{name}: is not the name of a file in a directory recording"),
+                    ));
                 };
-                writer.is_torn = false;
-                let done = std::mem::replace(&mut writer.out, Out::file(&folder.path().join(name))?);
+                writer.is_uncompressed = false;
+                let finished = std::mem::replace(&mut writer.out, Out::file(&directory.path().join(name))?);
                 match &main {
-                    None => main = Some(done),
-                    Some(_) => done.finish()?,
+                    None => main = Some(finished),
+                    Some(_) => finished.finish()?,
                 }
             }
             if main.is_none() {
@@ -68,7 +72,7 @@ impl ProtoContents<'_> {
             records = writer.written - before.len() as u64;
         }
         let is_changed = !layout.is_pipe() && !is_laid_out(&before, &behind, records, self.endian);
-        if is_changed && folder.is_none() {
+        if is_changed && directory.is_none() {
             return self.to_recording(options);
         }
         match &mut main {
@@ -79,38 +83,40 @@ impl ProtoContents<'_> {
             main.finish()?;
         }
         let damage = std::mem::take(&mut writer.damage);
-        let remade = match (folder, writer.out) {
-            (Some(folder), out) => {
+        let recording = match (directory, writer.out) {
+            (Some(directory), out) => {
                 out.finish()?;
-                ImportedRecording::from_folder(folder, damage)
+                ImportedRecording::from_directory(directory, damage)
             }
             (None, Out::Spool(spool)) => {
                 ImportedRecording::from_file(self.name, plain::unbuffered(self.name, spool)?, damage)?
             }
-            (None, Out::File(_)) => return Err(Error::input(self.name, None, "the recording is in no file")),
+            (None, Out::File(_)) => return Err(Error::input(self.name, None, "the recording has no file")),
         };
-        Ok((remade, items.unknown))
+        Ok((recording, items.unknown))
     }
 
-    fn folder(&self, options: &ReadOptions) -> Result<TempFolder> {
-        TempFolder::new(options.spool_dir.as_deref()).map_err(Error::io(self.name, "cannot keep in a temporary folder"))
+    fn directory(&self, options: &ReadOptions) -> Result<TempFolder> {
+        TempFolder::new(options.spool_dir.as_deref())
+            .map_err(Error::io(self.name, "cannot write to a temporary directory"))
     }
 
-    /// Makes a file of the usual layout.
+    /// Builds a file of the standard layout.
     pub fn to_recording(&self, options: &ReadOptions) -> Result<(ImportedRecording, UnknownInEvents)> {
         plain::file(self, options)
     }
 }
 
-/// Whether a file of these parts is one: the header tells where the records are, unless they were not told how many.
+/// Whether these parts form a valid file: the header locates the records, or has no size because perf was
+/// interrupted.
 fn is_laid_out(before: &[u8], behind: &[u8], records: u64, endian: Endian) -> bool {
     let Ok(header) = FileHeader::read_from(before, endian) else { return false };
-    let is_whole =
+    let is_complete =
         header.data.size == records || behind.is_empty() && header.data.end() >= before.len() as u64 + records;
-    header.data.offset == before.len() as u64 && (is_whole || header.data.size == 0)
+    header.data.offset == before.len() as u64 && (is_complete || header.data.size == 0)
 }
 
-/// Where a file of the recording goes.
+/// A file of the recording being written.
 enum Out {
     Spool(BufWriter<Spool>),
     File(BufWriter<File>),
@@ -143,26 +149,35 @@ impl Out {
     }
 }
 
-/// Writes the records of a recording that is made again.
+/// Writes the records of a reconstructed recording.
 struct Writer<'a> {
-    told: &'a ProtoContents<'a>,
+    contents: &'a ProtoContents<'a>,
     out: Out,
-    /// Bytes of the main file and those behind it.
+    /// Bytes of the main file, and of the files after it.
     written: u64,
     builder: RecordBuilder,
     is_pipe: bool,
-    /// Whether a frame of the file is written plain.
-    is_torn: bool,
-    /// The most plain bytes that a frame can hold.
-    most: usize,
+    /// Whether a frame of the file was written uncompressed.
+    is_uncompressed: bool,
+    /// Limit for the decompressed size of a frame.
+    max_frame: usize,
     damage: Vec<Damage>,
 }
 
 impl<'a> Writer<'a> {
-    fn new(told: &'a ProtoContents<'a>, out: Out, events: Events, limits: &Limits) -> Self {
-        let builder = RecordBuilder::new(events, told.endian);
-        let most = usize::try_from(limits.frame).unwrap_or(usize::MAX);
-        Self { told, out, written: 0, builder, is_pipe: false, is_torn: false, most, damage: Vec::new() }
+    fn new(contents: &'a ProtoContents<'a>, out: Out, events: Events, limits: &Limits) -> Self {
+        let builder = RecordBuilder::new(events, contents.endian);
+        let max_frame = usize::try_from(limits.frame).unwrap_or(usize::MAX);
+        Self {
+            contents,
+            out,
+            written: 0,
+            builder,
+            is_pipe: false,
+            is_uncompressed: false,
+            max_frame,
+            damage: Vec::new(),
+        }
     }
 
     fn put(&mut self, bytes: &[u8]) -> Result<()> {
@@ -170,24 +185,24 @@ impl<'a> Writer<'a> {
         self.out.write(bytes)
     }
 
-    /// The bytes of an item that holds no others.
+    /// Puts the bytes of one item into `builder.record`; false if it is skipped.
     fn bytes(&mut self, item: Item, items: &mut Items<'_>, pieces: &Pieces) -> Result<bool> {
         match item {
             Item::Event(event, index) => {
-                if let Err(why) = self.builder.make(&event) {
-                    self.told.warn(&mut self.damage, 0, format!("events {index}: {why}; it is left out"));
-                    items.leave_out();
+                if let Err(why) = self.builder.build(&event) {
+                    self.contents.warn(&mut self.damage, 0, format!("events {index}: {why}; skipped"));
+                    items.skip_last();
                     return Ok(false);
                 }
             }
             Item::Record(record) => {
                 let Some(bytes) = pieces.resolve(&record.chunks) else {
-                    let what = format!("record {}: what it refers to is not there; it is left out", record.at());
-                    self.told.warn(&mut self.damage, 0, what);
+                    let what = format!("record {}: it refers to missing data; skipped", record.at());
+                    self.contents.warn(&mut self.damage, 0, what);
                     return Ok(false);
                 };
                 if self.is_pipe {
-                    add_event(&bytes, &mut self.builder.events, self.told.endian);
+                    add_event(&bytes, &mut self.builder.events, self.contents.endian);
                 }
                 self.builder.record = bytes;
             }
@@ -220,16 +235,16 @@ impl<'a> Writer<'a> {
                 digest.update(&self.builder.record);
                 plain.extend_from_slice(&self.builder.record);
             }
-            if plain.len() > self.most {
-                self.is_torn = true;
+            if plain.len() > self.max_frame {
+                self.is_uncompressed = true;
                 self.put(&plain)?;
                 plain.clear();
             }
         }
         let digest: [u8; 16] = digest.finalize().into();
         let is_same = digest.first_chunk().is_some_and(|prefix| u64::from_be_bytes(*prefix) == sum);
-        // Frames continue each other: behind one that is not there any more none can be read.
-        self.is_torn |= !is_same;
-        self.put(if self.is_torn { &plain } else { &record })
+        // Frames continue one zstd stream: after a missing one, none can be decompressed.
+        self.is_uncompressed |= !is_same;
+        self.put(if self.is_uncompressed { &plain } else { &record })
     }
 }

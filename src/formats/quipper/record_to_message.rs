@@ -1,4 +1,4 @@
-//! Records other than SAMPLE: from their fields to a message.
+//! Converts records other than SAMPLE to messages.
 
 use super::proto::perf_data_proto as proto;
 use super::text::{md5_prefix, root_path};
@@ -10,10 +10,8 @@ use crate::abi::sample_id::SampleId;
 use bpf_metadata_event::MetadataEntry;
 use proto::{PerfEvent, SampleInfo, bpf_metadata_event};
 
-/// The message that tells a record; `None` where the schema has none for its type, or its bytes are not what the type's
-/// definition says.
-///
-/// The header is whoever calls this has it.
+/// Describes a record as a message without its header; `None` if the schema has no message for its type, or the
+/// record does not match the definition of its type.
 pub fn describe(record: &Record, payload: &[u8], context: &RecordContext) -> Option<PerfEvent> {
     let mut event = PerfEvent::default();
     let info = || Some(record.id.as_ref().map(sample_info).unwrap_or_default());
@@ -153,7 +151,7 @@ pub fn describe(record: &Record, payload: &[u8], context: &RecordContext) -> Opt
                 key: Some(entry.key.text().to_vec()),
                 value: Some(entry.value.text().to_vec()),
             });
-            // perf gives these a trailer, as if they were the kernel's.
+            // perf appends a trailer to these, as if the kernel had written them.
             let trailer = context.sample_id_all.then(|| {
                 SampleId::read(&record.tail, context.layout.sample_type(), context.endian).as_ref().map(sample_info)
             });
@@ -246,8 +244,8 @@ pub fn describe(record: &Record, payload: &[u8], context: &RecordContext) -> Opt
     Some(event)
 }
 
-/// Gives a mapping its file. `None` of what the peer's reader passes over: the maps of a process that perf gave up reading,
-/// and the empty map of a kernel that is not recorded.
+/// Sets the file of a mapping. `None` for mappings that quipper's reader skips: those of a process whose maps perf
+/// could not read in time, and the empty kernel mapping of a recording without the kernel.
 fn named(mut map: proto::MMapEvent, filename: &[u8], misc: Misc) -> Option<proto::MMapEvent> {
     let is_empty_kernel = map.len == Some(0) && misc.cpu_mode() == CpuMode::KERNEL;
     if misc.contains(Misc::PROC_MAP_PARSE_TIMEOUT) || is_empty_kernel {

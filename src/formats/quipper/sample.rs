@@ -1,4 +1,4 @@
-//! SAMPLE records: from their fields to a message, and back.
+//! Converts SAMPLE records to messages and back.
 
 use super::proto::perf_data_proto::{BranchStackEntry, ReadInfo, SampleEvent, WeightStruct, read_info::ReadValue};
 use crate::abi::Endian;
@@ -9,11 +9,11 @@ use crate::abi::sample_layout::{FieldKind, SampleField, SampleLayout};
 use crate::abi::sample_type::{BranchSampleType, SampleType};
 use crate::abi::sample_view::SampleView;
 
-/// Fields of samples that the schema has a place for.
+/// Fields of samples that the schema supports.
 const MODELLED: SampleType =
     SampleType::KNOWN.difference(SampleField::of_kinds(&[FieldKind::Regs, FieldKind::StackDump, FieldKind::LongBytes]));
 
-/// What of a layout the schema has a place for.
+/// The part of a layout that the schema supports.
 pub fn modelled(layout: &SampleLayout) -> SampleLayout {
     layout
         .keeping(MODELLED)
@@ -22,7 +22,7 @@ pub fn modelled(layout: &SampleLayout) -> SampleLayout {
         .with_regs(0, 0)
 }
 
-/// Tells a sample by a message that has told another one; its lists keep their memory.
+/// Describes a sample in a message that may have described another one; its buffers are reused.
 pub fn describe(view: &SampleView<'_>, layout: &SampleLayout, endian: Endian, sample: &mut SampleEvent) {
     sample.ip = view.ip;
     (sample.pid, sample.tid) = view.task.unzip();
@@ -90,7 +90,7 @@ fn branches(stack: &BranchStackView<'_>, endian: Endian) -> impl Iterator<Item =
     })
 }
 
-/// Numbers in a recorder's byte order, one behind the other.
+/// Appends numbers in the byte order of the recording.
 pub struct Fields<'a> {
     out: &'a mut Vec<u8>,
     endian: Endian,
@@ -102,7 +102,7 @@ impl<'a> Fields<'a> {
         Self { out, endian }
     }
 
-    /// 4 bytes.
+    /// Appends 4 bytes.
     #[inline]
     pub fn u32(&mut self, number: u32) {
         self.out.extend_from_slice(&match self.endian {
@@ -111,7 +111,7 @@ impl<'a> Fields<'a> {
         });
     }
 
-    /// 8 bytes.
+    /// Appends 8 bytes.
     #[inline]
     pub fn u64(&mut self, number: u64) {
         self.out.extend_from_slice(&match self.endian {
@@ -120,7 +120,7 @@ impl<'a> Fields<'a> {
         });
     }
 
-    /// 8 bytes, if the field is there.
+    /// Appends 8 bytes, if the field is present.
     #[inline]
     pub fn u64_if(&mut self, is_there: bool, number: u64) {
         if is_there {
@@ -128,7 +128,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// 8 bytes each.
+    /// Appends 8 bytes for each number.
     #[inline]
     pub fn u64s(&mut self, numbers: &[u64]) {
         match self.endian {
@@ -138,11 +138,11 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Appends the body of the record that a message tells, of a [modelled] layout.
+/// Appends the body of the record that a message describes, with a [modelled] layout.
 pub fn encode(sample: &SampleEvent, layout: &SampleLayout, endian: Endian, out: &mut Vec<u8>) {
     let mut fields = Fields::new(out, endian);
     let mut there = layout.sample_type();
-    // A weight of three numbers is written even where the event is not known to have one.
+    // A struct weight is written even where the event is not known to have one.
     there.set(SampleType::WEIGHT_STRUCT, there.contains(SampleType::WEIGHT_STRUCT) || sample.weight_struct.is_some());
     for field in SampleField::of(there) {
         match field {
@@ -182,13 +182,13 @@ pub fn encode(sample: &SampleEvent, layout: &SampleLayout, endian: Endian, out: 
             SampleField::Cgroup => fields.u64(sample.cgroup()),
             SampleField::DataPageSize => fields.u64(sample.data_page_size()),
             SampleField::CodePageSize => fields.u64(sample.code_page_size()),
-            // The schema has no place for these.
+            // The schema does not support these.
             SampleField::RegsUser | SampleField::StackUser | SampleField::RegsIntr | SampleField::Aux => {}
         }
     }
 }
 
-/// The weight, as one number or as three.
+/// The weight, from one number or from three.
 fn weight(sample: &SampleEvent) -> u64 {
     match &sample.weight_struct {
         Some(weight) => {

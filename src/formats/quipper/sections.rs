@@ -1,4 +1,4 @@
-//! Feature sections: from messages to their content, as perf writes it.
+//! Encodes feature sections from messages, as perf writes them.
 
 use super::proto::PerfDataProto;
 use super::proto::perf_data_proto::string_metadata::StringAndMd5sumPrefix;
@@ -20,10 +20,10 @@ use crate::abi::text::PaddedStr;
 use crate::container::read::file::FileAttr;
 use binrw::BinWrite;
 
-/// File names of build ids are padded to this.
+/// File names of build IDs are padded to multiples of this size.
 const NAME_ALIGN: usize = 64;
 
-/// The section that messages tell; empty where they tell none.
+/// Encodes the section that messages describe; empty if they describe none.
 pub fn section(id: FeatureId, message: &PerfDataProto, events: &[FileAttr], endian: Endian) -> Vec<u8> {
     let texts = message.string_metadata.as_ref();
     let text = |get: fn(&super::proto::perf_data_proto::StringMetadata) -> &Option<StringAndMd5sumPrefix>| {
@@ -87,7 +87,7 @@ pub fn section(id: FeatureId, message: &PerfDataProto, events: &[FileAttr], endi
 }
 
 fn bytes<T: for<'a> BinWrite<Args<'a> = ()>>(value: &T, endian: Endian) -> Vec<u8> {
-    // What goes to memory fails only where a text is longer than its place can tell.
+    // Encoding to memory fails only where a string exceeds its length field.
     abi::to_bytes(value, endian).unwrap_or_default()
 }
 
@@ -95,7 +95,7 @@ fn list<'a>(texts: impl Iterator<Item = &'a [u8]>) -> StrList {
     StrList { strings: texts.map(PerfStr::new).collect() }
 }
 
-/// EVENT_DESC, if there is a name for each event.
+/// Encodes EVENT_DESC, if there is a name for each event.
 fn event_desc(message: &PerfDataProto, events: &[FileAttr], endian: Endian) -> Option<Vec<u8>> {
     if events.is_empty() || message.event_types.len() != events.len() {
         return None;
@@ -123,7 +123,7 @@ fn cpu_topology(topology: &PerfCpuTopologyMetadata, endian: Endian) -> Vec<u8> {
 }
 
 fn build_ids(messages: &[PerfBuildId], endian: Endian) -> Vec<u8> {
-    // Those that mappings tell themselves are not told again.
+    // Build IDs of mappings are stored in their records only.
     let is_mapped = |message: &&PerfBuildId| message.misc() & u32::from(Misc::MMAP_BUILD_ID.bits()) != 0;
     let entries = messages.iter().filter(|message| !is_mapped(message)).map(|message| {
         let mut build_id = [0; 20];

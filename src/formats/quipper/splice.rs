@@ -1,33 +1,33 @@
-//! Bytes as what is made of fields, and where they differ from it.
+//! Differences between stored bytes and those encoded from fields.
 
 use super::proto::perf_data_proto::Splice;
 
 impl Splice {
-    /// What makes `wanted` of `made`; `None` where they are the same.
-    pub fn between(made: &[u8], wanted: &[u8]) -> Option<Self> {
-        if made == wanted {
+    /// The splice that turns `built` into `wanted`; `None` if they are equal.
+    pub fn between(built: &[u8], wanted: &[u8]) -> Option<Self> {
+        if built == wanted {
             return None;
         }
-        let before = made.iter().zip(wanted).take_while(|(a, b)| a == b).count();
-        let (made, wanted) = (&made[before..], &wanted[before..]);
-        let behind = made.iter().rev().zip(wanted.iter().rev()).take_while(|(a, b)| a == b).count();
-        let (len, with) = (made.len() - behind, &wanted[..wanted.len() - behind]);
+        let before = built.iter().zip(wanted).take_while(|(a, b)| a == b).count();
+        let (built, wanted) = (&built[before..], &wanted[before..]);
+        let behind = built.iter().rev().zip(wanted.iter().rev()).take_while(|(a, b)| a == b).count();
+        let (len, with) = (built.len() - behind, &wanted[..wanted.len() - behind]);
         Some(Self { at: Some(before as u64), len: Some(len as u64), with: Some(with.to_vec()) })
     }
 
-    /// Makes what was wanted of what is made. `None` where something else is made now.
-    pub fn apply(&self, made: &mut Vec<u8>) -> Option<()> {
+    /// Applies the splice. `None` if it does not fit.
+    pub fn apply(&self, built: &mut Vec<u8>) -> Option<()> {
         let at = usize::try_from(self.at()).ok()?;
-        let end = at.checked_add(usize::try_from(self.len()).ok()?).filter(|&end| end <= made.len())?;
-        made.splice(at..end, self.with().iter().copied());
+        let end = at.checked_add(usize::try_from(self.len()).ok()?).filter(|&end| end <= built.len())?;
+        built.splice(at..end, self.with().iter().copied());
         Some(())
     }
 }
 
-/// What is made of fields, with the difference if there is one.
-pub fn spliced(mut made: Vec<u8>, splice: Option<&Splice>) -> Option<Vec<u8>> {
-    splice.map_or(Some(()), |splice| splice.apply(&mut made))?;
-    Some(made)
+/// Bytes encoded from fields, with the splice applied if there is one.
+pub fn spliced(mut built: Vec<u8>, splice: Option<&Splice>) -> Option<Vec<u8>> {
+    splice.map_or(Some(()), |splice| splice.apply(&mut built))?;
+    Some(built)
 }
 
 #[cfg(test)]
@@ -35,23 +35,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_differs_is_kept() {
-        for (made, wanted, with) in [
+    fn splice_contains_only_the_difference() {
+        for (built, wanted, with) in [
             (&b"abcdef"[..], &b"abXYef"[..], &b"XY"[..]),
             (b"abab", b"ab", b""),
             (b"ab", b"abab", b"ab"),
             (b"", b"new", b"new"),
             (b"old", b"", b""),
         ] {
-            let splice = Splice::between(made, wanted).unwrap();
+            let splice = Splice::between(built, wanted).unwrap();
             assert_eq!(splice.with(), with);
-            assert_eq!(spliced(made.to_vec(), Some(&splice)).unwrap(), wanted);
+            assert_eq!(spliced(built.to_vec(), Some(&splice)).unwrap(), wanted);
         }
         assert_eq!(Splice::between(b"same", b"same"), None);
     }
 
     #[test]
-    fn what_does_not_fit_is_not_applied() {
+    fn rejects_a_splice_that_does_not_fit() {
         let splice = Splice { at: Some(2), len: Some(u64::MAX), with: None };
         assert_eq!(spliced(b"abcdef".to_vec(), Some(&splice)), None);
     }

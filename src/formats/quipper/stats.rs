@@ -1,4 +1,4 @@
-//! Counts of records, and whether the addresses of samples are in mappings that were told.
+//! Counts records, and samples whose addresses are all mapped.
 
 use super::proto::perf_data_proto::{MMapEvent, PerfEvent, PerfEventStats, SampleEvent};
 use crate::abi::callchain::Context;
@@ -6,7 +6,7 @@ use crate::abi::record::RecordType;
 use crate::abi::sample_view::SampleView;
 use crate::rewrite::quipper::address_spaces::Spaces;
 
-/// Counts records as they pass.
+/// Counts records.
 pub struct Stats {
     counts: PerfEventStats,
     spaces: Spaces,
@@ -14,12 +14,12 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// Nothing counted yet of records whose addresses were replaced or not.
+    /// Starts at zero; `did_remap` is whether addresses were remapped.
     pub fn new(did_remap: bool) -> Self {
         Self { counts: PerfEventStats::default(), spaces: Spaces::new(false), did_remap }
     }
 
-    /// Looks at a record.
+    /// Counts a record.
     pub fn count(&mut self, event: &PerfEvent) {
         let count = |count: &mut Option<u32>| *count = Some(count.unwrap_or(0).saturating_add(1));
         if let Some(sample) = &event.sample_event {
@@ -34,14 +34,14 @@ impl Stats {
             count(&mut self.counts.num_fork_events);
             self.spaces.fork(fork.pid(), fork.ppid());
         } else if let Some(comm) = &event.comm_event {
-            self.spaces.meet(comm.pid());
+            self.spaces.ensure(comm.pid());
         } else if event.exit_event.is_some() && event.header.is_some_and(|header| header.r#type() == RecordType::EXIT.0)
         {
             count(&mut self.counts.num_exit_events);
         }
     }
 
-    /// Looks at a sample that has no branch stack.
+    /// Counts a sample without branch stack.
     pub fn count_plain(&mut self, view: &SampleView<'_>) {
         let (pid, spaces) = (view.task.map_or(0, |(pid, _)| pid), &mut self.spaces);
         let mut has = |address| spaces.find(pid, address).is_some();
@@ -55,7 +55,7 @@ impl Stats {
         }
     }
 
-    /// The counts.
+    /// Returns the counts.
     pub fn finish(&self) -> PerfEventStats {
         let counts = &self.counts;
         PerfEventStats {
@@ -76,7 +76,7 @@ impl Stats {
     fn is_mapped(&mut self, sample: &SampleEvent) -> bool {
         let (pid, spaces) = (sample.pid(), &mut self.spaces);
         let mut has = |address| spaces.find(pid, address).is_some();
-        // Where a branch stack is not full, nothing follows.
+        // A branch stack ends at the first empty entry.
         let mut branches = sample.branch_stack.iter().take_while(|entry| entry.from_ip() != 0 && entry.to_ip() != 0);
         sample.ip.is_none_or(&mut has)
             && sample.callchain.iter().all(|&address| Context::of(address).is_some() || has(address))

@@ -1,19 +1,19 @@
-//! What the schema has beside texts: the beginning of their MD5, and the folders of a path.
+//! Fields that the schema derives from strings: MD5 prefixes, and root paths.
 
 use md5::{Digest, Md5};
 
-/// First 8 bytes of a text's MD5, as a big-endian number.
+/// First 8 bytes of a string's MD5, as a big-endian number.
 pub fn md5_prefix(text: &[u8]) -> u64 {
     let digest: [u8; 16] = Md5::digest(text).into();
     digest.first_chunk().map_or(0, |prefix| u64::from_be_bytes(*prefix))
 }
 
-/// Prefixes of file names that stand for a folder, though they are none.
-const NO_FOLDERS: [&[u8]; 2] = [b"[anon:", b"/memfd:"];
+/// Prefixes of names that serve as root path, although they are not directories.
+const PSEUDO_ROOTS: [&[u8]; 2] = [b"[anon:", b"/memfd:"];
 
-/// The first folders of a path, two at most; nothing of what is no absolute path.
+/// The first two directories of a path at most; empty for relative paths.
 pub fn root_path(path: &[u8]) -> &[u8] {
-    if let Some(prefix) = NO_FOLDERS.into_iter().find(|prefix| path.starts_with(prefix)) {
+    if let Some(prefix) = PSEUDO_ROOTS.into_iter().find(|prefix| path.starts_with(prefix)) {
         return prefix;
     }
     if path.starts_with(b"//") {
@@ -25,7 +25,7 @@ pub fn root_path(path: &[u8]) -> &[u8] {
     let mut slashes = path.iter().enumerate().skip(1).filter(|&(_, &byte)| byte == b'/').map(|(at, _)| at);
     match (slashes.next(), slashes.next()) {
         (None, _) => &path[..1],
-        // What is in this folder goes by names that are made up each time.
+        // Names in /tmp are random.
         (Some(first), _) if &path[..first] == b"/tmp" => &path[..first],
         (Some(first), None) => &path[..first],
         (Some(_), Some(second)) => &path[..second],
@@ -37,13 +37,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sums_are_those_of_the_schema() {
+    fn md5_prefixes_match_quipper() {
         assert_eq!(md5_prefix(b""), 15_284_527_576_400_310_788);
         assert_eq!(md5_prefix(b"perf-exec"), 6_375_561_754_421_997_525);
     }
 
     #[test]
-    fn folders_of_paths() {
+    fn root_paths() {
         let cases: [(&[u8], &[u8]); 10] = [
             (b"/usr/lib/x/y", b"/usr/lib"),
             (b"/a/b/c", b"/a/b"),

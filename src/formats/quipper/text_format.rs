@@ -1,4 +1,4 @@
-//! The text form of messages: written and read a field of PerfDataProto at a time.
+//! Protobuf text format: written and read one field of PerfDataProto at a time.
 
 use super::wire::Fields;
 use crate::container::read::ReadOptions;
@@ -9,17 +9,17 @@ use prost_reflect::{DescriptorPool, DynamicMessage, MessageDescriptor};
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::sync::LazyLock;
 
-/// What the schema says of PerfDataProto.
+/// Descriptor of PerfDataProto.
 static DESCRIPTOR: LazyLock<Option<MessageDescriptor>> = LazyLock::new(|| {
     let pool = DescriptorPool::decode(&include_bytes!(concat!(env!("OUT_DIR"), "/perf_data.bin"))[..]).ok()?;
     pool.get_message_by_name("quipper.PerfDataProto")
 });
 
 fn descriptor() -> io::Result<MessageDescriptor> {
-    DESCRIPTOR.clone().ok_or_else(|| io::Error::other("the description of PerfDataProto cannot be read"))
+    DESCRIPTOR.clone().ok_or_else(|| io::Error::other("cannot load the descriptor of PerfDataProto"))
 }
 
-/// Writes the text of what is written to it: whole fields of PerfDataProto at a time.
+/// Converts whole fields of PerfDataProto to text as they are written.
 pub struct ToText<W> {
     out: W,
 }
@@ -48,10 +48,10 @@ impl<W: Write> Write for ToText<W> {
     }
 }
 
-/// Writes the message that a text is.
+/// Converts text to an encoded message.
 ///
 /// # Errors
-/// Where the text is none, with its line.
+/// If the text is invalid, with its line.
 pub fn from_text(stream: &mut dyn Read, name: &str, options: &ReadOptions, out: &mut impl Write) -> Result<()> {
     let mut stream = BufReader::with_capacity(1 << 17, stream);
     let (mut chunk, mut nesting) = (Vec::new(), Nesting::default());
@@ -63,13 +63,17 @@ pub fn from_text(stream: &mut dyn Read, name: &str, options: &ReadOptions, out: 
         let read = (&mut stream).take(room).read_until(b'\n', &mut chunk).map_err(Error::io(name, "cannot read"))?;
         line += 1;
         if chunk.len() as u64 > options.limits.about {
-            return Err(Error::input(name, None, format!("what begins in line {first} is too long")));
+            return Err(Error::input(
+                name,
+                None,
+                format!("line {first}: the field that begins here exceeds the limit"),
+            ));
         }
         nesting.pass(&chunk[start..]);
         last = chunk[start..].trim_ascii_end().last().copied().or(last);
-        // A field and its message need not stand in one line.
-        let is_whole = nesting.depth == 0 && last != Some(b':');
-        if read > 0 && !is_whole {
+        // A field and its message may be on different lines.
+        let is_complete = nesting.depth == 0 && last != Some(b':');
+        if read > 0 && !is_complete {
             continue;
         }
         let text = str::from_utf8(&chunk).map_err(|e| e.to_string());
@@ -77,7 +81,7 @@ pub fn from_text(stream: &mut dyn Read, name: &str, options: &ReadOptions, out: 
         let parsed =
             text.and_then(|text| DynamicMessage::parse_text_format(descriptor, text).map_err(|e| e.to_string()));
         let message = parsed.map_err(|why| {
-            let what = format!("what begins in line {first} is not of a PerfDataProto as text: {why}");
+            let what = format!("line {first}: not a field of PerfDataProto in text format: {why}");
             Error::input(name, None, what)
         })?;
         out.write_all(&message.encode_to_vec()).map_err(Error::Output)?;
@@ -89,14 +93,14 @@ pub fn from_text(stream: &mut dyn Read, name: &str, options: &ReadOptions, out: 
     }
 }
 
-/// How deep in messages a text is.
+/// Nesting depth of messages.
 #[derive(Default)]
 struct Nesting {
     depth: usize,
 }
 
 impl Nesting {
-    /// Passes over a line. Texts and comments end with it.
+    /// Scans a line. Strings and comments end with it.
     fn pass(&mut self, line: &[u8]) {
         let mut quote = None;
         let mut bytes = line.iter();
@@ -120,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_field_and_its_message_may_be_far_apart() {
+    fn field_and_message_may_be_many_lines_apart() {
         let text = format!("events:{}{{}}\nevents {{}}", "\n".repeat(3 << 20));
         let mut out = Vec::new();
         from_text(&mut text.as_bytes(), "text", &ReadOptions::default(), &mut out).unwrap();

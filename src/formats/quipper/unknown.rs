@@ -1,4 +1,4 @@
-//! Fields that we do not know, of messages at any depth: they are kept from one PerfDataProto to the next.
+//! Unknown fields of messages at any depth, preserved from one PerfDataProto to the next.
 
 use super::encode::field;
 use super::wire::Fields;
@@ -8,46 +8,46 @@ use std::collections::BTreeMap;
 
 include!(concat!(env!("OUT_DIR"), "/known.rs"));
 
-/// What is not known of a PerfDataProto.
+/// Unknown fields of a PerfDataProto.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UnknownFields {
-    /// Of all but the events and what we keep of records ourselves.
+    /// All except those of events and of perfconv's `records`.
     pub message: Unknown,
-    /// Of events.
+    /// Those of events.
     pub events: UnknownInEvents,
 }
 
-/// What is not known of events, by how many of those that records were made of come before.
+/// Unknown fields of events, by the number of converted events before them.
 pub type UnknownInEvents = BTreeMap<u64, Unknown>;
 
 impl UnknownFields {
-    /// Whether all is known.
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.message.is_empty() && self.events.is_empty()
     }
 }
 
-/// Whether a PerfDataProto has a place for these fields.
-pub fn are_kept(fields: &RetainedFields) -> bool {
+/// Whether a PerfDataProto can store these fields.
+pub fn are_supported(fields: &RetainedFields) -> bool {
     fields.is_empty() || fields.get::<UnknownFields>().is_some()
 }
 
-/// What is not known of a message.
+/// Unknown fields of a message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unknown {
-    /// Fields of its own, as they are.
+    /// The message's own ones, encoded.
     own: Vec<u8>,
-    /// What is not known of messages in it: the number of their field, how many of that field come before, and what.
-    inside: Vec<(u32, usize, Self)>,
+    /// Those of submessages: field number, index among the fields of that number, unknown fields.
+    nested: Vec<(u32, usize, Self)>,
 }
 
 impl Unknown {
-    /// What is not known of a PerfDataProto, but for events and the records that we keep.
+    /// Collects the unknown fields of a PerfDataProto, except in events and `records`.
     pub fn of_message(bytes: &[u8]) -> Self {
         Self::of(bytes, PERF_DATA_PROTO)
     }
 
-    /// What is not known of a PerfEvent.
+    /// Collects the unknown fields of a PerfEvent.
     pub fn of_event(bytes: &[u8]) -> Self {
         Self::of(bytes, PERF_EVENT)
     }
@@ -60,10 +60,10 @@ impl Unknown {
             match fields.binary_search_by_key(&known.number, |&(number, _)| number) {
                 Err(_) => unknown.own.extend_from_slice(known.whole),
                 Ok(at) if fields[at].1 != NO_MESSAGE => {
-                    let inside = Self::of(known.value, fields[at].1);
+                    let nested = Self::of(known.value, fields[at].1);
                     let before = before.entry(known.number).or_default();
-                    if !inside.is_empty() {
-                        unknown.inside.push((known.number, *before, inside));
+                    if !nested.is_empty() {
+                        unknown.nested.push((known.number, *before, nested));
                     }
                     *before += 1;
                 }
@@ -73,42 +73,42 @@ impl Unknown {
         unknown
     }
 
-    /// Whether all is known.
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.own.is_empty() && self.inside.is_empty()
+        self.own.is_empty() && self.nested.is_empty()
     }
 
-    /// Of a message only what is not known of messages in it: for one that is written in several pieces.
-    pub fn inside(&self) -> Self {
-        Self { own: Vec::new(), inside: self.inside.clone() }
+    /// Only those of submessages: for a message that is written in several pieces.
+    pub fn nested(&self) -> Self {
+        Self { own: Vec::new(), nested: self.nested.clone() }
     }
 
-    /// How many messages in this one have fields that are not known.
+    /// Number of submessages with unknown fields of their own.
     pub fn messages(&self) -> usize {
-        self.inside.iter().map(|(_, _, inside)| usize::from(!inside.own.is_empty()) + inside.messages()).sum()
+        self.nested.iter().map(|(_, _, nested)| usize::from(!nested.own.is_empty()) + nested.messages()).sum()
     }
 
-    /// The fields of the message itself, of which those that are no schema's only where nothing is to be left out.
+    /// The message's own unknown fields; those in the range of extensions only if lossless.
     pub fn own(&self, is_lossless: bool) -> impl Iterator<Item = &[u8]> {
         let fields = Fields::new(&self.own).flatten();
-        fields.filter(move |field| is_lossless || field.number < field::OURS).map(|field| field.whole)
+        fields.filter(move |field| is_lossless || field.number < field::FIRST_EXTENSION).map(|field| field.whole)
     }
 
-    /// A message with these fields, and how many messages in it have got theirs.
+    /// Adds these fields to an encoded message; returns it, and the number of submessages that were changed.
     pub fn merge(&self, bytes: &[u8], is_lossless: bool) -> (Vec<u8>, usize) {
         let (mut merged, mut done) = (Vec::with_capacity(bytes.len() + self.own.len()), 0);
         let mut before = BTreeMap::new();
         let places: BTreeMap<_, _> =
-            self.inside.iter().map(|(number, before, inside)| ((*number, *before), inside)).collect();
+            self.nested.iter().map(|(number, before, nested)| ((*number, *before), nested)).collect();
         for field in Fields::new(bytes).flatten() {
             let count: &mut usize = before.entry(field.number).or_default();
             let place = (field.number, *count);
             *count += 1;
             match places.get(&place) {
                 None => merged.extend_from_slice(field.whole),
-                Some(inside) => {
-                    let (value, inner) = inside.merge(field.value, is_lossless);
-                    done += inner + usize::from(!inside.own.is_empty());
+                Some(nested) => {
+                    let (value, inner) = nested.merge(field.value, is_lossless);
+                    done += inner + usize::from(!nested.own.is_empty());
                     encode_key(field.number, WireType::LengthDelimited, &mut merged);
                     encode_varint(value.len() as u64, &mut merged);
                     merged.extend_from_slice(&value);
@@ -130,7 +130,7 @@ mod tests {
     const FIELD_99: [u8; 3] = [0x98, 0x06, 7];
     const FIELD_1500: [u8; 3] = [0xe0, 0x5d, 1];
 
-    /// An event whose sample has a field 99, and which itself has one.
+    /// An event with an unknown field 99, whose sample has unknown fields, too.
     fn event() -> Vec<u8> {
         let sample = SampleEvent { pid: Some(1), ..SampleEvent::default() };
         let event = PerfEvent { header: Some(EventHeader::default()), ..PerfEvent::default() };
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn many_messages_with_fields_that_are_not_known_are_gone_through_once() {
+    fn merges_many_messages_in_linear_time() {
         const BUILD_IDS: u32 = 7;
         let of = |bytes: &[u8]| {
             let mut message = Vec::new();
@@ -150,14 +150,14 @@ mod tests {
             encode_varint(bytes.len() as u64, &mut message);
             [&message[..], bytes].concat()
         };
-        let [told, known] = [of(&FIELD_99), of(&[])].map(|message| message.repeat(400_000));
-        let unknown = Unknown::of_message(&told);
+        let [extended, known] = [of(&FIELD_99), of(&[])].map(|message| message.repeat(400_000));
+        let unknown = Unknown::of_message(&extended);
         assert_eq!(unknown.messages(), 400_000);
-        assert!(unknown.merge(&known, true) == (told, 400_000));
+        assert!(unknown.merge(&known, true) == (extended, 400_000));
     }
 
     #[test]
-    fn what_is_not_known_is_put_back_where_it_was() {
+    fn unknown_fields_round_trip() {
         let bytes = event();
         let unknown = Unknown::of_event(&bytes);
         assert_eq!(unknown.messages(), 1);
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn of_messages_that_repeat_the_right_one_gets_it_back() {
+    fn repeated_messages_get_back_their_own_fields() {
         let attr = |id| PerfFileAttr { ids: vec![id], ..PerfFileAttr::default() };
         let known = PerfDataProto { file_attrs: vec![attr(1), attr(2), attr(3)], ..PerfDataProto::default() };
         let known = known.encode_to_vec();
@@ -183,6 +183,6 @@ mod tests {
         let unknown = Unknown::of_message(&bytes);
         assert_eq!(unknown.merge(&known, true), (bytes, 1));
         let one = PerfDataProto { file_attrs: vec![attr(1)], ..PerfDataProto::default() };
-        assert_eq!(unknown.merge(&one.encode_to_vec(), true), (one.encode_to_vec(), 0), "it is not there any more");
+        assert_eq!(unknown.merge(&one.encode_to_vec(), true), (one.encode_to_vec(), 0), "the message no longer exists");
     }
 }

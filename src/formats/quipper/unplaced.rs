@@ -1,4 +1,4 @@
-//! Records that have no place among others, and bytes that stand for records.
+//! Records that the schema cannot represent, and frames.
 
 use super::Fidelity;
 use super::chunks::raw;
@@ -13,42 +13,43 @@ use prost::encoding::message;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// Keeps them in a temporary file, as messages, until all others are written.
-pub struct Aside {
-    /// Whether they are to be kept at all.
-    is_kept: bool,
+/// Spools them as messages, to be written after all events.
+pub struct UnplacedRecords {
+    /// Whether they are written at all.
+    is_lossless: bool,
     spool_dir: Option<PathBuf>,
     records: Option<BufWriter<Spool>>,
     frame: Option<Frame>,
     buffer: Vec<u8>,
 }
 
-/// Bytes that stand for the records that follow.
+/// Original bytes of the records that follow.
 struct Frame {
     at: u64,
     bytes: Bytes,
     sum: Md5,
-    /// Records inside that have no place among others.
+    /// Records of the frame that the schema cannot represent.
     records: Vec<u8>,
 }
 
-impl Aside {
-    /// Nothing kept yet.
+impl UnplacedRecords {
+    /// Starts empty.
     pub fn new(options: &CarryOptions) -> Self {
-        let (is_kept, spool_dir) = (Fidelity::from(&options.values) == Fidelity::Lossless, options.spool_dir.clone());
-        Self { is_kept, spool_dir, records: None, frame: None, buffer: Vec::new() }
+        let (is_lossless, spool_dir) =
+            (Fidelity::from(&options.values) == Fidelity::Lossless, options.spool_dir.clone());
+        Self { is_lossless, spool_dir, records: None, frame: None, buffer: Vec::new() }
     }
 
-    /// Keeps a record that is the one of that number.
+    /// Adds the record of this number.
     ///
     /// # Errors
-    /// Where it cannot be kept.
+    /// If it cannot be spooled.
     pub fn add(&mut self, at: u64, bytes: &[u8]) -> Result<()> {
         self.keep(&Record { at: Some(at), chunks: raw(bytes).into_iter().collect(), ..Record::default() })
     }
 
     fn keep(&mut self, record: &Record) -> Result<()> {
-        if !self.is_kept {
+        if !self.is_lossless {
             return Ok(());
         }
         if let Some(frame) = &mut self.frame {
@@ -64,22 +65,22 @@ impl Aside {
         records.write_all(&self.buffer).map_err(Error::Output)
     }
 
-    /// Begins a run of records that are in the file as these bytes.
+    /// Begins a run of records whose bytes in the file are these.
     pub fn begin_frame(&mut self, at: u64, bytes: Bytes) {
         self.frame = Some(Frame { at, bytes, sum: Md5::new(), records: Vec::new() });
     }
 
-    /// Takes note of a record of the run.
-    pub fn inside(&mut self, bytes: &[u8]) {
+    /// Adds a record of the run to its checksum.
+    pub fn add_to_frame(&mut self, bytes: &[u8]) {
         if let Some(frame) = &mut self.frame {
             frame.sum.update(bytes);
         }
     }
 
-    /// Ends the run before the record of that number, if there is one.
+    /// Ends the run, if any, before the record of this number.
     ///
     /// # Errors
-    /// Where it cannot be kept.
+    /// If it cannot be spooled.
     pub fn end_frame(&mut self, at: u64) -> Result<()> {
         let Some(frame) = self.frame.take() else { return Ok(()) };
         let inside = at - frame.at - 1;
@@ -96,19 +97,19 @@ impl Aside {
         }
     }
 
-    /// What was kept.
+    /// Returns the spooled messages.
     pub fn take(&mut self) -> Option<BufWriter<Spool>> {
         self.records.take()
     }
 }
 
-/// A temporary file.
+/// Creates a buffered temporary file.
 ///
 /// # Errors
-/// Where there can be none.
+/// If it cannot be created.
 pub fn spool(dir: Option<&Path>) -> Result<BufWriter<Spool>> {
     Ok(BufWriter::with_capacity(
         1 << 17,
-        Spool::new(dir).map_err(Error::io("the records", "cannot keep in a temporary file"))?,
+        Spool::new(dir).map_err(Error::io("the records", "cannot write to a temporary file"))?,
     ))
 }

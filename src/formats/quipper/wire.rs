@@ -1,21 +1,21 @@
-//! The fields of a message, one after the other, without what is in them.
+//! Iterates over the fields of an encoded message, without decoding them.
 
 use prost::encoding::{WireType, decode_key, decode_varint};
 
-/// A field as it stands.
+/// An encoded field.
 #[derive(Clone, Copy, Debug)]
 pub struct Field<'a> {
-    /// Its number.
+    /// Field number.
     pub number: u32,
-    /// Where it begins.
+    /// Offset.
     pub at: u64,
-    /// All of it.
+    /// Key and value.
     pub whole: &'a [u8],
-    /// What it holds, where that is of some length; else nothing.
+    /// Content of a length-delimited or fixed-size field; otherwise empty.
     pub value: &'a [u8],
 }
 
-/// Walks the fields of a message.
+/// Iterator over the fields of a message.
 #[derive(Clone, Debug)]
 pub struct Fields<'a> {
     bytes: &'a [u8],
@@ -23,7 +23,7 @@ pub struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// The fields of the message that is all of `bytes`.
+    /// Iterates over the message in `bytes`.
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0 }
     }
@@ -48,7 +48,7 @@ impl<'a> Fields<'a> {
 }
 
 impl<'a> Iterator for Fields<'a> {
-    /// An error is where the field begins that is none; no other follows it.
+    /// The error is the offset of an invalid field; iteration ends there.
     type Item = Result<Field<'a>, u64>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_come_as_they_stand_up_to_one_that_is_cut() {
+    fn iterates_fields_up_to_a_truncated_one() {
         let bytes = [8, 150, 1, 18, 3, 1, 2, 3, 25, 0, 0, 0, 0, 0, 0, 0, 0, 18, 5, 1];
         let fields: Vec<_> = Fields::new(&bytes).collect();
         let seen: Vec<_> = fields.iter().flatten().map(|f| (f.number, f.at, f.value.len(), f.whole.len())).collect();

@@ -1,4 +1,4 @@
-//! The rules that events have to keep, each by itself and all together.
+//! Rules for events: for each attr, and for all attrs together.
 
 use super::finding::Rule;
 use crate::abi::Endian;
@@ -8,21 +8,21 @@ use crate::abi::read_format::ReadFormat;
 use crate::abi::sample_type::SampleType;
 use crate::stream::events::Event;
 
-/// Bits that perf 7.2 knows of `read_format`, `branch_sample_type` and the flags.
+/// Bits that perf 7.2 defines for `read_format`, `branch_sample_type` and the flags.
 const READ_FORMAT: u64 = (1 << 5) - 1;
 const BRANCH_SAMPLE_TYPE: u64 = (1 << 20) - 1;
 const FLAGS: u64 = (1 << 40) - 1;
 
-/// Reports what is wrong with the bytes of an attr.
+/// Checks the bytes of an attr.
 pub fn check_bytes(bytes: &[u8], endian: Endian, mut report: impl FnMut(Rule, String)) {
     let Ok(attr) = Attr::read(bytes, endian) else { return };
     if !attr.to_bytes(endian).is_ok_and(|written| written == bytes) {
-        report(Rule::NotReproduced, "it is not written as the bytes that it was read from".into());
+        report(Rule::NotReproduced, "encoding it again gives other bytes".into());
     }
     check(&attr, report);
 }
 
-/// Reports what is wrong with an attr.
+/// Checks the fields of an attr.
 pub fn check(attr: &Attr, mut report: impl FnMut(Rule, String)) {
     if !attr.tail.is_empty() {
         report(Rule::Unknown, format!("perf_event_attr has {} bytes of unknown fields", attr.tail.len()));
@@ -31,16 +31,16 @@ pub fn check(attr: &Attr, mut report: impl FnMut(Rule, String)) {
         ("sample_type", attr.sample_type.bits(), SampleType::KNOWN.bits()),
         ("read_format", attr.read_format.bits(), READ_FORMAT),
         ("branch_sample_type", attr.branch_sample_type.bits(), BRANCH_SAMPLE_TYPE),
-        ("the flags", attr.flags.bits(), FLAGS),
+        ("flags", attr.flags.bits(), FLAGS),
     ] {
         if bits & !known != 0 {
-            report(Rule::Unknown, format!("{field} has the unknown bits {:#x}", bits & !known));
+            report(Rule::Unknown, format!("{field} has unknown bits {:#x}", bits & !known));
         }
     }
 }
 
-/// Reports events that cannot be told apart, since a record's event must be known before its layout is. The first of them
-/// stands for all that are like it.
+/// Checks that samples and other records can be assigned to events before their layout is known. Reports the first event of each
+/// kind.
 pub fn check_together(events: &[Event], mut report: impl FnMut(usize, Rule, String)) {
     let [first, others @ ..] = events else { return };
     if others.is_empty() {
@@ -50,20 +50,32 @@ pub fn check_together(events: &[Event], mut report: impl FnMut(usize, Rule, Stri
         others.iter().position(|other| place(&other.attr) != place(&first.attr)).map(|index| index + 1)
     };
     if let Some(index) = differing(id_in_sample) {
-        report(index, Rule::EventsDiffer, "its samples have their id elsewhere than those of event 0".into());
+        report(
+            index,
+            Rule::EventsDiffer,
+            "the event ID is at another position in its samples than in those of event 0".into(),
+        );
     }
     if let Some(index) = differing(id_in_trailer) {
-        report(index, Rule::EventsDiffer, "its records have their id elsewhere than those of event 0".into());
+        report(
+            index,
+            Rule::EventsDiffer,
+            "the event ID is at another position in its records than in those of event 0".into(),
+        );
     }
     let without_ids = events.iter().position(|event| {
         event.attr.sample_type.contains(SampleType::READ) && !event.attr.read_format.contains(ReadFormat::ID)
     });
     if let Some(index) = without_ids {
-        report(index, Rule::EventsDiffer, "its samples have counter values without the ids of their events".into());
+        report(
+            index,
+            Rule::EventsDiffer,
+            "its samples contain counter values without event IDs (read_format lacks ID)".into(),
+        );
     }
 }
 
-/// Where a sample has its event's id, in words from the front.
+/// Position of the event ID in a sample, in 8-byte words from the start.
 fn id_in_sample(attr: &Attr) -> Option<usize> {
     let has = |field| attr.sample_type.contains(field);
     if has(SampleType::IDENTIFIER) {
@@ -73,7 +85,7 @@ fn id_in_sample(attr: &Attr) -> Option<usize> {
     has(SampleType::ID).then(|| before.into_iter().filter(|&field| has(field)).count())
 }
 
-/// Where a trailer has its event's id, in words from the end.
+/// Position of the event ID in the sample ID trailer of other records, in 8-byte words from the end.
 fn id_in_trailer(attr: &Attr) -> Option<usize> {
     let has = |field| attr.sample_type.contains(field);
     if !attr.flags.contains(AttrFlags::SAMPLE_ID_ALL) {

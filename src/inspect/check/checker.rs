@@ -1,4 +1,4 @@
-//! The check of a recording from end to end.
+//! Checks a recording from start to end.
 
 use super::finding::{Finding, Rule, Severity, Subject};
 use super::flow::{AuxtraceRecords, Frame, Rounds};
@@ -23,21 +23,21 @@ use crate::stream::raw::{Gap, Raw};
 use crate::stream::source::Source;
 use std::collections::HashMap;
 
-/// How a check ended.
+/// Counts of a check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Checked {
-    /// Records that were read, those in frames too.
+    /// Records that were read, records in compressed frames included.
     pub records: u64,
-    /// Findings that are errors.
+    /// Number of errors.
     pub errors: u64,
-    /// Findings that are warnings.
+    /// Number of warnings.
     pub warnings: u64,
-    /// Findings that are notes.
+    /// Number of notes.
     pub notes: u64,
 }
 
 impl Checked {
-    /// Whether there is nothing but notes.
+    /// Whether there are no errors or warnings.
     pub fn is_sound(&self) -> bool {
         self.errors + self.warnings == 0
     }
@@ -51,10 +51,10 @@ impl Checked {
     }
 }
 
-/// Checks a recording, and calls `found` for each thing that is found.
+/// Checks a recording, and calls `found` for each finding.
 ///
 /// # Errors
-/// Where there is no recording, or none of which a single record can be read.
+/// If there is no recording, or none of its records can be read.
 pub fn check(input: Input, options: ReadOptions, found: &mut dyn FnMut(Finding)) -> Result<Checked> {
     let source = Source::open(input, options)?;
     let mut checker = Checker::new(Findings { found, checked: Checked::default() });
@@ -64,7 +64,7 @@ pub fn check(input: Input, options: ReadOptions, found: &mut dyn FnMut(Finding))
     Ok(checker.findings.checked)
 }
 
-/// Passes findings on and counts them.
+/// Counts findings and passes them on.
 struct Findings<'a> {
     found: &'a mut dyn FnMut(Finding),
     checked: Checked,
@@ -84,7 +84,7 @@ impl Findings<'_> {
 
 struct Checker<'a> {
     findings: Findings<'a>,
-    /// Where a file has its features; a pipe has them in records.
+    /// Offsets of the features in a file. A pipe has them in records.
     places: HashMap<FeatureId, u64>,
     rounds: Rounds,
     frame: Frame,
@@ -121,18 +121,24 @@ impl<'a> Checker<'a> {
         features::check(id, bytes, meta.endian, &context, meta.events.list().len(), report);
     }
 
-    /// Follows what records say together.
+    /// Checks a record against the ones before it.
     fn flow(&mut self, meta: &Meta, raw: &Raw<'_>, report_at: (&str, Subject)) {
         let (file, subject) = report_at;
         let mut report = |rule, what| self.findings.add(file, raw.offset(), subject, rule, what);
         if let Some(late) = meta.events.time(raw).and_then(|time| self.rounds.record(time)) {
-            report(Rule::RoundOrder, format!("it comes {late} ns too late for its round"));
+            report(
+                Rule::RoundOrder,
+                format!("its time is {late} ns before that of records that perf has already processed"),
+            );
         }
         if raw.block().origin == Origin::Frame
             && let Some(bytes) = self.frame.record(raw.header().len(), self.mmap_len)
             && self.frames_announced
         {
-            let what = format!("its frame holds {bytes} bytes and more, COMPRESSED says {}", self.mmap_len);
+            let what = format!(
+                "its compressed frame contains at least {bytes} bytes, but the feature COMPRESSED gives a maximum of {}",
+                self.mmap_len
+            );
             report(Rule::FrameTooLarge, what);
         }
         match raw.header().kind {
@@ -144,7 +150,7 @@ impl<'a> Checker<'a> {
                 self.frames_announced = announced.is_some();
                 self.mmap_len = announced.map_or(0, |(compression, _)| compression.mmap_len);
                 if !self.frames_announced {
-                    report(Rule::CompressionUnannounced, "the feature COMPRESSED is not there before it".into());
+                    report(Rule::CompressionUnannounced, "the feature COMPRESSED is missing or comes later".into());
                 }
             }
             RecordType::AUXTRACE if raw.block().source == 0 => {
@@ -154,13 +160,13 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// What the reader noticed.
+    /// Adds the corruption that the reader detected.
     fn damage(&mut self, meta: &Meta, ledger: &Ledger) {
         for damage in ledger.messages() {
             self.findings.add(&damage.file, damage.offset, Subject::Container, Rule::Damage, damage.what.clone());
         }
         if ledger.further_messages() > 0 {
-            let what = format!("{} more places are damaged", ledger.further_messages());
+            let what = format!("{} more corrupt places", ledger.further_messages());
             self.findings.add(&meta.files[0], None, Subject::Container, Rule::Damage, what);
         }
     }
@@ -190,8 +196,10 @@ impl Sink for Checker<'_> {
         let bytes = &gap.block.bytes[gap.at..gap.at + gap.len];
         if misframed::size(bytes, meta.endian).is_some() {
             let (file, at) = (&meta.files[gap.block.source as usize], gap.block.offset(gap.at));
-            let what =
-                format!("frames of {} bytes that perf 6.16 to 7.1 wrote as one, which perf cannot read", gap.len);
+            let what = format!(
+                "several compressed frames of {} bytes written as one record by perf 6.16 to 7.1, which perf cannot read",
+                gap.len
+            );
             self.findings.add(file, at, Subject::Container, Rule::Misframed, what);
         }
         Ok(())

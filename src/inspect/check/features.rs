@@ -1,11 +1,11 @@
-//! The rules that one feature has to keep.
+//! Rules for single features.
 
 use super::finding::Rule;
 use super::tracepoints;
 use crate::abi::Endian;
 use crate::abi::feature::{Feature, FeatureContext, FeatureId, FeatureSection};
 
-/// Reports what is wrong with a feature.
+/// Checks a feature section.
 pub fn check(
     id: FeatureId,
     bytes: &[u8],
@@ -17,26 +17,29 @@ pub fn check(
     let section = FeatureSection::read(id, bytes, endian, context);
     if matches!(section.feature, Feature::Opaque(_)) {
         if id.name().is_none() {
-            report(Rule::Unknown, format!("a feature that is not known, of {} bytes", bytes.len()));
+            report(Rule::Unknown, format!("unknown feature of {} bytes", bytes.len()));
         } else {
-            report(Rule::Undecodable, format!("its {} bytes are not laid out as this feature is", bytes.len()));
+            report(Rule::Undecodable, format!("its {} bytes do not have the layout of this feature", bytes.len()));
         }
     }
     if section.tail.iter().any(|&byte| byte != 0) {
-        report(Rule::Tail, format!("{} bytes behind its fields are not all zero", section.tail.len()));
+        report(Rule::Tail, format!("{} bytes after its fields are not all zero", section.tail.len()));
     }
     if !section.to_bytes(endian).is_ok_and(|written| written == bytes) {
-        report(Rule::NotReproduced, "it is not written as the bytes that it was read from".into());
+        report(Rule::NotReproduced, "encoding it again gives other bytes".into());
     }
     if matches!(id, FeatureId::CPU_TOPOLOGY | FeatureId::CPU_DOMAIN_INFO) && context.nr_cpus.is_none() {
-        report(Rule::Inconsistent, "NRCPUS, which is needed to read it, is not there before it".into());
+        report(
+            Rule::Inconsistent,
+            "the feature NRCPUS, which is needed to decode it, is missing or comes later".into(),
+        );
     }
     if let Feature::TracingData(data) = &section.feature {
         tracepoints::check_formats(data, &mut report);
     }
     check_versions(&section.feature, &mut report);
     check_limits(&section.feature, &mut report);
-    // In a pipe they may come later.
+    // In a pipe the events may come later.
     if events > 0 {
         check_counts(&section.feature, events, &mut report);
     }
@@ -52,18 +55,18 @@ fn check_versions(feature: &Feature, report: &mut impl FnMut(Rule, String)) {
         _ => return,
     };
     if !known.contains(&version) {
-        report(Rule::Version, format!("its version is {version}, which no perf reads"));
+        report(Rule::Version, format!("version {version} is not supported by any perf"));
     }
 }
 
-/// Counts beyond which perf refuses the whole file.
+/// Checks limits beyond which perf rejects the whole file.
 fn check_limits(feature: &Feature, report: &mut impl FnMut(Rule, String)) {
     let (count, what, limit) = match feature {
         Feature::Cmdline(cmdline) => (cmdline.strings.len(), "arguments", 1 << 20),
         Feature::BpfProgInfos(infos) => {
             let largest = infos.programs.iter().map(|program| program.data.len()).max().unwrap_or(0);
             if largest > 256 << 20 {
-                report(Rule::Limit, format!("a program takes {largest} bytes, perf accepts 268435456"));
+                report(Rule::Limit, format!("a program has {largest} bytes; perf accepts at most 268435456"));
             }
             (infos.programs.len(), "programs", 131_072)
         }
@@ -80,28 +83,30 @@ fn check_limits(feature: &Feature, report: &mut impl FnMut(Rule, String)) {
         _ => return,
     };
     if count > limit {
-        report(Rule::Limit, format!("it has {count} {what}, perf accepts {limit}"));
+        report(Rule::Limit, format!("it has {count} {what}; perf accepts at most {limit}"));
     }
 }
 
-/// Counts that have to fit others.
+/// Checks counts that depend on each other.
 fn check_counts(feature: &Feature, events: usize, report: &mut impl FnMut(Rule, String)) {
     match feature {
         Feature::NrCpus(cpus) if cpus.nr_cpus_online > cpus.nr_cpus_avail => {
-            let what = format!("{} CPUs are online and only {} are there", cpus.nr_cpus_online, cpus.nr_cpus_avail);
+            let what =
+                format!("{} CPUs are online, but only {} are available", cpus.nr_cpus_online, cpus.nr_cpus_avail);
             report(Rule::Limit, what);
         }
         Feature::GroupDesc(groups) => {
             for group in &groups.groups {
                 let end = u64::from(group.leader_idx) + u64::from(group.nr_members);
                 if end > events as u64 {
-                    let what = format!("a group ends with event {}, and there are {events}", end.saturating_sub(1));
+                    let what =
+                        format!("a group extends to event {}, but there are {events} events", end.saturating_sub(1));
                     report(Rule::Inconsistent, what);
                 }
             }
         }
         Feature::EventDescs(descs) if descs.events.len() != events => {
-            let what = format!("it describes {} events, and there are {events}", descs.events.len());
+            let what = format!("it describes {} events, but there are {events}", descs.events.len());
             report(Rule::Inconsistent, what);
         }
         _ => {}

@@ -1,18 +1,18 @@
-//! What a check finds.
+//! Findings, their codes and severities.
 
 use crate::abi::feature::FeatureId;
 use crate::abi::record::RecordType;
 use crate::error::Place;
 use std::fmt;
 
-/// How bad it is.
+/// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// Nothing to worry about: newer than what is known here, or bytes of no meaning.
+    /// Data that is newer than this version, or has no meaning.
     Note,
-    /// A rule is broken that this reader does not need and others may.
+    /// A rule of the format is violated that this reader does not rely on, but others may.
     Warning,
-    /// Something is lost or cannot be read.
+    /// Data is lost or cannot be decoded.
     Error,
 }
 
@@ -26,10 +26,10 @@ impl fmt::Display for Severity {
     }
 }
 
-/// Declares [`Rule`] from the list of rules by severity, each with the name that machines know it by.
+/// Declares [`Rule`] from the rules by severity, each with its code.
 macro_rules! rules {
     ($($severity:ident { $($(#[$doc:meta])* $rule:ident = $name:literal,)* })*) => {
-        /// What a finding is about.
+        /// A rule of the format that findings are about.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
         pub enum Rule {
@@ -37,18 +37,18 @@ macro_rules! rules {
         }
 
         impl Rule {
-            /// Every rule.
+            /// All rules.
             pub const ALL: &'static [Self] = &[$($(Self::$rule,)*)*];
 
-            /// How bad it is to break it.
+            /// Severity of its violation.
             pub fn severity(self) -> Severity {
                 match self {
                     $($(Self::$rule => Severity::$severity,)*)*
                 }
             }
 
-            /// A name for machines.
-            pub fn name(self) -> &'static str {
+            /// Stable code, such as `unknown-event`; `docs/check.md` explains each.
+            pub fn code(self) -> &'static str {
                 match self {
                     $($(Self::$rule => $name,)*)*
                 }
@@ -59,75 +59,75 @@ macro_rules! rules {
 
 rules! {
     Error {
-        /// Bytes are missing, or are not what has to stand in their place.
+        /// Bytes are missing or corrupt.
         Damage = "damage",
-        /// A known record or feature that is not laid out as its type is.
+        /// A known record or feature whose bytes do not have the layout of its type.
         Undecodable = "undecodable",
-        /// What was decoded is not written as the bytes that it was read from.
+        /// A decoded record, attr or feature that encodes to different bytes.
         NotReproduced = "not-reproduced",
-        /// A record of the kernel whose id is of none of several events.
+        /// A kernel record whose event ID belongs to none of several events.
         UnknownEvent = "unknown-event",
     }
     Warning {
-        /// Sections of the file share bytes.
+        /// Sections of the file that overlap.
         Overlap = "overlap",
-        /// `attr.size` is not what the header's `attr_size` leaves for it: perf takes other bytes for the ids.
+        /// `attr.size` differs from the size that the header's `attr_size` leaves for an attr: perf reads other bytes as the IDs.
         AttrSize = "attr-size",
-        /// Ids that are no whole numbers of 8 bytes.
+        /// A section of event IDs whose size is not a multiple of 8.
         IdsSize = "ids-size",
-        /// An id that two events have.
+        /// An event ID that two events have.
         DuplicateId = "duplicate-id",
-        /// Events whose samples or trailers have the id at different places, or counter values without ids.
+        /// Events with the event ID at different positions in samples or trailers, or with counter values without IDs.
         EventsDiffer = "events-differ",
-        /// A record whose size is not a multiple of 8, though its type's has to be.
+        /// A record whose size is not a multiple of 8, though its type requires that.
         Unaligned = "unaligned",
-        /// A record smaller than its type can be.
+        /// A record smaller than the minimum of its type.
         TooSmall = "too-small",
-        /// Text without its NUL.
+        /// Text without its terminating NUL.
         MissingNul = "missing-nul",
-        /// A version that perf refuses.
+        /// A version that perf rejects.
         Version = "version",
-        /// A count beyond what perf accepts, or beyond another count.
+        /// A count above the maximum that perf accepts, or above another count.
         Limit = "limit",
-        /// A feature that says something else than the rest of the recording.
+        /// A feature that contradicts the rest of the recording.
         Inconsistent = "inconsistent",
         /// Compressed records without the feature COMPRESSED before them.
         CompressionUnannounced = "compression-unannounced",
-        /// A frame with more in it than the feature COMPRESSED says.
+        /// A compressed frame that is larger than the feature COMPRESSED says.
         FrameTooLarge = "frame-too-large",
-        /// Frames of compressed records that are told as one.
+        /// Several compressed frames written as one record.
         Misframed = "misframed",
-        /// A record older than what its round may hold: perf has passed on newer ones already.
+        /// A record older than those that perf has already processed at the end of a round.
         RoundOrder = "round-order",
-        /// A tracepoint's format that perf cannot parse, or a tracepoint without one.
+        /// A tracepoint format that perf cannot parse, or a tracepoint without a format.
         TracepointFormat = "tracepoint-format",
-        /// An AUXTRACE index and the AUXTRACE records do not agree.
+        /// An AUXTRACE index that differs from the AUXTRACE records.
         AuxtraceIndex = "auxtrace-index",
     }
     Note {
-        /// A type, feature, field or bit that is not known here.
+        /// A type, feature, field or bit that this version does not know.
         Unknown = "unknown",
-        /// Bytes behind what a definition covers that are not zero.
+        /// Nonzero bytes after the known fields.
         Tail = "tail",
-        /// Padding behind text that is not zero.
+        /// Nonzero padding after text.
         Padding = "padding",
         /// Bytes of the file that belong to no section.
         Gap = "gap",
     }
 }
 
-/// What part of a recording a finding is about.
+/// The part of a recording that a finding is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Subject {
     /// The container.
     Container,
-    /// An event, by its place.
+    /// An event, by its index.
     Event(usize),
     /// A record.
     Record {
-        /// How many were read before it, those in frames too.
+        /// Number of records before it, those in compressed frames included.
         index: u64,
-        /// Its type.
+        /// Type of the record.
         kind: RecordType,
     },
     /// A feature.
@@ -145,21 +145,21 @@ impl fmt::Display for Subject {
     }
 }
 
-/// One thing that was found.
+/// A finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What it is.
+    /// The rule that is violated.
     pub rule: Rule,
-    /// Where; for a record that was compressed, where its frame is.
+    /// The place; for a record in a compressed frame, that of the frame.
     pub place: Place,
-    /// Of what.
+    /// The part of the recording.
     pub subject: Subject,
-    /// The particulars, in words.
+    /// The problem, in words.
     pub what: String,
 }
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}: {}: {}", self.place, self.rule.severity(), self.subject, self.what)
+        write!(f, "{}: {}: {}: {} [{}]", self.place, self.rule.severity(), self.subject, self.what, self.rule.code())
     }
 }

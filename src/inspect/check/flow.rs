@@ -1,41 +1,41 @@
-//! The rules that records have to keep together: rounds, frames, the AUXTRACE index.
+//! Rules across records: rounds, compressed frames, the AUXTRACE index.
 
 use crate::abi::feature::auxtrace::AuxtraceIndexEntry;
 use std::collections::BTreeMap;
 
-/// Follows FINISHED_ROUND records. What one lets pass is at most as new as the newest record of the round before it, and
-/// what comes behind it has to be newer than that.
+/// Tracks FINISHED_ROUND records. At the end of a round perf processes records up to the newest time of the round before it; a
+/// later record must not be older than that.
 #[derive(Default)]
 pub struct Rounds {
     newest: u64,
     newest_of_finished: u64,
-    passed_on: u64,
+    processed: u64,
 }
 
 impl Rounds {
-    /// Takes a record's time, and says by how many nanoseconds it comes too late.
+    /// Adds the time of a record. Returns by how many nanoseconds it is too late, if it is.
     pub fn record(&mut self, time: u64) -> Option<u64> {
         self.newest = self.newest.max(time);
-        self.passed_on.checked_sub(time).filter(|&late| late > 0)
+        self.processed.checked_sub(time).filter(|&late| late > 0)
     }
 
-    /// Takes the end of a round.
+    /// Ends a round.
     pub fn finish(&mut self) {
-        self.passed_on = self.newest_of_finished;
+        self.processed = self.newest_of_finished;
         self.newest_of_finished = self.newest;
     }
 }
 
-/// Measures what is in each frame.
+/// Size of the contents of a compressed frame.
 #[derive(Default)]
 pub struct Frame {
-    /// Bytes in the frame, without the record that may have begun in one before it.
+    /// Bytes of the records in the frame, without the first, which may have begun in the frame before.
     bytes: usize,
     begun: bool,
 }
 
 impl Frame {
-    /// Takes a record in the frame, and says how much there is where that is beyond `mmap_len` for the first time.
+    /// Adds a record of the frame. Returns the size when it exceeds `mmap_len` for the first time.
     pub fn record(&mut self, len: usize, mmap_len: u32) -> Option<usize> {
         let before = self.bytes;
         if self.begun {
@@ -47,30 +47,30 @@ impl Frame {
     }
 }
 
-/// The AUXTRACE records that were read, by their offset: the size of each.
+/// AUXTRACE records that were read: size by offset.
 #[derive(Default)]
 pub struct AuxtraceRecords(BTreeMap<u64, u64>);
 
 impl AuxtraceRecords {
-    /// Takes a record.
+    /// Adds a record.
     pub fn add(&mut self, offset: u64, size: u64) {
         self.0.insert(offset, size);
     }
 
-    /// What of an index does not agree with the records, with the offset that it is about.
+    /// Compares an index with the records, and reports each difference with its offset.
     pub fn compare(mut self, index: &[AuxtraceIndexEntry], mut report: impl FnMut(u64, String)) {
         for entry in index {
             match self.0.remove(&entry.file_offset) {
                 Some(size) if size == entry.sz => {}
                 Some(size) => report(
                     entry.file_offset,
-                    format!("the index gives the AUXTRACE record here {} bytes, it has {size}", entry.sz),
+                    format!("the AUXTRACE index gives this record {} bytes, but it has {size}", entry.sz),
                 ),
-                None => report(entry.file_offset, "the index tells an AUXTRACE record here, there is none".into()),
+                None => report(entry.file_offset, "the AUXTRACE index lists a record here, but there is none".into()),
             }
         }
         for offset in self.0.into_keys() {
-            report(offset, "the index does not tell the AUXTRACE record here".into());
+            report(offset, "the AUXTRACE index does not list this record".into());
         }
     }
 }
@@ -83,21 +83,25 @@ mod tests {
     fn a_record_may_be_older_than_the_last_round_but_not_than_the_one_before() {
         let mut rounds = Rounds::default();
         assert_eq!(rounds.record(100), None);
-        assert_eq!(rounds.record(50), None, "in a round any order will do");
+        assert_eq!(rounds.record(50), None, "any order within a round");
         rounds.finish();
-        assert_eq!((rounds.record(90), rounds.record(200)), (None, None), "the first round lets nothing pass");
+        assert_eq!(
+            (rounds.record(90), rounds.record(200)),
+            (None, None),
+            "perf processes nothing after the first round"
+        );
         rounds.finish();
         assert_eq!((rounds.record(100), rounds.record(97)), (None, Some(3)));
     }
 
     #[test]
-    fn an_index_has_to_tell_all_records_and_no_others() {
+    fn an_auxtrace_index_must_list_all_records_and_no_others() {
         let mut records = AuxtraceRecords::default();
         [(100, 48), (300, 48), (500, 48)].into_iter().for_each(|(offset, size)| records.add(offset, size));
         let index = [(100, 48), (200, 48), (300, 56)];
         let index = index.map(|(file_offset, sz)| AuxtraceIndexEntry { file_offset, sz });
-        let mut told = Vec::new();
-        records.compare(&index, |offset, _| told.push(offset));
-        assert_eq!(told, [200, 300, 500]);
+        let mut reported = Vec::new();
+        records.compare(&index, |offset, _| reported.push(offset));
+        assert_eq!(reported, [200, 300, 500]);
     }
 }

@@ -1,4 +1,4 @@
-//! The rules that the sections of a file have to keep.
+//! Rules for the sections of a file.
 
 use super::attrs;
 use super::finding::{Rule, Subject};
@@ -10,26 +10,26 @@ use crate::abi::header::{FeatureBits, FileHeader, Section};
 use crate::container::image::FileImage;
 use std::collections::HashMap;
 
-/// Size of what follows each attr: where its ids are.
+/// Size of the section with the event IDs that follows each attr.
 const IDS_SIZE: usize = 16;
 /// Size of an entry of the feature table.
 const SLOT_SIZE: u64 = 16;
 
-/// A file's sections, as far as they are found.
+/// The sections of a file, as far as they can be located.
 pub struct Layout<'a> {
     image: &'a FileImage,
     header: FileHeader,
     endian: Endian,
-    /// One past the last record; where the header does not know it, there is nothing behind.
+    /// End of the records; the maximum if the header does not say, since nothing follows the records then.
     data_end: u64,
-    /// What lies where.
+    /// Sections and their names.
     sections: Vec<(Section, String)>,
-    /// Where the features are.
+    /// Sections of the features.
     pub features: Vec<(FeatureId, Section)>,
 }
 
 impl<'a> Layout<'a> {
-    /// Looks at the sections of a file, and reports what is wrong with each.
+    /// Locates the sections of a file, and reports problems of each.
     pub fn check(
         image: &'a FileImage,
         header: FileHeader,
@@ -45,7 +45,7 @@ impl<'a> Layout<'a> {
         layout.add(header.event_types, "the event types");
         layout.find_features();
         layout.check_attrs(report);
-        layout.check_places(report);
+        layout.check_coverage(report);
         layout
     }
 
@@ -55,7 +55,7 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// The bytes of a section that lies outside of the records.
+    /// Bytes of a section outside of the records.
     fn bytes(&self, section: Section) -> Option<&'a [u8]> {
         let (bytes, base) = match section.offset.checked_sub(self.data_end) {
             Some(behind) => (&self.image.behind, behind),
@@ -91,19 +91,24 @@ impl<'a> Layout<'a> {
             let room = stride - IDS_SIZE;
             let declared = Attr::declared_size(entry, self.endian).unwrap_or(room);
             if declared != room {
-                report(Rule::AttrSize, format!("its size is {declared}, the header leaves {room} bytes for it"));
+                report(
+                    Rule::AttrSize,
+                    format!(
+                        "attr.size is {declared}, but attr_size in the file header leaves {room} bytes for the attr"
+                    ),
+                );
             }
             attrs::check_bytes(&entry[..room], self.endian, &mut report);
-            // Where the two sizes differ, writers disagree on where the ids are told.
-            let place = |len: usize| {
-                let mut place = Reader::new(entry.get(len..)?, self.endian);
-                Some(Section { offset: place.u64()?, size: place.u64()? })
+            // If the two sizes differ, writers disagree on where the position of the IDs is stored.
+            let ids_section = |len: usize| {
+                let mut fields = Reader::new(entry.get(len..)?, self.endian);
+                Some(Section { offset: fields.u64()?, size: fields.u64()? })
             };
-            let told = |len: usize| place(len).and_then(|ids| Some((ids, self.bytes(ids)?)));
-            let Some((section, ids)) = told(room).or_else(|| told(declared)) else {
-                // Records are no ids; that they share bytes is told with the other sections.
-                if let Some(section) = place(room).filter(|ids| ids.offset < self.data_end) {
-                    self.add(section, format!("the ids of event {index}"));
+            let ids_at = |len: usize| ids_section(len).and_then(|ids| Some((ids, self.bytes(ids)?)));
+            let Some((section, ids)) = ids_at(room).or_else(|| ids_at(declared)) else {
+                // Not IDs if they are in the records; their overlap is reported with the other sections.
+                if let Some(section) = ids_section(room).filter(|ids| ids.offset < self.data_end) {
+                    self.add(section, format!("the IDs of event {index}"));
                 }
                 continue;
             };
@@ -111,26 +116,26 @@ impl<'a> Layout<'a> {
                 continue;
             }
             if let Some(owner) = sections.insert((section.offset, section.size), index) {
-                report(Rule::DuplicateId, format!("all of its ids are those of event {owner}"));
+                report(Rule::DuplicateId, format!("all its IDs are also those of event {owner}"));
                 continue;
             }
             if !section.size.is_multiple_of(8) {
-                report(Rule::IdsSize, format!("its ids take {} bytes, which is not a multiple of 8", section.size));
+                report(Rule::IdsSize, format!("the size of its IDs is {}, which is not a multiple of 8", section.size));
             }
             for id in Reader::new(ids, self.endian).words(section.size / 8).iter().flat_map(|ids| ids.iter()) {
                 let owner = *owners.entry(id).or_insert(index);
                 if owner != index {
-                    report(Rule::DuplicateId, format!("its id {id} is one of event {owner} too"));
+                    report(Rule::DuplicateId, format!("its ID {id} is also one of event {owner}"));
                 }
             }
-            self.add(section, format!("the ids of event {index}"));
+            self.add(section, format!("the IDs of event {index}"));
         }
     }
 
-    /// Reports sections that share bytes, and bytes that are in none.
-    fn check_places(&mut self, report: &mut impl FnMut(Rule, u64, Subject, String)) {
+    /// Reports sections that overlap, and bytes that are in no section.
+    fn check_coverage(&mut self, report: &mut impl FnMut(Rule, u64, Subject, String)) {
         self.sections.sort_by_key(|(section, _)| (section.offset, section.end()));
-        let (mut end, mut before) = (0, "the beginning");
+        let (mut end, mut before) = (0, "the start of the file");
         for (section, name) in &self.sections {
             if section.offset < end {
                 let shared = end.min(section.end()) - section.offset;
@@ -138,7 +143,7 @@ impl<'a> Layout<'a> {
                     Rule::Overlap,
                     section.offset,
                     Subject::Container,
-                    format!("{shared} bytes are of {name} and of {before}"),
+                    format!("{shared} bytes of {name} overlap {before}"),
                 );
             } else if section.offset > end {
                 let gap = Section { offset: end, size: section.offset - end };
@@ -150,7 +155,7 @@ impl<'a> Layout<'a> {
         }
         let len = self.data_end.saturating_add(self.image.behind.len() as u64);
         if len > end {
-            self.check_gap(Section { offset: end, size: len - end }, &format!("behind {before}"), report);
+            self.check_gap(Section { offset: end, size: len - end }, &format!("after {before}"), report);
         }
     }
 
@@ -167,7 +172,7 @@ mod tests {
     use super::*;
     use bytes::Bytes;
 
-    /// A file with one event, whose ids are at `ids`, in which nothing follows the records but what is given.
+    /// A file with one event, whose IDs are at `ids`, and with the given bytes after the records.
     fn image(ids: Section, behind: &[u8]) -> (FileImage, FileHeader) {
         let section = |offset, size| Section { offset, size };
         let mut before = vec![0; 104 + 8 + 80];
@@ -190,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn each_byte_has_one_section() {
+    fn each_byte_belongs_to_one_section() {
         let section = |offset, size| Section { offset, size };
         assert_eq!(rules(&image(section(104, 8), &[])), []);
         assert_eq!(rules(&image(section(104, 0), &[])), [(Rule::Gap, 104)]);
@@ -200,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sizes_of_an_event_have_to_agree() {
+    fn sizes_of_an_attr_must_agree() {
         let mut image = image(Section { offset: 104, size: 8 }, &[]);
         let mut before = image.0.before.to_vec();
         before[116] = 72;

@@ -1,5 +1,7 @@
-//! What is wrong with a recording: what in it does not decode, is not written back as the same bytes, or breaks the
-//! format's rules. Where there are limits, they are those of perf 7.2, the strictest reader.
+//! Checks recordings for data that cannot be decoded, does not encode to the same bytes again, or violates the rules of the
+//! format.
+//!
+//! Limits are those of perf 7.2, the strictest reader. `docs/check.md` explains the code of each rule.
 
 mod attrs;
 mod checker;

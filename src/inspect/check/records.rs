@@ -1,4 +1,4 @@
-//! The rules that one record has to keep by itself.
+//! Rules for single records.
 
 use super::finding::Rule;
 use crate::abi::feature::FeatureId;
@@ -9,18 +9,18 @@ use crate::abi::text::until_nul;
 use crate::stream::events::Events;
 use crate::stream::raw::Raw;
 
-/// simpleperf's own types begin here; their sizes are not perf's.
+/// First record type of simpleperf, whose sizes follow other rules.
 const SIMPLEPERF: RecordType = RecordType(32768);
 
-/// Reports what is wrong with a record, and gives it decoded.
+/// Checks a record, and returns it decoded.
 pub fn check(raw: &Raw<'_>, events: &Events, mut report: impl FnMut(Rule, String)) -> Option<Record> {
     let kind = raw.header().kind;
     check_size(raw, &mut report);
     let event = if kind < RecordType::USER_START { events.of(raw) } else { None };
     if event.is_none() && kind < RecordType::USER_START && (events.list().len() > 1 || kind == RecordType::SAMPLE) {
-        report(Rule::UnknownEvent, "its id is of none of the events".into());
+        report(Rule::UnknownEvent, "its event ID belongs to no event".into());
     }
-    // Others than the kernel's need no event, but for the trailer that perf inject gives some of them.
+    // Records of perf itself need no event, except for the trailer that perf inject adds to some.
     let event = event.map(|(_, event)| event).or(events.list().first());
     let context = match event {
         Some(event) => event.context(raw.endian()),
@@ -30,18 +30,18 @@ pub fn check(raw: &Raw<'_>, events: &Events, mut report: impl FnMut(Rule, String
     if matches!(record.body, Body::Opaque(_)) {
         let unknown_fields = context.layout.sample_type().difference(SampleType::KNOWN);
         if kind.name().is_none() {
-            report(Rule::Unknown, format!("a type that is not known, of {} bytes", raw.header().len()));
+            report(Rule::Unknown, format!("unknown record type, {} bytes", raw.header().len()));
         } else if kind == RecordType::SAMPLE && !unknown_fields.is_empty() {
-            report(Rule::Unknown, format!("sample_type has the unknown bits {:#x}", unknown_fields.bits()));
+            report(Rule::Unknown, format!("sample_type has unknown bits {:#x}", unknown_fields.bits()));
         } else {
-            report(Rule::Undecodable, format!("its {} bytes are not laid out as its type is", raw.header().len()));
+            report(Rule::Undecodable, format!("its {} bytes do not have the layout of its type", raw.header().len()));
         }
     }
     if record.tail.iter().any(|&byte| byte != 0) {
-        report(Rule::Tail, format!("{} bytes behind its fields are not all zero", record.tail.len()));
+        report(Rule::Tail, format!("{} bytes after its fields are not all zero", record.tail.len()));
     }
     if !record.to_bytes(raw.endian()).is_ok_and(|bytes| bytes == raw.bytes()) {
-        report(Rule::NotReproduced, "it is not written as the bytes that it was read from".into());
+        report(Rule::NotReproduced, "encoding it again gives other bytes".into());
     }
     record.body.visit_fields(&mut CheckTexts(&mut report));
     Some(record)
@@ -49,18 +49,18 @@ pub fn check(raw: &Raw<'_>, events: &Events, mut report: impl FnMut(Rule, String
 
 fn check_size(raw: &Raw<'_>, report: &mut impl FnMut(Rule, String)) {
     let (kind, len) = (raw.header().kind, raw.header().len());
-    let may_be_any =
+    let has_any_size =
         matches!(kind, RecordType::HEADER_TRACING_DATA | RecordType::COMPRESSED | RecordType::HEADER_FEATURE);
-    if !len.is_multiple_of(8) && !may_be_any && kind < SIMPLEPERF {
-        report(Rule::Unaligned, format!("its size is {len}, which is not a multiple of 8"));
+    if !len.is_multiple_of(8) && !has_any_size && kind < SIMPLEPERF {
+        report(Rule::Unaligned, format!("its size {len} is not a multiple of 8"));
     }
-    let needed = kind.descriptor().map_or(RecordHeader::SIZE, |descriptor| descriptor.min_size);
-    if len < needed {
-        report(Rule::TooSmall, format!("its size is {len}, at least {needed} are needed"));
+    let minimum = kind.descriptor().map_or(RecordHeader::SIZE, |descriptor| descriptor.min_size);
+    if len < minimum {
+        report(Rule::TooSmall, format!("its size {len} is below the minimum {minimum}"));
     }
 }
 
-/// Reports texts of a record that do not end as they should.
+/// Checks that texts of a record end with NUL, and that their padding is zero.
 struct CheckTexts<'a, F>(&'a mut F);
 
 impl<F: FnMut(Rule, String)> FieldVisitor for CheckTexts<'_, F> {
@@ -73,7 +73,7 @@ impl<F: FnMut(Rule, String)> FieldVisitor for CheckTexts<'_, F> {
 
 fn check_text(name: &str, text: &[u8], report: &mut impl FnMut(Rule, String)) {
     match &text[until_nul(text).len()..] {
-        [] => report(Rule::MissingNul, format!("its {name} does not end with a NUL")),
+        [] => report(Rule::MissingNul, format!("its {name} lacks the terminating NUL")),
         padding if padding.iter().any(|&byte| byte != 0) => {
             report(Rule::Padding, format!("the padding of its {name} is not zero"));
         }
@@ -81,7 +81,7 @@ fn check_text(name: &str, text: &[u8], report: &mut impl FnMut(Rule, String)) {
     }
 }
 
-/// The feature that a record holds, and its bytes. The mark at the end of a pipe's header holds none.
+/// The feature in a record, and its bytes; none in the record that ends the header of a pipe.
 pub fn feature<'a>(record: &Record, raw: &Raw<'a>) -> Option<(FeatureId, &'a [u8])> {
     match &record.body {
         Body::HeaderFeature(feature) if !feature.data.is_empty() => Some((feature.id()?, raw.body().get(8..)?)),

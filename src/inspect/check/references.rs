@@ -1,4 +1,4 @@
-//! What a record refers to has to be there.
+//! Rules for references from records to events and CPUs.
 
 use super::finding::Rule;
 use crate::abi;
@@ -9,30 +9,30 @@ use crate::abi::record::id_index::IdIndex;
 use crate::abi::sample::Sample;
 use crate::stream::meta::Meta;
 
-/// Reports what a record refers to and the recording does not have.
+/// Checks that what a record refers to exists.
 pub fn check(body: &Body, meta: &Meta, mut report: impl FnMut(Rule, String)) {
     match body {
         Body::IdIndex(index) => check_ids(index, meta, report),
         Body::Sample(sample) => {
             if let Some((cpu, cpus)) = cpu_beyond(sample, meta) {
-                report(Rule::Inconsistent, format!("it is of CPU {cpu}, and NRCPUS says that there are {cpus}"));
+                report(Rule::Inconsistent, format!("its CPU is {cpu}, but NRCPUS gives {cpus} CPUs"));
             }
         }
         _ => {}
     }
 }
 
-/// perf does not go on where the index has an id that no event has.
+/// Checks the IDs of an ID_INDEX record: perf stops at an ID that no event has.
 fn check_ids(index: &IdIndex, meta: &Meta, mut report: impl FnMut(Rule, String)) {
     let mut unknown = index.entries.iter().filter(|entry| meta.events.by_id(entry.id).is_none());
     if let Some(first) = unknown.next() {
         let more = unknown.count();
-        let others = if more > 0 { format!(", and {more} more such ids") } else { String::new() };
-        report(Rule::Inconsistent, format!("it tells id {:#x}, which is of none of the events{others}", first.id));
+        let others = if more > 0 { format!(", and so do {more} more") } else { String::new() };
+        report(Rule::Inconsistent, format!("ID {:#x} belongs to no event{others}", first.id));
     }
 }
 
-/// The CPU of a sample and how many there are, where it is beyond them.
+/// The CPU of a sample and the number of CPUs, if the CPU is out of range.
 fn cpu_beyond(sample: &Sample, meta: &Meta) -> Option<(u32, u32)> {
     let (cpu, _) = sample.cpu?;
     let (cpus, _) = abi::parse::<NrCpus>(meta.features.get(&FeatureId::NRCPUS)?, meta.endian, ()).ok()?;

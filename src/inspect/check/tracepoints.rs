@@ -1,7 +1,7 @@
-//! The rules that formats of tracepoints have to keep: perf parses them all when it opens a recording.
+//! Rules for tracepoint formats, all of which perf parses when it opens a recording.
 //!
-//! The grammar is that of libtraceevent: `name:`, `ID:`, `format:`, the fields that all tracepoints have, a blank line, the
-//! tracepoint's own fields, a blank line, and `print fmt:` with a string and its arguments.
+//! The grammar is that of libtraceevent: `name:`, `ID:`, `format:`, the common fields, a blank line, the tracepoint's own fields,
+//! a blank line, and `print fmt:` with a string and its arguments.
 
 use super::finding::Rule;
 use crate::abi::attr::AttrType;
@@ -10,10 +10,10 @@ use crate::abi::feature::tracing_data::{TraceFile, TracingData};
 use crate::stream::events::Event;
 use std::collections::HashSet;
 
-/// Fields that the text about a page of the ring buffer has to have, in this order.
+/// Fields that the format of a ring-buffer page must have, in this order.
 const PAGE_FIELDS: [&str; 3] = ["timestamp", "commit", "data"];
 
-/// Reports formats that perf cannot parse.
+/// Checks that perf can parse the formats.
 pub fn check_formats(data: &TracingData, mut report: impl FnMut(Rule, String)) {
     let mut report = |what: String| report(Rule::TracepointFormat, what);
     if !is_page_header(&data.files.header_page.text) {
@@ -25,31 +25,31 @@ pub fn check_formats(data: &TracingData, mut report: impl FnMut(Rule, String)) {
         systems.flat_map(|system| system.formats.iter().map(|file| (String::from_utf8_lossy(&system.name), file)));
     for (system, file) in ftrace.chain(of_systems) {
         if let Err(problem) = check_format(file) {
-            report(format!("the format of {system}:{}: {problem}", name(file)));
+            report(format!("format of {system}:{}: {problem}", name(file)));
         }
     }
 }
 
-/// Reports tracepoints without a format: perf opens no such recording.
+/// Checks that each tracepoint has a format: otherwise perf does not open the recording.
 pub fn check_events(data: &TracingData, events: &[Event], mut report: impl FnMut(usize, Rule, String)) {
     let formats = data.files.systems.iter().flat_map(|system| &system.formats);
     let known: HashSet<u64> = formats.filter_map(TraceFile::format).map(|format| format.id).collect();
     for (index, Event { attr, .. }) in events.iter().enumerate() {
         if attr.kind == AttrType::TRACEPOINT && !known.contains(&attr.config) {
-            let what = format!("TRACING_DATA has no format of tracepoint {}", attr.config);
+            let what = format!("the feature TRACING_DATA has no format for tracepoint {}", attr.config);
             report(index, Rule::TracepointFormat, what);
         }
     }
 }
 
-/// Whether perf can parse the text about a page of the ring buffer. It accepts none: that of kernels before 2.6.32.
+/// Whether perf can parse the format of a ring-buffer page. An empty one is valid: that of kernels before 2.6.32.
 fn is_page_header(text: &[u8]) -> bool {
     let fields = text.split(|&byte| byte == b'\n').filter_map(|line| FormatField::parse(str::from_utf8(line).ok()?));
     let names: Vec<String> = fields.map(|field| field.name().to_owned()).filter(|name| name != "overwrite").collect();
     text.is_empty() || names == PAGE_FIELDS
 }
 
-/// The name that a format begins with.
+/// Name of a tracepoint, from the first line of its format.
 fn name(file: &TraceFile) -> String {
     let line = file.text.split(|&byte| byte == b'\n').next().unwrap_or_default();
     String::from_utf8_lossy(line.strip_prefix(b"name: ").unwrap_or(b"?")).into_owned()
@@ -58,13 +58,13 @@ fn name(file: &TraceFile) -> String {
 fn check_format(file: &TraceFile) -> Result<(), String> {
     let format = TracepointFormat::parse(&file.text).map_err(|error| error.to_string())?;
     if !is_word(&format.name) {
-        return Err("its name is not one word of letters, digits and '_'".into());
+        return Err("its name is not a word of letters, digits and '_'".into());
     }
     for field in format.common.iter().chain(&format.fields) {
         let declaration = &field.declaration;
         let has_type = declaration.trim().len() > field.name().len();
         if !has_type || !is_word(field.name()) || declaration.matches('[').count() != declaration.matches(']').count() {
-            return Err(format!("the field '{declaration}' has no type, or no name"));
+            return Err(format!("field '{declaration}' has no type or no name"));
         }
     }
     check_print(&format)
@@ -81,15 +81,15 @@ fn check_print(format: &TracepointFormat) -> Result<(), String> {
         return Err("print fmt does not begin with a string".into());
     }
     while rest.starts_with('"') {
-        rest = after_string(rest).ok_or("the string of print fmt does not end")?.trim_start();
+        rest = after_string(rest).ok_or("the string of print fmt is not terminated")?.trim_start();
     }
     let Some(arguments) = rest.strip_prefix(',') else {
-        return if rest.is_empty() { Ok(()) } else { Err("no comma follows the string of print fmt".into()) };
+        return if rest.is_empty() { Ok(()) } else { Err("no comma after the string of print fmt".into()) };
     };
     check_arguments(arguments)
 }
 
-/// What is behind a string in quotes at the beginning of a text.
+/// The rest of a text after the quoted string at its start.
 fn after_string(text: &str) -> Option<&str> {
     let mut is_escaped = true;
     for (at, byte) in text.bytes().enumerate() {
@@ -108,7 +108,7 @@ fn check_arguments(mut text: &str) -> Result<(), String> {
     while let Some(next) = text.chars().next() {
         match next {
             '"' => {
-                text = after_string(text).ok_or("a string in the arguments of print fmt does not end")?;
+                text = after_string(text).ok_or("a string in the arguments of print fmt is not terminated")?;
                 is_empty = false;
                 continue;
             }
@@ -143,25 +143,25 @@ mod tests {
 
     #[test]
     fn print_formats_are_strings_with_arguments() {
-        for good in [
+        for valid in [
             r#""""#,
             r#""a=%d", REC->a"#,
             r#""a" "b\"%s", __print_flags(REC->f, "|", { 1, "A" }, { 2, "(" }), REC->b[0]"#,
             r#""%s", (REC->x) ? "," : "\\""#,
         ] {
-            assert_eq!(print(good), Ok(()), "{good}");
+            assert_eq!(print(valid), Ok(()), "{valid}");
         }
-        for (bad, problem) in [
+        for (invalid, problem) in [
             ("REC->a", "does not begin with a string"),
-            (r#""a"#, "does not end"),
+            (r#""a"#, "is not terminated"),
             (r#""a" REC->a"#, "no comma"),
             (r#""a", "#, "is empty"),
             (r#""a", REC->a,, REC->b"#, "is empty"),
             (r#""a", (REC->a"#, "do not match"),
             (r#""a", (REC->a]"#, "do not match"),
-            (r#""a", "b"#, "does not end"),
+            (r#""a", "b"#, "is not terminated"),
         ] {
-            assert!(print(bad).unwrap_err().contains(problem), "{bad}: {:?}", print(bad));
+            assert!(print(invalid).unwrap_err().contains(problem), "{invalid}: {:?}", print(invalid));
         }
     }
 
@@ -169,17 +169,17 @@ mod tests {
     fn names_are_words_and_fields_have_a_type() {
         let format = TracepointFormat::new("a b", 1);
         assert!(check_format(&TraceFile::from(&format)).unwrap_err().contains("its name"));
-        for (declaration, is_good) in
+        for (declaration, is_valid) in
             [("int x", true), ("u8 x[4]", true), ("x", false), ("int ", false), ("u8 x[4", false)]
         {
             let mut format = TracepointFormat::new("a", 1);
             format.fields.push(format.next_field(declaration, 4, false));
-            assert_eq!(check_format(&TraceFile::from(&format)).is_ok(), is_good, "{declaration}");
+            assert_eq!(check_format(&TraceFile::from(&format)).is_ok(), is_valid, "{declaration}");
         }
     }
 
     #[test]
-    fn a_page_header_has_its_fields() {
+    fn a_page_header_must_have_its_fields() {
         let data =
             |long_size| TracingData::new(crate::abi::feature::tracing_data::ByteOrder(0), long_size, 4096, vec![]);
         for long_size in [4, 8] {

@@ -1,4 +1,4 @@
-//! What is told of how two recordings differ.
+//! Differences between two recordings, and their counts.
 
 use super::fields::{Change, changes};
 use super::ignore::Ignore;
@@ -16,55 +16,55 @@ pub enum Side {
     B,
 }
 
-/// What differs.
+/// The part of the recordings that differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Subject {
-    /// What holds the recording: container, byte order, whether records are compressed.
+    /// The form: container, byte order, compression.
     Form,
-    /// An event, by its number.
+    /// An event, by its index.
     Event(usize),
-    /// A name of a tracepoint, of very old recordings, by its number.
+    /// A tracepoint name in the event types of very old recordings, by its index.
     EventType(usize),
     /// A feature, by its name.
     Feature(String),
-    /// The build id of a file, by the file's name.
+    /// The build ID of a file, by the file's name.
     BuildId(String),
-    /// A file that a folder holds beside the recording, by its name.
+    /// Another file in the directory of the recording, by its name.
     Other(String),
-    /// Bytes between records that are none.
+    /// A gap: bytes between records that belong to no record.
     Gap(usize),
-    /// How what lies `before` or `behind` the records is laid out, where not as perf does.
+    /// An unusual layout of what is before or after the records.
     Layout(&'static str),
-    /// A record of this type, by its number in each of the recordings, from 1.
+    /// A record, by its type and its number in each of the recordings, from 1.
     Record(String, [Option<u64>; 2]),
 }
 
 /// A difference.
 #[derive(Clone, Debug)]
 pub enum Difference {
-    /// Something is in one of the recordings alone.
+    /// Something is in only one of the recordings.
     Only(Side, Subject, Value),
-    /// Something is in both, with other values of some fields.
+    /// Something is in both, with different values of some fields.
     Changed(Subject, Vec<Change>),
 }
 
-/// How much is equal, and how much is not.
+/// Numbers of equal and different parts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
-    /// In both alike.
+    /// In both, equal.
     pub same: u64,
-    /// In both, with other values.
+    /// In both, with different values.
     pub changed: u64,
-    /// In the first alone, in the second alone.
+    /// Only in the first, only in the second.
     pub only: [u64; 2],
 }
 
-/// How much of what differs.
+/// Counts by kind.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
-    /// Of records, by type.
+    /// Records, by type.
     pub records: BTreeMap<String, Count>,
-    /// Of all else: `form`, `events`, `features` and so on.
+    /// Everything else: `form`, `events`, `features` and so on.
     pub others: BTreeMap<&'static str, Count>,
 }
 
@@ -76,7 +76,7 @@ impl Summary {
 }
 
 impl Subject {
-    /// What it is counted as, where it is no record.
+    /// Kind under which it is counted, if it is not a record.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Form => "form",
@@ -107,14 +107,14 @@ impl From<&Place> for Subject {
     }
 }
 
-/// Tells differences, and counts them.
-pub(super) struct Told<'a> {
+/// Reports differences and counts them.
+pub(super) struct Differences<'a> {
     ignore: &'a Ignore,
     found: &'a mut dyn FnMut(&Difference) -> Result<()>,
     summary: Summary,
 }
 
-impl<'a> Told<'a> {
+impl<'a> Differences<'a> {
     pub fn new(ignore: &'a Ignore, found: &'a mut dyn FnMut(&Difference) -> Result<()>) -> Self {
         Self { ignore, found, summary: Summary::default() }
     }
@@ -123,21 +123,20 @@ impl<'a> Told<'a> {
         self.summary
     }
 
-    /// Takes what is in both recordings, or where they differ what is in each: records of a type are then taken for the same
-    /// ones, in their order.
+    /// Adds a common record, or a stretch that differs. In a stretch, records of the same type are compared in their order.
     pub fn records(&mut self, a: Vec<Item>, b: Vec<Item>) -> Result<()> {
         if let ([a], [b]) = (&*a, &*b)
             && a.key == b.key
         {
-            self.count(&a.told).same += 1;
+            self.count(&a.json).same += 1;
             return Ok(());
         }
         let mut of_b: BTreeMap<String, VecDeque<Item>> = BTreeMap::new();
         for item in b {
-            of_b.entry(kind(&item.told).to_owned()).or_default().push_back(item);
+            of_b.entry(kind(&item.json).to_owned()).or_default().push_back(item);
         }
         for item in a {
-            match of_b.get_mut(kind(&item.told)).and_then(VecDeque::pop_front) {
+            match of_b.get_mut(kind(&item.json)).and_then(VecDeque::pop_front) {
                 Some(other) => self.changed(&item, &other)?,
                 None => self.only(Side::A, &item)?,
             }
@@ -150,31 +149,31 @@ impl<'a> Told<'a> {
     fn changed(&mut self, a: &Item, b: &Item) -> Result<()> {
         let changes = changes(&a.value()?, &b.value()?);
         if changes.is_empty() {
-            self.count(&a.told).same += 1;
+            self.count(&a.json).same += 1;
             return Ok(());
         }
-        self.count(&a.told).changed += 1;
-        let subject = Subject::Record(kind(&a.told).to_owned(), [Some(a.number), Some(b.number)]);
+        self.count(&a.json).changed += 1;
+        let subject = Subject::Record(kind(&a.json).to_owned(), [Some(a.number), Some(b.number)]);
         (self.found)(&Difference::Changed(subject, changes))
     }
 
     fn only(&mut self, side: Side, item: &Item) -> Result<()> {
-        self.count(&item.told).only[side as usize] += 1;
+        self.count(&item.json).only[side as usize] += 1;
         let mut numbers = [None; 2];
         numbers[side as usize] = Some(item.number);
-        let subject = Subject::Record(kind(&item.told).to_owned(), numbers);
+        let subject = Subject::Record(kind(&item.json).to_owned(), numbers);
         (self.found)(&Difference::Only(side, subject, item.value()?))
     }
 
-    fn count(&mut self, told: &str) -> &mut Count {
-        let (kind, records) = (kind(told), &mut self.summary.records);
+    fn count(&mut self, json: &str) -> &mut Count {
+        let (kind, records) = (kind(json), &mut self.summary.records);
         if !records.contains_key(kind) {
             records.insert(kind.to_owned(), Count::default());
         }
         records.entry(kind.to_owned()).or_default()
     }
 
-    /// Takes what is told of the recordings apart from their records.
+    /// Adds the parts of the recordings other than records.
     pub fn others(&mut self, a: Others, mut b: Others) -> Result<()> {
         for (place, of_a) in a.list {
             let of_b = b.list.remove(&place);
@@ -200,13 +199,13 @@ impl<'a> Told<'a> {
                 count.changed += 1;
                 Difference::Changed(subject, changes)
             }
-            [Some(told), None] => {
+            [Some(value), None] => {
                 count.only[0] += 1;
-                Difference::Only(Side::A, subject, told)
+                Difference::Only(Side::A, subject, value)
             }
-            [None, Some(told)] => {
+            [None, Some(value)] => {
                 count.only[1] += 1;
-                Difference::Only(Side::B, subject, told)
+                Difference::Only(Side::B, subject, value)
             }
             [None, None] => return Ok(()),
         };
@@ -214,8 +213,8 @@ impl<'a> Told<'a> {
     }
 }
 
-/// The type of a record that is told: its name, or its number where it has none.
-fn kind(told: &str) -> &str {
-    let (_, rest) = told.split_once("\"record\":").unwrap_or_default();
+/// Type of a record in JSON: its name, or its number if it has none.
+fn kind(json: &str) -> &str {
+    let (_, rest) = json.split_once("\"record\":").unwrap_or_default();
     rest.trim_start_matches('"').split(['"', ',', '}']).next().unwrap_or_default()
 }

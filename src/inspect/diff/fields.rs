@@ -1,17 +1,17 @@
-//! In which fields two things differ.
+//! Fields in which two JSON values differ.
 
 use serde_json::Value;
 
 /// A field that differs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
-    /// Which: `body.task.pid`, `body.callchain[3]`; empty where it is the whole.
+    /// Path of the field: `body.task.pid`, `body.callchain[3]`; empty for the whole value.
     pub field: String,
-    /// What it is in each of the recordings; `None` where it is not there.
+    /// Its value in each recording; `None` if it is absent.
     pub values: [Option<Value>; 2],
 }
 
-/// The fields in which two things differ.
+/// The fields in which two values differ.
 pub fn changes(a: &Value, b: &Value) -> Vec<Change> {
     let mut found = Vec::new();
     compare(String::new(), Some(a), Some(b), &mut found);
@@ -23,10 +23,10 @@ fn compare(field: String, a: Option<&Value>, b: Option<&Value>, found: &mut Vec<
         (a, b) if a == b => {}
         (Some(Value::Object(a)), Some(Value::Object(b))) => {
             for (name, value) in a {
-                compare(within(&field, name), Some(value), b.get(name), found);
+                compare(joined(&field, name), Some(value), b.get(name), found);
             }
             for (name, value) in b.iter().filter(|(name, _)| !a.contains_key(*name)) {
-                compare(within(&field, name), None, Some(value), found);
+                compare(joined(&field, name), None, Some(value), found);
             }
         }
         (Some(Value::Array(a)), Some(Value::Array(b))) if a.len() == b.len() => {
@@ -38,7 +38,7 @@ fn compare(field: String, a: Option<&Value>, b: Option<&Value>, found: &mut Vec<
     }
 }
 
-fn within(field: &str, name: &str) -> String {
+fn joined(field: &str, name: &str) -> String {
     if field.is_empty() { name.to_owned() } else { format!("{field}.{name}") }
 }
 
@@ -48,10 +48,10 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn only_what_differs_is_told_by_its_path() {
+    fn reports_only_different_fields_by_path() {
         let a = json!({"body": {"ip": "0x1", "task": {"pid": 1, "tid": 2}, "ips": [1, 2, 3]}, "tail": "aa"});
         let b = json!({"body": {"ip": "0x1", "task": {"pid": 1, "tid": 3}, "ips": [1, 5, 3]}, "misc": ["X"]});
-        let told: Vec<_> = changes(&a, &b).into_iter().map(|Change { field, values }| (field, values)).collect();
+        let found: Vec<_> = changes(&a, &b).into_iter().map(|Change { field, values }| (field, values)).collect();
         let some = |value| Some(value);
         let expected = [
             ("body.ips[1]".to_owned(), [some(json!(2)), some(json!(5))]),
@@ -59,7 +59,7 @@ mod tests {
             ("tail".to_owned(), [some(json!("aa")), None]),
             ("misc".to_owned(), [None, some(json!(["X"]))]),
         ];
-        assert_eq!(told, expected);
+        assert_eq!(found, expected);
         assert!(changes(&a, &a).is_empty());
     }
 }

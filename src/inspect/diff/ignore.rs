@@ -1,31 +1,31 @@
-//! What does not count when recordings are compared.
+//! Differences to ignore.
 
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::str::FromStr;
 
-/// What does not count.
+/// Differences to ignore: fields by name, and parts.
 #[derive(Clone, Debug, Default)]
 pub struct Ignore {
     parts: BTreeSet<Part>,
     fields: BTreeSet<String>,
 }
 
-/// What belongs together.
+/// A named group of fields and differences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
-    /// Where things lie in a file, and how a file is laid out where not as perf does.
+    /// Offsets in files, and unusual layouts of files.
     Offsets,
-    /// The numbers that events have in a recording.
+    /// Event IDs.
     Ids,
-    /// When things happened.
+    /// Times.
     Times,
     /// Container, byte order, compression.
     Form,
 }
 
 impl Part {
-    /// All of them, by their names.
+    /// All parts by name.
     pub const NAMED: [(&'static str, Self); 4] =
         [("offsets", Self::Offsets), ("ids", Self::Ids), ("times", Self::Times), ("form", Self::Form)];
 
@@ -52,7 +52,7 @@ impl Part {
 }
 
 impl Ignore {
-    /// Has a part, or a field of any record, event or feature, not count: `times`, `period`.
+    /// Ignores a part or a field of any record, event or feature: `times`, `period`.
     pub fn add(&mut self, name: &str) {
         match Part::from_str(name) {
             Ok(part) => {
@@ -65,19 +65,19 @@ impl Ignore {
         }
     }
 
-    /// Whether everything counts.
+    /// Whether nothing is ignored.
     pub fn is_nothing(&self) -> bool {
         self.parts.is_empty() && self.fields.is_empty()
     }
 
-    /// Whether a part does not count.
+    /// Whether a part is ignored.
     pub fn has(&self, part: Part) -> bool {
         self.parts.contains(&part)
     }
 
-    /// Takes out what does not count.
-    pub fn strip(&self, told: &mut Value) {
-        match told {
+    /// Removes the fields to ignore.
+    pub fn strip(&self, value: &mut Value) {
+        match value {
             Value::Object(fields) if !self.fields.is_empty() => {
                 fields.retain(|name, _| !self.fields.contains(name));
                 fields.values_mut().for_each(|value| self.strip(value));
@@ -91,12 +91,12 @@ impl Ignore {
 }
 
 impl Ignore {
-    /// Takes out of a record what does not count, and its frame, which is no part of it. The record is told as JSON without
-    /// blanks, as this program writes it: there are many of them, and what is told need not be understood for that.
-    pub fn strip_record(&self, told: &str) -> String {
-        let mut out = String::with_capacity(told.len());
-        let mut rest = told;
-        // Whether what is open is an object, the innermost last.
+    /// Removes from a record the fields to ignore and its compressed frame, which is not a property of the record. The record is
+    /// compact JSON as written by this program, and is not parsed: recordings have many records.
+    pub fn strip_record(&self, json: &str) -> String {
+        let mut out = String::with_capacity(json.len());
+        let mut rest = json;
+        // For each open group, from the outermost: whether it is an object.
         let mut open: Vec<bool> = Vec::new();
         let mut at_key = false;
         while let Some(&byte) = rest.as_bytes().first() {
@@ -106,7 +106,7 @@ impl Ignore {
                     len = string_len(rest);
                     let key = rest.get(1..len - 1).unwrap_or_default();
                     if at_key && (self.fields.contains(key) || open.len() == 1 && key == "frame") {
-                        // Behind it stands a colon, and what goes with it.
+                        // After the key: a colon and the value.
                         rest = rest.get(len + 1..).unwrap_or_default();
                         rest = &rest[value_len(rest)..];
                         if out.ends_with(',') {
@@ -134,7 +134,7 @@ impl Ignore {
     }
 }
 
-/// How long a string is, with its quotes, that stands at the beginning.
+/// Length of the string at the start, with its quotes.
 fn string_len(text: &str) -> usize {
     let mut at = 1;
     while let Some(found) = text.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest.as_bytes())) {
@@ -147,7 +147,7 @@ fn string_len(text: &str) -> usize {
     text.len()
 }
 
-/// How long a value is that stands at the beginning.
+/// Length of the value at the start.
 fn value_len(text: &str) -> usize {
     let (mut at, mut depth) = (0, 0);
     while let Some(&byte) = text.as_bytes().get(at) {
@@ -180,7 +180,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::Map;
 
-    /// Names that are told and such that do not count, among strings that could be taken for other things.
+    /// Keys that are ignored and others, among strings that look like parts of JSON.
     fn text() -> impl Strategy<Value = String> {
         prop_oneof![
             "[a-c]",
@@ -209,18 +209,18 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_does_not_count_goes_and_nothing_else(
+        fn removes_ignored_fields_and_nothing_else(
             fields in prop::collection::btree_map("[a-z]{1,5}|id|ids|time|frame", value(), 0..6)
         ) {
-            let mut told = Value::Object(Map::from_iter(fields));
+            let mut value = Value::Object(Map::from_iter(fields));
             let mut ignore = Ignore::default();
             ["ids", "times", "b"].iter().for_each(|name| ignore.add(name));
-            let stripped = ignore.strip_record(&told.to_string());
-            if let Some(fields) = told.as_object_mut() {
+            let stripped = ignore.strip_record(&value.to_string());
+            if let Some(fields) = value.as_object_mut() {
                 fields.remove("frame");
             }
-            ignore.strip(&mut told);
-            prop_assert_eq!(serde_json::from_str::<Value>(&stripped).unwrap(), told, "{}", stripped);
+            ignore.strip(&mut value);
+            prop_assert_eq!(serde_json::from_str::<Value>(&stripped).unwrap(), value, "{}", stripped);
         }
     }
 }

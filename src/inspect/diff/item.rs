@@ -1,4 +1,4 @@
-//! What is told of a recording, one thing after the other.
+//! Records and other parts of a recording as JSON values to compare.
 
 use super::ignore::{Ignore, Part};
 use crate::error::{Error, Result};
@@ -9,55 +9,55 @@ use std::hash::BuildHasher;
 use std::io;
 use std::sync::OnceLock;
 
-/// A record as it is told.
+/// A record as JSON.
 #[derive(Clone, Debug)]
 pub struct Item {
-    /// What it is known by: two that are told alike have the same.
+    /// Hash of the JSON: equal records have equal keys.
     pub key: u64,
-    /// Number of the record in its recording, from 1, those that are not compared here counted too.
+    /// Number of the record in its recording, from 1, counting also those that are not compared as records.
     pub number: u64,
-    /// What is told, as JSON.
-    pub told: Box<str>,
+    /// The record as JSON.
+    pub json: Box<str>,
 }
 
 impl Item {
-    /// What is told, field by field.
+    /// The fields of the record.
     ///
     /// # Errors
-    /// Never: it was read before.
+    /// Never: the JSON was parsed before.
     pub fn value(&self) -> Result<Value> {
-        serde_json::from_str(&self.told).map_err(unreadable)
+        serde_json::from_str(&self.json).map_err(unreadable)
     }
 }
 
-/// What kind of thing something is that is no record to be compared in its place, in the order in which these are compared.
+/// A part other than a record, with its position. Parts are compared in the order of the variants.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
-    /// What holds the recording: container, byte order, whether records are compressed.
+    /// Container, byte order, compression.
     Form,
-    /// An event, by its number.
+    /// An event, by its index.
     Event(usize),
-    /// A name of a tracepoint, of very old recordings, by its number.
+    /// A tracepoint name in the event types of very old recordings, by its index.
     EventType(usize),
     /// A feature, by its name.
     Feature(String),
-    /// The build id of a file, by the file's name and how many of that name came before.
+    /// The build ID of a file, by the file's name and the number of earlier ones with that name.
     BuildId(String, usize),
-    /// A piece of what a folder holds beside the recording, by name and number.
+    /// A piece of another file in the directory of the recording, by name and number.
     Other(String, usize),
-    /// Bytes between records that are none, by their number.
+    /// A gap between records, by its number.
     Gap(usize),
-    /// How what lies around the records is laid out, where not as perf does.
+    /// An unusual layout of what is before or after the records.
     Layout(&'static str),
 }
 
-/// What is told of a recording apart from its records.
+/// The parts of a recording other than records.
 #[derive(Debug, Default)]
 pub struct Others {
-    /// Each thing by its place.
+    /// Parts by position.
     pub list: BTreeMap<Place, Value>,
     records: u64,
-    /// How many build ids were told of each file.
+    /// Number of build IDs of each file so far.
     build_ids: HashMap<String, usize>,
     events: usize,
     event_types: usize,
@@ -65,18 +65,18 @@ pub struct Others {
     gaps: usize,
 }
 
-/// Reads a line: a record that is to be compared in its place, or something else, which is kept.
+/// Parses a line: returns a record to compare, or adds another part to `others`.
 ///
 /// # Errors
-/// Where the line is not one that tells of a recording.
+/// If the line is not part of a recording in JSON.
 pub fn read(line: &[u8], ignore: &Ignore, others: &mut Others) -> Result<Option<Item>> {
     let text = std::str::from_utf8(line).map_err(|e| Error::Output(io::Error::other(e)))?;
     let is_record = text.starts_with("{\"record\":");
     others.records += u64::from(is_record);
-    if is_record && !tells_of_recording(text) {
-        let is_as_told = ignore.is_nothing() && !is_framed(text);
-        let told = if is_as_told { text.into() } else { ignore.strip_record(text).into() };
-        return Ok(Some(others.item(told)));
+    if is_record && !describes_recording(text) {
+        let is_unchanged = ignore.is_nothing() && !is_framed(text);
+        let json = if is_unchanged { text.into() } else { ignore.strip_record(text).into() };
+        return Ok(Some(others.item(json)));
     }
     let Value::Object(object) = serde_json::from_str(text).map_err(unreadable)? else { return Ok(None) };
     if is_record {
@@ -87,25 +87,25 @@ pub fn read(line: &[u8], ignore: &Ignore, others: &mut Others) -> Result<Option<
     Ok(None)
 }
 
-/// Whether a record tells in a pipe what a file tells in its header and sections.
-fn tells_of_recording(text: &str) -> bool {
+/// Whether a record in a pipe has the contents of a header or section in a file.
+fn describes_recording(text: &str) -> bool {
     text.starts_with("{\"record\":\"HEADER_") || text.starts_with("{\"record\":\"COMPRESSED")
 }
 
-/// Whether it was in a frame: that is no difference of the record's own.
+/// Whether it was in a compressed frame, which is not a property of the record.
 fn is_framed(text: &str) -> bool {
     let start = &text.as_bytes()[..text.len().min(64)];
     memchr::memmem::find(start, b"\"frame\":").is_some()
 }
 
 impl Others {
-    fn item(&self, told: Box<str>) -> Item {
+    fn item(&self, json: Box<str>) -> Item {
         static HASHER: OnceLock<DefaultHashBuilder> = OnceLock::new();
-        let key = HASHER.get_or_init(Default::default).hash_one(&*told);
-        Item { key, number: self.records, told }
+        let key = HASHER.get_or_init(Default::default).hash_one(&*json);
+        Item { key, number: self.records, json }
     }
 
-    /// Takes a record that tells of the recording.
+    /// Adds a record that describes the recording.
     fn record(&mut self, mut object: Map<String, Value>, ignore: &Ignore) {
         let kind = object.get("record").and_then(Value::as_str).unwrap_or_default().to_owned();
         let body = object.remove("body").unwrap_or_default();
@@ -115,15 +115,15 @@ impl Others {
             "HEADER_EVENT_TYPE" => self.keep_event_type(body, ignore),
             "HEADER_BUILD_ID" => self.keep_build_id(body, mode_and_flags(&object), ignore),
             "HEADER_TRACING_DATA" => {
-                let told = [("tracing_data", "content"), ("payload", "raw")];
-                let told = told.into_iter().find_map(|(name, named)| Some((named, object.remove(name)?)));
-                if let Some((name, formats)) = told {
-                    let content = Map::from_iter([(name.to_owned(), formats)]);
-                    self.keep_feature("TRACING_DATA".into(), Value::Object(content), ignore);
+                let names = [("tracing_data", "content"), ("payload", "raw")];
+                let content = names.into_iter().find_map(|(name, named)| Some((named, object.remove(name)?)));
+                if let Some((name, formats)) = content {
+                    let fields = Map::from_iter([(name.to_owned(), formats)]);
+                    self.keep_feature("TRACING_DATA".into(), Value::Object(fields), ignore);
                 }
             }
             _ => {
-                // The mark behind the last feature tells nothing.
+                // The record after the last feature has no contents.
                 if let Some(Value::String(name)) = object.remove("feature") {
                     object.remove("record");
                     object.remove("frame");
@@ -155,7 +155,7 @@ impl Others {
         } else if let Some(before) = object.remove("before") {
             self.keep_layout("before", before, ignore);
         } else if let Some(end) = object.remove("end") {
-            self.keep_layout("behind", end, ignore);
+            self.keep_layout("after", end, ignore);
         }
     }
 
@@ -179,7 +179,7 @@ impl Others {
     }
 
     fn keep_event(&mut self, mut event: Value, ignore: &Ignore) {
-        // What is behind an attr that is larger than perf's is told by its size.
+        // Bytes after an attr that is larger than perf's are reflected by its size.
         if let Some(attr) = event.get_mut("attr").and_then(Value::as_object_mut) {
             attr.remove("stored");
         }
@@ -192,12 +192,12 @@ impl Others {
         self.event_types += 1;
     }
 
-    /// Keeps what a pipe tells in records and a file in a feature.
+    /// Adds a build ID: a record in a pipe, an entry of a feature in a file.
     fn keep_build_id(&mut self, mut build_id: Value, misc: Value, ignore: &Ignore) {
         let name = build_id["filename"]["text"].as_str().or(build_id["filename"].as_str()).unwrap_or_default();
         let name = name.to_owned();
         if let Some(fields) = build_id.as_object_mut() {
-            // The room behind the name is not the file's.
+            // The padded size of the name is not a property of the file.
             fields.insert("filename".to_owned(), name.clone().into());
             fields.insert("misc".to_owned(), misc);
         }
@@ -207,15 +207,15 @@ impl Others {
         self.keep(place, build_id, ignore);
     }
 
-    fn keep_feature(&mut self, name: String, mut told: Value, ignore: &Ignore) {
+    fn keep_feature(&mut self, name: String, mut value: Value, ignore: &Ignore) {
         if name == "TRACING_DATA"
-            && let Some(fields) = told.as_object_mut()
+            && let Some(fields) = value.as_object_mut()
         {
-            // Pipes pad it.
+            // Pipes pad this feature.
             fields.remove("room");
         }
         if name == "BUILD_ID"
-            && let Some(entries) = told["content"]["entries"].as_array()
+            && let Some(entries) = value["content"]["entries"].as_array()
             && entries.iter().all(|entry| entry["content"]["build_id"].is_object())
         {
             for entry in entries {
@@ -224,19 +224,19 @@ impl Others {
             return;
         }
         let part = match &*name {
-            // Pipes do without the mark that a file of perf stat has.
+            // Pipes lack the feature that marks a file of perf stat.
             "COMPRESSED" | "DIR_FORMAT" | "STAT" => Some(Part::Form),
             "SAMPLE_TIME" | "CLOCK_DATA" => Some(Part::Times),
             "AUXTRACE" => Some(Part::Offsets),
             _ => None,
         };
         if !part.is_some_and(|part| ignore.has(part)) {
-            self.keep(Place::Feature(name), told, ignore);
+            self.keep(Place::Feature(name), value, ignore);
         }
     }
 }
 
-/// The mode of the CPU and the flags of a record, as the feature tells them that has such records in it.
+/// CPU mode and flags of a record, as the BUILD_ID feature represents those of its entries.
 fn mode_and_flags(object: &Map<String, Value>) -> Value {
     let modes = ["KERNEL", "USER", "HYPERVISOR", "GUEST_KERNEL", "GUEST_USER"];
     let mode = object.get("cpumode").and_then(Value::as_str);
@@ -254,7 +254,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn build_ids_of_a_name_are_told_apart_by_how_many_came_before() {
+    fn numbers_build_ids_of_the_same_file_name() {
         let mut others = Others::default();
         for number in 0..60_000 {
             let build_id = serde_json::json!({"build_id": number, "filename": "/lib/libc.so.6"});

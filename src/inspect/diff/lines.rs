@@ -1,4 +1,4 @@
-//! The records of a recording, read ahead on a thread of their own.
+//! Reads the records of a recording on a separate thread.
 
 use super::ignore::Ignore;
 use super::item::{self, Item, Others};
@@ -11,14 +11,14 @@ use std::io::{self, ErrorKind, Write};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{Scope, ScopedJoinHandle};
 
-/// How much is given to the other thread at once, and how many such pieces may wait there.
+/// Size of the pieces passed between the threads, and how many may be queued.
 const PIECE: usize = 1 << 18;
 const PIECES: usize = 4;
 
-/// One recording's records as they are told; what else is told of it is kept.
+/// The records of a recording as lines of JSON; other parts are collected.
 pub struct Lines<'scope> {
     pieces: Receiver<Vec<u8>>,
-    /// The piece at hand, and how far it was read.
+    /// Current piece, and the position in it.
     piece: Vec<u8>,
     at: usize,
     reader: ScopedJoinHandle<'scope, Result<Ledger>>,
@@ -27,7 +27,7 @@ pub struct Lines<'scope> {
 }
 
 impl<'scope> Lines<'scope> {
-    /// Begins to read a recording.
+    /// Starts reading a recording.
     pub fn read<'env>(
         scope: &'scope Scope<'scope, 'env>,
         source: Source,
@@ -37,23 +37,23 @@ impl<'scope> Lines<'scope> {
         let (sender, pieces) = sync_channel(PIECES);
         let by_time = options.by_time;
         let reader = scope.spawn(move || {
-            let mut feed = Feed { piece: Vec::with_capacity(PIECE), sender };
-            let ledger = to_json_lines(source, by_time, &mut feed)?;
-            feed.send().map_err(Error::Output)?;
+            let mut writer = PieceWriter { piece: Vec::with_capacity(PIECE), sender };
+            let ledger = to_json_lines(source, by_time, &mut writer)?;
+            writer.send().map_err(Error::Output)?;
             Ok(ledger)
         });
         let ignore = options.ignore.clone();
         Self { pieces, piece: Vec::new(), at: 0, reader, ignore, others: Others::default() }
     }
 
-    /// The next record; `None` where there is none, or none can be read.
+    /// The next record; `None` at the end, or if reading failed.
     ///
     /// # Errors
-    /// Where what is told cannot be read back.
+    /// If a line cannot be parsed.
     pub fn next(&mut self) -> Result<Option<Item>> {
         loop {
             let Some(end) = memchr::memchr(b'\n', &self.piece[self.at..]) else {
-                // Pieces end with lines.
+                // Pieces end with a complete line.
                 let Ok(piece) = self.pieces.recv() else { return Ok(None) };
                 (self.piece, self.at) = (piece, 0);
                 continue;
@@ -66,10 +66,10 @@ impl<'scope> Lines<'scope> {
         }
     }
 
-    /// What else was told, and what became of the records, when all have been read.
+    /// The other parts and the ledger, after all records were read.
     ///
     /// # Errors
-    /// Where the recording could not be read.
+    /// If the recording could not be read.
     pub fn finish(self) -> Result<(Others, Ledger)> {
         let Self { pieces, reader, others, .. } = self;
         drop(pieces);
@@ -78,13 +78,13 @@ impl<'scope> Lines<'scope> {
     }
 }
 
-/// Passes lines on in pieces that end with one.
-struct Feed {
+/// Sends lines in pieces that end with a complete line.
+struct PieceWriter {
     piece: Vec<u8>,
     sender: SyncSender<Vec<u8>>,
 }
 
-impl Feed {
+impl PieceWriter {
     fn send(&mut self) -> io::Result<()> {
         if self.piece.is_empty() {
             return Ok(());
@@ -94,7 +94,7 @@ impl Feed {
     }
 }
 
-impl Write for Feed {
+impl Write for PieceWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.piece.extend_from_slice(bytes);
         if self.piece.len() >= PIECE && self.piece.ends_with(b"\n") {

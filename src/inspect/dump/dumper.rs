@@ -1,4 +1,4 @@
-//! Records as text.
+//! Prints records as text.
 
 use super::{hex, text};
 use crate::abi::feature::{Feature, FeatureContext, FeatureId};
@@ -19,60 +19,60 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Which records are shown, and how much of them.
+/// Which records to print, and how much of them.
 #[derive(Clone, Debug, Default)]
 pub struct DumpOptions {
-    /// Whether their bytes are shown too.
+    /// Whether to print their bytes too.
     pub raw: bool,
-    /// Of which types; all where none is named.
+    /// Types to print; all if empty.
     pub types: Vec<RecordType>,
-    /// How many.
+    /// Number of records to print.
     pub head: Option<u64>,
-    /// Of which of a folder's files, by its number; of all where none is named.
+    /// Number of the file in a directory; all files if `None`.
     pub file: Option<u32>,
-    /// From the one on that this byte of its file is in.
+    /// Offset in the file: printing starts with the record that contains it.
     pub offset: u64,
 }
 
-/// Writes records as text, in the order in which they come.
+/// Prints records as text in the order in which they arrive.
 pub struct Dumper<W> {
     out: W,
     options: DumpOptions,
     /// Names of the events.
     names: Vec<String>,
     shown: u64,
-    /// The record at hand, kept for its memory.
+    /// Text of the current record; the buffer is reused.
     text: String,
 }
 
-/// What stands behind the fields of a record.
+/// What follows the fields of a record.
 #[derive(Serialize)]
-struct Behind<'a> {
+struct AfterFields<'a> {
     tail: Option<&'a Bytes>,
     sample_id: Option<SampleId>,
     payload: Option<&'a Bytes>,
 }
 
-/// A feature that a record tells.
+/// A feature in a record.
 #[derive(Serialize)]
 struct DecodedFeature {
     feature: FeatureId,
     content: Feature,
 }
 
-/// The fields of a record that no definition covers.
+/// Fields of a record without a definition.
 #[derive(Serialize)]
 struct Opaque<'a> {
     raw: &'a Bytes,
 }
 
 impl<W: Write> Dumper<W> {
-    /// Takes the output.
+    /// Creates a dumper that writes to `out`.
     pub fn new(out: W, options: DumpOptions) -> Self {
         Self { out, options, names: Vec::new(), shown: 0, text: String::new() }
     }
 
-    /// How many were shown.
+    /// Number of printed records.
     pub fn shown(&self) -> u64 {
         self.shown
     }
@@ -80,15 +80,15 @@ impl<W: Write> Dumper<W> {
     fn is_wanted(&self, raw: &Raw<'_>) -> bool {
         let end = raw.block().offset(raw.at() + raw.header().len() + raw.payload_len());
         let is_of_type = self.options.types.is_empty() || self.options.types.contains(&raw.header().kind);
-        let is_behind = end > self.options.offset || raw.offset() >= self.options.offset;
-        is_of_type && is_behind && self.is_of_file(raw.block()) && !self.is_done()
+        let is_after = end > self.options.offset || raw.offset() >= self.options.offset;
+        is_of_type && is_after && self.is_of_file(raw.block()) && !self.is_done()
     }
 
     fn is_of_file(&self, block: &Block) -> bool {
         self.options.file.is_none_or(|file| file == block.source)
     }
 
-    /// Where something is: `0x1f8`, in a folder `data.1:0x1f8`; with `+` behind it in the frame there.
+    /// Appends an offset: `0x1f8`, in a directory `data.1:0x1f8`; with `+` if it is in the compressed frame there.
     fn place(&mut self, meta: &Meta, block: &Block, at: usize) {
         if meta.container == Container::Directory {
             let name = Path::new(&meta.files[block.source as usize]).file_name().unwrap_or_default();
@@ -98,12 +98,12 @@ impl<W: Write> Dumper<W> {
         let _ = write!(self.text, "{:#x}{plus}", block.offset(at));
     }
 
-    /// The line that tells of the header.
-    fn head(&mut self, meta: &Meta, raw: &Raw<'_>) -> std::result::Result<(), Unsupported> {
+    /// Appends the line for the header.
+    fn append_header(&mut self, meta: &Meta, raw: &Raw<'_>) -> std::result::Result<(), Unsupported> {
         let kind = raw.header().kind;
         self.place(meta, raw.block(), raw.at());
         let _ = write!(self.text, " {kind} size={}", raw.header().len());
-        // The headers of simpleperf's own records have a part of the size there.
+        // In the headers of simpleperf's own records, `misc` contains a part of the size.
         let misc =
             if raw.header().len() > u16::MAX.into() || kind.0 >= 32768 { Misc::empty() } else { raw.header().misc };
         let mode = misc.cpu_mode();
@@ -130,40 +130,40 @@ impl<W: Write> Dumper<W> {
         Ok(())
     }
 
-    fn fields(&mut self, meta: &Meta, raw: &Raw<'_>) -> std::result::Result<(), Unsupported> {
+    fn append_fields(&mut self, meta: &Meta, raw: &Raw<'_>) -> std::result::Result<(), Unsupported> {
         let Some(record) = Record::read(raw.bytes(), &meta.context(raw)) else { return Ok(()) };
         let (out, all) = (&mut self.text, self.options.raw);
         match (&record.body, decoded_feature(meta, &record.body)) {
-            (_, Some(told)) => text::append(out, &told, all)?,
+            (_, Some(feature)) => text::append(out, &feature, all)?,
             (Body::Opaque(bytes), _) => text::append(out, &Opaque { raw: Bytes::new(bytes) }, all)?,
             (body, None) => text::append(out, body, all)?,
         }
         let some = |bytes| Some(Bytes::new(bytes)).filter(|bytes| !bytes.is_empty());
-        // All of the payload is in the bytes of the record.
-        let behind = Behind { tail: some(&record.tail), sample_id: record.id, payload: some(raw.payload()) };
-        text::append(out, &behind, false)
+        // The bytes of the record include the payload in full.
+        let rest = AfterFields { tail: some(&record.tail), sample_id: record.id, payload: some(raw.payload()) };
+        text::append(out, &rest, false)
     }
 
-    /// Writes what is at hand, and all of these bytes if they are asked for.
+    /// Writes the current text, followed by these bytes if they were requested.
     fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.shown += 1;
         self.out.write_all(self.text.as_bytes()).map_err(Error::Output)?;
         let shown = if self.options.raw { bytes } else { &[] };
-        for (at, bytes) in shown.chunks(hex::AT_ONCE).enumerate() {
+        for (at, bytes) in shown.chunks(hex::CHUNK).enumerate() {
             self.text.clear();
-            hex::append(&mut self.text, at * hex::AT_ONCE, bytes);
+            hex::append(&mut self.text, at * hex::CHUNK, bytes);
             self.out.write_all(self.text.as_bytes()).map_err(Error::Output)?;
         }
         Ok(())
     }
 }
 
-/// The feature in a record, if one is told there.
+/// The feature in a record, decoded, if it contains one.
 fn decoded_feature(meta: &Meta, body: &Body) -> Option<DecodedFeature> {
-    let Body::HeaderFeature(told) = body else { return None };
-    let id = told.id().filter(|_| !told.data.is_empty())?;
+    let Body::HeaderFeature(record) = body else { return None };
+    let id = record.id().filter(|_| !record.data.is_empty())?;
     let context = FeatureContext::new(meta.features.get(&FeatureId::NRCPUS).map(AsRef::as_ref), meta.endian);
-    match Feature::read(id, &told.data, meta.endian, &context) {
+    match Feature::read(id, &record.data, meta.endian, &context) {
         (Feature::Opaque(_), _) => None,
         (content, _) => Some(DecodedFeature { feature: id, content }),
     }
@@ -179,8 +179,8 @@ impl<W: Write> Sink for Dumper<W> {
             return Ok(());
         }
         self.text.clear();
-        self.head(meta, raw).map_err(failed)?;
-        self.fields(meta, raw).map_err(failed)?;
+        self.append_header(meta, raw).map_err(failed)?;
+        self.append_fields(meta, raw).map_err(failed)?;
         self.write(&raw.block().bytes[raw.at()..raw.at() + raw.header().len() + raw.payload_len()])
     }
 

@@ -1,14 +1,14 @@
-//! Bytes in hexadecimal.
+//! Hex dump.
 
 use std::fmt::Write;
 
-/// Bytes of a line.
+/// Bytes on a line.
 const LINE: usize = 16;
 
-/// How many bytes are put into words at once.
-pub const AT_ONCE: usize = 4096;
+/// Maximum number of bytes that are formatted at once.
+pub const CHUNK: usize = 4096;
 
-/// Appends bytes, 16 a line, with what of them is text beside; numbered from `from` on.
+/// Appends bytes, 16 on a line with their printable characters, numbered from `from`.
 pub fn append(out: &mut String, from: usize, bytes: &[u8]) {
     for (at, line) in bytes.chunks(LINE).enumerate() {
         let _ = write!(out, "  | {:04x} ", from + at * LINE);

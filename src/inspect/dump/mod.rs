@@ -1,7 +1,6 @@
-//! A recording record by record, as text for people and for `diff`.
+//! Prints a recording record by record, as text for people and for `diff`.
 //!
-//! Each record has a line with its place, type and header, and below it its fields by the names of their definitions in
-//! [`abi`](crate::abi):
+//! Each record has a line with its offset, type and header, followed by its fields, which are named as in [`abi`](crate::abi):
 //!
 //! ```text
 //! 0x2f8 SAMPLE size=64 cpumode=USER misc=[EXACT_IP] event=cpu-clock
@@ -10,7 +9,8 @@
 //!   callchain: {ips: [0xfffffffffffffe00, 0x55f2c4a0]}
 //! ```
 //!
-//! What fits on one line is on one line. Numbers and names are told as in the [JSON](crate::formats::json) of recordings.
+//! Groups that fit on one line are on one line. Numbers and names are written as in the [JSON](crate::formats::json) of
+//! recordings.
 
 mod dumper;
 mod hex;

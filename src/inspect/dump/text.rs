@@ -1,21 +1,20 @@
-//! Values of the definitions as text: a field a line, and on one line what fits there.
+//! Text form of values: a field on each line, groups on one line where they fit.
 
 use super::writer::Writer;
 use crate::abi::tokens::{self, Unsupported};
 use serde::Serialize;
 
-/// Appends the fields of a value, each on a line of its own behind two blanks; of opaque bytes all, or those that they begin
-/// with.
+/// Appends the fields of a value, each on its own line with an indent of two; opaque bytes in full or only their start.
 ///
 /// # Errors
-/// Where the value is not one that a definition has, such as a float.
+/// If the value has a type that no definition has, such as a float.
 pub fn append(out: &mut String, value: &impl Serialize, all_bytes: bool) -> Result<(), Unsupported> {
     let start = out.len();
     tokens::write(&mut Writer { out, depth: 0, all_bytes }, value)?;
     if out.len() == start {
         return Ok(());
     }
-    // Fields begin with the end of the line before.
+    // Fields start with a line break.
     if out[start..].starts_with('\n') {
         out.remove(start);
     } else {
@@ -25,7 +24,7 @@ pub fn append(out: &mut String, value: &impl Serialize, all_bytes: bool) -> Resu
     Ok(())
 }
 
-/// Appends a value on the line at hand, as far as it fits there.
+/// Appends a value to the current line, if it fits there.
 ///
 /// # Errors
 /// As [`append`].
@@ -64,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_on_one_line_is_on_one_line() {
+    fn groups_that_fit_are_on_one_line() {
         let outer = |ips: usize| Outer {
             name: "a, b\n",
             nothing: None,

@@ -1,20 +1,20 @@
-//! Values of the definitions as text: each part of a group on a line of its own, or all on one line where they fit there.
+//! Writer of values as text: each member of a group on its own line, or all on one line where they fit.
 
 use crate::abi::tokens::{Group, Integer, Key, TokenSink};
 use std::fmt::{self, Write};
 
-/// How many bytes are shown of opaque ones, where not all are asked for.
+/// Number of opaque bytes that are printed, unless all were requested.
 const OPAQUE: usize = 64;
 
-/// How long a line may be on which fields or elements stand together.
+/// Maximum length of a line with several members of a group.
 const WIDTH: usize = 100;
 
-/// Writes values as text.
+/// Writer of values as text.
 pub(super) struct Writer<'a> {
     pub out: &'a mut String,
-    /// How many structures and lists what is written is in.
+    /// Number of groups around the current position.
     pub depth: usize,
-    /// Whether all of opaque bytes is shown.
+    /// Whether to print opaque bytes in full.
     pub all_bytes: bool,
 }
 
@@ -24,7 +24,7 @@ impl Writer<'_> {
         let _ = write!(self.out, "{value}");
     }
 
-    /// What separates fields and elements that have lines of their own.
+    /// Separator of members that are on their own lines.
     fn separator(&self) -> &'static str {
         const LINES: &str = "\n                                                                ";
         &LINES[..(1 + 2 * self.depth).min(LINES.len())]
@@ -53,7 +53,7 @@ impl TokenSink for Writer<'_> {
             (false, false) => self.put(magnitude),
             (true, false) => self.put(format_args!("-{magnitude}")),
             (false, true) => self.put(format_args!("{magnitude:#x}")),
-            // As wide as the address that it is.
+            // As wide as an address.
             (true, true) => self.put(format_args!("{:#x}", magnitude.wrapping_neg())),
         }
     }
@@ -62,7 +62,7 @@ impl TokenSink for Writer<'_> {
         self.display(format_args!("{value}"));
     }
 
-    /// Text that could be taken for something else is quoted.
+    /// Text that could be mistaken for something else is quoted.
     fn display(&mut self, value: fmt::Arguments<'_>) {
         let start = self.out.len();
         self.put(value);
@@ -119,7 +119,7 @@ impl TokenSink for Writer<'_> {
         }
     }
 
-    /// Puts on one line what fits there; fields of the outermost structure always have their own.
+    /// Joins the members to one line if they fit; fields of the outermost structure keep their own lines.
     fn end(&mut self, group: Group, start: usize, count: usize) {
         let [open, close] = match group {
             Group::List => ["[", "]"],

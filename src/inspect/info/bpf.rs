@@ -1,4 +1,4 @@
-//! BPF programs in the words of `perf report --header-only -I`.
+//! BPF programs, in the wording of `perf report --header-only -I`.
 
 use crate::abi::Endian;
 use crate::abi::bytes::Reader;
@@ -8,11 +8,11 @@ use crate::abi::feature::bpf_prog_info::{BpfArrays, BpfProg};
 use crate::abi::feature::btf::Btf;
 use std::collections::BTreeMap;
 
-/// Types of programs by their number.
+/// BTF types by BTF ID.
 pub struct Types(BTreeMap<u32, Btf>);
 
 impl Types {
-    /// The types that a recording has.
+    /// The BTF types of a recording.
     pub fn of<'a>(features: impl Iterator<Item = &'a Feature>) -> Self {
         let entries = features.flat_map(|feature| match feature {
             Feature::BpfBtf(BpfBtf { entries }) => &entries[..],
@@ -21,7 +21,7 @@ impl Types {
         Self(entries.filter_map(|entry| Some((entry.id, entry.btf()?))).collect())
     }
 
-    /// The name of a function by the number of its type in one of the sets.
+    /// Name of a function, by the ID of its type in one of the BTF objects.
     fn name(&self, btf_id: u32, type_id: u32) -> Option<&[u8]> {
         let btf = self.0.get(&btf_id)?;
         let function = btf.types.get(type_id.checked_sub(1)? as usize)?;
@@ -29,7 +29,7 @@ impl Types {
     }
 }
 
-/// A program, and where its functions are.
+/// The lines for a program and its functions.
 pub fn program(program: &BpfProg, types: &Types, endian: Endian) -> Vec<String> {
     let info = &program.info;
     let array = |which| program.array(which).unwrap_or_default();
@@ -57,7 +57,7 @@ pub fn program(program: &BpfProg, types: &Types, endian: Endian) -> Vec<String> 
     }
 }
 
-/// What the kernel calls a function of a program.
+/// Symbol name that the kernel gives a function of a program.
 fn symbol(tag: &[u8], name: &[u8]) -> String {
     let tag: String = tag.iter().map(|byte| format!("{byte:02x}")).collect();
     format!("bpf_prog_{tag}_{}", String::from_utf8_lossy(name))

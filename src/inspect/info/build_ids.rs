@@ -1,4 +1,4 @@
-//! Build ids, as `perf buildid-list` tells them.
+//! Build IDs, in the format of `perf buildid-list`.
 
 use crate::abi;
 use crate::abi::record::RecordType;
@@ -11,10 +11,10 @@ use hashbrown::HashSet;
 use serde::{Serialize, Serializer};
 use std::fmt;
 
-/// A file and its build id.
+/// A file and its build ID.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct FileId {
-    /// The id.
+    /// The build ID.
     #[serde(serialize_with = "digits")]
     pub build_id: Box<[u8]>,
     /// Path of the file, or a name such as `[kernel.kallsyms]`.
@@ -40,7 +40,7 @@ impl fmt::Display for FileId {
     }
 }
 
-/// The build ids that the recording has a table or records of, each once.
+/// The build IDs in the recording's table or records, each once.
 pub fn listed(meta: &Meta) -> Vec<FileId> {
     let mut ids = Ids::default();
     for (misc, id) in meta.build_ids() {
@@ -49,7 +49,7 @@ pub fn listed(meta: &Meta) -> Vec<FileId> {
     ids.list
 }
 
-/// Build ids in the order in which they came.
+/// Unique build IDs, in order of appearance.
 #[derive(Default)]
 struct Ids {
     list: Vec<FileId>,
@@ -64,20 +64,20 @@ impl Ids {
     }
 }
 
-/// Collects the build ids that MMAP2 records tell (`perf record --buildid-mmap`).
+/// Collects the build IDs of MMAP2 records (`perf record --buildid-mmap`).
 #[derive(Default)]
-pub struct Mapped(Ids);
+pub struct MappedBuildIds(Ids);
 
-impl Mapped {
-    /// The ids of a list, and behind them those that are not in it.
-    pub fn behind(self, listed: Vec<FileId>) -> Vec<FileId> {
+impl MappedBuildIds {
+    /// The build IDs of a list, followed by those that are not in it.
+    pub fn append_to(self, listed: Vec<FileId>) -> Vec<FileId> {
         let mut all = Ids::default();
         listed.into_iter().chain(self.0.list).for_each(|id| all.add(id));
         all.list
     }
 }
 
-impl Sink for Mapped {
+impl Sink for MappedBuildIds {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         if raw.header().kind != RecordType::MMAP2 {
             return Ok(());
@@ -86,7 +86,7 @@ impl Sink for Mapped {
         let Ok((map, _)) = abi::parse::<Mmap2>(body, raw.endian(), (raw.header().misc,)) else { return Ok(()) };
         let Some(id) = map.file.build_id().filter(|id| !id.is_empty()) else { return Ok(()) };
         let name = map.filename.text();
-        // The reference symbol behind it is no part of the kernel's name.
+        // The name is followed by the reference symbol, such as `_text`.
         let kernel = b"[kernel.kallsyms]";
         self.0.add(FileId::new(id, if name.starts_with(kernel) { kernel } else { name }));
         Ok(())

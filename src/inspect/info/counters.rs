@@ -1,4 +1,4 @@
-//! What `perf stat record` counted: how, and the latest value of each counter.
+//! Counts of `perf stat record`: settings, and the latest value of each counter.
 
 use super::header::micros;
 use crate::abi;
@@ -15,19 +15,19 @@ use hashbrown::HashMap;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// The counters of a recording of `perf stat`.
+/// The counters of a recording of `perf stat record`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counters {
-    /// What the counts are aggregated by: `none`, `global`, `socket`, `thread` and so on. The recorded counts are those of each
-    /// CPU or thread all the same.
+    /// What counts are aggregated by: `none`, `global`, `socket`, `thread` and so on. The recorded counts are always those of
+    /// each CPU or thread.
     pub aggregation: Option<String>,
-    /// Milliseconds between two rounds; 0 where there is one round, at the end.
+    /// Interval between two rounds in milliseconds; 0 if there is only one round, at the end.
     pub interval: Option<u64>,
-    /// Whether `perf stat report` scales counts by the time that their counter was running.
+    /// Whether `perf stat report` scales counts by the time that their counters were running.
     pub scale: Option<bool>,
-    /// Rounds that ended.
+    /// Number of finished rounds.
     pub rounds: u64,
-    /// End of the last round, in nanoseconds since counting began.
+    /// End of the last round, in nanoseconds since the start.
     pub time: Option<u64>,
     /// The counters, in the order of their first values.
     pub list: Vec<Counter>,
@@ -38,31 +38,31 @@ pub struct Counters {
 pub struct Counter {
     /// Name of the event.
     pub event: String,
-    /// Unit of the value once it is multiplied by `factor`.
+    /// Unit of the value multiplied by `factor`.
     pub unit: Option<String>,
-    /// What to multiply the value by.
+    /// Factor of the value.
     pub factor: Option<Scale>,
-    /// Where and of which thread it counts.
+    /// CPU and thread that it counts.
     #[serde(flatten)]
     pub target: Target,
-    /// The count since counting began.
+    /// Count since the start.
     pub value: u64,
-    /// Nanoseconds that the event was enabled.
+    /// Time that the event was enabled, in nanoseconds.
     pub enabled: u64,
-    /// Nanoseconds that it was counted.
+    /// Time that the event was counted, in nanoseconds.
     pub running: u64,
 }
 
-/// Where and of which thread a counter counts.
+/// CPU and thread of a counter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 pub struct Target {
-    /// The CPU; `None` for any.
+    /// CPU; `None` for any.
     pub cpu: Option<i32>,
-    /// The thread; `None` for any.
+    /// Thread; `None` for any.
     pub thread: Option<i64>,
 }
 
-/// The CPUs and threads that STAT records refer to.
+/// CPUs and threads that STAT records refer to by index.
 #[derive(Debug, Default)]
 pub struct Targets {
     cpus: Vec<i32>,
@@ -70,7 +70,7 @@ pub struct Targets {
 }
 
 impl Targets {
-    /// Takes the CPUs of a CPU_MAP and the threads of a THREAD_MAP.
+    /// Updates the CPUs from a CPU_MAP record, the threads from a THREAD_MAP record.
     pub fn apply(&mut self, raw: &Raw<'_>) {
         match raw.header().kind {
             RecordType::CPU_MAP => {
@@ -86,7 +86,7 @@ impl Targets {
         }
     }
 
-    /// The target of a count. Its CPU is a number, or before perf 5.18 a place in the map of CPUs; its thread is always a place.
+    /// Target of a count. The CPU is a number, or before perf 5.18 an index into the CPU map; the thread is always an index.
     pub fn of(&self, stat: &Stat) -> Target {
         let cpu = stat.cpu as i32;
         let is_number = self.cpus.is_empty() || self.cpus.contains(&cpu);
@@ -96,7 +96,7 @@ impl Targets {
     }
 }
 
-/// The entries of a map of CPUs, -1 for any.
+/// CPUs of a CPU map, -1 for any.
 fn entries(cpus: &CpuSet) -> Vec<i32> {
     let numbers = || cpus.numbers().into_iter().map(|cpu| cpu as i32);
     match cpus {
@@ -106,7 +106,7 @@ fn entries(cpus: &CpuSet) -> Vec<i32> {
     }
 }
 
-/// Collects counters.
+/// Collects counters from records.
 #[derive(Debug, Default)]
 pub struct Collector {
     targets: Targets,
@@ -119,7 +119,7 @@ pub struct Collector {
 }
 
 impl Collector {
-    /// Takes a record; most types are not of counters.
+    /// Processes a record; most types have no effect.
     #[inline(never)]
     pub fn apply(&mut self, raw: &Raw<'_>) {
         let (body, endian) = (raw.body(), raw.endian());
@@ -153,7 +153,7 @@ impl Collector {
         }
     }
 
-    /// The counters; `None` where there are none.
+    /// The collected counters; `None` if there are none.
     pub fn finish(self, meta: &Meta) -> Option<Counters> {
         let config = |tag: StatConfigTag| self.config.get(&tag.0).copied();
         let counter = |&(target, stat): &(Target, Stat)| {
@@ -181,7 +181,7 @@ impl Collector {
     }
 }
 
-/// Name of an `enum aggr_mode`, whose numbers depend on the version of perf: `cache` came with 6.5, `cluster` with 6.9.
+/// Name of an `enum aggr_mode`, whose numbers depend on the version of perf: `cache` was added in 6.5, `cluster` in 6.9.
 fn aggregation(mode: u64, version: &str) -> String {
     const MODES: [&str; 10] =
         ["none", "global", "socket", "die", "cluster", "cache", "core", "thread", "unset", "node"];
@@ -198,7 +198,7 @@ fn aggregation(mode: u64, version: &str) -> String {
 }
 
 impl Counters {
-    /// The sums over all CPUs and threads, by event, as `perf stat report` shows them.
+    /// Sums over all CPUs and threads by event, as printed by `perf stat report`.
     pub fn totals(&self) -> Vec<String> {
         let mut totals: Vec<(&Counter, f64)> = Vec::new();
         for counter in &self.list {
@@ -222,7 +222,7 @@ impl Counters {
         if is_partial { value as f64 * enabled as f64 / running as f64 } else { value as f64 }
     }
 
-    /// How was counted, in words.
+    /// Settings in words.
     pub fn settings(&self) -> String {
         let mut words: Vec<String> = Vec::new();
         words.extend(self.aggregation.as_ref().map(|aggregation| format!("aggregation {aggregation}")));
@@ -233,7 +233,7 @@ impl Counters {
         words.join(", ")
     }
 
-    /// A table of the counters.
+    /// Table of the counters.
     pub fn lines(&self) -> Vec<String> {
         let width = self.list.iter().map(|counter| counter.event.chars().count()).max().unwrap_or(0).max(20);
         let row = |cells: [&str; 6]| {
@@ -258,7 +258,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn aggregation_modes_are_numbered_by_the_version_of_perf() {
+    fn aggregation_modes_depend_on_the_version_of_perf() {
         for (mode, version, name) in [
             (1, "", "global"),
             (5, "", "mode 5"),
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn cpus_are_numbers_or_places_and_threads_are_places() {
+    fn cpus_are_numbers_or_indices_and_threads_are_indices() {
         let stat = |cpu, thread| Stat { id: 1, cpu, thread, val: 0, ena: 0, run: 0 };
         let targets = Targets { cpus: vec![2, 3], threads: vec![-1, 70] };
         assert_eq!(targets.of(&stat(3, 1)), Target { cpu: Some(3), thread: Some(70) });

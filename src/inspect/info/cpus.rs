@@ -1,4 +1,4 @@
-//! Sets of numbers as perf prints them.
+//! Lists of numbers as perf prints them.
 
 /// `0-1,3`.
 pub fn ranges(numbers: impl IntoIterator<Item = u64>) -> String {
@@ -18,7 +18,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn neighbours_are_told_together() {
+    fn consecutive_numbers_are_ranges() {
         assert_eq!(ranges([0, 1, 2, 4, 6, 7]), "0-2,4,6-7");
         assert_eq!(ranges([]), "");
     }

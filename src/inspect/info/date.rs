@@ -1,4 +1,4 @@
-//! Points in time as dates.
+//! Dates and times.
 
 use chrono::{DateTime, Local, SecondsFormat, Utc};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -8,18 +8,18 @@ pub fn rfc3339(time: SystemTime) -> Option<String> {
     utc(time).map(|date| date.to_rfc3339_opts(SecondsFormat::Secs, true))
 }
 
-/// `2024-05-17 09:30:01.000000`, of nanoseconds since 1970.
+/// `2024-05-17 09:30:01.000000`, from nanoseconds since 1970.
 pub fn with_micros(nanos: u64) -> String {
     let date = DateTime::<Utc>::from_timestamp((nanos / 1_000_000_000) as i64, (nanos % 1_000_000_000) as u32);
     date.map(|date| date.format("%Y-%m-%d %H:%M:%S%.6f").to_string()).unwrap_or_default()
 }
 
-/// `Fri May 17 09:30:01 2024`, in the local time zone, as `ctime` has it.
+/// `Fri May 17 09:30:01 2024` in the local time zone, the format of `ctime`.
 pub fn ctime(time: SystemTime) -> Option<String> {
     utc(time).map(|date| date.with_timezone(&Local).format("%a %b %e %H:%M:%S %Y").to_string())
 }
 
-/// `None` beyond the years of the calendar: files can be dated there.
+/// `None` outside the years of the calendar; modification times of files can be there.
 fn utc(time: SystemTime) -> Option<DateTime<Utc>> {
     let (seconds, nanos) = match time.duration_since(UNIX_EPOCH) {
         Ok(after) => (i64::try_from(after.as_secs()).ok()?, after.subsec_nanos()),
@@ -42,9 +42,9 @@ mod tests {
     }
 
     #[test]
-    fn a_time_beyond_the_calendar_is_no_date() {
+    fn a_time_outside_the_calendar_has_no_date() {
         assert_eq!(rfc3339(UNIX_EPOCH - Duration::from_secs(2)).as_deref(), Some("1969-12-31T23:59:58Z"));
-        let far = UNIX_EPOCH.checked_add(Duration::from_secs(1 << 60)).expect("a time of the system");
+        let far = UNIX_EPOCH.checked_add(Duration::from_secs(1 << 60)).expect("a valid system time");
         assert_eq!((rfc3339(far), ctime(far)), (None, None));
     }
 }

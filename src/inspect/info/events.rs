@@ -1,4 +1,4 @@
-//! Events, as `perf evlist -v` and `perf evlist -g` tell them.
+//! Events, in the format of `perf evlist -v` and `perf evlist -g`.
 
 use crate::abi::attr::Attr;
 use crate::abi::attr_flags::AttrFlags;
@@ -11,28 +11,28 @@ use serde::Serialize;
 
 /// An event of a recording.
 #[derive(Serialize)]
-pub struct ToldEvent<'a> {
-    /// Its name, or what it is called where the recording tells none.
+pub struct EventInfo<'a> {
+    /// Name; a generated one if the recording has none.
     pub name: String,
-    /// How it was opened.
+    /// Attributes with which it was opened.
     pub attr: &'a Attr,
-    /// One id for each CPU or thread that it was opened on.
+    /// IDs, one for each CPU or thread that it was opened on.
     pub ids: &'a [u64],
 }
 
 /// The events of a recording.
-pub fn events(meta: &Meta) -> Vec<ToldEvent<'_>> {
-    let told = meta.events.list().iter();
-    told.map(|event| ToldEvent { name: ProfileEvent::from(event).name, attr: &event.attr, ids: &event.ids }).collect()
+pub fn events(meta: &Meta) -> Vec<EventInfo<'_>> {
+    let list = meta.events.list().iter();
+    list.map(|event| EventInfo { name: ProfileEvent::from(event).name, attr: &event.attr, ids: &event.ids }).collect()
 }
 
-/// The lines of `perf evlist -v`: each event with the fields of its attr that are not 0.
+/// Lines of `perf evlist -v`: each event with the nonzero fields of its attr.
 pub fn lines(meta: &Meta) -> Vec<String> {
-    let line = |event: ToldEvent<'_>| format!("{}: {}", event.name, fields(event.attr, ": "));
+    let line = |event: EventInfo<'_>| format!("{}: {}", event.name, fields(event.attr, ": "));
     events(meta).into_iter().map(line).collect()
 }
 
-/// The lines of `perf evlist -g`: `name{leader,member}` for each group, and the names of events that are in none.
+/// Lines of `perf evlist -g`: `name{leader,member}` for each group, and the names of ungrouped events.
 pub fn groups(meta: &Meta) -> Vec<String> {
     let names: Vec<String> = events(meta).into_iter().map(|event| event.name).collect();
     let section = meta.features.get(&FeatureId::GROUP_DESC);
@@ -56,12 +56,12 @@ pub fn groups(meta: &Meta) -> Vec<String> {
     lines
 }
 
-/// The name of a group, which perf writes in place of none.
+/// Name of a group; empty for the placeholder that perf writes for unnamed groups.
 pub(super) fn group_name(name: &str) -> &str {
     if name == "{anon_group}" { "" } else { name }
 }
 
-/// The fields of an attr that are not 0, each with its name before `is`.
+/// The nonzero fields of an attr, with `is` between name and value.
 pub(super) fn fields(attr: &Attr, is: &str) -> String {
     let mut fields = Vec::new();
     let mut field = |name: &str, value: String| {
@@ -78,9 +78,9 @@ pub(super) fn fields(attr: &Attr, is: &str) -> String {
     field("sample_type", names((attr.sample_type - SampleType::TRANSACTION).iter_names()));
     field("read_format", names(attr.read_format.iter_names()));
     let precise_ip = AttrFlags::PRECISE_IP_0 | AttrFlags::PRECISE_IP_1;
-    let mut is_precise_ip_told = false;
+    let mut has_precise_ip = false;
     for (name, flag) in attr.flags.iter_names() {
-        if flag.bits() >= AttrFlags::PRECISE_IP_0.bits() && !std::mem::replace(&mut is_precise_ip_told, true) {
+        if flag.bits() >= AttrFlags::PRECISE_IP_0.bits() && !std::mem::replace(&mut has_precise_ip, true) {
             field("precise_ip", attr.flags.precise_ip().to_string());
         }
         if !precise_ip.contains(flag) {

@@ -1,4 +1,4 @@
-//! The header in the words of `perf report --header-only -I`.
+//! The header and features, in the wording of `perf report --header-only -I`.
 
 use super::events::{fields, group_name};
 use super::topology;
@@ -17,9 +17,9 @@ use crate::stream::meta::Meta;
 use std::fs;
 use std::time::SystemTime;
 
-/// All lines: of the file, of each feature, and which features are missing.
+/// All lines: those of the file header and of each feature, and the missing features.
 pub fn lines(meta: &Meta) -> Vec<String> {
-    let mut lines = of_file(meta);
+    let mut lines = file_lines(meta);
     let features = features(meta);
     let events = features.iter().find_map(|(_, feature)| match feature {
         Feature::EventDescs(descs) => Some(&*descs.events),
@@ -28,7 +28,7 @@ pub fn lines(meta: &Meta) -> Vec<String> {
     let types = &bpf::Types::of(features.iter().map(|(_, feature)| feature));
     let known = Known { events: events.unwrap_or_default(), types, endian: meta.endian };
     for (id, feature) in &features {
-        lines.extend(of_feature(*id, feature, &known));
+        lines.extend(feature_lines(*id, feature, &known));
     }
     if meta.container != Container::Pipe {
         let missing = FeatureId::NAMED.iter().filter(|(id, _)| !meta.features.contains_key(id));
@@ -45,14 +45,14 @@ pub fn features(meta: &Meta) -> Vec<(FeatureId, Feature)> {
     features.map(|(&id, bytes)| (id, Feature::read(id, bytes, meta.endian, &context).0)).collect()
 }
 
-/// When the file was last changed, which perf takes for the time of the recording. Of what is no file none is known.
-pub fn changed_on(meta: &Meta) -> Option<SystemTime> {
+/// Modification time of the file, which perf takes as the time of the recording; `None` if it is no file.
+pub fn modified_on(meta: &Meta) -> Option<SystemTime> {
     fs::metadata(&meta.files[0]).ok().filter(fs::Metadata::is_file)?.modified().ok()
 }
 
-/// [`changed_on`] as RFC 3339 has it.
+/// [`modified_on`] in the format of RFC 3339.
 pub fn captured_on(meta: &Meta) -> Option<String> {
-    changed_on(meta).and_then(date::rfc3339)
+    modified_on(meta).and_then(date::rfc3339)
 }
 
 /// The header of a file; a pipe has none.
@@ -60,7 +60,7 @@ pub fn file_header(meta: &Meta) -> Option<FileHeader> {
     FileHeader::read_from(&meta.image.before, meta.endian).ok().filter(|_| meta.container != Container::Pipe)
 }
 
-/// The version as perf numbers it: by its place in a list that begins with version 1.
+/// Version as perf numbers it: by its index in a list that begins with version 1.
 pub fn version(header: &FileHeader) -> u32 {
     match header.magic {
         Magic::V1 => 0,
@@ -68,11 +68,11 @@ pub fn version(header: &FileHeader) -> u32 {
     }
 }
 
-fn of_file(meta: &Meta) -> Vec<String> {
-    let captured = changed_on(meta).and_then(date::ctime);
+fn file_lines(meta: &Meta) -> Vec<String> {
+    let captured = modified_on(meta).and_then(date::ctime);
     let mut lines = Vec::from_iter(captured.map(|date| format!("# captured on    : {date}")));
     let file = file_header(meta);
-    let [offset, size, end] = places(file.as_ref());
+    let [offset, size, end] = data_section(file.as_ref());
     lines.push(format!("# header version : {}", file.as_ref().map_or(1, version)));
     lines.push(format!("# data offset    : {offset}"));
     lines.push(format!("# data size      : {size}"));
@@ -80,19 +80,19 @@ fn of_file(meta: &Meta) -> Vec<String> {
     lines
 }
 
-/// Where a file's records begin, how many bytes they take, and where they end. Of a pipe all is 0, as perf tells it.
-pub fn places(file: Option<&FileHeader>) -> [u64; 3] {
+/// Offset, size and end of the records in a file. perf prints zeros for a pipe.
+pub fn data_section(file: Option<&FileHeader>) -> [u64; 3] {
     file.map_or([0; 3], |header| [header.data.offset, header.data.size, header.data.end()])
 }
 
-/// What is known of other features.
+/// Context for printing a feature: contents of others.
 struct Known<'a> {
     events: &'a [EventDesc],
     types: &'a bpf::Types,
     endian: Endian,
 }
 
-fn of_feature(id: FeatureId, feature: &Feature, known: &Known<'_>) -> Vec<String> {
+fn feature_lines(id: FeatureId, feature: &Feature, known: &Known<'_>) -> Vec<String> {
     match feature {
         Feature::Hostname(text) => one("hostname", text),
         Feature::OsRelease(text) => one("os release", text),
@@ -143,29 +143,29 @@ fn of_feature(id: FeatureId, feature: &Feature, known: &Known<'_>) -> Vec<String
             let (level, ratio) = (compression.level, compression.ratio);
             vec![format!("# compressed : {kind}, level = {level}, ratio = {ratio}")]
         }
-        Feature::CpuPmuCaps(caps) => vec![format!("# cpu pmu capabilities: {}", of_caps(caps))],
+        Feature::CpuPmuCaps(caps) => vec![format!("# cpu pmu capabilities: {}", caps_text(caps))],
         Feature::PmuCaps(caps) => {
-            let line = |name: &PerfStr, caps| format!("# {} pmu capabilities: {}", name.to_text(), of_caps(caps));
+            let line = |name: &PerfStr, caps| format!("# {} pmu capabilities: {}", name.to_text(), caps_text(caps));
             caps.pmus.iter().map(|pmu| line(&pmu.pmu_name, &pmu.caps)).collect()
         }
         Feature::EMachine(machine) => {
             vec![format!("# e_machine : {}", machine.e_machine), format!("# e_flags : {}", machine.e_flags)]
         }
         Feature::ClnSize(size) => vec![format!("# cacheline size: {}", size.cln_size)],
-        // perf shows these elsewhere.
+        // perf prints these with other commands.
         Feature::TracingData(_) | Feature::BuildIds(_) => Vec::new(),
         Feature::Opaque(bytes) => vec![match id.name() {
-            Some(name) => format!("# {name}: its {} bytes are not laid out as this feature is", bytes.len()),
-            None => format!("# feature {id}: {} bytes that are not known here", bytes.len()),
+            Some(name) => format!("# {name}: its {} bytes do not have the layout of this feature", bytes.len()),
+            None => format!("# feature {id}: unknown, {} bytes", bytes.len()),
         }],
-        // perf has no line for it.
-        #[allow(unreachable_patterns, reason = "a feature that is added is shown here unless it has a case of its own")]
-        other => fields_of(id, other),
+        // perf has no line for these.
+        #[allow(unreachable_patterns, reason = "new features are printed here unless they have a case of their own")]
+        other => field_lines(id, other),
     }
 }
 
-/// The name of a feature, and a line for each of its fields.
-fn fields_of(id: FeatureId, feature: &Feature) -> Vec<String> {
+/// Name of a feature, and a line for each of its fields.
+fn field_lines(id: FeatureId, feature: &Feature) -> Vec<String> {
     let mut text = String::new();
     let is_shown = text::append(&mut text, feature, false).is_ok();
     let fields = text.lines().filter(|_| is_shown).map(|line| format!("# {line}"));
@@ -176,7 +176,7 @@ fn one(name: &str, text: &PerfStr) -> Vec<String> {
     vec![format!("# {name} : {}", text.to_text())]
 }
 
-/// Nanoseconds as seconds, cut after the sixth digit.
+/// Nanoseconds as seconds with six digits, truncated.
 pub(super) fn micros(nanos: u64) -> String {
     format!("{}.{:06}", nanos / 1_000_000_000, nanos % 1_000_000_000 / 1000)
 }
@@ -188,7 +188,7 @@ fn event(desc: &EventDesc) -> String {
 }
 
 fn groups(groups: &[Group], events: &[EventDesc]) -> Vec<String> {
-    // No event is in two groups: of what tells more no members are told.
+    // An event is in at most one group: groups beyond the number of events are printed without members.
     let mut room = events.len();
     let line = |of: &Group| {
         let (first, count) = (of.leader_idx as usize, of.nr_members as usize);
@@ -206,7 +206,7 @@ fn group(group: &Group, members: &[EventDesc]) -> String {
     format!("# group: {}{{{}}}", group_name(&group.name.to_text()), names.join(","))
 }
 
-/// The name of a clock.
+/// Name of a clock.
 fn clock_name(clockid: u32) -> &'static str {
     match clockid {
         0 => "realtime",
@@ -228,7 +228,7 @@ fn clock(data: &ClockData) -> Vec<String> {
     ]
 }
 
-fn of_caps(caps: &Caps) -> String {
+fn caps_text(caps: &Caps) -> String {
     let caps = caps.caps.iter().map(|cap| format!("{}={}", cap.name.to_text(), cap.value.to_text()));
     let caps: Vec<String> = caps.collect();
     if caps.is_empty() { "not available".into() } else { caps.join(", ") }
@@ -240,7 +240,7 @@ mod tests {
     use crate::abi::attr::Attr;
 
     #[test]
-    fn members_are_told_of_no_more_groups_than_events_can_be_in() {
+    fn prints_at_most_as_many_group_members_as_events() {
         let attr = Attr::read(&[0; 64], Endian::Little).unwrap();
         let event = |name: &str| EventDesc { attr: attr.clone(), name: PerfStr::new(name.as_bytes()), ids: vec![] };
         let of = |leader_idx, nr_members| Group { name: PerfStr::new(b"g"), leader_idx, nr_members };

@@ -1,35 +1,35 @@
-//! A profile that is not a recording: what it is, and how much is in it.
+//! Contents of an imported profile.
 
 use super::date;
 use crate::profile::imported::{ImportedProfile, ProfileHeader, SampleType};
 use serde::Serialize;
 
-/// A profile, as it was imported.
+/// An imported profile.
 #[derive(Debug, Serialize)]
 pub struct ImportedInfo<'a> {
     /// Name of the format.
     pub format: &'a str,
-    /// Columns of values, with the sum of each.
+    /// Value types, with the sum of each.
     pub values: Vec<ValueInfo<'a>>,
-    /// Values, as the profile lists them.
+    /// Number of samples in the profile.
     pub entries: u64,
-    /// Stacks that differ.
+    /// Number of unique stacks.
     pub stacks: u64,
-    /// Frames that differ.
+    /// Number of unique frames.
     pub frames: u64,
-    /// Functions.
+    /// Number of functions.
     pub functions: u64,
-    /// Mappings.
+    /// Number of mappings.
     pub mappings: u64,
-    /// Keys of labels for which samples of a recording have no field.
+    /// Keys of labels that samples of a recording have no field for.
     pub labels: Vec<&'a str>,
-    /// How much lies between two samples, where the profile says so.
+    /// Sampling period, if the profile has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub period: Option<i64>,
-    /// When it began, in nanoseconds since 1970.
+    /// Start time, in nanoseconds since 1970.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_nanos: Option<i64>,
-    /// How long it took, in nanoseconds.
+    /// Duration, in nanoseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_nanos: Option<i64>,
     /// Comments.
@@ -37,20 +37,20 @@ pub struct ImportedInfo<'a> {
     pub comments: &'a [String],
 }
 
-/// A column of values.
+/// A value type and the sum of its values.
 #[derive(Debug, Serialize)]
 pub struct ValueInfo<'a> {
-    /// What is counted.
+    /// What is measured.
     #[serde(rename = "type")]
     pub kind: &'a str,
-    /// In what.
+    /// Unit of the values.
     pub unit: &'a str,
-    /// The sum of its values.
+    /// Sum of the values.
     pub sum: u64,
 }
 
 impl<'a> ImportedInfo<'a> {
-    /// Of a profile in a format of that name.
+    /// Describes a profile in a format.
     pub fn new(format: &'a str, imported: &'a ImportedProfile) -> Self {
         let size = &imported.size;
         let header = imported.header.as_ref();
@@ -73,7 +73,7 @@ impl<'a> ImportedInfo<'a> {
         }
     }
 
-    /// Line by line, of an input of that name.
+    /// The description line by line, for an input with this name.
     pub fn lines(&self, name: &str) -> Vec<String> {
         let mut lines = vec![format!("{name}: a profile ({})", self.format)];
         let mut line = |what: &str, text: String| lines.push(format!("  {what:<9} {text}"));

@@ -1,7 +1,7 @@
-//! What is told of a recording, for machines.
+//! JSON form of the information on a recording.
 
 use super::build_ids::FileId;
-use super::events::{ToldEvent, events, groups};
+use super::events::{EventInfo, events, groups};
 use super::header::{captured_on, features, file_header, version};
 use super::stats::Stats;
 use super::{Info, Parts};
@@ -11,19 +11,19 @@ use crate::container::read::Container;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
-/// One object, with a field for each of the parts that were asked for.
+/// The JSON object, with a field for each requested part.
 #[derive(Serialize)]
-struct Told<'a> {
+struct InfoObject<'a> {
     file: &'a str,
     header: Option<Header>,
     features: Option<BTreeMap<FeatureName, Content>>,
-    events: Option<Vec<ToldEvent<'a>>>,
+    events: Option<Vec<EventInfo<'a>>>,
     groups: Option<Vec<String>>,
     build_ids: Option<&'a [FileId]>,
     stats: Option<&'a Stats>,
 }
 
-/// What the container tells, under the names that `perf data convert --to-json` has for it.
+/// Fields of the container, named as by `perf data convert --to-json`.
 #[derive(Serialize)]
 struct Header {
     container: &'static str,
@@ -35,7 +35,7 @@ struct Header {
     feat_offset: Option<u64>,
 }
 
-/// A feature's name, or its number where it has none.
+/// Name of a feature, or its number if it has none.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct FeatureName(FeatureId);
 
@@ -45,7 +45,7 @@ impl Serialize for FeatureName {
     }
 }
 
-/// The fields of a feature, or its bytes where these are not laid out as the feature is.
+/// Fields of a feature, or its bytes if they do not have its layout.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Content {
@@ -66,7 +66,7 @@ impl Serialize for Info {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (meta, Parts { header, events: has_events, build_ids, .. }) = (&self.meta, self.parts);
         let features = || features(meta).into_iter().map(|(id, feature)| (FeatureName(id), feature.into())).collect();
-        let told = Told {
+        let object = InfoObject {
             file: &meta.files[0],
             header: header.then(|| self.header()),
             features: header.then(features),
@@ -75,7 +75,7 @@ impl Serialize for Info {
             build_ids: build_ids.then_some(&*self.build_ids),
             stats: self.stats.as_ref(),
         };
-        told.serialize(serializer)
+        object.serialize(serializer)
     }
 }
 

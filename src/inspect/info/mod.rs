@@ -1,7 +1,7 @@
-//! Looking into a recording: what its header tells, its events and build ids, and how much of what is in it.
+//! Information on a recording: header, events, build IDs and statistics.
 //!
-//! Words and layout are those of `perf report --header-only -I`, `perf evlist` and `perf buildid-list`. Texts are as the
-//! recording has them: who shows them on a terminal spells out control characters.
+//! Wording and layout are those of `perf report --header-only -I`, `perf evlist` and `perf buildid-list`. Texts are those of the
+//! recording; callers escape control characters for terminals.
 
 mod bpf;
 pub mod build_ids;
@@ -24,43 +24,43 @@ use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
 use crate::stream::source::Source;
-use build_ids::{FileId, Mapped};
+use build_ids::{FileId, MappedBuildIds};
 use stats::{Counter, Stats};
 
-/// What is to be told of a recording.
+/// The parts of the information to produce.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Parts {
     /// Header and features.
     pub header: bool,
-    /// How the events were opened, and their groups.
+    /// Attributes and groups of the events.
     pub events: bool,
-    /// Build ids of files.
+    /// Build IDs of files.
     pub build_ids: bool,
-    /// How much of what is in it.
+    /// Statistics of the records.
     pub stats: bool,
 }
 
-/// What is told of a recording.
+/// Information on a recording.
 pub struct Info {
-    /// What was asked for.
+    /// The requested parts.
     pub parts: Parts,
-    /// What is known about the recording.
+    /// Header, events and features of the recording.
     pub meta: Meta,
-    /// What was noticed on the way through the records, where these were looked at.
+    /// Ledger of the records, if they were read.
     pub ledger: Ledger,
-    /// Build ids of files: those of the table, or of records, and without a table those that mapped files have.
+    /// Build IDs from the table or from records; without a table also those of mapped files.
     pub build_ids: Vec<FileId>,
-    /// How much of what is in it.
+    /// Statistics of the records.
     pub stats: Option<Stats>,
-    /// Why the records could not be looked at. What the header tells is there nonetheless.
+    /// Why the records could not be read. The information from the header is available all the same.
     pub failure: Option<Error>,
 }
 
-/// Looks into a recording. The records are looked at where what was asked for needs it: of a file's header all is known
-/// without.
+/// Reads the information on a recording. The records are read only if the parts need them; everything about a file's header is
+/// known without.
 ///
 /// # Errors
-/// Where the header cannot be read.
+/// If the header cannot be read.
 pub fn read_info(source: Source, parts: Parts) -> Result<Info> {
     let meta = source.meta().clone();
     let build_ids = build_ids::listed(&meta);
@@ -70,21 +70,22 @@ pub fn read_info(source: Source, parts: Parts) -> Result<Info> {
     if !parts.stats && !needs_mapped && !is_pipe {
         return Ok(info);
     }
-    let mut walk = Walk { counter: parts.stats.then(Counter::default), mapped: needs_mapped.then(Mapped::default) };
+    let mut walk =
+        Walk { counter: parts.stats.then(Counter::default), mapped: needs_mapped.then(MappedBuildIds::default) };
     match source.run(&mut walk) {
         Ok((meta, ledger)) => (info.meta, info.ledger) = (meta, ledger),
         Err(error) => info.failure = Some(error),
     }
     info.build_ids = build_ids::listed(&info.meta);
     if let Some(mapped) = walk.mapped {
-        info.build_ids = mapped.behind(info.build_ids);
+        info.build_ids = mapped.append_to(info.build_ids);
     }
     info.stats = walk.counter.map(|counter| counter.stats(&info.meta)).filter(|_| info.failure.is_none());
     Ok(info)
 }
 
 impl Info {
-    /// What was asked for, line by line.
+    /// The requested parts, line by line.
     pub fn lines(&self) -> Vec<String> {
         let mut parts = Vec::new();
         if self.parts.header {
@@ -105,10 +106,10 @@ impl Info {
     }
 }
 
-/// Looks at what is asked for.
+/// Passes records to the collectors that are needed.
 struct Walk {
     counter: Option<Counter>,
-    mapped: Option<Mapped>,
+    mapped: Option<MappedBuildIds>,
 }
 
 impl Sink for Walk {

@@ -1,4 +1,4 @@
-//! How much of what is in a recording: records by type, samples by event, what was lost, processes and threads.
+//! Statistics: records by type, samples by event, lost events, processes and threads.
 
 use super::counters::{self, Counters};
 use super::header::micros;
@@ -20,55 +20,55 @@ use hashbrown::HashSet;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
-/// Records of one type.
+/// Count of records of one type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Count {
-    /// How many there are.
+    /// Number of records.
     pub records: u64,
-    /// Bytes that they take, with what follows them and belongs to them.
+    /// Their size in bytes, with the payload that follows them.
     pub bytes: u64,
 }
 
-/// Samples of one event.
+/// Count of samples of one event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OfEvent {
-    /// What the event is called.
+    /// Name of the event.
     pub event: String,
-    /// How many samples there are.
+    /// Number of samples.
     pub samples: u64,
 }
 
-/// What is in a recording.
+/// Statistics of a recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Stats {
-    /// Records by type, frames of compressed records as well as the records in them.
+    /// Records by type; both the compressed frames and the records in them.
     #[serde(serialize_with = "by_name")]
     pub records: BTreeMap<RecordType, Count>,
-    /// Samples by event, in the recording's order of events. A sample of counter values is one of each event in whose
-    /// counter something was added, as `perf script` prints a line for each of them.
+    /// Samples by event, in the order of the events. A sample with counter values counts for each event whose counter increased,
+    /// since `perf script` prints a line for each.
     pub samples: Vec<OfEvent>,
-    /// Samples of which it cannot be told of which event they are.
+    /// Samples of unknown events.
     pub samples_of_unknown_event: u64,
-    /// Records that the kernel could not write (LOST).
+    /// Records that the kernel lost (LOST).
     pub lost_records: u64,
-    /// Samples that the kernel or the hardware could not write (LOST_SAMPLES).
+    /// Samples that the kernel or the hardware lost (LOST_SAMPLES).
     pub lost_samples: u64,
-    /// Processes that the recording speaks of.
+    /// Processes that occur in records.
     pub processes: usize,
-    /// Threads that the recording speaks of.
+    /// Threads that occur in records.
     pub threads: usize,
-    /// Processes that have samples.
+    /// Processes with samples.
     pub sampled_processes: usize,
-    /// Threads that have samples.
+    /// Threads with samples.
     pub sampled_threads: usize,
-    /// Times of the first and the last sample, in nanoseconds of the recording's clock.
+    /// Times of the first and last sample, in nanoseconds of the recording's clock.
     pub sample_times: Option<(u64, u64)>,
-    /// What `perf stat record` counted.
+    /// Counters of `perf stat record`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counters: Option<Counters>,
 }
 
-/// Types without a name are told as text too: fields of an object have no other names.
+/// Serializes record types as text, also those without a name: keys of JSON objects are strings.
 fn by_name<S: Serializer>(
     records: &BTreeMap<RecordType, Count>,
     serializer: S,
@@ -77,18 +77,18 @@ fn by_name<S: Serializer>(
 }
 
 impl Stats {
-    /// Whether there is a sample, of a known event or not.
+    /// Whether there are samples, of known events or not.
     pub fn has_samples(&self) -> bool {
         self.samples_of_unknown_event > 0 || self.samples.iter().any(|of| of.samples > 0)
     }
 
-    /// What is in a recording, line by line.
+    /// The statistics, line by line.
     pub fn lines(&self) -> Vec<String> {
         let row = |name: &str, records: u64, bytes: u64| format!("{name:<20} {records:>12} {bytes:>14}");
         let mut lines = vec![format!("{:<20} {:>12} {:>14}", "record", "count", "bytes")];
         lines.extend(self.records.iter().map(|(kind, count)| row(&kind.to_string(), count.records, count.bytes)));
         let all = self.records.values().fold((0, 0), |sum, count| (sum.0 + count.records, sum.1 + count.bytes));
-        lines.push(row("all", all.0, all.1));
+        lines.push(row("total", all.0, all.1));
         lines.push(String::new());
         lines.push(format!("{:<20} {:>12}", "event", "samples"));
         lines.extend(self.samples.iter().map(|of| format!("{:<20} {:>12}", of.event, of.samples)));
@@ -97,11 +97,11 @@ impl Stats {
         }
         lines.push(String::new());
         lines.push(format!("lost        {} records, {} samples", self.lost_records, self.lost_samples));
-        lines.push(format!("processes   {}, of which {} have samples", self.processes, self.sampled_processes));
-        lines.push(format!("threads     {}, of which {} have samples", self.threads, self.sampled_threads));
+        lines.push(format!("processes   {}, {} with samples", self.processes, self.sampled_processes));
+        lines.push(format!("threads     {}, {} with samples", self.threads, self.sampled_threads));
         if let Some((first, last)) = self.sample_times {
             let [first, last, between] = [first, last, last - first].map(micros);
-            lines.push(format!("samples     from {first} s to {last} s: {between} s"));
+            lines.push(format!("sample time {first} s to {last} s ({between} s)"));
         }
         if let Some(counters) = &self.counters {
             lines.push(String::new());
@@ -111,7 +111,7 @@ impl Stats {
     }
 }
 
-/// Counts what passes.
+/// Collects statistics from records.
 pub struct Counter {
     low: [Count; 256],
     high: BTreeMap<RecordType, Count>,
@@ -123,7 +123,7 @@ pub struct Counter {
     times: Option<(u64, u64)>,
     weights: Weights,
     counters: counters::Collector,
-    /// The events that the sample at hand stands for, kept for its memory.
+    /// Events that the current sample counts for; the buffer is reused.
     found: Vec<(EventIndex, u64)>,
 }
 
@@ -145,11 +145,11 @@ impl Default for Counter {
     }
 }
 
-/// Processes and threads, each counted once.
+/// Unique processes and threads.
 #[derive(Default)]
 struct Tasks {
     seen: HashSet<(u32, u32)>,
-    /// Most records are of the task that the one before was of.
+    /// The task of the previous record: most records have the same.
     latest: Option<(u32, u32)>,
 }
 
@@ -158,7 +158,7 @@ impl Tasks {
     fn add(&mut self, task: (u32, u32)) {
         if self.latest != Some(task) {
             self.latest = Some(task);
-            // What stands for the kernel, and for tasks that have ended.
+            // PID -1 means the kernel, and tasks that have exited.
             if task.0 != u32::MAX {
                 self.seen.insert(task);
             }
@@ -175,7 +175,7 @@ impl Tasks {
 }
 
 impl Counter {
-    /// What was counted.
+    /// The statistics.
     pub fn stats(mut self, meta: &Meta) -> Stats {
         let low = self.low.iter().enumerate().filter(|(_, count)| count.records > 0);
         let low = low.map(|(kind, &count)| (RecordType(kind as u32), count));
@@ -211,7 +211,7 @@ impl Counter {
         }
         let (layout, body) = (&event.layout, raw.body());
         if layout.has(SampleField::Read) {
-            // Counter values stand for several events.
+            // A sample with counter values counts for several events.
             self.values(meta, raw, index);
         } else {
             self.samples[index] += 1;
@@ -226,7 +226,7 @@ impl Counter {
         }
     }
 
-    /// Counts a sample of counter values for each event in which something was added, as perf tells it.
+    /// Counts a sample with counter values for each event whose counter increased, as perf does.
     #[inline(never)]
     fn values(&mut self, meta: &Meta, raw: &Raw<'_>, index: usize) {
         let Ok(view) = SampleView::read(raw.body(), &meta.events.list()[index].layout, raw.endian()) else { return };
@@ -248,7 +248,7 @@ impl Counter {
     }
 }
 
-/// Process and thread at a place in a body.
+/// PID and TID at an offset of a record body.
 #[inline]
 fn task_at(body: &[u8], at: usize, endian: Endian) -> Option<(u32, u32)> {
     let mut reader = Reader::new(body.get(at..)?, endian);
@@ -271,7 +271,7 @@ impl Sink for Counter {
                 task_at(raw.body(), 0, raw.endian()).into_iter().for_each(|task| self.others.add(task));
             }
             RecordType::FORK | RecordType::EXIT => {
-                // The parents stand between: pid, ppid, tid, ptid.
+                // Fields: pid, ppid, tid, ptid.
                 let both = task_at(raw.body(), 0, raw.endian()).zip(task_at(raw.body(), 8, raw.endian()));
                 both.into_iter().for_each(|((pid, _), (tid, _))| self.others.add((pid, tid)));
             }

@@ -1,4 +1,4 @@
-//! CPUs, memory and caches in the words of `perf report --header-only -I`.
+//! CPUs, memory and caches, in the wording of `perf report --header-only -I`.
 
 use super::cpus::ranges;
 use crate::abi::feature::cache::Caches;
@@ -67,7 +67,7 @@ pub fn memory(topology: &MemTopology) -> Vec<String> {
     [title].into_iter().chain(topology.nodes.iter().map(node)).collect()
 }
 
-/// A number of bytes, in the largest unit of which there are several.
+/// Size in the largest unit of which there are at least two.
 fn bytes(mut size: u64) -> String {
     let mut units = "BKMGTPE".chars();
     let mut unit = units.next().unwrap_or('B');
@@ -101,7 +101,7 @@ mod tests {
     use super::bytes;
 
     #[test]
-    fn sizes_are_told_in_the_largest_unit_of_which_there_are_several() {
+    fn sizes_use_the_largest_unit_of_which_there_are_two() {
         let sizes = [0, 1024, 2048, 3 << 29, 24 << 30, u64::MAX].map(bytes);
         assert_eq!(sizes, ["0B", "1024B", "2K", "1536M", "24G", "15E"]);
     }

@@ -1,4 +1,4 @@
-//! Where addresses come to be, by the space that they are in.
+//! Replaces addresses, separately for each address space.
 
 use super::key::Key;
 use super::pages::{Extents, PAGE, Pages};
@@ -11,16 +11,16 @@ use crate::stream::Sink;
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
 
-/// The process that stands for the kernel in MMAP records.
+/// The process ID that represents the kernel in MMAP records.
 const KERNEL_PID: u32 = u32::MAX;
 
-/// No kernel is larger. What is told as its size reaches to the first module, and so tells where the kernel is.
-const LARGEST_KERNEL: u64 = 128 << 20;
+/// Maximum size of a kernel image. Recorded sizes reach up to the first module, which would reveal the kernel's address.
+const MAX_KERNEL_SIZE: u64 = 128 << 20;
 
-/// The first address of the upper half.
+/// Start of the upper half of the address space.
 const UPPER_HALF: u64 = 1 << 63;
 
-/// Whose pages are told apart.
+/// The address spaces that are permuted separately.
 const SPACES: [(Space, &str); 5] = [
     (Space::User, "user pages"),
     (Space::Kernel, "kernel pages"),
@@ -36,21 +36,21 @@ fn index(space: Space) -> Option<usize> {
     SPACES.iter().position(|&(other, _)| other == space)
 }
 
-/// What a record says that is mapped.
+/// A mapping as an address range of a space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mapped {
-    /// Where.
+    /// Address space.
     pub space: Space,
-    /// First address.
+    /// Start address.
     pub start: u64,
-    /// Bytes.
+    /// Length in bytes.
     pub len: u64,
-    /// Whether it is the kernel itself, of which `pgoff` is an address.
+    /// Whether it is the kernel image, whose `pgoff` is an address.
     pub is_kernel: bool,
 }
 
 impl Mapped {
-    /// What a record with these fields says.
+    /// Takes the fields of a record.
     pub fn of(misc: Misc, mapping: &MappingFields<'_>) -> Self {
         let MappingFields { pid, addr, len, pgoff, filename } = mapping;
         Self::new(misc, *pid, **addr, **len, **pgoff, filename.text())
@@ -61,31 +61,31 @@ impl Mapped {
             Space::GuestKernel => Space::GuestKernel,
             _ if pid == KERNEL_PID => Space::Kernel,
             Space::Unknown => Space::User,
-            told => told,
+            space => space,
         };
         let is_kernel = is_kernel(filename);
         if !is_kernel {
             return Self { space, start, len, is_kernel };
         }
-        // Old recorders tell the kernel from address 0 on, and where it is as the offset.
+        // Old versions of perf recorded the kernel from address 0 on, with its real start as the offset.
         let is_old = start < UPPER_HALF && pgoff >= UPPER_HALF && pgoff - start < len;
-        let (start, len) = if is_old { (pgoff / PAGE * PAGE, LARGEST_KERNEL) } else { (start, len) };
-        Self { space, start, len: len.min(LARGEST_KERNEL), is_kernel }
+        let (start, len) = if is_old { (pgoff / PAGE * PAGE, MAX_KERNEL_SIZE) } else { (start, len) };
+        Self { space, start, len: len.min(MAX_KERNEL_SIZE), is_kernel }
     }
 }
 
-/// Whether a map is the kernel's own, of the host or of a guest, and no module's.
+/// Whether a mapping is the kernel image of the host or a guest, and not a module.
 pub fn is_kernel(filename: &[u8]) -> bool {
     [&b"[kernel.kallsyms"[..], b"[guest.kernel.kallsyms", b"[kernel.vmlinux", b"[kernel]"]
         .iter()
         .any(|name| filename.starts_with(name))
 }
 
-/// A look at all that is mapped, and at the first time.
+/// The pre-scan: collects all mappings and the earliest time.
 #[derive(Debug, Default)]
 pub struct AddressScan {
     extents: [Extents; 5],
-    /// The first time, where there is one.
+    /// The earliest time, if any.
     pub first_time: Option<u64>,
 }
 
@@ -112,7 +112,7 @@ impl Sink for AddressScan {
     }
 }
 
-/// Takes note of what a record maps.
+/// Collects the mappings of a record.
 struct ScanFields<'a> {
     scan: &'a mut AddressScan,
     misc: Misc,
@@ -128,21 +128,21 @@ impl FieldVisitor for ScanFields<'_> {
     }
 }
 
-/// Where addresses come to be.
+/// Replaces addresses.
 #[derive(Debug)]
 pub struct Addresses {
     spaces: [Pages; 5],
 }
 
 impl Addresses {
-    /// By what was seen to be mapped.
-    pub fn new(key: &Key, look: &mut AddressScan) -> Self {
-        let mut extents = std::mem::take(&mut look.extents).into_iter();
+    /// Creates the replacement from the collected mappings.
+    pub fn new(key: &Key, scan: &mut AddressScan) -> Self {
+        let mut extents = std::mem::take(&mut scan.extents).into_iter();
         let spaces = SPACES.map(|(_, name)| Pages::new(key, name, extents.next().unwrap_or_default()));
         Self { spaces }
     }
 
-    /// Where an address comes to be; marks of call chains stay.
+    /// The replacement of an address; context markers of call chains are kept.
     #[inline]
     pub fn of(&mut self, space: Space, address: u64) -> u64 {
         if Context::of(address).is_some() {
@@ -152,7 +152,7 @@ impl Addresses {
         self.spaces[index].of(address)
     }
 
-    /// In which of the host's spaces an address is that may be in any: where something is mapped at it, else by its half.
+    /// The host space of an address without a known space: by the mapping at it, otherwise by its half.
     fn space_of(&self, address: u64) -> usize {
         let is_kernel = if self.spaces[USER].is_mapped(address) {
             false
@@ -168,14 +168,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_kernel_is_where_its_symbol_is_and_not_larger_than_kernels_are() {
+    fn locates_the_kernel_by_its_symbol_and_limits_its_size() {
         let kernel = |start, len, pgoff| {
             Mapped::new(Misc::from_bits_retain(1), u32::MAX, start, len, pgoff, b"[kernel.kallsyms]_text")
         };
-        let told = kernel(0xffff_ffff_8100_0000, 0x3f00_0000, 0xffff_ffff_8100_0000);
-        assert_eq!((told.space, told.start, told.len), (Space::Kernel, 0xffff_ffff_8100_0000, LARGEST_KERNEL));
+        let current = kernel(0xffff_ffff_8100_0000, 0x3f00_0000, 0xffff_ffff_8100_0000);
+        assert_eq!(
+            (current.space, current.start, current.len),
+            (Space::Kernel, 0xffff_ffff_8100_0000, MAX_KERNEL_SIZE)
+        );
         let old = kernel(0, 0xffff_ffff_9fff_ffff, 0xffff_ffff_8100_0190);
-        assert_eq!((old.start, old.len), (0xffff_ffff_8100_0000, LARGEST_KERNEL));
+        assert_eq!((old.start, old.len), (0xffff_ffff_8100_0000, MAX_KERNEL_SIZE));
         let module = Mapped::new(Misc::from_bits_retain(1), u32::MAX, 0xffff_ffff_c000_0000, 0x4000, 0, b"/lib/x.ko");
         assert_eq!((module.space, module.len, module.is_kernel), (Space::Kernel, 0x4000, false));
     }

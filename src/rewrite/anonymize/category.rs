@@ -1,48 +1,49 @@
-//! What can be replaced or left out, and what is.
+//! Categories of data that anonymization replaces, removes or keeps.
 
+use crate::suggest::unknown;
 use std::fmt;
 
-/// Something that a recording tells.
+/// A category of data in a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum What {
+pub enum Category {
     /// Paths and names of mapped files.
     Paths,
     /// Names of threads.
     Comms,
-    /// The host's name, and what is of its own in the versions of kernel and perf.
+    /// Host name, and the distribution's parts of the kernel and perf versions.
     Host,
-    /// The command line of perf.
+    /// perf's command line.
     Cmdline,
-    /// Paths and ids of cgroups.
+    /// Paths and IDs of cgroups.
     Cgroups,
-    /// Names of events that are not perf's or the kernel's.
+    /// Names of events that neither perf nor the kernel defines.
     Events,
-    /// Names of kernel symbols that came and went: BPF programs.
+    /// Names of kernel symbols registered at run time, such as BPF programs.
     Symbols,
     /// Addresses.
     Addresses,
-    /// Inodes, devices, ids of namespaces.
+    /// Inodes, devices and namespace IDs.
     Inodes,
     /// Registers in samples.
     Registers,
-    /// Copies of user stacks.
+    /// User stack dumps.
     Stacks,
     /// Physical addresses.
     PhysAddresses,
-    /// Raw data of samples, and the formats of tracepoints.
+    /// Raw data of samples, and tracepoint formats.
     Raw,
-    /// Build ids.
+    /// Build IDs.
     BuildIds,
-    /// Numbers of processes and threads.
+    /// Process and thread IDs.
     Pids,
-    /// When it happened.
+    /// Timestamps.
     Times,
-    /// Model, memory and topology of the machine, and the version of its kernel.
+    /// Model, memory and topology of the machine, and its kernel version.
     Machine,
 }
 
-impl What {
-    /// All of it, by the names of the command line.
+impl Category {
+    /// All categories, by their command line names.
     pub const NAMED: [(Self, &'static str); 17] = [
         (Self::Paths, "paths"),
         (Self::Comms, "comms"),
@@ -63,57 +64,57 @@ impl What {
         (Self::Machine, "machine"),
     ];
 
-    /// What stays where nothing is said: what analysis needs, and what names nobody.
+    /// Categories kept by default: required for analysis and not identifying.
     pub const KEPT: [Self; 4] = [Self::BuildIds, Self::Pids, Self::Times, Self::Machine];
 
-    /// Whether it is the name of something, of which another one takes the place, or else goes.
+    /// Whether values are replaced, not removed.
     pub fn is_replaced(self) -> bool {
         !matches!(self, Self::Registers | Self::Stacks | Self::PhysAddresses | Self::Raw | Self::Machine)
     }
 
-    /// What it is called in sentences.
+    /// Description in messages.
     pub fn text(self) -> &'static str {
         match self {
-            Self::Paths => "paths of files",
-            Self::Comms => "names of threads",
+            Self::Paths => "file paths",
+            Self::Comms => "thread names",
             Self::Host => "host name and versions",
-            Self::Cmdline => "words of the command line",
+            Self::Cmdline => "command line words",
             Self::Cgroups => "cgroups",
-            Self::Events => "names of events",
-            Self::Symbols => "names of symbols",
+            Self::Events => "event names",
+            Self::Symbols => "symbol names",
             Self::Addresses => "addresses",
             Self::Inodes => "inodes and namespaces",
             Self::Registers => "registers",
             Self::Stacks => "user stacks",
             Self::PhysAddresses => "physical addresses",
-            Self::Raw => "raw data and formats of tracepoints",
-            Self::BuildIds => "build ids",
-            Self::Pids => "process numbers",
+            Self::Raw => "raw data and tracepoint formats",
+            Self::BuildIds => "build IDs",
+            Self::Pids => "process and thread IDs",
             Self::Times => "times",
             Self::Machine => "machine and kernel",
         }
     }
 }
 
-impl std::str::FromStr for What {
+impl std::str::FromStr for Category {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         let named = Self::NAMED.iter().find(|(_, name)| *name == text).map(|(what, _)| *what);
         named.ok_or_else(|| {
             let names: Vec<_> = Self::NAMED.iter().map(|(_, name)| *name).collect();
-            format!("there is no such thing; there is {}", names.join(", "))
+            unknown("category", text, &names)
         })
     }
 }
 
-impl fmt::Display for What {
+impl fmt::Display for Category {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(Self::NAMED.iter().find(|(what, _)| what == self).map_or("", |(_, name)| name))
     }
 }
 
-/// What stays.
+/// The set of categories that are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kept(u32);
 
@@ -124,15 +125,15 @@ impl Default for Kept {
 }
 
 impl Kept {
-    /// What stays by itself, and these, but not those.
-    pub fn new(kept: &[What], replaced: &[What]) -> Self {
-        let bits = |list: &[What]| list.iter().fold(0, |bits, &what| bits | 1 << what as u32);
-        Self((bits(&What::KEPT) | bits(kept)) & !bits(replaced))
+    /// The default categories and `kept`, without `replaced`.
+    pub fn new(kept: &[Category], replaced: &[Category]) -> Self {
+        let bits = |list: &[Category]| list.iter().fold(0, |bits, &what| bits | 1 << what as u32);
+        Self((bits(&Category::KEPT) | bits(kept)) & !bits(replaced))
     }
 
-    /// Whether it stays.
+    /// Whether a category is kept.
     #[inline]
-    pub fn has(self, what: What) -> bool {
+    pub fn has(self, what: Category) -> bool {
         self.0 & 1 << what as u32 != 0
     }
 }
@@ -142,11 +143,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_asked_for_stays_or_goes() {
-        let kept = Kept::new(&[What::Comms], &[What::Times]);
-        let stay: Vec<_> = What::NAMED.iter().filter(|(what, _)| kept.has(*what)).map(|(_, name)| *name).collect();
-        assert_eq!(stay, ["comms", "build-ids", "pids", "machine"]);
-        assert_eq!("phys-addresses".parse(), Ok(What::PhysAddresses));
-        assert!("x".parse::<What>().unwrap_err().contains("paths, comms"));
+    fn options_override_the_defaults() {
+        let kept = Kept::new(&[Category::Comms], &[Category::Times]);
+        let names: Vec<_> = Category::NAMED.iter().filter(|(what, _)| kept.has(*what)).map(|(_, name)| *name).collect();
+        assert_eq!(names, ["comms", "build-ids", "pids", "machine"]);
+        assert_eq!("phys-addresses".parse(), Ok(Category::PhysAddresses));
+        assert!("x".parse::<Category>().unwrap_err().contains("paths, comms"));
     }
 }

@@ -1,53 +1,53 @@
-//! The command line of perf: `perf record OPTIONS [--] COMMAND ARGUMENTS`. What stays are perf's own words, each where perf
-//! has it; the command that was recorded, and all that is not understood, is replaced.
+//! Anonymizes perf's command line: `perf record OPTIONS [--] COMMAND ARGUMENTS`. perf's own words are kept where perf uses them;
+//! the recorded command, and everything not understood, is replaced.
 
-use super::category::What;
+use super::category::Category;
 use super::events::is_raw;
-use super::replace::Replace;
+use super::replace::Replacer;
 use super::vocabulary::{self, has};
 use crate::abi::feature::string::PerfStr;
 
-/// No number of an option has more digits.
-const LONGEST_NUMBER: usize = 10;
+/// Maximum number of digits in an option's number.
+const MAX_DIGITS: usize = 10;
 
-/// What follows an option.
+/// The kind of value that follows an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Value {
-    /// Nothing, or what is told in the same word behind `=`.
+    /// No value, or one in the same word after `=`.
     Nothing,
-    /// Numbers, with units, or words of perf's.
+    /// Numbers with units, or perf's own words.
     Plain,
-    /// Events.
+    /// Event names.
     Events,
-    /// Numbers of processes or threads.
+    /// Process or thread IDs.
     Pids,
-    /// What identifies: names of files, cgroups, users.
-    Own,
+    /// Identifying values: file names, cgroups, users.
+    Identifying,
 }
 
-/// What follows an option that perf has; `None` where it has no such option.
+/// The kind of value of a perf option; `None` if perf has no such option.
 fn value_of(option: &[u8]) -> Option<Value> {
     [
         (vocabulary::FLAGS, Value::Nothing),
         (vocabulary::PLAIN_OPTIONS, Value::Plain),
         (vocabulary::EVENT_OPTIONS, Value::Events),
         (vocabulary::PID_OPTIONS, Value::Pids),
-        (vocabulary::OWN_OPTIONS, Value::Own),
+        (vocabulary::IDENTIFYING_OPTIONS, Value::Identifying),
     ]
     .into_iter()
     .find_map(|(options, value)| has(options, option).then_some(value))
 }
 
-impl Replace {
-    /// The words of a command line.
+impl Replacer {
+    /// Anonymizes the words of a command line.
     pub fn cmdline(&mut self, words: &mut [PerfStr]) {
         let (mut command, mut value, mut is_recorded) = (None, Value::Nothing, false);
         for (index, text) in words.iter_mut().enumerate() {
             let word = text.text().to_vec();
             let to = if is_recorded {
-                self.own_word(&word)
+                self.replace_word(&word)
             } else if index == 0 {
-                if word == b"perf" { word } else { self.own_word(&word) }
+                if word == b"perf" { word } else { self.replace_word(&word) }
             } else if value != Value::Nothing {
                 self.value(std::mem::replace(&mut value, Value::Nothing), &word)
             } else if word == b"--" {
@@ -62,13 +62,13 @@ impl Replace {
                 word
             } else {
                 is_recorded = true;
-                self.own_word(&word)
+                self.replace_word(&word)
             };
             *text = PerfStr::new(&to);
         }
     }
 
-    /// An option, and what follows it.
+    /// Anonymizes an option; returns the kind of value that follows it.
     fn option(&mut self, word: &[u8]) -> (Vec<u8>, Value) {
         if let Some(value) = value_of(word) {
             return (word.to_vec(), value);
@@ -78,32 +78,32 @@ impl Replace {
             if word.starts_with(b"--") { word.iter().position(|&byte| byte == b'=').map(|at| at + 1) } else { Some(2) };
         let (option, value) = at.and_then(|at| word.split_at_checked(at)).unwrap_or((word, b""));
         match value_of(option.strip_suffix(b"=").unwrap_or(option)) {
-            Some(Value::Nothing) if option.len() == 2 => (self.own_word(word), Value::Nothing),
+            Some(Value::Nothing) if option.len() == 2 => (self.replace_word(word), Value::Nothing),
             Some(Value::Nothing) => ([option, &self.value(Value::Plain, value)].concat(), Value::Nothing),
             Some(kind) => ([option, &self.value(kind, value)].concat(), Value::Nothing),
-            None => (self.own_word(word), Value::Nothing),
+            None => (self.replace_word(word), Value::Nothing),
         }
     }
 
-    /// The value of an option.
+    /// Anonymizes the value of an option.
     fn value(&mut self, kind: Value, word: &[u8]) -> Vec<u8> {
         let parts = || word.split(|&byte| byte == b',');
-        let stays = match kind {
+        let is_kept = match kind {
             Value::Pids if parts().all(|pid| pid_of(pid).is_some()) => {
                 let pids = parts().filter_map(pid_of).map(|pid| self.pid(pid).to_string());
                 return pids.collect::<Vec<_>>().join(",").into_bytes();
             }
             Value::Events => self.are_events(word),
             Value::Plain => parts().all(is_plain),
-            Value::Own => word == b"-",
-            // What perf mem records.
+            Value::Identifying => word == b"-",
+            // What perf mem samples.
             Value::Pids => has(vocabulary::VALUES, word),
             Value::Nothing => false,
         };
-        if stays { word.to_vec() } else { self.own_word(word) }
+        if is_kept { word.to_vec() } else { self.replace_word(word) }
     }
 
-    /// Whether all events of a list are everyone's.
+    /// Whether all events of a list are common ones.
     fn are_events(&self, list: &[u8]) -> bool {
         let mut is_in_term = false;
         let events = list.split(|&byte| {
@@ -113,13 +113,13 @@ impl Replace {
         events.into_iter().all(|event| is_raw(event) || self.is_common_event(event, true))
     }
 
-    /// A word that is not perf's.
-    fn own_word(&mut self, word: &[u8]) -> Vec<u8> {
-        if self.replaces(What::Cmdline) { self.names.path(word) } else { word.to_vec() }
+    /// Replaces a word that is not perf's.
+    fn replace_word(&mut self, word: &[u8]) -> Vec<u8> {
+        if self.replaces(Category::Cmdline) { self.names.path(word) } else { word.to_vec() }
     }
 }
 
-/// Whether a word is a command of perf, behind another one or none: `record`, `sched record`.
+/// Whether a word is a perf command, given the command before it: `record`, `sched record`.
 fn is_command(before: Option<&[u8]>, word: &[u8]) -> bool {
     match before {
         None => has(vocabulary::COMMANDS, word),
@@ -132,11 +132,11 @@ fn pid_of(word: &[u8]) -> Option<u32> {
     std::str::from_utf8(word).ok().filter(|word| word.bytes().all(|byte| byte.is_ascii_digit()))?.parse().ok()
 }
 
-/// Whether it is a number, a range of numbers, one with a unit, or a word that perf knows.
+/// Whether a word is a number with an optional unit, a range of numbers, or a word that perf knows.
 fn is_plain(word: &[u8]) -> bool {
     let is_number = |number: &[u8]| {
         let digits = number.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        (1..=LONGEST_NUMBER).contains(&digits) && has(&["", "B", "K", "M", "G"], &number[digits..])
+        (1..=MAX_DIGITS).contains(&digits) && has(&["", "B", "K", "M", "G"], &number[digits..])
     };
     has(vocabulary::VALUES, word) || word.splitn(2, |&byte| byte == b'-').all(is_number)
 }
@@ -147,34 +147,34 @@ mod tests {
     use crate::rewrite::anonymize::category::Kept;
     use crate::rewrite::anonymize::key::Key;
 
-    /// What is made of a command line, with `?` for each word that is replaced, or the part of it that is.
-    fn made(line: &str, kept: Kept) -> String {
-        let mut replace = Replace::new(Key::new(&[3; 16]).unwrap(), kept);
+    /// Anonymizes a command line; replaced parts are shown as `?`.
+    fn anonymized(line: &str, kept: Kept) -> String {
+        let mut replace = Replacer::new(Key::new(&[3; 16]).unwrap(), kept);
         let mut words: Vec<_> = line.split(' ').map(|word| PerfStr::new(word.as_bytes())).collect();
         replace.cmdline(&mut words);
-        let told = words.iter().zip(line.split(' ')).map(|(made, word)| {
-            let made = made.to_text();
-            let same = made.bytes().zip(word.bytes()).take_while(|(a, b)| a == b).count();
-            if made == word { made } else { format!("{}?", &word[..same]) }
+        let shown = words.iter().zip(line.split(' ')).map(|(to, word)| {
+            let to = to.to_text();
+            let same = to.bytes().zip(word.bytes()).take_while(|(a, b)| a == b).count();
+            if to == word { to } else { format!("{}?", &word[..same]) }
         });
-        told.collect::<Vec<_>>().join(" ")
+        shown.collect::<Vec<_>>().join(" ")
     }
 
     #[test]
-    fn what_is_perfs_stays_where_perf_has_it() {
-        for stays in [
+    fn keeps_perfs_own_words() {
+        for line in [
             "perf record -a -g -F 99 -c 1000 -m 16 -C 0-3,7 -z --call-graph dwarf,8192 -k mono -e cycles:u -o -",
             "perf record --freq=99 -F99 --switch-output=1G -e sched:sched_switch,cpu/event=0x3c,umask=1/,L1-dcache-loads --",
             "perf mem -t load record -p 123 -t 4711,4712",
             "perf stat record",
             "perf sched record",
         ] {
-            assert_eq!(made(stays, Kept::default()), stays);
+            assert_eq!(anonymized(line, Kept::default()), line);
         }
     }
 
     #[test]
-    fn what_is_anybodys_own_goes() {
+    fn replaces_all_other_words() {
         for (line, to) in [
             ("/usr/bin/perf record sleep 1", "/? record ? ?"),
             ("perf record -g perf record -p 12", "perf record -g ? ? ? ?"),
@@ -186,10 +186,10 @@ mod tests {
             ("perf record -galice -F1alice", "perf record ? -F?"),
             ("perf record net:alice -e net:alice", "perf record ? ? ?"),
         ] {
-            assert_eq!(made(line, Kept::default()), to, "{line}");
+            assert_eq!(anonymized(line, Kept::default()), to, "{line}");
         }
         let line = "perf record -p 12,13 -t 14 sleep 12";
-        assert_eq!(made(line, Kept::new(&[], &[What::Pids])), "perf record -p ? -t ? ? ?");
-        assert_eq!(made(line, Kept::new(&[What::Cmdline], &[])), line);
+        assert_eq!(anonymized(line, Kept::new(&[], &[Category::Pids])), "perf record -p ? -t ? ? ?");
+        assert_eq!(anonymized(line, Kept::new(&[Category::Cmdline], &[])), line);
     }
 }

@@ -1,7 +1,7 @@
-//! Events, and what they are called.
+//! Anonymizes events and their names.
 
-use super::category::{Kept, What};
-use super::replace::Replace;
+use super::category::{Category, Kept};
+use super::replace::Replacer;
 use super::vocabulary::{self, has, has_numbered};
 use crate::abi;
 use crate::abi::attr::{Attr, AttrType};
@@ -13,36 +13,35 @@ use crate::session::space::Space;
 use crate::stream::events::EventIndex;
 use bitflags::Flags;
 
-/// Which fields an event's samples lose. Those of tracepoints keep RAW, with the common fields alone: without it perf report
-/// crashes.
-pub fn left_out(kept: Kept, kind: AttrType) -> SampleType {
+/// The sample fields that are removed. Tracepoint samples keep RAW with the common fields only: without it perf report crashes.
+pub fn removed_fields(kept: Kept, kind: AttrType) -> SampleType {
     let of = |what, fields| if kept.has(what) { SampleType::empty() } else { fields };
     let raw = if kind == AttrType::TRACEPOINT { SampleType::empty() } else { SampleType::RAW };
     SampleType::AUX
-        | of(What::Registers, SampleType::REGS_USER | SampleType::REGS_INTR)
-        | of(What::Stacks, SampleType::STACK_USER)
-        | of(What::PhysAddresses, SampleType::PHYS_ADDR)
-        | of(What::Raw, raw)
+        | of(Category::Registers, SampleType::REGS_USER | SampleType::REGS_INTR)
+        | of(Category::Stacks, SampleType::STACK_USER)
+        | of(Category::PhysAddresses, SampleType::PHYS_ADDR)
+        | of(Category::Raw, raw)
 }
 
-/// The bits that have a meaning that is known.
+/// The bits with a known meaning.
 fn known<F: Flags<Bits = u64> + Copy>(bits: F) -> F {
     let named = F::FLAGS.iter().filter(|flag| flag.is_named()).fold(0, |all, flag| all | flag.value().bits());
     F::from_bits_retain(bits.bits() & named)
 }
 
-/// Whether it is known how an event's records are laid out.
+/// Whether the layout of an event's records is known.
 fn is_known(attr: &Attr) -> bool {
     known(attr.sample_type) == attr.sample_type
         && known(attr.read_format) == attr.read_format
         && known(attr.branch_sample_type) == attr.branch_sample_type
 }
 
-impl Replace {
-    /// Takes note of which events are probes of one's own.
-    pub fn know_probes(&mut self, header: &Header) {
+impl Replacer {
+    /// Collects the event types and tracepoints that are user-defined probes.
+    pub fn collect_probes(&mut self, header: &Header) {
         if let Some(bytes) = header.features.get(&FeatureId::TRACING_DATA) {
-            self.know_tracepoints(bytes);
+            self.collect_tracepoints(bytes);
         }
         if let Some(bytes) = header.features.get(&FeatureId::PMU_MAPPINGS)
             && let Ok((mappings, _)) = abi::parse::<PmuMappings>(bytes, header.endian, ())
@@ -57,9 +56,9 @@ impl Replace {
         }
     }
 
-    /// Whether it is known how the samples of an event are laid out.
+    /// Whether the layout of an event's samples is known.
     #[inline]
-    pub(super) fn knows(&mut self, index: EventIndex, attr: &Attr) -> bool {
+    pub(super) fn knows_layout(&mut self, index: EventIndex, attr: &Attr) -> bool {
         let index = index as usize;
         if self.layouts.len() <= index {
             self.layouts.resize(index + 1, None);
@@ -67,23 +66,23 @@ impl Replace {
         *self.layouts[index].get_or_insert_with(|| is_known(attr))
     }
 
-    /// An event: without fields of samples that are left out, addresses of its own, and what is not known of it.
+    /// Anonymizes an attr: drops removed sample fields, replaces its addresses, and clears unknown bits.
     pub fn attr(&mut self, attr: &Attr) -> Attr {
         let mut attr = attr.resized(attr.stored_size().min(Attr::SIZE_KNOWN));
         attr.size = attr.size.min(Attr::SIZE_KNOWN as u32);
         attr.flags = known(attr.flags);
-        attr.sample_type = known(attr.sample_type) - left_out(self.kept, attr.kind);
+        attr.sample_type = known(attr.sample_type) - removed_fields(self.kept, attr.kind);
         attr.read_format = known(attr.read_format);
         attr.branch_sample_type = known(attr.branch_sample_type);
         (attr.aux_sample_size, attr.sig_data, attr.reserved_2) = (0, 0, 0);
-        if !self.kept.has(What::Registers) {
+        if !self.kept.has(Category::Registers) {
             (attr.sample_regs_user, attr.sample_regs_intr) = (0, 0);
         }
-        if !self.kept.has(What::Stacks) {
+        if !self.kept.has(Category::Stacks) {
             attr.sample_stack_user = 0;
         }
-        // Of probes these are names and addresses, of kinds that have no further configuration nothing, and of those of which
-        // nothing is known they may be anything.
+        // `config1` to `config4` of probes are names and addresses, are unused in types without further configuration, and
+        // may be anything in unknown types.
         let has_config = match attr.kind {
             kind if kind <= AttrType::TRACEPOINT => false,
             AttrType::HW_CACHE | AttrType::RAW => true,
@@ -91,44 +90,44 @@ impl Replace {
         };
         if attr.kind == AttrType::BREAKPOINT {
             attr.bp_addr = self.address(Space::Unknown, attr.bp_addr);
-        } else if !self.kept.has(What::Addresses) && !has_config {
+        } else if !self.kept.has(Category::Addresses) && !has_config {
             (attr.bp_addr, attr.bp_len, attr.config3, attr.config4) = (0, 0, 0, 0);
         }
         attr
     }
 
-    /// What an event is called. A name that is not perf's or the kernel's is replaced; of kinds that perf can name by what
-    /// they are, by that.
+    /// Anonymizes an event name. Names that neither perf nor the kernel defines are replaced, by perf's own name if it follows
+    /// from the attr.
     pub fn event_name(&mut self, name: &[u8], attr: Option<&Attr>) -> Vec<u8> {
         let is_own = attr.is_some_and(|attr| {
             attr.kind == AttrType::TRACEPOINT && self.probes.contains(&attr.config)
-                || attr.kind == AttrType::BREAKPOINT && !self.kept.has(What::Addresses)
+                || attr.kind == AttrType::BREAKPOINT && !self.kept.has(Category::Addresses)
                 || self.probe_types.contains(&attr.kind.0)
         });
-        // Whoever records may call an event like another one.
+        // The user may give an event the name of another one.
         let is_tracepoint = attr.is_some_and(|attr| attr.kind == AttrType::TRACEPOINT);
-        if self.kept.has(What::Events) || !is_own && self.is_common_event(name, is_tracepoint) {
+        if self.kept.has(Category::Events) || !is_own && self.is_common_event(name, is_tracepoint) {
             return name.to_vec();
         }
-        self.own_event_name(name, attr)
+        self.replace_event_name(name, attr)
     }
 
-    /// What a tracepoint is called, of which nothing else is known.
+    /// Anonymizes a tracepoint name without an attr.
     pub fn tracepoint_name(&mut self, name: &[u8]) -> Vec<u8> {
-        if self.is_common_event(name, true) { name.to_vec() } else { self.own_event_name(name, None) }
+        if self.is_common_event(name, true) { name.to_vec() } else { self.replace_event_name(name, None) }
     }
 
-    /// Whether the name of an event may stay.
+    /// Whether an event name may be kept.
     pub(super) fn is_common_event(&self, name: &[u8], is_tracepoint: bool) -> bool {
         let is_own = || self.probe_names.contains(without_modifiers(name).0);
-        let tells_machine = || !self.kept.has(What::Machine) && vocabulary::names_model(name);
-        self.kept.has(What::Events)
+        let names_machine = || !self.kept.has(Category::Machine) && vocabulary::names_model(name);
+        self.kept.has(Category::Events)
             || name.is_empty()
-            || is_common(name, is_tracepoint) && !is_own() && !tells_machine()
+            || is_common(name, is_tracepoint) && !is_own() && !names_machine()
     }
 
-    fn own_event_name(&mut self, name: &[u8], attr: Option<&Attr>) -> Vec<u8> {
-        self.replaces(What::Events);
+    fn replace_event_name(&mut self, name: &[u8], attr: Option<&Attr>) -> Vec<u8> {
+        self.replaces(Category::Events);
         let (plain, modifiers) = without_modifiers(name);
         let mut to = match attr {
             Some(attr) if attr.kind == AttrType::RAW => format!("r{:x}", attr.config).into_bytes(),
@@ -152,7 +151,7 @@ impl Replace {
     }
 }
 
-/// A name, and the modifiers behind it.
+/// Splits a name and its modifiers.
 fn without_modifiers(name: &[u8]) -> (&[u8], Option<&[u8]>) {
     match name.iter().rposition(|&byte| byte == b':') {
         Some(colon) if name[colon + 1..].iter().all(|byte| b"ukhGHpPSDIWebR".contains(byte)) => {
@@ -162,7 +161,7 @@ fn without_modifiers(name: &[u8]) -> (&[u8], Option<&[u8]>) {
     }
 }
 
-/// Whether everyone's events may be called so, `SYSTEM:NAME` if they are tracepoints.
+/// Whether this is a common event name; `SYSTEM:NAME` only for tracepoints.
 pub fn is_common(name: &[u8], is_tracepoint: bool) -> bool {
     let (name, _) = without_modifiers(name);
     if has(vocabulary::UNNAMED, name) {
@@ -181,7 +180,7 @@ pub fn is_common(name: &[u8], is_tracepoint: bool) -> bool {
     }
 }
 
-/// Whether it is how perf calls a raw event: `r1a8`.
+/// Whether this is a raw event name, such as `r1a8`.
 pub fn is_raw(name: &[u8]) -> bool {
     let digits = without_modifiers(name).0.strip_prefix(b"r").unwrap_or_default();
     digits.iter().any(u8::is_ascii_digit) && digits.len() <= 8 && digits.iter().all(u8::is_ascii_hexdigit)
@@ -191,7 +190,7 @@ fn is_event(word: &[u8]) -> bool {
     has(vocabulary::EVENTS, word) || vocabulary::is_cache_event(word)
 }
 
-/// Whether it is a word of what is between the slashes of an event, or behind them.
+/// Whether this is a term or modifier of a PMU event.
 fn is_term(word: &[u8]) -> bool {
     let is_number = |digits: &[u8]| digits.len() <= 8 && digits.iter().all(u8::is_ascii_hexdigit);
     let is_modifier = word.len() <= 3 && word.iter().all(|byte| b"ukhGHpPSD".contains(byte));
@@ -209,7 +208,7 @@ mod tests {
     use crate::rewrite::anonymize::key::Key;
 
     #[test]
-    fn names_of_ones_own_are_replaced_and_others_stay() {
+    fn recognizes_common_event_names() {
         for common in [
             "cycles:u",
             "cpu-clock",
@@ -244,8 +243,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_replaced_is_still_an_event() {
-        let mut replace = Replace::new(Key::new(&[1; 16]).unwrap(), Kept::default());
+    fn replacements_are_valid_event_names() {
+        let mut replace = Replacer::new(Key::new(&[1; 16]).unwrap(), Kept::default());
         let mut attr = Attr::read(&[0; 112], Endian::Little).unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         let probe = text(replace.event_name(b"probe_app:secret:u", Some(&attr)));
@@ -257,7 +256,7 @@ mod tests {
         assert_eq!(text(replace.event_name(b"sched:mine", Some(&attr))), "sched:mine");
         replace.probes.insert(0x1c0);
         assert_ne!(text(replace.event_name(b"sched:mine", Some(&attr))), "sched:mine");
-        assert_eq!(replace.told.replaced[What::Events as usize], 3);
+        assert_eq!(replace.summary.replaced[Category::Events as usize], 3);
         attr.kind = AttrType::SOFTWARE;
         for own in ["sched:alice", "rca11ab1e"] {
             assert_ne!(text(replace.event_name(own.as_bytes(), Some(&attr))), own);

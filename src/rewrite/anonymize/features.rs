@@ -1,7 +1,7 @@
-//! Features: what the recording tells of the machine, of perf and of its events.
+//! Anonymizes features: metadata of the machine, of perf and of its events.
 
-use super::category::What;
-use super::replace::Replace;
+use super::category::Category;
+use super::replace::Replacer;
 use crate::abi::feature::descriptor::Subject;
 use crate::abi::feature::{Feature, FeatureContext, FeatureId, FeatureSection};
 use crate::abi::header::EventType;
@@ -12,14 +12,14 @@ use crate::error::Result;
 use crate::rewrite::header::Header;
 use crate::stream::meta::Meta;
 
-/// How perf pads names in the table of build ids.
+/// Alignment of file names in perf's build ID table.
 const TABLE_ALIGN: usize = 64;
 
-impl Replace {
-    /// Replaces what a file tells in its header and sections. A pipe tells it in records, one by one.
+impl Replacer {
+    /// Anonymizes the header and sections of a file. In a pipe, each record is anonymized on its own.
     ///
     /// # Errors
-    /// Where what takes its place is more than there is room for.
+    /// Fails if a replacement exceeds its maximum size.
     pub fn header(&mut self, header: &mut Header) -> Result<()> {
         let nr_cpus = header.features.get(&FeatureId::NRCPUS).cloned();
         let context = FeatureContext::new(nr_cpus.as_deref(), header.endian);
@@ -48,26 +48,25 @@ impl Replace {
         Ok(())
     }
 
-    /// What takes the place of a feature that a record tells; `None` where nothing does.
+    /// Anonymizes a feature of a record; `None` if it is removed.
     ///
     /// # Errors
-    /// None in practice: the bytes go to memory.
+    /// None in practice: writing to memory does not fail.
     pub fn feature(&mut self, id: FeatureId, bytes: &[u8], meta: &Meta) -> Result<Option<Vec<u8>>> {
         let context = FeatureContext::new(meta.features.get(&FeatureId::NRCPUS).map(AsRef::as_ref), meta.endian);
         let section = self.section(FeatureSection::read(id, bytes, meta.endian, &context));
         section.map(|section| encoded(section.to_bytes(meta.endian))).transpose()
     }
 
-    /// A feature with what takes the place of its parts; `None` where it goes as a whole. What its definition does not cover
-    /// goes too.
+    /// Anonymizes the parts of a feature; `None` if it is removed. Bytes after the known fields are removed too.
     fn section(&mut self, mut section: FeatureSection) -> Option<FeatureSection> {
         section.tail.clear();
         let id = section.id;
         let subject = id.descriptor().map(|descriptor| descriptor.subject);
         let is_dropped = match subject {
-            Some(Subject::Machine) => self.replaces(What::Machine),
-            Some(Subject::WallClock) => self.replaces(What::Times),
-            // It is written from entries of its own.
+            Some(Subject::Machine) => self.replaces(Category::Machine),
+            Some(Subject::WallClock) => self.replaces(Category::Times),
+            // Written again from `Header::build_ids`.
             _ => id == FeatureId::BUILD_ID,
         };
         if is_dropped {
@@ -77,7 +76,7 @@ impl Replace {
         if is_known && self.feature_fields(&mut section) {
             return Some(section);
         }
-        self.leave_out(format!("the feature {id}"));
+        self.note_removal(format!("the feature {id}"));
         None
     }
 }

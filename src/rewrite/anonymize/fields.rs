@@ -1,8 +1,8 @@
-//! What takes the place of each field, by its role.
+//! Anonymizes fields by their role.
 
 use super::addresses::Mapped;
-use super::category::What;
-use super::replace::{Replace, START};
+use super::category::Category;
+use super::replace::{Replacer, START};
 use super::vocabulary::{self, has, has_numbered};
 use crate::abi::attr::Attr;
 use crate::abi::callchain::Context;
@@ -16,23 +16,23 @@ use crate::error::Result;
 use crate::session::space::Space;
 use crate::stream::meta::Meta;
 
-/// What a record has room for behind the number of a feature.
-const LONGEST_FEATURE: usize = u16::MAX as usize - RecordHeader::SIZE - size_of::<u64>();
+/// Maximum size of a feature in a record.
+const MAX_FEATURE: usize = u16::MAX as usize - RecordHeader::SIZE - size_of::<u64>();
 
-impl Replace {
-    /// Replaces the fields of a record. False where it is dropped as a whole.
+impl Replacer {
+    /// Replaces the fields of a record; returns false if the record is removed.
     pub(super) fn record_fields(&mut self, record: &mut Record, meta: &Meta) -> Result<bool> {
         let place = Some((meta, record.header.misc));
         let mut anonymizer = Anonymizer { replace: self, place, outcome: Ok(Outcome::Kept) };
         record.body.visit_fields(&mut anonymizer);
         Ok(match anonymizer.outcome? {
             Outcome::Kept => true,
-            Outcome::Unknown => self.drops(record.header.kind),
+            Outcome::Unknown => self.drop_record(record.header.kind),
             Outcome::Dropped => false,
         })
     }
 
-    /// Replaces the fields of a feature. False where it is dropped as a whole.
+    /// Replaces the fields of a feature; returns false if the feature is removed.
     pub(super) fn feature_fields(&mut self, section: &mut FeatureSection) -> bool {
         let mut anonymizer = Anonymizer { replace: self, place: None, outcome: Ok(Outcome::Kept) };
         section.feature.visit_fields(&mut anonymizer);
@@ -40,21 +40,21 @@ impl Replace {
     }
 }
 
-/// What becomes of a record or feature.
+/// The outcome for a record or feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
-    /// It is kept, with other fields.
+    /// Kept, with replaced fields.
     Kept,
-    /// It has something unknown.
+    /// Contains unknown data.
     Unknown,
-    /// It was dropped, and is accounted for.
+    /// Removed, and already counted.
     Dropped,
 }
 
 /// Replaces the fields of a record or feature.
 struct Anonymizer<'a> {
-    replace: &'a mut Replace,
-    /// Of a record: what is known of the recording, and its misc word.
+    replace: &'a mut Replacer,
+    /// For a record: the metadata, and its misc word.
     place: Option<(&'a Meta, Misc)>,
     outcome: Result<Outcome>,
 }
@@ -76,8 +76,8 @@ impl FieldVisitor for Anonymizer<'_> {
     }
 
     fn clock_origin(&mut self, time: &mut u64) {
-        if self.replace.replaces(What::Times) {
-            // Times are this and what is counted in cycles.
+        if self.replace.replaces(Category::Times) {
+            // Times are derived from this origin and a cycle count.
             *time = time.wrapping_sub(self.replace.first_time).wrapping_add(START);
         }
     }
@@ -152,7 +152,7 @@ impl FieldVisitor for Anonymizer<'_> {
 
     fn file_build_id(&mut self, build_id: &mut BuildId) {
         let misc = self.place.map_or(Misc::empty(), |(_, misc)| misc);
-        // What follows is found by where the name ends.
+        // Following entries are located by the end of the name.
         *build_id = self.replace.build_id_entry(misc, build_id, 1);
     }
 
@@ -167,9 +167,9 @@ impl FieldVisitor for Anonymizer<'_> {
     fn feature(&mut self, id: FeatureId, content: &mut Vec<u8>) {
         let Some((meta, _)) = self.place else { return };
         match self.replace.feature(id, content, meta) {
-            Ok(Some(data)) if data.len() <= LONGEST_FEATURE => *content = data,
+            Ok(Some(data)) if data.len() <= MAX_FEATURE => *content = data,
             Ok(Some(_)) => {
-                self.replace.leave_out(format!("the feature {id}, which has become too long for a pipe"));
+                self.replace.note_removal(format!("the feature {id}, whose replacement is too long for a pipe"));
                 self.outcome = Ok(Outcome::Dropped);
             }
             Ok(None) => self.outcome = Ok(Outcome::Dropped),
@@ -178,7 +178,7 @@ impl FieldVisitor for Anonymizer<'_> {
     }
 
     fn tracing_data(&mut self, data: &mut TracingData) {
-        if self.replace.replaces(What::Raw) {
+        if self.replace.replaces(Category::Raw) {
             *data = self.replace.formats(data);
         }
     }
@@ -192,8 +192,8 @@ impl FieldVisitor for Anonymizer<'_> {
     }
 }
 
-impl Replace {
-    /// What takes the place of a text of that role, the name of an event of that attr.
+impl Replacer {
+    /// Anonymizes a text by its role; `event` is the attr of an event name.
     fn text(&mut self, role: TextRole<'_>, text: &[u8], event: Option<&Attr>) -> Vec<u8> {
         match role {
             TextRole::Path => self.map(text),
@@ -204,8 +204,8 @@ impl Replace {
             TextRole::Tracepoint => self.tracepoint_name(text),
             TextRole::Unit => self.unit(text),
             TextRole::Pmu => self.pmu(text),
-            TextRole::Host if self.replaces(What::Host) => self.names.name(text),
-            TextRole::Version if self.replaces(What::Host) => self.names.version(text),
+            TextRole::Host if self.replaces(Category::Host) => self.names.name(text),
+            TextRole::Version if self.replaces(Category::Host) => self.names.version(text),
             TextRole::Arch => self.unless_known(text, |text| has(vocabulary::ARCHES, text)),
             TextRole::Topology => self.unless_known(text, is_topology),
             TextRole::Any => self.names.name(text),
@@ -213,20 +213,20 @@ impl Replace {
         }
     }
 
-    /// A text that is kept where all machines of its kind have it.
+    /// Keeps a text that is common to all machines of a kind.
     fn unless_known(&mut self, text: &[u8], is_known: impl Fn(&[u8]) -> bool) -> Vec<u8> {
-        if is_known(text) || !self.replaces(What::Host) { text.to_vec() } else { self.names.name(text) }
+        if is_known(text) || !self.replaces(Category::Host) { text.to_vec() } else { self.names.name(text) }
     }
 
-    /// Where a file is mapped.
+    /// Replaces the addresses of a mapping.
     fn mapped(&mut self, mapped: Mapped, mapping: &mut MappingFields<'_>) {
-        if self.kept.has(What::Addresses) {
+        if self.kept.has(Category::Addresses) {
             return;
         }
         *mapping.addr = self.address(mapped.space, mapped.start);
         *mapping.len = mapped.len.min(u64::MAX - *mapping.addr);
-        // What is no file has addresses in the place of offsets, a device what it likes (`/dev/mem` physical ones), and the
-        // kernel the address of its first symbol.
+        // Without a file, the offset is an address; of a device it may be anything (physical for `/dev/mem`); of the kernel it is
+        // the address of its first symbol.
         let name = mapping.filename.text();
         let is_file = name.starts_with(b"/") && !name.starts_with(b"//") && !name.starts_with(b"/dev/");
         if mapped.is_kernel || !is_file || *mapping.pgoff >= 1 << 63 {
@@ -234,25 +234,25 @@ impl Replace {
         }
     }
 
-    /// A unit of an event.
+    /// Anonymizes the unit of an event.
     fn unit(&mut self, unit: &[u8]) -> Vec<u8> {
         let is_common = unit.is_empty() || has(vocabulary::UNITS, unit);
-        if is_common || !self.replaces(What::Events) { unit.to_vec() } else { self.names.name(unit) }
+        if is_common || !self.replaces(Category::Events) { unit.to_vec() } else { self.names.name(unit) }
     }
 
-    /// The name of a source of events.
+    /// Anonymizes a PMU name.
     fn pmu(&mut self, name: &[u8]) -> Vec<u8> {
-        let names_model = !self.kept.has(What::Machine) && vocabulary::names_model(name);
-        let is_known = has_numbered(vocabulary::PMUS, name) || self.kept.has(What::Events);
+        let names_model = !self.kept.has(Category::Machine) && vocabulary::names_model(name);
+        let is_known = has_numbered(vocabulary::PMUS, name) || self.kept.has(Category::Events);
         if is_known && !names_model {
             return name.to_vec();
         }
-        self.replaces(if is_known { What::Machine } else { What::Events });
+        self.replaces(if is_known { Category::Machine } else { Category::Events });
         self.names.name(name)
     }
 }
 
-/// Whether it is a list of CPUs, a size or the like.
+/// Whether this is a list of CPUs, a size or another topology term.
 fn is_topology(text: &[u8]) -> bool {
     text.iter().all(|byte| b"0123456789abcdef,-KMGx \n".contains(byte)) || has(vocabulary::TOPOLOGY, text)
 }

@@ -1,4 +1,4 @@
-//! The key by which all is replaced, and what is derived from it.
+//! The secret key, and the replacements derived from it.
 
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
@@ -6,59 +6,59 @@ use std::fmt;
 use std::fs::File;
 use std::io::Read;
 
-/// What names are written with: no vowels and no small letters, so that none looks like a word, or is part of one.
+/// Alphabet of replacements: no vowels and no lower case, so that none is a word or part of one.
 const LETTERS: &[u8; 16] = b"BCDFGHJKLMNPQRTV";
 
-/// How many letters stand for a name: a comm has room for 15.
+/// Length of a replacement name; a comm has at most 15 bytes.
 pub const NAME: usize = 12;
 
-/// A secret: who has it can tell whether a name is the replacement of one that he guesses. Equal keys replace equally.
+/// A secret key. Whoever has it can check whether a replacement is that of a guessed name. Equal keys give equal replacements.
 #[derive(Clone)]
 pub struct Key(Hmac<Sha256>);
 
 impl Key {
-    /// The fewest bytes of a key: less could be guessed.
+    /// Minimum length in bytes; a shorter key could be guessed.
     pub const MIN: usize = 16;
-    /// The most bytes of a key; more are a file that was not meant.
+    /// Maximum length in bytes; a longer file was probably given by mistake.
     pub const MAX: usize = 1 << 16;
 
-    /// The key of these bytes, all of them.
+    /// Creates a key from all of the bytes.
     ///
     /// # Errors
-    /// Where they are [too few](Self::MIN), or [too many](Self::MAX).
+    /// Fails if there are [too few](Self::MIN) or [too many](Self::MAX).
     pub fn new(bytes: &[u8]) -> Result<Self, String> {
         match bytes.len() {
             len if len < Self::MIN => Err(format!(
-                "a key of {len} bytes is too short: it takes {} at least, better 32 random ones (head -c 32 /dev/urandom)",
+                "a key of {len} bytes is too short; use at least {}, better 32 random ones (head -c 32 /dev/urandom)",
                 Self::MIN
             )),
-            len if len > Self::MAX => Err(format!("more than {} bytes are no key", Self::MAX)),
+            len if len > Self::MAX => Err(format!("the key is longer than {} bytes", Self::MAX)),
             _ => Hmac::new_from_slice(bytes).map(Self).map_err(|error| error.to_string()),
         }
     }
 
-    /// The key that a file holds: its bytes as they are, an end of line too.
+    /// Reads a key from a file; all bytes count, including a trailing newline.
     ///
     /// # Errors
-    /// Where the file cannot be read, or is no key.
+    /// Fails if the file cannot be read or is not a key.
     pub fn read(path: &str) -> Result<Self, String> {
         let mut bytes = Vec::new();
         let read = File::open(path).and_then(|file| file.take(Self::MAX as u64 + 1).read_to_end(&mut bytes));
-        read.map_err(|error| format!("{path}: cannot be read: {error}"))?;
+        read.map_err(|error| format!("{path}: cannot read the key: {error}"))?;
         Self::new(&bytes).map_err(|error| format!("{path}: {error}"))
     }
 
-    /// A key that nobody knows, and nobody will.
+    /// Generates a random key, which is not stored.
     ///
     /// # Errors
-    /// Where the system has no random bytes.
+    /// Fails if the system has no random bytes.
     pub fn random() -> Result<Self, String> {
         let mut bytes = [0; 32];
-        getrandom::fill(&mut bytes).map_err(|error| format!("no random key can be had: {error}"))?;
+        getrandom::fill(&mut bytes).map_err(|error| format!("cannot generate a random key: {error}"))?;
         Self::new(&bytes)
     }
 
-    /// What takes the place of bytes of a kind.
+    /// The digest of a value of a kind.
     pub fn digest(&self, kind: &str, parts: &[&[u8]]) -> [u8; 32] {
         let mut hmac = self.0.clone();
         hmac.update(kind.as_bytes());
@@ -69,7 +69,7 @@ impl Key {
         hmac.finalize().into_bytes().into()
     }
 
-    /// What takes the place of numbers of a kind.
+    /// The replacement of numbers of a kind.
     pub fn number(&self, kind: &str, numbers: &[u64]) -> u64 {
         let mut bytes = [0; 32];
         for (to, number) in bytes.chunks_exact_mut(8).zip(numbers) {
@@ -79,7 +79,7 @@ impl Key {
         u64::from_le_bytes([a, b, c, d, e, f, g, h])
     }
 
-    /// What takes the place of a name, whatever it is the name of: equal names stay equal.
+    /// The replacement of a name of any kind: equal names have equal replacements.
     pub fn name(&self, name: &[u8]) -> [u8; NAME] {
         let digest = self.digest("name", &[name]);
         std::array::from_fn(|at| LETTERS[usize::from(digest[at / 2] >> (4 * (at % 2)) & 15)])
@@ -92,7 +92,7 @@ impl PartialEq for Key {
     }
 }
 
-/// Without the key itself.
+/// Does not show the key.
 impl fmt::Debug for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Key(..)")
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn equal_keys_replace_equally_and_others_otherwise() {
+    fn equal_keys_give_equal_replacements() {
         let [one, same, other] = [1, 1, 2].map(|byte| Key::new(&[byte; 16]).unwrap());
         assert_eq!(one.name(b"libc.so.6"), same.name(b"libc.so.6"));
         assert_ne!(one.name(b"libc.so.6"), other.name(b"libc.so.6"));
@@ -117,11 +117,11 @@ mod tests {
     }
 
     #[test]
-    fn a_key_must_be_long_enough_and_not_too_long() {
+    fn rejects_keys_that_are_too_short_or_too_long() {
         assert!(Key::new(&[7; 15]).unwrap_err().contains("15 bytes is too short"));
         assert!(Key::new(&[7; 16]).is_ok() && Key::new(&[7; Key::MAX]).is_ok());
         assert!(Key::new(&[7; Key::MAX + 1]).is_err());
-        assert!(Key::read("/dev/zero").unwrap_err().contains("no key"));
-        assert!(Key::read("/nonexistent").unwrap_err().contains("cannot be read"));
+        assert!(Key::read("/dev/zero").unwrap_err().contains("longer than"));
+        assert!(Key::read("/nonexistent").unwrap_err().contains("cannot read the key"));
     }
 }

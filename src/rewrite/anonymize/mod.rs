@@ -1,14 +1,14 @@
-//! Recordings that can be shown to others: `--anonymize`.
+//! Anonymizes recordings so that they can be shared: `--anonymize`.
 //!
-//! What is known is replaced or left out by what it is; what is not known (records, features, fields, bytes behind and between
-//! them) cannot be judged, and goes.
+//! Known data is replaced or removed by category. Unknown data (records, features, fields, bytes after and between them) cannot
+//! be classified and is removed.
 //!
-//! * [`category`]: what can be replaced, and what stays; [`vocabulary`]: words that stay because all recordings have them.
-//! * [`key`]: the key by which all is replaced; [`permutation`]: numbers in another order by it.
-//! * [`names`]: what takes the place of names.
-//! * [`pages`]: the pages of an address space in another order; [`addresses`]: those of a recording's spaces.
-//! * [`replace`]: what takes the place of each thing; with it [`fields`], [`events`], [`features`], [`cmdline`], [`tracing`],
-//!   [`records`] and [`sample`].
+//! * [`category`]: the categories, and which are kept; [`vocabulary`]: common words, which are kept.
+//! * [`key`]: the secret key; [`permutation`]: keyed permutations of numbers.
+//! * [`names`]: replaces names.
+//! * [`pages`]: permutes the pages of an address space; [`addresses`]: the address spaces of a recording.
+//! * [`replace`]: replaces values; with it [`fields`], [`events`], [`features`], [`cmdline`], [`tracing`], [`records`] and
+//!   [`sample`].
 //! * [`pass`]: the pass; [`options`]: its options.
 
 pub mod addresses;

@@ -1,20 +1,20 @@
-//! What takes the place of names.
+//! Replaces names.
 
 use super::key::{Key, NAME};
 use super::vocabulary::{self, DELETED, FILE_ENDS, MAP_STARTS, MAPS};
 use crate::abi::hex::{from_hex, to_hex};
 use hashbrown::HashMap;
 
-/// The longest path that readers have room for, with its NUL.
+/// Buffer size of readers for a path, with its NUL.
 const PATH_MAX: usize = 4096;
 
-/// How many names it is remembered of what takes their place.
-const REMEMBERED: usize = 1 << 16;
+/// Maximum number of cached names.
+const CACHED_NAMES: usize = 1 << 16;
 
-/// What takes the place of names.
+/// A cache of replacements by name.
 type Known = HashMap<Vec<u8>, Vec<u8>>;
 
-/// Replaces names. Equal ones become equal ones, whatever they name: a thread that is called like a program still is.
+/// Replaces names. Equal names get equal replacements whatever they name, so a thread named like its program still is.
 #[derive(Debug)]
 pub struct Names {
     key: Key,
@@ -23,26 +23,26 @@ pub struct Names {
 }
 
 impl Names {
-    /// By a key.
+    /// Creates the replacement for a key.
     pub fn new(key: &Key) -> Self {
         Self { key: key.clone(), maps: HashMap::new(), comms: HashMap::new() }
     }
 
-    /// A name, of whatever.
+    /// Replaces a name of any kind.
     pub fn name(&self, name: &[u8]) -> Vec<u8> {
         if name.is_empty() { Vec::new() } else { self.key.name(name).to_vec() }
     }
 
-    /// The name of a map. What is no file is called as before, without what is told of it besides.
+    /// Replaces the name of a mapping. Known names of mappings without a file are kept, without details such as thread IDs.
     pub fn map(&mut self, name: &[u8]) -> &[u8] {
         let Self { key, maps, .. } = self;
-        remembered(maps, name, || map(key, name))
+        cached(maps, name, || map(key, name))
     }
 
-    /// The name of a thread.
+    /// Replaces a thread name.
     pub fn comm(&mut self, comm: &[u8]) -> &[u8] {
         let Self { key, comms, .. } = self;
-        remembered(comms, comm, || {
+        cached(comms, comm, || {
             if comm.is_empty() || vocabulary::has(vocabulary::COMMS, comm) {
                 comm.to_vec()
             } else {
@@ -51,25 +51,25 @@ impl Names {
         })
     }
 
-    /// A path in which each name is replaced.
+    /// Replaces each component of a path.
     pub fn path(&self, path: &[u8]) -> Vec<u8> {
         path_of(&self.key, path)
     }
 
-    /// The name of a kernel symbol.
+    /// Replaces the name of a kernel symbol.
     pub fn symbol(&self, name: &[u8]) -> Vec<u8> {
         if name.is_empty() || vocabulary::has(vocabulary::SYMBOLS, name) {
             return name.to_vec();
         }
         if let Some(program) = name.strip_prefix(b"bpf_prog_") {
-            // The tag of the program, and its name.
-            let (tag, of_program) = program.split_at(program.len().min(16));
-            let of_program = of_program.strip_prefix(b"_").unwrap_or(of_program);
+            // bpf_prog_TAG_NAME.
+            let (tag, program_name) = program.split_at(program.len().min(16));
+            let program_name = program_name.strip_prefix(b"_").unwrap_or(program_name);
             if let Some(tag) = from_hex(tag).and_then(|tag| <[u8; 8]>::try_from(tag).ok()) {
                 let mut symbol = format!("bpf_prog_{}", to_hex(&self.tag(tag))).into_bytes();
-                if !of_program.is_empty() {
+                if !program_name.is_empty() {
                     symbol.push(b'_');
-                    symbol.extend(self.key.name(of_program));
+                    symbol.extend(self.key.name(program_name));
                 }
                 return symbol;
             }
@@ -78,7 +78,7 @@ impl Names {
         [start.map_or(&b""[..], |start| start.as_bytes()), &self.key.name(name)].concat()
     }
 
-    /// The tag of a BPF program, which is a sum of its instructions; none stays none.
+    /// Replaces the tag of a BPF program, which is a hash of its instructions; zero is kept.
     pub fn tag(&self, tag: [u8; 8]) -> [u8; 8] {
         if tag == [0; 8] {
             return tag;
@@ -86,7 +86,7 @@ impl Names {
         self.key.number("bpf tag", &[u64::from_le_bytes(tag)]).to_le_bytes()
     }
 
-    /// A version: its numbers stay, and not what a distribution, or whoever built it, has put behind them.
+    /// Replaces what a distribution or builder appended to a version; its numbers are kept.
     pub fn version(&self, version: &[u8]) -> Vec<u8> {
         let is_number = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
         let len = version.iter().position(|byte| !is_number(byte)).unwrap_or(version.len());
@@ -95,9 +95,9 @@ impl Names {
     }
 }
 
-/// What takes a name's place, made once.
-fn remembered<'a>(known: &'a mut Known, name: &[u8], make: impl FnOnce() -> Vec<u8>) -> &'a [u8] {
-    if known.len() >= REMEMBERED && !known.contains_key(name) {
+/// Returns the cached replacement of a name, or creates one.
+fn cached<'a>(known: &'a mut Known, name: &[u8], make: impl FnOnce() -> Vec<u8>) -> &'a [u8] {
+    if known.len() >= CACHED_NAMES && !known.contains_key(name) {
         known.clear();
     }
     known.entry_ref(name).or_insert_with(make)
@@ -114,7 +114,7 @@ fn map(key: &Key, name: &[u8]) -> Vec<u8> {
         return b"[stack]".to_vec();
     }
     if let Some(guest) = name.strip_prefix(b"[guest.kernel.kallsyms") {
-        // The number of the guest's process, by which perf knows it, and the symbol that it begins with.
+        // The process ID of the guest's hypervisor, by which perf identifies the guest, and the reference symbol.
         let pid = guest.strip_prefix(b".").map_or(0, |pid| 1 + pid.iter().take_while(|b| b.is_ascii_digit()).count());
         let (pid, symbol) = guest.split_at(pid);
         let symbol = [&b"]_stext"[..], b"]_text"].into_iter().find(|known| *known == symbol).unwrap_or(b"]");
@@ -150,7 +150,7 @@ fn path_of(key: &Key, path: &[u8]) -> Vec<u8> {
     if to.len() < PATH_MAX { to } else { [&b"/"[..], &key.name(path)].concat() }
 }
 
-/// What a file's name ends with, by which it is told what it is.
+/// The suffix of a file name that identifies its type.
 fn end_of(name: &[u8]) -> &'static str {
     let is_library = name.ends_with(b".so") || name.windows(4).any(|part| part == b".so.");
     let end = FILE_ENDS.iter().find(|end| name.ends_with(end.as_bytes()));
@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_told_by_other_names_and_what_is_no_file_by_its_own() {
+    fn replaces_file_names_and_keeps_special_names() {
         let mut names = Names::new(&Key::new(&[9; 16]).unwrap());
         let name = |name: &str| String::from_utf8(Key::new(&[9; 16]).unwrap().name(name.as_bytes()).to_vec()).unwrap();
         let (usr, app, libc) = (name("usr"), name("app"), name("libc.so.6"));
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_and_its_symbol_have_the_same_tag() {
+    fn a_bpf_program_and_its_symbol_have_the_same_tag() {
         let names = Names::new(&Key::new(&[9; 16]).unwrap());
         let symbol = names.symbol(b"bpf_prog_6deef7357e7b4530_secret");
         let tag = to_hex(&names.tag([0x6d, 0xee, 0xf7, 0x35, 0x7e, 0x7b, 0x45, 0x30]));
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn the_numbers_of_a_version_stay() {
+    fn keeps_the_numbers_of_a_version() {
         let names = Names::new(&Key::new(&[9; 16]).unwrap());
         assert_eq!(names.version(b"6.1.158"), b"6.1.158");
         assert!(names.version(b"6.1.0-42-amd64").starts_with(b"6.1.0-"));

@@ -1,6 +1,6 @@
-//! The options of anonymizing.
+//! The options of the anonymizing pass.
 
-use super::category::{Kept, What};
+use super::category::{Category, Kept};
 use super::key::Key;
 use super::pass::AnonymizePass;
 use crate::rewrite::option::{Outputs, Parameter, PassOption, Place};
@@ -9,48 +9,48 @@ use crate::rewrite::request::{PassFactory, Values};
 /// `--anonymize`.
 pub const ANONYMIZE: Parameter<()> = Parameter::flag("--anonymize");
 
-const KEEP: Parameter<What> = Parameter::list("--keep", "WHAT", str::parse);
-const REPLACE: Parameter<What> = Parameter::list("--replace", "WHAT", str::parse);
+const KEEP: Parameter<Category> = Parameter::list("--keep", "WHAT", str::parse);
+const REPLACE: Parameter<Category> = Parameter::list("--replace", "WHAT", str::parse);
 const KEY: Parameter<Key> = Parameter::once("--key", "FILE", Key::read);
 
-/// The option that asks for the pass.
+/// The option that requests the pass.
 pub const OPTIONS: &[PassOption] = &[PassOption::new(
     &ANONYMIZE,
     Outputs::All,
-    "Replace what tells of people, programs and machines: names, paths, addresses; leave out raw data, registers, stacks",
+    "Replace what identifies people, programs and machines (names, paths, addresses); remove raw data, registers and stacks",
     request,
 )
 .place(Place::Anonymizing)];
 
-/// The options that refine it.
+/// The options that configure it.
 pub const SETTINGS: &[PassOption] = &[
     PassOption::setting(
         &KEEP,
         &["--anonymize"],
         Outputs::All,
-        "What of the recording stays beside build-ids, pids, times and machine, separated by commas: paths, comms, host, \
+        "Keep these besides build-ids, pids, times and machine, separated by commas: paths, comms, host, \
          cmdline, cgroups, events, symbols, addresses, inodes, registers, stacks, phys-addresses, raw",
     ),
     PassOption::setting(
         &REPLACE,
         &["--anonymize"],
         Outputs::All,
-        "What does not stay that stays by itself, separated by commas: build-ids, pids, times, machine",
+        "Replace or remove these, which are kept by default, separated by commas: build-ids, pids, times, machine",
     ),
     PassOption::setting(
         &KEY,
         &["--anonymize"],
         Outputs::All,
-        "File with a secret of 16 bytes at least: with the same, equal names are replaced by equal ones in all recordings \
-         [default: a random one, which is not kept]",
+        "File with a secret key of at least 16 bytes; with the same key, equal names have equal replacements in all recordings \
+         [default: a random key, which is not stored]",
     ),
 ];
 
-// A random key is made here, once: several recordings that are converted at once have the same.
+// A random key is generated once here: all inputs of one command share it.
 fn request(values: &Values) -> Result<PassFactory, String> {
     let (keep, replace) = (values.of(&KEEP), values.of(&REPLACE));
     if let Some(both) = keep.iter().find(|what| replace.contains(what)) {
-        return Err(format!("{both} cannot both stay (--keep) and be replaced (--replace)"));
+        return Err(format!("{both} is given to both --keep and --replace"));
     }
     let kept = Kept::new(&keep, &replace);
     let key = values.get(&KEY).map_or_else(Key::random, Ok)?;

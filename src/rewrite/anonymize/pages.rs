@@ -1,44 +1,44 @@
-//! The pages of an address space in another order: what was ever mapped moves as a whole, all other pages alone.
+//! Permutes the pages of an address space: everything that was ever mapped moves as a block, all other pages individually.
 //!
-//! No time enters it: an address becomes the same one whenever it is met and in whichever process. Maps that reach into each
-//! other, in one process after the other or in different ones, move together. As all pages of a region are put into an order,
-//! no two addresses become one, and what is not mapped does not come to be in a map.
+//! The permutation does not depend on time or process: an address always has the same replacement. Overlapping mappings, whether
+//! in one process over time or in different ones, move together. All pages of a region are permuted, so no two addresses collide
+//! and no unmapped address becomes mapped.
 
 use super::key::Key;
 use super::permutation::Permutation;
 use std::collections::BTreeMap;
 
-/// Bytes of a page: how far an address is into its page stays.
+/// Bytes of a page; the offset in the page is kept.
 pub const PAGE: u64 = 4096;
 
-/// The page that marks of call chains are in, and all ones: it stays.
+/// The last page, which contains the context markers of call chains; it is not moved.
 const LAST: u64 = u64::MAX / PAGE;
 
-/// Where regions of pages begin, which stay apart: the page of null pointers; halves of 32-bit machines, wherever these have
-/// their kernel; what 32-bit programs reach; user spaces; kernels, and where x86-64 has its kernel and modules.
+/// First pages of regions, which are permuted separately: the page of null pointers; halves of 32-bit machines, wherever the
+/// kernel starts; the rest of 32-bit programs; user spaces; kernels, and where x86-64 has its kernel and modules.
 const CUTS: [u64; 9] =
     [0, 1, 1 << 19, 0xc_0000, 1 << 20, 1 << 35, 1 << 51, 0xffff_8000_0000_0000 / PAGE, 0xffff_ffff_8000_0000 / PAGE];
 
-/// So many maps are told before those that reach into each other are made one.
+/// Number of ranges collected before overlapping ones are merged.
 const MANY: usize = 1 << 18;
 
-/// How often another place is looked for where one is taken.
+/// How many positions are tried before falling back to packing.
 const TRIES: usize = 64;
 
-/// How many pages it is remembered of what they become.
-const REMEMBERED: usize = 1 << 12;
+/// Number of cached pages.
+const CACHED_PAGES: usize = 1 << 12;
 
-/// What is mapped at any time.
+/// The pages that are mapped at any time.
 #[derive(Debug, Default)]
 pub struct Extents {
-    /// First page, and the one behind the last.
+    /// First page, and end (exclusive), of each range.
     list: Vec<(u64, u64)>,
-    /// How long the list may become before it is merged.
+    /// List length at which ranges are merged next.
     room: usize,
 }
 
 impl Extents {
-    /// Adds what is mapped.
+    /// Adds a mapping.
     pub fn add(&mut self, start: u64, len: u64) {
         let Some(last) = len.checked_sub(1) else { return };
         let (first, end) = (start / PAGE, (start.saturating_add(last) / PAGE + 1).min(LAST));
@@ -52,7 +52,7 @@ impl Extents {
         }
     }
 
-    /// Those that reach into each other become one; those that only touch do not.
+    /// Merges overlapping ranges, but not adjacent ones.
     fn merge(&mut self) {
         self.list.sort_unstable();
         self.list.dedup_by(|(first, end), (_, before)| {
@@ -65,52 +65,52 @@ impl Extents {
     }
 }
 
-/// Where each page comes to be.
+/// A keyed permutation of the pages of an address space.
 #[derive(Debug)]
 pub struct Pages {
     regions: Vec<Region>,
-    remembered: Vec<(u64, u64)>,
+    cached: Vec<(u64, u64)>,
 }
 
 impl Pages {
-    /// An order of the pages of a space, by a key.
+    /// Creates the permutation of a space.
     pub fn new(key: &Key, space: &'static str, mut extents: Extents) -> Self {
         extents.merge();
         let list = extents.list;
         let is_crossed = |cut: u64| {
-            let behind = list.partition_point(|&(first, _)| first < cut);
-            behind > 0 && list[behind - 1].1 > cut
+            let after = list.partition_point(|&(first, _)| first < cut);
+            after > 0 && list[after - 1].1 > cut
         };
         let cuts: Vec<_> = CUTS.into_iter().filter(|&cut| !is_crossed(cut)).collect();
         let ends = cuts.iter().skip(1).copied().chain([LAST]);
         let mut rest = &list[..];
         let regions = cuts.iter().zip(ends).map(|(&from, end)| {
-            let (inside, behind) = rest.split_at(rest.partition_point(|&(first, _)| first < end));
-            rest = behind;
+            let (inside, after) = rest.split_at(rest.partition_point(|&(first, _)| first < end));
+            rest = after;
             Region::new(key, space, from, end, inside)
         });
-        // No page is remembered: the last one is never looked up.
-        Self { regions: regions.collect(), remembered: vec![(LAST, LAST); REMEMBERED] }
+        // An empty entry: the last page is never looked up.
+        Self { regions: regions.collect(), cached: vec![(LAST, LAST); CACHED_PAGES] }
     }
 
-    /// Whether something is mapped at an address.
+    /// Whether an address is mapped.
     pub fn is_mapped(&self, address: u64) -> bool {
         let page = address / PAGE;
         self.region(page).is_some_and(|region| region.block(page).is_some())
     }
 
-    /// Where an address comes to be.
+    /// The replacement of an address.
     #[inline]
     pub fn of(&mut self, address: u64) -> u64 {
         let page = address / PAGE;
-        let at = (page ^ page >> 20) as usize % REMEMBERED;
-        let (known, to) = self.remembered[at];
+        let at = (page ^ page >> 20) as usize % CACHED_PAGES;
+        let (known, to) = self.cached[at];
         if known == page && page != LAST {
             return to * PAGE + address % PAGE;
         }
         let Some(region) = self.region(page) else { return address };
         let to = region.of(page);
-        self.remembered[at] = (page, to);
+        self.cached[at] = (page, to);
         to * PAGE + address % PAGE
     }
 
@@ -119,26 +119,26 @@ impl Pages {
     }
 }
 
-/// Pages that stay among each other.
+/// Pages that are permuted among themselves.
 #[derive(Debug)]
 struct Region {
     from: u64,
     end: u64,
-    /// What is mapped, by its first page.
+    /// The mapped blocks, sorted by first page.
     blocks: Vec<Block>,
-    /// Where blocks come to be: the first page, and how many pages of blocks there are before it and with it.
+    /// Targets of blocks: first page, and the number of block pages before it and up to its end.
     places: Vec<(u64, u64, u64)>,
-    /// The order of the pages that nothing is mapped at.
+    /// The permutation of the unmapped pages.
     others: Permutation,
 }
 
-/// What moves as a whole.
+/// Pages that move together.
 #[derive(Clone, Copy, Debug)]
 struct Block {
     first: u64,
     end: u64,
     to: u64,
-    /// How many pages of blocks there are before it in its region.
+    /// Number of block pages before it in its region.
     before: u64,
 }
 
@@ -163,17 +163,17 @@ impl Region {
     }
 
     fn block(&self, page: u64) -> Option<&Block> {
-        let behind = self.blocks.partition_point(|block| block.first <= page);
-        self.blocks[..behind].last().filter(|block| page < block.end)
+        let after = self.blocks.partition_point(|block| block.first <= page);
+        self.blocks[..after].last().filter(|block| page < block.end)
     }
 
     fn of(&self, page: u64) -> u64 {
         if let Some(block) = self.block(page) {
             return block.to + (page - block.first);
         }
-        let behind = self.blocks.partition_point(|block| block.first <= page);
-        let before = self.blocks[..behind].last().map_or(0, |block| block.before + block.end - block.first);
-        // The nth page without a map becomes the mth such page.
+        let after = self.blocks.partition_point(|block| block.first <= page);
+        let before = self.blocks[..after].last().map_or(0, |block| block.before + block.end - block.first);
+        // The nth unmapped page moves to the mth one.
         let number = self.others.of(page - self.from - before);
         let blocks_before = self.places.partition_point(|&(to, sum, _)| to - self.from - sum <= number);
         let skipped = self.places[..blocks_before].last().map_or(0, |&(_, _, with)| with);
@@ -181,18 +181,18 @@ impl Region {
     }
 }
 
-/// Where blocks come to be: each at a place that follows from where it was, or behind what is there already, so that what is
-/// the same in two recordings comes to the same place. `None` where there is too little room for that.
+/// Targets of blocks that depend only on their own addresses, or follow a colliding block, so that equal mappings of two
+/// recordings have equal targets. `None` if the region is too full.
 fn scattered(key: &Key, space: &str, from: u64, end: u64, list: &[(u64, u64)]) -> Option<Vec<u64>> {
     let mut order: Vec<_> = (0..list.len()).collect();
     order.sort_by_key(|&index| (u64::MAX - (list[index].1 - list[index].0), list[index].0));
-    let (mut taken, mut to) = (BTreeMap::new(), vec![0; list.len()]);
+    let (mut used, mut to) = (BTreeMap::new(), vec![0; list.len()]);
     for index in order {
-        let (first, behind) = list[index];
-        let len = behind - first;
+        let (first, after) = list[index];
+        let len = after - first;
         let mut at = from + key.number(space, &[first]) % (end - from - len + 1);
         let free = (0..TRIES).find(|_| {
-            let before: Option<(&u64, &u64)> = taken.range(..at + len).next_back();
+            let before: Option<(&u64, &u64)> = used.range(..at + len).next_back();
             match before.filter(|&(_, &end)| end > at) {
                 None => true,
                 Some((_, &next)) => {
@@ -202,13 +202,13 @@ fn scattered(key: &Key, space: &str, from: u64, end: u64, list: &[(u64, u64)]) -
             }
         });
         free?;
-        taken.insert(at, at + len);
+        used.insert(at, at + len);
         to[index] = at;
     }
     Some(to)
 }
 
-/// Where blocks come to be if all of them are to have room: one behind the other in another order, with what is left between.
+/// Targets of blocks in a full region: shuffled, with the unmapped pages distributed between them.
 fn packed(key: &Key, space: &str, from: u64, end: u64, list: &[(u64, u64)]) -> Vec<u64> {
     let mapped: u64 = list.iter().map(|(first, end)| end - first).sum();
     let left = end - from - mapped;
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_map_moves_as_a_whole_and_stays_in_its_half() {
+    fn a_mapping_moves_as_a_block_within_its_half() {
         let maps = [(0x40_0000, 0x3000), (0x7f00_1234_5000, 0x20_0000), (0xffff_ffff_8100_0000, 0x200_0000)];
         let mut pages = pages(&maps);
         for (start, len) in maps {
@@ -247,7 +247,7 @@ mod tests {
             assert!(pages.is_mapped(start + len - 1) && !pages.is_mapped(start + len));
         }
         assert_eq!(
-            [0, 0x10, u64::MAX, 0xffff_ffff_ffff_fe00].map(|stays| pages.of(stays)),
+            [0, 0x10, u64::MAX, 0xffff_ffff_ffff_fe00].map(|address| pages.of(address)),
             [0, 0x10, u64::MAX, 0xffff_ffff_ffff_fe00]
         );
         let stack = 0x7ffc_0000_0010;
@@ -257,8 +257,8 @@ mod tests {
     }
 
     #[test]
-    fn no_two_pages_become_one_however_full_a_region_is() {
-        // Of the 2^19 - 1 pages of the lowest region all but one are mapped, in pieces.
+    fn is_injective_even_in_a_full_region() {
+        // All but one of the 2^19 - 1 pages of the lowest region are mapped, in pieces.
         let maps: Vec<_> =
             (1..1 << 19).filter(|page| page % 1000 != 7 || *page > 2000).map(|page| (page * PAGE, 1)).collect();
         for maps in [&maps[..], &maps[..1000], &[(PAGE, (1 << 31) - PAGE)], &[(0, 1 << 33)], &[(0, u64::MAX)]] {
@@ -266,13 +266,13 @@ mod tests {
             let some = (1..1 << 19).step_by(61);
             let all: HashSet<_> = some.clone().map(|page| pages.region(page).unwrap().of(page)).collect();
             assert_eq!(all.len(), some.count());
-            let stays = maps.len() > 1 || maps[0].1 < 1 << 32;
-            assert!(!stays || all.iter().all(|&page| page < 1 << 19));
+            let is_confined = maps.len() > 1 || maps[0].1 < 1 << 32;
+            assert!(!is_confined || all.iter().all(|&page| page < 1 << 19));
         }
     }
 
     #[test]
-    fn maps_that_reach_into_each_other_move_together_and_those_that_touch_do_not() {
+    fn overlapping_mappings_move_together_and_adjacent_ones_do_not() {
         let mut pages = pages(&[(0x1_0000, 0x2000), (0x1_1000, 0x3000), (0x1_4000, 0x1000)]);
         let to = pages.of(0x1_0000);
         assert_eq!(pages.of(0x1_3fff), to + 0x3fff);
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_the_same_in_two_recordings_comes_to_the_same_place() {
+    fn equal_mappings_of_two_recordings_have_equal_targets() {
         let [mut one, mut other] =
             [&[(0x7f00_1234_5000, 0x2000)][..], &[(0x7f00_1234_5000, 0x2000), (0x7e00_0000_0000, 0x8000)]].map(pages);
         assert_eq!(one.of(0x7f00_1234_5678), other.of(0x7f00_1234_5678));

@@ -1,10 +1,10 @@
-//! The pass: a look at what is mapped, then record by record.
+//! The anonymizing pass: a pre-scan collects mappings, then each record is anonymized.
 
 use super::addresses::{AddressScan, Addresses};
-use super::category::{Kept, What};
+use super::category::{Category, Kept};
 use super::key::Key;
 use super::options::ANONYMIZE;
-use super::replace::{Replace, Summary};
+use super::replace::{Replacer, Summary};
 use crate::abi::feature::FeatureId;
 use crate::abi::record::RecordType;
 use crate::container::read::Container;
@@ -19,27 +19,27 @@ use crate::stream::meta::Meta;
 use crate::stream::raw::{Gap, Raw};
 use crate::stream::stage::{Before, Stage};
 
-/// The pass that anonymizes: `--anonymize`.
+/// The anonymizing pass: `--anonymize`.
 #[derive(Debug)]
 pub struct AnonymizePass {
-    look: AddressScan,
-    replace: Replace,
-    /// What was done with what the recording tells of itself.
+    scan: AddressScan,
+    replace: Replacer,
+    /// What was done with the metadata.
     edited: Summary,
 }
 
 impl AnonymizePass {
-    /// By a key; all but what is kept.
+    /// Creates the pass.
     pub fn new(key: Key, kept: Kept) -> Self {
-        Self { look: AddressScan::default(), replace: Replace::new(key, kept), edited: Summary::default() }
+        Self { scan: AddressScan::default(), replace: Replacer::new(key, kept), edited: Summary::default() }
     }
 
-    /// Takes what the look saw, once.
-    fn know(&mut self) -> &mut Replace {
-        let (look, replace) = (&mut self.look, &mut self.replace);
+    /// Returns the replacer, set up with the results of the pre-scan.
+    fn replacer(&mut self) -> &mut Replacer {
+        let (scan, replace) = (&mut self.scan, &mut self.replace);
         if replace.addresses.is_none() {
-            replace.addresses = Some(Addresses::new(&replace.key, look));
-            replace.first_time = look.first_time.unwrap_or(0);
+            replace.addresses = Some(Addresses::new(&replace.key, scan));
+            replace.first_time = scan.first_time.unwrap_or(0);
         }
         replace
     }
@@ -55,7 +55,7 @@ impl Pass for AnonymizePass {
     }
 
     fn pre_scan(&mut self) -> Option<PreScan<'_>> {
-        Some(PreScan::in_file_order(&mut self.look))
+        Some(PreScan::in_file_order(&mut self.scan))
     }
 
     fn edits(&self) -> bool {
@@ -63,53 +63,54 @@ impl Pass for AnonymizePass {
     }
 
     fn edit(&mut self, header: &mut Header) -> Result<()> {
-        let replace = self.know();
-        replace.know_probes(header);
-        // The records of a pipe tell it, and are replaced one by one.
+        let replace = self.replacer();
+        replace.collect_probes(header);
+        // In a pipe, each header record is anonymized on its own.
         if header.container != Container::Pipe {
             replace.header(header)?;
         }
-        self.edited = std::mem::take(&mut self.replace.told);
+        self.edited = std::mem::take(&mut self.replace.summary);
         Ok(())
     }
 
     fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {
         let edited = self.edited.clone();
-        let replace = self.know();
-        replace.told = edited;
+        let replace = self.replacer();
+        replace.summary = edited;
         Box::new(Before::new(Anonymize { replace, changed: RecordBuffer::default() }, sink))
     }
 
     fn report(&self, ledger: &mut Ledger) {
-        let (told, kept) = (&self.replace.told, self.replace.kept);
-        let of = |is_wanted: &dyn Fn(What) -> bool| {
-            let list = What::NAMED.iter().map(|(what, _)| *what).filter(|&what| is_wanted(what));
+        let (summary, kept) = (&self.replace.summary, self.replace.kept);
+        let of = |is_wanted: &dyn Fn(Category) -> bool| {
+            let list = Category::NAMED.iter().map(|(what, _)| *what).filter(|&what| is_wanted(what));
             list.collect::<Vec<_>>()
         };
-        let counted = |list: Vec<What>| {
-            let counts = list.iter().map(|&what| format!("{} ({})", what.text(), told.replaced[what as usize]));
+        let counted = |list: Vec<Category>| {
+            let counts = list.iter().map(|&what| format!("{} ({})", what.text(), summary.replaced[what as usize]));
             counts.collect::<Vec<_>>().join(", ")
         };
-        let is_there = |what: What| told.replaced[what as usize] > 0;
-        let replaced = of(&|what| is_there(what) && what.is_replaced());
+        let occurs = |what: Category| summary.replaced[what as usize] > 0;
+        let replaced = of(&|what| occurs(what) && what.is_replaced());
         if !replaced.is_empty() {
             ledger.note(format!("anonymized: replaced {}", counted(replaced)));
         }
-        let gone = of(&|what| is_there(what) && !what.is_replaced());
-        let others = told.left_out.iter().map(|(what, count)| format!("{what} ({count})"));
-        let gone: Vec<_> = Some(counted(gone)).filter(|gone| !gone.is_empty()).into_iter().chain(others).collect();
-        if !gone.is_empty() {
-            ledger.note(format!("anonymized: left out {}", gone.join(", ")));
+        let removed = of(&|what| occurs(what) && !what.is_replaced());
+        let others = summary.removed.iter().map(|(what, count)| format!("{what} ({count})"));
+        let removed: Vec<_> =
+            Some(counted(removed)).filter(|text| !text.is_empty()).into_iter().chain(others).collect();
+        if !removed.is_empty() {
+            ledger.note(format!("anonymized: removed {}", removed.join(", ")));
         }
-        let remains = of(&|what| kept.has(what)).into_iter().map(What::text);
-        let remains: Vec<_> =
-            remains.chain(["sizes, counts, CPUs and the events of perf, the kernel and the hardware"]).collect();
-        ledger.note(format!("anonymized: what remains is {}", remains.join(", ")));
+        let remaining = of(&|what| kept.has(what)).into_iter().map(Category::text);
+        let remaining: Vec<_> =
+            remaining.chain(["sizes, counts, CPUs and the events of perf, the kernel and the hardware"]).collect();
+        ledger.note(format!("anonymized: kept {}", remaining.join(", ")));
     }
 }
 
 struct Anonymize<'a> {
-    replace: &'a mut Replace,
+    replace: &'a mut Replacer,
     changed: RecordBuffer,
 }
 
@@ -119,12 +120,12 @@ impl<S: Sink + ?Sized> Stage<S> for Anonymize<'_> {
             let written =
                 meta.events.of(raw).and_then(|event| self.replace.sample(raw, event, &mut self.changed.record));
             if written.is_none() {
-                self.replace.leave_out("samples that cannot be read");
+                self.replace.note_removal("malformed samples");
                 return Ok(());
             }
         } else {
             let record = if raw.header().kind == RecordType::HEADER_TRACING_DATA {
-                // What stood before the record that announces it is known already.
+                // Tracing data that preceded its record is already in the metadata.
                 let misplaced = meta.features.get(&FeatureId::TRACING_DATA).filter(|_| raw.payload_len() == 0);
                 let data = self.replace.tracing_data(misplaced.map_or(raw.payload(), AsRef::as_ref))?;
                 data.map(|data| pipe::tracing_data(&data, raw.endian())).transpose()?

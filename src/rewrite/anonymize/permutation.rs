@@ -1,32 +1,32 @@
-//! Numbers put into another order, by a key: each below a limit becomes another one below it, and no two the same.
+//! Keyed permutations of the numbers below a limit.
 
 use super::key::Key;
 
-/// How often the halves of a number are mixed: four rounds are as good as a random order.
+/// Rounds of the Feistel network: four are indistinguishable from random.
 const ROUNDS: u64 = 4;
 
-/// An order of the numbers from 0 to below `count`.
+/// A permutation of the numbers below `count`.
 ///
-/// A Feistel network over the next even number of bits, gone through again while what comes of it is too large (cycle
-/// walking): on average less than four times.
+/// A Feistel network over the next even number of bits, repeated while the result is too large (cycle walking): on average less
+/// than four times.
 #[derive(Clone, Debug)]
 pub struct Permutation {
     key: Key,
     kind: &'static str,
-    /// Different for each of several orders of a kind.
+    /// Distinguishes several permutations of a kind.
     salt: u64,
     count: u64,
     half: u32,
 }
 
 impl Permutation {
-    /// An order of a kind.
+    /// Creates a permutation of a kind.
     pub fn new(key: &Key, kind: &'static str, salt: u64, count: u64) -> Self {
         let bits = u64::BITS - count.saturating_sub(1).leading_zeros();
         Self { key: key.clone(), kind, salt, count, half: bits.div_ceil(2).max(1) }
     }
 
-    /// What a number becomes; one beyond the limit stays.
+    /// The image of a number; numbers beyond the limit map to themselves.
     pub fn of(&self, number: u64) -> u64 {
         if number >= self.count {
             return number;
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_number_comes_once() {
+    fn is_a_permutation() {
         let key = Key::new(&[5; 16]).unwrap();
         for count in [1, 2, 3, 5, 16, 17, 100, 1000] {
             let order = Permutation::new(&key, "test", 0, count);

@@ -1,6 +1,6 @@
-//! Records other than samples, by their parts: what no definition covers does not go along.
+//! Anonymizes records other than samples. Bytes that no definition covers are removed.
 
-use super::replace::Replace;
+use super::replace::Replacer;
 use crate::abi::record::build_id::BuildId;
 use crate::abi::record::{Body, CpuMode, Misc, Record, RecordType};
 use crate::abi::sample_id::SampleId;
@@ -10,20 +10,19 @@ use crate::error::Result;
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
 
-/// The size of a record is a multiple of this.
+/// Alignment of record sizes.
 const ALIGN: usize = 8;
 
-impl Replace {
-    /// The record in another one's place; `None` where none is. What follows it and is not counted in its size is not there
-    /// yet.
+impl Replacer {
+    /// Anonymizes a record; `None` if it is removed. A payload after the record is not included.
     ///
     /// # Errors
-    /// Where what it is then is more than a record can hold.
+    /// Fails if the replacement exceeds the maximum size of a record.
     pub fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<Option<Vec<u8>>> {
         let kind = raw.header().kind;
         let is_kernels = kind < RecordType::USER_START;
         if is_kernels && !meta.events.list().is_empty() && meta.events.of(raw).is_none() {
-            self.leave_out("records of unknown events");
+            self.note_removal("records of unknown events");
             return Ok(None);
         }
         let Some(mut record) = Record::read(raw.bytes(), &meta.context(raw)) else { return Ok(None) };
@@ -31,17 +30,17 @@ impl Replace {
         if let Some(id) = &mut record.id {
             self.trailer(id);
         }
-        // Samples are replaced by [`Replace::sample`]; what is not decoded cannot be judged.
+        // Samples are anonymized by [`Replacer::sample`]; opaque records cannot be classified.
         let is_known = kind.descriptor().is_some_and(|descriptor| !descriptor.is_confidential);
         if !is_known || matches!(record.body, Body::Sample(_) | Body::Opaque(_)) {
-            self.drops(kind);
+            self.drop_record(kind);
             return Ok(None);
         }
         if !self.record_fields(&mut record, meta)? {
             return Ok(None);
         }
         let mut bytes = encoded(record.to_bytes(raw.endian()))?;
-        // Features have the size that they have.
+        // Records of features are not aligned.
         let missing = bytes.len().next_multiple_of(ALIGN) - bytes.len();
         if missing > 0 && kind != RecordType::HEADER_FEATURE {
             record.tail = vec![0; missing];
@@ -59,13 +58,13 @@ impl Replace {
         id.cpu = id.cpu.map(|(cpu, _)| (cpu, 0));
     }
 
-    /// Counts a record that is dropped.
-    pub(super) fn drops(&mut self, kind: RecordType) -> bool {
-        self.leave_out(format!("{kind} records"));
+    /// Counts a record that is removed; returns false.
+    pub(super) fn drop_record(&mut self, kind: RecordType) -> bool {
+        self.note_removal(format!("{kind} records"));
         false
     }
 
-    /// A build id, and the file that it is of, of which the name is padded to a multiple of so many bytes.
+    /// Anonymizes a build ID and its file name, padded to a multiple of `align` bytes.
     pub fn build_id_entry(&mut self, misc: Misc, build_id: &BuildId, align: usize) -> BuildId {
         let len = build_id.id(misc).len();
         let mut id = build_id.build_id;

@@ -1,8 +1,8 @@
-//! Samples, written anew field by field: what is behind the fields that are known does not go along.
+//! Anonymizes samples field by field. Bytes after the known fields are removed.
 
-use super::category::What;
-use super::events::left_out;
-use super::replace::Replace;
+use super::category::Category;
+use super::events::removed_fields;
+use super::replace::Replacer;
 use crate::abi::Endian;
 use crate::abi::attr::AttrType;
 use crate::abi::branch::BranchStackView;
@@ -18,7 +18,7 @@ use crate::session::space::Space;
 use crate::stream::events::{Event, EventIndex};
 use crate::stream::raw::Raw;
 
-/// A record that is being written.
+/// A record being encoded.
 struct Out<'a> {
     record: &'a mut Vec<u8>,
     endian: Endian,
@@ -27,7 +27,7 @@ struct Out<'a> {
 impl Out<'_> {
     #[inline]
     fn u64(&mut self, number: u64) {
-        self.record.extend(match self.endian {
+        self.record.extend_from_slice(&match self.endian {
             Endian::Little => number.to_le_bytes(),
             Endian::Big => number.to_be_bytes(),
         });
@@ -35,7 +35,7 @@ impl Out<'_> {
 
     #[inline]
     fn u32(&mut self, number: u32) {
-        self.record.extend(match self.endian {
+        self.record.extend_from_slice(&match self.endian {
             Endian::Little => number.to_le_bytes(),
             Endian::Big => number.to_be_bytes(),
         });
@@ -57,7 +57,7 @@ impl Out<'_> {
         }
     }
 
-    /// What was copied of a stack. Behind it are stale bytes, which become zeros.
+    /// Writes a user stack. The stale bytes after the copied ones are cleared.
     fn stack(&mut self, stack: StackView<'_>) {
         let len = stack.data.len();
         let copied = usize::try_from(stack.dyn_size).map_or(len, |size| size.min(len));
@@ -85,7 +85,7 @@ impl Out<'_> {
         }
     }
 
-    /// The record's size, and zeros that make it a multiple of 8. `None` where it has become longer than records can be.
+    /// Pads the record to a multiple of 8 and sets its size; `None` if it exceeds the maximum size of a record.
     fn finish(self, header: RecordHeader) -> Option<()> {
         self.record.resize(self.record.len().next_multiple_of(8), 0);
         let size = u16::try_from(self.record.len()).ok()?;
@@ -100,15 +100,15 @@ impl Out<'_> {
     }
 }
 
-impl Replace {
-    /// Writes a sample of an event in another one's place. `None` where it cannot be read.
+impl Replacer {
+    /// Encodes the replacement of a sample; `None` if it is malformed.
     pub fn sample(&mut self, raw: &Raw<'_>, (index, event): (EventIndex, &Event), record: &mut Vec<u8>) -> Option<()> {
-        if !self.knows(index, &event.attr) {
+        if !self.knows_layout(index, &event.attr) {
             return None;
         }
         let view = SampleView::read(raw.body(), &event.layout, raw.endian()).ok()?;
-        let left_out = left_out(self.kept, event.attr.kind);
-        let goes = |field| left_out.contains(field);
+        let removed = removed_fields(self.kept, event.attr.kind);
+        let is_removed = |field| removed.contains(field);
         let space = Space::from(raw.header().misc.cpu_mode());
         record.clear();
         record.resize(RecordHeader::SIZE, 0);
@@ -140,11 +140,12 @@ impl Replace {
                 SampleField::BranchStack => self.branches(&view.branch_stack?, &mut out),
                 SampleField::RegsUser => {
                     out.regs(
-                        view.regs_user.filter(|_| !(goes(SampleType::REGS_USER) && self.replaces(What::Registers))),
+                        view.regs_user
+                            .filter(|_| !(is_removed(SampleType::REGS_USER) && self.replaces(Category::Registers))),
                     );
                 }
                 SampleField::StackUser => {
-                    if !(goes(SampleType::STACK_USER) && self.replaces(What::Stacks)) {
+                    if !(is_removed(SampleType::STACK_USER) && self.replaces(Category::Stacks)) {
                         out.stack(view.stack_user?);
                     }
                 }
@@ -153,27 +154,29 @@ impl Replace {
                 SampleField::Transaction => out.word(view.transaction),
                 SampleField::RegsIntr => {
                     out.regs(
-                        view.regs_intr.filter(|_| !(goes(SampleType::REGS_INTR) && self.replaces(What::Registers))),
+                        view.regs_intr
+                            .filter(|_| !(is_removed(SampleType::REGS_INTR) && self.replaces(Category::Registers))),
                     );
                 }
                 SampleField::PhysAddr => {
-                    let stays = |_: &u64| !(goes(SampleType::PHYS_ADDR) && self.replaces(What::PhysAddresses));
-                    out.word(view.phys_addr.filter(stays));
+                    let is_kept =
+                        |_: &u64| !(is_removed(SampleType::PHYS_ADDR) && self.replaces(Category::PhysAddresses));
+                    out.word(view.phys_addr.filter(is_kept));
                 }
                 SampleField::Cgroup => out.word(view.cgroup.map(|id| self.cgroup_id(id))),
                 SampleField::DataPageSize => out.word(view.data_page_size),
                 SampleField::CodePageSize => out.word(view.code_page_size),
-                // Events lose this field.
+                // The field is removed from events.
                 SampleField::Aux => {}
             }
         }
         out.finish(raw.header())
     }
 
-    /// Raw data: of tracepoints the common fields alone, of other events none, unless it is kept.
+    /// Writes raw data: for tracepoints only the common fields, for other events nothing, unless raw data is kept.
     fn raw(&mut self, payload: &[u8], event: &Event, (task, endian): (Option<(u32, u32)>, Endian), out: &mut Out<'_>) {
         let common;
-        let payload = match (self.replaces(What::Raw), event.attr.kind) {
+        let payload = match (self.replaces(Category::Raw), event.attr.kind) {
             (false, _) => payload,
             (true, AttrType::TRACEPOINT) => {
                 let pid = task.map_or(0, |(_, tid)| self.pid(tid));
@@ -187,19 +190,18 @@ impl Replace {
         out.record.extend_from_slice(payload);
     }
 
-    /// Addresses of a call chain, in the space that the mark before them tells. What follows the mark of a chain that comes
-    /// later is the number by which that is known.
+    /// Writes a call chain. Context markers set the space of the addresses after them; USER_DEFERRED is followed by a cookie.
     fn chain(&mut self, ips: impl Iterator<Item = u64>, len: usize, mut space: Space, out: &mut Out<'_>) {
         out.u64(len as u64);
-        let mut is_number = false;
+        let mut is_cookie = false;
         for ip in ips {
             match Context::of(ip) {
                 Some(mark) => {
                     out.u64(ip);
                     space = Space::from(mark);
-                    is_number = mark == Context::USER_DEFERRED;
+                    is_cookie = mark == Context::USER_DEFERRED;
                 }
-                None if std::mem::take(&mut is_number) => out.u64(ip),
+                None if std::mem::take(&mut is_cookie) => out.u64(ip),
                 None => out.u64(self.address(space, ip)),
             }
         }
@@ -209,7 +211,7 @@ impl Replace {
         out.u64(stack.len() as u64);
         out.word(stack.hw_idx);
         for (index, word) in stack.entries.iter().enumerate() {
-            // From, to, flags.
+            // Entries are from, to, flags.
             out.u64(if index % 3 < 2 { self.address(Space::Unknown, word) } else { word });
         }
         if let Some(counters) = &stack.counters {

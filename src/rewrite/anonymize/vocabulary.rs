@@ -1,10 +1,10 @@
-//! The words of perf, of the kernel and of the hardware, which are the same on all machines, and stay.
+//! Words of perf, the kernel and the hardware that are common to all machines, and are kept.
 //!
-//! What is not among these is replaced: a word is here if everyone's recordings may have it, and if what perf makes of a
-//! recording depends on it, or if without it nobody could tell what was measured. Names of programs, libraries, kernel
-//! modules, distributions and vendors' events are not, however common they are.
+//! All other words are replaced. A word is listed if any recording may contain it, and if perf's interpretation of a recording
+//! depends on it or it is needed to determine what was measured. Names of programs, libraries, kernel modules, distributions and
+//! vendor events are not listed, however common they are.
 
-/// Names of maps that are no files. perf and others tell by these what a map is.
+/// Names of mappings without a file, which identify their type.
 pub const MAPS: &[&str] = &[
     "//anon",
     "//enomem",
@@ -30,25 +30,25 @@ pub const MAPS: &[&str] = &[
     "__entry_SYSCALL_64_trampoline",
 ];
 
-/// What names of maps begin with that is told by the kernel, with a name behind it.
+/// Prefixes of kernel-defined mapping names that are followed by another name.
 pub const MAP_STARTS: &[&str] = &["/memfd:", "/SYSV", "[anon:", "[stack:", "anon_inode:", "[guest.kernel.kallsyms"];
 
-/// What names of files end with, by which others tell what they are.
+/// Suffixes of file names that identify their type.
 pub const FILE_ENDS: &[&str] = &[".so", ".ko", ".ko.gz", ".ko.xz", ".ko.zst"];
 
-/// Behind the name of a file that is gone.
+/// Suffix of the name of a deleted file.
 pub const DELETED: &str = " (deleted)";
 
-/// Names of threads.
+/// Thread names.
 pub const COMMS: &[&str] = &["perf", "perf-exec", "perf-ex", "swapper"];
 
-/// Names of kernel symbols that came and went.
+/// Names of kernel symbols registered at run time.
 pub const SYMBOLS: &[&str] = &["ftrace_trampoline", "kprobe_insn_page", "kprobe_optinsn_page"];
 
-/// What names of kernel symbols begin with, with a name behind it.
+/// Prefixes of kernel symbols that are followed by another name.
 pub const SYMBOL_STARTS: &[&str] = &["bpf_dispatcher_", "bpf_prog_", "bpf_trampoline_"];
 
-/// Events, and parts of their names.
+/// Event names, and parts of them.
 pub const EVENTS: &[&str] = &[
     "alignment-faults",
     "bpf-output",
@@ -90,17 +90,17 @@ pub const EVENTS: &[&str] = &[
     "topdown-retiring",
 ];
 
-/// Caches, of which events have a name such as `L1-dcache-load-misses`.
+/// Caches in names of cache events, such as `L1-dcache-load-misses`.
 pub const CACHES: &[&str] = &["L1-dcache", "L1-icache", "LLC", "branch", "dTLB", "iTLB", "node"];
 
-/// What is counted of caches.
+/// Operations in names of cache events.
 pub const CACHE_EVENTS: &[&str] =
     &["load-misses", "loads", "misses", "prefetch-misses", "prefetches", "store-misses", "stores"];
 
-/// What stands for an event that has no name, and for a group.
+/// Names of unnamed events and groups.
 pub const UNNAMED: &[&str] = &["unknown", "raw", "breakpoint", "{anon_group}"];
 
-/// Sources of events; several of a kind have a number behind the name.
+/// PMUs; several of a kind have a number suffix.
 pub const PMUS: &[&str] = &[
     "amd_df",
     "amd_iommu",
@@ -151,10 +151,10 @@ pub const PMUS: &[&str] = &[
     "uprobe",
 ];
 
-/// How PMUs begin whose names tell the model of the CPU.
+/// Prefixes of PMUs that name the CPU model.
 pub const MODELS: &[&str] = &["armv8_cortex_"];
 
-/// Terms of events: `cpu/event=0x3c,umask=0/`.
+/// Terms of PMU events: `cpu/event=0x3c,umask=0/`.
 pub const TERMS: &[&str] = &[
     "aux-output",
     "any",
@@ -193,7 +193,7 @@ pub const TERMS: &[&str] = &[
     "umask",
 ];
 
-/// Systems of the kernel's own tracepoints.
+/// Subsystems of the kernel's own tracepoints.
 pub const SYSTEMS: &[&str] = &[
     "alarmtimer",
     "amd_cpu",
@@ -316,11 +316,11 @@ pub const SYSTEMS: &[&str] = &[
     "xhci-hcd",
 ];
 
-/// Commands of perf that record.
+/// perf commands that record.
 pub const COMMANDS: &[&str] =
     &["c2c", "inject", "kmem", "lock", "mem", "record", "sched", "stat", "timechart", "top", "trace"];
 
-/// Options of its command lines that have no value, or one behind `=`.
+/// Options without a value, or with one after `=`.
 pub const FLAGS: &[&str] = &[
     "--aio",
     "--all-cgroups",
@@ -393,7 +393,7 @@ pub const FLAGS: &[&str] = &[
     "-z",
 ];
 
-/// Options whose value is a number, or one of [`VALUES`].
+/// Options whose value is a number or one of [`VALUES`].
 pub const PLAIN_OPTIONS: &[&str] = &[
     "--affinity",
     "--branch-filter",
@@ -419,13 +419,14 @@ pub const PLAIN_OPTIONS: &[&str] = &[
 /// Options whose values are events.
 pub const EVENT_OPTIONS: &[&str] = &["--event", "-e"];
 
-/// Options whose values are processes or threads; of `perf mem` what it records.
+/// Options whose values are process or thread IDs; for `perf mem`, what it samples.
 pub const PID_OPTIONS: &[&str] = &["--pid", "--tid", "-p", "-t"];
 
-/// Options whose values are names of files, cgroups, users and the like.
-pub const OWN_OPTIONS: &[&str] = &["--cgroup", "--control", "--filter", "--output", "--uid", "-G", "-M", "-o", "-u"];
+/// Options whose values are identifying: file names, cgroups, users and the like.
+pub const IDENTIFYING_OPTIONS: &[&str] =
+    &["--cgroup", "--control", "--filter", "--output", "--uid", "-G", "-M", "-o", "-u"];
 
-/// Values of options.
+/// Option values.
 pub const VALUES: &[&str] = &[
     "CLOCK_BOOTTIME",
     "CLOCK_MONOTONIC",
@@ -467,7 +468,7 @@ pub const UNITS: &[&str] = &[
     "sec", "us",
 ];
 
-/// Machines, as uname(2) calls them.
+/// Machine names of uname(2).
 pub const ARCHES: &[&str] = &[
     "aarch64",
     "alpha",
@@ -499,7 +500,7 @@ pub const ARCHES: &[&str] = &[
     "xtensa",
 ];
 
-/// Kinds of caches, domains of the scheduler and other words of topologies.
+/// Cache types, scheduler domains and other topology terms.
 pub const TOPOLOGY: &[&str] =
     &["Data", "Instruction", "Unified", "BOOK", "CLS", "CLUSTER", "DIE", "DRAWER", "MC", "NODE", "NUMA", "PKG", "SMT"];
 
@@ -508,19 +509,19 @@ pub fn has(list: &[&str], word: &[u8]) -> bool {
     list.iter().any(|other| other.as_bytes() == word)
 }
 
-/// No number of a PMU has more digits.
-const LONGEST_NUMBER: usize = 4;
+/// Maximum number of digits in a PMU's number.
+const MAX_DIGITS: usize = 4;
 
-/// Whether a word is in a list, with or without `_NUMBER` behind it.
+/// Whether a word is in a list, with or without a number suffix (`NUMBER` or `_NUMBER`).
 pub fn has_numbered(list: &[&str], word: &[u8]) -> bool {
     let digits = word.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
     let name = &word[..word.len() - digits];
     has(list, word)
-        || (1..=LONGEST_NUMBER).contains(&digits)
+        || (1..=MAX_DIGITS).contains(&digits)
             && (has(list, name) || name.strip_suffix(b"_").is_some_and(|name| has(list, name)))
 }
 
-/// Whether it is the name of an event of a cache.
+/// Whether this is the name of a cache event.
 pub fn is_cache_event(word: &[u8]) -> bool {
     CACHES.iter().any(|cache| {
         let event = word.strip_prefix(cache.as_bytes()).and_then(|rest| rest.strip_prefix(b"-"));
@@ -528,7 +529,7 @@ pub fn is_cache_event(word: &[u8]) -> bool {
     })
 }
 
-/// Whether a name, or a part of it, tells the model of the CPU.
+/// Whether a part of a name names the CPU model.
 pub fn names_model(name: &[u8]) -> bool {
     name.split(|byte| b"/,:{".contains(byte)).any(|part| MODELS.iter().any(|model| part.starts_with(model.as_bytes())))
 }

@@ -1,4 +1,4 @@
-//! Build ids in ELF files: the note of GNU, in whatever has it. The files are not trusted.
+//! Reads build IDs (GNU notes) of untrusted ELF files.
 
 use super::id::Id;
 use object::elf::{ELF_NOTE_GNU, FileHeader32, FileHeader64, NT_GNU_BUILD_ID};
@@ -10,55 +10,67 @@ use std::io::{self, Read};
 use std::ops::Range;
 use std::path::Path;
 
-/// Most bytes that are read of a file: the headers of 65535 segments and as many sections are less, and so are notes.
-const MOST: u64 = 16 << 20;
+/// Maximum bytes read of a file: enough for the headers of 65535 segments and sections, and their notes.
+const MAX_BYTES: u64 = 16 << 20;
 
-/// Most bytes of notes that stand by themselves. The kernel's take a few hundred.
-const NOTES: u64 = 1 << 16;
+/// Maximum size of a file of notes. The kernel's is a few hundred bytes.
+const MAX_NOTES: u64 = 1 << 16;
 
-/// What a file has.
+/// The build ID of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Elf {
-    /// A build id.
+    /// An ELF file with a build ID.
     Id(Id),
-    /// None.
+    /// An ELF file without one.
     NoId,
-    /// It is not an ELF file.
+    /// Not an ELF file.
     Other,
 }
 
-/// Reads the build id of an ELF file.
+/// Reads the build ID of an ELF file.
 ///
 /// # Errors
-/// Where the file cannot be read.
+/// Fails if the file cannot be read.
 pub fn read(path: &Path) -> io::Result<Elf> {
-    // What is no file might never let go of who opens it.
+    // Opening a FIFO or device may block.
     if !fs::metadata(path)?.is_file() {
         return Ok(Elf::Other);
     }
-    let (cache, left) = (ReadCache::new(File::open(path)?), Cell::new(MOST));
-    let data = Bounded { cache: &cache, left: &left };
+    let (cache, budget) = (ReadCache::new(File::open(path)?), Cell::new(MAX_BYTES));
+    let data = Bounded { cache: &cache, budget: &budget };
     let id = match FileKind::parse(data) {
         Ok(FileKind::Elf32) => of_file::<FileHeader32<Endianness>, _>(data),
         Ok(FileKind::Elf64) => of_file::<FileHeader64<Endianness>, _>(data),
         _ => return Ok(Elf::Other),
     };
-    // What of a damaged file cannot be read tells no id.
+    // A corrupt file has no build ID.
     Ok(id.ok().flatten().map_or(Elf::NoId, Elf::Id))
 }
 
-/// Reads the build id among notes that stand in a file by themselves, as in `/sys/kernel/notes`.
+/// The build ID in the bytes of an ELF file.
+pub fn of_bytes(bytes: &[u8]) -> Option<Id> {
+    let left = Cell::new(MAX_BYTES);
+    let data = BoundedBytes { bytes, left: &left };
+    let id = match FileKind::parse(data) {
+        Ok(FileKind::Elf32) => of_file::<FileHeader32<Endianness>, _>(data),
+        Ok(FileKind::Elf64) => of_file::<FileHeader64<Endianness>, _>(data),
+        _ => return None,
+    };
+    id.ok().flatten()
+}
+
+/// Reads the build ID of a file of notes without ELF headers, such as `/sys/kernel/notes`.
 ///
 /// # Errors
-/// Where the file cannot be read.
+/// Fails if the file cannot be read.
 pub fn read_notes(path: &Path) -> io::Result<Option<Id>> {
     let mut notes = Vec::new();
-    File::open(path)?.take(NOTES).read_to_end(&mut notes)?;
+    File::open(path)?.take(MAX_NOTES).read_to_end(&mut notes)?;
     let endian = if cfg!(target_endian = "big") { Endianness::Big } else { Endianness::Little };
     Ok(NoteIterator::<FileHeader64<Endianness>>::new(endian, 4, &notes).ok().and_then(|notes| of_notes(notes, endian)))
 }
 
-/// In the segments, which stripped files have, then in the sections, which files that are not linked have.
+/// Searches segments first, which stripped files have, then sections, which unlinked files have.
 fn of_file<'data, H: FileHeader<Endian = Endianness>, R: ReadRef<'data>>(data: R) -> object::Result<Option<Id>> {
     let header = H::parse(data)?;
     let endian = header.endian()?;
@@ -81,11 +93,11 @@ fn of_notes<H: FileHeader<Endian = Endianness>>(mut notes: NoteIterator<'_, H>, 
     None
 }
 
-/// A file of which not too much is read, whatever its headers say, and however often.
+/// A file, of which only a limited number of bytes is read in total, whatever its headers say.
 #[derive(Clone, Copy)]
 struct Bounded<'a> {
     cache: &'a ReadCache<File>,
-    left: &'a Cell<u64>,
+    budget: &'a Cell<u64>,
 }
 
 impl<'a> ReadRef<'a> for Bounded<'a> {
@@ -94,12 +106,34 @@ impl<'a> ReadRef<'a> for Bounded<'a> {
     }
 
     fn read_bytes_at(self, offset: u64, size: u64) -> Result<&'a [u8], ()> {
-        self.left.set(self.left.get().checked_sub(size).ok_or(())?);
+        self.budget.set(self.budget.get().checked_sub(size).ok_or(())?);
         self.cache.read_bytes_at(offset, size)
     }
 
     fn read_bytes_at_until(self, _: Range<u64>, _: u8) -> Result<&'a [u8], ()> {
-        // Only names are read this way, which are of no use here.
+        // Only used for names, which are not needed here.
+        Err(())
+    }
+}
+
+/// Bytes, of which only a limited number is read in total, as with [`Bounded`].
+#[derive(Clone, Copy)]
+struct BoundedBytes<'a> {
+    bytes: &'a [u8],
+    left: &'a Cell<u64>,
+}
+
+impl<'a> ReadRef<'a> for BoundedBytes<'a> {
+    fn len(self) -> Result<u64, ()> {
+        ReadRef::len(self.bytes)
+    }
+
+    fn read_bytes_at(self, offset: u64, size: u64) -> Result<&'a [u8], ()> {
+        self.left.set(self.left.get().checked_sub(size).ok_or(())?);
+        self.bytes.read_bytes_at(offset, size)
+    }
+
+    fn read_bytes_at_until(self, _: Range<u64>, _: u8) -> Result<&'a [u8], ()> {
         Err(())
     }
 }
@@ -109,7 +143,7 @@ mod tests {
     use super::*;
     use std::io::Write;
 
-    /// A header, and behind it `segments` headers of segments of notes, all of the same place.
+    /// An ELF header followed by the headers of `segments` note segments, all with the same content.
     fn elf(is_64: bool, is_big: bool, segments: u16, note: &[u8]) -> Vec<u8> {
         let number = |value: u64, size: usize| {
             let bytes = value.to_be_bytes()[8 - size..].to_vec();
@@ -150,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_note_in_a_segment_of_a_file_of_any_kind() {
+    fn reads_a_note_in_a_segment_of_any_class_and_byte_order() {
         for (is_64, is_big) in [(false, false), (false, true), (true, false), (true, true)] {
             let id = Elf::Id(Id::new(&[7; 20]).unwrap());
             assert_eq!(read_bytes(&elf(is_64, is_big, 1, &note(is_big, &[7; 20]))), id, "{is_64} {is_big}");
@@ -159,10 +193,10 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_cut_or_no_elf_file_has_none() {
-        let whole = elf(true, false, 2, &note(false, &[7; 20]));
-        for len in 0..whole.len() {
-            assert!(!matches!(read_bytes(&whole[..len]), Elf::Id(_)), "{len}");
+    fn truncated_and_other_files_have_no_id() {
+        let elf_file = elf(true, false, 2, &note(false, &[7; 20]));
+        for len in 0..elf_file.len() {
+            assert!(!matches!(read_bytes(&elf_file[..len]), Elf::Id(_)), "{len}");
         }
         assert_eq!(read_bytes(b"#!/bin/sh"), Elf::Other);
         assert_eq!(read(Path::new("/dev/zero")).unwrap(), Elf::Other);
@@ -170,12 +204,12 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_says_the_same_65535_times_is_not_read_forever() {
-        // Without the bound a second for each megabyte.
+    fn limits_the_bytes_read_of_repeated_segments() {
+        // Without the limit this takes a second for each megabyte.
         let bytes = elf(true, false, u16::MAX - 1, &vec![0; 1 << 20]);
         let mut result = Elf::Other;
         let used = allocation_counter::measure(|| result = read_bytes(&bytes));
         assert_eq!(result, Elf::NoId);
-        assert!(used.bytes_max < 2 * MOST, "{} bytes", used.bytes_max);
+        assert!(used.bytes_max < 2 * MAX_BYTES, "{} bytes", used.bytes_max);
     }
 }

@@ -1,5 +1,5 @@
-//! Where the build id of an object is looked for: what the user tells, the files of this machine or below `--symfs`, what the
-//! kernel tells of itself, the cache of build ids.
+//! Searches the build ID of an object: in the user's list, in the files of this machine or below `--symfs`, in the running
+//! kernel, in the build ID cache.
 
 use super::elf::{self, Elf};
 use super::host::{Host, Inode};
@@ -13,49 +13,49 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// Where to look.
+/// Where to search.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FindOptions {
-    /// What the user tells.
+    /// The user's list.
     pub known: KnownBuildIds,
-    /// A folder that has the files of the recorded machine: they are believed, whatever host and inodes.
+    /// A directory with the files of the recorded machine. They are used without checks of host and inode.
     pub symfs: Option<PathBuf>,
-    /// The cache of build ids.
+    /// The build ID cache.
     pub cache: Option<Cache>,
 }
 
-/// A cache of build ids, as perf has it: `DIR/PATH/BUILDID/elf`.
+/// A build ID cache in perf's layout: `DIR/PATH/BUILDID/elf`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cache {
-    /// The folder.
+    /// Directory.
     pub dir: PathBuf,
-    /// Whether the user says that it has what was recorded. Then its only file of a name is the one.
+    /// Whether the user states that it contains the recorded files. Then the only file of a name is used.
     pub is_of_recording: bool,
 }
 
-/// Why an object has no build id, and what there is to say of it.
+/// Why an object has no build ID, with details.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Why {
     /// The reason.
     pub reason: Reason,
-    /// What there is to say of this object; empty where nothing is.
+    /// Details about the object; may be empty.
     pub detail: String,
 }
 
-/// Why an object has no build id.
+/// Why an object has no build ID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
-    /// The recording is of another host.
+    /// The recording is from another host.
     OtherHost,
-    /// Nothing shows that the file is the recorded one.
+    /// The local file cannot be verified to be the recorded one.
     Unproven,
-    /// The file is not the recorded one.
+    /// The local file is not the recorded one.
     OtherFile,
-    /// There is no such file.
-    NotThere,
+    /// The file does not exist.
+    NotFound,
     /// The file cannot be read.
     Unreadable,
-    /// The file has none.
+    /// The file has no build ID.
     NoId,
     /// Several files had the name.
     Several,
@@ -67,40 +67,40 @@ impl From<Reason> for Why {
     }
 }
 
-/// How far a map may reach beyond the end of its file: no page is larger.
+/// How far a mapping may reach beyond the end of its file: the largest page size.
 const PAGE: u64 = 1 << 16;
 
-/// What names begin with that are no files, or none that programs are run from.
-const MADE_UP: [&[u8]; 7] = [b"//", b"/memfd:", b"/anon_hugepage", b"/SYSV", b"/dev/", b"/proc/", b"/sys/"];
+/// Prefixes of names that are not files, or not files of programs.
+const SPECIAL_PREFIXES: [&[u8]; 7] = [b"//", b"/memfd:", b"/anon_hugepage", b"/SYSV", b"/dev/", b"/proc/", b"/sys/"];
 
-/// Looks for build ids.
+/// Searches build IDs.
 #[derive(Debug)]
 pub struct Finder<'a> {
     options: &'a FindOptions,
     host: Host,
     /// Version of the recorded kernel.
     osrelease: Option<String>,
-    /// When the recording was written last, where that is known.
+    /// Modification time of the recording, if known.
     written: Option<SystemTime>,
 }
 
 impl<'a> Finder<'a> {
-    /// For a recording in this file, of this host.
+    /// Creates a search for a recording in this file, from this host.
     pub fn new(options: &'a FindOptions, file: Option<&str>, host: Host, osrelease: Option<String>) -> Self {
         let written = file.and_then(|file| fs::metadata(file).ok()?.modified().ok());
-        // It becomes part of a path.
+        // The release becomes part of a path.
         Self { options, host, osrelease: osrelease.filter(|release| !release.contains('/')), written }
     }
 
-    /// What the user tells.
+    /// The build ID in the user's list.
     pub fn known(&self, name: &[u8]) -> Option<Id> {
         self.options.known.of(name)
     }
 
-    /// The build id of a file that had an object's name; none where there is none, nor anything to be said of that.
+    /// Searches the build ID of a file that had an object's name; `None` if the object cannot have one.
     ///
     /// # Errors
-    /// Why there is none.
+    /// Why no build ID was found.
     pub fn find(&self, object: &Object, file: &FileKey, end: u64) -> Result<Option<Id>, Why> {
         let name = &*object.name;
         if name == KERNEL {
@@ -116,27 +116,27 @@ impl<'a> Finder<'a> {
         let found = match (&self.options.symfs, &self.host) {
             (Some(root), _) => read(&below(root, path), end),
             (None, Host::Other(_)) => Err(Reason::OtherHost.into()),
-            (None, Host::Untold) if file.inode.is_none() => Err(Reason::Unproven.into()),
+            (None, Host::Unknown) if file.inode.is_none() => Err(Reason::Unproven.into()),
             (None, _) => self.read_here(path, file.inode, end),
         };
         found.or_else(|why| self.cached(name, file, Some(end), &why).map(Some).ok_or(why))
     }
 
-    /// Reads the build id of a file of this machine, if it is the recorded one.
+    /// Reads the build ID of a local file, if it is the recorded one.
     fn read_here(&self, path: &Path, recorded: Option<Inode>, end: u64) -> Result<Option<Id>, Why> {
         let metadata = fs::metadata(path).map_err(|e| unreadable(&e))?;
         let here = Inode::of_file(&metadata);
         if recorded.is_some_and(|recorded| !here.is_some_and(|here| here.is(&recorded))) {
             return Err(Why { reason: Reason::OtherFile, detail: "another inode".to_owned() });
         }
-        // Compilers may well give what they write anew the inode of what was there.
+        // A compiler's new output may reuse the inode of the old one.
         if self.written.zip(metadata.modified().ok()).is_some_and(|(recording, file)| file > recording) {
-            return Err(Why { reason: Reason::OtherFile, detail: "changed since".to_owned() });
+            return Err(Why { reason: Reason::OtherFile, detail: "modified after the recording".to_owned() });
         }
         read(path, end)
     }
 
-    /// The kernel's, from itself or from its file.
+    /// The kernel's build ID, from the running kernel or its file.
     fn kernel(&self) -> Result<Option<Id>, Why> {
         if let Some(root) = &self.options.symfs {
             let Some(release) = &self.osrelease else { return Err(Reason::Unproven.into()) };
@@ -148,7 +148,7 @@ impl<'a> Finder<'a> {
                 format!("lib/modules/{release}/build/vmlinux"),
             ];
             let ids = places.iter().filter_map(|place| read(&root.join(place), 0).ok().flatten());
-            let missing = || Why { reason: Reason::NotThere, detail: format!("vmlinux-{release}") };
+            let missing = || Why { reason: Reason::NotFound, detail: format!("vmlinux-{release}") };
             return ids.into_iter().next().map(Some).ok_or_else(missing);
         }
         match self.host {
@@ -157,24 +157,24 @@ impl<'a> Finder<'a> {
                 Ok(id) => id.map(Some).ok_or(Reason::NoId.into()),
                 Err(e) => Err(unreadable(&e)),
             },
-            Host::This { .. } | Host::Untold => Err(Reason::Unproven.into()),
+            Host::This { .. } | Host::Unknown => Err(Reason::Unproven.into()),
         }
     }
 
-    /// That of a module that is loaded, from the kernel.
+    /// The build ID of a loaded module.
     fn loaded_module(&self, module: &str) -> Option<Id> {
         let is_here = self.options.symfs.is_none() && self.host == Host::This { runs_the_kernel: true };
         let notes = format!("/sys/module/{module}/notes/.note.gnu.build-id");
         is_here.then(|| elf::read_notes(Path::new(&notes)).ok().flatten()).flatten()
     }
 
-    /// That of the cache: of the very file, which is linked there, or, where the file has gone or the user says so, of the
-    /// only file of the name.
+    /// The cached build ID: of the same file, which the cache links, or of the only file of the name if the file no longer exists
+    /// or the cache is of the recording.
     fn cached(&self, name: &[u8], file: &FileKey, end: Option<u64>, why: &Why) -> Option<Id> {
         let cache = self.options.cache.as_ref()?;
-        let folder = below(&cache.dir, Path::new(std::str::from_utf8(name).ok()?));
+        let directory = below(&cache.dir, Path::new(std::str::from_utf8(name).ok()?));
         let mut ids = Vec::new();
-        for entry in fs::read_dir(folder).ok()?.flatten() {
+        for entry in fs::read_dir(directory).ok()?.flatten() {
             let Some(id) = from_hex(entry.file_name().as_encoded_bytes()).and_then(|id| Id::new(&id)) else { continue };
             let path = entry.path().join("elf");
             let metadata = fs::metadata(&path).ok();
@@ -192,24 +192,24 @@ impl<'a> Finder<'a> {
             }
             ids.extend(fits.then_some(id));
         }
-        let has_gone = why.reason == Reason::NotThere && matches!(self.host, Host::This { .. });
+        let is_deleted = why.reason == Reason::NotFound && matches!(self.host, Host::This { .. });
         match ids[..] {
-            [id] if cache.is_of_recording || has_gone => Some(id),
+            [id] if cache.is_of_recording || is_deleted => Some(id),
             _ => None,
         }
     }
 }
 
-/// A path below a folder.
+/// A path below a directory.
 fn below(root: &Path, path: &Path) -> PathBuf {
     root.join(path.strip_prefix("/").unwrap_or(path))
 }
 
-/// Reads the build id of a file, if it is as large as what was mapped.
+/// Reads the build ID of a file, if the file is as large as its mappings.
 fn read(path: &Path, end: u64) -> Result<Option<Id>, Why> {
     let size = fs::metadata(path).map_err(|e| unreadable(&e))?.len();
     if !reaches(size, end) {
-        return Err(Why { reason: Reason::OtherFile, detail: format!("{size} bytes, of which {end} were mapped") });
+        return Err(Why { reason: Reason::OtherFile, detail: format!("{size} bytes, but {end} were mapped") });
     }
     match elf::read(path) {
         Ok(Elf::Id(id)) => Ok(Some(id)),
@@ -219,7 +219,7 @@ fn read(path: &Path, end: u64) -> Result<Option<Id>, Why> {
     }
 }
 
-/// Whether a file of this size can have been mapped so far.
+/// Whether a file of this size can have been mapped up to `end`.
 fn reaches(size: u64, end: u64) -> bool {
     end.saturating_sub(size) < PAGE
 }
@@ -227,24 +227,24 @@ fn reaches(size: u64, end: u64) -> bool {
 fn unreadable(error: &io::Error) -> Why {
     match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::InvalidFilename => {
-            Reason::NotThere.into()
+            Reason::NotFound.into()
         }
         _ => Why { reason: Reason::Unreadable, detail: error.to_string() },
     }
 }
 
-/// The path that a name is; `None` where it is the name of something that has no file.
+/// The path of a name; `None` if the name is not that of an existing file.
 fn path(name: &[u8]) -> Option<&Path> {
-    let is_made_up = MADE_UP.iter().any(|prefix| name.starts_with(prefix));
-    let has_gone = name.ends_with(b" (deleted)");
-    let leads_out = name.split(|&byte| byte == b'/').any(|part| part == b"..");
-    if !name.starts_with(b"/") || is_made_up || has_gone || leads_out {
+    let is_special = SPECIAL_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+    let is_deleted = name.ends_with(b" (deleted)");
+    let has_parent = name.split(|&byte| byte == b'/').any(|part| part == b"..");
+    if !name.starts_with(b"/") || is_special || is_deleted || has_parent {
         return None;
     }
     std::str::from_utf8(name).ok().map(Path::new)
 }
 
-/// The module that a map of the kernel is of, as the kernel calls it: `[nf_nat]`, `/lib/modules/.../nf-nat.ko.xz`.
+/// The kernel's name of the module in a mapping: of `[nf_nat]`, `/lib/modules/.../nf-nat.ko.xz`.
 fn module(name: &[u8]) -> Option<String> {
     let name = std::str::from_utf8(name).ok()?;
     let module = match name.strip_prefix('[').and_then(|name| name.strip_suffix(']')) {
@@ -264,7 +264,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn modules_have_the_names_that_the_kernel_gives_them() {
+    fn normalizes_module_names() {
         let modules = [&b"[nf_nat]"[..], b"/lib/modules/6.1/kernel/nf-nat.ko.xz", b"nf_nat.ko"].map(module);
         assert_eq!(modules, [(); 3].map(|()| Some("nf_nat".to_owned())));
         assert_eq!(
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_file_has_no_path() {
+    fn special_names_have_no_path() {
         for name in
             ["//anon", "[heap]", "[vdso]", "/memfd:x (deleted)", "/tmp/x (deleted)", "/a/../../b", "anon_inode:[x]"]
         {

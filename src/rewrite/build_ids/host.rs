@@ -1,42 +1,42 @@
-//! Whether the machine that we run on is the one that was recorded, and a file here the one that was mapped there.
+//! Checks whether this machine is the recorded one, and whether a local file is the one that was mapped.
 
 use crate::abi::record::mmap2::MappedFile;
 use std::fs::{self, Metadata};
 
-/// What a recording tells of the machine that it is of, compared with this one.
+/// The recorded machine, compared with this one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Host {
-    /// It tells nothing.
+    /// Not recorded.
     #[default]
-    Untold,
-    /// It is this one, and the same version of the kernel if it `runs_the_kernel`.
+    Unknown,
+    /// This machine.
     This {
-        /// Whether the version of the kernel is told.
+        /// Whether the recorded kernel version is the running one; false if it is not recorded.
         runs_the_kernel: bool,
     },
-    /// It is another one: which.
+    /// Another machine, with its description.
     Other(String),
 }
 
 impl Host {
-    /// Compares what HOSTNAME and OSRELEASE tell with this machine.
+    /// Compares HOSTNAME and OSRELEASE with this machine.
     pub fn new(hostname: Option<String>, osrelease: Option<String>) -> Self {
         let here = |what: &str| fs::read_to_string(format!("/proc/sys/kernel/{what}")).ok();
-        let differs = |told: &Option<String>, what: &str| {
-            told.as_ref().is_some_and(|told| here(what).is_none_or(|here| here.trim_end() != told))
+        let differs = |recorded: &Option<String>, what: &str| {
+            recorded.as_ref().is_some_and(|recorded| here(what).is_none_or(|here| here.trim_end() != recorded))
         };
         if differs(&hostname, "hostname") || differs(&osrelease, "osrelease") {
-            let told: Vec<_> = [hostname, osrelease].into_iter().flatten().collect();
-            return Self::Other(told.join(", Linux "));
+            let recorded: Vec<_> = [hostname, osrelease].into_iter().flatten().collect();
+            return Self::Other(recorded.join(", Linux "));
         }
         match (hostname, osrelease) {
-            (None, None) => Self::Untold,
+            (None, None) => Self::Unknown,
             (_, osrelease) => Self::This { runs_the_kernel: osrelease.is_some() },
         }
     }
 }
 
-/// A file by its place on a disk.
+/// Identifies a file by device and inode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Inode {
     maj: u32,
@@ -45,7 +45,7 @@ pub struct Inode {
 }
 
 impl Inode {
-    /// That which a map tells, if it does.
+    /// The inode of a mapping, if recorded.
     pub fn of_map(file: &MappedFile) -> Option<Self> {
         match *file {
             MappedFile::Inode { maj, min, ino, .. } if ino != 0 => Some(Self { maj, min, ino }),
@@ -53,28 +53,28 @@ impl Inode {
         }
     }
 
-    /// That of a file here; `None` where the system tells none.
+    /// The inode of a local file; `None` if the system has none.
     #[cfg(unix)]
     pub fn of_file(metadata: &Metadata) -> Option<Self> {
         use std::os::unix::fs::MetadataExt;
         let dev = metadata.dev();
-        // As Linux tells both in one number.
+        // Linux's encoding of major and minor in one number.
         let maj = (dev >> 8 & 0xfff | dev >> 32 & !0xfff) as u32;
         let min = (dev & 0xff | dev >> 12 & !0xff) as u32;
         Some(Self { maj, min, ino: metadata.ino() })
     }
 
-    /// That of a file here; `None` where the system tells none.
+    /// The inode of a local file; `None` if the system has none.
     #[cfg(not(unix))]
     pub fn of_file(_: &Metadata) -> Option<Self> {
         None
     }
 
-    /// Whether it is the same file. Devices of major number 0 are those of overlayfs, btrfs and the like, of which stat(2) and
-    /// the kernel's maps tell different ones, and others after each start.
+    /// Whether this is the same file. Devices of major number 0 (overlayfs, btrfs and the like) are not compared: stat(2) and the
+    /// kernel's mappings report different ones, which also change with each boot.
     pub fn is(&self, other: &Self) -> bool {
-        let is_made_up = self.maj == 0 || other.maj == 0;
-        self.ino == other.ino && (is_made_up || (self.maj, self.min) == (other.maj, other.min))
+        let is_virtual = self.maj == 0 || other.maj == 0;
+        self.ino == other.ino && (is_virtual || (self.maj, self.min) == (other.maj, other.min))
     }
 }
 
@@ -83,16 +83,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn devices_that_are_made_up_are_not_compared() {
+    fn virtual_devices_are_not_compared() {
         let inode = |maj, min, ino| Inode { maj, min, ino };
         assert!(inode(8, 1, 7).is(&inode(8, 1, 7)) && inode(0, 35, 7).is(&inode(8, 1, 7)));
         assert!(!inode(8, 1, 7).is(&inode(8, 2, 7)) && !inode(0, 35, 7).is(&inode(0, 35, 8)));
     }
 
     #[test]
-    fn a_host_is_known_by_what_is_told_of_it() {
+    fn compares_hostname_and_osrelease() {
         let other = || Some("no such name or version".to_owned());
-        assert_eq!(Host::new(None, None), Host::Untold);
+        assert_eq!(Host::new(None, None), Host::Unknown);
         assert!(matches!(Host::new(other(), None), Host::Other(_)));
         assert!(matches!(Host::new(None, other()), Host::Other(_)));
         let Ok(here) = fs::read_to_string("/proc/sys/kernel/osrelease") else { return };

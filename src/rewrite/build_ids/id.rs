@@ -1,4 +1,4 @@
-//! A build id.
+//! Build IDs.
 
 use crate::abi::hex::to_hex;
 use crate::abi::record::build_id::BuildId;
@@ -7,13 +7,13 @@ use crate::abi::record::{CpuMode, Misc};
 use crate::abi::text::PaddedStr;
 use std::fmt;
 
-/// Most bytes of a build id that a recording has a place for.
+/// Maximum size of a build ID in a recording.
 const SIZE: usize = 20;
 
-/// A multiple of what perf fills names in its table up to.
+/// Alignment of file names in perf's build ID table.
 const NAME_ALIGN: usize = 64;
 
-/// A build id: 20 bytes of most linkers, 16 of some, 8 of `lld --build-id=fast`.
+/// A build ID: 20 bytes from most linkers, 16 from some, 8 from `lld --build-id=fast`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Id {
     bytes: [u8; SIZE],
@@ -21,7 +21,7 @@ pub struct Id {
 }
 
 impl Id {
-    /// An id of these bytes; of a longer one the first 20, as perf has it. `None` where there are none, or only zeros.
+    /// Creates an ID, truncated to 20 bytes as in perf. `None` if it is empty or all zeros.
     pub fn new(id: &[u8]) -> Option<Self> {
         let id = &id[..id.len().min(SIZE)];
         let mut bytes = [0; SIZE];
@@ -29,17 +29,17 @@ impl Id {
         (bytes != [0; SIZE]).then_some(Self { bytes, size: id.len() as u8 })
     }
 
-    /// Its bytes.
+    /// The bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.size)]
     }
 
-    /// As MMAP2 records tell it.
+    /// The ID as a field of MMAP2.
     pub fn of_map(self) -> MappedFile {
         MappedFile::BuildId { size: self.size, reserved_1: 0, reserved_2: 0, build_id: self.bytes }
     }
 
-    /// As the table tells it, of a file of the host.
+    /// The ID as an entry of the build ID table, for a file of the host.
     pub fn of_table(self, mode: CpuMode, filename: &[u8]) -> (Misc, BuildId) {
         let misc = Misc::from_bits_retain(mode.0) | Misc::BUILD_ID_SIZE;
         let filename = PaddedStr::new(filename, NAME_ALIGN);
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_is_as_long_as_perf_inject_writes_it() {
+    fn table_entries_have_perf_injects_size() {
         let (misc, entry) = Id::new(&[7; 16]).unwrap().of_table(CpuMode::USER, b"/usr/bin/cat");
         assert_eq!((misc.bits(), entry.id(misc), entry.filename.as_bytes().len()), (0x8002, &[7; 16][..], 64));
     }

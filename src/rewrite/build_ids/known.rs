@@ -1,24 +1,24 @@
-//! Build ids that the user tells: `--known-build-ids`.
+//! Build IDs given by the user: `--known-build-ids`.
 
 use super::id::Id;
 use crate::abi::hex::from_hex;
 use hashbrown::HashMap;
 use std::fs;
 
-/// Build ids by the names of files.
+/// Build IDs by file name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KnownBuildIds {
     by_name: HashMap<Box<[u8]>, Id>,
 }
 
 impl KnownBuildIds {
-    /// What perf inject's option means: `BUILDID FILE,BUILDID FILE`, or `file://PATH` of a file with one such pair a line, as
-    /// `perf buildid-list` writes them. What is no such pair is the path of one, too.
+    /// Parses perf inject's syntax: `BUILDID FILE,BUILDID FILE`, or `file://PATH` of a file with one pair per line, as
+    /// `perf buildid-list` writes it. A value that is not a pair is also treated as a path.
     ///
     /// # Errors
-    /// Where it is neither, or the file cannot be read.
+    /// Fails on malformed pairs, and if the file cannot be read.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let read = |path: &str| fs::read(path).map_err(|e| format!("{path}: cannot be read: {e}"));
+        let read = |path: &str| fs::read(path).map_err(|e| format!("{path}: cannot read: {e}"));
         match text.strip_prefix("file://") {
             Some(path) => Self::lines(&read(path)?),
             None if text.trim_start().contains(' ') => Self::list(text.as_bytes()),
@@ -26,7 +26,7 @@ impl KnownBuildIds {
         }
     }
 
-    /// Pairs with commas between them.
+    /// Parses comma-separated pairs.
     fn list(list: &[u8]) -> Result<Self, String> {
         let mut known = Self::default();
         for pair in list.split(|&byte| byte == b',') {
@@ -36,40 +36,39 @@ impl KnownBuildIds {
         Ok(known)
     }
 
-    /// Pairs, one a line. Files that perf buildid-list knows no id of have only their name there.
+    /// Parses one pair per line. perf buildid-list writes only the name of files without a build ID.
     fn lines(lines: &[u8]) -> Result<Self, String> {
         let mut known = Self::default();
         for line in lines.split(|&byte| byte == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
             let has_id = !line.starts_with(b" ");
             if has_id && !known.add(line.trim_ascii())? {
-                return Err(format!("the line {} is not BUILDID FILE", shown(line)));
+                return Err(format!("line {} is not BUILDID FILE", shown(line)));
             }
         }
         Ok(known)
     }
 
-    /// Adds a pair; false where it is none.
+    /// Adds a pair; returns false if it is not one.
     fn add(&mut self, pair: &[u8]) -> Result<bool, String> {
         let Some(blank) = pair.iter().position(|&byte| byte == b' ') else { return Ok(false) };
         let (digits, name) = (&pair[..blank], pair[blank..].trim_ascii());
         let id = from_hex(digits).filter(|id| id.len() <= 20).and_then(|id| Id::new(&id));
-        let id =
-            id.ok_or_else(|| format!("{} is no build id, which has up to 40 hexadecimal digits", shown(digits)))?;
+        let id = id.ok_or_else(|| format!("{} is not a build ID of up to 40 hexadecimal digits", shown(digits)))?;
         self.by_name.insert(name.into(), id);
         Ok(!name.is_empty())
     }
 
-    /// The id of a file.
+    /// The build ID of a file.
     pub fn of(&self, name: &[u8]) -> Option<Id> {
         self.by_name.get(name).copied()
     }
 
-    /// How many there are.
+    /// The number of files.
     pub fn len(&self) -> usize {
         self.by_name.len()
     }
 
-    /// Whether there are none.
+    /// Whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.by_name.is_empty()
     }
@@ -84,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_on_the_command_line() {
+    fn parses_a_list() {
         let known = KnownBuildIds::parse("aabb /bin/cat, CCDD /bin/with blank").unwrap();
         assert_eq!(known.of(b"/bin/cat"), Id::new(&[0xaa, 0xbb]));
         assert_eq!((known.of(b"/bin/with blank"), known.of(b"/bin")), (Id::new(&[0xcc, 0xdd]), None));
@@ -94,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_perf_buildid_list_writes() {
+    fn parses_the_output_of_perf_buildid_list() {
         let text = b"aabb /bin/cat\n\n                                         [kernel.kallsyms]\nccdd [vdso]\n";
         let known = KnownBuildIds::lines(text).unwrap();
         assert_eq!((known.len(), known.of(b"[vdso]")), (2, Id::new(&[0xcc, 0xdd])));

@@ -1,4 +1,4 @@
-//! Build ids put into the records that tell what was mapped: `--mmap2-buildids`, `--mmap2-buildid-all`.
+//! Stores build IDs in mapping records: `--mmap2-buildids`, `--mmap2-buildid-all`.
 
 use super::find::FindOptions;
 use super::id::Id;
@@ -26,7 +26,7 @@ const ALL_NAME: Parameter<()> = Parameter::flag("--mmap2-buildid-all");
 pub const HIT: PassOption = PassOption::new(
     &HIT_NAME,
     Outputs::All,
-    "Tell the build ids of files that samples are in with their maps, in the place of inodes",
+    "Store the build IDs of files that contain samples in their mapping records, replacing inodes",
     |values| Ok(factory(Scope::Hit, values)),
 )
 .short('B');
@@ -35,7 +35,7 @@ pub const HIT: PassOption = PassOption::new(
 pub const ALL: PassOption = PassOption::new(
     &ALL_NAME,
     Outputs::All,
-    "Tell the build ids of all files with their maps, in the place of inodes",
+    "Store the build IDs of all mapped files in their mapping records, replacing inodes",
     |values| Ok(factory(Scope::All, values)),
 );
 
@@ -44,19 +44,19 @@ fn factory(scope: Scope, values: &Values) -> PassFactory {
     PassFactory::new(move |_| BuildIdMapsPass::new(scope, find.clone()))
 }
 
-/// The pass that tells build ids with the maps themselves, as `perf record --buildid-mmap` does: in the place of the inode.
-/// Maps of files of which no id is known stay as they are.
+/// The pass that stores build IDs in mapping records, in place of the inode, as `perf record --buildid-mmap` does. Mappings of
+/// files without a known build ID are unchanged.
 pub struct BuildIdMapsPass {
     options: FindOptions,
     scope: Scope,
-    look: ObjectScan,
+    scan: ObjectScan,
     resolved: Option<Resolved>,
 }
 
 impl BuildIdMapsPass {
-    /// For these objects.
+    /// Creates the pass for these objects.
     pub fn new(scope: Scope, options: FindOptions) -> Self {
-        Self { options, scope, look: ObjectScan::new(scope), resolved: None }
+        Self { options, scope, scan: ObjectScan::new(scope), resolved: None }
     }
 }
 
@@ -71,13 +71,13 @@ impl Pass for BuildIdMapsPass {
 
     fn pre_scan(&mut self) -> Option<PreScan<'_>> {
         Some(match self.scope {
-            Scope::Hit => PreScan::in_time_order(&mut self.look),
-            Scope::All => PreScan::in_file_order(&mut self.look),
+            Scope::Hit => PreScan::in_time_order(&mut self.scan),
+            Scope::All => PreScan::in_file_order(&mut self.scan),
         })
     }
 
     fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {
-        let resolved = &*self.resolved.get_or_insert_with(|| Resolved::new(&self.look, &self.options));
+        let resolved = &*self.resolved.get_or_insert_with(|| Resolved::new(&self.scan, &self.options));
         let (mut names, mut changed) = (Names::default(), RecordBuffer::default());
         Box::new(Each::new(sink, move |meta, raw, sink| {
             match id_of(meta, raw, resolved, &mut names).map(|id| rewritten(meta, raw, id)).transpose()?.flatten() {
@@ -97,23 +97,23 @@ impl Pass for BuildIdMapsPass {
     }
 }
 
-/// The build id that a record is to tell, if it is one of a map that does not tell it yet.
+/// The build ID to store in a record; `None` if it is not a mapping or already has it.
 fn id_of(meta: &Meta, raw: &Raw<'_>, resolved: &Resolved, names: &mut Names) -> Option<Id> {
     if !Mmap::is_mmap(raw.header().kind) {
         return None;
     }
     let mmap = Mmap::read(meta, raw, names)?;
     let (name, key, _) = mapped(&mmap, raw.header().misc)?;
-    resolved.of(name, &key).filter(|id| key.told != Some(*id))
+    resolved.of(name, &key).filter(|id| key.build_id != Some(*id))
 }
 
-/// The record with a build id; `None` where it has no place for that.
+/// The record with the build ID; `None` if it would become too large.
 fn rewritten(meta: &Meta, raw: &Raw<'_>, id: Id) -> Result<Option<Vec<u8>>> {
     let Some(mut record) = Record::read(raw.bytes(), &meta.context(raw)) else { return Ok(None) };
     record.body = match record.body {
         Body::Mmap2(mmap) => Body::Mmap2(Mmap2 { file: id.of_map(), ..mmap }),
         Body::Mmap(mmap) => {
-            // What MMAP does not tell is as perf takes it: maps of code can be executed.
+            // MMAP has no protection: perf treats mappings without MMAP_DATA as executable.
             let prot = if record.header.misc.contains(Misc::MMAP_DATA) { 0 } else { PROT_EXEC };
             let (pid, tid, filename) = (mmap.pid, mmap.tid, mmap.filename);
             let (addr, len, pgoff) = (mmap.addr, mmap.len, mmap.pgoff);

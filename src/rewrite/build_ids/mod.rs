@@ -1,13 +1,13 @@
-//! Build ids of the files that were mapped, for recordings that do not tell them.
+//! Adds the build IDs of mapped files to a recording.
 //!
-//! * [`table`]: put into the table that a file has, and the records that a pipe has.
-//! * [`maps`]: put into the records that tell what was mapped.
-//! * [`objects`]: which files were mapped, and which of them samples are in.
-//! * [`resolve`]: which build id each of them has, and why some have none.
-//! * [`find`]: where build ids are looked for; [`host`]: whether what is here was recorded; [`elf`]: build ids in ELF files.
-//! * [`known`]: build ids that the user tells.
-//! * [`id`]: a build id.
-//! * [`options`]: the options that say where build ids are looked for.
+//! * [`table`]: stores them in the table of a file, or in the records of a pipe.
+//! * [`maps`]: stores them in mapping records.
+//! * [`objects`]: collects the mapped files, and those that contain samples.
+//! * [`resolve`]: determines the build ID of each file, or why it has none.
+//! * [`find`]: searches build IDs; [`host`]: whether a local file is the recorded one; [`elf`]: build IDs of ELF files.
+//! * [`known`]: build IDs given by the user.
+//! * [`id`]: the build ID type.
+//! * [`options`]: options of the search.
 
 pub mod elf;
 pub mod find;

@@ -1,4 +1,4 @@
-//! Which files were mapped, and which of them samples are in.
+//! Collects the mapped files, and those that contain samples.
 
 use super::host::Inode;
 use super::id::Id;
@@ -19,57 +19,57 @@ use hashbrown::{HashMap, HashSet};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Which objects are to have a build id.
+/// Which objects get a build ID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// Those that samples, their callers or their branches are in.
+    /// Those that contain samples, callers or branches.
     Hit,
-    /// All that were mapped.
+    /// All mapped objects.
     All,
 }
 
-/// The name of the kernel in tables of build ids; in maps the reference symbol stands behind it.
+/// The kernel's name in build ID tables; in mappings it is followed by the reference symbol.
 pub const KERNEL: &[u8] = b"[kernel.kallsyms]";
 
-/// The process that stands for the kernel in MMAP records.
+/// The process ID of kernel mappings.
 const KERNEL_PID: u32 = u32::MAX;
 
 /// `PROT_EXEC` of mmap(2).
 pub const PROT_EXEC: u32 = 4;
 
-/// What was mapped under one name.
+/// Everything mapped under one name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Object {
-    /// As the table of build ids has it.
+    /// Name as in the build ID table.
     pub name: Arc<[u8]>,
     /// Kernel or user space.
     pub mode: CpuMode,
-    /// Whether any of its maps can be executed.
+    /// Whether any of its mappings is executable.
     pub is_code: bool,
-    /// Whether a sample is in it.
+    /// Whether it contains a sample.
     pub is_hit: bool,
-    /// The files that had the name, and how far into each one maps reach.
+    /// The files that had the name, and the end of the mapped part of each.
     pub files: BTreeMap<FileKey, u64>,
 }
 
-/// How maps tell which file it is.
+/// Identifies a file by what its mappings record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileKey {
-    /// By its place on a disk.
+    /// Device and inode.
     pub inode: Option<Inode>,
-    /// By its build id.
-    pub told: Option<Id>,
+    /// Recorded build ID.
+    pub build_id: Option<Id>,
 }
 
 impl FileKey {
-    /// What a map tells.
+    /// The identity of a mapping's file.
     pub fn new(mmap: &Mmap) -> Self {
         let file = mmap.file.as_ref();
-        Self { inode: file.and_then(Inode::of_map), told: file.and_then(MappedFile::build_id).and_then(Id::new) }
+        Self { inode: file.and_then(Inode::of_map), build_id: file.and_then(MappedFile::build_id).and_then(Id::new) }
     }
 }
 
-/// Whose object a map is: of the kernel, of user space of the host; `None` for those of guests.
+/// Whether a mapping is of the host's kernel or user space; `None` for guests.
 fn mode(mmap: &Mmap, misc: Misc) -> Option<CpuMode> {
     match misc.cpu_mode() {
         CpuMode::GUEST_KERNEL | CpuMode::GUEST_USER | CpuMode::HYPERVISOR => None,
@@ -79,7 +79,7 @@ fn mode(mmap: &Mmap, misc: Misc) -> Option<CpuMode> {
     }
 }
 
-/// The name of the object that a map tells, which of its files it is, and whose it is; `None` for those of guests.
+/// The object name, file and mode of a mapping; `None` for guests.
 pub fn mapped(mmap: &Mmap, misc: Misc) -> Option<(&[u8], FileKey, CpuMode)> {
     let mode = mode(mmap, misc)?;
     Some((object_name(&mmap.filename), FileKey::new(mmap), mode))
@@ -89,31 +89,31 @@ fn object_name(filename: &[u8]) -> &[u8] {
     if filename.starts_with(KERNEL) { KERNEL } else { filename }
 }
 
-/// The look that finds all objects, in the order of time where it is to know which of them samples are in.
+/// The pre-scan that collects all objects; in time order if it must find those that contain samples.
 pub struct ObjectScan {
     scope: Scope,
     names: Names,
-    /// In the order in which they were mapped first.
+    /// The objects, in the order of their first mapping.
     pub objects: Vec<Object>,
     by_name: HashMap<Arc<[u8]>, usize>,
     session: Session,
-    /// Addresses that were looked up, by what was mapped then.
+    /// Addresses already looked up, with the version of the address space.
     looked_up: HashSet<(u64, Space, u64)>,
-    /// What is known of the recording at its end.
+    /// The metadata at the end of the recording.
     pub meta: Option<Meta>,
 }
 
-/// How many addresses are remembered.
-const LOOKED_UP: usize = 1 << 20;
+/// Maximum number of remembered addresses.
+const MAX_LOOKED_UP: usize = 1 << 20;
 
 impl ObjectScan {
-    /// A look for these.
+    /// Creates the pre-scan.
     pub fn new(scope: Scope) -> Self {
         let (names, objects, by_name) = (Names::default(), Vec::new(), HashMap::new());
         Self { scope, names, objects, by_name, session: Session::default(), looked_up: HashSet::new(), meta: None }
     }
 
-    /// The objects that are to have a build id.
+    /// The objects that get a build ID.
     pub fn wanted(&self) -> impl Iterator<Item = &Object> {
         self.objects.iter().filter(|object| object.is_hit || self.scope == Scope::All)
     }
@@ -156,7 +156,7 @@ impl ObjectScan {
         Some(())
     }
 
-    /// User frames that came later than their sample.
+    /// Processes a CALLCHAIN_DEFERRED record.
     fn deferred(&mut self, meta: &Meta, raw: &Raw<'_>) -> Option<()> {
         let (body, trailer) = meta.events.split(raw);
         let mut reader = Reader::new(body, raw.endian());
@@ -174,7 +174,7 @@ impl ObjectScan {
             match Context::of(word) {
                 Some(context) => {
                     if context == Context::USER_DEFERRED {
-                        // Its cookie is no address.
+                        // Skip the cookie.
                         words.next();
                     }
                     space = context.into();
@@ -185,7 +185,7 @@ impl ObjectScan {
     }
 
     fn hit(&mut self, seen: u64, pid: u32, space: Space, address: u64) {
-        if self.looked_up.len() >= LOOKED_UP {
+        if self.looked_up.len() >= MAX_LOOKED_UP {
             self.looked_up.clear();
         }
         if !self.looked_up.insert((seen, space, address)) {

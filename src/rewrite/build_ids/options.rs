@@ -1,4 +1,4 @@
-//! The options that say where build ids are looked for.
+//! Options of the build ID search.
 
 use super::find::{Cache, FindOptions};
 use super::known::KnownBuildIds;
@@ -13,28 +13,28 @@ const KNOWN_BUILD_IDS: Parameter<KnownBuildIds> =
 const SYMFS: Parameter<PathBuf> = Parameter::once("--symfs", "DIR", directory);
 const BUILDID_DIR: Parameter<PathBuf> = Parameter::path("--buildid-dir", "DIR");
 
-/// The options of the passes that look for build ids.
+/// The options that request passes with a build ID search.
 const PASSES: &[&str] = &["--build-ids", "--buildid-all", "--mmap2-buildids", "--mmap2-buildid-all"];
 
-/// The options that say where these look.
+/// The options that configure the search.
 pub const SETTINGS: &[PassOption] = &[
     PassOption::setting(
         &KNOWN_BUILD_IDS,
         PASSES,
         Outputs::All,
-        "Build ids of files, whatever is found or recorded: a list, or a file of one a line, as perf buildid-list writes it",
+        "Build IDs of files, overriding recorded and found ones: a list, or a file with one per line, as printed by perf buildid-list",
     ),
     PassOption::setting(
         &SYMFS,
         PASSES,
         Outputs::All,
-        "Folder that has the files of the recorded machine at their paths [default: this machine's, if they are the recorded]",
+        "Directory with the files of the recorded machine at their paths [default: /, for files that match the recorded ones]",
     ),
     PassOption::setting(
         &BUILDID_DIR,
         PASSES,
         Outputs::All,
-        "Cache of build ids, for files that are not there [default: ~/.debug]",
+        "Build ID cache, for files that no longer exist [default: ~/.debug]",
     ),
 ];
 

@@ -1,4 +1,4 @@
-//! Which build id each object has, and why some have none.
+//! Determines the build ID of each object, or why it has none.
 
 use super::find::{FindOptions, Finder, Reason, Why};
 use super::host::Host;
@@ -11,39 +11,39 @@ use hashbrown::HashMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// How many names a warning tells.
-const NAMES: usize = 5;
+/// Maximum number of names in a note.
+const MAX_NAMES: usize = 5;
 
-/// The build ids of objects, and why some have none.
+/// The build IDs of objects, and why some have none.
 #[derive(Debug, Default)]
 pub struct Resolved {
-    /// By the order in which they were mapped first, those that have any.
+    /// The objects with build IDs, in the order of their first mapping.
     pub list: Vec<ResolvedObject>,
     by_name: HashMap<Arc<[u8]>, usize>,
     host: Host,
     missing: BTreeMap<Reason, BTreeSet<String>>,
 }
 
-/// The build ids of an object.
+/// The build IDs of an object.
 #[derive(Debug)]
 pub struct ResolvedObject {
-    /// As the table of build ids has it.
+    /// Name as in the build ID table.
     pub name: Arc<[u8]>,
     /// Kernel or user space.
     pub mode: CpuMode,
-    /// Whether the user told it.
+    /// Whether the user gave the build ID.
     pub is_known: bool,
-    /// Those of the files that had the name.
+    /// The build IDs of the files that had the name.
     files: BTreeMap<FileKey, Id>,
 }
 
 impl ResolvedObject {
-    /// The build ids of the files that had the name, each once.
+    /// The distinct build IDs of the files that had the name.
     pub fn ids(&self) -> BTreeSet<Id> {
         self.files.values().copied().collect()
     }
 
-    /// The build id of all files that had the name; none where some have another.
+    /// The build ID shared by all files that had the name; `None` if they differ.
     pub fn only_id(&self) -> Option<Id> {
         let mut ids = self.files.values();
         ids.next().copied().filter(|id| ids.all(|other| other == id))
@@ -51,9 +51,9 @@ impl ResolvedObject {
 }
 
 impl Resolved {
-    /// Looks for the build ids of what was looked at.
-    pub fn new(look: &ObjectScan, options: &FindOptions) -> Self {
-        let meta = look.meta.as_ref();
+    /// Determines the build IDs of the collected objects.
+    pub fn new(scan: &ObjectScan, options: &FindOptions) -> Self {
+        let meta = scan.meta.as_ref();
         let string = |id| meta.and_then(|meta| meta.string(id));
         let (hostname, osrelease) = (string(FeatureId::HOSTNAME), string(FeatureId::OSRELEASE));
         let host = Host::new(hostname, osrelease.clone());
@@ -63,19 +63,19 @@ impl Resolved {
         let table = table.iter().map(|(misc, entry)| (entry.filename.text(), Id::new(entry.id(*misc))));
         let table: HashMap<&[u8], Id> = table.filter_map(|(name, id)| Some((name, id?))).collect();
         let mut resolved = Self { host, ..Self::default() };
-        for object in look.wanted() {
+        for object in scan.wanted() {
             resolved.add(object, &finder, table.get(&*object.name).copied());
         }
         resolved
     }
 
-    /// Looks for the build ids of an object: what the user tells, then what the recording tells, then what is found.
+    /// Determines the build IDs of an object: as given by the user, else as recorded, else as found.
     fn add(&mut self, object: &Object, finder: &Finder<'_>, in_table: Option<Id>) {
         let known = finder.known(&object.name);
         let in_table = in_table.filter(|_| object.files.len() == 1);
         let mut files = BTreeMap::new();
         for (key, &end) in &object.files {
-            match known.or(key.told).or(in_table).map_or_else(|| finder.find(object, key, end), |id| Ok(Some(id))) {
+            match known.or(key.build_id).or(in_table).map_or_else(|| finder.find(object, key, end), |id| Ok(Some(id))) {
                 Ok(id) => files.extend(id.map(|id| (*key, id))),
                 Err(why) => self.miss(object, why),
             }
@@ -88,7 +88,7 @@ impl Resolved {
         self.list.push(ResolvedObject { name, mode, is_known, files });
     }
 
-    /// Takes note that an object has none. What is not executed need not be a program.
+    /// Notes that an object has no build ID, unless it is not executable.
     fn miss(&mut self, object: &Object, why: impl Into<Why>) {
         let Why { reason, detail } = why.into();
         if object.is_code {
@@ -98,45 +98,45 @@ impl Resolved {
         }
     }
 
-    /// The build id of a file that had an object's name.
+    /// The build ID of a file that had an object's name.
     pub fn of(&self, name: &[u8], file: &FileKey) -> Option<Id> {
         let object = &self.list[*self.by_name.get(name)?];
         object.files.get(file).copied()
     }
 
-    /// Takes note of an object of which the files have different ids, for all of which there is but one place.
+    /// Notes that the files of an object have different build IDs, of which the table can hold only one.
     pub fn note_several(&mut self, name: &[u8]) {
         self.missing.entry(Reason::Several).or_default().insert(String::from_utf8_lossy(name).into_owned());
     }
 
-    /// How many objects have none.
+    /// The number of objects without a build ID.
     pub fn missing(&self) -> usize {
         self.missing.values().map(BTreeSet::len).sum()
     }
 
-    /// Tells which objects have none, and why: once, however many passes there are.
+    /// Adds notes about objects without a build ID to the ledger, unless another pass already has.
     pub fn report(&self, ledger: &mut Ledger) {
         for (&reason, names) in &self.missing {
             let why = match reason {
                 Reason::OtherHost => {
                     let Host::Other(host) = &self.host else { continue };
-                    format!("the recording is of another host ({host}): --symfs DIR tells where its files are")
+                    format!("recorded on another host ({host}); use --symfs DIR to locate its files")
                 }
                 Reason::Unproven => {
-                    "nothing shows that what is here was recorded; --symfs / takes it as it is".to_owned()
+                    "cannot verify that the local file is the recorded one; use --symfs / to accept it".to_owned()
                 }
-                Reason::OtherFile => "the file is not the one that was recorded".to_owned(),
-                Reason::NotThere => "there is no such file".to_owned(),
-                Reason::Unreadable => "the file cannot be read".to_owned(),
-                Reason::NoId => "the file has none".to_owned(),
-                Reason::Several => "several files had the name while it was recorded".to_owned(),
+                Reason::OtherFile => "the file is not the recorded one".to_owned(),
+                Reason::NotFound => "no such file".to_owned(),
+                Reason::Unreadable => "cannot read the file".to_owned(),
+                Reason::NoId => "the file has no build ID".to_owned(),
+                Reason::Several => "several files had this name during the recording".to_owned(),
             };
-            let shown: Vec<_> = names.iter().take(NAMES).map(String::as_str).collect();
-            let further = match names.len().saturating_sub(NAMES) {
+            let shown: Vec<_> = names.iter().take(MAX_NAMES).map(String::as_str).collect();
+            let further = match names.len().saturating_sub(MAX_NAMES) {
                 0 => String::new(),
                 further => format!(" and {further} more"),
             };
-            let note = format!("no build id for {}{further}: {why}", shown.join(", "));
+            let note = format!("no build ID for {}{further}: {why}", shown.join(", "));
             if !ledger.notes().contains(&note) {
                 ledger.note(note);
             }

@@ -1,4 +1,4 @@
-//! Build ids put into the table that a file has, and the records that a pipe has: `--build-ids`, `--buildid-all`.
+//! Stores build IDs in the table of a file, or in the records of a pipe: `--build-ids`, `--buildid-all`.
 
 use super::find::FindOptions;
 use super::id::Id;
@@ -17,38 +17,38 @@ const HIT_NAME: Parameter<()> = Parameter::flag("--build-ids");
 const ALL_NAME: Parameter<()> = Parameter::flag("--buildid-all");
 
 /// `--build-ids`.
-pub const HIT: PassOption =
-    PassOption::new(&HIT_NAME, Outputs::All, "Tell the build ids of files that samples are in, in a table", |values| {
-        Ok(factory(Scope::Hit, values))
-    })
-    .short('b');
+pub const HIT: PassOption = PassOption::new(
+    &HIT_NAME,
+    Outputs::All,
+    "Store the build IDs of files that contain samples in a table",
+    |values| Ok(factory(Scope::Hit, values)),
+)
+.short('b');
 
 /// `--buildid-all`.
-pub const ALL: PassOption = PassOption::new(
-    &ALL_NAME,
-    Outputs::All,
-    "Tell the build ids of all files that were mapped, in a table",
-    |values| Ok(factory(Scope::All, values)),
-);
+pub const ALL: PassOption =
+    PassOption::new(&ALL_NAME, Outputs::All, "Store the build IDs of all mapped files in a table", |values| {
+        Ok(factory(Scope::All, values))
+    });
 
 fn factory(scope: Scope, values: &Values) -> PassFactory {
     let find = FindOptions::from(values);
     PassFactory::new(move |_| BuildIdTablePass::new(scope, find.clone()))
 }
 
-/// The pass that tells build ids by the names of files. Records stay as they are: perf inject has a HEADER_BUILD_ID among them
-/// for each file, of which a file's readers other than perf know nothing, and a table too.
+/// The pass that stores build IDs by file name. Records do not change: perf inject also inserts a HEADER_BUILD_ID record for each
+/// file, but readers of files other than perf ignore these.
 pub struct BuildIdTablePass {
     options: FindOptions,
     scope: Scope,
-    look: ObjectScan,
+    scan: ObjectScan,
     resolved: Resolved,
 }
 
 impl BuildIdTablePass {
-    /// For these objects.
+    /// Creates the pass for these objects.
     pub fn new(scope: Scope, options: FindOptions) -> Self {
-        Self { options, scope, look: ObjectScan::new(scope), resolved: Resolved::default() }
+        Self { options, scope, scan: ObjectScan::new(scope), resolved: Resolved::default() }
     }
 }
 
@@ -67,8 +67,8 @@ impl Pass for BuildIdTablePass {
 
     fn pre_scan(&mut self) -> Option<PreScan<'_>> {
         Some(match self.scope {
-            Scope::Hit => PreScan::in_time_order(&mut self.look),
-            Scope::All => PreScan::in_file_order(&mut self.look),
+            Scope::Hit => PreScan::in_time_order(&mut self.scan),
+            Scope::All => PreScan::in_file_order(&mut self.scan),
         })
     }
 
@@ -77,18 +77,18 @@ impl Pass for BuildIdTablePass {
     }
 
     fn edit(&mut self, header: &mut Header) -> Result<()> {
-        let mut resolved = Resolved::new(&self.look, &self.options);
+        let mut resolved = Resolved::new(&self.scan, &self.options);
         let mut several = Vec::new();
-        // The table, and where in it each name is.
+        // The table, and the positions of each name in it.
         let mut table: Vec<_> = mem::take(&mut header.build_ids).into_iter().map(Some).collect();
         let mut by_name: HashMap<Vec<u8>, Vec<usize>> = HashMap::new();
-        for (at, (_, told)) in table.iter().flatten().enumerate() {
-            by_name.entry_ref(told.filename.text()).or_default().push(at);
+        for (at, (_, entry)) in table.iter().flatten().enumerate() {
+            by_name.entry_ref(entry.filename.text()).or_default().push(at);
         }
         for object in &resolved.list {
             let of_name = by_name.entry_ref(&*object.name).or_default();
-            let mut told = of_name.iter().filter_map(|&at| table[at].as_ref());
-            if !object.is_known && told.clone().any(|(misc, told)| Id::new(told.id(*misc)).is_some()) {
+            let mut existing = of_name.iter().filter_map(|&at| table[at].as_ref());
+            if !object.is_known && existing.clone().any(|(misc, entry)| Id::new(entry.id(*misc)).is_some()) {
                 continue;
             }
             let Some(id) = object.only_id() else {
@@ -96,7 +96,7 @@ impl Pass for BuildIdTablePass {
                 continue;
             };
             let entry = id.of_table(object.mode, &object.name);
-            if !told.any(|told| *told == entry) {
+            if !existing.any(|existing| *existing == entry) {
                 of_name.drain(..).for_each(|at| table[at] = None);
                 of_name.push(table.len());
                 table.push(Some(entry));

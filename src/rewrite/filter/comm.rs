@@ -1,6 +1,6 @@
-//! Samples of threads that were called so then: `--comm`.
+//! Keeps samples of threads with certain names at the time of the sample: `--comm`.
 
-use super::not_found::{What, no_field, not_there};
+use super::not_found::{Noun, missing_field, value_not_found};
 use super::pass::{Filter, Sample};
 use crate::error::Result;
 use crate::rewrite::option::{Outputs, Parameter, PassOption};
@@ -21,35 +21,35 @@ const COMM: Parameter<String> = Parameter::list("--comm", "NAMES", name);
 pub const OPTIONS: &[PassOption] = &[PassOption::new(
     &COMM,
     Outputs::All,
-    "Only samples of threads that were called so then, separated by commas",
+    "Keep only samples of threads with these names, separated by commas",
     |values| {
         let wanted = values.of(&COMM);
         Ok(PassFactory::filter(move || CommFilter::new(wanted.clone())))
     },
 )];
 
-/// Keeps the samples of threads of certain names.
+/// Keeps samples of threads with certain names.
 pub struct CommFilter {
     wanted: Vec<String>,
     session: Session,
-    /// The names of samples' threads, and whether each is wanted.
-    there: HashMap<Vec<u8>, bool>,
-    untold: u64,
+    /// The names of all samples' threads, and whether each is wanted.
+    seen: HashMap<Vec<u8>, bool>,
+    without_field: u64,
 }
 
 impl CommFilter {
-    /// Those that are [called] so.
+    /// Creates a filter of these [thread names](thread_name).
     pub fn new(wanted: Vec<String>) -> Self {
-        Self { wanted, session: Session::default(), there: HashMap::new(), untold: 0 }
+        Self { wanted, session: Session::default(), seen: HashMap::new(), without_field: 0 }
     }
 }
 
-/// What a thread is called: as perf calls them, threads that no record names are `:TID`, and idle CPUs `swapper`.
-pub fn called(session: &Session, tid: u32) -> Cow<'_, [u8]> {
+/// A thread's name. As in perf, threads without a COMM record are `:TID`, and idle CPUs are `swapper`.
+pub fn thread_name(session: &Session, tid: u32) -> Cow<'_, [u8]> {
     match session.thread(tid).and_then(|thread| thread.comm) {
         _ if tid == 0 => Cow::Borrowed(b"swapper"),
         Some(comm) => Cow::Borrowed(session.names.name(comm)),
-        // As a signed number, as perf has it.
+        // A signed number, as in perf.
         None => Cow::Owned(format!(":{}", tid as i32).into_bytes()),
     }
 }
@@ -68,8 +68,8 @@ impl Filter for CommFilter {
     }
 
     fn begin(&mut self, _: &Meta) {
-        (self.session, self.untold) = (Session::default(), 0);
-        self.there.clear();
+        (self.session, self.without_field) = (Session::default(), 0);
+        self.seen.clear();
     }
 
     fn other(&mut self, meta: &Meta, raw: &Raw<'_>) {
@@ -78,30 +78,30 @@ impl Filter for CommFilter {
 
     fn keeps(&mut self, sample: &Sample<'_>) -> bool {
         let Some((_, tid)) = sample.view.task else {
-            self.untold += 1;
+            self.without_field += 1;
             return false;
         };
-        let comm = called(&self.session, tid);
-        match self.there.get(&*comm) {
+        let comm = thread_name(&self.session, tid);
+        match self.seen.get(&*comm) {
             Some(&is_wanted) => is_wanted,
             None => {
                 let is_wanted = self.wanted.iter().any(|wanted| *wanted.as_bytes() == *comm);
-                self.there.insert(comm.into_owned(), is_wanted);
+                self.seen.insert(comm.into_owned(), is_wanted);
                 is_wanted
             }
         }
     }
 
     fn check(&mut self, _: &Meta) -> Result<()> {
-        if self.untold > 0 {
-            return Err(no_field(self.option(), "their thread", self.untold));
+        if self.without_field > 0 {
+            return Err(missing_field(self.option(), "a thread", self.without_field));
         }
-        let missing = self.wanted.iter().find(|wanted| !self.there.contains_key(wanted.as_bytes()));
+        let missing = self.wanted.iter().find(|wanted| !self.seen.contains_key(wanted.as_bytes()));
         match missing {
             Some(missing) => {
-                let there: BTreeSet<_> = self.there.keys().map(|comm| String::from_utf8_lossy(comm)).collect();
-                let what = What { one: "name", several: "names" };
-                Err(not_there(self.option(), what, missing, there.into_iter()))
+                let seen: BTreeSet<_> = self.seen.keys().map(|comm| String::from_utf8_lossy(comm)).collect();
+                let noun = Noun { singular: "name", plural: "names" };
+                Err(value_not_found(self.option(), noun, missing, seen.into_iter()))
             }
             None => Ok(()),
         }

@@ -1,6 +1,6 @@
-//! Samples of certain CPUs: `--cpu`.
+//! Keeps samples of certain CPUs: `--cpu`.
 
-use super::not_found::{What, no_field, not_there};
+use super::not_found::{Noun, missing_field, value_not_found};
 use super::pass::{Filter, Sample};
 use crate::error::Result;
 use crate::rewrite::option::{Outputs, Parameter, PassOption};
@@ -17,14 +17,14 @@ const CPU: Parameter<CpuRange> = Parameter::list("--cpu", "CPUS", str::parse);
 pub const OPTIONS: &[PassOption] = &[PassOption::new(
     &CPU,
     Outputs::All,
-    "Only samples of these CPUs, separated by commas, such as 0,4-7",
+    "Keep only samples of these CPUs, separated by commas, such as 0,4-7",
     |values| {
         let wanted = values.of(&CPU);
         Ok(PassFactory::filter(move || CpuFilter::new(wanted.clone())))
     },
 )];
 
-/// CPUs, as they are told in text: `3` or `0-3`.
+/// A range of CPUs, written `3` or `0-3`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CpuRange {
     first: u32,
@@ -36,9 +36,9 @@ impl FromStr for CpuRange {
 
     fn from_str(text: &str) -> std::result::Result<Self, String> {
         let (first, last) = text.split_once('-').unwrap_or((text, text));
-        let number = |text: &str| text.trim().parse().map_err(|_| format!("{text} is no CPU"));
+        let number = |text: &str| text.trim().parse().map_err(|_| format!("'{text}' is not a CPU number"));
         let (first, last) = (number(first)?, number(last)?);
-        if first > last { Err(format!("{first} is behind {last}")) } else { Ok(Self { first, last }) }
+        if first > last { Err(format!("{first} is greater than {last}")) } else { Ok(Self { first, last }) }
     }
 }
 
@@ -48,18 +48,18 @@ impl fmt::Display for CpuRange {
     }
 }
 
-/// Keeps the samples of certain CPUs.
+/// Keeps samples of certain CPUs.
 #[derive(Clone, Debug)]
 pub struct CpuFilter {
     wanted: Vec<CpuRange>,
-    there: BTreeSet<u32>,
-    untold: u64,
+    seen: BTreeSet<u32>,
+    without_field: u64,
 }
 
 impl CpuFilter {
-    /// Those of these CPUs. Of a range it is enough that there is one.
+    /// Creates a filter of these CPUs. A range needs samples of at least one of its CPUs.
     pub fn new(wanted: Vec<CpuRange>) -> Self {
-        Self { wanted, there: BTreeSet::new(), untold: 0 }
+        Self { wanted, seen: BTreeSet::new(), without_field: 0 }
     }
 }
 
@@ -69,28 +69,28 @@ impl Filter for CpuFilter {
     }
 
     fn begin(&mut self, _: &Meta) {
-        self.untold = 0;
-        self.there.clear();
+        self.without_field = 0;
+        self.seen.clear();
     }
 
     fn keeps(&mut self, sample: &Sample<'_>) -> bool {
         let Some((cpu, _)) = sample.view.cpu else {
-            self.untold += 1;
+            self.without_field += 1;
             return false;
         };
-        self.there.insert(cpu);
+        self.seen.insert(cpu);
         self.wanted.iter().any(|range| (range.first..=range.last).contains(&cpu))
     }
 
     fn check(&mut self, _: &Meta) -> Result<()> {
-        if self.untold > 0 {
-            return Err(no_field(self.option(), "their CPU", self.untold));
+        if self.without_field > 0 {
+            return Err(missing_field(self.option(), "a CPU", self.without_field));
         }
-        let missing = self.wanted.iter().find(|range| self.there.range(range.first..=range.last).next().is_none());
+        let missing = self.wanted.iter().find(|range| self.seen.range(range.first..=range.last).next().is_none());
         match missing {
             Some(missing) => {
-                let what = What { one: "CPU", several: "CPUs" };
-                Err(not_there(self.option(), what, missing, self.there.iter()))
+                let noun = Noun { singular: "CPU", plural: "CPUs" };
+                Err(value_not_found(self.option(), noun, missing, self.seen.iter()))
             }
             None => Ok(()),
         }
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_range_is_told_as_it_is_written() {
+    fn displays_a_range_as_it_is_written() {
         for text in ["3", "0-7"] {
             assert_eq!(text.parse::<CpuRange>().unwrap().to_string(), text);
         }

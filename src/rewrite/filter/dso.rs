@@ -1,6 +1,6 @@
-//! Samples in certain files, by what was mapped then: `--dso`.
+//! Keeps samples in certain mapped files: `--dso`.
 
-use super::not_found::{What, no_field, not_there};
+use super::not_found::{Noun, missing_field, value_not_found};
 use super::pass::{Filter, Sample};
 use crate::error::Result;
 use crate::rewrite::option::{Outputs, Parameter, PassOption};
@@ -21,31 +21,31 @@ const DSO: Parameter<String> = Parameter::list("--dso", "FILES", name);
 pub const OPTIONS: &[PassOption] = &[PassOption::new(
     &DSO,
     Outputs::All,
-    "Only samples in these files, by path or name, separated by commas",
+    "Keep only samples in these files, by path or name, separated by commas",
     |values| {
         let wanted = values.of(&DSO);
         Ok(PassFactory::filter(move || DsoFilter::new(wanted.clone())))
     },
 )];
 
-/// What an address is in that nothing is mapped at, as perf calls it.
+/// perf's name for the DSO of an unmapped address.
 const UNKNOWN: &str = "[unknown]";
 
-/// Keeps the samples whose instruction pointer is in certain files.
+/// Keeps samples whose instruction pointer is in certain files.
 pub struct DsoFilter {
     wanted: Vec<String>,
     session: Session,
-    /// By the maps' numbers, of those that samples were in: whether they are wanted.
+    /// By mapping number, for mappings that contain samples: whether the mapping is wanted.
     known: Vec<Option<bool>>,
     has_unmapped: bool,
-    untold: u64,
+    without_field: u64,
 }
 
 impl DsoFilter {
-    /// Those of these names: the path, or the name without its folders; of kernel modules also `[NAME]`, of the kernel
-    /// `[kernel.kallsyms]`, and `[unknown]` of what is in no file.
+    /// Creates a filter of these files: a path, or a file name without directories; for kernel modules also `[NAME]`, for the
+    /// kernel `[kernel.kallsyms]`, and `[unknown]` for unmapped addresses.
     pub fn new(wanted: Vec<String>) -> Self {
-        Self { wanted, session: Session::default(), known: Vec::new(), has_unmapped: false, untold: 0 }
+        Self { wanted, session: Session::default(), known: Vec::new(), has_unmapped: false, without_field: 0 }
     }
 
     fn is_wanted(&mut self, id: MapId) -> bool {
@@ -54,18 +54,18 @@ impl DsoFilter {
             self.known.resize(index + 1, None);
         }
         let (wanted, map) = (&self.wanted, self.session.map(id));
-        *self.known[index].get_or_insert_with(|| wanted.iter().any(|wanted| is_called(map, wanted)))
+        *self.known[index].get_or_insert_with(|| wanted.iter().any(|wanted| has_name(map, wanted)))
     }
 
-    /// The maps that samples were in.
-    fn there(&self) -> impl Iterator<Item = &Map> {
+    /// The mappings that contain samples.
+    fn hit(&self) -> impl Iterator<Item = &Map> {
         let known = self.known.iter().enumerate().filter(|(_, known)| known.is_some());
         known.map(|(index, _)| self.session.map(MapId(index as u32)))
     }
 }
 
-/// Whether a map's file is called so.
-fn is_called(map: &Map, wanted: &str) -> bool {
+/// Whether a mapping's file has this name.
+fn has_name(map: &Map, wanted: &str) -> bool {
     let (path, wanted) = (&map.filename[..], wanted.as_bytes());
     if map.is_kernel() {
         return matches!(wanted, b"[kernel.kallsyms]" | b"[kernel]") || path == wanted;
@@ -95,7 +95,7 @@ impl Filter for DsoFilter {
 
     fn keeps(&mut self, sample: &Sample<'_>) -> bool {
         let (Some(ip), Some((pid, _))) = (sample.view.ip, sample.view.task) else {
-            self.untold += 1;
+            self.without_field += 1;
             return false;
         };
         let space = Space::from(sample.raw.header().misc.cpu_mode());
@@ -109,19 +109,18 @@ impl Filter for DsoFilter {
     }
 
     fn check(&mut self, _: &Meta) -> Result<()> {
-        if self.untold > 0 {
-            return Err(no_field(self.option(), "their process or where they are", self.untold));
+        if self.without_field > 0 {
+            return Err(missing_field(self.option(), "a process or an instruction pointer", self.without_field));
         }
-        let is_there = |wanted: &&String| {
-            self.there().any(|map| is_called(map, wanted)) || self.has_unmapped && *wanted == UNKNOWN
-        };
-        match self.wanted.iter().find(|wanted| !is_there(wanted)) {
+        let is_hit =
+            |wanted: &&String| self.hit().any(|map| has_name(map, wanted)) || self.has_unmapped && *wanted == UNKNOWN;
+        match self.wanted.iter().find(|wanted| !is_hit(wanted)) {
             Some(missing) => {
                 let unmapped = self.has_unmapped.then(|| UNKNOWN.into());
-                let there: BTreeSet<_> =
-                    self.there().map(|map| String::from_utf8_lossy(&map.filename)).chain(unmapped).collect();
-                let what = What { one: "file", several: "files" };
-                Err(not_there(self.option(), what, missing, there.into_iter()))
+                let seen: BTreeSet<_> =
+                    self.hit().map(|map| String::from_utf8_lossy(&map.filename)).chain(unmapped).collect();
+                let noun = Noun { singular: "file", plural: "files" };
+                Err(value_not_found(self.option(), noun, missing, seen.into_iter()))
             }
             None => Ok(()),
         }
@@ -133,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_called_by_its_path_or_its_name() {
+    fn matches_a_path_or_a_file_name() {
         for (path, wanted, is) in [
             ("/usr/lib/libc.so.6", "libc.so.6", true),
             ("/usr/lib/libc.so.6", "/usr/lib/libc.so.6", true),
@@ -145,7 +144,7 @@ mod tests {
             ("[vdso]", "[vdso]", true),
             ("[vdso]", "[kernel]", false),
         ] {
-            assert_eq!(is_called(&Map::new(0, 1, 0, path.as_bytes(), None), wanted), is, "{path} {wanted}");
+            assert_eq!(has_name(&Map::new(0, 1, 0, path.as_bytes(), None), wanted), is, "{path} {wanted}");
         }
     }
 }

@@ -1,8 +1,8 @@
-//! Samples of certain events: `--event`.
+//! Keeps samples of certain events: `--event`.
 
 use super::deferred::DeferredChains;
 use super::event_list::event_names;
-use super::lineage::Staying;
+use super::lineage::KeptEvents;
 use super::pass::{extend, follow_in_sample_time};
 use crate::abi::bytes::Reader;
 use crate::abi::feature::FeatureId;
@@ -21,9 +21,10 @@ use crate::stream::events::EventIndex;
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
 use crate::stream::stage::{Before, Stage};
+use crate::suggest::unknown;
 use std::collections::BTreeSet;
 
-/// `--event`: the names in a list.
+/// `--event`: lists of event names.
 pub const EVENT: Parameter<Vec<String>> = Parameter::repeated("--event", "EVENTS", event_names);
 
 const KEEP_ATTRS: Parameter<()> = Parameter::flag("--keep-attrs");
@@ -33,7 +34,7 @@ pub const OPTIONS: &[PassOption] = &[
     PassOption::new(
         &EVENT,
         Outputs::All,
-        "Only samples of these events, with or without their modifiers, separated by commas",
+        "Keep only samples of these events, with or without their modifiers, separated by commas",
         |values| {
             let (wanted, keep_attrs) = (values.of(&EVENT).concat(), values.has(&KEEP_ATTRS));
             Ok(PassFactory::new(move |_| EventPass::new(wanted.clone(), keep_attrs)))
@@ -43,33 +44,33 @@ pub const OPTIONS: &[PassOption] = &[
         &KEEP_ATTRS,
         &["--event"],
         Outputs::Records,
-        "Keep what the recording tells of events that --event leaves out",
+        "Keep the attrs and other metadata of events that --event removes",
     ),
 ];
 
-/// Keeps the samples of certain events, and leaves out of the recording the events that go. A group whose members are read
-/// with each other's samples (`:S`) is one: it stays where any of them is wanted.
+/// Keeps samples of certain events, and removes the other events from the recording. A group whose members are read with each
+/// other's samples (`:S`) is kept whole if any of its events is wanted.
 #[derive(Debug)]
 pub struct EventPass {
     wanted: Wanted,
     keep_attrs: bool,
     seen: Vec<Seen>,
-    stay: Stay,
+    selection: Selection,
 }
 
 /// Which events are wanted.
 #[derive(Debug)]
 enum Wanted {
-    /// Those of these names, with or without their modifiers.
+    /// Events of these names, with or without their modifiers.
     Names(Vec<String>),
-    /// The one of this number.
+    /// The event of this number.
     Number(EventIndex),
 }
 
-/// What the first look finds of an event.
+/// What the first pass finds about an event.
 #[derive(Debug, Default)]
 struct Seen {
-    /// Events that are read with its samples.
+    /// Events whose values are in its samples.
     group: BTreeSet<EventIndex>,
     /// Times of its first and last sample.
     times: Option<(u64, u64)>,
@@ -78,30 +79,30 @@ struct Seen {
     is_aux: bool,
 }
 
-/// What stays.
+/// What is kept.
 #[derive(Debug, Default)]
-struct Stay {
-    events: Staying,
-    /// The chains that samples wait for.
+struct Selection {
+    events: KeptEvents,
+    /// The deferred call chains of kept samples.
     deferred: DeferredChains,
-    /// Whether the AUX area goes, as none of the events that write to it stays.
-    aux_goes: bool,
+    /// Whether the AUX area is removed, because no kept event writes to it.
+    removes_aux: bool,
 }
 
 impl EventPass {
-    /// Those of these names, with or without their modifiers. With `keep_attrs` what tells of the others stays.
+    /// Creates a filter by name, with or without modifiers. `keep_attrs` keeps the metadata of the other events.
     pub fn new(wanted: Vec<String>, keep_attrs: bool) -> Self {
-        Self { wanted: Wanted::Names(wanted), keep_attrs, seen: Vec::new(), stay: Stay::default() }
+        Self { wanted: Wanted::Names(wanted), keep_attrs, seen: Vec::new(), selection: Selection::default() }
     }
 
-    /// The one of this number.
+    /// Creates a filter of the event of this number.
     pub fn of(event: EventIndex) -> Self {
-        Self { wanted: Wanted::Number(event), keep_attrs: false, seen: Vec::new(), stay: Stay::default() }
+        Self { wanted: Wanted::Number(event), keep_attrs: false, seen: Vec::new(), selection: Selection::default() }
     }
 
-    /// Those of which samples stay.
-    fn staying(&self) -> impl Iterator<Item = &Seen> {
-        self.seen.iter().zip(&self.stay.events.0).filter(|(_, stays)| **stays).map(|(seen, _)| seen)
+    /// The events whose samples are kept.
+    fn kept(&self) -> impl Iterator<Item = &Seen> {
+        self.seen.iter().zip(&self.selection.events.0).filter(|(_, is_kept)| **is_kept).map(|(seen, _)| seen)
     }
 }
 
@@ -112,7 +113,11 @@ impl Pass for EventPass {
 
     fn pre_scan(&mut self) -> Option<PreScan<'_>> {
         self.seen.clear();
-        Some(PreScan::in_file_order(LookForEvents { wanted: &self.wanted, seen: &mut self.seen, stay: &mut self.stay }))
+        Some(PreScan::in_file_order(EventScan {
+            wanted: &self.wanted,
+            seen: &mut self.seen,
+            selection: &mut self.selection,
+        }))
     }
 
     fn edits(&self) -> bool {
@@ -121,7 +126,7 @@ impl Pass for EventPass {
 
     fn edit(&mut self, header: &mut Header) -> Result<()> {
         let mut times = None;
-        for (first, last) in self.staying().filter_map(|seen| seen.times) {
+        for (first, last) in self.kept().filter_map(|seen| seen.times) {
             extend(&mut times, Some(first));
             extend(&mut times, Some(last));
         }
@@ -129,30 +134,30 @@ impl Pass for EventPass {
         if self.keep_attrs {
             return Ok(());
         }
-        for (event, stays) in header.events.iter_mut().zip(&self.stay.events.0) {
-            if !stays {
+        for (event, is_kept) in header.events.iter_mut().zip(&self.selection.events.0) {
+            if !is_kept {
                 *event = None;
             }
         }
-        if self.stay.aux_goes {
+        if self.selection.removes_aux {
             header.features.remove(&FeatureId::AUXTRACE);
         }
         Ok(())
     }
 
     fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {
-        Box::new(Before::new(OfEvents { pass: self, changed: RecordBuffer::default() }, sink))
+        Box::new(Before::new(EventStage { pass: self, changed: RecordBuffer::default() }, sink))
     }
 }
 
-/// The first look: which events there are, and what belongs to each.
-struct LookForEvents<'a> {
+/// The first pass: collects the events and what belongs to each.
+struct EventScan<'a> {
     wanted: &'a Wanted,
     seen: &'a mut Vec<Seen>,
-    stay: &'a mut Stay,
+    selection: &'a mut Selection,
 }
 
-impl LookForEvents<'_> {
+impl EventScan<'_> {
     fn seen(&mut self, event: EventIndex) -> &mut Seen {
         let index = event as usize;
         if self.seen.len() <= index {
@@ -176,7 +181,7 @@ impl LookForEvents<'_> {
     }
 }
 
-impl Sink for LookForEvents<'_> {
+impl Sink for EventScan<'_> {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         match raw.header().kind {
             RecordType::SAMPLE => drop(self.sample(meta, raw)),
@@ -195,11 +200,8 @@ impl Sink for LookForEvents<'_> {
         if let Wanted::Names(wanted) = self.wanted
             && let Some(missing) = wanted.iter().find(|wanted| !names.iter().any(|name| is_called(name, wanted)))
         {
-            return Err(Error::not_found(format!(
-                "--event: there is no event {missing}; the recording has {}: {}",
-                names.len(),
-                names.join(", ")
-            )));
+            let names: Vec<_> = names.iter().map(String::as_str).collect();
+            return Err(Error::not_found(format!("--event: {}", unknown("event", missing, &names))));
         }
         self.seen.resize_with(names.len(), Seen::default);
         let is_wanted = |(number, name): (usize, &String)| match self.wanted {
@@ -208,32 +210,36 @@ impl Sink for LookForEvents<'_> {
         };
         let wanted: Vec<_> = names.iter().enumerate().map(is_wanted).collect();
         let is_in = |event: &EventIndex| wanted.get(*event as usize).copied().unwrap_or(false);
-        let mut stays = wanted.clone();
+        let mut kept = wanted.clone();
         for (leader, seen) in self.seen.iter().enumerate() {
             if wanted[leader] || seen.group.iter().any(is_in) {
-                stays[leader] = true;
-                seen.group.iter().for_each(|&member| stays[member as usize] = true);
+                kept[leader] = true;
+                seen.group.iter().for_each(|&member| kept[member as usize] = true);
             }
         }
-        let writes = |stays: bool| move |(seen, its): (&Seen, &bool)| seen.is_aux && *its == stays;
-        let mut of_each = self.seen.iter().zip(&stays);
-        let aux_goes = of_each.clone().any(writes(false)) && !of_each.any(writes(true));
+        let writes = |kept: bool| move |(seen, is_kept): (&Seen, &bool)| seen.is_aux && *is_kept == kept;
+        let mut events = self.seen.iter().zip(&kept);
+        let removes_aux = events.clone().any(writes(false)) && !events.any(writes(true));
         let mut deferred = DeferredChains::default();
-        self.seen.iter().zip(&stays).filter(|(_, stays)| **stays).for_each(|(seen, _)| deferred.extend(&seen.deferred));
-        *self.stay = Stay { events: Staying(stays), deferred, aux_goes };
+        self.seen
+            .iter()
+            .zip(&kept)
+            .filter(|(_, is_kept)| **is_kept)
+            .for_each(|(seen, _)| deferred.extend(&seen.deferred));
+        *self.selection = Selection { events: KeptEvents(kept), deferred, removes_aux };
         Ok(())
     }
 }
 
-/// Passes on what is of the events that stay.
-struct OfEvents<'a> {
+/// Passes on the records of the kept events.
+struct EventStage<'a> {
     pass: &'a EventPass,
     changed: RecordBuffer,
 }
 
-impl OfEvents<'_> {
+impl EventStage<'_> {
     fn keeps(&self, meta: &Meta, raw: &Raw<'_>) -> bool {
-        let Stay { events, deferred, aux_goes } = &self.pass.stay;
+        let Selection { events, deferred, removes_aux } = &self.pass.selection;
         match raw.header().kind {
             RecordType::SAMPLE
             | RecordType::LOST_SAMPLES
@@ -244,7 +250,7 @@ impl OfEvents<'_> {
             | RecordType::ITRACE_START
             | RecordType::AUX_OUTPUT_HW_ID => meta.events.of(raw).is_none_or(|(event, _)| events.has(event)),
             RecordType::CALLCHAIN_DEFERRED => deferred.has(meta, raw),
-            RecordType::AUXTRACE_INFO | RecordType::AUXTRACE | RecordType::AUXTRACE_ERROR => !aux_goes,
+            RecordType::AUXTRACE_INFO | RecordType::AUXTRACE | RecordType::AUXTRACE_ERROR => !removes_aux,
             RecordType::STAT => {
                 let id = Reader::new(raw.body(), raw.endian()).u64();
                 id.is_none_or(|id| events.has_id(meta, id))
@@ -254,17 +260,17 @@ impl OfEvents<'_> {
     }
 }
 
-impl<S: Sink + ?Sized> Stage<S> for OfEvents<'_> {
+impl<S: Sink + ?Sized> Stage<S> for EventStage<'_> {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
         if !self.keeps(meta, raw) {
             return Ok(());
         }
         let is_sample = raw.header().kind == RecordType::SAMPLE;
-        let retold = match &self.pass.stay.events {
+        let rewritten = match &self.pass.selection.events {
             events if !is_sample && !self.pass.keep_attrs => events.rewritten(meta, raw)?,
             _ => None,
         };
-        match retold {
+        match rewritten {
             None => sink.record(meta, raw),
             Some(record) => {
                 self.changed.record = record;

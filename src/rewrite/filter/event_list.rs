@@ -1,16 +1,16 @@
-//! Names of events, separated by commas.
+//! Parses lists of event names.
 
-/// The names in a list. Commas between the slashes of an event of a PMU (`cpu/event=0x3c,umask=0/`) and in the braces of a group
-/// belong to the name.
+/// Parses comma-separated event names. Commas between the slashes of a PMU event (`cpu/event=0x3c,umask=0/`) and in the braces
+/// of a group are part of the name.
 ///
 /// # Errors
-/// Where a name is empty.
+/// Fails on an empty name.
 pub fn event_names(text: &str) -> Result<Vec<String>, String> {
     let (mut names, mut start) = (Vec::new(), 0);
     let (mut in_slashes, mut braces) = (false, 0_u32);
     for (at, char) in text.char_indices() {
         match char {
-            // The slash of a breakpoint, mem:ADDRESS/LENGTH, has no other.
+            // The slash of a breakpoint, mem:ADDRESS/LENGTH, has no closing slash.
             '/' if !text[start..at].trim_start().starts_with("mem:") => in_slashes = !in_slashes,
             '{' => braces += 1,
             '}' => braces = braces.saturating_sub(1),
@@ -23,7 +23,7 @@ pub fn event_names(text: &str) -> Result<Vec<String>, String> {
     }
     names.push(&text[start..]);
     let names: Vec<_> = names.into_iter().map(|name| name.trim().to_owned()).collect();
-    if names.iter().any(String::is_empty) { Err("an event has no name".to_owned()) } else { Ok(names) }
+    if names.iter().any(String::is_empty) { Err("empty event name".to_owned()) } else { Ok(names) }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The first samples: `--head`.
+//! Keeps the first samples: `--head`.
 
 use super::pass::{Filter, Sample};
 use crate::error::Result;
@@ -13,13 +13,12 @@ use std::num::NonZeroU64;
 const HEAD: Parameter<NonZeroU64> = Parameter::once("--head", "N", positive_number);
 
 /// The option of this filter.
-pub const OPTIONS: &[PassOption] =
-    &[PassOption::new(&HEAD, Outputs::All, "Only so many samples, the first ones", |values| {
-        let wanted = values.one(&HEAD)?.get();
-        Ok(PassFactory::filter(move || HeadFilter::new(wanted)))
-    })];
+pub const OPTIONS: &[PassOption] = &[PassOption::new(&HEAD, Outputs::All, "Keep only the first N samples", |values| {
+    let wanted = values.one(&HEAD)?.get();
+    Ok(PassFactory::filter(move || HeadFilter::new(wanted)))
+})];
 
-/// Keeps the first samples in the order of time.
+/// Keeps the first samples in time order.
 #[derive(Clone, Copy, Debug)]
 pub struct HeadFilter {
     wanted: u64,
@@ -27,7 +26,7 @@ pub struct HeadFilter {
 }
 
 impl HeadFilter {
-    /// That many.
+    /// Creates a filter of that many samples.
     pub fn new(wanted: u64) -> Self {
         Self { wanted, seen: 0 }
     }

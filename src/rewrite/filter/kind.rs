@@ -1,4 +1,4 @@
-//! Records of certain types: `--type`.
+//! Keeps records of certain types: `--type`.
 
 use super::pass::follow_in_sample_time;
 use crate::abi::readable;
@@ -13,6 +13,7 @@ use crate::stream::counts::Counts;
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
 use crate::stream::{Sink, is_used_by_stream};
+use crate::suggest::unknown;
 
 /// `--type`.
 const TYPE: Parameter<RecordType> = Parameter::list("--type", "TYPES", record_type);
@@ -21,48 +22,48 @@ const TYPE: Parameter<RecordType> = Parameter::list("--type", "TYPES", record_ty
 pub const OPTIONS: &[PassOption] = &[PassOption::new(
     &TYPE,
     Outputs::Records,
-    "Only records of these types, by name or number, separated by commas, and those without which none could be read",
+    "Keep only records of these types, by name or number, separated by commas, and those needed to decode them",
     |values| {
         let wanted = values.of(&TYPE);
         Ok(PassFactory::new(move |_| TypePass::new(wanted.clone())))
     },
 )];
 
-/// A type by its name, with or without what all begin with, or by its number.
+/// Parses a record type: its name in any case, with or without `PERF_RECORD_`, or its number.
 ///
 /// # Errors
-/// Where there is no such type.
+/// Fails on an unknown name.
 pub fn record_type(text: &str) -> std::result::Result<RecordType, String> {
     let name = text.to_uppercase();
     let name = name.strip_prefix("PERF_RECORD_").unwrap_or(&name);
     let named = RecordType::NAMED.iter().find(|(_, named)| *named == name).map(|(kind, _)| *kind);
     named.or_else(|| readable::number(text)?.try_into().ok().map(RecordType)).ok_or_else(|| {
         let names: Vec<_> = RecordType::NAMED.iter().map(|(_, name)| *name).collect();
-        format!("there is no such type; there is {}", names.join(", "))
+        unknown("record type", text, &names)
     })
 }
 
-/// Keeps the records of certain types, and those without which none could be read.
+/// Keeps records of certain types, and those needed to decode them.
 #[derive(Clone, Debug)]
 pub struct TypePass {
     wanted: Vec<RecordType>,
-    there: Counts,
+    seen: Counts,
 }
 
 impl TypePass {
-    /// Those of these types.
+    /// Creates a filter of these types.
     pub fn new(wanted: Vec<RecordType>) -> Self {
-        Self { wanted, there: Counts::default() }
+        Self { wanted, seen: Counts::default() }
     }
 
     fn keeps(&self, kind: RecordType) -> bool {
-        // A sample's user call chain may come in a record of its own.
+        // A sample's user call chain may be in a record of its own.
         let is_of_sample = kind == RecordType::CALLCHAIN_DEFERRED && self.wanted.contains(&RecordType::SAMPLE);
         self.wanted.contains(&kind) || is_needed(kind) || is_of_sample
     }
 }
 
-/// Whether others cannot be read rightly without records of a type.
+/// Whether other records cannot be decoded correctly without records of this type.
 fn is_needed(kind: RecordType) -> bool {
     is_used_by_stream(kind)
         || matches!(
@@ -77,8 +78,8 @@ impl Pass for TypePass {
     }
 
     fn pre_scan(&mut self) -> Option<PreScan<'_>> {
-        self.there = Counts::default();
-        Some(PreScan::in_file_order(LookForTypes { wanted: &self.wanted, there: &mut self.there }))
+        self.seen = Counts::default();
+        Some(PreScan::in_file_order(TypeScan { wanted: &self.wanted, seen: &mut self.seen }))
     }
 
     fn edits(&self) -> bool {
@@ -99,23 +100,26 @@ impl Pass for TypePass {
     }
 }
 
-struct LookForTypes<'a> {
+struct TypeScan<'a> {
     wanted: &'a [RecordType],
-    there: &'a mut Counts,
+    seen: &'a mut Counts,
 }
 
-impl Sink for LookForTypes<'_> {
+impl Sink for TypeScan<'_> {
     fn record(&mut self, _: &Meta, raw: &Raw<'_>) -> Result<()> {
-        self.there.add(raw.header().kind);
+        self.seen.add(raw.header().kind);
         Ok(())
     }
 
     fn end(&mut self, _: &Meta) -> Result<()> {
-        match self.wanted.iter().find(|&&kind| self.there.of(kind) == 0) {
+        match self.wanted.iter().find(|&&kind| self.seen.of(kind) == 0) {
             None => Ok(()),
             Some(missing) => {
-                let there: Vec<_> = self.there.iter().map(|(kind, _)| kind.to_string()).collect();
-                Err(Error::not_found(format!("--type: there is no record {missing}; there are {}", there.join(", "))))
+                let seen: Vec<_> = self.seen.iter().map(|(kind, _)| kind.to_string()).collect();
+                Err(Error::not_found(format!(
+                    "--type: the recording has no {missing} records; its types are: {}",
+                    seen.join(", ")
+                )))
             }
         }
     }

@@ -1,5 +1,5 @@
-//! What becomes of the ids of events that go. Records of maps, names and the like have the id of whichever event was to tell
-//! of them: where that goes, they are told as of the first event that stays, or no reader would know how to read them.
+//! Replaces the IDs of removed events in records. Non-sample records (mappings, names, ...) carry the ID of the event that was
+//! chosen to record them. If that event is removed, they are assigned to the first kept event so that they remain decodable.
 
 use crate::abi::attr_flags::AttrFlags;
 use crate::abi::record::Body;
@@ -12,32 +12,32 @@ use crate::stream::events::{Event, EventIndex};
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
 
-/// Which events stay, by their number.
+/// Which events are kept, by number.
 #[derive(Debug, Default)]
-pub struct Staying(pub Vec<bool>);
+pub struct KeptEvents(pub Vec<bool>);
 
-impl Staying {
-    /// Whether an event stays. One that is not known may.
+impl KeptEvents {
+    /// Whether an event is kept. Unknown events are.
     #[inline]
     pub fn has(&self, event: EventIndex) -> bool {
         self.0.get(event as usize).copied().unwrap_or(true)
     }
 
-    /// Whether what has this id stays: it is of an event that does, or of none that is known.
+    /// Whether an event ID is kept: it belongs to a kept event or to no known one.
     pub fn has_id(&self, meta: &Meta, id: u64) -> bool {
         meta.events.by_id(id).is_none_or(|event| self.has(event))
     }
 
-    /// The first that stays.
-    fn heir<'a>(&self, meta: &'a Meta) -> Option<&'a Event> {
-        let (_, heir) = self.0.iter().zip(meta.events.list()).find(|(stays, _)| **stays)?;
-        Some(heir)
+    /// The first kept event, which takes over the records of removed ones.
+    fn successor<'a>(&self, meta: &'a Meta) -> Option<&'a Event> {
+        let (_, successor) = self.0.iter().zip(meta.events.list()).find(|(is_kept, _)| **is_kept)?;
+        Some(successor)
     }
 
-    /// A record with ids of events that stay; `None` where it has no others.
+    /// Rewrites a record to use IDs of kept events; `None` if it uses no others.
     ///
     /// # Errors
-    /// Where it cannot be written.
+    /// Fails if the record cannot be encoded.
     pub fn rewritten(&self, meta: &Meta, raw: &Raw<'_>) -> Result<Option<Vec<u8>>> {
         if raw.header().kind == RecordType::ID_INDEX {
             return self.id_index(meta, raw);
@@ -45,39 +45,39 @@ impl Staying {
         if !raw.header().kind.has_sample_id() || meta.events.of(raw).is_none_or(|(event, _)| self.has(event)) {
             return Ok(None);
         }
-        let Some(heir) = self.heir(meta) else { return Ok(None) };
-        let id = heir.ids.first().copied().unwrap_or(0);
+        let Some(successor) = self.successor(meta) else { return Ok(None) };
+        let id = successor.ids.first().copied().unwrap_or(0);
         recoded(meta, raw, |record| {
             if let Body::Lost(lost) = &mut record.body
                 && !self.has_id(meta, lost.id)
             {
                 lost.id = id;
             }
-            record.id = record.id.map(|trailer| inherited(&trailer, heir, id));
+            record.id = record.id.map(|trailer| inherited(&trailer, successor, id));
         })
     }
 
     fn id_index(&self, meta: &Meta, raw: &Raw<'_>) -> Result<Option<Vec<u8>>> {
         recoded(meta, raw, |record| {
             if let Body::IdIndex(index) = &mut record.body {
-                let stays: Vec<_> = index.entries.iter().map(|entry| self.has_id(meta, entry.id)).collect();
-                let mut of_entry = stays.iter();
+                let kept: Vec<_> = index.entries.iter().map(|entry| self.has_id(meta, entry.id)).collect();
+                let mut of_entry = kept.iter();
                 index.entries.retain(|_| of_entry.next().copied().unwrap_or(true));
-                let mut of_guest = stays.iter();
+                let mut of_guest = kept.iter();
                 index.guests.retain(|_| of_guest.next().copied().unwrap_or(true));
             }
         })
     }
 }
 
-/// A trailer as that of a record of another event. Where it has an id of 0, as what perf made up has, that stays.
-fn inherited(trailer: &SampleId, heir: &Event, id: u64) -> SampleId {
-    let fields = match heir.attr.flags.contains(AttrFlags::SAMPLE_ID_ALL) {
-        true => heir.layout.sample_type(),
+/// Converts a trailer to the format of another event. An ID of 0, as in records that perf synthesizes, is kept.
+fn inherited(trailer: &SampleId, successor: &Event, id: u64) -> SampleId {
+    let fields = match successor.attr.flags.contains(AttrFlags::SAMPLE_ID_ALL) {
+        true => successor.layout.sample_type(),
         false => SampleType::empty(),
     };
-    let is_made_up = trailer.identifier.or(trailer.id) == Some(0);
-    let id = if is_made_up { 0 } else { id };
+    let is_synthesized = trailer.identifier.or(trailer.id) == Some(0);
+    let id = if is_synthesized { 0 } else { id };
     let has = |field| fields.contains(field);
     SampleId {
         task: has(SampleType::TID).then(|| trailer.task.unwrap_or_default()),

@@ -1,14 +1,12 @@
-//! Filters: what stays of a recording, so that it is still a valid one.
+//! Filters: reduce a recording while keeping it valid.
 //!
-//! * [`pass`]: the pass that all filters of samples have in common, and what such a filter is.
-//! * [`time`], [`task`], [`comm`], [`cpu`], [`dso`], [`sample_every`], [`head`]: filters of samples, by what each asks.
-//! * [`event`]: samples of certain events, and of the recording what belongs to these; [`event_list`]: their names in a list;
-//!   [`lineage`]: what becomes of the ids of
-//!   events that go.
+//! * [`pass`]: the common pass of all sample filters, and the filter trait.
+//! * [`time`], [`task`], [`comm`], [`cpu`], [`dso`], [`sample_every`], [`head`]: sample filters by criterion.
+//! * [`event`]: samples of certain events, with the events themselves; [`event_list`]: lists of event names; [`lineage`]: IDs of
+//!   removed events.
 //! * [`kind`]: records by type.
-//! * [`places`]: where a sample is, whatever the order; [`related_processes`]: processes that have to do with what stays;
-//!   [`deferred`]: user call chains of samples that stay; [`not_found`]: what there is, told where something is asked for that is
-//!   not there.
+//! * [`places`]: positions of samples, independent of order; [`related_processes`]: processes related to kept samples;
+//!   [`deferred`]: deferred user call chains of kept samples; [`not_found`]: errors for values that no sample has.
 
 pub mod comm;
 pub mod cpu;

@@ -1,36 +1,43 @@
-//! What there is, told where something is asked for that is not there.
+//! Errors for filter values that no sample has.
 
 use crate::error::Error;
 use std::fmt::Display;
 
-/// How many of those that are there are named.
+/// Maximum number of values listed.
 const NAMED: usize = 10;
 
-/// What filters ask samples for.
+/// The noun for a filter's values.
 #[derive(Clone, Copy, Debug)]
-pub struct What {
-    /// One of it.
-    pub one: &'static str,
-    /// Several of it.
-    pub several: &'static str,
+pub struct Noun {
+    /// Singular.
+    pub singular: &'static str,
+    /// Plural.
+    pub plural: &'static str,
 }
 
-/// The refusal where no sample has what is wanted, with what there is.
-pub fn not_there<T: Display>(option: &str, what: What, wanted: &dyn Display, there: impl Iterator<Item = T>) -> Error {
-    let there: Vec<_> = there.map(|one| one.to_string()).collect();
-    let What { one, several } = what;
-    let named = there[..there.len().min(NAMED)].join(", ");
-    let there = match there.len() {
-        0 => "there are no samples".to_owned(),
-        1 => format!("all are of {named}"),
-        count if count <= NAMED => format!("there are samples of {count} {several}: {named}"),
-        count => format!("there are samples of {count} {several}, the first of which are {named}"),
+/// The error for a value that no sample has; lists those that samples have.
+pub fn value_not_found<T: Display>(
+    option: &str,
+    noun: Noun,
+    wanted: &dyn Display,
+    seen: impl Iterator<Item = T>,
+) -> Error {
+    let seen: Vec<_> = seen.map(|value| value.to_string()).collect();
+    let Noun { singular, plural } = noun;
+    let named = seen[..seen.len().min(NAMED)].join(", ");
+    let seen = match seen.len() {
+        0 => "the recording has no samples".to_owned(),
+        1 => format!("all samples are of {named}"),
+        count if count <= NAMED => format!("there are samples of {count} {plural}: {named}"),
+        count => format!("there are samples of {count} {plural}, the first are: {named}"),
     };
-    Error::not_found(format!("{option}: no sample is of the {one} {wanted}; {there}"))
+    Error::not_found(format!("{option}: no samples of {singular} {wanted}; {seen}"))
 }
 
-/// The refusal where samples do not tell what is asked for.
-pub fn no_field(option: &str, what: &str, count: u64) -> Error {
+/// The error for samples that lack the field to filter by.
+pub fn missing_field(option: &str, field: &str, count: u64) -> Error {
     let (samples, do_not) = if count == 1 { ("sample", "does not") } else { ("samples", "do not") };
-    Error::not_found(format!("{option}: {count} {samples} {do_not} tell {what}; --event chooses those that do"))
+    Error::not_found(format!(
+        "{option}: {count} {samples} {do_not} record {field}; use --event to select events that do"
+    ))
 }

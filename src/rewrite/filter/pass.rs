@@ -1,4 +1,4 @@
-//! The pass that all filters of samples have in common.
+//! The common pass of all sample filters.
 
 use super::deferred::DeferredChains;
 use super::places::{Marked, Places};
@@ -19,7 +19,7 @@ use crate::stream::order::Order;
 use crate::stream::raw::Raw;
 use crate::stream::stage::{Before, Stage};
 
-/// A sample that a filter is asked about.
+/// A sample to be filtered.
 #[derive(Clone, Copy)]
 pub struct Sample<'a> {
     /// The record.
@@ -30,53 +30,55 @@ pub struct Sample<'a> {
     pub view: &'a SampleView<'a>,
 }
 
-/// Which samples stay. It is asked about each in a first look at the recording; where it asks for the
-/// [order of time](PreScanOrder::Time), what it said then holds, else it is asked again when the records are passed on.
+/// Decides which samples are kept.
+///
+/// A filter sees all records in a first pass. If its order is [time order](PreScanOrder::Time), the decisions of the first pass
+/// are final; otherwise it decides again when the records are passed on.
 pub trait Filter {
-    /// The option that asks for it.
+    /// The option that requests the filter.
     fn option(&self) -> &'static str;
 
-    /// The order in which it must see records.
+    /// The order in which the filter must see records.
     fn order(&self) -> PreScanOrder {
         PreScanOrder::File
     }
 
-    /// Whether it chooses by process: then what records tell of other processes goes too.
+    /// Whether the filter selects by process; if so, records about other processes are removed too.
     fn is_by_process(&self) -> bool {
         false
     }
 
-    /// The records begin, again.
+    /// Starts a pass over the records.
     fn begin(&mut self, meta: &Meta) {
         let _ = meta;
     }
 
-    /// A record of the first look that is no sample.
+    /// Processes a record of the first pass other than a sample.
     fn other(&mut self, meta: &Meta, raw: &Raw<'_>) {
         let _ = (meta, raw);
     }
 
-    /// Whether a sample stays.
+    /// Whether a sample is kept.
     fn keeps(&mut self, sample: &Sample<'_>) -> bool;
 
-    /// The first look is done.
+    /// Ends the first pass.
     ///
     /// # Errors
-    /// Where something is asked for that is not there, or of which nothing is told.
+    /// Fails if no sample has a wanted value, or samples lack the field.
     fn check(&mut self, meta: &Meta) -> Result<()>;
 }
 
-/// The pass of a filter. All records other than samples stay, but for those that belong to samples that go; SAMPLE_TIME and
-/// BUILD_ID follow. A sample that cannot be read stays.
+/// The pass of a filter. Records other than samples are kept, except for those that belong to removed samples; SAMPLE_TIME and
+/// BUILD_ID are adapted. Malformed samples are kept.
 pub struct FilterPass<F> {
     filter: F,
     options: ReadOptions,
-    stay: Stay,
+    selection: Selection,
 }
 
-/// What stays, as the first look finds it.
+/// What is kept, as the first pass finds it.
 #[derive(Default)]
-struct Stay {
+struct Selection {
     /// Times of the first and the last sample.
     times: Option<(u64, u64)>,
     deferred: DeferredChains,
@@ -86,9 +88,9 @@ struct Stay {
 }
 
 impl<F: Filter> FilterPass<F> {
-    /// By that filter.
+    /// Creates the pass of a filter.
     pub fn new(filter: F, options: ReadOptions) -> Self {
-        Self { filter, options, stay: Stay::default() }
+        Self { filter, options, selection: Selection::default() }
     }
 }
 
@@ -99,11 +101,11 @@ impl<F: Filter> Pass for FilterPass<F> {
 
     fn pre_scan(&mut self) -> Option<PreScan<'_>> {
         let related = self.filter.is_by_process().then(Related::default);
-        self.stay = Stay { related, ..Stay::default() };
-        let choose = Choose { filter: &mut self.filter, stay: &mut self.stay, places: Places::default() };
-        Some(match choose.filter.order() {
-            PreScanOrder::File => PreScan::in_file_order(choose),
-            PreScanOrder::Time => PreScan::in_file_order(ChooseInOrder(Order::new(choose, self.options.clone()))),
+        self.selection = Selection { related, ..Selection::default() };
+        let scan = FilterScan { filter: &mut self.filter, selection: &mut self.selection, places: Places::default() };
+        Some(match scan.filter.order() {
+            PreScanOrder::File => PreScan::in_file_order(scan),
+            PreScanOrder::Time => PreScan::in_file_order(OrderedFilterScan(Order::new(scan, self.options.clone()))),
         })
     }
 
@@ -112,29 +114,33 @@ impl<F: Filter> Pass for FilterPass<F> {
     }
 
     fn edit(&mut self, header: &mut Header) -> Result<()> {
-        follow_in_sample_time(header, self.stay.times)?;
-        if let Some(related) = &self.stay.related {
+        follow_in_sample_time(header, self.selection.times)?;
+        if let Some(related) = &self.selection.related {
             header.build_ids.retain(|(_, build_id)| related.has_file(build_id.filename.text()));
         }
         Ok(())
     }
 
     fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {
-        let stage = PassOn { filter: &mut self.filter, stay: &self.stay, places: Places::default() };
+        let stage = FilterStage { filter: &mut self.filter, selection: &self.selection, places: Places::default() };
         Box::new(Before::new(stage, sink))
     }
 
     fn report(&self, ledger: &mut Ledger) {
-        if self.stay.unreadable > 0 {
-            ledger.note(format!("{}: {} samples that cannot be read stay", self.name(), self.stay.unreadable));
+        if self.selection.unreadable > 0 {
+            ledger.note(format!(
+                "{}: {} samples that cannot be decoded are kept",
+                self.name(),
+                self.selection.unreadable
+            ));
         }
     }
 }
 
-/// Where SAMPLE_TIME is told, it is that of the samples that stay.
+/// Sets SAMPLE_TIME, if present, to the times of the kept samples.
 ///
 /// # Errors
-/// None that is known.
+/// Fails if the feature cannot be encoded.
 pub fn follow_in_sample_time(header: &mut Header, times: Option<(u64, u64)>) -> Result<()> {
     if !header.features.contains_key(&FeatureId::SAMPLE_TIME) {
         return Ok(());
@@ -143,7 +149,7 @@ pub fn follow_in_sample_time(header: &mut Header, times: Option<(u64, u64)>) -> 
     header.set(FeatureId::SAMPLE_TIME, &SampleTime { first_sample_time, last_sample_time })
 }
 
-/// The earlier first and the later last of times that were seen.
+/// Extends a time range, unless the time is unset.
 pub fn extend(times: &mut Option<(u64, u64)>, time: Option<u64>) {
     if let Some(time) = time.filter(|&time| is_time(time)) {
         let (first, last) = times.get_or_insert((time, time));
@@ -151,68 +157,68 @@ pub fn extend(times: &mut Option<(u64, u64)>, time: Option<u64>) {
     }
 }
 
-/// Reads a sample, and calls the function with it; `None` where it cannot be read.
+/// Decodes a sample and calls the function with it; `None` if it is malformed.
 fn with_sample<T>(meta: &Meta, raw: &Raw<'_>, function: impl FnOnce(&Sample<'_>) -> T) -> Option<T> {
-    let (event, told) = meta.events.of(raw)?;
+    let (event, descriptor) = meta.events.of(raw)?;
     let mut view = SampleView::default();
-    view.fill(raw.body(), &told.layout, raw.endian()).ok()?;
+    view.fill(raw.body(), &descriptor.layout, raw.endian()).ok()?;
     Some(function(&Sample { raw, event, view: &view }))
 }
 
-/// The first look: asks the filter, and takes note of what stays.
-struct Choose<'a, F> {
+/// The first pass: asks the filter, and records what is kept.
+struct FilterScan<'a, F> {
     filter: &'a mut F,
-    stay: &'a mut Stay,
+    selection: &'a mut Selection,
     places: Places,
 }
 
-impl<F: Filter> Sink for Choose<'_, F> {
+impl<F: Filter> Sink for FilterScan<'_, F> {
     fn begin(&mut self, meta: &Meta) -> Result<()> {
         self.filter.begin(meta);
         Ok(())
     }
 
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        let Self { filter, stay, places } = self;
+        let Self { filter, selection, places } = self;
         if raw.header().kind != RecordType::SAMPLE {
-            if let Some(related) = &mut stay.related {
+            if let Some(related) = &mut selection.related {
                 related.note(meta, raw);
             }
             filter.other(meta, raw);
             places.forget(raw);
             return Ok(());
         }
-        let stays = with_sample(meta, raw, |sample| {
-            let stays = filter.keeps(sample);
-            if stays {
-                extend(&mut stay.times, sample.view.time);
-                stay.deferred.wanted_by(sample.view);
-                if let (Some(related), Some((pid, _))) = (&mut stay.related, sample.view.task) {
-                    related.stays(pid);
+        let is_kept = with_sample(meta, raw, |sample| {
+            let is_kept = filter.keeps(sample);
+            if is_kept {
+                extend(&mut selection.times, sample.view.time);
+                selection.deferred.wanted_by(sample.view);
+                if let (Some(related), Some((pid, _))) = (&mut selection.related, sample.view.task) {
+                    related.add(pid);
                 }
             }
-            stays
+            is_kept
         });
-        stay.unreadable += u64::from(stays.is_none());
-        if stays != Some(false) && filter.order() == PreScanOrder::Time {
-            stay.marked.mark(places.of(raw));
+        selection.unreadable += u64::from(is_kept.is_none());
+        if is_kept != Some(false) && filter.order() == PreScanOrder::Time {
+            selection.marked.mark(places.of(raw));
         }
         places.forget(raw);
         Ok(())
     }
 
     fn end(&mut self, meta: &Meta) -> Result<()> {
-        if let Some(related) = &mut self.stay.related {
+        if let Some(related) = &mut self.selection.related {
             related.with_ancestors();
         }
         self.filter.check(meta)
     }
 }
 
-/// The same in the order of time, knowing where in the order of the file each sample is.
-struct ChooseInOrder<'a, F>(Order<Choose<'a, F>>);
+/// The first pass in time order, with samples numbered in file order.
+struct OrderedFilterScan<'a, F>(Order<FilterScan<'a, F>>);
 
-impl<F: Filter> Sink for ChooseInOrder<'_, F> {
+impl<F: Filter> Sink for OrderedFilterScan<'_, F> {
     fn begin(&mut self, meta: &Meta) -> Result<()> {
         self.0.begin(meta)
     }
@@ -227,38 +233,38 @@ impl<F: Filter> Sink for ChooseInOrder<'_, F> {
     }
 }
 
-/// Passes on what stays.
-struct PassOn<'a, F> {
+/// Passes on what is kept.
+struct FilterStage<'a, F> {
     filter: &'a mut F,
-    stay: &'a Stay,
+    selection: &'a Selection,
     places: Places,
 }
 
-impl<F: Filter> PassOn<'_, F> {
-    fn stays(&mut self, meta: &Meta, raw: &Raw<'_>) -> bool {
+impl<F: Filter> FilterStage<'_, F> {
+    fn is_kept(&mut self, meta: &Meta, raw: &Raw<'_>) -> bool {
         let is_sample = raw.header().kind == RecordType::SAMPLE;
         if self.filter.order() == PreScanOrder::Time {
             let place = self.places.of(raw);
             self.places.forget(raw);
             if is_sample {
-                return self.stay.marked.has(place);
+                return self.selection.marked.has(place);
             }
         }
         match raw.header().kind {
             RecordType::SAMPLE => with_sample(meta, raw, |sample| self.filter.keeps(sample)).unwrap_or(true),
-            RecordType::CALLCHAIN_DEFERRED => self.stay.deferred.has(meta, raw),
-            _ => self.stay.related.as_ref().is_none_or(|related| related.keeps(meta, raw)),
+            RecordType::CALLCHAIN_DEFERRED => self.selection.deferred.has(meta, raw),
+            _ => self.selection.related.as_ref().is_none_or(|related| related.keeps(meta, raw)),
         }
     }
 }
 
-impl<F: Filter, S: Sink + ?Sized> Stage<S> for PassOn<'_, F> {
+impl<F: Filter, S: Sink + ?Sized> Stage<S> for FilterStage<'_, F> {
     fn begin(&mut self, meta: &Meta, sink: &mut S) -> Result<()> {
         self.filter.begin(meta);
         sink.begin(meta)
     }
 
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
-        if self.stays(meta, raw) { sink.record(meta, raw) } else { Ok(()) }
+        if self.is_kept(meta, raw) { sink.record(meta, raw) } else { Ok(()) }
     }
 }

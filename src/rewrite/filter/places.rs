@@ -1,24 +1,23 @@
-//! Where a record is in the order of the file, whatever the order in which it comes: what was decided in the order of time is
-//! found again in that of the file.
+//! Positions of records in file order, so that decisions made in time order can be looked up in file order.
 
 use crate::stream::raw::Raw;
 use hashbrown::HashMap;
 
-/// The least size of a record: no two begin closer to each other.
+/// Minimum size of a record, and so the minimum distance of two records.
 const UNIT: u64 = 8;
 
-/// Numbers the places of records, in units of 8 bytes. The numbers are the same in each run over the same records.
+/// Numbers the positions of records, in units of 8 bytes. The numbers are the same in each pass over the same records.
 #[derive(Debug, Default)]
 pub struct Places {
-    /// The first place of each block, by its serial number.
+    /// First position of each block, by serial number.
     starts: HashMap<u64, u64>,
-    /// The block of the latest record, and its first place.
+    /// The block of the latest record, and its first position.
     latest: Option<(u64, u64)>,
     end: u64,
 }
 
 impl Places {
-    /// The place of a record. It must first be asked for in the order of the file.
+    /// The position of a record. The first calls must be in file order.
     #[inline]
     pub fn of(&mut self, raw: &Raw<'_>) -> u64 {
         let start = match self.latest {
@@ -28,7 +27,7 @@ impl Places {
         start + raw.at() as u64 / UNIT
     }
 
-    /// Forgets a record that will not be asked for again, if nothing else is in its block: so it is with changed ones.
+    /// Forgets the block of a record that will not be looked up again, if it contains no other record, as for changed records.
     #[inline]
     pub fn forget(&mut self, raw: &Raw<'_>) {
         if raw.at() == 0 && raw.bytes().len() == raw.block().bytes.len() {
@@ -48,12 +47,12 @@ impl Places {
     }
 }
 
-/// Places that are marked: a bit for every 8 bytes of records.
+/// A set of positions: one bit for every 8 bytes of records.
 #[derive(Debug, Default)]
 pub struct Marked(Vec<u64>);
 
 impl Marked {
-    /// Marks a place.
+    /// Adds a position.
     pub fn mark(&mut self, place: u64) {
         let word = (place / 64) as usize;
         if self.0.len() <= word {
@@ -62,7 +61,7 @@ impl Marked {
         self.0[word] |= 1 << (place % 64);
     }
 
-    /// Whether a place is marked.
+    /// Whether a position is in the set.
     pub fn has(&self, place: u64) -> bool {
         self.0.get((place / 64) as usize).is_some_and(|word| word & 1 << (place % 64) != 0)
     }
@@ -73,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_marked_place_is_no_other() {
+    fn marks_only_the_given_places() {
         let mut marked = Marked::default();
         [0, 63, 64, 1000].into_iter().for_each(|place| marked.mark(place));
         let has: Vec<_> = (0..2000).filter(|&place| marked.has(place)).collect();

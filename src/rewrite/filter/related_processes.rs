@@ -1,4 +1,4 @@
-//! Processes that have to do with what stays: those of samples that stay, and those from which they were forked.
+//! Processes related to kept samples: those of the samples, and their ancestors.
 
 use crate::abi::bytes::Reader;
 use crate::abi::record::{CpuMode, RecordType};
@@ -8,21 +8,21 @@ use crate::stream::raw::Raw;
 use hashbrown::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// The process of idle CPUs, and that which stands for the kernel.
+/// The process IDs of idle CPUs and of the kernel.
 const KERNEL: [u32; 2] = [0, u32::MAX];
 
-/// What records tell of processes: from which each was forked, and what was mapped in it.
+/// Forks and mappings of all processes.
 #[derive(Debug, Default)]
-pub struct Kin {
-    /// From which each was forked. A number may be that of several, one after the other.
+pub struct ProcessTree {
+    /// The parents of each process ID; reused IDs have several.
     parents: HashMap<u32, Vec<u32>>,
     names: Names,
-    /// In which processes each file was mapped.
+    /// The processes in which each file was mapped.
     files: HashMap<Arc<[u8]>, HashSet<u32>>,
 }
 
-impl Kin {
-    /// Takes note of forks and maps.
+impl ProcessTree {
+    /// Processes a record; uses FORK, MMAP and MMAP2.
     pub fn note(&mut self, meta: &Meta, raw: &Raw<'_>) {
         if raw.header().kind == RecordType::FORK {
             let mut body = Reader::new(raw.body(), raw.endian());
@@ -42,7 +42,7 @@ impl Kin {
         }
     }
 
-    /// Adds those from which processes were forked, and the kernel.
+    /// Adds the ancestors of the processes, and the kernel.
     pub fn add_ancestors(&self, processes: &mut HashSet<u32>) {
         let mut next: Vec<_> = processes.iter().copied().collect();
         while let Some(pid) = next.pop() {
@@ -52,13 +52,13 @@ impl Kin {
         processes.extend(KERNEL);
     }
 
-    /// Whether a file was mapped in one of these, or in none that is told.
+    /// Whether a file was mapped in one of the processes, or never.
     pub fn has_file(&self, name: &[u8], processes: &HashSet<u32>) -> bool {
         self.files.get(name).is_none_or(|pids| pids.iter().any(|pid| processes.contains(pid)))
     }
 }
 
-/// Of which process of the host a record tells; `None` where it is none in particular.
+/// The host process that a record describes; `None` if it describes no particular one.
 pub fn process_of(meta: &Meta, raw: &Raw<'_>) -> Option<u32> {
     let pid = match raw.header().kind {
         RecordType::MMAP
@@ -77,47 +77,47 @@ pub fn process_of(meta: &Meta, raw: &Raw<'_>) -> Option<u32> {
     pid.filter(|_| is_of_host(raw))
 }
 
-/// Processes that have to do with what stays.
+/// The processes related to kept samples.
 #[derive(Debug, Default)]
 pub struct Related {
     processes: HashSet<u32>,
-    /// The latest that was added.
+    /// The latest process added.
     latest: Option<u32>,
-    kin: Kin,
+    process_tree: ProcessTree,
 }
 
 impl Related {
-    /// A sample of the process stays.
+    /// Adds the process of a kept sample.
     #[inline]
-    pub fn stays(&mut self, pid: u32) {
+    pub fn add(&mut self, pid: u32) {
         if self.latest != Some(pid) {
             self.processes.insert(pid);
             self.latest = Some(pid);
         }
     }
 
-    /// Takes note of forks and maps.
+    /// Processes a record; uses FORK, MMAP and MMAP2.
     pub fn note(&mut self, meta: &Meta, raw: &Raw<'_>) {
-        self.kin.note(meta, raw);
+        self.process_tree.note(meta, raw);
     }
 
-    /// Adds those from which they were forked.
+    /// Adds the ancestors of the processes.
     pub fn with_ancestors(&mut self) {
-        self.kin.add_ancestors(&mut self.processes);
+        self.process_tree.add_ancestors(&mut self.processes);
     }
 
-    /// Whether a file was mapped in one of these, or in none that is told.
+    /// Whether a file was mapped in one of the processes, or never.
     pub fn has_file(&self, name: &[u8]) -> bool {
-        self.kin.has_file(name, &self.processes)
+        self.process_tree.has_file(name, &self.processes)
     }
 
-    /// Whether a record stays: it tells of one of these, or of no certain process.
+    /// Whether a record is kept: it describes one of the processes, or no particular one.
     pub fn keeps(&self, meta: &Meta, raw: &Raw<'_>) -> bool {
         process_of(meta, raw).is_none_or(|pid| self.processes.contains(&pid))
     }
 }
 
-/// Whether a record tells of the host: a guest's processes have numbers of their own.
+/// Whether a record describes the host: a guest has its own process IDs.
 fn is_of_host(raw: &Raw<'_>) -> bool {
     !matches!(raw.header().misc.cpu_mode(), CpuMode::GUEST_KERNEL | CpuMode::GUEST_USER)
 }

@@ -1,4 +1,4 @@
-//! One of so many samples: `--sample-every`.
+//! Keeps every Nth sample of each event: `--sample-every`.
 
 use super::pass::{Filter, Sample};
 use crate::error::Result;
@@ -13,22 +13,22 @@ const SAMPLE_EVERY: Parameter<NonZeroU64> = Parameter::once("--sample-every", "N
 
 /// The option of this filter.
 pub const OPTIONS: &[PassOption] =
-    &[PassOption::new(&SAMPLE_EVERY, Outputs::All, "Only one of so many samples of each event", |values| {
+    &[PassOption::new(&SAMPLE_EVERY, Outputs::All, "Keep only every Nth sample of each event", |values| {
         let every = values.one(&SAMPLE_EVERY)?;
         Ok(PassFactory::filter(move || EveryFilter::new(every)))
     })];
 
-/// Keeps the first of so many samples of each event, in the order of the file: so each CPU's, and none of a rare event is
-/// lost for one that is not.
+/// Keeps the first of every N samples of each event, in file order. This thins out each CPU evenly, and a frequent event does
+/// not displace a rare one.
 #[derive(Clone, Debug)]
 pub struct EveryFilter {
     every: NonZeroU64,
-    /// How many samples there were of each event.
+    /// Samples seen of each event.
     seen: Vec<u64>,
 }
 
 impl EveryFilter {
-    /// One of that many.
+    /// Creates a filter that keeps one of `every` samples.
     pub fn new(every: NonZeroU64) -> Self {
         Self { every, seen: Vec::new() }
     }

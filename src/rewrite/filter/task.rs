@@ -1,6 +1,6 @@
-//! Samples of certain processes or threads: `--pid`, `--tid`.
+//! Keeps samples of certain processes or threads: `--pid`, `--tid`.
 
-use super::not_found::{What, no_field, not_there};
+use super::not_found::{Noun, missing_field, value_not_found};
 use super::pass::{Filter, Sample};
 use crate::error::Result;
 use crate::rewrite::option::{Outputs, Parameter, PassOption};
@@ -13,44 +13,44 @@ const TID: Parameter<u32> = Parameter::list("--tid", "TIDS", number);
 
 /// The options of this filter.
 pub const OPTIONS: &[PassOption] = &[
-    PassOption::new(&PID, Outputs::All, "Only samples of these processes, separated by commas", |values| {
+    PassOption::new(&PID, Outputs::All, "Keep only samples of these processes, separated by commas", |values| {
         let wanted = values.of(&PID);
         Ok(PassFactory::filter(move || TaskFilter::new(TaskNumber::Pid, wanted.iter().copied())))
     }),
-    PassOption::new(&TID, Outputs::All, "Only samples of these threads, separated by commas", |values| {
+    PassOption::new(&TID, Outputs::All, "Keep only samples of these threads, separated by commas", |values| {
         let wanted = values.of(&TID);
         Ok(PassFactory::filter(move || TaskFilter::new(TaskNumber::Tid, wanted.iter().copied())))
     }),
 ];
 
 fn number(text: &str) -> std::result::Result<u32, String> {
-    text.trim().parse().map_err(|_| format!("{text} is no process or thread"))
+    text.trim().parse().map_err(|_| format!("'{text}' is not a process or thread ID"))
 }
 
-/// Which of the two numbers of a task.
+/// Which ID of a task to filter by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TaskNumber {
-    /// Of its process.
+    /// Process ID.
     Pid,
-    /// Of its thread.
+    /// Thread ID.
     Tid,
 }
 
-/// Keeps the samples of certain processes or threads.
+/// Keeps samples of certain processes or threads.
 #[derive(Clone, Debug)]
 pub struct TaskFilter {
     number: TaskNumber,
     wanted: BTreeSet<u32>,
-    there: BTreeSet<u32>,
-    /// The latest number, and whether it is wanted: most often the next one is the same.
+    seen: BTreeSet<u32>,
+    /// The latest ID, and whether it is wanted: most often the next one is the same.
     latest: Option<(u32, bool)>,
-    untold: u64,
+    without_field: u64,
 }
 
 impl TaskFilter {
-    /// Those of these numbers.
+    /// Creates a filter of these IDs.
     pub fn new(number: TaskNumber, wanted: impl IntoIterator<Item = u32>) -> Self {
-        Self { number, wanted: wanted.into_iter().collect(), there: BTreeSet::new(), latest: None, untold: 0 }
+        Self { number, wanted: wanted.into_iter().collect(), seen: BTreeSet::new(), latest: None, without_field: 0 }
     }
 }
 
@@ -67,13 +67,13 @@ impl Filter for TaskFilter {
     }
 
     fn begin(&mut self, _: &Meta) {
-        (self.latest, self.untold) = (None, 0);
-        self.there.clear();
+        (self.latest, self.without_field) = (None, 0);
+        self.seen.clear();
     }
 
     fn keeps(&mut self, sample: &Sample<'_>) -> bool {
         let Some((pid, tid)) = sample.view.task else {
-            self.untold += 1;
+            self.without_field += 1;
             return false;
         };
         let number = match self.number {
@@ -83,7 +83,7 @@ impl Filter for TaskFilter {
         match self.latest {
             Some((latest, is_wanted)) if latest == number => is_wanted,
             _ => {
-                self.there.insert(number);
+                self.seen.insert(number);
                 let is_wanted = self.wanted.contains(&number);
                 self.latest = Some((number, is_wanted));
                 is_wanted
@@ -92,15 +92,15 @@ impl Filter for TaskFilter {
     }
 
     fn check(&mut self, _: &Meta) -> Result<()> {
-        let what = match self.number {
-            TaskNumber::Pid => What { one: "process", several: "processes" },
-            TaskNumber::Tid => What { one: "thread", several: "threads" },
+        let noun = match self.number {
+            TaskNumber::Pid => Noun { singular: "process", plural: "processes" },
+            TaskNumber::Tid => Noun { singular: "thread", plural: "threads" },
         };
-        if self.untold > 0 {
-            return Err(no_field(self.option(), "their process and thread", self.untold));
+        if self.without_field > 0 {
+            return Err(missing_field(self.option(), "a process and thread", self.without_field));
         }
-        match self.wanted.difference(&self.there).next() {
-            Some(missing) => Err(not_there(self.option(), what, missing, self.there.iter())),
+        match self.wanted.difference(&self.seen).next() {
+            Some(missing) => Err(value_not_found(self.option(), noun, missing, self.seen.iter())),
             None => Ok(()),
         }
     }

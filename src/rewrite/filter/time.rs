@@ -1,6 +1,6 @@
-//! Samples of certain times: `--time`, as perf script takes it.
+//! Keeps samples of certain times: `--time`, with the syntax of perf script.
 
-use super::not_found::no_field;
+use super::not_found::missing_field;
 use super::pass::{Filter, Sample, extend};
 use crate::abi;
 use crate::abi::feature::FeatureId;
@@ -18,8 +18,9 @@ const TIME: Parameter<Times> = Parameter::once("--time", "TIMES", str::parse);
 pub const OPTIONS: &[PassOption] = &[PassOption::new(
     &TIME,
     Outputs::All,
-    "Only samples of these times, as perf script takes them: START,STOP in seconds, either of them open, several separated by \
-     blanks; or of the time between the first and the last sample 10%-30%, or 10%/2 (the second tenth), separated by commas",
+    "Keep only samples of these times, as perf script takes them: START,STOP in seconds, either may be omitted, several \
+     separated by spaces; or shares of the time between the first and the last sample: 10%-30%, or 10%/2 (the second \
+     tenth), separated by commas",
     |values| {
         let wanted = values.one(&TIME)?;
         Ok(PassFactory::filter(move || TimeFilter::new(wanted.clone())))
@@ -27,31 +28,31 @@ pub const OPTIONS: &[PassOption] = &[PassOption::new(
 )
 .with_hyphens()];
 
-/// Times that are asked for.
+/// Wanted times.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Times {
-    /// `START,STOP`, each in seconds with up to nine decimals, either of them open; several separated by blanks.
+    /// `START,STOP`, in seconds with up to nine decimals, either of them optional; several separated by spaces.
     Absolute(Vec<Interval>),
-    /// `A%-B%`, `A%/N` (the `N`th `A%`) or `A%` (the first), several separated by commas: of the time between the first and
-    /// the last sample.
+    /// `A%-B%`, `A%/N` (the `N`th `A%`) or `A%` (the first), several separated by commas: shares of the time between the first
+    /// and the last sample.
     Shares(Vec<Share>),
 }
 
-/// An interval of time, both ends in it, in nanoseconds of the recording's clock.
+/// A time interval, inclusive at both ends, in nanoseconds of the recording's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interval {
-    /// From when on.
+    /// First nanosecond.
     pub start: u64,
-    /// Up to when.
+    /// Last nanosecond.
     pub end: u64,
 }
 
-/// A share of the recording's time, of 1.
+/// A share of the recording's time, between 0 and 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Share {
-    /// From where on.
+    /// Start.
     pub start: f64,
-    /// Up to where.
+    /// End.
     pub end: f64,
 }
 
@@ -66,12 +67,12 @@ impl FromStr for Times {
                 .collect::<std::result::Result<_, _>>()
                 .map(Self::Shares);
         }
-        // Behind the comma there may be a blank.
+        // The comma may be followed by a space.
         let text = text.trim().replace(", ", ",");
         let list: Vec<Interval> = text.split_whitespace().map(str::parse).collect::<std::result::Result<_, _>>()?;
         match list.windows(2).find(|pair| pair[0].end >= pair[1].start) {
-            _ if list.is_empty() => Err("is no time".to_owned()),
-            Some(_) => Err("intervals must come one behind the other".to_owned()),
+            _ if list.is_empty() => Err("expected a time".to_owned()),
+            Some(_) => Err("intervals must be in order and must not overlap".to_owned()),
             None => Ok(Self::Absolute(list)),
         }
     }
@@ -81,20 +82,20 @@ impl FromStr for Interval {
     type Err = String;
 
     fn from_str(text: &str) -> std::result::Result<Self, String> {
-        let (start, end) = text.split_once(',').ok_or_else(|| format!("{text} is not START,STOP"))?;
+        let (start, end) = text.split_once(',').ok_or_else(|| format!("'{text}' is not START,STOP"))?;
         let start = if start.is_empty() { 0 } else { nanoseconds(start)? };
         let end = if end.is_empty() { u64::MAX } else { nanoseconds(end)? };
-        if start > end { Err(format!("{text} ends before it begins")) } else { Ok(Self { start, end }) }
+        if start > end { Err(format!("'{text}' ends before it starts")) } else { Ok(Self { start, end }) }
     }
 }
 
-/// Seconds with up to nine decimals.
+/// Parses seconds with up to nine decimals.
 fn nanoseconds(text: &str) -> std::result::Result<u64, String> {
     let (seconds, decimals) = text.split_once('.').unwrap_or((text, ""));
     let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let number = (!seconds.is_empty() && decimals.len() <= 9 && is_number(seconds) && is_number(decimals))
         .then(|| format!("{seconds}{decimals:0<9}").parse().ok());
-    number.flatten().ok_or_else(|| format!("{text} is no time in seconds with up to nine decimals"))
+    number.flatten().ok_or_else(|| format!("'{text}' is not a time in seconds with up to nine decimals"))
 }
 
 impl FromStr for Share {
@@ -104,12 +105,12 @@ impl FromStr for Share {
         let percent = |text: &str| {
             let number = text.trim().strip_suffix('%').and_then(|number| number.parse::<f64>().ok());
             let number = number.filter(|number| (0.0..=100.0).contains(number));
-            number.map(|number| number / 100.0).ok_or_else(|| format!("{text} is not between 0% and 100%"))
+            number.map(|number| number / 100.0).ok_or_else(|| format!("'{text}' is not between 0% and 100%"))
         };
         let share = if let Some((share, nth)) = text.split_once('/') {
             let (share, nth) = (percent(share)?, nth.trim().parse::<u32>().unwrap_or(0));
             if nth == 0 {
-                return Err(format!("{text} is not A%/N, with N from 1 on"));
+                return Err(format!("'{text}' is not A%/N with N of at least 1"));
             }
             Self { start: share * f64::from(nth - 1), end: share * f64::from(nth) }
         } else if let Some((start, end)) = text.split_once('-') {
@@ -118,15 +119,15 @@ impl FromStr for Share {
             Self { start: 0.0, end: percent(text)? }
         };
         match share {
-            Self { end, .. } if end > 1.0 => Err(format!("{text} is beyond 100%")),
-            Self { start, end } if start > end => Err(format!("{text} ends before it begins")),
+            Self { end, .. } if end > 1.0 => Err(format!("'{text}' is beyond 100%")),
+            Self { start, end } if start > end => Err(format!("'{text}' ends before it starts")),
             share => Ok(share),
         }
     }
 }
 
 impl Share {
-    /// The interval that it is of a recording whose samples go from `first` to `last`. The next share begins behind its end.
+    /// The interval in a recording whose samples range from `first` to `last`. Adjacent shares do not overlap.
     fn of(self, first: u64, last: u64) -> Interval {
         let total = last.saturating_sub(first) as f64;
         let at = |share: f64| first.saturating_add((share * total).round() as u64).min(last);
@@ -136,25 +137,25 @@ impl Share {
     }
 }
 
-/// Keeps the samples of certain times; those without a time stay.
+/// Keeps samples of certain times; those with a time of 0 are kept.
 #[derive(Clone, Debug)]
 pub struct TimeFilter {
     wanted: Times,
-    /// What is wanted, once that is known.
+    /// The wanted intervals, once they are known.
     intervals: Option<Vec<Interval>>,
     /// Times of the first and the last sample.
     seen: Option<(u64, u64)>,
-    untold: u64,
+    without_field: u64,
 }
 
 impl TimeFilter {
-    /// Those of these times.
+    /// Creates a filter of these times.
     pub fn new(wanted: Times) -> Self {
-        Self { wanted, intervals: None, seen: None, untold: 0 }
+        Self { wanted, intervals: None, seen: None, without_field: 0 }
     }
 
-    /// Shares are of what SAMPLE_TIME tells, as perf has it, and else of the time of the samples.
-    fn know(&mut self, meta: &Meta, seen: Option<(u64, u64)>) {
+    /// Resolves shares: of SAMPLE_TIME if present, as in perf, otherwise of the times of the samples.
+    fn resolve(&mut self, meta: &Meta, seen: Option<(u64, u64)>) {
         self.intervals = match &self.wanted {
             Times::Absolute(intervals) => Some(intervals.clone()),
             Times::Shares(shares) => {
@@ -165,7 +166,7 @@ impl TimeFilter {
     }
 }
 
-/// Times of the first and the last sample, where the recording tells them.
+/// The times of the first and the last sample from SAMPLE_TIME.
 fn sample_time(meta: &Meta) -> Option<(u64, u64)> {
     let section = meta.features.get(&FeatureId::SAMPLE_TIME)?;
     let (time, _) = abi::parse::<SampleTime>(section, meta.endian, ()).ok()?;
@@ -179,16 +180,16 @@ impl Filter for TimeFilter {
     }
 
     fn begin(&mut self, meta: &Meta) {
-        self.untold = 0;
-        // Of a pipe all is known only when the first look is done.
+        self.without_field = 0;
+        // The metadata of a pipe is complete only after the first pass.
         if self.intervals.is_none() {
-            self.know(meta, None);
+            self.resolve(meta, None);
         }
     }
 
     fn keeps(&mut self, sample: &Sample<'_>) -> bool {
         let Some(time) = sample.view.time else {
-            self.untold += 1;
+            self.without_field += 1;
             return false;
         };
         match &self.intervals {
@@ -203,15 +204,15 @@ impl Filter for TimeFilter {
     }
 
     fn check(&mut self, meta: &Meta) -> Result<()> {
-        if self.untold > 0 {
-            return Err(no_field(self.option(), "their time", self.untold));
+        if self.without_field > 0 {
+            return Err(missing_field(self.option(), "a time", self.without_field));
         }
         if self.intervals.is_none() {
-            self.know(meta, self.seen);
+            self.resolve(meta, self.seen);
         }
         match self.intervals {
             Some(_) => Ok(()),
-            None => Err(Error::not_found("--time: there is no sample of whose time there could be a share")),
+            None => Err(Error::not_found("--time: no sample records a time, so shares of it are undefined")),
         }
     }
 }
@@ -221,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_taken_as_perf_takes_them() {
+    fn parses_times_as_perf_does() {
         let interval = |start, end| Interval { start, end };
         let absolute = |text: &str| match text.parse() {
             Ok(Times::Absolute(list)) => list,
@@ -237,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_taken_as_perf_takes_them() {
+    fn parses_shares_as_perf_does() {
         let shares = |text: &str| match text.parse() {
             Ok(Times::Shares(list)) => list.into_iter().map(|share: Share| share.of(1000, 2000)).collect::<Vec<_>>(),
             other => panic!("{text}: {other:?}"),

@@ -1,4 +1,4 @@
-//! What a recording tells of itself, put in place: told before the first record of a file, and by the records of a pipe.
+//! Applies an edit of the metadata: in the header of a file, or in the records of a pipe.
 
 use super::Header;
 use crate::abi;
@@ -20,21 +20,21 @@ use crate::stream::raw::{Gap, Raw};
 use crate::stream::stage::Stage;
 use hashbrown::{HashMap, HashSet};
 
-/// What is told before and after a pass has [edited](crate::rewrite::pass::Pass::edit) it.
+/// The metadata before and after a pass has [edited](crate::rewrite::pass::Pass::edit) it.
 #[derive(Debug)]
 pub struct Edited {
     before: Header,
     after: Header,
-    /// Number of each event of before, by its ids.
+    /// Number of each original event, by its IDs.
     by_id: HashMap<u64, usize>,
     build_ids: [HashSet<(Misc, BuildId)>; 2],
 }
 
 impl Edited {
-    /// Compares what was told with what is to be told.
+    /// Compares the metadata before and after the edit.
     ///
     /// # Errors
-    /// Where a feature that follows the events cannot.
+    /// Fails if a feature that describes the events cannot be adapted.
     pub fn new(before: Header, mut after: Header) -> Result<Self> {
         after.follow_events(&before)?;
         let mut by_id = HashMap::new();
@@ -45,10 +45,10 @@ impl Edited {
         Ok(Self { before, after, by_id, build_ids })
     }
 
-    /// What is known of the recording then, before its first record.
+    /// The edited metadata of the recording before its first record.
     ///
     /// # Errors
-    /// Where what is told has no place in a file.
+    /// Fails if the metadata does not fit in a file.
     pub fn known(&self, meta: &Meta) -> Result<Meta> {
         match meta.container {
             Container::Pipe => Ok(meta.clone()),
@@ -56,37 +56,37 @@ impl Edited {
         }
     }
 
-    /// The number of the event that a HEADER_ATTR tells.
+    /// The number of the event that a HEADER_ATTR record describes.
     fn number(&self, attr: &HeaderAttr) -> Option<usize> {
         match attr.ids.first() {
             Some(id) => self.by_id.get(id).copied(),
             None => {
-                let is_told = |event: &Option<FileAttr>| event.as_ref().is_some_and(|event| event.attr == attr.attr);
-                self.before.events.iter().position(is_told)
+                let is_same = |event: &Option<FileAttr>| event.as_ref().is_some_and(|event| event.attr == attr.attr);
+                self.before.events.iter().position(is_same)
             }
         }
     }
 
-    /// Whether a feature is another one after, and what is in it then.
+    /// The edited content of a feature, or `Some(None)` if it was removed; `None` if it is unchanged.
     fn changed(&self, id: FeatureId) -> Option<Option<&[u8]>> {
         let after = self.after.features.get(&id);
         (after != self.before.features.get(&id)).then(|| after.map(AsRef::as_ref))
     }
 
-    /// The record that takes the place of one that tells of the recording; without bytes where none does, `None` where it
-    /// stays.
+    /// The record that replaces a metadata record: without bytes if the record is removed, `None` if it is unchanged.
     fn rewritten(&self, raw: &Raw<'_>) -> Result<Option<Vec<u8>>> {
         let (body, endian) = (raw.body(), raw.endian());
-        let gone = Some(Vec::new());
+        let removed = Some(Vec::new());
         Ok(match raw.header().kind {
             RecordType::HEADER_ATTR => {
-                let Ok((told, _)) = abi::parse::<HeaderAttr>(body, endian, ()) else { return Ok(None) };
-                match self.number(&told).map(|number| (&self.before.events[number], &self.after.events[number])) {
+                let Ok((header_attr, _)) = abi::parse::<HeaderAttr>(body, endian, ()) else { return Ok(None) };
+                match self.number(&header_attr).map(|number| (&self.before.events[number], &self.after.events[number]))
+                {
                     None => None,
                     Some((before, after)) if before == after => None,
-                    Some((_, None)) => gone,
+                    Some((_, None)) => removed,
                     Some((_, Some(after))) => {
-                        let ids = told.ids.into_iter().filter(|id| after.ids.contains(id)).collect();
+                        let ids = header_attr.ids.into_iter().filter(|id| after.ids.contains(id)).collect();
                         pipe::event(&FileAttr { attr: after.attr.clone(), ids }, endian)?
                     }
                 }
@@ -94,14 +94,14 @@ impl Edited {
             RecordType::EVENT_UPDATE => {
                 let update = abi::parse::<EventUpdate>(body, endian, ()).ok();
                 let number = update.and_then(|(update, _)| self.by_id.get(&update.id).copied());
-                number.filter(|&number| self.after.events[number].is_none()).and(gone)
+                number.filter(|&number| self.after.events[number].is_none()).and(removed)
             }
             RecordType::HEADER_FEATURE => {
                 let id = Reader::new(body, endian).u64().and_then(|id| u32::try_from(id).ok());
                 match id.filter(|_| body.len() > size_of::<u64>()).map(FeatureId) {
                     Some(id) => match self.changed(id) {
                         None => None,
-                        Some(None) => gone,
+                        Some(None) => removed,
                         Some(Some(bytes)) => Some(pipe::feature(id, bytes, endian)?.ok_or_else(|| no_place(id))?),
                     },
                     None => None,
@@ -109,29 +109,30 @@ impl Edited {
             }
             RecordType::HEADER_TRACING_DATA => match self.changed(FeatureId::TRACING_DATA) {
                 None => None,
-                Some(None) => gone,
+                Some(None) => removed,
                 Some(Some(bytes)) => Some(pipe::tracing_data(bytes, endian)?),
             },
             RecordType::HEADER_BUILD_ID => {
-                let told = abi::parse::<BuildId>(body, endian, ()).ok().map(|(told, _)| (raw.header().misc, told));
+                let build_id =
+                    abi::parse::<BuildId>(body, endian, ()).ok().map(|(build_id, _)| (raw.header().misc, build_id));
                 let [before, after] = &self.build_ids;
-                told.filter(|told| before.contains(told) && !after.contains(told)).and(gone)
+                build_id.filter(|build_id| before.contains(build_id) && !after.contains(build_id)).and(removed)
             }
             _ => None,
         })
     }
 
-    /// The record of the formats of tracepoints, with them behind it; `None` where there are none.
+    /// The HEADER_TRACING_DATA record followed by the tracepoint formats; `None` if there are none.
     fn tracing_data(&self) -> Result<Option<Vec<u8>>> {
         let bytes = self.after.features.get(&FeatureId::TRACING_DATA);
         bytes.map(|bytes| pipe::tracing_data(bytes, self.after.endian)).transpose()
     }
 
-    /// The records of a pipe that tell what was not told before.
+    /// The pipe records for added metadata.
     fn additions(&self) -> Result<Vec<Vec<u8>>> {
         let (endian, mut records) = (self.after.endian, Vec::new());
         for event in self.after.events.iter().skip(self.before.events.len()).flatten() {
-            let what = || Error::incompatible("an event has more ids than a record of a pipe can hold");
+            let what = || Error::incompatible("an event has more ids than a pipe record can hold");
             records.push(pipe::event(event, endian)?.ok_or_else(what)?);
         }
         for (&id, bytes) in &self.after.features {
@@ -144,7 +145,7 @@ impl Edited {
                 _ => return Err(no_place(id)),
             });
         }
-        for (misc, build_id) in self.after.build_ids.iter().filter(|told| !self.build_ids[0].contains(*told)) {
+        for (misc, build_id) in self.after.build_ids.iter().filter(|build_id| !self.build_ids[0].contains(*build_id)) {
             records.push(pipe::build_id(*misc, build_id, endian)?.ok_or_else(|| no_place(FeatureId::BUILD_ID))?);
         }
         Ok(records)
@@ -152,27 +153,25 @@ impl Edited {
 }
 
 fn no_place(id: FeatureId) -> Error {
-    Error::incompatible(format!(
-        "a pipe has no place for the feature {id}, or not for so much of it: say --container file"
-    ))
+    Error::incompatible(format!("a pipe cannot store the feature {id}, or not one of this size; use --container file"))
 }
 
-/// Passes records on with what is known of the recording as [edited](Edited), as a reader of what comes out will know it.
+/// Passes records on with the [edited](Edited) metadata, as a reader of the output will see it.
 pub struct HeaderRewriter<'a> {
     edited: &'a Edited,
-    /// What is known of what is passed on.
+    /// The metadata of the output so far.
     meta: Option<Meta>,
     has_added: bool,
     changed: RecordBuffer,
 }
 
 impl<'a> HeaderRewriter<'a> {
-    /// By what was edited.
+    /// Creates the stage for an edit.
     pub fn new(edited: &'a Edited) -> Self {
         Self { edited, meta: None, has_added: false, changed: RecordBuffer::default() }
     }
 
-    /// Passes on what a pipe did not tell, behind the header's records and before the mark of their end.
+    /// Passes on added metadata of a pipe, after the header records and before the end of the features.
     fn add(&mut self, meta: &Meta, place: Place, sink: &mut (impl Sink + ?Sized)) -> Result<()> {
         if meta.container == Container::Pipe && !std::mem::replace(&mut self.has_added, true) {
             for record in self.edited.additions()? {
@@ -195,7 +194,7 @@ impl<S: Sink + ?Sized> Stage<S> for HeaderRewriter<'_> {
         if !self.has_added && (is_end || !is_about_recording(&raw.header())) {
             self.add(meta, Place { source: 0, base: raw.offset(), origin: Origin::File }, sink)?;
         }
-        // What stood before the record that announces it is not passed on where nothing but records is.
+        // Tracing data that preceded its record (a misplaced payload) is lost unless the record is written again with it.
         let is_misplaced = raw.header().kind == RecordType::HEADER_TRACING_DATA
             && self.meta.as_ref().is_some_and(|meta| !meta.features.contains_key(&FeatureId::TRACING_DATA))
             && raw.payload_len() == 0;
@@ -203,11 +202,11 @@ impl<S: Sink + ?Sized> Stage<S> for HeaderRewriter<'_> {
         if !is_about_recording(&raw.header()) {
             return sink.record(meta, raw);
         }
-        let retold = match self.edited.rewritten(raw)? {
+        let rewritten = match self.edited.rewritten(raw)? {
             None if is_misplaced => self.edited.tracing_data()?,
-            retold => retold,
+            rewritten => rewritten,
         };
-        match retold {
+        match rewritten {
             None => sink.record(meta, raw),
             Some(record) => {
                 self.changed.record = record;
@@ -230,7 +229,7 @@ impl<S: Sink + ?Sized> Stage<S> for HeaderRewriter<'_> {
     }
 }
 
-/// Takes note of what records tell of the recording, and passes them on with that.
+/// Updates the metadata with the records that pass through.
 struct Noted<'a, S: ?Sized> {
     sink: &'a mut S,
     meta: &'a mut Option<Meta>,
@@ -240,7 +239,7 @@ impl<S: Sink + ?Sized> Sink for Noted<'_, S> {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         let Some(known) = self.meta else { return self.sink.record(meta, raw) };
         if is_about_recording(&raw.header()) {
-            // What cannot be read was told when it was read first.
+            // Malformed metadata was reported when the record was read.
             let _ = known.note(raw);
         }
         self.sink.record(known, raw)

@@ -1,4 +1,4 @@
-//! What a recording tells of itself, set, added and left out: `--set`, `--add-feature`, `--drop-feature`.
+//! Sets, adds and removes features: `--set`, `--add-feature`, `--drop-feature`.
 
 use super::Header;
 use crate::abi::feature::FeatureId;
@@ -10,8 +10,9 @@ use crate::error::{Error, Result};
 use crate::rewrite::option::{Outputs, Parameter, PassOption, Place};
 use crate::rewrite::pass::Pass;
 use crate::rewrite::request::{PassFactory, Values};
+use crate::suggest::unknown;
 
-/// The features of which records could not be read without them.
+/// The features without which records cannot be decoded.
 const NEEDED: [FeatureId; 3] = [FeatureId::AUXTRACE, FeatureId::COMPRESSED, FeatureId::DIR_FORMAT];
 
 /// A feature and its value.
@@ -26,17 +27,17 @@ pub const OPTIONS: &[PassOption] = &[
     PassOption::new(
         &SET,
         Outputs::Records,
-        "Give a feature that is there another value, such as hostname=build-7; may be given more than once",
+        "Change the value of a feature, such as hostname=build-7; may be given more than once",
         |values| edit(values, &SET, |(id, value)| HeaderEdit::Set(id, value)),
     )
     .one_each()
     .place(Place::AfterAnonymizing),
-    PassOption::new(&ADD, Outputs::Records, "Add a feature that is not there", |values| {
+    PassOption::new(&ADD, Outputs::Records, "Add a feature that the recording does not have", |values| {
         edit(values, &ADD, |(id, value)| HeaderEdit::Add(id, value))
     })
     .one_each()
     .place(Place::AfterAnonymizing),
-    PassOption::new(&DROP, Outputs::Records, "Leave out a feature", |values| edit(values, &DROP, HeaderEdit::Drop))
+    PassOption::new(&DROP, Outputs::Records, "Remove a feature", |values| edit(values, &DROP, HeaderEdit::Drop))
         .one_each(),
 ];
 
@@ -49,19 +50,20 @@ fn edit<T: Clone + 'static>(
     Ok(PassFactory::new(move |_| edit.clone()))
 }
 
-/// A feature by its name, as perf has it, in letters of any case, with or without what all begin with.
+/// Parses a feature name: perf's name in any case, with or without `HEADER_`.
 fn feature(text: &str) -> std::result::Result<FeatureId, String> {
     let name = text.to_uppercase().replace('-', "_");
     let name = name.strip_prefix("HEADER_").unwrap_or(&name);
     let named = FeatureId::NAMED.iter().find(|(_, named)| *named == name).map(|(id, _)| *id);
     named.ok_or_else(|| {
         let names: Vec<_> = FeatureId::NAMED.iter().map(|(_, name)| name.to_lowercase()).collect();
-        format!("there is no such feature; there is {}", names.join(", "))
+        let names: Vec<_> = names.iter().map(String::as_str).collect();
+        unknown("feature", text, &names)
     })
 }
 
 fn valued(text: &str) -> std::result::Result<Valued, String> {
-    let (name, value) = text.split_once('=').ok_or("is not FEATURE=VALUE")?;
+    let (name, value) = text.split_once('=').ok_or("expected FEATURE=VALUE")?;
     let id = feature(name)?;
     Value::parse(id, value).map(|value| (id, value))
 }
@@ -69,38 +71,38 @@ fn valued(text: &str) -> std::result::Result<Valued, String> {
 /// A change of a feature.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HeaderEdit {
-    /// A feature that is there gets another value.
+    /// Changes the value of an existing feature.
     Set(FeatureId, Value),
-    /// A feature that is not there is added.
+    /// Adds a missing feature.
     Add(FeatureId, Value),
-    /// A feature that is there goes.
+    /// Removes an existing feature.
     Drop(FeatureId),
 }
 
 /// A value of a feature.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
-    /// Of HOSTNAME, OSRELEASE, VERSION, ARCH, CPUDESC, CPUID.
+    /// Value of HOSTNAME, OSRELEASE, VERSION, ARCH, CPUDESC or CPUID.
     Text(String),
-    /// Of CMDLINE: its words.
+    /// Words of CMDLINE.
     Words(Vec<String>),
-    /// Of NRCPUS.
+    /// Value of NRCPUS.
     Cpus(NrCpus),
-    /// Of TOTAL_MEM: kB.
+    /// Value of TOTAL_MEM, in kB.
     Memory(u64),
-    /// Of CLN_SIZE: bytes.
+    /// Value of CLN_SIZE, in bytes.
     LineSize(u32),
 }
 
 impl Value {
-    /// A value as it is told in text: CMDLINE as words, quoted as in a shell, NRCPUS as `ONLINE` or `ONLINE/AVAILABLE`,
-    /// TOTAL_MEM and CLN_SIZE as numbers.
+    /// Parses the value of a feature: CMDLINE as words quoted as in a shell, NRCPUS as `ONLINE` or `ONLINE/AVAILABLE`, TOTAL_MEM
+    /// and CLN_SIZE as numbers.
     ///
     /// # Errors
-    /// Where the feature has no such value.
+    /// Fails if the feature cannot have this value.
     pub fn parse(id: FeatureId, text: &str) -> std::result::Result<Self, String> {
-        let number = |text: &str| text.parse::<u64>().map_err(|_| format!("{text} is no number"));
-        let small = |text: &str| number(text)?.try_into().map_err(|_| format!("{text} is more than {id} can tell"));
+        let number = |text: &str| text.parse::<u64>().map_err(|_| format!("'{text}' is not a number"));
+        let small = |text: &str| number(text)?.try_into().map_err(|_| format!("{text} is too large for {id}"));
         match id {
             FeatureId::HOSTNAME
             | FeatureId::OSRELEASE
@@ -109,22 +111,22 @@ impl Value {
             | FeatureId::CPUDESC
             | FeatureId::CPUID => Ok(Self::Text(text.to_owned())),
             FeatureId::CMDLINE => {
-                let words = shlex::split(text).ok_or("a quote is not closed, or nothing follows a backslash")?;
+                let words = shlex::split(text).ok_or("unclosed quote or trailing backslash")?;
                 Ok(Self::Words(words))
             }
             FeatureId::NRCPUS => {
                 let (online, available) = text.split_once('/').unwrap_or((text, text));
                 let (nr_cpus_online, nr_cpus_avail) = (small(online)?, small(available)?);
                 if nr_cpus_online > nr_cpus_avail {
-                    return Err("more CPUs cannot be online than there are".to_owned());
+                    return Err("more CPUs online than available".to_owned());
                 }
                 Ok(Self::Cpus(NrCpus { nr_cpus_avail, nr_cpus_online }))
             }
             FeatureId::TOTAL_MEM => number(text).map(Self::Memory),
             FeatureId::CLN_SIZE => small(text).map(Self::LineSize),
             _ => Err(format!(
-                "{id} is no text or number; these are: hostname, osrelease, version, arch, cpudesc, cpuid, cmdline, nrcpus, \
-                 total_mem, cln_size"
+                "{id} is not a text or a number; expected one of: hostname, osrelease, version, arch, cpudesc, cpuid, \
+                 cmdline, nrcpus, total_mem, cln_size"
             )),
         }
     }
@@ -164,22 +166,20 @@ impl Pass for HeaderEdit {
     fn edit(&mut self, header: &mut Header) -> Result<()> {
         let name = self.name();
         let refused = |what: String| Err(Error::invalid(format!("{name}: {what}")));
-        let is_there = |id: &FeatureId| match *id {
+        let is_present = |id: &FeatureId| match *id {
             FeatureId::BUILD_ID => !header.build_ids.is_empty(),
             id => header.features.contains_key(&id),
         };
         match self {
-            Self::Set(id, _) if !is_there(id) => {
-                refused(format!("the recording has no {id} to be set; --add-feature adds one"))
+            Self::Set(id, _) if !is_present(id) => {
+                refused(format!("the recording has no {id}; use --add-feature to add it"))
             }
-            Self::Add(id, _) if is_there(id) => {
-                refused(format!("the recording has a {id} already; --set gives it another value"))
+            Self::Add(id, _) if is_present(id) => {
+                refused(format!("the recording already has {id}; use --set to change it"))
             }
             Self::Set(id, value) | Self::Add(id, value) => value.put(header, *id),
-            Self::Drop(id) if NEEDED.contains(id) => {
-                refused(format!("without {id} records could not be read any more"))
-            }
-            Self::Drop(id) if !is_there(id) => refused(format!("the recording has no {id}")),
+            Self::Drop(id) if NEEDED.contains(id) => refused(format!("{id} is required to decode records")),
+            Self::Drop(id) if !is_present(id) => refused(format!("the recording has no {id}")),
             Self::Drop(FeatureId::BUILD_ID) => {
                 header.build_ids.clear();
                 Ok(())

@@ -1,4 +1,4 @@
-//! What a recording tells of itself, to be edited: the same whatever the container.
+//! A recording's metadata, to be edited in the same way for all containers.
 
 pub mod edited;
 #[cfg(feature = "rewrite")]
@@ -23,27 +23,27 @@ use binrw::BinWrite;
 use bytes::Bytes;
 use std::collections::BTreeMap;
 
-/// What a recording tells of itself: in a file in its header and sections, in a pipe in records.
+/// A recording's metadata: in a file its header and feature sections, in a pipe its header records.
 #[derive(Clone, Debug)]
 pub struct Header {
-    /// Byte order of the recorder, in which features are.
+    /// Byte order of the recorder and of the features.
     pub endian: Endian,
     /// Container that the recording is in.
     pub container: Container,
-    /// The events, by their number; `None` where one goes. New ones come last.
+    /// The events by number; `None` if removed. New events are appended.
     pub events: Vec<Option<FileAttr>>,
     /// Feature sections, other than [`BUILD_ID`](FeatureId::BUILD_ID).
     pub features: BTreeMap<FeatureId, Bytes>,
-    /// Build ids of files.
+    /// Build IDs of files.
     pub build_ids: Vec<(Misc, BuildId)>,
-    /// Whether the table of a file's build ids stays as it is where these are the same, with what cannot be read of it.
+    /// Whether to keep the bytes of a file's build ID table, including malformed entries, if the build IDs are unchanged.
     pub keeps_build_id_table: bool,
     /// Names of tracepoints, in very old recordings.
     pub event_types: Vec<EventType>,
 }
 
 impl Header {
-    /// What is known of a recording.
+    /// Takes the metadata of a recording.
     pub fn new(meta: &Meta) -> Self {
         let mut features = meta.features.clone();
         features.remove(&FeatureId::BUILD_ID);
@@ -58,7 +58,7 @@ impl Header {
         }
     }
 
-    /// A feature by its parts; what does not fit its definition is opaque.
+    /// Decodes a feature; a malformed one is opaque.
     pub fn feature(&self, id: FeatureId) -> Option<FeatureSection> {
         let nr_cpus = self.features.get(&FeatureId::NRCPUS).map(AsRef::as_ref);
         let context = FeatureContext::new(nr_cpus, self.endian);
@@ -70,20 +70,20 @@ impl Header {
         abi::parse::<PerfStr>(self.features.get(&id)?, self.endian, ()).ok().map(|(text, _)| text.to_text())
     }
 
-    /// Adds a feature, or replaces it.
+    /// Adds or replaces a feature.
     ///
     /// # Errors
-    /// Where the value has no place in it.
+    /// Fails if the value does not fit in the feature.
     pub fn set<T: for<'a> BinWrite<Args<'a> = ()>>(&mut self, id: FeatureId, value: &T) -> Result<()> {
         let bytes = encoded(abi::to_bytes(value, self.endian))?;
         self.features.insert(id, bytes.into());
         Ok(())
     }
 
-    /// What EVENT_DESC and GROUP_DESC tell of events follows these.
+    /// Adapts EVENT_DESC and GROUP_DESC to changes of the events.
     ///
     /// # Errors
-    /// Where a value has no place in them.
+    /// Fails if a value does not fit in them.
     pub(super) fn follow_events(&mut self, before: &Self) -> Result<()> {
         if self.events == before.events {
             return Ok(());
@@ -91,11 +91,11 @@ impl Header {
         self.follow_in_event_desc(before)?;
         let Some(section) = self.features.get(&FeatureId::GROUP_DESC) else { return Ok(()) };
         let Ok((mut desc, _)) = abi::parse::<GroupDesc>(section, self.endian, ()) else { return Ok(()) };
-        let left = |range: &[Option<FileAttr>]| range.iter().flatten().count() as u32;
+        let kept = |range: &[Option<FileAttr>]| range.iter().flatten().count() as u32;
         desc.groups.retain_mut(|group| {
             let (leader, members) = (group.leader_idx as usize, group.nr_members as usize);
             let Some(events) = self.events.get(leader..leader.saturating_add(members)) else { return false };
-            (group.leader_idx, group.nr_members) = (left(&self.events[..leader]), left(events));
+            (group.leader_idx, group.nr_members) = (kept(&self.events[..leader]), kept(events));
             group.nr_members > 1
         });
         if desc.groups.is_empty() {
@@ -126,17 +126,17 @@ impl Header {
                 None => true,
             }
         });
-        // All attrs take the same room there.
+        // All attrs in EVENT_DESC have the same size.
         let size = descs.events.iter().map(|desc| desc.attr.stored_size()).max().unwrap_or(descs.attr_size as usize);
         descs.attr_size = size as u32;
         descs.events.iter_mut().for_each(|desc| desc.attr = desc.attr.resized(size));
         self.set(FeatureId::EVENT_DESC, &descs)
     }
 
-    /// What is then known of a recording whose header and sections tell this, before its first record.
+    /// The metadata of a file with this header, before its first record.
     ///
     /// # Errors
-    /// Where a build id's name is longer than its entry can tell.
+    /// Fails if a file name is too long for a build ID entry.
     pub(super) fn known(&self, meta: &Meta, before: &Self) -> Result<Meta> {
         let mut features = self.features.clone();
         if self.build_ids != before.build_ids || !self.keeps_build_id_table {
@@ -148,7 +148,7 @@ impl Header {
         let mut known = meta.with(self.events.iter().flatten().cloned(), features, &self.event_types);
         let index = known.features.get(&FeatureId::AUXTRACE).cloned();
         known.image = image(&mut known)?;
-        // Records are still told to be where they were, and so are those of the index.
+        // Records and the AUXTRACE index keep their original offsets.
         known.features.extend(index.map(|index| (FeatureId::AUXTRACE, index)));
         Ok(known)
     }

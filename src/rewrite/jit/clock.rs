@@ -1,4 +1,4 @@
-//! The times of a jitdump in the recording's clock.
+//! Converts the times of a jitdump to the recording's clock.
 
 use crate::abi::attr_flags::AttrFlags;
 use crate::abi::jitdump::header::Header;
@@ -8,20 +8,20 @@ use crate::stream::meta::Meta;
 /// `CLOCK_MONOTONIC`.
 const MONOTONIC: i32 = 1;
 
-/// How times of a jitdump become those of the recording.
+/// The conversion of a jitdump's times.
 #[derive(Clone, Copy, Debug)]
 pub enum Clock {
-    /// They are the same.
+    /// Both use CLOCK_MONOTONIC.
     Monotonic,
-    /// Ticks become perf's own time.
+    /// CPU timestamps are converted to perf's clock.
     Ticks(TimeConv),
 }
 
 impl Clock {
-    /// That of a jitdump in a recording.
+    /// Determines the conversion for a jitdump in a recording.
     ///
     /// # Errors
-    /// What to do, where the recording's clock is another one.
+    /// Fails if the clocks are incompatible; the message says what to do.
     pub fn new(header: &Header, meta: &Meta, conv: Option<TimeConv>) -> Result<Self, &'static str> {
         let clockid =
             |attr: &crate::abi::attr::Attr| attr.flags.contains(AttrFlags::USE_CLOCKID).then_some(attr.clockid);
@@ -29,17 +29,17 @@ impl Clock {
         if header.flags & Header::ARCH_TIMESTAMP == 0 {
             let is_monotonic = clocks.all(|clock| clock == Some(MONOTONIC));
             let what =
-                "its times are of CLOCK_MONOTONIC, and the recording's are not: record with -k 1 (perf record -k mono)";
+                "the jitdump uses CLOCK_MONOTONIC, but the recording does not; record with -k 1 (perf record -k mono)";
             return if is_monotonic { Ok(Self::Monotonic) } else { Err(what) };
         }
         if clocks.any(|clock| clock.is_some()) {
-            return Err("its times are ticks of the CPU, and the recording's of another clock: record without -k");
+            return Err("the jitdump uses CPU timestamps, but the recording uses another clock; record without -k");
         }
         conv.map(Self::Ticks)
-            .ok_or("its times are ticks of the CPU, and no TIME_CONV tells what these are in the recording")
+            .ok_or("the jitdump uses CPU timestamps, but the recording has no TIME_CONV record to convert them")
     }
 
-    /// A time of the jitdump in the recording's clock.
+    /// Converts a time of the jitdump.
     pub fn time(&self, time: u64) -> u64 {
         match self {
             Self::Monotonic => time,
@@ -50,8 +50,8 @@ impl Clock {
 
 fn nanoseconds(conv: &TimeConv, mut ticks: u64) -> u64 {
     if let Some(short) = conv.short.filter(|short| short.cap_user_time_short != 0) {
-        let behind = ticks.wrapping_sub(short.time_cycles) & short.time_mask;
-        ticks = short.time_cycles.wrapping_add(behind);
+        let elapsed = ticks.wrapping_sub(short.time_cycles) & short.time_mask;
+        ticks = short.time_cycles.wrapping_add(elapsed);
     }
     let shifted = u32::try_from(conv.time_shift)
         .ok()
@@ -65,10 +65,10 @@ mod tests {
     use crate::abi::record::time_conv::TimeConvShort;
 
     #[test]
-    fn ticks_become_nanoseconds() {
+    fn converts_ticks_to_nanoseconds() {
         let mut conv = TimeConv { time_shift: 10, time_mult: 512, time_zero: 1000, short: None };
         assert_eq!(nanoseconds(&conv, 4000), 3000);
-        assert_eq!(nanoseconds(&conv, u64::MAX / 2), 1000 + u64::MAX / 4, "it does not overflow");
+        assert_eq!(nanoseconds(&conv, u64::MAX / 2), 1000 + u64::MAX / 4, "no overflow");
         let of_8_bits = |cap_user_time_short| TimeConvShort {
             time_cycles: 0x1f0,
             time_mask: 0xff,

@@ -1,4 +1,4 @@
-//! What a jitdump tells: which functions were where, from when on.
+//! Reads jitdumps: which functions were at which addresses, and when.
 
 use crate::abi::jitdump::header::Header;
 use crate::abi::jitdump::record::{
@@ -11,66 +11,66 @@ use crate::object::image::Function;
 use crate::object::lines::Line;
 use bytes::Bytes;
 
-/// What a jitdump tells.
+/// The contents of a jitdump.
 #[derive(Clone, Debug)]
 pub struct Dump {
-    /// Its header.
+    /// File header.
     pub header: Header,
-    /// Its byte order.
+    /// Byte order.
     pub endian: Endian,
-    /// What happened, in the order in which it is told.
+    /// The events, in the order of the file.
     pub events: Vec<Event>,
-    /// What could not be read.
+    /// Malformed parts.
     pub damage: Vec<Damage>,
 }
 
-/// Something happened.
+/// An event of a function.
 #[derive(Clone, Debug)]
 pub struct Event {
-    /// When, by the clock of the jitdump.
+    /// Time in the jitdump's clock.
     pub time: u64,
-    /// Process, as it calls itself.
+    /// Process ID in the program's own PID namespace.
     pub pid: u32,
-    /// Thread.
+    /// Thread ID.
     pub tid: u32,
     /// Number of the function.
     pub index: u64,
-    /// Where the function is from now on.
+    /// Address of the function from this time on.
     pub address: u64,
-    /// What happened.
-    pub what: What,
+    /// Kind of event.
+    pub kind: EventKind,
 }
 
-/// What happened to a function.
+/// A kind of event.
 #[derive(Clone, Debug)]
-pub enum What {
-    /// It was made.
+pub enum EventKind {
+    /// The function was compiled.
     Load(Function),
-    /// It was elsewhere before.
+    /// The function was moved from another address.
     Move,
 }
 
-/// By how much V8 tells lines too late: it takes code for what follows a header of ELF in an image, as in those of early perfs.
+/// Offset by which V8's line addresses are too large: V8 adds the size of the ELF header of images made by old versions of perf.
 const V8_SHIFT: u64 = 0x40;
 
 impl Dump {
-    /// Reads a jitdump: all that is whole.
+    /// Reads the valid records of a jitdump.
     ///
     /// # Errors
-    /// Where it is none, or of a version that is not known.
+    /// Fails if the file is not a jitdump or of an unknown version.
     pub fn read(bytes: &Bytes, file: &str) -> Result<Self> {
         let fail = |what: String| Err(Error::input(file, None, what));
         let Some(endian) = Header::endian(bytes) else {
-            return fail("is no jitdump: it does not begin with JiTD".to_owned());
+            return fail("not a jitdump: does not start with JiTD".to_owned());
         };
         let Ok((header, _)) = abi::parse::<Header>(bytes, endian, ()) else {
-            return fail(format!("is cut in its header, of which {} of {} bytes are there", bytes.len(), Header::SIZE));
+            return fail(format!("jitdump header is truncated: {} of {} bytes", bytes.len(), Header::SIZE));
         };
         if header.version != Header::VERSION {
-            return fail(format!("is a jitdump of version {}, and {} is known", header.version, Header::VERSION));
+            return fail(format!("unsupported jitdump version {}; expected {}", header.version, Header::VERSION));
         }
         if header.flags & !Header::ARCH_TIMESTAMP != 0 {
-            return fail(format!("is a jitdump with flags {:#x}, of which only the lowest is known", header.flags));
+            return fail(format!("unknown jitdump flags {:#x}", header.flags));
         }
         let mut reader =
             Reader { file, endian, events: Vec::new(), damage: Vec::new(), lines: Vec::new(), eh_frame: Bytes::new() };
@@ -81,22 +81,22 @@ impl Dump {
     }
 }
 
-/// Puts lines right where all of them are told as V8 tells them.
+/// Corrects the line addresses if all of them have V8's offset.
 fn unshift(events: &mut [Event]) {
-    let lines = || events.iter().filter_map(|event| function(&event.what)).flat_map(|function| &function.lines);
+    let lines = || events.iter().filter_map(|event| function(&event.kind)).flat_map(|function| &function.lines);
     if lines().map(|line| line.offset).min() == Some(V8_SHIFT) {
         for event in events {
-            if let What::Load(function) = &mut event.what {
+            if let EventKind::Load(function) = &mut event.kind {
                 function.lines.iter_mut().for_each(|line| line.offset -= V8_SHIFT);
             }
         }
     }
 }
 
-fn function(what: &What) -> Option<&Function> {
-    match what {
-        What::Load(function) => Some(function),
-        What::Move => None,
+fn function(kind: &EventKind) -> Option<&Function> {
+    match kind {
+        EventKind::Load(function) => Some(function),
+        EventKind::Move => None,
     }
 }
 
@@ -105,9 +105,9 @@ struct Reader<'a> {
     endian: Endian,
     events: Vec<Event>,
     damage: Vec<Damage>,
-    /// What is told of the function that is loaded next: its lines, by address.
+    /// Lines of the next function, with addresses for offsets.
     lines: Vec<Line>,
-    /// How its frames are unwound.
+    /// Unwinding information of the next function.
     eh_frame: Bytes,
 }
 
@@ -116,36 +116,36 @@ impl Reader<'_> {
         while at < bytes.len() {
             let left = bytes.len() - at;
             let Ok((header, _)) = abi::parse::<RecordHeader>(&bytes[at..], self.endian, ()) else {
-                return self.wrong(at, format!("the last {left} bytes are missing a record's header: it is cut there"));
+                return self.report(at, format!("record header is truncated: {left} bytes left"));
             };
             let size = header.total_size as usize;
             if size < RecordHeader::SIZE || size > left {
-                let what = format!("a record says that it has {size} bytes, of {left}: from there on nothing is read");
-                return self.wrong(at, what);
+                let what = format!("record of {size} bytes is truncated: {left} bytes left; the rest is skipped");
+                return self.report(at, what);
             }
             let body = bytes.slice(at + RecordHeader::SIZE..at + size);
             if let Err(what) = self.record(&header, &body) {
-                self.wrong(at, format!("{} is left out: {what}", header.kind));
+                self.report(at, format!("{} record skipped: {what}", header.kind));
             }
             at += size;
         }
     }
 
-    fn wrong(&mut self, at: usize, what: String) {
+    fn report(&mut self, at: usize, what: String) {
         self.damage.push(Damage::new(self.file, at as u64, what));
     }
 
     fn record(&mut self, header: &RecordHeader, body: &Bytes) -> std::result::Result<(), String> {
-        let short = |_| "its fields do not fit its size".to_owned();
+        let short = |_| "too short for its fields".to_owned();
         match header.kind {
             RecordKind::CODE_LOAD => {
-                // They are of this function, whatever becomes of it.
+                // They belong to this function, even if it is malformed.
                 let (lines, eh_frame) = (std::mem::take(&mut self.lines), std::mem::take(&mut self.eh_frame));
                 let (load, used) = abi::parse::<CodeLoad>(body, self.endian, ()).map_err(short)?;
                 let code = body.slice(used..);
                 let Some(size) = usize::try_from(load.code_size).ok().filter(|&size| size <= code.len()) else {
-                    let (name, there) = (String::from_utf8_lossy(load.name.text()).into_owned(), code.len());
-                    return Err(format!("{name} says that it has {} bytes of code, of {there}", load.code_size));
+                    let (name, len) = (String::from_utf8_lossy(load.name.text()).into_owned(), code.len());
+                    return Err(format!("{name} has {} bytes of code, but the record contains {len}", load.code_size));
                 };
                 reaches(load.code_addr, load.code_size)?;
                 let end = used - 1;
@@ -156,25 +156,25 @@ impl Reader<'_> {
                     lines,
                     eh_frame,
                 };
-                // Addresses up to now.
+                // Lines still hold addresses: convert them to offsets.
                 function.lines.retain(|line| line.offset >= load.code_addr);
                 function.lines.iter_mut().for_each(|line| line.offset -= load.code_addr);
                 let CodeLoad { pid, tid, code_index, code_addr, .. } = load;
-                let what = What::Load(function);
+                let kind = EventKind::Load(function);
                 self.events.push(Event {
                     time: header.timestamp,
                     pid,
                     tid,
                     index: code_index,
                     address: code_addr,
-                    what,
+                    kind,
                 });
             }
             RecordKind::CODE_MOVE => {
                 let (moved, _) = abi::parse::<CodeMove>(body, self.endian, ()).map_err(short)?;
                 reaches(moved.new_code_addr, moved.code_size)?;
                 let CodeMove { pid, tid, code_index: index, new_code_addr: address, .. } = moved;
-                self.events.push(Event { time: header.timestamp, pid, tid, index, address, what: What::Move });
+                self.events.push(Event { time: header.timestamp, pid, tid, index, address, kind: EventKind::Move });
             }
             RecordKind::CODE_DEBUG_INFO => {
                 self.lines.clear();
@@ -188,23 +188,27 @@ impl Reader<'_> {
                     info.unwinding_size.checked_sub(info.eh_frame_hdr_size).and_then(|len| usize::try_from(len).ok());
                 let data = body.slice(used..);
                 let Some(len) = len.filter(|&len| len <= data.len()) else {
-                    return Err(format!("it says that it has {} bytes, of {}", info.unwinding_size, data.len()));
+                    return Err(format!(
+                        "{} bytes of unwinding data, but the record contains {}",
+                        info.unwinding_size,
+                        data.len()
+                    ));
                 };
                 self.eh_frame = data.slice(..len);
             }
             RecordKind::CODE_CLOSE => {}
-            _ => return Err("its type is not known".to_owned()),
+            _ => return Err("unknown type".to_owned()),
         }
         Ok(())
     }
 }
 
 fn reaches(address: u64, size: u64) -> std::result::Result<(), String> {
-    let is_there = address.checked_add(size).is_some();
-    if is_there { Ok(()) } else { Err(format!("{size} bytes at {address:#x} are beyond the last address")) }
+    let fits = address.checked_add(size).is_some();
+    if fits { Ok(()) } else { Err(format!("{size} bytes at {address:#x} exceed the address space")) }
 }
 
-/// The lines, with addresses for offsets. Lines of one file share its name.
+/// Converts debug entries to lines, with addresses for offsets. Lines of the same file share its name.
 fn lines(entries: Vec<DebugEntry>) -> Vec<Line> {
     let mut file = Bytes::new();
     let line = |entry: DebugEntry| {

@@ -1,13 +1,13 @@
-//! Where jitdumps and `perf-PID.map` files are.
+//! Locates jitdumps and `perf-PID.map` files.
 
 use std::path::{Path, PathBuf};
 
-/// The process that a jitdump is of, by its name: `jit-PID.dump`.
+/// The process ID in the name of a jitdump: `jit-PID.dump`.
 pub fn dump_pid(path: &[u8]) -> Option<u32> {
     numbered(path, b"jit-", b".dump")
 }
 
-/// The process that a map file is of, by its name: `perf-PID.map`.
+/// The process ID in the name of a map file: `perf-PID.map`.
 pub fn map_file_pid(path: &[u8]) -> Option<u32> {
     numbered(path, b"perf-", b".map")
 }
@@ -15,12 +15,12 @@ pub fn map_file_pid(path: &[u8]) -> Option<u32> {
 fn numbered(path: &[u8], prefix: &[u8], suffix: &[u8]) -> Option<u32> {
     let name = path.rsplit(|&byte| byte == b'/').next()?;
     let number = name.strip_prefix(prefix)?.strip_suffix(suffix)?;
-    // A plus sign is none of the kernel's.
+    // `parse` would accept a plus sign.
     let is_number = number.iter().all(u8::is_ascii_digit);
     is_number.then(|| std::str::from_utf8(number).ok()?.parse().ok()).flatten()
 }
 
-/// Where a file is that a recording names: in one of the places that the user tells, else where it was.
+/// Locates a recorded file: in one of the user's paths if there are any, otherwise at its recorded path.
 pub fn locate(places: &[PathBuf], recorded: &Path) -> Option<PathBuf> {
     let name = recorded.file_name()?;
     let in_place = |place: &PathBuf| {
@@ -37,9 +37,9 @@ pub fn locate(places: &[PathBuf], recorded: &Path) -> Option<PathBuf> {
     places.iter().find_map(in_place)
 }
 
-/// Whether a map is of memory that code may be compiled into.
+/// Whether a mapping is of memory for compiled code.
 pub fn is_for_code(name: &[u8]) -> bool {
-    // The last is how .NET maps what it writes as executable too.
+    // .NET maps its code twice, writable and executable, from a memfd of the last name.
     let prefixes = [&b"//anon"[..], b"/anon_hugepage", b"/dev/zero", b"[anon:", b"/memfd:doublemapper"];
     prefixes.iter().any(|prefix| name.starts_with(prefix))
 }
@@ -50,7 +50,7 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn files_are_known_by_their_names() {
+    fn parses_process_ids_in_file_names() {
         assert_eq!(dump_pid(b"/tmp/.debug/jit/x/jit-17.dump"), Some(17));
         assert_eq!(map_file_pid(b"perf-17.map"), Some(17));
         for name in [&b"/tmp/jit-.dump"[..], b"/tmp/jit-+7.dump", b"/tmp/jit-99999999999.dump", b"/jit-1.dump/x", b""] {
@@ -59,9 +59,9 @@ mod tests {
     }
 
     #[test]
-    fn files_that_were_moved_are_found_where_the_user_says() {
-        let folder = tempfile::tempdir().unwrap();
-        let (place, recorded) = (folder.path().to_owned(), Path::new("/no/such/jit-17.dump"));
+    fn locates_moved_files_in_the_users_paths() {
+        let directory = tempfile::tempdir().unwrap();
+        let (place, recorded) = (directory.path().to_owned(), Path::new("/no/such/jit-17.dump"));
         assert_eq!((locate(&[], recorded), locate(std::slice::from_ref(&place), recorded)), (None, None));
         let below = place.join("no/such");
         fs::create_dir_all(&below).unwrap();

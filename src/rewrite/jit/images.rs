@@ -1,4 +1,4 @@
-//! The files of images: made under other names, and put in place when all is done.
+//! Writes image files to temporary names, and moves them into place at the end.
 
 use crate::container::temp_folder::{TempFolder, temporary};
 use crate::error::{Error, Result};
@@ -12,53 +12,53 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use tempfile::TempPath;
 
-/// Where images go.
+/// Where images are written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ImageOptions {
-    /// The folder; `None` for that of what they are made of.
+    /// Directory; `None` for that of the source file.
     pub dir: Option<PathBuf>,
-    /// Whether they may take the place of other files.
+    /// Whether existing images may be overwritten.
     pub overwrite: bool,
 }
 
-/// Images that are made and not in place yet.
+/// Images that are written but not yet in place.
 #[derive(Debug, Default)]
 pub struct Images {
     options: ImageOptions,
-    made: Vec<Made>,
-    /// Where images will be.
+    pending: Vec<PendingImage>,
+    /// Paths of the images.
     targets: HashSet<PathBuf>,
 }
 
 #[derive(Debug)]
-struct Made {
-    /// Not open: there may be more of them than a program may have open.
+struct PendingImage {
+    // Closed, because there may be more images than open files are allowed.
     file: TempPath,
     target: PathBuf,
-    // Behind the file, which is in it.
-    _folder: TempFolder,
+    // Dropped after the file that is in it.
+    _directory: TempFolder,
 }
 
 impl Images {
-    /// None yet.
+    /// Creates an empty set of images.
     pub fn new(options: ImageOptions) -> Self {
         Self { options, ..Self::default() }
     }
 
-    /// Makes the file of an image, which is made of another file, and says where it will be.
+    /// Writes an image of a source file under a temporary name; returns its final path.
     ///
     /// # Errors
-    /// Where it cannot be made, or there is another file that must not be overwritten.
-    pub fn add(&mut self, image: &Image, name: &str, made_of: &Path) -> Result<PathBuf> {
-        let beside = || made_of.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+    /// Fails if it cannot be written, or another file exists and must not be overwritten.
+    pub fn add(&mut self, image: &Image, name: &str, source: &Path) -> Result<PathBuf> {
+        let beside = || source.parent().filter(|directory| *directory != Path::new("")).unwrap_or(Path::new("."));
         let dir = self.options.dir.as_deref().unwrap_or_else(beside);
         let shown = dir.display().to_string();
-        // The recording tells where it is, to readers that may run elsewhere.
-        let dir = dir.canonicalize().map_err(Error::io(&shown, "cannot put images there"))?;
+        // The path is recorded, and read by programs with other working directories.
+        let dir = dir.canonicalize().map_err(Error::io(&shown, "cannot write images there"))?;
         let target = dir.join(name);
         let shown = target.display().to_string();
         if self.targets.contains(&target) {
-            return Err(Error::output_exists(format!("{shown}: two images would have this name")));
+            return Err(Error::output_exists(format!("{shown}: two images have this name")));
         }
         if fs::symlink_metadata(&target).is_ok() {
             let id = Id::new(&image.build_id());
@@ -74,37 +74,37 @@ impl Images {
         }
         let failed = Error::io(&shown, "cannot create");
         let create = || {
-            let folder = TempFolder::new(Some(&dir))?;
+            let directory = TempFolder::new(Some(&dir))?;
             let mut builder = temporary();
             #[cfg(unix)]
             {
                 use std::os::unix::fs::PermissionsExt;
                 builder.permissions(fs::Permissions::from_mode(0o666));
             }
-            let file = builder.tempfile_in(folder.path())?;
+            let file = builder.tempfile_in(directory.path())?;
             let mut out = BufWriter::with_capacity(1 << 17, file.as_file());
             image.write(&mut out)?;
             out.flush()?;
             drop(out);
             let file = file.into_temp_path();
-            Ok(Made { file, target: target.clone(), _folder: folder })
+            Ok(PendingImage { file, target: target.clone(), _directory: directory })
         };
-        self.made.push(create().map_err(failed)?);
+        self.pending.push(create().map_err(failed)?);
         self.targets.insert(target.clone());
         Ok(target)
     }
 
-    /// Puts all in place. What was put there is taken away again where another one cannot be.
+    /// Moves all images into place. If one cannot be moved, those already moved are removed.
     ///
     /// # Errors
-    /// What the system says.
+    /// Errors of the system.
     pub fn put_in_place(&mut self) -> Result<()> {
         let mut placed = Vec::new();
-        for Made { file, target, .. } in self.made.drain(..) {
-            let is_there = fs::symlink_metadata(&target).is_ok();
-            let done = match (self.options.overwrite && is_there, is_image(&target)) {
+        for PendingImage { file, target, .. } in self.pending.drain(..) {
+            let exists_already = fs::symlink_metadata(&target).is_ok();
+            let done = match (self.options.overwrite && exists_already, is_image(&target)) {
                 (true, true) => file.persist(&target).map_err(|e| e.error),
-                // The recording itself may be there by now.
+                // The recording itself may have been written there.
                 (true, false) => Err(std::io::ErrorKind::AlreadyExists.into()),
                 (false, _) => file.persist_noclobber(&target).map_err(|e| e.error),
             };
@@ -113,29 +113,29 @@ impl Images {
                 return Err(match error.kind() {
                     std::io::ErrorKind::AlreadyExists if self.options.overwrite => is_other(&target),
                     std::io::ErrorKind::AlreadyExists => exists(&target),
-                    _ => Error::io(target.display().to_string(), "cannot put in place")(error),
+                    _ => Error::io(target.display().to_string(), "cannot move into place")(error),
                 });
             }
-            // What took another one's place stays: there is nothing else there now.
-            placed.extend((!is_there).then_some(target));
+            // An image that replaced an existing file is kept: that file cannot be restored.
+            placed.extend((!exists_already).then_some(target));
         }
         Ok(())
     }
 }
 
-/// Whether a file is one that an image may take the place of: an ELF file, not a recording or whatever else has the name.
+/// Whether an image may replace this file: an ELF file, not a recording or another file of that name.
 fn is_image(target: &Path) -> bool {
     fs::symlink_metadata(target).is_ok_and(|found| found.is_file()) && is_elf(target)
 }
 
 fn is_other(target: &Path) -> Error {
     let target = target.display();
-    Error::output_exists(format!(
-        "{target}: is no image, and is not overwritten by one; --jit-dir DIR puts images elsewhere"
-    ))
+    Error::output_exists(format!("{target}: exists and is not an image; use --jit-dir DIR to write images elsewhere"))
 }
 
 fn exists(target: &Path) -> Error {
     let target = target.display();
-    Error::output_exists(format!("{target}: exists already; -f overwrites it, and --jit-dir DIR puts images elsewhere"))
+    Error::output_exists(format!(
+        "{target}: already exists; use -f to overwrite it, or --jit-dir DIR to write images elsewhere"
+    ))
 }

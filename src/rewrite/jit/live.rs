@@ -1,21 +1,21 @@
-//! Which functions are where in a process.
+//! Tracks which functions are at which addresses of a process.
 
 use std::collections::BTreeMap;
 
-/// Functions that do not overlap: what is there later has taken the place of what was there before.
+/// Non-overlapping functions: a later one replaces earlier ones where they overlap.
 #[derive(Clone, Debug, Default)]
 pub struct Live {
-    /// Their ends by their beginnings.
+    /// End addresses by start address.
     functions: BTreeMap<u64, u64>,
 }
 
 impl Live {
-    /// Whether there is a function from `start` to `end`, be it in part.
+    /// Whether a function overlaps the range.
     pub fn has(&self, start: u64, end: u64) -> bool {
         self.functions.range(..end).next_back().is_some_and(|(_, &last)| last > start)
     }
 
-    /// Takes note that a function is there from now on. Whether others were, be it in part.
+    /// Adds a function; returns whether it overlaps earlier ones.
     pub fn put(&mut self, start: u64, end: u64) -> bool {
         let mut replaces = false;
         while let Some((&at, &last)) = self.functions.range(..end).next_back().filter(|&(_, &last)| last > start) {
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_there_later_takes_the_place() {
+    fn later_functions_replace_overlapping_ones() {
         let mut live = Live::default();
         assert!(!live.put(10, 30) && !live.put(40, 50) && live.put(15, 20));
         assert_eq!(

@@ -1,19 +1,19 @@
-//! What a `perf-PID.map` tells: functions, a line each, `START SIZE NAME` with numbers in hexadecimal digits.
+//! Reads `perf-PID.map` files: one function per line, `START SIZE NAME`, with hexadecimal numbers.
 
 use bytes::Bytes;
 use std::collections::BTreeMap;
 
-/// Functions that do not overlap, by their first address.
+/// Non-overlapping functions by start address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MapFile {
-    /// End and name of each.
+    /// End address and name of each function.
     pub functions: BTreeMap<u64, (u64, Bytes)>,
-    /// Lines that tell no function.
+    /// Number of malformed lines.
     pub unreadable: u64,
 }
 
 impl MapFile {
-    /// Reads a file. Where functions overlap, what was told later has taken the place of the other.
+    /// Reads a file. A later function replaces earlier ones where they overlap.
     pub fn read(bytes: &Bytes) -> Self {
         let mut file = Self::default();
         for line in bytes.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
@@ -44,7 +44,7 @@ impl MapFile {
     }
 }
 
-/// The function that a line tells: its first address, its end, its name.
+/// Parses a line: start, end and name of a function.
 fn function(line: &[u8]) -> Option<(u64, u64, &[u8])> {
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     let mut words = line.splitn(3, |&byte| byte == b' ');
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_later_takes_the_place() {
+    fn later_functions_replace_overlapping_ones() {
         let of = |start, end, name: &str| (start, end, name.to_owned());
         assert_eq!(read("10 10 a\n0x30 8 Lazy:b c\r\n"), [of(0x10, 0x20, "a"), of(0x30, 0x38, "Lazy:b c")]);
         assert_eq!(read("10 10 a\n10 10 b\n"), [of(0x10, 0x20, "b")]);
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_tell_nothing_are_counted() {
+    fn counts_malformed_lines() {
         let file =
             MapFile::read(&Bytes::from_static(b"10 10 a\nx\n10\n10 10\n10 10 \nffffffffffffffff 2 far\n\n20 0 none\n"));
         assert_eq!((file.functions.len(), file.unreadable), (1, 5));

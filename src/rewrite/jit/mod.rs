@@ -1,13 +1,13 @@
-//! Code that was compiled while the recording was made, so that it has names: ELF images of it, and the records that map them.
+//! Symbols for code compiled at run time: generates ELF images of it, and records that map them.
 //!
-//! * [`dump`]: what a jitdump tells; [`map_file`]: what a `perf-PID.map` does.
-//! * [`find`]: where these files are.
-//! * [`plan`]: which maps are to be told of a jitdump, when; [`pass`](mod@pass): the pass that tells them.
-//! * [`perf_map`]: the pass that has the maps of anonymous memory be of an image.
-//! * [`live`]: which functions are where in a process.
-//! * [`clock`]: the times of a jitdump in the recording's clock.
-//! * [`images`]: the files of images, which appear at the end.
-//! * [`options`]: the options that say where jitdumps are and images go.
+//! * [`dump`]: reads jitdumps; [`map_file`]: reads `perf-PID.map` files.
+//! * [`find`]: locates these files.
+//! * [`plan`]: the mappings to insert for a jitdump; [`pass`](mod@pass): the pass that inserts them.
+//! * [`perf_map`]: the pass that maps anonymous memory to images of `perf-PID.map` files.
+//! * [`live`]: tracks which functions are at which addresses.
+//! * [`clock`]: converts the times of a jitdump.
+//! * [`images`]: writes image files.
+//! * [`options`]: options of the passes.
 
 pub mod clock;
 pub mod dump;

@@ -1,4 +1,4 @@
-//! The options that say where jitdumps are, and where images of code go.
+//! Options of the passes for code compiled at run time.
 
 use super::images::ImageOptions;
 use crate::rewrite::option::{Outputs, Parameter, PassOption};
@@ -12,24 +12,24 @@ pub const JIT_DUMP: Parameter<PathBuf> = Parameter::repeated("--jit-dump", "PATH
 /// `--jit-dir`.
 pub const JIT_DIR: Parameter<PathBuf> = Parameter::once("--jit-dir", "DIR", directory);
 
-/// The options that refine the passes for code that was compiled at run time.
+/// The options that configure the passes.
 pub const SETTINGS: &[PassOption] = &[
     PassOption::setting(
         &JIT_DUMP,
         &["--jit"],
         Outputs::All,
-        "A jitdump, or a folder that has jitdumps, which are elsewhere than when they were recorded; may be given more than once",
+        "Jitdump, or directory of jitdumps, that are no longer at their recorded paths; may be given more than once",
     ),
     PassOption::setting(
         &JIT_DIR,
         &["--jit", "--perf-map"],
         Outputs::All,
-        "Folder for the images that --jit and --perf-map make [default: that of the output]",
+        "Directory for the images that --jit and --perf-map write [default: that of the output]",
     ),
 ];
 
 impl ImageOptions {
-    /// Where images go by these options: beside the output, unless they say where.
+    /// Where to write images: as given, otherwise beside the output.
     pub fn new(values: &Values, context: &PassContext) -> Self {
         let dir = values.get(&JIT_DIR).or_else(|| context.output_dir.clone());
         Self { dir, overwrite: context.overwrite }

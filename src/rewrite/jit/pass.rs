@@ -1,4 +1,4 @@
-//! Functions of jitdumps, told as maps of images: `--jit`.
+//! Maps the functions of jitdumps to images: `--jit`.
 
 use super::find::{dump_pid, is_for_code};
 use super::images::{ImageOptions, Images};
@@ -32,7 +32,7 @@ const NAME: Parameter<()> = Parameter::flag("--jit");
 pub const OPTION: PassOption = PassOption::new(
     &NAME,
     Outputs::All,
-    "Tell functions that were compiled at run time by the jitdumps that the recording maps, as maps of images of them",
+    "Map functions compiled at run time to images, using the jitdumps that the recording maps",
     |values| {
         let (places, values) = (values.of(&JIT_DUMP), values.clone());
         Ok(PassFactory::new(move |context| {
@@ -42,8 +42,8 @@ pub const OPTION: PassOption = PassOption::new(
 )
 .short('j');
 
-/// The pass that tells, for each function of a jitdump, from when on it was where: a MMAP2 each, in the order of time, of one
-/// image for all functions of a dump. Maps of anonymous memory in which functions are already go, as they would hide these.
+/// The pass that inserts a MMAP2 record, in time order, for each address that a function of a jitdump had over time. It maps the
+/// one image of the jitdump. Mappings of anonymous memory over functions already mapped are removed, as they would hide these.
 #[derive(Debug, Default)]
 pub struct JitPass {
     places: Vec<PathBuf>,
@@ -54,7 +54,7 @@ pub struct JitPass {
 }
 
 impl JitPass {
-    /// With jitdumps in these places, or else where they were when the recording was made.
+    /// Creates the pass. Jitdumps are located in these paths, or at their recorded paths if there are none.
     pub fn new(places: Vec<PathBuf>, images: ImageOptions, options: ReadOptions) -> Self {
         let images = Images::new(images);
         Self { places, options, found: Found::default(), images, plan: Plan::default() }
@@ -85,18 +85,18 @@ impl Pass for JitPass {
     }
 }
 
-/// What a look finds.
+/// The results of the pre-scan.
 #[derive(Debug, Default)]
 struct Found {
     /// The jitdumps, in the order in which they were mapped.
     dumps: Vec<Mapped>,
-    /// Which of them is at a path.
+    /// Index of each jitdump by path.
     by_path: HashMap<PathBuf, usize>,
     conv: Option<TimeConv>,
     names: Names,
 }
 
-/// Looks for jitdumps, and at its end makes the plan.
+/// The pre-scan: finds jitdumps, and creates the plan at its end.
 struct DumpScan<'a>(&'a mut JitPass);
 
 impl Sink for DumpScan<'_> {
@@ -114,7 +114,7 @@ impl Sink for DumpScan<'_> {
             return Ok(());
         };
         let Some(own_pid) = dump_pid(&mmap.filename) else { return Ok(()) };
-        // Whoever else maps it is a child, or reads it; that which has its number is the one.
+        // Other processes that map the file are children or readers; the one in the file's name wrote it.
         let Ok(path) = std::str::from_utf8(&mmap.filename).map(PathBuf::from) else { return Ok(()) };
         let mapped = Mapped { pid: mmap.pid, own_pid, path, record };
         match found.by_path.get(&mapped.path).map(|&index| &mut found.dumps[index]) {
@@ -135,12 +135,12 @@ impl Sink for DumpScan<'_> {
     }
 }
 
-/// Tells maps among records that come in the order of time.
+/// Inserts mappings into records in time order.
 struct Inject<'a> {
     plan: &'a Plan,
-    /// How many maps are told.
-    told: usize,
-    /// What is told already, of each process.
+    /// Number of mappings inserted so far.
+    inserted: usize,
+    /// The functions mapped so far, by process.
     live: HashMap<u32, Live>,
     names: Names,
     changed: RecordBuffer,
@@ -149,13 +149,13 @@ struct Inject<'a> {
 impl<'a> Inject<'a> {
     fn new(plan: &'a Plan) -> Self {
         let (live, names, changed) = (HashMap::new(), Names::default(), RecordBuffer::default());
-        Self { plan, told: 0, live, names, changed }
+        Self { plan, inserted: 0, live, names, changed }
     }
 
-    /// Tells all maps up to a time.
+    /// Inserts all mappings up to a time.
     fn emit(&mut self, meta: &Meta, time: u64, place: Place, sink: &mut (impl Sink + ?Sized)) -> Result<()> {
-        while let Some(map) = self.plan.maps.get(self.told).filter(|map| map.time <= time) {
-            self.told += 1;
+        while let Some(map) = self.plan.maps.get(self.inserted).filter(|map| map.time <= time) {
+            self.inserted += 1;
             self.live.entry(map.pid).or_default().put(map.address, map.address.saturating_add(map.len));
             self.changed.record = self.plan.record(meta, map)?;
             self.changed.pass_at(sink, meta, place)?;
@@ -163,7 +163,7 @@ impl<'a> Inject<'a> {
         Ok(())
     }
 
-    /// Whether a record maps memory in which functions are that were told before.
+    /// Whether a record maps memory over functions that are already mapped.
     fn hides(&mut self, meta: &Meta, raw: &Raw<'_>) -> bool {
         if !Mmap::is_mmap(raw.header().kind) {
             return false;

@@ -1,4 +1,4 @@
-//! Functions of `perf-PID.map` files, told by the maps of the memory that they are in: `--perf-map`.
+//! Maps the memory of functions in `perf-PID.map` files to images: `--perf-map`.
 
 use super::find::{is_for_code, locate};
 use super::images::{ImageOptions, Images};
@@ -29,7 +29,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// `--perf-map`: where map files are; none of them for where programs write them.
+/// `--perf-map`: paths of map files; without a value, those in `/tmp`.
 const PERF_MAP: Parameter<Vec<PathBuf>> = Parameter::optional("--perf-map", "PATH", |text| {
     if text.is_empty() { Ok(Vec::new()) } else { existing_path(text).map(|path| vec![path]) }
 });
@@ -38,41 +38,41 @@ const PERF_MAP: Parameter<Vec<PathBuf>> = Parameter::optional("--perf-map", "PAT
 pub const OPTIONS: &[PassOption] = &[PassOption::new(
     &PERF_MAP,
     Outputs::All,
-    "Tell functions of /tmp/perf-PID.map files, or of those in a folder, as maps of images of them; may be given more than once",
+    "Map functions of /tmp/perf-PID.map files, or of those in a directory, to images; may be given more than once",
     |values| {
         let (places, values) = (values.of(&PERF_MAP).concat(), values.clone());
         Ok(PassFactory::new(move |context| PerfMapPass::new(places.clone(), ImageOptions::new(&values, context))))
     },
 )];
 
-/// The pass by which maps of anonymous memory become maps of an image, in which the functions are that a `perf-PID.map` tells
-/// there. As such a file tells no times, a function is there from the beginning to the end; so no map is added, and none goes.
+/// The pass that changes mappings of anonymous memory into mappings of an image with the functions of `perf-PID.map`. The file
+/// has no times, so functions are mapped from beginning to end, and no mapping is added or removed.
 #[derive(Debug, Default)]
 pub struct PerfMapPass {
     places: Vec<PathBuf>,
     images: Images,
-    /// Memory that code may be compiled into, by process: ends by beginnings, of which none reaches into another.
+    /// Memory for compiled code by process: disjoint ranges, end by start.
     memory: BTreeMap<u32, BTreeMap<u64, u64>>,
     names: Names,
-    /// By process.
-    made: BTreeMap<u32, Made>,
+    /// Image by process.
+    images_by_pid: BTreeMap<u32, ProcessImage>,
     notes: Vec<String>,
 }
 
 /// The image of a process.
 #[derive(Debug)]
-struct Made {
+struct ProcessImage {
     path: PathBuf,
     id: Id,
-    /// Ends of memory that it has, and where that is in it, by beginnings.
+    /// Memory ranges in the image: end and offset in the image, by start.
     memory: BTreeMap<u64, (u64, u64)>,
 }
 
-/// As pages are that memory consists of.
+/// Page size.
 const PAGE: u64 = 4096;
 
 impl PerfMapPass {
-    /// With map files in these places, or else in `/tmp`, where programs write them.
+    /// Creates the pass. Map files are located in these paths, or in `/tmp` if there are none.
     pub fn new(places: Vec<PathBuf>, images: ImageOptions) -> Self {
         Self { places, images: Images::new(images), ..Self::default() }
     }
@@ -89,9 +89,9 @@ impl PerfMapPass {
         }
     }
 
-    fn make(&mut self, meta: &Meta) -> Result<()> {
+    fn make_images(&mut self, meta: &Meta) -> Result<()> {
         let arch = meta.string(FeatureId::ARCH);
-        // Readers of names do not mind the machine.
+        // The machine is irrelevant for symbols.
         let machine = arch.as_deref().and_then(machine::of_arch).unwrap_or(object::elf::EM_X86_64.0);
         for (&pid, memory) in &self.memory {
             let recorded = PathBuf::from(format!("/tmp/perf-{pid}.map"));
@@ -100,28 +100,27 @@ impl PerfMapPass {
             let bytes = File::open(&path).and_then(|file| map(&file)).map_err(Error::io(&file, "cannot read"))?;
             let functions = MapFile::read(&bytes);
             if functions.unreadable > 0 {
-                self.notes.push(format!("{file}: {} lines tell no function", functions.unreadable));
+                self.notes.push(format!("{file}: {} malformed lines", functions.unreadable));
             }
             let end = memory.last_key_value().map_or(0, |(_, &end)| end);
             let mut image = Image::new(machine::target(machine, meta.endian, end));
             let Some((memory, outside)) = lay_out(&functions, memory, &mut image) else {
-                self.notes.push(format!("{file}: no function is in memory that was mapped to be executed"));
+                self.notes.push(format!("{file}: no functions in executable anonymous memory"));
                 continue;
             };
             if outside > 0 {
-                self.notes
-                    .push(format!("{file}: {outside} functions are not in memory that was mapped to be executed"));
+                self.notes.push(format!("{file}: {outside} functions are outside of executable anonymous memory"));
             }
             let path = self.images.add(&image, &format!("perf-{pid}.so"), &path)?;
             if let Some(id) = Id::new(&image.build_id()) {
-                self.made.insert(pid, Made { path, id, memory });
+                self.images_by_pid.insert(pid, ProcessImage { path, id, memory });
             }
         }
-        if self.made.is_empty() {
+        if self.images_by_pid.is_empty() {
             let hint = match (&self.places[..], self.memory.keys().next()) {
-                (_, None) => "no process maps memory that code is compiled into".to_owned(),
-                ([], Some(pid)) => format!("there is no /tmp/perf-{pid}.map; --perf-map=DIR tells where it is"),
-                (_, Some(pid)) => format!("there is no perf-{pid}.map with functions in such memory"),
+                (_, None) => "no process maps executable anonymous memory".to_owned(),
+                ([], Some(pid)) => format!("no /tmp/perf-{pid}.map; use --perf-map=DIR to locate it"),
+                (_, Some(pid)) => format!("no perf-{pid}.map with functions in executable anonymous memory"),
             };
             return Err(Error::not_found(format!("--perf-map: {hint}")));
         }
@@ -129,7 +128,7 @@ impl PerfMapPass {
     }
 }
 
-/// The map of memory that code may be compiled into, if a record tells one.
+/// Decodes a mapping of memory for compiled code.
 fn code_map(meta: &Meta, raw: &Raw<'_>, names: &mut Names) -> Option<Mmap> {
     if !Mmap::is_mmap(raw.header().kind) {
         return None;
@@ -142,11 +141,11 @@ fn code_map(meta: &Meta, raw: &Raw<'_>, names: &mut Names) -> Option<Mmap> {
     (is_code && is_for_code(&mmap.filename)).then_some(mmap)
 }
 
-/// Memory of a process, and where each part of it is in the image: end and place by beginning.
+/// Memory ranges of a process in the image: end and offset in the image, by start.
 type Places = BTreeMap<u64, (u64, u64)>;
 
-/// Gives memory in which functions are a place in the image, and the functions theirs in that; and counts functions outside.
-/// `None` where there are none inside.
+/// Places the memory ranges that contain functions, and the functions in them, into the image; counts functions outside of all
+/// ranges. `None` if there are none inside.
 fn lay_out(file: &MapFile, memory: &BTreeMap<u64, u64>, image: &mut Image) -> Option<(Places, u64)> {
     let (mut places, mut outside) = (Places::new(), 0);
     for (&start, (end, name)) in &file.functions {
@@ -182,8 +181,8 @@ impl Pass for PerfMapPass {
 
     fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {
         let (mut names, mut changed) = (Names::default(), RecordBuffer::default());
-        let made = &self.made;
-        Box::new(Each::new(sink, move |meta, raw, sink| match rewritten(meta, raw, made, &mut names)? {
+        let images = &self.images_by_pid;
+        Box::new(Each::new(sink, move |meta, raw, sink| match rewritten(meta, raw, images, &mut names)? {
             None => sink.record(meta, raw),
             Some(record) => {
                 changed.record = record;
@@ -201,10 +200,15 @@ impl Pass for PerfMapPass {
     }
 }
 
-/// The record that maps the image in the place of memory; `None` where it stays.
-fn rewritten(meta: &Meta, raw: &Raw<'_>, made: &BTreeMap<u32, Made>, names: &mut Names) -> Result<Option<Vec<u8>>> {
+/// The record that maps the image; `None` if the record is unchanged.
+fn rewritten(
+    meta: &Meta,
+    raw: &Raw<'_>,
+    images: &BTreeMap<u32, ProcessImage>,
+    names: &mut Names,
+) -> Result<Option<Vec<u8>>> {
     let Some(mmap) = code_map(meta, raw, names) else { return Ok(None) };
-    let Some(image) = made.get(&mmap.pid) else { return Ok(None) };
+    let Some(image) = images.get(&mmap.pid) else { return Ok(None) };
     let around = image.memory.range(..=mmap.start).next_back();
     let Some((&from, &(_, place))) = around.filter(|(_, (to, _))| *to >= mmap.start.saturating_add(mmap.len)) else {
         return Ok(None);
@@ -229,7 +233,7 @@ fn filename(path: &Path) -> PaddedStr {
     PaddedStr::new(path.as_os_str().as_encoded_bytes(), 8)
 }
 
-/// Looks for memory that code may be compiled into, and at its end makes images.
+/// The pre-scan: collects memory for compiled code, and creates images at its end.
 struct MemoryScan<'a>(&'a mut PerfMapPass);
 
 impl Sink for MemoryScan<'_> {
@@ -239,6 +243,6 @@ impl Sink for MemoryScan<'_> {
     }
 
     fn end(&mut self, meta: &Meta) -> Result<()> {
-        self.0.make(meta)
+        self.0.make_images(meta)
     }
 }

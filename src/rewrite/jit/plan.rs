@@ -1,7 +1,7 @@
-//! Which maps are to be told of jitdumps, and when.
+//! Plans the mappings to insert for jitdumps.
 
 use super::clock::Clock;
-use super::dump::{Dump, Event, What};
+use super::dump::{Dump, Event, EventKind};
 use super::find::locate;
 use super::images::Images;
 use super::live::Live;
@@ -23,63 +23,63 @@ use hashbrown::{HashMap, HashSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// A jitdump that a process has mapped, so that the recording tells of it.
+/// A mapping of a jitdump, by which the recording refers to it.
 #[derive(Clone, Debug)]
 pub struct Mapped {
-    /// Process, as the recording has it.
+    /// Process ID in the recording.
     pub pid: u32,
-    /// Process, as it calls itself.
+    /// Process ID in the program's own PID namespace.
     pub own_pid: u32,
-    /// Where it was.
+    /// Recorded path.
     pub path: PathBuf,
-    /// The record that tells of it.
+    /// The mapping record.
     pub record: Record,
 }
 
-/// A function is at an address from a time on.
+/// A mapping to insert: a function is at an address from a time on.
 #[derive(Clone, Copy, Debug)]
 pub struct Map {
-    /// When, in the recording's clock.
+    /// Time in the recording's clock.
     pub time: u64,
-    /// Process.
+    /// Process ID.
     pub pid: u32,
-    /// Thread.
+    /// Thread ID.
     pub tid: u32,
-    /// First address.
+    /// Start address.
     pub address: u64,
-    /// Bytes.
+    /// Length in bytes.
     pub len: u64,
-    /// Where the function is in its image.
+    /// Offset of the function in its image.
     pub place: u64,
     /// Number of the image.
     image: u32,
 }
 
-/// What is to be told.
+/// The mappings to insert.
 #[derive(Debug, Default)]
 pub struct Plan {
-    /// In the order of time.
+    /// The mappings in time order.
     pub maps: Vec<Map>,
-    /// For each image the record that all of its maps are like.
+    /// The template of each image's mapping records.
     records: Vec<Record>,
-    /// The jitdumps that were read.
+    /// The jitdumps already read.
     read: HashSet<PathBuf>,
-    /// What could not be read.
+    /// Malformed parts of jitdumps.
     pub damage: Vec<Damage>,
-    /// What the user should know.
+    /// Notes for the user.
     pub notes: Vec<String>,
-    /// What is missing.
+    /// Missing functions and jitdumps.
     pub missing: Vec<String>,
 }
 
-/// How much a note tells of.
-const TOLD: usize = 5;
+/// Maximum number of names in a note.
+const MAX_NAMES: usize = 5;
 
 impl Plan {
-    /// Reads the jitdumps that were mapped, and makes an image of each.
+    /// Reads the mapped jitdumps, and writes an image of each.
     ///
     /// # Errors
-    /// Where not one of them can be used, or an image cannot be made.
+    /// Fails if no jitdump is usable, or an image cannot be written.
     pub fn new(
         mapped: &[Mapped],
         places: &[PathBuf],
@@ -92,17 +92,17 @@ impl Plan {
         for mapped in mapped {
             match plan.add(mapped, places, conv, meta, images) {
                 Ok(()) => {}
-                // Of a file of the user's there is nothing to go on with.
+                // Errors of the user's files and of the output are fatal.
                 Err(error @ (Error::Refused { .. } | Error::Io { .. } | Error::Output(_))) => return Err(error),
                 Err(error) => {
-                    plan.missing.push(format!("{error}; what it tells is missing"));
+                    plan.missing.push(format!("{error}; its functions are missing"));
                     first_failure.get_or_insert(error);
                 }
             }
         }
         if plan.records.is_empty() {
             let none = || {
-                let what = "--jit: the recording maps no jit-PID.dump: its programs have to be told to write one, such as \
+                let what = "--jit: the recording maps no jit-PID.dump; enable jitdumps in the recorded program, such as with \
                             node --perf-prof, java -agentpath:.../libperf-jvmti.so, DOTNET_PerfMapEnabled=1";
                 Error::not_found(what.to_owned())
             };
@@ -122,14 +122,17 @@ impl Plan {
     ) -> Result<()> {
         let recorded = mapped.path.display().to_string();
         let Some(path) = locate(places, &mapped.path) else {
-            let hint =
-                if places.is_empty() { "--jit-dump DIR tells where it is" } else { "nor where --jit-dump tells" };
-            return Err(Error::input(recorded, None, format!("there is no such jitdump; {hint}")));
+            let hint = if places.is_empty() { "; use --jit-dump DIR to locate it" } else { ", nor in --jit-dump" };
+            return Err(Error::input(recorded, None, format!("jitdump not found{hint}")));
         };
         let file = path.display().to_string();
-        // Of several with its name, where the user tells one place for all, it can be one alone.
+        // If the user gives one directory, several jitdumps of the same name cannot be told apart.
         if !self.read.insert(path.clone()) {
-            return Err(Error::input(recorded, None, format!("{file} is taken for another one of this name")));
+            return Err(Error::input(
+                recorded,
+                None,
+                format!("{file} is already used for another jitdump of this name"),
+            ));
         }
         let bytes = File::open(&path).and_then(|file| map(&file)).map_err(Error::io(&file, "cannot read"))?;
         let dump = Dump::read(&bytes, &file)?;
@@ -143,31 +146,31 @@ impl Plan {
         let maps = self.lay_out(dump, mapped, &mut image, &clock);
         let name = format!("jit-{}.so", mapped.pid);
         let at = images.add(&image, &name, &path)?;
-        self.records.push(like(&mapped.record, &at, &image)?);
+        self.records.push(template(&mapped.record, &at, &image)?);
         self.maps.extend(maps);
         Ok(())
     }
 
-    /// Puts all functions into an image, and says which of them is where, when.
+    /// Places all functions in an image; returns their mappings.
     fn lay_out(&mut self, dump: Dump, mapped: &Mapped, image: &mut Image, clock: &Clock) -> Vec<Map> {
-        // A forked child goes on to write its parent's dump. Where a process calls itself otherwise than the recording does, it
-        // is known by its map alone.
+        // A forked child continues to write its parent's dump. If the process ID in the dump differs from the recorded one (PID
+        // namespaces), only the ID of the mapping process is known.
         let is_by_name = dump.header.pid == mapped.pid;
-        let (mut maps, mut placed, mut lost) = (Vec::new(), HashMap::<u64, (u64, u64)>::new(), Vec::new());
+        let (mut maps, mut placed, mut missing) = (Vec::new(), HashMap::<u64, (u64, u64)>::new(), Vec::new());
         let (mut live, mut replaced) = (HashMap::<u32, Live>::new(), 0);
-        for Event { time, pid, tid, index, address, what } in dump.events {
-            let found = match what {
-                // Nothing can be in it.
-                What::Load(Function { size: 0, .. }) => continue,
-                What::Load(function) => {
+        for Event { time, pid, tid, index, address, kind } in dump.events {
+            let found = match kind {
+                // It cannot contain samples.
+                EventKind::Load(Function { size: 0, .. }) => continue,
+                EventKind::Load(function) => {
                     let (size, name) = (function.size, function.name.clone());
                     let place = image.push(function);
                     place.map(|place| (place, size)).ok_or_else(|| String::from_utf8_lossy(&name).into_owned())
                 }
-                What::Move => placed.get(&index).copied().ok_or_else(|| format!("number {index}")),
+                EventKind::Move => placed.get(&index).copied().ok_or_else(|| format!("number {index}")),
             };
             match found {
-                Err(what) => lost.push(what),
+                Err(what) => missing.push(what),
                 Ok((place, len)) => {
                     placed.insert(index, (place, len));
                     let own = if is_by_name { (pid, tid) } else { (mapped.pid, self.thread(mapped)) };
@@ -180,19 +183,20 @@ impl Plan {
         }
         if replaced > 0 {
             let path = mapped.path.display();
-            self.notes
-                .push(format!("{path}: {replaced} functions are where others were, and take their place from then on"));
+            self.notes.push(format!("{path}: {replaced} functions replace others at the same addresses"));
         }
-        if !lost.is_empty() {
-            let names = lost.iter().take(TOLD).map(String::as_str).collect::<Vec<_>>().join(", ");
+        if !missing.is_empty() {
+            let names = missing.iter().take(MAX_NAMES).map(String::as_str).collect::<Vec<_>>().join(", ");
             let path = mapped.path.display();
-            self.missing
-                .push(format!("{path}: {} functions are too large, or moved without being there: {names}", lost.len()));
+            self.missing.push(format!(
+                "{path}: {} functions are too large, or moved without being loaded: {names}",
+                missing.len()
+            ));
         }
         maps
     }
 
-    /// The thread that mapped a dump.
+    /// The thread that mapped a jitdump.
     fn thread(&self, mapped: &Mapped) -> u32 {
         match &mapped.record.body {
             Body::Mmap2(mmap) => mmap.tid,
@@ -201,10 +205,10 @@ impl Plan {
         }
     }
 
-    /// The record that tells a map.
+    /// Encodes a mapping as a record.
     ///
     /// # Errors
-    /// Where a record cannot hold it.
+    /// Fails if it exceeds the maximum size of a record.
     pub fn record(&self, meta: &Meta, map: &Map) -> Result<Vec<u8>> {
         let mut record = self.records[map.image as usize].clone();
         let Map { time, pid, tid, address: addr, len, place: pgoff, .. } = *map;
@@ -219,12 +223,12 @@ impl Plan {
     }
 }
 
-/// Checks that a jitdump is of the recorded machine, and of the process that mapped it.
+/// Checks that a jitdump is from the recorded machine, and from the process that mapped it.
 fn check(dump: &Dump, file: &str, own_pid: u32, meta: &Meta) -> Result<()> {
     let (machine, pid) = (dump.header.elf_mach, dump.header.pid);
     let fail = |what: String| Err(Error::input(file, None, what));
     if pid != own_pid {
-        return fail(format!("is the jitdump of process {pid}, and not of {own_pid}"));
+        return fail(format!("jitdump of process {pid}, expected {own_pid}"));
     }
     let arch = meta.string(FeatureId::ARCH);
     let runs = arch.as_deref().is_none_or(|arch| machine::runs(arch, machine));
@@ -232,20 +236,20 @@ fn check(dump: &Dump, file: &str, own_pid: u32, meta: &Meta) -> Result<()> {
         let order = if dump.endian == crate::abi::Endian::Big { "big" } else { "little" };
         let arch = arch.unwrap_or_else(|| "another machine".to_owned());
         return fail(format!(
-            "is a jitdump of another machine ({order}-endian, e_machine {machine}): the recording is of {arch}"
+            "jitdump of another machine ({order}-endian, e_machine {machine}); the recording is of {arch}"
         ));
     }
     Ok(())
 }
 
-/// A record that maps of an image are like: as the one that tells of the jitdump, of an event and CPU that there are.
-fn like(mapped: &Record, path: &Path, image: &Image) -> Result<Record> {
+/// The template of an image's mapping records, with the event and CPU of the jitdump's mapping.
+fn template(mapped: &Record, path: &Path, image: &Image) -> Result<Record> {
     let mut record = mapped.clone();
     let Some(id) = Id::new(&image.build_id()) else { return Ok(record) };
     record.header.kind = RecordType::MMAP2;
     record.header.misc = Misc::from_bits_retain(CpuMode::USER.0) | Misc::MMAP_BUILD_ID;
     record.tail.clear();
-    // As files are mapped of which code is run.
+    // As for a file-backed code mapping.
     let (prot, flags) = (1 | PROT_EXEC, 2);
     let filename = PaddedStr::new(path.as_os_str().as_encoded_bytes(), 8);
     let (pid, tid, addr, len, pgoff) = (0, 0, 0, 0, 0);

@@ -1,4 +1,4 @@
-//! Clocks: whether the times of several recordings are of one, and how they become those of the wall clock.
+//! Compares the clocks of recordings, and aligns their times to the wall clock.
 
 use super::kernel;
 use super::member::Member;
@@ -7,7 +7,7 @@ use crate::abi::feature::FeatureId;
 use crate::abi::feature::clock_data::ClockData;
 use crate::error::{Error, Result};
 
-/// Numbers of clocks, as for clock_gettime(2).
+/// Clock IDs of clock_gettime(2).
 const CLOCKS: [(i32, &str); 5] = [
     (0, "CLOCK_REALTIME"),
     (1, "CLOCK_MONOTONIC"),
@@ -16,20 +16,20 @@ const CLOCKS: [(i32, &str); 5] = [
     (11, "CLOCK_TAI"),
 ];
 
-/// The wall clock, on which times are aligned.
+/// The wall clock, to which times are aligned.
 pub const REALTIME: i32 = 0;
 
-/// How far two readings of how the same clock relates to the wall clock may be apart, in nanoseconds.
+/// Maximum difference of two readings of a clock's offset from the wall clock, in nanoseconds.
 const TOLERANCE: u64 = 1_000_000_000;
 
-/// The clock that a recording chose; `None` for perf's own.
+/// The clock that a recording selected; `None` for perf's default.
 fn clock(member: &Member) -> Option<i32> {
     let chosen = |event: &crate::stream::events::Event| event.attr.flags.contains(AttrFlags::USE_CLOCKID);
     member.meta.events.list().iter().find(|event| chosen(event)).map(|event| event.attr.clockid)
 }
 
-fn called(clock: Option<i32>) -> String {
-    let Some(clock) = clock else { return "perf's own clock".to_owned() };
+fn clock_name(clock: Option<i32>) -> String {
+    let Some(clock) = clock else { return "perf's default clock".to_owned() };
     let named = CLOCKS.iter().find(|(number, _)| *number == clock);
     named.map_or_else(|| format!("clock {clock}"), |(_, name)| (*name).to_owned())
 }
@@ -39,10 +39,10 @@ fn is_common(clock: Option<i32>) -> bool {
     matches!(clock, Some(0 | 11))
 }
 
-/// What must be added to the times of each recording, wrapping around.
+/// The wrapping offset to add to the times of each recording.
 ///
 /// # Errors
-/// Where times are not of one clock, or a recording does not tell how its clock relates to the wall clock.
+/// Fails if the clocks differ, or a recording lacks its clock's offset from the wall clock.
 pub fn shifts(members: &[Member], align_wall: bool) -> Result<Vec<u64>> {
     if align_wall {
         return members.iter().map(to_wall).collect();
@@ -58,10 +58,9 @@ fn to_wall(member: &Member) -> Result<u64> {
         (Some(REALTIME), _) => Ok(0),
         (Some(id), Some(data)) if data.clockid as i32 == id => Ok(data.wall_clock_ns.wrapping_sub(data.clockid_ns)),
         (clock, _) => Err(Error::incompatible(format!(
-            "--align wall: {} has times of {}, and does not tell how that relates to the wall clock; perf record -k \
-             CLOCK_MONOTONIC tells it",
+            "--align wall: {} uses {} without its offset from the wall clock; record with perf record -k CLOCK_MONOTONIC",
             member.name,
-            called(clock)
+            clock_name(clock)
         ))),
     }
 }
@@ -69,13 +68,13 @@ fn to_wall(member: &Member) -> Result<u64> {
 fn compare(first: &Member, other: &Member) -> Result<()> {
     let refused = |why: String| {
         Err(Error::incompatible(format!(
-            "{} cannot be merged with {}: {why}; --align wall aligns recordings that were made with perf record -k",
+            "{} cannot be merged with {}: {why}; use --align wall for recordings made with perf record -k",
             other.name, first.name
         )))
     };
     let clocks = [first, other].map(clock);
     if clocks[0] != clocks[1] {
-        return refused(format!("its times are of {}, not of {}", called(clocks[1]), called(clocks[0])));
+        return refused(format!("it uses {}, not {}", clock_name(clocks[1]), clock_name(clocks[0])));
     }
     if is_common(clocks[0]) {
         return Ok(());
@@ -84,32 +83,30 @@ fn compare(first: &Member, other: &Member) -> Result<()> {
         if let [Some(one), Some(two)] = [first, other].map(|member| member.string(id))
             && one != two
         {
-            return refused(format!(
-                "it is of the {what} {two}, not of {one}, and each machine has a clock of its own"
-            ));
+            return refused(format!("its {what} is {two}, not {one}, and clocks differ between machines"));
         }
     }
     if let Some(what) = kernel::differ(first, other) {
-        return refused(format!("{what}, and a clock begins anew when a machine is started"));
+        return refused(format!("{what}, and clocks restart when a machine boots"));
     }
     if let [Some(one), Some(two)] = [first, other].map(|member| member.meta.clock_data()) {
         let start = |data: ClockData| data.wall_clock_ns.wrapping_sub(data.clockid_ns);
         if start(one).abs_diff(start(two)) > TOLERANCE {
-            let what = "the clock began at another time, as it does when a machine is started anew or has slept";
+            let what = "its clock started at another time, as after a reboot or suspend";
             return refused(what.to_owned());
         }
     }
-    if let [Some(one), Some(two)] = [first, other].map(|member| member.look.time_conv) {
+    if let [Some(one), Some(two)] = [first, other].map(|member| member.scan.time_conv) {
         let conversion =
             |conv: crate::abi::record::time_conv::TimeConv| (conv.time_shift, conv.time_mult, conv.time_zero);
         if conversion(one) != conversion(two) {
-            return refused("the clock of the hardware became times in another way (TIME_CONV)".to_owned());
+            return refused("its hardware clock is converted differently (TIME_CONV)".to_owned());
         }
     }
     Ok(())
 }
 
-/// What tells of times that are those of the wall clock.
+/// The clock data of times that are aligned to the wall clock.
 pub fn wall_clock_data(members: &[Member]) -> ClockData {
     let data = members.iter().find_map(|member| member.meta.clock_data());
     let wall_clock_ns = data.map_or(0, |data| data.wall_clock_ns);

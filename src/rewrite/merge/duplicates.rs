@@ -1,4 +1,4 @@
-//! Finding a recording that is merged twice.
+//! Detects recordings that are merged twice.
 
 use super::member::Member;
 use crate::abi::record::RecordType;
@@ -7,12 +7,12 @@ use crate::container::read::input::{Input, Opened};
 use bytes::Bytes;
 use std::path::Path;
 
-/// A warning for each recording with samples whose content equals that of an earlier one. Contents are compared only where
+/// Returns a warning for each recording with samples whose content equals that of an earlier one. Contents are compared only if
 /// their sizes are equal, up to the first difference.
 pub fn warnings(members: &[Member], read: &ReadOptions) -> Vec<String> {
     let mut warnings = Vec::new();
     for (number, member) in members.iter().enumerate() {
-        if member.look.counts.of(RecordType::SAMPLE) == 0 {
+        if member.scan.counts.of(RecordType::SAMPLE) == 0 {
             continue;
         }
         let is_equal = |earlier: &&Member| has_equal_content(earlier, member, read);
@@ -40,7 +40,7 @@ fn has_equal_content(one: &Member, other: &Member, read: &ReadOptions) -> bool {
     }
 }
 
-/// Whether two files of directories have the same name and bytes.
+/// Whether two files of directory recordings have the same name and bytes.
 fn has_equal_bytes(one: &Path, other: &Path, read: &ReadOptions) -> bool {
     let contents = [one, other].map(|file| mapped(file, read));
     one.file_name() == other.file_name() && matches!(&contents, [Some(one), Some(other)] if one == other)

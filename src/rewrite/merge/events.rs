@@ -1,7 +1,8 @@
-//! Which events of several recordings are one, what ids they have then, and how their records are laid out.
+//! Merges the events of several recordings, and assigns their IDs and record layouts.
 //!
-//! perf finds the event of a record by its id, and the id at one place in the samples, and one in the trailers, of all events.
-//! Where events differ in that, all get a PERF_SAMPLE_IDENTIFIER, which is first in samples and last in trailers.
+//! perf finds the event of a record by its ID, and requires the ID to be at the same position in the samples, and in the
+//! trailers, of all events. If events differ in that, all get a PERF_SAMPLE_IDENTIFIER, which is first in samples and last in
+//! trailers.
 
 use super::clock::REALTIME;
 use super::member::Member;
@@ -25,55 +26,55 @@ use crate::stream::meta::Meta;
 use hashbrown::HashMap;
 use std::ops::Range;
 
-/// The events of the result, and those of each recording as they are in it.
+/// The merged events, and how the events of each recording map to them.
 #[derive(Debug)]
 pub struct Merged {
-    /// The events.
+    /// The merged events.
     pub events: Vec<MergedEvent>,
     groups: Vec<(PerfStr, Range<usize>)>,
-    /// What becomes of the events of each recording.
+    /// The mapping of each recording.
     pub plans: Vec<Plan>,
 }
 
-/// An event of the result.
+/// A merged event.
 #[derive(Debug)]
 pub struct MergedEvent {
-    /// How it was opened.
+    /// Attr.
     pub attr: Attr,
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Whether a recording tells the name.
+    /// Whether a recording has the name.
     is_named: bool,
-    /// Its ids.
+    /// IDs.
     pub ids: Vec<u64>,
 }
 
-/// What becomes of the events of a recording.
+/// How the events of a recording map to merged events.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
-    /// The ids of its events in the result, by those that they have in the recording.
+    /// Merged IDs by recorded ID.
     pub ids: HashMap<u64, u64>,
-    /// Its events.
+    /// The events of the recording.
     pub events: Vec<EventPlan>,
-    /// How trailers are laid out of records that are of no certain event: as those of the first event.
+    /// Layout of records without a known event: that of the first merged event.
     pub first: Layout,
-    /// Whether ids and layout are what they were.
+    /// Whether all IDs and layouts are unchanged.
     pub is_same: bool,
 }
 
-/// What becomes of an event.
+/// How an event of a recording maps to a merged event.
 #[derive(Clone, Copy, Debug)]
 pub struct EventPlan {
-    /// How it is laid out in the result.
+    /// Layout of the merged event.
     pub layout: Layout,
-    /// The id of what has none, or one that is not known.
+    /// ID for records without one, or with an unknown one.
     pub id: u64,
 }
 
-/// How records of an event are laid out.
+/// The layout of an event's records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
-    /// The fields of samples.
+    /// Sample fields.
     pub sample_type: SampleType,
     /// Whether other records have trailers.
     pub has_trailers: bool,
@@ -84,13 +85,13 @@ impl Layout {
         Self { sample_type: attr.sample_type, has_trailers: attr.flags.contains(AttrFlags::SAMPLE_ID_ALL) }
     }
 
-    /// The fields of trailers.
+    /// Fields of trailers.
     pub fn trailer(self) -> SampleType {
         if self.has_trailers { self.sample_type } else { SampleType::empty() }
     }
 }
 
-/// What makes two events one: name and settings, those apart that only tell how the recording was begun.
+/// Identifies equal events: name and settings, without those that only affect the start of recording.
 type Key = (String, Attr);
 
 fn key(event: &Event, attr: &Attr) -> Key {
@@ -100,7 +101,7 @@ fn key(event: &Event, attr: &Attr) -> Key {
     (event_name(event), attr)
 }
 
-/// The groups of a recording, of which an event that is in none is one.
+/// The event groups of a recording; an event without a group is its own unit.
 fn units(meta: &Meta) -> Vec<(Option<PerfStr>, Range<usize>)> {
     let count = meta.events.list().len();
     let section = meta.features.get(&FeatureId::GROUP_DESC);
@@ -120,10 +121,10 @@ fn units(meta: &Meta) -> Vec<(Option<PerfStr>, Range<usize>)> {
     units
 }
 
-/// Finds out which events are one.
+/// Merges equal events.
 ///
 /// # Errors
-/// Where there are no ids left.
+/// Fails if there are no event IDs left.
 pub fn merge(members: &[Member], options: &MergeOptions) -> Result<Merged> {
     let (mut events, mut groups): (Vec<MergedEvent>, _) = (Vec::new(), Vec::new());
     let mut known: HashMap<(Vec<Key>, usize), usize> = HashMap::new();
@@ -135,7 +136,7 @@ pub fn merge(members: &[Member], options: &MergeOptions) -> Result<Merged> {
         for (group, range) in units(&member.meta) {
             let attrs: Vec<_> = list[range.clone()].iter().map(|event| aligned(&event.attr, options)).collect();
             let keys: Vec<_> = list[range.clone()].iter().zip(&attrs).map(|(event, attr)| key(event, attr)).collect();
-            // The same settings twice in a recording are two events.
+            // Equal settings within one recording are separate events.
             let nth = seen.entry(keys.clone()).or_default();
             *nth += 1;
             let start = *known.entry((keys, *nth)).or_insert_with(|| {
@@ -178,7 +179,7 @@ pub fn merge(members: &[Member], options: &MergeOptions) -> Result<Merged> {
     Ok(Merged { events, groups, plans })
 }
 
-/// How an event was opened, with the clock of the result.
+/// The attr with the clock of the result.
 fn aligned(attr: &Attr, options: &MergeOptions) -> Attr {
     let mut attr = attr.clone();
     if options.align_wall {
@@ -192,11 +193,11 @@ fn aligned(attr: &Attr, options: &MergeOptions) -> Attr {
     attr
 }
 
-/// Where an attr's clock ends.
+/// End of `clockid` in the attr.
 const AFTER_CLOCKID: usize = 96;
 
-/// Gives events their ids. The kernel gives none twice while it runs: on one clock the same id of the same event is the same
-/// counter, as in the parts of a split. An id that another event has, or another machine, becomes a new one.
+/// Assigns event IDs. A running kernel never reuses an ID: on one clock, equal IDs of equal events are the same counter, as in
+/// the parts of a split. An ID that another event or another machine uses is replaced by a new one.
 fn number_ids(
     members: &[Member],
     numbers: &[Vec<usize>],
@@ -208,24 +209,24 @@ fn number_ids(
         || members.iter().flat_map(|member| member.meta.events.list()).flat_map(|event| event.ids.iter().copied());
     let mut highest = all().max().unwrap_or(0);
     let mut new = || {
-        highest = highest.checked_add(1).ok_or_else(|| Error::incompatible("there are no ids of events left"))?;
+        highest = highest.checked_add(1).ok_or_else(|| Error::incompatible("no event IDs left"))?;
         Ok(highest)
     };
-    let mut taken: HashMap<u64, usize> = HashMap::new();
+    let mut used: HashMap<u64, usize> = HashMap::new();
     let mut maps = Vec::new();
     for (member, numbers) in members.iter().zip(numbers) {
         let mut map = HashMap::new();
         for (event, &number) in member.meta.events.list().iter().zip(numbers) {
             for &id in &event.ids {
-                let told = match taken.get(&id) {
+                let new_id = match used.get(&id) {
                     Some(&other) if is_one_kernel && other == number => id,
                     None if id != 0 => id,
                     _ => new()?,
                 };
-                if taken.insert(told, number).is_none() {
-                    events[number].ids.push(told);
+                if used.insert(new_id, number).is_none() {
+                    events[number].ids.push(new_id);
                 }
-                map.insert(id, told);
+                map.insert(id, new_id);
             }
         }
         maps.push(map);
@@ -238,17 +239,17 @@ fn number_ids(
     Ok(maps)
 }
 
-/// Has all events have their ids at one place, and all attrs take the same room.
+/// Gives all events their ID at the same position, and all attrs the same size.
 fn lay_out(events: &mut [MergedEvent]) {
-    let place = |event: &MergedEvent| {
+    let position = |event: &MergedEvent| {
         let layout = Layout::of(&event.attr);
         (SampleLayout::new(layout.sample_type).id_at(), SampleId::id_from_end(layout.sample_type), layout.has_trailers)
     };
-    let places: Vec<_> = events.iter().map(place).collect();
-    let is_at_one_place =
-        places.iter().all(|place| *place == places[0]) && places.iter().all(|place| place.0.is_some());
-    if events.len() > 1 && !is_at_one_place {
-        let has_trailers = places.iter().any(|place| place.2);
+    let positions: Vec<_> = events.iter().map(position).collect();
+    let is_uniform = positions.iter().all(|position| *position == positions[0])
+        && positions.iter().all(|position| position.0.is_some());
+    if events.len() > 1 && !is_uniform {
+        let has_trailers = positions.iter().any(|position| position.2);
         for event in events.iter_mut() {
             event.attr.sample_type |= SampleType::IDENTIFIER;
             event.attr.flags.set(AttrFlags::SAMPLE_ID_ALL, has_trailers);
@@ -262,12 +263,12 @@ fn lay_out(events: &mut [MergedEvent]) {
 }
 
 impl Merged {
-    /// The events as containers tell them.
+    /// The events as containers store them.
     pub fn attrs(&self) -> impl Iterator<Item = FileAttr> {
         self.events.iter().map(|event| FileAttr { attr: event.attr.clone(), ids: event.ids.clone() })
     }
 
-    /// The feature EVENT_DESC; `None` where no recording tells names.
+    /// The EVENT_DESC feature; `None` if no recording has event names.
     pub fn event_desc(&self) -> Option<EventDescs> {
         let attr_size = self.events.iter().map(|event| event.attr.stored_size()).max()? as u32;
         let desc = |event: &MergedEvent| EventDesc {
@@ -275,11 +276,11 @@ impl Merged {
             name: PerfStr::new(event.name.as_bytes()),
             ids: event.ids.clone(),
         };
-        let is_told = self.events.iter().any(|event| event.is_named);
-        is_told.then(|| EventDescs { attr_size, events: self.events.iter().map(desc).collect() })
+        let is_named = self.events.iter().any(|event| event.is_named);
+        is_named.then(|| EventDescs { attr_size, events: self.events.iter().map(desc).collect() })
     }
 
-    /// The feature GROUP_DESC; `None` where there are no groups.
+    /// The GROUP_DESC feature; `None` if there are no groups.
     pub fn group_desc(&self) -> Option<GroupDesc> {
         let group = |(name, range): &(PerfStr, Range<usize>)| Group {
             name: name.clone(),
@@ -291,12 +292,12 @@ impl Merged {
 }
 
 impl Plan {
-    /// The id in the result of an event that has this one; what is no event's id stays.
+    /// The merged ID of a recorded event ID; other values are unchanged.
     pub fn known(&self, id: u64) -> u64 {
         self.ids.get(&id).copied().unwrap_or(id)
     }
 
-    /// The id in the result of what has this id, and is of that event.
+    /// The merged ID of a recorded ID in a record of this event.
     #[inline]
     pub fn id(&self, id: u64, event: &EventPlan) -> u64 {
         self.ids.get(&id).copied().unwrap_or(event.id)

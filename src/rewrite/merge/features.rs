@@ -1,4 +1,4 @@
-//! What the result of a merge tells of itself: kept where all recordings that tell it tell the same, or taken from one.
+//! Merges features: those that are equal in all recordings that have them are kept, others can be taken from one recording.
 
 use super::clock::wall_clock_data;
 use super::events::{Merged, endian};
@@ -21,17 +21,17 @@ use bytes::Bytes;
 use hashbrown::HashMap;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The features of the result, and what is to be said of them.
+/// The merged features, and notes about them.
 #[derive(Debug, Default)]
 pub struct MergedFeatures {
-    /// The sections.
+    /// The feature sections.
     pub features: BTreeMap<FeatureId, Bytes>,
-    /// What the user should know.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
-/// Features that are made, or that others follow from.
-const MADE: [FeatureId; 9] = [
+/// Features that are generated from the merged data.
+const GENERATED: [FeatureId; 9] = [
     FeatureId::EVENT_DESC,
     FeatureId::GROUP_DESC,
     FeatureId::BUILD_ID,
@@ -43,23 +43,23 @@ const MADE: [FeatureId; 9] = [
     FeatureId::CLOCK_DATA,
 ];
 
-/// Features that cannot be read without NRCPUS.
+/// Features that can only be decoded together with NRCPUS.
 const BY_CPU: [FeatureId; 2] = [FeatureId::CPU_TOPOLOGY, FeatureId::CPU_DOMAIN_INFO];
 
-/// Compares the features of recordings.
+/// Merges the features of recordings.
 ///
 /// # Errors
-/// Where the formats of tracepoints contradict each other, or a value has no place in its feature.
+/// Fails if tracepoint formats conflict, or a value does not fit in its feature.
 pub fn merge(members: &[Member], merged: &Merged, shifts: &[u64], options: &MergeOptions) -> Result<MergedFeatures> {
     let endian = endian(members);
     let mut result = MergedFeatures::default();
     let ids: BTreeSet<_> = members.iter().flat_map(|member| member.meta.features.keys().copied()).collect();
     let mut differing = Vec::new();
-    for id in ids.into_iter().filter(|id| !MADE.contains(id)) {
+    for id in ids.into_iter().filter(|id| !GENERATED.contains(id)) {
         let chosen = options.features_from.and_then(|number| members[number].meta.features.get(&id));
-        let mut told = members.iter().filter_map(|member| member.meta.features.get(&id));
-        let Some(first) = told.next() else { continue };
-        if told.all(|other| is_alike(id, first, other, endian)) {
+        let mut sections = members.iter().filter_map(|member| member.meta.features.get(&id));
+        let Some(first) = sections.next() else { continue };
+        if sections.all(|other| is_alike(id, first, other, endian)) {
             result.features.insert(id, chosen.unwrap_or(first).clone());
         } else if let Some(chosen) = chosen {
             result.features.insert(id, chosen.clone());
@@ -73,16 +73,16 @@ pub fn merge(members: &[Member], merged: &Merged, shifts: &[u64], options: &Merg
     if !differing.is_empty() {
         let names: Vec<_> = differing.iter().map(ToString::to_string).collect();
         let what = format!(
-            "these features differ and are left out: {}; --features-from says whose are kept",
+            "these features differ and are dropped: {}; use --features-from to keep those of one recording",
             names.join(", ")
         );
         result.notes.push(what);
     }
-    result.made(members, merged, shifts, options, endian)?;
+    result.generate(members, merged, shifts, options, endian)?;
     Ok(result)
 }
 
-/// Whether two sections tell the same; how much memory is free is not what a machine is known by.
+/// Whether two sections are equal, ignoring the free memory in NUMA_TOPOLOGY.
 fn is_alike(id: FeatureId, one: &Bytes, other: &Bytes, endian: Endian) -> bool {
     if one == other || id != FeatureId::NUMA_TOPOLOGY {
         return one == other;
@@ -101,8 +101,8 @@ impl MergedFeatures {
         Ok(())
     }
 
-    /// Those that are made.
-    fn made(
+    /// Generates features from the merged data.
+    fn generate(
         &mut self,
         members: &[Member],
         merged: &Merged,
@@ -118,12 +118,12 @@ impl MergedFeatures {
         }
         if members.iter().any(|member| member.meta.features.contains_key(&FeatureId::SAMPLE_TIME)) {
             let times =
-                || members.iter().zip(shifts).filter_map(|(member, &shift)| Some((member.look.samples?, shift)));
+                || members.iter().zip(shifts).filter_map(|(member, &shift)| Some((member.scan.samples?, shift)));
             let first_sample_time = times().map(|((first, _), shift)| first.wrapping_add(shift)).min().unwrap_or(0);
             let last_sample_time = times().map(|((_, last), shift)| last.wrapping_add(shift)).max().unwrap_or(0);
             self.set(FeatureId::SAMPLE_TIME, &SampleTime { first_sample_time, last_sample_time }, endian)?;
         }
-        // Each recording reads the clocks at a moment of its own.
+        // CLOCK_DATA differs between recordings of the same clock: each samples the clocks at its own start.
         let clock_data = members.iter().find_map(|member| member.meta.features.get(&FeatureId::CLOCK_DATA));
         if options.align_wall {
             self.set(FeatureId::CLOCK_DATA, &wall_clock_data(members), endian)?;
@@ -141,16 +141,16 @@ impl MergedFeatures {
 
     fn tracing_data(&mut self, members: &[Member]) -> Result<()> {
         let has = |member: &&Member| member.meta.features.contains_key(&FeatureId::TRACING_DATA);
-        let telling: Vec<_> = members.iter().filter(has).collect();
+        let having: Vec<_> = members.iter().filter(has).collect();
         let sections: Vec<_> =
-            telling.iter().map(|member| member.meta.features[&FeatureId::TRACING_DATA].clone()).collect();
-        let Some(first) = telling.first() else { return Ok(()) };
+            having.iter().map(|member| member.meta.features[&FeatureId::TRACING_DATA].clone()).collect();
+        let Some(first) = having.first() else { return Ok(()) };
         match formats::merged(&sections)? {
             Some(section) => drop(self.features.insert(FeatureId::TRACING_DATA, section)),
             None => {
-                let others: Vec<_> = telling[1..].iter().map(|member| member.name.as_str()).collect();
+                let others: Vec<_> = having[1..].iter().map(|member| member.name.as_str()).collect();
                 return Err(Error::incompatible(format!(
-                    "{} and {} tell other formats of the same tracepoints, or number them otherwise, as other kernels do",
+                    "{} and {} have different formats or IDs of the same tracepoints, as different kernels do",
                     first.name,
                     others.join(", ")
                 )));
@@ -159,7 +159,7 @@ impl MergedFeatures {
         Ok(())
     }
 
-    /// The build ids of all; of a file with several that of the first recording, or of the chosen one.
+    /// The build IDs of all recordings; for conflicts, that of the chosen or else the first recording.
     fn build_ids(&mut self, members: &[Member], options: &MergeOptions) -> Vec<(Misc, BuildId)> {
         let mut order: Vec<_> = (0..members.len()).collect();
         if let Some(chosen) = options.features_from {
@@ -169,11 +169,11 @@ impl MergedFeatures {
         let mut known: HashMap<_, Vec<u8>> = HashMap::new();
         let (mut all, mut differing) = (Vec::new(), BTreeSet::new());
         for number in order {
-            for told in members[number].meta.build_ids() {
-                if kernel::has_build_id(&told) && options.kernel_from.is_some_and(|chosen| chosen != number) {
+            for entry in members[number].meta.build_ids() {
+                if kernel::has_build_id(&entry) && options.kernel_from.is_some_and(|chosen| chosen != number) {
                     continue;
                 }
-                let (misc, build_id) = &told;
+                let (misc, build_id) = &entry;
                 let id = build_id.id(*misc).to_vec();
                 let file = (misc.cpu_mode().0, build_id.pid, build_id.filename.text().to_vec());
                 match known.get(&file) {
@@ -183,7 +183,7 @@ impl MergedFeatures {
                     Some(_) => {}
                     None => {
                         known.insert(file, id);
-                        all.push(told);
+                        all.push(entry);
                     }
                 }
             }
@@ -193,7 +193,7 @@ impl MergedFeatures {
             let named: Vec<_> = differing.into_iter().take(5).collect();
             let more = if count > named.len() { ", ..." } else { "" };
             self.notes.push(format!(
-                "{count} files have several build ids, of which the first is told: {}{more}",
+                "{count} files have several build IDs, of which the first is kept: {}{more}",
                 named.join(", ")
             ));
         }

@@ -1,4 +1,4 @@
-//! The formats of tracepoints of several recordings.
+//! Merges the tracepoint formats of several recordings.
 
 use crate::abi::feature::tracing_data::{TraceFile, TraceSystem, TracingData};
 use crate::abi::{self, Endian};
@@ -8,29 +8,29 @@ use bytes::Bytes;
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
 
-/// The formats of several recordings together; `None` where they contradict each other.
+/// Merges tracepoint formats; `None` if they conflict.
 ///
 /// # Errors
-/// None in practice: the bytes go to memory.
+/// None in practice: writing to memory does not fail.
 pub fn merged(all: &[Bytes]) -> Result<Option<Bytes>> {
     let [first, others @ ..] = all else { return Ok(None) };
     if others.iter().all(|other| other == first) {
         return Ok(Some(first.clone()));
     }
-    let Some(mut whole) = read(first) else { return Ok(None) };
+    let Some(mut merged) = read(first) else { return Ok(None) };
     for other in others {
         if other == first {
             continue;
         }
         let Some(other) = read(other) else { return Ok(None) };
-        if !is_of_one_kernel(&whole, &other) || add(&mut whole, other).is_none() {
+        if !is_of_one_kernel(&merged, &other) || add(&mut merged, other).is_none() {
             return Ok(None);
         }
     }
-    encoded(abi::to_bytes(&whole, Endian::Little)).map(|bytes| Some(bytes.into()))
+    encoded(abi::to_bytes(&merged, Endian::Little)).map(|bytes| Some(bytes.into()))
 }
 
-/// All of it; `None` where there is more than can be read. It tells its byte order itself.
+/// Decodes tracepoint formats, which contain their byte order; `None` if any bytes remain.
 fn read(bytes: &Bytes) -> Option<TracingData> {
     let (data, len) = abi::parse::<TracingData>(bytes, Endian::Little, ()).ok()?;
     bytes[len..].iter().all(|&byte| byte == 0).then_some(data)
@@ -45,9 +45,9 @@ fn is_of_one_kernel(one: &TracingData, other: &TracingData) -> bool {
     machine(one) == machine(other) && pages(one) == pages(other)
 }
 
-/// Adds what is not there; `None` where the same tracepoint, or the same number, has another format.
-fn add(whole: &mut TracingData, other: TracingData) -> Option<()> {
-    let files = &mut whole.files;
+/// Adds missing formats; `None` if the same tracepoint or ID has another format.
+fn add(merged: &mut TracingData, other: TracingData) -> Option<()> {
+    let files = &mut merged.files;
     add_files(&mut files.ftrace, other.files.ftrace)?;
     let mut by_name = HashMap::new();
     for (at, known) in files.systems.iter().enumerate() {
@@ -79,7 +79,7 @@ fn add(whole: &mut TracingData, other: TracingData) -> Option<()> {
 }
 
 fn add_files(known: &mut Vec<TraceFile>, more: Vec<TraceFile>) -> Option<()> {
-    // What is no format is known by its text.
+    // Files that are not formats are identified by their text.
     let key = |file: &TraceFile| file.format().map(|format| format.name).ok_or_else(|| file.text.clone());
     let mut by_key = HashMap::new();
     for (at, file) in known.iter().enumerate() {
@@ -98,7 +98,7 @@ fn add_files(known: &mut Vec<TraceFile>, more: Vec<TraceFile>) -> Option<()> {
     Some(())
 }
 
-/// Adds lines that are not there.
+/// Adds missing lines.
 fn add_lines(text: &mut Vec<u8>, more: &[u8]) {
     let known: hashbrown::HashSet<Vec<u8>> = text.split(|&byte| byte == b'\n').map(<[u8]>::to_vec).collect();
     for line in more.split(|&byte| byte == b'\n').filter(|line| !line.is_empty() && !known.contains(*line)) {
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn formats_are_found_by_name_however_many_there_are() {
+    fn merges_many_formats_by_name() {
         let file = |number: u32, fmt: &str| {
             let text = format!("name: e{number}\nID: {number}\nformat:\n\n\nprint fmt: {fmt}\n");
             TraceFile { text: text.into() }

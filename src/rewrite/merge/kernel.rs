@@ -1,4 +1,4 @@
-//! Whose kernel it is: addresses of two kernels cannot be told apart in one recording.
+//! Checks that all recordings are from the same kernel: addresses of different kernels would be ambiguous.
 
 use super::member::Member;
 use super::pre_scan::KERNEL_NAME;
@@ -8,17 +8,17 @@ use crate::abi::record::{CpuMode, Misc, RecordType};
 use crate::error::{Error, Result};
 use crate::stream::raw::Raw;
 
-/// Whether all recordings are of one kernel, or one was chosen.
+/// Checks that all recordings are from the same kernel, unless one is chosen.
 ///
 /// # Errors
-/// Where they are of several.
+/// Fails if the kernels differ.
 pub fn check(members: &[Member], chosen: Option<usize>) -> Result<()> {
-    let mut told = members.iter().filter(|member| member.look.kernel.is_some() || build_id(member).is_some());
-    let Some(first) = told.next().filter(|_| chosen.is_none()) else { return Ok(()) };
-    for other in told {
+    let mut with_kernel = members.iter().filter(|member| member.scan.kernel.is_some() || build_id(member).is_some());
+    let Some(first) = with_kernel.next().filter(|_| chosen.is_none()) else { return Ok(()) };
+    for other in with_kernel {
         if let Some(what) = differ(first, other) {
             return Err(Error::incompatible(format!(
-                "{} cannot be merged with {}: {what}; --kernel-from chooses whose kernel is told",
+                "{} cannot be merged with {}: {what}; use --kernel-from to choose the kernel to keep",
                 other.name, first.name
             )));
         }
@@ -26,22 +26,22 @@ pub fn check(members: &[Member], chosen: Option<usize>) -> Result<()> {
     Ok(())
 }
 
-/// What shows that a recording's kernel is not another's: that it is another one, or was started anew.
+/// How the kernels of two recordings differ: another version or another boot. `None` if no difference is known.
 pub fn differ(first: &Member, other: &Member) -> Option<String> {
     let ids = [first, other].map(build_id);
     let releases = [first, other].map(|member| member.string(FeatureId::OSRELEASE));
     match (&ids, &releases) {
         ([Some(one), Some(two)], _) if one != two => {
-            return Some(format!("its kernel has the build id {}, not {}", hex(two), hex(one)));
+            return Some(format!("its kernel has build ID {}, not {}", hex(two), hex(one)));
         }
         ([Some(_), Some(_)], _) => {}
         (_, [Some(one), Some(two)]) if one != two => return Some(format!("its kernel is {two}, not {one}")),
         _ => {}
     }
-    let [one, two] = [first.look.kernel.as_ref()?, other.look.kernel.as_ref()?];
-    let place = |map: &crate::rewrite::mmap::Mmap| format!("{:#x} ({:#x})", map.start, map.pgoff);
+    let [one, two] = [first.scan.kernel.as_ref()?, other.scan.kernel.as_ref()?];
+    let position = |map: &crate::rewrite::mmap::Mmap| format!("{:#x} ({:#x})", map.start, map.pgoff);
     let is_same = (one.start, one.pgoff) == (two.start, two.pgoff);
-    (!is_same).then(|| format!("its kernel is at {}, not at {}", place(two), place(one)))
+    (!is_same).then(|| format!("its kernel is at {}, not at {}", position(two), position(one)))
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -52,11 +52,11 @@ fn build_id(member: &Member) -> Option<Vec<u8>> {
     let in_table = member.meta.build_ids().into_iter().find(|(misc, build_id)| {
         misc.cpu_mode() == CpuMode::KERNEL && build_id.filename.text().starts_with(KERNEL_NAME)
     });
-    let with_map = || Some(member.look.kernel.as_ref()?.file.as_ref()?.build_id()?.to_vec());
+    let with_map = || Some(member.scan.kernel.as_ref()?.file.as_ref()?.build_id()?.to_vec());
     in_table.map(|(misc, build_id)| build_id.id(misc).to_vec()).or_else(with_map)
 }
 
-/// Whether a record tells of the host's kernel.
+/// Whether a record describes the host's kernel.
 pub fn is_about_kernel(raw: &Raw<'_>) -> bool {
     match raw.header().kind {
         RecordType::MMAP | RecordType::MMAP2 => raw.header().misc.cpu_mode() == CpuMode::KERNEL,
@@ -65,7 +65,7 @@ pub fn is_about_kernel(raw: &Raw<'_>) -> bool {
     }
 }
 
-/// Whether a build id is of the host's kernel or one of its modules.
-pub fn has_build_id(told: &(Misc, BuildId)) -> bool {
-    told.0.cpu_mode() == CpuMode::KERNEL
+/// Whether a build ID is of the host's kernel or one of its modules.
+pub fn has_build_id(entry: &(Misc, BuildId)) -> bool {
+    entry.0.cpu_mode() == CpuMode::KERNEL
 }

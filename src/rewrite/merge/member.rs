@@ -1,4 +1,4 @@
-//! A recording that is merged with others.
+//! A recording to be merged.
 
 use super::pre_scan::MemberScan;
 use crate::abi::Endian;
@@ -16,78 +16,78 @@ use crate::stream::write::file::ToFile;
 use crate::stream::write::form::{Form, Frames};
 use std::io::BufWriter;
 
-/// A recording that is merged with others, and what the first look at it found.
+/// A recording to be merged, and the results of its pre-scan.
 #[derive(Debug)]
 pub struct Member {
-    /// How the user calls it.
+    /// Name in messages.
     pub name: String,
-    /// What it is opened by, as often as need be.
+    /// Input; can be opened several times.
     pub input: Input,
-    /// What is known of it at its end.
+    /// Metadata at the end of the recording.
     pub meta: Meta,
-    /// What the look found.
-    pub look: MemberScan,
-    /// Damage that is not met again when it is read again.
+    /// Results of the pre-scan.
+    pub scan: MemberScan,
+    /// Damage that is not detected again when the recording is read again.
     pub damage: Vec<Damage>,
 }
 
 impl Member {
-    /// Opens a recording, and looks at it.
+    /// Opens and pre-scans a recording.
     ///
     /// # Errors
-    /// Where it cannot be read.
+    /// Fails if it cannot be read.
     pub fn open(input: Input, read: &ReadOptions) -> Result<Self> {
         let name = input.name();
         let (input, damage) = input.repeatable(read)?;
-        let mut look = MemberScan::default();
-        let (meta, _) = Source::open(input.clone(), read.clone())?.run(&mut look)?;
-        Ok(Self { name, input, meta, look, damage: Vec::from_iter(damage) })
+        let mut scan = MemberScan::default();
+        let (meta, _) = Source::open(input.clone(), read.clone())?.run(&mut scan)?;
+        Ok(Self { name, input, meta, scan, damage: Vec::from_iter(damage) })
     }
 
-    /// The recording in another byte order, kept in a temporary file.
+    /// Converts the recording to another byte order, in a temporary file.
     ///
     /// # Errors
-    /// Where some of it is bound to its byte order, and what the system says.
+    /// Fails if some contents cannot be converted, and on errors of the system.
     pub fn in_order(self, endian: Endian, first: &str, read: &ReadOptions) -> Result<Self> {
         if self.meta.endian == endian {
             return Ok(self);
         }
         let open = || Source::open(self.input.clone(), read.clone());
-        let mut bound = EndianPass::new(endian, true);
-        open()?.run(&mut bound)?;
-        if let Some(bound) = bound.staying() {
-            let called = |endian| if endian == Endian::Big { "big-endian" } else { "little-endian" };
-            let (its, others) = (called(self.meta.endian), called(endian));
+        let mut check = EndianPass::new(endian, true);
+        open()?.run(&mut check)?;
+        if let Some(contents) = check.unconverted() {
+            let order_name = |endian| if endian == Endian::Big { "big-endian" } else { "little-endian" };
+            let (from, to) = (order_name(self.meta.endian), order_name(endian));
             return Err(Error::incompatible(format!(
-                "{}: is {its}, and {first} {others}: only its recorder knows the byte order of what is in these: {bound}",
+                "{}: {from} but {first} is {to}, and the byte order of these contents is unknown: {contents}",
                 self.name
             )));
         }
-        let kept = |e| Error::io(&self.name, "cannot keep in a temporary file")(e);
-        let spool = BufWriter::new(Spool::new(read.spool_dir.as_deref()).map_err(kept)?);
+        let failed = |e| Error::io(&self.name, "cannot write to a temporary file")(e);
+        let spool = BufWriter::new(Spool::new(read.spool_dir.as_deref()).map_err(failed)?);
         let form = Form { frames: Frames::Plain, endian: Some(endian), features_known: None };
         let mut file = ToFile::new(spool, form);
         let (_, ledger) = open()?.run(&mut file)?;
         let Some(spool) = file.into_inner() else { return Ok(self) };
-        let spool = spool.into_inner().map_err(|e| kept(e.into_error()))?;
-        let bytes = spool.into_bytes().map_err(kept)?;
+        let spool = spool.into_inner().map_err(|e| failed(e.into_error()))?;
+        let bytes = spool.into_bytes().map_err(failed)?;
         let mut member = Self::open(Input::Bytes { name: self.name.clone(), bytes }, read)?;
         member.damage = ledger.messages().to_vec();
         member.damage.extend(self.damage);
         Ok(member)
     }
 
-    /// A feature that is a string.
+    /// A string feature.
     pub fn string(&self, id: FeatureId) -> Option<String> {
         self.meta.string(id)
     }
 
-    /// Whether it comes in the container of a pipe, where records tell what a file tells in its header.
+    /// Whether it is in pipe format, with metadata in records.
     pub fn is_pipe(&self) -> bool {
         self.meta.container == Container::Pipe
     }
 
-    /// Whether any event's samples have one of these fields.
+    /// Whether the samples of any event have one of these fields.
     pub fn has_field(&self, fields: SampleType) -> bool {
         self.meta.events.list().iter().any(|event| event.attr.sample_type.intersects(fields))
     }

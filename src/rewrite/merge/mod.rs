@@ -1,14 +1,11 @@
-//! Several recordings as one, in the order of time.
+//! Merges several recordings into one, in time order.
 //!
-//! * [`run`]: the way that it takes; [`options`]: what can be asked for; [`member`]: a recording that is merged, and a first
-//!   [`pre_scan`] at it.
-//! * [`compatibility`], [`clock`], [`kernel`]: what cannot be merged, and why; how times become those of one clock, and whose kernel
-//!   it is.
-//! * [`events`]: which events are one, and their ids; [`features`], [`formats`]: what the result tells of itself, and of its
-//!   tracepoints.
-//! * [`duplicates`]: recordings that are merged twice.
-//! * [`remap`]: records with the ids, fields, times and processes of the result.
-//! * [`streams`]: all of them at once, a thread each, the earliest record first.
+//! * [`run`]: drives the merge; [`options`]: its options; [`member`]: a recording to be merged, and its [`pre_scan`].
+//! * [`compatibility`], [`clock`], [`kernel`]: what can be merged; alignment of times; the choice of the kernel.
+//! * [`events`]: merges events and assigns IDs; [`features`], [`formats`]: merge features and tracepoint formats.
+//! * [`duplicates`]: detects recordings that are merged twice.
+//! * [`remap`]: remaps records to the IDs, fields, times and processes of the result.
+//! * [`streams`]: reads all recordings with a thread each, and merges their records by time.
 
 pub mod clock;
 pub mod compatibility;

@@ -1,21 +1,20 @@
-//! What can be asked of a merge.
+//! Options of a merge.
 
-/// How recordings are merged.
+/// How to merge recordings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MergeOptions {
-    /// Times become those of the wall clock, which recordings tell that were made with a clock of their own (`perf record -k`).
+    /// Align times to the wall clock; requires recordings with a selected clock (`perf record -k`).
     pub align_wall: bool,
-    /// Processes and threads of each recording but the first get numbers of their own: [`PID_STEP`] more than those of the
-    /// recording before.
+    /// Offset the process and thread IDs of each recording by [`PID_STEP`] from those of the previous one.
     pub offset_pids: bool,
-    /// The recording, by its number, whose features are taken where they are not equal.
+    /// Index of the recording whose features are kept where they differ.
     pub features_from: Option<usize>,
-    /// The recording, by its number, whose kernel is taken; what the others tell of theirs is left out.
+    /// Index of the recording whose kernel is kept; kernel records of the others are removed.
     pub kernel_from: Option<usize>,
 }
 
-/// How far the processes of two recordings are apart. The kernel's own are all below it.
+/// Offset between the process IDs of two recordings; larger than any process ID of the kernel.
 pub const PID_STEP: u32 = 10_000_000;
 
-/// How many recordings have numbers of their own: processes are told as signed 32 bits.
-pub const MOST_OFFSET: usize = (i32::MAX as u32 / PID_STEP) as usize;
+/// Maximum number of recordings with offset process IDs, which are signed 32-bit numbers.
+pub const MAX_OFFSET_MEMBERS: usize = (i32::MAX as u32 / PID_STEP) as usize;

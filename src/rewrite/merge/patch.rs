@@ -1,20 +1,20 @@
-//! Numbers in records, changed where they stand.
+//! Changes numbers of records in place.
 
 use crate::abi::Endian;
 use crate::abi::bytes::Reader;
 
-/// The number of 32 bits at a place.
+/// Reads a 32-bit number.
 pub fn u32_at(bytes: &[u8], at: usize, endian: Endian) -> Option<u32> {
     Reader::new(bytes.get(at..)?, endian).u32()
 }
 
-/// The number of 64 bits at a place.
+/// Reads a 64-bit number.
 #[inline]
 pub fn u64_at(bytes: &[u8], at: usize, endian: Endian) -> Option<u64> {
     Reader::new(bytes.get(at..)?, endian).u64()
 }
 
-/// A number as bytes.
+/// Encodes a 64-bit number.
 #[inline]
 pub fn bytes_of(number: u64, endian: Endian) -> [u8; 8] {
     match endian {
@@ -23,7 +23,7 @@ pub fn bytes_of(number: u64, endian: Endian) -> [u8; 8] {
     }
 }
 
-/// A number of 32 bits as bytes.
+/// Encodes a 32-bit number.
 #[inline]
 pub fn bytes_of_u32(number: u32, endian: Endian) -> [u8; 4] {
     match endian {
@@ -32,7 +32,7 @@ pub fn bytes_of_u32(number: u32, endian: Endian) -> [u8; 4] {
     }
 }
 
-/// Changes the number of 32 bits at a place. Where the bytes end before, nothing changes.
+/// Changes a 32-bit number, unless the bytes are too short.
 #[inline]
 pub fn change_u32(bytes: &mut [u8], at: usize, endian: Endian, change: impl FnOnce(u32) -> u32) {
     if let Some(number) = u32_at(bytes, at, endian) {
@@ -40,7 +40,7 @@ pub fn change_u32(bytes: &mut [u8], at: usize, endian: Endian, change: impl FnOn
     }
 }
 
-/// Changes the number of 64 bits at a place. Where the bytes end before, nothing changes.
+/// Changes a 64-bit number, unless the bytes are too short.
 #[inline]
 pub fn change_u64(bytes: &mut [u8], at: usize, endian: Endian, change: impl FnOnce(u64) -> u64) {
     if let Some(number) = u64_at(bytes, at, endian) {

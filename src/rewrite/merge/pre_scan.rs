@@ -1,4 +1,4 @@
-//! A first look at a recording that is to be merged.
+//! The pre-scan of a recording to be merged.
 
 use crate::abi;
 use crate::abi::attr_flags::AttrFlags;
@@ -12,32 +12,32 @@ use crate::stream::counts::Counts;
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
 
-/// What all kernels' first map is called.
+/// Prefix of the name of the kernel's mapping.
 pub const KERNEL_NAME: &[u8] = b"[kernel.kallsyms]";
 
-/// What a look finds.
+/// The results of the pre-scan.
 #[derive(Debug, Default)]
 pub struct MemberScan {
-    /// How many records there are of each type.
+    /// Number of records by type.
     pub counts: Counts,
     /// The earliest time of any record.
     pub first: Option<u64>,
     /// Times of the first and the last sample.
     pub samples: Option<(u64, u64)>,
-    /// How ticks of the hardware's clock become times.
+    /// Conversion of hardware timestamps.
     pub time_conv: Option<TimeConv>,
-    /// Where the kernel is: its first map.
+    /// The first mapping of the kernel.
     pub kernel: Option<Mmap>,
-    /// Whether rounds tell the order of time, so that nothing that comes is older than what they say is finished.
+    /// Whether rounds are consistent: no record is older than records already passed on.
     pub rounds: Rounds,
     names: Names,
 }
 
-/// Follows rounds as [`Order`](crate::stream::order::Order) does.
+/// Tracks rounds in the same way as [`Order`](crate::stream::order::Order).
 #[derive(Debug, Default)]
 pub struct Rounds {
     newest: u64,
-    /// The newest time of the rounds before the latest one, up to which all has been passed on.
+    /// The latest time before the last complete round, up to which all records are passed on.
     passed: u64,
     finished: u64,
     is_broken: bool,
@@ -53,15 +53,15 @@ impl Rounds {
         (self.passed, self.finished) = (self.finished, self.newest);
     }
 
-    /// Whether something came that was older than what had been passed on.
+    /// Whether a record was older than records already passed on.
     pub fn is_broken(&self) -> bool {
         self.is_broken
     }
 }
 
 impl MemberScan {
-    /// Whether records can be put in order round by round: else all must be there first. Without trailers only samples have
-    /// a time, and what tells of maps and names is to stay behind the samples that it stands behind.
+    /// Whether records can be ordered round by round, instead of all at once. Without trailers only samples have a time, and
+    /// mapping and name records must stay after the samples that precede them.
     pub fn is_ordered_by_rounds(&self, meta: &Meta) -> bool {
         let has_trailers = |event: &crate::stream::events::Event| event.attr.flags.contains(AttrFlags::SAMPLE_ID_ALL);
         !self.rounds.is_broken() && meta.events.list().iter().all(has_trailers)

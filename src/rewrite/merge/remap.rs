@@ -1,8 +1,8 @@
-//! Records as they are in the result of a merge: with its ids, fields, times and processes.
+//! Remaps records to the event IDs, fields, times and processes of a merge.
 //!
-//! Ids of events are in samples (IDENTIFIER, ID, STREAM_ID, and beside counter values), in trailers, and in the records LOST,
-//! THROTTLE, UNTHROTTLE, READ, ID_INDEX and EVENT_UPDATE; HEADER_ATTR and EVENT_DESC are told anew. Recordings with others, of
-//! `perf stat` or of types that are not known, are [refused](super::compatibility).
+//! Event IDs are in samples (IDENTIFIER, ID, STREAM_ID and counter values), in trailers, and in LOST, THROTTLE, UNTHROTTLE, READ,
+//! ID_INDEX and EVENT_UPDATE records; HEADER_ATTR and EVENT_DESC are generated. Recordings with other IDs, of `perf stat` or with
+//! unknown record types, are [rejected](super::compatibility).
 
 use super::events::{EventPlan, Plan};
 use super::options::PID_STEP;
@@ -22,28 +22,28 @@ use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
 use std::io::Cursor;
 
-/// Makes the records of one recording those of the result.
+/// Remaps the records of one recording.
 #[derive(Debug)]
 pub struct RecordRemapper {
     plan: Plan,
-    /// What is added to times, wrapping around.
+    /// Wrapping offset of times.
     shift: u64,
-    /// What is added to the numbers of processes, where they are told apart.
+    /// Offset of process and thread IDs, if any.
     pids: Option<u32>,
 }
 
 impl RecordRemapper {
-    /// By that plan.
+    /// Creates the remapper.
     pub fn new(plan: Plan, shift: u64, pids: Option<u32>) -> Self {
         Self { plan, shift, pids }
     }
 
-    /// Whether records stay what they are.
+    /// Whether records are unchanged.
     fn is_same(&self) -> bool {
         self.plan.is_same && self.shift == 0 && self.pids.is_none()
     }
 
-    /// A time in the result.
+    /// Remaps a time.
     #[inline]
     pub fn time(&self, time: u64) -> u64 {
         if is_time(time) { time.wrapping_add(self.shift) } else { time }
@@ -51,7 +51,7 @@ impl RecordRemapper {
 
     fn task(&self, meta: &Meta, raw: &Raw<'_>, task: u32) -> Result<u32> {
         let Some(pids) = self.pids else { return Ok(task) };
-        // The idle task and the kernel are on all machines.
+        // The idle task and the kernel are common to all machines.
         if task == 0 || task > i32::MAX as u32 {
             return Ok(task);
         }
@@ -59,17 +59,17 @@ impl RecordRemapper {
             return Ok(task + pids);
         }
         let file = &meta.files[raw.block().source as usize];
-        let what = format!("--offset-pids: here is a process or thread {task}, too high a number to be told apart");
+        let what = format!("--offset-pids: process or thread ID {task} is too large to be offset");
         Err(Error::input(file, raw.offset(), what))
     }
 
-    /// Appends a record as it is in the result, without what is behind it; or says why it has no place there, and appends nothing.
+    /// Appends the remapped record without its payload; or appends nothing and returns why the record is dropped.
     ///
     /// # Errors
-    /// Where it would be longer than a record can be, or a process cannot be told apart.
+    /// Fails if the record would become too long, or a process ID is too large.
     pub fn append(&self, meta: &Meta, raw: &Raw<'_>, out: &mut Vec<u8>) -> Result<Option<Reason>> {
         let start = out.len();
-        // An id that no event has may be that of another recording's.
+        // An unknown ID may be in use by another recording.
         if raw.header().kind < RecordType::USER_START && meta.events.of(raw).is_none() {
             return Ok(Some(Reason::UnknownEvent));
         }
@@ -102,8 +102,8 @@ impl RecordRemapper {
         let body = raw.body();
         out.extend_from_slice(&raw.bytes()[..RecordHeader::SIZE]);
         if plan.layout.sample_type.contains(SampleType::IDENTIFIER) && !from.has(SampleField::Identifier) {
-            let told = from.id_at().and_then(|at| u64_at(body, 8 * at, endian));
-            out.extend_from_slice(&bytes_of(told.map_or(plan.id, |id| self.plan.id(id, plan)), endian));
+            let id = from.id_at().and_then(|at| u64_at(body, 8 * at, endian));
+            out.extend_from_slice(&bytes_of(id.map_or(plan.id, |id| self.plan.id(id, plan)), endian));
         }
         let start = out.len();
         out.extend_from_slice(body);
@@ -124,7 +124,7 @@ impl RecordRemapper {
         Ok(())
     }
 
-    /// Changes the ids beside counter values.
+    /// Remaps the IDs of counter values.
     fn values(&self, out: &mut [u8], mut at: usize, endian: Endian, format: ReadFormat) {
         if !format.contains(ReadFormat::ID) {
             return;
@@ -146,7 +146,7 @@ impl RecordRemapper {
         }
     }
 
-    /// Changes the numbers of processes and threads that stand one behind the other.
+    /// Remaps consecutive process and thread IDs.
     fn tasks(&self, meta: &Meta, raw: &Raw<'_>, out: &mut [u8], at: usize, count: usize) -> Result<()> {
         if self.pids.is_none() {
             return Ok(());
@@ -159,7 +159,7 @@ impl RecordRemapper {
         Ok(())
     }
 
-    /// A record of the kernel that is no sample.
+    /// Remaps a kernel record other than a sample.
     fn with_trailer(&self, meta: &Meta, raw: &Raw<'_>, out: &mut Vec<u8>) -> Result<()> {
         let Some((index, _)) = meta.events.of(raw) else { return Ok(()) };
         let plan = &self.plan.events[index as usize];
@@ -170,37 +170,37 @@ impl RecordRemapper {
         let at = start + RecordHeader::SIZE;
         self.remap_fields(meta, raw, Some(plan), &mut out[at..])?;
         let id = trailer.and_then(|trailer| trailer.identifier.or(trailer.id));
-        // What perf made up has an id of 0, and is read as the first event's.
-        let is_made_up = trailer.is_none() || id == Some(0);
-        let layout = if is_made_up { self.plan.first } else { plan.layout };
-        let told = trailer.unwrap_or_default();
+        // Records that perf synthesizes have an ID of 0, and the trailer layout of the first event.
+        let is_synthesized = trailer.is_none() || id == Some(0);
+        let layout = if is_synthesized { self.plan.first } else { plan.layout };
+        let recorded = trailer.unwrap_or_default();
         let id = match id {
-            _ if is_made_up => 0,
+            _ if is_synthesized => 0,
             Some(id) => self.plan.id(id, plan),
             None => plan.id,
         };
-        let mut task = told.task.unwrap_or_default();
+        let mut task = recorded.task.unwrap_or_default();
         task = (self.task(meta, raw, task.0)?, self.task(meta, raw, task.1)?);
-        let stream_id = told.stream_id.map_or(id, |id| if id == 0 { 0 } else { self.plan.id(id, plan) });
+        let stream_id = recorded.stream_id.map_or(id, |id| if id == 0 { 0 } else { self.plan.id(id, plan) });
         let trailer = SampleId {
             task: Some(task),
-            time: told.time.or_else(|| meta.events.time(raw)).map(|time| self.time(time)),
+            time: recorded.time.or_else(|| meta.events.time(raw)).map(|time| self.time(time)),
             id: Some(id),
             stream_id: Some(stream_id),
-            cpu: Some(told.cpu.unwrap_or_default()),
+            cpu: Some(recorded.cpu.unwrap_or_default()),
             identifier: Some(id),
         };
         trailer.append(layout.trailer(), endian, out);
         Ok(())
     }
 
-    /// Remaps the fields of a record other than a sample where they are, of the event of that plan, if it is of one.
+    /// Remaps the fields of a record other than a sample in place; `own` is the record's event, if any.
     fn remap_fields(&self, meta: &Meta, raw: &Raw<'_>, own: Option<&EventPlan>, body: &mut [u8]) -> Result<()> {
         let len = body.len();
         let RecordHeader { kind, misc, .. } = raw.header();
         let (mut fields, tail) = Body::read(kind, misc, body, &meta.context(raw));
         let covered = len - tail.len();
-        let mut remap = RemapFields { retell: self, meta, raw, own, failure: None };
+        let mut remap = RemapFields { remapper: self, meta, raw, own, failure: None };
         fields.visit_fields(&mut remap);
         if let Some(failure) = remap.failure {
             return Err(failure);
@@ -208,7 +208,7 @@ impl RecordRemapper {
         let mut bytes = Cursor::new(Vec::with_capacity(len));
         let written = fields.write(&mut bytes, raw.endian());
         let bytes = encoded(written.map(|()| bytes.into_inner()))?;
-        // A definition writes as many bytes as it was read from.
+        // A definition should write as many bytes as it reads.
         if bytes.len() == covered {
             body[..covered].copy_from_slice(&bytes);
         }
@@ -216,9 +216,9 @@ impl RecordRemapper {
     }
 }
 
-/// Remaps what refers to events, times and processes.
+/// Remaps references to events, times and processes.
 struct RemapFields<'a> {
-    retell: &'a RecordRemapper,
+    remapper: &'a RecordRemapper,
     meta: &'a Meta,
     raw: &'a Raw<'a>,
     own: Option<&'a EventPlan>,
@@ -228,14 +228,14 @@ struct RemapFields<'a> {
 impl FieldVisitor for RemapFields<'_> {
     fn task(&mut self, mut task: TaskField<'_>) {
         let Some(number) = task.get() else { return };
-        match self.retell.task(self.meta, self.raw, number) {
+        match self.remapper.task(self.meta, self.raw, number) {
             Ok(number) => task.set(number),
             Err(failure) => self.failure = self.failure.take().or(Some(failure)),
         }
     }
 
     fn time(&mut self, time: &mut u64) {
-        *time = self.retell.time(*time);
+        *time = self.remapper.time(*time);
     }
 
     fn elapsed(&mut self, time: &mut u64) {
@@ -243,19 +243,16 @@ impl FieldVisitor for RemapFields<'_> {
     }
 
     fn own_event_id(&mut self, id: &mut u64) {
-        *id = self.own.map_or_else(|| self.retell.plan.known(*id), |own| self.retell.plan.id(*id, own));
+        *id = self.own.map_or_else(|| self.remapper.plan.known(*id), |own| self.remapper.plan.id(*id, own));
     }
 
     fn event_id(&mut self, id: &mut u64) {
-        *id = self.retell.plan.known(*id);
+        *id = self.remapper.plan.known(*id);
     }
 }
 
 fn too_long(meta: &Meta, raw: &Raw<'_>) -> Error {
     let file = &meta.files[raw.block().source as usize];
-    let what = format!(
-        "with an id of its event the {} record here would be longer than a record can be, of which most takes 65535 bytes",
-        raw.header().kind
-    );
+    let what = format!("the {} record with an added event ID would be longer than 65535 bytes", raw.header().kind);
     Error::input(file, raw.offset(), what)
 }

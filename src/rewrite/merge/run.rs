@@ -1,4 +1,4 @@
-//! The way of a merge: a look at each recording, what all of them are together, and then all their records.
+//! Drives a merge: pre-scans all recordings, merges their metadata, then merges their records.
 
 use super::member::Member;
 use super::options::{MergeOptions, PID_STEP};
@@ -16,10 +16,10 @@ use crate::stream::meta::{Meta, is_header};
 use crate::threads::in_order;
 use std::thread;
 
-/// What a recording tells once, of which perf wants no second: the first that has it tells it.
+/// Record types that perf expects once; only those of the first recording that has them are kept.
 const ONCE: [RecordType; 3] = [RecordType::TIME_CONV, RecordType::THREAD_MAP, RecordType::CPU_MAP];
 
-/// Recordings that can be merged, and what they are together.
+/// Recordings that can be merged, with their merged metadata.
 #[derive(Debug)]
 pub struct Merge {
     members: Vec<Member>,
@@ -31,13 +31,13 @@ pub struct Merge {
 }
 
 impl Merge {
-    /// Looks at recordings, and finds out whether they can be merged.
+    /// Pre-scans recordings and checks that they can be merged.
     ///
     /// # Errors
-    /// Where one cannot be read, or they cannot be merged.
+    /// Fails if a recording cannot be read, or the recordings cannot be merged.
     pub fn open(inputs: Vec<Input>, read: &ReadOptions, options: MergeOptions) -> Result<Self> {
         let mut members = scan(&inputs, read)?;
-        let Some(first) = members.first() else { return Err(Error::invalid("there is nothing to merge")) };
+        let Some(first) = members.first() else { return Err(Error::invalid("nothing to merge")) };
         let (endian, name) = (first.meta.endian, first.name.clone());
         members = members.into_iter().map(|member| member.in_order(endian, &name, read)).collect::<Result<_>>()?;
         compatibility::check(&members, &options)?;
@@ -54,15 +54,15 @@ impl Merge {
         Ok(Self { members, events, shifts, options, meta, notes })
     }
 
-    /// What is known of the result.
+    /// The metadata of the result.
     pub fn meta(&self) -> &Meta {
         &self.meta
     }
 
-    /// Streams all records, in the order of time. It may be run more than once.
+    /// Streams all records in time order. It can be called several times.
     ///
     /// # Errors
-    /// Where a recording cannot be read, a record has no place in the result, or the sink cannot go on.
+    /// Fails if a recording cannot be read, a record cannot be remapped, or the sink fails.
     pub fn run(&self, read: &ReadOptions, mut sink: &mut dyn Sink) -> Result<(Meta, Ledger)> {
         sink.begin(&self.meta)?;
         let mut rounds = Rounds::new(&mut sink);
@@ -91,15 +91,15 @@ impl Merge {
         for (number, (member, plan)) in members.iter().zip(&self.events.plans).enumerate() {
             let shift = self.shifts[number];
             let pids = options.offset_pids.then_some(PID_STEP * number as u32);
-            let is_told_before = |kind: &RecordType| {
+            let is_redundant = |kind: &RecordType| {
                 let is_wrong = *kind == RecordType::TIME_CONV && options.align_wall;
-                is_wrong || members[..number].iter().any(|other| other.look.counts.of(*kind) > 0)
+                is_wrong || members[..number].iter().any(|other| other.scan.counts.of(*kind) > 0)
             };
             parts.push(Part {
-                retell: RecordRemapper::new(plan.clone(), shift, pids),
+                remapper: RecordRemapper::new(plan.clone(), shift, pids),
                 without_kernel: options.kernel_from.is_some_and(|chosen| chosen != number),
-                without: ONCE.into_iter().filter(is_told_before).collect(),
-                first: member.look.first.map_or(0, |first| first.wrapping_add(shift)),
+                without: ONCE.into_iter().filter(is_redundant).collect(),
+                first: member.scan.first.map_or(0, |first| first.wrapping_add(shift)),
                 source,
             });
             source += member.meta.files.len() as u32;
@@ -108,7 +108,7 @@ impl Merge {
     }
 }
 
-/// Scans all recordings, several at once. The first that fails, by its place, says why.
+/// Pre-scans all recordings in parallel; returns the error of the first one that fails, by position.
 fn scan(inputs: &[Input], read: &ReadOptions) -> Result<Vec<Member>> {
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let mut members = Vec::new();

@@ -1,5 +1,5 @@
-//! The records of all recordings, the earliest first: each recording is read by a thread of its own, which hands over what it
-//! has in batches. What comes out does not depend on which thread is faster.
+//! Merges the records of all recordings by time. Each recording is read by its own thread, which sends batches of records. The
+//! output does not depend on the speed of the threads.
 
 use super::member::Member;
 use super::remap::RecordRemapper;
@@ -24,48 +24,48 @@ use std::collections::BinaryHeap;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::{mem, thread};
 
-/// Bytes of all batches that are there at once. A recording has three: one is filled, one waits and one is taken from.
-const ROOM: usize = 48 << 20;
+/// Total bytes of all batches. A recording has three: one being filled, one queued, one being merged.
+const BATCH_BUDGET: usize = 48 << 20;
 
-/// How large a batch is, at least and at most.
+/// Minimum and maximum size of a batch.
 const BATCH: [usize; 2] = [4 << 10, 512 << 10];
 
-/// What a recording gives to the result.
+/// What a recording contributes to the result.
 #[derive(Debug)]
 pub struct Part {
-    /// Makes its records those of the result.
-    pub retell: RecordRemapper,
-    /// Whether what it tells of the kernel is left out.
+    /// Remaps its records.
+    pub remapper: RecordRemapper,
+    /// Whether its kernel records are removed.
     pub without_kernel: bool,
-    /// Types of records that one recording tells for all, and this one does not.
+    /// Record types that are removed, because an earlier recording has them.
     pub without: Vec<RecordType>,
-    /// The earliest time in the result: what stands before it without a time goes right before it.
+    /// The earliest time of its records, used as the sort key of records before it that have no time.
     pub first: u64,
-    /// By which number its first file goes in the result.
+    /// Index of its first file in the result.
     pub source: u32,
 }
 
-/// Records that follow each other in the result, if none of another recording comes between them.
+/// Consecutive records of a recording, in time order.
 struct Batch {
     block: Block,
     items: Vec<Item>,
 }
 
-/// Where a record is in its batch.
+/// The position of a record in its batch.
 #[derive(Clone, Copy)]
 struct Item {
-    /// The time by which it goes.
+    /// Sort key: the latest time up to this record.
     key: u64,
     at: usize,
     payload: usize,
     is_timed: bool,
 }
 
-/// Streams all recordings through what is made of their records, the earliest first; of the same time, in the order of the
-/// recordings. The ledger tells what was read, and why some of it is not in the result.
+/// Streams the remapped records of all recordings by time; records with equal times are in the order of the recordings. The
+/// ledger contains what was read, and why records are missing in the result.
 ///
 /// # Errors
-/// Where a recording cannot be read or the sink cannot go on.
+/// Fails if a recording cannot be read or the sink fails.
 pub fn run<S: Sink>(
     members: &[Member],
     parts: Vec<Part>,
@@ -74,7 +74,7 @@ pub fn run<S: Sink>(
     sink: &mut Rounds<S>,
 ) -> Result<Ledger> {
     let read = share(read, members.len());
-    let size = (ROOM / 3 / members.len().max(1)).clamp(BATCH[0], BATCH[1]);
+    let size = (BATCH_BUDGET / 3 / members.len().max(1)).clamp(BATCH[0], BATCH[1]);
     let read = &read;
     thread::scope(|scope| {
         let mut receivers = Vec::new();
@@ -84,7 +84,7 @@ pub fn run<S: Sink>(
             receivers.push(receiver);
             threads.push(scope.spawn(move || feed(member, part, read, size, sender)));
         }
-        let merged = take(receivers, meta, sink);
+        let merged = merge(receivers, meta, sink);
         let mut ledger = Ledger::default();
         let mut failed = None;
         for thread in threads {
@@ -98,7 +98,7 @@ pub fn run<S: Sink>(
     })
 }
 
-/// What each may keep in memory, so that all together keep no more than one would.
+/// Divides the memory limits among the recordings.
 fn share(read: &ReadOptions, count: usize) -> ReadOptions {
     let mut read = read.clone();
     read.limits.waiting = (read.limits.waiting / count.max(1)).max(1 << 10);
@@ -106,8 +106,8 @@ fn share(read: &ReadOptions, count: usize) -> ReadOptions {
     read
 }
 
-/// Takes records from all, the earliest first.
-fn take<S: Sink>(receivers: Vec<Receiver<Batch>>, meta: &Meta, sink: &mut Rounds<S>) -> Result<()> {
+/// Merges the records of all recordings by time.
+fn merge<S: Sink>(receivers: Vec<Receiver<Batch>>, meta: &Meta, sink: &mut Rounds<S>) -> Result<()> {
     let mut heads: Vec<_> = receivers.into_iter().map(|receiver| Head { receiver, batch: None, next: 0 }).collect();
     let mut order = BinaryHeap::new();
     for (number, head) in heads.iter_mut().enumerate() {
@@ -129,7 +129,7 @@ fn take<S: Sink>(receivers: Vec<Receiver<Batch>>, meta: &Meta, sink: &mut Rounds
     Ok(())
 }
 
-/// What comes next of a recording.
+/// The next record of a recording.
 struct Head {
     receiver: Receiver<Batch>,
     batch: Option<Batch>,
@@ -137,14 +137,14 @@ struct Head {
 }
 
 impl Head {
-    /// The time by which the next record goes; `None` where there is none.
+    /// The sort key of the next record; `None` at the end.
     fn key(&mut self) -> Option<u64> {
         loop {
             if let Some(item) = self.batch.as_ref().and_then(|batch| batch.items.get(self.next)) {
                 return Some(item.key);
             }
             self.next = 0;
-            // Whoever fails hangs up, and says so in the end.
+            // A thread that fails closes its channel, and returns the error when joined.
             self.batch = Some(self.receiver.recv().ok()?);
         }
     }
@@ -161,9 +161,9 @@ impl Head {
     }
 }
 
-/// Reads a recording, and hands over its records.
+/// Reads a recording and sends its records in batches.
 fn feed(member: &Member, part: Part, read: &ReadOptions, size: usize, sender: SyncSender<Batch>) -> Result<Ledger> {
-    let is_ordered = member.look.is_ordered_by_rounds(&member.meta);
+    let is_ordered = member.scan.is_ordered_by_rounds(&member.meta);
     let mut feeder = Feeder {
         key: part.first,
         part,
@@ -174,7 +174,7 @@ fn feed(member: &Member, part: Part, read: &ReadOptions, size: usize, sender: Sy
         is_done: false,
         unknown: Counts::default(),
         of_other_kernel: Counts::default(),
-        told_by_other: Counts::default(),
+        redundant: Counts::default(),
     };
     let source = Source::open(member.input.clone(), read.clone())?;
     let (_, mut ledger) = match is_ordered {
@@ -187,24 +187,24 @@ fn feed(member: &Member, part: Part, read: &ReadOptions, size: usize, sender: Sy
         (0..count).for_each(|_| ledger.dropped(kind, Reason::UnknownEvent));
     }
     feeder.of_other_kernel.iter().for_each(|(kind, count)| ledger.left_out(kind, "--kernel-from", count));
-    feeder.told_by_other.iter().for_each(|(kind, count)| ledger.left_out(kind, "merge", count));
+    feeder.redundant.iter().for_each(|(kind, count)| ledger.left_out(kind, "merge", count));
     Ok(ledger)
 }
 
-/// Takes the records of a recording in the order of time, and fills batches with what is made of them.
+/// Remaps the records of a recording in time order, and fills batches.
 struct Feeder {
     part: Part,
     size: usize,
     sender: SyncSender<Batch>,
     bytes: Vec<u8>,
     items: Vec<Item>,
-    /// The time by which the latest record goes.
+    /// The sort key of the latest record.
     key: u64,
-    /// Whether nobody takes batches any more.
+    /// Whether the receiver is closed.
     is_done: bool,
     unknown: Counts,
     of_other_kernel: Counts,
-    told_by_other: Counts,
+    redundant: Counts,
 }
 
 impl Feeder {
@@ -227,7 +227,7 @@ impl Feeder {
 impl Sink for Feeder {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         let kind = raw.header().kind;
-        // Frames are told by what is in them, headers by that of the result, and rounds are marked anew.
+        // The records in frames follow on their own; headers and rounds are generated.
         if matches!(kind, RecordType::COMPRESSED | RecordType::COMPRESSED2 | RecordType::FINISHED_ROUND)
             || is_header(kind)
         {
@@ -238,19 +238,19 @@ impl Sink for Feeder {
             return Ok(());
         }
         if self.part.without.contains(&kind) {
-            self.told_by_other.add(kind);
+            self.redundant.add(kind);
             return Ok(());
         }
-        let time = meta.events.time(raw).map(|time| self.part.retell.time(time));
+        let time = meta.events.time(raw).map(|time| self.part.remapper.time(time));
         let at = self.bytes.len();
-        if self.part.retell.append(meta, raw, &mut self.bytes)?.is_some() {
+        if self.part.remapper.append(meta, raw, &mut self.bytes)?.is_some() {
             self.unknown.add(kind);
             return Ok(());
         }
         self.key = self.key.max(time.unwrap_or(0));
         let item = Item { key: self.key, at, payload: raw.payload_len(), is_timed: time.is_some() };
         if raw.payload_len() > self.size && self.bytes[at..] == *raw.bytes() {
-            // What may be large is handed over where it is.
+            // A large payload is sent without copying.
             self.bytes.truncate(at);
             self.send();
             self.hand_over(Batch { block: raw.block().clone(), items: vec![Item { at: raw.at(), ..item }] });

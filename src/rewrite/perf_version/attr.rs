@@ -1,4 +1,4 @@
-//! Events without what a version of perf does not know.
+//! Adapts event attrs to a version of perf.
 
 use super::since::PerfVersion;
 use crate::abi::attr::Attr;
@@ -7,32 +7,32 @@ use crate::abi::sample_type::SampleType;
 use bitflags::Flags;
 use std::collections::BTreeSet;
 
-/// Makes an attr one that the version reads; what it cannot say any more is noted.
+/// Adapts an attr to a version of perf, and notes what is lost.
 pub fn adapt(attr: &mut Attr, version: PerfVersion, notes: &mut BTreeSet<String>) {
     if attr.sample_type.contains(SampleType::WEIGHT_STRUCT) && version < PerfVersion::WEIGHT_STRUCTS {
         attr.sample_type.insert(SampleType::WEIGHT);
     }
     attr.flags = known(attr.flags, version.attr_flags(), "flags", notes);
-    attr.sample_type = known(attr.sample_type, version.sample_type(), "fields of samples", notes);
+    attr.sample_type = known(attr.sample_type, version.sample_type(), "sample fields", notes);
     attr.read_format = known(attr.read_format, version.read_format(), "counter values", notes);
     let branches = version.branch_sample_type();
-    attr.branch_sample_type = known(attr.branch_sample_type, branches, "parts of branch stacks", notes);
+    attr.branch_sample_type = known(attr.branch_sample_type, branches, "branch stack fields", notes);
     if version < PerfVersion::AUX_ACTION && attr.aux_action != AuxAction::empty() {
         attr.aux_action = AuxAction::empty();
-        notes.insert("what events do to the AUX area".to_owned());
+        notes.insert("AUX area actions of events".to_owned());
     }
     let (len, size) = (attr.stored_size(), version.attr_size());
     if len > size {
         let shorter = attr.resized(size);
         if shorter.resized(len) != *attr {
-            notes.insert(format!("what an event tells beyond the first {size} bytes of its attr"));
+            notes.insert(format!("attr fields beyond the first {size} bytes"));
         }
         *attr = shorter;
     }
     attr.size = attr.size.min(size as u32);
 }
 
-/// The bits that are known; of the others it is noted that they are gone.
+/// Returns the known bits, and notes the names of the others.
 fn known<F: Flags<Bits = u64> + Copy>(bits: F, known: F, what: &str, notes: &mut BTreeSet<String>) -> F {
     let unknown = F::from_bits_retain(bits.bits() & !known.bits());
     let mut named = 0;

@@ -1,4 +1,4 @@
-//! User call chains that come in records of their own.
+//! Deferred user call chains (CALLCHAIN_DEFERRED records).
 
 use crate::abi::bytes::Words;
 use crate::abi::record::RecordType;
@@ -14,26 +14,26 @@ use std::io::{self, BufWriter, Write};
 use std::ops::Range;
 use std::path::PathBuf;
 
-/// All of them. There may be as many as samples: they wait in a temporary file.
+/// All deferred user call chains of a recording, stored in a temporary file: there may be as many as samples.
 #[derive(Default)]
 pub struct Deferred {
     spool_dir: Option<PathBuf>,
-    /// Where each chain is.
+    /// Position of each chain in the file.
     places: HashMap<Chain, Range<u64>>,
-    /// While they come.
+    /// The file, while it is written.
     out: Option<BufWriter<Spool>>,
     end: u64,
-    /// When all have come.
+    /// The file's contents, once complete.
     chains: Bytes,
 }
 
 impl Deferred {
-    /// None yet. They are to wait in that folder.
+    /// Creates an empty store whose temporary file is in that directory.
     pub fn new(spool_dir: Option<PathBuf>) -> Self {
         Self { spool_dir, ..Self::default() }
     }
 
-    /// The chain that a sample of a thread waits for.
+    /// The deferred chain of a thread's sample; empty if there is none.
     pub fn of(&self, tid: u32, cookie: u64) -> Vec<u64> {
         let place = self.places.get(&(tid, cookie));
         let chain = place.and_then(|place| self.chains.get(place.start as usize..place.end as usize));
@@ -60,19 +60,19 @@ impl Deferred {
     }
 }
 
-/// Keeps the chains that it sees.
+/// Stores the chains of the CALLCHAIN_DEFERRED records.
 impl Sink for Deferred {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         if raw.header().kind == RecordType::CALLCHAIN_DEFERRED
             && let Some((chain, words)) = chain_of(meta, raw)
         {
-            self.add(chain, words).map_err(Error::io("temporary file", "cannot keep call chains in it"))?;
+            self.add(chain, words).map_err(Error::io("temporary file", "cannot write call chains"))?;
         }
         Ok(())
     }
 
     fn end(&mut self, _: &Meta) -> Result<()> {
-        self.finish().map_err(Error::io("temporary file", "cannot keep call chains in it"))
+        self.finish().map_err(Error::io("temporary file", "cannot write call chains"))
     }
 }
 
@@ -83,7 +83,7 @@ mod tests {
     use crate::abi::bytes::Reader;
 
     #[test]
-    fn chains_come_back_from_where_they_wait() {
+    fn reads_stored_chains_back() {
         let mut deferred = Deferred::default();
         let bytes: Vec<u8> = [7_u64, 8, 9].iter().flat_map(|word| word.to_be_bytes()).collect();
         let words = |count| Reader::new(&bytes, Endian::Big).words(count).unwrap();
@@ -92,6 +92,6 @@ mod tests {
             .for_each(|(chain, count)| deferred.add(chain, words(count)).unwrap());
         deferred.finish().unwrap();
         let found = [1, 2, 3, 4].map(|tid| deferred.of(tid, 5));
-        assert_eq!(found, [vec![7], vec![7, 8, 9], vec![], vec![]], "of two the latter counts");
+        assert_eq!(found, [vec![7], vec![7, 8, 9], vec![], vec![]], "the later of two chains wins");
     }
 }

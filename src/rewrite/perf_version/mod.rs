@@ -1,9 +1,9 @@
-//! A recording as a certain version of perf reads it: `--perf-version`.
+//! Writes a recording for an older version of perf: `--perf-version`.
 //!
-//! * [`since`]: since which version perf knows what.
-//! * [`attr`]: events without what a version does not know.
-//! * [`records`]: records without it.
-//! * [`deferred`]: user call chains that come in records of their own, for versions that do not know these.
+//! * [`since`]: which version introduced what.
+//! * [`attr`]: adapts event attrs.
+//! * [`records`]: adapts records.
+//! * [`deferred`]: deferred user call chains, for versions without them.
 
 pub mod attr;
 pub mod deferred;
@@ -20,7 +20,7 @@ use crate::stream::Sink;
 use crate::stream::ledger::Ledger;
 use crate::stream::stage::Before;
 use deferred::Deferred;
-use records::{Change, ForVersion, Told};
+use records::{Change, Changes, ForVersion};
 use since::PerfVersion;
 use std::collections::BTreeSet;
 
@@ -31,30 +31,29 @@ const PERF_VERSION: Parameter<PerfVersion> = Parameter::once("--perf-version", "
 pub const OPTIONS: &[PassOption] = &[PassOption::new(
     &PERF_VERSION,
     Outputs::Records,
-    "Write what this version of perf reads; what it does not know is left out or told otherwise",
+    "Write only what this version of perf can read; convert or remove what it does not know",
     |values| {
         let version = values.one(&PERF_VERSION)?;
         Ok(PassFactory::new(move |context| PerfVersionPass::new(version, context.read.clone())))
     },
 )];
 
-/// The pass that writes for a version of perf. What that does not know is left out, or told as it knows it, and the user is
-/// told what.
+/// The pass that writes for a version of perf. What the version does not know is converted or removed, and reported.
 pub struct PerfVersionPass {
     version: PerfVersion,
     options: ReadOptions,
-    /// User call chains that came in records of their own.
+    /// Deferred user call chains.
     deferred: Deferred,
-    /// What was changed of events and features.
+    /// Changes to events and features.
     notes: BTreeSet<String>,
-    /// What was changed of records.
-    told: Told,
+    /// Changes to records.
+    changes: Changes,
 }
 
 impl PerfVersionPass {
-    /// For that version. What has to be kept meanwhile goes where the options say.
+    /// Creates the pass. Temporary files go to the directory in `options`.
     pub fn new(version: PerfVersion, options: ReadOptions) -> Self {
-        Self { version, options, deferred: Deferred::default(), notes: BTreeSet::new(), told: Told::default() }
+        Self { version, options, deferred: Deferred::default(), notes: BTreeSet::new(), changes: Changes::default() }
     }
 }
 
@@ -90,20 +89,20 @@ impl Pass for PerfVersionPass {
     }
 
     fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {
-        self.told.clear();
-        Box::new(Before::new(ForVersion::new(self.version, &self.deferred, &mut self.told), sink))
+        self.changes.clear();
+        Box::new(Before::new(ForVersion::new(self.version, &self.deferred, &mut self.changes), sink))
     }
 
     fn report(&self, ledger: &mut Ledger) {
-        let records = self.told.iter().filter(|(change, _)| **change != Change::UserFrames);
+        let records = self.changes.iter().filter(|(change, _)| **change != Change::UserFrames);
         let records = records.map(|(change, count)| format!("{change} ({count})"));
         let all: Vec<_> = self.notes.iter().cloned().chain(records).collect();
         if !all.is_empty() {
-            let what = "does not know these, which are left out or told otherwise";
+            let what = "does not support these, which are converted or removed";
             ledger.note(format!("perf {} {what}: {}", self.version, all.join(", ")));
         }
-        if let Some(stitched) = self.told.get(&Change::UserFrames) {
-            ledger.note(format!("{stitched} samples have their user frames, which came in records of their own"));
+        if let Some(stitched) = self.changes.get(&Change::UserFrames) {
+            ledger.note(format!("{stitched} samples now contain their deferred user call chains"));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Records without what a version of perf does not know.
+//! Adapts records to a version of perf.
 
 use super::deferred::Deferred;
 use super::since::PerfVersion;
@@ -23,19 +23,19 @@ use crate::stream::stage::Stage;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// What was changed of records, and how often.
-pub type Told = BTreeMap<Change, u64>;
+/// Changes to records, and how often each was made.
+pub type Changes = BTreeMap<Change, u64>;
 
-/// A change of records.
+/// A change to records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Change {
-    /// The version does not know the type.
+    /// A record type that the version does not know was removed.
     Record(RecordType),
-    /// User frames were put into their sample.
+    /// A deferred user call chain was inserted into its sample.
     UserFrames,
-    /// User frames never came, or are too many for a record.
+    /// A deferred user call chain is missing, or too long for a record.
     NoUserFrames,
-    /// The build id of a map.
+    /// The build ID of a mapping was removed.
     MmapBuildId,
 }
 
@@ -43,32 +43,32 @@ impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Record(kind) => write!(f, "{kind} records"),
-            Self::UserFrames => f.write_str("user frames in records of their own"),
-            Self::NoUserFrames => f.write_str("user frames that are not there, or too many"),
-            Self::MmapBuildId => f.write_str("build ids of maps"),
+            Self::UserFrames => f.write_str("deferred user call chains"),
+            Self::NoUserFrames => f.write_str("deferred user call chains that are missing or too long"),
+            Self::MmapBuildId => f.write_str("build IDs of mappings"),
         }
     }
 }
 
-/// Passes on records as a version of perf knows them.
+/// Adapts records to a version of perf.
 pub struct ForVersion<'a> {
     version: PerfVersion,
     deferred: &'a Deferred,
-    told: &'a mut Told,
+    changes: &'a mut Changes,
     changed: RecordBuffer,
 }
 
 impl<'a> ForVersion<'a> {
-    /// For a version.
-    pub fn new(version: PerfVersion, deferred: &'a Deferred, told: &'a mut Told) -> Self {
-        Self { version, deferred, told, changed: RecordBuffer::default() }
+    /// Creates the stage for a version.
+    pub fn new(version: PerfVersion, deferred: &'a Deferred, changes: &'a mut Changes) -> Self {
+        Self { version, deferred, changes, changed: RecordBuffer::default() }
     }
 
     fn count(&mut self, change: Change) {
-        *self.told.entry(change).or_default() += 1;
+        *self.changes.entry(change).or_default() += 1;
     }
 
-    /// The record as the version knows it; `None` where it stays.
+    /// The adapted record; `None` if it is unchanged.
     fn changed(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<Option<Vec<u8>>> {
         match raw.header().kind {
             RecordType::SAMPLE => self.sample(meta, raw),
@@ -126,7 +126,7 @@ impl<'a> ForVersion<'a> {
             if let Body::Sample(sample) = &mut record.body {
                 without_unknown(sample, version);
                 if let (Some(chain), Some(own)) = (chain, &mut sample.callchain) {
-                    // The mark and the cookie.
+                    // The USER_DEFERRED context and the cookie.
                     own.ips.truncate(own.ips.len().saturating_sub(2));
                     own.ips.extend_from_slice(chain);
                 }
@@ -134,10 +134,10 @@ impl<'a> ForVersion<'a> {
         };
         if let Some(chain) = chain {
             let fits = raw.bytes().len() + size_of_val(&*chain) <= usize::from(u16::MAX);
-            let is_there = fits && !chain.is_empty();
-            let made = recoded(meta, raw, |record| adapt(record, Some(if fits { &chain } else { &[] })));
-            self.count(if is_there { Change::UserFrames } else { Change::NoUserFrames });
-            return made;
+            let is_inserted = fits && !chain.is_empty();
+            let adapted = recoded(meta, raw, |record| adapt(record, Some(if fits { &chain } else { &[] })));
+            self.count(if is_inserted { Change::UserFrames } else { Change::NoUserFrames });
+            return adapted;
         }
         recoded(meta, raw, |record| adapt(record, None))
     }
@@ -162,7 +162,7 @@ impl<S: Sink + ?Sized> Stage<S> for ForVersion<'_> {
     }
 }
 
-/// Takes the fields out of a sample that a version does not know.
+/// Removes the fields of a sample that a version does not know.
 fn without_unknown(sample: &mut Sample, version: PerfVersion) {
     let known = version.sample_type();
     let lacks = |field| !known.contains(field);
@@ -204,7 +204,7 @@ fn without_lost(values: &mut ReadValues) {
     }
 }
 
-/// A set of CPUs that is told as a range, told as a list.
+/// Converts a range of CPUs to a list.
 fn cpus(meta: &Meta, raw: &Raw<'_>) -> Result<Option<Vec<u8>>> {
     let Some(mut record) = Record::read(raw.bytes(), &meta.context(raw)) else { return Ok(None) };
     let data = match &mut record.body {
@@ -227,7 +227,7 @@ fn cpus(meta: &Meta, raw: &Raw<'_>) -> Result<Option<Vec<u8>>> {
     encoded(record.to_bytes(raw.endian())).map(Some)
 }
 
-/// A record of which the size is a multiple of 8; `None` where it is.
+/// Pads a record to a multiple of 8 bytes; `None` if its size already is one.
 fn aligned(raw: &Raw<'_>) -> Option<Vec<u8>> {
     let len = raw.bytes().len();
     let padded = len.next_multiple_of(8);

@@ -1,4 +1,4 @@
-//! Since which version perf knows what: the one table of it.
+//! The table of which version of perf introduced what.
 
 use crate::abi::attr_flags::AttrFlags;
 use crate::abi::feature::FeatureId;
@@ -10,77 +10,77 @@ use std::str::FromStr;
 pub use crate::abi::version::PerfVersion;
 
 impl PerfVersion {
-    /// The first version for which a recording can be written.
+    /// The oldest version that a recording can be written for.
     pub const FIRST: Self = Self(5, 1);
 
-    /// Since when a user call chain may come in a record of its own.
+    /// Deferred user call chains.
     pub const DEFERRED_CALLCHAINS: Self = Self(6, 19);
-    /// Since when a set of CPUs may be told as a range.
+    /// CPU sets as ranges.
     pub const CPU_RANGES: Self = Self(6, 2);
-    /// Since when a map may tell its build id.
+    /// Build IDs in MMAP2.
     pub const MMAP_BUILD_IDS: Self = Self(5, 12);
-    /// Since when a weight may be three numbers.
+    /// Weights of three numbers (`PERF_SAMPLE_WEIGHT_STRUCT`).
     pub const WEIGHT_STRUCTS: Self = Self(5, 12);
-    /// Since when the attr has `aux_action`.
+    /// `aux_action` in the attr.
     pub const AUX_ACTION: Self = Self(6, 13);
-    /// Since when the size of every record but frames and features must be a multiple of 8.
+    /// From this version on, every record except compressed frames and features must have a size that is a multiple of 8.
     pub const ALIGNED_RECORDS: Self = Self(7, 1);
-    /// Since when there is COMPRESSED2.
+    /// COMPRESSED2 records.
     pub const COMPRESSED2: Self = Self(6, 16);
 
-    /// Whether it knows records of this type. What has no name here no version knows.
+    /// Whether the version knows records of this type. No version knows types without a name here.
     pub fn knows_record(self, kind: RecordType) -> bool {
         kind.descriptor().is_some_and(|descriptor| descriptor.since <= self)
     }
 
-    /// Whether it knows this feature. What has no name here no version knows.
+    /// Whether the version knows this feature. No version knows features without a name here.
     pub fn knows_feature(self, id: FeatureId) -> bool {
         id.descriptor().is_some_and(|descriptor| descriptor.since <= self)
     }
 
-    /// How many features it has numbers for, which marks their end in a pipe.
+    /// The number of features that the version knows (`HEADER_LAST_FEATURE`), which ends the features of a pipe.
     pub fn end_of_features(self) -> u64 {
         let known = FeatureId::NAMED.iter().map(|(id, _)| *id).filter(|&id| self.knows_feature(id));
         known.map(|id| u64::from(id.0) + 1).max().unwrap_or_default()
     }
 
-    /// Size of its `perf_event_attr`: it reads none that is larger.
+    /// Size of the version's `perf_event_attr`, the largest that it reads.
     pub fn attr_size(self) -> usize {
         ATTR_SIZES.iter().rfind(|(_, since)| *since <= self).map_or(112, |(size, _)| *size)
     }
 
-    /// The flags of an attr that it knows.
+    /// The attr flags that the version knows.
     pub fn attr_flags(self) -> AttrFlags {
         self.known(ATTR_FLAGS, 40)
     }
 
-    /// The fields of samples that it knows.
+    /// The sample fields that the version knows.
     pub fn sample_type(self) -> SampleType {
         self.known(SAMPLE_TYPES, 25)
     }
 
-    /// The counter values that it knows.
+    /// The read format bits that the version knows.
     pub fn read_format(self) -> ReadFormat {
         self.known(READ_FORMATS, 5)
     }
 
-    /// The bits of branch stacks that it knows.
+    /// The branch stack bits that the version knows.
     pub fn branch_sample_type(self) -> BranchSampleType {
         self.known(BRANCH_SAMPLE_TYPES, 20)
     }
 
-    /// The lowest bits, as many as there are in the newest version, but for those that are newer than this one.
+    /// The lowest `bits` bits, which are those of the newest version, except for those newer than this version.
     fn known<F: bitflags::Flags<Bits = u64> + Copy>(self, newer: &[(F, Self)], bits: u32) -> F {
         let unknown = newer.iter().filter(|(_, since)| *since > self).fold(0, |bits, (flag, _)| bits | flag.bits());
         F::from_bits_retain(((1 << bits) - 1) & !unknown)
     }
 }
 
-/// Sizes that the attr grew to.
+/// Sizes of the attr, by the version that introduced them.
 const ATTR_SIZES: &[(usize, PerfVersion)] =
     &[(120, PerfVersion(5, 5)), (128, PerfVersion(5, 13)), (136, PerfVersion(6, 3)), (144, PerfVersion(7, 0))];
 
-/// Flags of the attr that came later.
+/// Newer attr flags.
 const ATTR_FLAGS: &[(AttrFlags, PerfVersion)] = &[
     (AttrFlags::AUX_OUTPUT, PerfVersion(5, 4)),
     (AttrFlags::CGROUP, PerfVersion(5, 7)),
@@ -93,7 +93,7 @@ const ATTR_FLAGS: &[(AttrFlags, PerfVersion)] = &[
     (AttrFlags::DEFER_OUTPUT, PerfVersion::DEFERRED_CALLCHAINS),
 ];
 
-/// Fields of samples that came later.
+/// Newer sample fields.
 const SAMPLE_TYPES: &[(SampleType, PerfVersion)] = &[
     (SampleType::AUX, PerfVersion(5, 5)),
     (SampleType::CGROUP, PerfVersion(5, 7)),
@@ -102,10 +102,10 @@ const SAMPLE_TYPES: &[(SampleType, PerfVersion)] = &[
     (SampleType::WEIGHT_STRUCT, PerfVersion::WEIGHT_STRUCTS),
 ];
 
-/// Counter values that came later.
+/// Newer read format bits.
 const READ_FORMATS: &[(ReadFormat, PerfVersion)] = &[(ReadFormat::LOST, PerfVersion(6, 0))];
 
-/// Bits of branch stacks that came later.
+/// Newer branch stack bits.
 const BRANCH_SAMPLE_TYPES: &[(BranchSampleType, PerfVersion)] = &[
     (BranchSampleType::HW_INDEX, PerfVersion(5, 7)),
     (BranchSampleType::PRIV_SAVE, PerfVersion(6, 1)),
@@ -119,10 +119,8 @@ impl FromStr for PerfVersion {
         let parsed =
             text.split_once('.').and_then(|(major, minor)| Some(Self(major.parse().ok()?, minor.parse().ok()?)));
         match parsed {
-            None => Err("is no version such as 6.1".to_owned()),
-            Some(version) if version < Self::FIRST => {
-                Err(format!("the first version that can be named is {}", Self::FIRST))
-            }
+            None => Err("expected a version such as 6.1".to_owned()),
+            Some(version) if version < Self::FIRST => Err(format!("the oldest supported version is {}", Self::FIRST)),
             Some(version) => Ok(version),
         }
     }
@@ -133,10 +131,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_version_knows_what_came_before_it() {
+    fn a_version_knows_what_earlier_versions_introduced() {
         let [old, debian, new] = ["5.10", "6.1", "7.2"].map(|version| version.parse::<PerfVersion>().unwrap());
         assert_eq!([old, debian, new].map(PerfVersion::attr_size), [120, 128, 144]);
-        // As perf's own count of features was.
+        // perf's own HEADER_LAST_FEATURE.
         assert_eq!([old, debian, new].map(PerfVersion::end_of_features), [30, 32, 35]);
         assert!(debian.knows_record(RecordType::FINISHED_INIT) && !old.knows_record(RecordType::FINISHED_INIT));
         assert!(new.knows_record(RecordType::SCHEDSTAT_CPU) && !new.knows_record(RecordType(99)));

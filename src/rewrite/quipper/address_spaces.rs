@@ -1,7 +1,7 @@
-//! What is mapped where in each process, by quipper's rules, and where it would be if it were packed from address 0 on.
+//! Address spaces by quipper's rules, and their layout when mappings are packed from address 0.
 //!
-//! A map that covers others, or reaches into them, takes their place, all of it; one that lies within another splits that.
-//! A process has, when a record first tells of it, what its parent has, or else the kernel; what either maps later it does not get.
+//! A mapping that covers or partly overlaps others replaces them entirely; one within another splits it. When a process first
+//! appears, it inherits the mappings of its parent or else of the kernel; later mappings of either are not inherited.
 
 use crate::abi;
 use crate::abi::record::RecordType;
@@ -13,49 +13,49 @@ use crate::stream::raw::Raw;
 use hashbrown::HashMap;
 use std::ops::RangeInclusive;
 
-/// The process that the kernel's maps are told of.
+/// The process of kernel mappings.
 pub const KERNEL: u32 = u32::MAX;
-/// Where kernels are.
+/// Start of the kernel half.
 const KERNEL_START: u64 = 1 << 63;
 const PAGE: u64 = 4096;
-/// From so many maps of a process on only the place behind the last is looked at for another.
+/// From this many mappings of a process on, a new one is always packed after the last.
 const MANY: usize = 10_000;
-/// How many pages it is remembered of what is there.
-const REMEMBERED: usize = 1 << 12;
+/// Number of pages in the lookup cache.
+const CACHED_PAGES: usize = 1 << 12;
 
-/// A map as it was laid down.
+/// A mapping in its address space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Laid {
-    /// First address.
+pub struct Placement {
+    /// Start address.
     pub start: u64,
-    /// Bytes.
+    /// Length in bytes.
     pub len: u64,
-    /// What is added, wrapping, to an address for where it is packed.
+    /// Wrapping offset from an address to its packed address.
     pub shift: u64,
 }
 
-/// What is at an address.
+/// The mapping at an address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Found {
-    /// The number of its map, in the order in which they were told.
+    /// Number of the mapping, in the order of the records.
     pub number: u32,
-    /// What is added, wrapping, to an address for where it is packed.
+    /// Wrapping offset from an address to its packed address.
     pub shift: u64,
 }
 
-/// The maps of all processes.
+/// The address spaces of all processes.
 #[derive(Debug)]
 pub struct Spaces {
     processes: HashMap<u32, Space>,
     is_packed: bool,
-    /// How many maps there were.
-    told: u32,
-    /// Another number whenever a map changes what is where.
+    /// Number of mappings so far.
+    count: u32,
+    /// Changes with every mapping; invalidates the cache.
     generation: u64,
     pages: Vec<Page>,
 }
 
-/// What is remembered of a page that lies in one map.
+/// A cached page that lies within one mapping.
 #[derive(Clone, Debug, Default)]
 struct Page {
     pid: u32,
@@ -64,23 +64,23 @@ struct Page {
     found: Found,
 }
 
-/// The maps of a process. Parent and child share what neither of them has changed.
+/// The mappings of a process. Parent and child share them until either changes.
 #[derive(Clone, Debug, Default)]
 struct Space {
-    /// Maps, and what others left of them.
+    /// The mappings, or their remaining parts.
     maps: RangeMap<Found>,
-    /// Where they are packed.
+    /// The packed ranges.
     packed: RangeMap<()>,
 }
 
 impl Spaces {
-    /// No maps. Only where they are packed it is found out where.
+    /// Creates empty address spaces. Packed addresses are only computed if `is_packed`.
     pub fn new(is_packed: bool) -> Self {
-        let pages = vec![Page::default(); REMEMBERED];
-        Self { processes: HashMap::new(), is_packed, told: 0, generation: 1, pages }
+        let pages = vec![Page::default(); CACHED_PAGES];
+        Self { processes: HashMap::new(), is_packed, count: 0, generation: 1, pages }
     }
 
-    /// Takes what a record tells of processes; of maps whoever reads them does.
+    /// Processes FORK and COMM records. The caller processes mappings.
     pub fn apply(&mut self, meta: &Meta, raw: &Raw<'_>) {
         let (body, _) = meta.events.split(raw);
         match raw.header().kind {
@@ -91,14 +91,14 @@ impl Spaces {
             }
             RecordType::COMM => {
                 if let Ok((comm, _)) = abi::parse::<Comm>(body, raw.endian(), ()) {
-                    self.meet(comm.pid);
+                    self.ensure(comm.pid);
                 }
             }
             _ => {}
         }
     }
 
-    /// A process begins.
+    /// Adds a process with the mappings of its parent, unless it exists.
     pub fn fork(&mut self, pid: u32, parent: u32) {
         if !self.processes.contains_key(&pid) {
             let parents = self.processes.get(&parent).or(self.processes.get(&KERNEL)).cloned().unwrap_or_default();
@@ -106,36 +106,36 @@ impl Spaces {
         }
     }
 
-    /// A process is met.
-    pub fn meet(&mut self, pid: u32) {
+    /// Adds a process with the mappings of the kernel, unless it exists.
+    pub fn ensure(&mut self, pid: u32) {
         self.fork(pid, KERNEL);
     }
 
-    /// Something is mapped. `None` where that cannot be: nothing, or beyond the last address.
-    pub fn map(&mut self, pid: u32, start: u64, len: u64, pgoff: u64) -> Option<Laid> {
-        let number = self.told;
-        self.told += 1;
+    /// Adds a mapping; `None` if it is empty or exceeds the address space.
+    pub fn map(&mut self, pid: u32, start: u64, len: u64, pgoff: u64) -> Option<Placement> {
+        let number = self.count;
+        self.count += 1;
         let last = start.checked_add(len.checked_sub(1)?)?;
-        // Old recorders tell the kernel from address 0 on, and where it is as the offset.
+        // Old versions of perf recorded the kernel from address 0 on, with its real start as the offset.
         let is_old_kernel = start <= KERNEL_START && pgoff > KERNEL_START && last >= KERNEL_START && pgoff < last;
         let start = if is_old_kernel { pgoff } else { start };
-        self.meet(pid);
+        self.ensure(pid);
         let space = self.processes.get_mut(&pid)?;
         self.generation += 1;
         let shift = space.map(start, last, number, self.is_packed)?;
-        Some(Laid { start, len: (last - start).wrapping_add(1), shift })
+        Some(Placement { start, len: (last - start).wrapping_add(1), shift })
     }
 
-    /// What is at an address of a process.
+    /// Finds the mapping at an address of a process.
     #[inline]
     pub fn find(&mut self, pid: u32, address: u64) -> Option<Found> {
         let number = address / PAGE;
-        let at = (number ^ u64::from(pid)) as usize % REMEMBERED;
+        let at = (number ^ u64::from(pid)) as usize % CACHED_PAGES;
         let page = &self.pages[at];
         if (page.number, page.pid, page.generation) == (number, pid, self.generation) {
             return Some(page.found);
         }
-        self.meet(pid);
+        self.ensure(pid);
         let Entry { start, last, value: found } = self.processes.get(&pid)?.maps.find(address)?;
         if start <= number * PAGE && last >= number * PAGE + (PAGE - 1) {
             self.pages[at] = Page { pid, number, generation: self.generation, found };
@@ -168,20 +168,19 @@ impl Space {
     }
 
     fn unmap_all(&mut self, starts: RangeInclusive<u64>, is_packed: bool) {
-        let gone: Vec<_> = match is_packed {
+        let removed: Vec<_> = match is_packed {
             true => self.maps.starting(starts.clone()).map(packed).collect(),
             false => Vec::new(),
         };
         self.maps.remove_starting(starts);
-        if gone.len() > self.packed.count() / 2 {
+        if removed.len() > self.packed.count() / 2 {
             self.packed = self.maps.iter().map(packed).collect();
         } else {
-            gone.iter().for_each(|gone| self.packed.remove(gone.start));
+            removed.iter().for_each(|range| self.packed.remove(range.start));
         }
     }
 
-    /// Adds what reaches into nothing else, packed into the first place that is large enough. It stays where it was in its
-    /// page.
+    /// Adds a range that overlaps no other, packed into the first gap that is large enough, at the same offset in its page.
     fn lay(&mut self, start: u64, last: u64, number: u32, is_packed: bool) -> Option<u64> {
         let mut shift = 0;
         if is_packed {
@@ -193,7 +192,7 @@ impl Space {
         Some(shift)
     }
 
-    /// The first place for as many bytes and one more, so far from the beginning of a page.
+    /// The first gap for `more + 1` bytes at this offset in a page.
     fn place(&self, offset: u64, more: u64) -> Option<u64> {
         let fits = |end: u64| {
             end.checked_next_multiple_of(PAGE)?.checked_add(offset).filter(|to| to.checked_add(more).is_some())
@@ -212,7 +211,7 @@ impl Space {
     }
 }
 
-/// Where a map is packed.
+/// The packed range of a mapping.
 fn packed(part: Entry<Found>) -> Entry<()> {
     let Entry { start, last, value: Found { shift, .. } } = part;
     Entry { start: start.wrapping_add(shift), last: last.wrapping_add(shift), value: () }
@@ -229,20 +228,20 @@ mod tests {
     }
 
     #[test]
-    fn maps_are_packed_from_zero_and_stay_where_they_are_in_their_page() {
+    fn packs_mappings_from_zero_and_keeps_page_offsets() {
         let mut spaces = Spaces::new(true);
         let kernel = spaces.map(KERNEL, 0, u64::MAX, 0xffff_ffff_8100_0190).unwrap();
         assert_eq!((kernel.start, kernel.len), (0xffff_ffff_8100_0190, u64::MAX - 0xffff_ffff_8100_0190));
         assert_eq!(to(&mut spaces, KERNEL, 0xffff_ffff_8100_0200), Some(0x200));
         spaces.map(PID, 0x7000_0000, 0x2000, 0).unwrap();
-        assert_eq!(to(&mut spaces, PID, 0x7000_0010), Some(0x7f00_0010), "behind the kernel");
+        assert_eq!(to(&mut spaces, PID, 0x7000_0010), Some(0x7f00_0010), "after the kernel");
         assert_eq!(to(&mut spaces, PID, 0x7000_2000), None);
         assert_eq!(to(&mut spaces, 8, 0xffff_ffff_8100_0200), Some(0x200), "every process has the kernel");
         assert_eq!(to(&mut spaces, 8, 0x7000_0010), None);
     }
 
     #[test]
-    fn a_map_within_another_splits_it_and_one_that_reaches_into_it_takes_its_place() {
+    fn an_inner_mapping_splits_and_an_overlapping_one_replaces() {
         let mut spaces = Spaces::new(true);
         spaces.map(PID, 0x1_0000, 0x5000, 0).unwrap();
         spaces.map(PID, 0x1_2000, 0x1000, 0).unwrap();
@@ -258,19 +257,19 @@ mod tests {
     }
 
     #[test]
-    fn a_place_that_was_left_is_taken_again_if_it_is_large_enough() {
+    fn reuses_a_gap_that_is_large_enough() {
         let mut spaces = Spaces::new(true);
         for start in [0x1_0000, 0x2_0000, 0x3_0000] {
             spaces.map(PID, start, 0x2000, 0).unwrap();
         }
         spaces.map(PID, 0x2_1000, 0x3000, 0).unwrap();
-        assert_eq!(to(&mut spaces, PID, 0x2_1000), Some(0x6000), "it is too large for what was left");
+        assert_eq!(to(&mut spaces, PID, 0x2_1000), Some(0x6000), "too large for the gap");
         spaces.map(PID, 0x9_0000, 0x1000, 0).unwrap();
         assert_eq!(to(&mut spaces, PID, 0x9_0000), Some(0x2000));
     }
 
     #[test]
-    fn a_map_takes_the_place_of_many_and_their_room_is_free_again() {
+    fn frees_the_ranges_of_replaced_mappings() {
         for count in [10, 150, 1000] {
             let mut spaces = Spaces::new(true);
             for number in 0..1000 {
@@ -285,17 +284,17 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_mapped_is_not() {
+    fn rejects_empty_and_wrapping_mappings() {
         let mut spaces = Spaces::new(true);
         assert_eq!(spaces.map(PID, 1, 0, 0), None);
         assert_eq!(spaces.map(PID, u64::MAX, 2, 0), None);
         assert!(spaces.map(PID, 0, u64::MAX, 0).is_some());
         assert!(spaces.map(PID, u64::MAX - 0xfff, 0x1000, 0).is_some());
-        assert_eq!(spaces.find(PID, 5), None, "there was no room for both");
+        assert_eq!(spaces.find(PID, 5), None, "there is no room for both");
     }
 
     #[test]
-    fn a_child_has_what_its_parent_had_when_it_began() {
+    fn a_child_inherits_only_mappings_from_before_the_fork() {
         let mut spaces = Spaces::new(false);
         spaces.map(PID, 0x1000, 0x1000, 0).unwrap();
         spaces.fork(8, PID);

@@ -1,4 +1,4 @@
-//! Maps that were told in pieces become one.
+//! Merges mappings that were recorded in pieces.
 
 use crate::rewrite::mmap::Mmap;
 use hashbrown::HashMap;
@@ -6,10 +6,10 @@ use hashbrown::HashMap;
 const PROT_READ: u32 = 1;
 const PROT_READ_WRITE: u32 = 3;
 const PROT_EXEC: u32 = 4;
-/// Which bits of the flags tell whether a map is shared or private.
+/// Mask of the mapping type (shared or private) in the flags.
 const MAP_TYPE: u32 = 15;
 
-/// Adds to each map those of its process that continue it. What is left of a map that was added is `None`.
+/// Extends each mapping by those of its process that continue it. Mappings that were merged into another are `None`.
 pub fn combine(mmaps: Vec<Mmap>) -> Vec<Option<Mmap>> {
     let mut latest: HashMap<u32, usize> = HashMap::new();
     let mut combined: Vec<Option<Mmap>> = mmaps.into_iter().map(Some).collect();
@@ -28,14 +28,14 @@ pub fn combine(mmaps: Vec<Mmap>) -> Vec<Option<Mmap>> {
     combined
 }
 
-/// Whether the other one is a part of the map.
+/// Whether `other` continues the mapping.
 fn is_part(map: &Mmap, other: &Mmap) -> bool {
     let is_executable = map.prot & PROT_EXEC != 0;
     let same_file = map.filename == other.filename || map.is_anonymous() || other.is_anonymous();
     let same_protection = map.prot == other.prot
         || matches!((map.prot, other.prot), (PROT_READ, PROT_READ_WRITE) | (PROT_READ_WRITE, PROT_READ));
     let same_type = map.flags & MAP_TYPE == other.flags & MAP_TYPE || is_executable;
-    // Where a program's data ends, and only zeros follow.
+    // After a program's data only zeros follow (.bss).
     let ends_in_zeros = !is_executable && !map.is_anonymous() && other.is_anonymous();
     let is_device = [map, other].iter().any(|mmap| mmap.filename.starts_with(b"/dev/"));
     map.is_followed_by(other)
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_one_map_are_combined_whatever_is_between_their_records() {
+    fn merges_pieces_across_other_records() {
         let mut other = mmap(0x9000, 0x100, 0, "/bin/y");
         other.pid = 2;
         let parts = vec![
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn protection_type_file_and_device_keep_maps_apart() {
+    fn does_not_merge_across_protection_type_file_or_device() {
         let with = |prot, flags, second: Mmap| {
             let first = Mmap { prot, flags, ..mmap(0x1000, 0x100, 0, "/bin/x") };
             lens(vec![first, second])[1].is_none()
@@ -77,8 +77,8 @@ mod tests {
         let second = mmap(0x1100, 0x100, 0x100, "/bin/x");
         assert!(with(5, 2, second.clone()));
         assert!(!with(1, 2, second.clone()));
-        assert!(with(1, 2, Mmap { prot: 3, ..second.clone() }), "read-only and read-write are one");
-        assert!(with(5, 1, second.clone()), "of code the type does not matter");
+        assert!(with(1, 2, Mmap { prot: 3, ..second.clone() }), "read-only and read-write are merged");
+        assert!(with(5, 1, second.clone()), "the type of code does not matter");
         assert!(!with(3, 1, Mmap { prot: 3, ..second.clone() }));
         assert!(!with(5, 2, Mmap { pgoff: 0x200, ..second.clone() }));
         let zeros = Mmap { prot: 3, ..mmap(0x1100, 0x100, 0, "//anon") };

@@ -1,4 +1,4 @@
-//! Maps that no sample was in are left out, and the marks of rounds: the recording is looked at twice.
+//! Removes mappings without samples, and FINISHED_ROUND records. Needs a pre-scan.
 
 use super::address_spaces::Spaces;
 use super::mmaps::counted;
@@ -14,10 +14,10 @@ use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
 use crate::stream::stage::{Before, Stage};
 
-/// The pass that leaves out what is not used.
+/// The pass that removes unused mappings.
 #[derive(Debug, Default)]
 pub struct UnusedPass {
-    look: LookForUse,
+    scan: UseScan,
 }
 
 impl Pass for UnusedPass {
@@ -26,30 +26,30 @@ impl Pass for UnusedPass {
     }
 
     fn pre_scan(&mut self) -> Option<PreScan<'_>> {
-        Some(PreScan::in_file_order(&mut self.look))
+        Some(PreScan::in_file_order(&mut self.scan))
     }
 
     fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {
-        Box::new(Before::new(LeaveOutUnused::new(&self.look.is_used), sink))
+        Box::new(Before::new(RemoveUnused::new(&self.scan.is_used), sink))
     }
 }
 
-/// The first look: which maps samples are in, and what called them and where they branched.
+/// The first pass: finds the mappings that contain sampled addresses, callers or branches.
 #[derive(Debug)]
-pub struct LookForUse {
+pub struct UseScan {
     spaces: Spaces,
     names: Names,
-    /// By the maps' number in the recording.
+    /// By number of the mapping.
     is_used: Vec<bool>,
 }
 
-impl Default for LookForUse {
+impl Default for UseScan {
     fn default() -> Self {
         Self { spaces: Spaces::new(false), names: Names::default(), is_used: Vec::new() }
     }
 }
 
-impl LookForUse {
+impl UseScan {
     fn sample(&mut self, meta: &Meta, raw: &Raw<'_>) -> Option<()> {
         let (_, event) = meta.events.of(raw)?;
         let view = SampleView::read(raw.body(), &event.layout, raw.endian()).ok()?;
@@ -67,7 +67,7 @@ impl LookForUse {
     }
 }
 
-impl Sink for LookForUse {
+impl Sink for UseScan {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         match raw.header().kind {
             RecordType::SAMPLE => drop(self.sample(meta, raw)),
@@ -83,29 +83,29 @@ impl Sink for LookForUse {
     }
 }
 
-/// Passes on all records but those of maps that are not used and the marks of rounds.
-pub struct LeaveOutUnused<'a> {
+/// Passes on all records except unused mappings and FINISHED_ROUND.
+pub struct RemoveUnused<'a> {
     is_used: &'a [bool],
-    /// How many maps there were.
-    at: usize,
+    /// Number of mappings so far.
+    count: usize,
     names: Names,
 }
 
-impl<'a> LeaveOutUnused<'a> {
-    /// By what is used.
+impl<'a> RemoveUnused<'a> {
+    /// Creates the stage.
     pub fn new(is_used: &'a [bool]) -> Self {
-        Self { is_used, at: 0, names: Names::default() }
+        Self { is_used, count: 0, names: Names::default() }
     }
 }
 
-impl<S: Sink + ?Sized> Stage<S> for LeaveOutUnused<'_> {
+impl<S: Sink + ?Sized> Stage<S> for RemoveUnused<'_> {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
         if raw.header().kind == RecordType::FINISHED_ROUND {
             return Ok(());
         }
         if counted(meta, raw, &mut self.names).is_some() {
-            self.at += 1;
-            if !self.is_used.get(self.at - 1).is_none_or(|is_used| *is_used) {
+            self.count += 1;
+            if !self.is_used.get(self.count - 1).is_none_or(|is_used| *is_used) {
                 return Ok(());
             }
         }

@@ -1,10 +1,10 @@
-//! Maps that huge pages have hidden get the file back that they are parts of.
+//! Restores the files of mappings that huge pages have hidden.
 
 use crate::rewrite::mmap::Mmap;
 use std::ops::Range;
 
-/// Gives maps that lie before a map of a file, and fill the file up to it, that file: a program that moves itself to huge
-/// pages loses its name there. Only maps that perf found in `/proc` are looked at.
+/// Assigns anonymous mappings that directly precede a file mapping, and fill the file up to it, to that file: a program that
+/// remaps its text to huge pages loses its name there. Only mappings that perf found in `/proc` are considered.
 pub fn deduce_huge_pages(mmaps: &mut [Mmap]) {
     let mut found: Vec<usize> = (0..mmaps.len()).filter(|&index| mmaps[index].time == 0).collect();
     found.sort_by_key(|&index| mmaps[index].pid);
@@ -19,12 +19,12 @@ pub fn deduce_huge_pages(mmaps: &mut [Mmap]) {
         }
         let len = last.start - first.start + last.len;
         let Some(start) = file.pgoff.checked_sub(len) else { continue };
-        let goes_on = |before: &Mmap| {
+        let continues = |before: &Mmap| {
             before.filename == file.filename
                 && before.is_followed_by(first)
                 && before.pgoff.checked_add(before.len) == Some(start)
         };
-        if start > 0 && !number.checked_sub(1).is_some_and(|before| goes_on(&mmaps[found[ranges[before].end - 1]])) {
+        if start > 0 && !number.checked_sub(1).is_some_and(|before| continues(&mmaps[found[ranges[before].end - 1]])) {
             continue;
         }
         let (filename, mapped, mut pgoff) = (file.filename.clone(), file.file, start);
@@ -38,7 +38,7 @@ pub fn deduce_huge_pages(mmaps: &mut [Mmap]) {
     }
 }
 
-/// Maps that belong together: one after the other at the beginning of what seems to be one file. All others alone.
+/// Groups adjacent mappings that may be one file from its beginning. All others are groups of one.
 fn ranges(mmaps: &[Mmap], found: &[usize]) -> Vec<Range<usize>> {
     let mut ranges: Vec<Range<usize>> = Vec::new();
     for (at, &index) in found.iter().enumerate() {
@@ -54,7 +54,7 @@ fn ranges(mmaps: &[Mmap], found: &[usize]) -> Vec<Range<usize>> {
     ranges
 }
 
-/// Whether it may be a part of a program that was moved to huge pages, and thereby lost the program's name.
+/// Whether it may be program text that was moved to huge pages, and so lost its file name.
 fn may_be_moved(mmap: &Mmap) -> bool {
     let name = mmap.filename.rsplit(|&b| b == b'/').next().unwrap_or_default();
     let is_renamed = name.len() < mmap.filename.len() && name.windows(9).skip(1).any(|part| part == b".buildid_");
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn huge_pages_before_a_file_are_its_beginning() {
+    fn assigns_huge_pages_before_a_file_to_its_beginning() {
         for name in ["//anon", "/anon_hugepage", "/anon_hugepage (deleted)", "/x/bin.buildid_12", "/bin/x"] {
             let found = deduced(vec![
                 mmap(0x1000, 0x200, 0, name),
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn huge_pages_in_the_middle_of_a_file_go_on_where_it_ended() {
+    fn assigns_huge_pages_in_the_middle_of_a_file() {
         let found = deduced(vec![
             mmap(0x1000, 0x100, 0x700, "/bin/x"),
             mmap(0x1100, 0x200, 0, "//anon"),
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_stays() {
+    fn keeps_mappings_that_do_not_fit() {
         let gap = vec![mmap(0x1000, 0x200, 0, "//anon"), mmap(0x1300, 0x50, 0x200, "/bin/x")];
         assert_eq!(deduced(gap), named(&[(0, "//anon"), (0x200, "/bin/x")]));
         let offset = vec![mmap(0x1000, 0x200, 0, "//anon"), mmap(0x1200, 0x50, 0x300, "/bin/x")];

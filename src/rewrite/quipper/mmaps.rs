@@ -1,4 +1,4 @@
-//! Maps told otherwise than they were: the recording is looked at twice, as what becomes of a map depends on later ones.
+//! Rewrites mappings. Needs a pre-scan, because the change to a mapping depends on later ones.
 
 use crate::abi::record::{Body, Misc, Record};
 use crate::abi::text::PaddedStr;
@@ -13,20 +13,20 @@ use crate::stream::raw::Raw;
 use crate::stream::stage::{Before, Stage};
 use hashbrown::HashMap;
 
-/// A pass that tells maps otherwise.
+/// A pass that rewrites mappings.
 #[derive(Debug)]
 pub struct MmapsPass {
     name: &'static str,
-    /// What becomes of all maps.
-    retell: fn(Vec<Mmap>) -> Vec<Option<Mmap>>,
-    look: MmapScan,
+    /// Maps all mappings to their replacements.
+    rewrite: fn(Vec<Mmap>) -> Vec<Option<Mmap>>,
+    scan: MmapScan,
     plan: Option<Plan>,
 }
 
 impl MmapsPass {
-    /// A pass of that name, by what becomes of all maps, as many as there were; of one that goes nothing.
-    pub fn new(name: &'static str, retell: fn(Vec<Mmap>) -> Vec<Option<Mmap>>) -> Self {
-        Self { name, retell, look: MmapScan::default(), plan: None }
+    /// Creates a pass. `rewrite` returns one element for each mapping, `None` to remove it.
+    pub fn new(name: &'static str, rewrite: fn(Vec<Mmap>) -> Vec<Option<Mmap>>) -> Self {
+        Self { name, rewrite, scan: MmapScan::default(), plan: None }
     }
 }
 
@@ -36,16 +36,16 @@ impl Pass for MmapsPass {
     }
 
     fn pre_scan(&mut self) -> Option<PreScan<'_>> {
-        Some(PreScan::in_file_order(&mut self.look))
+        Some(PreScan::in_file_order(&mut self.scan))
     }
 
     fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {
-        let plan = self.plan.get_or_insert_with(|| Plan::new(std::mem::take(&mut self.look.mmaps), self.retell));
+        let plan = self.plan.get_or_insert_with(|| Plan::new(std::mem::take(&mut self.scan.mmaps), self.rewrite));
         Box::new(Before::new(ChangeMmaps::new(plan), sink))
     }
 }
 
-/// The first look: all maps.
+/// The first pass: collects all mappings.
 #[derive(Debug, Default)]
 pub struct MmapScan {
     mmaps: Vec<Mmap>,
@@ -61,44 +61,44 @@ impl Sink for MmapScan {
     }
 }
 
-/// The map that a record tells, if it tells one that counts.
+/// Decodes the mapping of a record, if quipper uses it.
 pub fn counted(meta: &Meta, raw: &Raw<'_>, names: &mut Names) -> Option<Mmap> {
     let mmap = Mmap::is_mmap(raw.header().kind).then(|| Mmap::read(meta, raw, names));
     mmap.flatten().filter(|mmap| mmap.counts(raw.header().misc))
 }
 
-/// What becomes of maps, by their number in the recording; of most nothing.
+/// The changed mappings, by number in the recording.
 #[derive(Debug, Default)]
 pub struct Plan {
-    /// `None` where another one is told to reach as far.
+    /// `None` if the mapping was merged into another.
     changes: HashMap<u64, Option<Mmap>>,
 }
 
 impl Plan {
-    fn new(mmaps: Vec<Mmap>, retell: fn(Vec<Mmap>) -> Vec<Option<Mmap>>) -> Self {
-        let after = retell(mmaps.clone()).into_iter();
+    fn new(mmaps: Vec<Mmap>, rewrite: fn(Vec<Mmap>) -> Vec<Option<Mmap>>) -> Self {
+        let after = rewrite(mmaps.clone()).into_iter();
         let changes = (0..).zip(after.zip(mmaps)).filter(|(_, (after, before))| after.as_ref() != Some(before));
         Self { changes: changes.map(|(number, (after, _))| (number, after)).collect() }
     }
 }
 
-/// Passes records on with their maps as planned.
+/// Applies a plan to the mapping records.
 pub struct ChangeMmaps<'a> {
     plan: &'a Plan,
-    /// How many maps there were.
-    at: u64,
+    /// Number of mappings so far.
+    count: u64,
     names: Names,
     changed: RecordBuffer,
 }
 
 impl<'a> ChangeMmaps<'a> {
-    /// By a plan.
+    /// Creates the stage for a plan.
     pub fn new(plan: &'a Plan) -> Self {
-        Self { plan, at: 0, names: Names::default(), changed: RecordBuffer::default() }
+        Self { plan, count: 0, names: Names::default(), changed: RecordBuffer::default() }
     }
 }
 
-/// The record that tells a map otherwise.
+/// Encodes a record with the changed mapping.
 fn rewritten(meta: &Meta, raw: &Raw<'_>, mmap: &Mmap) -> Result<Option<Vec<u8>>> {
     let Some(mut record) = Record::read(raw.bytes(), &meta.context(raw)) else { return Ok(None) };
     let (len, pgoff, filename) = match &mut record.body {
@@ -122,8 +122,8 @@ impl<S: Sink + ?Sized> Stage<S> for ChangeMmaps<'_> {
         if self.plan.changes.is_empty() || counted(meta, raw, &mut self.names).is_none() {
             return sink.record(meta, raw);
         }
-        self.at += 1;
-        match self.plan.changes.get(&(self.at - 1)) {
+        self.count += 1;
+        match self.plan.changes.get(&(self.count - 1)) {
             None => sink.record(meta, raw),
             Some(None) => Ok(()),
             Some(Some(mmap)) => match rewritten(meta, raw, mmap)? {

@@ -1,4 +1,4 @@
-//! The passes of quipper's perf_converter.
+//! The passes of quipper's perf_converter: `--pass`.
 
 pub mod address_spaces;
 pub mod combine;
@@ -25,35 +25,35 @@ pub const PASS: Parameter<Quipper> = Parameter::list("--pass", "PASSES", Quipper
 pub const OPTIONS: &[PassOption] = &[PassOption::new(
     &PASS,
     Outputs::Records,
-    "What to change of the records, by quipper's rules; separated by commas",
+    "Apply these quipper passes to the records, separated by commas",
     |values| values.one(&PASS).map(Quipper::factory),
 )
 .choices(&[
-    Choice { name: "sort", help: "Records in the order of time, those without one first" },
-    Choice { name: "huge-pages", help: "Name maps that huge pages have hidden by the file that they are parts of" },
-    Choice { name: "combine", help: "Tell maps as one that were told in pieces" },
-    Choice { name: "remap", help: "Replace addresses by others that say nothing of where a process was" },
-    Choice { name: "discard-unused", help: "Leave out maps that no sample was in, and the marks of rounds" },
+    Choice { name: "sort", help: "Sort records by time, records without a time first" },
+    Choice { name: "huge-pages", help: "Restore the file names of mappings that huge pages have hidden" },
+    Choice { name: "combine", help: "Merge mappings that were recorded in pieces" },
+    Choice { name: "remap", help: "Replace addresses so that they do not reveal the address space layout" },
+    Choice { name: "discard-unused", help: "Remove mappings without samples, and FINISHED_ROUND records" },
 ])
 .one_each()];
 
-/// A pass by quipper's rules.
+/// A quipper pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quipper {
-    /// Records in the order of time.
+    /// Sorts records by time.
     Sort,
-    /// Maps that huge pages have hidden get their file's name.
+    /// Restores the file names of mappings that huge pages have hidden.
     HugePages,
-    /// Maps that were told in pieces are told as one.
+    /// Merges mappings that were recorded in pieces.
     Combine,
-    /// Addresses are replaced by others that say nothing of where a process was.
+    /// Replaces addresses so that they do not reveal the address space layout.
     Remap,
-    /// Maps that no sample was in are left out, and the marks of rounds.
+    /// Removes mappings without samples, and FINISHED_ROUND records.
     DiscardUnused,
 }
 
 impl Quipper {
-    /// What perf_converter does with every recording.
+    /// The passes that perf_converter applies to every recording.
     pub const PERF_CONVERTER: [Self; 3] = [Self::Sort, Self::HugePages, Self::Combine];
 
     fn parse(text: &str) -> Result<Self, String> {
@@ -63,7 +63,7 @@ impl Quipper {
             "combine" => Ok(Self::Combine),
             "remap" => Ok(Self::Remap),
             "discard-unused" => Ok(Self::DiscardUnused),
-            other => Err(format!("{other} is no pass")),
+            other => Err(format!("unknown pass '{other}'")),
         }
     }
 
@@ -71,12 +71,12 @@ impl Quipper {
         PassFactory::boxed(move |context| self.pass(&context.read))
     }
 
-    /// A request of the pass without an option.
+    /// Creates a request that does not come from an option.
     pub fn request(self) -> PassRequest {
         PassRequest::new(PASS.name(), Outputs::Records, self.factory())
     }
 
-    /// The pass. What is too much for memory goes where the options say.
+    /// Builds the pass. `options` set the memory limits and the directory of temporary files.
     pub fn pass(self, options: &ReadOptions) -> Box<dyn Pass> {
         match self {
             Self::Sort => Box::new(SortPass::new(Untimed::First, options.clone())),

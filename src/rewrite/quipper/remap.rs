@@ -1,8 +1,8 @@
-//! Addresses that say nothing of where a process was: its maps lie one behind the other from 0 on.
+//! Replaces addresses so that they do not reveal the address space layout: the mappings of a process are packed from 0 on.
 //!
-//! Names, build ids, raw data and physical addresses stay; what is to be kept secret may be in these too.
+//! File names, build IDs, raw data and physical addresses are kept, and may still contain secrets.
 
-use super::address_spaces::{KERNEL, Laid, Spaces};
+use super::address_spaces::{KERNEL, Placement, Spaces};
 use super::mmaps::counted;
 use crate::abi::Endian;
 use crate::abi::branch::BranchStackView;
@@ -20,19 +20,18 @@ use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
 use crate::stream::stage::{Before, Stage};
 
-/// Where `addr`, `len` and `pgoff` are in MMAP and MMAP2 records.
+/// Offsets of `addr`, `len` and `pgoff` in MMAP and MMAP2 records.
 const MMAP_WORDS: [usize; 3] = [RecordHeader::SIZE + 8, RecordHeader::SIZE + 16, RecordHeader::SIZE + 24];
 
 /// Size of an address.
 const WORD: usize = 8;
 
-/// Passes records on with other addresses. An address that nothing is mapped at keeps its value, but for the highest
-/// bits, which tell that.
+/// Replaces the addresses of records. Unmapped addresses keep their value except for the highest bits, which mark them.
 pub struct Remap {
     spaces: Spaces,
     names: Names,
     changed: RecordBuffer,
-    /// Where in a record addresses are.
+    /// Scratch buffer: offsets of the addresses in a record.
     places: Vec<usize>,
 }
 
@@ -61,9 +60,9 @@ impl Remap {
     }
 
     fn mmap(&mut self, mmap: &Mmap, raw: &Raw<'_>) -> Option<()> {
-        let Laid { start, len, shift } = self.spaces.map(mmap.pid, mmap.start, mmap.len, mmap.pgoff)?;
+        let Placement { start, len, shift } = self.spaces.map(mmap.pid, mmap.start, mmap.len, mmap.pgoff)?;
         self.changed.copy(raw);
-        // The kernel's is no offset but an address.
+        // The kernel's `pgoff` is an address, not an offset.
         let pgoff = if mmap.pid == KERNEL { 0 } else { mmap.pgoff };
         for (at, number) in MMAP_WORDS.into_iter().zip([start.wrapping_add(shift), len, pgoff]) {
             put(&mut self.changed.record, at, number, raw.endian())?;
@@ -89,12 +88,12 @@ impl Remap {
     }
 }
 
-/// An address that nothing is mapped at.
+/// Marks an unmapped address.
 fn unmapped(address: u64) -> u64 {
     address & !(0xf << 60) | 0x8 << 60
 }
 
-/// Where branches came from and went to. Where a branch stack is not full, nothing follows.
+/// Sources and targets of branches, up to the first empty entry.
 pub fn branches(stack: &BranchStackView<'_>) -> impl Iterator<Item = [u64; 2]> {
     let mut words = stack.entries.iter();
     let entries = std::iter::from_fn(move || {
@@ -104,7 +103,7 @@ pub fn branches(stack: &BranchStackView<'_>) -> impl Iterator<Item = [u64; 2]> {
     entries.take_while(|ends| !ends.contains(&0))
 }
 
-/// Where in a record the addresses of a sample are.
+/// Collects the offsets of the addresses of a sample in its record.
 fn places(view: &SampleView<'_>, layout: &SampleLayout, raw: &Raw<'_>, places: &mut Vec<usize>) {
     places.clear();
     let words = [SampleField::Ip, SampleField::Addr].into_iter().filter_map(|field| layout.word_at(field));

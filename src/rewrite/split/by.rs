@@ -1,28 +1,29 @@
-//! What a recording can be split by.
+//! The criterion of a split (`--by`).
 
+use crate::suggest::unknown;
 use std::fmt;
 use std::str::FromStr;
 
-/// What a recording is split by.
+/// The criterion of a split.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum By {
-    /// Slices of so many nanoseconds, the first of which begins with the first sample.
+    /// Slices of this many nanoseconds; the first one starts at the first sample.
     Time(u64),
-    /// Slices of such a share of the time between the first and the last sample, of 1.
+    /// Slices of this share (at most 1) of the time between the first and the last sample.
     Share(f64),
-    /// Slices whose samples take so many bytes; the last sample of a slice may go beyond.
+    /// Slices whose samples take this many bytes; the last sample of a slice may exceed it.
     Size(u64),
-    /// Slices of so many samples.
+    /// Slices of this many samples.
     Samples(u64),
-    /// Processes.
+    /// One part for each process.
     Pid,
-    /// Threads.
+    /// One part for each thread.
     Tid,
-    /// Names of threads.
+    /// One part for each thread name.
     Comm,
-    /// CPUs.
+    /// One part for each CPU.
     Cpu,
-    /// Events; those that are read with each other's samples (`:S`) together.
+    /// One part for each event; events that are read with each other's samples (`:S`) are one part.
     Event,
 }
 
@@ -61,16 +62,19 @@ impl FromStr for By {
             ("event", None) => Ok(Self::Event),
             ("samples", Some(count)) => {
                 let count = count.parse().ok().filter(|&count| count > 0);
-                count.map(Self::Samples).ok_or_else(|| "samples=N takes a number from 1 on".to_owned())
+                count.map(Self::Samples).ok_or_else(|| "samples=N requires a number of at least 1".to_owned())
             }
             ("size", Some(size)) => {
                 let size = scaled(size, &[("", 1), ("B", 1), ("K", 1 << 10), ("M", 1 << 20), ("G", 1 << 30)]);
-                size.map(Self::Size).ok_or_else(|| "size=N takes bytes, or with K, M or G more of them".to_owned())
+                size.map(Self::Size)
+                    .ok_or_else(|| "size=N requires a size of at least 1, such as 4096, 100K, 10M or 1G".to_owned())
             }
             ("time", Some(share)) if share.ends_with('%') => {
                 let share =
                     share.trim_end_matches('%').trim().parse().ok().filter(|share| *share > 0.0 && *share <= 100.0);
-                share.map(|share: f64| Self::Share(share / 100.0)).ok_or_else(|| "time=N% goes up to 100%".to_owned())
+                share
+                    .map(|share: f64| Self::Share(share / 100.0))
+                    .ok_or_else(|| "time=N% requires a share above 0% and up to 100%".to_owned())
             }
             ("time", Some(time)) => {
                 let units = [
@@ -83,13 +87,15 @@ impl FromStr for By {
                 ];
                 scaled(time, &units)
                     .map(Self::Time)
-                    .ok_or_else(|| "time=N takes a time such as 1s or 250ms, or a share such as 10%".to_owned())
+                    .ok_or_else(|| "time=N requires a time such as 1s or 250ms, or a share such as 10%".to_owned())
             }
-            ("time" | "size" | "samples", None) => Err(format!("{what} needs a value, as in {what}={}", example(what))),
+            ("time" | "size" | "samples", None) => {
+                Err(format!("{what} requires a value, such as {what}={}", example(what)))
+            }
             ("pid" | "tid" | "comm" | "cpu" | "event", Some(_)) => {
-                Err(format!("{what} takes no value: there is a part for each"))
+                Err(format!("{what} takes no value; it creates a part for each {what}"))
             }
-            _ => Err("there is time=, size=, samples=, pid, tid, comm, cpu, event".to_owned()),
+            _ => Err(unknown("criterion", what, &["time", "size", "samples", "pid", "tid", "comm", "cpu", "event"])),
         }
     }
 }
@@ -102,7 +108,7 @@ fn example(what: &str) -> &'static str {
     }
 }
 
-/// A number with a unit, which may have decimals; at least 1.
+/// Parses a number with a unit, which may have decimals; the result is at least 1.
 fn scaled(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = (text[..end].parse::<f64>().ok()?, text[end..].trim());
@@ -116,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_said_is_understood_or_refused() {
+    fn parses_valid_criteria_and_rejects_others() {
         for (text, by) in [
             ("time=1s", By::Time(1_000_000_000)),
             ("time=2.5ms", By::Time(2_500_000)),

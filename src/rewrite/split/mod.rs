@@ -1,7 +1,7 @@
-//! One recording as several, each of which is a whole one, with the maps, names and build ids that it needs.
+//! Splits a recording into several complete ones, each with the mappings, names and build IDs that it needs.
 //!
-//! * [`run`]: the way that it takes; [`by`]: what a recording can be split by; [`partition`]: which part a sample is in.
-//! * [`pre_scan`]: a first look that finds out which parts there are; [`route`]: each record to the parts that need it.
+//! * [`run`]: drives the split; [`by`]: the criterion; [`partition`]: the part of a sample.
+//! * [`pre_scan`]: a first pass that finds the parts; [`route`]: sends each record to the parts that need it.
 
 pub mod by;
 pub mod partition;

@@ -1,22 +1,22 @@
-//! Which part a sample is in.
+//! Assigns samples to parts, and names parts.
 
 use super::by::By;
 use crate::abi::sample_view::SampleView;
-use crate::rewrite::filter::comm::called;
+use crate::rewrite::filter::comm::thread_name;
 use crate::session::Session;
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
 
-/// What a part is known by.
+/// Identifies a part.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Key {
-    /// A slice, a process, a thread, a CPU.
+    /// Number of a slice, process, thread or CPU.
     Number(u64),
-    /// A name.
+    /// Name of a thread.
     Name(Vec<u8>),
 }
 
-/// What a sample or a trailer tells that parts are chosen by.
+/// The fields of a sample or a trailer that select a part.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PartCriteria {
     task: Option<(u32, u32)>,
@@ -25,30 +25,30 @@ pub struct PartCriteria {
 }
 
 impl PartCriteria {
-    /// Of a sample.
+    /// Takes the fields of a sample.
     pub fn by_sample(view: &SampleView<'_>) -> Self {
         Self { task: view.task, cpu: view.cpu.map(|(cpu, _)| cpu), time: view.time }
     }
 
-    /// Of another record, by its trailer.
+    /// Takes the fields of another record's trailer.
     pub fn by_trailer(meta: &Meta, raw: &Raw<'_>) -> Self {
         let trailer = meta.events.split(raw).1.unwrap_or_default();
         Self { task: trailer.task, cpu: trailer.cpu.map(|(cpu, _)| cpu), time: trailer.time }
     }
 }
 
-/// Says of samples which part they are in. Asked about the same samples in the same order, it says the same.
+/// Assigns samples to parts. For the same samples in the same order, the result is the same.
 pub struct Choice {
     by: By,
-    /// The time at which slices begin, and how long each is.
+    /// Start of the first slice, and length of each.
     slices: Option<(u64, u64)>,
-    /// Number of the slice, and how many samples or bytes are in it.
+    /// Number of the current slice, and the samples or bytes in it.
     slice: (u64, u64),
     session: Session,
 }
 
 impl Choice {
-    /// By that. Of shares of the time it must be known from when to when samples go.
+    /// Creates the assignment. Shares of time require the time range of the samples.
     pub fn new(by: By, times: Option<(u64, u64)>) -> Self {
         let slices = match (by, times) {
             (By::Share(share), Some((first, last))) => {
@@ -61,62 +61,62 @@ impl Choice {
         Self { by, slices, slice: (0, 0), session: Session::default() }
     }
 
-    /// Takes a record that is no sample.
+    /// Processes a record other than a sample.
     pub fn note(&mut self, meta: &Meta, raw: &Raw<'_>) {
         if self.by == By::Comm {
             self.session.apply(meta, raw);
         }
     }
 
-    /// The part of a sample of so many bytes; `None` where it does not tell.
-    pub fn of_sample(&mut self, told: PartCriteria, bytes: u64) -> Option<Key> {
-        let most = match self.by {
+    /// The part of a sample of `bytes` bytes; `None` if the sample lacks the field.
+    pub fn of_sample(&mut self, criteria: PartCriteria, bytes: u64) -> Option<Key> {
+        let limit = match self.by {
             By::Samples(count) => count,
             By::Size(size) => size,
             By::Time(len) => {
-                // Slices begin with the first sample, whatever else there is before it.
-                self.slices = self.slices.or(told.time.map(|time| (time, len)));
-                return self.of(told);
+                // Slices start at the first sample, regardless of earlier records.
+                self.slices = self.slices.or(criteria.time.map(|time| (time, len)));
+                return self.of(criteria);
             }
-            _ => return self.of(told),
+            _ => return self.of(criteria),
         };
-        if self.slice.1 >= most {
+        if self.slice.1 >= limit {
             self.slice = (self.slice.0 + 1, 0);
         }
         self.slice.1 += if matches!(self.by, By::Size(_)) { bytes } else { 1 };
         Some(Key::Number(self.slice.0))
     }
 
-    /// The part of what tells this; `None` where it does not tell.
-    pub fn of(&self, told: PartCriteria) -> Option<Key> {
+    /// The part for these fields; `None` if the required one is missing.
+    pub fn of(&self, criteria: PartCriteria) -> Option<Key> {
         let number = match self.by {
             By::Time(_) | By::Share(_) => {
                 let (first, len) = self.slices?;
-                told.time?.saturating_sub(first) / len
+                criteria.time?.saturating_sub(first) / len
             }
             By::Size(_) | By::Samples(_) => self.slice.0,
-            By::Pid => told.task?.0.into(),
-            By::Tid => told.task?.1.into(),
-            By::Cpu => told.cpu?.into(),
-            By::Comm => return Some(Key::Name(called(&self.session, told.task?.1).into_owned())),
+            By::Pid => criteria.task?.0.into(),
+            By::Tid => criteria.task?.1.into(),
+            By::Cpu => criteria.cpu?.into(),
+            By::Comm => return Some(Key::Name(thread_name(&self.session, criteria.task?.1).into_owned())),
             By::Event => return None,
         };
         Some(Key::Number(number))
     }
 }
 
-/// Whether these are what the parts of some split are called, all of one, in their order.
+/// Whether these names, in this order, are those of all parts of one split.
 pub fn are_parts(names: &[String]) -> bool {
     let is_by = |by| names.iter().all(|name| name.starts_with(prefix(by)));
-    let width = names.first().map_or(0, String::len).max(LEAST_WIDTH);
+    let width = names.first().map_or(0, String::len).max(MIN_WIDTH);
     let is_sliced = names.iter().enumerate().all(|(nth, name)| *name == format!("{nth:0>width$}"));
     is_sliced || [By::Pid, By::Tid, By::Cpu, By::Comm, By::Event].into_iter().any(is_by)
 }
 
-/// How many digits parts have at least that are called by their number.
-const LEAST_WIDTH: usize = 3;
+/// Minimum digits in the name of a numbered part.
+const MIN_WIDTH: usize = 3;
 
-/// What the names of parts begin with.
+/// Prefix of the names of parts.
 fn prefix(by: By) -> &'static str {
     match by {
         By::Pid => "pid-",
@@ -128,10 +128,10 @@ fn prefix(by: By) -> &'static str {
     }
 }
 
-/// What parts of these keys are called, so that their names are in the order of the keys.
+/// Names the parts of these keys, so that names sort as keys do.
 pub fn names(by: By, keys: &[&Key]) -> Vec<String> {
     let prefix = prefix(by);
-    // Processes and threads are told as signed numbers, as perf has them.
+    // Process and thread IDs are signed, as in perf.
     let number = |number: u64| match by {
         By::Pid | By::Tid => (number as u32 as i32).to_string(),
         _ => number.to_string(),
@@ -142,8 +142,8 @@ pub fn names(by: By, keys: &[&Key]) -> Vec<String> {
         Key::Name(name) => String::from_utf8_lossy(name).into_owned(),
     };
     let texts: Vec<_> = keys.iter().enumerate().map(text).collect();
-    let least = if by.is_sliced() { LEAST_WIDTH } else { 1 };
-    let width = texts.iter().map(String::len).max().unwrap_or(0).max(least);
+    let min = if by.is_sliced() { MIN_WIDTH } else { 1 };
+    let width = texts.iter().map(String::len).max().unwrap_or(0).max(min);
     let padded = |text: String| match by {
         By::Comm | By::Event => format!("{prefix}{text}"),
         _ => format!("{prefix}{text:0>width$}"),
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slices_begin_with_the_first_sample() {
+    fn slices_start_at_the_first_sample() {
         let at = |time| PartCriteria { time: Some(time), ..PartCriteria::default() };
         let mut choice = Choice::new(By::Time(100), None);
         assert_eq!(choice.of(at(10)), None, "there are no slices yet");

@@ -1,4 +1,4 @@
-//! A first look: which parts there are, and which processes each has to do with.
+//! First pass of a split: finds the parts and the processes related to each.
 
 use super::by::By;
 use super::partition::{Choice, Key, PartCriteria};
@@ -7,43 +7,44 @@ use crate::abi::sample_view::SampleView;
 use crate::error::{Error, Result};
 use crate::rewrite::filter::deferred::DeferredChains;
 use crate::rewrite::filter::pass::extend;
-use crate::rewrite::filter::related_processes::Kin;
+use crate::rewrite::filter::related_processes::ProcessTree;
 use crate::stream::Sink;
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
 use hashbrown::{HashMap, HashSet};
 
-/// A part, as the look finds it.
+/// What the first pass finds about a part.
 #[derive(Debug, Default)]
 pub struct PartSeen {
     /// Times of its first and last sample.
     pub times: Option<(u64, u64)>,
-    /// The processes that it has to do with.
+    /// The processes of its samples.
     pub processes: HashSet<u32>,
-    /// User call chains that its samples wait for.
+    /// Deferred user call chains that its samples refer to.
     pub deferred: DeferredChains,
     latest: Option<u32>,
 }
 
-/// The look.
+/// The sink of the first pass.
 pub struct SplitScan {
     by: By,
     choice: Choice,
-    /// What records tell of processes.
-    pub kin: Kin,
-    /// The parts, and what each is known by.
+    /// Forks and mappings of processes.
+    pub process_tree: ProcessTree,
+    /// The parts by key.
     pub parts: HashMap<Key, PartSeen>,
-    untold: u64,
+    /// Samples that lack the field to split by.
+    without_field: u64,
 }
 
 impl SplitScan {
-    /// For parts by that.
+    /// Creates the first pass.
     pub fn new(by: By, choice: Choice) -> Self {
-        Self { by, choice, kin: Kin::default(), parts: HashMap::new(), untold: 0 }
+        Self { by, choice, process_tree: ProcessTree::default(), parts: HashMap::new(), without_field: 0 }
     }
 }
 
-/// Reads a sample of a recording; `None` where it cannot be read.
+/// Decodes a sample; `None` if it is malformed.
 pub fn read<'a>(view: &mut SampleView<'a>, meta: &Meta, raw: &Raw<'a>) -> Option<()> {
     let (_, event) = meta.events.of(raw)?;
     view.fill(raw.body(), &event.layout, raw.endian()).ok()
@@ -54,26 +55,23 @@ impl Sink for SplitScan {
         match raw.header().kind {
             RecordType::SAMPLE => {}
             RecordType::AUXTRACE_INFO | RecordType::AUXTRACE => {
-                let what = format!(
-                    "{}: the recording has an AUX area, which cannot be told apart by that; --by event can",
-                    self.by
-                );
+                let what = format!("{}: an AUX area can only be split by event; use --by event", self.by);
                 return Err(Error::not_found(what));
             }
             RecordType::COMPRESSED | RecordType::COMPRESSED2 => return Ok(()),
             _ => {
                 self.choice.note(meta, raw);
-                self.kin.note(meta, raw);
+                self.process_tree.note(meta, raw);
                 return Ok(());
             }
         }
-        // One that cannot be read goes where the one before it goes.
+        // A malformed sample goes to the part of the previous one.
         let mut view = SampleView::default();
         if read(&mut view, meta, raw).is_none() {
             return Ok(());
         }
         let Some(key) = self.choice.of_sample(PartCriteria::by_sample(&view), raw.header().len() as u64) else {
-            self.untold += 1;
+            self.without_field += 1;
             return Ok(());
         };
         let part = self.parts.entry(key).or_default();
@@ -87,26 +85,26 @@ impl Sink for SplitScan {
     }
 
     fn end(&mut self, _: &Meta) -> Result<()> {
-        if self.untold > 0 {
+        if self.without_field > 0 {
             let what = match self.by {
-                By::Time(_) | By::Share(_) => "their time",
-                By::Cpu => "their CPU",
-                _ => "their process and thread",
+                By::Time(_) | By::Share(_) => "a time",
+                By::Cpu => "a CPU",
+                _ => "a process and thread",
             };
-            let (by, untold) = (self.by, self.untold);
-            let (samples, do_not) = if untold == 1 { ("sample", "does not") } else { ("samples", "do not") };
+            let (by, count) = (self.by, self.without_field);
+            let (samples, do_not) = if count == 1 { ("sample", "does not") } else { ("samples", "do not") };
             return Err(Error::not_found(format!(
-                "{by}: {untold} {samples} {do_not} tell {what}, and so not in which part to go"
+                "{by}: {count} {samples} {do_not} record {what}, so no part can be chosen"
             )));
         }
         if self.parts.is_empty() {
-            return Err(Error::not_found(format!("{}: there are no samples, and so no parts", self.by)));
+            return Err(Error::not_found(format!("{}: the recording has no samples to split", self.by)));
         }
         Ok(())
     }
 }
 
-/// Finds from when to when samples go.
+/// Finds the times of the first and the last sample.
 #[derive(Debug, Default)]
 pub struct Times(pub Option<(u64, u64)>);
 

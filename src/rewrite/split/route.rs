@@ -1,4 +1,4 @@
-//! Each record to the parts that need it.
+//! Sends each record to the parts that need it.
 
 use super::partition::{Choice, Key, PartCriteria};
 use super::pre_scan::{PartSeen, read};
@@ -16,22 +16,22 @@ use crate::stream::raw::Raw;
 use hashbrown::HashMap;
 use std::ops::Range;
 
-/// Which records go to which part.
+/// Which records go to which parts.
 pub struct Routes {
-    /// Which part has which key.
+    /// Number of the part of each key.
     by_key: HashMap<Key, usize>,
-    /// The parts that have to do with each process.
+    /// Numbers of the parts related to each process.
     by_process: HashMap<u32, Vec<usize>>,
-    /// The first part that waits for each user call chain.
+    /// The first part that needs each deferred user call chain.
     by_chain: HashMap<Chain, usize>,
     /// The parts.
     pub parts: Vec<PartSeen>,
-    /// Whether what comes behind a part's last sample is of no use to it.
+    /// Whether parts are slices of time, which need nothing after their last sample.
     is_sliced: bool,
 }
 
 impl Routes {
-    /// By the parts that a look found, in the order of their keys.
+    /// Creates the routes from the parts of the first pass, in the order of their keys.
     pub fn new(keys: Vec<Key>, parts: Vec<PartSeen>, is_sliced: bool) -> Self {
         let mut by_process: HashMap<u32, Vec<usize>> = HashMap::new();
         let mut by_chain = HashMap::new();
@@ -43,12 +43,12 @@ impl Routes {
         Self { by_key, by_process, by_chain, parts, is_sliced }
     }
 
-    /// The part whose samples wait for the chain of a CALLCHAIN_DEFERRED. One that cannot be read may be the first's.
+    /// The part that needs a CALLCHAIN_DEFERRED record; the first part for a malformed one.
     fn of_chain(&self, meta: &Meta, raw: &Raw<'_>) -> Option<usize> {
         chain_of(meta, raw).map_or(Some(0), |(chain, _)| self.by_chain.get(&chain).copied())
     }
 
-    /// Calls the function with each part that needs what a record tells.
+    /// Calls the function with each part that needs a record of state.
     fn needing(
         &self,
         meta: &Meta,
@@ -70,37 +70,37 @@ impl Routes {
     }
 }
 
-/// What is written of a part.
+/// An output part.
 pub struct Part {
-    /// What is known of it.
+    /// Metadata of the part.
     pub meta: Meta,
-    /// What takes its records.
+    /// Sink of the part's records.
     pub rounds: Rounds<Box<dyn Sink>>,
 }
 
-/// Passes the records of a recording on to some of its parts.
+/// Sends the records of a recording to some of its parts.
 pub struct Router<'a> {
     routes: &'a Routes,
     choice: Choice,
-    /// The parts, and their numbers.
+    /// The parts being written, and their numbers among all parts.
     parts: Vec<Part>,
     numbers: Range<usize>,
     /// The part of the latest sample.
     latest: usize,
-    /// How many records of each type were written.
+    /// Records written, by type.
     pub written: Counts,
-    /// How many no part needs.
+    /// Records that no part needs, by type.
     pub unneeded: Counts,
 }
 
 impl<'a> Router<'a> {
-    /// To these parts of all.
+    /// Creates a router to the parts from number `first` on.
     pub fn new(routes: &'a Routes, choice: Choice, parts: Vec<Part>, first: usize) -> Self {
         let numbers = first..first + parts.len();
         Self { routes, choice, parts, numbers, latest: 0, written: Counts::default(), unneeded: Counts::default() }
     }
 
-    /// The part of what happened once, such as a sample, and is not to be told twice.
+    /// The single part of a record of an event, such as a sample.
     fn one(&mut self, meta: &Meta, raw: &Raw<'_>) -> usize {
         let kind = raw.header().kind;
         if kind == RecordType::CALLCHAIN_DEFERRED
@@ -112,8 +112,8 @@ impl<'a> Router<'a> {
             RecordType::SAMPLE => {
                 let mut view = SampleView::default();
                 let is_read = read(&mut view, meta, raw).is_some();
-                let told = PartCriteria::by_sample(&view);
-                if is_read { self.choice.of_sample(told, raw.header().len() as u64) } else { None }
+                let criteria = PartCriteria::by_sample(&view);
+                if is_read { self.choice.of_sample(criteria, raw.header().len() as u64) } else { None }
             }
             _ => self.choice.of(PartCriteria::by_trailer(meta, raw)),
         };
@@ -124,15 +124,15 @@ impl<'a> Router<'a> {
         found.unwrap_or(self.latest)
     }
 
-    /// How many rounds were marked.
+    /// Number of FINISHED_ROUND records added.
     pub fn marks(&self) -> u64 {
         self.parts.iter().map(|part| part.rounds.marks()).sum()
     }
 
-    /// Has parts end.
+    /// Ends all parts.
     ///
     /// # Errors
-    /// What their sinks say.
+    /// Errors of their sinks.
     pub fn finish(&mut self) -> Result<()> {
         for Part { meta, rounds } in &mut self.parts {
             rounds.sink_mut().end(meta)?;
@@ -141,7 +141,7 @@ impl<'a> Router<'a> {
     }
 }
 
-/// Whether a record describes a state that holds from then on. What is unknown may.
+/// Whether records of a type describe lasting state. Unknown types may.
 fn is_state(kind: RecordType) -> bool {
     kind.descriptor().is_none_or(|descriptor| descriptor.lifetime == Lifetime::State)
 }

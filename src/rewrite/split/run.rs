@@ -1,5 +1,5 @@
-//! The way of a split: a look that finds out which parts there are, and then all records, each to the parts that need it. All
-//! parts are written in one read of the recording, or where they are too many, in several.
+//! Drives a split: a first pass finds the parts, then each record is sent to the parts that need it. If there are too many parts
+//! to write at once, the recording is read several times.
 
 use super::by::By;
 use super::partition::{Choice, Key, names};
@@ -29,25 +29,24 @@ use crate::stream::source::Source;
 use crate::stream::stage::{Before, Stage};
 use std::collections::BTreeSet;
 
-/// How a recording is split.
+/// How to split a recording.
 #[derive(Clone, Copy, Debug)]
 pub struct SplitOptions {
-    /// By what.
+    /// The criterion.
     pub by: By,
-    /// How many parts there may be.
-    pub most: usize,
-    /// How many are written at once.
+    /// Maximum number of parts.
+    pub max_parts: usize,
+    /// Maximum number of parts written at once.
     pub at_once: usize,
 }
 
-/// What makes the sink of a part: it is given what the part is called, and how many there are at once.
+/// Creates the sink of a part from the part's name and the number of parts written at once.
 pub type MakePart<'a> = dyn FnMut(&str, usize) -> Result<Box<dyn Sink>> + 'a;
 
-/// Splits a recording, and says how many parts it has.
+/// Splits a recording; returns the number of parts.
 ///
 /// # Errors
-/// Where the recording cannot be read, samples do not tell what it is split by, there would be too many parts, or a sink cannot
-/// go on.
+/// Fails if the recording cannot be read, samples lack the field to split by, there would be too many parts, or a sink fails.
 pub fn split(
     input: Input,
     read: &ReadOptions,
@@ -77,10 +76,10 @@ impl Split<'_> {
     }
 
     fn check(&self, count: usize) -> Result<()> {
-        let (by, most) = (self.options.by, self.options.most);
-        if count > most {
+        let (by, max_parts) = (self.options.by, self.options.max_parts);
+        if count > max_parts {
             return Err(Error::too_large(format!(
-                "{by}: there would be {count} parts, which are many; -f writes them"
+                "{by}: the split would create {count} parts; use -f to allow more than {max_parts}"
             )));
         }
         Ok(())
@@ -93,52 +92,52 @@ impl Split<'_> {
             self.open()?.run(&mut times)?;
         }
         let choice = || Choice::new(by, times.0);
-        let mut look = SplitScan::new(by, choice());
-        let (meta, _) = self.in_order(&mut look)?;
-        let SplitScan { kin, mut parts, .. } = look;
+        let mut scan = SplitScan::new(by, choice());
+        let (meta, _) = self.in_order(&mut scan)?;
+        let SplitScan { process_tree, mut parts, .. } = scan;
         self.check(parts.len())?;
-        // All of a long line of processes are ancestors: each of many parts would have as many.
-        parts.values_mut().for_each(|part| kin.add_ancestors(&mut part.processes));
+        // Done only after the check: with a long chain of forks, each of many parts would have as many ancestors.
+        parts.values_mut().for_each(|part| process_tree.add_ancestors(&mut part.processes));
         let mut parts: Vec<(Key, PartSeen)> = parts.into_iter().collect();
         parts.sort_by(|(one, _), (other, _)| one.cmp(other));
         let names = names(by, &parts.iter().map(|(key, _)| key).collect::<Vec<_>>());
         let (keys, parts) = parts.into_iter().unzip();
         let routes = Routes::new(keys, parts, by.is_sliced());
-        let has_file = |part: &PartSeen, name: &[u8]| kin.has_file(name, &part.processes);
+        let has_file = |part: &PartSeen, name: &[u8]| process_tree.has_file(name, &part.processes);
 
         let (mut written, mut unneeded, mut marks) = (Counts::default(), Counts::default(), 0);
-        let mut told = Ledger::default();
+        let mut ledger = Ledger::default();
         for first in (0..names.len()).step_by(self.options.at_once.max(1)) {
             let count = self.options.at_once.min(names.len() - first);
-            let mut some = Vec::new();
+            let mut batch = Vec::new();
             for (part, name) in routes.parts.iter().zip(&names).skip(first).take(count) {
                 let meta = part_meta(&meta, part, |name| has_file(part, name))?;
                 let mut sink = make(name, count)?;
                 sink.begin(&meta)?;
-                some.push(Part { meta, rounds: Rounds::new(sink) });
+                batch.push(Part { meta, rounds: Rounds::new(sink) });
             }
-            let mut router = Router::new(&routes, choice(), some, first);
-            (_, told) = self.in_order(&mut router)?;
+            let mut router = Router::new(&routes, choice(), batch, first);
+            (_, ledger) = self.in_order(&mut router)?;
             router.finish()?;
             marks += router.marks();
             router.written.iter().for_each(|(kind, count)| written.add_many(kind, count));
             unneeded = router.unneeded;
         }
-        account(&mut told, &written, &unneeded, marks, &by.to_string());
-        Ok((names.len(), told))
+        account(&mut ledger, &written, &unneeded, marks, &by.to_string());
+        Ok((names.len(), ledger))
     }
 
-    /// By the filter of events, one after the other: what is of other events goes in each.
+    /// Splits by event with the event filter, one event at a time.
     fn by_event(&self, make: &mut MakePart<'_>) -> Result<(usize, Ledger)> {
-        let mut look = WithSamples(BTreeSet::new());
-        let (meta, mut told) = self.open()?.run(&mut look)?;
-        if look.0.is_empty() {
-            return Err(Error::not_found(format!("{}: there are no samples, and so no parts", self.options.by)));
+        let mut scan = WithSamples(BTreeSet::new());
+        let (meta, mut ledger) = self.open()?.run(&mut scan)?;
+        if scan.0.is_empty() {
+            return Err(Error::not_found(format!("{}: the recording has no samples to split", self.options.by)));
         }
-        self.check(look.0.len())?;
+        self.check(scan.0.len())?;
         let mut written = Counts::default();
         let mut count = 0;
-        while let Some(event) = look.0.pop_first() {
+        while let Some(event) = scan.0.pop_first() {
             let Some(of) = meta.events.list().get(event as usize) else { continue };
             let mut sink = make(&format!("event-{}", event_name(of)), 1)?;
             let mut passes = Passes::default();
@@ -147,17 +146,17 @@ impl Split<'_> {
             let (part, _) = passes.run(self.input.clone(), self.read, &mut counted)?;
             counted.stage.written.iter().for_each(|(kind, count)| written.add_many(kind, count));
             count += 1;
-            // Those of its group are in its part.
+            // The other events of its group are in the same part.
             let ids = part.events.list().iter().flat_map(|event| &event.ids);
             let in_part: BTreeSet<_> = ids.filter_map(|&id| meta.events.by_id(id)).collect();
-            look.0.retain(|event| !in_part.contains(event));
+            scan.0.retain(|event| !in_part.contains(event));
         }
-        account(&mut told, &written, &Counts::default(), 0, &self.options.by.to_string());
-        Ok((count, told))
+        account(&mut ledger, &written, &Counts::default(), 0, &self.options.by.to_string());
+        Ok((count, ledger))
     }
 }
 
-/// What is known of a part before its first record.
+/// The metadata of a part before its first record.
 fn part_meta(meta: &Meta, part: &PartSeen, has_file: impl Fn(&[u8]) -> bool) -> Result<Meta> {
     let mut header = Header::new(meta);
     follow_in_sample_time(&mut header, part.times)?;
@@ -173,7 +172,7 @@ fn part_meta(meta: &Meta, part: &PartSeen, has_file: impl Fn(&[u8]) -> bool) -> 
     Ok(known)
 }
 
-/// Tells what became of the records that were read: in how many parts they are, if in any.
+/// Accounts in the ledger for the records read. A record may be in several parts or in none.
 fn account(ledger: &mut Ledger, written: &Counts, unneeded: &Counts, marks: u64, by: &str) {
     let kinds: Vec<_> = ledger.entries().keys().copied().collect();
     for kind in kinds {
@@ -184,13 +183,13 @@ fn account(ledger: &mut Ledger, written: &Counts, unneeded: &Counts, marks: u64,
             continue;
         }
         let count = written.of(kind);
-        let left_out = unneeded.of(kind).max(read.saturating_sub(count).min(read));
-        if left_out > 0 && count < read {
-            ledger.left_out(kind, by, left_out.min(read));
+        let removed = unneeded.of(kind).max(read.saturating_sub(count).min(read));
+        if removed > 0 && count < read {
+            ledger.left_out(kind, by, removed.min(read));
         }
         let left = ledger.of(kind).unaccounted();
         if count > left {
-            // PartCriteria in several parts.
+            // State records that are in several parts.
             ledger.added(kind, count - left);
         }
         ledger.emitted(kind, count);
@@ -201,7 +200,7 @@ fn account(ledger: &mut Ledger, written: &Counts, unneeded: &Counts, marks: u64,
     }
 }
 
-/// Finds the events that have samples.
+/// Collects the events that have samples.
 struct WithSamples(BTreeSet<EventIndex>);
 
 impl Sink for WithSamples {
@@ -213,7 +212,7 @@ impl Sink for WithSamples {
     }
 }
 
-/// Counts what is written.
+/// Counts written records.
 #[derive(Default)]
 struct Counted {
     written: Counts,

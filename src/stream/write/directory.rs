@@ -1,4 +1,4 @@
-//! A stream of records as a folder, as `perf record --threads` writes it.
+//! Writes a stream of records as a directory, as `perf record --threads` does.
 
 use super::form::{Form, Frames, events};
 use super::records::Records;
@@ -15,8 +15,8 @@ use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// Writes records of any container to a folder: those without a time, and perf's own, to `data`, all others to `data.0`.
-/// Rounds do not exist in a folder, which is sorted as a whole.
+/// Writes records of any container to a directory: those without a time, and those of perf, to `data`, all others to `data.0`.
+/// Rounds are omitted, since a directory is sorted as a whole.
 pub struct ToDirectory {
     form: Form,
     path: PathBuf,
@@ -25,15 +25,14 @@ pub struct ToDirectory {
 }
 
 impl ToDirectory {
-    /// Takes a folder that is there and empty. Frames cannot be kept: what is in them is written plain, unless it is
-    /// compressed anew.
+    /// Takes an existing, empty directory. Compressed frames cannot be kept: their records are written uncompressed, or
+    /// compressed again.
     pub fn new(path: &Path, form: Form) -> Self {
         let frames = if form.frames == Frames::Kept { Frames::Plain } else { form.frames };
         Self { form: Form { frames, ..form }, path: path.to_owned(), main: None, timed: None }
     }
 
-    /// Tells what became of the records when all are written, as [`Form::account`] does. Rounds are no more: there are none in a
-    /// folder.
+    /// Accounts for the written records as [`Form::account`] does. Rounds are consumed: a directory has none.
     pub fn account(&self, meta: &Meta, ledger: &mut Ledger) {
         let rounds = ledger.of(RecordType::FINISHED_ROUND).unaccounted();
         if rounds > 0 {
@@ -59,8 +58,8 @@ impl Sink for ToDirectory {
     }
 
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        let is_told_elsewhere = meta.container == Container::Pipe && is_header(raw.header().kind);
-        if is_told_elsewhere || raw.header().kind == RecordType::FINISHED_ROUND {
+        let is_in_header = meta.container == Container::Pipe && is_header(raw.header().kind);
+        if is_in_header || raw.header().kind == RecordType::FINISHED_ROUND {
             return Ok(());
         }
         match (meta.events.time(raw), &mut self.timed, &mut self.main) {
@@ -84,40 +83,40 @@ impl Sink for ToDirectory {
     }
 }
 
-/// Copies what a folder holds beside the recording, such as `kcore_dir`, and says what is not copied: what is no file, folder or
-/// link.
+/// Copies the other files of a directory, such as `kcore_dir`. Returns the names that are not copied, because they are not
+/// files, directories or links.
 ///
 /// # Errors
-/// What the system says.
+/// I/O errors.
 pub fn copy_others(from: &Path, to: &Path) -> Result<Vec<String>> {
-    let mut left_out = Vec::new();
-    let mut folders = vec![PathBuf::new()];
-    while let Some(folder) = folders.pop() {
-        let listed = from.join(&folder);
-        let shown = listed.display().to_string();
-        for entry in listed.read_dir().map_err(Error::io(&shown, "cannot list"))? {
+    let mut skipped = Vec::new();
+    let mut directories = vec![PathBuf::new()];
+    while let Some(directory) = directories.pop() {
+        let source = from.join(&directory);
+        let shown = source.display().to_string();
+        for entry in source.read_dir().map_err(Error::io(&shown, "cannot list"))? {
             let entry = entry.map_err(Error::io(&shown, "cannot list"))?;
-            let name = folder.join(entry.file_name());
+            let name = directory.join(entry.file_name());
             if name.to_str().is_some_and(is_part) {
                 continue;
             }
             let (path, target) = (entry.path(), to.join(&name));
-            let kind = entry.file_type().map_err(Error::io(path.display().to_string(), "cannot look at it"))?;
+            let kind = entry.file_type().map_err(Error::io(path.display().to_string(), "cannot read"))?;
             if kind.is_dir() {
                 fs::create_dir(&target).map_err(Error::io(target.display().to_string(), "cannot create"))?;
-                folders.push(name);
+                directories.push(name);
             } else if kind.is_file() {
                 fs::copy(&path, &target).map_err(Error::io(path.display().to_string(), "cannot copy"))?;
             } else if !kind.is_symlink() || !copy_link(&path, &target)? {
-                left_out.push(name.display().to_string());
+                skipped.push(name.display().to_string());
             }
         }
     }
-    left_out.sort();
-    Ok(left_out)
+    skipped.sort();
+    Ok(skipped)
 }
 
-/// Makes a link that leads where another one does, if there can be links. What it leads to may belong to somebody else.
+/// Copies a symbolic link, if the system has them. The target may belong to someone else, so it is not followed.
 fn copy_link(path: &Path, target: &Path) -> Result<bool> {
     #[cfg(unix)]
     {
@@ -138,7 +137,7 @@ mod tests {
     use std::os::unix::net::UnixListener;
 
     #[test]
-    fn all_beside_the_recording_is_copied_and_no_link_is_followed() {
+    fn other_files_are_copied_and_links_are_not_followed() {
         let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let at = |name: &str| from.path().join(name);
         fs::create_dir_all(at("kcore_dir/empty")).unwrap();

@@ -1,4 +1,4 @@
-//! A stream of records as a file.
+//! Writes a stream of records as a file.
 
 use super::form::{Form, events};
 use super::records::Records;
@@ -29,7 +29,7 @@ impl<W: Write + Seek> ToFile<W> {
         Self { form, out: Some(out), writer: None, auxtrace: Vec::new() }
     }
 
-    /// The output, when all has been written.
+    /// The output, after the end.
     pub fn into_inner(self) -> Option<W> {
         self.out
     }
@@ -45,7 +45,7 @@ impl<W: Write + Seek> Sink for ToFile<W> {
 
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         let Some((writer, records)) = &mut self.writer else { return Ok(()) };
-        // What a pipe tells of itself in records, a file tells in its sections.
+        // The sections of the file take the place of these records.
         if meta.container == Container::Pipe && is_header(raw.header().kind) {
             return Ok(());
         }

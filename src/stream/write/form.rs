@@ -1,5 +1,4 @@
-//! In which form records are written: compressed or plain, in which byte order. And what follows from that for events and
-//! features.
+//! The form of written records: compression and byte order, and the events and features that follow from it.
 
 use crate::abi;
 use crate::abi::Endian;
@@ -21,48 +20,47 @@ use std::collections::BTreeMap;
 /// The form in which a recording is written.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Form {
-    /// What becomes of frames of compressed records.
+    /// How to write compressed frames.
     pub frames: Frames,
-    /// Byte order; the recorder's if not set.
+    /// Byte order; that of the recording if not set.
     ///
-    /// Some bytes belong to the recorder and stay as they are: raw data, stacks, AUX areas, BPF programs, tracing data.
+    /// Bytes that belong to the recorder are not swapped: raw data, stacks, AUX areas, BPF programs, tracing data.
     pub endian: Option<Endian>,
-    /// How many features the perf knows that is to read it, which marks their end in a pipe; if not set, as many as any
-    /// recent one takes.
+    /// Number of features known to the perf that is to read a pipe, which marks their end; if not set, a number that all recent
+    /// versions accept.
     pub features_known: Option<u64>,
 }
 
-/// What becomes of frames of compressed records.
+/// How to write compressed frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Frames {
-    /// They are written as they are; plain, where a frame would not be read any more: in another byte order, or torn from
-    /// those before it in its file, as in a folder.
+    /// Unchanged; uncompressed where a frame could not be read: in the other byte order, or in a directory, where a frame is
+    /// separated from its predecessors.
     #[default]
     Kept,
-    /// The records in them are written instead.
+    /// Uncompressed.
     Plain,
-    /// All records from the kernel are compressed anew.
+    /// All kernel records are compressed again.
     Compressed(FrameOptions),
 }
 
 impl Form {
-    /// The byte order in which a recording is written.
+    /// The byte order of the output.
     pub fn endian(&self, meta: &Meta) -> Endian {
         self.endian.unwrap_or(meta.endian)
     }
 
-    /// Whether frames are written as they are.
+    /// Whether frames are written unchanged.
     pub fn keeps_frames(&self, meta: &Meta) -> bool {
         self.frames == Frames::Kept && self.is_same_endian(meta) && meta.container != Container::Directory
     }
 
-    /// Whether a recording in this form has the same bytes between its header and its sections, in the same container.
+    /// Whether the bytes between header and sections are the same as in the recording, if the container is.
     pub fn is_copy(&self, meta: &Meta) -> bool {
         self.frames == Frames::Kept && self.is_same_endian(meta)
     }
 
-    /// Tells what became of the records when all are written: every one is in the output, frames as themselves, or as what was
-    /// in them.
+    /// Accounts for the written records: all are in the output, with frames as themselves or as their records.
     pub fn account(&self, meta: &Meta, ledger: &mut Ledger) {
         let left: Vec<_> = ledger.entries().iter().map(|(&kind, entry)| (kind, entry.unaccounted())).collect();
         for (kind, count) in left {
@@ -79,10 +77,10 @@ impl Form {
         self.endian(meta) == meta.endian
     }
 
-    /// The record in this form; `None` where another record has what it holds.
+    /// The record in this form; `None` if another record has its contents.
     ///
     /// # Errors
-    /// Where a record cannot be written in the other byte order.
+    /// If a record cannot be encoded in the other byte order.
     pub fn record<'a>(&self, meta: &Meta, raw: &Raw<'a>) -> Result<Option<Cow<'a, [u8]>>> {
         let is_frame = matches!(raw.header().kind, RecordType::COMPRESSED | RecordType::COMPRESSED2);
         if if self.keeps_frames(meta) { raw.block().origin == Origin::Frame } else { is_frame } {
@@ -109,7 +107,7 @@ impl Form {
         Ok(Some(Cow::Owned(recoded.unwrap_or_default())))
     }
 
-    /// A HEADER_FEATURE in the other byte order, with what is in the feature.
+    /// A HEADER_FEATURE with its content, in the other byte order.
     fn feature_record(&self, meta: &Meta, raw: &Raw<'_>) -> Result<Option<Vec<u8>>> {
         let endian = self.endian(meta);
         let Some((id, bytes)) = raw.body().split_at_checked(8) else { return Ok(None) };
@@ -132,20 +130,20 @@ impl Form {
         encoded(FeatureSection::read(id, bytes, meta.endian, &context).to_bytes(self.endian(meta)))
     }
 
-    /// The features in this form, for the container that they are written to. AUXTRACE is left out: whoever writes records
-    /// knows where they are then.
+    /// The features in this form, for the container of the output. AUXTRACE is omitted: the writer of the records knows their new
+    /// offsets.
     ///
     /// # Errors
-    /// Where a feature cannot be written in the other byte order.
+    /// If a feature cannot be encoded in the other byte order.
     pub fn features(&self, meta: &Meta, to: Container) -> Result<BTreeMap<FeatureId, Vec<u8>>> {
         let mut features = BTreeMap::new();
         for (&id, bytes) in &meta.features {
-            let goes = match id {
+            let is_written = match id {
                 FeatureId::AUXTRACE | FeatureId::DIR_FORMAT => false,
                 FeatureId::COMPRESSED => self.keeps_frames(meta),
                 _ => true,
             };
-            if goes {
+            if is_written {
                 features.insert(id, self.section(meta, id, bytes)?);
             }
         }
@@ -154,7 +152,7 @@ impl Form {
             features.insert(FeatureId::DIR_FORMAT, encoded(abi::to_bytes(&version, self.endian(meta)))?);
         }
         if meta.container == Container::Pipe && !meta.build_id_records.is_empty() {
-            // As the feature has them.
+            // With the content that the feature would have.
             let section = build_ids::to_bytes(&meta.build_id_records, self.endian(meta));
             features.insert(FeatureId::BUILD_ID, encoded(section)?);
         }
@@ -162,13 +160,13 @@ impl Form {
     }
 }
 
-/// The events as containers tell them.
+/// The events, as containers store them.
 pub fn events(meta: &Meta) -> Vec<FileAttr> {
     let events = meta.events.list().iter();
     events.map(|event| FileAttr { attr: event.attr.clone(), ids: event.ids.clone() }).collect()
 }
 
-/// The words that a sample is, where it is nothing else: it can be had in the other byte order, and back.
+/// The layout of a sample that consists of words only, so that it can be swapped in place.
 pub fn sample_words(meta: &Meta, raw: &Raw<'_>) -> Option<SampleWords> {
     if raw.header().kind != RecordType::SAMPLE {
         return None;

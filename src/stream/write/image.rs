@@ -1,4 +1,4 @@
-//! Header and sections anew around records that stay where they are among each other.
+//! Rebuilds header and sections around unchanged records.
 
 use super::form::events;
 use crate::abi;
@@ -12,11 +12,11 @@ use crate::error::Result;
 use crate::stream::meta::Meta;
 use std::io::Cursor;
 
-/// What stands before and behind the records of a file, or of the main file of a folder, that tells what is known of the
-/// recording. The index of AUXTRACE records follows where these come to be; that of what is known, too.
+/// The bytes before and after the records of a file, or of the main file of a directory, from the metadata. Adjusts the offsets
+/// in the index of AUXTRACE records, in the metadata as well.
 ///
 /// # Errors
-/// Where a value has no place in the format.
+/// If a value cannot be encoded.
 pub fn image(meta: &mut Meta) -> Result<FileImage> {
     if meta.container == Container::Pipe {
         return Ok(meta.image.clone());
@@ -28,9 +28,9 @@ pub fn image(meta: &mut Meta) -> Result<FileImage> {
     if let Some(section) = meta.features.get(&FeatureId::AUXTRACE)
         && let Ok((mut index, _)) = abi::parse::<AuxtraceIndex>(section, meta.endian, ())
     {
-        let was = meta.image.before.len() as u64;
+        let old_start = meta.image.before.len() as u64;
         index.entries_mut().iter_mut().for_each(|entry| {
-            entry.file_offset = entry.file_offset.wrapping_sub(was).wrapping_add(start);
+            entry.file_offset = entry.file_offset.wrapping_sub(old_start).wrapping_add(start);
         });
         meta.features.insert(FeatureId::AUXTRACE, encoded(abi::to_bytes(&index, meta.endian))?.into());
     }

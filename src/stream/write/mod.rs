@@ -1,4 +1,4 @@
-//! Writing a stream of records as a recording.
+//! Writing of record streams as recordings.
 
 pub mod directory;
 pub mod file;

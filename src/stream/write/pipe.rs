@@ -1,4 +1,4 @@
-//! A stream of records as a pipe.
+//! Writes a stream of records as a pipe.
 
 use super::form::{Form, events};
 use super::records::Records;
@@ -18,19 +18,19 @@ pub struct ToPipe<W> {
     form: Form,
     out: W,
     records: Option<Records>,
-    /// Whether it has been told how frames are compressed.
-    frames_told: bool,
-    /// Features and events that a pipe has no place for.
+    /// Whether the feature COMPRESSED has been written.
+    has_compression: bool,
+    /// Features and events that a pipe cannot represent.
     left_out: Vec<String>,
 }
 
 impl<W: Write> ToPipe<W> {
     /// Takes the output.
     pub fn new(out: W, form: Form) -> Self {
-        Self { form, out, records: None, frames_told: false, left_out: Vec::new() }
+        Self { form, out, records: None, has_compression: false, left_out: Vec::new() }
     }
 
-    /// The names of what a pipe has no place for.
+    /// Names of features and events that a pipe cannot represent.
     pub fn left_out(&self) -> &[String] {
         &self.left_out
     }
@@ -44,7 +44,7 @@ impl<W: Write> ToPipe<W> {
         self.out.write_all(bytes).map_err(Error::Output)
     }
 
-    fn write_or_leave_out(&mut self, record: Option<Vec<u8>>, what: impl FnOnce() -> String) -> Result<()> {
+    fn write_or_skip(&mut self, record: Option<Vec<u8>>, what: impl FnOnce() -> String) -> Result<()> {
         match record {
             Some(record) => self.write(&record),
             None => {
@@ -54,11 +54,11 @@ impl<W: Write> ToPipe<W> {
         }
     }
 
-    /// What a file tells in its header and sections, in the order in which perf record tells it.
+    /// Writes the metadata of a file as records, in the order of perf record.
     fn header(&mut self, meta: &Meta, records: &Records) -> Result<()> {
         let endian = self.form.endian(meta);
         for (index, event) in events(meta).iter().enumerate() {
-            self.write_or_leave_out(pipe::event(event, endian)?, || format!("event {index}"))?;
+            self.write_or_skip(pipe::event(event, endian)?, || format!("event {index}"))?;
         }
         for event_type in meta.event_types.list() {
             self.write(&pipe::event_type(event_type, endian)?)?;
@@ -66,7 +66,7 @@ impl<W: Write> ToPipe<W> {
         let features = records.features(meta, Container::Pipe)?;
         for (&id, bytes) in &features {
             if pipe::has_feature(id) {
-                self.write_or_leave_out(pipe::feature(id, bytes, endian)?, || id.to_string())?;
+                self.write_or_skip(pipe::feature(id, bytes, endian)?, || id.to_string())?;
             } else if !matches!(id, FeatureId::TRACING_DATA | FeatureId::BUILD_ID) {
                 self.left_out.push(id.to_string());
             }
@@ -80,8 +80,8 @@ impl<W: Write> ToPipe<W> {
             self.write(&pipe::tracing_data(bytes, endian)?)?;
         }
         for (misc, build_id) in meta.build_ids() {
-            let name = || format!("build id of {}", String::from_utf8_lossy(build_id.filename.text()));
-            self.write_or_leave_out(pipe::build_id(misc, &build_id, endian)?, name)?;
+            let name = || format!("build ID of {}", String::from_utf8_lossy(build_id.filename.text()));
+            self.write_or_skip(pipe::build_id(misc, &build_id, endian)?, name)?;
         }
         Ok(())
     }
@@ -93,7 +93,7 @@ impl<W: Write> Sink for ToPipe<W> {
         let records = Records::begin(self.form, meta)?;
         if meta.container != Container::Pipe {
             self.header(meta, &records)?;
-            self.frames_told = true;
+            self.has_compression = true;
         }
         self.records = Some(records);
         Ok(())
@@ -102,12 +102,12 @@ impl<W: Write> Sink for ToPipe<W> {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         let Some(records) = &mut self.records else { return Ok(()) };
         if !self.form.keeps_frames(meta) {
-            // How frames are compressed is told once, among the first features or before the first frame.
-            if !self.frames_told && raw.header().kind != RecordType::HEADER_ATTR {
-                self.frames_told = true;
+            // The feature COMPRESSED is written once, among the first features or before the first frame.
+            if !self.has_compression && raw.header().kind != RecordType::HEADER_ATTR {
+                self.has_compression = true;
                 if let Some(feature) = records.compression()? {
-                    let told = pipe::feature(FeatureId::COMPRESSED, &feature, self.form.endian(meta))?;
-                    self.out.write_all(&told.unwrap_or_default()).map_err(Error::Output)?;
+                    let feature_record = pipe::feature(FeatureId::COMPRESSED, &feature, self.form.endian(meta))?;
+                    self.out.write_all(&feature_record.unwrap_or_default()).map_err(Error::Output)?;
                 }
             }
             if is_about_frames(raw) {

@@ -1,4 +1,4 @@
-//! Writing records in a form, whatever the container.
+//! Writes records in a form, in any container.
 
 use super::form::{Form, Frames};
 use crate::abi::feature::FeatureId;
@@ -21,7 +21,7 @@ impl Records {
     /// Begins a file.
     ///
     /// # Errors
-    /// Where zstd does not know the level or cannot get memory.
+    /// If zstd rejects the level or cannot allocate memory.
     pub fn begin(form: Form, meta: &Meta) -> Result<Self> {
         let frames = match form.frames {
             Frames::Compressed(options) => Some(Compressing::new(options, form.endian(meta))?),
@@ -30,11 +30,11 @@ impl Records {
         Ok(Self { form, frames })
     }
 
-    /// Writes a record, if it belongs to the form: what comes from the kernel compressed, if anything is, and what is
-    /// perf's own as it is.
+    /// Writes a record if it belongs to the form. With compression, kernel records are compressed and those of perf are written
+    /// as they are.
     ///
     /// # Errors
-    /// Where a record cannot be written in the other byte order, or what `out` says.
+    /// If a record cannot be encoded in the other byte order, or on errors of `out`.
     pub fn write(&mut self, meta: &Meta, raw: &Raw<'_>, out: &mut impl Write) -> Result<()> {
         let Some(record) = self.form.record(meta, raw)? else { return Ok(()) };
         if let Some(frames) = &mut self.frames {
@@ -46,18 +46,18 @@ impl Records {
         out.write_all(&record).and_then(|()| out.write_all(raw.payload())).map_err(Error::Output)
     }
 
-    /// Writes what waits for more to be compressed with.
+    /// Writes the records that wait for compression.
     ///
     /// # Errors
-    /// What `out` says.
+    /// Errors of `out`.
     pub fn flush(&mut self, out: &mut impl Write) -> Result<()> {
         self.frames.as_mut().map_or(Ok(()), |frames| frames.flush(out))
     }
 
-    /// The features in this form, for the container that they are written to.
+    /// The features in this form, for the container of the output.
     ///
     /// # Errors
-    /// Where a feature cannot be written in the other byte order.
+    /// If a feature cannot be encoded in the other byte order.
     pub fn features(&self, meta: &Meta, to: Container) -> Result<BTreeMap<FeatureId, Vec<u8>>> {
         let mut features = self.form.features(meta, to)?;
         if let Some(compression) = self.compression()? {
@@ -69,7 +69,7 @@ impl Records {
     /// The feature COMPRESSED, if records are compressed.
     ///
     /// # Errors
-    /// None in practice: the bytes go to memory.
+    /// None in practice: the bytes are written to memory.
     pub fn compression(&self) -> Result<Option<Vec<u8>>> {
         self.frames.as_ref().map(Compressing::feature).transpose()
     }

@@ -1,4 +1,4 @@
-//! A recording written back as it is.
+//! Writes a recording back unchanged.
 
 use crate::container::block::{Block, Origin};
 use crate::error::{Error, Result};
@@ -8,14 +8,14 @@ use crate::stream::raw::{Gap, Raw};
 use std::io::Write;
 use std::ops::Range;
 
-/// How many bytes are written at once: what was just looked at, and is still near.
-const RUN: usize = 128 << 10;
+/// Number of bytes written at once, small enough to be still in the cache.
+const MAX_RUN: usize = 128 << 10;
 
-/// Writes records, and what lies before, between and behind them, to the same bytes again.
+/// Writes records, and the bytes before, between and after them, unchanged.
 pub struct Verbatim<W> {
-    /// One for each of the recording's files.
+    /// One output for each file of the recording.
     outs: Vec<W>,
-    /// Bytes that follow each other in a block and are not written yet.
+    /// Consecutive bytes of a block that are not yet written.
     run: Option<(Block, Range<usize>)>,
 }
 
@@ -31,12 +31,12 @@ impl<W: Write> Verbatim<W> {
     }
 
     fn add(&mut self, block: &Block, at: usize, len: usize) -> Result<()> {
-        // What was decompressed or put right is in what the file has already.
+        // Decompressed or corrected records are part of bytes already written.
         if block.origin != Origin::File {
             return Ok(());
         }
         match &mut self.run {
-            Some((of, run)) if of.serial == block.serial && run.end == at && run.len() < RUN => run.end += len,
+            Some((of, run)) if of.serial == block.serial && run.end == at && run.len() < MAX_RUN => run.end += len,
             _ => {
                 self.write_run()?;
                 self.run = Some((block.clone(), at..at + len));

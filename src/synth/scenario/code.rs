@@ -1,5 +1,5 @@
-//! Machine code of functions that are made up: nothing is done in them but what the scenario's branches do, so that whoever
-//! looks at the code finds branches where the recording has them.
+//! Machine code of synthetic functions: it contains the branches of the scenario and nothing else, so that disassembly agrees
+//! with the recorded branches.
 
 use gimli::write::{Address, CallFrameInstruction, CommonInformationEntry, EhFrame, EndianVec, FrameDescriptionEntry};
 use gimli::write::{FrameTable, Writer};
@@ -7,27 +7,27 @@ use gimli::{Encoding, Format, RunTimeEndian, X86_64};
 use object::elf;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-/// The most bytes of images with code: beyond that their functions are known by name alone.
-pub const MOST: u64 = 1 << 24;
+/// Limit on the size of images with code. Functions beyond it have names only.
+pub const MAX_SIZE: u64 = 1 << 24;
 
-/// Bytes of the stack that each function has, its return address at the end of them.
+/// Stack frame size of each function, with the return address at its end.
 pub const FRAME: usize = 32;
 
 const NOP: u8 = 0x90;
 const RET: u8 = 0xc3;
 const CALL: u8 = 0xe8;
-/// `je` over 4 bytes.
+/// `je rel32`.
 const JE: [u8; 2] = [0x0f, 0x84];
 const JMP_RAX: [u8; 2] = [0xff, 0xe0];
 const CALL_RAX: [u8; 2] = [0xff, 0xd0];
 
-/// Whether code can be made for a machine.
+/// Whether code can be generated for a machine.
 pub fn is_known(machine: u16) -> bool {
     machine == elf::EM_X86_64.0
 }
 
-/// The code of a function at a place of its image. Of its branches the offsets are told and the places that they go to, `None`
-/// of one outside of the image; `starts` are where functions begin.
+/// Code of a function at a place of its image. Each branch has an offset and a target place, `None` outside of the image.
+/// `starts` are the places of functions.
 pub fn of_function(
     place: u64,
     size: u64,
@@ -63,8 +63,8 @@ pub fn of_function(
     code
 }
 
-/// What the debuggers' `.eh_frame` says of a function: the return address is at the end of the [`FRAME`] bytes from the stack
-/// pointer on, wherever in the function that is.
+/// The `.eh_frame` of a function: everywhere in it, the return address is at the end of the [`FRAME`] bytes at the stack
+/// pointer.
 pub fn unwind(size: u32) -> Vec<u8> {
     let encoding = Encoding { format: Format::Dwarf32, version: 1, address_size: 8 };
     let mut cie = CommonInformationEntry::new(encoding, 1, -8, X86_64::RA);
@@ -82,7 +82,7 @@ pub fn unwind(size: u32) -> Vec<u8> {
     }
 }
 
-/// The stack of a thread that was called from these addresses, the nearest first: from the stack pointer on.
+/// The stack of a thread with these return addresses, innermost first, from the stack pointer on.
 pub fn stack(return_addresses: &[u64], endian: crate::abi::Endian) -> Vec<u8> {
     let mut stack = Vec::new();
     for address in return_addresses.iter().copied().chain([0]) {
@@ -100,22 +100,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn branches_are_where_they_are_said_to_be() {
+    fn code_has_the_branches_of_the_scenario() {
         let branches =
             [(0x10, Some(0x1002)), (0x18, Some(0x2000)), (0x1f, Some(0x2000)), (0x1e, Some(0x2010)), (0x1c, None)];
         let code = of_function(0x1000, 0x20, branches.into_iter(), &HashSet::from([0x1000, 0x2000]));
         assert_eq!(&code[..3], [NOP; 3]);
-        assert_eq!(
-            code[0x10..0x16],
-            [0x0f, 0x84, 0xec, 0xff, 0xff, 0xff],
-            "0x1002 is 0x14 before the next instruction"
-        );
-        assert_eq!(code[0x18..0x1c], [CALL, 0xe3, 0x0f, 0], "its last byte is taken by the next one");
-        assert_eq!(code[0x1c..], [0xff, 0xd0, RET, RET], "the one at the end has no room");
+        assert_eq!(code[0x10..0x16], [0x0f, 0x84, 0xec, 0xff, 0xff, 0xff], "displacement of a jump back to 0x1002");
+        assert_eq!(code[0x18..0x1c], [CALL, 0xe3, 0x0f, 0], "the next instruction overwrites its last byte");
+        assert_eq!(code[0x1c..], [0xff, 0xd0, RET, RET], "no space for the instruction at the end");
     }
 
     #[test]
-    fn a_stack_has_return_addresses_at_the_ends_of_frames() {
+    fn return_addresses_are_at_the_ends_of_frames() {
         let stack = stack(&[0x1234, 0x5678], crate::abi::Endian::Little);
         let words: Vec<_> = stack.chunks(8).map(|word| u64::from_le_bytes(word.try_into().unwrap())).collect();
         assert_eq!(words, [0, 0, 0, 0x1234, 0, 0, 0, 0x5678, 0, 0, 0, 0]);

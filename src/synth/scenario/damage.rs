@@ -1,4 +1,4 @@
-//! Damage that is done to a recording's bytes.
+//! Deliberate corruption of a recording.
 
 use super::file::damage::Place;
 use crate::abi::Endian;
@@ -7,28 +7,28 @@ use crate::abi::record::RecordHeader;
 use crate::container::read::Container;
 use crate::error::{Error, Result};
 
-/// What becomes of a recording's bytes, in this order.
+/// Corruptions of the bytes of a recording, in order of application.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Damage {
-    /// The recorder was killed: the header does not tell how much data there is, and there are no features.
+    /// An interrupted recorder: the data size in the header is 0, and there are no features.
     pub unfinished: bool,
-    /// The record of that number says that its size is 0.
+    /// Index of the record whose size is set to 0.
     pub empty_record: Option<u64>,
-    /// Fields of the header that have other values.
+    /// Header fields to overwrite.
     pub header: Vec<(String, u64)>,
-    /// Bytes that are turned into their complement.
+    /// Offsets of bytes to invert.
     pub flip: Vec<Place>,
-    /// Where it ends.
+    /// Offset at which to truncate.
     pub cut: Option<Place>,
 }
 
-/// Where in a header the size of the data is told.
+/// Offset of the data size in the header.
 const DATA_SIZE_AT: usize = 48;
-/// Where the features' bits begin.
+/// Offset of the feature bits.
 const FEATURES_AT: usize = 72;
 
 impl Damage {
-    /// The fields of a header, each of 8 bytes, and where they are. A pipe has the first two.
+    /// The header fields of 8 bytes, with their offsets. A pipe has the first two.
     pub const HEADER: [(&'static str, usize); 10] = [
         ("magic", 0),
         ("size", 8),
@@ -42,10 +42,10 @@ impl Damage {
         ("features", FEATURES_AT),
     ];
 
-    /// Does the damage.
+    /// Applies the corruptions.
     ///
     /// # Errors
-    /// Where there is no such place, record or field.
+    /// If an offset, record or field does not exist.
     pub fn on(&self, bytes: &mut Vec<u8>, container: Container, endian: Endian) -> Result<()> {
         let refused = |what: String| Error::invalid(format!("damage: {what}"));
         let mut data = PIPE_HEADER_SIZE..bytes.len() as u64;
@@ -59,13 +59,15 @@ impl Damage {
             }
         }
         if self.unfinished && container != Container::File {
-            return Err(refused("a pipe is never finished: its header does not tell how much there is".to_owned()));
+            return Err(refused(
+                "'unfinished' applies to files only; the header of a pipe has no data size".to_owned(),
+            ));
         }
         if let Some(number) = self.empty_record {
             let none = || refused(format!("there is no record {number}"));
             let len = |at: usize, bytes: &[u8]| {
-                let there = bytes.get(at..data.end as usize).unwrap_or_default();
-                RecordHeader::peek(there, endian).map(|header| header.len()).filter(|&len| len > 0)
+                let rest = bytes.get(at..data.end as usize).unwrap_or_default();
+                RecordHeader::peek(rest, endian).map(|header| header.len()).filter(|&len| len > 0)
             };
             let mut at = data.start as usize;
             for _ in 0..number {
@@ -76,21 +78,23 @@ impl Damage {
         }
         for (name, value) in &self.header {
             let field = Self::HEADER.iter().find(|(known, _)| known == name);
-            let (_, at) = field.ok_or_else(|| refused(format!("{name:?} is no field of a header")))?;
-            let is_there = container == Container::File || *at < PIPE_HEADER_SIZE as usize;
-            let place = bytes.get_mut(*at..at + 8).filter(|_| is_there);
-            let place = place.ok_or_else(|| refused(format!("there is no {name} in its header")))?;
-            // Letters are what they are, in either byte order.
+            let (_, at) = field.ok_or_else(|| refused(format!("{name:?} is not a header field")))?;
+            let has_field = container == Container::File || *at < PIPE_HEADER_SIZE as usize;
+            let place = bytes.get_mut(*at..at + 8).filter(|_| has_field);
+            let place = place.ok_or_else(|| refused(format!("its header has no {name}")))?;
+            // Text is the same in either byte order.
             let is_text = name == "magic";
             let value = if endian == Endian::Big && !is_text { value.to_be_bytes() } else { value.to_le_bytes() };
             place.copy_from_slice(&value);
         }
         for place in &self.flip {
-            let at = place.of(bytes.len() as u64).ok_or_else(|| refused(format!("there is no place {place:?}")))?;
+            let at =
+                place.of(bytes.len() as u64).ok_or_else(|| refused(format!("offset {place:?} is beyond the end")))?;
             bytes[at as usize] ^= 0xff;
         }
         if let Some(place) = self.cut {
-            let at = place.of(bytes.len() as u64).ok_or_else(|| refused(format!("it is not longer than {place:?}")))?;
+            let at =
+                place.of(bytes.len() as u64).ok_or_else(|| refused(format!("offset {place:?} is beyond the end")))?;
             bytes.truncate(at as usize);
         }
         Ok(())
@@ -103,7 +107,7 @@ mod tests {
     use crate::abi::record::{Misc, RecordType};
 
     #[test]
-    fn damage_is_where_it_is_said_to_be_or_refused() {
+    fn corruptions_are_applied_or_rejected() {
         let pipe = || {
             let header = RecordHeader { kind: RecordType::FINISHED_ROUND, misc: Misc::empty(), size: 8 };
             let record = crate::abi::to_bytes(&header, Endian::Little).unwrap();

@@ -1,11 +1,11 @@
-//! Recordings as a person thinks of them: programs, threads, where the time goes.
+//! Recordings described by programs, threads and the distribution of their time.
 //!
-//! * [`file`](mod@file): what a scenario's file says; [`time`]: times in it.
-//! * [`plan`]: that checked and put together, which `read` does; [`registers`] by their names.
-//! * [`run`](mod@run): the records: `samples`, threads that come and go in their `slices`; [`share`]: which stack comes when, by
-//!   the seed.
-//! * [`images`]: the programs, as ELF files; [`code`]: what is in them.
-//! * [`damage`]: what becomes of the bytes.
+//! * [`file`](mod@file): the scenario file; [`time`]: durations in it.
+//! * [`plan`]: the validated scenario, built by `read`; [`registers`] by name.
+//! * [`run`](mod@run): generation of the records: `samples`, context switches in `slices`; [`share`]: random choice of stacks by
+//!   seed.
+//! * [`images`]: the programs as ELF files; [`code`]: their machine code.
+//! * [`damage`]: deliberate corruption.
 
 pub mod code;
 pub mod damage;
@@ -20,5 +20,4 @@ pub mod share;
 mod slices;
 pub mod time;
 
-pub use file::expect::Expect;
 pub use plan::Scenario;

@@ -1,4 +1,4 @@
-//! A scenario that was checked: everything in it has its place.
+//! A validated scenario.
 
 use super::damage::Damage;
 use super::file::expect::Expect;
@@ -17,48 +17,48 @@ use crate::synth::{About, Stamp};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
-/// A scenario. The same one gives the same bytes.
+/// A scenario. The same scenario always gives the same bytes.
 #[derive(Clone, Debug)]
 pub struct Scenario {
-    /// What it shows, in a sentence.
+    /// Description in one sentence.
     pub shows: String,
-    /// What readers are to see in the recording.
+    /// What readers must see in the recording.
     pub expect: Expect,
-    /// What the recording tells of itself.
+    /// Metadata of the recording.
     pub about: About,
-    /// What is random follows from it.
+    /// Seed of everything random.
     pub seed: u64,
-    /// What it is written as.
+    /// Container to write.
     pub container: Container,
-    /// What records are compressed into.
+    /// Type of compressed records, if any.
     pub compress: Option<FrameKind>,
-    /// What becomes of its bytes.
+    /// Corruption of the bytes, if any.
     pub damage: Option<Damage>,
-    /// Nanoseconds.
+    /// Duration in nanoseconds.
     pub(super) duration: u64,
     pub(super) programs: Vec<Program>,
     pub(super) bpf: Vec<BpfProgram>,
     pub(super) processes: Vec<Process>,
-    /// In the order of their processes.
+    /// Sorted by process.
     pub(super) threads: Vec<Thread>,
     pub(super) events: Vec<Sampled>,
     pub(super) switches: Option<Switches>,
-    /// Registers of the machine, if their names are known.
+    /// Registers of the machine, if it is supported.
     pub(super) registers: Option<Registers>,
-    /// Other records, in the order of time.
+    /// Explicit records, in time order.
     pub(super) records: Vec<ScenarioRecord>,
 }
 
-/// How an event is sampled.
+/// Sampling of an event.
 #[derive(Clone, Debug)]
 pub(super) struct Sampled {
-    /// Samples a second.
+    /// Samples per second.
     pub(super) rate: u64,
-    /// Numbers of the events of its group, the leader first; its own where it is in none.
+    /// Indexes of the events of its group, leader first; its own if it is in none.
     pub(super) group: Range<usize>,
 }
 
-/// In whose address space something is.
+/// An address space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Space {
     User,
@@ -77,7 +77,7 @@ impl Space {
         }
     }
 
-    /// What stands before its addresses in call chains.
+    /// The context marker of its addresses in call chains.
     pub(super) fn context(self) -> u64 {
         match self {
             Self::User => Context::USER.0,
@@ -88,15 +88,15 @@ impl Space {
     }
 }
 
-/// A program or a kernel, and where it is mapped.
+/// A mapped program or kernel.
 #[derive(Clone, Debug)]
 pub(super) struct Program {
-    /// Path; of a kernel, its name in square brackets.
+    /// Path; for a kernel, its name in square brackets.
     pub(super) path: String,
     pub(super) space: Space,
     pub(super) image: Image,
     pub(super) base: u64,
-    /// Where functions are in the image.
+    /// Places of functions in the image.
     pub(super) functions: HashMap<String, u64>,
     pub(super) function_size: u64,
 }
@@ -105,9 +105,9 @@ pub(super) struct Program {
 pub(super) struct Process {
     pub(super) pid: u32,
     pub(super) is_guest: bool,
-    /// Number and path of its cgroup.
+    /// ID and path of its cgroup.
     pub(super) cgroup: Option<(u64, String)>,
-    /// Numbers of the programs in it.
+    /// Indexes of its programs.
     pub(super) programs: Vec<usize>,
 }
 
@@ -116,7 +116,7 @@ pub(super) struct Thread {
     pub(super) task: (u32, u32),
     pub(super) comm: String,
     pub(super) cpu: u32,
-    /// Percent of the time.
+    /// Percentage of the time it runs.
     pub(super) busy: u64,
     pub(super) cgroup: u64,
     pub(super) stacks: Vec<Stack>,
@@ -125,22 +125,22 @@ pub(super) struct Thread {
 #[derive(Clone, Debug)]
 pub(super) struct Stack {
     pub(super) percent: u64,
-    /// The function that runs.
+    /// The leaf function.
     pub(super) leaf: Place,
-    /// The call chain, with marks; its second word is where the sample is.
+    /// The call chain with context markers; its second entry is the address of the sample.
     pub(super) chain: Vec<u64>,
-    /// Newest first: from, to, flags.
+    /// From, to and flags; newest first.
     pub(super) branches: Vec<(u64, u64, u64)>,
     pub(super) regs: BTreeMap<String, u64>,
-    /// Values of the fields of tracepoints.
+    /// Values of tracepoint fields.
     pub(super) raw: BTreeMap<String, serde_json::Value>,
-    /// The user stack, if it is told.
+    /// The user stack, if given.
     pub(super) user_stack: Option<Vec<u8>>,
     /// Other fields.
     pub(super) sample: Sample,
 }
 
-/// Where a function is.
+/// Location of a function.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     pub(super) space: Space,
@@ -148,7 +148,7 @@ pub(super) struct Place {
     pub(super) size: u64,
 }
 
-/// A record that the scenario tells itself.
+/// An explicit record.
 #[derive(Clone, Debug)]
 pub(super) struct ScenarioRecord {
     pub(super) stamp: Stamp,
@@ -161,34 +161,34 @@ pub(super) enum What {
     Bytes(Vec<u8>),
 }
 
-/// How threads come and go on their CPUs.
+/// Context switches.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Switches {
-    /// Nanoseconds.
+    /// Interval in nanoseconds.
     pub(super) every: u64,
     pub(super) cpu_wide: bool,
 }
 
-/// The time at which recordings begin: not 0, which would be none.
+/// Start time of recordings: not 0, which means no time.
 pub(super) const BEGIN: u64 = 1_000_000_000_000;
 
 impl Scenario {
-    /// Reads a scenario from its text; messages call it by its name, and files beside it are looked for by that.
+    /// Parses a scenario. `name` is used in messages and to find files next to it.
     ///
     /// ```
     /// use perfconv::synth::Scenario;
     ///
     /// let error = Scenario::parse("wrong.toml", "about = \"\"\nduration = \"-1s\"\nevent = []").unwrap_err();
-    /// assert!(error.to_string().starts_with("wrong.toml:2: duration: \"-1s\" is no time"), "{error}");
+    /// assert!(error.to_string().starts_with("wrong.toml:2: duration: \"-1s\" is not a duration"), "{error}");
     /// ```
     ///
     /// # Errors
-    /// Where the text is none, or what it says does not fit together: with line and key.
+    /// If the syntax or a value is invalid; the message has line and key.
     pub fn parse(name: &str, text: &str) -> Result<Self> {
         read::Lines { name, text }.scenario()
     }
 
-    /// The scenario on a machine of another byte order.
+    /// The same scenario with another byte order.
     #[must_use]
     pub fn on_machine_of(mut self, endian: Endian) -> Self {
         self.about.endian = endian;

@@ -1,30 +1,30 @@
-//! Names of registers, by their bits in the masks of attrs.
+//! Register names by their bits in the masks of attrs.
 
-/// Of x86, 32 and 64 bits: `enum perf_event_x86_regs`.
+/// x86, 32 and 64 bits: `enum perf_event_x86_regs`.
 const X86: [&str; 24] = [
     "AX", "BX", "CX", "DX", "SI", "DI", "BP", "SP", "IP", "FLAGS", "CS", "SS", "DS", "ES", "FS", "GS", "R8", "R9",
     "R10", "R11", "R12", "R13", "R14", "R15",
 ];
 
-/// Of 64-bit Arm: `enum perf_event_arm_regs`.
+/// 64-bit Arm: `enum perf_event_arm_regs`.
 const ARM64: [&str; 33] = [
     "X0", "X1", "X2", "X3", "X4", "X5", "X6", "X7", "X8", "X9", "X10", "X11", "X12", "X13", "X14", "X15", "X16", "X17",
     "X18", "X19", "X20", "X21", "X22", "X23", "X24", "X25", "X26", "X27", "X28", "X29", "LR", "SP", "PC",
 ];
 
-/// The registers of an architecture, as `uname -m` calls it.
+/// The registers of an architecture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Registers {
-    /// By their bits in masks.
+    /// Names, indexed by bit.
     pub names: &'static [&'static str],
-    /// The instruction pointer's.
+    /// Bit of the instruction pointer.
     pub ip: usize,
-    /// The stack pointer's.
+    /// Bit of the stack pointer.
     pub sp: usize,
 }
 
 impl Registers {
-    /// Those of an architecture; `None` where their names are not known here.
+    /// The registers of an architecture as named by `uname -m`; `None` if it is not supported.
     pub fn of(arch: &str) -> Option<Self> {
         match arch {
             "x86_64" | "i386" | "i686" => Some(Self { names: &X86, ip: 8, sp: 7 }),

@@ -1,8 +1,8 @@
-//! The records of a scenario, in the order of time.
+//! Generates the records of a scenario in time order.
 
 use super::plan::{BEGIN, Program, Scenario, ScenarioRecord, Space, Thread, What};
 use super::samples::Samples;
-use super::slices::{Comings, Slices};
+use super::slices::{Slices, SwitchRecords};
 use crate::abi::record::cgroup::Cgroup;
 use crate::abi::record::comm::Comm;
 use crate::abi::record::mmap::Mmap;
@@ -21,64 +21,64 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io::Cursor;
 
-/// Bytes of a page, of code and of data.
+/// Size of code and data pages.
 pub(super) const PAGE: u64 = 0x1000;
 
-/// The most bytes of records of a recording that is made in memory, as one that is damaged is.
-const MOST_IN_MEMORY: u64 = 1 << 28;
+/// Maximum size of the records of a recording built in memory, as needed for corruption.
+const MAX_IN_MEMORY: u64 = 1 << 28;
 
-/// Bytes that a sample takes in memory besides [what is in it](Samples::size), and the most of all.
+/// Memory of a prepared sample besides [its contents](Samples::size), and the limit on all of them.
 const SAMPLE: usize = 1024;
-const MOST_PREPARED: usize = 1 << 28;
+const MAX_PREPARED: usize = 1 << 28;
 
-/// What comes one after the other, while other things do too.
+/// A source of records in time order; the sources are merged.
 enum Lane<'a> {
-    Comings(Comings),
+    SwitchRecords(SwitchRecords),
     Samples(Box<Samples<'a>>),
 }
 
 impl Lane<'_> {
-    /// When the next one is; `None` at the end.
+    /// Time of the next record; `None` at the end.
     fn time(&self) -> Option<u64> {
         match self {
-            Self::Comings(comings) => comings.time(),
+            Self::SwitchRecords(switches) => switches.time(),
             Self::Samples(samples) => samples.time(),
         }
     }
 
     fn record<S: Sink>(&mut self, recorder: &mut Recorder<S>) -> Result<()> {
         match self {
-            Self::Comings(comings) => comings.record(recorder),
+            Self::SwitchRecords(switches) => switches.record(recorder),
             Self::Samples(samples) => samples.record(recorder),
         }
     }
 }
 
 impl Scenario {
-    /// Streams the recording: it takes so many times as long as the scenario says, in memory that does not depend on that.
-    /// What [damage](Self::damage) there is to be is left to [`to_bytes`](Self::to_bytes).
+    /// Streams the recording, `scale` times as long as the scenario says, in constant memory. [Corruption](Self::damage) is only
+    /// applied by [`to_bytes`](Self::to_bytes).
     ///
     /// # Errors
-    /// Where that would take longer than times can tell, a record does not fit the events, or the sink cannot go on.
+    /// If it exceeds the range of times, a record does not match its event, or the sink fails.
     pub fn run(&self, scale: u64, sink: &mut dyn Sink) -> Result<(Meta, Ledger)> {
         self.run_within(scale, u64::MAX, sink)
     }
 
-    /// Streams a recording of which the records take up to so many bytes.
+    /// Streams a recording whose records have at most `limit` bytes.
     ///
     /// # Errors
-    /// Those of [`run`](Self::run), and where the records take more.
-    pub fn run_within(&self, scale: u64, most: u64, sink: &mut dyn Sink) -> Result<(Meta, Ledger)> {
+    /// As [`run`](Self::run), and if the records exceed the limit.
+    pub fn run_within(&self, scale: u64, limit: u64, sink: &mut dyn Sink) -> Result<(Meta, Ledger)> {
         let mut about = self.about.clone();
         super::super::bpf::describe(&self.bpf, &mut about);
         let events = about.events();
-        let too_long = || Error::too_large("the recording would end later than its clock can tell");
+        let too_long = || Error::too_large("the recording exceeds the range of its clock");
         let duration = self.duration.checked_mul(scale).ok_or_else(too_long)?;
         BEGIN.checked_add(duration).filter(|&end| end < u64::MAX / 4).ok_or_else(too_long)?;
         let mut recorder = Recorder::new(&about, sink)?;
         let mut records = self.records.iter().peekable();
-        while let Some(told) = records.next_if(|told| told.stamp.time == 0) {
-            told.record(&mut recorder)?;
+        while let Some(given) = records.next_if(|given| given.stamp.time == 0) {
+            given.record(&mut recorder)?;
         }
         self.record_initial_state(&mut recorder)?;
         self.demand_room(&events)?;
@@ -86,25 +86,25 @@ impl Scenario {
         let mut next: BinaryHeap<_> =
             lanes.iter().enumerate().filter_map(|(number, lane)| Some(Reverse((lane.time()?, number)))).collect();
         while let Some(Reverse((time, number))) = next.pop() {
-            while let Some(told) = records.next_if(|told| told.stamp.time <= time) {
-                told.record(&mut recorder)?;
+            while let Some(given) = records.next_if(|given| given.stamp.time <= time) {
+                given.record(&mut recorder)?;
             }
             lanes[number].record(&mut recorder)?;
             next.extend(lanes[number].time().map(|time| Reverse((time, number))));
-            if recorder.written() > most {
-                return Err(Error::too_large(format!("the records would take more than {most} bytes")));
+            if recorder.written() > limit {
+                return Err(Error::too_large(format!("the records exceed {limit} bytes")));
             }
         }
-        records.try_for_each(|told| told.record(&mut recorder))?;
+        records.try_for_each(|given| given.record(&mut recorder))?;
         recorder.finish()
     }
 
-    /// The bytes of a file or a pipe with the recording, with what damage there is to be.
+    /// The bytes of a file or pipe with the recording, with corruption applied.
     ///
     /// # Errors
-    /// Those of [`run`](Self::run); where it takes too much memory, or it is to be a folder.
+    /// As [`run`](Self::run); if it takes too much memory, or the container is a directory.
     pub fn to_bytes(&self, scale: u64, container: Container, form: Form) -> Result<(Vec<u8>, Meta, Ledger)> {
-        let run = |sink: &mut dyn Sink| self.run_within(scale, MOST_IN_MEMORY, sink);
+        let run = |sink: &mut dyn Sink| self.run_within(scale, MAX_IN_MEMORY, sink);
         let (mut bytes, (meta, ledger)) = match container {
             Container::File => {
                 let mut file = ToFile::new(Cursor::new(Vec::new()), form);
@@ -116,7 +116,7 @@ impl Scenario {
                 let streamed = run(&mut pipe)?;
                 (pipe.into_inner(), streamed)
             }
-            Container::Directory => return Err(Error::invalid("what is damaged is a file or a pipe")),
+            Container::Directory => return Err(Error::invalid("only files and pipes can be corrupted")),
         };
         if let Some(damage) = &self.damage {
             damage.on(&mut bytes, container, self.about.endian)?;
@@ -124,7 +124,7 @@ impl Scenario {
         Ok((bytes, meta, ledger))
     }
 
-    /// Tells names and maps of what is there when the recording begins.
+    /// Records the names and mappings at the beginning.
     fn record_initial_state<S: Sink>(&self, recorder: &mut Recorder<S>) -> Result<()> {
         for program in self.programs.iter().filter(|program| program.is_kernel()) {
             recorder.record(program.space.mode(), &Body::Mmap(program.kernel_map()), Stamp::default())?;
@@ -156,7 +156,7 @@ impl Scenario {
         Ok(())
     }
 
-    /// Whether the samples of all stacks have room in memory, one of each event.
+    /// Checks that one sample for each stack and event fits in memory.
     fn demand_room(&self, events: &[Event]) -> Result<()> {
         let stacks: Vec<_> = self.threads.iter().flat_map(|thread| &thread.stacks).collect();
         let size = |stack| {
@@ -164,26 +164,31 @@ impl Scenario {
             sizes.fold(0, usize::saturating_add)
         };
         let own = stacks.len().saturating_mul(events.len()).saturating_mul(SAMPLE);
-        let is_there = own <= MOST_PREPARED
-            && stacks.iter().map(|stack| size(stack)).fold(own, usize::saturating_add) <= MOST_PREPARED;
+        let fits = own <= MAX_PREPARED
+            && stacks.iter().map(|stack| size(stack)).fold(own, usize::saturating_add) <= MAX_PREPARED;
         let (stacks, events) = (stacks.len(), events.len());
-        let too_many =
-            || Error::too_large(format!("a sample of each of {stacks} stacks and {events} events is too much"));
-        is_there.then_some(()).ok_or_else(too_many)
+        let too_many = || {
+            Error::too_large(format!(
+                "one sample for each of {stacks} stacks and {events} events takes too much memory"
+            ))
+        };
+        fits.then_some(()).ok_or_else(too_many)
     }
 
-    /// What there is to tell of each thread: when it comes and goes, and its samples for each event.
+    /// The record sources of each thread: context switches, and samples of each event.
     fn lanes<'a>(&'a self, events: &'a [Event], duration: u64) -> Vec<Lane<'a>> {
         let threads = self.threads.iter().filter(|thread| thread.busy > 0 && !thread.stacks.is_empty());
         let threads: Vec<_> = threads.map(|thread| (thread, Slices::of(thread, self.switches))).collect();
-        let comings = self.switches.iter().flat_map(|switches| {
-            threads.iter().map(|(thread, slices)| Lane::Comings(Comings::new(thread, *slices, *switches, duration)))
+        let switch_lanes = self.switches.iter().flat_map(|switches| {
+            threads
+                .iter()
+                .map(|(thread, slices)| Lane::SwitchRecords(SwitchRecords::new(thread, *slices, *switches, duration)))
         });
-        let mut lanes: Vec<_> = comings.collect();
+        let mut lanes: Vec<_> = switch_lanes.collect();
         let mut seeds = 0..;
         for (thread, slices) in &threads {
             for number in 0..events.len() {
-                // Whatever else there is, each has random numbers of its own.
+                // Each source has its own seed, independent of the others.
                 let Some(seed) = seeds.next() else { continue };
                 let samples = Samples::new(self, thread, *slices, events, number, duration, seed);
                 lanes.extend(samples.map(|samples| Lane::Samples(Box::new(samples))));
@@ -203,18 +208,18 @@ impl ScenarioRecord {
 }
 
 impl Program {
-    /// Whether it is a kernel, not a part that was added to one.
+    /// Whether it is a kernel rather than a BPF program.
     pub(super) fn is_kernel(&self) -> bool {
         self.space != Space::User && self.path != "[bpf]"
     }
 
-    /// The file from its beginning to the end of its code, mapped as a loader maps what its header says.
+    /// The mapping of the file up to the end of its code, as a loader would create it.
     fn map(&self) -> Map {
         let len = self.image.end().next_multiple_of(PAGE);
         Map::of(&self.path, self.base, len).build_id(&self.image.build_id())
     }
 
-    /// All of a kernel's code, as perf tells it: of no process, with the address of `_text` where files have an offset.
+    /// The mapping of a kernel as in perf: without a process, with the address of `_text` instead of a file offset.
     fn kernel_map(&self) -> Mmap {
         let addr = self.base + PAGE;
         let filename = PaddedStr::new(format!("{}_text", self.path).as_bytes(), 8);

@@ -1,4 +1,4 @@
-//! The samples of a thread for an event.
+//! Samples of a thread for one event.
 
 use super::code;
 use super::plan::{BEGIN, Sampled, Scenario, Space, Stack, Thread};
@@ -22,49 +22,49 @@ use crate::synth::template::Template;
 use crate::synth::tracepoint::Tracepoint;
 use crate::synth::{Event, Recorder};
 
-/// Nanoseconds of a second, in hundredths of which threads are busy.
+/// Nanoseconds in a hundred seconds: the product of rate and busy percentage is per hundred seconds.
 const HUNDRED_SECONDS: u128 = 100_000_000_000;
 
-/// Where stacks are, if the scenario does not say it.
+/// Address of stacks, if the scenario does not set the stack pointer.
 const STACK: u64 = 0x7ffd_0000_0000;
 
-/// The samples of a thread for an event.
+/// Generates the samples of a thread for one event.
 pub(super) struct Samples<'a> {
     number: usize,
     stacks: Vec<Prepared<'a>>,
-    /// What counters count, if the samples have that.
+    /// Counters, if samples contain their values.
     counters: Option<Counters>,
     slices: Option<Slices>,
-    /// How many are left.
+    /// Number of remaining samples.
     left: u64,
-    /// Nanoseconds that the thread runs between them, or that are between them.
+    /// Nanoseconds of thread time between samples, or of wall time without context switches.
     step: u64,
-    /// The same, since the beginning.
+    /// Thread or wall time from the beginning to the next sample, in nanoseconds.
     passed: u64,
     random: Random,
     shares: Shares,
 }
 
-/// A stack with its sample, of which little changes.
+/// A stack with its prepared sample.
 struct Prepared<'a> {
     stack: &'a Stack,
     mode: CpuMode,
     sample: Sample,
     changing: Changing,
-    /// Its bytes, as soon as there was one.
+    /// The encoded sample, once there has been one.
     template: Option<Template>,
 }
 
-/// What of a sample tells where it is besides its instruction pointer and its call chain.
+/// Registers that contain the instruction pointer of a sample.
 #[derive(Clone, Copy)]
 struct Changing {
-    /// Which of the registers.
+    /// Index of the instruction pointer in the user registers, and in the interrupt registers.
     ip_of_user: Option<usize>,
     ip_of_interrupt: Option<usize>,
 }
 
 impl<'a> Samples<'a> {
-    /// `None` where there are none.
+    /// `None` if there are no samples.
     pub fn new(
         scenario: &'a Scenario,
         thread: &'a Thread,
@@ -91,16 +91,16 @@ impl<'a> Samples<'a> {
         (left > 0).then_some(samples)
     }
 
-    /// About how many bytes a stack's sample for an event takes in memory besides what every one does.
+    /// Approximate memory of the prepared sample of a stack, beyond the fixed part.
     pub fn size(stack: &Stack, event: &Event, sampled: &Sampled) -> usize {
-        /// Bytes of a counter, of a branch.
+        /// Size of a counter, and of a branch.
         const COUNTER: usize = 64;
         const BRANCH: usize = 32;
         let has = |field, size: usize| if event.has(field) { size } else { 0 };
-        let told = &stack.sample;
+        let given = &stack.sample;
         let raw = match &event.tracepoint {
             Some(tracepoint) => usize::try_from(tracepoint.size()).unwrap_or(usize::MAX),
-            None => told.raw.as_ref().map_or(0, |raw| raw.data.len()),
+            None => given.raw.as_ref().map_or(0, |raw| raw.data.len()),
         };
         let of_group = event.attr.read_format.contains(ReadFormat::GROUP);
         [
@@ -108,14 +108,14 @@ impl<'a> Samples<'a> {
             has(SampleType::RAW, raw),
             has(SampleType::CALLCHAIN, size_of_val(&stack.chain[..])),
             has(SampleType::BRANCH_STACK, stack.branches.len() * BRANCH),
-            has(SampleType::AUX, told.aux.as_ref().map_or(0, |aux| aux.data.len())),
+            has(SampleType::AUX, given.aux.as_ref().map_or(0, |aux| aux.data.len())),
             has(SampleType::READ, if of_group { sampled.group.len() * COUNTER } else { COUNTER }),
         ]
         .into_iter()
         .fold(0, usize::saturating_add)
     }
 
-    /// When the next one is.
+    /// Time of the next sample; `None` at the end.
     pub fn time(&self) -> Option<u64> {
         (self.left > 0).then(|| match self.slices {
             Some(slices) => slices.time(self.passed),
@@ -141,8 +141,8 @@ impl<'a> Samples<'a> {
             None => {
                 let changing = prepared.changing;
                 let put = |sample: &mut Sample, ip, time| changing.put(sample, ip, time);
-                let made = recorder.template(self.number, prepared.mode, &mut prepared.sample, put)?;
-                prepared.template.insert(made)
+                let template = recorder.template(self.number, prepared.mode, &mut prepared.sample, put)?;
+                prepared.template.insert(template)
             }
         };
         recorder.record_template(template, ip, time)
@@ -152,26 +152,26 @@ impl<'a> Samples<'a> {
 impl<'a> Prepared<'a> {
     fn new(scenario: &Scenario, thread: &Thread, stack: &'a Stack, event: &Event) -> Self {
         let has = |field| event.has(field);
-        let told = &stack.sample;
+        let given = &stack.sample;
         let mut sample = Sample {
             ip: has(SampleType::IP).then_some(stack.leaf.addr),
             task: has(SampleType::TID).then_some(thread.task),
             time: has(SampleType::TIME).then_some(0),
             cpu: has(SampleType::CPU).then_some((thread.cpu, 0)),
-            // With a frequency each sample has a period of its own; that they are alike is as good as anything.
-            period: has(SampleType::PERIOD).then(|| told.period.unwrap_or(event.attr.sample_period)),
-            addr: has(SampleType::ADDR).then(|| told.addr.unwrap_or_default()),
-            phys_addr: has(SampleType::PHYS_ADDR).then(|| told.phys_addr.or(told.addr).unwrap_or_default()),
-            data_src: has(SampleType::DATA_SRC).then(|| told.data_src.unwrap_or(DataSrc(0))),
-            transaction: has(SampleType::TRANSACTION).then(|| told.transaction.unwrap_or(Transaction::empty())),
-            cgroup: has(SampleType::CGROUP).then(|| told.cgroup.unwrap_or(thread.cgroup)),
-            data_page_size: has(SampleType::DATA_PAGE_SIZE).then(|| told.data_page_size.unwrap_or(PAGE)),
-            code_page_size: has(SampleType::CODE_PAGE_SIZE).then(|| told.code_page_size.unwrap_or(PAGE)),
-            aux: has(SampleType::AUX).then(|| told.aux.clone().unwrap_or(AuxSample { data: Vec::new() })),
+            // With a frequency, periods would vary; a constant is as good.
+            period: has(SampleType::PERIOD).then(|| given.period.unwrap_or(event.attr.sample_period)),
+            addr: has(SampleType::ADDR).then(|| given.addr.unwrap_or_default()),
+            phys_addr: has(SampleType::PHYS_ADDR).then(|| given.phys_addr.or(given.addr).unwrap_or_default()),
+            data_src: has(SampleType::DATA_SRC).then(|| given.data_src.unwrap_or(DataSrc(0))),
+            transaction: has(SampleType::TRANSACTION).then(|| given.transaction.unwrap_or(Transaction::empty())),
+            cgroup: has(SampleType::CGROUP).then(|| given.cgroup.unwrap_or(thread.cgroup)),
+            data_page_size: has(SampleType::DATA_PAGE_SIZE).then(|| given.data_page_size.unwrap_or(PAGE)),
+            code_page_size: has(SampleType::CODE_PAGE_SIZE).then(|| given.code_page_size.unwrap_or(PAGE)),
+            aux: has(SampleType::AUX).then(|| given.aux.clone().unwrap_or(AuxSample { data: Vec::new() })),
             ..Sample::default()
         };
         let weighs = has(SampleType::WEIGHT) || has(SampleType::WEIGHT_STRUCT);
-        sample.weight = weighs.then(|| told.weight.unwrap_or(Weight(0)));
+        sample.weight = weighs.then(|| given.weight.unwrap_or(Weight(0)));
         sample.callchain = has(SampleType::CALLCHAIN).then(|| Callchain { ips: stack.chain.clone() });
         sample.branch_stack = has(SampleType::BRANCH_STACK).then(|| branch_stack(stack, event));
         let endian = scenario.about.endian;
@@ -182,12 +182,12 @@ impl<'a> Prepared<'a> {
             let Some(ip) = ip else { return Regs { abi: RegsAbi::NONE, regs: Vec::new() } };
             let value = |bit: usize| {
                 let name = registers.and_then(|registers| registers.names.get(bit)).copied().unwrap_or_default();
-                let made = match registers {
+                let default_value = match registers {
                     Some(registers) if bit == registers.ip => ip,
                     Some(registers) if bit == registers.sp => STACK,
                     _ => 0,
                 };
-                stack.regs.get(name).copied().unwrap_or(made)
+                stack.regs.get(name).copied().unwrap_or(default_value)
             };
             Regs { abi: RegsAbi::ABI_64, regs: (0..64).filter(|bit| mask >> bit & 1 != 0).map(value).collect() }
         };
@@ -215,7 +215,7 @@ impl<'a> Prepared<'a> {
 }
 
 impl Changing {
-    /// Puts in where and when a sample is.
+    /// Stores address and time of a sample.
     fn put(self, sample: &mut Sample, ip: u64, time: u64) {
         if let Some(place) = &mut sample.ip {
             *place = ip;
@@ -234,7 +234,7 @@ impl Changing {
     }
 }
 
-/// Addresses in user space, the innermost first.
+/// User addresses of the call chain, innermost first.
 fn user_frames(stack: &Stack) -> Vec<u64> {
     let mut is_user = false;
     let mut frames = Vec::new();
@@ -248,11 +248,11 @@ fn user_frames(stack: &Stack) -> Vec<u64> {
     frames
 }
 
-/// The user stack: that of the scenario, or one that leads to the callers.
+/// The user stack: the one of the scenario, or a generated one with return addresses.
 fn stack_user(stack: &Stack, user: &[u64], event: &Event, endian: Endian) -> StackUser {
     let size = event.attr.sample_stack_user as usize;
-    let made = || code::stack(user.get(1..).unwrap_or_default(), endian);
-    let mut data = stack.user_stack.clone().unwrap_or_else(made);
+    let generated = || code::stack(user.get(1..).unwrap_or_default(), endian);
+    let mut data = stack.user_stack.clone().unwrap_or_else(generated);
     let is_there = !user.is_empty() && size > 0;
     let dyn_size = data.len().min(size) as u64;
     data.resize(if is_there { size } else { 0 }, 0);
@@ -267,23 +267,23 @@ fn branch_stack(stack: &Stack, event: &Event) -> BranchStack {
     BranchStack { hw_idx, entries: stack.branches.iter().map(entry).collect(), counters }
 }
 
-/// The event's own bytes: the fields of a tracepoint; of others, what the scenario tells.
+/// RAW bytes: the fields of a tracepoint; for other events, those of the scenario.
 fn raw(stack: &Stack, thread: &Thread, event: &Event, endian: Endian) -> Raw {
     let Some(tracepoint) = &event.tracepoint else {
         return stack.sample.raw.clone().unwrap_or(Raw { data: vec![0; 4] });
     };
     let own = tracepoint.fields.iter().flat_map(|field| {
-        let told = stack.raw.get(field.name()).and_then(|value| field.bytes(value, endian));
-        told.unwrap_or_else(|| vec![0; field.size as usize])
+        let given = stack.raw.get(field.name()).and_then(|value| field.bytes(value, endian));
+        given.unwrap_or_else(|| vec![0; field.size as usize])
     });
     let own: Vec<u8> = own.collect();
     Raw { data: Tracepoint::raw(event.attr.config, thread.task.1, &own, endian) }
 }
 
-/// What the counters of an event, or of its group, stand at.
+/// Values of the counters of an event or its group.
 struct Counters {
     format: ReadFormat,
-    /// Id of each, and what it gains between two samples.
+    /// ID of each counter, and its increment per sample.
     members: Vec<(u64, u64)>,
     samples: u64,
 }
@@ -300,7 +300,7 @@ impl Counters {
         Self { format, members: members.collect(), samples: 0 }
     }
 
-    /// What they stand at at a time, a sample later than the last time.
+    /// The values at a time, one sample later than the previous call.
     fn count(&mut self, time: u64) -> ReadValues {
         self.samples += 1;
         let has = |bit| self.format.contains(bit);

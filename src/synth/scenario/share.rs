@@ -1,27 +1,27 @@
-//! Which stack comes when: as often as the percents say, in an order that follows from the seed.
+//! Random choice of stacks: exactly by percentage, in an order determined by the seed.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 
-/// Random numbers of a seed, the same on all machines and in all versions.
+/// Random numbers from a seed, the same on all machines and in all versions.
 #[derive(Clone, Debug)]
 pub struct Random(Xoshiro256PlusPlus);
 
 impl Random {
-    /// Those of a seed, apart from those of the same seed for something else.
+    /// Random numbers of a seed and a stream index.
     pub fn new(seed: u64, of: u64) -> Self {
         let mut random = Self(Xoshiro256PlusPlus::seed_from_u64(seed));
         let own = random.0.next_u64();
         Self(Xoshiro256PlusPlus::seed_from_u64(own.wrapping_add(of)))
     }
 
-    /// A number below another one, which is not 0.
+    /// A number below `limit`, which is not 0.
     pub fn below(&mut self, limit: u64) -> u64 {
         ((u128::from(self.0.next_u64()) * u128::from(limit)) >> 64) as u64
     }
 }
 
-/// Numbers in rounds of a hundred, each of them with every number as often as its percent says.
+/// Indexes in rounds of a hundred, each of which contains every index as often as its percentage.
 #[derive(Clone, Debug)]
 pub struct Shares {
     round: Vec<u32>,
@@ -29,13 +29,13 @@ pub struct Shares {
 }
 
 impl Shares {
-    /// Numbers from 0 on with these percents, which together are 100.
+    /// Indexes from 0 with these percentages, which add up to 100.
     pub fn new(percents: impl Iterator<Item = u64>) -> Self {
         let numbers = percents.enumerate().flat_map(|(number, percent)| (0..percent).map(move |_| number as u32));
         Self { round: numbers.collect(), left: 0 }
     }
 
-    /// The next number; `None` where there are none.
+    /// The next index; `None` if there are none.
     pub fn next(&mut self, random: &mut Random) -> Option<usize> {
         if self.left == 0 {
             self.left = self.round.len();
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_hundred_has_its_shares() {
+    fn every_round_matches_the_percentages() {
         let mut shares = Shares::new([70, 30].into_iter());
         let mut random = Random::new(5, 1);
         for _ in 0..3 {
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_has_the_same_numbers_for_ever() {
+    fn the_sequence_of_a_seed_is_fixed() {
         let numbers = |seed, of| {
             let mut random = Random::new(seed, of);
             [random.below(1000), random.below(1000), random.below(1000)]

@@ -1,4 +1,4 @@
-//! When threads are on their CPUs.
+//! Scheduling of threads.
 
 use super::plan::{BEGIN, Switches, Thread};
 use crate::abi::record::switch::{Switch, SwitchCpuWide};
@@ -7,40 +7,39 @@ use crate::error::Result;
 use crate::stream::Sink;
 use crate::synth::{Recorder, Stamp};
 
-/// A thread runs from the beginning of each such time on, and for a part of it.
+/// Scheduling of a thread: it runs for the first part of each interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Slices {
-    /// Nanoseconds.
+    /// Interval in nanoseconds.
     every: u64,
     run: u64,
 }
 
 impl Slices {
-    /// Those of a thread. Where it is not told when threads come and go, one that is busy for a part of the time runs all the
-    /// time, and more slowly.
+    /// The scheduling of a thread. Without context switches, a partially busy thread runs all the time with fewer samples.
     pub fn of(thread: &Thread, switches: Option<Switches>) -> Option<Self> {
         let every = switches?.every;
         Some(Self { every, run: (u128::from(every) * u128::from(thread.busy) / 100) as u64 })
     }
 
-    /// When the thread has run for so long.
+    /// The time at which the thread has run for `ran` nanoseconds.
     pub fn time(self, ran: u64) -> u64 {
         BEGIN + ran / self.run * self.every + ran % self.run
     }
 }
 
-/// A thread's comings and goings.
-pub(super) struct Comings {
+/// Context switch records of a thread.
+pub(super) struct SwitchRecords {
     task: (u32, u32),
     cpu: u32,
     slices: Slices,
     is_cpu_wide: bool,
-    /// How many are left, each of them a coming or a going.
+    /// Total number of switches, in and out.
     left: u64,
     number: u64,
 }
 
-impl Comings {
+impl SwitchRecords {
     pub fn new(thread: &Thread, slices: Option<Slices>, switches: Switches, duration: u64) -> Self {
         let slices = slices.unwrap_or(Slices { every: switches.every, run: switches.every });
         let left = 2 * duration.div_ceil(switches.every);
@@ -57,7 +56,7 @@ impl Comings {
         let Some(time) = self.time() else { return Ok(()) };
         let misc = if self.number % 2 == 1 { Misc::SWITCH_OUT } else { Misc::empty() };
         self.number += 1;
-        // The CPU has nothing else to do.
+        // The CPU is otherwise idle.
         let body = match self.is_cpu_wide {
             true => Body::SwitchCpuWide(SwitchCpuWide { next_prev_pid: 0, next_prev_tid: 0 }),
             false => Body::Switch(Switch),
@@ -71,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn time_goes_on_where_the_thread_runs() {
+    fn time_advances_while_the_thread_runs() {
         let slices = Slices { every: 100, run: 25 };
         assert_eq!([0, 24, 25, 51].map(|ran| slices.time(ran) - BEGIN), [0, 24, 100, 201]);
     }

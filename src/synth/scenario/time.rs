@@ -1,14 +1,14 @@
-//! Times in scenarios: a number and its unit.
+//! Durations in scenarios: a number with a unit.
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use std::borrow::Cow;
 
-/// Nanoseconds, told as `2s`, `10ms`, `500us` or `7ns`.
+/// Nanoseconds, written as `2s`, `10ms`, `500us` or `7ns`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Time(pub u64);
 
-/// Units, and how many nanoseconds they are.
+/// Units in nanoseconds.
 const UNITS: [(&str, u64); 5] =
     [("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000), ("m", 60_000_000_000)];
 
@@ -24,7 +24,9 @@ impl Time {
 impl<'de> Deserialize<'de> for Time {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = Cow::<str>::deserialize(deserializer)?;
-        let what = || D::Error::custom(format_args!("{text:?} is no time: one is 2s, 10ms, 500us or 7ns"));
+        let what = || {
+            D::Error::custom(format_args!("{text:?} is not a duration; expected for instance 2s, 10ms, 500us or 7ns"))
+        };
         Self::parse(&text).ok_or_else(what)
     }
 }
@@ -34,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_is_a_number_with_its_unit() {
+    fn parses_a_number_with_a_unit() {
         assert_eq!(Time::parse("2s"), Some(Time(2_000_000_000)));
         assert_eq!(Time::parse("7ns"), Some(Time(7)));
         for text in ["", "2", "s", "-1s", "1.5s", "2 s", "2h", "99999999999999s"] {

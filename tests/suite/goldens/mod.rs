@@ -1,12 +1,12 @@
-//! What perfs newer than the one that is installed here, and perfs of other machines, say of the corpus' recordings, and
-//! what is decoded of them here: all that they print is compared.
+//! Compares decoded recordings of the corpus with the complete output of other perf versions than the installed one, and of
+//! perf on other machines.
 
 mod dump;
-mod dumped;
-mod dumped_sample;
+mod dump_printer;
+mod dump_sample_printer;
 mod header;
 mod script;
-mod scripted;
+mod script_printer;
 
 pub use dump::{agreement, order_agreement};
 
@@ -21,43 +21,43 @@ use flate2::read::GzDecoder;
 use super::files::{self, Recording};
 use super::program;
 
-/// What one of perf's views of a recording says.
+/// The output of a perf command for a recording.
 struct Golden {
     text: String,
-    /// Whose it is.
+    /// The perf version that printed it.
     by: &'static str,
 }
 
-/// As much is to be compared of these machines. Little less than there is, so that reasons to skip some do not come to hold
-/// for more of it unseen.
+/// The minimum numbers of compared recordings and records, by machine. Close to the actual numbers, so that reasons to skip do
+/// not silently apply to more recordings.
 struct Enough {
     machines: fn(&str) -> bool,
     recordings: usize,
     records: usize,
 }
 
-/// How a recording compares with a golden of it.
+/// The result of comparing a recording with a golden.
 enum Verdict {
-    /// It is said the same of so many records, and in them of so many values.
+    /// The numbers of equal records and of values in them.
     Same { by: &'static str, records: usize, values: usize },
     /// Why it cannot be compared.
     Skipped(String),
-    /// What is different.
+    /// The differences.
     Differs(String),
 }
 
-/// The corpus' recordings that were made for it.
+/// The recordings that were recorded for the corpus.
 fn own(view: &str) -> Vec<Recording> {
     files::has_corpus(&format!("goldens of {view}"));
     files::corpus().into_iter().filter(|recording| recording.name.starts_with("own/")).collect()
 }
 
-/// Compares the recordings, says what was compared by the machine and the perf that recorded it, and holds it to be enough.
-fn compare(view: &str, recordings: &[Recording], judge: fn(&Recording) -> Option<Verdict>, enough: &[Enough]) {
+/// Compares recordings, prints totals by machine and perf version, and asserts the minimum numbers.
+fn compare(view: &str, recordings: &[Recording], compare_one: fn(&Recording) -> Option<Verdict>, enough: &[Enough]) {
     if recordings.is_empty() {
         return;
     }
-    let verdicts = program::for_each(recordings, judge);
+    let verdicts = program::for_each(recordings, compare_one);
     let mut same: BTreeMap<(&str, &str), [usize; 3]> = BTreeMap::new();
     let mut skipped: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     let mut failures = Vec::new();
@@ -69,12 +69,12 @@ fn compare(view: &str, recordings: &[Recording], judge: fn(&Recording) -> Option
             }
             Some(Verdict::Skipped(reason)) => *skipped.entry((tag(recording), reason)).or_default() += 1,
             Some(Verdict::Differs(what)) => failures.push(format!("{}: {what}", recording.name)),
-            None => *skipped.entry((tag(recording), "there is no golden")).or_default() += 1,
+            None => *skipped.entry((tag(recording), "no golden")).or_default() += 1,
         }
     }
-    // Not through the macros, whose output the test harness hides when the test passes.
+    // Not with the print macros, whose output the test harness captures.
     let mut out = io::stderr().lock();
-    writeln!(out, "{view}: recordings, records and values in them that are the same:").unwrap();
+    writeln!(out, "{view}: equal recordings, records and values:").unwrap();
     for ((tag, by), [recordings, records, values]) in &same {
         writeln!(out, "{recordings:6} {records:7} {values:8}  {tag}: {by}").unwrap();
     }
@@ -89,61 +89,61 @@ fn compare(view: &str, recordings: &[Recording], judge: fn(&Recording) -> Option
         let (recordings, records) = (sum(enough.machines, 0), sum(enough.machines, 1));
         assert!(
             recordings >= enough.recordings && records >= enough.records,
-            "{view}: only {records} records of {recordings} recordings were compared, not {} of {}",
+            "{view}: compared only {records} records of {recordings} recordings, expected {} of {}",
             enough.records,
             enough.recordings
         );
     }
 }
 
-/// Whatever machine recorded it.
+/// Matches any machine.
 fn any(_tag: &str) -> bool {
     true
 }
 
-/// Whether the recordings of this folder are of a big-endian machine.
+/// Whether a tag is of a big-endian machine.
 fn is_big_endian(tag: &str) -> bool {
     tag.ends_with("-s390x")
 }
 
-/// The machine and the perf that recorded it, or how it came about.
+/// The machine and perf version that recorded it, or its origin.
 fn tag(recording: &Recording) -> &str {
     recording.name.split('/').nth(1).unwrap_or("fixtures")
 }
 
 impl Golden {
-    /// What the newest perf that reads the recording says.
+    /// The output of the newest perf version that reads the recording.
     fn newest(recording: &Recording, kind: &str) -> Option<Self> {
-        let (own, tag, name) = place(recording);
+        let (own, tag, name) = split_path(recording);
         let path = own.join("golden").join(tag).join(format!("{}.{kind}.zst", name.replace('/', "__")));
-        let text = zstd::decode_all(fs::File::open(path).ok()?).expect("goldens can be decompressed");
+        let text = zstd::decode_all(fs::File::open(path).ok()?).expect("goldens should decompress");
         Some(Self { text: String::from_utf8_lossy(&text).into_owned(), by: "the newest perf that reads it" })
     }
 
-    /// What the perf of the recording machine says.
+    /// The output of perf on the recording machine.
     fn native(recording: &Recording, kind: &str) -> Option<Self> {
-        let (own, tag, name) = place(recording);
+        let (own, tag, name) = split_path(recording);
         let path = own.join(tag).join("native-golden").join(format!("{name}.{kind}"));
         let mut bytes = fs::read(path).ok()?;
         if kind.ends_with(".gz") {
             let mut plain = Vec::new();
-            GzDecoder::new(&bytes[..]).read_to_end(&mut plain).expect("goldens can be decompressed");
+            GzDecoder::new(&bytes[..]).read_to_end(&mut plain).expect("goldens should decompress");
             bytes = plain;
         }
         Some(Self { text: String::from_utf8_lossy(&bytes).into_owned(), by: "the recording machine's perf" })
     }
 }
 
-/// The folder of all own recordings, that of the recording in it, and its path there.
-fn place(recording: &Recording) -> (PathBuf, &str, &str) {
-    let (_, path) = recording.name.split_once('/').expect("names have a folder");
-    let (tag, name) = path.split_once('/').expect("recordings are in a folder");
-    let own = recording.path.ancestors().nth(path.split('/').count()).expect("the path ends with the name");
+/// Splits a path: the directory `own` of the corpus, the subdirectory of the recording, and the rest.
+fn split_path(recording: &Recording) -> (PathBuf, &str, &str) {
+    let (_, path) = recording.name.split_once('/').expect("a name should have a parent directory");
+    let (tag, name) = path.split_once('/').expect("a recording should have a parent directory");
+    let own = recording.path.ancestors().nth(path.split('/').count()).expect("the path should end with the name");
     (own.to_path_buf(), tag, name)
 }
 
-/// Compares what a golden says of each record with what is decoded of each, in whatever order.
-fn judged(by: &'static str, theirs: &[String], ours: &[String]) -> Verdict {
+/// Compares a golden with decoded records, regardless of order.
+fn compare_records(by: &'static str, theirs: &[String], ours: &[String]) -> Verdict {
     let sorted = |list: &[String]| {
         let mut list = list.to_vec();
         list.sort_unstable();
@@ -158,7 +158,7 @@ fn judged(by: &'static str, theirs: &[String], ours: &[String]) -> Verdict {
     }
     let some = |lines: &[&str]| lines.iter().take(2).map(|line| format!("\n    {line:.700}")).collect::<String>();
     Verdict::Differs(format!(
-        "{} of {} records said by {by} are not ours:{}\n  {} of {} are only ours:{}",
+        "{} of {} records are only in {by}:{}\n  {} of {} records are only in perfconv:{}",
         only_theirs.len(),
         theirs.len(),
         some(&only_theirs),
@@ -168,7 +168,7 @@ fn judged(by: &'static str, theirs: &[String], ours: &[String]) -> Verdict {
     ))
 }
 
-/// What of the first sorted list is not in the second one.
+/// Returns the texts of the first sorted list that are not in the second one.
 fn without<'a>(list: &'a [String], other: &[String]) -> Vec<&'a str> {
     let mut other = other.iter().peekable();
     let mut left = Vec::new();
@@ -181,7 +181,7 @@ fn without<'a>(list: &'a [String], other: &[String]) -> Vec<&'a str> {
     left
 }
 
-/// One blank between words.
+/// Collapses whitespace to single spaces.
 fn words(text: impl Display) -> String {
     text.to_string().split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -1,22 +1,22 @@
-//! `perf script`: whose each sample is, when and where it was taken, and its stack.
+//! `perf script`: task, CPU, time, event, address and stack of each sample.
 
 use super::super::files::Recording;
-use super::{Enough, Golden, Verdict, any, compare, is_big_endian, judged, own, scripted, tag};
+use super::{Enough, Golden, Verdict, any, compare, compare_records, is_big_endian, own, script_printer, tag};
 
 const VIEW: &str = "perf script";
 
 #[test]
-fn samples_are_what_other_perfs_print() {
+fn samples_match_other_perf_versions() {
     let enough = [
         Enough { machines: any, recordings: 370, records: 125_000 },
         Enough { machines: is_big_endian, recordings: 39, records: 9_300 },
     ];
-    compare(VIEW, &own(VIEW), judge, &enough);
+    compare(VIEW, &own(VIEW), compare_script, &enough);
 }
 
-fn judge(recording: &Recording) -> Option<Verdict> {
+fn compare_script(recording: &Recording) -> Option<Verdict> {
     let (native, newest) = (Golden::native(recording, "script.txt.gz"), Golden::newest(recording, "script"));
-    // Of foreign byte orders perf misreads some. Where perf crashes while it unwinds a user stack, a golden is cut.
+    // perf misreads some fields of foreign byte orders. If perf crashes while unwinding a user stack, the golden is truncated.
     let goldens = if is_big_endian(tag(recording)) { [newest, native] } else { [native, newest] };
     let golden = goldens.into_iter().flatten().max_by_key(|golden| parse(&golden.text).len())?;
     if golden.text.starts_with("CPU   THREAD") {
@@ -27,57 +27,55 @@ fn judge(recording: &Recording) -> Option<Verdict> {
         return Some(Verdict::Skipped("perf prints no sample".into()));
     }
     if recording.name == LATE_SAMPLE {
-        return Some(Verdict::Skipped(
-            "perf prints a sample whose user frames never came after its thread's end".into(),
-        ));
+        return Some(Verdict::Skipped("a thread ends before the deferred user frames of a sample".into()));
     }
-    let records = match scripted::records(&recording.path) {
+    let records = match script_printer::records(&recording.path) {
         Ok(Ok(records)) => records,
         Ok(Err(reason)) => return Some(Verdict::Skipped(reason.into())),
         Err(error) => return Some(Verdict::Differs(error.to_string())),
     };
     if records.other_stacks.is_some() && !golden.text.ends_with("\n\n") {
-        return Some(Verdict::Skipped("the golden is cut where perf unwinds a user stack".into()));
+        return Some(Verdict::Skipped("the golden is truncated where perf crashes unwinding a user stack".into()));
     }
-    // Newer perfs forget the names of threads that have ended.
+    // Newer versions forget the names of exited threads.
     let ours = [false, true].map(|forgets_ended| records.print(forgets_ended));
-    let has_jitted = JITTED.contains(&&*recording.name);
-    let other_stacks = if has_jitted { Some("without stacks of jitted code") } else { records.other_stacks };
-    let ways: &[(&'static str, Way)] = match other_stacks {
+    let has_jit_code = JIT_RECORDINGS.contains(&&*recording.name);
+    let other_stacks = if has_jit_code { Some("without stacks of JIT code") } else { records.other_stacks };
+    let projections: &[(&'static str, Projection)] = match other_stacks {
         Some(reason) => &[(reason, without_stack)],
         None if is_big_endian(tag(recording)) => &[(golden.by, str::to_owned)],
-        None => &[(golden.by, str::to_owned), ("either, user frames to the page", to_the_page)],
+        None => &[(golden.by, str::to_owned), ("either, user frames within their pages", to_the_page)],
     };
-    let shown = |samples: &[String], way: Way| samples.iter().map(|s| way(s)).collect::<Vec<_>>();
+    let project =
+        |samples: &[String], projection: Projection| samples.iter().map(|s| projection(s)).collect::<Vec<_>>();
     let mut verdicts: Vec<Verdict> = Vec::new();
-    for &(by, way) in ways {
-        let theirs = shown(&theirs, way);
-        verdicts.extend(ours.iter().map(|ours| judged(by, &theirs, &shown(ours, way))));
+    for &(by, projection) in projections {
+        let theirs = project(&theirs, projection);
+        verdicts.extend(ours.iter().map(|ours| compare_records(by, &theirs, &project(ours, projection))));
     }
     let best = verdicts.iter().position(|verdict| matches!(verdict, Verdict::Same { .. }));
     Some(verdicts.swap_remove(best.unwrap_or(0)))
 }
 
-/// How samples are looked at.
-type Way = fn(&str) -> String;
+/// Selects the part of a sample to compare.
+type Projection = fn(&str) -> String;
 
-/// A recording in which a thread ends before the user frames of a sample come.
+/// A recording in which a thread ends before the deferred user frames of a sample.
 const LATE_SAMPLE: &str = "own/guest-sid-amd64/defer-tp.data";
 
-/// Recordings of which perf prints some frames of compiled code twice, or where they are in a file that does not begin at
-/// a page.
-const JITTED: &[&str] = &["own/p61/jit-java-inj.data", "own/p72/jit-java.data", "own/p72/jit-java-inj.data"];
+/// Recordings for which perf prints some JIT frames twice, or as offsets in a file that does not start at a page.
+const JIT_RECORDINGS: &[&str] = &["own/p61/jit-java-inj.data", "own/p72/jit-java.data", "own/p72/jit-java-inj.data"];
 
-/// The samples, each as `COMM TID [CPU] TIME: PERIOD EVENT: IP...`, without names of functions and files.
+/// Parses samples to `COMM TID [CPU] TIME: PERIOD EVENT: IP...`, without names of functions and files.
 fn parse(text: &str) -> Vec<String> {
     let mut samples: Vec<String> = Vec::new();
     for line in text.lines().filter(|line| !line.is_empty()) {
         match (line.strip_prefix('\t'), samples.last_mut()) {
             (Some(frame), Some(sample)) => {
-                // Of an inlined function perf makes a frame of its own.
+                // perf prints inlined functions as separate frames.
                 if !frame.ends_with("(inlined)") {
                     sample.push(' ');
-                    sample.push_str(frame.split_whitespace().next().expect("a frame has an address"));
+                    sample.push_str(frame.split_whitespace().next().expect("a frame should have an address"));
                 }
             }
             _ => samples.extend(sample(line)),
@@ -86,10 +84,10 @@ fn parse(text: &str) -> Vec<String> {
     samples
 }
 
-/// The first line of a sample: words up to the event's name, which ends with a colon and a blank, and an address.
+/// Parses the first line of a sample: words up to the event's name, which ends with a colon and a blank, and an address.
 fn sample(line: &str) -> Option<String> {
     let (head, rest) = match line.split_once(": ") {
-        // The first colon is the time's, if there is a time.
+        // The first colon follows the time, if there is a time.
         Some((head, rest)) if is_time(head.split_whitespace().last()?) => {
             let (event, rest) = rest.split_once(": ")?;
             (format!("{head}: {event}"), rest)
@@ -103,14 +101,13 @@ fn sample(line: &str) -> Option<String> {
     Some(format!("{head}:{}", address.unwrap_or_default()))
 }
 
-/// `16.162177`.
+/// Whether a word is a time such as `16.162177`.
 fn is_time(word: &str) -> bool {
     let is_number = |digits: &str| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     word.split_once('.').is_some_and(|(seconds, micros)| is_number(seconds) && micros.len() == 6 && is_number(micros))
 }
 
-/// A sample with its user frames in their pages: where perf does not find a file, it may print where in the file a frame
-/// is instead of where in memory.
+/// Reduces user frames to offsets in their pages: if perf does not find a file, it may print file offsets instead of addresses.
 fn to_the_page(sample: &str) -> String {
     let (head, frames) = sample.split_at(stack(sample));
     let frames = frames.split(' ').map(|frame| match u64::from_str_radix(frame, 16) {
@@ -124,7 +121,7 @@ fn without_stack(sample: &str) -> String {
     sample[..stack(sample)].into()
 }
 
-/// Where the frames begin: behind the event's name.
+/// The index of the first frame, after the event's name.
 fn stack(sample: &str) -> usize {
     if sample.ends_with(':') { sample.len() } else { sample.rfind(": ").map_or(0, |colon| colon + 1) }
 }

@@ -1,4 +1,4 @@
-//! The definitions of `src/abi` as they are written: types, open enums and flag words, and the tables of records and features.
+//! Parser of the definitions in `src/abi`: types, open enums, flag words, and the tables of records and features.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use syn::punctuated::Punctuated;
 use syn::{Attribute, Fields, File, Item, Meta, Token};
 
-/// Something that has a form in JSON.
+/// A definition with a JSON representation.
 pub enum Definition {
-    /// A structure or an enum.
+    /// A struct or an enum.
     Type(Box<Item>),
     /// The names of an open enum.
     Names(Vec<String>),
@@ -16,19 +16,19 @@ pub enum Definition {
     Flags(Vec<String>),
 }
 
-/// A line of a table.
+/// A row of a table.
 pub struct Row {
     /// The name of the record or feature.
     pub name: String,
     /// The type of its definition.
     pub definition: String,
-    /// Whether it is there in tests only.
+    /// Whether it exists in tests only.
     pub is_test: bool,
 }
 
 /// All definitions.
 pub struct Definitions {
-    /// By the name of the type.
+    /// Types by name.
     pub types: BTreeMap<String, Definition>,
     /// The table of records.
     pub records: Vec<Row>,
@@ -37,7 +37,7 @@ pub struct Definitions {
 }
 
 impl Definitions {
-    /// Reads those below a directory.
+    /// Reads all definitions in a directory.
     pub fn read(abi: &Path) -> Self {
         let mut types = BTreeMap::new();
         for path in sources(abi) {
@@ -84,7 +84,7 @@ fn definition(item: Item) -> Option<(String, Definition)> {
     }
 }
 
-/// Whether serde's derive tells how it is serialized.
+/// Whether serde's derive determines the serialization.
 fn is_serialized(attributes: &[Attribute]) -> bool {
     let derives = attributes.iter().filter(|attribute| attribute.path().is_ident("derive"));
     derives
@@ -92,7 +92,7 @@ fn is_serialized(attributes: &[Attribute]) -> bool {
         .any(|paths| paths.iter().any(|path| path.is_ident("Serialize")))
 }
 
-/// The name in `NAME: INT { CONSTANT = VALUE, ... }`, and those of the constants.
+/// The name and the constants of `NAME: INT { CONSTANT = VALUE, ... }`.
 fn names(tokens: &proc_macro2::TokenStream) -> Option<(String, Vec<String>)> {
     use proc_macro2::{Delimiter, TokenTree};
     let mut name = None;
@@ -103,7 +103,7 @@ fn names(tokens: &proc_macro2::TokenStream) -> Option<(String, Vec<String>)> {
                 let inner: Vec<_> = group.stream().into_iter().collect();
                 let constants = inner.windows(2).enumerate().filter_map(|(at, pair)| match pair {
                     [TokenTree::Ident(ident), TokenTree::Punct(equals)] if equals.as_char() == '=' => {
-                        // A value may have an equals sign nowhere: what is before the name is a comma, an attribute or nothing.
+                        // A value has no equals sign, so what precedes a name is a comma, an attribute or nothing.
                         let is_first = at == 0;
                         let before = at.checked_sub(1).map(|before| inner[before].to_string());
                         let is_name = is_first || before.is_some_and(|before| before == "," || before.starts_with('['));
@@ -119,10 +119,10 @@ fn names(tokens: &proc_macro2::TokenStream) -> Option<(String, Vec<String>)> {
     None
 }
 
-/// The lines of a table: `NAME = NUMBER => Variant(module::Type) in module;`.
+/// Parses the rows of a table: `NAME = NUMBER => Variant(module::Type) in module;`.
 fn rows(source: &str, start: &str) -> Vec<Row> {
-    let table = source.split_once(start).expect("there is a table").1;
-    let table = table.split_once("\n}").expect("the table ends").0;
+    let table = source.split_once(start).expect("there should be a table").1;
+    let table = table.split_once("\n}").expect("the table should end").0;
     let mut rows = Vec::new();
     let mut is_test = false;
     for line in table.lines().map(str::trim) {
@@ -138,7 +138,7 @@ fn rows(source: &str, start: &str) -> Vec<Row> {
     rows
 }
 
-/// The value of an argument of serde's attribute of a field or type, such as `with`.
+/// The value of an argument of a serde attribute, such as `with`.
 pub fn serde_argument(attributes: &[Attribute], argument: &str) -> Option<String> {
     let of_serde = attributes.iter().filter(|attribute| attribute.path().is_ident("serde"));
     let lists = of_serde.filter_map(|of| of.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated).ok());
@@ -151,8 +151,8 @@ pub fn serde_argument(attributes: &[Attribute], argument: &str) -> Option<String
     })
 }
 
-/// The fields that are stored: those that binrw computes are none of the type.
-pub fn stored(fields: &Fields) -> impl Iterator<Item = &syn::Field> {
+/// The fields that are stored in the type, without those that binrw computes.
+pub fn stored_fields(fields: &Fields) -> impl Iterator<Item = &syn::Field> {
     fields.iter().filter(|field| {
         let tokens = |attribute: &Attribute| match &attribute.meta {
             Meta::List(list) => list.tokens.to_string(),

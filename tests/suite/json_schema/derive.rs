@@ -1,12 +1,12 @@
-//! The schema of a definition.
+//! Derives the schema of a definition.
 
-use super::definitions::{Definition, Definitions, Row, serde_argument, stored};
+use super::definitions::{Definition, Definitions, Row, serde_argument, stored_fields};
 use super::json::{Json, list, map, text};
 use std::collections::BTreeMap;
 use syn::{Attribute, Fields, GenericArgument, Item, PathArguments, Type};
 
-/// Types that serialize themselves in a way of their own, with the schema that describes it.
-const OWN: &[(&str, &str)] = &[
+/// Types with a custom serialization, and the schemas that describe it.
+const CUSTOM: &[(&str, &str)] = &[
     ("PaddedStr", "text"),
     ("PerfStr", "text"),
     ("FixedStr", "text"),
@@ -29,7 +29,7 @@ pub struct Derive<'a> {
 }
 
 impl<'a> Derive<'a> {
-    /// The schemas of all records and features, or also of those that there are in tests only.
+    /// Derives the schemas of all records and features, with `with_tests` also of those that exist in tests only.
     pub fn new(definitions: &'a Definitions, with_tests: bool) -> Self {
         let mut derive = Self { definitions, schemas: BTreeMap::new() };
         let rows = definitions.records.iter().chain(&definitions.features);
@@ -42,13 +42,13 @@ impl<'a> Derive<'a> {
         derive
     }
 
-    /// The alternatives by the name that is in the member `key`, where the member `place` is as the definition. Of the feature
-    /// AUXTRACE a file has the numbers of the records instead of where they are.
+    /// The cases of an object: if the member `key` is the name of a row, the member `place` has its schema. The feature
+    /// AUXTRACE of a file has record indices instead of offsets.
     pub fn cases(&self, rows: &[&Row], key: &str, place: &str, in_record: bool) -> Vec<Json> {
         let case = |row: &&Row| {
             let name = map([(key, map([("const", text(&row.name))]))]);
             let is_indexed = (key, &*row.name) == ("feature", "AUXTRACE") && !in_record;
-            let schema = if is_indexed { reference("auxtrace_index") } else { self.known(&row.definition) };
+            let schema = if is_indexed { reference("auxtrace_index") } else { self.schema_of(&row.definition) };
             let schema = map([(place, schema)]);
             map([
                 ("if", map([("properties", name), ("required", list([text(key)]))])),
@@ -58,16 +58,16 @@ impl<'a> Derive<'a> {
         rows.iter().map(case).collect()
     }
 
-    fn known(&self, name: &str) -> Json {
-        let own = OWN.iter().find(|(own, _)| *own == name);
+    fn schema_of(&self, name: &str) -> Json {
+        let own = CUSTOM.iter().find(|(own, _)| *own == name);
         reference(own.map_or(name, |(_, schema)| schema))
     }
 
-    /// Refers to the schema of a type, and derives it.
+    /// Returns a reference to the schema of a type, deriving it first if needed.
     fn reference(&mut self, name: &str) -> Json {
-        if !OWN.iter().any(|(own, _)| *own == name) && !self.schemas.contains_key(name) {
+        if !CUSTOM.iter().any(|(own, _)| *own == name) && !self.schemas.contains_key(name) {
             let definition = self.definitions.types.get(name).unwrap_or_else(|| panic!("{name} has no definition"));
-            // It may contain itself.
+            // A placeholder, as the type may contain itself.
             self.schemas.insert(name.to_owned(), list([]));
             let schema = match definition {
                 Definition::Names(names) => one_of([named(names), reference("number")]),
@@ -78,7 +78,7 @@ impl<'a> Derive<'a> {
             };
             self.schemas.insert(name.to_owned(), schema);
         }
-        self.known(name)
+        self.schema_of(name)
     }
 
     fn item(&mut self, item: &Item) -> Json {
@@ -86,23 +86,23 @@ impl<'a> Derive<'a> {
             Item::Struct(of) => self.fields(&of.fields),
             Item::Enum(of) => {
                 let is_snake_case = serde_argument(&of.attrs, "rename_all").as_deref() == Some("snake_case");
-                assert!(is_snake_case, "the variants of {} are in snake case", of.ident);
+                assert!(is_snake_case, "the variants of {} should be in snake case", of.ident);
                 let variants = of.variants.iter().map(|variant| {
                     let name = snake_case(&variant.ident.to_string());
                     object([(name, self.fields(&variant.fields), true)])
                 });
                 one_of(variants.collect::<Vec<_>>())
             }
-            _ => unreachable!("definitions are structures and enums"),
+            _ => unreachable!("definitions are structs and enums"),
         }
     }
 
     fn fields(&mut self, fields: &Fields) -> Json {
-        let members: Vec<_> = stored(fields).collect();
+        let members: Vec<_> = stored_fields(fields).collect();
         match fields {
             Fields::Unit => map([("type", text("object")), ("maxProperties", Json::Raw("0".into()))]),
             Fields::Unnamed(_) => {
-                let [member] = &members[..] else { panic!("a tuple has one member") };
+                let [member] = &members[..] else { panic!("expected a tuple of one member") };
                 self.value(&member.ty, &member.attrs)
             }
             Fields::Named(_) => {
@@ -123,7 +123,7 @@ impl<'a> Derive<'a> {
             Some("serde_bytes") => reference("base64"),
             Some("readable::text" | "readable::null_string") => reference("text"),
             Some("readable::hex_bytes") => {
-                let Type::Array(array) = of else { panic!("hexadecimal digits are of an array") };
+                let Type::Array(array) = of else { panic!("expected an array of bytes") };
                 let digits = format!("^[0-9a-f]{{{}}}$", 2 * length(array));
                 map([("type", text("string")), ("pattern", text(&digits))])
             }
@@ -133,7 +133,7 @@ impl<'a> Derive<'a> {
             },
             Some("readable::task") => reference("task"),
             Some("readable::cpu") => reference("cpu"),
-            Some(other) => panic!("no schema is known of what {other} serializes"),
+            Some(other) => panic!("no schema for {other}"),
             None => self.of_type(of),
         }
     }
@@ -157,7 +157,7 @@ impl<'a> Derive<'a> {
                     _ => self.reference(&name),
                 }
             }
-            _ => panic!("a field is a path or an array"),
+            _ => panic!("expected a path or an array"),
         }
     }
 }
@@ -165,11 +165,11 @@ impl<'a> Derive<'a> {
 fn length(array: &syn::TypeArray) -> usize {
     match &array.len {
         syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Int(len), .. }) => len.base10_parse().unwrap(),
-        _ => panic!("the length of an array is a number"),
+        _ => panic!("expected a number as the length of an array"),
     }
 }
 
-/// The argument of a generic type of that name.
+/// The type argument of a generic type of that name.
 fn arguments<'t>(of: &'t Type, name: &str) -> Option<&'t Type> {
     let Type::Path(path) = of else { return None };
     let segment = path.path.segments.last().filter(|segment| segment.ident == name)?;
@@ -195,7 +195,7 @@ fn reference(name: &str) -> Json {
     map([("$ref", text(&format!("#/$defs/{name}")))])
 }
 
-/// One of these names.
+/// The schema of an enumeration of names.
 pub fn named(names: &[String]) -> Json {
     map([("enum", list(names.iter().map(|name| text(name)).collect::<Vec<_>>()))])
 }
@@ -210,7 +210,7 @@ fn array(items: Json, len: Option<usize>) -> Json {
     map([("type", text("array")), ("items", items)].into_iter().chain(bounds))
 }
 
-/// An object of these members, with whether each has to be there.
+/// The schema of an object with these members: name, schema, whether it is required.
 fn object(members: impl IntoIterator<Item = (String, Json, bool)>) -> Json {
     let members: Vec<_> = members.into_iter().collect();
     let required: Vec<_> =

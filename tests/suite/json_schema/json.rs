@@ -1,12 +1,12 @@
-//! JSON as text, in the order in which it was made.
+//! JSON values that print in insertion order.
 
-/// How wide lines are.
+/// The maximum width of lines.
 const WIDTH: usize = 120;
 
 /// A value.
 #[derive(Clone, Debug)]
 pub enum Json {
-    /// A number, a string, a word.
+    /// A number, a string or a keyword.
     Raw(String),
     /// A list.
     List(Vec<Json>),
@@ -42,25 +42,25 @@ impl Json {
         }
     }
 
-    /// The value in lines; those behind the first are indented by so many blanks at least.
+    /// Formats the value in lines; those after the first are indented by at least `indent`.
     pub fn lines(&self, indent: usize, used: usize) -> String {
         let inline = self.inline();
         let is_plain = |items: &[Self]| items.iter().all(|item| matches!(item, Self::Raw(_)));
         let (inner, end) = (" ".repeat(indent + 2), " ".repeat(indent));
-        // A comma may follow.
+        // Leave space for a comma.
         let fits = |len: usize| used + len < WIDTH;
         match self {
             Self::Map(_) if fits(inline.len() + 2) => format!("{{ {} }}", &inline[1..inline.len() - 1]),
             Self::List(_) if fits(inline.len()) => inline,
             Self::Raw(_) => inline,
-            // As many on a line as there is room for.
+            // Fill lines with items.
             Self::List(items) if is_plain(items) => {
                 let mut out = "[".to_owned();
                 let mut line = String::new();
                 for (at, item) in items.iter().enumerate() {
                     let comma = if at + 1 < items.len() { "," } else { "" };
                     let word = item.inline() + comma;
-                    // The end of the line before is part of the line.
+                    // The line break is part of the line.
                     if line.is_empty() || line.len() + word.len() > WIDTH {
                         out += &std::mem::take(&mut line);
                         line = format!("\n{inner}{word}");

@@ -1,110 +1,112 @@
-//! Branches of a scenario, as LLVM's tools count them in the programs that it writes.
+//! Branch stacks of a scenario: LLVM's tools count the expected branches in its program.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use super::super::program::{oracle_is_missing, run_other, with_time_limit};
+use super::super::program::{note_missing_oracle, run_other, with_time_limit};
 use super::{scenario, synth};
 
-/// A branch: function and offset that it comes from and goes to.
+/// A branch: function and offset of its source and target.
 type Branch = ((String, u64), (String, u64));
 
-/// A tool of LLVM, by its own name: some go by that.
+/// Finds an LLVM tool, by its own name, since some tools check the name.
 fn tool(name: &str) -> Option<PathBuf> {
-    let folders = fs::read_dir("/usr/lib").ok()?.flatten().map(|folder| folder.path().join("bin").join(name));
-    let mut found: Vec<_> = folders.filter(|path| path.is_file()).collect();
+    let dirs = fs::read_dir("/usr/lib").ok()?.flatten().map(|dir| dir.path().join("bin").join(name));
+    let mut found: Vec<_> = dirs.filter(|path| path.is_file()).collect();
     found.sort();
     if found.is_empty() {
-        oracle_is_missing(name);
+        note_missing_oracle(name);
     }
     found.pop()
 }
 
-/// What the scenario says: each of its stacks' branches as often as the stack is there.
-fn said(text: &str) -> BTreeMap<Branch, u64> {
+/// The expected counts: each branch of a stack occurs as often as the stack.
+fn expected(text: &str) -> BTreeMap<Branch, u64> {
     let scenario: toml::Value = toml::from_str(text).expect("a scenario");
     let samples = scenario["expect"]["samples"].as_integer().expect("a number") as u64;
-    let mut said = BTreeMap::new();
+    let mut expected = BTreeMap::new();
     for stack in scenario["process"][0]["thread"][0]["stack"].as_array().expect("stacks") {
         let percent = stack["percent"].as_integer().expect("a number") as u64;
-        for branch in stack["branches"].as_array().expect("branches") {
+        for branch in stack["branches"].as_array().expect("a branch stack") {
             let (from, to) = branch.as_str().and_then(|text| text.split_once(" -> ")).expect("a branch");
-            let place = |text: &str| {
+            let location = |text: &str| {
                 let (name, offset) = text.split_once("+0x").unwrap_or((text, "0"));
                 (name.to_owned(), u64::from_str_radix(offset, 16).expect("an offset"))
             };
-            *said.entry((place(from), place(to))).or_default() += samples * percent / 100;
+            *expected.entry((location(from), location(to))).or_default() += samples * percent / 100;
         }
     }
-    said
+    expected
 }
 
 #[test]
-fn tools_of_llvm_count_the_branches_that_the_scenario_says() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let file = |name: &str| folder.path().join(name);
+fn llvm_tools_count_the_branches_of_the_scenario() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let file = |name: &str| dir.path().join(name);
     let path = scenario("lbr.toml");
-    let said = said(&fs::read_to_string(&path).expect("a scenario"));
-    assert_eq!((said.len(), said.values().sum::<u64>()), (3, 2800));
+    let expected = expected(&fs::read_to_string(&path).expect("a scenario"));
+    assert_eq!((expected.len(), expected.values().sum::<u64>()), (3, 2800));
     synth(&path, &file("lbr.data"), &["--images", file("images").to_str().expect("a path")]);
     let binary = file("images/usr/bin/loop");
     let mut out = io::stderr().lock();
-    let missing = "it is not installed";
+    let missing = "not installed";
     match tool("perf2bolt") {
-        None => writeln!(out, "perf2bolt: skipped, {missing}").unwrap(),
+        None => writeln!(out, "perf2bolt: skipped: {missing}").unwrap(),
         Some(perf2bolt) => {
             let mut perf2bolt = with_time_limit(perf2bolt.to_str().expect("a path"));
             perf2bolt.arg("-p").arg(file("lbr.data")).arg("-o").arg(file("fdata")).arg(&binary);
-            let run = run_other(perf2bolt.env("LC_ALL", "C").env("HOME", folder.path()));
+            let run = run_other(perf2bolt.env("LC_ALL", "C").env("HOME", dir.path()));
             assert_eq!(run.status, 0, "perf2bolt: {}", run.stderr);
-            let told = String::from_utf8_lossy(&run.stdout).into_owned() + &run.stderr;
-            for sound in
+            let output = String::from_utf8_lossy(&run.stdout).into_owned() + &run.stderr;
+            for message in
                 ["read 1000 samples and 2800 LBR entries", "traces mismatching disassembled function contents: 0 "]
             {
-                assert!(told.contains(sound), "perf2bolt does not say {sound:?}: {told}");
+                assert!(output.contains(message), "perf2bolt does not print {message:?}: {output}");
             }
-            let counted = fs::read_to_string(file("fdata")).expect("what it counted");
+            let counted = fs::read_to_string(file("fdata")).expect("the output of perf2bolt");
             let counted: BTreeMap<Branch, u64> = counted.lines().filter_map(counted_by_bolt).collect();
-            for (branch, count) in &said {
+            for (branch, count) in &expected {
                 assert_eq!(counted.get(branch), Some(count), "perf2bolt: {branch:?} in {counted:?}");
             }
-            writeln!(out, "perf2bolt: {} branches, as often as the scenario says", said.len()).unwrap();
+            writeln!(out, "perf2bolt: the counts of {} branches match the scenario", expected.len()).unwrap();
         }
     }
     match tool("llvm-profgen") {
-        None => writeln!(out, "llvm-profgen: skipped, {missing}").unwrap(),
+        None => writeln!(out, "llvm-profgen: skipped: {missing}").unwrap(),
         Some(profgen) => {
             let mut profgen = with_time_limit(profgen.to_str().expect("a path"));
             let args = ["--skip-symbolization", "--format=text", "--perfdata"];
             profgen.args(args).arg(file("lbr.data")).arg("--binary").arg(&binary).arg("--output").arg(file("raw"));
-            let run = run_other(profgen.env("LC_ALL", "C").env("HOME", folder.path()));
+            let run = run_other(profgen.env("LC_ALL", "C").env("HOME", dir.path()));
             assert_eq!(run.status, 0, "llvm-profgen: {}", run.stderr);
-            let counted = fs::read_to_string(file("raw")).expect("what it counted");
-            let place = |(name, offset): &(String, u64)| {
+            let counted = fs::read_to_string(file("raw")).expect("the output of llvm-profgen");
+            let location = |(name, offset): &(String, u64)| {
                 let function = ["main", "loop", "leaf"].iter().position(|function| function == name);
                 0x1000 + 0x100 * function.expect("a function") as u64 + offset
             };
-            let mut wanted: Vec<_> =
-                said.iter().map(|((from, to), count)| format!("{:x}->{:x}:{count}", place(from), place(to))).collect();
-            let mut told: Vec<_> = counted.lines().filter(|line| line.contains("->")).map(str::to_owned).collect();
+            let mut wanted: Vec<_> = expected
+                .iter()
+                .map(|((from, to), count)| format!("{:x}->{:x}:{count}", location(from), location(to)))
+                .collect();
+            let mut found: Vec<_> = counted.lines().filter(|line| line.contains("->")).map(str::to_owned).collect();
             wanted.sort();
-            told.sort();
-            assert_eq!(told, wanted, "llvm-profgen: {counted}");
-            writeln!(out, "llvm-profgen: {} branches, as often as the scenario says", told.len()).unwrap();
+            found.sort();
+            assert_eq!(found, wanted, "llvm-profgen: {counted}");
+            writeln!(out, "llvm-profgen: the counts of {} branches match the scenario", found.len()).unwrap();
         }
     }
 }
 
-/// A line of perf2bolt's: `1 main/1 20 1 loop/1 0 0 800`, names with a number behind them, mispredictions before the count.
+/// Parses a line of perf2bolt: `1 main/1 20 1 loop/1 0 0 800`; names with a suffix, mispredictions before the count.
 fn counted_by_bolt(line: &str) -> Option<(Branch, u64)> {
     let [_, from, from_offset, _, to, to_offset, _, count] = line.split_whitespace().collect::<Vec<_>>()[..] else {
         return None;
     };
-    let place = |name: &str, offset: &str| {
+    let location = |name: &str, offset: &str| {
         let name = name.split('/').next().unwrap_or(name).to_owned();
         Some((name, u64::from_str_radix(offset, 16).ok()?))
     };
-    Some(((place(from, from_offset)?, place(to, to_offset)?), count.parse().ok()?))
+    Some(((location(from, from_offset)?, location(to, to_offset)?), count.parse().ok()?))
 }

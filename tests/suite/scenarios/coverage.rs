@@ -1,4 +1,4 @@
-//! The scenarios have all that the format has, or it is said why not.
+//! The scenarios cover the whole format: records, sample fields, features, containers, kinds of corruption.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,17 +19,17 @@ use perfconv::stream::write::directory::ToDirectory;
 use perfconv::stream::write::form::{Form, Frames};
 use perfconv::synth::Scenario;
 
-/// What no scenario has, and why.
-const LEFT_OUT: &[(&str, &str)] = &[];
+/// What no scenario covers, and why.
+const EXCEPTIONS: &[(&str, &str)] = &[];
 
-/// What is in a recording.
+/// Record types and sample fields of a recording.
 #[derive(Default)]
-struct Seen {
+struct Coverage {
     records: BTreeMap<RecordType, u64>,
     fields: SampleType,
 }
 
-impl Sink for Seen {
+impl Sink for Coverage {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> perfconv::Result<()> {
         *self.records.entry(raw.header().kind).or_default() += 1;
         if raw.header().kind == RecordType::SAMPLE {
@@ -40,31 +40,31 @@ impl Sink for Seen {
     }
 }
 
-/// What a scenario's recording has, read as it is written.
-fn seen(scenario: &Scenario, folder: &std::path::Path) -> (Seen, Meta) {
+/// Reads the recording of a scenario, without its intended corruption.
+fn coverage(scenario: &Scenario, dir: &std::path::Path) -> (Coverage, Meta) {
     let frames = scenario.compress.map_or(Frames::Kept, |kind| Frames::Compressed(FrameOptions { kind, level: 3 }));
     let form = Form { frames, ..Form::default() };
     let input = if scenario.container == Container::Directory {
-        fs::create_dir(folder).expect("a folder");
-        scenario.run(1, &mut ToDirectory::new(folder, form)).expect("a recording");
-        Input::Path(folder.to_owned())
+        fs::create_dir(dir).expect("a directory");
+        scenario.run(1, &mut ToDirectory::new(dir, form)).expect("a recording");
+        Input::Path(dir.to_owned())
     } else {
-        let mut sound = scenario.clone();
-        sound.damage = None;
-        let (bytes, ..) = sound.to_bytes(1, sound.container, form).expect("a recording");
+        let mut intact = scenario.clone();
+        intact.damage = None;
+        let (bytes, ..) = intact.to_bytes(1, intact.container, form).expect("a recording");
         Input::Bytes { name: "synth".to_owned(), bytes: bytes.into() }
     };
-    let mut seen = Seen::default();
+    let mut coverage = Coverage::default();
     let source = Source::open(input, ReadOptions::default()).expect("a recording");
-    let (meta, _) = source.run(&mut seen).expect("it is read");
-    (seen, meta)
+    let (meta, _) = source.run(&mut coverage).expect("reading should succeed");
+    (coverage, meta)
 }
 
 #[test]
-fn scenarios_have_all_that_the_format_has() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    // By what it is, the scenarios that have it.
-    let mut having: BTreeMap<String, Vec<String>> = BTreeMap::new();
+fn scenarios_cover_the_whole_format() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    // The scenarios that cover each item.
+    let mut covering: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let record = |name: &str| format!("record {name}");
     let field = |name: &str| format!("field {name}");
     let feature = |name: &str| format!("feature {name}");
@@ -74,15 +74,15 @@ fn scenarios_have_all_that_the_format_has() {
     let all = all.chain(SampleType::KNOWN.iter_names().map(|(name, _)| field(name)));
     let all = all.chain(FeatureId::NAMED.iter().map(|(_, name)| feature(name)));
     let all = all.chain(containers.map(str::to_owned)).chain(damages);
-    having.extend(all.map(|what| (what, Vec::new())));
-    let kinds = having.len();
+    covering.extend(all.map(|what| (what, Vec::new())));
+    let kinds = covering.len();
     for path in scenarios() {
         let text = fs::read_to_string(&path).expect("a scenario");
         let scenario = Scenario::parse(path.to_str().expect("a path"), &text).expect("a scenario");
-        let (seen, meta) = seen(&scenario, &folder.path().join(name(&path)));
-        let mut add = |what: String| having.entry(what).or_default().push(name(&path).to_owned());
-        seen.records.keys().for_each(|kind| add(record(&kind.to_string())));
-        seen.fields.iter_names().for_each(|(name, _)| add(field(name)));
+        let (coverage, meta) = coverage(&scenario, &dir.path().join(name(&path)));
+        let mut add = |what: String| covering.entry(what).or_default().push(name(&path).to_owned());
+        coverage.records.keys().for_each(|kind| add(record(&kind.to_string())));
+        coverage.fields.iter_names().for_each(|(name, _)| add(field(name)));
         meta.features.keys().for_each(|id| add(feature(&id.to_string())));
         add(match scenario.container {
             Container::File => "container file".to_owned(),
@@ -107,13 +107,13 @@ fn scenarios_have_all_that_the_format_has() {
         }
     }
     let mut out = io::stderr().lock();
-    for (what, scenarios) in &having {
+    for (what, scenarios) in &covering {
         let first: Vec<_> = scenarios.iter().take(3).map(String::as_str).collect();
         writeln!(out, "{what:<32}{:>4}  {}", scenarios.len(), first.join(", ")).unwrap();
     }
-    assert_eq!(having.len(), kinds, "something is in scenarios that has no name");
-    let lacking: Vec<_> = having.iter().filter(|(_, scenarios)| scenarios.is_empty()).map(|(what, _)| what).collect();
-    let told: Vec<_> = LEFT_OUT.iter().map(|(what, _)| (*what).to_owned()).collect();
-    LEFT_OUT.iter().for_each(|(what, why)| writeln!(out, "{what}: in none, {why}").unwrap());
-    assert_eq!(lacking, told.iter().collect::<Vec<_>>(), "no scenario has it");
+    assert_eq!(covering.len(), kinds, "scenarios cover an item that is not listed");
+    let lacking: Vec<_> = covering.iter().filter(|(_, scenarios)| scenarios.is_empty()).map(|(what, _)| what).collect();
+    let exceptions: Vec<_> = EXCEPTIONS.iter().map(|(what, _)| (*what).to_owned()).collect();
+    EXCEPTIONS.iter().for_each(|(what, why)| writeln!(out, "{what}: in no scenario: {why}").unwrap());
+    assert_eq!(lacking, exceptions.iter().collect::<Vec<_>>(), "items without a scenario");
 }

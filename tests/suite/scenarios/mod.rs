@@ -1,24 +1,24 @@
-//! Recordings that are made up: each scenario in `scenarios/` says what readers are to see, and they do.
+//! Scenarios: readers print what each scenario in `scenarios/` expects.
 
 mod branches;
 mod coverage;
-mod forms;
+mod invalid;
+mod options;
 mod readers;
 mod schema;
-mod wrong;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::program::{perfconv, run};
 
-/// The committed scenarios.
+/// The scenarios in the repository.
 fn scenarios() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
-    let found = fs::read_dir(folder).expect("scenarios").map(|entry| entry.expect("a file").path());
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
+    let found = fs::read_dir(dir).expect("scenarios").map(|entry| entry.expect("a file").path());
     let mut found: Vec<_> = found.filter(|path| path.extension().is_some_and(|end| end == "toml")).collect();
     found.sort();
-    assert!(found.len() >= 40, "only {} scenarios were found", found.len());
+    assert!(found.len() >= 40, "found only {} scenarios", found.len());
     found
 }
 
@@ -26,7 +26,7 @@ fn scenario(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios").join(name)
 }
 
-/// Its name without an ending.
+/// The name without its extension.
 fn name(scenario: &Path) -> &str {
     scenario.file_stem().and_then(|name| name.to_str()).expect("a name")
 }

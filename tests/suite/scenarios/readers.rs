@@ -1,4 +1,4 @@
-//! What readers see in each scenario is what it says.
+//! Readers print what each scenario expects.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,24 +8,24 @@ use std::path::Path;
 use super::super::consumers::{linux_perf_data, perfparser};
 use super::super::program::{Run, for_each, perfconv, run, run_other, with_time_limit};
 use super::{name, scenarios, synth};
+use perfconv::synth::Expect;
 use perfconv::synth::Scenario;
-use perfconv::synth::scenario::file::expect::Expect;
 
-/// How many of a hundred scenarios perf has to read without a complaint.
-const ACCEPTED: usize = 60;
+/// The minimum percentage of scenarios that perf must read without messages.
+const MIN_ACCEPTED_PERCENT: usize = 60;
 
-/// What perf script says of samples: by event, by name of the thread, by function; and else.
+/// Samples as perf script prints them: counts by event, thread name and function; exit status and messages.
 #[derive(Debug, Default)]
-pub struct Scripted {
+pub struct ScriptCounts {
     pub samples: u64,
     pub events: BTreeMap<String, u64>,
     pub comms: BTreeMap<String, u64>,
     pub functions: BTreeMap<String, u64>,
     pub status: i32,
-    pub complaint: String,
+    pub messages: String,
 }
 
-/// perf with a recording, and the images of its programs. What a scenario says in the place of the images is their folder.
+/// Runs perf on a recording with the images of its programs, whose directory replaces IMAGES in the arguments.
 fn perf(args: &[&str], recording: &Path, images: &Path, home: &Path) -> Run {
     let mut perf = with_time_limit("perf");
     for arg in args {
@@ -39,8 +39,8 @@ fn perf(args: &[&str], recording: &Path, images: &Path, home: &Path) -> Run {
     run_other(&mut perf)
 }
 
-/// `None` where there is no perf.
-pub fn perf_script(recording: &Path, images: &Path, home: &Path) -> Option<Scripted> {
+/// Runs perf script; `None` if perf is not installed.
+pub fn perf_script(recording: &Path, images: &Path, home: &Path) -> Option<ScriptCounts> {
     let kallsyms = images.join("kallsyms");
     let kallsyms = kallsyms.to_str().expect("a path");
     let mut args = vec!["script", "-G", "--no-itrace", "-F", "comm,event,ip,sym", "--symfs", "IMAGES"];
@@ -51,26 +51,26 @@ pub fn perf_script(recording: &Path, images: &Path, home: &Path) -> Option<Scrip
     if run.status == 127 {
         return None;
     }
-    let mut scripted = Scripted { status: run.status, complaint: run.stderr.clone(), ..Scripted::default() };
+    let mut counts = ScriptCounts { status: run.status, messages: run.stderr.clone(), ..ScriptCounts::default() };
     for line in String::from_utf8_lossy(&run.stdout).lines() {
         let words: Vec<_> = line.split_whitespace().collect();
         let Some(at) = words.iter().position(|word| word.ends_with(':')) else { continue };
         let [_, function, ..] = words[at + 1..] else { continue };
-        scripted.samples += 1;
-        *scripted.events.entry(words[at].trim_end_matches(':').to_owned()).or_default() += 1;
-        *scripted.comms.entry(words[..at].join(" ")).or_default() += 1;
-        *scripted.functions.entry(function.to_owned()).or_default() += 1;
+        counts.samples += 1;
+        *counts.events.entry(words[at].trim_end_matches(':').to_owned()).or_default() += 1;
+        *counts.comms.entry(words[..at].join(" ")).or_default() += 1;
+        *counts.functions.entry(function.to_owned()).or_default() += 1;
     }
-    Some(scripted)
+    Some(counts)
 }
 
-/// How many branches perf shows in all samples.
+/// The number of branches that perf prints in all samples.
 fn perf_branches(recording: &Path, images: &Path, home: &Path) -> u64 {
     let run = perf(&["script", "-F", "brstack"], recording, images, home);
     String::from_utf8_lossy(&run.stdout).split_whitespace().filter(|word| word.starts_with("0x")).count() as u64
 }
 
-/// The percents that perf report has of functions, where all samples are of one event.
+/// The percentages of functions that perf report prints, for recordings of one event.
 fn perf_percents(recording: &Path, images: &Path, home: &Path) -> BTreeMap<String, String> {
     let kallsyms = images.join("kallsyms");
     let kallsyms = kallsyms.to_str().expect("a path");
@@ -82,20 +82,20 @@ fn perf_percents(recording: &Path, images: &Path, home: &Path) -> BTreeMap<Strin
     let run = perf(&args, recording, images, home);
     let lines = String::from_utf8_lossy(&run.stdout).into_owned();
     let lines = lines.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
-    let told = lines.filter_map(|words| match words[..] {
+    let percents = lines.filter_map(|words| match words[..] {
         [percent, _, function] if percent.ends_with('%') => Some((function.to_owned(), percent.to_owned())),
         _ => None,
     });
-    told.collect()
+    percents.collect()
 }
 
-/// What came of one scenario.
+/// The results of one scenario.
 #[derive(Default)]
 struct Outcome {
     name: String,
-    /// What each reader told.
-    told: Vec<String>,
-    wrong: Vec<String>,
+    /// The result of each reader.
+    results: Vec<String>,
+    failures: Vec<String>,
     readers: Vec<&'static str>,
     has_perf: bool,
     is_accepted: bool,
@@ -104,66 +104,68 @@ struct Outcome {
 }
 
 impl Outcome {
-    fn demand(&mut self, holds: bool, otherwise: impl FnOnce() -> String) {
-        if !holds {
-            self.wrong.push(format!("{}: {}", self.name, otherwise()));
+    fn require(&mut self, condition: bool, otherwise: impl FnOnce() -> String) {
+        if !condition {
+            self.failures.push(format!("{}: {}", self.name, otherwise()));
         }
     }
 
-    /// Compares how many samples a reader found, or why it found none.
+    /// Compares the number of samples that a reader found, or its error.
     fn compare(&mut self, reader: &'static str, expect: &Expect, found: Option<Result<u64, String>>) {
         let Some(found) = found else { return };
         self.readers.push(reader);
         let wanted = expect.reads.get(reader).copied().unwrap_or(expect.samples);
-        let (holds, told) = match (expect.rejected.get(reader), &found) {
+        let (condition, result) = match (expect.rejected.get(reader), &found) {
             (None, found) => (*found == Ok(wanted), wanted.to_string()),
             (Some(part), Err(message)) => (message.contains(part), "rejected".to_owned()),
             (Some(_), Ok(_)) => (false, String::new()),
         };
-        self.demand(holds, || format!("{reader}: {found:?}"));
-        self.told.push(format!("{reader}: {told}"));
+        self.require(condition, || format!("{reader}: {found:?}"));
+        self.results.push(format!("{reader}: {result}"));
     }
 
     fn perf(&mut self, scenario: &Scenario, output: &Path, images: &Path, home: &Path) {
-        let Some(scripted) = perf_script(output, images, home) else { return };
+        let Some(counts) = perf_script(output, images, home) else { return };
         let expect = &scenario.expect;
-        (self.has_perf, self.is_accepted) = (true, scripted.status == 0 && scripted.complaint.is_empty());
-        if scripted.status == 0 && !expect.rejected.contains_key("perf") {
-            let told = (&scripted.events, &scripted.comms, &scripted.functions);
+        (self.has_perf, self.is_accepted) = (true, counts.status == 0 && counts.messages.is_empty());
+        if counts.status == 0 && !expect.rejected.contains_key("perf") {
+            let found = (&counts.events, &counts.comms, &counts.functions);
             let wanted = (&expect.events, &expect.comms, &expect.functions);
             let is_partial = expect.reads.contains_key("perf") || expect.events.is_empty();
-            self.demand(is_partial || told == wanted, || format!("perf script shows {told:?}, not {wanted:?}"));
+            self.require(is_partial || found == wanted, || {
+                format!("perf script prints {found:?}, expected {wanted:?}")
+            });
             let branches = if expect.branches > 0 { perf_branches(output, images, home) } else { 0 };
-            self.demand(branches == expect.branches, || format!("perf shows {branches} branches"));
+            self.require(branches == expect.branches, || format!("perf prints {branches} branches"));
             let warns = expect.perf_warns.as_deref().unwrap_or_default();
-            let is_warned = scripted.complaint.contains(warns) && scripted.complaint.is_empty() == warns.is_empty();
-            self.demand(is_warned, || format!("perf says {:?}, not {warns:?}", scripted.complaint));
-            // Where functions have no names, their addresses are told.
+            let is_warned = counts.messages.contains(warns) && counts.messages.is_empty() == warns.is_empty();
+            self.require(is_warned, || format!("perf prints {:?}, expected {warns:?}", counts.messages));
+            // Functions without names are printed as addresses.
             if expect.events.len() == 1 && !is_partial && !expect.functions.contains_key("[unknown]") {
                 let percent = |count: u64| format!("{:.2}%", 100.0 * count as f64 / expect.samples as f64);
                 let wanted = expect.functions.iter().map(|(name, count)| (name.clone(), percent(*count)));
                 let wanted: BTreeMap<_, _> = wanted.collect();
-                let told = perf_percents(output, images, home);
-                self.demand(told == wanted, || format!("perf report has {told:?}, not {wanted:?}"));
+                let found = perf_percents(output, images, home);
+                self.require(found == wanted, || format!("perf report has {found:?}, expected {wanted:?}"));
                 self.percents += wanted.len();
             }
             let header = perf(&["report", "--header-only"], output, images, home);
-            let header = blanks(&header.stdout);
+            let header = collapse_whitespace(&header.stdout);
             let machine = scenario.about.machine.as_ref().expect("a machine");
             let wanted = ["# cmdline : perf record".to_owned(), format!("# hostname : {}", machine.hostname)];
-            self.demand(wanted.iter().all(|text| header.contains(text)), || format!("the header is {header}"));
+            self.require(wanted.iter().all(|text| header.contains(text)), || format!("the header is {header}"));
         }
-        let found = if scripted.status == 0 { Ok(scripted.samples) } else { Err(scripted.complaint) };
+        let found = if counts.status == 0 { Ok(counts.samples) } else { Err(counts.messages) };
         self.compare("perf", expect, Some(found));
-        for shown in &expect.perf {
-            let args: Vec<_> = shown.args.iter().map(String::as_str).collect();
+        for output_check in &expect.perf {
+            let args: Vec<_> = output_check.args.iter().map(String::as_str).collect();
             let run = perf(&args, output, images, home);
-            let text = blanks(&run.stdout);
+            let text = collapse_whitespace(&run.stdout);
             let mut rest = &text[..];
-            for text in &shown.shows {
+            for text in &output_check.shows {
                 let found = rest.find(text);
-                self.demand(found.is_some(), || {
-                    format!("perf {args:?} does not show {text:?} in {rest:.3000}{:.300}", run.stderr)
+                self.require(found.is_some(), || {
+                    format!("perf {args:?} does not print {text:?} in {rest:.3000}{:.300}", run.stderr)
                 });
                 rest = found.map_or("", |at| &rest[at + text.len()..]);
                 self.texts += 1;
@@ -172,48 +174,51 @@ impl Outcome {
     }
 }
 
-fn blanks(output: &[u8]) -> String {
+fn collapse_whitespace(output: &[u8]) -> String {
     String::from_utf8_lossy(output).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn outcome(path: &Path, folder: &Path) -> Outcome {
+fn run_scenario(path: &Path, dir: &Path) -> Outcome {
     let name = name(path);
     let text = fs::read_to_string(path).expect("a scenario");
     let scenario = Scenario::parse(path.to_str().expect("a path"), &text).expect("a scenario");
     let expect = &scenario.expect;
-    let mut outcome = Outcome { name: name.to_owned(), ..Outcome::default() };
-    outcome.demand(expect.samples > 0 || !expect.perf.is_empty(), || "it expects nothing".to_owned());
-    let (output, images) = (folder.join(format!("{name}.data")), folder.join(name));
+    let mut run_scenario = Outcome { name: name.to_owned(), ..Outcome::default() };
+    run_scenario.require(expect.samples > 0 || !expect.perf.is_empty(), || "the scenario expects nothing".to_owned());
+    let (output, images) = (dir.join(format!("{name}.data")), dir.join(name));
     synth(path, &output, &["--images", images.to_str().expect("a path")]);
-    outcome.perf(&scenario, &output, &images, folder);
-    outcome.compare("linux-perf-data", expect, linux_perf_data(&output));
-    outcome.compare("perfparser", expect, perfparser(&output));
+    run_scenario.perf(&scenario, &output, &images, dir);
+    run_scenario.compare("linux-perf-data", expect, linux_perf_data(&output));
+    run_scenario.compare("perfparser", expect, perfparser(&output));
     let check = run(perfconv().arg("check").arg(&output));
     let findings = String::from_utf8_lossy(&check.stdout).into_owned() + &check.stderr;
-    outcome.compare("check", expect, Some(if check.status == 0 { Ok(expect.samples) } else { Err(findings) }));
-    outcome
+    run_scenario.compare("check", expect, Some(if check.status == 0 { Ok(expect.samples) } else { Err(findings) }));
+    run_scenario
 }
 
 #[test]
-fn readers_see_what_scenarios_say() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let outcomes = for_each(&scenarios(), |path| outcome(path, folder.path()));
+fn readers_print_what_scenarios_expect() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let outcomes = for_each(&scenarios(), |path| run_scenario(path, dir.path()));
     let mut out = io::stderr().lock();
     let mut readers = BTreeMap::<&str, u64>::new();
-    for outcome in &outcomes {
-        writeln!(out, "{:<26}{}", outcome.name, outcome.told.join("  ")).unwrap();
-        outcome.readers.iter().for_each(|reader| *readers.entry(reader).or_default() += 1);
+    for run_scenario in &outcomes {
+        writeln!(out, "{:<26}{}", run_scenario.name, run_scenario.results.join("  ")).unwrap();
+        run_scenario.readers.iter().for_each(|reader| *readers.entry(reader).or_default() += 1);
     }
-    let by_perf = outcomes.iter().filter(|outcome| outcome.has_perf).count();
-    let accepted = outcomes.iter().filter(|outcome| outcome.is_accepted).count();
-    let percents: usize = outcomes.iter().map(|outcome| outcome.percents).sum();
-    let texts: usize = outcomes.iter().map(|outcome| outcome.texts).sum();
+    let by_perf = outcomes.iter().filter(|run_scenario| run_scenario.has_perf).count();
+    let accepted = outcomes.iter().filter(|run_scenario| run_scenario.is_accepted).count();
+    let percents: usize = outcomes.iter().map(|run_scenario| run_scenario.percents).sum();
+    let texts: usize = outcomes.iter().map(|run_scenario| run_scenario.texts).sum();
     let what = format!("{percents} percents of perf report and {texts} texts of perf compared");
-    writeln!(out, "scenarios by readers: {readers:?}; perf reads {accepted} of {by_perf} without a complaint; {what}")
+    writeln!(out, "scenarios by readers: {readers:?}; perf reads {accepted} of {by_perf} without messages; {what}")
         .unwrap();
-    let wrong: Vec<_> = outcomes.into_iter().flat_map(|outcome| outcome.wrong).collect();
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(accepted * 100 >= by_perf * ACCEPTED, "perf reads only {accepted} of {by_perf}");
+    let failures: Vec<_> = outcomes.into_iter().flat_map(|run_scenario| run_scenario.failures).collect();
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    assert!(
+        accepted * 100 >= by_perf * MIN_ACCEPTED_PERCENT,
+        "perf reads only {accepted} of {by_perf} without messages"
+    );
     assert!(readers["linux-perf-data"] >= 40 && readers["check"] >= 40);
     assert!(by_perf == 0 || (percents >= 20 && texts >= 60));
 }

@@ -1,9 +1,10 @@
-//! Samples as most are, which come by the million: written and read without the way through owned values and serde.
+//! A fast path for ordinary samples, which come by the million: it reads and writes them without serde and owned
+//! values.
 //!
-//! The order of the fields is that of [`SampleField`], in which [`Sample`](crate::abi::sample::Sample) is written too.
+//! Fields come in the order of [`SampleField`], in which [`Sample`](crate::abi::sample::Sample) is serialized, too.
 //!
-//! What is written is what [`ser`](super::ser) would write, and what is read is read as by
-//! [`object`](super::object): whatever is not quite usual is left to these.
+//! Its output equals that of [`value_writer`](super::value_writer), and its input is parsed as by
+//! [`object`](super::object), which also handle every sample that is not ordinary.
 
 mod read;
 mod write;
@@ -14,8 +15,8 @@ pub use write::append;
 use crate::abi::sample_layout::SampleField;
 use crate::abi::sample_type::SampleType;
 
-/// The fields that are known here: all but those of special hardware, registers, stacks and counter values.
-const USUAL: SampleType = SampleField::Raw.up_to().difference(SampleType::READ);
+/// The supported fields: all but those of special hardware, registers, stacks and counter values.
+const ORDINARY: SampleType = SampleField::Raw.up_to().difference(SampleType::READ);
 
 #[cfg(test)]
 mod tests;

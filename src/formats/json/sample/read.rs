@@ -1,4 +1,4 @@
-//! A sample's bytes, of its object as it is written here: the same fields in the same order, without blanks.
+//! Parses the JSON of an ordinary sample as `write` formats it: the same fields in the same order, without blanks.
 
 use crate::abi::Endian;
 use crate::abi::record::{CpuMode, Misc, RecordHeader, RecordType};
@@ -6,19 +6,19 @@ use crate::abi::sample_type::SampleType;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
-/// A sample that was read.
+/// A parsed sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scanned {
-    /// How long its object is.
+    /// Length of its object.
     pub len: usize,
-    /// Its fields.
+    /// Fields of the sample.
     pub fields: SampleType,
     /// Whether it is in a frame.
     pub is_in_frame: bool,
 }
 
-/// Reads the object that a text begins with, and appends the record to `out`. `None`, and nothing appended, where it is
-/// not a usual sample as it is written here: it may be one nonetheless, or wrong.
+/// Parses the object at the start of a text, and appends the record to `out`. Returns `None` and appends nothing for
+/// anything but an ordinary sample in exactly this format; the general parser decides whether it is valid.
 #[inline]
 pub fn scan(text: &[u8], endian: Endian, out: &mut Vec<u8>) -> Option<Scanned> {
     let rest = text.strip_prefix(b"{\"record\":\"SAMPLE\",")?;
@@ -34,7 +34,7 @@ pub fn scan(text: &[u8], endian: Endian, out: &mut Vec<u8>) -> Option<Scanned> {
     }
 }
 
-/// What each character stands for as a hexadecimal digit; 255 is none.
+/// Value of each character as a hexadecimal digit, or 255.
 const DIGITS: [u8; 256] = {
     let mut digits = [255; 256];
     let mut digit = 0;
@@ -52,7 +52,8 @@ struct Scanner<'t, 'o> {
 }
 
 impl Scanner<'_, '_> {
-    /// Goes behind a text, if it is there. Its length is part of its type: then it is compared in a few words.
+    /// Skips a literal, if the text begins with it. The length is part of the type, so that it is compared in a few
+    /// words.
     #[inline]
     fn takes<const N: usize>(&mut self, text: &[u8; N]) -> bool {
         match self.rest.split_first_chunk() {
@@ -69,7 +70,7 @@ impl Scanner<'_, '_> {
         self.takes(text).then_some(())
     }
 
-    /// A decimal number, in a string where it is written so.
+    /// Parses a decimal number, in quotes or not.
     #[inline]
     fn integer(&mut self) -> Option<u64> {
         let is_string = self.takes(b"\"");
@@ -84,7 +85,7 @@ impl Scanner<'_, '_> {
             return None;
         }
         self.rest = &self.rest[len..];
-        // A fraction or an exponent is no part of an integer.
+        // A number with a fraction or exponent is not an integer.
         let goes_on = matches!(self.rest.first(), Some(b'.' | b'e' | b'E'));
         (!goes_on && (!is_string || self.takes(b"\""))).then_some(number)
     }
@@ -94,7 +95,7 @@ impl Scanner<'_, '_> {
         self.integer()?.try_into().ok()
     }
 
-    /// A hexadecimal number behind `0x`, and the end of the string that it is in.
+    /// Parses a hexadecimal number with `0x`, and the closing quote.
     #[inline]
     fn hex(&mut self) -> Option<u64> {
         self.expects(b"0x")?;
@@ -125,7 +126,7 @@ impl Scanner<'_, '_> {
         });
     }
 
-    /// The fields, and whether the sample is in a frame.
+    /// Parses the fields, and whether the sample is in a frame.
     #[inline]
     fn sample(&mut self, start: usize) -> Option<(SampleType, bool)> {
         let is_in_frame = self.takes(b"\"frame\":");
@@ -151,14 +152,14 @@ impl Scanner<'_, '_> {
         Some((fields, is_in_frame))
     }
 
-    /// The fields, and the bracket behind them.
+    /// Parses the fields of the body, and its closing brace.
     #[inline]
     fn fields(&mut self) -> Option<SampleType> {
         let mut fields = SampleType::empty();
         if self.takes(b"}") {
             return Some(fields);
         }
-        /// Reads the field, if it is there; returns if it is the last.
+        /// Parses the field, if present; returns if it is the last one.
         macro_rules! field {
             ($field:ident, $start:literal, $read:expr) => {
                 if self.takes($start) {
@@ -212,7 +213,7 @@ impl Scanner<'_, '_> {
         None
     }
 
-    /// Call chain: addresses behind the bracket, and their number before them.
+    /// Parses the addresses of a call chain, and writes them after their count.
     #[inline]
     fn chain(&mut self) -> Option<()> {
         let start = self.out.len();
@@ -236,7 +237,7 @@ impl Scanner<'_, '_> {
         self.expects(b"}")
     }
 
-    /// The event's own bytes, with their size before them.
+    /// Parses the RAW data, and writes it after its size.
     #[inline(never)]
     fn raw(&mut self) -> Option<()> {
         let len = memchr::memchr(b'"', self.rest)?;
@@ -253,7 +254,7 @@ impl Scanner<'_, '_> {
         self.expects(b"}")
     }
 
-    /// Fills the last word, and puts the header in front.
+    /// Pads the record to a multiple of 8 bytes, and writes its header.
     #[inline]
     fn finish(&mut self, start: usize, misc: u16) -> Option<()> {
         let len = (self.out.len() - start).next_multiple_of(8);

@@ -1,6 +1,6 @@
-//! The short way and the long one lead to the same place.
+//! The fast path and the general path are equivalent.
 
-use super::{USUAL, append, scan};
+use super::{ORDINARY, append, scan};
 use crate::abi::Endian;
 use crate::abi::record::{Misc, RecordContext, RecordHeader, RecordType};
 use crate::abi::sample_layout::SampleLayout;
@@ -9,7 +9,7 @@ use crate::container::block::{Block, Origin};
 use crate::formats::json::field_error::read;
 use crate::formats::json::item::{InFrame, Item};
 use crate::formats::json::object::Object;
-use crate::formats::json::render::{Of, any_record};
+use crate::formats::json::render::{RecordInfo, any_record};
 use crate::stream::raw::Raw;
 use crate::tracepoint::tracepoints::Tracepoints;
 use binrw::BinWrite;
@@ -17,17 +17,17 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use std::io::Cursor;
 
-/// A SAMPLE of an event of that type; mostly one whose counts fit.
+/// A SAMPLE record of an event of that type, whose counts mostly fit.
 #[derive(Clone, Debug)]
 struct Written {
     bytes: Vec<u8>,
-    of: Of,
+    info: RecordInfo,
 }
 
 impl Written {
-    /// Its object by the short way, if there is one, and by the long one.
-    fn told(&self) -> (Option<Vec<u8>>, Vec<u8>) {
-        let endian = self.of.context.endian;
+    /// Its object by the fast path, if that supports it, and by the general path.
+    fn rendered(&self) -> (Option<Vec<u8>>, Vec<u8>) {
+        let endian = self.info.context.endian;
         let block = Block {
             bytes: self.bytes.clone().into(),
             source: 0,
@@ -37,10 +37,10 @@ impl Written {
             serial: 0,
         };
         let header = RecordHeader::peek(&self.bytes, endian).expect("it has a header");
-        let raw = Raw::new(header, endian, &block, 0, 0).expect("it is the block");
+        let raw = Raw::new(header, endian, &block, 0, 0).expect("the record is the block");
         let (mut short, mut long) = (Vec::new(), Vec::new());
-        let is_short = append(&mut short, &raw, &self.of);
-        any_record(&mut long, &raw, &self.of, &Tracepoints::default()).expect("it is a record");
+        let is_short = append(&mut short, &raw, &self.info);
+        any_record(&mut long, &raw, &self.info, &Tracepoints::default()).expect("it is a record");
         assert!(is_short || short.is_empty());
         (is_short.then_some(short), long)
     }
@@ -59,17 +59,17 @@ prop_compose! {
         big: bool,
     ) -> Written {
         let endian = if big { Endian::Big } else { Endian::Little };
-        let usual = SampleType::from_bits_retain(fields & USUAL.bits());
-        let sample_type = if other { SampleType::from_bits_retain(fields) } else { usual };
+        let ordinary = SampleType::from_bits_retain(fields & ORDINARY.bits());
+        let sample_type = if other { SampleType::from_bits_retain(fields) } else { ordinary };
         let put = |word: u64| if big { word.to_be_bytes() } else { word.to_le_bytes() };
         let lists = SampleType::CALLCHAIN | SampleType::RAW;
-        let count = (usual.bits() & !lists.bits()).count_ones() as usize;
+        let count = (ordinary.bits() & !lists.bits()).count_ones() as usize;
         let mut body: Vec<u8> = words[..count].iter().flat_map(|&word| put(word)).collect();
-        if usual.contains(SampleType::CALLCHAIN) {
+        if ordinary.contains(SampleType::CALLCHAIN) {
             body.extend(put(chain.len() as u64));
             chain.iter().for_each(|&ip| body.extend(put(ip)));
         }
-        if usual.contains(SampleType::RAW) {
+        if ordinary.contains(SampleType::RAW) {
             let size = data.len() as u32;
             body.extend(if big { size.to_be_bytes() } else { size.to_le_bytes() });
             body.extend(&data);
@@ -81,31 +81,32 @@ prop_compose! {
         header.write_options(&mut bytes, endian, ()).expect("it is written to memory");
         let layout = SampleLayout::new(sample_type);
         let context = RecordContext { endian, layout, sample_id_all: true };
-        let of = Of { context, nr: None, frame, tracepoint: None };
-        Written { bytes: [bytes.into_inner(), body].concat(), of }
+        let info = RecordInfo { context, nr: None, frame, tracepoint: None };
+        Written { bytes: [bytes.into_inner(), body].concat(), info }
     }
 }
 
-/// What the long way makes of an object.
+/// Parses an object by the general path.
 fn by_definition(json: &str, endian: Endian) -> Option<(Item, Vec<u8>)> {
     let mut bytes = Vec::new();
     let object: Object<'_> = read(json).ok()?;
     Item::of(object, Some(endian), &mut bytes).ok().map(|item| (item, bytes))
 }
 
-/// Whether what was scanned is what the long way makes of it.
+/// Whether `scan` accepts an object; if so, it must equal the result of the general path.
 fn is_same(json: &str, endian: Endian) -> Result<bool, TestCaseError> {
     let mut bytes = vec![7];
     let Some(scanned) = scan(json.as_bytes(), endian, &mut bytes) else {
         prop_assert_eq!(bytes, [7]);
         return Ok(false);
     };
-    let (item, expected) = by_definition(&json[..scanned.len], endian).expect("what is scanned is an object");
+    let (item, expected) =
+        by_definition(&json[..scanned.len], endian).expect("the general path accepts what scan accepts");
     prop_assert_eq!(&bytes[1..], &expected);
-    let Item::Record { frame, told, .. } = item else { panic!("what is scanned is a record") };
+    let Item::Record { frame, described, .. } = item else { panic!("expected a record") };
     prop_assert_eq!(scanned.is_in_frame, frame == InFrame::Inside);
-    let told = told.expect("what is scanned has fields");
-    prop_assert_eq!((scanned.fields, true), (told.fields, told.is_all));
+    let described = described.expect("the record has fields");
+    prop_assert_eq!((scanned.fields, true), (described.fields, described.is_all));
     Ok(true)
 }
 
@@ -113,42 +114,42 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2048))]
 
     #[test]
-    fn the_short_way_writes_and_reads_what_the_long_one_does(sample in sample()) {
-        let (short, long) = sample.told();
+    fn fast_path_matches_the_general_path(sample in sample()) {
+        let (short, long) = sample.rendered();
         if let Some(short) = &short {
             prop_assert_eq!(String::from_utf8_lossy(short), String::from_utf8_lossy(&long));
         }
         let json = String::from_utf8(long).expect("JSON is UTF-8");
-        let is_read = is_same(&json, sample.of.context.endian)?;
-        prop_assert!(is_read || short.is_none(), "{} is written by the short way and not read by it", json);
+        let is_read = is_same(&json, sample.info.context.endian)?;
+        prop_assert!(is_read || short.is_none(), "the fast path writes {} but does not read it", json);
     }
 
     #[test]
-    fn what_was_changed_is_read_as_by_the_long_way_or_left_to_it(
+    fn fast_path_rejects_or_reads_edited_objects_like_the_general_path(
         sample in sample(),
         at: prop::sample::Index,
         len in 0..3_usize,
         by in "[\\[\\]{}:,\"a-f0-9x\\\\u .eE-]{0,2}",
     ) {
-        let (_, long) = sample.told();
+        let (_, long) = sample.rendered();
         let mut json = String::from_utf8(long).expect("JSON is UTF-8");
         let at = at.index(json.len());
         json.replace_range(at..(at + len).min(json.len()), &by);
-        is_same(&json, sample.of.context.endian)?;
+        is_same(&json, sample.info.context.endian)?;
     }
 }
 
 #[test]
-fn usual_samples_take_the_short_way() {
+fn ordinary_samples_take_the_fast_path() {
     let line = r#"{"record":"SAMPLE","frame":3,"cpumode":"USER","misc":["EXACT_IP"],"body":{"identifier":"18446744073709551615","ip":"0x7f","task":{"pid":1,"tid":2},"time":5,"addr":"0x0","id":6,"stream_id":7,"cpu":{"cpu":0,"res":0},"period":1,"callchain":{"ips":["0xfffffffffffffe00","0x7f"]},"raw":{"data":"AQIDBA=="}}}"#;
     let mut bytes = Vec::new();
-    let scanned = scan(line.as_bytes(), Endian::Little, &mut bytes).expect("it is usual");
-    assert_eq!((scanned.len, scanned.fields, scanned.is_in_frame), (line.len(), USUAL, true));
-    let layout = SampleLayout::new(USUAL);
+    let scanned = scan(line.as_bytes(), Endian::Little, &mut bytes).expect("it is ordinary");
+    assert_eq!((scanned.len, scanned.fields, scanned.is_in_frame), (line.len(), ORDINARY, true));
+    let layout = SampleLayout::new(ORDINARY);
     let context = RecordContext { endian: Endian::Little, layout, sample_id_all: true };
-    let of = Of { context, nr: None, frame: Some(3), tracepoint: None };
-    let (short, _) = Written { bytes, of }.told();
-    assert_eq!(String::from_utf8(short.expect("it is usual")).unwrap(), line);
+    let info = RecordInfo { context, nr: None, frame: Some(3), tracepoint: None };
+    let (short, _) = Written { bytes, info }.rendered();
+    assert_eq!(String::from_utf8(short.expect("it is ordinary")).unwrap(), line);
     for wrong in [
         "",
         "{\"record\":\"SAMPLE\",",

@@ -1,36 +1,36 @@
-//! A sample's object, of its bytes.
+//! Formats the JSON of an ordinary sample from its bytes.
 
-use super::USUAL;
+use super::ORDINARY;
 use crate::abi::record::{CpuMode, Misc};
 use crate::abi::sample_view::SampleView;
 use crate::formats::json::digits::{append_hex, append_integer};
-use crate::formats::json::render::Of;
+use crate::formats::json::render::RecordInfo;
 use crate::stream::raw::Raw;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
-/// Appends the object of a usual sample; appends nothing and says no where it is not one.
+/// Appends the object of an ordinary sample; otherwise appends nothing and returns false.
 #[inline]
-pub fn append(out: &mut Vec<u8>, raw: &Raw<'_>, of: &Of) -> bool {
+pub fn append(out: &mut Vec<u8>, raw: &Raw<'_>, info: &RecordInfo) -> bool {
     let misc = raw.header().misc;
     let cpumode = misc.cpu_mode();
     let flags = Misc::from_bits_retain(misc.bits() & !7);
     let is_exact = flags == Misc::EXACT_IP;
     let mode = cpumode.name();
-    let is_usual = USUAL.contains(of.context.layout.sample_type())
+    let is_ordinary = ORDINARY.contains(info.context.layout.sample_type())
         && (flags.is_empty() || is_exact)
         && mode.is_some()
-        && of.tracepoint.is_none()
+        && info.tracepoint.is_none()
         && raw.body().len().is_multiple_of(8)
         && raw.header().len() <= u16::MAX.into()
         && raw.payload_len() == 0;
-    let (true, Some(mode)) = (is_usual, mode) else { return false };
+    let (true, Some(mode)) = (is_ordinary, mode) else { return false };
     let mut view = SampleView::default();
-    if view.fill(raw.body(), &of.context.layout, raw.endian()).is_err() || !view.tail.is_empty() {
+    if view.fill(raw.body(), &info.context.layout, raw.endian()).is_err() || !view.tail.is_empty() {
         return false;
     }
     out.extend_from_slice(b"{\"record\":\"SAMPLE\"");
-    if let Some(frame) = of.frame {
+    if let Some(frame) = info.frame {
         out.extend_from_slice(b",\"frame\":");
         append_integer(out, frame);
     }
@@ -46,14 +46,14 @@ pub fn append(out: &mut Vec<u8>, raw: &Raw<'_>, of: &Of) -> bool {
     let before = out.len();
     append_fields(out, &view);
     if out.len() > before {
-        // Behind the last field is a comma, which becomes the bracket.
+        // The comma after the last field is replaced by the brace.
         out.pop();
     }
     out.extend_from_slice(b"}}");
     true
 }
 
-/// Appends the fields, a comma behind each.
+/// Appends the fields, each followed by a comma.
 #[inline]
 fn append_fields(out: &mut Vec<u8>, view: &SampleView<'_>) {
     let integer = |out: &mut Vec<u8>, name: &[u8], value: Option<u64>| {
@@ -104,7 +104,7 @@ fn append_fields(out: &mut Vec<u8>, view: &SampleView<'_>) {
         out.extend_from_slice(b"\"raw\":{\"data\":\"");
         let start = out.len();
         out.resize(start + raw.len().div_ceil(3) * 4, 0);
-        // There is room for exactly what is written.
+        // The buffer has exactly the encoded size.
         let _ = BASE64.encode_slice(raw, &mut out[start..]);
         out.extend_from_slice(b"\"},");
     }

@@ -1,4 +1,4 @@
-//! Which build id a map has: its own, or one of the recording's table.
+//! Build IDs of maps: their own, or those of the recording's table.
 
 use super::processes::KERNEL;
 use crate::abi::record::mmap2::MappedFile;
@@ -8,19 +8,19 @@ use crate::stream::meta::Meta;
 use hashbrown::HashMap;
 use std::sync::Arc;
 
-/// Names under which the kernel is mapped, that stand for what the table calls `[kernel.kallsyms]`.
+/// Names of kernel maps that correspond to `[kernel.kallsyms]` in the table.
 const KERNEL_ALIASES: [&[u8]; 2] = [b"[kernel.kallsyms]_text", b"[kernel.kallsyms]_stext"];
 
-/// The recording's table of build ids, by the names of files.
+/// The recording's table of build IDs by file name.
 #[derive(Debug, Default)]
 pub struct BuildIds {
     by_name: HashMap<Arc<[u8]>, Arc<[u8]>>,
-    /// That of the first file of the kernel, modules apart.
+    /// Build ID of the first kernel file that is not a module.
     kernel: Option<Arc<[u8]>>,
 }
 
 impl BuildIds {
-    /// The table: what features and records tell, then what maps told of files that are not in it.
+    /// Builds the table from features and records, and from maps for files that those do not list.
     pub fn new(meta: &Meta, of_maps: HashMap<Arc<[u8]>, (Misc, MappedFile)>) -> Self {
         let mut table = Self::default();
         let mut aliased = None;
@@ -52,7 +52,7 @@ impl BuildIds {
         self.by_name.insert(name, id);
     }
 
-    /// The build id of a map; empty where none is known.
+    /// The build ID of a map; empty if unknown.
     pub fn of(&self, mmap: &Mmap) -> Arc<[u8]> {
         if let Some(id) = mmap.file.as_ref().and_then(MappedFile::build_id).filter(|id| !id.is_empty()) {
             return id.into();
@@ -62,7 +62,7 @@ impl BuildIds {
     }
 }
 
-/// A build id of the table is filled up with zeros; ids are made of 4-byte groups.
+/// Strips the zero padding of a build ID in the table, in groups of 4 bytes.
 fn trimmed(mut id: &[u8]) -> &[u8] {
     while let Some(rest) = id.strip_suffix(&[0; 4]) {
         id = rest;

@@ -1,10 +1,10 @@
-//! From records in perf_to_profile's order to what its profile has.
+//! Converts records in perf_to_profile's order to the contents of its profile.
 
 use super::build_ids::BuildIds;
 use super::events::Events;
 use super::processes::{Mapping, Processes};
 use super::profile::CompatProfile;
-use super::stack::{Frame, Part, SampledStack, is_address};
+use super::stack::{Frame, SampledStack, Space, is_address};
 use crate::abi;
 use crate::abi::feature::FeatureId;
 use crate::abi::record::comm::Comm;
@@ -29,7 +29,7 @@ use hashbrown::HashMap;
 use std::sync::Arc;
 use std::vec;
 
-/// Where perf_to_profile puts lost samples: an address that nothing else can have.
+/// Where perf_to_profile places lost samples: an address that nothing else can have.
 const LOST_ADDRESS: u64 = 9 << 60;
 
 /// Builds perf_to_profile's profile.
@@ -37,26 +37,26 @@ const LOST_ADDRESS: u64 = 9 << 60;
 pub struct Builder {
     processes: Processes,
     build_ids: BuildIds,
-    /// What was made of the maps whose records are still to come.
+    /// Maps after the passes, whose records are yet to come.
     mmaps: vec::IntoIter<Option<Mmap>>,
-    /// Whether LOST_SAMPLES tells what was lost, and not LOST.
+    /// Whether lost samples are counted by LOST_SAMPLES rather than LOST.
     counts_lost_samples: bool,
     lost: Option<MapId>,
     profile: CompatProfile,
-    /// By the epochs of the process and the kernel, and how much of the key is the call chain.
+    /// Resolved stacks by epochs of process and kernel, and length of the call chain in the key.
     resolved: ResolvedStacks<3>,
     samples: u64,
-    /// Samples with a copy of the stack instead of a call chain.
+    /// Samples with a stack dump instead of a call chain.
     stack_dumps: u64,
     ledger: Ledger,
-    /// Of the sample at hand, kept for their memory: frames, locations, and what its stack is remembered by.
+    /// Scratch buffers: frames, locations, and the key of the stack.
     frames: Vec<(u64, Option<MapId>)>,
     locations: Vec<u32>,
     key: Vec<[u8; 8]>,
 }
 
 impl Builder {
-    /// Takes what the first look found. The maps come in the order in which their records will.
+    /// Takes the results of the pre-scan. The maps are in the order of their records.
     pub fn start(&mut self, meta: &Meta, mut maps: Vec<Mmap>, build_ids: HashMap<Arc<[u8]>, (Misc, MappedFile)>) {
         deduce_huge_pages(&mut maps);
         self.mmaps = combine(maps).into_iter();
@@ -74,7 +74,7 @@ impl Builder {
         let (_, event) = meta.events.of(raw).ok_or(Reason::UnknownEvent)?;
         let mut view = SampleView::default();
         view.fill(raw.body(), &event.layout, raw.endian()).map_err(|field| {
-            let what = format!("the SAMPLE record here is left out: its field {field} does not fit its size");
+            let what = format!("SAMPLE record skipped: field {field} does not fit its size");
             self.ledger.damage(meta.damage(raw.block(), raw.at(), what));
             Reason::Damaged
         })?;
@@ -91,7 +91,7 @@ impl Builder {
         Ok(())
     }
 
-    /// Adds the first mapping, which the first sample decides: the main mapping of its process, or a nameless one.
+    /// Adds the first mapping, by the first sample: the main mapping of its process, or an unnamed one.
     fn add_first_mapping(&mut self, pid: u32, main: Option<MapId>) {
         match main {
             Some(main) => drop(self.mapping_number(pid, main)),
@@ -102,7 +102,7 @@ impl Builder {
         }
     }
 
-    /// The number of a sample's stack: remembered where the same was seen in the same maps.
+    /// Interns the stack of a sample, from the cache if the same was resolved with the same maps.
     fn stack(&mut self, pid: u32, mode: CpuMode, view: &SampleView<'_>) -> StackId {
         let [process, kernel] = self.processes.epochs(pid);
         let chain = view.callchain.map(|chain| chain.as_chunks()).unwrap_or_default();
@@ -128,18 +128,18 @@ impl Builder {
         let mut frames = std::mem::take(&mut self.frames);
         frames.clear();
         let processes = &self.processes;
-        let find = |part, address| {
-            let is_known = part != Part::Other && is_address(address);
-            if is_known { processes.find(pid, address, part != Part::User) } else { None }
+        let find = |space, address| {
+            let is_searchable = space != Space::Other && is_address(address);
+            if is_searchable { processes.find(pid, address, space != Space::User) } else { None }
         };
-        sampled.for_each(|part, frame| match frame {
-            Frame::Leaf(ip) => frames.push(find(part, ip).map_or((0, None), |map| (ip, Some(map)))),
+        sampled.for_each(|space, frame| match frame {
+            Frame::Leaf(ip) => frames.push(find(space, ip).map_or((0, None), |map| (ip, Some(map)))),
             Frame::Return(ip) => {
-                // At the very beginning of a map there is no call before it.
-                let map = find(part, ip).filter(|&map| ip > processes.mapping(map).start);
+                // The first address of a map has no call before it.
+                let map = find(space, ip).filter(|&map| ip > processes.mapping(map).start);
                 frames.extend(map.map(|map| (ip - 1, Some(map))));
             }
-            Frame::Branch(from) => frames.extend(find(part, from).map(|map| (from, Some(map)))),
+            Frame::Branch(from) => frames.extend(find(space, from).map(|map| (from, Some(map)))),
         });
         let mut locations = std::mem::take(&mut self.locations);
         locations.clear();
@@ -149,7 +149,7 @@ impl Builder {
         stack
     }
 
-    /// The number of a location. What a process has at an address stays so until something is mapped there.
+    /// Returns the number of a location. It is kept per process and address until something is mapped there.
     fn location(&mut self, pid: u32, address: u64, map: Option<MapId>) -> u32 {
         if let Some(&number) = self.processes.process(pid).locations.get(&address) {
             return number;
@@ -161,7 +161,7 @@ impl Builder {
         number
     }
 
-    /// The number of a mapping, which each process has of its own.
+    /// Returns the number of a mapping, which each process has of its own.
     fn mapping_number(&mut self, pid: u32, map: MapId) -> u32 {
         if let Some(&number) = self.processes.process(pid).emitted.get(&map) {
             return number;
@@ -172,22 +172,22 @@ impl Builder {
         number
     }
 
-    /// Takes what was lost: as many samples, in a mapping that says so.
+    /// Adds lost samples or events as samples in the mapping `[lost]`.
     fn lost(&mut self, meta: &Meta, raw: &Raw<'_>) -> std::result::Result<(), Reason> {
         let (body, trailer) = meta.events.split(raw);
-        let of_samples = raw.header().kind == RecordType::LOST_SAMPLES;
+        let is_lost_samples = raw.header().kind == RecordType::LOST_SAMPLES;
         let trailer = trailer.unwrap_or_default();
-        let told = trailer.identifier.or(trailer.id);
-        let (id, lost) = if of_samples {
+        let trailer_id = trailer.identifier.or(trailer.id);
+        let (id, lost) = if is_lost_samples {
             let (record, _) = abi::parse::<LostSamples>(body, raw.endian(), ()).map_err(|_| Reason::Damaged)?;
             self.ledger.lost(0, record.lost);
-            (told, record.lost)
+            (trailer_id, record.lost)
         } else {
             let (record, _) = abi::parse::<Lost>(body, raw.endian(), ()).map_err(|_| Reason::Damaged)?;
             self.ledger.lost(record.lost, 0);
             (Some(record.id), record.lost)
         };
-        if of_samples != self.counts_lost_samples || lost == 0 {
+        if is_lost_samples != self.counts_lost_samples || lost == 0 {
             return Ok(());
         }
         let event = self.profile.events.find(id).ok_or(Reason::UnknownEvent)?;
@@ -207,13 +207,13 @@ impl Builder {
         Ok(())
     }
 
-    /// Takes what a record tells of processes.
+    /// Updates the processes.
     fn state(&mut self, meta: &Meta, raw: &Raw<'_>) -> binrw::BinResult<()> {
         let (body, _) = meta.events.split(raw);
         match raw.header().kind {
             RecordType::COMM => {
                 let (comm, _) = abi::parse::<Comm>(body, raw.endian(), ())?;
-                let is_exec = raw.header().misc.contains(Misc::COMM_EXEC) || !self.profile.events.tell_exec;
+                let is_exec = raw.header().misc.contains(Misc::COMM_EXEC) || !self.profile.events.has_comm_exec;
                 self.processes.comm(&comm, is_exec);
             }
             RecordType::FORK => {
@@ -233,12 +233,12 @@ impl Builder {
         Ok(())
     }
 
-    /// What was built, and what became of the records.
+    /// Returns the profile, and the ledger of the records.
     pub fn finish(mut self) -> (CompatProfile, Ledger) {
         self.ledger.emitted(RecordType::SAMPLE, self.samples);
         if self.stack_dumps > 0 {
             self.ledger.missing(format!(
-                "samples with a copy of the user stack (--call-graph dwarf): {}; it is not unwound, so that their user \
+                "samples with a user stack dump (--call-graph dwarf): {}; perf_to_profile does not unwind, so that their user \
                  callers are missing",
                 self.stack_dumps
             ));
@@ -250,21 +250,21 @@ impl Builder {
 impl Sink for Builder {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         let kind = raw.header().kind;
-        let done = match kind {
+        let result = match kind {
             RecordType::SAMPLE => {
-                let done = self.sample(meta, raw);
-                self.samples += u64::from(done.is_ok());
-                done.map_err(|reason| self.ledger.dropped(kind, reason)).ok();
+                let result = self.sample(meta, raw);
+                self.samples += u64::from(result.is_ok());
+                result.map_err(|reason| self.ledger.dropped(kind, reason)).ok();
                 return Ok(());
             }
             RecordType::LOST | RecordType::LOST_SAMPLES => self.lost(meta, raw),
             _ => self.state(meta, raw).map_err(|_| Reason::Damaged),
         };
-        match done {
+        match result {
             Ok(()) => self.ledger.consumed(kind, 1),
             Err(reason) => {
                 if reason == Reason::Damaged {
-                    let what = format!("the {kind} record here is left out: its fields do not fit its size");
+                    let what = format!("{kind} record skipped: its fields do not fit its size");
                     self.ledger.damage(meta.damage(raw.block(), raw.at(), what));
                 }
                 self.ledger.dropped(kind, reason);

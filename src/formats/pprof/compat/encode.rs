@@ -1,4 +1,4 @@
-//! Writing the profile, a message at a time.
+//! Writes the profile, one message at a time.
 
 use super::profile::CompatProfile;
 use crate::abi::hex::to_hex;
@@ -7,13 +7,13 @@ use crate::formats::pprof::messages::{Messages, field};
 use crate::formats::pprof::proto;
 use std::io::{self, Write};
 
-/// Stands for a name that is missing: the first 8 bytes of the MD5 of no text.
+/// Represents a missing name: the first 8 bytes of the MD5 of the empty string.
 const NO_NAME: &str = "d41d8cd98f00b204";
 
-/// Writes the profile, bare.
+/// Writes an uncompressed profile.
 ///
 /// # Errors
-/// What `out` says.
+/// Errors of `out`.
 pub fn write(profile: &CompatProfile, out: &mut dyn Write) -> Result<()> {
     Encoder { messages: Messages::new(out) }.profile(profile).map_err(Error::Output)
 }
@@ -35,7 +35,7 @@ impl Encoder<'_> {
         self.messages.string_table()
     }
 
-    /// Columns and comments. The unit of a column is always `count`, and the one to be shown first is the last.
+    /// Writes columns and comments. The unit is always `count`, and the last column is the default.
     fn head(&mut self, profile: &CompatProfile) -> io::Result<()> {
         let mut head = proto::Profile::default();
         for name in &profile.events.names {
@@ -69,9 +69,9 @@ impl Encoder<'_> {
 
     fn mappings(&mut self, profile: &CompatProfile) -> io::Result<()> {
         for (number, mapping) in profile.mappings.iter().enumerate() {
-            let is_made_up = mapping.limit == 1;
+            let is_placeholder = mapping.limit == 1;
             let filename = match &*mapping.filename {
-                [] if !is_made_up => self.messages.strings.id(NO_NAME),
+                [] if !is_placeholder => self.messages.strings.id(NO_NAME),
                 name => self.messages.strings.id(&String::from_utf8_lossy(name)),
             };
             let mapping = proto::Mapping {

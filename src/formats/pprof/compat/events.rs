@@ -1,4 +1,4 @@
-//! The columns of perf_to_profile, two for each event of the recording.
+//! Columns of perf_to_profile, two per event of the recording.
 
 use crate::abi::attr::Attr;
 use crate::abi::attr_flags::AttrFlags;
@@ -10,17 +10,18 @@ use hashbrown::HashMap;
 /// The events in perf_to_profile's order.
 #[derive(Debug, Default)]
 pub struct Events {
-    /// Their names; without any where the recording does not name all.
+    /// Names; generated ones unless the recording names all events.
     pub names: Vec<String>,
-    /// What a sample without a period counts: of an event that was asked for by frequency, the frequency.
+    /// Value of a sample without a period: the event's sample_period, or its frequency.
     weights: Vec<u64>,
     by_id: HashMap<u64, u32>,
-    /// Whether any event tells by COMM records that a thread runs a new program.
-    pub tell_exec: bool,
+    /// Whether an event marks the COMM records of an exec.
+    pub has_comm_exec: bool,
 }
 
 impl Events {
-    /// The events that EVENT_DESC tells, else those that header or records tell, which very old perfs named apart.
+    /// Collects the events from EVENT_DESC, or else from header or records, with the names that very old perf
+    /// versions store separately.
     pub fn new(meta: &Meta) -> Self {
         let described = meta.features.get(&FeatureId::EVENT_DESC);
         let described = described.and_then(|section| event_desc::read(section, meta.endian)).unwrap_or_default();
@@ -35,8 +36,8 @@ impl Events {
         } else {
             described.iter().for_each(|event| events.add(&event.attr, &event.ids));
         }
-        let unnamed = || (0..events.weights.len()).map(|index| format!("event_{index}")).collect();
-        events.names = if names.len() == events.weights.len() { names } else { unnamed() };
+        let generated = || (0..events.weights.len()).map(|index| format!("event_{index}")).collect();
+        events.names = if names.len() == events.weights.len() { names } else { generated() };
         events
     }
 
@@ -44,16 +45,16 @@ impl Events {
         let index = self.weights.len() as u32;
         self.by_id.extend(ids.iter().map(|&id| (id, index)));
         self.weights.push(attr.sample_period.max(1));
-        self.tell_exec |= attr.flags.contains(AttrFlags::COMM_EXEC);
+        self.has_comm_exec |= attr.flags.contains(AttrFlags::COMM_EXEC);
     }
 
-    /// The event that has this id. A lone event has all.
+    /// The event with this ID. A single event matches any ID.
     #[inline]
     pub fn find(&self, id: Option<u64>) -> Option<u32> {
         if self.weights.len() == 1 { Some(0) } else { self.by_id.get(&id?).copied() }
     }
 
-    /// How much of an event a sample stands for.
+    /// The value of a sample.
     #[inline]
     pub fn weight(&self, event: u32, period: Option<u64>) -> u64 {
         period.filter(|&period| period > 0).unwrap_or_else(|| self.weights[event as usize])

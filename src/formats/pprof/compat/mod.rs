@@ -1,15 +1,16 @@
-//! The profile that perf_to_profile (of perf_data_converter) makes, by its rules.
+//! The profile that perf_to_profile (of perf_data_converter) produces, by its rules.
 //!
-//! They differ from those of [our own](crate::formats::pprof) in most that can be seen: columns and their names, which
-//! frames are kept, mappings and locations of each process, lost samples as samples. What perf_to_profile refuses is made
-//! a profile by the same rules.
+//! They differ from those of [`pprof`](crate::formats::pprof) in most visible aspects: columns and their names, which
+//! frames are kept, mappings and locations per process, and lost samples as samples. Recordings that perf_to_profile
+//! rejects are converted by the same rules.
 //!
-//! * `first_look`: the order of the records, and all maps, with what quipper's [passes](crate::rewrite) make of them.
-//! * `build_ids`, `processes`, `stack`, `events`: what a sample is understood by.
-//! * `builder`: puts them together, to a [`CompatProfile`].
+//! * `pre_scan`: sorts the records, and collects all maps, with the changes that quipper's [passes](crate::rewrite)
+//!   make.
+//! * `build_ids`, `processes`, `stack`, `events`: the state that samples are interpreted with.
+//! * `builder`: combines them into a [`CompatProfile`].
 //! * `encode`: writes it.
 //!
-//! A serialized PerfDataProto is such a stream of records too, once it is read as a [`Source`].
+//! A serialized PerfDataProto can be converted, too, if it is read as a [`Source`].
 
 mod build_ids;
 mod builder;
@@ -30,20 +31,23 @@ use crate::formats::Direct;
 use crate::formats::options::{FormatOption, OptionValues, Takes};
 use crate::stream::ledger::Ledger;
 use crate::stream::source::Source;
-use pre_scan::FirstLook;
+use pre_scan::PreScan;
 
-/// The option that asks for it.
+/// The option `--compat`.
 pub const COMPAT: FormatOption = FormatOption {
     conflicts: &["labels", "event", "split-by", "lost", "data-addresses", "thread-types"],
     ..FormatOption::new(
         "compat",
         "PROGRAM",
-        "Write the pprof that another program makes of the recording",
-        Takes::Choice(&[("perf_to_profile", "Of perf_data_converter: what pprof reads a perf.data by")]),
+        "Write the pprof profile that another program would produce",
+        Takes::Choice(&[(
+            "perf_to_profile",
+            "perf_to_profile of perf_data_converter, which pprof uses to read perf.data",
+        )]),
     )
 };
 
-/// The conversion, if the option asks for it.
+/// The conversion, if the option selects it.
 pub fn direct(values: &OptionValues) -> Option<Direct> {
     values.is_given(&COMPAT).then_some(|source| {
         let (profile, ledger) = profile(source)?;
@@ -51,22 +55,22 @@ pub fn direct(values: &OptionValues) -> Option<Direct> {
     })
 }
 
-/// Reads a recording into the profile that perf_to_profile makes of it. It is read once; what waits for the end of it and
-/// is too much for memory goes to temporary files.
+/// Converts a recording to the profile that perf_to_profile produces. The recording is read once; records that must
+/// wait for its end are spilled to temporary files beyond a memory budget.
 ///
 /// # Errors
-/// Where there is not a single record that can be read, or no sample.
+/// If no record is readable, or there is no sample.
 pub fn profile(source: Source) -> Result<(CompatProfile, Ledger)> {
     let name = source.meta().files[0].clone();
-    let mut first_look = FirstLook::new(source.options().clone());
-    let (_, mut ledger) = source.run(&mut first_look)?;
-    let (builder, first) = first_look.into_parts();
+    let mut pre_scan = PreScan::new(source.options().clone());
+    let (_, mut ledger) = source.run(&mut pre_scan)?;
+    let (builder, pre_scan_ledger) = pre_scan.into_parts();
     let (profile, built) = builder.finish();
     if profile.is_empty() {
-        return Err(Error::input(name, None, "there is no sample in it, of which perf_to_profile makes no profile"));
+        return Err(Error::input(name, None, "it has no samples; perf_to_profile writes no profile then"));
     }
     ledger.account_for_stream();
-    ledger.merge(first);
+    ledger.merge(pre_scan_ledger);
     ledger.merge(built);
     Ok((profile, ledger))
 }

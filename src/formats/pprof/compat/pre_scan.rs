@@ -1,4 +1,4 @@
-//! The first look at a recording: all maps are known before the first sample is seen.
+//! Pre-scan of a recording: collects all maps before the first sample is converted.
 
 use super::builder::Builder;
 use crate::abi::record::mmap2::MappedFile;
@@ -16,51 +16,51 @@ use crate::stream::raw::Raw;
 use hashbrown::HashMap;
 use std::sync::Arc;
 
-/// Has all records that count wait until the end, while it collects maps. Then they go to a [`Builder`]: by time, those
-/// without one first; in the order of the file where not every event tells times.
-pub struct FirstLook {
+/// Queues all relevant records until the end while collecting maps. Then passes them to a [`Builder`]: sorted by
+/// time, those without one first, or in file order if not every event records times.
+pub struct PreScan {
     order: Order<Builder>,
-    /// Maps, and until when their records wait.
+    /// Maps, with the sort keys of their records.
     mmaps: Vec<(u64, Mmap)>,
     names: Names,
-    /// The first build id that maps tell of each file.
+    /// The first build ID of each file in maps.
     build_ids: HashMap<Arc<[u8]>, (Misc, MappedFile)>,
-    /// How many events there were at the last look at them, and whether all of them tell times.
-    timed: (usize, bool),
+    /// Number of events when `time` last checked them, and whether all of them record times.
+    time_check: (usize, bool),
     ledger: Ledger,
 }
 
-impl FirstLook {
-    /// Nothing seen yet.
+impl PreScan {
+    /// Starts empty.
     pub fn new(options: ReadOptions) -> Self {
         Self {
             order: Order::new(Builder::default(), options),
             mmaps: Vec::new(),
             names: Names::default(),
             build_ids: HashMap::new(),
-            timed: (0, false),
+            time_check: (0, false),
             ledger: Ledger::default(),
         }
     }
 
-    /// What was built, and what became of the records that did not go to the builder.
+    /// Returns the builder, and the ledger of the records that did not reach it.
     pub fn into_parts(self) -> (Builder, Ledger) {
         (self.order.into_inner(), self.ledger)
     }
 
-    /// When it is a record's turn.
+    /// The sort key of a record.
     #[inline]
     fn time(&mut self, meta: &Meta, raw: &Raw<'_>) -> u64 {
         let events = meta.events.list();
-        if events.len() != self.timed.0 {
+        if events.len() != self.time_check.0 {
             let are_timed = events.iter().all(|event| event.layout.sample_type().contains(SampleType::TIME));
-            self.timed = (events.len(), are_timed);
+            self.time_check = (events.len(), are_timed);
         }
-        if self.timed.1 { meta.events.recorded_time(raw).unwrap_or(0) } else { 0 }
+        if self.time_check.1 { meta.events.recorded_time(raw).unwrap_or(0) } else { 0 }
     }
 
-    /// Takes a map. Says whether it counts; `None` where it cannot be read.
-    fn mmap(&mut self, meta: &Meta, raw: &Raw<'_>, turn: u64) -> Option<bool> {
+    /// Adds a map. Returns whether it is used; `None` if it cannot be decoded.
+    fn mmap(&mut self, meta: &Meta, raw: &Raw<'_>, time_key: u64) -> Option<bool> {
         let mmap = Mmap::read(meta, raw, &mut self.names)?;
         let misc = raw.header().misc;
         if let Some(file) = mmap.file.filter(|file| file.build_id().is_some()) {
@@ -68,13 +68,13 @@ impl FirstLook {
         }
         let counts = mmap.counts(misc);
         if counts {
-            self.mmaps.push((turn, mmap));
+            self.mmaps.push((time_key, mmap));
         }
         Some(counts)
     }
 }
 
-impl Sink for FirstLook {
+impl Sink for PreScan {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         let kind = raw.header().kind;
         match kind {
@@ -85,12 +85,12 @@ impl Sink for FirstLook {
             | RecordType::LOST_SAMPLES
             | RecordType::KSYMBOL => {}
             RecordType::MMAP | RecordType::MMAP2 => {
-                let turn = self.time(meta, raw);
-                match self.mmap(meta, raw, turn) {
-                    Some(true) => return self.order.wait(turn, raw),
+                let time_key = self.time(meta, raw);
+                match self.mmap(meta, raw, time_key) {
+                    Some(true) => return self.order.wait(time_key, raw),
                     Some(false) => self.ledger.not_applicable(kind, 1),
                     None => {
-                        let what = format!("the {kind} record here is left out: its fields do not fit its size");
+                        let what = format!("{kind} record skipped: its fields do not fit its size");
                         self.ledger.damage(meta.damage(raw.block(), raw.at(), what));
                         self.ledger.dropped(kind, Reason::Damaged);
                     }
@@ -108,13 +108,13 @@ impl Sink for FirstLook {
                 return Ok(());
             }
         }
-        let turn = self.time(meta, raw);
-        self.order.wait(turn, raw)
+        let time_key = self.time(meta, raw);
+        self.order.wait(time_key, raw)
     }
 
     fn end(&mut self, meta: &Meta) -> Result<()> {
         let mut mmaps = std::mem::take(&mut self.mmaps);
-        mmaps.sort_by_key(|&(turn, _)| turn);
+        mmaps.sort_by_key(|&(time_key, _)| time_key);
         let mmaps = mmaps.into_iter().map(|(_, mmap)| mmap).collect();
         let build_ids = std::mem::take(&mut self.build_ids);
         self.order.sink_mut().start(meta, mmaps, build_ids);

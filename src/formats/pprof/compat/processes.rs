@@ -1,4 +1,4 @@
-//! What perf_to_profile knows of processes: maps, names, and which map is the program that they run.
+//! Processes as perf_to_profile sees them: maps, names, and the main mapping.
 
 use super::build_ids::BuildIds;
 use crate::abi::record::comm::Comm;
@@ -11,17 +11,17 @@ use hashbrown::HashMap;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What the names begin with under which the kernel is mapped.
+/// Prefix of the names of kernel maps.
 pub const KERNEL: &[u8] = b"[kernel.kallsyms]";
 
-/// The process that stands for the kernel in records.
+/// The pid of the kernel in records.
 pub const KERNEL_PID: u32 = u32::MAX;
 
-/// Where programs are linked to that cannot be moved, on x86-64 and on i386.
+/// Load addresses of position-dependent programs on x86-64 and i386.
 const FIXED_STARTS: [u64; 2] = [FIXED_START, 0x804_8000];
 const FIXED_START: u64 = 0x40_0000;
 
-/// A map, as it stays in the profile whatever is mapped over it later.
+/// A map, preserved in the profile whatever is mapped over it later.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mapping {
     /// First address.
@@ -32,7 +32,7 @@ pub struct Mapping {
     pub pgoff: u64,
     /// Path or name.
     pub filename: Arc<[u8]>,
-    /// Build id, empty where none is known.
+    /// Build ID, empty if unknown.
     pub build_id: Arc<[u8]>,
 }
 
@@ -44,17 +44,17 @@ pub struct Process {
     main: Option<MapId>,
     /// Whether it ever had maps, its own or inherited ones.
     has_maps: bool,
-    /// Whether records told of maps of its own.
+    /// Whether it had maps of its own.
     has_mapped: bool,
-    /// Another number whenever anything of the process changes, and another for each process.
+    /// Changes whenever the process does, and is unique among processes.
     epoch: u64,
-    /// The locations of the profile that are this process's, by address.
+    /// Locations of this process in the profile, by address.
     pub locations: BTreeMap<u64, u32>,
-    /// The mappings of the profile that are this process's.
+    /// Mappings of this process in the profile.
     pub emitted: HashMap<MapId, u32>,
 }
 
-/// All processes, and all maps that there ever were.
+/// All processes, and all maps that ever existed.
 #[derive(Debug, Default)]
 pub struct Processes {
     by_pid: HashMap<u32, Process>,
@@ -66,7 +66,7 @@ pub struct Processes {
 }
 
 impl Processes {
-    /// A process. One that nothing told of has nothing.
+    /// Returns a process, creating an empty one if needed.
     pub fn process(&mut self, pid: u32) -> &mut Process {
         let Self { by_pid, epoch, .. } = self;
         by_pid.entry(pid).or_insert_with(|| {
@@ -75,13 +75,13 @@ impl Processes {
         })
     }
 
-    /// Two numbers, of which one is another whenever anything changes that decides what a sample of a process comes to.
+    /// Two numbers, one of which changes whenever the resolution of a process's samples may change.
     #[inline]
     pub fn epochs(&mut self, pid: u32) -> [u64; 2] {
         [self.process(pid).epoch, self.kernel_epoch]
     }
 
-    /// A process that something changes.
+    /// Returns a process that is about to change.
     fn changed(&mut self, pid: u32) -> &mut Process {
         self.epoch += 1;
         let epoch = self.epoch;
@@ -93,24 +93,24 @@ impl Processes {
         process
     }
 
-    /// A map.
+    /// Returns a map.
     pub fn mapping(&self, id: MapId) -> &Mapping {
         &self.mappings[id.0 as usize]
     }
 
-    /// Adds a map that no process has by itself.
+    /// Adds a map that belongs to no process.
     pub fn add(&mut self, mapping: Mapping) -> MapId {
         self.mappings.push(mapping);
         MapId(self.mappings.len() as u32 - 1)
     }
 
-    /// What is mapped at an address of a process, or of the kernel unless it is told that the CPU was in user mode.
+    /// Finds the map at an address of a process, or of the kernel if that is allowed.
     pub fn find(&self, pid: u32, address: u64, may_be_kernel: bool) -> Option<MapId> {
         let find = |pid| self.by_pid.get(&pid)?.maps.find(address);
         find(pid).or_else(|| if may_be_kernel { find(KERNEL_PID) } else { None })
     }
 
-    /// Takes a map.
+    /// Adds a map.
     pub fn mmap(&mut self, mmap: &Mmap, build_ids: &BuildIds) {
         let mapping = Mapping {
             start: kernel_start(mmap),
@@ -122,7 +122,7 @@ impl Processes {
         self.insert(mmap.pid, mapping);
     }
 
-    /// Takes a program that the kernel was given to run.
+    /// Adds a BPF program.
     pub fn ksymbol(&mut self, symbol: &Ksymbol) {
         if symbol.kind == KsymbolType::BPF && symbol.flags == KsymbolFlags::empty() {
             let mapping = Mapping {
@@ -169,8 +169,8 @@ impl Processes {
         }
     }
 
-    /// Takes the name of a thread. That of a process's first thread tells a new program where `is_exec`, or where nothing
-    /// is known of the process yet.
+    /// Sets the name of a process from that of its main thread. It starts a new program with `is_exec`, or if the
+    /// process had no maps of its own.
     pub fn comm(&mut self, comm: &Comm, is_exec: bool) {
         if comm.pid != comm.tid {
             return;
@@ -185,7 +185,7 @@ impl Processes {
         }
     }
 
-    /// Takes what a child inherits.
+    /// Copies the parent's state to a child.
     pub fn fork(&mut self, task: &Task) {
         if task.pid == task.ppid {
             return;
@@ -201,8 +201,8 @@ impl Processes {
         child.main = main.or(child.main);
     }
 
-    /// The map of the program that a process runs. A process of which no such map is known, but that was in the kernel, has
-    /// one by its name.
+    /// The main mapping of a process. A process that was sampled in the kernel without one gets a mapping named after
+    /// its comm.
     pub fn main(&mut self, pid: u32, in_kernel: bool) -> Option<MapId> {
         let process = self.by_pid.get(&pid);
         let main = process.and_then(|process| process.main);
@@ -219,7 +219,7 @@ impl Processes {
     }
 }
 
-/// Old kernels are recorded as mapped from 0 or nearly so; they begin at their reference symbol.
+/// Old kernels are recorded as mapped from about 0; they begin at their reference symbol.
 fn kernel_start(mmap: &Mmap) -> u64 {
     const UPPER_HALF: u64 = 1 << 63;
     const PAGE: u64 = 4096;
@@ -227,8 +227,8 @@ fn kernel_start(mmap: &Mmap) -> u64 {
     if reaches_up && mmap.pgoff > UPPER_HALF { mmap.pgoff / PAGE * PAGE } else { mmap.start }
 }
 
-/// Whether a mapping with this name may be the program that a process runs: not a library, a module or something other than a
-/// file. Only a name in brackets at both ends is not a file, so `[guest.kernel.kallsyms]_text` may be.
+/// Whether a mapping of this name may be the main one: not a library, a module or something other than a file. Only
+/// names in brackets at both ends are not files, so `[guest.kernel.kallsyms]_text` qualifies.
 fn may_be_main(name: &[u8]) -> bool {
     const VIRTUAL: [&[u8]; 4] = [b"//", b"/memfd:", b"[anon:", KERNEL];
     const OTHER: [&[u8]; 4] = [b".ko", b".so", b".so (deleted)", b"/classes.jsa"];

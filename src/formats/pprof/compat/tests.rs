@@ -1,4 +1,4 @@
-//! The rules, each on a recording made for it.
+//! One test per rule, each on a generated recording.
 
 use super::{profile, write};
 use crate::abi::feature::FeatureId;
@@ -19,7 +19,7 @@ const IN_USER: Misc = Misc::from_bits_retain(CpuMode::USER.0);
 const KERNEL_MARK: u64 = 128_u64.wrapping_neg();
 const USER_MARK: u64 = 512_u64.wrapping_neg();
 
-/// A recording, as a pipe.
+/// A recording as a pipe.
 struct Recording {
     bytes: Vec<u8>,
     sample_type: SampleType,
@@ -49,7 +49,7 @@ impl Recording {
         this
     }
 
-    /// An event of this id that is sampled every `period`.
+    /// Adds an event with this ID and sampling period.
     fn event(&mut self, id: u64, period: u64, flags: u64) -> &mut Self {
         let attr = [64 << 32, 0, period, self.sample_type.bits(), 0, SAMPLE_ID_ALL | flags, 0, 0, id];
         self.record(RecordType::HEADER_ATTR, Misc::empty(), &words(&attr))
@@ -63,7 +63,7 @@ impl Recording {
         self
     }
 
-    /// The time of all records that follow.
+    /// Sets the time of the records that follow.
     fn at(&mut self, time: u64) -> &mut Self {
         self.time = time;
         self
@@ -83,7 +83,7 @@ impl Recording {
         self.with_trailer(RecordType::COMM, misc, pid, &[words(&[pair(pid, pid)]), text(name)].concat())
     }
 
-    /// A sample; what follows its id is `rest`.
+    /// Adds a sample; `rest` follows its ID.
     fn sample(&mut self, pid: u32, misc: Misc, ip: u64, rest: &[u64]) -> &mut Self {
         let body = [&words(&[ip, pair(pid, pid), self.time, 1])[..], &words(rest)].concat();
         self.record(RecordType::SAMPLE, misc, &body)
@@ -106,14 +106,14 @@ impl Recording {
 
     fn profile(&self) -> Profile {
         let input = Input::Bytes { name: "made".into(), bytes: self.bytes.clone().into() };
-        let (made, ledger) = profile(Source::open(input, ReadOptions::default()).unwrap()).unwrap();
+        let (built, ledger) = profile(Source::open(input, ReadOptions::default()).unwrap()).unwrap();
         assert!(ledger.messages().is_empty(), "{:?}", ledger.messages());
         let mut bytes = Vec::new();
-        write(&made, &mut bytes).unwrap();
+        write(&built, &mut bytes).unwrap();
         Profile::decode(&bytes[..]).unwrap()
     }
 
-    /// The samples, `ADDRESS@FILE ... : VALUES`.
+    /// The samples, as `ADDRESS@FILE ... : VALUES`.
     fn samples(&self) -> Vec<String> {
         let profile = self.profile();
         let stack = |ids: &[u64]| {
@@ -127,12 +127,12 @@ impl Recording {
         profile.sample.iter().map(|sample| format!("{} : {:?}", stack(&sample.location_id), sample.value)).collect()
     }
 
-    /// The mappings: start, name, build id.
+    /// The mappings: start, name, build ID.
     fn mappings(&self) -> Vec<(u64, String, String)> {
         let profile = self.profile();
         let text = |index: i64| profile.string_table[index as usize].clone();
-        let told = |mapping: &Mapping| (mapping.memory_start, text(mapping.filename), text(mapping.build_id));
-        profile.mapping.iter().map(told).collect()
+        let fields = |mapping: &Mapping| (mapping.memory_start, text(mapping.filename), text(mapping.build_id));
+        profile.mapping.iter().map(fields).collect()
     }
 }
 
@@ -141,7 +141,7 @@ fn simple() -> Recording {
 }
 
 #[test]
-fn the_first_frame_of_a_chain_is_left_out_and_callers_stand_at_their_call() {
+fn skips_the_first_frame_and_adjusts_return_addresses() {
     let mut recording = Recording::new(SampleType::CALLCHAIN, COMM_EXEC);
     recording.mmap(7, 0x1000, 0x1000, 0, "/bin/x").mmap(KERNEL, 0xffff_0000, 0x1000, 0, "[kernel.kallsyms]_text");
     recording.sample(7, IN_USER, 0x1010, &[4, USER_MARK, 0x1010, 0x1020, 0x1030]);
@@ -154,17 +154,17 @@ fn the_first_frame_of_a_chain_is_left_out_and_callers_stand_at_their_call() {
 }
 
 #[test]
-fn frames_without_a_map_are_left_out_but_the_leaf_stays_as_0() {
+fn skips_unmapped_frames_but_keeps_the_leaf_as_0() {
     let mut recording = Recording::new(SampleType::CALLCHAIN, COMM_EXEC);
     recording.mmap(7, 0x1000, 0x1000, 0, "/bin/x");
-    // Behind a call, an address is never the first of a map.
+    // A return address is never the first address of a map.
     recording.sample(7, IN_USER, 0x9010, &[5, USER_MARK, 0x9010, 0x9020, 0x1000, 0x1001]);
     recording.sample(7, IN_USER, 8 << 60 | 0x1010, &[0]);
     assert_eq!(recording.samples(), ["0@ 1000@/bin/x : [1, 50]", "0@ : [1, 50]"]);
 }
 
 #[test]
-fn user_mode_never_finds_the_kernel_and_guests_find_nothing() {
+fn user_mode_does_not_find_kernel_maps_and_guests_find_none() {
     let mut recording = simple();
     recording.mmap(7, 0x1000, 0x1000, 0, "/bin/x").mmap(KERNEL, 0x8000, 0x1000, 0, "[kernel.kallsyms]_text");
     for mode in [CpuMode::KERNEL, CpuMode::USER, CpuMode::GUEST_USER, CpuMode::HYPERVISOR, CpuMode::UNKNOWN] {
@@ -174,7 +174,7 @@ fn user_mode_never_finds_the_kernel_and_guests_find_nothing() {
 }
 
 #[test]
-fn branches_are_callers() {
+fn branches_become_callers() {
     let mut recording = Recording::new(SampleType::CALLCHAIN | SampleType::BRANCH_STACK, COMM_EXEC);
     recording.mmap(7, 0x1000, 0x1000, 0, "/bin/x");
     let branches = [0x1050, 0x1060, 0, 0x9000, 0x1000, 0, 0x1000, 0x1050, 0];
@@ -185,7 +185,7 @@ fn branches_are_callers() {
 }
 
 #[test]
-fn records_without_a_time_come_first_and_processes_have_mappings_of_their_own() {
+fn records_without_time_come_first_and_mappings_are_per_process() {
     let mut recording = simple();
     recording.at(9).sample(7, IN_USER, 0x1010, &[]).sample(8, IN_USER, 0x1010, &[]);
     recording.at(5).sample(7, IN_USER, 0x1010, &[]).at(7).mmap(7, 0x1000, 0x1000, 0, "/bin/y");
@@ -196,7 +196,7 @@ fn records_without_a_time_come_first_and_processes_have_mappings_of_their_own() 
 }
 
 #[test]
-fn a_mapping_at_the_usual_place_of_programs_is_the_main_one() {
+fn mapping_at_the_fixed_load_address_is_the_main_one() {
     let main = |maps: &[(u64, &str)]| {
         let mut recording = simple();
         for &(start, name) in maps {
@@ -211,11 +211,11 @@ fn a_mapping_at_the_usual_place_of_programs_is_the_main_one() {
     for (number, other) in (1..).zip(others) {
         assert_eq!(main(&[(number * 0x1_0000, other), (0x1000, "/bin/x")]), "/bin/x", "{other}");
     }
-    assert_eq!(main(&[(0x1000, "//anon")]), "", "a mapping without a name stands for the one that is missing");
+    assert_eq!(main(&[(0x1000, "//anon")]), "", "an unnamed mapping replaces the missing one");
 }
 
 #[test]
-fn only_names_in_brackets_at_both_ends_are_no_program() {
+fn names_in_brackets_at_both_ends_are_not_programs() {
     let main = |name: &str| {
         let mut recording = simple();
         recording.mmap(0, 0x8000, 0x1000, 0, name).sample(0, IN_USER, 0x10, &[]).mappings().remove(0).1
@@ -229,7 +229,7 @@ fn only_names_in_brackets_at_both_ends_are_no_program() {
 }
 
 #[test]
-fn an_unnamed_program_gets_its_name_from_a_part_of_it() {
+fn unnamed_program_takes_the_name_of_its_next_segment() {
     let mut recording = simple();
     recording.mmap(7, 0x40_0000, 0x1000, 0, "").at(1);
     let part = words(&[pair(7, 7), 0x40_5000, 0x1000, 0x5000]);
@@ -239,7 +239,7 @@ fn an_unnamed_program_gets_its_name_from_a_part_of_it() {
 }
 
 #[test]
-fn a_process_without_a_program_has_its_name_for_one() {
+fn process_without_main_mapping_uses_its_comm() {
     let mut recording = simple();
     recording.build_id(IN_KERNEL, 0xab, "[kernel.kallsyms]");
     recording.mmap(KERNEL, 0x8000, 0x1000, 0, "[kernel.kallsyms]_text").comm(7, "worker", Misc::empty());
@@ -254,7 +254,7 @@ fn a_process_without_a_program_has_its_name_for_one() {
 }
 
 #[test]
-fn build_ids_are_the_records_own_else_those_of_the_table() {
+fn build_ids_come_from_the_record_or_the_table() {
     let mut recording = simple();
     recording.build_id(IN_USER, 0x11, "/bin/x").build_id(IN_USER, 0x22, "/bin/y").build_id(IN_USER, 0x33, "/bin/y");
     let inode = words(&[pair(7, 7), 0x1000, 0x1000, 0, 0x0605_0000_0004, 0, 0, 5]);
@@ -267,7 +267,7 @@ fn build_ids_are_the_records_own_else_those_of_the_table() {
 }
 
 #[test]
-fn an_old_kernel_begins_at_its_reference_symbol_and_modules_split_it() {
+fn old_kernel_begins_at_its_reference_symbol_and_is_split_by_modules() {
     let mut recording = simple();
     let (text, module) = (0xffff_ffff_8100_0000, 0xffff_ffff_a000_0000);
     recording.mmap(KERNEL, 0, u64::MAX, text + 0x198, "[kernel.kallsyms]_text");
@@ -288,21 +288,21 @@ fn an_old_kernel_begins_at_its_reference_symbol_and_modules_split_it() {
 }
 
 #[test]
-fn a_new_program_begins_anew_and_another_name_does_not() {
+fn exec_resets_locations_but_a_rename_does_not() {
     let mut recording = simple();
     recording.mmap(7, 0x1000, 0x1000, 0, "/bin/x").sample(7, IN_USER, 0x1010, &[]);
     recording.comm(7, "renamed", Misc::empty()).sample(7, IN_USER, 0x1010, &[]);
     assert_eq!(recording.samples(), ["1010@/bin/x : [2, 100]"]);
     recording.comm(7, "other", Misc::COMM_EXEC).sample(7, IN_USER, 0x1010, &[]);
     assert_eq!(recording.samples(), ["1010@/bin/x : [2, 100]", "1010@/bin/x : [1, 50]"]);
-    let mut told_by_none = Recording::new(SampleType::empty(), 0);
-    told_by_none.mmap(0, 0x1000, 0x1000, 0, "/bin/x").sample(0, IN_USER, 0x1010, &[]);
-    told_by_none.comm(0, "any", Misc::empty()).sample(0, IN_USER, 0x1010, &[]);
-    assert_eq!(told_by_none.samples().len(), 2);
+    let mut without_exec_flag = Recording::new(SampleType::empty(), 0);
+    without_exec_flag.mmap(0, 0x1000, 0x1000, 0, "/bin/x").sample(0, IN_USER, 0x1010, &[]);
+    without_exec_flag.comm(0, "any", Misc::empty()).sample(0, IN_USER, 0x1010, &[]);
+    assert_eq!(without_exec_flag.samples().len(), 2);
 }
 
 #[test]
-fn a_child_inherits_maps_and_program() {
+fn child_inherits_maps_and_main_mapping() {
     let mut recording = simple();
     recording.mmap(7, 0x1000, 0x1000, 0, "/bin/x");
     recording.with_trailer(RecordType::FORK, Misc::empty(), 8, &words(&[pair(8, 7), pair(8, 7), 0]));
@@ -312,7 +312,7 @@ fn a_child_inherits_maps_and_program() {
 }
 
 #[test]
-fn what_perf_says_was_lost_is_in_a_mapping_of_its_own() {
+fn lost_samples_are_in_a_separate_mapping() {
     let lost = |version: &str| {
         let mut recording = simple();
         recording.version(version).sample(7, IN_USER, 0x1010, &[]);
@@ -326,7 +326,7 @@ fn what_perf_says_was_lost_is_in_a_mapping_of_its_own() {
 }
 
 #[test]
-fn a_profile_that_begins_with_lost_samples_has_a_nameless_first_mapping() {
+fn profile_starting_with_lost_samples_has_an_unnamed_first_mapping() {
     let mut recording = simple();
     recording.mmap(7, 0x1000, 0x1000, 0, "/bin/x");
     recording.with_trailer(RecordType::LOST, Misc::empty(), 7, &words(&[1, 10])).sample(7, IN_USER, 0x1010, &[]);
@@ -335,7 +335,7 @@ fn a_profile_that_begins_with_lost_samples_has_a_nameless_first_mapping() {
 }
 
 #[test]
-fn bpf_programs_are_mappings_of_the_kernel() {
+fn bpf_programs_are_kernel_mappings() {
     let mut recording = simple();
     let symbol =
         |address: u64, kind_and_flags: u64| [words(&[address, kind_and_flags << 32 | 0x100]), text("prog")].concat();
@@ -347,7 +347,7 @@ fn bpf_programs_are_mappings_of_the_kernel() {
 }
 
 #[test]
-fn events_have_columns_by_name_and_samples_are_told_apart_by_id() {
+fn events_have_named_columns_and_samples_match_by_id() {
     let mut recording = Recording::new(SampleType::PERIOD, COMM_EXEC);
     recording.event(2, 0, 0);
     recording.sample(7, IN_USER, 0, &[7]).sample(7, IN_USER, 0, &[0]);
@@ -361,10 +361,10 @@ fn events_have_columns_by_name_and_samples_are_told_apart_by_id() {
 }
 
 #[test]
-fn without_samples_there_is_no_profile() {
+fn rejects_a_recording_without_samples() {
     let mut recording = simple();
     recording.mmap(7, 0x1000, 0x1000, 0, "/bin/x");
     let input = Input::Bytes { name: "made".into(), bytes: recording.bytes.into() };
     let refused = profile(Source::open(input, ReadOptions::default()).unwrap()).unwrap_err();
-    assert!(refused.to_string().starts_with("made: there is no sample in it"), "{refused}");
+    assert!(refused.to_string().starts_with("made: it has no samples"), "{refused}");
 }

@@ -6,26 +6,26 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use toml::Spanned;
 
-/// What becomes of the recording's bytes, in this order.
+/// Corruptions of the bytes of the recording, in order of application.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DamageTable {
-    /// The recorder was killed: the header does not tell how much data there is, and there are no features.
+    /// Whether the recorder was interrupted: the data size in the header is 0, and there are no features.
     #[serde(default)]
     pub unfinished: bool,
-    /// The record of that number, from 0 on, says that its size is 0.
+    /// Index of a record, from 0, whose size is set to 0.
     pub empty_record: Option<Spanned<u64>>,
-    /// Fields of the header, by their names, that have other values.
+    /// Header fields to overwrite, by name.
     #[serde(default)]
     pub header: BTreeMap<Spanned<String>, Value>,
-    /// Bytes that are turned into their complement.
+    /// Places of bytes to invert.
     #[serde(default)]
     pub flip: Vec<Spanned<Place>>,
-    /// Where it ends.
+    /// Place at which to truncate.
     pub cut: Option<Spanned<Place>>,
 }
 
-/// A place in a recording: a number of bytes from its beginning, or percents of it, as `"50%"`.
+/// A place in a recording: an offset in bytes, or a percentage such as `"50%"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// Bytes.
@@ -35,7 +35,7 @@ pub enum Place {
 }
 
 impl Place {
-    /// The place in so many bytes; `None` where it is not in them.
+    /// The offset in `len` bytes; `None` if it is beyond the end.
     pub fn of(self, len: u64) -> Option<u64> {
         let at = match self {
             Self::Bytes(at) => at,
@@ -48,12 +48,12 @@ impl Place {
 impl<'de> Deserialize<'de> for Place {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
-        #[serde(untagged, expecting = "expected a number of bytes, or percents as \"50%\"")]
+        #[serde(untagged, expecting = "expected an offset in bytes, or a percentage such as \"50%\"")]
         enum Written<'a> {
             Bytes(u64),
             Percent(Cow<'a, str>),
         }
-        let wrong = || serde::de::Error::custom("a place is a number of bytes, or percents as \"50%\"");
+        let wrong = || serde::de::Error::custom("expected an offset in bytes, or a percentage such as \"50%\"");
         match Written::deserialize(deserializer)? {
             Written::Bytes(at) => Ok(Self::Bytes(at)),
             Written::Percent(text) => {

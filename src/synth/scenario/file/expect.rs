@@ -3,44 +3,44 @@
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// What readers are to see in the recording.
+/// What readers must see in the recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expect {
-    /// Samples in all.
+    /// Number of samples.
     pub samples: u64,
-    /// Samples by event.
+    /// Number of samples by event.
     #[serde(default)]
     pub events: BTreeMap<String, u64>,
-    /// Samples by name of the thread.
+    /// Number of samples by thread name.
     #[serde(default)]
     pub comms: BTreeMap<String, u64>,
-    /// Samples by the function that runs.
+    /// Number of samples by leaf function.
     #[serde(default)]
     pub functions: BTreeMap<String, u64>,
-    /// Branches, in all samples together.
+    /// Number of branches in all samples.
     #[serde(default)]
     pub branches: u64,
-    /// What perf says of it besides, where it reads it: a part of that.
+    /// Part of a warning that perf prints although it reads the recording.
     #[serde(default)]
     pub perf_warns: Option<String>,
-    /// What perf shows with arguments.
+    /// Checks of perf's output.
     #[serde(default)]
     pub perf: Vec<Shown>,
-    /// How many samples a reader sees, where that is not all: `perf`, `linux-perf-data`, `perfparser`.
+    /// Number of samples that a reader sees if not all: `perf`, `linux-perf-data`, `perfparser`.
     #[serde(default)]
     pub reads: BTreeMap<String, u64>,
-    /// Which readers reject it, and a part of what they say: `perf`, `linux-perf-data`, `perfparser`, `check`.
+    /// Readers that reject the recording, with a part of their message: `perf`, `linux-perf-data`, `perfparser`, `check`.
     #[serde(default)]
     pub rejected: BTreeMap<String, String>,
 }
 
-/// What perf shows.
+/// A check of perf's output.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shown {
-    /// Arguments.
+    /// Arguments of perf.
     pub args: Vec<String>,
-    /// Texts that stand in its output in this order; runs of blanks are made one.
+    /// Strings that occur in the output in this order; runs of blanks count as one.
     pub shows: Vec<String>,
 }

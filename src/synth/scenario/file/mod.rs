@@ -1,8 +1,8 @@
-//! What a scenario's file says, in TOML. The keys are the fields here.
+//! The TOML file of a scenario. Its keys are the fields of these types.
 //!
-//! * Here: what the recording as a whole is; [`event`]s.
-//! * [`program`]s, the kernel's among them; [`process`]es, their threads and where the time goes.
-//! * [`record`]s that are told one by one, AUX areas; [`damage`]; what readers [`expect`] to see.
+//! * Here: the recording as a whole; [`event`]s.
+//! * [`program`]s, including the kernel; [`process`]es, their threads and stacks.
+//! * Explicit [`record`]s and AUX areas; [`damage`]; [`expect`]ations of readers.
 
 pub mod damage;
 pub mod event;
@@ -26,31 +26,31 @@ use toml::Spanned;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct File {
-    /// What it shows, in a sentence.
+    /// Description in one sentence.
     pub about: String,
-    /// What is random follows from it.
+    /// Seed of everything random.
     #[serde(default)]
     pub seed: u64,
-    /// How long the recording takes.
+    /// Duration of the recording.
     pub duration: Spanned<Time>,
-    /// Byte order: `little`, which goes without saying, or `big`.
+    /// Byte order: `little` (default) or `big`.
     #[serde(default)]
     pub endian: Order,
-    /// What it is written as: `file`, which goes without saying, `pipe` or `dir`.
+    /// Container: `file` (default), `pipe` or `dir`.
     #[serde(default)]
     pub container: ContainerKey,
-    /// Whether the records are compressed: `true`, or the type of the records that hold the others.
+    /// Whether records are compressed: `true`, or the type of the compressed records.
     #[serde(default)]
     pub compress: Compress,
-    /// Whether rounds are marked, which goes without saying.
+    /// Whether rounds are marked, which is the default.
     #[serde(default = "yes")]
     pub rounds: bool,
-    /// Bytes that `perf_event_attr` takes, by which the version of the recorder shows.
+    /// Size of `perf_event_attr`, which depends on the version of the recorder.
     pub attr_size: Option<Spanned<u32>>,
-    /// The machine; what is not said of it is made up.
+    /// The machine. Missing values have defaults.
     #[serde(default)]
     pub machine: MachineTable,
-    /// The events, at least one.
+    /// The events; at least one.
     pub event: Vec<EventTable>,
     /// The kernel.
     pub kernel: Option<KernelTable>,
@@ -59,28 +59,28 @@ pub struct File {
     /// BPF programs.
     #[serde(default)]
     pub bpf: Vec<BpfTable>,
-    /// The programs and libraries.
+    /// Programs and libraries.
     #[serde(default)]
     pub program: Vec<ProgramTable>,
     /// The processes.
     #[serde(default)]
     pub process: Vec<ProcessTable>,
-    /// How threads come and go on their CPUs.
+    /// Context switches.
     pub switches: Option<SwitchesTable>,
-    /// What hardware traced.
+    /// Hardware trace.
     pub aux: Option<AuxTable>,
-    /// Records of any type.
+    /// Explicit records of any type.
     #[serde(default)]
     pub record: Vec<RecordTable>,
-    /// Features by their names, such as `CPUID`, with the fields that `perfconv -t json` tells of them.
+    /// Features by name, such as `CPUID`, with fields as in `perfconv -t json`.
     #[serde(default)]
     pub feature: BTreeMap<String, Spanned<serde_json::Value>>,
-    /// Features that are not told, by their names.
+    /// Names of features to omit.
     #[serde(default)]
     pub without: Vec<Spanned<String>>,
-    /// What becomes of the recording's bytes.
+    /// Corruption of the bytes of the recording.
     pub damage: Option<DamageTable>,
-    /// What readers are to see in the recording.
+    /// What readers must see in the recording.
     #[serde(default)]
     pub expect: Expect,
 }
@@ -93,10 +93,10 @@ fn yes() -> bool {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Order {
-    /// Of x86 and nearly all others.
+    /// Least significant byte first.
     #[default]
     Little,
-    /// Of s390x.
+    /// Most significant byte first, as on s390x.
     Big,
 }
 
@@ -104,24 +104,24 @@ pub enum Order {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ContainerKey {
-    /// A file that can be sought in.
+    /// A seekable file.
     #[default]
     File,
-    /// What `perf record -o -` writes.
+    /// A stream, as written by `perf record -o -`.
     Pipe,
-    /// What `perf record --threads` writes.
+    /// A directory, as written by `perf record --threads`.
     Dir,
 }
 
-/// Whether records are compressed, and what into.
+/// Compression of records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Compress {
-    /// They are not.
+    /// None.
     #[default]
     No,
-    /// Into COMPRESSED records.
+    /// COMPRESSED records.
     Compressed,
-    /// Into COMPRESSED2 records, of perf 6.16.
+    /// COMPRESSED2 records. Since perf 6.16.
     Compressed2,
 }
 
@@ -151,27 +151,27 @@ impl<'de> Deserialize<'de> for Compress {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MachineTable {
-    /// As `uname -m` tells it.
+    /// Architecture, as printed by `uname -m`.
     pub arch: Option<String>,
-    /// How many CPUs.
+    /// Number of CPUs.
     pub cpus: Option<u32>,
-    /// Name of the host.
+    /// Host name.
     pub hostname: Option<String>,
-    /// Release of the kernel.
+    /// Kernel release.
     pub release: Option<String>,
-    /// Name of the CPU.
+    /// CPU model.
     pub cpu: Option<String>,
-    /// Version of perf.
+    /// perf version.
     pub perf: Option<String>,
 }
 
-/// How threads come and go on their CPUs.
+/// Context switches.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SwitchesTable {
-    /// A thread runs once in each such time, for as much of it as it is busy.
+    /// Interval in which each thread is scheduled once, for the percentage of it that the thread is busy.
     pub every: Spanned<Time>,
-    /// Whether whole CPUs are recorded, which tell what comes next: SWITCH_CPU_WIDE in place of SWITCH.
+    /// Whether to record whole CPUs: SWITCH_CPU_WIDE, which includes the next task, instead of SWITCH.
     #[serde(default)]
     pub cpu_wide: bool,
 }

@@ -5,20 +5,20 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use toml::Spanned;
 
-/// A process, which is there from the beginning to the end.
+/// A process that exists throughout the recording.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProcessTable {
-    /// Its number.
+    /// Process ID.
     pub pid: u32,
-    /// Its name, and that of threads that have none.
+    /// Name of the process and of threads without a name.
     pub comm: String,
-    /// Paths of the programs that are mapped in it.
+    /// Paths of the programs mapped in it.
     #[serde(default)]
     pub programs: Vec<Spanned<String>>,
     /// Path of its cgroup.
     pub cgroup: Option<String>,
-    /// Whether what it runs outside of the kernel is a guest's.
+    /// Whether its user-space code belongs to a guest.
     #[serde(default)]
     pub guest: bool,
     /// Its threads.
@@ -29,16 +29,16 @@ pub struct ProcessTable {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ThreadTable {
-    /// Its number; without one, that of the process.
+    /// Thread ID; the process ID by default.
     pub tid: Option<u32>,
     /// Its name.
     pub comm: Option<String>,
-    /// Its CPU; without one, threads take turns.
+    /// CPU; by default, threads are distributed over the CPUs.
     pub cpu: Option<Spanned<u32>>,
-    /// How much of the time it runs, in percent.
+    /// Percentage of the time it runs.
     #[serde(default = "always")]
     pub busy: Spanned<u64>,
-    /// Where the time goes. The percents of all together are 100.
+    /// Its stacks, whose percentages add up to 100.
     pub stack: Vec<Spanned<StackTable>>,
 }
 
@@ -50,22 +50,22 @@ fn always() -> Spanned<u64> {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StackTable {
-    /// How much of the thread's samples are in it: of each hundred exactly so many.
+    /// Share of the thread's samples: exactly this many of each hundred.
     pub percent: u64,
-    /// Functions from the first caller to the one that runs: `main`, or `libc.so.6!malloc` where several programs have it.
+    /// Functions from outermost to leaf: `main`, or `libc.so.6!malloc` if several programs have it.
     pub frames: Vec<Spanned<String>>,
-    /// The last branches, the newest first: `main+0x10 -> loop`, and behind that their flags: `MISPRED CYCLES=5`.
+    /// Branch stack, newest first: `main+0x10 -> loop`, followed by flags: `MISPRED CYCLES=5`.
     #[serde(default)]
     pub branches: Vec<Spanned<String>>,
-    /// Values of registers by their names. The instruction pointer is that of the sample, others are 0.
+    /// Values of registers by name. The default of the instruction pointer is that of the sample, others are 0.
     #[serde(default)]
     pub regs: BTreeMap<Spanned<String>, Value>,
-    /// Values of the fields of tracepoints, by their names. Others are 0.
+    /// Values of tracepoint fields by name; 0 by default.
     #[serde(default)]
     pub raw: BTreeMap<Spanned<String>, Value>,
-    /// A file beside the scenario with the bytes of the user stack, from the stack pointer on. Without one it is made up, so
-    /// that it can be unwound with the programs' `.eh_frame`.
+    /// Name of a file next to the scenario with the bytes of the user stack from the stack pointer on. By default, a stack is
+    /// generated that can be unwound with the `.eh_frame` of the programs.
     pub user_stack: Option<Spanned<String>>,
-    /// Other fields of the samples, as `perfconv -t json` tells them: `addr`, `data_src`, `weight`, ...
+    /// Other sample fields, as in `perfconv -t json`: `addr`, `data_src`, `weight`, ...
     pub sample: Option<Spanned<Map<String, Value>>>,
 }

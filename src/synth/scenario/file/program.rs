@@ -7,11 +7,11 @@ use toml::Spanned;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProgramTable {
-    /// Where it is: an absolute path.
+    /// Absolute path.
     pub path: Spanned<String>,
-    /// Its functions, one behind the other.
+    /// Names of its functions, in address order.
     pub functions: Vec<Spanned<String>>,
-    /// Bytes that each of them takes.
+    /// Size of each function in bytes.
     #[serde(default = "function_size")]
     pub function_size: Spanned<u64>,
 }
@@ -20,9 +20,9 @@ pub struct ProgramTable {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KernelTable {
-    /// Its functions, one behind the other.
+    /// Names of its functions, in address order.
     pub functions: Vec<Spanned<String>>,
-    /// Bytes that each of them takes.
+    /// Size of each function in bytes.
     #[serde(default = "function_size")]
     pub function_size: Spanned<u64>,
 }
@@ -31,17 +31,17 @@ fn function_size() -> Spanned<u64> {
     Spanned::new(0..0, 256)
 }
 
-/// A BPF program, which is loaded when the recording begins.
+/// A BPF program, loaded at the beginning of the recording.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BpfTable {
-    /// Its name. Stacks have it as `bpf_prog_TAG_NAME`, as the kernel calls it.
+    /// Its name. Stacks contain the kernel's name for it, `bpf_prog_TAG_NAME`.
     pub name: Spanned<String>,
-    /// Its number.
+    /// ID.
     pub id: u32,
-    /// The hash of its instructions: 16 hexadecimal digits.
+    /// Tag, the hash of its instructions: 16 hexadecimal digits.
     pub tag: Spanned<String>,
-    /// Bytes of its machine code.
+    /// Size of its machine code in bytes.
     #[serde(default = "function_size")]
     pub size: Spanned<u64>,
 }

@@ -6,36 +6,36 @@ use crate::synth::scenario::time::Time;
 use serde::Deserialize;
 use toml::Spanned;
 
-/// A record of any type.
+/// An explicit record of any type.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RecordTable {
-    /// Its type: `LOST`, `EXIT`, ...; without one, `bytes` are all of it.
+    /// Type: `LOST`, `EXIT`, ...; without it, `bytes` is the whole record.
     #[serde(rename = "type")]
     pub kind: Option<Spanned<String>>,
-    /// When; without a time, before the recording began.
+    /// Time; by default, before the recording began.
     pub at: Option<Time>,
-    /// The event that it belongs to, by its name; without one, the first.
+    /// Name of the event that owns it; by default, the first.
     pub event: Option<Spanned<String>>,
-    /// Whose it is.
+    /// Process ID.
     #[serde(default)]
     pub pid: u32,
-    /// Whose it is; without one, as `pid`.
+    /// Thread ID; `pid` by default.
     pub tid: Option<u32>,
-    /// Where it was written.
+    /// CPU number.
     #[serde(default)]
     pub cpu: u32,
-    /// The mode of the CPU that its header tells, by name.
+    /// CPU mode in its header, by name.
     #[serde(default = "unknown")]
     pub cpumode: CpuMode,
-    /// The other bits of its header, by name.
+    /// Other bits of `misc`, by name.
     #[serde(default)]
     pub misc: Misc,
-    /// Its fields, as `perfconv -t json` tells them.
+    /// Its fields, as in `perfconv -t json`.
     pub body: Option<Spanned<serde_json::Value>>,
-    /// What follows it without being counted in its size, in hexadecimal digits.
+    /// Payload that follows it and is not counted in its size, in hexadecimal digits.
     pub payload: Option<Spanned<String>>,
-    /// The bytes of a record that cannot be told otherwise, in hexadecimal digits.
+    /// All bytes of a record that cannot be described otherwise, in hexadecimal digits.
     pub bytes: Option<Spanned<String>>,
 }
 
@@ -43,17 +43,17 @@ fn unknown() -> CpuMode {
     CpuMode::UNKNOWN
 }
 
-/// What hardware traced.
+/// A hardware trace.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AuxTable {
-    /// The hardware: `INTEL_PT`, `ARM_SPE`, ...
+    /// The tracing hardware: `INTEL_PT`, `ARM_SPE`, ...
     #[serde(rename = "type")]
     pub kind: AuxtraceType,
-    /// What its decoder needs.
+    /// Private data of the decoder.
     #[serde(default)]
     pub private: Vec<u64>,
-    /// The event that traces, by its name; without one, the first.
+    /// Name of the tracing event; by default, the first.
     pub event: Option<Spanned<String>>,
     /// The pieces of the trace.
     pub buffer: Vec<BufferTable>,
@@ -63,19 +63,19 @@ pub struct AuxTable {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BufferTable {
-    /// When it was taken.
+    /// Time of the piece.
     pub at: Time,
-    /// Its CPU.
+    /// CPU number.
     #[serde(default)]
     pub cpu: u32,
-    /// Whose it is.
+    /// Process ID.
     #[serde(default)]
     pub pid: u32,
-    /// Whose it is; without one, as `pid`.
+    /// Thread ID; `pid` by default.
     pub tid: Option<u32>,
     /// Its bytes, in hexadecimal digits.
     pub bytes: Spanned<String>,
-    /// How often they are repeated.
+    /// Number of repetitions of the bytes.
     #[serde(default = "once")]
     pub times: Spanned<u32>,
 }

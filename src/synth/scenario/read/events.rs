@@ -17,26 +17,22 @@ use serde_json::{Map, Value};
 use std::ops::Range;
 use toml::Spanned;
 
-/// Sizes that attrs have had, with room for some to come.
+/// Valid sizes of attrs, with room for future ones.
 const ATTR_SIZES: std::ops::RangeInclusive<u32> = Attr::SIZE_VER0 as u32..=1024;
 
-/// The most bytes of a user stack in a sample.
-const MOST_STACK: u32 = 32768;
+/// Maximum size of the user stack in a sample.
+const MAX_STACK: u32 = 32768;
 
 impl Lines<'_> {
-    /// The events, and how they are sampled.
+    /// The events and their sampling.
     pub(super) fn events(&self, file: &File, registers: Option<Registers>, about: &mut About) -> Result<Vec<Sampled>> {
         let mut groups: Vec<Range<usize>> = Vec::new();
         for (number, table) in file.event.iter().enumerate() {
             let mut event = self.event(table, registers)?;
             if let Some(size) = &file.attr_size {
-                let is_sound = ATTR_SIZES.contains(size.get_ref()) && size.get_ref() % 8 == 0;
-                if !is_sound {
-                    return Err(self.wrong(
-                        size.span(),
-                        "attr_size",
-                        "an attr takes from 64 to 1024 bytes, in words of 8",
-                    ));
+                let is_valid = ATTR_SIZES.contains(size.get_ref()) && size.get_ref() % 8 == 0;
+                if !is_valid {
+                    return Err(self.wrong(size.span(), "attr_size", "expected a multiple of 8 from 64 to 1024"));
                 }
                 event.attr.size = *size.get_ref();
                 event.attr = event.attr.resized(*size.get_ref() as usize);
@@ -62,7 +58,7 @@ impl Lines<'_> {
         };
         let mut event = event.map_err(|e| wrong(&table.name, "event.name", e.to_string()))?;
         if *table.rate.get_ref() > 1_000_000_000 {
-            return Err(self.wrong(table.rate.span(), "event.rate", "it is at most 1000000000 samples a second"));
+            return Err(self.wrong(table.rate.span(), "event.rate", "expected at most 1000000000 samples per second"));
         }
         if let Some(period) = table.period {
             event = event.period(period);
@@ -77,8 +73,8 @@ impl Lines<'_> {
         event.attr.sample_regs_user |= self.mask(&table.regs_user, "event.regs_user", registers)?;
         event.attr.sample_regs_intr |= self.mask(&table.regs_intr, "event.regs_intr", registers)?;
         if let Some(bytes) = &table.user_stack {
-            if *bytes.get_ref() > MOST_STACK || bytes.get_ref() % 8 != 0 {
-                let what = format!("a sample can have up to {MOST_STACK} bytes of a stack, in words of 8");
+            if *bytes.get_ref() > MAX_STACK || bytes.get_ref() % 8 != 0 {
+                let what = format!("expected a multiple of 8 up to {MAX_STACK}");
                 return Err(self.wrong(bytes.span(), "event.user_stack", what));
             }
             event.attr.sample_stack_user = *bytes.get_ref();
@@ -87,29 +83,25 @@ impl Lines<'_> {
         if !table.format.is_empty() {
             event = event.formatted(self.format(table)?);
         }
-        if let Some(told) = &table.attr {
-            event.attr = self.attr(&event.attr, told)?;
+        if let Some(fields) = &table.attr {
+            event.attr = self.attr(&event.attr, fields)?;
         }
         for (mask, field) in
             [(event.attr.sample_regs_user, SampleType::REGS_USER), (event.attr.sample_regs_intr, SampleType::REGS_INTR)]
         {
             event = if mask == 0 { event } else { event.with(field) };
         }
-        if event.attr.sample_stack_user > MOST_STACK {
-            let what = format!("a sample can have up to {MOST_STACK} bytes of a stack");
+        if event.attr.sample_stack_user > MAX_STACK {
+            let what = format!("expected at most {MAX_STACK} bytes");
             return Err(wrong(&table.name, "event.attr.sample_stack_user", what));
         }
         if !SampleType::KNOWN.contains(event.attr.sample_type) {
-            return Err(wrong(
-                &table.name,
-                "event.attr.sample_type",
-                "samples cannot have fields that have no name".to_owned(),
-            ));
+            return Err(wrong(&table.name, "event.attr.sample_type", "unknown bits in sample_type".to_owned()));
         }
         Ok(event)
     }
 
-    /// Flags by their names.
+    /// Flags by name.
     fn flags<F: Flags + FromIterator<F>>(&self, names: &[Spanned<String>], key: &str) -> Result<F> {
         let flags = names.iter().map(|name| {
             let what = || {
@@ -117,7 +109,7 @@ impl Lines<'_> {
                 self.wrong(
                     name.span(),
                     key,
-                    format!("there is no {:?}; there are {}", name.get_ref(), known.join(", ")),
+                    format!("unknown name {:?}; expected one of: {}", name.get_ref(), known.join(", ")),
                 )
             };
             F::from_name(name.get_ref()).ok_or_else(what)
@@ -125,30 +117,29 @@ impl Lines<'_> {
         flags.collect()
     }
 
-    /// A mask of registers.
+    /// A mask of registers by name.
     fn mask(&self, names: &[Spanned<String>], key: &str, registers: Option<Registers>) -> Result<u64> {
         names.iter().try_fold(0, |mask, name| {
             let bit = registers.and_then(|registers| registers.bit(name.get_ref()));
             let what = || {
-                let known = registers.map_or_else(|| "none of this machine".to_owned(), |known| known.names.join(", "));
-                self.wrong(
-                    name.span(),
-                    key,
-                    format!("{:?} is no register that is known; they are {known}", name.get_ref()),
-                )
+                let known = registers.map_or_else(
+                    || "none, as those of this machine are not supported".to_owned(),
+                    |known| known.names.join(", "),
+                );
+                self.wrong(name.span(), key, format!("unknown register {:?}; expected one of: {known}", name.get_ref()))
             };
             Ok(mask | 1 << bit.ok_or_else(what)?)
         })
     }
 
-    /// The attr with some fields told.
-    fn attr(&self, attr: &Attr, told: &Spanned<Map<String, Value>>) -> Result<Attr> {
-        let wrong = |what: String| self.wrong(told.span(), "event.attr", what);
+    /// The attr with some fields replaced.
+    fn attr(&self, attr: &Attr, given: &Spanned<Map<String, Value>>) -> Result<Attr> {
+        let wrong = |what: String| self.wrong(given.span(), "event.attr", what);
         let Ok(Value::Object(mut fields)) = serde_json::to_value(attr) else { return Ok(attr.clone()) };
-        for (name, value) in told.get_ref() {
+        for (name, value) in given.get_ref() {
             match fields.get_mut(name).filter(|_| name != "stored") {
                 Some(field) => *field = Self::json(value),
-                None => return Err(wrong(format!("an attr has no field {name:?}"))),
+                None => return Err(wrong(format!("unknown attr field {name:?}"))),
             }
         }
         Attr::deserialize(Value::Object(fields)).map_err(|e| wrong(e.to_string()))
@@ -159,17 +150,22 @@ impl Lines<'_> {
         let (system, rest) = table.name.get_ref().split_once(':').unwrap_or_default();
         let name = rest.split(':').next().unwrap_or_default();
         table.format.iter().try_fold(Tracepoint::new(system, name), |tracepoint, field| {
-            let what =
-                || self.wrong(field.span(), "event.format", "a field is told as in C: int prev_pid, char comm[16]");
+            let what = || {
+                self.wrong(
+                    field.span(),
+                    "event.format",
+                    "expected a C declaration such as 'int prev_pid' or 'char comm[16]'",
+                )
+            };
             let (size, signed) = size_of(field.get_ref()).ok_or_else(what)?;
             Ok(tracepoint.field(field.get_ref().as_str(), size, signed))
         })
     }
 }
 
-/// How many bytes a field of a tracepoint takes, and whether it is signed.
+/// Size of a tracepoint field in bytes, and whether it is signed.
 fn size_of(declaration: &str) -> Option<(u64, bool)> {
-    /// Types, by the words that they end with.
+    /// Types by their last word.
     const TYPES: [(&str, u64); 18] = [
         ("char", 1),
         ("bool", 1),
@@ -211,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_have_the_sizes_of_their_types() {
+    fn field_sizes_follow_from_their_types() {
         for (declaration, size) in [
             ("int prev_pid", Some((4, true))),
             ("char prev_comm[16]", Some((16, true))),

@@ -1,6 +1,6 @@
-//! From what a file says to a scenario: everything is looked up, and what does not fit is told with line and key.
+//! Converts a scenario file to a scenario: resolves all names, and reports errors with line and key.
 //!
-//! * Here: the whole; [`events`]; [`programs`]; [`stacks`]; [`records`].
+//! * Here: the scenario as a whole; [`events`]; [`programs`]; [`stacks`]; [`records`].
 
 mod events;
 mod programs;
@@ -28,13 +28,13 @@ use std::collections::HashSet;
 use std::ops::{Range, RangeInclusive};
 use toml::Spanned;
 
-/// The text of a scenario, to name places in it.
+/// The text of a scenario, to locate errors.
 pub(super) struct Lines<'a> {
     pub(super) name: &'a str,
     pub(super) text: &'a str,
 }
 
-/// What the others are looked up in.
+/// The names that stacks are resolved against.
 struct Known<'a> {
     about: &'a About,
     programs: &'a [Program],
@@ -42,7 +42,7 @@ struct Known<'a> {
 }
 
 impl Lines<'_> {
-    /// What is wrong, with the line and the key.
+    /// An error with line and key.
     fn wrong(&self, span: Range<usize>, key: &str, what: impl std::fmt::Display) -> Error {
         let before = self.text.get(..span.start).unwrap_or_default();
         let line = before.bytes().filter(|&byte| byte == b'\n').count() + 1;
@@ -51,16 +51,16 @@ impl Lines<'_> {
     }
 
     fn file(&self) -> Result<File> {
-        let unread = |error: &toml::de::Error, key: &str| {
+        let parse_error = |error: &toml::de::Error, key: &str| {
             let what = error.message().lines().next().unwrap_or_default();
             self.wrong(error.span().unwrap_or(0..0), key, what)
         };
-        let parsed = toml::Deserializer::parse(self.text).map_err(|error| unread(&error, ""))?;
+        let parsed = toml::Deserializer::parse(self.text).map_err(|error| parse_error(&error, ""))?;
         serde_path_to_error::deserialize(parsed).map_err(|error| {
-            // What tells places is in the path as if it were a key.
+            // Spans appear as keys in the path.
             let path = error.path().to_string();
             let keys: Vec<_> = path.split('.').filter(|key| !key.starts_with("$__") && *key != "?").collect();
-            unread(error.inner(), keys.join(".").trim_start_matches('.'))
+            parse_error(error.inner(), keys.join(".").trim_start_matches('.'))
         })
     }
 
@@ -76,7 +76,7 @@ impl Lines<'_> {
         let mut pids = HashSet::new();
         for table in &file.process {
             if !pids.insert(table.pid) {
-                return Err(Error::invalid(format!("{}: process.pid: {} is there twice", self.name, table.pid)));
+                return Err(Error::invalid(format!("{}: process.pid: duplicate process ID {}", self.name, table.pid)));
             }
             let process = self.process(table, &programs, &mut cgroups)?;
             for thread in &table.thread {
@@ -89,13 +89,13 @@ impl Lines<'_> {
         let mut branches: Vec<_> =
             threads.iter().flat_map(|thread| &thread.stacks).flat_map(|stack| &stack.branches).collect();
         branches.sort_by_key(|(from, ..)| *from);
-        let mut room = code::MOST;
+        let mut room = code::MAX_SIZE;
         programs.iter_mut().for_each(|program| program.add_code(&branches, &mut room));
         let switches = file.switches.map(|table| {
             let every = table.every.get_ref().0;
-            let is_sound = EVERY.contains(&every);
-            let what = || self.wrong(table.every.span(), "switches.every", "it is from 100ns to 60m");
-            is_sound.then_some(Switches { every, cpu_wide: table.cpu_wide }).ok_or_else(what)
+            let is_valid = SWITCH_INTERVALS.contains(&every);
+            let what = || self.wrong(table.every.span(), "switches.every", "expected 100ns to 60m");
+            is_valid.then_some(Switches { every, cpu_wide: table.cpu_wide }).ok_or_else(what)
         });
         let switches = switches.transpose()?;
         let flags = [
@@ -135,20 +135,20 @@ impl Lines<'_> {
     }
 
     fn about(&self, file: &File, registers: Option<Registers>) -> Result<(About, Vec<super::plan::Sampled>)> {
-        let usual = Machine::default();
-        let told = file.machine.clone();
+        let defaults = Machine::default();
+        let given = file.machine.clone();
         let machine = Machine {
-            arch: told.arch.unwrap_or(usual.arch),
-            cpus: told.cpus.unwrap_or(usual.cpus).clamp(1, MOST_CPUS),
-            hostname: told.hostname.unwrap_or(usual.hostname),
-            release: told.release.unwrap_or(usual.release),
-            cpu: told.cpu.unwrap_or(usual.cpu),
-            perf: told.perf.unwrap_or(usual.perf),
-            ..usual
+            arch: given.arch.unwrap_or(defaults.arch),
+            cpus: given.cpus.unwrap_or(defaults.cpus).clamp(1, MAX_CPUS),
+            hostname: given.hostname.unwrap_or(defaults.hostname),
+            release: given.release.unwrap_or(defaults.release),
+            cpu: given.cpu.unwrap_or(defaults.cpu),
+            perf: given.perf.unwrap_or(defaults.perf),
+            ..defaults
         };
         let (events, cpus) = (file.event.len(), machine.cpus as usize);
-        if events.saturating_mul(cpus) > MOST_IDS {
-            let what = format!("{events} events on {cpus} CPUs are too many: there are up to {MOST_IDS} together");
+        if events.saturating_mul(cpus) > MAX_IDS {
+            let what = format!("{events} events on {cpus} CPUs are too many; their product is at most {MAX_IDS}");
             return Err(self.wrong(0..0, "machine.cpus", what));
         }
         let mut about = About::default();
@@ -163,14 +163,14 @@ impl Lines<'_> {
         let id_of = |name: &str| (0..256).map(FeatureId).find(|id| id.name() == Some(name));
         for (name, feature) in &file.feature {
             let key = format!("feature.{name}");
-            let id = id_of(name).ok_or_else(|| self.wrong(feature.span(), &key, "there is no such feature"))?;
+            let id = id_of(name).ok_or_else(|| self.wrong(feature.span(), &key, "unknown feature"))?;
             let content = Feature::deserialize(id, Self::fields(feature.get_ref()));
             let content = content.map_err(|e| self.wrong(feature.span(), &key, e))?;
             self.demand_known(feature, &key, &content)?;
             about.set(id, content);
         }
         for name in &file.without {
-            let what = || format!("there is no feature {:?}", name.get_ref());
+            let what = || format!("unknown feature {:?}", name.get_ref());
             about.leave_out(id_of(name.get_ref()).ok_or_else(|| self.wrong(name.span(), "without", what()))?);
         }
         Ok(())
@@ -187,7 +187,7 @@ impl Lines<'_> {
         let cpus = known.about.machine.as_ref().map_or(1, |machine| machine.cpus);
         let cpu = match &thread.cpu {
             Some(cpu) if *cpu.get_ref() >= cpus => {
-                let what = format!("there are {cpus} CPUs, from 0 on");
+                let what = format!("expected a CPU below {cpus}");
                 return Err(self.wrong(cpu.span(), "process.thread.cpu", what));
             }
             Some(cpu) => *cpu.get_ref(),
@@ -195,13 +195,13 @@ impl Lines<'_> {
         };
         let busy = *thread.busy.get_ref();
         if busy > 100 {
-            let what = "a thread cannot run more than 100 percent";
+            let what = "expected at most 100 percent";
             return Err(self.wrong(thread.busy.span(), "process.thread.busy", what));
         }
         let percents = thread.stack.iter().map(|stack| stack.get_ref().percent);
         let sum = percents.fold(0, u64::saturating_add);
         if let Some(first) = thread.stack.first().filter(|_| sum != 100) {
-            let what = format!("the percents of this thread's stacks are {sum} together, not 100");
+            let what = format!("the percentages of this thread's stacks add up to {sum}, not 100");
             return Err(self.wrong(first.span(), "process.thread.stack.percent", what));
         }
         let stacks = thread.stack.iter().map(|stack| self.stack(stack, of, known));
@@ -217,18 +217,18 @@ impl Lines<'_> {
 
     fn damage(&self, table: &super::file::damage::DamageTable, container: ContainerKey) -> Result<Damage> {
         if container == ContainerKey::Dir {
-            let what = "damage: what is damaged is a file or a pipe";
+            let what = "damage: only files and pipes can be corrupted";
             return Err(Error::invalid(format!("{}: {what}", self.name)));
         }
         for name in table.header.keys() {
             if !Damage::HEADER.iter().any(|(known, _)| known == name.get_ref()) {
                 let known: Vec<_> = Damage::HEADER.iter().map(|(name, _)| *name).collect();
-                let what = format!("{:?} is no field of a header; they are {}", name.get_ref(), known.join(", "));
+                let what = format!("unknown header field {:?}; expected one of: {}", name.get_ref(), known.join(", "));
                 return Err(self.wrong(name.span(), "damage.header", what));
             }
         }
         let header = table.header.iter().map(|(name, value)| {
-            let what = || self.wrong(name.span(), "damage.header", "its value is a number, or 8 letters");
+            let what = || self.wrong(name.span(), "damage.header", "expected a number, or a string of 8 bytes");
             let value = match value {
                 Value::Number(number) => number.as_u64(),
                 Value::String(text) => <[u8; 8]>::try_from(text.as_bytes()).ok().map(u64::from_le_bytes),
@@ -245,50 +245,54 @@ impl Lines<'_> {
         })
     }
 
-    /// Bytes in hexadecimal digits, with blanks between them.
+    /// Parses bytes from hexadecimal digits, ignoring blanks.
     fn hex(&self, text: &Spanned<String>, key: &str) -> Result<Vec<u8>> {
         let digits: Vec<u8> = text.get_ref().bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
-        from_hex(&digits).ok_or_else(|| self.wrong(text.span(), key, "bytes are told by pairs of hexadecimal digits"))
+        from_hex(&digits).ok_or_else(|| self.wrong(text.span(), key, "expected pairs of hexadecimal digits"))
     }
 
-    /// The fields of a record or a feature. One that has none is told by a table without keys.
-    fn fields(told: &Value) -> Value {
-        if told.as_object().is_some_and(serde_json::Map::is_empty) { Value::Null } else { Self::json(told) }
+    /// Fields of a record or feature. An empty table means no fields.
+    fn fields(given: &Value) -> Value {
+        if given.as_object().is_some_and(serde_json::Map::is_empty) { Value::Null } else { Self::json(given) }
     }
 
-    /// What TOML says as JSON would: numbers that it has no room for are told in 16 hexadecimal digits.
-    fn json(told: &Value) -> Value {
-        match told {
+    /// The JSON equivalent of a TOML value. Numbers beyond TOML's range are strings of 16 hexadecimal digits.
+    fn json(given: &Value) -> Value {
+        match given {
             Value::String(text) => {
                 let digits = text.strip_prefix("0x").filter(|digits| digits.len() == 16);
                 let number = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
-                number.map_or_else(|| told.clone(), Value::from)
+                number.map_or_else(|| given.clone(), Value::from)
             }
             Value::Array(values) => values.iter().map(Self::json).collect(),
             Value::Object(fields) => fields.iter().map(|(name, value)| (name.clone(), Self::json(value))).collect(),
-            _ => told.clone(),
+            _ => given.clone(),
         }
     }
 
-    /// Whether all keys that were told are fields: those of what was read from them, as it is told again.
-    fn demand_known(&self, told: &Spanned<Value>, key: &str, read: &impl serde::Serialize) -> Result<()> {
-        let again = serde_json::to_value(read).unwrap_or_default();
-        let (Value::Object(told_keys), Value::Object(known)) = (told.get_ref(), &again) else { return Ok(()) };
-        match told_keys.keys().find(|name| !known.contains_key(*name)) {
+    /// Checks that all keys are fields of the decoded value, by serializing it.
+    fn demand_known(&self, given: &Spanned<Value>, key: &str, read: &impl serde::Serialize) -> Result<()> {
+        let serialized = serde_json::to_value(read).unwrap_or_default();
+        let (Value::Object(given_keys), Value::Object(known)) = (given.get_ref(), &serialized) else { return Ok(()) };
+        match given_keys.keys().find(|name| !known.contains_key(*name)) {
             Some(name) => {
                 let known: Vec<_> = known.keys().map(String::as_str).collect();
-                Err(self.wrong(told.span(), key, format!("there is no {name:?}; there are {}", known.join(", "))))
+                Err(self.wrong(
+                    given.span(),
+                    key,
+                    format!("unknown field {name:?}; expected one of: {}", known.join(", ")),
+                ))
             }
             None => Ok(()),
         }
     }
 }
 
-/// How often threads can come: so that a percent of it is a time, and an hour at most.
-const EVERY: RangeInclusive<u64> = 100..=3_600_000_000_000;
+/// Valid scheduling intervals in nanoseconds: one percent must not round to 0, and the maximum is an hour.
+const SWITCH_INTERVALS: RangeInclusive<u64> = 100..=3_600_000_000_000;
 
-/// The most CPUs of a machine: each has ids of its own.
-const MOST_CPUS: u32 = 4096;
+/// Maximum number of CPUs, since each has its own IDs.
+const MAX_CPUS: u32 = 4096;
 
-/// The most ids of all events.
-const MOST_IDS: usize = 1 << 20;
+/// Maximum number of event IDs.
+const MAX_IDS: usize = 1 << 20;

@@ -1,4 +1,4 @@
-//! Programs, kernels, BPF programs.
+//! Programs, kernels and BPF programs.
 
 use super::Lines;
 use crate::abi::Endian;
@@ -14,19 +14,19 @@ use crate::synth::scenario::plan::{Process, Program, Space};
 use std::collections::HashMap;
 use toml::Spanned;
 
-/// Where the first program is mapped, and how far apart they are.
+/// Address of the first program, and distance between programs.
 const FIRST_MAP: u64 = 0x5555_0000_0000;
 const MAP_STEP: u64 = 1 << 32;
 
-/// Where kernels begin, and how far the code of one can reach.
+/// Address of kernels, and the limit on their size.
 const KERNEL: u64 = 0xffff_ffff_8100_0000;
 const KERNEL_STEP: u64 = 0x0100_0000;
 
-/// Where BPF programs begin, and how far apart they are.
+/// Address of the first BPF program, and distance between BPF programs.
 const BPF: u64 = 0xffff_ffff_c000_0000;
 const BPF_STEP: u64 = 0x1_0000;
 
-/// Functions that are put into an image.
+/// Functions of an image.
 struct Table<'a> {
     functions: &'a [Spanned<String>],
     size: &'a Spanned<u64>,
@@ -37,7 +37,8 @@ impl Lines<'_> {
     pub(super) fn programs(&self, file: &File, endian: Endian) -> Result<(Vec<Program>, Vec<BpfProgram>)> {
         let arch = file.machine.arch.as_deref().unwrap_or("x86_64");
         let machine = machine::of_arch(arch);
-        let machine = machine.ok_or_else(|| self.wrong(0..0, "machine.arch", format!("{arch:?} is not known")))?;
+        let machine =
+            machine.ok_or_else(|| self.wrong(0..0, "machine.arch", format!("unknown architecture {arch:?}")))?;
         let target = Target { machine, is_64: true, endian };
         let mut programs: Vec<Program> = Vec::new();
         for (number, table) in file.program.iter().enumerate() {
@@ -47,11 +48,11 @@ impl Lines<'_> {
                 return Err(self.wrong(
                     table.path.span(),
                     "program.path",
-                    format!("{path:?} is no absolute path of a file"),
+                    format!("{path:?} is not an absolute path of a file"),
                 ));
             }
             if programs.iter().any(|other| other.path == *path) {
-                return Err(self.wrong(table.path.span(), "program.path", format!("{path:?} is there twice")));
+                return Err(self.wrong(table.path.span(), "program.path", format!("duplicate path {path:?}")));
             }
             let base = FIRST_MAP + number as u64 * MAP_STEP;
             let functions = Table { functions: &table.functions, size: &table.function_size, key: "program" };
@@ -69,11 +70,12 @@ impl Lines<'_> {
         let mut bpf: Vec<BpfProgram> = Vec::new();
         for (number, table) in file.bpf.iter().enumerate() {
             let digits = from_hex(table.tag.get_ref().as_bytes()).and_then(|tag| tag.try_into().ok());
-            let tag = digits.ok_or_else(|| self.wrong(table.tag.span(), "bpf.tag", "it is 16 hexadecimal digits"))?;
+            let tag =
+                digits.ok_or_else(|| self.wrong(table.tag.span(), "bpf.tag", "expected 16 hexadecimal digits"))?;
             let addr = BPF + number as u64 * BPF_STEP;
             let size = *table.size.get_ref();
             if addr < BPF || number as u64 >= 0x1000 || !(1..=BPF_STEP).contains(&size) {
-                return Err(self.wrong(table.size.span(), "bpf.size", "a BPF program has from 1 to 65536 bytes"));
+                return Err(self.wrong(table.size.span(), "bpf.size", "expected 1 to 65536 bytes"));
             }
             let known = BpfProgram { name: table.name.get_ref().clone(), id: table.id, tag, addr, size: size as u32 };
             let name = [Spanned::new(table.name.span(), known.symbol())];
@@ -85,14 +87,14 @@ impl Lines<'_> {
         Ok((programs, bpf))
     }
 
-    /// One that is mapped at `base` and ends within `most`.
+    /// A program mapped at `base`, with an image smaller than `limit`.
     fn program(
         &self,
         path: &str,
         space: Space,
         table: &Table<'_>,
         target: Target,
-        (base, most): (u64, u64),
+        (base, limit): (u64, u64),
     ) -> Result<Program> {
         let Table { functions: names, size, key } = table;
         let function_size = *size.get_ref();
@@ -100,12 +102,12 @@ impl Lines<'_> {
         let mut functions = HashMap::new();
         for name in *names {
             let function = Function { name: name.get_ref().clone().into(), size: function_size, ..Function::default() };
-            let place = image.push(function).filter(|_| function_size > 0 && image.end() < most);
-            let what = || format!("functions have at least 1 byte, and all together less than {most}");
+            let place = image.push(function).filter(|_| function_size > 0 && image.end() < limit);
+            let what = || format!("functions need at least 1 byte each and less than {limit} together");
             let place = place.ok_or_else(|| self.wrong(size.span(), &format!("{key}.function_size"), what()))?;
             let is_name = !name.get_ref().is_empty() && !name.get_ref().contains(['\0', '\n']);
             if functions.insert(name.get_ref().clone(), place).is_some() || !is_name {
-                let what = format!("{:?} is there twice, or no name", name.get_ref());
+                let what = format!("{:?} is a duplicate or an invalid name", name.get_ref());
                 return Err(self.wrong(name.span(), &format!("{key}.functions"), what));
             }
         }
@@ -120,7 +122,7 @@ impl Lines<'_> {
     ) -> Result<Process> {
         let numbers = table.programs.iter().map(|path| {
             let is_it = |program: &Program| program.space == Space::User && program.path == *path.get_ref();
-            let what = || format!("there is no program {:?}", path.get_ref());
+            let what = || format!("unknown program {:?}", path.get_ref());
             let number = programs.iter().position(is_it);
             number.ok_or_else(|| self.wrong(path.span(), "process.programs", what()))
         });
@@ -133,15 +135,15 @@ impl Lines<'_> {
             (1 + number as u64, path.clone())
         });
         if table.comm.contains('\0') {
-            return Err(Error::invalid(format!("{}: process.comm: {:?} is no name", self.name, table.comm)));
+            return Err(Error::invalid(format!("{}: process.comm: {:?} is not a valid name", self.name, table.comm)));
         }
         Ok(Process { pid: table.pid, is_guest: table.guest, cgroup, programs })
     }
 }
 
 impl Program {
-    /// Gives the functions code in which these branches are, in the order of where they are, where the machine's is known and
-    /// there is room for it.
+    /// Generates code with these branches, which are sorted by source address, if the machine is supported and the limit on the
+    /// size of code permits.
     pub(super) fn add_code(&mut self, branches: &[&(u64, u64, u64)], room: &mut u64) {
         let is_known = self.space == Space::User && code::is_known(self.image.target.machine);
         let Some(left) = room.checked_sub(self.image.end()).filter(|_| is_known) else { return };
@@ -149,10 +151,10 @@ impl Program {
         let mut image = Image::new(self.image.target);
         let starts = self.functions.values().copied().collect();
         for (place, function) in self.image.functions() {
-            let begins = self.base + place;
+            let start = self.base + place;
             let before = |end: u64| branches.partition_point(|(from, ..)| *from < end);
-            let within = &branches[before(begins)..before(begins + function.size)];
-            let within = within.iter().map(|(from, to, _)| (from - begins, to.checked_sub(self.base)));
+            let within = &branches[before(start)..before(start + function.size)];
+            let within = within.iter().map(|(from, to, _)| (from - start, to.checked_sub(self.base)));
             let code = code::of_function(*place, function.size, within, &starts);
             let eh_frame = code::unwind(function.size as u32).into();
             image.place(*place, Function { code: code.into(), eh_frame, ..function.clone() });

@@ -1,4 +1,4 @@
-//! Records that are told one by one, and those that follow from `[aux]` and `lost`.
+//! Explicit records, and those derived from `[aux]` and `lost`.
 
 use super::Lines;
 use crate::abi::record::aux_area::{Aux, AuxFlags};
@@ -14,8 +14,8 @@ use crate::synth::{About, Stamp};
 use std::collections::BTreeMap;
 use toml::Spanned;
 
-/// The most bytes of all pieces of a trace.
-const MOST_TRACE: usize = 1 << 24;
+/// Maximum size of all pieces of a trace.
+const MAX_TRACE: usize = 1 << 24;
 
 impl Lines<'_> {
     pub(super) fn records(&self, file: &File, about: &About) -> Result<Vec<ScenarioRecord>> {
@@ -30,11 +30,11 @@ impl Lines<'_> {
         for table in &file.record {
             records.push(self.record(table, about)?);
         }
-        // Behind what is told, of which its decoder may need something: how the clock is read.
+        // After the explicit records, which the decoder may depend on, such as TIME_CONV.
         if let Some(aux) = &file.aux {
             self.aux(aux, about, &mut records)?;
         }
-        records.sort_by_key(|told| told.stamp.time);
+        records.sort_by_key(|given| given.stamp.time);
         Ok(records)
     }
 
@@ -43,14 +43,14 @@ impl Lines<'_> {
         let event = self.number(table.event.as_ref(), "record.event", about)?;
         let stamp = Stamp { event, ..Stamp::at(time, table.pid, table.tid.unwrap_or(table.pid)).on(table.cpu) };
         let what = match (&table.kind, &table.body, &table.bytes) {
-            (Some(kind), Some(told), None) => {
+            (Some(kind), Some(given), None) => {
                 let known = (1..RecordType::USER_START.0 * 2).map(RecordType);
                 let found = known.into_iter().find(|known| known.name() == Some(kind.get_ref()));
-                let what = || format!("{:?} is no type of records", kind.get_ref());
+                let what = || format!("unknown record type {:?}", kind.get_ref());
                 let kind = found.ok_or_else(|| self.wrong(kind.span(), "record.type", what()))?;
-                let body = Body::deserialize(kind, Self::fields(told.get_ref()));
-                let body = body.map_err(|e| self.wrong(told.span(), "record.body", e))?;
-                self.demand_known(told, "record.body", &body)?;
+                let body = Body::deserialize(kind, Self::fields(given.get_ref()));
+                let body = body.map_err(|e| self.wrong(given.span(), "record.body", e))?;
+                self.demand_known(given, "record.body", &body)?;
                 let payload = table.payload.as_ref().map(|text| self.hex(text, "record.payload")).transpose()?;
                 let misc = table.misc | Misc::from(table.cpumode);
                 What::Record { misc, body: Box::new(body), payload: payload.unwrap_or_default() }
@@ -59,7 +59,7 @@ impl Lines<'_> {
             (kind, body, bytes) => {
                 let span = kind.as_ref().map(Spanned::span).or(body.as_ref().map(Spanned::span));
                 let span = span.or(bytes.as_ref().map(Spanned::span)).unwrap_or(0..0);
-                return Err(self.wrong(span, "record", "a record has a type and a body, or bytes alone"));
+                return Err(self.wrong(span, "record", "expected type and body, or only bytes"));
             }
         };
         Ok(ScenarioRecord { stamp, what })
@@ -70,13 +70,13 @@ impl Lines<'_> {
         let info = AuxtraceInfo { kind: table.kind, reserved: 0, private: table.private.clone() };
         records.push(ScenarioRecord::of(Stamp::default(), Body::AuxtraceInfo(info)));
         let mut offsets = BTreeMap::<u32, u64>::new();
-        let mut room = MOST_TRACE;
+        let mut room = MAX_TRACE;
         for (number, buffer) in table.buffer.iter().enumerate() {
             let bytes = self.hex(&buffer.bytes, "aux.buffer.bytes")?;
             let times = *buffer.times.get_ref() as usize;
             let len = bytes.len().checked_mul(times).filter(|&len| len <= room && len % 8 == 0);
             let what =
-                || format!("a piece of a trace is in words of 8 bytes, and all together have up to {MOST_TRACE}");
+                || format!("the size of a piece must be a multiple of 8, and that of all pieces at most {MAX_TRACE}");
             let len = len.ok_or_else(|| self.wrong(buffer.bytes.span(), "aux.buffer.bytes", what()))?;
             room -= len;
             let len = len as u64;
@@ -99,11 +99,11 @@ impl Lines<'_> {
         Ok(())
     }
 
-    /// The number of an event, by its name; the first, where none is told.
+    /// Index of an event by name; the first by default.
     fn number(&self, name: Option<&Spanned<String>>, key: &str, about: &About) -> Result<usize> {
         let Some(name) = name else { return Ok(0) };
         let number = about.events().iter().position(|event| event.name == *name.get_ref());
-        number.ok_or_else(|| self.wrong(name.span(), key, format!("there is no event {:?}", name.get_ref())))
+        number.ok_or_else(|| self.wrong(name.span(), key, format!("unknown event {:?}", name.get_ref())))
     }
 }
 

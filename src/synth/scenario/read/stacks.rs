@@ -1,4 +1,4 @@
-//! Stacks: where functions and branches are, and what samples have besides.
+//! Stacks: addresses of functions and branches, and other sample fields.
 
 use super::{Known, Lines};
 use crate::abi::branch::BranchFlags;
@@ -14,11 +14,11 @@ use std::fs;
 use std::path::Path;
 use toml::Spanned;
 
-/// Why a text is not what it should be.
+/// An error without its location.
 type Parsed<T> = std::result::Result<T, String>;
 
-/// Fields of samples that follow from the rest of the scenario.
-const MADE: SampleType = SampleType::IDENTIFIER
+/// Sample fields derived from other parts of the scenario.
+const DERIVED: SampleType = SampleType::IDENTIFIER
     .union(SampleType::IP)
     .union(SampleType::TID)
     .union(SampleType::TIME)
@@ -28,12 +28,12 @@ const MADE: SampleType = SampleType::IDENTIFIER
     .union(SampleType::READ)
     .union(SampleType::CALLCHAIN);
 
-/// The most bytes of a file with a user stack that are looked at.
-const MOST_STACK: usize = 1 << 16;
+/// Maximum size of a user stack file.
+const MAX_STACK: usize = 1 << 16;
 
 impl Lines<'_> {
-    pub(super) fn stack(&self, told: &Spanned<StackTable>, process: &Process, known: &Known<'_>) -> Result<Stack> {
-        let table = told.get_ref();
+    pub(super) fn stack(&self, given: &Spanned<StackTable>, process: &Process, known: &Known<'_>) -> Result<Stack> {
+        let table = given.get_ref();
         let key = "process.thread.stack.frames";
         let places = table.frames.iter().map(|frame| {
             let place = function(frame.get_ref(), process, known.programs);
@@ -41,7 +41,7 @@ impl Lines<'_> {
         });
         let places = places.collect::<Result<Vec<_>>>()?;
         let Some((leaf, callers)) = places.split_last() else {
-            return Err(self.wrong(told.span(), key, "a stack has at least one frame"));
+            return Err(self.wrong(given.span(), key, "a stack needs at least one frame"));
         };
         let mut chain = vec![leaf.space.context(), leaf.addr];
         let mut space = leaf.space;
@@ -75,7 +75,7 @@ impl Lines<'_> {
                 self.wrong(
                     name.span(),
                     "process.thread.stack.regs",
-                    format!("{:?} is no register, or its value no number", name.get_ref()),
+                    format!("{:?} is not a known register, or its value is not a number", name.get_ref()),
                 )
             };
             let number = Self::json(value).as_u64().or_else(|| value.as_i64().map(i64::cast_unsigned));
@@ -97,10 +97,10 @@ impl Lines<'_> {
                 self.wrong(name.span(), "process.thread.stack.raw", format!("{:?} {what}", name.get_ref()))
             };
             let field = fields.find(|field| field.name() == name.get_ref());
-            let field = field.ok_or_else(|| what("is no field of a tracepoint here"))?;
+            let field = field.ok_or_else(|| what("is not a field of any tracepoint of the scenario"))?;
             match field.bytes(value, known.about.endian) {
                 Some(_) => Ok((name.get_ref().clone(), value.clone())),
-                None => Err(what("cannot have this value")),
+                None => Err(what("has a value of the wrong type or size")),
             }
         });
         values.collect()
@@ -110,46 +110,44 @@ impl Lines<'_> {
         let file = Path::new(name.get_ref());
         let wrong = |what: String| self.wrong(name.span(), "process.thread.stack.user_stack", what);
         if file.file_name() != Some(file.as_os_str()) {
-            return Err(wrong("it is the name of a file beside the scenario".to_owned()));
+            return Err(wrong("expected the name of a file in the directory of the scenario".to_owned()));
         }
         let path = Path::new(self.name).with_file_name(file);
-        let mut bytes = fs::read(&path).map_err(|e| wrong(format!("{} cannot be read: {e}", path.display())))?;
-        bytes.truncate(MOST_STACK);
+        let mut bytes = fs::read(&path).map_err(|e| wrong(format!("cannot read {}: {e}", path.display())))?;
+        bytes.truncate(MAX_STACK);
         Ok(bytes)
     }
 
     fn sample(&self, table: &StackTable) -> Result<Sample> {
-        let Some(told) = &table.sample else { return Ok(Sample::default()) };
+        let Some(given) = &table.sample else { return Ok(Sample::default()) };
         let key = "process.thread.stack.sample";
-        let value = Spanned::new(told.span(), Self::json(&Value::Object(told.get_ref().clone())));
-        let sample = Sample::deserialize(value.get_ref()).map_err(|e| self.wrong(told.span(), key, e))?;
+        let value = Spanned::new(given.span(), Self::json(&Value::Object(given.get_ref().clone())));
+        let sample = Sample::deserialize(value.get_ref()).map_err(|e| self.wrong(given.span(), key, e))?;
         self.demand_known(&value, key, &sample)?;
-        let made = sample.fields() & MADE;
-        match made.is_empty() {
+        let derived = sample.fields() & DERIVED;
+        match derived.is_empty() {
             true => Ok(sample),
             false => {
-                let names: Vec<_> = made.iter_names().map(|(name, _)| name).collect();
-                Err(self.wrong(told.span(), key, format!("{} follows from the rest", names.join(", "))))
+                let names: Vec<_> = derived.iter_names().map(|(name, _)| name).collect();
+                Err(self.wrong(given.span(), key, format!("{} cannot be set, it is derived", names.join(", "))))
             }
         }
     }
 }
 
-/// Looks for a function in a process and the kernels.
+/// Finds a function in a process and the kernels.
 fn function(name: &str, process: &Process, programs: &[Program]) -> Parsed<Place> {
     let (file, function) = name.split_once('!').map_or((None, name), |(file, function)| (Some(file), function));
     let mapped = process.programs.iter().filter_map(|&number| programs.get(number));
     let kernels = programs.iter().filter(|program| program.space != Space::User);
-    let meant =
+    let candidates =
         mapped.chain(kernels).filter(|program| file.is_none_or(|file| program.path.rsplit('/').next() == Some(file)));
-    let mut found = meant.filter_map(|program| Some((program, program.functions.get(function)?)));
+    let mut found = candidates.filter_map(|program| Some((program, program.functions.get(function)?)));
     let Some((program, place)) = found.next() else {
-        return Err(format!("there is no function {name:?} in the programs of process {}", process.pid));
+        return Err(format!("unknown function {name:?} in process {}", process.pid));
     };
     if found.next().is_some() {
-        return Err(format!(
-            "several programs have a function {name:?}: put the file before it, as in libc.so.6!{name}"
-        ));
+        return Err(format!("several programs have a function {name:?}; prefix the file name, as in libc.so.6!{name}"));
     }
     let space = if program.space == Space::User && process.is_guest { Space::GuestUser } else { program.space };
     Ok(Place { space, addr: program.base + place, size: program.function_size })
@@ -157,14 +155,14 @@ fn function(name: &str, process: &Process, programs: &[Program]) -> Parsed<Place
 
 /// `main+0x10 -> loop MISPRED CYCLES=5`.
 fn branch(text: &str, process: &Process, programs: &[Program]) -> Parsed<(u64, u64, u64)> {
-    let wrong = || format!("{text:?} is no branch; one is main+0x10 -> loop, with flags behind it");
+    let wrong = || format!("{text:?} is not a branch; expected for instance 'main+0x10 -> loop MISPRED'");
     let (from, to) = text.split_once(" -> ").ok_or_else(wrong)?;
     let address = |text: &str| {
         let (name, offset) = text.split_once("+0x").unwrap_or((text, "0"));
         let place = function(name, process, programs)?;
         let offset = u64::from_str_radix(offset, 16).map_err(|_| wrong())?;
         let is_in = offset < place.size;
-        is_in.then(|| place.addr + offset).ok_or_else(|| format!("{text:?} is outside of the function"))
+        is_in.then(|| place.addr + offset).ok_or_else(|| format!("{text:?} is outside the function"))
     };
     let mut words = to.split_whitespace();
     let (from, to) = (address(from)?, address(words.next().ok_or_else(wrong)?)?);
@@ -172,14 +170,14 @@ fn branch(text: &str, process: &Process, programs: &[Program]) -> Parsed<(u64, u
     for word in words {
         let (name, value) = word.split_once('=').unwrap_or((word, "1"));
         let known = BranchFlags::FIELDS.iter().find(|(_, known)| *known == name);
-        let (field, _) = *known.ok_or_else(|| format!("{name:?} is no flag of a branch"))?;
+        let (field, _) = *known.ok_or_else(|| format!("unknown branch flag {name:?}"))?;
         let value = value.parse().map_err(|_| wrong())?;
         flags = flags.with(field, value);
         if flags.get(field) != value {
-            return Err(format!("{value} does not fit the flag {name}"));
+            return Err(format!("value {value} is too large for branch flag {name}"));
         }
     }
-    let is_told = flags.get(BranchFlags::MISPRED) != 0 || flags.get(BranchFlags::PREDICTED) != 0;
-    let flags = if is_told { flags } else { flags.with(BranchFlags::PREDICTED, 1) };
+    let is_given = flags.get(BranchFlags::MISPRED) != 0 || flags.get(BranchFlags::PREDICTED) != 0;
+    let flags = if is_given { flags } else { flags.with(BranchFlags::PREDICTED, 1) };
     Ok((from, to, flags.0))
 }

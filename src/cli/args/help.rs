@@ -1,0 +1,132 @@
+//! Help: `-h` prints the most common options on one screen, `--help` all of them under headings.
+
+use clap::builder::{StyledStr, TypedValueParser};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, ArgAction, Args, Command, CommandFactory};
+use std::ffi::OsStr;
+
+/// Headings of options that are not declared in tables.
+pub const INPUT: &str = "Input";
+pub const OUTPUT: &str = "Output";
+pub const IMPORTING: &str = "Importing profiles";
+/// Heading of the options of recordings as output.
+pub const RECORDINGS: &str = "perf.data output";
+/// Heading of the options of all formats written from a profile.
+pub const PROFILES: &str = "Profiles";
+/// Heading of the options that belong to some formats.
+pub const SINGLE_FORMATS: &str = "Options of single formats";
+
+/// Options that `-h` shows of a command with more than [`MANY`], by their IDs, each with a short description.
+const COMMON: [(&str, &str); 9] = [
+    ("output", "File to write, or - for standard output"),
+    ("to", "Output format [default: by the extension of OUT]"),
+    ("force", "Overwrite an existing output"),
+    ("event", "Keep only samples of these events"),
+    ("comm", "Keep only samples of threads with these names"),
+    ("time", "Keep only samples of these times, e.g. 10%-20%"),
+    ("anonymize", "Replace names, paths and addresses"),
+    ("compress", "Compress records, as perf record -z does"),
+    ("quiet", "Suppress all messages except errors"),
+];
+
+/// Options that `-h` hides of all commands, by their IDs.
+const RARE: [&str; 11] = [
+    "allow-mixed",
+    "buildid-dir",
+    "endian",
+    "jit-dir",
+    "jit-dump",
+    "kernel_from",
+    "known-build-ids",
+    "report",
+    "spool_dir",
+    "strict",
+    "symfs",
+];
+
+/// Number of options up to which `-h` shows all but the rare ones.
+const MANY: usize = 25;
+
+/// Arguments of `help`.
+#[derive(Args, Debug)]
+pub struct HelpArgs {
+    /// Command or format to describe; 'formats' lists the formats
+    #[arg(value_name = "TOPIC")]
+    pub topic: Option<String>,
+}
+
+/// The program's command, with `-h` and `--help`.
+pub fn command<T: CommandFactory>() -> Command {
+    with_help(T::command())
+}
+
+/// The help that `-h` requested, if this error represents it.
+pub fn short_help(error: &clap::Error) -> Option<&StyledStr> {
+    match error.get(ContextKind::Custom) {
+        Some(ContextValue::StyledStr(text)) => Some(text),
+        _ => None,
+    }
+}
+
+fn with_help(command: Command) -> Command {
+    let is_large = command.get_opts().count() > MANY;
+    let command = command.mut_args(|arg| if is_large { shortened(arg) } else { without_rare(arg) });
+    let command = command.disable_help_flag(true).mut_subcommands(with_help);
+    let what = if is_large { "Print the most common options" } else { "Print a summary" };
+    let short = Arg::new("short_help").short('h').help(what).action(ArgAction::SetTrue).value_parser(ShortHelp);
+    let long = Arg::new("long_help").long("help").help("Print all options").action(ArgAction::HelpLong);
+    command.arg(short).arg(long)
+}
+
+/// An argument of a large command: `-h` shows common ones, with a short description.
+fn shortened(arg: Arg) -> Arg {
+    match COMMON.iter().find(|(id, _)| *id == arg.get_id().as_str()) {
+        Some((_, short)) => {
+            let long = arg.get_long_help().or(arg.get_help()).cloned().unwrap_or_default();
+            arg.help(*short).long_help(long)
+        }
+        None => {
+            let is_positional = arg.is_positional();
+            arg.hide_short_help(!is_positional)
+        }
+    }
+}
+
+fn without_rare(arg: Arg) -> Arg {
+    let is_rare = RARE.contains(&arg.get_id().as_str());
+    arg.hide_short_help(is_rare)
+}
+
+/// Renders the short help of the command that is parsed, instead of a value.
+#[derive(Clone)]
+struct ShortHelp;
+
+impl TypedValueParser for ShortHelp {
+    type Value = bool;
+
+    fn parse_ref(&self, command: &Command, _: Option<&Arg>, value: &OsStr) -> Result<bool, clap::Error> {
+        // The default is parsed too.
+        if value == "false" {
+            return Ok(false);
+        }
+        let mut error = clap::Error::new(ErrorKind::DisplayHelp);
+        error.insert(ContextKind::Custom, ContextValue::StyledStr(render_short(command)));
+        Err(error)
+    }
+}
+
+/// Help without headings of options, which take lines of their own.
+fn render_short(command: &Command) -> StyledStr {
+    let header = command.get_styles().get_header();
+    let mut template = "{about}\n\n{usage-heading} {usage}".to_owned();
+    let mut section = |is_shown: bool, title: &str, tag: &str| {
+        if is_shown {
+            template += &format!("\n\n{header}{title}:{header:#}\n{{{tag}}}");
+        }
+    };
+    section(command.has_subcommands(), "Commands", "subcommands");
+    section(!command.has_subcommands() && command.get_positionals().next().is_some(), "Arguments", "positionals");
+    section(true, "Options", "options");
+    template += "{after-help}";
+    command.clone().help_template(template).render_help()
+}

@@ -1,0 +1,66 @@
+//! `perfconv help [TOPIC]`.
+
+use super::args::{Cli, HelpArgs, command, format_options, formats_table};
+use super::failure::Failure;
+use super::output;
+use perfconv::formats::table::by_name;
+use perfconv::formats::{FORMATS, Format, Reads, Writes};
+use perfconv::suggest::unknown;
+use std::process::ExitCode;
+
+/// The topic that lists the formats.
+const FORMATS_TOPIC: &str = "formats";
+
+/// Prints the help for a topic; for the program without one.
+///
+/// # Errors
+/// If the topic is unknown, or standard output cannot be written.
+pub fn run(args: HelpArgs) -> Result<ExitCode, Failure> {
+    let text = match args.topic.as_deref() {
+        None => long_help(None)?,
+        Some(FORMATS_TOPIC) => {
+            format!("{}\n\n'perfconv help FORMAT' describes a format and its options.\n", formats_table())
+        }
+        Some(topic) => match by_name(FORMATS, topic) {
+            Some(format) => describe(format),
+            None => long_help(Some(topic))?,
+        },
+    };
+    output::print(text.as_bytes())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The long help of the program or of one of its commands.
+fn long_help(name: Option<&str>) -> Result<String, Failure> {
+    let mut program = command::<Cli>();
+    program.build();
+    let Some(name) = name else { return Ok(program.render_long_help().to_string()) };
+    if let Some(command) = program.find_subcommand_mut(name) {
+        return Ok(command.render_long_help().to_string());
+    }
+    let commands = program.get_subcommands().map(|command| command.get_name());
+    let formats = FORMATS.iter().map(|format| format.name);
+    let topics: Vec<_> = commands.chain([FORMATS_TOPIC]).chain(formats).collect();
+    Err(Failure::Usage(unknown("help topic", name, &topics)))
+}
+
+/// Describes a format: directions, extensions and options.
+fn describe(format: &Format) -> String {
+    let extensions = format.extensions.iter().map(|(extension, _)| format!(".{extension}"));
+    let extensions = extensions.collect::<Vec<_>>().join(", ");
+    let directions = match (&format.reads, &format.writes) {
+        (Reads::Nothing, Writes::Nothing) => "neither read nor written",
+        (Reads::Nothing, _) => "written only",
+        (_, Writes::Nothing) => "read only",
+        (_, _) => "read and written",
+    };
+    let mut text = format!("{}: {}\n\nDirections: {directions}\n", format.name, format.about);
+    if !extensions.is_empty() {
+        text += &format!("Extensions: {extensions}; a further .gz or .zst compresses\n");
+    }
+    let options = format_options(format);
+    if !options.is_empty() {
+        text += &format!("\nOptions:\n{options}\n");
+    }
+    text
+}

@@ -1,0 +1,145 @@
+//! Object files with their debug files as a source of symbols.
+
+use super::arena::Arena;
+use super::dwarf::{self, DwarfFiles, DwarfLookup};
+use super::find::attempt::Attempt;
+use super::find::search::{Search, split_dwarf};
+use super::find::{Policy, SearchOptions};
+use super::gopclntab::GoTable;
+use super::lookup::Lookup;
+use super::object::Object;
+use super::source::{ObjectKey, OpenedObject, Source};
+use super::table::SymbolTable;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+/// Object files found in the directories of the search options.
+#[derive(Debug)]
+pub struct ElfSource {
+    options: Arc<SearchOptions>,
+}
+
+impl ElfSource {
+    /// Creates a source that searches these directories.
+    pub fn new(options: Arc<SearchOptions>) -> Self {
+        Self { options }
+    }
+}
+
+impl Source for ElfSource {
+    fn open(&self, key: &ObjectKey, attempts: &mut Vec<Attempt>) -> Option<Box<dyn OpenedObject>> {
+        if self.options.policy == Policy::No {
+            return None;
+        }
+        let files = ElfFiles::find(&self.options, key, attempts)?;
+        Some(Box::new(files))
+    }
+}
+
+/// An object with its debug files.
+#[derive(Debug)]
+pub struct ElfFiles {
+    object: Option<Object>,
+    debug: Option<Object>,
+    supplementary: Option<Object>,
+    package: Option<Object>,
+    options: Arc<SearchOptions>,
+    table: OnceLock<SymbolTable>,
+}
+
+impl ElfFiles {
+    /// Finds the files of an object; `None` if there is neither the object nor a debug file.
+    pub fn find(options: &Arc<SearchOptions>, key: &ObjectKey, attempts: &mut Vec<Attempt>) -> Option<Self> {
+        let mut search = Search::new(options, key, attempts);
+        let object = search.object();
+        let has_dwarf = object.as_ref().is_some_and(Object::has_dwarf);
+        let debug = if has_dwarf { None } else { search.debug_file(object.as_ref()) };
+        let mut files = Self::new(object, debug, Arc::clone(options))?;
+        if let Some(main) = files.debug_info() {
+            let candidates: Vec<&Object> = files.object.iter().chain(&files.debug).collect();
+            let (supplementary, is_split) = (search.alternate(main), is_split(main));
+            let package = if is_split { search.package(&candidates) } else { None };
+            (files.supplementary, files.package) = (supplementary, package);
+        }
+        Some(files)
+    }
+
+    /// An object without debug files.
+    pub fn of_object(object: Object) -> Self {
+        let (debug, supplementary, package) = (None, None, None);
+        Self { object: Some(object), debug, supplementary, package, options: Arc::default(), table: OnceLock::new() }
+    }
+
+    fn new(object: Option<Object>, debug: Option<Object>, options: Arc<SearchOptions>) -> Option<Self> {
+        let is_any = object.is_some() || debug.is_some();
+        let files = Self { object, debug, supplementary: None, package: None, options, table: OnceLock::new() };
+        is_any.then_some(files)
+    }
+
+    /// The file with `.debug_info`. Relocatable files are ignored: their sections are not at their final addresses.
+    fn debug_info(&self) -> Option<&Object> {
+        let files = self.object.iter().chain(&self.debug);
+        files.filter(|file| !file.is_relocatable()).find(|file| file.has_dwarf())
+    }
+
+    /// The object, or else its debug file.
+    pub fn object(&self) -> Option<&Object> {
+        self.object.as_ref().or(self.debug.as_ref())
+    }
+
+    /// Functions by address.
+    pub fn table(&self) -> &SymbolTable {
+        let object = self.object();
+        self.table.get_or_init(|| {
+            object.map_or_else(SymbolTable::default, |object| SymbolTable::new(object, self.debug.as_ref()))
+        })
+    }
+
+    fn path(&self) -> PathBuf {
+        self.object().map(|object| object.path().to_owned()).unwrap_or_default()
+    }
+}
+
+/// Whether a file may have split DWARF: units then refer to addresses by index.
+fn is_split(object: &Object) -> bool {
+    object.section_index(b".debug_addr").is_some()
+}
+
+impl OpenedObject for ElfFiles {
+    fn address_of_offset(&self, offset: u64) -> Option<u64> {
+        self.object()?.address_of_offset(offset)
+    }
+
+    fn debug_size(&self) -> u64 {
+        let size = |object: &Object| {
+            let index = object.section_index(b".debug_info")?;
+            Some(object.sections()[index].size)
+        };
+        self.debug_info().and_then(size).unwrap_or(0)
+    }
+
+    fn prepare(&self, threads: usize) {
+        for file in self.debug_info().into_iter().chain(&self.supplementary) {
+            dwarf::inflate(file, threads);
+        }
+    }
+
+    fn with_lookup(&self, lookups: &mut dyn FnMut(&dyn Lookup)) {
+        let table = self.table();
+        let Some(main) = self.debug_info() else {
+            return match self.object().and_then(GoTable::new) {
+                Some(go) => lookups(&(&go, table)),
+                None => lookups(table),
+            };
+        };
+        let path = self.path();
+        let split = |directory: &Path, name: &Path| split_dwarf(&self.options, directory, name, &path);
+        let opened = Arena::default();
+        let (supplementary, package) = (self.supplementary.as_ref(), self.package.as_ref());
+        let files = DwarfFiles { main, supplementary, package, split: &split, table, opened: &opened };
+        match DwarfLookup::new(files) {
+            Some(lookup) => lookups(&lookup),
+            None => lookups(table),
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Finds the files of an object: the object itself, its debug information, and files that these refer to.
+//!
+//! * [`places`]: candidate paths; [`attempt`]: outcomes of the search; [`search`]: opens and checks files.
+
+pub mod attempt;
+pub mod places;
+pub mod search;
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// Which files to use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Policy {
+    /// Files that match the recorded ones: by build ID, or by size and time if no build ID was recorded.
+    #[default]
+    Auto,
+    /// No files.
+    No,
+    /// Also files that do not match, if no other is found.
+    Force,
+}
+
+/// Where to search for files.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SearchOptions {
+    /// Which files to use.
+    pub policy: Policy,
+    /// Directory with the files of the recorded machine; recorded paths are only opened below it.
+    pub symfs: Option<PathBuf>,
+    /// Directories of debug files, laid out as `/usr/lib/debug`.
+    pub debug_dirs: Vec<PathBuf>,
+    /// perf's caches of build IDs.
+    pub build_id_dirs: Vec<PathBuf>,
+    /// Cache of a debuginfod client.
+    pub debuginfod_cache: Option<PathBuf>,
+    /// Symbols of the recorded kernel.
+    pub kallsyms: Option<PathBuf>,
+    /// Image of the recorded kernel.
+    pub vmlinux: Option<PathBuf>,
+    /// Directories of `perf-PID.map` files.
+    pub perf_map_dirs: Vec<PathBuf>,
+    /// Time of the recording: without a build ID, files modified later do not match.
+    pub recorded: Option<SystemTime>,
+}
+
+/// Where distributions install debug files.
+const DEBUG_DIR: &str = "/usr/lib/debug";
+
+impl SearchOptions {
+    /// The default directories of this machine.
+    pub fn from_system() -> Self {
+        let home = env::var_os("HOME").map(PathBuf::from);
+        let cache = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+        let cache = cache.or_else(|| home.as_ref().map(|home| home.join(".cache")));
+        let debuginfod = env::var_os("DEBUGINFOD_CACHE_PATH").map(PathBuf::from);
+        Self {
+            debug_dirs: vec![DEBUG_DIR.into()],
+            build_id_dirs: home.iter().map(|home| home.join(".debug")).collect(),
+            debuginfod_cache: debuginfod.or_else(|| cache.map(|cache| cache.join("debuginfod_client"))),
+            perf_map_dirs: vec!["/tmp".into()],
+            ..Self::default()
+        }
+    }
+
+    /// Sets the root of a copy of the recorded machine's files, which is searched before this machine's own directories.
+    pub fn with_symfs(mut self, symfs: &Path) -> Self {
+        self.debug_dirs.insert(0, symfs.join(DEBUG_DIR.trim_start_matches('/')));
+        self.build_id_dirs.insert(0, symfs.join(".debug"));
+        self.perf_map_dirs = vec![symfs.join("tmp")];
+        self.symfs = Some(symfs.to_owned());
+        self
+    }
+}

@@ -1,0 +1,169 @@
+//! Candidate paths of an object's files. No file is opened here.
+
+use crate::abi::hex::to_hex;
+use crate::rewrite::build_ids::id::Id;
+use std::path::{Component, Path, PathBuf};
+
+/// A path below a directory; `None` if it would lead out of the directory.
+pub fn below(root: &Path, path: &Path) -> Option<PathBuf> {
+    let mut inside = root.to_owned();
+    for component in path.components() {
+        match component {
+            Component::Normal(part) => inside.push(part),
+            Component::RootDir | Component::CurDir => {}
+            Component::ParentDir | Component::Prefix(_) => return None,
+        }
+    }
+    Some(inside)
+}
+
+/// The first two digits of a build ID, and the rest.
+fn split(id: &Id) -> (String, String) {
+    let digits = to_hex(id.bytes());
+    let (first, rest) = digits.split_at(2.min(digits.len()));
+    (first.to_owned(), rest.to_owned())
+}
+
+/// A debug file by build ID, as distributions install them.
+pub fn by_build_id(debug_dir: &Path, id: &Id) -> PathBuf {
+    let (first, rest) = split(id);
+    debug_dir.join(".build-id").join(first).join(format!("{rest}.debug"))
+}
+
+/// An object or one of its files in perf's build ID cache: `.build-id/ab/cdef.../elf`, without a file name in old caches and in
+/// archives of `perf archive`, and `PATH/abcdef.../elf`. A name that is not a path is a directory, too.
+pub fn in_cache(cache: &Path, path: &Path, id: &Id, names: &[&str]) -> Vec<PathBuf> {
+    let (first, rest) = split(id);
+    let by_id = cache.join(".build-id").join(first).join(rest);
+    let by_path = below(cache, path).map(|directory| directory.join(to_hex(id.bytes())));
+    let directories = || std::iter::once(&by_id).chain(&by_path);
+    let named = directories().flat_map(|directory| names.iter().map(|name| directory.join(name)));
+    named.chain(directories().cloned()).collect()
+}
+
+/// A file in debuginfod's cache, by build ID.
+pub fn in_debuginfod_cache(cache: &Path, id: &Id, name: &str) -> PathBuf {
+    cache.join(to_hex(id.bytes())).join(name)
+}
+
+/// Candidates for the debug file that an object names in `.gnu_debuglink`: beside the object, in `.debug` there, and below the
+/// debug directories.
+pub fn linked(object: &Path, recorded: &Path, link: &Path, debug_dirs: &[PathBuf]) -> Vec<PathBuf> {
+    // The section contains a file name; a path could lead to any file.
+    let Some(name) = link.file_name() else { return Vec::new() };
+    let mut places = Vec::new();
+    if let Some(directory) = object.parent() {
+        places.extend([directory.join(name), directory.join(".debug").join(name)]);
+    }
+    let directory = recorded.parent().unwrap_or(Path::new(""));
+    places.extend(debug_dirs.iter().filter_map(|root| Some(below(root, directory)?.join(name))));
+    places.extend(debug_dirs.iter().map(|root| root.join(name)));
+    // A file that links to itself.
+    places.retain(|place| place != object);
+    places
+}
+
+/// Candidates for a debug file by the path of its object.
+pub fn by_path(recorded: &Path, debug_dirs: &[PathBuf]) -> Vec<PathBuf> {
+    let below = |root: &PathBuf| {
+        let path = below(root, recorded)?;
+        let mut with_ending = path.clone().into_os_string();
+        with_ending.push(".debug");
+        Some([PathBuf::from(with_ending), path])
+    };
+    debug_dirs.iter().filter_map(below).flatten().collect()
+}
+
+/// Candidates for the file that `.gnu_debugaltlink` names, relative to the file with the link.
+pub fn alternate(linking: &Path, link: &Path, id: &Id, symfs: Option<&Path>, debug_dirs: &[PathBuf]) -> Vec<PathBuf> {
+    let mut places = Vec::new();
+    if link.is_absolute() {
+        places.extend(symfs.and_then(|root| below(root, link)));
+        if symfs.is_none() {
+            places.push(link.to_owned());
+        }
+    } else if let Some(directory) = linking.parent() {
+        places.push(directory.join(link));
+    }
+    if let (Some(directory), Some(name)) = (linking.parent(), link.file_name()) {
+        places.push(directory.join(name));
+        places.extend(debug_dirs.iter().map(|root| root.join(".dwz").join(name)));
+    }
+    places.extend(debug_dirs.iter().map(|root| by_build_id(root, id)));
+    places
+}
+
+/// The split DWARF package beside a file: `NAME.dwp`.
+pub fn package(file: &Path) -> PathBuf {
+    let mut path = file.as_os_str().to_owned();
+    path.push(".dwp");
+    path.into()
+}
+
+/// Candidates for a split DWARF file: its recorded path, and beside the object.
+pub fn split_dwarf(directory: &Path, name: &Path, object: &Path, symfs: Option<&Path>) -> Vec<PathBuf> {
+    let recorded = directory.join(name);
+    let mut places = Vec::new();
+    match symfs {
+        Some(root) => places.extend(below(root, &recorded)),
+        None if recorded.is_absolute() => places.push(recorded),
+        None => {}
+    }
+    if let Some(beside) = object.parent() {
+        places.extend(name.file_name().map(|name| beside.join(name)));
+        places.extend((!name.is_absolute()).then(|| below(beside, name)).flatten());
+    }
+    places.dedup();
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id() -> Id {
+        Id::new(&[0xab, 0xcd, 0xef]).unwrap()
+    }
+
+    fn shown(paths: &[PathBuf]) -> Vec<&str> {
+        paths.iter().filter_map(|path| path.to_str()).collect()
+    }
+
+    #[test]
+    fn paths_stay_below_their_directory() {
+        assert_eq!(below(Path::new("/s"), Path::new("/bin/ls")), Some("/s/bin/ls".into()));
+        assert_eq!(below(Path::new("/s"), Path::new("[vdso]")), Some("/s/[vdso]".into()));
+        assert_eq!(below(Path::new("/s"), Path::new("/bin/../../etc/x")), None);
+    }
+
+    #[test]
+    fn layouts_of_caches() {
+        let paths = in_cache(Path::new("/c"), Path::new("/bin/ls"), &id(), &["elf"]);
+        let expected = ["/c/.build-id/ab/cdef/elf", "/c/bin/ls/abcdef/elf", "/c/.build-id/ab/cdef", "/c/bin/ls/abcdef"];
+        assert_eq!(shown(&paths), expected);
+        assert_eq!(by_build_id(Path::new("/d"), &id()), Path::new("/d/.build-id/ab/cdef.debug"));
+        assert_eq!(in_debuginfod_cache(Path::new("/d"), &id(), "debuginfo"), Path::new("/d/abcdef/debuginfo"));
+    }
+
+    #[test]
+    fn places_of_linked_files() {
+        let debug = ["/d".into()];
+        let places = linked(Path::new("/s/bin/ls"), Path::new("/bin/ls"), Path::new("ls.debug"), &debug);
+        assert_eq!(shown(&places), ["/s/bin/ls.debug", "/s/bin/.debug/ls.debug", "/d/bin/ls.debug", "/d/ls.debug"]);
+        let places = alternate(Path::new("/s/bin/ls"), Path::new("../dwz/x"), &id(), None, &debug);
+        assert_eq!(shown(&places), ["/s/bin/../dwz/x", "/s/bin/x", "/d/.dwz/x", "/d/.build-id/ab/cdef.debug"]);
+        assert_eq!(shown(&by_path(Path::new("/bin/ls"), &debug)), ["/d/bin/ls.debug", "/d/bin/ls"]);
+    }
+
+    #[test]
+    fn places_of_split_dwarf() {
+        let (build, name, object) = (Path::new("/build"), Path::new("out/a.dwo"), Path::new("/s/bin/a"));
+        assert_eq!(
+            shown(&split_dwarf(build, name, object, None)),
+            ["/build/out/a.dwo", "/s/bin/a.dwo", "/s/bin/out/a.dwo"]
+        );
+        let places = split_dwarf(build, name, object, Some(Path::new("/s")));
+        assert_eq!(shown(&places), ["/s/build/out/a.dwo", "/s/bin/a.dwo", "/s/bin/out/a.dwo"]);
+        assert_eq!(package(object), Path::new("/s/bin/a.dwp"));
+    }
+}

@@ -1,0 +1,288 @@
+//! Opens the files of an object, checks that they are the recorded ones, and remembers what was tried.
+
+use super::attempt::{Attempt, Mismatch, Outcome, Role};
+use super::places;
+use super::{Policy, SearchOptions};
+use crate::rewrite::build_ids::id::Id;
+use crate::symbol::object::Object;
+use crate::symbol::source::ObjectKey;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// What a file must match.
+#[derive(Clone, Copy)]
+enum Expected<'a> {
+    /// The recorded object.
+    Recorded(&'a ObjectKey),
+    /// A build ID.
+    BuildId(Id),
+    /// A checksum of the whole file.
+    Checksum(u32),
+    /// Nothing: there is nothing to compare.
+    Anything,
+}
+
+/// A search for the files of one object.
+pub struct Search<'a> {
+    options: &'a SearchOptions,
+    key: &'a ObjectKey,
+    attempts: &'a mut Vec<Attempt>,
+}
+
+impl<'a> Search<'a> {
+    /// Creates a search for the files of an object.
+    pub fn new(options: &'a SearchOptions, key: &'a ObjectKey, attempts: &'a mut Vec<Attempt>) -> Self {
+        Self { options, key, attempts }
+    }
+
+    /// The object itself.
+    pub fn object(&mut self) -> Option<Object> {
+        let mut places = self.recorded_places();
+        if let Some(id) = &self.key.build_id {
+            for cache in &self.options.build_id_dirs {
+                places.extend(places::in_cache(cache, &self.key.path, id, &["elf", "vdso"]));
+            }
+            let cache = self.options.debuginfod_cache.as_ref();
+            places.extend(cache.map(|cache| places::in_debuginfod_cache(cache, id, "executable")));
+        }
+        self.first(Role::Object, &places, Expected::Recorded(self.key), |_| None)
+    }
+
+    /// The image of a kernel.
+    pub fn vmlinux(&mut self) -> Option<Object> {
+        let options = self.options;
+        let mut places: Vec<_> = options.vmlinux.iter().cloned().collect();
+        if let Some(id) = &self.key.build_id {
+            places.extend(options.debug_dirs.iter().map(|root| places::by_build_id(root, id)));
+            for cache in &options.build_id_dirs {
+                places.extend(places::in_cache(cache, Path::new("[kernel.kallsyms]"), id, &["vmlinux", "elf"]));
+            }
+            let cache = options.debuginfod_cache.as_ref();
+            places.extend(cache.map(|cache| places::in_debuginfod_cache(cache, id, "debuginfo")));
+        }
+        self.first(Role::Object, &places, Expected::Recorded(self.key), |_| None)
+    }
+
+    /// Candidates by the recorded path of the object.
+    fn recorded_places(&self) -> Vec<PathBuf> {
+        // A replaced file may have been restored, which only its build ID can confirm.
+        let name = self.key.path.to_str().filter(|_| self.key.build_id.is_some());
+        let path = name.and_then(|name| name.strip_suffix(" (deleted)")).map_or(&*self.key.path, Path::new);
+        let is_path = path.is_absolute() && !path.to_string_lossy().starts_with("//");
+        if !is_path {
+            return Vec::new();
+        }
+        match &self.options.symfs {
+            Some(root) => {
+                let flat = path.file_name().map(|name| root.join(name));
+                places::below(root, path).into_iter().chain(flat).collect()
+            }
+            None => vec![path.to_owned()],
+        }
+    }
+
+    /// The separate debug file of an object. Without the object, it is found by the recorded build ID alone.
+    pub fn debug_file(&mut self, object: Option<&Object>) -> Option<Object> {
+        let options = self.options;
+        let recorded = self.key.path.clone();
+        let has_dwarf = |file: &Object| {
+            let is_empty = !file.has_dwarf() && file.section_index(b".symtab").is_none();
+            is_empty.then_some("has no debug information")
+        };
+        let id = object.map_or(self.key.build_id, Object::build_id);
+        if let Some(id) = &id {
+            let mut places: Vec<_> = options.debug_dirs.iter().map(|root| places::by_build_id(root, id)).collect();
+            for cache in &options.build_id_dirs {
+                places.extend(places::in_cache(cache, &recorded, id, &["debug"]));
+            }
+            let cache = options.debuginfod_cache.as_ref();
+            places.extend(cache.map(|cache| places::in_debuginfod_cache(cache, id, "debuginfo")));
+            places.extend(places::by_path(&recorded, &options.debug_dirs));
+            let found = self.first(Role::DebugFile, &places, Expected::BuildId(*id), has_dwarf);
+            if found.is_some() {
+                return found;
+            }
+        }
+        let object = object?;
+        let (link, checksum) = object.debug_link()?;
+        let link = path_of(link)?;
+        let places = places::linked(object.path(), &recorded, &link, &options.debug_dirs);
+        let expected = id.map_or(Expected::Checksum(checksum), Expected::BuildId);
+        self.first(Role::DebugFile, &places, expected, has_dwarf)
+    }
+
+    /// The supplementary file of dwz that a file refers to.
+    pub fn alternate(&mut self, linking: &Object) -> Option<Object> {
+        let (link, id) = linking.alternate_link()?;
+        let link = path_of(link)?;
+        let options = self.options;
+        let places = places::alternate(linking.path(), &link, &id, options.symfs.as_deref(), &options.debug_dirs);
+        self.first(Role::Alternate, &places, Expected::BuildId(id), |_| None)
+    }
+
+    /// The split DWARF package of these files.
+    pub fn package(&mut self, files: &[&Object]) -> Option<Object> {
+        let recorded = self.recorded_places();
+        let mut places: Vec<_> = files.iter().map(|file| places::package(file.path())).collect();
+        places.extend(recorded.iter().map(|path| places::package(path)));
+        places.dedup();
+        let is_package = |file: &Object| {
+            let has_index = file.section_index(b".debug_cu_index").is_some();
+            (!has_index).then_some("is no DWARF package")
+        };
+        // Units are matched by their IDs, which are hashes of their contents.
+        self.first(Role::Package, &places, Expected::Anything, is_package)
+    }
+
+    /// The first of these files that matches; if there is none, with [`Policy::Force`] the first object that does not match.
+    fn first(
+        &mut self,
+        role: Role,
+        places: &[PathBuf],
+        expected: Expected<'_>,
+        unsuitable: impl Fn(&Object) -> Option<&'static str>,
+    ) -> Option<Object> {
+        let mut other = None;
+        for path in places {
+            let outcome = match open(path) {
+                Err(outcome) => outcome,
+                Ok(object) => match unsuitable(&object) {
+                    Some(why) => Outcome::Unsuitable(why),
+                    None => match self.mismatch(&object, expected) {
+                        None => {
+                            self.attempts.push(Attempt { role, path: path.clone(), outcome: Outcome::Used });
+                            return Some(object);
+                        }
+                        Some(mismatch) => {
+                            if other.is_none() {
+                                other = Some((object, mismatch));
+                            }
+                            Outcome::Mismatch(mismatch)
+                        }
+                    },
+                },
+            };
+            self.attempts.push(Attempt { role, path: path.clone(), outcome });
+        }
+        // A debug file of another build would replace an object's correct names by wrong ones.
+        let is_forced = self.options.policy == Policy::Force && role == Role::Object;
+        let (object, mismatch) = other.filter(|_| is_forced)?;
+        let path = object.path().to_owned();
+        self.attempts.push(Attempt { role, path, outcome: Outcome::Forced(mismatch) });
+        Some(object)
+    }
+
+    fn mismatch(&self, object: &Object, expected: Expected<'_>) -> Option<Mismatch> {
+        match expected {
+            Expected::Recorded(key) => match key.build_id {
+                Some(id) => differs(object, id),
+                None => self.differs_without_id(object, key),
+            },
+            Expected::BuildId(id) => differs(object, id),
+            Expected::Checksum(checksum) => {
+                let mut sum = flate2::Crc::new();
+                sum.update(object.bytes());
+                (sum.sum() != checksum).then_some(Mismatch::Checksum)
+            }
+            Expected::Anything => None,
+        }
+    }
+
+    /// Files below a user-specified directory are assumed to be the recorded machine's unless recorded data contradicts that.
+    fn differs_without_id(&self, object: &Object, key: &ObjectKey) -> Option<Mismatch> {
+        let metadata = fs::metadata(object.path()).ok()?;
+        if key.size.is_some_and(|size| size != metadata.len()) {
+            return Some(Mismatch::Size(metadata.len()));
+        }
+        let modified = metadata.modified().ok();
+        if key.modified.is_some() {
+            return (key.modified != modified).then_some(Mismatch::Modified);
+        }
+        let is_later = self.options.recorded.zip(modified).is_some_and(|(recorded, modified)| modified > recorded);
+        (is_later && self.options.symfs.is_none()).then_some(Mismatch::Modified)
+    }
+}
+
+fn differs(object: &Object, id: Id) -> Option<Mismatch> {
+    (object.build_id() != Some(id)).then(|| Mismatch::BuildId(object.build_id()))
+}
+
+/// Opens a split DWARF file. Its units show whether it is the right one.
+pub fn split_dwarf(options: &SearchOptions, directory: &Path, name: &Path, object: &Path) -> Option<Object> {
+    let places = places::split_dwarf(directory, name, object, options.symfs.as_deref());
+    places.iter().find_map(|place| open(place).ok())
+}
+
+fn open(path: &Path) -> Result<Object, Outcome> {
+    match Object::open(path) {
+        Ok(Some(object)) => Ok(object),
+        // Current caches have directories where old ones have files.
+        Ok(None) if path.is_dir() => Err(Outcome::NotFound),
+        Ok(None) => Err(Outcome::Unsuitable("is no ELF file")),
+        Err(e) => Err(match e.kind() {
+            ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::InvalidFilename => Outcome::NotFound,
+            _ => Outcome::Unreadable(e.to_string()),
+        }),
+    }
+}
+
+/// A path that a file contains.
+fn path_of(bytes: &[u8]) -> Option<PathBuf> {
+    str::from_utf8(bytes).ok().map(PathBuf::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::Endian;
+    use crate::symbol::object::tests::image;
+
+    fn search(options: &SearchOptions, key: &ObjectKey) -> (Option<Object>, Vec<Outcome>) {
+        let mut attempts = Vec::new();
+        let found = Search::new(options, key, &mut attempts).object();
+        (found, attempts.into_iter().map(|attempt| attempt.outcome).collect())
+    }
+
+    #[test]
+    fn only_matching_files_are_used_unless_forced() {
+        let directory = tempfile::tempdir().unwrap();
+        let write = |path: &str| {
+            let path = directory.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, image(62, true, Endian::Little)).unwrap();
+        };
+        write("bin/app");
+        let mut options = SearchOptions::default().with_symfs(directory.path());
+        let key = ObjectKey { path: "/bin/app".into(), ..ObjectKey::default() };
+        let (found, outcomes) = search(&options, &key);
+        assert_eq!(outcomes, [Outcome::Used]);
+        let id = found.unwrap().build_id().unwrap();
+        let other = ObjectKey { build_id: Id::new(&[7; 20]), ..key.clone() };
+        let mismatch = Mismatch::BuildId(Some(id));
+        let (found, outcomes) = search(&options, &other);
+        assert!(found.is_none() && outcomes.contains(&Outcome::Mismatch(mismatch)));
+        let sized = ObjectKey { size: Some(1), ..key.clone() };
+        assert!(search(&options, &sized).0.is_none());
+        options.policy = Policy::Force;
+        let (found, outcomes) = search(&options, &other);
+        assert!(found.is_some() && outcomes.last() == Some(&Outcome::Forced(mismatch)));
+        let gone = ObjectKey { path: "/bin/gone".into(), build_id: Some(id), ..ObjectKey::default() };
+        assert!(search(&options, &gone).0.is_none());
+        let cached = places::in_cache(Path::new(".debug"), &gone.path, &id, &["elf"]).remove(0);
+        write(cached.to_str().unwrap());
+        assert!(search(&options, &gone).0.is_some());
+    }
+
+    #[test]
+    fn files_modified_after_the_recording_do_not_match() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("app");
+        fs::write(&path, image(62, true, Endian::Little)).unwrap();
+        let key = ObjectKey { path, ..ObjectKey::default() };
+        let before = Some(std::time::SystemTime::UNIX_EPOCH);
+        let options = SearchOptions { recorded: before, ..SearchOptions::default() };
+        assert_eq!(search(&options, &key).1, [Outcome::Mismatch(Mismatch::Modified)]);
+        assert_eq!(search(&SearchOptions::default(), &key).1, [Outcome::Used]);
+    }
+}

@@ -1,0 +1,305 @@
+//! Kernel symbols: functions from kallsyms, lines from vmlinux, relocated by the recorded address of a reference symbol.
+
+use super::elf::ElfFiles;
+use super::find::attempt::{Attempt, Outcome, Role};
+use super::find::search::Search;
+use super::find::{Policy, SearchOptions, places};
+use super::lookup::{Frame, Lookup};
+use super::source::{ObjectKey, OpenedObject, Reference, Source};
+use super::table::SymbolTable;
+use crate::container::spool::map;
+use bytes::Bytes;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Prefixes of kernel names.
+const KERNELS: [&str; 4] = ["[kernel", "[guest.kernel", "[vmlinux]", "vmlinux"];
+
+/// Name of the kernel in perf's cache.
+const CACHED: &str = "[kernel.kallsyms]";
+
+/// A source of kernel symbols.
+#[derive(Debug)]
+pub struct KernelSource {
+    options: Arc<SearchOptions>,
+}
+
+impl KernelSource {
+    /// Creates a source that uses the kallsyms and vmlinux of these options.
+    pub fn new(options: Arc<SearchOptions>) -> Self {
+        Self { options }
+    }
+}
+
+impl Source for KernelSource {
+    fn open(&self, key: &ObjectKey, attempts: &mut Vec<Attempt>) -> Option<Box<dyn OpenedObject>> {
+        let name = key.path.to_string_lossy();
+        let is_kernel = KERNELS.iter().any(|start| name.starts_with(start));
+        if self.options.policy == Policy::No || !(is_kernel || is_module(&name)) {
+            return None;
+        }
+        if is_kernel && let Some(object) = Search::new(&self.options, key, attempts).vmlinux() {
+            let files = ElfFiles::of_object(object);
+            let own = key.reference.as_ref();
+            let own = own.and_then(|reference| files.table().address_of(reference.symbol.as_bytes()));
+            let shift = shift(own, key);
+            return Some(Box::new(Vmlinux { files, shift }));
+        }
+        let mut add = |path: &Path, outcome| {
+            attempts.push(Attempt { role: Role::Kallsyms, path: path.to_owned(), outcome });
+        };
+        for path in self.kallsyms_places(key) {
+            let kallsyms = match read_all(&path) {
+                Ok(bytes) => Kallsyms::parse(&bytes).map_err(Outcome::Unsuitable),
+                Err(e) if e.kind() == ErrorKind::NotFound => Err(Outcome::NotFound),
+                Err(e) => Err(Outcome::Unreadable(e.to_string())),
+            };
+            match kallsyms {
+                Err(outcome) => add(&path, outcome),
+                Ok(kallsyms) => {
+                    let shift = shift(kallsyms.reference(key), key);
+                    if shift != 0 && !is_kernel {
+                        add(&path, Outcome::Unsuitable("is of another boot, at which modules were elsewhere"));
+                        continue;
+                    }
+                    add(&path, Outcome::Used);
+                    return Some(Box::new(Kernel { symbols: kallsyms.table, shift }));
+                }
+            }
+        }
+        None
+    }
+}
+
+impl KernelSource {
+    /// The given file, or else the copies that perf caches by build ID.
+    fn kallsyms_places(&self, key: &ObjectKey) -> Vec<PathBuf> {
+        let caches = || self.options.build_id_dirs.iter();
+        match (&self.options.kallsyms, &key.build_id) {
+            (Some(path), _) => vec![path.clone()],
+            (None, Some(id)) => {
+                let copies = caches().flat_map(|cache| places::in_cache(cache, Path::new(CACHED), id, &["kallsyms"]));
+                copies.filter(|path| path.ends_with("kallsyms")).collect()
+            }
+            (None, None) => Vec::new(),
+        }
+    }
+}
+
+/// Whether this is the name of a loaded module, as in kallsyms: `[nf_nat]`.
+fn is_module(name: &str) -> bool {
+    const OTHERS: [&str; 6] = ["vdso", "vsyscall", "heap", "stack", "anon", "uprobes"];
+    let name = name.strip_prefix('[').and_then(|name| name.strip_suffix(']'));
+    name.is_some_and(|name| !OTHERS.iter().any(|other| name.starts_with(other)))
+}
+
+/// Reads a whole file. Files in `/proc` report no size, and cannot be mapped.
+fn read_all(path: &Path) -> io::Result<Bytes> {
+    /// Maximum size: a few hundred thousand symbols take about ten MB.
+    const LIMIT: u64 = 1 << 30;
+    let metadata = fs::metadata(path)?;
+    // Opening a FIFO could block forever.
+    if !metadata.is_file() {
+        return Err(ErrorKind::NotFound.into());
+    }
+    let file = File::open(path)?;
+    if metadata.len() > 0 {
+        return map(&file);
+    }
+    let mut bytes = Vec::new();
+    file.take(LIMIT).read_to_end(&mut bytes)?;
+    Ok(bytes.into())
+}
+
+/// Offset from symbol addresses to recorded addresses; 0 without a recorded reference symbol.
+fn shift(own: Option<u64>, key: &ObjectKey) -> u64 {
+    match (&key.reference, own) {
+        (Some(Reference { address, .. }), Some(own)) => address.wrapping_sub(own),
+        _ => 0,
+    }
+}
+
+/// A kernel whose symbols are at other addresses than recorded.
+struct Kernel {
+    symbols: SymbolTable,
+    shift: u64,
+}
+
+impl OpenedObject for Kernel {
+    fn address_of_offset(&self, offset: u64) -> Option<u64> {
+        Some(offset)
+    }
+
+    fn with_lookup(&self, lookups: &mut dyn FnMut(&dyn Lookup)) {
+        lookups(&Shifted { lookup: &self.symbols, shift: self.shift });
+    }
+}
+
+/// A kernel image.
+struct Vmlinux {
+    files: ElfFiles,
+    shift: u64,
+}
+
+impl OpenedObject for Vmlinux {
+    fn address_of_offset(&self, offset: u64) -> Option<u64> {
+        Some(offset)
+    }
+
+    fn debug_size(&self) -> u64 {
+        self.files.debug_size()
+    }
+
+    fn prepare(&self, threads: usize) {
+        self.files.prepare(threads);
+    }
+
+    fn with_lookup(&self, lookups: &mut dyn FnMut(&dyn Lookup)) {
+        self.files.with_lookup(&mut |lookup| lookups(&Shifted { lookup, shift: self.shift }));
+    }
+}
+
+/// Symbols that are at other addresses than recorded.
+struct Shifted<'a, L: ?Sized> {
+    lookup: &'a L,
+    shift: u64,
+}
+
+impl<L: Lookup + ?Sized> Lookup for Shifted<'_, L> {
+    fn look_up(&self, address: u64, found: &mut dyn FnMut(&Frame<'_>)) {
+        self.lookup.look_up(address.wrapping_sub(self.shift), &mut |frame| {
+            let symbol_start = frame.symbol_start.map(|start| start.wrapping_add(self.shift));
+            found(&Frame { symbol_start, ..*frame });
+        });
+    }
+}
+
+/// Symbols of a running kernel: lines `ADDRESS TYPE NAME [MODULE]`.
+#[derive(Debug)]
+pub struct Kallsyms {
+    table: SymbolTable,
+    references: Vec<(Vec<u8>, u64)>,
+}
+
+/// Reference symbols, whose addresses are recorded.
+const REFERENCES: [&[u8]; 3] = [b"_text", b"_stext", b"__start"];
+
+impl Kallsyms {
+    /// Reads the functions.
+    ///
+    /// # Errors
+    /// If there are no functions; the kernel shows addresses as 0 to unprivileged users.
+    pub fn parse(bytes: &[u8]) -> Result<Self, &'static str> {
+        let (mut symbols, mut references, mut zeros) = (Vec::new(), Vec::new(), 0u64);
+        for line in bytes.split(|&byte| byte == b'\n') {
+            let Some((address, kind, name)) = symbol(line) else { continue };
+            if !matches!(kind, b't' | b'T' | b'w' | b'W') {
+                continue;
+            }
+            zeros += u64::from(address == 0);
+            if REFERENCES.contains(&name) && references.iter().all(|(known, _)| known != name) {
+                references.push((name.to_vec(), address));
+            }
+            if address != 0 {
+                symbols.push((address, 0, name));
+            }
+        }
+        if symbols.is_empty() {
+            return Err(match zeros {
+                0 => "has no symbols",
+                _ => "has only addresses 0: the kernel hides them (kptr_restrict); read it as root",
+            });
+        }
+        Ok(Self { table: SymbolTable::of_symbols(symbols.into_iter()), references })
+    }
+
+    /// Functions by address.
+    pub fn table(&self) -> &SymbolTable {
+        &self.table
+    }
+
+    /// The address of the recorded reference symbol here.
+    fn reference(&self, key: &ObjectKey) -> Option<u64> {
+        let wanted = key.reference.as_ref()?;
+        let known = self.references.iter().find(|(name, _)| *name == *wanted.symbol.as_bytes());
+        known.map(|&(_, address)| address).or_else(|| self.table.address_of(wanted.symbol.as_bytes()))
+    }
+}
+
+/// Parses a line: address, type, name. A module name follows after a tab.
+fn symbol(line: &[u8]) -> Option<(u64, u8, &[u8])> {
+    let mut words = line.splitn(3, |&byte| byte == b' ');
+    let address = u64::from_str_radix(str::from_utf8(words.next()?).ok()?, 16).ok()?;
+    let &[kind] = words.next()? else { return None };
+    let rest = words.next()?;
+    let name = rest.split(|byte| b"\t\r ".contains(byte)).next().filter(|name| !name.is_empty())?;
+    Some((address, kind, name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::lookup::names;
+    use super::*;
+
+    const TEXT: &str = "ffffffff81000000 T _stext\nffffffff81000000 T _text\nffffffff81000100 t do_one\n\
+        ffffffff81000200 D some_data\nffffffff81000300 T do_two\nffffffffc0000000 t in_module\t[nf_nat]\n";
+
+    fn open(kallsyms: &str, reference: Option<Reference>) -> (Option<Box<dyn OpenedObject>>, Vec<Attempt>) {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("kallsyms");
+        fs::write(&path, kallsyms).unwrap();
+        let options = SearchOptions { kallsyms: Some(path), ..SearchOptions::default() };
+        let key = ObjectKey { path: "[kernel.kallsyms]_text".into(), reference, ..ObjectKey::default() };
+        let mut attempts = Vec::new();
+        (KernelSource::new(Arc::new(options)).open(&key, &mut attempts), attempts)
+    }
+
+    fn look_up(kernel: &dyn OpenedObject, address: u64) -> Vec<String> {
+        let mut found = Vec::new();
+        kernel.with_lookup(&mut |lookup| found = names(lookup, address));
+        found
+    }
+
+    #[test]
+    fn functions_reach_to_the_next() {
+        let kernel = open(TEXT, None).0.unwrap();
+        assert_eq!(look_up(&*kernel, 0xffff_ffff_8100_0101), ["do_one"]);
+        assert_eq!(look_up(&*kernel, 0xffff_ffff_8100_0000), ["_stext"]);
+        assert_eq!(look_up(&*kernel, 0xffff_ffff_c000_0004), ["in_module"]);
+        assert!(look_up(&*kernel, 0x1000).is_empty());
+    }
+
+    #[test]
+    fn addresses_follow_the_recorded_symbol() {
+        let reference = Reference { symbol: "_text".to_owned(), address: 0xffff_ffff_9900_0000 };
+        let kernel = open(TEXT, Some(reference)).0.unwrap();
+        assert_eq!(look_up(&*kernel, 0xffff_ffff_9900_0310), ["do_two"]);
+    }
+
+    #[test]
+    fn modules_are_found_at_the_same_boot_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("kallsyms");
+        fs::write(&path, TEXT).unwrap();
+        let source = KernelSource::new(Arc::new(SearchOptions { kallsyms: Some(path), ..SearchOptions::default() }));
+        let key = |name: &str, address| ObjectKey {
+            path: name.into(),
+            reference: Some(Reference { symbol: "_text".to_owned(), address }),
+            ..ObjectKey::default()
+        };
+        let open = |key| source.open(&key, &mut Vec::new());
+        let module = open(key("[nf_nat]", 0xffff_ffff_8100_0000)).unwrap();
+        assert_eq!(look_up(&*module, 0xffff_ffff_c000_0004), ["in_module"]);
+        assert!(open(key("[nf_nat]", 0xffff_ffff_9900_0000)).is_none());
+        assert!(open(key("[vdso]", 0)).is_none() && open(key("/bin/ls", 0)).is_none());
+    }
+
+    #[test]
+    fn hidden_addresses_are_recognized() {
+        let (kernel, attempts) = open("0000000000000000 T _text\n0000000000000000 T a\n", None);
+        assert!(kernel.is_none() && attempts[0].to_string().contains("kptr_restrict"));
+        assert!(Kallsyms::parse(b"").is_err() && Kallsyms::parse(b"\xff\xff T x\n1 T\n").is_err());
+    }
+}

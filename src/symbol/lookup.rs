@@ -1,0 +1,54 @@
+//! Lookup of one address: the interface that object files, kernels and map files share.
+
+/// A function that an address is in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Frame<'a> {
+    /// Linker symbol name; empty if unknown.
+    pub name: &'a [u8],
+    /// Line of the function's declaration; 0 if unknown.
+    pub start_line: u32,
+    /// Path of the source file; empty if unknown.
+    pub file: &'a [u8],
+    /// Line of the address, or of the call of an inlined function; 0 if unknown.
+    pub line: u32,
+    /// Column in the line; 0 if unknown.
+    pub column: u32,
+    /// Whether the function is inlined into that of the next frame.
+    pub is_inlined: bool,
+    /// Start address of the symbol that contains the address; `None` for inlined functions.
+    pub symbol_start: Option<u64>,
+}
+
+/// A source of symbols.
+pub trait Lookup {
+    /// Calls `found` for each function that contains the address, innermost first; not at all if none is known.
+    fn look_up(&self, address: u64, found: &mut dyn FnMut(&Frame<'_>));
+}
+
+impl<L: Lookup + ?Sized> Lookup for &L {
+    fn look_up(&self, address: u64, found: &mut dyn FnMut(&Frame<'_>)) {
+        (**self).look_up(address, found);
+    }
+}
+
+/// The first source that knows the address.
+impl<A: Lookup, B: Lookup> Lookup for (A, B) {
+    fn look_up(&self, address: u64, found: &mut dyn FnMut(&Frame<'_>)) {
+        let mut is_known = false;
+        self.0.look_up(address, &mut |frame| {
+            is_known = true;
+            found(frame);
+        });
+        if !is_known {
+            self.1.look_up(address, found);
+        }
+    }
+}
+
+/// The frames of an address with owned names, for tests.
+#[cfg(test)]
+pub(super) fn names(lookup: &dyn Lookup, address: u64) -> Vec<String> {
+    let mut names = Vec::new();
+    lookup.look_up(address, &mut |frame| names.push(String::from_utf8_lossy(frame.name).into_owned()));
+    names
+}

@@ -1,0 +1,94 @@
+//! Symbolization: resolves addresses to functions, inlined functions and lines.
+//!
+//! [`Symbolizer`] resolves the addresses of many objects at once, on several threads. Addresses of one object are best resolved
+//! in one call, since its debug information is read once for each call.
+//!
+//! ```no_run
+//! use perfconv::symbol::find::SearchOptions;
+//! use perfconv::symbol::{Addresses, ObjectKey, Options, Request, Symbolizer};
+//!
+//! let symbolizer = Symbolizer::new(Options::default(), SearchOptions::from_system());
+//! let key = ObjectKey { path: "/usr/bin/cat".into(), ..ObjectKey::default() };
+//! let resolved = symbolizer.resolve(&[Request { key, addresses: Addresses::Offsets(vec![0x4a10]) }]);
+//! for frame in resolved.symbols.frames(0, 0) {
+//!     let function = frame.function.and_then(|id| resolved.symbols.function(id));
+//!     let name = function.map_or(&b"?"[..], |function| resolved.symbols.name(function.name));
+//!     println!("{} {}", String::from_utf8_lossy(name), frame.line);
+//! }
+//! ```
+//!
+//! * [`lookup`]: lookup of one address; [`source`]: the interface of symbol sources.
+//! * [`elf`]: object files with their debug files; [`find`]: finds these; [`object`]: one opened file; [`table`]: symbol
+//!   tables; [`dwarf`]: debug information; `gopclntab`: the function table of Go programs.
+//! * [`kernel`]: kallsyms and vmlinux; [`perf_map`]: `perf-PID.map` files.
+//! * [`demangle`]: demangling of names; [`symbols`]: interned results.
+
+mod arena;
+pub mod demangle;
+mod die;
+pub mod dwarf;
+pub mod elf;
+pub mod find;
+mod gopclntab;
+mod inflate;
+pub mod kernel;
+pub mod lookup;
+mod nesting;
+pub mod object;
+pub mod perf_map;
+mod plt;
+mod ranges;
+mod resolve;
+pub mod source;
+pub mod symbols;
+pub mod table;
+
+pub use resolve::{Addresses, ObjectReport, Request, Resolved};
+pub use source::{ObjectKey, Reference};
+pub use symbols::{Function, FunctionId, ResolvedFrame, Symbols};
+
+use demangle::Demangle;
+use find::SearchOptions;
+use source::Source;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+/// How addresses are resolved, independent of the source of symbols.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Options {
+    /// How much of a mangled name to show.
+    pub demangle: Demangle,
+    /// Maximum number of threads; by default the number of CPUs, but at most 8.
+    pub threads: Option<NonZeroUsize>,
+}
+
+/// Resolves addresses of objects to functions and lines.
+#[derive(Clone, Debug)]
+pub struct Symbolizer {
+    options: Options,
+    sources: Vec<Arc<dyn Source>>,
+}
+
+impl Symbolizer {
+    /// Creates a symbolizer that uses the files, kernels and map files found with these options.
+    pub fn new(options: Options, search: SearchOptions) -> Self {
+        let search = Arc::new(search);
+        let sources: Vec<Arc<dyn Source>> = vec![
+            Arc::new(kernel::KernelSource::new(Arc::clone(&search))),
+            Arc::new(perf_map::PerfMapSource::new(Arc::clone(&search))),
+            Arc::new(elf::ElfSource::new(search)),
+        ];
+        Self { options, sources }
+    }
+
+    /// Creates a symbolizer with other sources. The first source that knows an object is used.
+    pub fn with_sources(options: Options, sources: Vec<Arc<dyn Source>>) -> Self {
+        Self { options, sources }
+    }
+
+    /// Adds a source that takes precedence over all others.
+    pub fn add_source(&mut self, source: Arc<dyn Source>) {
+        self.sources.insert(0, source);
+    }
+}

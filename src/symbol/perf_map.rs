@@ -1,0 +1,104 @@
+//! Functions of JIT code from `perf-PID.map` files. If entries overlap, the last one takes precedence.
+
+use super::find::attempt::{Attempt, Outcome, Role};
+use super::find::{Policy, SearchOptions};
+use super::lookup::{Frame, Lookup};
+use super::source::{ObjectKey, OpenedObject, Source};
+use crate::container::spool::map;
+use crate::rewrite::jit::map_file::MapFile;
+use std::fs::{self, File};
+use std::io::ErrorKind;
+use std::sync::Arc;
+
+/// Prefixes of names of memory that can contain JIT code.
+const MEMORY: [&str; 6] = ["//anon", "[anon", "/memfd:", "/dev/zero", "/SYSV", "[heap]"];
+
+/// A source that reads the map files of some directories.
+#[derive(Debug)]
+pub struct PerfMapSource {
+    options: Arc<SearchOptions>,
+}
+
+impl PerfMapSource {
+    /// Creates a source for the map files of these directories.
+    pub fn new(options: Arc<SearchOptions>) -> Self {
+        Self { options }
+    }
+}
+
+impl Source for PerfMapSource {
+    fn open(&self, key: &ObjectKey, attempts: &mut Vec<Attempt>) -> Option<Box<dyn OpenedObject>> {
+        let pid = key.pid?;
+        let name = key.path.to_string_lossy();
+        let is_memory = name.is_empty() || MEMORY.iter().any(|start| name.starts_with(start));
+        if self.options.policy == Policy::No || !is_memory {
+            return None;
+        }
+        for directory in &self.options.perf_map_dirs {
+            let path = directory.join(format!("perf-{pid}.map"));
+            // Opening a FIFO could block forever.
+            let bytes = fs::metadata(&path).and_then(|metadata| match metadata.is_file() {
+                true => map(&File::open(&path)?),
+                false => Err(ErrorKind::NotFound.into()),
+            });
+            let outcome = match &bytes {
+                Ok(_) => Outcome::Used,
+                Err(e) if e.kind() == ErrorKind::NotFound => Outcome::NotFound,
+                Err(e) => Outcome::Unreadable(e.to_string()),
+            };
+            attempts.push(Attempt { role: Role::PerfMap, path, outcome });
+            if let Ok(bytes) = bytes {
+                return Some(Box::new(PerfMap { file: MapFile::read(&bytes) }));
+            }
+        }
+        None
+    }
+}
+
+/// The functions of a map file, at addresses in the process.
+struct PerfMap {
+    file: MapFile,
+}
+
+impl OpenedObject for PerfMap {
+    fn address_of_offset(&self, _: u64) -> Option<u64> {
+        None
+    }
+
+    fn with_lookup(&self, lookups: &mut dyn FnMut(&dyn Lookup)) {
+        lookups(&self.file);
+    }
+}
+
+impl Lookup for MapFile {
+    fn look_up(&self, address: u64, found: &mut dyn FnMut(&Frame<'_>)) {
+        if let Some((&start, (end, name))) = self.functions.range(..=address).next_back()
+            && address < *end
+        {
+            found(&Frame { name, symbol_start: Some(start), ..Frame::default() });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::lookup::names;
+    use super::*;
+
+    #[test]
+    fn functions_of_a_process() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join("perf-7.map"), "10 10 old\n20 8 stays\n18 8 new\n").unwrap();
+        let options = SearchOptions { perf_map_dirs: vec![directory.path().into()], ..SearchOptions::default() };
+        let source = PerfMapSource::new(Arc::new(options));
+        let key = |path: &str, pid| ObjectKey { path: path.into(), pid: Some(pid), ..ObjectKey::default() };
+        let mut attempts = Vec::new();
+        assert!(source.open(&key("/bin/ls", 7), &mut attempts).is_none() && attempts.is_empty());
+        assert!(source.open(&key("//anon", 8), &mut attempts).is_none());
+        assert_eq!(attempts.remove(0).outcome, Outcome::NotFound);
+        let map = source.open(&key("//anon", 7), &mut attempts).unwrap();
+        let mut found = Vec::new();
+        map.with_lookup(&mut |lookup| found = [0x10, 0x19, 0x20, 0x28].map(|at| names(lookup, at).join(";")).to_vec());
+        assert_eq!(found, ["old", "new", "stays", ""]);
+    }
+}

@@ -1,0 +1,57 @@
+//! Sources of symbols: the interface through which object files, kernels and map files are opened.
+
+use super::find::attempt::Attempt;
+use super::lookup::Lookup;
+use crate::rewrite::build_ids::id::Id;
+use std::fmt;
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+/// A mapped object, as a recording describes it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ObjectKey {
+    /// Path, or the name of an object without a file, such as `[kernel.kallsyms]_text` or `//anon`.
+    pub path: PathBuf,
+    /// Build ID.
+    pub build_id: Option<Id>,
+    /// Size of the file, if recorded.
+    pub size: Option<u64>,
+    /// Modification time of the file, if recorded.
+    pub modified: Option<SystemTime>,
+    /// Process ID, for memory without a file.
+    pub pid: Option<u32>,
+    /// Reference symbol, by whose address the symbols of a kernel are relocated.
+    pub reference: Option<Reference>,
+}
+
+/// A symbol with its recorded address.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Reference {
+    /// Name, such as `_text`.
+    pub symbol: String,
+    /// Address.
+    pub address: u64,
+}
+
+/// A source of symbols, which opens the objects that it knows.
+pub trait Source: fmt::Debug + Send + Sync {
+    /// Opens the symbols of an object; `None` if there are none. Appends to `attempts` what was tried.
+    fn open(&self, key: &ObjectKey, attempts: &mut Vec<Attempt>) -> Option<Box<dyn OpenedObject>>;
+}
+
+/// The opened symbols of an object, shared by several threads.
+pub trait OpenedObject: Send + Sync {
+    /// The symbol address that corresponds to a file offset.
+    fn address_of_offset(&self, offset: u64) -> Option<u64>;
+
+    /// Bytes of debug information that lookups have to read.
+    fn debug_size(&self) -> u64 {
+        0
+    }
+
+    /// Reads what all threads share, on at most `_threads` threads.
+    fn prepare(&self, _threads: usize) {}
+
+    /// Calls `lookups` with a lookup for use by one thread.
+    fn with_lookup(&self, lookups: &mut dyn FnMut(&dyn Lookup));
+}

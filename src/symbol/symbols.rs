@@ -1,0 +1,239 @@
+//! Interned results: functions, files and frames, each kept once.
+
+use super::demangle::Demangle;
+use super::lookup::{Frame, Lookup};
+use crate::session::names::{NameId, Names};
+use hashbrown::HashMap;
+
+/// ID of a function in [`Symbols`].
+pub type FunctionId = u32;
+
+/// A function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Function {
+    /// Demangled name.
+    pub name: NameId,
+    /// Linker symbol name.
+    pub system_name: NameId,
+    /// Line of its declaration; 0 if unknown.
+    pub start_line: u32,
+}
+
+/// A function that contains an address, and the position in its source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ResolvedFrame {
+    /// The function; `None` if only the line is known.
+    pub function: Option<FunctionId>,
+    /// Path of the source file; empty if unknown.
+    pub file: NameId,
+    /// Line; 0 if unknown.
+    pub line: u32,
+    /// Column; 0 if unknown.
+    pub column: u32,
+    /// Whether the function is inlined into that of the next frame.
+    pub is_inlined: bool,
+}
+
+/// The result for an address.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct ResolvedAddress {
+    first: u32,
+    len: u32,
+    /// Offset from the start of the symbol.
+    symbol_offset: Option<u64>,
+}
+
+/// Frames of addresses, in lookup order.
+#[derive(Debug, Default)]
+pub(super) struct FrameTable {
+    demangle: Demangle,
+    names: Names,
+    functions: Vec<Function>,
+    by_name: HashMap<(NameId, u32), FunctionId>,
+    demangled: HashMap<NameId, NameId>,
+    frames: Vec<ResolvedFrame>,
+    addresses: Vec<ResolvedAddress>,
+}
+
+impl FrameTable {
+    pub fn new(demangle: Demangle) -> Self {
+        Self { demangle, ..Self::default() }
+    }
+
+    /// Looks up an address and appends the result.
+    pub fn look_up(&mut self, lookup: &dyn Lookup, address: u64) {
+        let first = self.frames.len();
+        let mut symbol_start = None;
+        lookup.look_up(address, &mut |frame| {
+            symbol_start = frame.symbol_start;
+            let frame = self.intern(frame);
+            self.frames.push(frame);
+        });
+        self.add_address(first, symbol_start.and_then(|start| address.checked_sub(start)));
+    }
+
+    /// Appends an address without a result.
+    pub fn add_unknown(&mut self) {
+        self.add_address(self.frames.len(), None);
+    }
+
+    fn add_address(&mut self, first: usize, symbol_offset: Option<u64>) {
+        let len = (self.frames.len() - first) as u32;
+        self.addresses.push(ResolvedAddress { first: first as u32, len, symbol_offset });
+    }
+
+    fn intern(&mut self, frame: &Frame<'_>) -> ResolvedFrame {
+        let function = (!frame.name.is_empty()).then(|| {
+            let system_name = self.names.id(frame.name);
+            let demangled = self.demangled.entry(system_name);
+            let name = *demangled.or_insert_with(|| {
+                let name = self.demangle.demangle(frame.name);
+                name.map_or(system_name, |name| self.names.id(name.as_bytes()))
+            });
+            self.function(Function { name, system_name, start_line: frame.start_line })
+        });
+        let Frame { line, column, is_inlined, .. } = *frame;
+        ResolvedFrame { function, file: self.names.id(frame.file), line, column, is_inlined }
+    }
+
+    fn function(&mut self, function: Function) -> FunctionId {
+        let number = self.functions.len() as FunctionId;
+        let known = *self.by_name.entry((function.system_name, function.start_line)).or_insert(number);
+        if known == number {
+            self.functions.push(function);
+        }
+        known
+    }
+
+    /// Appends the addresses of another table. The result does not depend on how the addresses were split into tables.
+    pub fn append(&mut self, other: &Self) {
+        let mut names: HashMap<NameId, NameId> = HashMap::new();
+        let shift = self.frames.len() as u32;
+        let mut functions: Vec<Option<FunctionId>> = vec![None; other.functions.len()];
+        for frame in &other.frames {
+            let file = *names.entry(frame.file).or_insert_with(|| self.names.id(other.names.name(frame.file)));
+            let function = frame.function.map(|id| match functions[id as usize] {
+                Some(known) => known,
+                None => {
+                    let function = other.functions[id as usize];
+                    let mut name = |id| *names.entry(id).or_insert_with(|| self.names.id(other.names.name(id)));
+                    let (system_name, name) = (name(function.system_name), name(function.name));
+                    let known = self.function(Function { name, system_name, ..function });
+                    functions[id as usize] = Some(known);
+                    known
+                }
+            });
+            self.frames.push(ResolvedFrame { function, file, ..*frame });
+        }
+        let moved = |address: &ResolvedAddress| ResolvedAddress { first: address.first + shift, ..*address };
+        self.addresses.extend(other.addresses.iter().map(moved));
+    }
+
+    /// Number of addresses.
+    pub fn len(&self) -> usize {
+        self.addresses.len()
+    }
+}
+
+/// Functions, inlined functions and lines of addresses.
+#[derive(Debug, Default)]
+pub struct Symbols {
+    table: FrameTable,
+    /// For each request, the indexes of its addresses in the table.
+    requests: Vec<Vec<u32>>,
+}
+
+impl Symbols {
+    pub(super) fn new(table: FrameTable, requests: Vec<Vec<u32>>) -> Self {
+        Self { table, requests }
+    }
+
+    fn address(&self, request: usize, address: usize) -> ResolvedAddress {
+        let number = self.requests.get(request).and_then(|numbers| numbers.get(address));
+        number.and_then(|&number| self.table.addresses.get(number as usize)).copied().unwrap_or_default()
+    }
+
+    /// The frames of an address, innermost first, by the index of its request and its index in that request. Empty if nothing is
+    /// known.
+    pub fn frames(&self, request: usize, address: usize) -> &[ResolvedFrame] {
+        let ResolvedAddress { first, len, .. } = self.address(request, address);
+        self.table.frames.get(first as usize..(first + len) as usize).unwrap_or_default()
+    }
+
+    /// Offset of an address from the start of its symbol.
+    pub fn symbol_offset(&self, request: usize, address: usize) -> Option<u64> {
+        self.address(request, address).symbol_offset
+    }
+
+    /// All functions, indexed by ID.
+    pub fn functions(&self) -> &[Function] {
+        &self.table.functions
+    }
+
+    /// A function by ID.
+    pub fn function(&self, id: FunctionId) -> Option<&Function> {
+        self.table.functions.get(id as usize)
+    }
+
+    /// A name or a path by ID.
+    pub fn name(&self, id: NameId) -> &[u8] {
+        self.table.names.name(id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two frames of each even address.
+    struct Even;
+
+    impl Lookup for Even {
+        fn look_up(&self, address: u64, found: &mut dyn FnMut(&Frame<'_>)) {
+            if address.is_multiple_of(2) {
+                let name = format!("_Z1fILi{}EEvv", address / 10);
+                found(&Frame { name: b"inner", file: b"a.c", line: 3, is_inlined: true, ..Frame::default() });
+                found(&Frame {
+                    name: name.as_bytes(),
+                    start_line: 7,
+                    symbol_start: Some(address - 1),
+                    ..Frame::default()
+                });
+            }
+        }
+    }
+
+    fn table(addresses: std::ops::Range<u64>) -> FrameTable {
+        let mut table = FrameTable::new(Demangle::Full);
+        addresses.for_each(|address| table.look_up(&Even, address));
+        table
+    }
+
+    #[test]
+    fn functions_are_kept_once() {
+        let numbers = (0..99).collect();
+        let symbols = Symbols::new(table(1..100), vec![numbers]);
+        assert_eq!((symbols.functions().len(), symbols.frames(0, 0).len()), (11, 0));
+        let [inner, outer] = symbols.frames(0, 11) else { panic!("two frames") };
+        assert!(inner.is_inlined && inner.line == 3 && symbols.name(inner.file) == b"a.c");
+        let function = symbols.function(outer.function.unwrap()).unwrap();
+        assert_eq!(symbols.name(function.name), b"void f<1>()");
+        assert_eq!((symbols.name(function.system_name), function.start_line), (&b"_Z1fILi1EEvv"[..], 7));
+        assert_eq!((symbols.symbol_offset(0, 11), symbols.symbol_offset(0, 0)), (Some(1), None));
+        assert!(symbols.frames(0, 99).is_empty() && symbols.frames(1, 0).is_empty());
+    }
+
+    #[test]
+    fn parts_put_together_are_the_whole() {
+        let whole = table(1..100);
+        for cut in [1, 2, 50, 99] {
+            let mut parts = FrameTable::new(Demangle::Full);
+            parts.append(&table(1..cut));
+            parts.append(&table(cut..100));
+            let mut appended = FrameTable::new(Demangle::Full);
+            appended.append(&whole);
+            assert_eq!((parts.frames, parts.functions), (appended.frames, appended.functions));
+            assert_eq!(parts.addresses, whole.addresses);
+        }
+    }
+}
