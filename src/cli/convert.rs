@@ -16,9 +16,10 @@ use perfconv::formats::import::{self, CopyProfile, Values};
 use perfconv::formats::options::OptionValues;
 use perfconv::formats::profile_options::split;
 use perfconv::formats::retained_fields::RetainedFields;
+use perfconv::formats::symbol_options::symbol_search;
 use perfconv::formats::table::{by_file_name, by_name, check_options, writable};
 use perfconv::formats::{DEFAULT_PROFILE, FORMATS, Format, Writes, perf_data};
-use perfconv::profile::symbols::SymbolSource;
+use perfconv::profile::symbolize::SymbolSources;
 use perfconv::profile::unnamed::Unnamed;
 use perfconv::rewrite::filter::event::EVENT;
 use perfconv::rewrite::passes::Passes;
@@ -111,6 +112,11 @@ impl Conversion {
         if let Some(option) = requests.find_map(without_effect) {
             return Err(Failure::Usage(format!("{option} cannot be used with format {}", format.name)));
         }
+        if let Some(option) = args.passes.only_of_symbols.filter(|_| !format.shows_functions() || is_direct) {
+            let passes = option.refined().join(" or ");
+            let name = option.name();
+            return Err(Failure::Usage(format!("{name} requires {passes}, or an output that shows functions")));
+        }
         let highest = envelopes.iter().map(|envelope| envelope.highest_level()).min();
         if args.level.zip(highest).is_some_and(|(level, highest)| level > highest) {
             return Err(Failure::Usage("--level: out of range; expected 0 to 9 for .gz, 1 to 22 for .zst".to_owned()));
@@ -185,11 +191,15 @@ impl Conversion {
         let retained_profile = imported.clone().filter(|_| format.is_of_profiles());
         // Unknown fields could contain anything, so they are dropped when anonymizing.
         let retained = if anonymize { RetainedFields::default() } else { recording.retained_fields() };
+        // Names must not enter an anonymized output, and changed addresses have none.
+        let has_objects = format.shows_functions() && direct.is_none() && !anonymize && !remap;
+        let objects = if has_objects { symbol_search(values, &args.passes.find) } else { None };
+        let symbols = SymbolSources { imported, objects: objects.map(Arc::new) };
         let carry = CarryOptions {
             passes: Passed { change_records: passes.change_records(), remap, anonymize },
             retained,
             values: values.clone(),
-            symbols: imported.map(|imported| imported as Arc<dyn SymbolSource>),
+            symbols: symbols.clone(),
             spool_dir: args.read.spool_dir.clone(),
         };
 
@@ -221,7 +231,7 @@ impl Conversion {
             }
             (None, Writes::Profile(writes)) => {
                 let format = profiles::ProfileFormat { format, writes };
-                let profile = profiles::options(values, args.passes.values(&EVENT).concat(), retained_profile.clone())?;
+                let profile = profiles::options(values, args.passes.values(&EVENT).concat(), symbols)?;
                 let (ledger, written, names) =
                     profiles::run(input, &options, &mut passes, &format, &output, envelopes, &profile)?;
                 unnamed = Some(names);

@@ -14,16 +14,15 @@ use perfconv::formats::options::OptionValues;
 use perfconv::formats::profile_options::{DATA_ADDRESSES, LABELS, LOST, NO_LABELS, THREAD_TYPES, split};
 use perfconv::formats::{BeginStreamed, FORMATS, Format, WriteProfile};
 use perfconv::profile::Profile;
-use perfconv::profile::imported::ImportedProfile;
 use perfconv::profile::labels::Label;
 use perfconv::profile::options::ProfileOptions;
+use perfconv::profile::symbolize::SymbolSources;
 use perfconv::profile::unnamed::Unnamed;
 use perfconv::rewrite::passes::Passes;
 use perfconv::stream::ledger::Ledger;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::Path;
-use std::sync::Arc;
 
 /// The profile format to write.
 pub struct ProfileFormat {
@@ -51,7 +50,7 @@ pub fn run<'a>(
 ) -> std::result::Result<Written<'a>, Failure> {
     let WriteProfile { write, streamed, .. } = format.writes;
     // An imported profile is in memory anyway, and its symbols are looked up once all samples are known.
-    let streamed = streamed.filter(|_| options.imported.is_none());
+    let streamed = streamed.filter(|_| options.symbols.imported.is_none());
     let is_unique = options.labels.iter().flatten().any(|label| label.is_unique());
     match streamed {
         _ if options.split.is_some() => {
@@ -107,7 +106,7 @@ fn stream_samples<'a>(
 pub fn options(
     values: &OptionValues,
     events: Vec<String>,
-    imported: Option<Arc<ImportedProfile>>,
+    symbols: SymbolSources,
 ) -> std::result::Result<ProfileOptions, Failure> {
     let keys = values.list(&LABELS);
     let labels = keys.map(|keys| keys.iter().filter_map(|key| Label::by_key(key)).collect::<Vec<_>>());
@@ -126,7 +125,7 @@ pub fn options(
         lost_as_samples: values.is_given(&LOST),
         data_addresses: values.is_given(&DATA_ADDRESSES),
         thread_types: values.file(&THREAD_TYPES).map(thread_types).transpose()?.unwrap_or_default(),
-        imported,
+        symbols,
     })
 }
 

@@ -2,7 +2,7 @@
 
 use super::args::ReportArg;
 use perfconv::abi::record::RecordType;
-use perfconv::profile::unnamed::Unnamed;
+use perfconv::profile::unnamed::{Unnamed, UnnamedObject};
 use perfconv::stream::ledger::{Entry, Ledger};
 use serde_json::{Map, Value, json};
 use std::fmt;
@@ -10,6 +10,9 @@ use std::io::{self, Write};
 
 /// Number of corruption warnings printed without `--verbose`.
 const MAX_WARNINGS: usize = 10;
+
+/// Number of objects without function names printed without `--verbose`.
+const MAX_OBJECTS: usize = 5;
 
 /// Writes a line to standard error. A failure cannot be reported anywhere.
 pub fn say(line: fmt::Arguments<'_>) {
@@ -53,7 +56,7 @@ impl Report<'_> {
                 if verbose {
                     table(self.ledger);
                 }
-                self.unnamed.into_iter().for_each(unnamed);
+                self.unnamed.into_iter().for_each(|samples| unnamed(samples, verbose));
                 say(format_args!("[ perfconv: {}: {} ]", self.output, self.ledger));
             }
             ReportArg::Json => {
@@ -82,9 +85,16 @@ impl Report<'_> {
             "missing": ledger.missing_notes(),
             "notes": notes,
             "samples_without_function_names": unnamed.map(|unnamed| unnamed.unnamed),
+            "objects_without_function_names": unnamed.map(|unnamed| unnamed.objects.iter().map(object).collect::<Vec<_>>()),
             "complete": !ledger.is_incomplete(),
         })
     }
+}
+
+/// An object with frames without function names.
+fn object(object: &UnnamedObject) -> Value {
+    let UnnamedObject { name, samples, reason } = object;
+    json!({ "name": name, "samples": samples, "reason": reason.as_deref() })
 }
 
 /// The counts of one record type.
@@ -122,9 +132,19 @@ pub fn ledger(ledger: &Ledger, output: &str, verbose: bool) {
 }
 
 /// Reports samples whose frames have no function names, if any.
-fn unnamed(unnamed: &Unnamed) {
-    if unnamed.unnamed > 0 {
-        say(format_args!("perfconv: {unnamed}; pprof can add names if it has the binaries"));
+fn unnamed(unnamed: &Unnamed, verbose: bool) {
+    if unnamed.unnamed == 0 {
+        return;
+    }
+    say(format_args!("perfconv: {unnamed}"));
+    let shown = if verbose { usize::MAX } else { MAX_OBJECTS };
+    for UnnamedObject { name, samples, reason } in unnamed.objects.iter().take(shown) {
+        let reason = reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+        say(format_args!("perfconv:   {} in {name}{reason}", unnamed.percent(*samples)));
+    }
+    let omitted = unnamed.objects.len().saturating_sub(shown);
+    if omitted > 0 {
+        say(format_args!("perfconv:   {omitted} more objects; -v shows all"));
     }
 }
 

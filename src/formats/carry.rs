@@ -3,13 +3,12 @@
 use super::options::OptionValues;
 use super::retained_fields::RetainedFields;
 use crate::error::Result;
-use crate::profile::symbols::SymbolSource;
+use crate::profile::symbolize::SymbolSources;
 use crate::stream::Sink;
 use crate::stream::ledger::Ledger;
 use crate::stream::order::Order;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// Options for writing records to another format.
 #[derive(Clone, Debug, Default)]
@@ -20,8 +19,8 @@ pub struct CarryOptions {
     pub values: OptionValues,
     /// Unknown fields of the input, written by formats that [keep](super::Format::keeps) them.
     pub retained: RetainedFields,
-    /// Functions of frames, where the input has them.
-    pub symbols: Option<Arc<dyn SymbolSource>>,
+    /// Where to look up the symbols of frames.
+    pub symbols: SymbolSources,
     /// Directory for temporary files; the system's if not set.
     pub spool_dir: Option<PathBuf>,
 }

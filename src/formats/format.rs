@@ -4,7 +4,7 @@ use super::carry::{BeginCarry, BeginFolder};
 use super::import::{CopyProfile, Import};
 use super::options::{FormatOption, OptionValues};
 use super::retained_fields::RetainedFields;
-use super::{profile_options, recording_options};
+use super::{profile_options, recording_options, symbol_options};
 use crate::container::write::envelope::Envelope;
 use crate::error::Result;
 use crate::profile::Profile;
@@ -41,6 +41,8 @@ pub struct Format {
     pub recognises: fn(&[u8]) -> bool,
     /// Whether no other format begins like this: then the name of the input is ignored.
     pub is_distinctive: bool,
+    /// Whether it shows the functions of frames, as all formats written from a profile do.
+    pub has_functions: bool,
     /// Whether an output can store these unknown fields.
     pub keeps: fn(&RetainedFields) -> bool,
     /// The format's own options, in addition to those of [its kind](Writes::options).
@@ -63,6 +65,7 @@ impl Format {
             copy: None,
             recognises: |_| false,
             is_distinctive: false,
+            has_functions: false,
             keeps: RetainedFields::is_empty,
             options: &[],
             usual_passes: |_| &[],
@@ -71,7 +74,13 @@ impl Format {
 
     /// All options of the format.
     pub fn all_options(&self) -> impl Iterator<Item = &'static FormatOption> + use<> {
-        self.writes.options().iter().chain(self.options)
+        let of_symbols: &[_] = if self.shows_functions() { symbol_options::OPTIONS } else { &[] };
+        self.writes.options().iter().chain(of_symbols).chain(self.options)
+    }
+
+    /// Whether it shows the functions of frames.
+    pub fn shows_functions(&self) -> bool {
+        self.has_functions || self.is_of_profiles()
     }
 
     /// Whether it is written from a profile.

@@ -12,6 +12,7 @@ pub mod import;
 pub mod json;
 #[cfg(feature = "protobuf")]
 mod message;
+pub mod named_frames;
 pub mod options;
 pub mod perf_data;
 #[cfg(feature = "json")]
@@ -25,6 +26,7 @@ pub mod quipper;
 pub mod recognize;
 pub mod recording_options;
 pub mod retained_fields;
+pub mod symbol_options;
 pub mod table;
 // Integration tests of the program use it, too.
 #[cfg(feature = "cli")]

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 pub struct FormatOption {
     /// Name, without dashes.
     pub name: &'static str,
+    /// Letter, for `-k`.
+    pub short: Option<char>,
     /// Placeholder for its value in help.
     pub value_name: &'static str,
     /// Description for help, without period.
@@ -46,6 +48,8 @@ pub enum Takes {
     },
     /// Path of a file.
     File,
+    /// Paths, each given by one use of the option.
+    Files,
 }
 
 impl FormatOption {
@@ -58,6 +62,7 @@ impl FormatOption {
     pub const fn new(name: &'static str, value_name: &'static str, help: &'static str, takes: Takes) -> Self {
         Self {
             name,
+            short: None,
             value_name,
             help,
             long_help: None,
@@ -83,6 +88,8 @@ pub enum OptionValue {
     Number(i32),
     /// A path.
     File(PathBuf),
+    /// Paths.
+    Files(Vec<PathBuf>),
 }
 
 /// Values of options by name. An option with its default value is not included.
@@ -143,6 +150,14 @@ impl OptionValues {
         match self.0.get(option.name)? {
             OptionValue::File(path) => Some(path),
             _ => None,
+        }
+    }
+
+    /// The paths given for an option.
+    pub fn files(&self, option: &FormatOption) -> &[PathBuf] {
+        match self.0.get(option.name) {
+            Some(OptionValue::Files(paths)) => paths,
+            _ => &[],
         }
     }
 }

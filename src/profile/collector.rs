@@ -4,8 +4,8 @@ use super::deferred::{Incomplete, MAX_FRAMES, UserFrames, Waiting};
 use super::dispatch::{DecodedSample, SampleConsumer, dispatch, lost};
 use super::event::{ProfileEvent, period};
 use super::frames::SampledStack;
-use super::imported::ImportedProfile;
 use super::labels::{self, Label, LabelSets, LabelValue, LabelledSample};
+use super::mappings::Mappings;
 use super::omissions::{self, Missing};
 use super::options::{ProfileOptions, Split};
 use super::parts::{Key, Parts, packed, unpacked};
@@ -15,7 +15,7 @@ use super::sample_owners::{Owner, Owners};
 use super::sample_sink::{TakeSamples, TakenSample};
 use super::selection::Selection;
 use super::stacks::FrameId;
-use super::symbols::Symbols;
+use super::symbolize::{SymbolSources, Symbolization};
 use super::target::Target;
 use super::weights::Weights;
 use super::{Frame, Place, Profile, Row, Tables};
@@ -60,8 +60,7 @@ pub struct Collector<'a> {
     waiting: Waiting,
     parts: Parts,
     missing: Missing,
-    /// Data of the profile that the recording was converted from.
-    imported: Option<Arc<ImportedProfile>>,
+    symbols: SymbolSources,
     /// Number of samples in the profile.
     samples: u64,
     /// Labels of the current sample (scratch buffer).
@@ -152,7 +151,8 @@ impl<'a> Collector<'a> {
             selected_labels: options.labels.clone().unwrap_or_default(),
             selection: Selection::new(options.events.clone()),
             owners: Owners::new(options),
-            imported: options.imported.clone(),
+            symbols: options.symbols.clone(),
+            resolver: Resolver::new(Mappings::new(options.symbols.has_objects())),
             ..Self::default()
         }
     }
@@ -347,15 +347,17 @@ impl<'a> Collector<'a> {
             };
             parts.push((profile, part.key));
         }
-        let imported = self.imported.as_deref();
         let mappings = self.resolver.mappings.finish(meta);
-        let symbols =
-            self.imported.clone().map(|imported| Symbols::new(imported, self.resolver.stacks.frames(), &mappings));
+        let mut symbolization = Symbolization::new(&self.symbols, meta);
+        symbolization.look_up(self.resolver.stacks.frames(), &mappings);
+        let (symbols, objects) = symbolization.finish();
+        let imported = self.symbols.imported;
         let tables = Arc::new(Tables {
-            events: meta.events.list().iter().map(|event| ProfileEvent::new(event, imported)).collect(),
+            events: meta.events.list().iter().map(|event| ProfileEvent::new(event, imported.as_deref())).collect(),
             mappings,
-            symbols: symbols.unwrap_or_default(),
-            imported: self.imported,
+            symbols,
+            objects,
+            imported,
             stacks: self.resolver.stacks,
             labels: self.label_sets,
             names: self.session.names,

@@ -86,6 +86,26 @@ impl SampledStack<'_> {
     }
 }
 
+/// Calls `found` for each address of a call chain as recorded: the address, the address whose function is meant, and its space.
+/// Returns the cookie of deferred user frames, if any.
+///
+/// After the first address of a space come return addresses; the call precedes them.
+pub fn walk_chain(chain: Words<'_>, mut space: Space, mut found: impl FnMut(u64, u64, Space)) -> Option<u64> {
+    let (mut words, mut cookie) = (chain.iter(), None);
+    let mut is_caller = false;
+    while let Some(word) = words.next() {
+        match Context::of(word) {
+            Some(Context::USER_DEFERRED) => cookie = words.next(),
+            Some(context) => (space, is_caller) = (context.into(), false),
+            None => {
+                found(word, word.saturating_sub(is_caller.into()), space);
+                is_caller = true;
+            }
+        }
+    }
+    cookie
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

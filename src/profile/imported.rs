@@ -3,7 +3,7 @@
 //! It is kept with the recording, so that a profile written from the recording contains all of it.
 
 use super::labels::Label;
-use super::symbols::{FrameSymbol, Function, SymbolSource};
+use super::symbols::{FrameSymbol, Function};
 use crate::session::map::Map;
 use crate::session::names::Names;
 use crate::stream::ledger::Aggregated;
@@ -189,28 +189,11 @@ impl ImportedSymbols {
         self.in_files.entry((file, offset_in_file(map, address))).or_insert(symbol);
     }
 
-    fn find(&self, map: &Map, address: u64) -> Option<FrameSymbol> {
+    /// The symbol of an address in a mapping.
+    pub fn find(&self, map: &Map, address: u64) -> Option<FrameSymbol> {
         let file = self.files.get(&FileKey { path: &map.filename, build_id: map.build_id.as_deref() });
         let in_file = file.and_then(|&file| self.in_files.get(&(file, offset_in_file(map, address))));
         in_file.or_else(|| self.in_kernel.get(&address)).copied()
-    }
-}
-
-impl SymbolSource for ImportedProfile {
-    fn find(&self, map: &Map, address: u64) -> Option<FrameSymbol> {
-        self.symbols.find(map, address)
-    }
-
-    fn functions(&self) -> &[Function] {
-        &self.symbols.functions
-    }
-
-    fn mappings(&self) -> &[Map] {
-        &self.symbols.mappings
-    }
-
-    fn names(&self) -> &Names {
-        &self.symbols.names
     }
 }
 

@@ -19,6 +19,8 @@ pub struct Mappings {
     table: HashTable<MappingId>,
     /// Profile mappings by session map ID.
     by_map: Vec<Option<Mapped>>,
+    /// Whether memory that may be JIT code is distinguished by process: each has its own functions at an address.
+    by_process: bool,
 }
 
 /// The profile mapping of a session map.
@@ -30,6 +32,11 @@ struct Mapped {
 }
 
 impl Mappings {
+    /// Creates an empty table, in which memory that may be JIT code is distinguished by process if `by_process` is set.
+    pub fn new(by_process: bool) -> Self {
+        Self { by_process, ..Self::default() }
+    }
+
     /// The ID of a session map.
     pub fn id(&mut self, map_id: MapId, map: &Map) -> MappingId {
         self.mapped(map_id, map).mapping
@@ -63,10 +70,11 @@ impl Mappings {
     }
 
     fn number(&mut self, map: &Map) -> MappingId {
-        let Self { hasher, list, table, .. } = self;
+        let Self { hasher, list, table, by_process, .. } = self;
+        let identity = |map| (identity(map), by_process.then_some(map.pid));
         let number = list.len() as MappingId;
         let same = |&other: &MappingId| identity(&list[other as usize]) == identity(map);
-        let hash = |map: &Map| hasher.hash_one(identity(map));
+        let hash = |map| hasher.hash_one(identity(map));
         let known = *table.entry(hash(map), same, |&other| hash(&list[other as usize])).or_insert(number).get();
         if known == number {
             list.push(map.clone());
@@ -95,6 +103,7 @@ fn identity(map: &Map) -> impl Eq + Hash {
 }
 
 /// The build ID table of the recording.
+#[derive(Debug)]
 pub struct BuildIds {
     by_name: HashMap<Box<[u8]>, Box<[u8]>>,
     kernel: Option<Box<[u8]>>,
@@ -121,13 +130,19 @@ impl BuildIds {
     /// Sets the build ID of a map that has none.
     pub fn complete(&self, map: &mut Map) {
         if map.build_id.is_none() {
-            map.build_id = self.of(map);
+            map.build_id = self.of(map).map(Into::into);
         }
     }
 
-    fn of(&self, map: &Map) -> Option<Box<[u8]>> {
+    /// The build ID of the object of a map.
+    pub fn of(&self, map: &Map) -> Option<&[u8]> {
         let by_name = self.by_name.get(&*map.filename);
-        by_name.or(if map.is_kernel() { self.kernel.as_ref() } else { None }).cloned()
+        by_name.or(if map.is_kernel() { self.kernel.as_ref() } else { None }).map(|id| &**id)
+    }
+
+    /// The build ID of the kernel.
+    pub fn kernel(&self) -> Option<&[u8]> {
+        self.kernel.as_deref()
     }
 }
 

@@ -20,6 +20,7 @@ mod sample_owners;
 pub mod sample_sink;
 mod selection;
 pub mod stacks;
+pub mod symbolize;
 pub mod symbols;
 mod target;
 pub mod unnamed;
@@ -35,6 +36,7 @@ use labels::{LabelSets, LabelsId};
 use stacks::{StackId, Stacks};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use symbolize::ObjectReports;
 use symbols::Symbols;
 
 /// ID of a mapping in [`Tables::mappings`].
@@ -99,6 +101,8 @@ pub struct Tables {
     pub names: Names,
     /// Symbols of frames.
     pub symbols: Symbols,
+    /// Why frames of mappings have no symbols.
+    pub objects: ObjectReports,
     /// Data of the profile that the recording was converted from.
     pub imported: Option<Arc<ImportedProfile>>,
     /// Version of perf.

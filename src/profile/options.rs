@@ -1,9 +1,8 @@
 //! Options of profiles.
 
-use super::imported::ImportedProfile;
 use super::labels::Label;
+use super::symbolize::SymbolSources;
 use hashbrown::HashMap;
-use std::sync::Arc;
 
 /// What a profile contains.
 #[derive(Clone, Debug, Default)]
@@ -20,8 +19,8 @@ pub struct ProfileOptions {
     pub data_addresses: bool,
     /// User-defined types of threads, by thread ID.
     pub thread_types: HashMap<u32, String>,
-    /// Data of the profile that the recording was converted from.
-    pub imported: Option<Arc<ImportedProfile>>,
+    /// Where to look up the symbols of frames; the profile that the recording was converted from also defines labels and header.
+    pub symbols: SymbolSources,
 }
 
 impl ProfileOptions {

@@ -39,6 +39,11 @@ pub struct Resolved {
 }
 
 impl Resolver {
+    /// Creates a resolver that interns mappings in this table.
+    pub fn new(mappings: Mappings) -> Self {
+        Self { mappings, ..Self::default() }
+    }
+
     /// Resolves the stack of a sample, with a data address as the leaf if one is given.
     pub fn stack(
         &mut self,

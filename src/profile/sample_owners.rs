@@ -44,9 +44,9 @@ impl Owners {
 
     /// Creates it from the options.
     pub fn new(options: &ProfileOptions) -> Self {
-        let own = options.imported.as_ref().and_then(|imported| imported.default_labels.clone());
+        let own = options.symbols.imported.as_ref().and_then(|imported| imported.default_labels.clone());
         // Selected labels replace those of the imported profile.
-        let imported = options.imported.clone().filter(|_| options.labels.is_none());
+        let imported = options.symbols.imported.clone().filter(|_| options.labels.is_none());
         let has_imported = imported.as_ref().is_some_and(|imported| !imported.labels.is_empty());
         let labels = options.labels.clone().or(own).unwrap_or(ProfileOptions::DEFAULT_LABELS.to_vec());
         let is_by_process = !has_imported

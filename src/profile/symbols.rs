@@ -1,10 +1,8 @@
-//! Symbols (functions and lines) of a profile's frames.
+//! Symbols (functions, inlined functions and lines) of a profile's frames.
 
-use super::{Frame, Place};
 use crate::session::map::Map;
 use crate::session::names::{NameId, Names};
-use std::fmt;
-use std::sync::Arc;
+use hashbrown::HashMap;
 
 /// ID of a function in [`Symbols`].
 pub type FunctionId = u32;
@@ -33,7 +31,7 @@ pub struct Line {
     pub column: i64,
 }
 
-/// The symbol of a frame.
+/// The symbol of a frame in an imported profile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FrameSymbol {
     /// Position in the function; `None` if the function is unknown.
@@ -53,43 +51,95 @@ pub struct Origin {
     pub address: u64,
 }
 
-/// A source of symbols by mapping and address.
-pub trait SymbolSource: fmt::Debug + Send + Sync {
-    /// The symbol of an address in a mapping.
-    fn find(&self, map: &Map, address: u64) -> Option<FrameSymbol>;
-
-    /// The functions by ID.
-    fn functions(&self) -> &[Function];
-
-    /// Mappings that [origins](Origin) refer to.
-    fn mappings(&self) -> &[Map];
-
-    /// The strings that functions refer to.
-    fn names(&self) -> &Names;
+/// The symbol of a frame.
+#[derive(Clone, Copy, Debug, Default)]
+struct FrameEntry {
+    /// Index of the first of its lines.
+    first: u32,
+    /// Number of lines: 0 if the function is unknown, more than 1 if functions are inlined at the address.
+    len: u32,
+    is_inlined: bool,
+    symbol_offset: Option<u64>,
+    origin: Option<Origin>,
 }
 
 /// The symbols of a profile's frames, looked up once for each frame.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Symbols {
-    source: Option<Arc<dyn SymbolSource>>,
-    /// Symbols by frame ID.
-    frames: Vec<FrameSymbol>,
+    names: Names,
+    functions: Vec<Function>,
+    by_function: HashMap<Function, FunctionId>,
+    lines: Vec<Line>,
+    /// Entries by frame ID.
+    frames: Vec<FrameEntry>,
+    mappings: Vec<Map>,
 }
 
 impl Symbols {
-    /// Looks up all frames in a source.
-    pub fn new(source: Arc<dyn SymbolSource>, frames: &[Frame], mappings: &[Map]) -> Self {
-        let find = |frame: &Frame| match frame.place {
-            Place::In(mapping) => source.find(&mappings[mapping as usize], frame.address).unwrap_or_default(),
-            Place::Outside(_) => FrameSymbol::default(),
-        };
-        let frames = frames.iter().map(find).collect();
-        Self { source: Some(source), frames }
+    /// Creates symbols without frames; [origins](Origin) refer to these mappings.
+    pub(crate) fn new(mappings: Vec<Map>) -> Self {
+        Self { mappings, ..Self::default() }
     }
 
-    /// The symbol of a frame.
-    pub fn of(&self, frame: u32) -> FrameSymbol {
+    /// Interns a name.
+    pub(crate) fn name_id(&mut self, name: &[u8]) -> NameId {
+        self.names.id(name)
+    }
+
+    /// Interns a function.
+    pub(crate) fn function_id(&mut self, function: Function) -> FunctionId {
+        let Self { functions, by_function, .. } = self;
+        *by_function.entry(function).or_insert_with(|| {
+            functions.push(function);
+            functions.len() as FunctionId - 1
+        })
+    }
+
+    /// Sets the lines of a frame, innermost function first, and the offset of its address from the start of its symbol.
+    pub(crate) fn set_lines(&mut self, frame: u32, lines: &[Line], symbol_offset: Option<u64>) {
+        let (first, len) = (self.lines.len() as u32, lines.len() as u32);
+        self.lines.extend_from_slice(lines);
+        let entry = self.entry(frame);
+        (entry.first, entry.len, entry.symbol_offset) = (first, len, symbol_offset);
+    }
+
+    /// Sets how the imported profile has a frame.
+    pub(crate) fn set_imported(&mut self, frame: u32, is_inlined: bool, origin: Option<Origin>) {
+        let entry = self.entry(frame);
+        (entry.is_inlined, entry.origin) = (is_inlined, origin);
+    }
+
+    fn entry(&mut self, frame: u32) -> &mut FrameEntry {
+        let index = frame as usize;
+        if self.frames.len() <= index {
+            self.frames.resize(index + 1, FrameEntry::default());
+        }
+        &mut self.frames[index]
+    }
+
+    fn of(&self, frame: u32) -> FrameEntry {
         self.frames.get(frame as usize).copied().unwrap_or_default()
+    }
+
+    /// The functions that contain the address of a frame, innermost first: all but the last are inlined. Empty if unknown.
+    pub fn lines(&self, frame: u32) -> &[Line] {
+        let FrameEntry { first, len, .. } = self.of(frame);
+        &self.lines[first as usize..(first + len) as usize]
+    }
+
+    /// The function that contains the address of a frame, without inlined functions.
+    pub fn function_of(&self, frame: u32) -> Option<&Function> {
+        self.function(self.lines(frame).last()?.function)
+    }
+
+    /// Offset of a frame's address from the start of its symbol, if known.
+    pub fn symbol_offset(&self, frame: u32) -> Option<u64> {
+        self.of(frame).symbol_offset
+    }
+
+    /// Mapping and address of a frame in the imported profile, if the recording has different ones.
+    pub fn origin(&self, frame: u32) -> Option<Origin> {
+        self.of(frame).origin
     }
 
     /// The number of leading frames of a stack that are one location: inlined ones, and the one they are inlined into.
@@ -100,16 +150,16 @@ impl Symbols {
 
     /// Returns a function.
     pub fn function(&self, id: FunctionId) -> Option<&Function> {
-        self.source.as_ref()?.functions().get(id as usize)
+        self.functions.get(id as usize)
     }
 
     /// A string that a function refers to.
     pub fn name(&self, id: NameId) -> &[u8] {
-        self.source.as_ref().map_or(&[], |source| source.names().name(id))
+        self.names.name(id)
     }
 
     /// Mappings that [origins](Origin) refer to.
     pub fn mappings(&self) -> &[Map] {
-        self.source.as_ref().map_or(&[], |source| source.mappings())
+        &self.mappings
     }
 }

@@ -1,12 +1,14 @@
-//! Counts samples with frames that lack function names.
+//! Counts the samples with frames whose functions are unknown, by address space and by object.
 
 use super::stacks::{FrameId, StackId};
-use super::{Frame, Place, Profile, Tables};
+use super::{Frame, MappingId, Place, Profile, Tables};
 use crate::session::space::Space;
+use hashbrown::HashMap;
 use std::fmt;
+use std::sync::Arc;
 
-/// Counts samples by what their stacks lack. A sample with unnamed frames of both spaces counts in both.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Samples with frames whose functions are unknown.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unnamed {
     /// All samples.
     pub samples: u64,
@@ -16,6 +18,19 @@ pub struct Unnamed {
     pub kernel: u64,
     /// Samples with an unnamed frame elsewhere.
     pub user: u64,
+    /// Objects with unnamed frames, those with the most samples first.
+    pub objects: Vec<UnnamedObject>,
+}
+
+/// An object with unnamed frames.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnnamedObject {
+    /// Path or name.
+    pub name: String,
+    /// Samples with an unnamed frame in it.
+    pub samples: u64,
+    /// Why its functions are unknown, if they were searched.
+    pub reason: Option<Arc<str>>,
 }
 
 /// Spaces of the unnamed frames in a stack.
@@ -34,29 +49,48 @@ impl Unnamed {
     /// Adds stacks with their sample counts.
     pub fn add_stacks(&mut self, tables: &Tables, samples_of_stacks: impl Iterator<Item = (StackId, u64)>) {
         let Tables { stacks, symbols, .. } = tables;
-        let of_frame = |(id, &frame): (FrameId, &Frame)| match symbols.of(id).line {
-            Some(_) => Spaces::default(),
-            None => {
+        let of_frame = |(id, &frame): (FrameId, &Frame)| match symbols.lines(id) {
+            [] => {
                 let kernel = is_kernel(frame, tables);
-                Spaces { kernel, user: !kernel }
+                (Spaces { kernel, user: !kernel }, frame.mapping())
             }
+            _ => (Spaces::default(), None),
         };
-        let frames: Vec<Spaces> = (0..).zip(stacks.frames()).map(of_frame).collect();
+        let frames: Vec<_> = (0..).zip(stacks.frames()).map(of_frame).collect();
+        let mut by_mapping = HashMap::<MappingId, u64>::new();
+        let mut mappings = Vec::new();
         for (stack, samples) in samples_of_stacks {
             let mut lacks = Spaces::default();
+            mappings.clear();
             for &frame in stacks.stack(stack) {
-                let Spaces { kernel, user } = frames[frame as usize];
+                let (Spaces { kernel, user }, mapping) = frames[frame as usize];
                 lacks = Spaces { kernel: lacks.kernel || kernel, user: lacks.user || user };
+                mappings.extend(mapping.filter(|mapping| !mappings.contains(mapping)));
             }
             let count = |lacks: bool| if lacks { samples } else { 0 };
             self.samples += samples;
             self.unnamed += count(lacks.kernel || lacks.user);
             self.kernel += count(lacks.kernel);
             self.user += count(lacks.user);
+            mappings.iter().for_each(|&mapping| *by_mapping.entry(mapping).or_default() += samples);
         }
+        self.add_objects(tables, by_mapping);
     }
 
-    fn percent(&self, samples: u64) -> String {
+    fn add_objects(&mut self, tables: &Tables, by_mapping: HashMap<MappingId, u64>) {
+        for (mapping, samples) in by_mapping {
+            let name = String::from_utf8_lossy(&tables.mappings[mapping as usize].filename);
+            let reason = tables.objects.missing.get(&mapping).cloned();
+            match self.objects.iter_mut().find(|object| object.name == name && object.reason == reason) {
+                Some(object) => object.samples += samples,
+                None => self.objects.push(UnnamedObject { name: name.into_owned(), samples, reason }),
+            }
+        }
+        self.objects.sort_by(|a, b| b.samples.cmp(&a.samples).then_with(|| a.name.cmp(&b.name)));
+    }
+
+    /// Formats a number of samples as a share of all.
+    pub fn percent(&self, samples: u64) -> String {
         match u128::from(samples) * 100 / u128::from(self.samples.max(1)) {
             0 if samples > 0 => "less than 1 %".to_owned(),
             percent => format!("{percent} %"),
@@ -84,8 +118,7 @@ fn is_kernel(frame: Frame, tables: &Tables) -> bool {
 mod tests {
     use super::*;
     use crate::profile::Row;
-    use crate::profile::imported::{ImportedProfile, ImportedSymbols};
-    use crate::profile::symbols::{FrameSymbol, Line, Symbols};
+    use crate::profile::symbols::Line;
     use crate::session::map::Map;
     use std::sync::Arc;
 
@@ -104,18 +137,16 @@ mod tests {
         let stacks = [&[kernel, app][..], &[named], &[outside, named], &[]].map(|stack| tables.stacks.stack_id(stack));
         let row = |(stack, samples)| Row { stack, labels: 0, event: 0, samples, value: 1 };
         let rows = stacks.into_iter().zip([10, 80, 5, 5]).map(row).collect();
-        let mut symbols = ImportedSymbols::default();
-        let line = Some(Line { function: 0, line: 0, column: 0 });
-        symbols.add(&tables.mappings[1], 0x2001, false, FrameSymbol { line, ..FrameSymbol::default() });
-        let imported = Arc::new(ImportedProfile { symbols, ..ImportedProfile::default() });
-        tables.symbols = Symbols::new(imported, tables.stacks.frames(), &tables.mappings);
+        tables.symbols.set_lines(named, &[Line { function: 0, line: 0, column: 0 }], None);
         let profile = Profile { tables: Arc::new(tables), rows, ..Profile::default() };
         let mut unnamed = Unnamed::default();
         unnamed.add(&profile);
-        assert_eq!(unnamed, Unnamed { samples: 100, unnamed: 15, kernel: 15, user: 10 });
+        let object = |name: &str, samples| UnnamedObject { name: name.to_owned(), samples, reason: None };
+        let objects = vec![object("/bin/app", 10), object("[kernel.kallsyms]", 10)];
+        assert_eq!(unnamed, Unnamed { samples: 100, unnamed: 15, kernel: 15, user: 10, objects });
         let text = "15 % of samples have frames without function names (kernel 15 %, user 10 %)";
         assert_eq!(unnamed.to_string(), text);
-        let few = Unnamed { samples: 1000, unnamed: 999, kernel: 999, user: 1 };
+        let few = Unnamed { samples: 1000, unnamed: 999, kernel: 999, user: 1, objects: Vec::new() };
         assert!(few.to_string().starts_with("99 %") && few.to_string().ends_with("user less than 1 %)"), "{few}");
     }
 }

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::formats::Reads;
 use crate::formats::import::{ImportOptions, import};
 use crate::formats::recognize::{START, readable_format};
-use crate::profile::symbols::SymbolSource;
+use crate::profile::imported::ImportedProfile;
 use std::sync::Arc;
 
 /// Converts an input in another format to a recording; returns recordings unchanged.
@@ -25,7 +25,7 @@ pub(super) fn convert(input: Input, read: &ReadOptions) -> Result<(Input, Option
     Ok((imported.input(), Some(imported)))
 }
 
-/// Function names of frames, if the input has them.
-pub(super) fn symbols(imported: &Imported) -> Option<Arc<dyn SymbolSource>> {
-    imported.imported.clone().map(|profile| profile as Arc<dyn SymbolSource>)
+/// The imported profile, if the input is one.
+pub(super) fn profile(imported: &Imported) -> Option<Arc<ImportedProfile>> {
+    imported.imported.clone()
 }

@@ -25,13 +25,15 @@ pub use features::{Features, RecordedEvent};
 pub use profile::ProfileBuilder;
 pub use records::{Record, Records};
 pub use rewrite::Rewrite;
-pub use samples::{Mapping, Sample, Samples, StackFrame};
+pub use samples::{FunctionLine, Mapping, Sample, Samples, StackFrame};
 
 pub use crate::container::limits::Limits;
 pub use crate::container::read::{Container, ReadOptions};
 pub use crate::container::walk::Damage;
 #[cfg(feature = "formats")]
 pub use crate::profile::labels::Label;
+#[cfg(feature = "symbols")]
+pub use crate::profile::symbolize::SymbolOptions;
 #[cfg(feature = "rewrite")]
 pub use crate::rewrite::anonymize::key::Key;
 pub use crate::rewrite::filter::time::{Interval, Share, Times};
@@ -39,6 +41,7 @@ pub use crate::stream::ledger::{Aggregated, Entry, Ledger, Reason};
 
 use crate::container::read::input::Input;
 use crate::error::Result;
+use crate::profile::symbolize::SymbolSources;
 use import::{Imported, convert};
 use std::io::Read;
 use std::path::Path;
@@ -54,6 +57,8 @@ pub struct Recording {
     /// Keeps the temporary files of an imported recording alive.
     imported: Option<Arc<Imported>>,
     damage: Vec<Damage>,
+    #[cfg(feature = "symbols")]
+    symbols: Option<Arc<SymbolOptions>>,
 }
 
 impl Recording {
@@ -94,13 +99,41 @@ impl Recording {
         let (input, imported) = convert(input, &read)?;
         if let Some(imported) = imported {
             let (input, damage) = (imported.input(), imported.damage.clone());
-            return Ok(Self { input, read, imported: Some(Arc::new(imported)), damage });
+            return Ok(Self { imported: Some(Arc::new(imported)), ..Self::plain(input, read, damage) });
         }
         let (input, damage) = match input {
             Input::Path(path) if path.is_file() || path.is_dir() => (Input::Path(path), None),
             stream => stream.repeatable(&read)?,
         };
-        Ok(Self { input, read, imported: None, damage: Vec::from_iter(damage) })
+        Ok(Self::plain(input, read, Vec::from_iter(damage)))
+    }
+
+    fn plain(input: Input, read: ReadOptions, damage: Vec<Damage>) -> Self {
+        Self {
+            input,
+            read,
+            imported: None,
+            damage,
+            #[cfg(feature = "symbols")]
+            symbols: None,
+        }
+    }
+
+    /// Looks up functions, inlined functions and lines of stacks, with these options. By default only those of imported profiles are
+    /// known.
+    #[cfg(feature = "symbols")]
+    #[must_use]
+    pub fn with_symbols(mut self, options: SymbolOptions) -> Self {
+        self.symbols = Some(Arc::new(options));
+        self
+    }
+
+    fn symbol_sources(&self) -> SymbolSources {
+        SymbolSources {
+            imported: self.imported.as_ref().and_then(|imported| import::profile(imported)),
+            #[cfg(feature = "symbols")]
+            objects: self.symbols.clone(),
+        }
     }
 
     /// The records, in file order.
@@ -116,8 +149,7 @@ impl Recording {
     /// # Errors
     /// If no record can be read.
     pub fn samples(&self) -> Result<Samples> {
-        let symbols = self.imported.as_ref().and_then(|imported| import::symbols(imported));
-        Samples::new(self.input.clone(), self.read.clone(), symbols)
+        Samples::new(self.input.clone(), self.read.clone(), self.symbol_sources())
     }
 
     /// The metadata of the recording: machine, command and events.

@@ -4,7 +4,7 @@ use crate::container::read::ReadOptions;
 use crate::container::read::input::Input;
 use crate::container::walk::Damage;
 use crate::error::Result;
-use crate::profile::symbols::SymbolSource;
+use crate::profile::imported::ImportedProfile;
 use std::convert::Infallible;
 use std::sync::Arc;
 
@@ -29,6 +29,6 @@ pub(super) fn convert(input: Input, _: &ReadOptions) -> Result<(Input, Option<Im
 }
 
 /// Unreachable.
-pub(super) fn symbols(imported: &Imported) -> Option<Arc<dyn SymbolSource>> {
+pub(super) fn profile(imported: &Imported) -> Option<Arc<ImportedProfile>> {
     match imported.never {}
 }

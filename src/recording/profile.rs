@@ -32,8 +32,8 @@ impl Recording {
 
 impl<'a> ProfileBuilder<'a> {
     pub(super) fn new(recording: &'a Recording) -> Self {
-        let imported = recording.imported.as_ref().and_then(|imported| imported.imported.clone());
-        Self { recording, options: ProfileOptions { imported, ..ProfileOptions::default() }, overwrite: false }
+        let options = ProfileOptions { symbols: recording.symbol_sources(), ..ProfileOptions::default() };
+        Self { recording, options, overwrite: false }
     }
 
     /// Selects the samples of an event. Several calls select several events.

@@ -14,7 +14,8 @@ use crate::profile::mappings::BuildIds;
 use crate::profile::omissions::Missing;
 use crate::profile::resolver::{Resolver, Viewer};
 use crate::profile::stacks::FrameId;
-use crate::profile::symbols::SymbolSource;
+use crate::profile::symbolize::{SymbolSources, Symbolization};
+use crate::profile::symbols::Line;
 use crate::profile::{Frame, Place};
 use crate::session::map::Map;
 use crate::session::names::NameId;
@@ -45,7 +46,7 @@ pub struct Samples {
     pull: Pull<Batch>,
     batch: Batch,
     next: usize,
-    symbols: Option<Arc<dyn SymbolSource>>,
+    symbolization: Option<Symbolization>,
     tables: Tables,
 }
 
@@ -54,10 +55,36 @@ pub struct Samples {
 struct Tables {
     events: Vec<ProfileEvent>,
     mappings: Vec<Mapping>,
+    maps: Vec<Map>,
+    names: HashMap<NameId, Arc<str>>,
     frames: Vec<Frame>,
-    /// Names of the functions of the frames.
-    functions: Vec<Option<String>>,
+    /// The functions of the frames, innermost first.
+    lines: Vec<Box<[TableLine]>>,
     threads: Vec<String>,
+}
+
+/// A position in a function.
+struct TableLine {
+    function: Arc<str>,
+    file: Arc<str>,
+    line: u32,
+    column: u32,
+}
+
+/// A function that contains the address of a frame, and the position in its source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FunctionLine<'a> {
+    /// Demangled name.
+    pub name: &'a str,
+    /// Path of the source file; empty if unknown.
+    pub file: &'a str,
+    /// Line of the address, or of the call of the inlined function before it; 0 if unknown.
+    pub line: u32,
+    /// Column in the line; 0 if unknown.
+    pub column: u32,
+    /// Whether the function is inlined into the next one.
+    pub is_inlined: bool,
 }
 
 /// A sample of a recording.
@@ -72,7 +99,7 @@ pub struct Sample<'a> {
 #[derive(Clone, Copy)]
 pub struct StackFrame<'a> {
     frame: Frame,
-    function: Option<&'a str>,
+    lines: &'a [TableLine],
     mapping: Option<&'a Mapping>,
 }
 
@@ -84,8 +111,9 @@ pub struct Mapping {
 }
 
 impl Samples {
-    pub(super) fn new(input: Input, read: ReadOptions, symbols: Option<Arc<dyn SymbolSource>>) -> Result<Self> {
+    pub(super) fn new(input: Input, read: ReadOptions, sources: SymbolSources) -> Result<Self> {
         let source = Source::open(input, read.clone())?;
+        let meta = source.meta().clone();
         let pull = Pull::new(move |batches| {
             let mut ordered = Order::new(Sender::new(batches), read);
             let (meta, mut ledger) = source.run(&mut ordered)?;
@@ -93,7 +121,8 @@ impl Samples {
             ledger.merge(ordered.into_inner().ledger);
             Ok((meta, ledger))
         })?;
-        Ok(Self { pull, batch: Batch::default(), next: 0, symbols, tables: Tables::default() })
+        let symbolization = sources.is_any().then(|| Symbolization::new(&sources, &meta));
+        Ok(Self { pull, batch: Batch::default(), next: 0, symbolization, tables: Tables::default() })
     }
 
     /// The next sample; `None` at the end.
@@ -106,7 +135,7 @@ impl Samples {
             let Some(batch) = self.pull.next()? else { return Ok(None) };
             self.next = 0;
             self.batch = batch;
-            self.tables.extend(&mut self.batch.new, self.symbols.as_deref());
+            self.tables.extend(&mut self.batch.new, self.symbolization.as_mut());
         }
         let fields = &self.batch.samples[self.next];
         self.next += 1;
@@ -123,22 +152,31 @@ impl Samples {
 
 impl Tables {
     /// Appends the new entries of a batch.
-    fn extend(&mut self, new: &mut NewEntries, symbols: Option<&dyn SymbolSource>) {
+    fn extend(&mut self, new: &mut NewEntries, symbolization: Option<&mut Symbolization>) {
         self.events.append(&mut new.events);
         self.threads.append(&mut new.threads);
+        let known = self.mappings.len();
         let mapping = |map: Map| Mapping { path: String::from_utf8_lossy(&map.filename).into_owned(), map };
         self.mappings.extend(new.mappings.drain(..).map(mapping));
-        for frame in new.frames.drain(..) {
-            self.functions.push(symbols.and_then(|symbols| self.function(symbols, frame)));
-            self.frames.push(frame);
+        self.maps.extend(self.mappings[known..].iter().map(|mapping| mapping.map.clone()));
+        self.frames.append(&mut new.frames);
+        if let Some(symbolization) = symbolization {
+            symbolization.look_up(&self.frames, &self.maps);
+            let symbols = symbolization.symbols();
+            let mut text = |name| {
+                let text = || String::from_utf8_lossy(symbols.name(name)).into();
+                Arc::clone(self.names.entry(name).or_insert_with(text))
+            };
+            for frame in self.lines.len()..self.frames.len() {
+                let line = |line: &Line| {
+                    let function = symbols.function(line.function)?;
+                    let [line_number, column] = [line.line, line.column].map(|number| number.try_into().unwrap_or(0));
+                    let (function, file) = (text(function.name), text(function.file));
+                    Some(TableLine { function, file, line: line_number, column })
+                };
+                self.lines.push(symbols.lines(frame as u32).iter().filter_map(line).collect());
+            }
         }
-    }
-
-    fn function(&self, symbols: &dyn SymbolSource, frame: Frame) -> Option<String> {
-        let mapping = &self.mappings[frame.mapping()? as usize];
-        let line = symbols.find(&mapping.map, frame.address)?.line?;
-        let function = symbols.functions().get(line.function as usize)?;
-        Some(String::from_utf8_lossy(symbols.names().name(function.name)).into_owned())
     }
 }
 
@@ -189,7 +227,7 @@ impl<'a> Sample<'a> {
         self.stack.iter().map(move |&id| {
             let frame = tables.frames[id as usize];
             let mapping = frame.mapping().map(|mapping| &tables.mappings[mapping as usize]);
-            StackFrame { frame, function: tables.functions[id as usize].as_deref(), mapping }
+            StackFrame { frame, lines: tables.lines.get(id as usize).map_or(&[], |lines| lines), mapping }
         })
     }
 }
@@ -209,9 +247,21 @@ impl<'a> StackFrame<'a> {
         self.frame.address
     }
 
-    /// Name of the function, if the recording was converted from a profile with names.
+    /// Name of the function that contains the address, without inlined functions; `None` if unknown.
     pub fn function(&self) -> Option<&'a str> {
-        self.function
+        self.lines.last().map(|line| &*line.function)
+    }
+
+    /// The functions that contain the address, innermost first; all but the last are inlined.
+    pub fn functions(&self) -> impl ExactSizeIterator<Item = FunctionLine<'a>> + use<'a> {
+        let lines = self.lines;
+        lines.iter().enumerate().map(move |(index, TableLine { function, file, line, column })| FunctionLine {
+            name: function,
+            file,
+            line: *line,
+            column: *column,
+            is_inlined: index + 1 < lines.len(),
+        })
     }
 
     /// The mapping that contains the address. Equal mappings of several processes are one, at the address of the first.
@@ -242,7 +292,7 @@ impl<'a> StackFrame<'a> {
 impl fmt::Debug for StackFrame<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = self.mapping.map_or("[unknown]", |mapping| mapping.path());
-        match self.function {
+        match self.function() {
             Some(function) => write!(f, "{:#x} {function} ({path})", self.frame.address),
             None => write!(f, "{:#x} ({path})", self.frame.address),
         }

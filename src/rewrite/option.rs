@@ -174,6 +174,14 @@ pub struct PassOption {
     help: &'static str,
     choices: &'static [Choice],
     has_hyphens: bool,
+    /// Whether the search for symbols uses this setting, too.
+    is_of_symbols: bool,
+}
+
+impl fmt::Debug for PassOption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("PassOption").field(&self.name()).finish()
+    }
 }
 
 impl PassOption {
@@ -185,7 +193,7 @@ impl PassOption {
         request: MakeRequest,
     ) -> Self {
         let role = Role::Pass { place: Place::BeforeAnonymizing, is_one_each: false, request };
-        Self { parameter, role, outputs, short: None, help, choices: &[], has_hyphens: false }
+        Self { parameter, role, outputs, short: None, help, choices: &[], has_hyphens: false, is_of_symbols: false }
     }
 
     /// Creates an option that configures the passes requested by the options `of`.
@@ -196,7 +204,7 @@ impl PassOption {
         help: &'static str,
     ) -> Self {
         let role = Role::Setting { of };
-        Self { parameter, role, outputs, short: None, help, choices: &[], has_hyphens: false }
+        Self { parameter, role, outputs, short: None, help, choices: &[], has_hyphens: false, is_of_symbols: false }
     }
 
     /// Sets the short name.
@@ -207,6 +215,16 @@ impl PassOption {
     /// Replaces the help text.
     pub const fn help(self, help: &'static str) -> Self {
         Self { help, ..self }
+    }
+
+    /// Lets the search for symbols use this setting, without an option that requests a pass.
+    pub const fn also_of_symbols(self) -> Self {
+        Self { is_of_symbols: true, ..self }
+    }
+
+    /// Whether the search for symbols uses this setting, too.
+    pub fn is_of_symbols(&self) -> bool {
+        self.is_of_symbols
     }
 
     /// Restricts the values to these choices.

@@ -122,6 +122,11 @@ impl Values {
         self.list.iter().any(|(given, _)| *given == name)
     }
 
+    /// These values without those of some options.
+    pub fn without(&self, names: &[&str]) -> Self {
+        Self { list: self.list.iter().filter(|(given, _)| !names.contains(given)).cloned().collect() }
+    }
+
     /// Adds a value that was [parsed](super::option::PassOption::parse) by the option of this name.
     pub fn push(&mut self, name: &'static str, value: Value) {
         self.list.push((name, value));

@@ -17,13 +17,23 @@ pub struct Map {
     pub filename: Box<[u8]>,
     /// Build ID from the record, not from the table of the recording.
     pub build_id: Option<Box<[u8]>>,
+    /// The process, if this [may be JIT code](Self::may_be_jit_code).
+    pub pid: Option<u32>,
 }
+
+/// Prefixes of names of memory that can contain JIT code.
+const JIT_MEMORY: [&[u8]; 6] = [b"//anon", b"[anon", b"/memfd:", b"/dev/zero", b"/SYSV", b"[heap]"];
 
 impl Map {
     /// A mapping of `len` bytes, limited to the highest address.
     pub fn new(start: u64, len: u64, pgoff: u64, filename: &[u8], build_id: Option<&[u8]>) -> Self {
         let build_id = build_id.filter(|id| !id.is_empty()).map(Into::into);
-        Self { start, limit: start.saturating_add(len), pgoff, filename: filename.into(), build_id }
+        Self { start, limit: start.saturating_add(len), pgoff, filename: filename.into(), build_id, pid: None }
+    }
+
+    /// Whether this is memory, not a file: it can contain code that a process generated.
+    pub fn may_be_jit_code(filename: &[u8]) -> bool {
+        filename.is_empty() || JIT_MEMORY.iter().any(|prefix| filename.starts_with(prefix))
     }
 
     /// Some recordings map the kernel from 0 or close to it. Such a mapping starts at its reference symbol.

@@ -140,6 +140,8 @@ impl Session {
         let is_kernel = mode == CpuMode::KERNEL || (pid == KERNEL_PID && mode != CpuMode::GUEST_KERNEL);
         if is_kernel {
             map.raise_start_to_kernel();
+        } else if Map::may_be_jit_code(&map.filename) {
+            map.pid = Some(pid);
         }
         let (start, limit, may_be_main) = (map.start, map.limit, map.may_be_main());
         let id = self.map_id(map);

@@ -6,12 +6,10 @@ use super::lookup::{Frame, Lookup};
 use super::source::{ObjectKey, OpenedObject, Source};
 use crate::container::spool::map;
 use crate::rewrite::jit::map_file::MapFile;
+use crate::session::map::Map;
 use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::sync::Arc;
-
-/// Prefixes of names of memory that can contain JIT code.
-const MEMORY: [&str; 6] = ["//anon", "[anon", "/memfd:", "/dev/zero", "/SYSV", "[heap]"];
 
 /// A source that reads the map files of some directories.
 #[derive(Debug)]
@@ -29,8 +27,7 @@ impl PerfMapSource {
 impl Source for PerfMapSource {
     fn open(&self, key: &ObjectKey, attempts: &mut Vec<Attempt>) -> Option<Box<dyn OpenedObject>> {
         let pid = key.pid?;
-        let name = key.path.to_string_lossy();
-        let is_memory = name.is_empty() || MEMORY.iter().any(|start| name.starts_with(start));
+        let is_memory = Map::may_be_jit_code(key.path.as_os_str().as_encoded_bytes());
         if self.options.policy == Policy::No || !is_memory {
             return None;
         }

@@ -13,11 +13,13 @@ pub const IMPORTING: &str = "Importing profiles";
 pub const RECORDINGS: &str = "perf.data output";
 /// Heading of the options of all formats written from a profile.
 pub const PROFILES: &str = "Profiles";
+/// Heading of the options of all formats that show functions.
+pub const SYMBOLS: &str = "Functions of stacks";
 /// Heading of the options that belong to some formats.
 pub const SINGLE_FORMATS: &str = "Options of single formats";
 
 /// Options that `-h` shows of a command with more than [`MANY`], by their IDs, each with a short description.
-const COMMON: [(&str, &str); 9] = [
+const COMMON: [(&str, &str); 10] = [
     ("output", "File to write, or - for standard output"),
     ("to", "Output format [default: by the extension of OUT]"),
     ("force", "Overwrite an existing output"),
@@ -26,6 +28,7 @@ const COMMON: [(&str, &str); 9] = [
     ("time", "Keep only samples of these times, e.g. 10%-20%"),
     ("anonymize", "Replace names, paths and addresses"),
     ("compress", "Compress records, as perf record -z does"),
+    ("symfs", "Directory with the files of the recorded machine"),
     ("quiet", "Suppress all messages except errors"),
 ];
 

@@ -150,7 +150,7 @@ impl InjectArgs {
             input: Some(self.input),
             output: Some(self.output),
             of_records: OptionValues::default().with(&CONTAINER, container).into(),
-            passes: PassArgs { list: self.passes.requests()? },
+            passes: PassArgs { list: self.passes.requests()?, ..PassArgs::default() },
             force: true,
             verbose: self.verbose,
             ..ConvertArgs::default()

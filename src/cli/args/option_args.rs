@@ -1,12 +1,12 @@
 //! Command-line arguments from the options that formats declare.
 
-use super::help::{PROFILES, RECORDINGS, SINGLE_FORMATS};
+use super::help::{PROFILES, RECORDINGS, SINGLE_FORMATS, SYMBOLS};
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
 use perfconv::formats::options::{FormatOption, OptionValue, OptionValues, Takes};
 use perfconv::formats::recording_options::{ALLOW_MIXED, COMPRESS, CONTAINER, ENDIAN};
-use perfconv::formats::{FORMATS, Format, profile_options, recording_options, table};
+use perfconv::formats::{FORMATS, Format, profile_options, recording_options, symbol_options, table};
 use perfconv::rewrite::output::RecordingOptions;
 use std::marker::PhantomData;
 use std::path::PathBuf;
@@ -72,7 +72,12 @@ fn with_headings(
     heading: &'static str,
 ) -> Vec<(FormatOption, &'static str)> {
     let is_common = |option: &FormatOption| common.iter().any(|other| other.name == option.name);
-    let with_heading = |option: FormatOption| (option, if is_common(&option) { heading } else { SINGLE_FORMATS });
+    let is_of_symbols = |option: &FormatOption| symbol_options::OPTIONS.iter().any(|other| other.name == option.name);
+    let with_heading = |option: FormatOption| match option {
+        _ if is_common(&option) => (option, heading),
+        _ if is_of_symbols(&option) => (option, SYMBOLS),
+        _ => (option, SINGLE_FORMATS),
+    };
     options.into_iter().map(with_heading).collect()
 }
 
@@ -114,6 +119,7 @@ impl<S: OptionSet> FromArgMatches for OptionArgs<S> {
 /// The argument of an option.
 fn arg(option: &FormatOption) -> Arg {
     let arg = Arg::new(option.name).long(option.name).help(option.help).conflicts_with_all(option.conflicts);
+    let arg = option.short.iter().fold(arg, |arg, &short| arg.short(short));
     let arg = option.long_help.iter().fold(arg, |arg, long_help| arg.long_help(long_help()));
     let arg = option.requires.iter().fold(arg, |arg, required| arg.requires(required));
     let arg = option.default.iter().fold(arg, |arg, default| arg.default_value(default));
@@ -132,6 +138,7 @@ fn arg(option: &FormatOption) -> Arg {
             number.num_args(0..=1).require_equals(true).default_missing_value(if_missing)
         }
         Takes::File => arg.value_parser(value_parser!(PathBuf)),
+        Takes::Files => arg.action(ArgAction::Append).value_parser(value_parser!(PathBuf)),
     };
     arg.value_name(option.value_name)
 }
@@ -168,6 +175,10 @@ fn values(matches: &ArgMatches, options: &[FormatOption]) -> OptionValues {
             Takes::List(_) => matches.get_many(option.name).map(|words| OptionValue::List(words.cloned().collect())),
             Takes::Number { .. } => matches.get_one(option.name).copied().map(OptionValue::Number),
             Takes::File => matches.get_one(option.name).cloned().map(OptionValue::File),
+            Takes::Files => {
+                let paths = matches.get_many(option.name);
+                paths.map(|paths| OptionValue::Files(paths.cloned().collect()))
+            }
         };
         value.into_iter().fold(values, |values, value| values.with(option, value))
     })

@@ -3,6 +3,7 @@
 use clap::builder::{PathBufValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use perfconv::rewrite::build_ids::find::FindOptions;
 use perfconv::rewrite::option::{Choice, Parameter, PassOption, Value, ValueForm};
 use perfconv::rewrite::registry::{PASSES, PassTable, options, requests};
 use perfconv::rewrite::request::{PassRequest, Values};
@@ -14,6 +15,10 @@ use std::path::PathBuf;
 pub struct PassArgs {
     /// The passes.
     pub list: Vec<PassRequest>,
+    /// Where the files of the recording are searched.
+    pub find: FindOptions,
+    /// The first setting that only the search for symbols can use.
+    pub only_of_symbols: Option<PassOption>,
 }
 
 impl PassArgs {
@@ -35,7 +40,16 @@ impl Args for PassArgs {
 
 impl FromArgMatches for PassArgs {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        Ok(Self { list: requested(matches, PASSES)? })
+        let given = given(matches, PASSES);
+        let is_only_of_symbols = |option: &&PassOption| {
+            let refines = option.refined().iter().any(|pass| given.has_name(pass));
+            option.is_of_symbols() && given.has_name(option.name()) && !refines
+        };
+        let only_of_symbols: Vec<_> = options(PASSES).filter(is_only_of_symbols).collect();
+        let names: Vec<_> = only_of_symbols.iter().map(|option| option.name()).collect();
+        let list = requests(PASSES, &given.without(&names)).map_err(conflict)?;
+        let only_of_symbols = only_of_symbols.first().map(|option| **option);
+        Ok(Self { list, find: FindOptions::from(&given), only_of_symbols })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -58,7 +72,11 @@ pub(super) fn with_options(command: Command, table: PassTable<'_>) -> Command {
 /// # Errors
 /// If the options cannot be combined.
 pub(super) fn requested(matches: &ArgMatches, table: PassTable<'_>) -> Result<Vec<PassRequest>, clap::Error> {
-    requests(table, &given(matches, table)).map_err(|error| clap::Error::raw(ErrorKind::ArgumentConflict, error))
+    requests(table, &given(matches, table)).map_err(conflict)
+}
+
+fn conflict(error: String) -> clap::Error {
+    clap::Error::raw(ErrorKind::ArgumentConflict, error)
 }
 
 /// The values of the options of a table, in command-line order.

@@ -28,6 +28,7 @@ use super::{Format, Writes};
 
 /// Tables in a directory.
 pub const FORMAT: Format = Format {
+    has_functions: true,
     writes: Writes::Folder { begin, is_alike },
     ..Format::new("csv", "tables in a directory: records by type, records, processes, results")
 };

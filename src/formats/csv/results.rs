@@ -3,7 +3,10 @@
 use super::tables::failed;
 use crate::error::{Error, Result};
 use crate::profile::event::ProfileEvent;
-use crate::profile::symbols::SymbolSource;
+use crate::profile::mappings::Mappings;
+use crate::profile::stacks::Stacks;
+use crate::profile::symbolize::{SymbolSources, Symbolization};
+use crate::profile::symbols::Symbols;
 use crate::session::Session;
 use crate::session::map::{Map, MapId};
 use crate::stream::events::EventIndex;
@@ -17,8 +20,35 @@ use std::fs::File;
 #[derive(Default)]
 pub struct Results(HashMap<(EventIndex, Option<MapId>, u64), Sum>);
 
-/// Event, file, address in it, function name.
-type Place<'a> = (EventIndex, &'a [u8], u64, &'a [u8]);
+/// Event, file, address in it, symbol.
+type Place<'a> = (EventIndex, &'a [u8], u64, Named);
+
+/// Symbol of an address, by its fields in the table.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Named {
+    /// The function, without inlined ones.
+    symbol: String,
+    /// The innermost inlined function, if any.
+    inlined: String,
+    source_file: String,
+    line: Option<i64>,
+}
+
+impl Named {
+    fn new(symbols: &Symbols, frame: u32) -> Self {
+        let lines = symbols.lines(frame);
+        let Some(innermost) = lines.first() else { return Self::default() };
+        let text = |name| String::from_utf8_lossy(symbols.name(name)).into_owned();
+        let function = symbols.function(innermost.function);
+        let inlined = function.filter(|_| lines.len() > 1);
+        Self {
+            symbol: symbols.function_of(frame).map(|function| text(function.name)).unwrap_or_default(),
+            inlined: inlined.map(|function| text(function.name)).unwrap_or_default(),
+            source_file: function.map(|function| text(function.file)).unwrap_or_default(),
+            line: (innermost.line > 0).then_some(innermost.line),
+        }
+    }
+}
 
 /// Sample count and sum of periods.
 #[derive(Clone, Copy, Default)]
@@ -46,33 +76,41 @@ impl Results {
         mut out: Writer<File>,
         meta: &Meta,
         session: &Session,
-        symbols: Option<&dyn SymbolSource>,
+        sources: &SymbolSources,
     ) -> Result<()> {
-        let name = |map: &Map, ip| {
-            let symbols = symbols?;
-            let line = symbols.find(map, ip)?.line?;
-            symbols.functions().get(line.function as usize).map(|function| symbols.names().name(function.name))
-        };
+        let (mut mappings, mut frames) = (Mappings::new(sources.has_objects()), Stacks::default());
+        let mut frame = |id, ip| frames.frame_id(mappings.frame(id, session.map(id), ip));
+        // The order of the map differs from run to run.
+        let mut results: Vec<_> = self.0.iter().map(|(&key, &sum)| (key, sum)).collect();
+        results.sort_by_key(|(key, _)| *key);
+        let results: Vec<_> =
+            results.into_iter().map(|(key, sum)| (key, key.1.map(|map| frame(map, key.2)), sum)).collect();
+        let mut symbolization = Symbolization::new(sources, meta);
+        symbolization.look_up(frames.frames(), mappings.list());
+        let symbols = symbolization.symbols();
         // Processes may map the same file at different addresses.
         let mut places: BTreeMap<Place, Sum> = BTreeMap::new();
-        for (&(event, map, ip), &sum) in &self.0 {
+        for ((event, map, ip), frame, sum) in results {
             let map = map.map(|id| session.map(id));
             let (file, address) = map.map_or((&[][..], ip), |map| place(map, ip));
-            let symbol = map.and_then(|map| name(map, ip)).unwrap_or_default();
-            places.entry((event, file, address, symbol)).or_default().add(sum);
+            let named = frame.map(|frame| Named::new(symbols, frame)).unwrap_or_default();
+            places.entry((event, file, address, named)).or_default().add(sum);
         }
         let mut places: Vec<_> = places.into_iter().collect();
         places.sort_by_key(|((event, ..), sum)| (*event, std::cmp::Reverse(sum.samples)));
         let names: Vec<String> = meta.events.list().iter().map(|event| ProfileEvent::from(event).name).collect();
-        let columns = ["event", "dso", "address", "file", "samples", "period"].into_iter();
-        out.write_record(columns.chain(symbols.map(|_| "symbol"))).map_err(failed)?;
-        for ((event, file, address, symbol), sum) in places {
+        let columns = ["event", "dso", "address", "file", "samples", "period"];
+        let of_symbols = ["symbol", "inlined", "source_file", "line"];
+        let has_symbols = sources.is_any();
+        out.write_record(columns.iter().chain(of_symbols.iter().filter(|_| has_symbols))).map_err(failed)?;
+        for ((event, file, address, named), sum) in places {
             let short = file.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
             let dso = if file.is_empty() { "[unknown]".into() } else { String::from_utf8_lossy(short) };
             let (file, address) = (String::from_utf8_lossy(file), format!("{address:#x}"));
-            let symbol = symbols.map(|_| String::from_utf8_lossy(symbol));
-            let row = (&names[event as usize], dso, address, file, sum.samples, sum.period, symbol.as_slice());
-            out.serialize(row).map_err(failed)?;
+            let Named { symbol, inlined, source_file, line } = named;
+            let of_symbol = has_symbols.then_some((symbol, inlined, source_file, line));
+            out.serialize((&names[event as usize], dso, address, file, sum.samples, sum.period, of_symbol))
+                .map_err(failed)?;
         }
         out.flush().map_err(Error::Output)
     }

@@ -10,7 +10,7 @@ use crate::container::read::ReadOptions;
 use crate::error::{Error, Result};
 use crate::formats::carry::{Carry, CarryOptions};
 use crate::inspect::info::stats::Counter;
-use crate::profile::symbols::SymbolSource;
+use crate::profile::symbolize::SymbolSources;
 use crate::profile::weights::Weights;
 use crate::session::{Applied, Session};
 use crate::stream::events::EventIndex;
@@ -23,7 +23,6 @@ use csv::Writer;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// The files in the directory; the last one only if there are counts.
 const FILES: [&str; 5] = ["stat.csv", "overview.csv", "processes.csv", "results.csv", "counters.csv"];
@@ -81,8 +80,7 @@ struct Tables {
     /// Scratch buffer: the events that the current sample counts for.
     found: Vec<(EventIndex, u64)>,
     ledger: Ledger,
-    /// Functions of frames, where the input has them.
-    symbols: Option<Arc<dyn SymbolSource>>,
+    symbols: SymbolSources,
 }
 
 impl Tables {
@@ -144,7 +142,7 @@ impl Sink for Tables {
         }
         stat.flush().map_err(Error::Output)?;
         self.processes.write(create(&self.directory, FILES[2])?)?;
-        self.results.write(create(&self.directory, FILES[3])?, meta, &self.session, self.symbols.as_deref())
+        self.results.write(create(&self.directory, FILES[3])?, meta, &self.session, &self.symbols)
     }
 }
 

@@ -7,7 +7,6 @@ use super::text::{field, key, number, write_value};
 use crate::abi;
 use crate::abi::attr::AttrType;
 use crate::abi::bytes::Words;
-use crate::abi::callchain::Context;
 use crate::abi::feature::FeatureId;
 use crate::abi::record::{CpuMode, RecordType};
 use crate::abi::sample::{Sample, SampleArgs};
@@ -17,10 +16,12 @@ use crate::abi::tokens::Unsupported;
 use crate::error::{Error, Result};
 use crate::formats::carry::{Carry, CarryOptions};
 use crate::formats::json::{append, append_hex};
+use crate::formats::named_frames::{NamedFrames, TextFrame};
 use crate::profile::deferred::{UserFrames, Waiting};
 use crate::profile::dispatch::{DecodedSample, SampleConsumer, dispatch};
 use crate::profile::event::ProfileEvent;
-use crate::profile::symbols::SymbolSource;
+use crate::profile::frames::walk_chain;
+use crate::profile::symbols::Symbols;
 use crate::profile::weights::Weights;
 use crate::session::Session;
 use crate::session::space::Space;
@@ -31,7 +32,6 @@ use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
 use crate::tracepoint::tracepoints::Tracepoints;
 use std::io::{self, Write};
-use std::sync::Arc;
 
 type Written = std::result::Result<(), Unsupported>;
 
@@ -40,8 +40,8 @@ pub struct Export<W> {
     out: W,
     is_exact: bool,
     with_time: bool,
-    /// Functions of frames, where the input has them.
-    symbols: Option<Arc<dyn SymbolSource>>,
+    /// The text, if functions of frames are looked up.
+    named: Option<NamedFrames>,
     session: Session,
     ledger: Ledger,
     /// Read at the first sample of a tracepoint.
@@ -76,7 +76,7 @@ impl<W: Write> Export<W> {
             out,
             is_exact: options.values.is_given(&EXACT),
             with_time: !options.passes.anonymize,
-            symbols: options.symbols.clone(),
+            named: NamedFrames::new(&options.symbols).filter(|_| !options.values.is_given(&EXACT)),
             session: Session::default(),
             ledger: Ledger::default(),
             tracepoints: None,
@@ -96,7 +96,14 @@ impl<W: Write> Export<W> {
         let mut out = b"{\"linux-perf-json-version\":1,\n\"headers\":{".to_vec();
         headers(&mut out, meta, self.with_time).map_err(failed)?;
         out.extend_from_slice(b"},\n\"samples\":[");
-        self.out.write_all(&out).map_err(Error::Output)
+        self.write(meta, &out)
+    }
+
+    fn write(&mut self, meta: &Meta, text: &[u8]) -> Result<()> {
+        match &mut self.named {
+            Some(named) => named.add(text, meta, &mut self.out, named_frame),
+            None => self.out.write_all(text).map_err(Error::Output),
+        }
     }
 
     /// Writes the current sample.
@@ -106,8 +113,11 @@ impl<W: Write> Export<W> {
         }
         let separator = if self.samples == 0 { "\n" } else { ",\n" };
         self.samples += 1;
-        self.out.write_all(separator.as_bytes()).map_err(Error::Output)?;
-        self.out.write_all(&self.line).map_err(Error::Output)
+        self.write(meta, separator.as_bytes())?;
+        let line = std::mem::take(&mut self.line);
+        let written = self.write(meta, &line);
+        self.line = line;
+        written
     }
 
     /// Writes time, IDs and comm. As in perf, unknown values are -1.
@@ -148,43 +158,31 @@ impl<W: Write> Export<W> {
         }
     }
 
-    fn chain(&mut self, pid: u32, mut space: Space, chain: Words<'_>) -> Option<u64> {
-        let (mut words, mut cookie) = (chain.iter(), None);
-        let mut is_caller = false;
-        while let Some(word) = words.next() {
-            match Context::of(word) {
-                Some(Context::USER_DEFERRED) => cookie = words.next(),
-                Some(context) => (space, is_caller) = (context.into(), false),
-                None => {
-                    // After the first address of a space come return addresses; the call precedes them.
-                    self.frame(pid, space, word, word.saturating_sub(is_caller.into()));
-                    is_caller = true;
-                }
-            }
-        }
-        cookie
+    fn chain(&mut self, pid: u32, space: Space, chain: Words<'_>) -> Option<u64> {
+        walk_chain(chain, space, |ip, at, space| self.frame(pid, space, ip, at))
     }
 
     /// Writes a frame by its recorded address and the address to symbolize.
     fn frame(&mut self, pid: u32, space: Space, ip: u64, at: u64) {
-        if self.line.last() != Some(&b'[') {
-            self.line.push(b',');
+        let Self { line, named, objects, session, .. } = self;
+        if line.last() != Some(&b'[') {
+            line.push(b',');
         }
-        self.line.extend_from_slice(b"{\"ip\":\"");
-        append_hex(&mut self.line, ip);
-        self.line.push(b'"');
-        let map = if self.is_exact { None } else { self.session.map_at(pid, space, ip) };
-        if let Some((symbols, map)) = self.symbols.as_ref().zip(map)
-            && let Some(line) = symbols.find(self.session.map(map), at).and_then(|symbol| symbol.line)
-            && let Some(function) = symbols.functions().get(line.function as usize)
-        {
-            // Serializing a string cannot fail.
-            let _ = field(&mut self.line, "symbol", &String::from_utf8_lossy(symbols.names().name(function.name)));
+        let mut start = b"{\"ip\":\"".to_vec();
+        append_hex(&mut start, ip);
+        start.push(b'"');
+        let map = if self.is_exact { None } else { session.map_at(pid, space, ip) };
+        match (named, map) {
+            (Some(named), Some(map)) => named.begin_frame(line, &start, map, session.map(map), at),
+            _ => line.extend_from_slice(&start),
         }
-        if let Some((map, objects)) = map.zip(self.objects.as_mut()) {
-            self.line.extend_from_slice(objects.of(map, &self.session));
+        if let Some((map, objects)) = map.zip(objects.as_mut()) {
+            line.extend_from_slice(objects.of(map, session));
         }
-        self.line.push(b'}');
+        line.push(b'}');
+        if self.named.is_some() && map.is_some() {
+            NamedFrames::end_frame(line);
+        }
     }
 
     /// Writes the fields that perf omits, for the event that the sample counts for.
@@ -267,6 +265,36 @@ impl<W: Write> Export<W> {
     }
 }
 
+/// Writes a frame for each function at its address, innermost first.
+fn named_frame(out: &mut Vec<u8>, frame: TextFrame<'_>, symbols: &Symbols) {
+    let lines = symbols.lines(frame.id);
+    if lines.is_empty() {
+        out.extend_from_slice(frame.before);
+        out.extend_from_slice(frame.after);
+    }
+    for (index, line) in lines.iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        out.extend_from_slice(frame.before);
+        if let Some(function) = symbols.function(line.function) {
+            // Serializing strings cannot fail.
+            let _ = field(out, "symbol", &String::from_utf8_lossy(symbols.name(function.name)));
+            let file = symbols.name(function.file);
+            if !file.is_empty() {
+                let _ = field(out, "file", &String::from_utf8_lossy(file));
+            }
+        }
+        if line.line > 0 {
+            number(out, "line", line.line);
+        }
+        if index + 1 < lines.len() {
+            let _ = field(out, "inlined", &true);
+        }
+        out.extend_from_slice(frame.after);
+    }
+}
+
 fn failed(error: Unsupported) -> Error {
     Error::Output(io::Error::other(error))
 }
@@ -346,7 +374,10 @@ impl<W: Write> Sink for Export<W> {
         if self.samples == 0 {
             self.write_headers(meta)?;
         }
-        self.out.write_all(b"\n]}\n").map_err(Error::Output)?;
+        self.write(meta, b"\n]}\n")?;
+        if let Some(named) = &mut self.named {
+            named.write(meta, &mut self.out, named_frame)?;
+        }
         self.out.flush().map_err(Error::Output)
     }
 }

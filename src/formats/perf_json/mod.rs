@@ -30,6 +30,7 @@ use std::io::{BufWriter, Write};
 
 /// The JSON of `perf data convert --to-json`.
 pub const FORMAT: Format = Format {
+    has_functions: true,
     writes: Writes::Carry(begin),
     recognises,
     is_distinctive: true,

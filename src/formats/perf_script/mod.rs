@@ -1,17 +1,45 @@
 //! The text output of `perf script`, as of perf 6.1 and 6.12, with and without call chains.
 
+mod export;
 mod frame;
 mod head;
 mod import;
 
 pub use import::{import, recognises};
 
-use super::{Format, Reads};
+use super::options::{FormatOption, Takes};
+use super::{Format, Reads, Writes};
+use crate::container::read::ReadOptions;
+use crate::formats::carry::{Carry, CarryOptions};
+use crate::stream::order::Order;
+use export::Export;
+use std::io::{BufWriter, Write};
 
 /// The text output of perf script.
 pub const FORMAT: Format = Format {
     extensions: &[("script", None)],
+    has_functions: true,
+    writes: Writes::Carry(begin),
     reads: Reads::Import(import),
     recognises,
-    ..Format::new("perf-script", "text output of perf script; input only")
+    options: &[SOURCE_LINES],
+    ..Format::new("perf-script", "text output of perf script")
 };
+
+/// The option `--fields`.
+pub const SOURCE_LINES: FormatOption = FormatOption {
+    short: Some('F'),
+    ..FormatOption::new(
+        "fields",
+        "FIELDS",
+        "Fields to print in addition to the default ones",
+        Takes::Choice(&[("+srcline", "File and line of each frame")]),
+    )
+};
+
+/// Begins writing samples as text.
+pub fn begin<'a>(out: &'a mut dyn Write, options: &CarryOptions) -> Box<dyn Carry + 'a> {
+    let export = Export::new(BufWriter::with_capacity(1 << 17, out), options);
+    let read = ReadOptions { spool_dir: options.spool_dir.clone(), ..ReadOptions::default() };
+    Box::new(Order::new(export, read))
+}

@@ -22,7 +22,6 @@ use crate::stream::events::EventIndex;
 use hashbrown::HashMap;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
-use std::sync::LazyLock;
 
 /// Writes an uncompressed profile.
 ///
@@ -30,7 +29,7 @@ use std::sync::LazyLock;
 /// Errors of `out`.
 pub fn write(profile: &Profile, out: &mut dyn Write) -> Result<()> {
     let tables = &profile.tables;
-    let mut encoder = Encoder::new(out, &tables.events, &profile.has_samples, &tables.symbols);
+    let mut encoder = Encoder::new(out, &tables.events, &profile.has_samples, Some(&tables.symbols));
     for rows in profile.rows.chunk_by(|a, b| (a.stack, a.labels) == (b.stack, b.labels)) {
         let (stack, labels) = (tables.stacks.stack(rows[0].stack), tables.labels.labels(rows[0].labels));
         encoder.begin(stack, labels, &tables.names, tables.imported.as_deref());
@@ -46,17 +45,15 @@ pub fn begin<'a>(
     events: &[ProfileEvent],
     has_samples: &BTreeSet<EventIndex>,
 ) -> Box<dyn Streamed + 'a> {
-    Box::new(Encoder::new(out, events, has_samples, &NO_SYMBOLS))
+    Box::new(Encoder::new(out, events, has_samples, None))
 }
-
-/// Empty symbols: streamed samples are written before symbolization.
-static NO_SYMBOLS: LazyLock<Symbols> = LazyLock::new(Symbols::default);
 
 /// Writes samples as they come, then everything that they refer to.
 struct Encoder<'a> {
     messages: Messages<'a>,
     columns: Columns,
-    symbols: &'a Symbols,
+    /// Which frames are inlined into others; `None` if samples are written before symbols are looked up: then none is.
+    symbols: Option<&'a Symbols>,
     /// The current sample, reused.
     sample: proto::Sample,
     /// Location IDs of single frames, 0 if not yet used.
@@ -73,7 +70,7 @@ impl<'a> Encoder<'a> {
         out: &'a mut dyn Write,
         events: &[ProfileEvent],
         has_samples: &BTreeSet<EventIndex>,
-        symbols: &'a Symbols,
+        symbols: Option<&'a Symbols>,
     ) -> Self {
         Self {
             messages: Messages::new(out),
@@ -90,7 +87,8 @@ impl<'a> Encoder<'a> {
         self.sample.location_id.clear();
         let mut rest = frames;
         while !rest.is_empty() {
-            let (location, callers) = rest.split_at(self.symbols.location_len(rest));
+            let len = self.symbols.map_or(1, |symbols| symbols.location_len(rest));
+            let (location, callers) = rest.split_at(len);
             let id = self.location(location);
             self.sample.location_id.push(id);
             rest = callers;
@@ -199,7 +197,7 @@ impl<'a> Encoder<'a> {
     fn place(&self, profile: &Profile, location: &[FrameId]) -> (Option<MappingOf>, u64) {
         let Some(&last) = location.last() else { return (None, 0) };
         let frame = profile.tables.stacks.frames()[last as usize];
-        match self.symbols.of(last).origin {
+        match profile.tables.symbols.origin(last) {
             Some(Origin { mapping, address }) => (mapping.map(MappingOf::Imported), address),
             None => (frame.mapping().map(MappingOf::Recording), frame.address),
         }
@@ -211,7 +209,7 @@ impl<'a> Encoder<'a> {
         for (number, (&mapping, known)) in order.list.iter().zip(known).enumerate() {
             let map = match mapping {
                 MappingOf::Recording(mapping) => &profile.tables.mappings[mapping as usize],
-                MappingOf::Imported(mapping) => &self.symbols.mappings()[mapping as usize],
+                MappingOf::Imported(mapping) => &profile.tables.symbols.mappings()[mapping as usize],
                 MappingOf::Nothing => &nameless,
             };
             let hex = to_hex(map.build_id.as_deref().unwrap_or_default());
@@ -235,6 +233,7 @@ impl<'a> Encoder<'a> {
 
     /// The symbol information available for the frames of each mapping.
     fn known(&self, profile: &Profile, order: &MappingOrder) -> Vec<Known> {
+        let symbols = &profile.tables.symbols;
         let mut known = vec![Known::default(); order.list.len()];
         for location in self.locations.iter() {
             let Some(id) = self.place(profile, location).0.and_then(|mapping| order.known_id(mapping)) else {
@@ -242,10 +241,15 @@ impl<'a> Encoder<'a> {
             };
             let known = &mut known[id as usize - 1];
             for &frame in location {
-                let line = self.symbols.of(frame).line;
-                let function = line.and_then(|line| self.symbols.function(line.function));
-                let has_file = function.is_some_and(|function| !self.symbols.name(function.file).is_empty());
-                known.add(function.is_some(), has_file, line.is_some_and(|line| line.line > 0));
+                let lines = symbols.lines(frame);
+                if lines.is_empty() {
+                    known.add(false, false, false);
+                }
+                for line in lines {
+                    let function = symbols.function(line.function);
+                    let has_file = function.is_some_and(|function| !symbols.name(function.file).is_empty());
+                    known.add(function.is_some(), has_file, line.line > 0);
+                }
             }
         }
         known
@@ -258,19 +262,16 @@ impl<'a> Encoder<'a> {
         for (number, frames) in std::mem::take(&mut self.locations).iter().enumerate() {
             location.line.clear();
             for &frame in frames {
-                let symbol = self.symbols.of(frame);
-                let (function_id, new) = match symbol.line {
-                    Some(line) => functions.of_symbol(line.function, self.symbols, &mut self.messages.strings),
-                    None => {
-                        let frame = tables.stacks.frames()[frame as usize];
-                        functions.id(frame, tables, &mut self.messages.strings)
-                    }
-                };
-                if let Some(function) = new {
-                    self.messages.message(field::FUNCTION, &function)?;
+                let lines = tables.symbols.lines(frame);
+                if lines.is_empty() {
+                    let frame = tables.stacks.frames()[frame as usize];
+                    let function = functions.id(frame, tables, &mut self.messages.strings);
+                    self.line(&mut location, function, 0, 0)?;
                 }
-                let (line, column) = symbol.line.map_or((0, 0), |line| (line.line, line.column));
-                location.line.push(proto::Line { function_id, line, column });
+                for line in lines {
+                    let function = functions.of_symbol(line.function, &tables.symbols, &mut self.messages.strings);
+                    self.line(&mut location, function, line.line, line.column)?;
+                }
             }
             let (mapping, address) = self.place(profile, frames);
             location.id = number as u64 + 1;
@@ -279,6 +280,18 @@ impl<'a> Encoder<'a> {
             self.messages.message(field::LOCATION, &location)?;
         }
         Ok(())
+    }
+
+    /// Adds a line in a function to a location, and writes the function if it is new.
+    fn line(
+        &mut self,
+        location: &mut proto::Location,
+        (function_id, new): (u64, Option<proto::Function>),
+        line: i64,
+        column: i64,
+    ) -> io::Result<()> {
+        location.line.push(proto::Line { function_id, line, column });
+        new.map_or(Ok(()), |function| self.messages.message(field::FUNCTION, &function))
     }
 }
 

@@ -29,13 +29,15 @@ pub const SETTINGS: &[PassOption] = &[
         PASSES,
         Outputs::All,
         "Directory with the files of the recorded machine at their paths [default: /, for files that match the recorded ones]",
-    ),
+    )
+    .also_of_symbols(),
     PassOption::setting(
         &BUILDID_DIR,
         PASSES,
         Outputs::All,
         "Build ID cache, for files that no longer exist [default: ~/.debug]",
-    ),
+    )
+    .also_of_symbols(),
 ];
 
 impl From<&Values> for FindOptions {

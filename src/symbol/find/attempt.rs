@@ -69,6 +69,8 @@ pub enum Mismatch {
     Size(u64),
     /// It was modified after the recording.
     Modified,
+    /// No build ID was recorded, and the recording may be of another machine.
+    Foreign,
 }
 
 /// An attempt to find a file.
@@ -97,6 +99,7 @@ impl fmt::Display for Mismatch {
             Self::Checksum => f.write_str("has another checksum"),
             Self::Size(size) => write!(f, "has {size} bytes"),
             Self::Modified => f.write_str("was modified after it was recorded"),
+            Self::Foreign => f.write_str("may not be the recorded file: it has no recorded build ID"),
         }
     }
 }

@@ -44,6 +44,8 @@ pub struct SearchOptions {
     pub perf_map_dirs: Vec<PathBuf>,
     /// Time of the recording: without a build ID, files modified later do not match.
     pub recorded: Option<SystemTime>,
+    /// Whether the recording may be of another machine: without a build ID, files below recorded paths do not match.
+    pub is_foreign: bool,
 }
 
 /// Where distributions install debug files.

@@ -191,6 +191,9 @@ impl<'a> Search<'a> {
 
     /// Files below a user-specified directory are assumed to be the recorded machine's unless recorded data contradicts that.
     fn differs_without_id(&self, object: &Object, key: &ObjectKey) -> Option<Mismatch> {
+        if self.options.is_foreign {
+            return Some(Mismatch::Foreign);
+        }
         let metadata = fs::metadata(object.path()).ok()?;
         if key.size.is_some_and(|size| size != metadata.len()) {
             return Some(Mismatch::Size(metadata.len()));

@@ -1,0 +1,137 @@
+//! Looks up the symbols of frames: in the imported profile, or in the object files of the recorded machine.
+
+use super::imported::ImportedProfile;
+use super::symbols::{FrameSymbol, Function, FunctionId, Line, Symbols};
+use super::{Frame, Place};
+use crate::session::map::Map;
+use crate::stream::meta::Meta;
+use hashbrown::HashMap;
+use std::sync::Arc;
+
+#[cfg(feature = "symbols")]
+mod objects;
+
+#[cfg(feature = "symbols")]
+pub use objects::SymbolOptions;
+
+/// Where to look up the symbols of frames. By default nowhere.
+#[derive(Clone, Debug, Default)]
+pub struct SymbolSources {
+    /// The profile that the recording was converted from.
+    pub imported: Option<Arc<ImportedProfile>>,
+    /// How object files are searched.
+    #[cfg(feature = "symbols")]
+    pub objects: Option<Arc<SymbolOptions>>,
+}
+
+impl SymbolSources {
+    /// Whether there is any source.
+    pub fn is_any(&self) -> bool {
+        self.imported.is_some() || self.has_objects()
+    }
+
+    /// Whether object files are searched: then memory is distinguished by process, since each has its own JIT code.
+    pub(crate) fn has_objects(&self) -> bool {
+        #[cfg(feature = "symbols")]
+        let has_objects = self.objects.is_some();
+        #[cfg(not(feature = "symbols"))]
+        let has_objects = false;
+        has_objects
+    }
+}
+
+/// Looks up symbols of frames as they become known, each once.
+#[derive(Debug)]
+pub(crate) struct Symbolization {
+    imported: Option<Arc<ImportedProfile>>,
+    /// Functions by their ID in the imported profile.
+    of_imported: HashMap<FunctionId, FunctionId>,
+    #[cfg(feature = "symbols")]
+    objects: Option<objects::ObjectSearch>,
+    /// Number of frames that were looked up.
+    known: usize,
+    symbols: Symbols,
+}
+
+impl Symbolization {
+    /// Creates a lookup for the frames of a recording.
+    pub fn new(sources: &SymbolSources, meta: &Meta) -> Self {
+        // Object files are searched by the metadata of the recording.
+        #[cfg(not(feature = "symbols"))]
+        let _ = meta;
+        let imported = sources.imported.clone();
+        let mappings = imported.as_ref().map(|imported| imported.symbols.mappings.clone());
+        Self {
+            imported,
+            of_imported: HashMap::new(),
+            #[cfg(feature = "symbols")]
+            objects: sources.objects.as_deref().map(|options| objects::ObjectSearch::new(options, meta)),
+            known: 0,
+            symbols: Symbols::new(mappings.unwrap_or_default()),
+        }
+    }
+
+    /// Looks up the frames that are not yet known, of all frames and mappings so far.
+    pub fn look_up(&mut self, frames: &[Frame], mappings: &[Map]) {
+        let new = self.known..frames.len();
+        self.known = frames.len();
+        // Frames without a function in the imported profile.
+        let mut rest = Vec::new();
+        for id in new {
+            let Place::In(mapping) = frames[id].place else { continue };
+            let map = &mappings[mapping as usize];
+            let found = self.imported.as_ref().and_then(|imported| imported.symbols.find(map, frames[id].address));
+            let is_named = found.is_some_and(|found| found.line.is_some());
+            if let Some(symbol) = found {
+                self.add_imported(id as u32, symbol);
+            }
+            if !is_named {
+                rest.push(id as u32);
+            }
+        }
+        #[cfg(feature = "symbols")]
+        if let Some(objects) = &mut self.objects {
+            objects.look_up(&rest, frames, mappings, &mut self.symbols);
+        }
+    }
+
+    fn add_imported(&mut self, frame: u32, symbol: FrameSymbol) {
+        let Self { imported, of_imported, symbols, .. } = self;
+        let FrameSymbol { line, is_inlined, origin } = symbol;
+        if is_inlined || origin.is_some() {
+            symbols.set_imported(frame, is_inlined, origin);
+        }
+        let Some((line, imported)) = line.zip(imported.as_ref()) else { return };
+        let of = &imported.symbols;
+        let Some(&Function { name, system_name, file, start_line }) = of.functions.get(line.function as usize) else {
+            return;
+        };
+        let function = *of_imported.entry(line.function).or_insert_with(|| {
+            let [name, system_name, file] =
+                [name, system_name, file].map(|name| symbols.name_id(of.names.name(name)));
+            symbols.function_id(Function { name, system_name, file, start_line })
+        });
+        symbols.set_lines(frame, &[Line { function, ..line }], None);
+    }
+
+    /// The symbols so far.
+    pub fn symbols(&self) -> &Symbols {
+        &self.symbols
+    }
+
+    /// Returns the symbols, and a report on the search for object files.
+    pub fn finish(self) -> (Symbols, ObjectReports) {
+        #[cfg(feature = "symbols")]
+        let reports = self.objects.map(objects::ObjectSearch::finish).unwrap_or_default();
+        #[cfg(not(feature = "symbols"))]
+        let reports = ObjectReports::default();
+        (self.symbols, reports)
+    }
+}
+
+/// The outcome of the search for the object of each mapping that has frames.
+#[derive(Clone, Debug, Default)]
+pub struct ObjectReports {
+    /// What is missing, by mapping.
+    pub missing: HashMap<super::MappingId, Arc<str>>,
+}

@@ -1,0 +1,292 @@
+//! Symbols from the object files of the recorded machine.
+
+use super::ObjectReports;
+use crate::abi::feature::FeatureId;
+use crate::profile::mappings::BuildIds;
+use crate::profile::symbols::{Function, FunctionId, Line, Symbols};
+use crate::profile::{Frame, MappingId, Place};
+use crate::rewrite::build_ids::elf::read_notes;
+use crate::rewrite::build_ids::host::Host;
+use crate::rewrite::build_ids::id::Id;
+use crate::session::map::Map;
+use crate::session::names::NameId;
+use crate::stream::meta::Meta;
+use crate::symbol::find::attempt::Outcome;
+use crate::symbol::find::{Policy, SearchOptions};
+use crate::symbol::{self, Addresses, ObjectKey, ObjectReport, Reference, Request, ResolvedFrame, Symbolizer};
+use hashbrown::HashMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// How symbols are searched in object files.
+#[derive(Clone, Debug, Default)]
+pub struct SymbolOptions {
+    /// How addresses are resolved.
+    pub lookup: symbol::Options,
+    /// Where files are searched.
+    pub search: SearchOptions,
+    /// Omit inlined functions.
+    pub without_inlined: bool,
+}
+
+impl SymbolOptions {
+    /// The search options for a recording: the running kernel and this machine's map files are only used if it is the recorded
+    /// machine.
+    fn for_recording(&self, meta: &Meta) -> SearchOptions {
+        let mut search = self.search.clone();
+        let host = Host::new(meta.string(FeatureId::HOSTNAME), meta.string(FeatureId::OSRELEASE));
+        if search.recorded.is_none() {
+            let file = meta.files.first();
+            search.recorded = file.and_then(|file| fs::metadata(file).ok()?.modified().ok());
+        }
+        let is_here = matches!(host, Host::This { .. });
+        if search.symfs.is_none() && !is_here {
+            search.perf_map_dirs.clear();
+            search.is_foreign = true;
+        }
+        let runs_the_kernel = host == Host::This { runs_the_kernel: true };
+        if runs_the_kernel && search.kallsyms.is_none() && is_running_kernel(meta) {
+            search.kallsyms = Some("/proc/kallsyms".into());
+        }
+        search
+    }
+}
+
+/// Whether the recorded kernel has the build ID of the running one, or none was recorded.
+fn is_running_kernel(meta: &Meta) -> bool {
+    let recorded = BuildIds::new(meta).kernel().and_then(Id::new);
+    recorded.is_none_or(|recorded| read_notes(Path::new("/sys/kernel/notes")).ok().flatten() == Some(recorded))
+}
+
+/// A lookup in the object files of a recording.
+#[derive(Debug)]
+pub(super) struct ObjectSearch {
+    symbolizer: Symbolizer,
+    without_inlined: bool,
+    policy: Policy,
+    build_ids: BuildIds,
+    /// The reference symbol of the recorded kernel.
+    kernel: Option<Reference>,
+    /// Functions by name, system name, file and start line in the latest result.
+    reports: ObjectReports,
+}
+
+/// The frames of a mapping.
+struct Wanted {
+    mapping: MappingId,
+    frames: Vec<u32>,
+}
+
+impl ObjectSearch {
+    pub fn new(options: &SymbolOptions, meta: &Meta) -> Self {
+        let search = options.for_recording(meta);
+        Self {
+            policy: search.policy,
+            symbolizer: Symbolizer::new(options.lookup.clone(), search),
+            without_inlined: options.without_inlined,
+            build_ids: BuildIds::new(meta),
+            kernel: None,
+            reports: ObjectReports::default(),
+        }
+    }
+
+    /// Looks up these frames, and adds what is found to the symbols.
+    pub fn look_up(&mut self, ids: &[u32], frames: &[Frame], mappings: &[Map], symbols: &mut Symbols) {
+        if self.policy == Policy::No {
+            return;
+        }
+        if self.kernel.is_none() {
+            self.kernel = mappings.iter().find(|map| map.is_kernel()).and_then(reference);
+        }
+        let (mut wanted, mut by_mapping) = (Vec::<Wanted>::new(), HashMap::<MappingId, usize>::new());
+        for &id in ids {
+            let Place::In(mapping) = frames[id as usize].place else { continue };
+            let index = *by_mapping.entry(mapping).or_insert_with(|| {
+                wanted.push(Wanted { mapping, frames: Vec::new() });
+                wanted.len() - 1
+            });
+            wanted[index].frames.push(id);
+        }
+        let mut requests = Vec::with_capacity(wanted.len());
+        wanted.retain(|wanted| {
+            let map = &mappings[wanted.mapping as usize];
+            let addresses = wanted.frames.iter().map(|&id| frames[id as usize].address);
+            if is_kernel_code(map) {
+                // The mapping of a BPF program, or of other code that the kernel loads, is named after its function.
+                let name = symbols.name_id(&map.filename);
+                let empty = symbols.name_id(b"");
+                let function = symbols.function_id(Function { name, system_name: name, file: empty, start_line: 0 });
+                for (&id, address) in wanted.frames.iter().zip(addresses) {
+                    let offset = address.wrapping_sub(map.start);
+                    symbols.set_lines(id, &[Line { function, line: 0, column: 0 }], Some(offset));
+                }
+                return false;
+            }
+            let request = self.request(map, addresses);
+            let is_any = request.is_some();
+            requests.extend(request);
+            is_any
+        });
+        let resolved = self.symbolizer.resolve(&requests);
+        let mut copy = Copy { of: &resolved.symbols, functions: HashMap::new(), names: HashMap::new() };
+        let mut lines = Vec::new();
+        for (request, wanted) in wanted.iter().enumerate() {
+            for (place, &id) in wanted.frames.iter().enumerate() {
+                let found = resolved.symbols.frames(request, place);
+                let found = if self.without_inlined { &found[found.len().saturating_sub(1)..] } else { found };
+                lines.clear();
+                lines.extend(found.iter().filter_map(|frame| copy.line(frame, symbols)));
+                if !lines.is_empty() {
+                    symbols.set_lines(id, &lines, resolved.symbols.symbol_offset(request, place));
+                }
+            }
+        }
+        let reports: HashMap<&ObjectKey, Arc<str>> =
+            resolved.objects.iter().map(|report| (&report.key, missing(report).into())).collect();
+        for (wanted, request) in wanted.iter().zip(&requests) {
+            if let Some(missing) = reports.get(&request.key) {
+                self.reports.missing.entry(wanted.mapping).or_insert_with(|| Arc::clone(missing));
+            }
+        }
+    }
+
+    /// The request for addresses in a mapping; `None` if it cannot have symbols.
+    fn request(&self, map: &Map, addresses: impl Iterator<Item = u64>) -> Option<Request> {
+        let build_id = map.build_id.as_deref().or_else(|| self.build_ids.of(map)).and_then(Id::new);
+        let key = ObjectKey { path: path(&map.filename), build_id, pid: map.pid, ..ObjectKey::default() };
+        if map.is_kernel() {
+            let key = ObjectKey { reference: reference(map), ..key };
+            return Some(Request { key, addresses: Addresses::Virtual(addresses.collect()) });
+        }
+        if let Some(module) = module(map) {
+            // Functions of modules are among those of the kernel.
+            let key = ObjectKey { path: module.into(), reference: self.kernel.clone(), ..key };
+            return Some(Request { key, addresses: Addresses::Virtual(addresses.collect()) });
+        }
+        // The kernel of a guest is not that of the host.
+        let is_guest_kernel = map.filename.starts_with(b"[guest.kernel");
+        if is_guest_kernel && build_id.is_none() || map.limit - map.start <= 1 {
+            return None;
+        }
+        let addresses = match map.pid {
+            Some(_) => Addresses::Virtual(addresses.collect()),
+            None => Addresses::Offsets(
+                addresses.map(|address| address.wrapping_sub(map.start).wrapping_add(map.pgoff)).collect(),
+            ),
+        };
+        Some(Request { key, addresses })
+    }
+
+    pub fn finish(self) -> ObjectReports {
+        self.reports
+    }
+}
+
+/// Copies results to the symbols of a profile, each function and name once.
+struct Copy<'a> {
+    of: &'a symbol::Symbols,
+    functions: HashMap<(symbol::FunctionId, NameId), FunctionId>,
+    names: HashMap<NameId, NameId>,
+}
+
+impl Copy<'_> {
+    fn line(&mut self, frame: &ResolvedFrame, symbols: &mut Symbols) -> Option<Line> {
+        let Self { of, functions, names } = self;
+        let id = frame.function?;
+        let function = match functions.get(&(id, frame.file)) {
+            Some(&function) => function,
+            None => {
+                let &symbol::Function { name, system_name, start_line } = of.function(id)?;
+                let [name, system_name, file] = [name, system_name, frame.file]
+                    .map(|name| *names.entry(name).or_insert_with(|| symbols.name_id(of.name(name))));
+                let start_line = start_line.into();
+                let function = symbols.function_id(Function { name, system_name, file, start_line });
+                functions.insert((id, frame.file), function);
+                function
+            }
+        };
+        Some(Line { function, line: frame.line.into(), column: frame.column.into() })
+    }
+}
+
+/// Whether this is code that the kernel loaded and named after its function (KSYMBOL), such as a BPF program.
+fn is_kernel_code(map: &Map) -> bool {
+    map.is_of_kernel() && !map.filename.starts_with(b"/") && !map.filename.starts_with(b"[")
+}
+
+/// The reference symbol of a kernel mapping, which its name ends in: `[kernel.kallsyms]_text`.
+fn reference(map: &Map) -> Option<Reference> {
+    let end = map.filename.iter().position(|&byte| byte == b']')?;
+    let symbol = str::from_utf8(&map.filename[end + 1..]).ok().filter(|symbol| !symbol.is_empty())?;
+    Some(Reference { symbol: symbol.to_owned(), address: map.pgoff })
+}
+
+/// The name of a module as kallsyms has it, `[nf_nat]`, from that name or the path of its file.
+fn module(map: &Map) -> Option<String> {
+    let name = str::from_utf8(map.filename.rsplit(|&byte| byte == b'/').next()?).ok()?;
+    if map.filename.starts_with(b"[") {
+        return map.is_of_kernel().then(|| name.to_owned());
+    }
+    let (stem, rest) = name.split_once(".ko")?;
+    let is_module = rest.is_empty() || rest.starts_with('.');
+    is_module.then(|| format!("[{}]", stem.replace('-', "_")))
+}
+
+#[cfg(unix)]
+fn path(name: &[u8]) -> PathBuf {
+    use std::os::unix::ffi::OsStrExt;
+    OsStr::from_bytes(name).into()
+}
+
+#[cfg(not(unix))]
+fn path(name: &[u8]) -> PathBuf {
+    String::from_utf8_lossy(name).into_owned().into()
+}
+
+/// What an object lacks and what to do about it.
+fn missing(report: &ObjectReport) -> String {
+    let ObjectReport { key, attempts, .. } = report;
+    let is_used = attempts.iter().any(|attempt| attempt.is_used());
+    let name = key.path.to_string_lossy();
+    if is_used {
+        return match key.pid {
+            Some(_) => "functions that are not in the perf map",
+            None => "no symbols for these addresses; install its debug symbols, or name their directory with --debug-dir",
+        }
+        .to_owned();
+    }
+    let failed = attempts.iter().find(|attempt| matches!(attempt.outcome, Outcome::Mismatch(_)));
+    if let Some(attempt) = failed {
+        return format!("{attempt}; --symbols force uses it");
+    }
+    let failed = attempts.iter().find(|attempt| !matches!(attempt.outcome, Outcome::NotFound));
+    if let Some(attempt) = failed {
+        return attempt.to_string();
+    }
+    match key.pid {
+        _ if name.starts_with("[kernel") => "not of this machine's kernel; name its symbols with --kallsyms or --vmlinux".to_owned(),
+        Some(pid) => format!("no perf-{pid}.map"),
+        None if name.starts_with('[') => "no file".to_owned(),
+        None => "file not found; name a directory with the files of the recorded machine with --symfs".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_modules_and_reference_symbols() {
+        let map = |name: &[u8]| Map::new(0xffff_ffff_c000_0000, 0x1000, 7, name, None);
+        assert_eq!(module(&map(b"/lib/modules/6.1/fs/nf-nat.ko.xz")).as_deref(), Some("[nf_nat]"));
+        assert_eq!(module(&map(b"[nf_nat]")).as_deref(), Some("[nf_nat]"));
+        assert_eq!(module(&Map::new(0x1000, 0x1000, 0, b"[vdso]", None)), None);
+        assert_eq!(module(&map(b"/lib/libkonfig.kore")), None);
+        let text = Reference { symbol: "_text".to_owned(), address: 7 };
+        assert_eq!(reference(&map(b"[kernel.kallsyms]_text")), Some(text));
+        assert!(reference(&map(b"[kernel.kallsyms]")).is_none());
+        assert!(is_kernel_code(&map(b"bpf_prog_1_f")) && !is_kernel_code(&map(b"[nf_nat]")));
+    }
+}
