@@ -66,8 +66,7 @@ pub fn check_options(formats: &'static [Format], format: &Format, values: &Optio
     if matches!(format.writes, Writes::Nothing) {
         return Err(format!("{} can be read but not written; choose another format", format.name));
     }
-    let mut common =
-        profile_options::OPTIONS.iter().chain(recording_options::OPTIONS).chain(symbol_options::OPTIONS);
+    let mut common = profile_options::OPTIONS.iter().chain(recording_options::OPTIONS).chain(symbol_options::OPTIONS);
     match common.find(is_misplaced) {
         Some(option) => Err(format!("--{} does not apply to {}", option.name, format.name)),
         None => Ok(()),

@@ -89,8 +89,17 @@ impl SampledStack<'_> {
 /// Calls `found` for each address of a call chain as recorded: the address, the address whose function is meant, and its space.
 /// Returns the cookie of deferred user frames, if any.
 ///
-/// After the first address of a space come return addresses; the call precedes them.
-pub fn walk_chain(chain: Words<'_>, mut space: Space, mut found: impl FnMut(u64, u64, Space)) -> Option<u64> {
+/// After the first address of a space come return addresses; the call precedes them. If the chain excludes the space of the sample,
+/// the instruction pointer `ip` comes first.
+pub fn walk_chain(
+    ip: Option<u64>,
+    chain: Words<'_>,
+    mut space: Space,
+    mut found: impl FnMut(u64, u64, Space),
+) -> Option<u64> {
+    if let Some(ip) = ip.filter(|_| !has_space(chain, space)) {
+        found(ip, ip, space);
+    }
     let (mut words, mut cookie) = (chain.iter(), None);
     let mut is_caller = false;
     while let Some(word) = words.next() {
@@ -104,6 +113,19 @@ pub fn walk_chain(chain: Words<'_>, mut space: Space, mut found: impl FnMut(u64,
         }
     }
     cookie
+}
+
+/// Whether a chain that begins in a space has addresses in it, or will have.
+fn has_space(chain: Words<'_>, of: Space) -> bool {
+    let (mut words, mut space) = (chain.iter(), of);
+    words.any(|word| match Context::of(word) {
+        Some(Context::USER_DEFERRED) => of == Space::User,
+        Some(context) => {
+            space = context.into();
+            false
+        }
+        None => space == of,
+    })
 }
 
 #[cfg(test)]
@@ -171,6 +193,21 @@ mod tests {
         };
         assert_eq!(of(104, Space::User), [104, 210, 310]);
         assert_eq!(of(1000, Space::Kernel), [1000, 1099, 100, 210, 310]);
+    }
+
+    #[test]
+    fn a_chain_of_another_space_follows_the_instruction_pointer() {
+        let walked = |space, chain: &[u64]| {
+            let bytes: Vec<u8> = chain.iter().flat_map(|word| word.to_le_bytes()).collect();
+            let chain = Reader::new(&bytes, Endian::Little).words(chain.len() as u64).unwrap();
+            let mut addresses = Vec::new();
+            let cookie = walk_chain(Some(7), chain, space, |ip, at, _| addresses.push((ip, at)));
+            (addresses, cookie)
+        };
+        assert_eq!(walked(Space::User, &[USER]), (vec![(7, 7)], None));
+        assert_eq!(walked(Space::User, &[USER, 9, 20]), (vec![(9, 9), (20, 19)], None));
+        assert_eq!(walked(Space::Kernel, &[USER, 9]), (vec![(7, 7), (9, 9)], None));
+        assert_eq!(walked(Space::User, &[Context::USER_DEFERRED.0, 3]), (vec![], Some(3)));
     }
 
     #[test]

@@ -146,13 +146,18 @@ impl BuildIds {
     }
 }
 
-/// The ID without zero padding, if its size is not recorded. IDs consist of 4-byte groups.
-fn trimmed(entry: &BuildId, misc: Misc) -> &[u8] {
-    let mut id = entry.id(misc);
-    while !misc.contains(Misc::BUILD_ID_SIZE) && id.ends_with(&[0; 4]) {
-        id = &id[..id.len() - 4];
+/// The ID without zero padding. IDs consist of 4-byte groups.
+pub(crate) fn unpadded(mut id: &[u8]) -> &[u8] {
+    while let Some(rest) = id.strip_suffix(&[0; 4]) {
+        id = rest;
     }
     id
+}
+
+/// The ID without zero padding, if its size is not recorded.
+fn trimmed(entry: &BuildId, misc: Misc) -> &[u8] {
+    let id = entry.id(misc);
+    if misc.contains(Misc::BUILD_ID_SIZE) { id } else { unpadded(id) }
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ pub type FunctionId = u32;
 /// A function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Function {
-    /// Demangled name.
+    /// Demangled name; empty if only the source line of an address is known.
     pub name: NameId,
     /// Linker symbol name.
     pub system_name: NameId,
@@ -127,9 +127,9 @@ impl Symbols {
         &self.lines[first as usize..(first + len) as usize]
     }
 
-    /// The function that contains the address of a frame, without inlined functions.
+    /// The function that contains the address of a frame, without inlined functions; `None` if its name is unknown.
     pub fn function_of(&self, frame: u32) -> Option<&Function> {
-        self.function(self.lines(frame).last()?.function)
+        self.function(self.lines(frame).last()?.function).filter(|function| !self.name(function.name).is_empty())
     }
 
     /// Offset of a frame's address from the start of its symbol, if known.

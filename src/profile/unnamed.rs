@@ -49,12 +49,12 @@ impl Unnamed {
     /// Adds stacks with their sample counts.
     pub fn add_stacks(&mut self, tables: &Tables, samples_of_stacks: impl Iterator<Item = (StackId, u64)>) {
         let Tables { stacks, symbols, .. } = tables;
-        let of_frame = |(id, &frame): (FrameId, &Frame)| match symbols.lines(id) {
-            [] => {
+        let of_frame = |(id, &frame): (FrameId, &Frame)| match symbols.function_of(id) {
+            None => {
                 let kernel = is_kernel(frame, tables);
                 (Spaces { kernel, user: !kernel }, frame.mapping())
             }
-            _ => (Spaces::default(), None),
+            Some(_) => (Spaces::default(), None),
         };
         let frames: Vec<_> = (0..).zip(stacks.frames()).map(of_frame).collect();
         let mut by_mapping = HashMap::<MappingId, u64>::new();
@@ -118,7 +118,7 @@ fn is_kernel(frame: Frame, tables: &Tables) -> bool {
 mod tests {
     use super::*;
     use crate::profile::Row;
-    use crate::profile::symbols::Line;
+    use crate::profile::symbols::{Function, Line};
     use crate::session::map::Map;
     use std::sync::Arc;
 
@@ -137,6 +137,9 @@ mod tests {
         let stacks = [&[kernel, app][..], &[named], &[outside, named], &[]].map(|stack| tables.stacks.stack_id(stack));
         let row = |(stack, samples)| Row { stack, labels: 0, event: 0, samples, value: 1 };
         let rows = stacks.into_iter().zip([10, 80, 5, 5]).map(row).collect();
+        let name = tables.symbols.name_id(b"f");
+        let of_f = Function { name, system_name: name, file: name, start_line: 0 };
+        tables.symbols.function_id(of_f);
         tables.symbols.set_lines(named, &[Line { function: 0, line: 0, column: 0 }], None);
         let profile = Profile { tables: Arc::new(tables), rows, ..Profile::default() };
         let mut unnamed = Unnamed::default();

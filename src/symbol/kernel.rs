@@ -212,6 +212,10 @@ impl Kallsyms {
                 _ => "has only addresses 0: the kernel hides them (kptr_restrict); read it as root",
             });
         }
+        // Of several names of an address, perf shows the last: __x64_sys_read, not __ia32_sys_read.
+        symbols.sort_by_key(|&(address, ..)| address);
+        symbols.reverse();
+        symbols.dedup_by_key(|&mut (address, ..)| address);
         Ok(Self { table: SymbolTable::of_symbols(symbols.into_iter()), references })
     }
 

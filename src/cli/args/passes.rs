@@ -22,6 +22,24 @@ pub struct PassArgs {
 }
 
 impl PassArgs {
+    /// The passes that the options of a table request.
+    ///
+    /// # Errors
+    /// If the options cannot be combined.
+    fn of_table(matches: &ArgMatches, table: PassTable<'_>) -> Result<Self, clap::Error> {
+        let given = given(matches, table);
+        let is_only_of_symbols = |option: &&PassOption| {
+            let refines = option.refined().iter().any(|pass| given.has_name(pass));
+            option.is_of_symbols() && given.has_name(option.name()) && !refines
+        };
+        let only_of_symbols: Vec<_> = options(table).filter(is_only_of_symbols).collect();
+        let names: Vec<_> = only_of_symbols.iter().map(|option| option.name()).collect();
+        let list = requests(table, &given.without(&names))
+            .map_err(|error| clap::Error::raw(ErrorKind::ArgumentConflict, error))?;
+        let only_of_symbols = only_of_symbols.first().map(|option| **option);
+        Ok(Self { list, find: FindOptions::from(&given), only_of_symbols })
+    }
+
     /// All values of an option that requests passes.
     pub fn values<T: Clone + 'static>(&self, parameter: &Parameter<T>) -> Vec<T> {
         self.list.iter().flat_map(|request| request.values().of(parameter)).collect()
@@ -40,16 +58,7 @@ impl Args for PassArgs {
 
 impl FromArgMatches for PassArgs {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let given = given(matches, PASSES);
-        let is_only_of_symbols = |option: &&PassOption| {
-            let refines = option.refined().iter().any(|pass| given.has_name(pass));
-            option.is_of_symbols() && given.has_name(option.name()) && !refines
-        };
-        let only_of_symbols: Vec<_> = options(PASSES).filter(is_only_of_symbols).collect();
-        let names: Vec<_> = only_of_symbols.iter().map(|option| option.name()).collect();
-        let list = requests(PASSES, &given.without(&names)).map_err(conflict)?;
-        let only_of_symbols = only_of_symbols.first().map(|option| **option);
-        Ok(Self { list, find: FindOptions::from(&given), only_of_symbols })
+        Self::of_table(matches, PASSES)
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -65,18 +74,6 @@ pub(super) fn with_options(command: Command, table: PassTable<'_>) -> Command {
         options.iter().map(move |option| argument(option).help_heading(heading)).collect::<Vec<_>>()
     };
     command.args(table.iter().flat_map(arguments))
-}
-
-/// The passes that the options of a table request.
-///
-/// # Errors
-/// If the options cannot be combined.
-pub(super) fn requested(matches: &ArgMatches, table: PassTable<'_>) -> Result<Vec<PassRequest>, clap::Error> {
-    requests(table, &given(matches, table)).map_err(conflict)
-}
-
-fn conflict(error: String) -> clap::Error {
-    clap::Error::raw(ErrorKind::ArgumentConflict, error)
 }
 
 /// The values of the options of a table, in command-line order.
@@ -200,7 +197,7 @@ mod tests {
 
     fn parsed(args: &[&str]) -> std::result::Result<Vec<PassRequest>, clap::Error> {
         let command = with_options(Command::new("test").no_binary_name(true), &table());
-        requested(&command.try_get_matches_from(args)?, &table())
+        Ok(PassArgs::of_table(&command.try_get_matches_from(args)?, &table())?.list)
     }
 
     fn requested_options(args: &[&str]) -> Vec<&'static str> {

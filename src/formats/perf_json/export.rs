@@ -149,7 +149,7 @@ impl<W: Write> Export<W> {
         key(&mut self.line, "callchain");
         self.line.push(b'[');
         match view.callchain {
-            Some(chain) => self.chain(pid, space, chain),
+            Some(chain) => self.chain(pid, space, view.ip, chain),
             None => {
                 let ip = view.ip.unwrap_or(0);
                 self.frame(pid, space, ip, ip);
@@ -158,8 +158,9 @@ impl<W: Write> Export<W> {
         }
     }
 
-    fn chain(&mut self, pid: u32, space: Space, chain: Words<'_>) -> Option<u64> {
-        walk_chain(chain, space, |ip, at, space| self.frame(pid, space, ip, at))
+    fn chain(&mut self, pid: u32, space: Space, ip: Option<u64>, chain: Words<'_>) -> Option<u64> {
+        let ip = ip.filter(|_| !self.is_exact);
+        walk_chain(ip, chain, space, |ip, at, space| self.frame(pid, space, ip, at))
     }
 
     /// Writes a frame by its recorded address and the address to symbolize.
@@ -278,11 +279,12 @@ fn named_frame(out: &mut Vec<u8>, frame: TextFrame<'_>, symbols: &Symbols) {
         }
         out.extend_from_slice(frame.before);
         if let Some(function) = symbols.function(line.function) {
-            // Serializing strings cannot fail.
-            let _ = field(out, "symbol", &String::from_utf8_lossy(symbols.name(function.name)));
-            let file = symbols.name(function.file);
-            if !file.is_empty() {
-                let _ = field(out, "file", &String::from_utf8_lossy(file));
+            for (key, name) in [("symbol", function.name), ("file", function.file)] {
+                let name = symbols.name(name);
+                if !name.is_empty() {
+                    // Serializing strings cannot fail.
+                    let _ = field(out, key, &String::from_utf8_lossy(name));
+                }
             }
         }
         if line.line > 0 {
@@ -352,7 +354,7 @@ impl<W: Write> SampleConsumer for Export<W> {
         let UserFrames { cookie, tid, chain, .. } = frames;
         for sample in self.waiting.take(tid, cookie) {
             self.line = sample.before;
-            self.chain(sample.pid, Space::User, chain);
+            self.chain(sample.pid, Space::User, None, chain);
             self.line.extend_from_slice(&sample.behind);
             self.write_line(meta)?;
         }

@@ -88,11 +88,9 @@ impl<W: Write> Export<W> {
     fn write(&mut self, meta: &Meta, text: &[u8]) -> Result<()> {
         let has_source_lines = self.has_source_lines;
         match &mut self.named {
-            Some(named) => {
-                named.add(text, meta, &mut self.out, |out, frame, symbols| {
-                    named_frame(out, frame, symbols, has_source_lines);
-                })
-            }
+            Some(named) => named.add(text, meta, &mut self.out, |out, frame, symbols| {
+                named_frame(out, frame, symbols, has_source_lines);
+            }),
             None => self.out.write_all(text).map_err(Error::Output),
         }
     }
@@ -156,8 +154,8 @@ impl<W: Write> Export<W> {
     }
 
     /// The frames of a call chain, one on each line. Returns the cookie of deferred user frames, if any.
-    fn chain(&mut self, pid: u32, space: Space, chain: Words<'_>) -> Option<u64> {
-        walk_chain(chain, space, |ip, at, space| {
+    fn chain(&mut self, pid: u32, space: Space, ip: Option<u64>, chain: Words<'_>) -> Option<u64> {
+        walk_chain(ip, chain, space, |ip, at, space| {
             self.text.push(b'\t');
             self.frame(pid, ChainFrame { ip, at, space });
             self.text.push(b'\n');
@@ -208,7 +206,8 @@ fn named_frame(out: &mut Vec<u8>, frame: TextFrame<'_>, symbols: &Symbols, has_s
         let is_inlined = index + 1 < lines.len();
         let name = symbols.function(line.function).map_or(&b""[..], |function| symbols.name(function.name));
         out.extend_from_slice(address);
-        out.extend_from_slice(String::from_utf8_lossy(name).as_bytes());
+        let name = if name.is_empty() { "[unknown]".into() } else { String::from_utf8_lossy(name) };
+        out.extend_from_slice(name.as_bytes());
         if let Some(offset) = offset {
             let _ = write!(out, "+{offset:#x}");
         }
@@ -285,7 +284,7 @@ impl<W: Write> SampleConsumer for Export<W> {
             match view.callchain {
                 Some(chain) => {
                     self.text.push(b'\n');
-                    cookie = self.chain(pid, space, chain);
+                    cookie = self.chain(pid, space, view.ip, chain);
                 }
                 None if event.layout.sample_type().contains(SampleType::IP) && !is_tracepoint => {
                     let ip = view.ip.unwrap_or(0);
@@ -313,7 +312,7 @@ impl<W: Write> SampleConsumer for Export<W> {
         let UserFrames { cookie, tid, chain, .. } = frames;
         for sample in self.waiting.take(tid, cookie) {
             self.text = sample.text;
-            self.chain(sample.pid, Space::User, chain);
+            self.chain(sample.pid, Space::User, None, chain);
             self.text.push(b'\n');
             let text = std::mem::take(&mut self.text);
             self.write(meta, &text)?;

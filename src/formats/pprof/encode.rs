@@ -246,9 +246,11 @@ impl<'a> Encoder<'a> {
                     known.add(false, false, false);
                 }
                 for line in lines {
+                    let is_known = |name| !symbols.name(name).is_empty();
                     let function = symbols.function(line.function);
-                    let has_file = function.is_some_and(|function| !symbols.name(function.file).is_empty());
-                    known.add(function.is_some(), has_file, line.line > 0);
+                    let [has_name, has_file] =
+                        function.map_or([false; 2], |function| [function.name, function.file].map(is_known));
+                    known.add(has_name, has_file, line.line > 0);
                 }
             }
         }
@@ -263,10 +265,12 @@ impl<'a> Encoder<'a> {
             location.line.clear();
             for &frame in frames {
                 let lines = tables.symbols.lines(frame);
-                if lines.is_empty() {
+                if tables.symbols.function_of(frame).is_none() {
+                    let line = lines.first().map_or(0, |line| line.line);
                     let frame = tables.stacks.frames()[frame as usize];
                     let function = functions.id(frame, tables, &mut self.messages.strings);
-                    self.line(&mut location, function, 0, 0)?;
+                    self.line(&mut location, function, line, 0)?;
+                    continue;
                 }
                 for line in lines {
                     let function = functions.of_symbol(line.function, &tables.symbols, &mut self.messages.strings);

@@ -107,8 +107,7 @@ impl Symbolization {
             return;
         };
         let function = *of_imported.entry(line.function).or_insert_with(|| {
-            let [name, system_name, file] =
-                [name, system_name, file].map(|name| symbols.name_id(of.names.name(name)));
+            let [name, system_name, file] = [name, system_name, file].map(|name| symbols.name_id(of.names.name(name)));
             symbols.function_id(Function { name, system_name, file, start_line })
         });
         symbols.set_lines(frame, &[Line { function, ..line }], None);

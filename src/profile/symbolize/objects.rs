@@ -2,7 +2,7 @@
 
 use super::ObjectReports;
 use crate::abi::feature::FeatureId;
-use crate::profile::mappings::BuildIds;
+use crate::profile::mappings::{BuildIds, unpadded};
 use crate::profile::symbols::{Function, FunctionId, Line, Symbols};
 use crate::profile::{Frame, MappingId, Place};
 use crate::rewrite::build_ids::elf::read_notes;
@@ -69,7 +69,6 @@ pub(super) struct ObjectSearch {
     build_ids: BuildIds,
     /// The reference symbol of the recorded kernel.
     kernel: Option<Reference>,
-    /// Functions by name, system name, file and start line in the latest result.
     reports: ObjectReports,
 }
 
@@ -154,7 +153,8 @@ impl ObjectSearch {
 
     /// The request for addresses in a mapping; `None` if it cannot have symbols.
     fn request(&self, map: &Map, addresses: impl Iterator<Item = u64>) -> Option<Request> {
-        let build_id = map.build_id.as_deref().or_else(|| self.build_ids.of(map)).and_then(Id::new);
+        // Some recordings have short IDs, such as the 8 bytes of LLD, at a fixed size.
+        let build_id = map.build_id.as_deref().or_else(|| self.build_ids.of(map)).and_then(|id| Id::new(unpadded(id)));
         let key = ObjectKey { path: path(&map.filename), build_id, pid: map.pid, ..ObjectKey::default() };
         if map.is_kernel() {
             let key = ObjectKey { reference: reference(map), ..key };
@@ -187,26 +187,28 @@ impl ObjectSearch {
 /// Copies results to the symbols of a profile, each function and name once.
 struct Copy<'a> {
     of: &'a symbol::Symbols,
-    functions: HashMap<(symbol::FunctionId, NameId), FunctionId>,
+    functions: HashMap<(Option<symbol::FunctionId>, NameId), FunctionId>,
     names: HashMap<NameId, NameId>,
 }
 
 impl Copy<'_> {
+    /// The position that a result describes; `None` if neither its function nor its line is known.
     fn line(&mut self, frame: &ResolvedFrame, symbols: &mut Symbols) -> Option<Line> {
         let Self { of, functions, names } = self;
-        let id = frame.function?;
-        let function = match functions.get(&(id, frame.file)) {
-            Some(&function) => function,
-            None => {
-                let &symbol::Function { name, system_name, start_line } = of.function(id)?;
-                let [name, system_name, file] = [name, system_name, frame.file]
-                    .map(|name| *names.entry(name).or_insert_with(|| symbols.name_id(of.name(name))));
-                let start_line = start_line.into();
-                let function = symbols.function_id(Function { name, system_name, file, start_line });
-                functions.insert((id, frame.file), function);
-                function
-            }
-        };
+        if frame.function.is_none() && frame.line == 0 {
+            return None;
+        }
+        let function = *functions.entry((frame.function, frame.file)).or_insert_with(|| {
+            let mut copied = |name| *names.entry(name).or_insert_with(|| symbols.name_id(of.name(name)));
+            let file = copied(frame.file);
+            let function = frame.function.and_then(|id| of.function(id));
+            let [name, system_name] = match function {
+                Some(function) => [function.name, function.system_name].map(copied),
+                None => [symbols.name_id(b""); 2],
+            };
+            let start_line = function.map_or(0, |function| function.start_line.into());
+            symbols.function_id(Function { name, system_name, file, start_line })
+        });
         Some(Line { function, line: frame.line.into(), column: frame.column.into() })
     }
 }
@@ -253,7 +255,9 @@ fn missing(report: &ObjectReport) -> String {
     if is_used {
         return match key.pid {
             Some(_) => "functions that are not in the perf map",
-            None => "no symbols for these addresses; install its debug symbols, or name their directory with --debug-dir",
+            None => {
+                "no symbols for these addresses; install its debug symbols, or name their directory with --debug-dir"
+            }
         }
         .to_owned();
     }
@@ -266,7 +270,9 @@ fn missing(report: &ObjectReport) -> String {
         return attempt.to_string();
     }
     match key.pid {
-        _ if name.starts_with("[kernel") => "not of this machine's kernel; name its symbols with --kallsyms or --vmlinux".to_owned(),
+        _ if name.starts_with("[kernel") => {
+            "not of this machine's kernel; name its symbols with --kallsyms or --vmlinux".to_owned()
+        }
         Some(pid) => format!("no perf-{pid}.map"),
         None if name.starts_with('[') => "no file".to_owned(),
         None => "file not found; name a directory with the files of the recorded machine with --symfs".to_owned(),

@@ -207,6 +207,7 @@ impl<'a> Search<'a> {
     }
 }
 
+/// Compares the build ID of a file.
 fn differs(object: &Object, id: Id) -> Option<Mismatch> {
     (object.build_id() != Some(id)).then(|| Mismatch::BuildId(object.build_id()))
 }
