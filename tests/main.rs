@@ -60,6 +60,7 @@ mod suite {
     mod signals;
     mod split;
     mod stacks;
+    mod symbol_outputs;
     mod symbols;
     mod tracepoints;
 }

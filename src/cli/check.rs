@@ -4,15 +4,23 @@ use super::args::CheckArgs;
 use super::failure::Failure;
 use super::input::Recording;
 use super::output::stdout_failed;
-use super::report::{escape_controls, say};
+use super::report::{escape_controls, object, say, unnamed_lines};
 use super::standard_streams::require_stdout;
 use perfconv::abi::record::RecordType;
+use perfconv::convert;
+use perfconv::formats::symbol_options::symbol_search;
 use perfconv::inspect::check::{Checked, Finding, Rule, Subject, check};
+use perfconv::profile::options::ProfileOptions;
+use perfconv::profile::symbolize::SymbolSources;
+use perfconv::profile::unnamed::Unnamed;
+use perfconv::stream::source::Source;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::fmt;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 /// Exit status if a recording cannot be read.
 const UNREADABLE: u8 = 1;
@@ -30,9 +38,17 @@ pub fn run(args: CheckArgs) -> Result<ExitCode, Failure> {
     require_stdout()?;
     let mut out = BufWriter::new(io::stdout().lock());
     let (mut unreadable, mut has_problems) = (false, false);
+    if let Some(option) = args.symbol_option().filter(|_| !args.symbols) {
+        return Err(Failure::Usage(format!("{option} requires --symbols")));
+    }
     for path in &args.inputs {
-        match check_one(path, &args, &mut out)? {
-            Some((checked, is_complete)) => has_problems |= !checked.is_sound() || !is_complete,
+        let is_sound = if args.symbols {
+            check_symbols(path, &args, &mut out)?
+        } else {
+            check_one(path, &args, &mut out)?.map(|(checked, is_complete)| checked.is_sound() && is_complete)
+        };
+        match is_sound {
+            Some(is_sound) => has_problems |= !is_sound,
             None => unreadable = true,
         }
     }
@@ -50,15 +66,7 @@ fn check_one(path: &Path, args: &CheckArgs, out: &mut impl Write) -> Result<Opti
     let mut written = Ok(());
     let mut similar = SimilarFindings::default();
     let options = args.read.options();
-    let recording = match Recording::new(path.to_owned(), args.read.from.as_deref(), &options) {
-        Ok(recording) => recording,
-        Err(Failure::Failed(what)) => {
-            out.flush().map_err(stdout_failed)?;
-            say(format_args!("perfconv: {what}"));
-            return Ok(None);
-        }
-        Err(usage) => return Err(usage),
-    };
+    let Some(recording) = open(path, args, out)? else { return Ok(None) };
     let input = recording.input();
     let name = input.name();
     recording.damage().iter().for_each(|damage| say(format_args!("perfconv: warning: {damage}")));
@@ -72,11 +80,7 @@ fn check_one(path: &Path, args: &CheckArgs, out: &mut impl Write) -> Result<Opti
     written.map_err(stdout_failed)?;
     let checked = match checked {
         Ok(checked) => checked,
-        Err(error) => {
-            out.flush().map_err(stdout_failed)?;
-            say(format_args!("perfconv: {error}"));
-            return Ok(None);
-        }
+        Err(error) => return unreadable(&error, out),
     };
     if !args.json {
         if !args.verbose {
@@ -85,6 +89,58 @@ fn check_one(path: &Path, args: &CheckArgs, out: &mut impl Write) -> Result<Opti
         writeln!(out, "{}: {}", escape_controls(&name), summary(&checked)).map_err(stdout_failed)?;
     }
     Ok(Some((checked, recording.damage().is_empty())))
+}
+
+/// Opens a recording; `None` if it cannot be read, which is reported.
+fn open(path: &Path, args: &CheckArgs, out: &mut impl Write) -> Result<Option<Recording>, Failure> {
+    match Recording::new(path.to_owned(), args.read.from.as_deref(), &args.read.options()) {
+        Ok(recording) => Ok(Some(recording)),
+        Err(Failure::Failed(what)) => unreadable(&what, out),
+        Err(usage) => Err(usage),
+    }
+}
+
+/// Reports that a recording cannot be read.
+fn unreadable<T>(why: &dyn fmt::Display, out: &mut impl Write) -> Result<Option<T>, Failure> {
+    out.flush().map_err(stdout_failed)?;
+    say(format_args!("perfconv: {why}"));
+    Ok(None)
+}
+
+/// Reports the objects that lack function names. Returns whether all samples have them; `None` if the recording cannot be read, which
+/// is reported.
+fn check_symbols(path: &Path, args: &CheckArgs, out: &mut impl Write) -> Result<Option<bool>, Failure> {
+    let Some(recording) = open(path, args, out)? else { return Ok(None) };
+    let objects = symbol_search(&args.files.values, &args.find.options()).map(Arc::new);
+    let symbols = SymbolSources { imported: recording.imported().cloned(), objects };
+    let options = ProfileOptions { symbols, ..ProfileOptions::default() };
+    let source = match Source::open(recording.input(), args.read.options()) {
+        Ok(source) => source,
+        Err(error) => return unreadable(&error, out),
+    };
+    let profile = match convert::profile(source, &options) {
+        Ok((profile, _)) => profile,
+        Err(error) => return unreadable(&error, out),
+    };
+    let mut unnamed = Unnamed::default();
+    unnamed.add(&profile);
+    let name = recording.input().name();
+    let written = if args.json {
+        let objects: Vec<_> = unnamed.objects.iter().map(object).collect();
+        let (samples, without) = (unnamed.samples, unnamed.unnamed);
+        let line = json!({ "file": name, "samples": samples, "without_function_names": without, "objects": objects });
+        writeln!(out, "{line}")
+    } else if unnamed.unnamed == 0 {
+        writeln!(out, "{}: all samples have function names", escape_controls(&name))
+    } else {
+        let lines = unnamed_lines(&unnamed, args.verbose);
+        lines.iter().enumerate().try_for_each(|(index, line)| {
+            let name = if index == 0 { format!("{name}: ") } else { String::new() };
+            writeln!(out, "{}", escape_controls(format_args!("{name}{line}")))
+        })
+    };
+    written.map_err(stdout_failed)?;
+    Ok(Some(unnamed.unnamed == 0))
 }
 
 /// The line that sums up the findings on a recording.

@@ -12,7 +12,7 @@ use std::io::{self, Write};
 const MAX_WARNINGS: usize = 10;
 
 /// Number of objects without function names printed without `--verbose`.
-const MAX_OBJECTS: usize = 5;
+const MAX_OBJECTS: usize = 3;
 
 /// Writes a line to standard error. A failure cannot be reported anywhere.
 pub fn say(line: fmt::Arguments<'_>) {
@@ -92,9 +92,10 @@ impl Report<'_> {
 }
 
 /// An object with frames without function names.
-fn object(object: &UnnamedObject) -> Value {
-    let UnnamedObject { name, samples, reason } = object;
-    json!({ "name": name, "samples": samples, "reason": reason.as_deref() })
+pub fn object(object: &UnnamedObject) -> Value {
+    let UnnamedObject { name, samples, build_id, missing } = object;
+    let reason = missing.as_ref().map(|missing| &missing.reason);
+    json!({ "name": name, "build_id": build_id, "samples": samples, "reason": reason })
 }
 
 /// The counts of one record type.
@@ -133,19 +134,28 @@ pub fn ledger(ledger: &Ledger, output: &str, verbose: bool) {
 
 /// Reports samples whose frames have no function names, if any.
 fn unnamed(unnamed: &Unnamed, verbose: bool) {
-    if unnamed.unnamed == 0 {
-        return;
+    if unnamed.unnamed > 0 {
+        unnamed_lines(unnamed, verbose).iter().for_each(|line| say(format_args!("perfconv: {line}")));
     }
-    say(format_args!("perfconv: {unnamed}"));
+}
+
+/// The share of samples without function names, and the objects that lack them, one on each line.
+pub fn unnamed_lines(unnamed: &Unnamed, verbose: bool) -> Vec<String> {
+    let mut lines = vec![unnamed.to_string()];
     let shown = if verbose { usize::MAX } else { MAX_OBJECTS };
-    for UnnamedObject { name, samples, reason } in unnamed.objects.iter().take(shown) {
-        let reason = reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
-        say(format_args!("perfconv:   {} in {name}{reason}", unnamed.percent(*samples)));
+    for UnnamedObject { name, samples, build_id, missing } in unnamed.objects.iter().take(shown) {
+        let id = build_id.as_ref().map(|id| format!(" (build ID {id})")).unwrap_or_default();
+        let reason = missing.as_ref().map(|missing| format!(": {}", missing.reason)).unwrap_or_default();
+        lines.push(format!("  {} in {name}{id}{reason}", unnamed.percent(*samples)));
+        let attempts = missing.iter().flat_map(|missing| &missing.attempts).filter(|_| verbose);
+        lines.extend(attempts.map(|attempt| format!("    {attempt}")));
     }
-    let omitted = unnamed.objects.len().saturating_sub(shown);
-    if omitted > 0 {
-        say(format_args!("perfconv:   {omitted} more objects; -v shows all"));
+    match unnamed.objects.len().saturating_sub(shown) {
+        0 => {}
+        1 => lines.push("  1 more object; -v shows all".to_owned()),
+        omitted => lines.push(format!("  {omitted} more objects; -v shows all")),
     }
+    lines
 }
 
 /// Prints the warnings about an input.

@@ -111,6 +111,11 @@ impl OptionValues {
         self
     }
 
+    /// Names of the options that are given.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> + '_ {
+        self.0.keys().copied()
+    }
+
     /// Whether no option is given.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

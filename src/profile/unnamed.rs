@@ -1,7 +1,9 @@
 //! Counts the samples with frames whose functions are unknown, by address space and by object.
 
 use super::stacks::{FrameId, StackId};
+use super::symbolize::MissingSymbols;
 use super::{Frame, MappingId, Place, Profile, Tables};
+use crate::abi::hex::to_hex;
 use crate::session::space::Space;
 use hashbrown::HashMap;
 use std::fmt;
@@ -29,8 +31,10 @@ pub struct UnnamedObject {
     pub name: String,
     /// Samples with an unnamed frame in it.
     pub samples: u64,
+    /// Its build ID in hexadecimal, if known.
+    pub build_id: Option<String>,
     /// Why its functions are unknown, if they were searched.
-    pub reason: Option<Arc<str>>,
+    pub missing: Option<Arc<MissingSymbols>>,
 }
 
 /// Spaces of the unnamed frames in a stack.
@@ -79,11 +83,15 @@ impl Unnamed {
 
     fn add_objects(&mut self, tables: &Tables, by_mapping: HashMap<MappingId, u64>) {
         for (mapping, samples) in by_mapping {
-            let name = String::from_utf8_lossy(&tables.mappings[mapping as usize].filename);
-            let reason = tables.objects.missing.get(&mapping).cloned();
-            match self.objects.iter_mut().find(|object| object.name == name && object.reason == reason) {
+            let map = &tables.mappings[mapping as usize];
+            let name = String::from_utf8_lossy(&map.filename);
+            let build_id = map.build_id.as_deref().map(to_hex);
+            match self.objects.iter_mut().find(|object| object.name == name && object.build_id == build_id) {
                 Some(object) => object.samples += samples,
-                None => self.objects.push(UnnamedObject { name: name.into_owned(), samples, reason }),
+                None => {
+                    let missing = tables.objects.missing.get(&mapping).cloned();
+                    self.objects.push(UnnamedObject { name: name.into_owned(), samples, build_id, missing });
+                }
             }
         }
         self.objects.sort_by(|a, b| b.samples.cmp(&a.samples).then_with(|| a.name.cmp(&b.name)));
@@ -144,7 +152,7 @@ mod tests {
         let profile = Profile { tables: Arc::new(tables), rows, ..Profile::default() };
         let mut unnamed = Unnamed::default();
         unnamed.add(&profile);
-        let object = |name: &str, samples| UnnamedObject { name: name.to_owned(), samples, reason: None };
+        let object = |name: &str, samples| UnnamedObject { name: name.to_owned(), samples, build_id: None, missing: None };
         let objects = vec![object("/bin/app", 10), object("[kernel.kallsyms]", 10)];
         assert_eq!(unnamed, Unnamed { samples: 100, unnamed: 15, kernel: 15, user: 10, objects });
         let text = "15 % of samples have frames without function names (kernel 15 %, user 10 %)";

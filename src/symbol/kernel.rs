@@ -270,7 +270,7 @@ mod tests {
     fn functions_reach_to_the_next() {
         let kernel = open(TEXT, None).0.unwrap();
         assert_eq!(look_up(&*kernel, 0xffff_ffff_8100_0101), ["do_one"]);
-        assert_eq!(look_up(&*kernel, 0xffff_ffff_8100_0000), ["_stext"]);
+        assert_eq!(look_up(&*kernel, 0xffff_ffff_8100_0000), ["_text"]);
         assert_eq!(look_up(&*kernel, 0xffff_ffff_c000_0004), ["in_module"]);
         assert!(look_up(&*kernel, 0x1000).is_empty());
     }

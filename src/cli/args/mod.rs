@@ -30,7 +30,9 @@ pub use report::ReportArg;
 pub use split::SplitArgs;
 pub use synth::SynthArgs;
 
+use build_ids::FindArgs;
 use clap::{Args, Parser, Subcommand};
+use option_args::{OptionArgs, SymbolFiles};
 use perfconv::formats::{FORMATS, Format, Reads, Writes};
 use perfconv::rewrite::option_values::directory;
 use std::path::PathBuf;
@@ -150,6 +152,16 @@ pub struct CheckArgs {
     #[arg(value_name = "FILE", required = true)]
     pub inputs: Vec<PathBuf>,
 
+    /// Report instead which objects lack function names, with the share of samples
+    #[arg(long)]
+    pub symbols: bool,
+
+    #[command(flatten)]
+    pub find: FindArgs,
+
+    #[command(flatten)]
+    pub files: OptionArgs<SymbolFiles>,
+
     /// Print each finding as one line of JSON
     #[arg(long)]
     pub json: bool,
@@ -160,6 +172,14 @@ pub struct CheckArgs {
 
     #[command(flatten)]
     pub read: ReadArgs,
+}
+
+impl CheckArgs {
+    /// Name of the first option for files with symbols that was given.
+    pub fn symbol_option(&self) -> Option<String> {
+        let of_files = || self.files.values.names().next().map(|name| format!("--{name}"));
+        self.find.first_given().map(str::to_owned).or_else(of_files)
+    }
 }
 
 #[cfg(test)]

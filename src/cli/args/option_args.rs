@@ -6,6 +6,7 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
 use perfconv::formats::options::{FormatOption, OptionValue, OptionValues, Takes};
 use perfconv::formats::recording_options::{ALLOW_MIXED, COMPRESS, CONTAINER, ENDIAN};
+use perfconv::formats::symbol_options::{DEBUG_DIR, KALLSYMS, VMLINUX};
 use perfconv::formats::{FORMATS, Format, profile_options, recording_options, symbol_options, table};
 use perfconv::rewrite::output::RecordingOptions;
 use std::marker::PhantomData;
@@ -52,6 +53,16 @@ pub struct FormOptions;
 impl OptionSet for FormOptions {
     fn options() -> Vec<(FormatOption, &'static str)> {
         [CONTAINER, COMPRESS, ENDIAN].map(|option| (option, RECORDINGS)).into()
+    }
+}
+
+/// The files with symbols, for commands other than conversions.
+#[derive(Debug, Default)]
+pub struct SymbolFiles;
+
+impl OptionSet for SymbolFiles {
+    fn options() -> Vec<(FormatOption, &'static str)> {
+        [DEBUG_DIR, VMLINUX, KALLSYMS].map(|option| (option, SYMBOLS)).into()
     }
 }
 

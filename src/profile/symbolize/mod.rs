@@ -2,7 +2,7 @@
 
 use super::imported::ImportedProfile;
 use super::symbols::{FrameSymbol, Function, FunctionId, Line, Symbols};
-use super::{Frame, Place};
+use super::{Frame, MappingId, Place};
 use crate::session::map::Map;
 use crate::stream::meta::Meta;
 use hashbrown::HashMap;
@@ -132,5 +132,14 @@ impl Symbolization {
 #[derive(Clone, Debug, Default)]
 pub struct ObjectReports {
     /// What is missing, by mapping.
-    pub missing: HashMap<super::MappingId, Arc<str>>,
+    pub missing: HashMap<MappingId, Arc<MissingSymbols>>,
+}
+
+/// Why functions of an object are unknown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MissingSymbols {
+    /// What is missing, and what to do about it.
+    pub reason: String,
+    /// The files that were tried, each with the outcome.
+    pub attempts: Vec<String>,
 }

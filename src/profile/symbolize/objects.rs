@@ -1,6 +1,6 @@
 //! Symbols from the object files of the recorded machine.
 
-use super::ObjectReports;
+use super::{MissingSymbols, ObjectReports};
 use crate::abi::feature::FeatureId;
 use crate::profile::mappings::{BuildIds, unpadded};
 use crate::profile::symbols::{Function, FunctionId, Line, Symbols};
@@ -11,7 +11,7 @@ use crate::rewrite::build_ids::id::Id;
 use crate::session::map::Map;
 use crate::session::names::NameId;
 use crate::stream::meta::Meta;
-use crate::symbol::find::attempt::Outcome;
+use crate::symbol::find::attempt::{Attempt, Outcome};
 use crate::symbol::find::{Policy, SearchOptions};
 use crate::symbol::{self, Addresses, ObjectKey, ObjectReport, Reference, Request, ResolvedFrame, Symbolizer};
 use hashbrown::HashMap;
@@ -142,8 +142,8 @@ impl ObjectSearch {
                 }
             }
         }
-        let reports: HashMap<&ObjectKey, Arc<str>> =
-            resolved.objects.iter().map(|report| (&report.key, missing(report).into())).collect();
+        let reports: HashMap<&ObjectKey, Arc<MissingSymbols>> =
+            resolved.objects.iter().map(|report| (&report.key, Arc::new(missing(report)))).collect();
         for (wanted, request) in wanted.iter().zip(&requests) {
             if let Some(missing) = reports.get(&request.key) {
                 self.reports.missing.entry(wanted.mapping).or_insert_with(|| Arc::clone(missing));
@@ -248,35 +248,23 @@ fn path(name: &[u8]) -> PathBuf {
 }
 
 /// What an object lacks and what to do about it.
-fn missing(report: &ObjectReport) -> String {
+fn missing(report: &ObjectReport) -> MissingSymbols {
     let ObjectReport { key, attempts, .. } = report;
-    let is_used = attempts.iter().any(|attempt| attempt.is_used());
-    let name = key.path.to_string_lossy();
-    if is_used {
-        return match key.pid {
-            Some(_) => "functions that are not in the perf map",
-            None => {
-                "no symbols for these addresses; install its debug symbols, or name their directory with --debug-dir"
-            }
+    let is_used = attempts.iter().any(Attempt::is_used);
+    let hides_addresses = attempts.iter().find(|attempt| matches!(attempt.outcome, Outcome::Unsuitable(_)));
+    let reason = match (key.pid, hides_addresses) {
+        (Some(_), _) if is_used => "no function at these addresses".to_owned(),
+        (Some(pid), _) => format!("no perf-{pid}.map"),
+        (None, _) if is_used => {
+            "no symbols; install its debug symbols, or name their directory with --debug-dir".to_owned()
         }
-        .to_owned();
-    }
-    let failed = attempts.iter().find(|attempt| matches!(attempt.outcome, Outcome::Mismatch(_)));
-    if let Some(attempt) = failed {
-        return format!("{attempt}; --symbols force uses it");
-    }
-    let failed = attempts.iter().find(|attempt| !matches!(attempt.outcome, Outcome::NotFound));
-    if let Some(attempt) = failed {
-        return attempt.to_string();
-    }
-    match key.pid {
-        _ if name.starts_with("[kernel") => {
-            "not of this machine's kernel; name its symbols with --kallsyms or --vmlinux".to_owned()
+        (None, Some(attempt)) => attempt.to_string(),
+        (None, None) if key.path.as_os_str().as_encoded_bytes().starts_with(b"[kernel") => {
+            "no symbols of this kernel; name them with --kallsyms or --vmlinux".to_owned()
         }
-        Some(pid) => format!("no perf-{pid}.map"),
-        None if name.starts_with('[') => "no file".to_owned(),
-        None => "file not found; name a directory with the files of the recorded machine with --symfs".to_owned(),
-    }
+        (None, None) => "no matching file; name the directory with the recorded files with --symfs".to_owned(),
+    };
+    MissingSymbols { reason, attempts: attempts.iter().map(ToString::to_string).collect() }
 }
 
 #[cfg(test)]

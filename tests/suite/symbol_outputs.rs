@@ -1,0 +1,314 @@
+//! Functions, inlined functions and lines in outputs, compared with perf script and pprof.
+
+use super::pprof::find_pprof;
+use super::program::{decode, perfconv, profile, run, run_other, with_time_limit};
+use perfconv::formats::pprof::proto::Profile;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Recordings in the repository, each with whether its program is written in C++.
+const RECORDINGS: [(&str, bool); 3] = [("c", false), ("cxx", true), ("jitmap", false)];
+
+fn recording(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("roundtrip/symbols").join(name).with_extension("data")
+}
+
+fn files() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("roundtrip/symbols/files")
+}
+
+/// A conversion with the recorded files. No other home directory has caches.
+fn convert(name: &str, args: &[&str]) -> Command {
+    let mut command = perfconv();
+    command.arg(recording(name)).arg("--symfs").arg(files()).args(args).env("HOME", "/nonexistent");
+    command
+}
+
+fn script(name: &str, args: &[&str]) -> String {
+    let run = run(convert(name, &["-t", "perf-script", "-q"]).args(args));
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    String::from_utf8(run.stdout).unwrap()
+}
+
+/// The recordings with files beside the repository, if they are there.
+fn corpus() -> Option<PathBuf> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/symbols").canonicalize().ok()?;
+    path.join("golden").is_dir().then_some(path)
+}
+
+/// A frame of perf script text: function and file.
+type Frame = (String, String);
+
+/// The first lines of samples, each with its frames, leaf first.
+fn samples(text: &str) -> Vec<(String, Vec<Frame>)> {
+    let mut samples: Vec<(String, Vec<Frame>)> = Vec::new();
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        let Some(frame) = line.strip_prefix('\t') else {
+            samples.push((line.split_whitespace().collect::<Vec<_>>().join(" "), Vec::new()));
+            continue;
+        };
+        let (_, rest) = frame.trim().split_once(' ').unwrap_or_default();
+        let (function, file) = rest.rsplit_once(" (").unwrap_or((rest, ""));
+        let function = match function.rsplit_once("+0x") {
+            Some((function, _)) => function,
+            None => function,
+        };
+        let (_, frames) = samples.last_mut().expect("a sample");
+        frames.push((function.to_owned(), file.trim_end_matches(')').to_owned()));
+    }
+    samples
+}
+
+/// A name without what demanglers show differently: parameters, template arguments and clone suffixes.
+fn plain(name: &str) -> String {
+    let (mut plain, mut depth) = (String::new(), 0);
+    let name = name.split(" [clone").next().unwrap_or_default().replace("(anonymous namespace)", "{anonymous}");
+    let name = name.replace("operator()", "operator{}");
+    for c in name.chars() {
+        match c {
+            '<' | '(' => depth += 1,
+            '>' | ')' => depth -= 1,
+            _ if depth == 0 => plain.push(c),
+            _ => {}
+        }
+    }
+    let plain = plain.trim_end_matches(" const");
+    plain.rsplit(' ').next().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn text_equals_that_of_perf_script() {
+    let (mut lines, mut frames) = (0, 0);
+    for (name, is_cxx) in RECORDINGS {
+        let mut perf = with_time_limit("perf");
+        perf.args(["script", "--no-inline", "--symfs"]).arg(files()).arg("-i").arg(recording(name));
+        let by_perf = run_other(perf.env("HOME", "/nonexistent").stdin(Stdio::null()));
+        if by_perf.status == 127 {
+            return eprintln!("symbols: skipped: no perf");
+        }
+        let (by_perf, ours) = (String::from_utf8_lossy(&by_perf.stdout).into_owned(), script(name, &["--no-inline"]));
+        let (by_perf, ours) = (samples(&by_perf), samples(&ours));
+        assert_eq!(by_perf.len(), ours.len(), "{name}: samples");
+        let mut differ = BTreeSet::new();
+        for ((head, expected), (our_head, found)) in by_perf.iter().zip(&ours) {
+            assert_eq!(head, our_head, "{name}");
+            assert_eq!(expected.len(), found.len(), "{name}: {head}");
+            for (expected, found) in expected.iter().zip(found) {
+                // perf reads map files of this machine only.
+                let is_other = expected.1.starts_with("/tmp/perf-") || expected.0 == "[unknown]";
+                let names = [expected, found].map(|(name, _)| if is_cxx { plain(name) } else { name.clone() });
+                if !is_other && (names[0] != names[1] || expected.1 != found.1) {
+                    differ.insert((expected.clone(), found.clone()));
+                }
+                frames += 1;
+            }
+            lines += 1;
+        }
+        assert!(differ.is_empty(), "{name}: {differ:?}");
+    }
+    println!("symbols: {lines} samples with {frames} frames have the functions that perf script prints");
+    assert!(lines > 3000 && frames > 10_000);
+}
+
+#[test]
+fn frames_have_the_functions_of_the_goldens() {
+    let Some(corpus) = corpus() else { return println!("symbols: skipped: no recordings beside the repository") };
+    let mut recordings: Vec<_> = fs::read_dir(corpus.join("rec")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    recordings.sort();
+    let (mut compared, mut all, mut equal) = (0, 0, 0);
+    for recording in recordings {
+        let name = recording.file_stem().unwrap().to_string_lossy().into_owned();
+        let golden = corpus.join("golden").join(format!("{name}.p61.noinline.txt.zst"));
+        let Ok(golden) = fs::read(golden) else { continue };
+        if name.starts_with("addr-") {
+            continue;
+        }
+        let golden = String::from_utf8_lossy(&zstd::decode_all(&golden[..]).unwrap()).into_owned();
+        let mut command = perfconv();
+        command.arg(&recording).arg("--symfs").arg(corpus.join("symfs"));
+        command.arg("--kallsyms").arg(corpus.join("symfs/proc/kallsyms"));
+        command.args(["-t", "perf-script", "--no-inline", "-q"]).env("HOME", "/nonexistent");
+        let ours = run(&mut command);
+        assert_eq!(ours.status, 0, "{name}: {}", ours.stderr);
+        let (golden, ours) = (samples(&golden), samples(&String::from_utf8(ours.stdout).unwrap()));
+        assert_eq!(golden.len(), ours.len(), "{name}: samples");
+        let (mut named, mut same) = (0, 0);
+        for ((_, expected), (_, found)) in golden.iter().zip(&ours) {
+            for (expected, found) in expected.iter().zip(found).filter(|(expected, _)| expected.0 != "[unknown]") {
+                named += 1;
+                same += usize::from(plain(&expected.0) == plain(&found.0));
+            }
+        }
+        println!("symbols: {name}: {same} of {named} frames have the function that perf 6.1 prints");
+        assert!(same * 100 >= named * 99, "{name}");
+        (compared, all, equal) = (compared + 1, all + named, equal + same);
+    }
+    println!("symbols: {compared} recordings, {equal} of {all} frames equal");
+    assert!(compared >= 35 && all > 30_000, "compared too little");
+}
+
+/// Samples of a profile by function of the leaf, as pprof counts inlined functions.
+fn by_function(profile: &Profile) -> BTreeMap<String, i64> {
+    let functions: HashMap<u64, i64> = profile.function.iter().map(|function| (function.id, function.name)).collect();
+    let leaf: HashMap<u64, i64> =
+        profile.location.iter().map(|location| (location.id, functions[&location.line[0].function_id])).collect();
+    let mut counts = BTreeMap::new();
+    for sample in &profile.sample {
+        let name = &profile.string_table[leaf[&sample.location_id[0]] as usize];
+        *counts.entry(plain(name)).or_default() += sample.value[0];
+    }
+    counts
+}
+
+#[test]
+fn pprof_shows_what_it_shows_when_it_symbolizes_itself() {
+    let pprof = match find_pprof() {
+        Ok(pprof) => pprof,
+        Err(why) => return println!("symbols: skipped: no pprof: {why}"),
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let mut functions = 0;
+    for name in ["c", "cxx"] {
+        let [addresses, named, by_pprof] =
+            ["addresses", "named", "by-pprof"].map(|file| dir.path().join(format!("{name}-{file}.pb.gz")));
+        let convert_to = |path: &Path, args: &[&str]| {
+            let run = run(convert(name, args).arg("-o").arg(path));
+            assert_eq!(run.status, 0, "{}", run.stderr);
+        };
+        convert_to(&named, &[]);
+        let mut command = perfconv();
+        command.arg(recording(name)).args(["--symbols", "no", "-o"]).arg(&addresses);
+        assert_eq!(run(&mut command).status, 0);
+        let mut command = with_time_limit(&pprof.to_string_lossy());
+        command.args(["-symbolize=force:local", "-proto", "-output"]).arg(&by_pprof).arg(&addresses);
+        command.env("PPROF_BINARY_PATH", files().join("srv/sym/bin")).env("PPROF_TMPDIR", dir.path());
+        let run = run_other(command.stdin(Stdio::null()));
+        assert_eq!(run.status, 0, "{}", run.stderr);
+        // Functions of libraries that only this machine has depend on it.
+        let ours = profile(&named);
+        let is_of_program = |name: &String| !name.contains("+0x") && !name.contains("[unknown]");
+        let (ours, theirs) = (by_function(&ours), by_function(&decode(&fs::read(&by_pprof).unwrap())));
+        let known: BTreeMap<_, _> = ours.iter().filter(|(name, _)| is_of_program(name)).collect();
+        for (function, samples) in &known {
+            assert_eq!(theirs.get(*function), Some(*samples), "{name}: {function}");
+        }
+        assert!(known.values().copied().sum::<i64>() > 900, "{name}: {known:?}");
+        functions += known.len();
+    }
+    println!("symbols: {functions} functions have the samples that pprof counts");
+    assert!(functions >= 12, "compared too little");
+}
+
+#[test]
+fn pprof_has_lines_inlined_functions_and_system_names() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("out.pb.gz");
+    let convert_with = |args: &[&str]| {
+        let run = run(convert("cxx", &["-f", "-o"]).arg(&path).args(args));
+        assert_eq!(run.status, 0, "{}", run.stderr);
+        profile(&path)
+    };
+    let profile = convert_with(&[]);
+    let text = |id: i64| &*profile.string_table[id as usize];
+    let mapping = profile.mapping.iter().find(|mapping| text(mapping.filename).ends_with("foundry-fp")).unwrap();
+    assert!(mapping.has_functions && mapping.has_filenames && mapping.has_line_numbers && mapping.has_inline_frames);
+    let libc = profile.mapping.iter().find(|mapping| text(mapping.filename).ends_with("libc.so.6")).unwrap();
+    assert!(!libc.has_functions && !libc.has_inline_frames);
+    let of_program = profile.location.iter().filter(|location| location.mapping_id == mapping.id);
+    assert!(of_program.clone().any(|location| location.line.len() > 2), "inlined functions");
+    assert!(of_program.flat_map(|location| &location.line).all(|line| line.line > 0));
+    let main = profile.function.iter().find(|function| text(function.name) == "main").unwrap();
+    assert!(text(main.filename).ends_with("/foundry.cpp") && main.start_line > 0);
+    let is_mangled = |function: &&perfconv::formats::pprof::proto::Function| {
+        text(function.name).contains("foundry::") && text(function.system_name).starts_with("_ZN")
+    };
+    assert!(profile.function.iter().any(|function| is_mangled(&function)));
+    let without = convert_with(&["--no-inline"]);
+    assert!(without.location.iter().all(|location| location.line.len() == 1));
+    let short = convert_with(&["--demangle", "short"]);
+    assert!(short.string_table.iter().all(|text| !text.contains("pour_into(")));
+    // Samples written one by one have the same functions.
+    let streamed = convert_with(&["--labels", "timestamp_ns"]);
+    assert_eq!(by_function(&streamed), by_function(&profile));
+}
+
+#[test]
+fn no_symbols_are_read_if_none_are_wanted() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("out.pb.gz");
+    let run_no = run(convert("c", &["--symbols", "no", "-o"]).arg(&path));
+    assert_eq!(run_no.status, 0, "{}", run_no.stderr);
+    let profile = profile(&path);
+    assert!(profile.function.iter().all(|function| profile.string_table[function.name as usize].contains('+')));
+    assert!(run_no.stderr.contains("100 % of samples"), "{}", run_no.stderr);
+    // Nor for anonymized outputs, in which names would be disclosed.
+    let run = run(convert("c", &["--anonymize", "-t", "perf-script", "-q"]).stdin(Stdio::null()));
+    let text = String::from_utf8(run.stdout).unwrap();
+    assert!(!text.contains("hand_leaf") && !text.contains("mill-fp") && text.contains("[unknown]"), "{text:.300}");
+}
+
+#[test]
+fn the_report_names_objects_without_symbols() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("out.pb.gz");
+    let done = run(convert("c", &["-f", "-o"]).arg(&path));
+    let expected = "in /usr/lib/x86_64-linux-gnu/libc.so.6 (build ID ";
+    let line = done.stderr.lines().find(|line| line.contains(expected)).unwrap_or_default();
+    assert!(line.ends_with(": no matching file; name the directory with the recorded files with --symfs"), "{line}");
+    let verbose = run(convert("c", &["-f", "-v", "-o"]).arg(&path));
+    assert!(verbose.stderr.contains("libc.so.6: not found"), "{}", verbose.stderr);
+    let json = run(convert("c", &["-f", "--report", "json", "-o"]).arg(&path));
+    let json: serde_json::Value = serde_json::from_str(json.stderr.trim()).unwrap();
+    let objects = json["objects_without_function_names"].as_array().unwrap();
+    assert!(objects.iter().any(|object| object["name"].as_str().unwrap().ends_with("libc.so.6")), "{json}");
+
+    // A file that does not match is only used on request.
+    let other = dir.path().join("other");
+    fs::create_dir_all(other.join("srv/sym/bin")).unwrap();
+    fs::copy(files().join("srv/sym/bin/foundry-fp"), other.join("srv/sym/bin/mill-fp")).unwrap();
+    let with_other = |args: &[&str]| {
+        let mut command = perfconv();
+        command.arg(recording("c")).arg("--symfs").arg(&other).args(["-f", "-v", "-o"]).arg(&path).args(args);
+        run(command.env("HOME", "/nonexistent"))
+    };
+    let mismatched = with_other(&[]);
+    assert!(mismatched.stderr.contains("mill-fp: has build ID "), "{}", mismatched.stderr);
+    let forced = with_other(&["--symbols", "force"]);
+    assert_eq!(forced.status, 0, "{}", forced.stderr);
+    let names = profile(&path).string_table;
+    assert!(names.iter().any(|name| name.contains("foundry::")), "{names:?}");
+}
+
+#[test]
+fn json_and_tables_have_functions() {
+    let json = run(&mut convert("c", &["-t", "perf-json", "-q"]));
+    let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    let frames: Vec<_> =
+        json["samples"].as_array().unwrap().iter().flat_map(|sample| sample["callchain"].as_array().unwrap()).collect();
+    let inlined = frames.iter().find(|frame| frame["inlined"] == true).expect("an inlined frame");
+    assert!(inlined["symbol"].is_string() && inlined["line"].as_u64().unwrap() > 0, "{inlined}");
+    assert!(inlined["file"].as_str().unwrap().ends_with("/mill.c") && inlined["dso"] == "mill-fp", "{inlined}");
+    let exact = run(&mut convert("c", &["-t", "perf-json", "--exact", "-q"]));
+    assert!(!String::from_utf8(exact.stdout).unwrap().contains("\"symbol\""));
+
+    let dir = tempfile::tempdir().unwrap();
+    let tables = dir.path().join("tables");
+    let done = run(convert("c", &["-t", "csv", "-q", "-o"]).arg(&tables));
+    assert_eq!(done.status, 0, "{}", done.stderr);
+    let results = fs::read_to_string(tables.join("results.csv")).unwrap();
+    let mut lines = results.lines();
+    assert!(lines.next().unwrap().ends_with(",symbol,inlined,source_file,line"), "{results:.200}");
+    assert!(lines.any(|line| line.contains(",hand_leaf,,/srv/sym/src/mill.c,")), "{results:.2000}");
+    assert!(results.contains(",grind,sieve,") || results.contains(",grind,hull,"), "{results:.2000}");
+}
+
+#[test]
+fn options_of_symbols_need_an_output_with_functions() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("out.data");
+    let run = run(convert("c", &["-o"]).arg(&path));
+    assert_eq!(run.status, 2);
+    assert!(run.stderr.contains("--symfs requires --build-ids") && run.stderr.contains("functions"), "{}", run.stderr);
+}
