@@ -42,7 +42,25 @@ pub enum Step {
 #[inline]
 pub fn step(bytes: &[u8], at: usize, endian: Endian) -> Step {
     let rest = &bytes[at..];
-    let Some(header) = RecordHeader::peek(rest, endian) else {
+    match RecordHeader::peek(rest, endian) {
+        Some(header) if is_common(header.kind) && (RecordHeader::SIZE..=rest.len()).contains(&header.len()) => {
+            Step::Record { header, len: header.len(), payload: 0 }
+        }
+        header => other_step(header, rest, endian),
+    }
+}
+
+/// Whether a record of this type is complete at the end of its size, as nearly all are.
+#[inline]
+fn is_common(kind: RecordType) -> bool {
+    const PAYLOADS: [RecordType; 3] = [RecordType::AUXTRACE, RecordType::HEADER_TRACING_DATA, RecordType::COMPRESSED2];
+    matches!(kind.0, 1..256) && !PAYLOADS.contains(&kind)
+}
+
+/// Classifies anything else: records that a payload may follow, those of simpleperf, corrupt bytes and the end.
+#[cold]
+fn other_step(header: Option<RecordHeader>, rest: &[u8], endian: Endian) -> Step {
+    let Some(header) = header else {
         return if rest.is_empty() { Step::End } else { Step::Cut { needed: RecordHeader::SIZE as u64 } };
     };
     let len = header.len();
@@ -52,10 +70,7 @@ pub fn step(bytes: &[u8], at: usize, endian: Endian) -> Step {
     if len > rest.len() {
         return Step::Cut { needed: len as u64 };
     }
-    if matches!(header.kind, RecordType::AUXTRACE | RecordType::HEADER_TRACING_DATA | RecordType::COMPRESSED2) {
-        return misframed(header, rest, endian).unwrap_or_else(|| with_payload(header, rest, endian));
-    }
-    Step::Record { header, len, payload: 0 }
+    misframed(header, rest, endian).unwrap_or_else(|| with_payload(header, rest, endian))
 }
 
 /// The misframed record that starts here, if any.

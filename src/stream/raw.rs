@@ -21,8 +21,9 @@ pub struct Raw<'a> {
     endian: Endian,
     block: &'a Block,
     at: usize,
-    /// The record and its payload.
+    /// The record without its payload.
     bytes: &'a [u8],
+    payload_len: usize,
     event: Cell<FoundEvent>,
 }
 
@@ -40,11 +41,11 @@ impl<'a> Raw<'a> {
     /// within the block or begins too far in it.
     #[inline]
     pub fn new(header: RecordHeader, endian: Endian, block: &'a Block, at: usize, payload_len: usize) -> Option<Self> {
-        let end = at.checked_add(header.len())?.checked_add(payload_len)?;
-        if at >= BLOCK_LIMIT {
+        let (bytes, rest) = block.bytes.get(at..)?.split_at_checked(header.len())?;
+        if at >= BLOCK_LIMIT || payload_len > rest.len() {
             return None;
         }
-        Some(Self { header, endian, block, at, bytes: block.bytes.get(at..end)?, event: Cell::default() })
+        Some(Self { header, endian, block, at, bytes, payload_len, event: Cell::default() })
     }
 
     /// The header.
@@ -74,25 +75,25 @@ impl<'a> Raw<'a> {
     /// The record, header included.
     #[inline]
     pub fn bytes(&self) -> &'a [u8] {
-        &self.bytes[..self.header.len()]
+        self.bytes
     }
 
     /// The record without its header; empty if the size is smaller than a header.
     #[inline]
     pub fn body(&self) -> &'a [u8] {
-        self.bytes.get(RecordHeader::SIZE..self.header.len()).unwrap_or_default()
+        self.bytes.get(RecordHeader::SIZE..).unwrap_or_default()
     }
 
     /// The payload that follows the record, not counted in its size: AUX area, tracing data.
     #[inline]
     pub fn payload(&self) -> &'a [u8] {
-        &self.bytes[self.header.len()..]
+        &self.block.bytes[self.at + self.bytes.len()..][..self.payload_len]
     }
 
     /// Size of the payload.
     #[inline]
     pub fn payload_len(&self) -> usize {
-        self.bytes.len() - self.header.len()
+        self.payload_len
     }
 
     /// Offset in the file; of a compressed record, that of its frame.

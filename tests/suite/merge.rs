@@ -223,6 +223,21 @@ fn offset_pids_separates_processes() {
     assert_eq!(merged, merge_by_time(vec![expected]));
 }
 
+#[test]
+fn offset_pids_applies_to_virtual_machines() {
+    let dir = tempfile::tempdir().unwrap();
+    let [guests, output] = ["guests.data", "merged.data"].map(|name| dir.path().join(name));
+    let scenario = concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios/guests.toml");
+    assert_eq!(run(perfconv().args(["synth", scenario, "-q", "-o"]).arg(&guests)).status, 0);
+    let merged = merge(&[&guests, &guests], &output, &["-q", "--offset-pids"]);
+    assert_eq!(merged.status, 0, "{}", merged.stderr);
+    let json = run(perfconv().arg(&output).args(["-q", "-t", "jsonl", "-o", "-"]));
+    let json = String::from_utf8_lossy(&json.stdout).into_owned();
+    for pid in [4242, 10_004_242] {
+        assert!(json.contains(&format!(r#""guests":[{{"machine_pid":{pid},"vcpu":6}}]"#)), "{json}");
+    }
+}
+
 fn header(path: &Path) -> String {
     let run = run_other(with_time_limit("perf").args(["report", "--header-only", "-i"]).arg(path).env("LC_ALL", "C"));
     String::from_utf8_lossy(&run.stdout).into_owned()

@@ -106,7 +106,8 @@ impl Replacer {
         if !self.knows_layout(index, &event.attr) {
             return None;
         }
-        let view = SampleView::read(raw.body(), &event.layout, raw.endian()).ok()?;
+        let mut view = SampleView::default();
+        view.fill(raw.body(), &event.layout, raw.endian()).ok()?;
         let removed = removed_fields(self.kept, event.attr.kind);
         let is_removed = |field| removed.contains(field);
         let space = Space::from(raw.header().misc.cpu_mode());

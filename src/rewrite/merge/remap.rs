@@ -234,12 +234,12 @@ impl FieldVisitor for RemapFields<'_> {
         }
     }
 
-    fn time(&mut self, time: &mut u64) {
-        *time = self.remapper.time(*time);
+    fn guest(&mut self, task: TaskField<'_>) {
+        self.task(task);
     }
 
-    fn elapsed(&mut self, time: &mut u64) {
-        self.time(time);
+    fn time(&mut self, time: &mut u64) {
+        *time = self.remapper.time(*time);
     }
 
     fn own_event_id(&mut self, id: &mut u64) {
