@@ -306,7 +306,7 @@ where
         }
 
         fn visit_str<E: Error>(self, text: &str) -> Result<F, E> {
-            number(text).map_or_else(|| Err(E::custom(format_args!("unknown flag {text:?}"))), Self::numbered)
+            number(text).map_or_else(|| Err(E::custom(format_args!("unknown flag '{text}'"))), Self::numbered)
         }
 
         fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<F, A::Error> {
@@ -357,7 +357,7 @@ pub fn deserialize_fields<'de, D: Deserializer<'de>>(
             while let Some(key) = map.next_key::<Cow<'_, str>>()? {
                 let Some((field, name)) = self.0.iter().find(|(_, name)| *name == key) else {
                     map.next_value::<IgnoredAny>()?;
-                    return Err(A::Error::custom(format_args!("unknown bit-field {key:?}")));
+                    return Err(A::Error::custom(format_args!("unknown bit-field '{key}'")));
                 };
                 let value = map.next_value()?;
                 if field.get(field.set(0, value)) != value {

@@ -10,8 +10,9 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
-use tar::{Archive, EntryType};
+use tar::{Archive, EntryType, Header};
 
 /// The result of an extraction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -148,6 +149,9 @@ const MAX_ENTRY_HEADER: u64 = 1 << 20;
 /// Size of a header, and of the zeros at the end.
 const BLOCK: u64 = 512;
 
+/// Where a header stores its checksum.
+const CHECKSUM: Range<usize> = 148..156;
+
 /// Maximum length of a path on Linux.
 const PATH_MAX: usize = 4096;
 
@@ -185,7 +189,13 @@ fn extract_into(archive: impl Read, name: &str, directory: &Path, is_private: bo
     let mut found = Found::default();
     let cannot_read = |e: io::Error| Error::input(name, None, format!("cannot read archive: {e}"));
     let left = Cell::new(u64::MAX);
-    let mut archive = Archive::new(Limited { archive, left: &left });
+    let mut start = Vec::new();
+    let mut archive = archive;
+    archive.by_ref().take(BLOCK).read_to_end(&mut start).map_err(cannot_read)?;
+    if !is_tar_header(&start) {
+        return Err(Error::input(name, None, "not a tar archive; name an archive written by perfconv archive"));
+    }
+    let mut archive = Archive::new(Limited { archive: start.as_slice().chain(archive), left: &left });
     let mut entries = archive.entries().map_err(cannot_read)?;
     loop {
         left.set(MAX_ENTRY_HEADER);
@@ -243,6 +253,17 @@ fn extract_into(archive: impl Read, name: &str, directory: &Path, is_private: bo
         return Err(Error::input(name, None, "archive is truncated; nothing was unpacked"));
     }
     Ok(found)
+}
+
+/// Whether these are the bytes of a tar header, by its checksum, or the zeros at the end of an archive.
+fn is_tar_header(block: &[u8]) -> bool {
+    let Ok(bytes) = <&[u8; BLOCK as usize]>::try_from(block) else { return false };
+    let header = Header::from_byte_slice(bytes);
+    // The checksum counts its own bytes as spaces.
+    let (before, rest) = block.split_at(CHECKSUM.start);
+    let sum: u32 = before.iter().chain(&rest[CHECKSUM.len()..]).map(|&byte| u32::from(byte)).sum();
+    let spaces = CHECKSUM.len() as u32 * u32::from(b' ');
+    sum == 0 || header.cksum().is_ok_and(|checksum| checksum == sum + spaces)
 }
 
 /// Whether a file starts with the magic of perf.data.

@@ -4,7 +4,7 @@ use super::args::{ArchiveArgs, DEFAULT_INPUT};
 use super::failure::Failure;
 use super::input::{Recording, named};
 use super::output::{Allowed, Output, is_private};
-use super::report::{self, say};
+use super::report::{self, counted, say};
 use super::temporary_outputs;
 use perfconv::bundle::entry::RECORDING;
 use perfconv::bundle::pack::{Packed, pack};
@@ -56,7 +56,9 @@ fn pack_one(args: ArchiveArgs) -> Result<ExitCode, Failure> {
     recording.record_missing(&mut packed.ledger);
     if !args.quiet {
         report::ledger(&packed.ledger, &output.name(), args.verbose);
-        say(format_args!("[ perfconv: {}: {} objects, {} files ]", output.name(), packed.objects, packed.files));
+        let [objects, files] =
+            [(packed.objects, "object"), (packed.files, "file")].map(|(n, noun)| counted(n as u64, noun));
+        say(format_args!("[ perfconv: {}: {objects}, {files} ]", output.name()));
     }
     let is_incomplete = args.strict && packed.ledger.is_incomplete();
     Ok(if is_incomplete { ExitCode::from(INCOMPLETE) } else { ExitCode::SUCCESS })
@@ -113,10 +115,11 @@ fn unpack_one(args: &ArchiveArgs) -> Result<ExitCode, Failure> {
     if !args.quiet {
         let present =
             if unpacked.existing > 0 { format!(", {} already present", unpacked.existing) } else { String::new() };
-        say(format_args!("[ perfconv: {}: {} files{present} ]", cache.display(), unpacked.files));
+        let files = counted(unpacked.files as u64, "file");
+        say(format_args!("[ perfconv: {}: {files}{present} ]", cache.display()));
         if let Some(recording) = unpacked.recording {
             let (cache, recording) = (cache.display(), recording.display());
-            say(format_args!("[ perfconv: perf --buildid-dir {cache} report -i {recording} ]"));
+            say(format_args!("[ perfconv: to view it, run: perf --buildid-dir {cache} report -i {recording} ]"));
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -4,7 +4,7 @@ use super::args::CheckArgs;
 use super::failure::Failure;
 use super::input::Recording;
 use super::output::stdout_failed;
-use super::report::{escape_controls, say};
+use super::report::{counted, escape_controls, say};
 use super::standard_streams::require_stdout;
 use perfconv::abi::record::RecordType;
 use perfconv::inspect::check::{Checked, Finding, Rule, Subject, check};
@@ -89,11 +89,10 @@ fn check_one(path: &Path, args: &CheckArgs, out: &mut impl Write) -> Result<Opti
 
 /// The line that sums up the findings on a recording.
 fn summary(checked: &Checked) -> String {
-    let many = |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     let verdict = if checked.is_sound() { "ok" } else { "not ok" };
     let [errors, warnings, notes] = [(checked.errors, "error"), (checked.warnings, "warning"), (checked.notes, "note")]
-        .map(|(n, what)| many(n, what));
-    format!("{verdict}: {}, {errors}, {warnings}, {notes}", many(checked.records, "record"))
+        .map(|(n, what)| counted(n, what));
+    format!("{verdict}: {}, {errors}, {warnings}, {notes}", counted(checked.records, "record"))
 }
 
 /// Counts findings by rule and record type.

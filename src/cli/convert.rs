@@ -320,6 +320,9 @@ fn choose_format(output: &Path, to: Option<&str>) -> Result<(&'static Format, Ve
 
 /// The message about an output without `--to` whose extension is unknown.
 fn unknown_extension(output: &Path) -> String {
+    if output == Path::new("-") {
+        return "standard output: no format; use --to FORMAT".to_owned();
+    }
     let name = output.display();
     if output.is_dir() {
         let file = output.join("out.pb.gz");
@@ -333,6 +336,6 @@ fn unknown_extension(output: &Path) -> String {
         writable(FORMATS).filter(|format| format.extensions.is_empty()).map(|format| format.name).collect();
     let others = others.join(", ");
     format!(
-        "{name}: cannot derive the format from the name; use one of {extensions}, or --to FORMAT (the only way for {others})"
+        "{name}: cannot derive the format from the name; use one of {extensions}, or --to FORMAT ({others} have no extension)"
     )
 }

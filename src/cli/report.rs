@@ -3,6 +3,7 @@
 use super::args::ReportArg;
 use perfconv::abi::record::RecordType;
 use perfconv::profile::unnamed::Unnamed;
+pub use perfconv::stream::ledger::counted;
 use perfconv::stream::ledger::{Entry, Ledger};
 use serde_json::{Map, Value, json};
 use std::fmt;
@@ -49,6 +50,7 @@ impl Report<'_> {
         match form {
             ReportArg::Text => {
                 self.notes.iter().for_each(|note| say(format_args!("{note}")));
+                self.ledger.changes().iter().for_each(|change| say(format_args!("perfconv: {change}")));
                 warnings(self.ledger, verbose);
                 if verbose {
                     table(self.ledger);
@@ -80,7 +82,7 @@ impl Report<'_> {
             "warnings": warnings,
             "further_warnings": ledger.further_messages(),
             "missing": ledger.missing_notes(),
-            "notes": notes,
+            "notes": notes.iter().chain(ledger.changes()).collect::<Vec<_>>(),
             "samples_without_function_names": unnamed.map(|unnamed| unnamed.unnamed),
             "complete": !ledger.is_incomplete(),
         })
@@ -124,7 +126,7 @@ pub fn ledger(ledger: &Ledger, output: &str, verbose: bool) {
 /// Reports samples whose frames have no function names, if any.
 fn unnamed(unnamed: &Unnamed) {
     if unnamed.unnamed > 0 {
-        say(format_args!("perfconv: {unnamed}; pprof can add names if it has the binaries"));
+        say(format_args!("perfconv: {unnamed}; pprof adds the names if it finds the binaries"));
     }
 }
 

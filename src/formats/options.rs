@@ -12,8 +12,6 @@ pub struct FormatOption {
     pub value_name: &'static str,
     /// Description for help, without period.
     pub help: &'static str,
-    /// Long description, where it is computed.
-    pub long_help: Option<fn() -> String>,
     /// Type of its value.
     pub takes: Takes,
     /// Default value, equivalent to omitting the option.
@@ -38,9 +36,9 @@ pub enum Takes {
     /// An optional number after `=`.
     Number {
         /// Minimum.
-        min: i64,
+        min: i32,
         /// Maximum.
-        max: i64,
+        max: i32,
         /// Value if the number is omitted.
         if_missing: &'static str,
     },
@@ -56,17 +54,7 @@ impl FormatOption {
 
     /// An option with a value.
     pub const fn new(name: &'static str, value_name: &'static str, help: &'static str, takes: Takes) -> Self {
-        Self {
-            name,
-            value_name,
-            help,
-            long_help: None,
-            takes,
-            default: None,
-            conflicts: &[],
-            requires: None,
-            is_last: false,
-        }
+        Self { name, value_name, help, takes, default: None, conflicts: &[], requires: None, is_last: false }
     }
 }
 

@@ -8,18 +8,12 @@ use crate::profile::options::Split;
 pub const OPTIONS: &[FormatOption] = &[LABELS, SPLIT_BY, LOST, DATA_ADDRESSES, THREAD_TYPES];
 
 /// Labels of samples.
-pub const LABELS: FormatOption = FormatOption {
-    long_help: Some(|| {
-        let keys = keys().join(", ");
-        format!("Labels of samples, separated by commas: {keys}; none for no labels [default: comm]")
-    }),
-    ..FormatOption::new(
-        "labels",
-        "LABELS",
-        "Labels of samples, separated by commas; none for no labels [default: comm]",
-        Takes::List(|| keys().into_iter().chain([NO_LABELS]).collect()),
-    )
-};
+pub const LABELS: FormatOption = FormatOption::new(
+    "labels",
+    "LABELS",
+    "Labels of samples, separated by commas; none for no labels [default: comm]",
+    Takes::List(|| keys().into_iter().chain([NO_LABELS]).collect()),
+);
 
 /// The option `--split-by`.
 pub const SPLIT_BY: FormatOption = FormatOption::new(
@@ -31,13 +25,13 @@ pub const SPLIT_BY: FormatOption = FormatOption::new(
 
 /// The option `--lost`.
 pub const LOST: FormatOption = FormatOption {
-    default: Some("apart"),
+    default: Some("report"),
     ..FormatOption::new(
         "lost",
         "HOW",
         "How to account for lost samples and events: only report them, or add them as samples of a separate stack",
         Takes::Choice(&[
-            ("apart", "Report their number, but add no samples"),
+            ("report", "Report their number, but add no samples"),
             ("as-samples", "Add them as samples of a separate stack"),
         ]),
     )

@@ -12,8 +12,8 @@ pub const OPTIONS: &[FormatOption] = &[CONTAINER, COMPRESS, ENDIAN, ALLOW_MIXED,
 pub const CONTAINER: FormatOption = FormatOption::new(
     "container",
     "CONTAINER",
-    "Container of the perf.data output [default: that of the input, file for several inputs or none; pipe on \
-     standard output]",
+    "Container of the perf.data output [default: pipe for standard output, otherwise that of the input; merge and \
+     synth: file]",
     Takes::Choice(&[
         ("file", "File with header and sections"),
         ("pipe", "Stream of records, as perf record writes it to a pipe"),

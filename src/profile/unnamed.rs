@@ -58,8 +58,8 @@ impl Unnamed {
 
     fn percent(&self, samples: u64) -> String {
         match u128::from(samples) * 100 / u128::from(self.samples.max(1)) {
-            0 if samples > 0 => "less than 1 %".to_owned(),
-            percent => format!("{percent} %"),
+            0 if samples > 0 => "less than 1%".to_owned(),
+            percent => format!("{percent}%"),
         }
     }
 }
@@ -113,9 +113,9 @@ mod tests {
         let mut unnamed = Unnamed::default();
         unnamed.add(&profile);
         assert_eq!(unnamed, Unnamed { samples: 100, unnamed: 15, kernel: 15, user: 10 });
-        let text = "15 % of samples have frames without function names (kernel 15 %, user 10 %)";
+        let text = "15% of samples have frames without function names (kernel 15%, user 10%)";
         assert_eq!(unnamed.to_string(), text);
         let few = Unnamed { samples: 1000, unnamed: 999, kernel: 999, user: 1 };
-        assert!(few.to_string().starts_with("99 %") && few.to_string().ends_with("user less than 1 %)"), "{few}");
+        assert!(few.to_string().starts_with("99%") && few.to_string().ends_with("user less than 1%)"), "{few}");
     }
 }

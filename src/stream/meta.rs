@@ -20,7 +20,7 @@ use crate::container::image::FileImage;
 use crate::container::limits::Limits;
 use crate::container::read::file::FileAttr;
 use crate::container::read::{Container, Reader as ContainerReader};
-use crate::container::walk::Damage;
+use crate::container::walk::{Damage, DamageKind};
 use crate::stream::event_types::EventTypes;
 use crate::stream::events::Events;
 use crate::stream::raw::{Gap, Raw};
@@ -255,9 +255,9 @@ impl Meta {
         }
     }
 
-    /// A problem at an offset of a block.
+    /// A corrupt record at an offset of a block.
     pub fn damage(&self, block: &Block, at: usize, what: String) -> Damage {
-        Damage::new(&self.files[block.source as usize], block.offset(at), what)
+        Damage::new(DamageKind::CorruptRecord, &self.files[block.source as usize], block.offset(at), what)
     }
 
     /// Context for decoding a record. A record of an unknown event is decoded without a trailer.

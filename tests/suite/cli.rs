@@ -410,7 +410,11 @@ fn writes_text_to_standard_output_by_default() {
         assert!(run.stderr.contains("no output is named"), "{format}: {}", run.stderr);
     }
     let run = dir.run(&["in.data", "-o", "-"]);
-    assert!(run.status == 2 && run.stderr.contains("cannot derive the format from the name"), "{}", run.stderr);
+    assert!(
+        run.status == 2 && run.stderr == "perfconv: standard output: no format; use --to FORMAT\n",
+        "{}",
+        run.stderr
+    );
 }
 
 #[test]

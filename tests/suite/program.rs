@@ -110,7 +110,7 @@ impl Run {
 
 const WARNING: &str = "perfconv: warning: ";
 /// The end of the line about frames without names.
-const UNNAMED: &str = "; pprof can add names if it has the binaries";
+const UNNAMED: &str = "; pprof adds the names if it finds the binaries";
 
 /// `[ perfconv: out.pb.gz: 712 samples in, 709 out, 3 dropped (2 of unknown event, 1 damaged), 80 bytes unreadable ]`. Dropped
 /// records other than samples, and events lost by the kernel, follow after semicolons.

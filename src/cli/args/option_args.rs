@@ -114,7 +114,6 @@ impl<S: OptionSet> FromArgMatches for OptionArgs<S> {
 /// The argument of an option.
 fn arg(option: &FormatOption) -> Arg {
     let arg = Arg::new(option.name).long(option.name).help(option.help).conflicts_with_all(option.conflicts);
-    let arg = option.long_help.iter().fold(arg, |arg, long_help| arg.long_help(long_help()));
     let arg = option.requires.iter().fold(arg, |arg, required| arg.requires(required));
     let arg = option.default.iter().fold(arg, |arg, default| arg.default_value(default));
     let arg = match option.takes {
@@ -128,8 +127,12 @@ fn arg(option: &FormatOption) -> Arg {
             arg.action(ArgAction::Append).value_delimiter(',').value_parser(words)
         }
         Takes::Number { min, max, if_missing } => {
-            let number = arg.value_parser(value_parser!(i32).range(min..=max));
-            number.num_args(0..=1).require_equals(true).default_missing_value(if_missing)
+            let what = format!("expected a {} from {min} to {max}", option.value_name.to_lowercase());
+            let parse = move |text: &str| match text.parse::<i32>() {
+                Ok(number) if (min..=max).contains(&number) => Ok(number),
+                _ => Err(what.clone()),
+            };
+            arg.value_parser(parse).num_args(0..=1).require_equals(true).default_missing_value(if_missing)
         }
         Takes::File => arg.value_parser(value_parser!(PathBuf)),
     };
@@ -154,8 +157,7 @@ fn arg_under(option: &FormatOption, heading: &'static str) -> Arg {
     if formats.is_empty() {
         return arg;
     }
-    let help = arg.get_long_help().or(arg.get_help()).cloned().unwrap_or_default();
-    arg.help(format!("{}: {help}", formats.join(", "))).long_help(None)
+    arg.help(format!("{}: {}", formats.join(", "), option.help))
 }
 
 /// The values of the options that were given.
@@ -231,7 +233,7 @@ mod tests {
         );
         assert_eq!(check(&FORMAT, &["--labels", "pid,tid"]), Err("--labels does not apply to types".to_owned()));
         assert_eq!(check(&FORMAT, &["--compress"]), Err("--compress does not apply to types".to_owned()));
-        assert_eq!(check(&FORMAT, &["--lost", "apart"]), Ok(()));
+        assert_eq!(check(&FORMAT, &["--lost", "report"]), Ok(()));
     }
 
     #[test]
@@ -243,6 +245,6 @@ mod tests {
         assert_eq!(values.list(&LABELS), Some(&["pid".to_owned(), "tid".to_owned()][..]));
         assert_eq!(values.file(&THREAD_TYPES), Some(Path::new("a")));
         assert_eq!(parsed(&["--compress"]).number(&COMPRESS), Some(3));
-        assert!(parsed(&["--lost", "apart"]).is_empty() && parsed(&[]).is_empty());
+        assert!(parsed(&["--lost", "report"]).is_empty() && parsed(&[]).is_empty());
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{ReadOptions, failure_message, spooled};
 use crate::container::spool::{Spool, map};
-use crate::container::walk::Damage;
+use crate::container::walk::{Damage, DamageKind};
 use crate::error::{Error, Result};
 use bytes::Bytes;
 use std::fmt;
@@ -241,7 +241,8 @@ impl Input {
             Opened::Stream(mut stream) => {
                 let (bytes, failure) = spooled(&mut stream, &name, options)?;
                 let offset = bytes.len() as u64;
-                let damage = failure.map(|failure| Damage::new(&name, offset, failure_message(&failure)));
+                let damage =
+                    failure.map(|failure| Damage::new(DamageKind::ReadError, &name, offset, failure_message(&failure)));
                 Ok((Self::Bytes { name, bytes }, damage))
             }
         }

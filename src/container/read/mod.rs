@@ -14,7 +14,7 @@ use crate::container::block::{Block, Origin};
 use crate::container::image::FileImage;
 use crate::container::limits::Limits;
 use crate::container::spool::Spool;
-use crate::container::walk::Damage;
+use crate::container::walk::{Damage, DamageKind};
 use crate::error::{Error, Result};
 use bytes::Bytes;
 use file::FileAttr;
@@ -191,7 +191,8 @@ impl Reader {
 
     fn note_failure(&mut self, source: u32, failure: Option<(u64, &io::Error)>) {
         if let Some((offset, failure)) = failure {
-            self.damage.push(Damage::new(&self.files[source as usize], offset, failure_message(failure)));
+            let file = &self.files[source as usize];
+            self.damage.push(Damage::new(DamageKind::ReadError, file, offset, failure_message(failure)));
         }
     }
 

@@ -29,5 +29,5 @@ use super::{Format, Writes};
 /// Tables in a directory.
 pub const FORMAT: Format = Format {
     writes: Writes::Folder { begin, is_alike },
-    ..Format::new("csv", "tables in a directory: records by type, records, processes, results")
+    ..Format::new("csv", "directory of tables: records, processes, results")
 };

@@ -60,7 +60,7 @@ fn size(source: &SourceProfile, values: Values) -> ImportedSize {
     let counts_samples = match values {
         Values::Counted => source.samples.iter().all(|sample| sample.count.is_some()),
         Values::Spread => true,
-        Values::Carry => false,
+        Values::Single => false,
     };
     let mut sums = vec![0_u64; source.events.len()];
     for sample in &source.samples {

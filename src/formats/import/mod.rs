@@ -47,8 +47,8 @@ pub const MAX_PARTS: usize = 1 << 24;
 pub fn quoted(word: &str) -> String {
     const MAX_LEN: usize = 60;
     match word.char_indices().nth(MAX_LEN) {
-        Some((end, _)) => format!("{:?}...", &word[..end]),
-        None => format!("{word:?}"),
+        Some((end, _)) => format!("'{}'...", word[..end].escape_debug()),
+        None => format!("'{}'", word.escape_debug()),
     }
 }
 

@@ -329,7 +329,7 @@ fn objects(text: &[u8], from: usize, state: State, endian: Option<Endian>) -> Pi
                 continue;
             }
             _ => {
-                let what = format!("expected an object, found `{}`", byte.escape_ascii());
+                let what = format!("expected an object, found '{}'", byte.escape_ascii());
                 piece.stopped = Some(FieldError::new(what));
                 break;
             }

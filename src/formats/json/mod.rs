@@ -65,7 +65,7 @@ pub const DOCUMENT_FORMAT: Format = Format {
     reads: Reads::Import(import),
     is_distinctive: true,
     options: &[DECODE],
-    ..Format::new("json", "one JSON document with the objects of jsonl; lossless")
+    ..Format::new("json", "JSON Lines objects in one document; lossless")
 };
 
 /// `--decode`: values to write in addition to what the recording is reconstructed from.

@@ -357,7 +357,7 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Integer<'_, V> {
     fn visit_str<E: Error>(self, text: &str) -> Result<V::Value, E> {
         self.0.note_name(text);
         let digits = text.strip_prefix('-').unwrap_or(text);
-        let wrong = || E::custom(format_args!("{text:?} is not a 64-bit integer"));
+        let wrong = || E::custom(format_args!("'{text}' is not a 64-bit integer"));
         let number = readable::number(digits).ok_or_else(wrong)?;
         if digits.len() == text.len() {
             return self.0.visitor.visit_u64(number);

@@ -34,7 +34,7 @@ pub const FORMAT: Format = Format {
     recognises,
     is_distinctive: true,
     options: &[EXACT],
-    ..Format::new("perf-json", "JSON of perf data convert --to-json, with additional fields")
+    ..Format::new("perf-json", "JSON of perf data convert, with more fields")
 };
 
 /// The option `--exact`: only fields that perf writes.

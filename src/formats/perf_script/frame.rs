@@ -26,7 +26,7 @@ impl<'a> Frame<'a> {
     pub fn parse(text: &'a str) -> Result<Self, String> {
         let text = text.trim();
         let (ip, rest) = text.split_once(|c: char| c.is_ascii_whitespace()).unwrap_or((text, ""));
-        let address = u64::from_str_radix(ip, 16).map_err(|_| format!("ip: {ip:?} is not an address"))?;
+        let address = u64::from_str_radix(ip, 16).map_err(|_| format!("ip: '{ip}' is not an address"))?;
         let rest = rest.trim();
         let (symbol, dso) = match in_parentheses(rest) {
             Some(at) => (rest[..at].trim(), Some(&rest[at + 1..rest.len() - 1])),

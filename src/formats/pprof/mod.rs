@@ -33,5 +33,5 @@ pub const FORMAT: Format = Format {
     copy: Some(copy),
     recognises,
     options: &[compat::COMPAT],
-    ..Format::new("pprof", "profile.proto, for pprof, Go's PGO, Pyroscope, Parca, speedscope")
+    ..Format::new("pprof", "profile.proto, for pprof, Go PGO, Pyroscope, Parca")
 };

@@ -66,6 +66,11 @@ pub trait Filter {
     /// # Errors
     /// Fails if no sample has a wanted value, or samples lack the field.
     fn check(&mut self, meta: &Meta) -> Result<()>;
+
+    /// Adds warnings to the ledger, at the end.
+    fn report(&self, ledger: &mut Ledger) {
+        let _ = ledger;
+    }
 }
 
 /// The pass of a filter. Records other than samples are kept, except for those that belong to removed samples; SAMPLE_TIME and
@@ -127,6 +132,7 @@ impl<F: Filter> Pass for FilterPass<F> {
     }
 
     fn report(&self, ledger: &mut Ledger) {
+        self.filter.report(ledger);
         if self.selection.unreadable > 0 {
             ledger.note(format!(
                 "{}: {} samples that cannot be decoded are kept",

@@ -179,7 +179,7 @@ impl Scenario {
     /// use perfconv::synth::Scenario;
     ///
     /// let error = Scenario::parse("wrong.toml", "about = \"\"\nduration = \"-1s\"\nevent = []").unwrap_err();
-    /// assert!(error.to_string().starts_with("wrong.toml:2: duration: \"-1s\" is not a duration"), "{error}");
+    /// assert!(error.to_string().starts_with("wrong.toml:2: duration: '-1s' is not a duration"), "{error}");
     /// ```
     ///
     /// # Errors

@@ -109,7 +109,7 @@ impl Lines<'_> {
                 self.wrong(
                     name.span(),
                     key,
-                    format!("unknown name {:?}; expected one of: {}", name.get_ref(), known.join(", ")),
+                    format!("unknown name '{}'; expected one of: {}", name.get_ref(), known.join(", ")),
                 )
             };
             F::from_name(name.get_ref()).ok_or_else(what)
@@ -126,7 +126,7 @@ impl Lines<'_> {
                     || "none, as those of this machine are not supported".to_owned(),
                     |known| known.names.join(", "),
                 );
-                self.wrong(name.span(), key, format!("unknown register {:?}; expected one of: {known}", name.get_ref()))
+                self.wrong(name.span(), key, format!("unknown register '{}'; expected one of: {known}", name.get_ref()))
             };
             Ok(mask | 1 << bit.ok_or_else(what)?)
         })
@@ -139,7 +139,7 @@ impl Lines<'_> {
         for (name, value) in given.get_ref() {
             match fields.get_mut(name).filter(|_| name != "stored") {
                 Some(field) => *field = Self::json(value),
-                None => return Err(wrong(format!("unknown attr field {name:?}"))),
+                None => return Err(wrong(format!("unknown attr field '{name}'"))),
             }
         }
         Attr::deserialize(Value::Object(fields)).map_err(|e| wrong(e.to_string()))

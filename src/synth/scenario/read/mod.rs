@@ -170,7 +170,7 @@ impl Lines<'_> {
             about.set(id, content);
         }
         for name in &file.without {
-            let what = || format!("unknown feature {:?}", name.get_ref());
+            let what = || format!("unknown feature '{}'", name.get_ref());
             about.leave_out(id_of(name.get_ref()).ok_or_else(|| self.wrong(name.span(), "without", what()))?);
         }
         Ok(())
@@ -223,7 +223,7 @@ impl Lines<'_> {
         for name in table.header.keys() {
             if !Damage::HEADER.iter().any(|(known, _)| known == name.get_ref()) {
                 let known: Vec<_> = Damage::HEADER.iter().map(|(name, _)| *name).collect();
-                let what = format!("unknown header field {:?}; expected one of: {}", name.get_ref(), known.join(", "));
+                let what = format!("unknown header field '{}'; expected one of: {}", name.get_ref(), known.join(", "));
                 return Err(self.wrong(name.span(), "damage.header", what));
             }
         }
@@ -280,7 +280,7 @@ impl Lines<'_> {
                 Err(self.wrong(
                     given.span(),
                     key,
-                    format!("unknown field {name:?}; expected one of: {}", known.join(", ")),
+                    format!("unknown field '{name}'; expected one of: {}", known.join(", ")),
                 ))
             }
             None => Ok(()),

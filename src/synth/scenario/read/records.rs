@@ -46,7 +46,7 @@ impl Lines<'_> {
             (Some(kind), Some(given), None) => {
                 let known = (1..RecordType::USER_START.0 * 2).map(RecordType);
                 let found = known.into_iter().find(|known| known.name() == Some(kind.get_ref()));
-                let what = || format!("unknown record type {:?}", kind.get_ref());
+                let what = || format!("unknown record type '{}'", kind.get_ref());
                 let kind = found.ok_or_else(|| self.wrong(kind.span(), "record.type", what()))?;
                 let body = Body::deserialize(kind, Self::fields(given.get_ref()));
                 let body = body.map_err(|e| self.wrong(given.span(), "record.body", e))?;
@@ -103,7 +103,7 @@ impl Lines<'_> {
     fn number(&self, name: Option<&Spanned<String>>, key: &str, about: &About) -> Result<usize> {
         let Some(name) = name else { return Ok(0) };
         let number = about.events().iter().position(|event| event.name == *name.get_ref());
-        number.ok_or_else(|| self.wrong(name.span(), key, format!("unknown event {:?}", name.get_ref())))
+        number.ok_or_else(|| self.wrong(name.span(), key, format!("unknown event '{}'", name.get_ref())))
     }
 }
 
