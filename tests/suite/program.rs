@@ -82,7 +82,8 @@ impl Run {
         }
         let lines = self.lines();
         let (ledger, warnings) = lines.split_last().ok_or("no ledger")?;
-        let is_known = |line: &&&str| line.starts_with(WARNING) || line.ends_with(UNNAMED);
+        let is_change = |line: &str| CHANGES.iter().any(|change| line.starts_with(change));
+        let is_known = |line: &&&str| line.starts_with(WARNING) || line.ends_with(UNNAMED) || is_change(line);
         if let Some(other) = warnings.iter().find(|line| !is_known(line)) {
             return Err(format!("neither a warning nor the ledger: {other}"));
         }
@@ -109,6 +110,8 @@ impl Run {
 }
 
 const WARNING: &str = "perfconv: warning: ";
+/// Lines about what passes changed.
+const CHANGES: [&str; 2] = ["perfconv: anonymized: ", "perfconv: reconstructed from records: "];
 /// The end of the line about frames without names.
 const UNNAMED: &str = "; pprof adds the names if it finds the binaries";
 
@@ -144,7 +147,8 @@ impl Ledger {
                 others_dropped = counted(count, &["other record dropped", "other records dropped"])?;
             }
         }
-        let (counts, unread) = match counts.strip_suffix(" bytes unreadable").and_then(|rest| rest.rsplit_once(", ")) {
+        let unreadable = counts.strip_suffix(" bytes unreadable").or(counts.strip_suffix(" byte unreadable"));
+        let (counts, unread) = match unreadable.and_then(|rest| rest.rsplit_once(", ")) {
             Some((counts, unread)) => (counts, unread.parse().ok()?),
             None => (counts, 0),
         };
@@ -161,7 +165,10 @@ impl Ledger {
         let &[samples_in, samples_out, dropped] = &counts.split(", ").collect::<Vec<_>>()[..] else { return None };
         Some(Ledger {
             output: output.into(),
-            samples_in: counted(samples_in, &["sample in", "samples in", "values in", "stacks in"])?,
+            samples_in: counted(
+                samples_in,
+                &["sample in", "samples in", "value in", "values in", "stack in", "stacks in"],
+            )?,
             samples_out: counted(samples_out, &["out"])?,
             dropped: counted(dropped, &["dropped"])?,
             reasons: reasons.iter().map(|reason| number(reason)).collect::<Option<_>>()?,
