@@ -4,7 +4,7 @@ use super::args::CheckArgs;
 use super::failure::Failure;
 use super::input::Recording;
 use super::output::stdout_failed;
-use super::report::{counted, escape_controls, say};
+use super::report::{counted, escape_controls, print_message};
 use super::standard_streams::require_stdout;
 use perfconv::abi::record::RecordType;
 use perfconv::inspect::check::{Checked, Finding, Rule, Subject, check};
@@ -32,7 +32,7 @@ pub fn run(args: CheckArgs) -> Result<ExitCode, Failure> {
     let (mut unreadable, mut has_problems) = (false, false);
     for path in &args.inputs {
         match check_one(path, &args, &mut out)? {
-            Some((checked, is_complete)) => has_problems |= !checked.is_sound() || !is_complete,
+            Some((checked, is_complete)) => has_problems |= !checked.is_valid() || !is_complete,
             None => unreadable = true,
         }
     }
@@ -54,14 +54,14 @@ fn check_one(path: &Path, args: &CheckArgs, out: &mut impl Write) -> Result<Opti
         Ok(recording) => recording,
         Err(Failure::Failed(what)) => {
             out.flush().map_err(stdout_failed)?;
-            say(format_args!("perfconv: {what}"));
+            print_message(format_args!("perfconv: {what}"));
             return Ok(None);
         }
         Err(usage) => return Err(usage),
     };
     let input = recording.input();
     let name = input.name();
-    recording.damage().iter().for_each(|damage| say(format_args!("perfconv: warning: {damage}")));
+    recording.damage().iter().for_each(|damage| print_message(format_args!("perfconv: warning: {damage}")));
     let checked = check(input, options, &mut |finding| {
         if written.is_ok() && args.json {
             written = writeln!(out, "{}", to_json(&finding));
@@ -74,7 +74,7 @@ fn check_one(path: &Path, args: &CheckArgs, out: &mut impl Write) -> Result<Opti
         Ok(checked) => checked,
         Err(error) => {
             out.flush().map_err(stdout_failed)?;
-            say(format_args!("perfconv: {error}"));
+            print_message(format_args!("perfconv: {error}"));
             return Ok(None);
         }
     };
@@ -89,7 +89,7 @@ fn check_one(path: &Path, args: &CheckArgs, out: &mut impl Write) -> Result<Opti
 
 /// The line that sums up the findings on a recording.
 fn summary(checked: &Checked) -> String {
-    let verdict = if checked.is_sound() { "ok" } else { "not ok" };
+    let verdict = if checked.is_valid() { "ok" } else { "not ok" };
     let [errors, warnings, notes] = [(checked.errors, "error"), (checked.warnings, "warning"), (checked.notes, "note")]
         .map(|(n, what)| counted(n, what));
     format!("{verdict}: {}, {errors}, {warnings}, {notes}", counted(checked.records, "record"))

@@ -3,7 +3,7 @@
 use super::args::{DiffArgs, OrderArg};
 use super::failure::Failure;
 use super::input::Recording;
-use super::report::{counted, escape_controls, say, warnings};
+use super::report::{counted, escape_controls, print_message, warnings};
 use perfconv::error::Error;
 use perfconv::formats::json::write_lines;
 use perfconv::inspect::diff::{Change, Count, DiffOptions, Difference, Side, Subject, Summary, diff};
@@ -31,7 +31,7 @@ const MAX_VALUE_LEN: usize = 120;
 pub fn run(args: DiffArgs) -> Result<ExitCode, Failure> {
     compare(args).or_else(|failure| match failure {
         Failure::Failed(what) => {
-            say(format_args!("perfconv: {what}"));
+            print_message(format_args!("perfconv: {what}"));
             Ok(ExitCode::from(FAILED))
         }
         other => Err(other),
@@ -72,14 +72,14 @@ fn compare(args: DiffArgs) -> Result<ExitCode, Failure> {
         warnings(&ledger, args.verbose);
     }
     for field in options.ignore.unmatched() {
-        say(format_args!(
+        print_message(format_args!(
             "perfconv: warning: --ignore: no field '{field}' in either recording; expected offsets, ids, times, form or a field \
              of the --json output"
         ));
     }
     let omitted: u64 = shown.values().map(|count| count.saturating_sub(MAX_SIMILAR)).sum();
     if omitted > 0 && !args.json && !args.verbose && !args.stats {
-        say(format_args!("perfconv: {omitted} similar differences not shown; -v shows all"));
+        print_message(format_args!("perfconv: {omitted} similar differences not shown; -v shows all"));
     }
     Ok(ExitCode::from(if summary.is_same() { 0 } else { DIFFERENT }))
 }

@@ -1,6 +1,6 @@
 //! Failures of commands and their exit status.
 
-use super::report::say;
+use super::report::print_message;
 use perfconv::error::Error;
 use std::process::ExitCode;
 
@@ -25,14 +25,14 @@ impl Failure {
     pub fn report(self) -> ExitCode {
         let (message, code) = match self {
             Self::Arguments(message) => {
-                format!("perfconv: {message}").lines().for_each(|line| say(format_args!("{line}")));
+                format!("perfconv: {message}").lines().for_each(|line| print_message(format_args!("{line}")));
                 return ExitCode::from(2);
             }
             Self::Usage(message) => (message, 2),
             Self::Failed(message) => (message, 1),
             Self::BrokenPipe => return ExitCode::from(BROKEN_PIPE),
         };
-        say(format_args!("perfconv: {message}"));
+        print_message(format_args!("perfconv: {message}"));
         ExitCode::from(code)
     }
 }

@@ -13,7 +13,7 @@ use std::io::{self, Write};
 const MAX_WARNINGS: usize = 10;
 
 /// Writes a line to standard error. A failure cannot be reported anywhere.
-pub fn say(line: fmt::Arguments<'_>) {
+pub fn print_message(line: fmt::Arguments<'_>) {
     let _ = writeln!(io::stderr(), "{}", escape_controls(line));
 }
 
@@ -49,14 +49,14 @@ impl Report<'_> {
     pub fn print(&self, form: ReportArg, verbose: bool) {
         match form {
             ReportArg::Text => {
-                self.notes.iter().for_each(|note| say(format_args!("{note}")));
-                self.ledger.changes().iter().for_each(|change| say(format_args!("perfconv: {change}")));
+                self.notes.iter().for_each(|note| print_message(format_args!("{note}")));
+                self.ledger.changes().iter().for_each(|change| print_message(format_args!("perfconv: {change}")));
                 warnings(self.ledger, verbose);
                 if verbose {
                     table(self.ledger);
                 }
                 self.unnamed.into_iter().for_each(unnamed);
-                say(format_args!("[ perfconv: {}: {} ]", self.output, self.ledger));
+                print_message(format_args!("[ perfconv: {}: {} ]", self.output, self.ledger));
             }
             ReportArg::Json => {
                 let _ = writeln!(io::stderr(), "{}", escape_json(&self.to_json().to_string()));
@@ -98,8 +98,8 @@ fn record(entry: &Entry) -> Value {
         "out": entry.emitted,
         "used": entry.consumed,
         "not_applicable": entry.not_applicable,
-        "left_out": entry.left_out(),
-        "left_out_by": entry.left_out,
+        "removed": entry.removed(),
+        "removed_by": entry.removed,
         "dropped": entry.dropped(),
         "dropped_as": dropped,
     })
@@ -126,7 +126,7 @@ pub fn ledger(ledger: &Ledger, output: &str, verbose: bool) {
 /// Reports samples whose frames have no function names, if any.
 fn unnamed(unnamed: &Unnamed) {
     if unnamed.unnamed > 0 {
-        say(format_args!("perfconv: {unnamed}; pprof adds the names if it finds the binaries"));
+        print_message(format_args!("perfconv: {unnamed}; pprof adds the names if it finds the binaries"));
     }
 }
 
@@ -134,34 +134,38 @@ fn unnamed(unnamed: &Unnamed) {
 pub fn warnings(ledger: &Ledger, verbose: bool) {
     let shown = if verbose { usize::MAX } else { MAX_WARNINGS };
     let damage = ledger.messages();
-    damage.iter().take(shown).for_each(|damage| say(format_args!("perfconv: warning: {damage}")));
+    damage.iter().take(shown).for_each(|damage| print_message(format_args!("perfconv: warning: {damage}")));
     let omitted = damage.len().saturating_sub(shown) as u64 + ledger.further_messages();
     if omitted > 0 {
         let file = damage.last().map(|last| format!("{}: ", last.file)).unwrap_or_default();
         let hint = if verbose { "" } else { "; -v shows more" };
-        say(format_args!("perfconv: warning: {file}{omitted} more corrupt places{hint}"));
+        print_message(format_args!("perfconv: warning: {file}{omitted} more corrupt places{hint}"));
     }
-    ledger.notes().iter().chain(ledger.missing_notes()).for_each(|note| say(format_args!("perfconv: warning: {note}")));
+    ledger
+        .notes()
+        .iter()
+        .chain(ledger.missing_notes())
+        .for_each(|note| print_message(format_args!("perfconv: warning: {note}")));
 }
 
 /// Prints a table of the records by type. The columns of records that passes added and removed are present if there are any.
 pub fn table(ledger: &Ledger) {
-    let has_passes = ledger.entries().values().any(|entry| entry.added + entry.left_out() > 0);
+    let has_passes = ledger.entries().values().any(|entry| entry.added + entry.removed() > 0);
     let row = |name: &str, cells: [&str; 7]| {
-        let [read, added, out, used, not_applicable, left_out, dropped] = cells;
-        let (added, left_out) = if has_passes {
-            (format!(" {added:>12}"), format!(" {left_out:>12}"))
+        let [read, added, out, used, not_applicable, removed, dropped] = cells;
+        let (added, removed) = if has_passes {
+            (format!(" {added:>12}"), format!(" {removed:>12}"))
         } else {
             (String::new(), String::new())
         };
-        say(format_args!(
-            "{name:<20} {read:>12}{added} {out:>12} {used:>12} {not_applicable:>14}{left_out} {dropped:>10}"
+        print_message(format_args!(
+            "{name:<20} {read:>12}{added} {out:>12} {used:>12} {not_applicable:>14}{removed} {dropped:>10}"
         ));
     };
     row("record", ["read", "added", "out", "used", "not applicable", "removed", "dropped"]);
     for (kind, entry) in ledger.entries() {
         let Entry { read, added, emitted, consumed, not_applicable, .. } = *entry;
-        let counts = [read, added, emitted, consumed, not_applicable, entry.left_out(), entry.dropped()];
+        let counts = [read, added, emitted, consumed, not_applicable, entry.removed(), entry.dropped()];
         let counts = counts.map(|count| count.to_string());
         row(&kind.to_string(), counts.each_ref().map(String::as_str));
     }

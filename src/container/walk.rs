@@ -136,7 +136,7 @@ pub fn resynchronize(bytes: &[u8], from: usize, endian: Endian) -> Option<usize>
         let mut at = start;
         for seen in 0..MIN_CONSECUTIVE {
             match step(bytes, at, endian) {
-                Step::Record { header, len, payload } if is_sound(&header) => at += len + payload,
+                Step::Record { header, len, payload } if is_plausible(&header) => at += len + payload,
                 Step::End => return seen > 1,
                 _ => return false,
             }
@@ -146,7 +146,7 @@ pub fn resynchronize(bytes: &[u8], from: usize, endian: Endian) -> Option<usize>
 }
 
 /// Whether a recorder would write this header: a known type, and for kernel records a size that is a multiple of 8.
-pub fn is_sound(header: &RecordHeader) -> bool {
+pub fn is_plausible(header: &RecordHeader) -> bool {
     header.kind.name().is_some() && (header.kind >= RecordType::USER_START || header.len().is_multiple_of(8))
 }
 

@@ -13,7 +13,7 @@ pub struct FormatOption {
     /// Description for help, without period.
     pub help: &'static str,
     /// Type of its value.
-    pub takes: Takes,
+    pub value_kind: ValueKind,
     /// Default value, equivalent to omitting the option.
     pub default: Option<&'static str>,
     /// Names of options that it conflicts with.
@@ -26,9 +26,9 @@ pub struct FormatOption {
 
 /// Type of an option's value.
 #[derive(Clone, Copy, Debug)]
-pub enum Takes {
-    /// None: a switch.
-    Nothing,
+pub enum ValueKind {
+    /// A switch without a value.
+    Flag,
     /// One of these words, with their descriptions.
     Choice(&'static [(&'static str, &'static str)]),
     /// A comma-separated list of these words.
@@ -49,12 +49,12 @@ pub enum Takes {
 impl FormatOption {
     /// A switch.
     pub const fn switch(name: &'static str, help: &'static str) -> Self {
-        Self::new(name, "", help, Takes::Nothing)
+        Self::new(name, "", help, ValueKind::Flag)
     }
 
     /// An option with a value.
-    pub const fn new(name: &'static str, value_name: &'static str, help: &'static str, takes: Takes) -> Self {
-        Self { name, value_name, help, takes, default: None, conflicts: &[], requires: None, is_last: false }
+    pub const fn new(name: &'static str, value_name: &'static str, help: &'static str, value_kind: ValueKind) -> Self {
+        Self { name, value_name, help, value_kind, default: None, conflicts: &[], requires: None, is_last: false }
     }
 }
 

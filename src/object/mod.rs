@@ -4,7 +4,7 @@
 //! * [`folder`]: directories of images.
 //! * [`lines`]: source lines; [`unwind`]: unwind tables.
 
-pub mod folder;
+pub mod build_id_directory;
 pub mod image;
 pub mod lines;
 pub mod machine;

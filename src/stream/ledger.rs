@@ -44,7 +44,7 @@ pub struct Entry {
     /// Records that do not apply to the output format.
     pub not_applicable: u64,
     /// Records removed on request, by name of the pass.
-    pub left_out: BTreeMap<String, u64>,
+    pub removed: BTreeMap<String, u64>,
     /// Records that should have contributed but could not, by reason.
     pub dropped: BTreeMap<Reason, u64>,
 }
@@ -56,13 +56,13 @@ impl Entry {
     }
 
     /// Total of records removed by passes.
-    pub fn left_out(&self) -> u64 {
-        self.left_out.values().sum()
+    pub fn removed(&self) -> u64 {
+        self.removed.values().sum()
     }
 
     /// Records that the output must still account for: neither dropped, removed nor consumed.
     pub fn unaccounted(&self) -> u64 {
-        (self.read + self.added).saturating_sub(self.dropped() + self.left_out() + self.consumed)
+        (self.read + self.added).saturating_sub(self.dropped() + self.removed() + self.consumed)
     }
 }
 
@@ -112,8 +112,8 @@ impl Ledger {
     }
 
     /// Counts records removed by a pass on request.
-    pub fn left_out(&mut self, kind: RecordType, by: &str, count: u64) {
-        *self.entry(kind).left_out.entry(by.to_owned()).or_default() += count;
+    pub fn removed(&mut self, kind: RecordType, by: &str, count: u64) {
+        *self.entry(kind).removed.entry(by.to_owned()).or_default() += count;
     }
 
     /// Counts records in the output.
@@ -145,8 +145,8 @@ impl Ledger {
             own.emitted += entry.emitted;
             own.consumed += entry.consumed;
             own.not_applicable += entry.not_applicable;
-            for (pass, count) in entry.left_out {
-                *own.left_out.entry(pass).or_default() += count;
+            for (pass, count) in entry.removed {
+                *own.removed.entry(pass).or_default() += count;
             }
             for (reason, count) in entry.dropped {
                 *own.dropped.entry(reason).or_default() += count;
@@ -297,9 +297,9 @@ impl fmt::Display for Ledger {
         if self.unread > 0 {
             write!(f, ", {} unreadable", counted(self.unread, "byte"))?;
         }
-        if samples.left_out() > 0 {
-            let by = samples.left_out.iter().map(|(pass, count)| format!("{count} by {pass}"));
-            write!(f, "; {} removed ({})", counted(samples.left_out(), noun), by.collect::<Vec<_>>().join(", "))?;
+        if samples.removed() > 0 {
+            let by = samples.removed.iter().map(|(pass, count)| format!("{count} by {pass}"));
+            write!(f, "; {} removed ({})", counted(samples.removed(), noun), by.collect::<Vec<_>>().join(", "))?;
         }
         let others = self.dropped_others();
         if !others.is_empty() {
@@ -346,8 +346,8 @@ mod tests {
         ledger.dropped(RecordType::SAMPLE, Reason::UnknownEvent);
         ledger.dropped(RecordType::COMPRESSED, Reason::Undecodable);
         ledger.read(RecordType::SAMPLE, 5);
-        ledger.left_out(RecordType::SAMPLE, "--pid", 4);
-        ledger.left_out(RecordType::SAMPLE, "--cpu", 1);
+        ledger.removed(RecordType::SAMPLE, "--pid", 4);
+        ledger.removed(RecordType::SAMPLE, "--cpu", 1);
         ledger.lost_samples = 7;
         assert_eq!(
             ledger.to_string(),

@@ -38,7 +38,7 @@ pub struct Meta {
     /// Names of the files; the first is the recording itself.
     pub files: Vec<String>,
     /// The directory of the files, if the recording is a directory. Its name may be invalid UTF-8.
-    pub folder: Option<PathBuf>,
+    pub directory: Option<PathBuf>,
     /// Container of the recording.
     pub container: Container,
     /// Byte order of the recorder.
@@ -66,7 +66,7 @@ impl Meta {
     pub fn new(reader: &ContainerReader) -> Self {
         let mut meta = Self {
             files: reader.files.clone(),
-            folder: reader.folder.clone(),
+            directory: reader.directory.clone(),
             container: reader.container,
             endian: reader.endian,
             events: Events::default(),
@@ -96,7 +96,7 @@ impl Meta {
     ) -> Self {
         let meta = Self {
             files: vec![name],
-            folder: None,
+            directory: None,
             container: Container::File,
             endian,
             events: Events::default(),

@@ -9,7 +9,7 @@ use crate::container::read::frames::Decompressor;
 use crate::container::read::input::Input;
 use crate::container::read::pipe::HEADER_SIZE;
 use crate::container::read::{Container, ReadOptions, Reader};
-use crate::container::walk::{Damage, DamageKind, Step, is_sound, resynchronize, step};
+use crate::container::walk::{Damage, DamageKind, Step, is_plausible, resynchronize, step};
 use crate::error::{Error, Result};
 use crate::stream::Sink;
 use crate::stream::counts::Counts;
@@ -251,7 +251,7 @@ impl Source {
         let left = block.bytes.len() - at;
         let (problem, may_continue) = match end {
             Step::Cut { needed } => {
-                let sound = RecordHeader::peek(&block.bytes[at..], self.meta.endian).is_some_and(|h| is_sound(&h));
+                let sound = RecordHeader::peek(&block.bytes[at..], self.meta.endian).is_some_and(|h| is_plausible(&h));
                 let problem = format!("record is truncated: needs {needed} bytes, {left} left");
                 (problem, !sound || needed > u64::from(u16::MAX))
             }

@@ -5,21 +5,21 @@
 
 // A `Recorder` writes records one by one in constant memory; `template` repeats a sample; `scenario` is recordings described by
 // a file.
-pub(crate) mod about;
 pub(crate) mod bpf;
 pub(crate) mod event;
 mod event_names;
 mod flow;
 pub(crate) mod map;
+pub(crate) mod metadata;
 mod recorder;
 mod recording;
 pub(crate) mod scenario;
 mod template;
 pub(crate) mod tracepoint;
 
-pub use about::{About, Machine};
 pub use event::Event;
 pub use map::Map;
+pub use metadata::{Machine, Metadata};
 pub use recorder::Stamp;
 pub use recording::RecordingBuilder;
 pub use tracepoint::{Field, Tracepoint};

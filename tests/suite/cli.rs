@@ -457,11 +457,11 @@ fn report_json_prints_the_ledger_as_one_object() {
     assert_eq!(json["warnings"].as_array().map(Vec::len), Some(2), "{json}");
     for (kind, record) in json["records"].as_object().unwrap() {
         let count = |key: &str| record[key].as_u64().unwrap_or_else(|| panic!("{kind}: {key}: {record}"));
-        let parts = ["out", "used", "not_applicable", "left_out", "dropped"].map(count);
+        let parts = ["out", "used", "not_applicable", "removed", "dropped"].map(count);
         assert_eq!(count("read") + count("added"), parts.iter().sum::<u64>(), "{kind}");
     }
     let json = report(&["in.data", "-o", "five.data", "--head", "5", "--report", "json"]);
-    assert_eq!(json["records"]["SAMPLE"]["left_out_by"], serde_json::json!({ "--head": 372 }));
+    assert_eq!(json["records"]["SAMPLE"]["removed_by"], serde_json::json!({ "--head": 372 }));
     assert_eq!(json["complete"], true);
     let json = report(&["merge", "in.data", "five.data", "-o", "merged.data", "--report", "json"]);
     assert_eq!(json["inputs"], serde_json::json!(["in.data", "five.data"]));

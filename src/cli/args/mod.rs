@@ -31,7 +31,7 @@ pub use split::SplitArgs;
 pub use synth::SynthArgs;
 
 use clap::{Args, Parser, Subcommand};
-use perfconv::formats::{FORMATS, Format, Reads, Writes};
+use perfconv::formats::{FORMATS, Format, Reader, Writer};
 use perfconv::rewrite::option_values::directory;
 use std::path::PathBuf;
 
@@ -97,8 +97,8 @@ pub fn formats_table() -> String {
     let mut table =
         "Formats (r: can be read, w: can be written); a further extension .gz or .zst compresses:".to_owned();
     for format in FORMATS {
-        let read = if matches!(format.reads, Reads::Nothing) { '-' } else { 'r' };
-        let written = if matches!(format.writes, Writes::Nothing) { '-' } else { 'w' };
+        let read = if matches!(format.reader, Reader::Nothing) { '-' } else { 'r' };
+        let written = if matches!(format.writer, Writer::Nothing) { '-' } else { 'w' };
         let (name, extensions, about) = (format.name, extensions(format), format.about);
         table += &format!("\n  {name:<name_width$}  {read}{written}  {extensions:<extensions_width$}  {about}");
     }

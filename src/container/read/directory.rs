@@ -29,7 +29,7 @@ pub fn open(path: &Path, options: ReadOptions) -> Result<Reader> {
     };
     let Some(endian) = header::endian(&bytes) else { return Err(super::not_a_recording(&name, &bytes)) };
     let mut reader = Reader::new(&name, Container::Directory, endian, options);
-    reader.folder = Some(path.to_owned());
+    reader.directory = Some(path.to_owned());
     reader.add_file(&bytes)?;
     let mut expected = 0;
     for (number, part) in parts(path)? {

@@ -24,10 +24,10 @@ mod tables;
 
 pub use tables::{begin, is_alike};
 
-use super::{Format, Writes};
+use super::{Format, Writer};
 
 /// Tables in a directory.
 pub const FORMAT: Format = Format {
-    writes: Writes::Folder { begin, is_alike },
+    writer: Writer::Directory { begin, is_alike },
     ..Format::new("csv", "directory of tables: records, processes, results")
 };

@@ -15,7 +15,7 @@ use crate::abi::sample_type::SampleType;
 use crate::abi::sample_view::SampleView;
 use crate::abi::tokens::Unsupported;
 use crate::error::{Error, Result};
-use crate::formats::carry::{Carry, CarryOptions};
+use crate::formats::converter::{ConvertOptions, Converter};
 use crate::formats::json::{append, append_hex};
 use crate::profile::deferred::{UserFrames, Waiting};
 use crate::profile::dispatch::{DecodedSample, SampleConsumer, dispatch};
@@ -71,7 +71,7 @@ struct Incomplete {
 
 impl<W: Write> Export<W> {
     /// Creates the sink. The time when the file was written is omitted from anonymized recordings.
-    pub fn new(out: W, options: &CarryOptions) -> Self {
+    pub fn new(out: W, options: &ConvertOptions) -> Self {
         Self {
             out,
             is_exact: options.values.is_given(&EXACT),
@@ -271,7 +271,7 @@ fn failed(error: Unsupported) -> Error {
     Error::Output(io::Error::other(error))
 }
 
-impl<W: Write> Carry for Export<W> {
+impl<W: Write> Converter for Export<W> {
     fn account(&self, ledger: &mut Ledger) {
         ledger.account_for_stream();
         ledger.merge(self.ledger.clone());

@@ -21,17 +21,17 @@ mod objects;
 mod text;
 
 use super::options::FormatOption;
-use super::{Format, Writes};
+use super::{Format, Writer};
 use crate::container::read::ReadOptions;
-use crate::formats::carry::{Carry, CarryOptions};
+use crate::formats::converter::{ConvertOptions, Converter};
 use crate::stream::order::Order;
 use export::Export;
 use std::io::{BufWriter, Write};
 
 /// The JSON of `perf data convert --to-json`.
 pub const FORMAT: Format = Format {
-    writes: Writes::Carry(begin),
-    recognises,
+    writer: Writer::Converter(begin),
+    recognizes: recognises,
     is_distinctive: true,
     options: &[EXACT],
     ..Format::new("perf-json", "JSON of perf data convert, with more fields")
@@ -48,7 +48,7 @@ pub fn recognises(start: &[u8]) -> bool {
 }
 
 /// Begins writing a recording as perf's JSON.
-pub fn begin<'a>(out: &'a mut dyn Write, options: &CarryOptions) -> Box<dyn Carry + 'a> {
+pub fn begin<'a>(out: &'a mut dyn Write, options: &ConvertOptions) -> Box<dyn Converter + 'a> {
     let export = Export::new(BufWriter::with_capacity(1 << 17, out), options);
     let read = ReadOptions { spool_dir: options.spool_dir.clone(), ..ReadOptions::default() };
     Box::new(Order::new(export, read))

@@ -4,14 +4,14 @@ mod frame;
 mod head;
 mod import;
 
-pub use import::{import, recognises};
+pub use import::{import, recognizes};
 
-use super::{Format, Reads};
+use super::{Format, Reader};
 
 /// The text output of perf script.
 pub const FORMAT: Format = Format {
     extensions: &[("script", None)],
-    reads: Reads::Import(import),
-    recognises,
+    reader: Reader::Import(import),
+    recognizes,
     ..Format::new("perf-script", "text output of perf script; input only")
 };

@@ -38,7 +38,7 @@ pub struct Checked {
 
 impl Checked {
     /// Whether there are no errors or warnings.
-    pub fn is_sound(&self) -> bool {
+    pub fn is_valid(&self) -> bool {
         self.errors + self.warnings == 0
     }
 

@@ -11,7 +11,7 @@ use crate::synth::scenario::file::event::EventTable;
 use crate::synth::scenario::plan::Sampled;
 use crate::synth::scenario::registers::Registers;
 use crate::synth::tracepoint::Tracepoint;
-use crate::synth::{About, Event};
+use crate::synth::{Event, Metadata};
 use bitflags::Flags;
 use serde_json::{Map, Value};
 use std::ops::Range;
@@ -25,7 +25,12 @@ const MAX_STACK: u32 = 32768;
 
 impl Lines<'_> {
     /// The events and their sampling.
-    pub(super) fn events(&self, file: &File, registers: Option<Registers>, about: &mut About) -> Result<Vec<Sampled>> {
+    pub(super) fn events(
+        &self,
+        file: &File,
+        registers: Option<Registers>,
+        metadata: &mut Metadata,
+    ) -> Result<Vec<Sampled>> {
         let mut groups: Vec<Range<usize>> = Vec::new();
         for (number, table) in file.event.iter().enumerate() {
             let mut event = self.event(table, registers)?;
@@ -37,13 +42,13 @@ impl Lines<'_> {
                 event.attr.size = *size.get_ref();
                 event.attr = event.attr.resized(*size.get_ref() as usize);
             }
-            about.event(event);
+            metadata.event(event);
             match groups.last_mut().filter(|_| table.grouped) {
                 Some(group) => group.end = number + 1,
                 None => groups.push(number..number + 1),
             }
         }
-        groups.iter().filter(|group| group.len() > 1).for_each(|group| about.group(group.start, group.len()));
+        groups.iter().filter(|group| group.len() > 1).for_each(|group| metadata.group(group.start, group.len()));
         let groups = groups.iter().flat_map(|group| group.clone().map(|_| group.clone()));
         let rates = file.event.iter().map(|table| *table.rate.get_ref());
         Ok(rates.zip(groups).map(|(rate, group)| Sampled { rate, group }).collect())

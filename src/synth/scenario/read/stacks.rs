@@ -89,7 +89,7 @@ impl Lines<'_> {
         if table.raw.is_empty() {
             return Ok(BTreeMap::new());
         }
-        let events = known.about.events();
+        let events = known.metadata.events();
         let values = table.raw.iter().map(|(name, value)| {
             let tracepoints = events.iter().filter_map(|event| event.tracepoint.as_ref());
             let mut fields = tracepoints.flat_map(|tracepoint| &tracepoint.fields);
@@ -98,7 +98,7 @@ impl Lines<'_> {
             };
             let field = fields.find(|field| field.name() == name.get_ref());
             let field = field.ok_or_else(|| what("is not a field of any tracepoint of the scenario"))?;
-            match field.bytes(value, known.about.endian) {
+            match field.bytes(value, known.metadata.endian) {
                 Some(_) => Ok((name.get_ref().clone(), value.clone())),
                 None => Err(what("has a value of the wrong type or size")),
             }
@@ -123,7 +123,7 @@ impl Lines<'_> {
         let key = "process.thread.stack.sample";
         let value = Spanned::new(given.span(), Self::json(&Value::Object(given.get_ref().clone())));
         let sample = Sample::deserialize(value.get_ref()).map_err(|e| self.wrong(given.span(), key, e))?;
-        self.demand_known(&value, key, &sample)?;
+        self.check_known(&value, key, &sample)?;
         let derived = sample.fields() & DERIVED;
         match derived.is_empty() {
             true => Ok(sample),
