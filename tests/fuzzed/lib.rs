@@ -8,7 +8,7 @@ mod inputs;
 mod metadata;
 mod plausible;
 mod profiles;
-mod record_count;
+pub mod record_count;
 mod rewrites;
 mod scenario;
 mod streams;

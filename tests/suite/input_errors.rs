@@ -1,17 +1,14 @@
 //! Inputs that fail while they are read, and files that are truncated meanwhile: the result is an error, or everything up to the
 //! failure with a warning.
 
-#[path = "../fuzzed/record_count.rs"]
-mod record_count;
-
 use super::files::{fixture, fixtures};
+use super::fuzz_corpus::fuzz::record_count::RecordCount;
 use super::program::{Run, perfconv, perfconv_with_signals, run};
 use perfconv::container::read::input::Input;
 use perfconv::container::read::{ReadOptions, Reader};
 use perfconv::formats::import::{ImportOptions, import};
 use perfconv::formats::{self, FORMATS};
 use perfconv::stream::source::Source;
-use record_count::RecordCount;
 use std::fs::{self, File};
 use std::io::{self, Cursor, Read, Write};
 use std::path::Path;
