@@ -1,7 +1,7 @@
 //! Synthetic recordings: for tests of readers, and for the import of other formats.
 //!
 //! A [`RecordingBuilder`] collects records in memory, in any order: [`Event`]s, [`Map`]s, samples and others, each with a
-//! [`Stamp`]. [`About`] is the metadata of the recording: its events, [`Tracepoint`]s and the [`Machine`].
+//! [`Stamp`]. [`Metadata`] describes the recording: its events, [`Tracepoint`]s and the [`Machine`].
 
 // A `Recorder` writes records one by one in constant memory; `template` repeats a sample; `scenario` is recordings described by
 // a file.
