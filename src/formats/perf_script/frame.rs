@@ -89,6 +89,6 @@ mod tests {
         assert_eq!(Frame::parse("10"), Ok(unknown));
         assert_eq!(Frame::parse("10 main"), Ok(Frame { function: Some("main"), ..unknown }));
         assert!(Frame::parse("10 foo (inlined)").unwrap().is_inlined);
-        assert_eq!(Frame::parse("main+0x1").unwrap_err(), "ip: \"main+0x1\" is not an address");
+        assert_eq!(Frame::parse("main+0x1").unwrap_err(), "ip: 'main+0x1' is not an address");
     }
 }
