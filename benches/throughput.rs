@@ -21,9 +21,9 @@ use perfconv::abi::record::{Record, RecordType};
 use perfconv::abi::sample_view::SampleView;
 use perfconv::container::read::{ReadOptions, input::Input};
 use perfconv::container::write::frames::FrameOptions;
-use perfconv::convert::{carry, profile};
+use perfconv::convert::{convert_records, profile};
 use perfconv::error::Result;
-use perfconv::formats::carry::CarryOptions;
+use perfconv::formats::converter::ConvertOptions;
 use perfconv::formats::import::ImportOptions;
 use perfconv::formats::{json, pprof, quipper};
 use perfconv::profile::options::ProfileOptions;
@@ -286,17 +286,24 @@ fn pprof(bencher: Bencher) {
 
 fn to_json_lines(inputs: &Inputs) {
     let mut out = File::create(inputs.json()).expect("the file should be creatable");
-    let (read, options) = (ReadOptions::default(), CarryOptions::default());
-    carry(Input::Path(inputs.plain()), &read, &options, &mut Passes::default(), json::begin_lines, &mut out)
+    let (read, options) = (ReadOptions::default(), ConvertOptions::default());
+    convert_records(Input::Path(inputs.plain()), &read, &options, &mut Passes::default(), json::begin_lines, &mut out)
         .expect("a recording");
 }
 
 #[divan::bench(sample_count = 5)]
 fn quipper(bencher: Bencher) {
     bench(bencher, |inputs| {
-        let (read, options) = (ReadOptions::default(), CarryOptions::default());
-        carry(Input::Path(inputs.plain()), &read, &options, &mut Passes::default(), quipper::begin, &mut io::sink())
-            .expect("a recording");
+        let (read, options) = (ReadOptions::default(), ConvertOptions::default());
+        convert_records(
+            Input::Path(inputs.plain()),
+            &read,
+            &options,
+            &mut Passes::default(),
+            quipper::begin,
+            &mut io::sink(),
+        )
+        .expect("a recording");
     });
 }
 

@@ -25,7 +25,7 @@ session 'perfconv' 'perfconv -o out.pb.gz' 'perfconv rewrite perf.data -o first.
             while (lines[NR] == "") NR--
             width = int(columns * 7.9) + 32; height = NR * 18 + 52
             printf "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\">\n", width, height, width, height
-            print "<title>perfconv converts, rewrites and checks a recording</title>"
+            print "<title>A terminal: perfconv summarizes a recording, converts it to pprof, extracts half of it, and checks the result</title>"
             print "<rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"#1e2127\"/>"
             split("#ff5f56 #ffbd2e #27c93f", colours, " ")
             for (i = 1; i <= 3; i++) printf "<circle cx=\"%d\" cy=\"16\" r=\"5\" fill=\"%s\"/>\n", i * 18, colours[i]

@@ -180,7 +180,7 @@ fn run_all(bytes: &[u8], place: &Place) -> Outcome {
     let mut found = None;
     check_outcome("check", &mut || {
         let checked = check(input.clone(), ReadOptions::default(), &mut |_| {});
-        found = Some(checked.map_or((false, true), |checked| (true, !checked.is_sound())));
+        found = Some(checked.map_or((false, true), |checked| (true, !checked.is_valid())));
     });
     let mut converted = None;
     check_outcome("profile", &mut || {
@@ -192,7 +192,7 @@ fn run_all(bytes: &[u8], place: &Place) -> Outcome {
     let converted = converted.expect("it should have been converted");
     assert_eq!(converted.is_ok(), is_checked, "check and conversion should agree on readability");
     for (kind, entry) in converted.iter().flat_map(|(_, ledger)| ledger.entries()) {
-        let sum = entry.emitted + entry.consumed + entry.not_applicable + entry.left_out() + entry.dropped();
+        let sum = entry.emitted + entry.consumed + entry.not_applicable + entry.removed() + entry.dropped();
         assert_eq!(entry.read + entry.added, sum, "{kind}: {entry:?}");
     }
     Outcome { is_read: is_checked, is_reported, ..outcome }

@@ -6,7 +6,7 @@ use crate::recordings;
 use perfconv::container::read::ReadOptions;
 use perfconv::container::read::input::Input;
 use perfconv::convert;
-use perfconv::formats::carry::{BeginCarry, CarryOptions};
+use perfconv::formats::converter::{BeginConverter, ConvertOptions};
 use perfconv::formats::import::ImportOptions;
 use perfconv::formats::json;
 use perfconv::rewrite::passes::Passes;
@@ -47,12 +47,12 @@ fn files_of(path: &Path) -> Option<Vec<Vec<u8>>> {
 }
 
 /// Exports a recording to JSON.
-fn export(path: &Path, begin: BeginCarry) -> perfconv::Result<Vec<u8>> {
+fn export(path: &Path, begin: BeginConverter) -> perfconv::Result<Vec<u8>> {
     let (mut out, read) = (Vec::new(), ReadOptions::default());
-    convert::carry(
+    convert::convert_records(
         Input::Path(path.to_owned()),
         &read,
-        &CarryOptions::default(),
+        &ConvertOptions::default(),
         &mut Passes::default(),
         begin,
         &mut out,

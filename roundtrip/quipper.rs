@@ -4,9 +4,9 @@
 use crate::recordings;
 use perfconv::container::read::ReadOptions;
 use perfconv::container::read::input::Input;
-use perfconv::convert::carry;
+use perfconv::convert::convert_records;
 use perfconv::error::Result;
-use perfconv::formats::carry::CarryOptions;
+use perfconv::formats::converter::ConvertOptions;
 use perfconv::formats::import::ImportOptions;
 use perfconv::formats::quipper::proto::PerfDataProto;
 use perfconv::formats::quipper::proto::perf_data_proto::{Chunk, Splice};
@@ -24,8 +24,8 @@ const OURS: u32 = 1000;
 
 fn written(input: Input, quipper: Fidelity) -> Result<Vec<u8>> {
     let mut out = Vec::new();
-    let options = CarryOptions { values: quipper.into(), ..CarryOptions::default() };
-    carry(input, &ReadOptions::default(), &options, &mut Passes::default(), begin, &mut out)?;
+    let options = ConvertOptions { values: quipper.into(), ..ConvertOptions::default() };
+    convert_records(input, &ReadOptions::default(), &options, &mut Passes::default(), begin, &mut out)?;
     Ok(out)
 }
 

@@ -5,7 +5,7 @@ use crate::container::read::input::Input;
 use crate::container::read::{Container, ReadOptions};
 use crate::error::Result;
 use crate::formats::BeginStreamed;
-use crate::formats::carry::{BeginCarry, BeginFolder, Carry, CarryOptions};
+use crate::formats::converter::{BeginConverter, BeginDirectoryConverter, ConvertOptions, Converter};
 use crate::profile::Profile;
 use crate::profile::collector::Collector;
 use crate::profile::event::ProfileEvent;
@@ -117,36 +117,41 @@ impl TakeSamples for CountedStacks<'_> {
 ///
 /// # Errors
 /// If the recording cannot be read, and errors of `out`.
-pub fn carry(
+pub fn convert_records(
     input: Input,
     read: &ReadOptions,
-    options: &CarryOptions,
+    options: &ConvertOptions,
     passes: &mut Passes,
-    begin: BeginCarry,
+    begin: BeginConverter,
     out: &mut dyn Write,
 ) -> Result<Ledger> {
-    carry_by(input, read, passes, &mut *begin(out, options))
+    convert_with(input, read, passes, &mut *begin(out, options))
 }
 
 /// Applies passes to a recording, and writes it to a format with several files, in an existing empty directory.
 ///
 /// # Errors
-/// Those of [`carry`].
-pub fn carry_to_folder(
+/// Those of [`convert_records`].
+pub fn convert_records_to_directory(
     input: Input,
     read: &ReadOptions,
-    options: &CarryOptions,
+    options: &ConvertOptions,
     passes: &mut Passes,
-    begin: BeginFolder,
+    begin: BeginDirectoryConverter,
     directory: &Path,
 ) -> Result<Ledger> {
-    carry_by(input, read, passes, &mut *begin(directory, options)?)
+    convert_with(input, read, passes, &mut *begin(directory, options)?)
 }
 
-fn carry_by(input: Input, read: &ReadOptions, passes: &mut Passes, carrier: &mut dyn Carry) -> Result<Ledger> {
-    let (meta, mut ledger) = passes.run(input, read, &mut *carrier)?;
-    carrier.account(&mut ledger);
-    let other_files = if carrier.carries_others() { Vec::new() } else { other_files(&meta) };
+fn convert_with(
+    input: Input,
+    read: &ReadOptions,
+    passes: &mut Passes,
+    converter: &mut dyn Converter,
+) -> Result<Ledger> {
+    let (meta, mut ledger) = passes.run(input, read, &mut *converter)?;
+    converter.account(&mut ledger);
+    let other_files = if converter.converts_other_files() { Vec::new() } else { other_files(&meta) };
     if !other_files.is_empty() {
         ledger.missing(format!("other files in the directory are not in the output: {}", other_files.join(", ")));
     }
@@ -158,7 +163,7 @@ fn other_files(meta: &Meta) -> Vec<String> {
     if meta.container != Container::Directory {
         return Vec::new();
     }
-    let directory = meta.folder.as_ref().and_then(|directory| directory.read_dir().ok());
+    let directory = meta.directory.as_ref().and_then(|directory| directory.read_dir().ok());
     let names = directory.into_iter().flatten().flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
     let mut names: Vec<_> = names.filter(|name| !is_part(name)).collect();
     names.sort();

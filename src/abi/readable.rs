@@ -111,7 +111,7 @@ impl<'a> Text<'a> {
     pub fn of(place: &'a [u8], usual: impl FnOnce(usize) -> usize) -> Self {
         let text = crate::abi::text::until_nul(place);
         let padding = &place[text.len()..];
-        let is_zero = padding.len() <= MOST_ZEROS && padding.iter().all(|&byte| byte == 0);
+        let is_zero = padding.len() <= MAX_ZEROS && padding.iter().all(|&byte| byte == 0);
         Self {
             text: text.into(),
             room: (place.len() != usual(text.len())).then_some(place.len()),
@@ -158,7 +158,7 @@ impl Serialize for Text<'_> {
 }
 
 /// Maximum number of zeros represented by a number alone, so that short input cannot allocate much memory.
-pub const MOST_ZEROS: usize = 4096;
+pub const MAX_ZEROS: usize = 4096;
 
 impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -194,10 +194,8 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
                 }
                 let text: Vec<u8> = text.ok_or_else(|| A::Error::missing_field("text"))?;
                 let represented = text.len() + padding.as_ref().map_or(0, |padding: &Cow<'_, [u8]>| padding.len());
-                if room.is_some_and(|room| room > represented + MOST_ZEROS) {
-                    return Err(A::Error::custom(format_args!(
-                        "room exceeds the text by more than {MOST_ZEROS} bytes"
-                    )));
+                if room.is_some_and(|room| room > represented + MAX_ZEROS) {
+                    return Err(A::Error::custom(format_args!("room exceeds the text by more than {MAX_ZEROS} bytes")));
                 }
                 Ok(Text { text: text.into(), room, padding })
             }
@@ -306,7 +304,7 @@ where
         }
 
         fn visit_str<E: Error>(self, text: &str) -> Result<F, E> {
-            number(text).map_or_else(|| Err(E::custom(format_args!("unknown flag {text:?}"))), Self::numbered)
+            number(text).map_or_else(|| Err(E::custom(format_args!("unknown flag '{text}'"))), Self::numbered)
         }
 
         fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<F, A::Error> {
@@ -357,7 +355,7 @@ pub fn deserialize_fields<'de, D: Deserializer<'de>>(
             while let Some(key) = map.next_key::<Cow<'_, str>>()? {
                 let Some((field, name)) = self.0.iter().find(|(_, name)| *name == key) else {
                     map.next_value::<IgnoredAny>()?;
-                    return Err(A::Error::custom(format_args!("unknown bit-field {key:?}")));
+                    return Err(A::Error::custom(format_args!("unknown bit-field '{key}'")));
                 };
                 let value = map.next_value()?;
                 if field.get(field.set(0, value)) != value {

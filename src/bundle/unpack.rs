@@ -4,14 +4,15 @@
 
 use super::entry::{Entry, RECORDING, points_to_object};
 use crate::abi::header;
-use crate::container::temp_folder::{TempFolder, folders_of, temporary};
+use crate::container::temp_directory::{TempDirectory, create_parent_directories, temporary};
 use crate::error::{Error, Result};
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
-use tar::{Archive, EntryType};
+use tar::{Archive, EntryType, Header};
 
 /// The result of an extraction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -28,7 +29,7 @@ pub struct Unpacked {
 #[derive(Debug)]
 pub struct Extracted {
     cache: PathBuf,
-    directory: TempFolder,
+    directory: TempDirectory,
     found: Found,
 }
 
@@ -40,7 +41,7 @@ pub struct Extracted {
 pub fn extract(archive: impl Read, name: &str, cache: &Path, is_private: bool) -> Result<Extracted> {
     let mut directories = cache.ancestors().map(|path| if path == Path::new("") { Path::new(".") } else { path });
     let near = directories.find(|path| path.exists()).unwrap_or(cache);
-    let directory = TempFolder::new(Some(near))
+    let directory = TempDirectory::new(Some(near))
         .map_err(Error::io(near.display().to_string(), "cannot create a temporary directory"))?;
     let found = extract_into(archive, name, directory.path(), is_private)?;
     Ok(Extracted { cache: cache.to_owned(), directory, found })
@@ -53,7 +54,7 @@ impl Extracted {
     /// Fails if a file cannot be moved, or the recording exists and must not be overwritten; then the moved files are removed.
     pub fn put_in_place(self, beside: &Path, overwrite: bool) -> Result<Unpacked> {
         let Self { cache, directory, found } = self;
-        let mut placed = Placed::default();
+        let mut placed = CreatedPaths::default();
         let is_new = !cache.exists();
         fs::create_dir_all(&cache).map_err(Error::io(cache.display().to_string(), "cannot create"))?;
         let unpacked = put_in_place(&cache, directory.path(), &found, (beside, overwrite), &mut placed);
@@ -70,9 +71,9 @@ impl Extracted {
 
 /// The created files and directories, in this order.
 #[derive(Default)]
-struct Placed(Vec<PathBuf>);
+struct CreatedPaths(Vec<PathBuf>);
 
-impl Placed {
+impl CreatedPaths {
     fn remove(self) {
         for path in self.0.iter().rev() {
             // Directories with files of other programs are kept.
@@ -80,9 +81,9 @@ impl Placed {
         }
     }
 
-    /// Creates the directories of a file, as [`folders_of`] does.
+    /// Creates the directories of a file, as [`create_parent_directories`] does.
     fn create_directories(&mut self, below: &Path, file: &Path) -> io::Result<()> {
-        self.0.extend(folders_of(file, below)?);
+        self.0.extend(create_parent_directories(file, below)?);
         Ok(())
     }
 }
@@ -92,7 +93,7 @@ fn put_in_place(
     directory: &Path,
     found: &Found,
     (beside, overwrite): (&Path, bool),
-    placed: &mut Placed,
+    placed: &mut CreatedPaths,
 ) -> Result<Unpacked> {
     let mut unpacked = Unpacked::default();
     for file in &found.files {
@@ -148,6 +149,9 @@ const MAX_ENTRY_HEADER: u64 = 1 << 20;
 /// Size of a header, and of the zeros at the end.
 const BLOCK: u64 = 512;
 
+/// Where a header stores its checksum.
+const CHECKSUM: Range<usize> = 148..156;
+
 /// Maximum length of a path on Linux.
 const PATH_MAX: usize = 4096;
 
@@ -185,7 +189,13 @@ fn extract_into(archive: impl Read, name: &str, directory: &Path, is_private: bo
     let mut found = Found::default();
     let cannot_read = |e: io::Error| Error::input(name, None, format!("cannot read archive: {e}"));
     let left = Cell::new(u64::MAX);
-    let mut archive = Archive::new(Limited { archive, left: &left });
+    let mut start = Vec::new();
+    let mut archive = archive;
+    archive.by_ref().take(BLOCK).read_to_end(&mut start).map_err(cannot_read)?;
+    if !is_tar_header(&start) {
+        return Err(Error::input(name, None, "not a tar archive; name an archive written by perfconv archive"));
+    }
+    let mut archive = Archive::new(Limited { archive: start.as_slice().chain(archive), left: &left });
     let mut entries = archive.entries().map_err(cannot_read)?;
     loop {
         left.set(MAX_ENTRY_HEADER);
@@ -220,7 +230,7 @@ fn extract_into(archive: impl Read, name: &str, directory: &Path, is_private: bo
         let to = directory.join(&file);
         let failed = || Error::io(to.display().to_string(), "cannot write");
         let is_recording = found.recording.as_deref().is_some_and(|name| file == Path::new(name));
-        let out = folders_of(&file, directory).and_then(|_| new_file(&to, is_private && is_recording));
+        let out = create_parent_directories(&file, directory).and_then(|_| new_file(&to, is_private && is_recording));
         let mut out = match out {
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => return unexpected("occurs twice"),
             out => out.map_err(failed())?,
@@ -243,6 +253,17 @@ fn extract_into(archive: impl Read, name: &str, directory: &Path, is_private: bo
         return Err(Error::input(name, None, "archive is truncated; nothing was unpacked"));
     }
     Ok(found)
+}
+
+/// Whether these are the bytes of a tar header, by its checksum, or the zeros at the end of an archive.
+fn is_tar_header(block: &[u8]) -> bool {
+    let Ok(bytes) = <&[u8; BLOCK as usize]>::try_from(block) else { return false };
+    let header = Header::from_byte_slice(bytes);
+    // The checksum counts its own bytes as spaces.
+    let (before, rest) = block.split_at(CHECKSUM.start);
+    let sum: u32 = before.iter().chain(&rest[CHECKSUM.len()..]).map(|&byte| u32::from(byte)).sum();
+    let spaces = CHECKSUM.len() as u32 * u32::from(b' ');
+    sum == 0 || header.cksum().is_ok_and(|checksum| checksum == sum + spaces)
 }
 
 /// Whether a file starts with the magic of perf.data.

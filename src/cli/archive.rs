@@ -3,8 +3,8 @@
 use super::args::{ArchiveArgs, DEFAULT_INPUT};
 use super::failure::Failure;
 use super::input::{Recording, named};
-use super::output::{Allowed, Output, is_private};
-use super::report::{self, say};
+use super::output::{Output, OutputRules, is_private};
+use super::report::{self, counted, print_message};
 use super::temporary_outputs;
 use perfconv::bundle::entry::RECORDING;
 use perfconv::bundle::pack::{Packed, pack};
@@ -38,8 +38,8 @@ fn pack_one(args: ArchiveArgs) -> Result<ExitCode, Failure> {
         if input == Path::new("-") { PathBuf::from(format!("{RECORDING}.tar.zst")) } else { input.with_file_name(name) }
     });
     let envelopes = envelopes(&output)?;
-    let allowed = Allowed { overwrite: args.force, on_terminal: false, replaceable: None, is_directory: false };
-    let output = Output::check(&output, &input, allowed)?;
+    let rules = OutputRules { overwrite: args.force, on_terminal: false, replaceable: None, is_directory: false };
+    let output = Output::check(&output, &input, rules)?;
     let options = ReadOptions { spool_dir: args.spool_dir, ..ReadOptions::default() };
     let name = own_name(&input);
     let recording = Recording::new(input, None, &options)?;
@@ -56,7 +56,9 @@ fn pack_one(args: ArchiveArgs) -> Result<ExitCode, Failure> {
     recording.record_missing(&mut packed.ledger);
     if !args.quiet {
         report::ledger(&packed.ledger, &output.name(), args.verbose);
-        say(format_args!("[ perfconv: {}: {} objects, {} files ]", output.name(), packed.objects, packed.files));
+        let [objects, files] =
+            [(packed.objects, "object"), (packed.files, "file")].map(|(n, noun)| counted(n as u64, noun));
+        print_message(format_args!("[ perfconv: {}: {objects}, {files} ]", output.name()));
     }
     let is_incomplete = args.strict && packed.ledger.is_incomplete();
     Ok(if is_incomplete { ExitCode::from(INCOMPLETE) } else { ExitCode::SUCCESS })
@@ -113,10 +115,13 @@ fn unpack_one(args: &ArchiveArgs) -> Result<ExitCode, Failure> {
     if !args.quiet {
         let present =
             if unpacked.existing > 0 { format!(", {} already present", unpacked.existing) } else { String::new() };
-        say(format_args!("[ perfconv: {}: {} files{present} ]", cache.display(), unpacked.files));
+        let files = counted(unpacked.files as u64, "file");
+        print_message(format_args!("[ perfconv: {}: {files}{present} ]", cache.display()));
         if let Some(recording) = unpacked.recording {
             let (cache, recording) = (cache.display(), recording.display());
-            say(format_args!("[ perfconv: perf --buildid-dir {cache} report -i {recording} ]"));
+            print_message(format_args!(
+                "[ perfconv: to view it, run: perf --buildid-dir {cache} report -i {recording} ]"
+            ));
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -3,7 +3,7 @@
 use super::args::ConvertArgs;
 use super::convert::{Conversion, INCOMPLETE};
 use super::failure::Failure;
-use super::report::say;
+use super::report::print_message;
 use perfconv::container::write::envelope::strip;
 use perfconv::formats::table::{by_file_name, by_name};
 use perfconv::formats::{DEFAULT_PROFILE, FORMATS, Format, profile_options};
@@ -64,7 +64,7 @@ pub fn run(args: &ConvertArgs, directory: &Path) -> Result<ExitCode, Failure> {
         }
     });
     if failed > 0 {
-        say(format_args!("perfconv: {failed} of {} recordings could not be converted", jobs.len()));
+        print_message(format_args!("perfconv: {failed} of {} recordings could not be converted", jobs.len()));
     }
     Ok(match (failed, incomplete) {
         (0, 0) => ExitCode::SUCCESS,

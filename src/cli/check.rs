@@ -4,7 +4,7 @@ use super::args::CheckArgs;
 use super::failure::Failure;
 use super::input::Recording;
 use super::output::stdout_failed;
-use super::report::{escape_controls, object, say, unnamed_lines};
+use super::report::{counted, escape_controls, object, print_message, unnamed_lines};
 use super::standard_streams::require_stdout;
 use perfconv::abi::record::RecordType;
 use perfconv::convert;
@@ -45,7 +45,7 @@ pub fn run(args: CheckArgs) -> Result<ExitCode, Failure> {
         let is_sound = if args.symbols {
             check_symbols(path, &args, &mut out)?
         } else {
-            check_one(path, &args, &mut out)?.map(|(checked, is_complete)| checked.is_sound() && is_complete)
+            check_one(path, &args, &mut out)?.map(|(checked, is_complete)| checked.is_valid() && is_complete)
         };
         match is_sound {
             Some(is_sound) => has_problems |= !is_sound,
@@ -69,7 +69,7 @@ fn check_one(path: &Path, args: &CheckArgs, out: &mut impl Write) -> Result<Opti
     let Some(recording) = open(path, args, out)? else { return Ok(None) };
     let input = recording.input();
     let name = input.name();
-    recording.damage().iter().for_each(|damage| say(format_args!("perfconv: warning: {damage}")));
+    recording.damage().iter().for_each(|damage| print_message(format_args!("perfconv: warning: {damage}")));
     let checked = check(input, options, &mut |finding| {
         if written.is_ok() && args.json {
             written = writeln!(out, "{}", to_json(&finding));
@@ -103,7 +103,7 @@ fn open(path: &Path, args: &CheckArgs, out: &mut impl Write) -> Result<Option<Re
 /// Reports that a recording cannot be read.
 fn unreadable<T>(why: &dyn fmt::Display, out: &mut impl Write) -> Result<Option<T>, Failure> {
     out.flush().map_err(stdout_failed)?;
-    say(format_args!("perfconv: {why}"));
+    print_message(format_args!("perfconv: {why}"));
     Ok(None)
 }
 
@@ -145,11 +145,10 @@ fn check_symbols(path: &Path, args: &CheckArgs, out: &mut impl Write) -> Result<
 
 /// The line that sums up the findings on a recording.
 fn summary(checked: &Checked) -> String {
-    let many = |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
-    let verdict = if checked.is_sound() { "ok" } else { "not ok" };
+    let verdict = if checked.is_valid() { "ok" } else { "not ok" };
     let [errors, warnings, notes] = [(checked.errors, "error"), (checked.warnings, "warning"), (checked.notes, "note")]
-        .map(|(n, what)| many(n, what));
-    format!("{verdict}: {}, {errors}, {warnings}, {notes}", many(checked.records, "record"))
+        .map(|(n, what)| counted(n, what));
+    format!("{verdict}: {}, {errors}, {warnings}, {notes}", counted(checked.records, "record"))
 }
 
 /// Counts findings by rule and record type.
@@ -168,7 +167,7 @@ impl SimilarFindings {
         *count
     }
 
-    /// Writes how many findings were not printed.
+    /// Writer how many findings were not printed.
     fn write_omitted(&self, name: &str, out: &mut impl Write) -> io::Result<()> {
         let name = escape_controls(name);
         for ((rule, kind), count) in self.0.iter().filter(|&(_, &count)| count > MAX_SIMILAR) {

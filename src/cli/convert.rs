@@ -4,21 +4,21 @@ use super::args::ConvertArgs;
 use super::failure::Failure;
 use super::images::Images;
 use super::input::{NamedInput, Recording};
-use super::output::{Allowed, Output};
+use super::output::{Output, OutputRules};
 use super::pending_output::PendingOutput;
 use super::report::Report;
 use super::{batch, profiles, rewrite, temporary_outputs};
 use perfconv::container::read::directory::is_recording;
 use perfconv::container::write::envelope::{self, Envelope, Envelopes};
 use perfconv::convert;
-use perfconv::formats::carry::{CarryOptions, Passed};
+use perfconv::formats::converter::{AppliedPasses, ConvertOptions};
 use perfconv::formats::import::{self, CopyProfile, Values};
 use perfconv::formats::options::OptionValues;
 use perfconv::formats::profile_options::split;
 use perfconv::formats::retained_fields::RetainedFields;
 use perfconv::formats::symbol_options::symbol_search;
 use perfconv::formats::table::{by_file_name, by_name, check_options, writable};
-use perfconv::formats::{DEFAULT_PROFILE, FORMATS, Format, Writes, perf_data};
+use perfconv::formats::{DEFAULT_PROFILE, FORMATS, Format, Writer, perf_data};
 use perfconv::profile::symbolize::SymbolSources;
 use perfconv::profile::unnamed::Unnamed;
 use perfconv::rewrite::filter::event::EVENT;
@@ -54,7 +54,7 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
 
 /// The output if only a format is given, by `--to`: standard output for text.
 fn default_output(to: Option<&str>) -> Option<PathBuf> {
-    let is_text = |format: &Format| !format.is_binary && !matches!(format.writes, Writes::Folder { .. });
+    let is_text = |format: &Format| !format.is_binary && !matches!(format.writer, Writer::Directory { .. });
     // An unknown format is reported later.
     by_name(FORMATS, to?).is_none_or(is_text).then(|| PathBuf::from("-"))
 }
@@ -124,7 +124,7 @@ impl Conversion {
         if args.level.is_some() && envelopes.is_empty() && split(&values).is_none() {
             return Err(Failure::Usage("--level needs an output whose name ends in .gz or .zst".to_owned()));
         }
-        if matches!(format.writes, Writes::Folder { .. }) && !envelopes.is_empty() {
+        if matches!(format.writer, Writer::Directory { .. }) && !envelopes.is_empty() {
             return Err(Failure::Usage(format!(
                 "format {} is a directory, which cannot be compressed; remove .gz or .zst from its name",
                 format.name
@@ -141,18 +141,18 @@ impl Conversion {
         let Self { format, envelopes, values } = self;
         let direct = format.direct(values);
         let is_split = split(values).is_some();
-        let allowed = Allowed {
+        let rules = OutputRules {
             overwrite: args.force,
             on_terminal: !format.is_binary && envelopes.list.is_empty(),
-            replaceable: match format.writes {
-                Writes::Records => Some(is_recording),
-                Writes::Profile(_) if is_split => Some(profiles::is_split),
-                Writes::Folder { is_alike, .. } => Some(is_alike),
-                Writes::Profile(_) | Writes::Carry(_) | Writes::Nothing => None,
+            replaceable: match format.writer {
+                Writer::Records => Some(is_recording),
+                Writer::Profile(_) if is_split => Some(profiles::is_split),
+                Writer::Directory { is_alike, .. } => Some(is_alike),
+                Writer::Profile(_) | Writer::Converter(_) | Writer::Nothing => None,
             },
-            is_directory: matches!(format.writes, Writes::Folder { .. }) || is_split,
+            is_directory: matches!(format.writer, Writer::Directory { .. }) || is_split,
         };
-        let output = Output::check(path, &input, allowed)?;
+        let output = Output::check(path, &input, rules)?;
         let options = args.read.options();
         let input_name = input.display().to_string();
         let named = NamedInput::open(input.clone(), args.read.from.as_deref(), &options)?;
@@ -175,13 +175,13 @@ impl Conversion {
         }
         let expansion = args.values.map(Values::from).unwrap_or_default();
         let recording = Recording::converted(named, &options, expansion)?;
-        let images = Images::check(&recording, &input, &output, &format.writes, args)?;
+        let images = Images::check(&recording, &input, &output, &format.writer, args)?;
         let input = recording.input();
         let requests = args.passes((format.usual_passes)(values));
         let mut passes = Passes::default();
         // Without other passes the profile itself selects the events: it can then report which of the recorded events it used.
         let is_of_profile =
-            matches!((&format.writes, &requests[..]), (Writes::Profile(_), [only]) if only.values().has(&EVENT));
+            matches!((&format.writer, &requests[..]), (Writer::Profile(_), [only]) if only.values().has(&EVENT));
         let context = args.context(&options, path);
         requests.iter().filter(|_| !is_of_profile).for_each(|request| passes.push_boxed(request.pass(&context)));
         let held_files = passes.hold_files();
@@ -195,8 +195,8 @@ impl Conversion {
         let has_objects = format.shows_functions() && direct.is_none() && !anonymize && !remap;
         let objects = if has_objects { symbol_search(values, &args.passes.find) } else { None };
         let symbols = SymbolSources { imported, objects: objects.map(Arc::new) };
-        let carry = CarryOptions {
-            passes: Passed { change_records: passes.change_records(), remap, anonymize },
+        let conversion = ConvertOptions {
+            passes: AppliedPasses { change_records: passes.change_records(), remap, anonymize },
             retained,
             values: values.clone(),
             symbols: symbols.clone(),
@@ -204,32 +204,39 @@ impl Conversion {
         };
 
         let mut unnamed = None;
-        let (mut ledger, written) = match (direct, format.writes) {
+        let (mut ledger, written) = match (direct, format.writer) {
             (Some(direct), _) => {
                 let (write, ledger) = direct(Source::open(input, options)?)?;
                 (ledger, output.write(|out| envelopes.around(out, |out| write(out)))?)
             }
-            (None, Writes::Records) => rewrite::run(input, &options, &mut passes, &output, envelopes, args)?,
-            (None, Writes::Nothing) => (Ledger::default(), PendingOutput::in_place()),
-            (None, Writes::Carry(begin)) => {
+            (None, Writer::Records) => rewrite::run(input, &options, &mut passes, &output, envelopes, args)?,
+            (None, Writer::Nothing) => (Ledger::default(), PendingOutput::in_place()),
+            (None, Writer::Converter(begin)) => {
                 let mut ledger = Ledger::default();
                 let written = output.write(|out| {
                     envelopes.around(out, |out| {
-                        ledger = convert::carry(input, &options, &carry, &mut passes, begin, out)?;
+                        ledger = convert::convert_records(input, &options, &conversion, &mut passes, begin, out)?;
                         Ok(())
                     })
                 })?;
                 (ledger, written)
             }
-            (None, Writes::Folder { begin, .. }) => {
+            (None, Writer::Directory { begin, .. }) => {
                 let mut ledger = Ledger::default();
                 let written = output.fill_directory(|directory| {
-                    ledger = convert::carry_to_folder(input, &options, &carry, &mut passes, begin, directory)?;
+                    ledger = convert::convert_records_to_directory(
+                        input,
+                        &options,
+                        &conversion,
+                        &mut passes,
+                        begin,
+                        directory,
+                    )?;
                     Ok(())
                 })?;
                 (ledger, written)
             }
-            (None, Writes::Profile(writes)) => {
+            (None, Writer::Profile(writes)) => {
                 let format = profiles::ProfileFormat { format, writes };
                 let profile = profiles::options(values, args.passes.values(&EVENT).concat(), symbols)?;
                 let (ledger, written, names) =
@@ -330,6 +337,9 @@ fn choose_format(output: &Path, to: Option<&str>) -> Result<(&'static Format, Ve
 
 /// The message about an output without `--to` whose extension is unknown.
 fn unknown_extension(output: &Path) -> String {
+    if output == Path::new("-") {
+        return "standard output: no format; use --to FORMAT".to_owned();
+    }
     let name = output.display();
     if output.is_dir() {
         let file = output.join("out.pb.gz");
@@ -343,6 +353,6 @@ fn unknown_extension(output: &Path) -> String {
         writable(FORMATS).filter(|format| format.extensions.is_empty()).map(|format| format.name).collect();
     let others = others.join(", ");
     format!(
-        "{name}: cannot derive the format from the name; use one of {extensions}, or --to FORMAT (the only way for {others})"
+        "{name}: cannot derive the format from the name; use one of {extensions}, or --to FORMAT ({others} have no extension)"
     )
 }

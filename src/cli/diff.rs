@@ -3,7 +3,7 @@
 use super::args::{DiffArgs, OrderArg};
 use super::failure::Failure;
 use super::input::Recording;
-use super::report::{escape_controls, say, warnings};
+use super::report::{counted, escape_controls, print_message, warnings};
 use perfconv::error::Error;
 use perfconv::formats::json::write_lines;
 use perfconv::inspect::diff::{Change, Count, DiffOptions, Difference, Side, Subject, Summary, diff};
@@ -31,7 +31,7 @@ const MAX_VALUE_LEN: usize = 120;
 pub fn run(args: DiffArgs) -> Result<ExitCode, Failure> {
     compare(args).or_else(|failure| match failure {
         Failure::Failed(what) => {
-            say(format_args!("perfconv: {what}"));
+            print_message(format_args!("perfconv: {what}"));
             Ok(ExitCode::from(FAILED))
         }
         other => Err(other),
@@ -39,12 +39,12 @@ pub fn run(args: DiffArgs) -> Result<ExitCode, Failure> {
 }
 
 fn compare(args: DiffArgs) -> Result<ExitCode, Failure> {
-    if args.inputs.iter().all(|input| input == Path::new("-")) {
+    if [&args.first, &args.second].into_iter().all(|input| input == Path::new("-")) {
         return Err(Failure::Usage("standard input can be only one of the two recordings".to_owned()));
     }
     let read = args.read.options();
     let open = |path: &Path| Recording::new(path.to_owned(), args.read.from.as_deref(), &read);
-    let (a, b) = (open(&args.inputs[0])?, open(&args.inputs[1])?);
+    let (a, b) = (open(&args.first)?, open(&args.second)?);
     let mut options = DiffOptions { by_time: args.order == OrderArg::Time, ..DiffOptions::default() };
     args.ignore.iter().for_each(|name| options.ignore.add(name));
     let mut out = BufWriter::new(io::stdout().lock());
@@ -71,9 +71,15 @@ fn compare(args: DiffArgs) -> Result<ExitCode, Failure> {
         recording.damage().iter().for_each(|damage| ledger.damage(damage.clone()));
         warnings(&ledger, args.verbose);
     }
+    for field in options.ignore.unmatched() {
+        print_message(format_args!(
+            "perfconv: warning: --ignore: no field '{field}' in either recording; expected offsets, ids, times, form or a field \
+             of the --json output"
+        ));
+    }
     let omitted: u64 = shown.values().map(|count| count.saturating_sub(MAX_SIMILAR)).sum();
     if omitted > 0 && !args.json && !args.verbose && !args.stats {
-        say(format_args!("perfconv: {omitted} similar differences not shown; -v shows all"));
+        print_message(format_args!("perfconv: {omitted} similar differences not shown; -v shows all"));
     }
     Ok(ExitCode::from(if summary.is_same() { 0 } else { DIFFERENT }))
 }
@@ -177,8 +183,9 @@ fn write_summary(summary: &Summary, out: &mut impl Write) -> io::Result<()> {
     if summary.is_same() {
         let of = |kind| summary.others.get(kind).map_or(0, |count: &Count| count.same);
         let records: u64 = summary.records.values().map(|count| count.same).sum();
-        let (events, features) = (of("events"), of("features"));
-        return writeln!(out, "identical: {records} records, {events} events, {features} features");
+        let [records, events, features] = [(records, "record"), (of("events"), "event"), (of("features"), "feature")]
+            .map(|(n, noun)| counted(n, noun));
+        return writeln!(out, "identical: {records}, {events}, {features}");
     }
     writeln!(out, "{:<20} {:>12} {:>12} {:>12} {:>12}", "", "same", "changed", "first only", "second only")?;
     let records = summary.records.iter().map(|(kind, count)| (&**kind, count));

@@ -4,7 +4,7 @@ use super::args::{DumpArgs, OffsetArg, OrderArg};
 use super::failure::Failure;
 use super::input::Recording;
 use super::output::Output;
-use super::report::{say, warnings};
+use super::report::{print_message, warnings};
 use perfconv::inspect::dump::{DumpOptions, Dumper};
 use perfconv::stream::ledger::Ledger;
 use perfconv::stream::order::Order;
@@ -63,7 +63,7 @@ pub fn run(args: DumpArgs) -> Result<ExitCode, Failure> {
     recording.damage().iter().for_each(|damage| ledger.damage(damage.clone()));
     warnings(&ledger, false);
     if shown == 0 {
-        say(format_args!("perfconv: no record matches; check --type and --offset"));
+        print_message(format_args!("perfconv: no record matches; check --type and --offset"));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,12 +1,14 @@
 //! Failures of commands and their exit status.
 
-use super::report::say;
+use super::report::print_message;
 use perfconv::error::Error;
 use std::process::ExitCode;
 
 /// Why a command failed.
 #[derive(Debug)]
 pub enum Failure {
+    /// Arguments that the parser rejects, with its message of several lines.
+    Arguments(String),
     /// Invalid arguments.
     Usage(String),
     /// Any other failure.
@@ -22,11 +24,15 @@ impl Failure {
     /// Prints the message, and returns the exit status.
     pub fn report(self) -> ExitCode {
         let (message, code) = match self {
+            Self::Arguments(message) => {
+                format!("perfconv: {message}").lines().for_each(|line| print_message(format_args!("{line}")));
+                return ExitCode::from(2);
+            }
             Self::Usage(message) => (message, 2),
             Self::Failed(message) => (message, 1),
             Self::BrokenPipe => return ExitCode::from(BROKEN_PIPE),
         };
-        say(format_args!("perfconv: {message}"));
+        print_message(format_args!("perfconv: {message}"));
         ExitCode::from(code)
     }
 }

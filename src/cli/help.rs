@@ -4,7 +4,7 @@ use super::args::{Cli, HelpArgs, command, format_options, formats_table};
 use super::failure::Failure;
 use super::output;
 use perfconv::formats::table::by_name;
-use perfconv::formats::{FORMATS, Format, Reads, Writes};
+use perfconv::formats::{FORMATS, Format, Reader, Writer};
 use perfconv::suggest::unknown;
 use std::process::ExitCode;
 
@@ -48,10 +48,10 @@ fn long_help(name: Option<&str>) -> Result<String, Failure> {
 fn describe(format: &Format) -> String {
     let extensions = format.extensions.iter().map(|(extension, _)| format!(".{extension}"));
     let extensions = extensions.collect::<Vec<_>>().join(", ");
-    let directions = match (&format.reads, &format.writes) {
-        (Reads::Nothing, Writes::Nothing) => "neither read nor written",
-        (Reads::Nothing, _) => "written only",
-        (_, Writes::Nothing) => "read only",
+    let directions = match (&format.reader, &format.writer) {
+        (Reader::Nothing, Writer::Nothing) => "neither read nor written",
+        (Reader::Nothing, _) => "written only",
+        (_, Writer::Nothing) => "read only",
         (_, _) => "read and written",
     };
     let mut text = format!("{}: {}\n\nDirections: {directions}\n", format.name, format.about);

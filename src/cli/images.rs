@@ -3,9 +3,9 @@
 use super::args::ConvertArgs;
 use super::failure::Failure;
 use super::input::Recording;
-use super::output::{Allowed, Output};
+use super::output::{Output, OutputRules};
 use super::pending_output::PendingOutput;
-use perfconv::formats::Writes;
+use perfconv::formats::Writer;
 use perfconv::formats::import::images::Symbols;
 use perfconv::stream::ledger::Ledger;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ impl<'a> Images<'a> {
         recording: &'a Recording,
         input: &Path,
         output: &Output,
-        writes: &Writes,
+        writes: &Writer,
         args: &ConvertArgs,
     ) -> Result<Self, Failure> {
         let given = [(args.images.is_some(), "--images"), (args.values.is_some(), "--values")];
@@ -37,15 +37,15 @@ impl<'a> Images<'a> {
             return Err(Failure::Usage(what.to_owned()));
         }
         // An output profile contains the names itself.
-        let needs_images = !matches!(writes, Writes::Profile(_)) || args.images.is_some();
+        let needs_images = !matches!(writes, Writer::Profile(_)) || args.images.is_some();
         let Some(symbols) = recording.symbols().filter(|_| needs_images) else {
             return Ok(Self { symbols: None, output: None });
         };
         let beside = || match (writes, output) {
-            (Writes::Records, Output::File { name, .. }) => Some(PathBuf::from(format!("{name}.images"))),
+            (Writer::Records, Output::File { name, .. }) => Some(PathBuf::from(format!("{name}.images"))),
             _ => None,
         };
-        let of_images = Allowed {
+        let of_images = OutputRules {
             overwrite: args.force,
             on_terminal: false,
             replaceable: Some(Symbols::are_in),

@@ -11,7 +11,7 @@ use perfconv::formats::import::{ImportOptions, ImportedRecording, Values, import
 use perfconv::formats::recognize::{START, readable_format};
 use perfconv::formats::retained_fields::RetainedFields;
 use perfconv::formats::table::{by_name, readable};
-use perfconv::formats::{FORMATS, Format, Reads, perf_data};
+use perfconv::formats::{FORMATS, Format, Reader, perf_data};
 use perfconv::inspect::info::imported::ImportedInfo;
 use perfconv::profile::imported::ImportedProfile;
 use perfconv::stream::ledger::Ledger;
@@ -70,13 +70,13 @@ impl Recording {
     /// As [`new`](Self::new).
     pub fn converted(named: NamedInput, options: &ReadOptions, values: Values) -> Result<Self, Failure> {
         let NamedInput { input, format } = named;
-        match format.map(|format| (format.name, format.reads)) {
-            None | Some((_, Reads::Recording)) => Ok(Self { input, import: None, format: perf_data::FORMAT.name }),
-            Some((format, Reads::Import(how))) => {
+        match format.map(|format| (format.name, format.reader)) {
+            None | Some((_, Reader::Recording)) => Ok(Self { input, import: None, format: perf_data::FORMAT.name }),
+            Some((format, Reader::Import(how))) => {
                 let import = import(how, input, &ImportOptions { values, ..ImportOptions::from(options) })?;
                 Ok(Self { input: import.input(), import: Some(import), format })
             }
-            Some((name, Reads::Nothing)) => Err(not_readable(name)),
+            Some((name, Reader::Nothing)) => Err(not_readable(name)),
         }
     }
 

@@ -3,7 +3,7 @@
 use super::args::{MergeArgs, WrittenArgs};
 use super::failure::Failure;
 use super::input::Recording;
-use super::output::{Allowed, Output};
+use super::output::{Output, OutputRules};
 use super::report::Report;
 use perfconv::container::read::directory::is_recording;
 use perfconv::container::read::{Container, ReadOptions};
@@ -36,9 +36,9 @@ pub fn run(args: MergeArgs) -> Result<ExitCode, Failure> {
         features_from: number(&args.inputs, "--features-from", args.features_from.as_deref())?,
         kernel_from: number(&args.inputs, "--kernel-from", args.kernel_from.as_deref())?,
     };
-    let allowed =
-        Allowed { overwrite: args.force, on_terminal: false, replaceable: Some(is_recording), is_directory: false };
-    let checked = args.inputs.iter().map(|input| Output::check(&args.output, input, allowed));
+    let rules =
+        OutputRules { overwrite: args.force, on_terminal: false, replaceable: Some(is_recording), is_directory: false };
+    let checked = args.inputs.iter().map(|input| Output::check(&args.output, input, rules));
     let Some(output) = checked.collect::<Result<Vec<_>, _>>()?.pop() else {
         return Err(Failure::Usage("no recording to merge".to_owned()));
     };

@@ -54,7 +54,7 @@ fn arguments<T: Parser>() -> Result<T, Failure> {
     let parsed = parsed.and_then(|matches| T::from_arg_matches(&matches).map_err(|error| error.format(&mut command)));
     parsed.or_else(|error| {
         if error.use_stderr() {
-            error.exit();
+            return Err(Failure::Arguments(usage_message(&error)));
         }
         standard_streams::require_stdout()?;
         match args::short_help(&error) {
@@ -63,6 +63,12 @@ fn arguments<T: Parser>() -> Result<T, Failure> {
         }
         process::exit(0)
     })
+}
+
+/// An error in the arguments, without the prefix of the parser.
+fn usage_message(error: &clap::Error) -> String {
+    let message = error.to_string();
+    message.strip_prefix("error: ").unwrap_or(&message).trim_end().to_owned()
 }
 
 fn run() -> Result<ExitCode, Failure> {

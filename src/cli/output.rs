@@ -35,7 +35,7 @@ pub enum Output {
 
 /// Permitted targets of an output.
 #[derive(Clone, Copy, Debug)]
-pub struct Allowed {
+pub struct OutputRules {
     /// Whether it may overwrite a file.
     pub overwrite: bool,
     /// Whether it may be shown on a terminal.
@@ -51,7 +51,7 @@ impl Output {
     ///
     /// # Errors
     /// If it exists and must not be overwritten, is the input, or is a terminal that cannot show the output.
-    pub fn check(path: &Path, input: &Path, allowed: Allowed) -> std::result::Result<Self, Failure> {
+    pub fn check(path: &Path, input: &Path, rules: OutputRules) -> std::result::Result<Self, Failure> {
         let refused = |name: &str| {
             let what =
                 format!("{name}: binary output is not written to a terminal; name a file with -o, or use a pipe");
@@ -59,7 +59,7 @@ impl Output {
         };
         if path == Path::new("-") {
             standard_streams::require_stdout()?;
-            if io::stdout().is_terminal() && !allowed.on_terminal {
+            if io::stdout().is_terminal() && !rules.on_terminal {
                 return refused("standard output");
             }
             return match Handle::stdout() {
@@ -76,20 +76,20 @@ impl Output {
             Err(e) if e.kind() == ErrorKind::NotFound => None,
             Err(e) => return failed(&format!("cannot access: {e}")),
         };
-        let is_replaceable = |directory: &Path| allowed.replaceable.is_some_and(|is_alike| is_alike(directory));
+        let is_replaceable = |directory: &Path| rules.replaceable.is_some_and(|is_alike| is_alike(directory));
         if let Some(found) = &found {
             if found.is_dir() && !is_replaceable(path) {
                 let is_other = "is a directory with other contents, which is not overwritten; name another";
-                return failed(if allowed.is_directory { is_other } else { IS_DIRECTORY });
+                return failed(if rules.is_directory { is_other } else { IS_DIRECTORY });
             }
-            if found.is_file() && allowed.is_directory {
+            if found.is_file() && rules.is_directory {
                 return failed("is a file, but the output is a directory; name another");
             }
             if found.is_dir() && holds_input(path, input) {
                 return failed(IS_INPUT);
             }
             if !found.is_dir() && !found.is_file() {
-                let is_refused = is_terminal(path, found) && !allowed.on_terminal;
+                let is_refused = is_terminal(path, found) && !rules.on_terminal;
                 return if is_refused { refused(&name) } else { Ok(Self::Special(path.to_owned())) };
             }
             if Handle::from_path(path).is_ok_and(|target| is_input(&target, input)) {
@@ -97,13 +97,13 @@ impl Output {
             }
         }
         let Some(target) = follow_links(path) else { return Ok(Self::Special(path.to_owned())) };
-        if found.is_some() && !allowed.overwrite {
+        if found.is_some() && !rules.overwrite {
             return failed(EXISTS);
         }
         if !parent(&target).is_dir() {
             return failed(&format!("cannot create: directory {} does not exist", parent(&target).display()));
         }
-        Ok(Self::File { target, name, overwrite: allowed.overwrite, is_private: is_private(input) })
+        Ok(Self::File { target, name, overwrite: rules.overwrite, is_private: is_private(input) })
     }
 
     /// The same output with one more input: private as soon as one input is.

@@ -3,7 +3,7 @@
 use super::failure::Failure;
 use super::output::{Output, parent};
 use super::temporary_outputs::{self, SignalHold};
-use perfconv::container::temp_folder::temporary;
+use perfconv::container::temp_directory::temporary;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::Path;

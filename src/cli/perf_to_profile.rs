@@ -2,7 +2,7 @@
 
 use super::failure::Failure;
 use super::input::Recording;
-use super::output::{Allowed, Output};
+use super::output::{Output, OutputRules};
 use super::report;
 use clap::Parser;
 use perfconv::container::read::ReadOptions;
@@ -49,8 +49,8 @@ pub fn is_program_name() -> bool {
 /// If the recording cannot be read, or the output cannot be written.
 pub fn run() -> Result<ExitCode, Failure> {
     let args: PerfToProfileArgs = super::arguments()?;
-    let allowed = Allowed { overwrite: args.force, on_terminal: false, replaceable: None, is_directory: false };
-    let output = Output::check(&args.output, &args.input, allowed)?;
+    let rules = OutputRules { overwrite: args.force, on_terminal: false, replaceable: None, is_directory: false };
+    let output = Output::check(&args.output, &args.input, rules)?;
     let options = ReadOptions::default();
     // An unknown format may be PerfDataProto, which has no distinctive beginning.
     let from = is_unknown(&args.input, &options)?.then_some(quipper::FORMAT.name);

@@ -3,6 +3,7 @@
 use super::args::ReportArg;
 use perfconv::abi::record::RecordType;
 use perfconv::profile::unnamed::{Unnamed, UnnamedObject};
+pub use perfconv::stream::ledger::counted;
 use perfconv::stream::ledger::{Entry, Ledger};
 use serde_json::{Map, Value, json};
 use std::fmt;
@@ -14,8 +15,8 @@ const MAX_WARNINGS: usize = 10;
 /// Number of objects without function names printed without `--verbose`.
 const MAX_OBJECTS: usize = 3;
 
-/// Writes a line to standard error. A failure cannot be reported anywhere.
-pub fn say(line: fmt::Arguments<'_>) {
+/// Writer a line to standard error. A failure cannot be reported anywhere.
+pub fn print_message(line: fmt::Arguments<'_>) {
     let _ = writeln!(io::stderr(), "{}", escape_controls(line));
 }
 
@@ -51,13 +52,14 @@ impl Report<'_> {
     pub fn print(&self, form: ReportArg, verbose: bool) {
         match form {
             ReportArg::Text => {
-                self.notes.iter().for_each(|note| say(format_args!("{note}")));
+                self.notes.iter().for_each(|note| print_message(format_args!("{note}")));
+                self.ledger.changes().iter().for_each(|change| print_message(format_args!("perfconv: {change}")));
                 warnings(self.ledger, verbose);
                 if verbose {
                     table(self.ledger);
                 }
                 self.unnamed.into_iter().for_each(|samples| unnamed(samples, verbose));
-                say(format_args!("[ perfconv: {}: {} ]", self.output, self.ledger));
+                print_message(format_args!("[ perfconv: {}: {} ]", self.output, self.ledger));
             }
             ReportArg::Json => {
                 let _ = writeln!(io::stderr(), "{}", escape_json(&self.to_json().to_string()));
@@ -83,7 +85,7 @@ impl Report<'_> {
             "warnings": warnings,
             "further_warnings": ledger.further_messages(),
             "missing": ledger.missing_notes(),
-            "notes": notes,
+            "notes": notes.iter().chain(ledger.changes()).collect::<Vec<_>>(),
             "samples_without_function_names": unnamed.map(|unnamed| unnamed.unnamed),
             "objects_without_function_names": unnamed.map(|unnamed| unnamed.objects.iter().map(object).collect::<Vec<_>>()),
             "complete": !ledger.is_incomplete(),
@@ -107,8 +109,8 @@ fn record(entry: &Entry) -> Value {
         "out": entry.emitted,
         "used": entry.consumed,
         "not_applicable": entry.not_applicable,
-        "left_out": entry.left_out(),
-        "left_out_by": entry.left_out,
+        "removed": entry.removed(),
+        "removed_by": entry.removed,
         "dropped": entry.dropped(),
         "dropped_as": dropped,
     })
@@ -135,7 +137,7 @@ pub fn ledger(ledger: &Ledger, output: &str, verbose: bool) {
 /// Reports samples whose frames have no function names, if any.
 fn unnamed(unnamed: &Unnamed, verbose: bool) {
     if unnamed.unnamed > 0 {
-        unnamed_lines(unnamed, verbose).iter().for_each(|line| say(format_args!("perfconv: {line}")));
+        unnamed_lines(unnamed, verbose).iter().for_each(|line| print_message(format_args!("perfconv: {line}")));
     }
 }
 
@@ -144,7 +146,11 @@ pub fn unnamed_lines(unnamed: &Unnamed, verbose: bool) -> Vec<String> {
     let mut lines = vec![unnamed.to_string()];
     let shown = if verbose { usize::MAX } else { MAX_OBJECTS };
     for UnnamedObject { name, samples, build_id, missing } in unnamed.objects.iter().take(shown) {
-        let id = build_id.as_ref().map(|id| format!(" (build ID {id})")).unwrap_or_default();
+        let id = build_id.as_ref().map(|id| match id.get(..BUILD_ID_DIGITS).filter(|_| !verbose) {
+            Some(start) => format!(" (build ID {start}…)"),
+            None => format!(" (build ID {id})"),
+        });
+        let id = id.unwrap_or_default();
         let reason = missing.as_ref().map(|missing| format!(": {}", missing.reason)).unwrap_or_default();
         lines.push(format!("  {} in {name}{id}{reason}", unnamed.percent(*samples)));
         let attempts = missing.iter().flat_map(|missing| &missing.attempts).filter(|_| verbose);
@@ -162,34 +168,38 @@ pub fn unnamed_lines(unnamed: &Unnamed, verbose: bool) -> Vec<String> {
 pub fn warnings(ledger: &Ledger, verbose: bool) {
     let shown = if verbose { usize::MAX } else { MAX_WARNINGS };
     let damage = ledger.messages();
-    damage.iter().take(shown).for_each(|damage| say(format_args!("perfconv: warning: {damage}")));
+    damage.iter().take(shown).for_each(|damage| print_message(format_args!("perfconv: warning: {damage}")));
     let omitted = damage.len().saturating_sub(shown) as u64 + ledger.further_messages();
     if omitted > 0 {
         let file = damage.last().map(|last| format!("{}: ", last.file)).unwrap_or_default();
         let hint = if verbose { "" } else { "; -v shows more" };
-        say(format_args!("perfconv: warning: {file}{omitted} more corrupt places{hint}"));
+        print_message(format_args!("perfconv: warning: {file}{omitted} more corrupt places{hint}"));
     }
-    ledger.notes().iter().chain(ledger.missing_notes()).for_each(|note| say(format_args!("perfconv: warning: {note}")));
+    ledger
+        .notes()
+        .iter()
+        .chain(ledger.missing_notes())
+        .for_each(|note| print_message(format_args!("perfconv: warning: {note}")));
 }
 
 /// Prints a table of the records by type. The columns of records that passes added and removed are present if there are any.
 pub fn table(ledger: &Ledger) {
-    let has_passes = ledger.entries().values().any(|entry| entry.added + entry.left_out() > 0);
+    let has_passes = ledger.entries().values().any(|entry| entry.added + entry.removed() > 0);
     let row = |name: &str, cells: [&str; 7]| {
-        let [read, added, out, used, not_applicable, left_out, dropped] = cells;
-        let (added, left_out) = if has_passes {
-            (format!(" {added:>12}"), format!(" {left_out:>12}"))
+        let [read, added, out, used, not_applicable, removed, dropped] = cells;
+        let (added, removed) = if has_passes {
+            (format!(" {added:>12}"), format!(" {removed:>12}"))
         } else {
             (String::new(), String::new())
         };
-        say(format_args!(
-            "{name:<20} {read:>12}{added} {out:>12} {used:>12} {not_applicable:>14}{left_out} {dropped:>10}"
+        print_message(format_args!(
+            "{name:<20} {read:>12}{added} {out:>12} {used:>12} {not_applicable:>14}{removed} {dropped:>10}"
         ));
     };
     row("record", ["read", "added", "out", "used", "not applicable", "removed", "dropped"]);
     for (kind, entry) in ledger.entries() {
         let Entry { read, added, emitted, consumed, not_applicable, .. } = *entry;
-        let counts = [read, added, emitted, consumed, not_applicable, entry.left_out(), entry.dropped()];
+        let counts = [read, added, emitted, consumed, not_applicable, entry.removed(), entry.dropped()];
         let counts = counts.map(|count| count.to_string());
         row(&kind.to_string(), counts.each_ref().map(String::as_str));
     }

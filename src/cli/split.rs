@@ -5,7 +5,7 @@ use super::failure::Failure;
 use super::file_names::FileNames;
 use super::input::Recording;
 use super::merge::{form, report_result};
-use super::output::{Allowed, Output};
+use super::output::{Output, OutputRules};
 use super::part_file::PartFile;
 use perfconv::container::read::{Container, ReadOptions};
 use perfconv::error::{Error, Result};
@@ -42,9 +42,9 @@ pub fn run(args: SplitArgs) -> std::result::Result<ExitCode, Failure> {
     if args.output == Path::new("-") {
         return Err(Failure::Usage("split writes a directory; name one with -o".to_owned()));
     }
-    let allowed =
-        Allowed { overwrite: args.force, on_terminal: false, replaceable: Some(is_split), is_directory: true };
-    let output = Output::check(&args.output, &args.input, allowed)?;
+    let rules =
+        OutputRules { overwrite: args.force, on_terminal: false, replaceable: Some(is_split), is_directory: true };
+    let output = Output::check(&args.output, &args.input, rules)?;
     let read = ReadOptions { spool_dir: args.written.spool_dir.clone(), ..ReadOptions::default() };
     let name = args.input.display().to_string();
     let recording = Recording::new(args.input, None, &read)?;
@@ -76,7 +76,7 @@ pub fn run(args: SplitArgs) -> std::result::Result<ExitCode, Failure> {
     damage.into_iter().for_each(|damage| ledger.damage(damage));
     recording.record_missing(&mut ledger);
     if args.written.verbose {
-        super::report::say(format_args!("{count} parts in {}", output.name()));
+        super::report::print_message(format_args!("{count} parts in {}", output.name()));
     }
     Ok(report_result(&ledger, &[name], &output, &args.written))
 }

@@ -1,7 +1,7 @@
 //! State of the standard streams at the start of the program.
 
 use super::failure::Failure;
-use super::report::say;
+use super::report::print_message;
 use std::io::{self, IsTerminal};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -27,7 +27,9 @@ pub fn require_stdout() -> Result<(), Failure> {
 /// Reports that the program reads from a terminal.
 pub fn announce_terminal_input() {
     if io::stdin().is_terminal() {
-        say(format_args!("perfconv: reading from standard input (terminal); end it with Ctrl-D, or name a recording"));
+        print_message(format_args!(
+            "perfconv: reading from standard input (terminal); end it with Ctrl-D, or name a recording"
+        ));
     }
 }
 

@@ -3,7 +3,7 @@
 use super::args::{ReportArg, SynthArgs, WrittenArgs};
 use super::failure::Failure;
 use super::merge::{form, status};
-use super::output::{Allowed, Output};
+use super::output::{Output, OutputRules};
 use super::report::{self, Report};
 use super::temporary_outputs;
 use perfconv::abi::record::RecordType;
@@ -36,9 +36,9 @@ pub fn run(args: SynthArgs) -> Result<ExitCode, Failure> {
     }
     scenario.seed = args.seed.unwrap_or(scenario.seed);
     let of_recording =
-        Allowed { overwrite: args.force, on_terminal: false, replaceable: Some(is_recording), is_directory: false };
+        OutputRules { overwrite: args.force, on_terminal: false, replaceable: Some(is_recording), is_directory: false };
     let output = Output::check(&args.output, &args.scenario, of_recording)?;
-    let of_images = Allowed { replaceable: Some(Scenario::is_of_images), is_directory: true, ..of_recording };
+    let of_images = OutputRules { replaceable: Some(Scenario::is_of_images), is_directory: true, ..of_recording };
     let images = args.images.as_ref().map(|dir| Output::check(dir, &args.scenario, of_images)).transpose()?;
     let to = match (recording.container, &output) {
         (Some(container), _) => container,
@@ -86,7 +86,7 @@ fn report_result(ledger: &Ledger, scenario: String, output: &Output, args: &Writ
         }
         let records: u64 = ledger.entries().values().map(|entry| entry.added).sum();
         let samples = ledger.of(RecordType::SAMPLE).added;
-        report::say(format_args!("[ perfconv: {}: {records} records, {samples} samples ]", output.name()));
+        report::print_message(format_args!("[ perfconv: {}: {records} records, {samples} samples ]", output.name()));
     }
     status(ledger, args)
 }

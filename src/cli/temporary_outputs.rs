@@ -1,7 +1,7 @@
 //! Incomplete outputs under their temporary names. They are removed when a signal ends the program, SIGBUS included, which the
 //! system sends if a memory-mapped input was truncated.
 
-use perfconv::container::temp_folder::temporary;
+use perfconv::container::temp_directory::temporary;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -71,7 +71,7 @@ fn register<T>(create: impl FnOnce() -> io::Result<T>, path: fn(&T) -> &Path) ->
 
 #[cfg(unix)]
 mod signals {
-    use perfconv::container::temp_folder::{remove, remove_all};
+    use perfconv::container::temp_directory::{remove, remove_all};
     use signal_hook::consts::{SIGBUS, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
     use signal_hook::iterator::Signals;
     use signal_hook::low_level::{emulate_default_handler, exit};

@@ -6,6 +6,6 @@ pub mod limits;
 pub mod misframed;
 pub mod read;
 pub mod spool;
-pub mod temp_folder;
+pub mod temp_directory;
 pub mod walk;
 pub mod write;

@@ -132,7 +132,7 @@ pub fn complete(bytes: &[u8], endian: Endian) -> (usize, Step) {
         let (whole, end) = whole_records(&bytes[from..], endian);
         from += whole;
         match end {
-            Step::Garbage { .. } => match resynchronise(bytes, from, endian) {
+            Step::Garbage { .. } => match resynchronize(bytes, from, endian) {
                 Some(next) => from = next,
                 None => return (from, end),
             },
@@ -146,12 +146,12 @@ const MIN_CONSECUTIVE: usize = 6;
 
 /// The first offset after `from` where valid records begin: several in a row of known types and plausible sizes, or fewer that
 /// end exactly at the end of the bytes.
-pub fn resynchronise(bytes: &[u8], from: usize, endian: Endian) -> Option<usize> {
+pub fn resynchronize(bytes: &[u8], from: usize, endian: Endian) -> Option<usize> {
     (from + 1..bytes.len()).find(|&start| {
         let mut at = start;
         for seen in 0..MIN_CONSECUTIVE {
             match step(bytes, at, endian) {
-                Step::Record { header, len, payload } if is_sound(&header) => at += len + payload,
+                Step::Record { header, len, payload } if is_plausible(&header) => at += len + payload,
                 Step::End => return seen > 1,
                 _ => return false,
             }
@@ -161,13 +161,35 @@ pub fn resynchronise(bytes: &[u8], from: usize, endian: Endian) -> Option<usize>
 }
 
 /// Whether a recorder would write this header: a known type, and for kernel records a size that is a multiple of 8.
-pub fn is_sound(header: &RecordHeader) -> bool {
+pub fn is_plausible(header: &RecordHeader) -> bool {
     header.kind.name().is_some() && (header.kind >= RecordType::USER_START || header.len().is_multiple_of(8))
+}
+
+/// The kind of a [`Damage`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum DamageKind {
+    /// Bytes are missing at the end of a file, a stream or a compressed frame.
+    Truncated,
+    /// `perf record` was interrupted before it completed the header.
+    Interrupted,
+    /// A section of a file, such as that of a feature, is missing or not within the file.
+    MissingSection,
+    /// A file of a directory is missing.
+    MissingFile,
+    /// Bytes that are not a valid record.
+    CorruptRecord,
+    /// A compressed frame that cannot be decompressed.
+    CorruptFrame,
+    /// Reading failed, because of an I/O error or a corrupt .gz or .zst file.
+    ReadError,
 }
 
 /// A problem of a recording, and how reading continued.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
+    /// Kind of the problem.
+    pub kind: DamageKind,
     /// Name of the file.
     pub file: String,
     /// Offset in the file.
@@ -181,8 +203,8 @@ pub struct Damage {
 
 impl Damage {
     /// A problem without a known number of lost bytes.
-    pub fn new(file: impl Into<String>, offset: u64, what: impl Into<String>) -> Self {
-        Self { file: file.into(), offset, what: what.into(), unread: 0 }
+    pub fn new(kind: DamageKind, file: impl Into<String>, offset: u64, what: impl Into<String>) -> Self {
+        Self { kind, file: file.into(), offset, what: what.into(), unread: 0 }
     }
 
     /// The same problem, with the number of unreadable bytes.
@@ -254,8 +276,8 @@ mod tests {
         let mut bytes = vec![0; 50];
         let sound = bytes.len();
         bytes.extend((0..8).flat_map(|_| record(9, 40)));
-        assert_eq!(resynchronise(&bytes, 0, Endian::Little), Some(sound));
-        assert_eq!(resynchronise(&[0; 500], 0, Endian::Little), None);
+        assert_eq!(resynchronize(&bytes, 0, Endian::Little), Some(sound));
+        assert_eq!(resynchronize(&[0; 500], 0, Endian::Little), None);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The description of a format: its name, how it is recognized, and how it is read and written.
 
-use super::carry::{BeginCarry, BeginFolder};
+use super::converter::{BeginConverter, BeginDirectoryConverter};
 use super::import::{CopyProfile, Import};
 use super::options::{FormatOption, OptionValues};
 use super::retained_fields::RetainedFields;
@@ -32,20 +32,20 @@ pub struct Format {
     /// Whether it is binary, and thus not written to a terminal.
     pub is_binary: bool,
     /// What it is written from.
-    pub writes: Writes,
+    pub writer: Writer,
     /// How it is read.
-    pub reads: Reads,
+    pub reader: Reader,
     /// Copies a valid input of this format, where a conversion to the same format changes nothing.
     pub copy: Option<CopyProfile>,
     /// Whether an input with these first bytes, at most [`START`](super::recognize::START), has this format.
-    pub recognises: fn(&[u8]) -> bool,
+    pub recognizes: fn(&[u8]) -> bool,
     /// Whether no other format begins like this: then the name of the input is ignored.
     pub is_distinctive: bool,
     /// Whether it shows the functions of frames, as all formats written from a profile do.
     pub has_functions: bool,
     /// Whether an output can store these unknown fields.
     pub keeps: fn(&RetainedFields) -> bool,
-    /// The format's own options, in addition to those of [its kind](Writes::options).
+    /// The format's own options, in addition to those of [its kind](Writer::options).
     pub options: &'static [FormatOption],
     /// Passes that the option values imply.
     pub usual_passes: fn(&OptionValues) -> &'static [Quipper],
@@ -60,10 +60,10 @@ impl Format {
             extensions: &[],
             envelope: None,
             is_binary: false,
-            writes: Writes::Nothing,
-            reads: Reads::Nothing,
+            writer: Writer::Nothing,
+            reader: Reader::Nothing,
             copy: None,
-            recognises: |_| false,
+            recognizes: |_| false,
             is_distinctive: false,
             has_functions: false,
             keeps: RetainedFields::is_empty,
@@ -75,7 +75,7 @@ impl Format {
     /// All options of the format.
     pub fn all_options(&self) -> impl Iterator<Item = &'static FormatOption> + use<> {
         let of_symbols: &[_] = if self.shows_functions() { symbol_options::OPTIONS } else { &[] };
-        self.writes.options().iter().chain(of_symbols).chain(self.options)
+        self.writer.options().iter().chain(of_symbols).chain(self.options)
     }
 
     /// Whether it shows the functions of frames.
@@ -85,13 +85,13 @@ impl Format {
 
     /// Whether it is written from a profile.
     pub fn is_of_profiles(&self) -> bool {
-        matches!(self.writes, Writes::Profile(_))
+        matches!(self.writer, Writer::Profile(_))
     }
 
     /// How it is written without a [`Profile`], if these values require that.
     pub fn direct(&self, values: &OptionValues) -> Option<Direct> {
-        match self.writes {
-            Writes::Profile(writes) => (writes.direct)(values),
+        match self.writer {
+            Writer::Profile(writes) => (writes.direct)(values),
             _ => None,
         }
     }
@@ -99,7 +99,7 @@ impl Format {
 
 /// How a format is read.
 #[derive(Clone, Copy, Debug)]
-pub enum Reads {
+pub enum Reader {
     /// As a recording.
     Recording,
     /// By reconstructing a recording, or converting to one.
@@ -110,15 +110,15 @@ pub enum Reads {
 
 /// What a format is written from.
 #[derive(Clone, Copy, Debug)]
-pub enum Writes {
+pub enum Writer {
     /// The stream of records, as a recording.
     Records,
     /// The stream of records, in another form.
-    Carry(BeginCarry),
+    Converter(BeginConverter),
     /// The stream of records, as several files in a directory.
-    Folder {
+    Directory {
         /// Creates them.
-        begin: BeginFolder,
+        begin: BeginDirectoryConverter,
         /// Whether a directory contains nothing but such files, so that they may be overwritten.
         is_alike: fn(&Path) -> bool,
     },
@@ -128,13 +128,13 @@ pub enum Writes {
     Nothing,
 }
 
-impl Writes {
+impl Writer {
     /// Options common to all formats of this kind.
     pub fn options(&self) -> &'static [FormatOption] {
         match self {
             Self::Records => recording_options::OPTIONS,
             Self::Profile(_) => profile_options::OPTIONS,
-            Self::Carry(_) | Self::Folder { .. } | Self::Nothing => &[],
+            Self::Converter(_) | Self::Directory { .. } | Self::Nothing => &[],
         }
     }
 }

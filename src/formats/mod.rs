@@ -2,7 +2,7 @@
 //!
 //! Each format is defined in its own directory, options included; [`FORMATS`] lists them.
 
-pub mod carry;
+pub mod converter;
 #[cfg(feature = "csv")]
 pub mod csv;
 pub mod folded;
@@ -32,7 +32,7 @@ pub mod table;
 #[cfg(feature = "cli")]
 pub mod test_format;
 
-pub use format::{BeginStreamed, Direct, Format, Reads, Streamed, WriteOut, WriteProfile, Writes};
+pub use format::{BeginStreamed, Direct, Format, Reader, Streamed, WriteOut, WriteProfile, Writer};
 
 /// All formats.
 pub const FORMATS: &[Format] = &[

@@ -80,7 +80,7 @@ impl NamedFrames {
         if self.text.len() < TEXT { Ok(()) } else { self.write(meta, out, render) }
     }
 
-    /// Writes the text, each frame by `render`.
+    /// Writer the text, each frame by `render`.
     ///
     /// # Errors
     /// Errors of `out`.

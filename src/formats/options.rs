@@ -14,10 +14,8 @@ pub struct FormatOption {
     pub value_name: &'static str,
     /// Description for help, without period.
     pub help: &'static str,
-    /// Long description, where it is computed.
-    pub long_help: Option<fn() -> String>,
     /// Type of its value.
-    pub takes: Takes,
+    pub value_kind: ValueKind,
     /// Default value, equivalent to omitting the option.
     pub default: Option<&'static str>,
     /// Names of options that it conflicts with.
@@ -30,9 +28,9 @@ pub struct FormatOption {
 
 /// Type of an option's value.
 #[derive(Clone, Copy, Debug)]
-pub enum Takes {
-    /// None: a switch.
-    Nothing,
+pub enum ValueKind {
+    /// A switch without a value.
+    Flag,
     /// One of these words, with their descriptions.
     Choice(&'static [(&'static str, &'static str)]),
     /// A comma-separated list of these words.
@@ -40,9 +38,9 @@ pub enum Takes {
     /// An optional number after `=`.
     Number {
         /// Minimum.
-        min: i64,
+        min: i32,
         /// Maximum.
-        max: i64,
+        max: i32,
         /// Value if the number is omitted.
         if_missing: &'static str,
     },
@@ -55,18 +53,17 @@ pub enum Takes {
 impl FormatOption {
     /// A switch.
     pub const fn switch(name: &'static str, help: &'static str) -> Self {
-        Self::new(name, "", help, Takes::Nothing)
+        Self::new(name, "", help, ValueKind::Flag)
     }
 
     /// An option with a value.
-    pub const fn new(name: &'static str, value_name: &'static str, help: &'static str, takes: Takes) -> Self {
+    pub const fn new(name: &'static str, value_name: &'static str, help: &'static str, value_kind: ValueKind) -> Self {
         Self {
             name,
             short: None,
             value_name,
             help,
-            long_help: None,
-            takes,
+            value_kind,
             default: None,
             conflicts: &[],
             requires: None,

@@ -1,6 +1,6 @@
 //! Options common to all formats written from a profile.
 
-use super::options::{FormatOption, OptionValues, Takes};
+use super::options::{FormatOption, OptionValues, ValueKind};
 use crate::profile::labels::Label;
 use crate::profile::options::Split;
 
@@ -8,36 +8,30 @@ use crate::profile::options::Split;
 pub const OPTIONS: &[FormatOption] = &[LABELS, SPLIT_BY, LOST, DATA_ADDRESSES, THREAD_TYPES];
 
 /// Labels of samples.
-pub const LABELS: FormatOption = FormatOption {
-    long_help: Some(|| {
-        let keys = keys().join(", ");
-        format!("Labels of samples, separated by commas: {keys}; none for no labels [default: comm]")
-    }),
-    ..FormatOption::new(
-        "labels",
-        "LABELS",
-        "Labels of samples, separated by commas; none for no labels [default: comm]",
-        Takes::List(|| keys().into_iter().chain([NO_LABELS]).collect()),
-    )
-};
+pub const LABELS: FormatOption = FormatOption::new(
+    "labels",
+    "LABELS",
+    "Labels of samples, separated by commas; none for no labels [default: comm]",
+    ValueKind::List(|| keys().into_iter().chain([NO_LABELS]).collect()),
+);
 
 /// The option `--split-by`.
 pub const SPLIT_BY: FormatOption = FormatOption::new(
     "split-by",
     "WHAT",
     "Write one profile for each of these, to a directory",
-    Takes::Choice(&[("pid", "Process"), ("comm", "Name of the process"), ("event", "Event"), ("cgroup", "Cgroup")]),
+    ValueKind::Choice(&[("pid", "Process"), ("comm", "Name of the process"), ("event", "Event"), ("cgroup", "Cgroup")]),
 );
 
 /// The option `--lost`.
 pub const LOST: FormatOption = FormatOption {
-    default: Some("apart"),
+    default: Some("report"),
     ..FormatOption::new(
         "lost",
         "HOW",
         "How to account for lost samples and events: only report them, or add them as samples of a separate stack",
-        Takes::Choice(&[
-            ("apart", "Report their number, but add no samples"),
+        ValueKind::Choice(&[
+            ("report", "Report their number, but add no samples"),
             ("as-samples", "Add them as samples of a separate stack"),
         ]),
     )
@@ -52,7 +46,7 @@ pub const THREAD_TYPES: FormatOption = FormatOption::new(
     "thread-types",
     "FILE",
     "File with a thread ID and its thread type on each line, for the label thread_type",
-    Takes::File,
+    ValueKind::File,
 );
 
 /// The value for no labels.

@@ -1,7 +1,7 @@
 //! Recognizes the format of an uncompressed input by its first bytes.
 
 use super::table::{by_file_name, readable_names};
-use super::{FORMATS, Format, Reads};
+use super::{FORMATS, Format, Reader};
 use crate::container::read::header_problem;
 use crate::error::{Error, Result};
 
@@ -10,7 +10,7 @@ pub const START: usize = 1 << 14;
 
 /// The first format that recognizes these bytes.
 pub fn by_content(formats: &'static [Format], start: &[u8]) -> Option<&'static Format> {
-    formats.iter().find(|format| (format.recognises)(start))
+    formats.iter().find(|format| (format.recognizes)(start))
 }
 
 /// The format to read an input as: by distinctive content, or else by name, or else by any content; `None` if it
@@ -19,7 +19,7 @@ pub fn by_content(formats: &'static [Format], start: &[u8]) -> Option<&'static F
 /// # Errors
 /// If the format is unknown, or cannot be read.
 pub fn readable_format(start: &[u8], name: &str) -> Result<Option<&'static Format>> {
-    let is_read = |format: &Format| !matches!(format.reads, Reads::Nothing);
+    let is_read = |format: &Format| !matches!(format.reader, Reader::Nothing);
     // Extensions of formats that cannot be read are ignored.
     let by_name = by_file_name(FORMATS, name).map(|(format, _)| format).filter(|format| is_read(format));
     if let Some(format) = by_content(FORMATS, start).filter(|format| format.is_distinctive || by_name.is_none()) {

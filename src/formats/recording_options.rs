@@ -1,6 +1,6 @@
 //! Options for writing a recording as perf.data.
 
-use super::options::{FormatOption, OptionValues, Takes};
+use super::options::{FormatOption, OptionValues, ValueKind};
 use crate::abi::Endian;
 use crate::container::read::Container;
 use crate::rewrite::output::RecordingOptions;
@@ -12,9 +12,9 @@ pub const OPTIONS: &[FormatOption] = &[CONTAINER, COMPRESS, ENDIAN, ALLOW_MIXED,
 pub const CONTAINER: FormatOption = FormatOption::new(
     "container",
     "CONTAINER",
-    "Container of the perf.data output [default: that of the input, file for several inputs or none; pipe on \
-     standard output]",
-    Takes::Choice(&[
+    "Container of the perf.data output [default: pipe for standard output, otherwise that of the input; merge and \
+     synth: file]",
+    ValueKind::Choice(&[
         ("file", "File with header and sections"),
         ("pipe", "Stream of records, as perf record writes it to a pipe"),
         ("dir", "Directory, as perf record --threads writes it"),
@@ -26,7 +26,7 @@ pub const COMPRESS: FormatOption = FormatOption::new(
     "compress",
     "LEVEL",
     "Compress the records, like perf record -z, with a zstd level from 1 (fast) to 22 (small) [default level: 3]",
-    Takes::Number { min: 1, max: 22, if_missing: "3" },
+    ValueKind::Number { min: 1, max: 22, if_missing: "3" },
 );
 
 /// The option `--endian`.
@@ -34,7 +34,7 @@ pub const ENDIAN: FormatOption = FormatOption::new(
     "endian",
     "ORDER",
     "Byte order of the perf.data output [default: that of the recording, or of the first one]",
-    Takes::Choice(&[("little", "x86, and nearly all Arm and RISC-V"), ("big", "s390x")]),
+    ValueKind::Choice(&[("little", "x86, and nearly all Arm and RISC-V"), ("big", "s390x")]),
 );
 
 /// The option `--allow-mixed`.

@@ -1,6 +1,6 @@
 //! Options of all formats that show the functions of frames.
 
-use super::options::{FormatOption, OptionValues, Takes};
+use super::options::{FormatOption, OptionValues, ValueKind};
 
 /// All of them.
 pub const OPTIONS: &[FormatOption] = &[SYMBOLS, DEBUG_DIR, VMLINUX, KALLSYMS, NO_INLINE, DEMANGLE];
@@ -12,7 +12,7 @@ pub const SYMBOLS: FormatOption = FormatOption {
         "symbols",
         "WHICH",
         "Which files to read the functions of stacks from",
-        Takes::Choice(&[
+        ValueKind::Choice(&[
             ("auto", "Files with the recorded build ID, or unchanged since the recording on the same machine"),
             ("no", "None: stacks are addresses"),
             ("force", "Also files at the recorded paths that do not match; their names may be wrong"),
@@ -25,18 +25,18 @@ pub const DEBUG_DIR: FormatOption = FormatOption::new(
     "debug-dir",
     "DIR",
     "Directory with debug files, laid out as /usr/lib/debug, which is always searched; may be repeated",
-    Takes::Files,
+    ValueKind::Files,
 );
 
 /// The option `--vmlinux`.
 pub const VMLINUX: FormatOption = FormatOption {
     short: Some('k'),
-    ..FormatOption::new("vmlinux", "FILE", "Image of the recorded kernel, with symbols", Takes::File)
+    ..FormatOption::new("vmlinux", "FILE", "Image of the recorded kernel, with symbols", ValueKind::File)
 };
 
 /// The option `--kallsyms`.
 pub const KALLSYMS: FormatOption =
-    FormatOption::new("kallsyms", "FILE", "Copy of /proc/kallsyms of the recorded kernel", Takes::File);
+    FormatOption::new("kallsyms", "FILE", "Copy of /proc/kallsyms of the recorded kernel", ValueKind::File);
 
 /// The option `--no-inline`.
 pub const NO_INLINE: FormatOption = FormatOption::switch("no-inline", "Omit inlined functions");
@@ -48,7 +48,7 @@ pub const DEMANGLE: FormatOption = FormatOption {
         "demangle",
         "HOW",
         "How to show names of C++ and Rust",
-        Takes::Choice(&[
+        ValueKind::Choice(&[
             ("full", "With parameters"),
             ("short", "Without parameters and template arguments"),
             ("no", "As linker symbols"),

@@ -1,6 +1,6 @@
 //! Lookup of formats and their options in a table of formats.
 
-use super::format::{Format, Reads, Writes};
+use super::format::{Format, Reader, Writer};
 use super::options::{FormatOption, OptionValues};
 use super::{FORMATS, profile_options, recording_options, symbol_options};
 use crate::container::write::envelope::{self, Envelope};
@@ -23,7 +23,7 @@ pub fn by_file_name(formats: &'static [Format], name: &str) -> Option<(&'static 
 
 /// The formats that can be read.
 pub fn readable(formats: &'static [Format]) -> impl Iterator<Item = &'static Format> {
-    formats.iter().filter(|format| !matches!(format.reads, Reads::Nothing))
+    formats.iter().filter(|format| !matches!(format.reader, Reader::Nothing))
 }
 
 /// The names of the formats that can be read, for messages.
@@ -33,7 +33,7 @@ pub fn readable_names() -> String {
 
 /// The formats that can be written.
 pub fn writable(formats: &'static [Format]) -> impl Iterator<Item = &'static Format> {
-    formats.iter().filter(|format| !matches!(format.writes, Writes::Nothing))
+    formats.iter().filter(|format| !matches!(format.writer, Writer::Nothing))
 }
 
 /// The options of formats written from a profile, or of all others, without duplicates and in the order of help.
@@ -63,7 +63,7 @@ pub fn check_options(formats: &'static [Format], format: &Format, values: &Optio
         let formats_with_it: Vec<_> = formats.iter().filter(takes_it).map(|format| format.name).collect();
         return Err(format!("--{name} applies to {}, not to {}", formats_with_it.join(" and "), format.name));
     }
-    if matches!(format.writes, Writes::Nothing) {
+    if matches!(format.writer, Writer::Nothing) {
         return Err(format!("{} can be read but not written; choose another format", format.name));
     }
     let mut common = profile_options::OPTIONS.iter().chain(recording_options::OPTIONS).chain(symbol_options::OPTIONS);

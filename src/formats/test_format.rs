@@ -1,8 +1,8 @@
 //! A format for tests, the example of docs/contributing.md: one line per record with its type.
 
-use super::carry::{Carry, CarryOptions};
+use super::converter::{ConvertOptions, Converter};
 use super::options::FormatOption;
-use super::{Format, Writes, json, perf_data, pprof};
+use super::{Format, Writer, json, perf_data, pprof};
 use crate::error::{Error, Result};
 use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
@@ -16,7 +16,7 @@ pub const TABLE: &[Format] = &[perf_data::FORMAT, pprof::FORMAT, json::LINES_FOR
 /// Record types.
 pub const FORMAT: Format = Format {
     extensions: &[("types", None)],
-    writes: Writes::Carry(begin),
+    writer: Writer::Converter(begin),
     options: &[SIZES],
     ..Format::new("types", "one line per record with its type")
 };
@@ -24,7 +24,7 @@ pub const FORMAT: Format = Format {
 /// The option `--sizes`.
 pub const SIZES: FormatOption = FormatOption::switch("sizes", "Also write the size of each record");
 
-fn begin<'a>(out: &'a mut dyn Write, options: &CarryOptions) -> Box<dyn Carry + 'a> {
+fn begin<'a>(out: &'a mut dyn Write, options: &ConvertOptions) -> Box<dyn Converter + 'a> {
     Box::new(Types { out, has_sizes: options.values.is_given(&SIZES), ledger: Ledger::default() })
 }
 
@@ -46,7 +46,7 @@ impl Sink for Types<'_> {
     }
 }
 
-impl Carry for Types<'_> {
+impl Converter for Types<'_> {
     fn account(&self, ledger: &mut Ledger) {
         ledger.account_for_stream();
         ledger.merge(self.ledger.clone());

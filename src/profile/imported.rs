@@ -110,7 +110,7 @@ impl ImportedSize {
     /// The ledger entry of a profile whose values aggregate an unknown number of samples.
     pub fn aggregated(&self) -> Option<Aggregated> {
         let is_aggregated = !self.counts_samples && self.values > 0;
-        is_aggregated.then(|| Aggregated { noun: "values", totals: totals(&self.totals) })
+        is_aggregated.then(|| Aggregated { noun: "value", totals: totals(&self.totals) })
     }
 }
 

@@ -69,7 +69,7 @@ impl Resolver {
 
     /// Resolves the frames of a CALLCHAIN_DEFERRED record.
     pub fn user_frames(&mut self, session: &mut Session, frames: &UserFrames<'_>) -> Vec<FrameId> {
-        let viewer = Viewer { pid: frames.pid, view: session.seen(frames.pid).view };
+        let viewer = Viewer { pid: frames.pid, view: session.mark_running(frames.pid).view };
         let user = SampledStack { ip: None, space: Space::User, callchain: Some(frames.chain), calls: None };
         let mut found = Vec::new();
         user.for_each(|at| found.push(self.frame(session, viewer, at.space, at.address)));

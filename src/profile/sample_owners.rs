@@ -83,7 +83,7 @@ impl Owners {
         labels: &mut Vec<LabelValue>,
     ) -> Owner {
         let pid = sample.view.task.map(|(pid, _)| pid);
-        let seen = session.seen(pid.unwrap_or(u32::MAX));
+        let seen = session.mark_running(pid.unwrap_or(u32::MAX));
         labels.clear();
         self.reader.read(&LabelledSample { comm: seen.comm, ..sample }, session, labels);
         let part = parts.index(Key::of(self.split, pid, sample.view.cgroup, session));

@@ -4,8 +4,8 @@ use super::stacks::{FrameId, StackId};
 use super::symbolize::MissingSymbols;
 use super::{Frame, MappingId, Place, Profile, Tables};
 use crate::abi::hex::to_hex;
+use crate::session::map::Map;
 use crate::session::space::Space;
-use hashbrown::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -53,55 +53,56 @@ impl Unnamed {
     /// Adds stacks with their sample counts.
     pub fn add_stacks(&mut self, tables: &Tables, samples_of_stacks: impl Iterator<Item = (StackId, u64)>) {
         let Tables { stacks, symbols, .. } = tables;
+        let objects: Vec<usize> = (0..).zip(&tables.mappings).map(|(id, map)| self.object(id, map, tables)).collect();
         let of_frame = |(id, &frame): (FrameId, &Frame)| match symbols.function_of(id) {
             None => {
                 let kernel = is_kernel(frame, tables);
-                (Spaces { kernel, user: !kernel }, frame.mapping())
+                let object = frame.mapping().map(|mapping| objects[mapping as usize]);
+                (Spaces { kernel, user: !kernel }, object)
             }
             Some(_) => (Spaces::default(), None),
         };
         let frames: Vec<_> = (0..).zip(stacks.frames()).map(of_frame).collect();
-        let mut by_mapping = HashMap::<MappingId, u64>::new();
-        let mut mappings = Vec::new();
+        let mut of_stack = Vec::new();
         for (stack, samples) in samples_of_stacks {
             let mut lacks = Spaces::default();
-            mappings.clear();
+            of_stack.clear();
             for &frame in stacks.stack(stack) {
-                let (Spaces { kernel, user }, mapping) = frames[frame as usize];
+                let (Spaces { kernel, user }, object) = frames[frame as usize];
                 lacks = Spaces { kernel: lacks.kernel || kernel, user: lacks.user || user };
-                mappings.extend(mapping.filter(|mapping| !mappings.contains(mapping)));
+                of_stack.extend(object.filter(|object| !of_stack.contains(object)));
             }
             let count = |lacks: bool| if lacks { samples } else { 0 };
             self.samples += samples;
             self.unnamed += count(lacks.kernel || lacks.user);
             self.kernel += count(lacks.kernel);
             self.user += count(lacks.user);
-            mappings.iter().for_each(|&mapping| *by_mapping.entry(mapping).or_default() += samples);
+            of_stack.iter().for_each(|&object| self.objects[object].samples += samples);
         }
-        self.add_objects(tables, by_mapping);
+        self.objects.retain(|object| object.samples > 0);
+        self.objects.sort_by(|a, b| b.samples.cmp(&a.samples).then_with(|| a.name.cmp(&b.name)));
     }
 
-    fn add_objects(&mut self, tables: &Tables, by_mapping: HashMap<MappingId, u64>) {
-        for (mapping, samples) in by_mapping {
-            let map = &tables.mappings[mapping as usize];
-            let name = String::from_utf8_lossy(&map.filename);
-            let build_id = map.build_id.as_deref().map(to_hex);
-            match self.objects.iter_mut().find(|object| object.name == name && object.build_id == build_id) {
-                Some(object) => object.samples += samples,
-                None => {
-                    let missing = tables.objects.missing.get(&mapping).cloned();
-                    self.objects.push(UnnamedObject { name: name.into_owned(), samples, build_id, missing });
-                }
-            }
-        }
-        self.objects.sort_by(|a, b| b.samples.cmp(&a.samples).then_with(|| a.name.cmp(&b.name)));
+    /// The index of the object of a mapping; several mappings can have the same.
+    fn object(&mut self, mapping: MappingId, map: &Map, tables: &Tables) -> usize {
+        let name = String::from_utf8_lossy(if map.is_kernel() { b"[kernel.kallsyms]" } else { &map.filename });
+        let build_id = map.build_id.as_deref().map(to_hex);
+        let missing = tables.objects.missing.get(&mapping);
+        let same = |object: &UnnamedObject| object.name == name && object.build_id == build_id;
+        let index = self.objects.iter().position(same).unwrap_or_else(|| {
+            self.objects.push(UnnamedObject { name: name.into_owned(), samples: 0, build_id, missing: None });
+            self.objects.len() - 1
+        });
+        let known = &mut self.objects[index].missing;
+        *known = known.take().or_else(|| missing.cloned());
+        index
     }
 
     /// Formats a number of samples as a share of all.
     pub fn percent(&self, samples: u64) -> String {
         match u128::from(samples) * 100 / u128::from(self.samples.max(1)) {
-            0 if samples > 0 => "less than 1 %".to_owned(),
-            percent => format!("{percent} %"),
+            0 if samples > 0 => "less than 1%".to_owned(),
+            percent => format!("{percent}%"),
         }
     }
 }
@@ -127,7 +128,6 @@ mod tests {
     use super::*;
     use crate::profile::Row;
     use crate::profile::symbols::{Function, Line};
-    use crate::session::map::Map;
     use std::sync::Arc;
 
     #[test]
@@ -155,9 +155,9 @@ mod tests {
         let object = |name: &str, samples| UnnamedObject { name: name.to_owned(), samples, build_id: None, missing: None };
         let objects = vec![object("/bin/app", 10), object("[kernel.kallsyms]", 10)];
         assert_eq!(unnamed, Unnamed { samples: 100, unnamed: 15, kernel: 15, user: 10, objects });
-        let text = "15 % of samples have frames without function names (kernel 15 %, user 10 %)";
+        let text = "15% of samples have frames without function names (kernel 15%, user 10%)";
         assert_eq!(unnamed.to_string(), text);
         let few = Unnamed { samples: 1000, unnamed: 999, kernel: 999, user: 1, objects: Vec::new() };
-        assert!(few.to_string().starts_with("99 %") && few.to_string().ends_with("user less than 1 %)"), "{few}");
+        assert!(few.to_string().starts_with("99%") && few.to_string().ends_with("user less than 1%)"), "{few}");
     }
 }

@@ -10,9 +10,9 @@ use crate::abi::record::{Body, RecordType};
 use crate::abi::version::PerfVersion;
 use crate::container::read::ReadOptions;
 use crate::container::read::input::Input;
-use crate::convert::carry;
-use crate::formats::carry::CarryOptions;
-use crate::formats::{Format, Writes, json, quipper};
+use crate::convert::convert_records;
+use crate::formats::converter::ConvertOptions;
+use crate::formats::{Format, Writer, json, quipper};
 use crate::inspect::check::{Rule, check};
 use crate::inspect::diff::{DiffOptions, diff};
 use crate::inspect::dump::{DumpOptions, Dumper};
@@ -44,10 +44,10 @@ const RECORD: &str = r#"{"record":"EXAMPLE","body":{"pid":4611,"tid":4611,"time"
 const FEATURE: &str = r#"{"feature":"EXAMPLE","content":{"pid":4611,"time":1200403445941,"host":"laptop-of-alice"}}"#;
 
 fn written(recording: &Recording, format: &Format) -> Vec<u8> {
-    let Writes::Carry(begin) = format.writes else { panic!("{} carries records", format.name) };
+    let Writer::Converter(begin) = format.writer else { panic!("{} carries records", format.name) };
     let (mut out, mut passes) = (Vec::new(), Passes::default());
-    let (input, options) = (recording.input.clone(), CarryOptions::default());
-    carry(input, &recording.read, &options, &mut passes, begin, &mut out).unwrap();
+    let (input, options) = (recording.input.clone(), ConvertOptions::default());
+    convert_records(input, &recording.read, &options, &mut passes, begin, &mut out).unwrap();
     out
 }
 

@@ -6,7 +6,7 @@ use crate::abi::header;
 use crate::container::read::ReadOptions;
 use crate::container::read::input::Input;
 use crate::error::Result;
-use crate::formats::Reads;
+use crate::formats::Reader;
 use crate::formats::import::{ImportOptions, import};
 use crate::formats::recognize::{START, readable_format};
 use crate::profile::imported::ImportedProfile;
@@ -20,7 +20,7 @@ pub(super) fn convert(input: Input, read: &ReadOptions) -> Result<(Input, Option
     let is_recording = |start: &[u8]| header::endian(start).is_some();
     let (input, start) = input.peek(START, is_recording, read)?;
     let format = readable_format(&start, &input.name())?;
-    let Some(Reads::Import(how)) = format.map(|format| format.reads) else { return Ok((input, None)) };
+    let Some(Reader::Import(how)) = format.map(|format| format.reader) else { return Ok((input, None)) };
     let imported = import(how, input, &ImportOptions::from(read))?;
     Ok((imported.input(), Some(imported)))
 }

@@ -6,7 +6,7 @@ use crate::container::write::envelope::Envelopes;
 use crate::convert::passed_profiles;
 use crate::error::{Error, Result};
 use crate::formats::table::by_file_name;
-use crate::formats::{FORMATS, Writes};
+use crate::formats::{FORMATS, Writer};
 use crate::profile::Profile;
 use crate::profile::labels::Label;
 use crate::profile::options::ProfileOptions;
@@ -79,7 +79,7 @@ impl<'a> ProfileBuilder<'a> {
     pub fn write(&self, path: impl AsRef<Path>) -> Result<Ledger> {
         let path = path.as_ref();
         let named = by_file_name(FORMATS, &path.to_string_lossy());
-        let Some((Writes::Profile(format), list)) = named.map(|(format, list)| (format.writes, list)) else {
+        let Some((Writer::Profile(format), list)) = named.map(|(format, list)| (format.writer, list)) else {
             return Err(Error::invalid(format!(
                 "{}: unknown profile format: no format has this extension",
                 path.display()

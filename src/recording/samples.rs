@@ -447,7 +447,7 @@ impl SampleConsumer for Sender {
         let DecodedSample { meta, raw, index, event, view } = sample;
         self.missing.stack_dumps += u64::from(view.stack_user.is_some_and(|stack| stack.dyn_size > 0));
         let pid = view.task.map_or(u32::MAX, |(pid, _)| pid);
-        let viewer = Viewer { pid, view: self.session.seen(pid).view };
+        let viewer = Viewer { pid, view: self.session.mark_running(pid).view };
         let is_call_stack = event.layout.branch_sample_type().contains(BranchSampleType::CALL_STACK);
         let sampled = SampledStack {
             ip: view.ip,

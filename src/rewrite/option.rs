@@ -156,7 +156,7 @@ pub enum Place {
 #[derive(Clone, Copy)]
 enum Role {
     /// Requests a pass.
-    Pass { place: Place, is_one_each: bool, request: MakeRequest },
+    Pass { place: Place, has_pass_per_value: bool, request: MakeRequest },
     /// Configures the passes that these options request.
     Setting { of: &'static [&'static str] },
 }
@@ -192,7 +192,7 @@ impl PassOption {
         help: &'static str,
         request: MakeRequest,
     ) -> Self {
-        let role = Role::Pass { place: Place::BeforeAnonymizing, is_one_each: false, request };
+        let role = Role::Pass { place: Place::BeforeAnonymizing, has_pass_per_value: false, request };
         Self { parameter, role, outputs, short: None, help, choices: &[], has_hyphens: false, is_of_symbols: false }
     }
 
@@ -238,9 +238,9 @@ impl PassOption {
     }
 
     /// Requests one pass for each value instead of one pass for all values.
-    pub const fn one_each(self) -> Self {
+    pub const fn pass_per_value(self) -> Self {
         let role = match self.role {
-            Role::Pass { place, request, .. } => Role::Pass { place, is_one_each: true, request },
+            Role::Pass { place, request, .. } => Role::Pass { place, has_pass_per_value: true, request },
             role @ Role::Setting { .. } => role,
         };
         Self { role, ..self }
@@ -249,7 +249,7 @@ impl PassOption {
     /// Sets where the pass runs in an anonymizing rewrite.
     pub const fn place(self, place: Place) -> Self {
         let role = match self.role {
-            Role::Pass { is_one_each, request, .. } => Role::Pass { place, is_one_each, request },
+            Role::Pass { has_pass_per_value, request, .. } => Role::Pass { place, has_pass_per_value, request },
             role @ Role::Setting { .. } => role,
         };
         Self { role, ..self }
@@ -304,8 +304,8 @@ impl PassOption {
     }
 
     /// Whether it requests one pass for each of its values.
-    pub(super) fn is_one_each(&self) -> bool {
-        matches!(self.role, Role::Pass { is_one_each: true, .. })
+    pub(super) fn has_pass_per_value(&self) -> bool {
+        matches!(self.role, Role::Pass { has_pass_per_value: true, .. })
     }
 
     /// Builds the request from the option's own values and those of its settings; `None` if the option requests no pass.

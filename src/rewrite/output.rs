@@ -173,8 +173,8 @@ impl Target<'_> {
                 envelopes.around(out, |out| {
                     let mut sink = ToPipe::new(out, form);
                     ledger = account(stream(&mut sink)?, &form);
-                    if !sink.left_out().is_empty() {
-                        ledger.missing(format!("a pipe cannot store {}", sink.left_out().join(", ")));
+                    if !sink.omitted().is_empty() {
+                        ledger.missing(format!("a pipe cannot store {}", sink.omitted().join(", ")));
                     }
                     Ok(())
                 })
@@ -265,7 +265,7 @@ fn frames(options: &RecordingOptions, perf_version: Option<PerfVersion>, is_chan
 
 /// Copies a directory with everything in it.
 fn copy_directory(recording: Recording<'_>, path: &Path) -> Result<Ledger> {
-    let (files, directory) = (recording.source.meta().files.clone(), recording.source.meta().folder.clone());
+    let (files, directory) = (recording.source.meta().files.clone(), recording.source.meta().directory.clone());
     let outs = files.iter().map(|file| {
         let name = Path::new(file).file_name().unwrap_or_default();
         let out = File::create_new(path.join(name)).map_err(Error::Output)?;

@@ -175,7 +175,7 @@ fn run_pre_scan(
     read: &ReadOptions,
     source: Source,
 ) -> Result<Option<Meta>> {
-    let mut nothing = Nothing;
+    let mut nothing = NullSink;
     let mut sink: Box<dyn Sink + '_> = match pass.pre_scan() {
         Some(scan) if scan.order == PreScanOrder::Time => Box::new(Order::new(scan.sink, read.clone())),
         Some(scan) => scan.sink,
@@ -213,7 +213,7 @@ fn run(source: Source, mut sink: Box<dyn Sink + '_>, records_change: bool) -> Re
 fn account(ledger: &mut Ledger, name: &str, before: &Counts, after: &Counts) {
     for (kind, count) in before.iter() {
         if let Some(removed @ 1..) = count.checked_sub(after.of(kind)) {
-            ledger.left_out(kind, name, removed);
+            ledger.removed(kind, name, removed);
         }
     }
     for (kind, count) in after.iter() {
@@ -265,9 +265,9 @@ impl<S: Sink + ?Sized> Stage<S> for FinalMeta {
 }
 
 /// Ignores records; used where only the metadata at the end is needed.
-struct Nothing;
+struct NullSink;
 
-impl Sink for Nothing {
+impl Sink for NullSink {
     fn record(&mut self, _: &Meta, _: &Raw<'_>) -> Result<()> {
         Ok(())
     }

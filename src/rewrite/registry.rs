@@ -88,7 +88,7 @@ fn values_by_pass<'a>(table: PassTable<'a>, given: &Values) -> Vec<(&'a PassOpti
         else {
             continue;
         };
-        let of_same = |(other, _): &&mut (&PassOption, Values)| other.name() == *name && !option.is_one_each();
+        let of_same = |(other, _): &&mut (&PassOption, Values)| other.name() == *name && !option.has_pass_per_value();
         match passes.iter_mut().find(of_same) {
             Some((_, values)) => values.push(name, value.clone()),
             None => passes.push((option, Values { list: vec![(name, value.clone())] })),

@@ -116,7 +116,7 @@ impl Pass for RepairPass {
     fn report(&self, ledger: &mut Ledger) {
         if !self.added.is_empty() {
             let names: Vec<_> = self.added.iter().map(FeatureId::to_string).collect();
-            ledger.note(format!("reconstructed from records: {}", names.join(", ")));
+            ledger.change(format!("reconstructed from records: {}", names.join(", ")));
         }
     }
 }

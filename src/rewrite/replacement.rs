@@ -74,7 +74,7 @@ pub struct Place {
 ///
 /// # Errors
 /// Fails if the changed record exceeds the maximum size of a record.
-pub fn recoded(meta: &Meta, raw: &Raw<'_>, change: impl FnOnce(&mut Record)) -> Result<Option<Vec<u8>>> {
+pub fn reencode_with(meta: &Meta, raw: &Raw<'_>, change: impl FnOnce(&mut Record)) -> Result<Option<Vec<u8>>> {
     let Some(mut record) = Record::read(raw.bytes(), &meta.context(raw)) else { return Ok(None) };
     change(&mut record);
     encoded(record.to_bytes(raw.endian())).map(Some)

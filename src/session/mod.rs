@@ -51,7 +51,7 @@ pub struct Session {
     pub names: Names,
     cgroups: HashMap<u64, NameId>,
     /// Exited threads, oldest first.
-    ended: VecDeque<Ended>,
+    ended: VecDeque<ExitedThread>,
     /// Identifiers of views, by the generations of their mappings.
     views: HashMap<Generations, ViewId>,
     next_view: ViewId,
@@ -73,7 +73,7 @@ pub type ViewId = u64;
 
 /// State of a process at a sample.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Seen {
+pub struct ProcessState {
     /// View of its mappings and those of the kernel.
     pub view: ViewId,
     /// Its name.
@@ -86,7 +86,7 @@ pub struct Seen {
 const MAX_VIEWS: usize = 1 << 16;
 
 /// A thread that has exited.
-struct Ended {
+struct ExitedThread {
     pid: u32,
     tid: u32,
 }
@@ -202,9 +202,9 @@ impl Session {
         {
             process.has_exited = true;
         }
-        self.ended.push_back(Ended { pid: task.pid, tid: task.tid });
+        self.ended.push_back(ExitedThread { pid: task.pid, tid: task.tid });
         if self.ended.len() > MAX_EXITED
-            && let Some(Ended { pid, tid }) = self.ended.pop_front()
+            && let Some(ExitedThread { pid, tid }) = self.ended.pop_front()
         {
             if pid != tid {
                 self.threads.remove(&tid);
@@ -272,11 +272,14 @@ impl Session {
 
     /// State that a sample needs of its process, in one lookup. Marks the process as running.
     #[inline]
-    pub fn seen(&mut self, pid: u32) -> Seen {
+    pub fn mark_running(&mut self, pid: u32) -> ProcessState {
         let [kernel, guest] = [self.kernel.generation(), self.guest_kernel.generation()];
         let no_process = Generations { kernel, guest, ..Generations::default() };
         let Some(process) = self.processes.get_mut(&pid) else {
-            return Seen { view: Self::view(&mut self.views, &mut self.next_view, no_process), ..Seen::default() };
+            return ProcessState {
+                view: Self::view(&mut self.views, &mut self.next_view, no_process),
+                ..ProcessState::default()
+            };
         };
         process.has_exited = false;
         let [maps, before_exec] = process.generation();
@@ -285,7 +288,7 @@ impl Session {
             let view = Self::view(&mut self.views, &mut self.next_view, generations);
             process.latest_view = (generations, view);
         }
-        Seen { view: process.latest_view.1, comm: process.comm, main_map: process.main_map }
+        ProcessState { view: process.latest_view.1, comm: process.comm, main_map: process.main_map }
     }
 
     /// Identifier of a view. A forgotten view gets a new one; none is reused.

@@ -44,7 +44,7 @@ pub struct Entry {
     /// Records that do not apply to the output format.
     pub not_applicable: u64,
     /// Records removed on request, by name of the pass.
-    pub left_out: BTreeMap<String, u64>,
+    pub removed: BTreeMap<String, u64>,
     /// Records that should have contributed but could not, by reason.
     pub dropped: BTreeMap<Reason, u64>,
 }
@@ -56,13 +56,13 @@ impl Entry {
     }
 
     /// Total of records removed by passes.
-    pub fn left_out(&self) -> u64 {
-        self.left_out.values().sum()
+    pub fn removed(&self) -> u64 {
+        self.removed.values().sum()
     }
 
     /// Records that the output must still account for: neither dropped, removed nor consumed.
     pub fn unaccounted(&self) -> u64 {
-        (self.read + self.added).saturating_sub(self.dropped() + self.left_out() + self.consumed)
+        (self.read + self.added).saturating_sub(self.dropped() + self.removed() + self.consumed)
     }
 }
 
@@ -81,6 +81,7 @@ pub struct Ledger {
     damaged: u64,
     unread: u64,
     notes: Vec<String>,
+    changes: Vec<String>,
     missing: Vec<String>,
     /// Set if the input is a profile whose samples are aggregates.
     aggregated: Option<Aggregated>,
@@ -89,7 +90,7 @@ pub struct Ledger {
 /// Description of input samples that aggregate many.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Aggregated {
-    /// Noun for the input samples, plural.
+    /// Noun for the input samples, singular.
     pub noun: &'static str,
     /// Sums over all of them, as text.
     pub totals: String,
@@ -111,8 +112,8 @@ impl Ledger {
     }
 
     /// Counts records removed by a pass on request.
-    pub fn left_out(&mut self, kind: RecordType, by: &str, count: u64) {
-        *self.entry(kind).left_out.entry(by.to_owned()).or_default() += count;
+    pub fn removed(&mut self, kind: RecordType, by: &str, count: u64) {
+        *self.entry(kind).removed.entry(by.to_owned()).or_default() += count;
     }
 
     /// Counts records in the output.
@@ -144,8 +145,8 @@ impl Ledger {
             own.emitted += entry.emitted;
             own.consumed += entry.consumed;
             own.not_applicable += entry.not_applicable;
-            for (pass, count) in entry.left_out {
-                *own.left_out.entry(pass).or_default() += count;
+            for (pass, count) in entry.removed {
+                *own.removed.entry(pass).or_default() += count;
             }
             for (reason, count) in entry.dropped {
                 *own.dropped.entry(reason).or_default() += count;
@@ -157,6 +158,7 @@ impl Ledger {
         self.damage.extend(other.damage);
         self.damage.truncate(MAX_MESSAGES);
         self.notes.extend(other.notes);
+        self.changes.extend(other.changes);
         self.aggregated = self.aggregated.take().or(other.aggregated);
         self.missing.extend(other.missing);
     }
@@ -194,7 +196,12 @@ impl Ledger {
         }
     }
 
-    /// Adds a note about the result.
+    /// Adds a message about what a pass changed as requested.
+    pub fn change(&mut self, change: String) {
+        self.changes.push(change);
+    }
+
+    /// Adds a warning about the result.
     pub fn note(&mut self, note: String) {
         self.notes.push(note);
     }
@@ -204,9 +211,15 @@ impl Ledger {
         self.missing.push(note);
     }
 
-    /// Prefixes each note with the name of the input, unless it begins with it.
+    /// Prefixes each change and note with the name of the input, unless it begins with it.
     pub fn name_notes(&mut self, input: &str) {
-        for note in self.notes.iter_mut().chain(&mut self.missing).filter(|note| !note.starts_with(input)) {
+        for note in self
+            .changes
+            .iter_mut()
+            .chain(&mut self.notes)
+            .chain(&mut self.missing)
+            .filter(|note| !note.starts_with(input))
+        {
             note.insert_str(0, &format!("{input}: "));
         }
     }
@@ -226,7 +239,12 @@ impl Ledger {
         self.unread
     }
 
-    /// Notes about the result.
+    /// Messages about what passes changed as requested.
+    pub fn changes(&self) -> &[String] {
+        &self.changes
+    }
+
+    /// Warnings about the result.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
@@ -271,28 +289,36 @@ impl fmt::Display for Ledger {
         let samples = self.of(RecordType::SAMPLE);
         let (noun, totals) = match &self.aggregated {
             Some(Aggregated { noun, totals }) => (*noun, format!(" ({totals})")),
-            None => ("samples", String::new()),
+            None => ("sample", String::new()),
         };
-        write!(f, "{} {noun} in{totals}, {} out, {} dropped", samples.read, samples.emitted, samples.dropped())?;
+        let read = counted(samples.read, noun);
+        write!(f, "{read} in{totals}, {} out, {} dropped", samples.emitted, samples.dropped())?;
         write_reasons(f, &samples.dropped)?;
         if self.unread > 0 {
-            write!(f, ", {} bytes unreadable", self.unread)?;
+            write!(f, ", {} unreadable", counted(self.unread, "byte"))?;
         }
-        if samples.left_out() > 0 {
-            let by = samples.left_out.iter().map(|(pass, count)| format!("{count} by {pass}"));
-            write!(f, "; {} {noun} removed ({})", samples.left_out(), by.collect::<Vec<_>>().join(", "))?;
+        if samples.removed() > 0 {
+            let by = samples.removed.iter().map(|(pass, count)| format!("{count} by {pass}"));
+            write!(f, "; {} removed ({})", counted(samples.removed(), noun), by.collect::<Vec<_>>().join(", "))?;
         }
         let others = self.dropped_others();
         if !others.is_empty() {
             let count: u64 = others.values().sum();
-            write!(f, "; {count} other record{} dropped", if count == 1 { "" } else { "s" })?;
+            write!(f, "; {} dropped", counted(count, "other record"))?;
             write_reasons(f, &others)?;
         }
         if self.lost_records.max(self.lost_samples) > 0 {
-            write!(f, "; lost by the kernel: {} records, {} samples", self.lost_records, self.lost_samples)?;
+            let [records, samples] =
+                [(self.lost_records, "record"), (self.lost_samples, "sample")].map(|(n, noun)| counted(n, noun));
+            write!(f, "; lost by the kernel: {records}, {samples}")?;
         }
         Ok(())
     }
+}
+
+/// A count with its noun, which is given in the singular.
+pub fn counted(count: u64, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 fn write_reasons(f: &mut fmt::Formatter<'_>, reasons: &BTreeMap<Reason, u64>) -> fmt::Result {
@@ -305,6 +331,7 @@ fn write_reasons(f: &mut fmt::Formatter<'_>, reasons: &BTreeMap<Reason, u64>) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::container::walk::DamageKind;
 
     #[test]
     fn formats_the_summary_line() {
@@ -319,8 +346,8 @@ mod tests {
         ledger.dropped(RecordType::SAMPLE, Reason::UnknownEvent);
         ledger.dropped(RecordType::COMPRESSED, Reason::Undecodable);
         ledger.read(RecordType::SAMPLE, 5);
-        ledger.left_out(RecordType::SAMPLE, "--pid", 4);
-        ledger.left_out(RecordType::SAMPLE, "--cpu", 1);
+        ledger.removed(RecordType::SAMPLE, "--pid", 4);
+        ledger.removed(RecordType::SAMPLE, "--cpu", 1);
         ledger.lost_samples = 7;
         assert_eq!(
             ledger.to_string(),
@@ -336,7 +363,7 @@ mod tests {
         let mut ledger = Ledger::default();
         ledger.read(RecordType::SAMPLE, 2);
         ledger.emitted(RecordType::SAMPLE, 2);
-        ledger.aggregated(Aggregated { noun: "stacks", totals: "100 samples".to_owned() });
+        ledger.aggregated(Aggregated { noun: "stack", totals: "100 samples".to_owned() });
         assert_eq!(ledger.to_string(), "2 stacks in (100 samples), 2 out, 0 dropped");
     }
 
@@ -344,7 +371,7 @@ mod tests {
     fn messages_are_bounded() {
         let mut ledger = Ledger::default();
         for offset in 0..1000 {
-            ledger.damage(Damage::new("x", offset, "broken").with_unread(8));
+            ledger.damage(Damage::new(DamageKind::CorruptRecord, "x", offset, "broken").with_unread(8));
         }
         assert_eq!((ledger.messages().len(), ledger.further_messages()), (MAX_MESSAGES, 900));
         let mut both = ledger.clone();

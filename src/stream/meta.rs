@@ -20,7 +20,7 @@ use crate::container::image::FileImage;
 use crate::container::limits::Limits;
 use crate::container::read::file::FileAttr;
 use crate::container::read::{Container, Reader as ContainerReader};
-use crate::container::walk::Damage;
+use crate::container::walk::{Damage, DamageKind};
 use crate::stream::event_types::EventTypes;
 use crate::stream::events::Events;
 use crate::stream::raw::{Gap, Raw};
@@ -38,7 +38,7 @@ pub struct Meta {
     /// Names of the files; the first is the recording itself.
     pub files: Vec<String>,
     /// The directory of the files, if the recording is a directory. Its name may be invalid UTF-8.
-    pub folder: Option<PathBuf>,
+    pub directory: Option<PathBuf>,
     /// Container of the recording.
     pub container: Container,
     /// Byte order of the recorder.
@@ -66,7 +66,7 @@ impl Meta {
     pub fn new(reader: &ContainerReader) -> Self {
         let mut meta = Self {
             files: reader.files.clone(),
-            folder: reader.folder.clone(),
+            directory: reader.directory.clone(),
             container: reader.container,
             endian: reader.endian,
             events: Events::default(),
@@ -96,7 +96,7 @@ impl Meta {
     ) -> Self {
         let meta = Self {
             files: vec![name],
-            folder: None,
+            directory: None,
             container: Container::File,
             endian,
             events: Events::default(),
@@ -255,9 +255,9 @@ impl Meta {
         }
     }
 
-    /// A problem at an offset of a block.
+    /// A corrupt record at an offset of a block.
     pub fn damage(&self, block: &Block, at: usize, what: String) -> Damage {
-        Damage::new(&self.files[block.source as usize], block.offset(at), what)
+        Damage::new(DamageKind::CorruptRecord, &self.files[block.source as usize], block.offset(at), what)
     }
 
     /// Context for decoding a record. A record of an unknown event is decoded without a trailer.

@@ -9,7 +9,7 @@ use crate::container::read::frames::Decompressor;
 use crate::container::read::input::Input;
 use crate::container::read::pipe::HEADER_SIZE;
 use crate::container::read::{Container, ReadOptions, Reader};
-use crate::container::walk::{Damage, Step, is_sound, resynchronise, step};
+use crate::container::walk::{Damage, DamageKind, Step, is_plausible, resynchronize, step};
 use crate::error::{Error, Result};
 use crate::stream::Sink;
 use crate::stream::counts::Counts;
@@ -230,7 +230,8 @@ impl Source {
             let what = format!(
                 "cannot decompress this frame, its records and those of the frames that continue it are missing: {why}"
             );
-            self.damage(frame.block(), frame.at(), what);
+            let damage = self.meta.damage(frame.block(), frame.at(), what);
+            self.ledger.damage(Damage { kind: DamageKind::CorruptFrame, ..damage });
         }
     }
 
@@ -241,7 +242,7 @@ impl Source {
         if rest > 0 {
             let file = self.meta.files[frames.source as usize].clone();
             let what = format!("the last compressed frame ends within a record, after {rest} bytes");
-            self.ledger.damage(Damage::new(file, frames.offset, what).with_unread(rest as u64));
+            self.ledger.damage(Damage::new(DamageKind::Truncated, file, frames.offset, what).with_unread(rest as u64));
         }
     }
 
@@ -250,7 +251,7 @@ impl Source {
         let left = block.bytes.len() - at;
         let (problem, may_continue) = match end {
             Step::Cut { needed } => {
-                let sound = RecordHeader::peek(&block.bytes[at..], self.meta.endian).is_some_and(|h| is_sound(&h));
+                let sound = RecordHeader::peek(&block.bytes[at..], self.meta.endian).is_some_and(|h| is_plausible(&h));
                 let problem = format!("record is truncated: needs {needed} bytes, {left} left");
                 (problem, !sound || needed > u64::from(u16::MAX))
             }
@@ -260,13 +261,15 @@ impl Source {
             Step::Garbage { header } => (format!("invalid record type {}", header.kind), true),
             Step::Record { .. } | Step::Misframed { .. } | Step::End => return None,
         };
-        let next = if may_continue { resynchronise(&block.bytes, at, self.meta.endian) } else { None };
+        let next = if may_continue { resynchronize(&block.bytes, at, self.meta.endian) } else { None };
         let (missing, unread) = match next {
             Some(next) => (format!("skipping {} bytes to the next valid record", next - at), next - at),
             None => (format!("the last {left} bytes are lost"), left),
         };
+        let is_truncated = matches!(end, Step::Cut { .. }) && next.is_none();
+        let kind = if is_truncated { DamageKind::Truncated } else { DamageKind::CorruptRecord };
         let damage = self.meta.damage(block, at, format!("{problem}; {missing}"));
-        self.ledger.damage(damage.with_unread(unread as u64));
+        self.ledger.damage(Damage { kind, ..damage }.with_unread(unread as u64));
         next
     }
 

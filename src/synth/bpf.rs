@@ -1,6 +1,6 @@
 //! Loaded BPF programs.
 
-use super::about::About;
+use super::metadata::Metadata;
 use crate::abi::feature::bpf_prog_info::{BpfArrays, BpfProg, BpfProgInfo, BpfProgInfos};
 use crate::abi::feature::{Feature, FeatureId};
 use crate::abi::hex::to_hex;
@@ -67,9 +67,9 @@ impl BpfProgram {
 }
 
 /// Sets the feature BPF_PROG_INFO, if there are programs.
-pub fn describe(programs: &[BpfProgram], about: &mut About) {
-    let infos: Option<Vec<_>> = programs.iter().map(|program| program.info(about.endian)).collect();
+pub fn describe(programs: &[BpfProgram], metadata: &mut Metadata) {
+    let infos: Option<Vec<_>> = programs.iter().map(|program| program.info(metadata.endian)).collect();
     if let Some(programs) = infos.filter(|infos| !infos.is_empty()) {
-        about.set_if_absent(FeatureId::BPF_PROG_INFO, Feature::BpfProgInfos(BpfProgInfos { programs }));
+        metadata.set_if_absent(FeatureId::BPF_PROG_INFO, Feature::BpfProgInfos(BpfProgInfos { programs }));
     }
 }

@@ -72,7 +72,7 @@ pub fn apply<'a>(name: &'a str, attr: &mut Attr) -> Result<Option<(&'a str, &'a 
         |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     if !is_name(head) || !is_name(point) {
         let what = "is not a known event; describe events of other PMUs by their attr";
-        return Err(Error::invalid(format!("{name:?} {what}")));
+        return Err(Error::invalid(format!("'{name}' {what}")));
     }
     attr.kind = AttrType::TRACEPOINT;
     modify(name, modifiers, attr)?;
@@ -115,7 +115,7 @@ fn modify(name: &str, modifiers: &str, attr: &mut Attr) -> Result<()> {
     let is_known = |letter: char| "ukhGHpD".contains(letter);
     if precise > 3 || !modifiers.chars().all(is_known) {
         return Err(Error::invalid(format!(
-            "{name:?}: unknown modifiers {modifiers:?}; expected u, k, h, G, H, p or D"
+            "'{name}': unknown modifiers '{modifiers}'; expected u, k, h, G, H, p or D"
         )));
     }
     attr.flags |= AttrFlags::from_bits_retain((precise as u64) * AttrFlags::PRECISE_IP_0.bits());
@@ -129,7 +129,7 @@ fn breakpoint(name: &str, rest: &str, attr: &mut Attr) -> Result<()> {
     const ACCESSES: [(char, u32); 3] = [('r', 1), ('w', 2), ('x', 4)];
     /// Default length in bytes.
     const LENGTH: u64 = 4;
-    let wrong = || Error::invalid(format!("{name:?} is not a breakpoint; expected for instance mem:0x1000/4:rw"));
+    let wrong = || Error::invalid(format!("'{name}' is not a breakpoint; expected for instance mem:0x1000/4:rw"));
     let mut parts = rest.split(':');
     let place = parts.next().unwrap_or_default();
     let (address, length) = place.split_once('/').unwrap_or((place, ""));

@@ -11,18 +11,18 @@ use crate::stream::raw::Raw;
 /// Path of records to a sink.
 pub(super) enum Flow<S> {
     /// In the order of the calls.
-    Unsorted(Marked<S>),
+    Unsorted(RoundMarker<S>),
     /// Sorted by time.
-    Sorted(Box<Sort<Marked<S>>>),
+    Sorted(Box<Sort<RoundMarker<S>>>),
 }
 
 impl<S: Sink> Flow<S> {
     pub(super) fn unsorted(sink: S, rounds: bool) -> Self {
-        Self::Unsorted(Marked::new(sink, rounds))
+        Self::Unsorted(RoundMarker::new(sink, rounds))
     }
 
     pub(super) fn sorted(sink: S, rounds: bool, options: ReadOptions) -> Self {
-        Self::Sorted(Box::new(Sort::new(Marked::new(sink, rounds), Untimed::InPlace, options)))
+        Self::Sorted(Box::new(Sort::new(RoundMarker::new(sink, rounds), Untimed::InPlace, options)))
     }
 
     /// Number of round marks added.
@@ -58,18 +58,18 @@ impl<S: Sink> Sink for Flow<S> {
 }
 
 /// Adds round marks, if enabled.
-pub(super) struct Marked<S> {
+pub(super) struct RoundMarker<S> {
     rounds: Rounds<S>,
     marks: bool,
 }
 
-impl<S: Sink> Marked<S> {
+impl<S: Sink> RoundMarker<S> {
     fn new(sink: S, marks: bool) -> Self {
         Self { rounds: Rounds::new(sink), marks }
     }
 }
 
-impl<S: Sink> Sink for Marked<S> {
+impl<S: Sink> Sink for RoundMarker<S> {
     fn begin(&mut self, meta: &Meta) -> Result<()> {
         self.rounds.sink_mut().begin(meta)
     }

@@ -1,8 +1,8 @@
 //! Encodes records one by one, validates them, and passes them on in blocks.
 
-use super::about::About;
 use super::event::Event;
 use super::flow::Flow;
+use super::metadata::Metadata;
 use super::template::Template;
 use crate::abi::attr_flags::AttrFlags;
 use crate::abi::record::mmap2::MappedFile;
@@ -63,12 +63,12 @@ impl Stamp {
 /// use perfconv::abi::sample::Sample;
 /// use perfconv::abi::text::PaddedStr;
 /// use perfconv::stream::write::{file::ToFile, form::Form};
-/// use perfconv::synth::{About, Event, Recorder, Stamp};
+/// use perfconv::synth::{Metadata, Event, Recorder, Stamp};
 ///
-/// let mut about = About::default();
-/// let cycles = about.event(Event::named("cycles:u")?.period(1000));
+/// let mut metadata = Metadata::default();
+/// let cycles = metadata.event(Event::named("cycles:u")?.period(1000));
 /// let mut file = ToFile::new(std::io::Cursor::new(Vec::new()), Form::default());
-/// let mut recorder = Recorder::new(&about, &mut file)?;
+/// let mut recorder = Recorder::new(&metadata, &mut file)?;
 /// let comm = Comm { pid: 7, tid: 7, comm: PaddedStr::new(b"app", 8) };
 /// recorder.record(Misc::COMM_EXEC, &Body::Comm(comm), Stamp::at(1_000, 7, 7))?;
 /// for time in [2_000, 3_000] {
@@ -167,21 +167,21 @@ impl<S: Sink> Recorder<S> {
     ///
     /// # Errors
     /// If the metadata are inconsistent or the sink fails.
-    pub fn new(about: &About, sink: S) -> Result<Self> {
-        Self::with(about, Flow::unsorted(sink, about.rounds), false)
+    pub fn new(metadata: &Metadata, sink: S) -> Result<Self> {
+        Self::with(metadata, Flow::unsorted(sink, metadata.rounds), false)
     }
 
     /// Begins a recording whose records are added in any order.
     ///
     /// # Errors
     /// If the metadata are inconsistent or the sink fails.
-    pub fn sorting(about: &About, sink: S, options: ReadOptions) -> Result<Self> {
-        Self::with(about, Flow::sorted(sink, about.rounds, options), true)
+    pub fn sorting(metadata: &Metadata, sink: S, options: ReadOptions) -> Result<Self> {
+        Self::with(metadata, Flow::sorted(sink, metadata.rounds, options), true)
     }
 
-    fn with(about: &About, mut flow: Flow<S>, is_sorted: bool) -> Result<Self> {
-        let meta = about.meta()?;
-        let events = about.events().iter().map(KnownEvent::new).collect();
+    fn with(metadata: &Metadata, mut flow: Flow<S>, is_sorted: bool) -> Result<Self> {
+        let meta = metadata.meta()?;
+        let events = metadata.events().iter().map(KnownEvent::new).collect();
         flow.begin(&meta)?;
         Ok(Self {
             meta,

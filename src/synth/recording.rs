@@ -1,8 +1,8 @@
 //! Builder of a recording in memory.
 
-use super::about::About;
 use super::event::Event;
 use super::map::Map;
+use super::metadata::Metadata;
 use super::recorder::{Recorder, Stamp};
 use crate::abi::record::comm::Comm;
 use crate::abi::record::task::Task;
@@ -41,7 +41,7 @@ use std::io::Cursor;
 #[derive(Clone, Debug, Default)]
 pub struct RecordingBuilder {
     /// Metadata.
-    pub about: About,
+    pub metadata: Metadata,
     /// Whether records keep the order of the calls instead of being sorted by time.
     pub unsorted: bool,
     entries: Vec<Entry>,
@@ -75,7 +75,7 @@ impl RecordingBuilder {
 
     /// Adds an event; returns its index.
     pub fn event(&mut self, event: Event) -> usize {
-        self.about.event(event)
+        self.metadata.event(event)
     }
 
     /// Adds a process that exists at the beginning, with a main thread.
@@ -155,8 +155,8 @@ impl RecordingBuilder {
     /// If a record does not match its event, or the sink fails.
     pub fn run(&self, options: &ReadOptions, sink: &mut dyn Sink) -> Result<(Meta, Ledger)> {
         let mut recorder = match self.unsorted {
-            true => Recorder::new(&self.about, sink)?,
-            false => Recorder::sorting(&self.about, sink, options.clone())?,
+            true => Recorder::new(&self.metadata, sink)?,
+            false => Recorder::sorting(&self.metadata, sink, options.clone())?,
         };
         let (first, others): (Vec<_>, Vec<_>) =
             self.entries.iter().partition(|entry| !self.unsorted && entry.is_initial());
@@ -222,7 +222,7 @@ mod tests {
     fn records_are_sorted_by_time() {
         for endian in [Endian::Little, Endian::Big] {
             let mut recording = RecordingBuilder::new();
-            recording.about.endian = endian;
+            recording.metadata.endian = endian;
             let cycles = recording.event(Event::named("cycles:u").unwrap().period(3));
             let switch = Tracepoint::new("sched", "sched_switch").field("int next_pid", 4, true);
             let switch = Event::named("sched:sched_switch").unwrap().formatted(switch);

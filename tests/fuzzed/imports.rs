@@ -1,6 +1,7 @@
 //! Untrusted inputs other than recordings: JSON, PerfDataProto, jitdumps, archives.
 
 use super::plausible;
+use super::record_count::RecordCount;
 use arbitrary::{Result, Unstructured};
 use perfconv::abi::Endian;
 use perfconv::abi::attr::Attr;
@@ -19,9 +20,6 @@ use perfconv::rewrite::jit::images::ImageOptions;
 use perfconv::rewrite::jit::map_file::MapFile;
 use perfconv::rewrite::jit::pass::JitPass;
 use perfconv::rewrite::passes::Passes;
-use perfconv::stream::Sink;
-use perfconv::stream::meta::Meta;
-use perfconv::stream::raw::Raw;
 use perfconv::stream::source::Source;
 use std::fs;
 use std::path::Path;
@@ -64,20 +62,9 @@ fn import_any(bytes: &[u8], importer: Import) {
     let input = Input::Bytes { name: "fuzzed".to_owned(), bytes: bytes.to_vec().into() };
     let Ok(imported) = import(importer, input, &ImportOptions::default()) else { return };
     let Ok(source) = Source::open(imported.input(), ReadOptions::default()) else { return };
-    let mut count = Count::default();
+    let mut count = RecordCount::default();
     if let Ok((_, ledger)) = source.run(&mut count) {
         assert_eq!(count.0, ledger.entries().values().map(|entry| entry.read).sum::<u64>());
-    }
-}
-
-/// Counts records.
-#[derive(Default)]
-struct Count(u64);
-
-impl Sink for Count {
-    fn record(&mut self, _: &Meta, _: &Raw<'_>) -> perfconv::Result<()> {
-        self.0 += 1;
-        Ok(())
     }
 }
 
@@ -97,7 +84,7 @@ pub fn jitdump(bytes: &[u8]) {
     let images = ImageOptions { dir: Some(dir.path().to_owned()), overwrite: false };
     passes.push(JitPass::new(vec![dir.path().to_owned()], images, read.clone()));
     let input = Input::Bytes { name: "mapping".to_owned(), bytes: mapping().into() };
-    let mut count = Count::default();
+    let mut count = RecordCount::default();
     let image = dir.path().join("jit-1.so");
     match passes.run(input, &read, &mut count) {
         Ok(_) => {

@@ -8,6 +8,7 @@ mod inputs;
 mod metadata;
 mod plausible;
 mod profiles;
+pub mod record_count;
 mod rewrites;
 mod scenario;
 mod streams;

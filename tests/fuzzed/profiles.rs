@@ -5,7 +5,7 @@ use perfconv::formats::import::{Import, ImportOptions, Values};
 use perfconv::formats::{folded, perf_script, pprof};
 use perfconv::inspect::check::{Severity, check};
 
-const VALUES: [Values; 3] = [Values::Counted, Values::Spread, Values::Carry];
+const VALUES: [Values; 3] = [Values::Counted, Values::Spread, Values::Single];
 
 /// Any bytes as a pprof profile.
 pub fn pprof(bytes: &[u8]) {

@@ -8,10 +8,10 @@ use perfconv::abi::feature::FeatureId;
 use perfconv::abi::record::RecordType;
 use perfconv::container::read::{Container, ReadOptions, input::Input};
 use perfconv::container::write::frames::{FrameKind, FrameOptions};
-use perfconv::convert::carry;
-use perfconv::formats::carry::CarryOptions;
+use perfconv::convert::convert_records;
+use perfconv::formats::converter::ConvertOptions;
 use perfconv::formats::import::{Import, ImportOptions, import};
-use perfconv::formats::{carry::BeginCarry, json, quipper};
+use perfconv::formats::{converter::BeginConverter, json, quipper};
 use perfconv::rewrite::anonymize::category::{Category, Kept};
 use perfconv::rewrite::anonymize::key::Key;
 use perfconv::rewrite::anonymize::pass::AnonymizePass;
@@ -73,9 +73,9 @@ fn rewrite_any(from: &mut Unstructured<'_>) -> Result<()> {
     match what {
         0 => merge_two(recording, plausible::recording(from)?, from),
         1 => split_parts(recording, from),
-        2 => carry_round_trip(&recording, json::begin_lines, json::import),
-        3 => carry_round_trip(&recording, json::begin_document, json::import),
-        4 => carry_round_trip(&recording, quipper::begin, quipper::import),
+        2 => lossless_round_trip(&recording, json::begin_lines, json::import),
+        3 => lossless_round_trip(&recording, json::begin_document, json::import),
+        4 => lossless_round_trip(&recording, quipper::begin, quipper::import),
         5 => to_directory(&recording, from),
         _ => run_passes(recording, from),
     }
@@ -111,7 +111,7 @@ fn read(bytes: &[u8]) -> Option<Counts> {
 /// Asserts that the ledger is balanced, and that its emitted records are those of the output.
 fn assert_balanced(ledger: &Ledger, bytes: &[u8]) {
     for (kind, entry) in ledger.entries() {
-        let sum = entry.emitted + entry.consumed + entry.not_applicable + entry.left_out() + entry.dropped();
+        let sum = entry.emitted + entry.consumed + entry.not_applicable + entry.removed() + entry.dropped();
         assert_eq!(entry.read + entry.added, sum, "{kind}: {entry:?}");
     }
     let write_to = read(bytes).unwrap_or_default();
@@ -333,10 +333,17 @@ fn split_parts(recording: Vec<u8>, from: &mut Unstructured<'_>) -> Result<()> {
 }
 
 /// Converts a recording to another format and back.
-fn carry_round_trip(recording: &[u8], begin: BeginCarry, importer: Import) -> Result<()> {
+fn lossless_round_trip(recording: &[u8], begin: BeginConverter, importer: Import) -> Result<()> {
     let (read, mut exported) = (ReadOptions::default(), Vec::new());
-    let ledger = carry(input(recording), &read, &CarryOptions::default(), &mut Passes::default(), begin, &mut exported)
-        .expect("an intact recording should export");
+    let ledger = convert_records(
+        input(recording),
+        &read,
+        &ConvertOptions::default(),
+        &mut Passes::default(),
+        begin,
+        &mut exported,
+    )
+    .expect("an intact recording should export");
     let all: u64 = ledger.entries().values().map(|entry| entry.read).sum();
     assert!(all > 0);
     let imported = import(importer, input(&exported), &ImportOptions::from(&read)).expect("the export should import");

@@ -18,7 +18,7 @@ pub fn scenario(bytes: &[u8]) {
         scenario.run_within(1, MAX_BYTES, &mut file).ok()?;
         let mut bytes = file.into_inner()?.into_inner();
         if let Some(damage) = &scenario.damage {
-            damage.on(&mut bytes, Container::File, scenario.about.endian).ok()?;
+            damage.on(&mut bytes, Container::File, scenario.metadata.endian).ok()?;
         }
         Some(bytes)
     };

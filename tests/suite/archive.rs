@@ -291,6 +291,10 @@ fn rejects_bad_options() {
         let run = run(perfconv().arg("archive").arg(&fixture).args(args));
         assert_eq!((run.status, run.stderr.contains(said)), (2, true), "{}", run.stderr);
     }
+    let dir = tempfile::tempdir().unwrap();
+    let (status, message) = unpack(&fixture, dir.path());
+    let expected = "plain.data: not a tar archive; name an archive written by perfconv archive\n";
+    assert!(status == 1 && message.ends_with(expected), "{message}");
 }
 
 /// Prints a line to standard error, not with the print macros, whose output the test harness captures.

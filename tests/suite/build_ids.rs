@@ -496,7 +496,7 @@ fn inject_reports_unsupported_options() {
     for (args, expected) in [
         (&["--itrace=i100us", "--strip"][..], "--itrace: this option of perf inject is not supported yet"),
         (&["--symfs", "/"], "--symfs requires --build-ids"),
-        (&["-b", "--known-build-ids", "xyz /bin/cat"], "\"xyz\" is not a build ID"),
+        (&["-b", "--known-build-ids", "xyz /bin/cat"], "'xyz' is not a build ID"),
         (&["-b", "--known-build-ids", "/no/such/file"], "/no/such/file: cannot read"),
     ] {
         let run = run(perfconv().arg("inject").args(args));

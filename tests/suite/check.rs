@@ -99,7 +99,7 @@ fn json_lists_every_finding() {
     let objects: Vec<Value> = text(&run).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     assert_eq!(objects.len(), 2);
     for object in &objects {
-        assert_eq!((&object["severity"], &object["rule"]), (&"error".into(), &"damage".into()), "{object}");
+        assert_eq!((&object["severity"], &object["rule"]), (&"error".into(), &"truncated".into()), "{object}");
         assert!(object["offset"].as_u64().is_some_and(|offset| offset > 17_000), "{object}");
     }
     let run = checked(&fixture("big-endian.data"), &["--json"]);
@@ -139,7 +139,7 @@ fn finds_invalid_sections() {
     assert_eq!(attrs_into_records, [Rule::Gap], "attrs at the end are valid and leave a gap");
     assert_eq!(broken_by("plain.data", |bytes| put(bytes, 64, 144)), [Rule::Overlap], "event types overlap the attrs");
     let part_of_one = broken_by("plain.data", |bytes| put(bytes, 64, 112));
-    assert_eq!(part_of_one, [Rule::Overlap, Rule::Damage], "the last event type is truncated");
+    assert_eq!(part_of_one, [Rule::Overlap, Rule::MissingSection], "the last event type is truncated");
     let ids_of_another = broken_by("two-events.data", |bytes| {
         let (attrs, stride) = (word(bytes, 24), word(bytes, 16));
         let ids = bytes[attrs + stride - 16..attrs + stride].to_vec();
@@ -187,7 +187,7 @@ fn finds_invalid_records() {
         let at = find(bytes, compressed);
         bytes[at + 8] ^= 0xff;
     });
-    assert!(corrupt_frame.contains(&Rule::Damage), "{corrupt_frame:?}");
+    assert!(corrupt_frame.contains(&Rule::CorruptFrame), "{corrupt_frame:?}");
     let late = broken_by("plain.data", |bytes| {
         // A sample from the far future, then two ends of rounds: the next samples are older than what was already passed on.
         let sample = find(bytes, 9);

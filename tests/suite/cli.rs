@@ -410,7 +410,11 @@ fn writes_text_to_standard_output_by_default() {
         assert!(run.stderr.contains("no output is named"), "{format}: {}", run.stderr);
     }
     let run = dir.run(&["in.data", "-o", "-"]);
-    assert!(run.status == 2 && run.stderr.contains("cannot derive the format from the name"), "{}", run.stderr);
+    assert!(
+        run.status == 2 && run.stderr == "perfconv: standard output: no format; use --to FORMAT\n",
+        "{}",
+        run.stderr
+    );
 }
 
 #[test]
@@ -453,11 +457,11 @@ fn report_json_prints_the_ledger_as_one_object() {
     assert_eq!(json["warnings"].as_array().map(Vec::len), Some(2), "{json}");
     for (kind, record) in json["records"].as_object().unwrap() {
         let count = |key: &str| record[key].as_u64().unwrap_or_else(|| panic!("{kind}: {key}: {record}"));
-        let parts = ["out", "used", "not_applicable", "left_out", "dropped"].map(count);
+        let parts = ["out", "used", "not_applicable", "removed", "dropped"].map(count);
         assert_eq!(count("read") + count("added"), parts.iter().sum::<u64>(), "{kind}");
     }
     let json = report(&["in.data", "-o", "five.data", "--head", "5", "--report", "json"]);
-    assert_eq!(json["records"]["SAMPLE"]["left_out_by"], serde_json::json!({ "--head": 372 }));
+    assert_eq!(json["records"]["SAMPLE"]["removed_by"], serde_json::json!({ "--head": 372 }));
     assert_eq!(json["complete"], true);
     let json = report(&["merge", "in.data", "five.data", "-o", "merged.data", "--report", "json"]);
     assert_eq!(json["inputs"], serde_json::json!(["in.data", "five.data"]));

@@ -161,6 +161,9 @@ fn ignores_selected_fields() {
     assert_eq!(run.status, 0, "{}{}", run.stderr, String::from_utf8_lossy(&run.stdout));
     assert!(String::from_utf8_lossy(&run.stdout).starts_with("identical: "));
     assert_eq!(diff_of(&text, &other, &["--ignore", "time"]).status, 0, "a field by its name");
+    let run = diff_of(&text, &text, &["--ignore", "tiem,ids,period"]);
+    let warning = "perfconv: warning: --ignore: no field 'tiem' in either recording; expected ";
+    assert!(run.status == 0 && run.stderr.starts_with(warning) && run.stderr.lines().count() == 1, "{}", run.stderr);
 }
 
 #[test]

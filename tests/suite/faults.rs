@@ -6,10 +6,10 @@ use super::program::{for_each, perfconv, run};
 use perfconv::container::read::ReadOptions;
 use perfconv::container::read::input::Input;
 use perfconv::container::write::frames::FrameOptions;
-use perfconv::convert::{carry, profile};
+use perfconv::convert::{convert_records, profile};
 use perfconv::error::Error;
-use perfconv::formats::carry::{BeginCarry, CarryOptions};
-use perfconv::formats::{FORMATS, Writes, pprof};
+use perfconv::formats::converter::{BeginConverter, ConvertOptions};
+use perfconv::formats::{FORMATS, Writer, pprof};
 use perfconv::profile::options::ProfileOptions;
 use perfconv::rewrite::passes::Passes;
 use perfconv::rewrite::sort::{SortPass, Untimed};
@@ -60,10 +60,10 @@ fn source(input: &Path) -> perfconv::Result<Source> {
     Source::open(Input::Path(input.to_owned()), ReadOptions::default())
 }
 
-fn carry_job(begin: BeginCarry) -> Job {
+fn converter_job(begin: BeginConverter) -> Job {
     Box::new(move |input, disk| {
-        let (read, options) = (ReadOptions::default(), CarryOptions::default());
-        carry(Input::Path(input.to_owned()), &read, &options, &mut Passes::default(), begin, disk).map(drop)
+        let (read, options) = (ReadOptions::default(), ConvertOptions::default());
+        convert_records(Input::Path(input.to_owned()), &read, &options, &mut Passes::default(), begin, disk).map(drop)
     })
 }
 
@@ -94,8 +94,8 @@ fn jobs() -> Vec<(&'static str, Job)> {
         ),
         ("pprof", Box::new(|input, disk| pprof::write(&profile(source(input)?, &ProfileOptions::default())?.0, disk))),
     ];
-    jobs.extend(FORMATS.iter().filter_map(|format| match format.writes {
-        Writes::Carry(begin) => Some((format.name, carry_job(begin))),
+    jobs.extend(FORMATS.iter().filter_map(|format| match format.writer {
+        Writer::Converter(begin) => Some((format.name, converter_job(begin))),
         _ => None,
     }));
     jobs

@@ -503,15 +503,23 @@ fn rejects_unmatched_filters_before_writing() {
     let dir = tempfile::tempdir().unwrap();
     let output = dir.path().join("out.data");
     for (name, args, expected) in [
-        ("callgraph.data", &["--pid", "1"][..], "--pid: no samples of process 1; all samples are of "),
+        (
+            "callgraph.data",
+            &["--pid", "1"][..],
+            "callgraph.data: --pid: no samples of process 1; all samples are of process ",
+        ),
         ("pipe.data", &["--tid", "1"], "--tid: no samples of thread 1; "),
-        ("callgraph.data", &["--comm", "nobody"], "--comm: no samples of name nobody; all samples are of loop-pie"),
+        (
+            "callgraph.data",
+            &["--comm", "nobody"],
+            "--comm: no samples of thread name 'nobody'; all samples are of thread name 'loop-pie",
+        ),
         ("system-wide.data", &["--cpu", "900"], "--cpu: no samples of CPU 900; "),
-        ("callgraph.data", &["--cpu", "0"], "--cpu: 377 samples do not record a CPU"),
+        ("callgraph.data", &["--cpu", "0"], "callgraph.data: --cpu: 377 samples do not record a CPU"),
         (
             "callgraph.data",
             &["--dso", "nothing.so"],
-            "--dso: no samples of file nothing.so; there are samples of 3 files",
+            "--dso: no samples of file 'nothing.so'; there are samples of 3 files: '",
         ),
         (
             "two-events.data",
@@ -524,13 +532,17 @@ fn rejects_unmatched_filters_before_writing() {
         (
             "forks.data",
             &["--head", "1", "--sample-every", "2", "--tid", "1"],
-            "--tid: no samples of thread 1; all samples are of ",
+            "--tid: no samples of thread 1; all samples are of thread ",
         ),
     ] {
         let run = run(perfconv().arg(fixture(name)).arg("-o").arg(&output).args(args));
         assert_eq!((run.status, run.stderr.contains(expected)), (1, true), "{args:?}: {}", run.stderr);
         assert!(!output.exists(), "{args:?}: an output was written");
     }
+    let late = run(perfconv().arg(fixture("callgraph.data")).arg("-o").arg(&output).args(["--time", "1,2", "-f"]));
+    let warning = "perfconv: warning: --time: no samples from 1 to 2; samples are from ";
+    assert!(late.status == 0 && late.stderr.starts_with(warning), "{}", late.stderr);
+    fs::remove_file(&output).unwrap();
     for (args, expected) in [
         (&["--time", "2,1"][..], "ends before it starts"),
         (&["--time", "1"], "'1' is not START,STOP"),

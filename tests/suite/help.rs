@@ -115,6 +115,27 @@ fn long_help_groups_options_under_headings() {
 }
 
 #[test]
+fn commands_that_write_recordings_offer_no_options_of_other_formats() {
+    for command in ["repair", "rewrite"] {
+        let text = help(100, &[command, "--help"]);
+        for option in ["--to", "--compat", "--quipper", "--decode", "--labels", "--split-by"] {
+            assert!(!text.contains(option), "{command}: {option}: {text}");
+        }
+        let options = options(&text);
+        let (_, output) = options.iter().find(|(name, _)| name.starts_with("-o, ")).expect("-o is in help");
+        assert!(output.starts_with("perf.data to write, or - for standard output"), "{command}: {output}");
+    }
+}
+
+#[test]
+fn the_table_of_formats_has_one_line_for_each() {
+    let text = help(100, &["--help"]);
+    let table =
+        text.lines().skip_while(|line| !line.starts_with("Formats (")).skip(1).take_while(|line| !line.is_empty());
+    assert_eq!(table.map(|line| line.split_whitespace().next()).collect::<Vec<_>>(), FORMATS.map(Some), "{text}");
+}
+
+#[test]
 fn topics_are_commands_and_formats() {
     assert_eq!(help(100, &["help"]), help(100, &["--help"]));
     assert_eq!(help(100, &["help", "merge"]), help(100, &["merge", "--help"]));

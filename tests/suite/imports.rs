@@ -517,10 +517,10 @@ fn values_option_selects_the_expansion() {
     for (input, values, samples, sum, read) in [
         (&cpu, None, counted, nanoseconds, "samples in"),
         (&cpu, Some("spread"), counted, nanoseconds, "samples in"),
-        (&cpu, Some("carry"), stacks, nanoseconds, &*all),
+        (&cpu, Some("single"), stacks, nanoseconds, &*all),
         (&path("in.folded"), None, 3, 42, "values in (42 samples)"),
         (&path("in.folded"), Some("spread"), 42, 42, "samples in"),
-        (&path("in.folded"), Some("carry"), 3, 42, "values in (42 samples)"),
+        (&path("in.folded"), Some("single"), 3, 42, "values in (42 samples)"),
     ] {
         let values = values.map(|values| ["--values", values]);
         let run = run(perfconv().arg(input).args(values.iter().flatten()).args(["-f", "-o"]).arg(path("out.data")));
@@ -532,7 +532,7 @@ fn values_option_selects_the_expansion() {
         assert_eq!(back, [samples, sum], "{} {values:?}", input.display());
         fs::remove_file(path(&format!("{samples}.pb.gz"))).unwrap();
     }
-    let run = run(perfconv().arg(files::fixture("plain.data")).args(["--values", "carry", "-o"]).arg(path("no.data")));
+    let run = run(perfconv().arg(files::fixture("plain.data")).args(["--values", "single", "-o"]).arg(path("no.data")));
     assert_eq!(run.status, 2, "{}", run.stderr);
 }
 
@@ -582,7 +582,8 @@ fn overlapping_mappings_are_mapped_at_most_once_per_stack() {
         sample.location_id = (1..=MAPS).map(|id| id * 7 % MAPS + 1).collect();
         profile.sample.extend(vec![sample; 10]);
         fs::write(path("in.pb"), prost::Message::encode_to_vec(&profile)).unwrap();
-        let imported = run(perfconv().arg(path("in.pb")).args(["--values", "carry", "-f", "-o"]).arg(path("out.data")));
+        let imported =
+            run(perfconv().arg(path("in.pb")).args(["--values", "single", "-f", "-o"]).arg(path("out.data")));
         assert_eq!(imported.status, 0, "{name}: {}", imported.stderr);
         let checked = run(perfconv().arg("check").arg(path("out.data")));
         assert_eq!(checked.status, 0, "{name}: {}", checked.stderr);
@@ -603,9 +604,9 @@ fn errors_name_the_line_or_field() {
         ("empty.pb", Vec::new(), "not a valid pprof profile: it is empty"),
         ("text.pb", b"main;work 3\n".to_vec(), "not a valid pprof profile: "),
         ("a.folded", b"main;work 3\n\nmain;leaf\n".to_vec(), "line 3: count: missing"),
-        ("b.folded", b"main;work 3\nmain;leaf x7\n".to_vec(), "line 2: count: \"x7\" is not an unsigned integer"),
+        ("b.folded", b"main;work 3\nmain;leaf x7\n".to_vec(), "line 2: count: 'x7' is not an unsigned integer"),
         ("c.folded", b"\n\n".to_vec(), "it has no stacks"),
-        ("a.script", b"a 7 1.000000: cycles: \n\tzz main (/bin/a)\n".to_vec(), "line 2: ip: \"zz\" is not an address"),
+        ("a.script", b"a 7 1.000000: cycles: \n\tzz main (/bin/a)\n".to_vec(), "line 2: ip: 'zz' is not an address"),
         ("b.script", b"\n\n\t401000 main (/bin/a)\n".to_vec(), "line 3: ip: a frame outside a sample"),
         ("c.script", b"a 7 1.000000: cycles: \n\nnonsense\n".to_vec(), "line 3: pid or tid: missing"),
         ("d.script", Vec::new(), "it has no samples"),
@@ -628,5 +629,5 @@ fn errors_name_the_line_or_field() {
     fs::write(&input, "main;work 1000000000000\n").unwrap();
     let out = dir.path().join("out.data");
     let run = run(perfconv().arg(&input).args(["--values", "spread", "-o"]).arg(&out));
-    assert!(run.failure().unwrap().contains("--values carry"), "{run:?}");
+    assert!(run.failure().unwrap().contains("--values single"), "{run:?}");
 }

@@ -2,14 +2,12 @@
 //! failure with a warning.
 
 use super::files::{fixture, fixtures};
+use super::fuzz_corpus::fuzz::record_count::RecordCount;
 use super::program::{Run, perfconv, perfconv_with_signals, run};
 use perfconv::container::read::input::Input;
 use perfconv::container::read::{ReadOptions, Reader};
 use perfconv::formats::import::{ImportOptions, import};
-use perfconv::formats::{FORMATS, Reads};
-use perfconv::stream::Sink;
-use perfconv::stream::meta::Meta;
-use perfconv::stream::raw::Raw;
+use perfconv::formats::{self, FORMATS};
 use perfconv::stream::source::Source;
 use std::fs::{self, File};
 use std::io::{self, Cursor, Read, Write};
@@ -24,17 +22,6 @@ const TRUNCATED: &str = "perfconv: an input can no longer be read: it was trunca
 /// Prints a line to standard error, not with the print macros, whose output the test harness captures.
 fn print_note(line: std::fmt::Arguments<'_>) {
     writeln!(io::stderr(), "{line}").expect("standard error should be writable");
-}
-
-/// Counts records.
-#[derive(Default)]
-struct Count(u64);
-
-impl Sink for Count {
-    fn record(&mut self, _: &Meta, _: &Raw<'_>) -> perfconv::Result<()> {
-        self.0 += 1;
-        Ok(())
-    }
 }
 
 /// A stream that fails after some bytes.
@@ -58,7 +45,7 @@ fn a_failing_stream_is_read_up_to_the_failure() {
         for at in (0..=bytes.len()).step_by(bytes.len() / 60) {
             let stream = Box::new(Failing(Cursor::new(bytes[..at].to_vec())));
             let opened = Reader::from_stream("failing", stream, ReadOptions::default()).map(Source::new);
-            match opened.and_then(|source| source.run(&mut Count::default())) {
+            match opened.and_then(|source| source.run(&mut RecordCount::default())) {
                 Err(error) => {
                     assert!(error.to_string().contains("failing"), "{} at {at}: {error}", fixture.name);
                     rejected += 1;
@@ -83,7 +70,7 @@ fn a_failing_import_is_rejected_or_reported() {
     let dir = tempfile::tempdir().unwrap();
     let (mut formats, mut rejected, mut reported) = (0, 0, 0);
     for format in FORMATS {
-        let Reads::Import(importer) = format.reads else { continue };
+        let formats::Reader::Import(importer) = format.reader else { continue };
         let bytes = match format.name {
             "folded" => (0..500).map(|number| format!("main;f{number};g 1\n")).collect::<String>().into_bytes(),
             "perf-script" => {
@@ -243,9 +230,9 @@ fn a_private_copy_survives_truncation_of_the_file() {
             let options = ReadOptions { private_copy, ..ReadOptions::default() };
             Source::open(Input::Path(path.clone()), options).unwrap()
         };
-        let mut mapped = Count::default();
+        let mut mapped = RecordCount::default();
         open(false).run(&mut mapped).unwrap();
-        let (source, mut copied) = (open(true), Count::default());
+        let (source, mut copied) = (open(true), RecordCount::default());
         for file in if path.is_dir() {
             fs::read_dir(&path).unwrap().map(|e| e.unwrap().path()).collect()
         } else {

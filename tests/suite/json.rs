@@ -310,7 +310,7 @@ fn errors_name_line_and_field_and_nothing_is_written() {
         ),
         (lines.clone() + &lines, "found an object after the last one"),
         (lines.replacen("\"comm\":\"", "\"comm\":\"\u{1}", 1), "comm: control character"),
-        ("[1]".to_owned(), "line 1: expected an object, found `1`"),
+        ("[1]".to_owned(), "line 1: expected an object, found '1'"),
         (
             "{\"perfconv\":1,\"container\":\"directory\",\"endian\":\"little\",\"files\":[\"../data\"]}".into(),
             "line 1: files",

@@ -25,7 +25,7 @@ fn recording(command: &str, thread: Option<i64>, processes: &[Process<'_>]) -> R
     let mut recording = RecordingBuilder::new();
     let cycles = recording.event(Event::named("cycles").expect("an event that perf knows").period(1000));
     let words = command.split(' ').map(|word| PerfStr::new(word.as_bytes())).collect();
-    recording.about.set(FeatureId::CMDLINE, Feature::Cmdline(StrList { strings: words }));
+    recording.metadata.set(FeatureId::CMDLINE, Feature::Cmdline(StrList { strings: words }));
     if let Some(pid) = thread {
         let entries = vec![ThreadMapEntry { pid, comm: FixedStr::new(b"") }];
         recording.record(Misc::empty(), Body::ThreadMap(ThreadMap { entries }), Stamp::default());

@@ -60,7 +60,12 @@ fn compare(recordings: &[&Recording]) -> Outcome {
     let run = merge(&paths, &output, &[]);
     if run.status != 0 {
         let why = run.stderr.lines().last().unwrap_or_default().to_owned();
-        let known = ["it uses", "clocks differ between machines", "clock started at another time", "its kernel"];
+        let known = [
+            "it uses",
+            "clocks of different machines cannot be compared",
+            "clock started at another time",
+            "its kernel",
+        ];
         return match known.iter().find(|known| why.contains(**known)) {
             Some(known) => Outcome::Skipped(format!("rejected: ... {known} ...")),
             None if why.contains("it is a perf stat recording") => {
@@ -316,9 +321,9 @@ fn rejects_incompatible_recordings_with_the_reason() {
         (&host, &[][..], 1, "its host is elsewhere, not"),
         (&host, &["--align", "wall"], 1, "without its offset from the wall clock"),
         (&machine, &[], 1, "raw data in"),
-        (&fixture("big-endian.data"), &[], 1, "clocks differ between machines"),
+        (&fixture("big-endian.data"), &[], 1, "clocks of different machines cannot be compared"),
         (&kernel, &[], 1, "its kernel is 1.2.3, not"),
-        (&kernel, &["--kernel-from", "1"], 1, "clocks restart when a machine boots"),
+        (&kernel, &["--kernel-from", "1"], 1, "clocks restart at boot"),
         (&empty, &[], 1, "the file is empty"),
         (&dir.path().join("missing.data"), &[], 1, "missing.data"),
         (&host, &["--features-from", "3"], 2, "not one of the inputs; expected a name or a number from 1 to 2"),

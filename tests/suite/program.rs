@@ -82,7 +82,8 @@ impl Run {
         }
         let lines = self.lines();
         let (ledger, warnings) = lines.split_last().ok_or("no ledger")?;
-        let is_known = |line: &&&str| line.starts_with(WARNING) || line.ends_with(UNNAMED);
+        let is_change = |line: &str| CHANGES.iter().any(|change| line.starts_with(change));
+        let is_known = |line: &&&str| line.starts_with(WARNING) || is_unnamed(line) || is_change(line);
         if let Some(other) = warnings.iter().find(|line| !is_known(line)) {
             return Err(format!("neither a warning nor the ledger: {other}"));
         }
@@ -109,8 +110,13 @@ impl Run {
 }
 
 const WARNING: &str = "perfconv: warning: ";
-/// The end of the line about frames without names.
-const UNNAMED: &str = "; pprof can add names if it has the binaries";
+/// Lines about what passes changed.
+const CHANGES: [&str; 2] = ["perfconv: anonymized: ", "perfconv: reconstructed from records: "];
+
+/// Whether this is a line about frames without names: their share, or an object.
+fn is_unnamed(line: &str) -> bool {
+    line.contains(" of samples have frames without function names (") || line.starts_with("perfconv:   ")
+}
 
 /// `[ perfconv: out.pb.gz: 712 samples in, 709 out, 3 dropped (2 of unknown event, 1 damaged), 80 bytes unreadable ]`. Dropped
 /// records other than samples, and events lost by the kernel, follow after semicolons.
@@ -144,7 +150,8 @@ impl Ledger {
                 others_dropped = counted(count, &["other record dropped", "other records dropped"])?;
             }
         }
-        let (counts, unread) = match counts.strip_suffix(" bytes unreadable").and_then(|rest| rest.rsplit_once(", ")) {
+        let unreadable = counts.strip_suffix(" bytes unreadable").or(counts.strip_suffix(" byte unreadable"));
+        let (counts, unread) = match unreadable.and_then(|rest| rest.rsplit_once(", ")) {
             Some((counts, unread)) => (counts, unread.parse().ok()?),
             None => (counts, 0),
         };
@@ -161,7 +168,10 @@ impl Ledger {
         let &[samples_in, samples_out, dropped] = &counts.split(", ").collect::<Vec<_>>()[..] else { return None };
         Some(Ledger {
             output: output.into(),
-            samples_in: counted(samples_in, &["sample in", "samples in", "values in", "stacks in"])?,
+            samples_in: counted(
+                samples_in,
+                &["sample in", "samples in", "value in", "values in", "stack in", "stacks in"],
+            )?,
             samples_out: counted(samples_out, &["out"])?,
             dropped: counted(dropped, &["dropped"])?,
             reasons: reasons.iter().map(|reason| number(reason)).collect::<Option<_>>()?,

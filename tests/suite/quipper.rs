@@ -184,7 +184,7 @@ fn empty_string_features_export_as_empty_strings() {
     ];
     let mut recording = synth::RecordingBuilder::new();
     recording.event(synth::Event::named("cycles").expect("an event that perf knows"));
-    ids.into_iter().for_each(|id| recording.about.set(id, Feature::Opaque(Vec::new())));
+    ids.into_iter().for_each(|id| recording.metadata.set(id, Feature::Opaque(Vec::new())));
     let (data, message) = (scratch("empty-strings.data"), scratch("empty-strings.pb_data"));
     let bytes = recording.to_bytes().expect("a recording");
     fs::write(&data, &bytes).expect("the file should be writable");

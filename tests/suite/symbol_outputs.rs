@@ -242,7 +242,7 @@ fn no_symbols_are_read_if_none_are_wanted() {
     assert_eq!(run_no.status, 0, "{}", run_no.stderr);
     let profile = profile(&path);
     assert!(profile.function.iter().all(|function| profile.string_table[function.name as usize].contains('+')));
-    assert!(run_no.stderr.contains("100 % of samples"), "{}", run_no.stderr);
+    assert!(run_no.stderr.contains("100% of samples"), "{}", run_no.stderr);
     // Nor for anonymized outputs, in which names would be disclosed.
     let run = run(convert("c", &["--anonymize", "-t", "perf-script", "-q"]).stdin(Stdio::null()));
     let text = String::from_utf8(run.stdout).unwrap();
@@ -256,7 +256,7 @@ fn the_report_names_objects_without_symbols() {
     let done = run(convert("c", &["-f", "-o"]).arg(&path));
     let expected = "in /usr/lib/x86_64-linux-gnu/libc.so.6 (build ID ";
     let line = done.stderr.lines().find(|line| line.contains(expected)).unwrap_or_default();
-    assert!(line.ends_with(": no matching file; name the directory with the recorded files with --symfs"), "{line}");
+    assert!(line.ends_with(": no matching file; use --symfs DIR"), "{line}");
     let verbose = run(convert("c", &["-f", "-v", "-o"]).arg(&path));
     assert!(verbose.stderr.contains("libc.so.6: not found"), "{}", verbose.stderr);
     let json = run(convert("c", &["-f", "--report", "json", "-o"]).arg(&path));

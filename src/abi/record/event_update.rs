@@ -83,7 +83,7 @@ impl<'de> Deserialize<'de> for Scale {
             Some(digits) => u64::from_str_radix(digits, 16).ok(),
             None => text.parse().ok().map(f64::to_bits),
         };
-        bits.map(Self).ok_or_else(|| D::Error::custom(format_args!("{text:?} is not a number")))
+        bits.map(Self).ok_or_else(|| D::Error::custom(format_args!("'{text}' is not a number")))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Arguments of `archive`.
 
-use super::build_ids::FindArgs;
+use super::build_ids::BuildIdSearchArgs;
 use super::directory;
 use clap::Args;
 use std::path::PathBuf;
@@ -26,7 +26,7 @@ pub struct ArchiveArgs {
     pub unpack: bool,
 
     #[command(flatten)]
-    pub find: FindArgs,
+    pub find: BuildIdSearchArgs,
 
     /// Overwrite an existing output
     #[arg(short, long)]

@@ -11,9 +11,9 @@ const OPTIONS: PassTable<'static> = &[(BUILD_IDS, SETTINGS)];
 
 /// Values of the options for where build IDs are searched.
 #[derive(Debug)]
-pub struct FindArgs(Values);
+pub struct BuildIdSearchArgs(Values);
 
-impl FindArgs {
+impl BuildIdSearchArgs {
     /// Name of the first of these options that was given.
     pub fn first_given(&self) -> Option<&'static str> {
         SETTINGS.iter().map(|option| option.name()).find(|name| self.0.has_name(name))
@@ -25,7 +25,7 @@ impl FindArgs {
     }
 }
 
-impl Args for FindArgs {
+impl Args for BuildIdSearchArgs {
     fn augment_args(command: Command) -> Command {
         with_options(command, OPTIONS)
     }
@@ -35,7 +35,7 @@ impl Args for FindArgs {
     }
 }
 
-impl FromArgMatches for FindArgs {
+impl FromArgMatches for BuildIdSearchArgs {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         Ok(Self(given(matches, OPTIONS)))
     }

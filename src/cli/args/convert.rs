@@ -52,7 +52,7 @@ pub struct ConvertArgs {
     pub jobs: Option<NonZeroUsize>,
 
     /// Compression level of a .gz (0 to 9) or .zst (1 to 22) output
-    #[arg(long, value_name = "LEVEL", value_parser = clap::value_parser!(u32).range(0..=22), help_heading = OUTPUT)]
+    #[arg(long, value_name = "LEVEL", value_parser = level, help_heading = OUTPUT)]
     pub level: Option<u32>,
 
     /// Exit with status 3 if anything of the input is missing from the output
@@ -138,6 +138,11 @@ impl ConvertArgs {
     }
 }
 
+/// Parses a compression level.
+fn level(text: &str) -> Result<u32, &'static str> {
+    text.parse().ok().filter(|level| (0..=22).contains(level)).ok_or("expected a level from 0 to 22")
+}
+
 /// How profile values are expanded to samples, as named on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ValuesArg {
@@ -146,7 +151,7 @@ pub enum ValuesArg {
     /// As counted; without counts, as many samples as periods in the value
     Spread,
     /// One sample for each stack, with the whole value as its period
-    Carry,
+    Single,
 }
 
 impl From<ValuesArg> for Values {
@@ -154,7 +159,7 @@ impl From<ValuesArg> for Values {
         match arg {
             ValuesArg::Counted => Self::Counted,
             ValuesArg::Spread => Self::Spread,
-            ValuesArg::Carry => Self::Carry,
+            ValuesArg::Single => Self::Single,
         }
     }
 }

@@ -7,9 +7,13 @@ use std::path::PathBuf;
 /// Arguments of `diff`.
 #[derive(Args, Debug)]
 pub struct DiffArgs {
-    /// Recordings to compare: files or directories; one may be - for standard input
-    #[arg(value_names = ["A", "B"], num_args = 2, required = true)]
-    pub inputs: Vec<PathBuf>,
+    /// First recording: a file, a directory, or - for standard input
+    #[arg(value_name = "A")]
+    pub first: PathBuf,
+
+    /// Second recording
+    #[arg(value_name = "B")]
+    pub second: PathBuf,
 
     /// Ignore these differences, separated by commas: offsets (file layout), ids (event IDs), times, form (container, byte
     /// order, compression), or any field by its name in the --json output

@@ -50,6 +50,22 @@ const RARE: [&str; 11] = [
 /// Number of options up to which `-h` shows all but the rare ones.
 const MANY: usize = 25;
 
+/// Adapts an argument of `convert` to a command that writes only perf.data: hides the options of other formats.
+pub fn for_recordings_only(arg: Arg) -> Arg {
+    match arg.get_id().as_str() {
+        "output" => {
+            let help = "perf.data to write, or - for standard output; a final .gz or .zst compresses it";
+            arg.help(help).long_help(help)
+        }
+        "out_dir" => arg.help("Write one perf.data for each recording to this directory, named after the recording"),
+        "to" => arg.hide(true),
+        _ => {
+            let is_of_other_formats = matches!(arg.get_help_heading(), Some(PROFILES | SINGLE_FORMATS));
+            arg.hide(is_of_other_formats)
+        }
+    }
+}
+
 /// Arguments of `help`.
 #[derive(Args, Debug)]
 pub struct HelpArgs {
@@ -75,8 +91,11 @@ fn with_help(command: Command) -> Command {
     let is_large = command.get_opts().count() > MANY;
     let command = command.mut_args(|arg| if is_large { shortened(arg) } else { without_rare(arg) });
     let command = command.disable_help_flag(true).mut_subcommands(with_help);
-    let what = if is_large { "Print the most common options" } else { "Print a summary" };
-    let short = Arg::new("short_help").short('h').help(what).action(ArgAction::SetTrue).value_parser(ShortHelp);
+    let short = Arg::new("short_help")
+        .short('h')
+        .help("Print the most common options")
+        .action(ArgAction::SetTrue)
+        .value_parser(ShortHelp);
     let long = Arg::new("long_help").long("help").help("Print all options").action(ArgAction::HelpLong);
     command.arg(short).arg(long)
 }

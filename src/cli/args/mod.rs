@@ -19,7 +19,7 @@ mod synth;
 pub use archive::ArchiveArgs;
 pub use convert::{ConvertArgs, DEFAULT_INPUT};
 pub use diff::DiffArgs;
-pub use help::{HelpArgs, command, short_help};
+pub use help::{HelpArgs, command, for_recordings_only, short_help};
 pub use inject::InjectArgs;
 pub use inspect::{DumpArgs, InfoArgs, OffsetArg, OrderArg};
 pub use merge::MergeArgs;
@@ -30,16 +30,22 @@ pub use report::ReportArg;
 pub use split::SplitArgs;
 pub use synth::SynthArgs;
 
-use build_ids::FindArgs;
+use build_ids::BuildIdSearchArgs;
 use clap::{Args, Parser, Subcommand};
 use option_args::{OptionArgs, SymbolFiles};
-use perfconv::formats::{FORMATS, Format, Reads, Writes};
+use perfconv::formats::{FORMATS, Format, Reader, Writer};
 use perfconv::rewrite::option_values::directory;
 use std::path::PathBuf;
 
 /// Read, convert, rewrite and inspect Linux perf.data recordings
 #[derive(Debug, Parser)]
-#[command(name = "perfconv", version, args_conflicts_with_subcommands = true, disable_help_subcommand = true)]
+#[command(
+    name = "perfconv",
+    bin_name = "perfconv",
+    version,
+    args_conflicts_with_subcommands = true,
+    disable_help_subcommand = true
+)]
 #[command(after_help = EXAMPLES, after_long_help = after_long_help())]
 pub struct Cli {
     /// Command to run; without one, the input is converted.
@@ -61,7 +67,7 @@ Examples:
   perfconv                                           summarize perf.data and suggest what to do next
   perfconv perf.data -o out.pb.gz                    convert to pprof
   perf record -o - ./app | perfconv - -o out.pb.gz   convert a pipe
-  perfconv in.pb.gz -o out.data                      convert pprof, folded stacks or perf script output to perf.data
+  perfconv in.pb.gz -o out.data                      convert a profile to perf.data
   perfconv perf.data --comm nginx -o nginx.data      keep samples of one program
   perfconv piped.data -o out.data --container file --decompress
   perfconv old.data.gz -t perf.data -o - | perf report -i -";
@@ -93,8 +99,8 @@ pub fn formats_table() -> String {
     let mut table =
         "Formats (r: can be read, w: can be written); a further extension .gz or .zst compresses:".to_owned();
     for format in FORMATS {
-        let read = if matches!(format.reads, Reads::Nothing) { '-' } else { 'r' };
-        let written = if matches!(format.writes, Writes::Nothing) { '-' } else { 'w' };
+        let read = if matches!(format.reader, Reader::Nothing) { '-' } else { 'r' };
+        let written = if matches!(format.writer, Writer::Nothing) { '-' } else { 'w' };
         let (name, extensions, about) = (format.name, extensions(format), format.about);
         table += &format!("\n  {name:<name_width$}  {read}{written}  {extensions:<extensions_width$}  {about}");
     }
@@ -107,8 +113,10 @@ pub enum Command {
     /// Convert a recording to another format (the default command)
     Convert(Box<ConvertArgs>),
     /// Filter or change a recording, or write it to another container
+    #[command(mut_args(for_recordings_only))]
     Rewrite(Box<ConvertArgs>),
     /// Write a valid perf.data from a truncated or corrupt recording
+    #[command(mut_args(for_recordings_only))]
     Repair(Box<ConvertArgs>),
     /// Rewrite a recording with the options of perf inject
     Inject(Box<InjectArgs>),
@@ -117,6 +125,7 @@ pub enum Command {
     /// Split a recording by time, size, process, thread, CPU or event
     Split(Box<SplitArgs>),
     /// Generate a recording from a scenario of programs, threads and events
+    #[command(after_long_help = SYNTH_AFTER_HELP)]
     Synth(SynthArgs),
     /// Pack a recording and its binaries into one file, or unpack it
     Archive(Box<ArchiveArgs>),
@@ -139,9 +148,27 @@ Lines with ! are in both recordings with different values, lines with - only in 
 
 Exit status: 0 no differences, 1 differences, 2 cannot compare or usage error.";
 
+const SYNTH_AFTER_HELP: &str = "\
+Example of a scenario:
+  duration = '1s'
+  event = [{ name = 'cycles:u', rate = 100, fields = ['CALLCHAIN'] }]
+  program = [{ path = '/usr/bin/app', functions = ['main', 'work', 'wait'] }]
+  [[process]]
+  pid = 100
+  comm = 'app'
+  programs = ['/usr/bin/app']
+  [[process.thread]]
+  stack = [
+    { percent = 75, frames = ['main', 'work'] },
+    { percent = 25, frames = ['main', 'wait'] },
+  ]
+
+The manual, docs/scenario.md in perfconv's source, describes all keys; scenarios/ has more examples.";
+
 const CHECK_AFTER_HELP: &str = "\
-An error means that data is lost or cannot be decoded; a warning, that a rule of the format is violated that other readers may
-rely on; a note, that data is newer than this version or has no meaning. docs/check.md explains each code.
+An error means that data is lost or cannot be decoded; a warning, that a rule of the format is violated that other readers may \
+rely on; a note, that data is newer than this version or has no meaning. The manual, docs/check.md in perfconv's source, explains \
+each code.
 
 Exit status: 0 nothing but notes, 1 a recording cannot be read, 2 usage error, 3 warnings or errors.";
 
@@ -157,7 +184,7 @@ pub struct CheckArgs {
     pub symbols: bool,
 
     #[command(flatten)]
-    pub find: FindArgs,
+    pub find: BuildIdSearchArgs,
 
     #[command(flatten)]
     pub files: OptionArgs<SymbolFiles>,

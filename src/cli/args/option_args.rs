@@ -4,7 +4,7 @@ use super::help::{PROFILES, RECORDINGS, SINGLE_FORMATS, SYMBOLS};
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
-use perfconv::formats::options::{FormatOption, OptionValue, OptionValues, Takes};
+use perfconv::formats::options::{FormatOption, OptionValue, OptionValues, ValueKind};
 use perfconv::formats::recording_options::{ALLOW_MIXED, COMPRESS, CONTAINER, ENDIAN};
 use perfconv::formats::symbol_options::{DEBUG_DIR, KALLSYMS, VMLINUX};
 use perfconv::formats::{FORMATS, Format, profile_options, recording_options, symbol_options, table};
@@ -131,25 +131,28 @@ impl<S: OptionSet> FromArgMatches for OptionArgs<S> {
 fn arg(option: &FormatOption) -> Arg {
     let arg = Arg::new(option.name).long(option.name).help(option.help).conflicts_with_all(option.conflicts);
     let arg = option.short.iter().fold(arg, |arg, &short| arg.short(short));
-    let arg = option.long_help.iter().fold(arg, |arg, long_help| arg.long_help(long_help()));
     let arg = option.requires.iter().fold(arg, |arg, required| arg.requires(required));
     let arg = option.default.iter().fold(arg, |arg, default| arg.default_value(default));
-    let arg = match option.takes {
-        Takes::Nothing => return arg.action(ArgAction::SetTrue),
-        Takes::Choice(choices) => {
+    let arg = match option.value_kind {
+        ValueKind::Flag => return arg.action(ArgAction::SetTrue),
+        ValueKind::Choice(choices) => {
             let choices = choices.iter().map(|&(word, help)| PossibleValue::new(word).help(help));
             arg.value_parser(PossibleValuesParser::new(choices))
         }
-        Takes::List(words) => {
+        ValueKind::List(words) => {
             let words = PossibleValuesParser::new(words());
             arg.action(ArgAction::Append).value_delimiter(',').value_parser(words)
         }
-        Takes::Number { min, max, if_missing } => {
-            let number = arg.value_parser(value_parser!(i32).range(min..=max));
-            number.num_args(0..=1).require_equals(true).default_missing_value(if_missing)
+        ValueKind::Number { min, max, if_missing } => {
+            let what = format!("expected a {} from {min} to {max}", option.value_name.to_lowercase());
+            let parse = move |text: &str| match text.parse::<i32>() {
+                Ok(number) if (min..=max).contains(&number) => Ok(number),
+                _ => Err(what.clone()),
+            };
+            arg.value_parser(parse).num_args(0..=1).require_equals(true).default_missing_value(if_missing)
         }
-        Takes::File => arg.value_parser(value_parser!(PathBuf)),
-        Takes::Files => arg.action(ArgAction::Append).value_parser(value_parser!(PathBuf)),
+        ValueKind::File => arg.value_parser(value_parser!(PathBuf)),
+        ValueKind::Files => arg.action(ArgAction::Append).value_parser(value_parser!(PathBuf)),
     };
     arg.value_name(option.value_name)
 }
@@ -172,21 +175,20 @@ fn arg_under(option: &FormatOption, heading: &'static str) -> Arg {
     if formats.is_empty() {
         return arg;
     }
-    let help = arg.get_long_help().or(arg.get_help()).cloned().unwrap_or_default();
-    arg.help(format!("{}: {help}", formats.join(", "))).long_help(None)
+    arg.help(format!("{}: {}", formats.join(", "), option.help))
 }
 
 /// The values of the options that were given.
 fn values(matches: &ArgMatches, options: &[FormatOption]) -> OptionValues {
     let is_given = |option: &&FormatOption| matches.value_source(option.name) == Some(ValueSource::CommandLine);
     options.iter().filter(is_given).fold(OptionValues::default(), |values, option| {
-        let value = match option.takes {
-            Takes::Nothing => Some(OptionValue::Given),
-            Takes::Choice(_) => matches.get_one(option.name).cloned().map(OptionValue::Word),
-            Takes::List(_) => matches.get_many(option.name).map(|words| OptionValue::List(words.cloned().collect())),
-            Takes::Number { .. } => matches.get_one(option.name).copied().map(OptionValue::Number),
-            Takes::File => matches.get_one(option.name).cloned().map(OptionValue::File),
-            Takes::Files => {
+        let value = match option.value_kind {
+            ValueKind::Flag => Some(OptionValue::Given),
+            ValueKind::Choice(_) => matches.get_one(option.name).cloned().map(OptionValue::Word),
+            ValueKind::List(_) => matches.get_many(option.name).map(|words| OptionValue::List(words.cloned().collect())),
+            ValueKind::Number { .. } => matches.get_one(option.name).copied().map(OptionValue::Number),
+            ValueKind::File => matches.get_one(option.name).cloned().map(OptionValue::File),
+            ValueKind::Files => {
                 let paths = matches.get_many(option.name);
                 paths.map(|paths| OptionValue::Files(paths.cloned().collect()))
             }
@@ -202,10 +204,10 @@ mod tests {
     use perfconv::container::read::ReadOptions;
     use perfconv::container::read::input::Input;
     use perfconv::convert;
-    use perfconv::formats::carry::CarryOptions;
+    use perfconv::formats::converter::ConvertOptions;
     use perfconv::formats::profile_options::{LABELS, THREAD_TYPES};
     use perfconv::formats::test_format::{FORMAT, SIZES, TABLE};
-    use perfconv::formats::{Writes, pprof};
+    use perfconv::formats::{Writer, pprof};
     use perfconv::rewrite::passes::Passes;
     use std::path::Path;
 
@@ -222,11 +224,11 @@ mod tests {
 
     fn converted(values: OptionValues) -> String {
         let (format, _) = table::by_file_name(TABLE, "out.types").expect("a known extension");
-        let Writes::Carry(begin) = format.writes else { panic!("{format:?}") };
+        let Writer::Converter(begin) = format.writer else { panic!("{format:?}") };
         let input = Input::Path(concat!(env!("CARGO_MANIFEST_DIR"), "/roundtrip/fixtures/plain.data").into());
-        let (read, options) = (ReadOptions::default(), CarryOptions { values, ..CarryOptions::default() });
+        let (read, options) = (ReadOptions::default(), ConvertOptions { values, ..ConvertOptions::default() });
         let mut out = Vec::new();
-        let ledger = convert::carry(input, &read, &options, &mut Passes::default(), begin, &mut out);
+        let ledger = convert::convert_records(input, &read, &options, &mut Passes::default(), begin, &mut out);
         assert!(!ledger.expect("a readable recording").is_incomplete());
         String::from_utf8(out).expect("UTF-8 output")
     }
@@ -253,7 +255,7 @@ mod tests {
         );
         assert_eq!(check(&FORMAT, &["--labels", "pid,tid"]), Err("--labels does not apply to types".to_owned()));
         assert_eq!(check(&FORMAT, &["--compress"]), Err("--compress does not apply to types".to_owned()));
-        assert_eq!(check(&FORMAT, &["--lost", "apart"]), Ok(()));
+        assert_eq!(check(&FORMAT, &["--lost", "report"]), Ok(()));
     }
 
     #[test]
@@ -265,6 +267,6 @@ mod tests {
         assert_eq!(values.list(&LABELS), Some(&["pid".to_owned(), "tid".to_owned()][..]));
         assert_eq!(values.file(&THREAD_TYPES), Some(Path::new("a")));
         assert_eq!(parsed(&["--compress"]).number(&COMPRESS), Some(3));
-        assert!(parsed(&["--lost", "apart"]).is_empty() && parsed(&[]).is_empty());
+        assert!(parsed(&["--lost", "report"]).is_empty() && parsed(&[]).is_empty());
     }
 }

@@ -4,10 +4,15 @@ use super::recording_output::WrittenArgs;
 use clap::Args;
 use std::path::PathBuf;
 
+/// Parses a factor.
+fn factor(text: &str) -> Result<u64, &'static str> {
+    text.parse().ok().filter(|factor| *factor > 0).ok_or("expected a number of at least 1")
+}
+
 /// Arguments of `synth`.
 #[derive(Args, Debug)]
 pub struct SynthArgs {
-    /// Scenario in TOML; docs/scenario.md describes its keys
+    /// Scenario in TOML
     #[arg(value_name = "SCENARIO")]
     pub scenario: PathBuf,
 
@@ -16,7 +21,7 @@ pub struct SynthArgs {
     pub output: PathBuf,
 
     /// Multiply the scenario's duration by N
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = factor)]
     pub scale: u64,
 
     /// Seed of the random number generator [default: the scenario's]

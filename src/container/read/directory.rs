@@ -3,7 +3,7 @@
 use super::input::{Input, Opened};
 use super::{Container, ReadOptions, Reader};
 use crate::abi::header;
-use crate::container::walk::Damage;
+use crate::container::walk::{Damage, DamageKind};
 use crate::error::{Error, Result};
 use std::fs::{self, DirEntry, File};
 use std::io::Read;
@@ -29,14 +29,14 @@ pub fn open(path: &Path, options: ReadOptions) -> Result<Reader> {
     };
     let Some(endian) = header::endian(&bytes) else { return Err(super::not_a_recording(&name, &bytes)) };
     let mut reader = Reader::new(&name, Container::Directory, endian, options);
-    reader.folder = Some(path.to_owned());
+    reader.directory = Some(path.to_owned());
     reader.add_file(&bytes)?;
     let mut expected = 0;
     for (number, part) in parts(path)? {
         let file = part.display().to_string();
         if number != expected {
             let what = format!("data.{}, the file before this one, is missing", number - 1);
-            reader.damage.push(Damage::new(&file, 0, what));
+            reader.damage.push(Damage::new(DamageKind::MissingFile, &file, 0, what));
         }
         expected = number.saturating_add(1);
         let source = reader.files.len() as u32;
@@ -47,7 +47,7 @@ pub fn open(path: &Path, options: ReadOptions) -> Result<Reader> {
             Opened::Stream(stream) => reader.add_spooled(source, &file, stream)?,
             Opened::Directory(_) => {
                 let what = "not a regular file; its records are missing".to_owned();
-                reader.damage.push(Damage::new(file, 0, what));
+                reader.damage.push(Damage::new(DamageKind::MissingFile, file, 0, what));
             }
         }
     }

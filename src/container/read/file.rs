@@ -6,7 +6,7 @@ use crate::abi::feature::FeatureId;
 use crate::abi::header::{EventType, FeatureBits, FileHeader, Section};
 use crate::abi::{self, Endian};
 use crate::container::image::FileImage;
-use crate::container::walk::Damage;
+use crate::container::walk::{Damage, DamageKind};
 use crate::error::{Error, Result};
 use bytes::Bytes;
 use std::collections::BTreeMap;
@@ -86,7 +86,7 @@ impl FileSections {
             damage: Vec::new(),
         };
         for at in without_ids {
-            sections.note(
+            sections.missing(
                 name,
                 at,
                 "the IDs of this event are missing: their section is outside the file or overlaps others",
@@ -116,7 +116,7 @@ impl FileSections {
                 section.size,
                 EventType::SIZE
             );
-            self.note(name, EVENT_TYPES_AT, what);
+            self.missing(name, EVENT_TYPES_AT, what);
         }
         let types = types.iter().filter_map(|bytes| abi::parse(bytes, endian, ()).ok());
         self.event_types = types.map(|(event_type, _)| event_type).collect();
@@ -127,16 +127,13 @@ impl FileSections {
         let mut end = data.end();
         if data.size == 0 {
             end = len;
-            self.note(
-                name,
-                data.offset,
-                "perf record was interrupted before it finished the file; reading all records up to the end, without features \
-                 (host name, command line, event names)",
-            );
+            let what = "perf record was interrupted before it finished the file; reading all records up to the end, without \
+                        features (host name, command line, event names)";
+            self.damage.push(Damage::new(DamageKind::Interrupted, name, data.offset, what));
         } else if end > len {
             let missing = end - len;
             let what = format!("truncated: the last {missing} bytes of the records are missing");
-            self.damage.push(Damage::new(name, len, what).with_unread(missing));
+            self.damage.push(Damage::new(DamageKind::Truncated, name, len, what).with_unread(missing));
             end = len;
         }
         self.data = data.offset as usize..end as usize;
@@ -166,12 +163,12 @@ impl FileSections {
                 "the file is truncated or its feature table is corrupt; missing features: {}",
                 missing.join(", ")
             );
-            self.note(name, data.end(), what);
+            self.missing(name, data.end(), what);
         }
     }
 
-    fn note(&mut self, file: &str, offset: u64, what: impl Into<String>) {
-        self.damage.push(Damage::new(file, offset, what));
+    fn missing(&mut self, file: &str, offset: u64, what: impl Into<String>) {
+        self.damage.push(Damage::new(DamageKind::MissingSection, file, offset, what));
     }
 }
 

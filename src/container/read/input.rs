@@ -2,7 +2,7 @@
 
 use super::{ReadOptions, failure_message, spooled};
 use crate::container::spool::{Spool, map};
-use crate::container::walk::Damage;
+use crate::container::walk::{Damage, DamageKind};
 use crate::error::{Error, Result};
 use bytes::Bytes;
 use std::fmt;
@@ -64,7 +64,7 @@ enum Compression {
 const MAGIC_LEN: usize = 4;
 
 impl Compression {
-    fn recognise(bytes: &[u8]) -> Option<Self> {
+    fn recognize(bytes: &[u8]) -> Option<Self> {
         if bytes.starts_with(&[0x1f, 0x8b]) {
             Some(Self::Gzip)
         } else if bytes.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
@@ -241,7 +241,8 @@ impl Input {
             Opened::Stream(mut stream) => {
                 let (bytes, failure) = spooled(&mut stream, &name, options)?;
                 let offset = bytes.len() as u64;
-                let damage = failure.map(|failure| Damage::new(&name, offset, failure_message(&failure)));
+                let damage =
+                    failure.map(|failure| Damage::new(DamageKind::ReadError, &name, offset, failure_message(&failure)));
                 Ok((Self::Bytes { name, bytes }, damage))
             }
         }
@@ -270,7 +271,7 @@ impl Input {
         };
         let read = |e| Error::io(&name, "cannot read")(e);
         match opened.map_err(read)? {
-            Opened::Bytes(bytes) => match Compression::recognise(&bytes) {
+            Opened::Bytes(bytes) => match Compression::recognize(&bytes) {
                 Some(compression) => compression.decompress(io::Cursor::new(bytes), options).map(Opened::Stream),
                 None => Ok(Opened::Bytes(bytes)),
             },
@@ -288,7 +289,7 @@ impl Input {
 pub fn unpacked(mut stream: Box<dyn Read + Send>, options: &ReadOptions) -> io::Result<Box<dyn Read + Send>> {
     let mut start = Vec::new();
     (&mut stream).take(MAGIC_LEN as u64).read_to_end(&mut start)?;
-    let compression = Compression::recognise(&start);
+    let compression = Compression::recognize(&start);
     let stream = io::Cursor::new(start).chain(stream);
     match compression {
         Some(compression) => compression.decompress(io::BufReader::new(stream), options),

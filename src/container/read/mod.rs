@@ -14,7 +14,7 @@ use crate::container::block::{Block, Origin};
 use crate::container::image::FileImage;
 use crate::container::limits::Limits;
 use crate::container::spool::Spool;
-use crate::container::walk::Damage;
+use crate::container::walk::{Damage, DamageKind};
 use crate::error::{Error, Result};
 use bytes::Bytes;
 use file::FileAttr;
@@ -51,7 +51,7 @@ pub struct Reader {
     /// Names of the files, indexed by [`Block::source`].
     pub files: Vec<String>,
     /// The directory of the files, if the recording is a directory.
-    pub folder: Option<PathBuf>,
+    pub directory: Option<PathBuf>,
     /// Container.
     pub container: Container,
     /// Byte order of the recorder.
@@ -97,7 +97,7 @@ impl Reader {
     fn new(name: &str, container: Container, endian: Endian, options: ReadOptions) -> Self {
         Self {
             files: vec![name.to_owned()],
-            folder: None,
+            directory: None,
             container,
             endian,
             attrs: Vec::new(),
@@ -112,7 +112,7 @@ impl Reader {
     }
 
     fn from_bytes(name: &str, bytes: Bytes, options: ReadOptions) -> Result<Self> {
-        if let Some(endian) = pipe::recognise(&bytes) {
+        if let Some(endian) = pipe::recognize(&bytes) {
             let mut reader = Self::new(name, Container::Pipe, endian, options);
             reader.image.before = bytes.slice(..pipe::HEADER_SIZE);
             reader.add_records(0, pipe::HEADER_SIZE as u64, bytes.slice(pipe::HEADER_SIZE..));
@@ -162,7 +162,7 @@ impl Reader {
         let mut start = Vec::new();
         let header = (&mut stream).take(pipe::HEADER_SIZE as u64).read_to_end(&mut start);
         header.map_err(Error::io(name, "cannot read"))?;
-        if let Some(endian) = pipe::recognise(&start) {
+        if let Some(endian) = pipe::recognize(&start) {
             let mut reader = Self::new(name, Container::Pipe, endian, options);
             reader.image.before = start.into();
             let blocks = pipe::PipeBlocks::new(name, stream, endian);
@@ -191,7 +191,8 @@ impl Reader {
 
     fn note_failure(&mut self, source: u32, failure: Option<(u64, &io::Error)>) {
         if let Some((offset, failure)) = failure {
-            self.damage.push(Damage::new(&self.files[source as usize], offset, failure_message(failure)));
+            let file = &self.files[source as usize];
+            self.damage.push(Damage::new(DamageKind::ReadError, file, offset, failure_message(failure)));
         }
     }
 
@@ -251,8 +252,8 @@ fn spooled(stream: &mut dyn Read, name: &str, options: &ReadOptions) -> Result<(
 
 /// The most specific error for bytes that are not a recording.
 fn not_a_recording(name: &str, bytes: &[u8]) -> Error {
-    let unrecognised = || "not a perf.data file: it does not begin with PERFILE2 or PERFFILE".to_owned();
-    Error::input(name, 0, header_problem(bytes).unwrap_or_else(unrecognised))
+    let unrecognized = || "not a perf.data file: it does not begin with PERFILE2 or PERFFILE".to_owned();
+    Error::input(name, 0, header_problem(bytes).unwrap_or_else(unrecognized))
 }
 
 /// A known problem of bytes that are not a recording; `None` if they are of an unknown kind.

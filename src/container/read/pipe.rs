@@ -17,7 +17,7 @@ pub const HEADER_SIZE: usize = PIPE_HEADER_SIZE as usize;
 const CHUNK: usize = 1 << 20;
 
 /// Byte order of a pipe header; `None` if the bytes do not begin with one.
-pub fn recognise(bytes: &[u8]) -> Option<Endian> {
+pub fn recognize(bytes: &[u8]) -> Option<Endian> {
     let endian = header::endian(bytes)?;
     let mut reader = Reader::new(&bytes[8..], endian);
     (reader.u64()? == HEADER_SIZE as u64).then_some(endian)

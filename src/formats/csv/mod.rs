@@ -1,4 +1,4 @@
-//! Writes a recording as tables, one file each in a directory.
+//! Writer a recording as tables, one file each in a directory.
 //!
 //! | file | one row per | columns |
 //! |---|---|---|
@@ -24,11 +24,11 @@ mod tables;
 
 pub use tables::{begin, is_alike};
 
-use super::{Format, Writes};
+use super::{Format, Writer};
 
 /// Tables in a directory.
 pub const FORMAT: Format = Format {
     has_functions: true,
-    writes: Writes::Folder { begin, is_alike },
+    writer: Writer::Directory { begin, is_alike },
     ..Format::new("csv", "tables in a directory: records by type, records, processes, results")
 };

@@ -1,4 +1,4 @@
-//! Writes `overview.csv`: all records.
+//! Writer `overview.csv`: all records.
 
 use super::tables::failed;
 use crate::abi;
@@ -18,7 +18,7 @@ use csv::Writer;
 use std::fmt::Write as _;
 use std::fs::File;
 
-/// Writes a row per record.
+/// Writer a row per record.
 pub struct Overview {
     out: Writer<File>,
     nr: u64,

@@ -1,4 +1,4 @@
-//! Writes `results.csv`: samples by address.
+//! Writer `results.csv`: samples by address.
 
 use super::tables::failed;
 use crate::error::{Error, Result};
@@ -70,7 +70,7 @@ impl Results {
         self.0.entry((event, map, ip)).or_default().add(Sum { samples: 1, period });
     }
 
-    /// Writes the table, sorted by event and descending sample count.
+    /// Writer the table, sorted by event and descending sample count.
     pub fn write(&self, mut out: Writer<File>, meta: &Meta, session: &Session, sources: &SymbolSources) -> Result<()> {
         let (mut mappings, mut frames) = (Mappings::new(sources.has_objects()), Stacks::default());
         let mut frame = |id, ip| frames.frame_id(mappings.frame(id, session.map(id), ip));
@@ -102,9 +102,12 @@ impl Results {
             let dso = if file.is_empty() { "[unknown]".into() } else { String::from_utf8_lossy(short) };
             let (file, address) = (String::from_utf8_lossy(file), format!("{address:#x}"));
             let Named { symbol, inlined, source_file, line } = named;
-            let of_symbol = has_symbols.then_some((symbol, inlined, source_file, line));
-            out.serialize((&names[event as usize], dso, address, file, sum.samples, sum.period, of_symbol))
-                .map_err(failed)?;
+            let row = (&names[event as usize], dso, address, file, sum.samples, sum.period);
+            if has_symbols {
+                out.serialize((row, (symbol, inlined, source_file, line))).map_err(failed)?;
+            } else {
+                out.serialize(row).map_err(failed)?;
+            }
         }
         out.flush().map_err(Error::Output)
     }

@@ -1,4 +1,4 @@
-//! Writes all tables in one pass.
+//! Writer all tables in one pass.
 
 use super::counters::Counters;
 use super::overview::Overview;
@@ -8,7 +8,7 @@ use crate::abi::record::RecordType;
 use crate::abi::sample_view::SampleView;
 use crate::container::read::ReadOptions;
 use crate::error::{Error, Result};
-use crate::formats::carry::{Carry, CarryOptions};
+use crate::formats::converter::{ConvertOptions, Converter};
 use crate::inspect::info::stats::Counter;
 use crate::profile::symbolize::SymbolSources;
 use crate::profile::weights::Weights;
@@ -31,7 +31,7 @@ const FILES: [&str; 5] = ["stat.csv", "overview.csv", "processes.csv", "results.
 ///
 /// # Errors
 /// If a file cannot be created.
-pub fn begin(directory: &Path, options: &CarryOptions) -> Result<Box<dyn Carry>> {
+pub fn begin(directory: &Path, options: &ConvertOptions) -> Result<Box<dyn Converter>> {
     let read = ReadOptions { spool_dir: options.spool_dir.clone(), ..ReadOptions::default() };
     let tables = Tables {
         directory: directory.to_owned(),
@@ -146,7 +146,7 @@ impl Sink for Tables {
     }
 }
 
-impl Carry for Tables {
+impl Converter for Tables {
     fn account(&self, ledger: &mut Ledger) {
         ledger.account_for_stream();
         ledger.merge(self.ledger.clone());

@@ -85,7 +85,7 @@ fn count_of(count: &[u8]) -> Option<u64> {
 
 /// Whether an input with these first bytes is folded stacks: lines with a count, and at least one with several
 /// frames.
-pub fn recognises(start: &[u8]) -> bool {
+pub fn recognizes(start: &[u8]) -> bool {
     let mut has_stack = false;
     let mut lines = lines(start).map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
     let are_stacks = lines.all(|line| {

@@ -3,14 +3,14 @@
 
 mod import;
 
-pub use import::{import, recognises};
+pub use import::{import, recognizes};
 
-use super::{Format, Reads};
+use super::{Format, Reader};
 
 /// Folded stacks.
 pub const FORMAT: Format = Format {
     extensions: &[("folded", None), ("collapsed", None), ("stacks", None)],
-    reads: Reads::Import(import),
-    recognises,
+    reader: Reader::Import(import),
+    recognizes,
     ..Format::new("folded", "folded stacks of flame graphs; input only")
 };

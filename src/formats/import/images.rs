@@ -1,11 +1,11 @@
 //! Function names in a directory, where perf and pprof look for them.
 
-use super::placement::Placed;
+use super::placement::Placement;
 use super::symbols::{Kernel, SymbolFile};
 use crate::abi::hex::to_hex;
-use crate::container::temp_folder::folders_of;
+use crate::container::temp_directory::create_parent_directories;
 use crate::error::Result;
-use crate::object::folder::{by_build_id, is_of_images, write};
+use crate::object::build_id_directory::{by_build_id, is_of_images, write};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
@@ -18,8 +18,8 @@ pub struct Symbols {
 
 impl Symbols {
     /// The names of a profile, if there are any.
-    pub(super) fn new(placed: Placed) -> Option<Self> {
-        let Placed { files, kernel, .. } = placed;
+    pub(super) fn new(placed: Placement) -> Option<Self> {
+        let Placement { files, kernel, .. } = placed;
         (!files.is_empty() || !kernel.is_empty()).then_some(Self { files, kernel })
     }
 
@@ -46,7 +46,7 @@ impl Symbols {
             write(directory, &path, |out| file.write(out))?;
             // Two files may have the same path, and the path may be invalid here.
             if let Some(by_path) = inside(&file.path).filter(|path| !directory.join(path).exists())
-                && folders_of(&by_path, directory).is_ok()
+                && create_parent_directories(&by_path, directory).is_ok()
             {
                 let (path, by_path) = (directory.join(path), directory.join(by_path));
                 let linked = fs::hard_link(&path, &by_path).or_else(|_| fs::copy(&path, &by_path).map(drop));

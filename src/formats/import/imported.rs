@@ -1,7 +1,7 @@
 //! Data of a profile that is preserved beside the recording.
 
 use super::labels::Fields;
-use super::placement::{Placed, PlacedFrame};
+use super::placement::{FramePlacement, Placement};
 use super::source::{SourceEvent, SourceFrame, SourceFunction, SourceMapping, SourceProfile, SourceSample};
 use super::values::Values;
 use crate::profile::imported::{ImportedLabel, ImportedProfile, ImportedSize, ImportedSymbols, SampleType};
@@ -9,17 +9,17 @@ use crate::profile::labels::Label;
 use crate::profile::symbols::{FrameSymbol, Function, Line, Origin};
 use crate::session::map::Map;
 use crate::session::names::{NameId, Names};
-use crate::synth::About;
+use crate::synth::Metadata;
 
 /// Collects the data to preserve of a profile.
 pub fn imported(
     source: &mut SourceProfile,
-    placed: &Placed,
+    placed: &Placement,
     labels: &Fields,
-    about: &About,
+    metadata: &Metadata,
     values: Values,
 ) -> ImportedProfile {
-    let ids = about.events().into_iter().map(|event| event.ids.first().copied().unwrap_or_default());
+    let ids = metadata.events().into_iter().map(|event| event.ids.first().copied().unwrap_or_default());
     let types = source.events.iter().map(|event| event.sample_types.clone());
     let sample_types = ids.zip(types).filter_map(|(id, types)| Some((id, types?))).collect();
     let is_printed = source.events.iter().any(|event| event.is_printed);
@@ -60,7 +60,7 @@ fn size(source: &SourceProfile, values: Values) -> ImportedSize {
     let counts_samples = match values {
         Values::Counted => source.samples.iter().all(|sample| sample.count.is_some()),
         Values::Spread => true,
-        Values::Carry => false,
+        Values::Single => false,
     };
     let mut sums = vec![0_u64; source.events.len()];
     for sample in &source.samples {
@@ -82,7 +82,7 @@ fn size(source: &SourceProfile, values: Values) -> ImportedSize {
 }
 
 /// The functions, by the addresses of frames in the recording.
-fn symbols(source: &mut SourceProfile, placed: &Placed) -> ImportedSymbols {
+fn symbols(source: &mut SourceProfile, placed: &Placement) -> ImportedSymbols {
     let mut names = Names::from(std::mem::take(&mut source.names));
     let empty = names.id(b"");
     let function = |function: &SourceFunction| Function {
@@ -95,8 +95,8 @@ fn symbols(source: &mut SourceProfile, placed: &Placed) -> ImportedSymbols {
     let mut symbols = ImportedSymbols::new(names, functions, source.mappings.iter().map(map).collect());
     let maps: Vec<Map> = placed.maps.iter().map(map).collect();
     let frames = source.frames.iter().zip(&placed.frames);
-    let symbols_of = |(frame, place): (&SourceFrame, &PlacedFrame)| {
-        let PlacedFrame { address, map: Some(map), is_kernel } = *place else { return None };
+    let symbols_of = |(frame, place): (&SourceFrame, &FramePlacement)| {
+        let FramePlacement { address, map: Some(map), is_kernel } = *place else { return None };
         // Frames that moved to another address or mapping keep the original one for profiles.
         let own = frame.mapping.map(|mapping| &source.mappings[mapping as usize]);
         let is_same = frame.mapping == Some(map) && own == Some(&placed.maps[map as usize]);

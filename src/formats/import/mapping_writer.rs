@@ -1,7 +1,7 @@
 //! Writes mappings for the stacks of a recording, each when the first stack needs it.
 
 use super::maps::{ProcessMaps, UnmappedRange, overlapping};
-use super::placement::{Placed, PlacedFrame};
+use super::placement::{FramePlacement, Placement};
 use super::source::SourceMapping;
 use crate::abi::record::{Body, CpuMode};
 use crate::abi::text::PaddedStr;
@@ -17,7 +17,7 @@ const KERNEL: u32 = u32::MAX;
 
 /// The mappings of all processes so far.
 pub struct MappingWriter<'a> {
-    placed: &'a Placed,
+    placed: &'a Placement,
     /// The placed maps, followed by copies of those that conflict with others in one stack.
     maps: Vec<SourceMapping>,
     /// Which placed maps overlap others.
@@ -31,7 +31,7 @@ pub struct MappingWriter<'a> {
 
 impl<'a> MappingWriter<'a> {
     /// Starts without mappings.
-    pub fn new(placed: &'a Placed) -> Self {
+    pub fn new(placed: &'a Placement) -> Self {
         Self {
             placed,
             maps: placed.maps.clone(),
@@ -56,7 +56,7 @@ impl<'a> MappingWriter<'a> {
         let mut wanted: Vec<_> = stack
             .iter()
             .filter_map(|&frame| {
-                let PlacedFrame { address, map, is_kernel } = self.placed.frames[frame as usize];
+                let FramePlacement { address, map, is_kernel } = self.placed.frames[frame as usize];
                 let map = map.filter(|&map| self.overlaps(map))?;
                 let SourceMapping { start, limit, .. } = self.maps[map as usize];
                 Some((Reverse(limit - start), map, is_kernel, address))
@@ -91,8 +91,8 @@ impl<'a> MappingWriter<'a> {
     ///
     /// # Errors
     /// Errors of the recorder.
-    pub fn address(&mut self, frame: PlacedFrame, stamp: Stamp, to: &mut Recorder<impl Sink>) -> Result<u64> {
-        let PlacedFrame { address, map: Some(map), is_kernel } = frame else { return Ok(frame.address) };
+    pub fn address(&mut self, frame: FramePlacement, stamp: Stamp, to: &mut Recorder<impl Sink>) -> Result<u64> {
+        let FramePlacement { address, map: Some(map), is_kernel } = frame else { return Ok(frame.address) };
         let maps = self.processes.entry(process(is_kernel, stamp)).or_default();
         if maps.has(address, map) {
             return Ok(address);

@@ -24,7 +24,7 @@ use super::retained_fields::RetainedFields;
 use crate::container::read::ReadOptions;
 use crate::container::read::input::{Input, Opened};
 use crate::container::spool::Spool;
-use crate::container::temp_folder::TempFolder;
+use crate::container::temp_directory::TempDirectory;
 use crate::container::walk::Damage;
 use crate::error::{Error, Result};
 use crate::profile::imported::ImportedProfile;
@@ -47,8 +47,8 @@ pub const MAX_PARTS: usize = 1 << 24;
 pub fn quoted(word: &str) -> String {
     const MAX_LEN: usize = 60;
     match word.char_indices().nth(MAX_LEN) {
-        Some((end, _)) => format!("{:?}...", &word[..end]),
-        None => format!("{word:?}"),
+        Some((end, _)) => format!("'{}'...", word[..end].escape_debug()),
+        None => format!("'{}'", word.escape_debug()),
     }
 }
 
@@ -70,7 +70,7 @@ pub struct ImportedRecording {
     /// Function names of a profile, to be written beside the recording.
     pub symbols: Option<Symbols>,
     /// The recording's directory, if it has several files; deleted with this value.
-    _directory: Option<TempFolder>,
+    _directory: Option<TempDirectory>,
 }
 
 impl ImportedRecording {
@@ -93,7 +93,7 @@ impl ImportedRecording {
     }
 
     /// A recording of several files.
-    pub fn from_directory(directory: TempFolder, damage: Vec<Damage>) -> Self {
+    pub fn from_directory(directory: TempDirectory, damage: Vec<Damage>) -> Self {
         Self {
             input: Input::Path(directory.path().to_owned()),
             damage,

@@ -8,13 +8,13 @@ use hashbrown::HashMap;
 
 /// A profile's frames with an address each.
 #[derive(Debug)]
-pub struct Placed {
+pub struct Placement {
     /// The profile's mappings, followed by synthetic ones.
     pub maps: Vec<SourceMapping>,
     /// Unmapped addresses.
     pub unmapped: UnmappedRange,
     /// By frame number.
-    pub frames: Vec<PlacedFrame>,
+    pub frames: Vec<FramePlacement>,
     /// Files with named functions.
     pub files: Vec<SymbolFile>,
     /// Named functions of the kernel.
@@ -25,7 +25,7 @@ pub struct Placed {
 
 /// Location of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PlacedFrame {
+pub struct FramePlacement {
     /// Address; of callers, that of the last byte of the call.
     pub address: u64,
     /// Number of its map.
@@ -61,7 +61,7 @@ struct Placer<'a> {
     /// Functions without an address, with their frames.
     unplaced: Vec<UnmappedFunction>,
     by_function: HashMap<(Location, u32), usize>,
-    frames: Vec<PlacedFrame>,
+    frames: Vec<FramePlacement>,
     moved: u64,
 }
 
@@ -76,7 +76,7 @@ struct UnmappedFunction {
 /// Bytes per frame of a synthetic function.
 const FRAME: u64 = 4;
 
-impl Placed {
+impl Placement {
     /// Assigns an address to every frame. Frames without a file belong to the program.
     pub fn new(profile: &SourceProfile, program: &str) -> Self {
         let mut placer = Placer {
@@ -106,13 +106,13 @@ impl Placed {
 }
 
 impl Placer<'_> {
-    fn place(&mut self, number: usize, frame: &SourceFrame, program: &str) -> PlacedFrame {
+    fn place(&mut self, number: usize, frame: &SourceFrame, program: &str) -> FramePlacement {
         let map = frame.mapping.and_then(|map| Some((map, self.maps.get(map as usize)?.clone())));
         let located = map.clone().zip(frame.address).filter(|((_, map), address)| map.has(*address));
         let is_kernel = frame.is_kernel || map.as_ref().is_some_and(|(_, map)| map.is_kernel);
         if let Some(((map, mapping), address)) = located {
             let (into, pgoff) = (address - mapping.start, mapping.pgoff);
-            let placed = PlacedFrame { address, map: Some(map), is_kernel };
+            let placed = FramePlacement { address, map: Some(map), is_kernel };
             let Some(function) = frame.function else {
                 self.end_before(map, into.wrapping_add(pgoff));
                 return placed;
@@ -127,7 +127,7 @@ impl Placer<'_> {
             }
             self.moved += 1;
         } else if let (Some(address), None) = (frame.address, frame.function) {
-            return PlacedFrame { address, map: None, is_kernel };
+            return FramePlacement { address, map: None, is_kernel };
         } else if frame.address.is_some_and(|address| address != 0) {
             self.moved += 1;
         }
@@ -137,7 +137,7 @@ impl Placer<'_> {
             _ => self.location(&Bytes::from(format!("/{program}")), None),
         };
         self.defer(number, location, frame);
-        PlacedFrame { address: 0, map: None, is_kernel }
+        FramePlacement { address: 0, map: None, is_kernel }
     }
 
     /// Ends the function before an offset that is in no function.

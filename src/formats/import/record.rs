@@ -4,7 +4,7 @@ use super::images::Symbols;
 use super::imported::imported;
 use super::labels::Fields;
 use super::mapping_writer::MappingWriter;
-use super::placement::Placed;
+use super::placement::Placement;
 use super::source::{SourceEvent, SourceProfile, SourceSample};
 use super::tasks::Tasks;
 use super::values::{Values, samples, total};
@@ -29,7 +29,7 @@ use crate::session::slices::Slices;
 use crate::stream::Sink;
 use crate::stream::write::file::ToFile;
 use crate::stream::write::form::Form;
-use crate::synth::{About, Event, Recorder, Stamp};
+use crate::synth::{Event, Metadata, Recorder, Stamp};
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
 use std::io::BufWriter;
@@ -47,16 +47,16 @@ const NO_CPU: u32 = u32::MAX;
 /// If a recording cannot represent it, it exceeds a limit, or an I/O error occurs.
 pub fn record(name: &str, mut profile: SourceProfile, options: &ImportOptions) -> Result<ImportedRecording> {
     let program = name.rsplit('/').next().unwrap_or(name).to_owned();
-    let placed = Placed::new(&profile, &program);
+    let placed = Placement::new(&profile, &program);
     let (mut lost, mut lost_in_recording) =
         (std::mem::take(&mut profile.lost), std::mem::take(&mut profile.lost_in_recording));
     let labels = Fields::new(&profile, &mut lost);
     let total = total(&profile, &labels, options).map_err(|what| Error::input(name, None, what))?;
-    let about = about(&profile, &labels)?;
+    let metadata = metadata(&profile, &labels)?;
     let spool =
         Spool::new(options.read.spool_dir.as_deref()).map_err(Error::io(name, "cannot write to a temporary file"))?;
     let mut file = ToFile::new(BufWriter::with_capacity(1 << 17, spool), Form::default());
-    let recorder = Recorder::new(&about, &mut file)?;
+    let recorder = Recorder::new(&metadata, &mut file)?;
     let mut recording = Recording {
         recorder,
         tasks: Tasks::new(&profile, &program),
@@ -68,7 +68,7 @@ pub fn record(name: &str, mut profile: SourceProfile, options: &ImportOptions) -
         placed: &placed,
         labels: &labels,
     };
-    recording.units(&about)?;
+    recording.units(&metadata)?;
     recording.samples(total, options.values)?;
     let (truncated, unmapped) = (recording.truncated, recording.unmapped());
     recording.recorder.finish()?;
@@ -83,7 +83,7 @@ pub fn record(name: &str, mut profile: SourceProfile, options: &ImportOptions) -
     if unmapped > 0 {
         lost_in_recording.push(format!("{unmapped} mappings have no samples"));
     }
-    let imported = imported(&mut profile, &placed, &labels, &about, options.values);
+    let imported = imported(&mut profile, &placed, &labels, &metadata, options.values);
     let spool = file.into_inner().map(BufWriter::into_inner).transpose().map_err(|e| Error::Output(e.into_error()))?;
     let Some(spool) = spool else { return Err(Error::input(name, None, "it has no samples")) };
     let mut recording = ImportedRecording::from_file(name, spool, Vec::new())?;
@@ -95,9 +95,9 @@ pub fn record(name: &str, mut profile: SourceProfile, options: &ImportOptions) -
 }
 
 /// Describes the recording: events and features.
-fn about(profile: &SourceProfile, labels: &Fields) -> Result<About> {
-    let mut about = About::default();
-    about.machine = None;
+fn metadata(profile: &SourceProfile, labels: &Fields) -> Result<Metadata> {
+    let mut metadata = Metadata::default();
+    metadata.machine = None;
     let mut fields_of = vec![SampleType::IDENTIFIER | SampleType::CALLCHAIN; profile.events.len()];
     for sample in &profile.samples {
         let fields = &mut fields_of[sample.event as usize];
@@ -130,27 +130,27 @@ fn about(profile: &SourceProfile, labels: &Fields) -> Result<About> {
             // CLOCK_MONOTONIC
             opened.attr.clockid = 1;
         }
-        about.event(opened);
+        metadata.event(opened);
     }
     if are_tracepoints && !profile.events.is_empty() {
         // If all events were tracepoints, perf report would show their fields instead of functions.
-        about.event(Event::named("dummy")?);
+        metadata.event(Event::named("dummy")?);
     }
     let text = |text: &str| PerfStr::new(text.as_bytes());
     if let Some(version) = &profile.perf_version {
-        about.set(FeatureId::VERSION, Feature::Version(text(version)));
+        metadata.set(FeatureId::VERSION, Feature::Version(text(version)));
     }
     if let Some(command) = &profile.command {
         let words = shlex::split(command).unwrap_or_else(|| vec![command.clone()]);
         let strings = words.iter().map(|word| text(word)).collect();
-        about.set(FeatureId::CMDLINE, Feature::Cmdline(StrList { strings }));
+        metadata.set(FeatureId::CMDLINE, Feature::Cmdline(StrList { strings }));
     }
     if let Some(wall_clock_ns) = profile.wall_clock_start {
         let first = profile.samples.iter().filter_map(|sample| sample.time).min();
         let clock = ClockData { version: 1, clockid: 1, wall_clock_ns, clockid_ns: first.unwrap_or(START) };
-        about.set(FeatureId::CLOCK_DATA, Feature::ClockData(clock));
+        metadata.set(FeatureId::CLOCK_DATA, Feature::ClockData(clock));
     }
-    Ok(about)
+    Ok(metadata)
 }
 
 /// An event as perf would open it by this name, or a raw one with this name.
@@ -183,7 +183,7 @@ fn open_event(event: &SourceEvent, number: usize) -> Result<Event> {
 struct Recording<'a, S> {
     recorder: Recorder<S>,
     profile: &'a SourceProfile,
-    placed: &'a Placed,
+    placed: &'a Placement,
     labels: &'a Fields,
     tasks: Tasks,
     /// Name of each thread.
@@ -197,8 +197,8 @@ struct Recording<'a, S> {
 
 impl<S: Sink> Recording<'_, S> {
     /// Writes the units of events.
-    fn units(&mut self, about: &About) -> Result<()> {
-        for (event, opened) in self.profile.events.iter().zip(about.events()) {
+    fn units(&mut self, metadata: &Metadata) -> Result<()> {
+        for (event, opened) in self.profile.events.iter().zip(metadata.events()) {
             let unit = match &event.unit[..] {
                 "nanoseconds" => "ns",
                 "count" | "" => continue,

@@ -1,7 +1,7 @@
 //! Conversion of unusual profiles.
 
 use super::labels::Fields;
-use super::placement::Placed;
+use super::placement::Placement;
 use super::source::{SourceFrame, SourceFunction, SourceFunctions, SourceMapping, SourceProfile, SourceSample};
 use super::{ImportOptions, ImportedRecording, record};
 use crate::error::Result;
@@ -38,7 +38,7 @@ fn handles_mappings_up_to_the_last_address() {
         as_recorded: true,
         ..of_frames(vec![frame, named])
     };
-    let placed = Placed::new(&source, "x");
+    let placed = Placement::new(&source, "x");
     assert_eq!(placed.moved, 1, "the offset exceeds that of any file");
     assert!(placed.maps[1].pgoff >= 1 << 60, "synthetic maps follow all others");
     recorded(source).unwrap();
@@ -63,7 +63,7 @@ fn handles_a_function_with_many_lines() {
     let frames = (0..MANY).map(|line| SourceFrame { function, line: line.into(), ..SourceFrame::default() });
     let mut source = of_frames(frames.collect());
     (source.names, source.functions) = (names, functions);
-    let placed = Placed::new(&source, "x");
+    let placed = Placement::new(&source, "x");
     let addresses: Vec<_> = placed.frames.iter().map(|frame| frame.address).collect();
     assert!(addresses.windows(2).all(|two| two[0] + 4 == two[1]));
 }

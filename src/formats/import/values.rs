@@ -13,7 +13,7 @@ pub enum Values {
     /// As many samples as were counted; without a count, one per period in the value.
     Spread,
     /// One sample, with the entire value as its period.
-    Carry,
+    Single,
 }
 
 /// Number of samples for one of the profile; 0 if it counted nothing.
@@ -21,7 +21,7 @@ pub fn samples(profile: &SourceProfile, sample: &SourceSample, values: Values) -
     let period = profile.events.get(sample.event as usize).map_or(0, |event| event.period);
     match (values, sample.count) {
         (_, Some(0) | None) if sample.value == 0 => 0,
-        (Values::Carry, _) => 1,
+        (Values::Single, _) => 1,
         // A nonzero value implies a sample.
         (_, Some(count)) => count.max(1),
         (Values::Spread, None) => sample.value.div_ceil(period.max(1)).min(if period == 0 { 1 } else { u64::MAX }),
@@ -52,7 +52,7 @@ pub(super) fn total(profile: &SourceProfile, labels: &Fields, options: &ImportOp
             (_, true) => format!("its samples would take more than {max_bytes} bytes"),
             _ => continue,
         };
-        let how = "in a recording; use --values carry for one sample per stack";
+        let how = "in a recording; use --values single for one sample per stack";
         return Err(format!("{what} {how}"));
     }
     Ok(total)
@@ -69,7 +69,7 @@ mod tests {
         let profile = SourceProfile { events: vec![event(0), event(100)], ..SourceProfile::default() };
         let of = |event, count, value| {
             let sample = SourceSample { event, count, value, ..SourceSample::default() };
-            [Values::Counted, Values::Spread, Values::Carry].map(|values| samples(&profile, &sample, values))
+            [Values::Counted, Values::Spread, Values::Single].map(|values| samples(&profile, &sample, values))
         };
         assert_eq!(of(0, Some(3), 7), [3, 3, 1]);
         assert_eq!(of(0, Some(0), 7), [1, 1, 1]);

@@ -8,7 +8,7 @@
 use super::field_error::{FieldError, field_error_in};
 use super::item::Item;
 use super::object::Object;
-use super::rules::Ruled;
+use super::rules::RuleDeserializer;
 use crate::abi::Endian;
 use crate::error::Error;
 use crate::threads::{WorkerPool, returned, workers};
@@ -74,8 +74,8 @@ impl Batch {
     /// Parses the object at an offset a second time.
     pub fn object(&self, at: usize) -> Option<Object<'_>> {
         let text = std::str::from_utf8(&self.text[at..]).ok()?;
-        let mut stream = serde_json::Deserializer::from_str(text).into_iter::<ByTheRules<'_>>();
-        stream.next()?.ok().map(|ByTheRules(object)| object)
+        let mut stream = serde_json::Deserializer::from_str(text).into_iter::<RuledObject<'_>>();
+        stream.next()?.ok().map(|RuledObject(object)| object)
     }
 }
 
@@ -268,11 +268,11 @@ fn cuts(text: &[u8], has_ended: bool) -> Option<Vec<usize>> {
 }
 
 /// An object, deserialized by the rules of this format.
-struct ByTheRules<'a>(Object<'a>);
+struct RuledObject<'a>(Object<'a>);
 
-impl<'de: 'a, 'a> Deserialize<'de> for ByTheRules<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for RuledObject<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Object::deserialize(Ruled::new(deserializer)).map(Self)
+        Object::deserialize(RuleDeserializer::new(deserializer)).map(Self)
     }
 }
 
@@ -301,9 +301,9 @@ fn objects(text: &[u8], from: usize, state: State, endian: Option<Endian>) -> Pi
                     piece.state = piece.state.behind_object();
                     continue;
                 }
-                let mut stream = serde_json::Deserializer::from_str(rest).into_iter::<ByTheRules<'_>>();
+                let mut stream = serde_json::Deserializer::from_str(rest).into_iter::<RuledObject<'_>>();
                 let read = match stream.next() {
-                    Some(Ok(ByTheRules(object))) => Item::of(object, endian, &mut piece.bytes),
+                    Some(Ok(RuledObject(object))) => Item::of(object, endian, &mut piece.bytes),
                     _ => Err(field_error_in(rest, PhantomData::<Object<'_>>)
                         .unwrap_or_else(|| FieldError::new("expected an object"))),
                 };
@@ -329,7 +329,7 @@ fn objects(text: &[u8], from: usize, state: State, endian: Option<Endian>) -> Pi
                 continue;
             }
             _ => {
-                let what = format!("expected an object, found `{}`", byte.escape_ascii());
+                let what = format!("expected an object, found '{}'", byte.escape_ascii());
                 piece.stopped = Some(FieldError::new(what));
                 break;
             }

@@ -2,7 +2,7 @@
 //! so that none has to fit in memory.
 
 use crate::container::read::directory::is_part;
-use crate::container::temp_folder::folders_of;
+use crate::container::temp_directory::create_parent_directories;
 use crate::error::{Error, Result};
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -97,7 +97,7 @@ impl ExtraFileWriter {
             if path.exists() {
                 return Ok(None);
             }
-            folders_of(Path::new(&name), &self.directory).map_err(Error::Output)?;
+            create_parent_directories(Path::new(&name), &self.directory).map_err(Error::Output)?;
             self.current = Some((name, File::create_new(&path).map_err(Error::Output)?));
         }
         let file = self.current.as_mut().map(|(_, file)| file);

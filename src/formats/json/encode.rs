@@ -6,7 +6,7 @@ use super::object::{ContentOf, Object};
 use super::render::usual_room;
 use crate::abi::feature::tracing_data::TracingData;
 use crate::abi::feature::{Feature, FeatureId, FeatureSection};
-use crate::abi::readable::MOST_ZEROS;
+use crate::abi::readable::MAX_ZEROS;
 use crate::abi::record::header_feature::HeaderFeature;
 use crate::abi::record::{Body, CpuMode, Misc, RecordHeader, RecordType};
 use crate::abi::sample_type::SampleType;
@@ -131,8 +131,8 @@ impl Room<'_> {
         }
         match self.tail {
             Some(tail) if covered.checked_add(tail.len()) == Some(room) => out.extend_from_slice(tail),
-            _ if room - covered > MOST_ZEROS => {
-                return Err(FieldError::new(format!("more than {MOST_ZEROS} bytes of padding")).within("room"));
+            _ if room - covered > MAX_ZEROS => {
+                return Err(FieldError::new(format!("more than {MAX_ZEROS} bytes of padding")).within("room"));
             }
             _ => out.resize(out.len() + room - covered, 0),
         }

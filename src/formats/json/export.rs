@@ -19,7 +19,7 @@ use crate::container::block::Origin;
 use crate::container::read::Container;
 use crate::container::read::file::FileAttr;
 use crate::error::{Error, Result};
-use crate::formats::carry::{Carry, CarryOptions};
+use crate::formats::converter::{ConvertOptions, Converter};
 use crate::stream::Sink;
 use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
@@ -65,7 +65,7 @@ pub struct Export<W> {
 
 impl<W: Write> Export<W> {
     /// Creates the sink; writes an array if `is_document`.
-    pub fn new(out: W, is_document: bool, options: &CarryOptions) -> Self {
+    pub fn new(out: W, is_document: bool, options: &ConvertOptions) -> Self {
         let (before, behind) = between(is_document);
         Self {
             out,
@@ -106,7 +106,7 @@ impl<W: Write> Export<W> {
     fn know_tracepoints(&mut self, meta: &Meta) {
         let tracing_data = meta.features.get(&FeatureId::TRACING_DATA).filter(|_| self.decodes_tracepoints);
         if let Some(bytes) = tracing_data {
-            self.queue.know(Tracepoints::read(bytes));
+            self.queue.set_tracepoints(Tracepoints::read(bytes));
         }
     }
 
@@ -130,7 +130,7 @@ impl<W: Write> Export<W> {
 
     /// Writes the other files of a directory recording.
     fn write_extra_files(&mut self, meta: &Meta) -> Result<()> {
-        let Some(directory) = &meta.folder else { return Ok(()) };
+        let Some(directory) = &meta.directory else { return Ok(()) };
         let (files, skipped) = directory_files::list(directory)?;
         self.skipped = skipped;
         for file in files {
@@ -186,7 +186,7 @@ fn feature_context(meta: &Meta) -> FeatureContext {
     FeatureContext::new(meta.features.get(&FeatureId::NRCPUS).map(AsRef::as_ref), meta.endian)
 }
 
-impl<W: Write> Carry for Export<W> {
+impl<W: Write> Converter for Export<W> {
     fn account(&self, ledger: &mut Ledger) {
         let read = ledger.entries().iter().map(|(&kind, entry)| (kind, entry.unaccounted()));
         for (kind, count) in read.collect::<Vec<_>>() {
@@ -200,7 +200,7 @@ impl<W: Write> Carry for Export<W> {
         }
     }
 
-    fn carries_others(&self) -> bool {
+    fn converts_other_files(&self) -> bool {
         self.writes_extra_files
     }
 }

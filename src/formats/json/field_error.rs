@@ -1,6 +1,6 @@
 //! Errors in JSON, with the path of the field.
 
-use super::rules::{FieldPath, Ruled};
+use super::rules::{FieldPath, RuleDeserializer};
 use crate::error::Error;
 use crate::stream::events::Events;
 use crate::stream::raw::Raw;
@@ -89,7 +89,7 @@ where
     R: serde_json::de::Read<'de>,
 {
     let path = RefCell::new(FieldPath::default());
-    let value = seed.deserialize(Ruled::with_path(reader, &path));
+    let value = seed.deserialize(RuleDeserializer::with_path(reader, &path));
     value.map_err(|e| FieldError { path: path.take().to_string(), ..of(&e) })
 }
 

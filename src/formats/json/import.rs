@@ -22,7 +22,7 @@ use crate::container::block::{Block, Origin};
 use crate::container::read::file::FileAttr;
 use crate::container::read::{Container, ReadOptions};
 use crate::container::spool::Spool;
-use crate::container::temp_folder::TempFolder;
+use crate::container::temp_directory::TempDirectory;
 use crate::container::write::encoded;
 use crate::container::write::frames::MMAP_LEN;
 use crate::error::{Error, Result};
@@ -95,7 +95,7 @@ fn block(bytes: Vec<u8>) -> Block {
 struct Importer {
     container: Container,
     endian: Endian,
-    directory: Option<TempFolder>,
+    directory: Option<TempDirectory>,
     files: Vec<String>,
     events: Vec<FileAttr>,
     event_types: Vec<EventType>,
@@ -131,7 +131,7 @@ impl Importer {
         let failed = |e| Error::io(name, "cannot write to a temporary file")(e);
         let mut directory = None;
         let file = if container == ContainerName::Directory {
-            let made = TempFolder::new(options.spool_dir.as_deref()).map_err(failed)?;
+            let made = TempDirectory::new(options.spool_dir.as_deref()).map_err(failed)?;
             let main = File::create_new(made.path().join("data")).map_err(failed)?;
             directory = Some(made);
             Target::File(main)

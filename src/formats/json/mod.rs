@@ -38,10 +38,10 @@ pub use import::import;
 pub use objects::VERSION;
 pub use value_writer::append;
 
-use super::options::{FormatOption, Takes};
-use super::{Format, Reads, Writes};
+use super::options::{FormatOption, ValueKind};
+use super::{Format, Reader, Writer};
 use crate::error::Result;
-use crate::formats::carry::{Carry, CarryOptions};
+use crate::formats::converter::{ConvertOptions, Converter};
 use crate::stream::ledger::Ledger;
 use crate::stream::order::Order;
 use crate::stream::source::Source;
@@ -50,9 +50,9 @@ use std::io::{BufWriter, Write};
 /// JSON Lines.
 pub const LINES_FORMAT: Format = Format {
     extensions: &[("jsonl", None), ("ndjson", None)],
-    writes: Writes::Carry(begin_lines),
-    reads: Reads::Import(import),
-    recognises,
+    writer: Writer::Converter(begin_lines),
+    reader: Reader::Import(import),
+    recognizes,
     is_distinctive: true,
     options: &[DECODE],
     ..Format::new("jsonl", "JSON Lines, one object per record; lossless")
@@ -61,11 +61,11 @@ pub const LINES_FORMAT: Format = Format {
 /// One JSON document. Its content is recognized, and read, like JSON Lines.
 pub const DOCUMENT_FORMAT: Format = Format {
     extensions: &[("json", None)],
-    writes: Writes::Carry(begin_document),
-    reads: Reads::Import(import),
+    writer: Writer::Converter(begin_document),
+    reader: Reader::Import(import),
     is_distinctive: true,
     options: &[DECODE],
-    ..Format::new("json", "one JSON document with the objects of jsonl; lossless")
+    ..Format::new("json", "JSON Lines objects in one document; lossless")
 };
 
 /// `--decode`: values to write in addition to what the recording is reconstructed from.
@@ -75,19 +75,22 @@ pub const DECODE: FormatOption = FormatOption {
         "decode",
         "WHAT",
         "Write these decoded values in addition to the lossless content",
-        Takes::Choice(&[(TRACEPOINTS, "The fields of tracepoint samples, decoded with the formats in the recording")]),
+        ValueKind::Choice(&[(
+            TRACEPOINTS,
+            "The fields of tracepoint samples, decoded with the formats in the recording",
+        )]),
     )
 };
 
 const TRACEPOINTS: &str = "tracepoints";
 
 /// Begins writing a recording as JSON Lines.
-pub fn begin_lines<'a>(out: &'a mut dyn Write, options: &CarryOptions) -> Box<dyn Carry + 'a> {
+pub fn begin_lines<'a>(out: &'a mut dyn Write, options: &ConvertOptions) -> Box<dyn Converter + 'a> {
     Box::new(Export::new(BufWriter::with_capacity(1 << 17, out), false, options))
 }
 
 /// Begins writing a recording as one JSON document.
-pub fn begin_document<'a>(out: &'a mut dyn Write, options: &CarryOptions) -> Box<dyn Carry + 'a> {
+pub fn begin_document<'a>(out: &'a mut dyn Write, options: &ConvertOptions) -> Box<dyn Converter + 'a> {
     Box::new(Export::new(BufWriter::with_capacity(1 << 17, out), true, options))
 }
 
@@ -97,7 +100,7 @@ pub fn begin_document<'a>(out: &'a mut dyn Write, options: &CarryOptions) -> Box
 /// If the recording cannot be read or the output cannot be written.
 pub fn write_lines(source: Source, by_time: bool, out: &mut dyn Write) -> Result<Ledger> {
     let read = source.options().clone();
-    let mut lines = begin_lines(out, &CarryOptions::default());
+    let mut lines = begin_lines(out, &ConvertOptions::default());
     let (_, mut ledger) =
         if by_time { source.run(&mut Order::new(&mut lines, read))? } else { source.run(&mut lines)? };
     lines.account(&mut ledger);
@@ -105,7 +108,7 @@ pub fn write_lines(source: Source, by_time: bool, out: &mut dyn Write) -> Result
 }
 
 /// Whether an input with these first bytes is a recording as JSON.
-pub fn recognises(start: &[u8]) -> bool {
+pub fn recognizes(start: &[u8]) -> bool {
     let next = |bytes: &'_ [u8]| bytes.trim_ascii_start().to_vec();
     let start = next(start);
     let start = next(start.strip_prefix(b"[").unwrap_or(&start));

@@ -8,7 +8,7 @@ use super::value_writer::append;
 use crate::abi;
 use crate::abi::feature::tracing_data::TracingData;
 use crate::abi::feature::{Feature, FeatureContext, FeatureSection};
-use crate::abi::readable::MOST_ZEROS;
+use crate::abi::readable::MAX_ZEROS;
 use crate::abi::record::named_misc::NamedMisc;
 use crate::abi::record::{Body, Misc, Record, RecordContext, RecordType};
 use crate::abi::sample_id::SampleId;
@@ -156,7 +156,7 @@ fn object<'a>(raw: &Raw<'a>, info: &RecordInfo, record: &Record) -> RecordObject
 /// usual one, and the tail where it is not zeros.
 pub fn left_over(covered: usize, tail: &[u8], usual: fn(usize) -> usize) -> (Option<usize>, Option<&Base64>) {
     let room = covered + tail.len();
-    let is_zero = tail.len() <= MOST_ZEROS && tail.iter().all(|&byte| byte == 0);
+    let is_zero = tail.len() <= MAX_ZEROS && tail.iter().all(|&byte| byte == 0);
     ((room != usual(covered)).then_some(room), (!is_zero).then(|| Base64::new(tail)))
 }
 

@@ -93,7 +93,7 @@ impl RenderQueue {
     }
 
     /// Sets the tracepoint formats for the records that follow.
-    pub fn know(&mut self, tracepoints: Tracepoints) {
+    pub fn set_tracepoints(&mut self, tracepoints: Tracepoints) {
         self.next.tracepoints = tracepoints.into();
     }
 

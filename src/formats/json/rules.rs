@@ -10,7 +10,7 @@ use std::cell::RefCell;
 use std::fmt;
 
 /// A deserializer, or a part of one, with these rules.
-pub struct Ruled<'t, T> {
+pub struct RuleDeserializer<'t, T> {
     inner: T,
     /// Where the path of the current value is recorded. One type serves both uses, since it is instantiated for every
     /// definition and instantiating it twice would double the code.
@@ -33,38 +33,38 @@ pub struct FieldPath {
 const UNKNOWN: &str = "?";
 
 /// Wraps a visitor to record names and pass the rules on.
-struct Found<'t, V> {
+struct RuleVisitor<'t, V> {
     visitor: V,
     path: Option<&'t RefCell<FieldPath>>,
     is_name: bool,
 }
 
-impl<T> Ruled<'_, T> {
+impl<T> RuleDeserializer<'_, T> {
     /// Applies the rules.
     pub fn new(inner: T) -> Self {
         Self { inner, path: None, is_name: false, index: 0 }
     }
 }
 
-impl<'t, T> Ruled<'t, T> {
+impl<'t, T> RuleDeserializer<'t, T> {
     /// Applies the rules, and records the path of the value.
     pub fn with_path(inner: T, path: &'t RefCell<FieldPath>) -> Self {
         Self { path: Some(path), ..Self::new(inner) }
     }
 
-    fn part<U>(&self, inner: U) -> Ruled<'t, U> {
-        Ruled { inner, path: self.path, is_name: false, index: 0 }
+    fn part<U>(&self, inner: U) -> RuleDeserializer<'t, U> {
+        RuleDeserializer { inner, path: self.path, is_name: false, index: 0 }
     }
 
-    fn name<U>(&self, inner: U) -> Ruled<'t, U> {
-        Ruled { is_name: true, ..self.part(inner) }
+    fn name<U>(&self, inner: U) -> RuleDeserializer<'t, U> {
+        RuleDeserializer { is_name: true, ..self.part(inner) }
     }
 
-    fn found<V>(&self, visitor: V) -> Found<'t, V> {
-        Found { visitor, path: self.path, is_name: self.is_name }
+    fn visitor<V>(&self, visitor: V) -> RuleVisitor<'t, V> {
+        RuleVisitor { visitor, path: self.path, is_name: self.is_name }
     }
 
-    fn enter(&self, segment: impl FnOnce(&mut FieldPath) -> String) {
+    fn push_segment(&self, segment: impl FnOnce(&mut FieldPath) -> String) {
         if let Some(path) = self.path {
             let path = &mut *path.borrow_mut();
             let segment = segment(path);
@@ -73,14 +73,14 @@ impl<'t, T> Ruled<'t, T> {
     }
 
     /// Leaves a valid value. An invalid one remains in the path.
-    fn leave(&self) {
+    fn pop_segment(&self) {
         if let Some(path) = self.path {
             path.borrow_mut().segments.pop();
         }
     }
 
-    fn left<V, E>(&self, read: Result<V, E>) -> Result<V, E> {
-        read.inspect(|_| self.leave())
+    fn pop_if_valid<V, E>(&self, read: Result<V, E>) -> Result<V, E> {
+        read.inspect(|_| self.pop_segment())
     }
 }
 
@@ -102,7 +102,7 @@ impl fmt::Display for FieldPath {
     }
 }
 
-impl<V> Found<'_, V> {
+impl<V> RuleVisitor<'_, V> {
     fn note_name(&self, name: &str) {
         if let (true, Some(path)) = (self.is_name, self.path) {
             path.borrow_mut().name = Some(name.to_owned());
@@ -111,7 +111,7 @@ impl<V> Found<'_, V> {
 }
 
 /// Visits an integer, or a string that contains one.
-struct Integer<'t, V>(Found<'t, V>);
+struct Integer<'t, V>(RuleVisitor<'t, V>);
 
 /// Visits a base64 string.
 struct Bytes<V>(V);
@@ -119,12 +119,12 @@ struct Bytes<V>(V);
 /// Visits an object without fields.
 struct Empty<V>(V);
 
-impl<'de, T: DeserializeSeed<'de>> DeserializeSeed<'de> for Ruled<'_, T> {
+impl<'de, T: DeserializeSeed<'de>> DeserializeSeed<'de> for RuleDeserializer<'_, T> {
     type Value = T::Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<T::Value, D::Error> {
         let Self { inner, path, is_name, index } = self;
-        inner.deserialize(Ruled { inner: deserializer, path, is_name, index })
+        inner.deserialize(RuleDeserializer { inner: deserializer, path, is_name, index })
     }
 }
 
@@ -133,7 +133,7 @@ macro_rules! integers {
     ($($method:ident)*) => {
         $(
             fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
-                let found = self.found(visitor);
+                let found = self.visitor(visitor);
                 self.inner.deserialize_any(Integer(found))
             }
         )*
@@ -145,14 +145,14 @@ macro_rules! forward {
     ($($method:ident($($argument:ident: $type:ty),*))*) => {
         $(
             fn $method<V: Visitor<'de>>(self, $($argument: $type,)* visitor: V) -> Result<V::Value, D::Error> {
-                let found = self.found(visitor);
+                let found = self.visitor(visitor);
                 self.inner.$method($($argument,)* found)
             }
         )*
     };
 }
 
-impl<'de, D: Deserializer<'de>> Deserializer<'de> for Ruled<'_, D> {
+impl<'de, D: Deserializer<'de>> Deserializer<'de> for RuleDeserializer<'_, D> {
     type Error = D::Error;
 
     integers! {
@@ -197,7 +197,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Ruled<'_, D> {
     forward_to_deserialize_any! { i128 u128 f32 f64 char }
 }
 
-impl<'de, V: Visitor<'de>> Visitor<'de> for Found<'_, V> {
+impl<'de, V: Visitor<'de>> Visitor<'de> for RuleVisitor<'_, V> {
     type Value = V::Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -244,11 +244,11 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Found<'_, V> {
     }
 
     fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<V::Value, D::Error> {
-        self.visitor.visit_some(Ruled { inner: deserializer, path: self.path, is_name: false, index: 0 })
+        self.visitor.visit_some(RuleDeserializer { inner: deserializer, path: self.path, is_name: false, index: 0 })
     }
 
     fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<V::Value, D::Error> {
-        self.visitor.visit_newtype_struct(Ruled {
+        self.visitor.visit_newtype_struct(RuleDeserializer {
             inner: deserializer,
             path: self.path,
             is_name: self.is_name,
@@ -257,76 +257,79 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Found<'_, V> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<V::Value, A::Error> {
-        self.visitor.visit_seq(Ruled { inner: seq, path: self.path, is_name: false, index: 0 })
+        self.visitor.visit_seq(RuleDeserializer { inner: seq, path: self.path, is_name: false, index: 0 })
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<V::Value, A::Error> {
-        self.visitor.visit_map(Ruled { inner: map, path: self.path, is_name: false, index: 0 })
+        self.visitor.visit_map(RuleDeserializer { inner: map, path: self.path, is_name: false, index: 0 })
     }
 
     fn visit_enum<A: EnumAccess<'de>>(self, access: A) -> Result<V::Value, A::Error> {
-        self.visitor.visit_enum(Ruled { inner: access, path: self.path, is_name: false, index: 0 })
+        self.visitor.visit_enum(RuleDeserializer { inner: access, path: self.path, is_name: false, index: 0 })
     }
 }
 
-impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Ruled<'_, A> {
+impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for RuleDeserializer<'_, A> {
     type Error = A::Error;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, A::Error> {
         let index = self.index;
         self.index += 1;
-        self.enter(|_| format!("[{index}]"));
+        self.push_segment(|_| format!("[{index}]"));
         let seed = self.part(seed);
         let read = self.inner.next_element_seed(seed);
-        self.left(read)
+        self.pop_if_valid(read)
     }
 }
 
-impl<'de, A: MapAccess<'de>> MapAccess<'de> for Ruled<'_, A> {
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for RuleDeserializer<'_, A> {
     type Error = A::Error;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
         let seed = self.name(seed);
-        self.inner.next_key_seed(seed).inspect_err(|_| self.enter(FieldPath::take_name))
+        self.inner.next_key_seed(seed).inspect_err(|_| self.push_segment(FieldPath::take_name))
     }
 
     fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, A::Error> {
-        self.enter(FieldPath::take_name);
+        self.push_segment(FieldPath::take_name);
         let seed = self.part(seed);
         let read = self.inner.next_value_seed(seed);
-        self.left(read)
+        self.pop_if_valid(read)
     }
 }
 
-impl<'de, 't, A: EnumAccess<'de>> EnumAccess<'de> for Ruled<'t, A> {
+impl<'de, 't, A: EnumAccess<'de>> EnumAccess<'de> for RuleDeserializer<'t, A> {
     type Error = A::Error;
-    type Variant = Ruled<'t, A::Variant>;
+    type Variant = RuleDeserializer<'t, A::Variant>;
 
-    fn variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<(T::Value, Ruled<'t, A::Variant>), A::Error> {
+    fn variant_seed<T: DeserializeSeed<'de>>(
+        self,
+        seed: T,
+    ) -> Result<(T::Value, RuleDeserializer<'t, A::Variant>), A::Error> {
         let seed = self.name(seed);
         let outer = self.part(());
         let (value, variant) = self.inner.variant_seed(seed)?;
-        outer.enter(FieldPath::take_name);
+        outer.push_segment(FieldPath::take_name);
         Ok((value, outer.part(variant)))
     }
 }
 
-impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Ruled<'_, A> {
+impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for RuleDeserializer<'_, A> {
     type Error = A::Error;
 
     fn unit_variant(self) -> Result<(), A::Error> {
         let outer = self.part(());
-        outer.left(self.inner.unit_variant())
+        outer.pop_if_valid(self.inner.unit_variant())
     }
 
     fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, A::Error> {
         let (outer, seed) = (self.part(()), self.part(seed));
-        outer.left(self.inner.newtype_variant_seed(seed))
+        outer.pop_if_valid(self.inner.newtype_variant_seed(seed))
     }
 
     fn tuple_variant<V: Visitor<'de>>(self, len: usize, visitor: V) -> Result<V::Value, A::Error> {
-        let (outer, found) = (self.part(()), self.found(visitor));
-        outer.left(self.inner.tuple_variant(len, found))
+        let (outer, found) = (self.part(()), self.visitor(visitor));
+        outer.pop_if_valid(self.inner.tuple_variant(len, found))
     }
 
     fn struct_variant<V: Visitor<'de>>(
@@ -334,8 +337,8 @@ impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Ruled<'_, A> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, A::Error> {
-        let (outer, found) = (self.part(()), self.found(visitor));
-        outer.left(self.inner.struct_variant(fields, found))
+        let (outer, found) = (self.part(()), self.visitor(visitor));
+        outer.pop_if_valid(self.inner.struct_variant(fields, found))
     }
 }
 
@@ -357,7 +360,7 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Integer<'_, V> {
     fn visit_str<E: Error>(self, text: &str) -> Result<V::Value, E> {
         self.0.note_name(text);
         let digits = text.strip_prefix('-').unwrap_or(text);
-        let wrong = || E::custom(format_args!("{text:?} is not a 64-bit integer"));
+        let wrong = || E::custom(format_args!("'{text}' is not a 64-bit integer"));
         let number = readable::number(digits).ok_or_else(wrong)?;
         if digits.len() == text.len() {
             return self.0.visitor.visit_u64(number);

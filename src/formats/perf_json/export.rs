@@ -1,4 +1,4 @@
-//! Writes samples in time order, with the state of their threads.
+//! Writer samples in time order, with the state of their threads.
 
 use super::EXACT;
 use super::headers::headers;
@@ -14,7 +14,7 @@ use crate::abi::sample_type::SampleType;
 use crate::abi::sample_view::SampleView;
 use crate::abi::tokens::Unsupported;
 use crate::error::{Error, Result};
-use crate::formats::carry::{Carry, CarryOptions};
+use crate::formats::converter::{ConvertOptions, Converter};
 use crate::formats::json::{append, append_hex};
 use crate::formats::named_frames::{NamedFrames, TextFrame};
 use crate::profile::deferred::{UserFrames, Waiting};
@@ -35,7 +35,7 @@ use std::io::{self, Write};
 
 type Written = std::result::Result<(), Unsupported>;
 
-/// Writes samples as JSON.
+/// Writer samples as JSON.
 pub struct Export<W> {
     out: W,
     is_exact: bool,
@@ -71,7 +71,7 @@ struct Incomplete {
 
 impl<W: Write> Export<W> {
     /// Creates the sink. The time when the file was written is omitted from anonymized recordings.
-    pub fn new(out: W, options: &CarryOptions) -> Self {
+    pub fn new(out: W, options: &ConvertOptions) -> Self {
         Self {
             out,
             is_exact: options.values.is_given(&EXACT),
@@ -91,7 +91,7 @@ impl<W: Write> Export<W> {
         }
     }
 
-    /// Writes everything before the first sample.
+    /// Writer everything before the first sample.
     fn write_headers(&mut self, meta: &Meta) -> Result<()> {
         let mut out = b"{\"linux-perf-json-version\":1,\n\"headers\":{".to_vec();
         headers(&mut out, meta, self.with_time).map_err(failed)?;
@@ -106,7 +106,7 @@ impl<W: Write> Export<W> {
         }
     }
 
-    /// Writes the current sample.
+    /// Writer the current sample.
     fn write_line(&mut self, meta: &Meta) -> Result<()> {
         if self.samples == 0 {
             self.write_headers(meta)?;
@@ -120,7 +120,7 @@ impl<W: Write> Export<W> {
         written
     }
 
-    /// Writes time, IDs and comm. As in perf, unknown values are -1.
+    /// Writer time, IDs and comm. As in perf, unknown values are -1.
     fn thread_fields(&mut self, meta: &Meta, view: &SampleView<'_>) -> Written {
         let has_cpu = |event: &Event| event.attr.sample_type.contains(SampleType::CPU);
         let out = &mut self.line;
@@ -141,7 +141,7 @@ impl<W: Write> Export<W> {
         }
     }
 
-    /// Writes the call chain without context markers, or else the instruction pointer, up to where further frames can
+    /// Writer the call chain without context markers, or else the instruction pointer, up to where further frames can
     /// follow. Returns the cookie of deferred user frames, if any.
     fn stack(&mut self, raw: &Raw<'_>, view: &SampleView<'_>) -> Option<u64> {
         let pid = view.task.map_or(u32::MAX, |(pid, _)| pid);
@@ -163,7 +163,7 @@ impl<W: Write> Export<W> {
         walk_chain(ip, chain, space, |ip, at, space| self.frame(pid, space, ip, at))
     }
 
-    /// Writes a frame by its recorded address and the address to symbolize.
+    /// Writer a frame by its recorded address and the address to symbolize.
     fn frame(&mut self, pid: u32, space: Space, ip: u64, at: u64) {
         let Self { line, named, objects, session, .. } = self;
         if line.last() != Some(&b'[') {
@@ -186,7 +186,7 @@ impl<W: Write> Export<W> {
         }
     }
 
-    /// Writes the fields that perf omits, for the event that the sample counts for.
+    /// Writer the fields that perf omits, for the event that the sample counts for.
     fn extra_fields(
         &mut self,
         meta: &Meta,
@@ -232,7 +232,7 @@ impl<W: Write> Export<W> {
         Ok(())
     }
 
-    /// Writes the fields of the tracepoint.
+    /// Writer the fields of the tracepoint.
     fn tracepoint(&mut self, meta: &Meta, event: &Event, view: &SampleView<'_>) -> Written {
         let tracepoints = self.tracepoints.get_or_insert_with(|| {
             let data = meta.features.get(&FeatureId::TRACING_DATA);
@@ -266,7 +266,7 @@ impl<W: Write> Export<W> {
     }
 }
 
-/// Writes a frame for each function at its address, innermost first.
+/// Writer a frame for each function at its address, innermost first.
 fn named_frame(out: &mut Vec<u8>, frame: TextFrame<'_>, symbols: &Symbols) {
     let lines = symbols.lines(frame.id);
     if lines.is_empty() {
@@ -301,7 +301,7 @@ fn failed(error: Unsupported) -> Error {
     Error::Output(io::Error::other(error))
 }
 
-impl<W: Write> Carry for Export<W> {
+impl<W: Write> Converter for Export<W> {
     fn account(&self, ledger: &mut Ledger) {
         ledger.account_for_stream();
         ledger.merge(self.ledger.clone());

@@ -1,4 +1,4 @@
-//! Writes the headers object.
+//! Writer the headers object.
 
 use super::text::{field, number};
 use crate::abi::feature::{Feature, FeatureId};

@@ -21,9 +21,9 @@ mod objects;
 mod text;
 
 use super::options::FormatOption;
-use super::{Format, Writes};
+use super::{Format, Writer};
 use crate::container::read::ReadOptions;
-use crate::formats::carry::{Carry, CarryOptions};
+use crate::formats::converter::{ConvertOptions, Converter};
 use crate::stream::order::Order;
 use export::Export;
 use std::io::{BufWriter, Write};
@@ -31,11 +31,11 @@ use std::io::{BufWriter, Write};
 /// The JSON of `perf data convert --to-json`.
 pub const FORMAT: Format = Format {
     has_functions: true,
-    writes: Writes::Carry(begin),
-    recognises,
+    writer: Writer::Converter(begin),
+    recognizes,
     is_distinctive: true,
     options: &[EXACT],
-    ..Format::new("perf-json", "JSON of perf data convert --to-json, with additional fields")
+    ..Format::new("perf-json", "JSON of perf data convert, with more fields")
 };
 
 /// The option `--exact`: only fields that perf writes.
@@ -43,13 +43,13 @@ pub const EXACT: FormatOption =
     FormatOption::switch("exact", "Write only the fields that perf data convert --to-json writes");
 
 /// Whether an input with these first bytes is the JSON of `perf data convert --to-json`.
-pub fn recognises(start: &[u8]) -> bool {
+pub fn recognizes(start: &[u8]) -> bool {
     let object = start.trim_ascii_start().strip_prefix(b"{");
     object.is_some_and(|object| object.trim_ascii_start().starts_with(b"\"linux-perf-json-version\""))
 }
 
 /// Begins writing a recording as perf's JSON.
-pub fn begin<'a>(out: &'a mut dyn Write, options: &CarryOptions) -> Box<dyn Carry + 'a> {
+pub fn begin<'a>(out: &'a mut dyn Write, options: &ConvertOptions) -> Box<dyn Converter + 'a> {
     let export = Export::new(BufWriter::with_capacity(1 << 17, out), options);
     let read = ReadOptions { spool_dir: options.spool_dir.clone(), ..ReadOptions::default() };
     Box::new(Order::new(export, read))

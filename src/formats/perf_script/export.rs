@@ -1,4 +1,4 @@
-//! Writes samples as perf script does by default.
+//! Writer samples as perf script does by default.
 
 use super::SOURCE_LINES;
 use crate::abi;
@@ -9,7 +9,7 @@ use crate::abi::record::RecordType;
 use crate::abi::sample_type::SampleType;
 use crate::abi::sample_view::SampleView;
 use crate::error::{Error, Result};
-use crate::formats::carry::{Carry, CarryOptions};
+use crate::formats::converter::{Converter, ConvertOptions};
 use crate::formats::named_frames::{NamedFrames, TextFrame};
 use crate::profile::deferred::{UserFrames, Waiting};
 use crate::profile::dispatch::{DecodedSample, SampleConsumer, dispatch};
@@ -29,7 +29,7 @@ use crate::tracepoint::tracepoints::Tracepoints;
 use crate::tracepoint::value::Value;
 use std::io::Write;
 
-/// Writes samples as text.
+/// Writer samples as text.
 pub struct Export<W> {
     out: W,
     named: Option<NamedFrames>,
@@ -66,7 +66,7 @@ struct ChainFrame {
 
 impl<W: Write> Export<W> {
     /// Creates the sink.
-    pub fn new(out: W, options: &CarryOptions) -> Self {
+    pub fn new(out: W, options: &ConvertOptions) -> Self {
         let has_source_lines = options.values.word(&SOURCE_LINES).is_some();
         Self {
             out,
@@ -84,7 +84,7 @@ impl<W: Write> Export<W> {
         }
     }
 
-    /// Writes the text of a sample.
+    /// Writer the text of a sample.
     fn write(&mut self, meta: &Meta, text: &[u8]) -> Result<()> {
         let has_source_lines = self.has_source_lines;
         match &mut self.named {
@@ -197,7 +197,7 @@ fn file(map: &Map) -> String {
     }
 }
 
-/// Writes a frame, on one line for each function at its address, innermost first.
+/// Writer a frame, on one line for each function at its address, innermost first.
 fn named_frame(out: &mut Vec<u8>, frame: TextFrame<'_>, symbols: &Symbols, has_source_lines: bool) {
     let Some((&return_size, address)) = frame.before.split_first() else { return };
     let lines = symbols.lines(frame.id);
@@ -250,7 +250,7 @@ fn object_address(out: &mut Vec<u8>, frame: TextFrame<'_>) {
     let _ = write!(out, "\n  {}[{}]", String::from_utf8_lossy(short), address.trim());
 }
 
-impl<W: Write> Carry for Export<W> {
+impl<W: Write> Converter for Export<W> {
     fn account(&self, ledger: &mut Ledger) {
         ledger.account_for_stream();
         ledger.merge(self.ledger.clone());

@@ -26,7 +26,7 @@ impl<'a> Frame<'a> {
     pub fn parse(text: &'a str) -> Result<Self, String> {
         let text = text.trim();
         let (ip, rest) = text.split_once(|c: char| c.is_ascii_whitespace()).unwrap_or((text, ""));
-        let address = u64::from_str_radix(ip, 16).map_err(|_| format!("ip: {ip:?} is not an address"))?;
+        let address = u64::from_str_radix(ip, 16).map_err(|_| format!("ip: '{ip}' is not an address"))?;
         let rest = rest.trim();
         let (symbol, dso) = match in_parentheses(rest) {
             Some(at) => (rest[..at].trim(), Some(&rest[at + 1..rest.len() - 1])),
@@ -89,6 +89,6 @@ mod tests {
         assert_eq!(Frame::parse("10"), Ok(unknown));
         assert_eq!(Frame::parse("10 main"), Ok(Frame { function: Some("main"), ..unknown }));
         assert!(Frame::parse("10 foo (inlined)").unwrap().is_inlined);
-        assert_eq!(Frame::parse("main+0x1").unwrap_err(), "ip: \"main+0x1\" is not an address");
+        assert_eq!(Frame::parse("main+0x1").unwrap_err(), "ip: 'main+0x1' is not an address");
     }
 }

@@ -160,9 +160,9 @@ mod tests {
         for time in ["99999999999999999999.000000:", "1.5:", "18446744073.709551616:"] {
             assert_eq!(
                 Head::parse(&format!("a 7 [000] {time} 5 cycles: ")).unwrap_err(),
-                format!("time: {time:?} is not a time")
+                format!("time: '{time}' is not a time")
             );
         }
-        assert_eq!(Head::parse("a 7 1.000000: many cycles: ").unwrap_err(), "event: \"many\" is not an event");
+        assert_eq!(Head::parse("a 7 1.000000: many cycles: ").unwrap_err(), "event: 'many' is not an event");
     }
 }

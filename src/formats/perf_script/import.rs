@@ -47,7 +47,7 @@ pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOption
 
 /// Whether an input with these first bytes is output of perf script: after comments, the first line of a sample, with
 /// a time, a CPU or a frame, or followed by a frame.
-pub fn recognises(start: &[u8]) -> bool {
+pub fn recognizes(start: &[u8]) -> bool {
     let mut lines = lines(start).map(String::from_utf8_lossy);
     let head = lines.find(|line| !line.trim().is_empty() && !line.starts_with('#'));
     let Some(head) = head.as_deref().filter(|line| !line.starts_with('\t')) else { return false };

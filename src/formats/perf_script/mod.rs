@@ -5,12 +5,12 @@ mod frame;
 mod head;
 mod import;
 
-pub use import::{import, recognises};
+pub use import::{import, recognizes};
 
-use super::options::{FormatOption, Takes};
-use super::{Format, Reads, Writes};
+use super::options::{FormatOption, ValueKind};
+use super::{Format, Reader, Writer};
 use crate::container::read::ReadOptions;
-use crate::formats::carry::{Carry, CarryOptions};
+use crate::formats::converter::{Converter, ConvertOptions};
 use crate::stream::order::Order;
 use export::Export;
 use std::io::{BufWriter, Write};
@@ -19,9 +19,9 @@ use std::io::{BufWriter, Write};
 pub const FORMAT: Format = Format {
     extensions: &[("script", None)],
     has_functions: true,
-    writes: Writes::Carry(begin),
-    reads: Reads::Import(import),
-    recognises,
+    writer: Writer::Converter(begin),
+    reader: Reader::Import(import),
+    recognizes,
     options: &[SOURCE_LINES],
     ..Format::new("perf-script", "text output of perf script")
 };
@@ -33,12 +33,12 @@ pub const SOURCE_LINES: FormatOption = FormatOption {
         "fields",
         "FIELDS",
         "Fields to print in addition to the default ones",
-        Takes::Choice(&[("+srcline", "File and line of each frame")]),
+        ValueKind::Choice(&[("+srcline", "File and line of each frame")]),
     )
 };
 
 /// Begins writing samples as text.
-pub fn begin<'a>(out: &'a mut dyn Write, options: &CarryOptions) -> Box<dyn Carry + 'a> {
+pub fn begin<'a>(out: &'a mut dyn Write, options: &ConvertOptions) -> Box<dyn Converter + 'a> {
     let export = Export::new(BufWriter::with_capacity(1 << 17, out), options);
     let read = ReadOptions { spool_dir: options.spool_dir.clone(), ..ReadOptions::default() };
     Box::new(Order::new(export, read))

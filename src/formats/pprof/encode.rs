@@ -205,6 +205,7 @@ impl<'a> Encoder<'a> {
 
     fn mappings(&mut self, profile: &Profile, order: &MappingOrder) -> io::Result<()> {
         let known = self.known(profile, order);
+        let is_imported = profile.tables.imported.is_some();
         let nameless = Map::new(0, 1, 0, b"", None);
         for (number, (&mapping, known)) in order.list.iter().zip(known).enumerate() {
             let map = match mapping {
@@ -220,11 +221,11 @@ impl<'a> Encoder<'a> {
                 file_offset: map.pgoff,
                 filename: self.messages.strings.id(&String::from_utf8_lossy(&map.filename)),
                 build_id: self.messages.strings.id(&hex),
-                has_functions: known.functions,
-                has_filenames: known.files,
-                has_line_numbers: known.lines,
+                has_functions: known.has_functions(),
+                has_filenames: known.has_all(known.files, is_imported),
+                has_line_numbers: known.has_all(known.lines, is_imported),
                 // Inlined functions come from the same debug info as lines.
-                has_inline_frames: known.lines,
+                has_inline_frames: known.has_all(known.lines, is_imported),
             };
             self.messages.message(field::MAPPING, &mapping)?;
         }
@@ -330,21 +331,32 @@ fn value_type(kind: &SampleType, strings: &mut Strings) -> proto::ValueType {
     proto::ValueType { r#type: strings.id(&kind.kind), unit: strings.id(&kind.unit) }
 }
 
-/// The symbol information that all added frames have; none if no frame was added.
+/// How many of the added frames have symbol information.
 #[derive(Clone, Copy, Debug, Default)]
 struct Known {
-    has_frames: bool,
-    functions: bool,
-    files: bool,
-    lines: bool,
+    frames: u64,
+    functions: u64,
+    files: u64,
+    lines: u64,
 }
 
 impl Known {
     fn add(&mut self, function: bool, file: bool, line: bool) {
-        let is_first = !std::mem::replace(&mut self.has_frames, true);
-        self.functions = function && (is_first || self.functions);
-        self.files = file && (is_first || self.files);
-        self.lines = line && (is_first || self.lines);
+        self.frames += 1;
+        self.functions += u64::from(function);
+        self.files += u64::from(file);
+        self.lines += u64::from(line);
+    }
+
+    /// Whether all frames have functions.
+    fn has_functions(self) -> bool {
+        self.frames > 0 && self.functions == self.frames
+    }
+
+    /// Whether files or lines, which this many frames have, are complete. In an object with debug information, code without it has
+    /// none, such as that of the C runtime; in an imported profile this is not known.
+    fn has_all(self, count: u64, is_imported: bool) -> bool {
+        if is_imported { count > 0 && count == self.frames } else { count > 0 && self.has_functions() }
     }
 }
 

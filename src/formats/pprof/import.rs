@@ -51,7 +51,7 @@ pub fn copy(stream: &mut (dyn Read + Send), name: &str, out: &mut dyn Write) -> 
     let mut ledger = Ledger::default();
     ledger.read(RecordType::SAMPLE, profile.sample.len() as u64);
     ledger.emitted(RecordType::SAMPLE, profile.sample.len() as u64);
-    ledger.aggregated(Aggregated { noun: "stacks", totals: totals(&sums) });
+    ledger.aggregated(Aggregated { noun: "stack", totals: totals(&sums) });
     Ok(ledger)
 }
 

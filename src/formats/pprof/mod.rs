@@ -20,7 +20,7 @@ pub use encode::{begin, write};
 pub use import::{copy, import};
 pub use recognize::recognises;
 
-use super::{Format, Reads, WriteProfile, Writes};
+use super::{Format, Reader, WriteProfile, Writer};
 use crate::container::write::envelope::Envelope;
 
 /// pprof's profile.proto.
@@ -28,10 +28,10 @@ pub const FORMAT: Format = Format {
     extensions: &[("pb", None), ("pprof", Some(Envelope::Gzip)), ("prof", Some(Envelope::Gzip))],
     envelope: Some(Envelope::Gzip),
     is_binary: true,
-    writes: Writes::Profile(WriteProfile { write, streamed: Some(begin), direct: compat::direct }),
-    reads: Reads::Import(import),
+    writer: Writer::Profile(WriteProfile { write, streamed: Some(begin), direct: compat::direct }),
+    reader: Reader::Import(import),
     copy: Some(copy),
-    recognises,
+    recognizes: recognises,
     options: &[compat::COMPAT],
-    ..Format::new("pprof", "profile.proto, for pprof, Go's PGO, Pyroscope, Parca, speedscope")
+    ..Format::new("pprof", "profile.proto, for pprof, Go PGO, Pyroscope, Parca")
 };

@@ -19,7 +19,7 @@ use crate::container::read::Container;
 use crate::container::read::file::FileAttr;
 use crate::container::spool::Spool;
 use crate::error::{Error, Result};
-use crate::formats::carry::{Carry, CarryOptions};
+use crate::formats::converter::{ConvertOptions, Converter};
 use crate::stream::Sink;
 use crate::stream::ledger::Ledger;
 use crate::stream::meta::{Meta, is_header};
@@ -46,13 +46,13 @@ pub mod field {
 }
 
 /// Begins writing a PerfDataProto.
-pub fn begin<'a>(out: &'a mut dyn Write, options: &CarryOptions) -> Box<dyn Carry + 'a> {
+pub fn begin<'a>(out: &'a mut dyn Write, options: &ConvertOptions) -> Box<dyn Converter + 'a> {
     Box::new(Encoder::new(out, options))
 }
 
 /// Begins writing a PerfDataProto in text format.
 #[cfg(feature = "quipper-text")]
-pub fn begin_text<'a>(out: &'a mut dyn Write, options: &CarryOptions) -> Box<dyn Carry + 'a> {
+pub fn begin_text<'a>(out: &'a mut dyn Write, options: &ConvertOptions) -> Box<dyn Converter + 'a> {
     Box::new(Encoder::new(super::text_format::ToText::new(out), options))
 }
 
@@ -91,7 +91,7 @@ struct Encoder<W> {
 }
 
 impl<W: Write> Encoder<W> {
-    fn new(out: W, options: &CarryOptions) -> Self {
+    fn new(out: W, options: &ConvertOptions) -> Self {
         Self {
             out,
             spool_dir: options.spool_dir.clone(),
@@ -321,7 +321,7 @@ impl<W: Write> Sink for Encoder<W> {
     }
 }
 
-impl<W: Write> Carry for Encoder<W> {
+impl<W: Write> Converter for Encoder<W> {
     fn account(&self, ledger: &mut Ledger) {
         for (&kind, &(emitted, without_place)) in &self.counts {
             ledger.emitted(kind, emitted);

@@ -9,7 +9,7 @@ use super::{message_to_record, record_to_message, sample};
 use crate::abi::record::{self, RecordHeader, RecordType};
 use crate::abi::sample_layout::SampleLayout;
 use crate::abi::sample_view::SampleView;
-use crate::formats::carry::CarryOptions;
+use crate::formats::converter::ConvertOptions;
 use crate::stream::events::Events;
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
@@ -36,7 +36,7 @@ pub struct EventWriter {
 
 impl EventWriter {
     /// Creates a converter without events.
-    pub fn new(options: &CarryOptions) -> Self {
+    pub fn new(options: &ConvertOptions) -> Self {
         Self {
             is_lossless: Fidelity::from(&options.values) == Fidelity::Lossless,
             events: Events::default(),

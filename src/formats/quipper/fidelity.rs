@@ -1,6 +1,6 @@
 //! The `--quipper` option: how much of a recording a PerfDataProto contains.
 
-use crate::formats::options::{FormatOption, OptionValue, OptionValues, Takes};
+use crate::formats::options::{FormatOption, OptionValue, OptionValues, ValueKind};
 use crate::rewrite::quipper::Quipper;
 
 /// The option `--quipper`.
@@ -8,7 +8,7 @@ pub const FIDELITY: FormatOption = FormatOption::new(
     "quipper",
     "FIDELITY",
     "How much of a recording to write to a PerfDataProto [default: lossless]",
-    Takes::Choice(&[
+    ValueKind::Choice(&[
         (STRICT, "Only what quipper's own reader would produce"),
         (LOSSLESS, "Everything, with extension fields that quipper skips"),
         (PERF_CONVERTER, "The output of perf_converter: strict, with the passes sort, huge-pages and combine"),

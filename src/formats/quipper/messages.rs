@@ -9,7 +9,7 @@ use super::wire::{Field, Fields};
 use crate::abi::Endian;
 use crate::container::limits::Limits;
 use crate::container::read::file::FileAttr;
-use crate::container::walk::Damage;
+use crate::container::walk::{Damage, DamageKind};
 use crate::error::{Error, Result};
 use bytes::Bytes;
 use prost::Message;
@@ -190,7 +190,7 @@ impl ProtoContents<'_> {
     /// Records a warning about a message that cannot be used.
     pub fn warn(&self, damage: &mut Vec<Damage>, offset: u64, what: String) {
         if damage.len() < WARNINGS {
-            damage.push(Damage::new(self.name, offset, what));
+            damage.push(Damage::new(DamageKind::CorruptRecord, self.name, offset, what));
         }
     }
 }

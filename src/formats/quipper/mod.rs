@@ -39,19 +39,19 @@ pub use encode::begin;
 #[cfg(feature = "quipper-text")]
 pub use encode::begin_text;
 pub use fidelity::Fidelity;
-pub use recognize::recognises;
+pub use recognize::recognizes;
 #[cfg(feature = "quipper-text")]
-pub use recognize::recognises_text;
+pub use recognize::recognizes_text;
 
-use super::{Format, Reads, Writes};
+use super::{Format, Reader, Writer};
 
 /// PerfDataProto.
 pub const FORMAT: Format = Format {
     extensions: &[("pb_data", None), ("quipper", None)],
     is_binary: true,
-    writes: Writes::Carry(begin),
-    reads: Reads::Import(import),
-    recognises,
+    writer: Writer::Converter(begin),
+    reader: Reader::Import(import),
+    recognizes,
     keeps: unknown::are_supported,
     options: &[fidelity::FIDELITY],
     usual_passes: fidelity::usual_passes,
@@ -62,9 +62,9 @@ pub const FORMAT: Format = Format {
 #[cfg(feature = "quipper-text")]
 pub const TEXT_FORMAT: Format = Format {
     extensions: &[("pb_text", None)],
-    writes: Writes::Carry(begin_text),
-    reads: Reads::Import(import_text),
-    recognises: recognises_text,
+    writer: Writer::Converter(begin_text),
+    reader: Reader::Import(import_text),
+    recognizes: recognizes_text,
     keeps: unknown::are_supported,
     options: &[fidelity::FIDELITY],
     usual_passes: fidelity::usual_passes,

@@ -29,7 +29,7 @@ const PROTO: &[(u32, Shape)] = &[
 ];
 
 /// Whether an input begins with a file_attrs message and has the shape of a PerfDataProto.
-pub fn recognises(start: &[u8]) -> bool {
+pub fn recognizes(start: &[u8]) -> bool {
     let Some((1, event)) = contents(start).next() else { return false };
     let has_attr = contents(event).any(|(number, attr)| number == 1 && !attr.is_empty());
     has_attr && fits(start, PROTO)
@@ -37,7 +37,7 @@ pub fn recognises(start: &[u8]) -> bool {
 
 /// The same for the text format.
 #[cfg(feature = "quipper-text")]
-pub fn recognises_text(start: &[u8]) -> bool {
+pub fn recognizes_text(start: &[u8]) -> bool {
     let mut lines = lines(start).map(<[u8]>::trim_ascii_start).filter(|line| !line.is_empty() && line[0] != b'#');
     lines.next().and_then(|line| line.strip_prefix(b"file_attrs")).is_some_and(|rest| {
         let rest = rest.trim_ascii_start();

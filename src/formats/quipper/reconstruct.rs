@@ -13,7 +13,7 @@ use crate::container::limits::Limits;
 use crate::container::read::ReadOptions;
 use crate::container::read::directory::number;
 use crate::container::spool::Spool;
-use crate::container::temp_folder::TempFolder;
+use crate::container::temp_directory::TempDirectory;
 use crate::container::walk::Damage;
 use crate::error::{Error, Result};
 use crate::formats::import::ImportedRecording;
@@ -96,8 +96,8 @@ impl ProtoContents<'_> {
         Ok((recording, items.unknown))
     }
 
-    fn directory(&self, options: &ReadOptions) -> Result<TempFolder> {
-        TempFolder::new(options.spool_dir.as_deref())
+    fn directory(&self, options: &ReadOptions) -> Result<TempDirectory> {
+        TempDirectory::new(options.spool_dir.as_deref())
             .map_err(Error::io(self.name, "cannot write to a temporary directory"))
     }
 

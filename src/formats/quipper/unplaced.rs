@@ -6,7 +6,7 @@ use super::encode::field;
 use super::proto::perf_data_proto::Record;
 use crate::container::spool::Spool;
 use crate::error::{Error, Result};
-use crate::formats::carry::CarryOptions;
+use crate::formats::converter::ConvertOptions;
 use bytes::Bytes;
 use md5::{Digest, Md5};
 use prost::encoding::message;
@@ -34,7 +34,7 @@ struct Frame {
 
 impl UnplacedRecords {
     /// Starts empty.
-    pub fn new(options: &CarryOptions) -> Self {
+    pub fn new(options: &ConvertOptions) -> Self {
         let (is_lossless, spool_dir) =
             (Fidelity::from(&options.values) == Fidelity::Lossless, options.spool_dir.clone());
         Self { is_lossless, spool_dir, records: None, frame: None, buffer: Vec::new() }

@@ -38,7 +38,7 @@ pub struct Checked {
 
 impl Checked {
     /// Whether there are no errors or warnings.
-    pub fn is_sound(&self) -> bool {
+    pub fn is_valid(&self) -> bool {
         self.errors + self.warnings == 0
     }
 
@@ -163,11 +163,11 @@ impl<'a> Checker<'a> {
     /// Adds the corruption that the reader detected.
     fn damage(&mut self, meta: &Meta, ledger: &Ledger) {
         for damage in ledger.messages() {
-            self.findings.add(&damage.file, damage.offset, Subject::Container, Rule::Damage, damage.what.clone());
+            self.findings.add(&damage.file, damage.offset, Subject::Container, damage.kind.into(), damage.what.clone());
         }
-        if ledger.further_messages() > 0 {
+        if let Some(last) = ledger.messages().last().filter(|_| ledger.further_messages() > 0) {
             let what = format!("{} more corrupt places", ledger.further_messages());
-            self.findings.add(&meta.files[0], None, Subject::Container, Rule::Damage, what);
+            self.findings.add(&meta.files[0], None, Subject::Container, last.kind.into(), what);
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::abi::feature::FeatureId;
 use crate::abi::record::RecordType;
+use crate::container::walk::DamageKind;
 use crate::error::Place;
 use std::fmt;
 
@@ -59,8 +60,20 @@ macro_rules! rules {
 
 rules! {
     Error {
-        /// Bytes are missing or corrupt.
-        Damage = "damage",
+        /// Bytes are missing at the end of a file, a stream or a compressed frame.
+        Truncated = "truncated",
+        /// `perf record` was interrupted before it completed the header.
+        Interrupted = "interrupted",
+        /// A section of a file, such as that of a feature, is missing or not within the file.
+        MissingSection = "missing-section",
+        /// A file of a directory is missing.
+        MissingFile = "missing-file",
+        /// Bytes that are not a valid record.
+        CorruptRecord = "corrupt-record",
+        /// A compressed frame that cannot be decompressed.
+        CorruptFrame = "corrupt-frame",
+        /// Reading the input failed.
+        ReadError = "read-error",
         /// A known record or feature whose bytes do not have the layout of its type.
         Undecodable = "undecodable",
         /// A decoded record, attr or feature that encodes to different bytes.
@@ -113,6 +126,20 @@ rules! {
         Padding = "padding",
         /// Bytes of the file that belong to no section.
         Gap = "gap",
+    }
+}
+
+impl From<DamageKind> for Rule {
+    fn from(kind: DamageKind) -> Self {
+        match kind {
+            DamageKind::Truncated => Self::Truncated,
+            DamageKind::Interrupted => Self::Interrupted,
+            DamageKind::MissingSection => Self::MissingSection,
+            DamageKind::MissingFile => Self::MissingFile,
+            DamageKind::CorruptRecord => Self::CorruptRecord,
+            DamageKind::CorruptFrame => Self::CorruptFrame,
+            DamageKind::ReadError => Self::ReadError,
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::fields::{Change, changes};
 use super::ignore::Ignore;
-use super::item::{Item, Others, Place};
+use super::item::{Item, OtherItems, Place};
 use crate::error::Result;
 use serde_json::Value;
 use std::collections::{BTreeMap, VecDeque};
@@ -174,7 +174,7 @@ impl<'a> Differences<'a> {
     }
 
     /// Adds the parts of the recordings other than records.
-    pub fn others(&mut self, a: Others, mut b: Others) -> Result<()> {
+    pub fn others(&mut self, a: OtherItems, mut b: OtherItems) -> Result<()> {
         for (place, of_a) in a.list {
             let of_b = b.list.remove(&place);
             self.other(&place, [Some(of_a), of_b])?;

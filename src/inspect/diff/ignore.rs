@@ -1,14 +1,25 @@
 //! Differences to ignore.
 
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Differences to ignore: fields by name, and parts.
 #[derive(Clone, Debug, Default)]
 pub struct Ignore {
     parts: BTreeSet<Part>,
-    fields: BTreeSet<String>,
+    fields: BTreeMap<String, IgnoredField>,
+}
+
+/// A field to ignore. Clones share the flag.
+#[derive(Clone, Debug, Default)]
+struct IgnoredField {
+    /// Whether it belongs to a [`Part`].
+    is_of_part: bool,
+    /// Whether it occurred.
+    is_matched: Arc<AtomicBool>,
 }
 
 /// A named group of fields and differences.
@@ -57,10 +68,12 @@ impl Ignore {
         match Part::from_str(name) {
             Ok(part) => {
                 self.parts.insert(part);
-                self.fields.extend(part.fields().iter().map(|&field| field.to_owned()));
+                for field in part.fields() {
+                    self.fields.entry((*field).to_owned()).or_default().is_of_part = true;
+                }
             }
             Err(()) => {
-                self.fields.insert(name.to_owned());
+                self.fields.entry(name.to_owned()).or_default();
             }
         }
     }
@@ -75,11 +88,24 @@ impl Ignore {
         self.parts.contains(&part)
     }
 
+    /// The added fields that did not occur in what was compared.
+    pub fn unmatched(&self) -> impl Iterator<Item = &str> {
+        let is_unmatched = |field: &IgnoredField| !field.is_of_part && !field.is_matched.load(Ordering::Relaxed);
+        self.fields.iter().filter(move |(_, field)| is_unmatched(field)).map(|(name, _)| name.as_str())
+    }
+
+    /// Whether a field is ignored.
+    fn has_field(&self, name: &str) -> bool {
+        let field = self.fields.get(name);
+        field.into_iter().for_each(|field| field.is_matched.store(true, Ordering::Relaxed));
+        field.is_some()
+    }
+
     /// Removes the fields to ignore.
     pub fn strip(&self, value: &mut Value) {
         match value {
             Value::Object(fields) if !self.fields.is_empty() => {
-                fields.retain(|name, _| !self.fields.contains(name));
+                fields.retain(|name, _| !self.has_field(name));
                 fields.values_mut().for_each(|value| self.strip(value));
             }
             Value::Array(elements) if !self.fields.is_empty() => {
@@ -105,7 +131,7 @@ impl Ignore {
                 b'"' => {
                     len = string_len(rest);
                     let key = rest.get(1..len - 1).unwrap_or_default();
-                    if at_key && (self.fields.contains(key) || open.len() == 1 && key == "frame") {
+                    if at_key && (self.has_field(key) || open.len() == 1 && key == "frame") {
                         // After the key: a colon and the value.
                         rest = rest.get(len + 1..).unwrap_or_default();
                         rest = &rest[value_len(rest)..];

@@ -53,7 +53,7 @@ pub enum Place {
 
 /// The parts of a recording other than records.
 #[derive(Debug, Default)]
-pub struct Others {
+pub struct OtherItems {
     /// Parts by position.
     pub list: BTreeMap<Place, Value>,
     records: u64,
@@ -69,7 +69,7 @@ pub struct Others {
 ///
 /// # Errors
 /// If the line is not part of a recording in JSON.
-pub fn read(line: &[u8], ignore: &Ignore, others: &mut Others) -> Result<Option<Item>> {
+pub fn read(line: &[u8], ignore: &Ignore, others: &mut OtherItems) -> Result<Option<Item>> {
     let text = std::str::from_utf8(line).map_err(|e| Error::Output(io::Error::other(e)))?;
     let is_record = text.starts_with("{\"record\":");
     others.records += u64::from(is_record);
@@ -98,7 +98,7 @@ fn is_framed(text: &str) -> bool {
     memchr::memmem::find(start, b"\"frame\":").is_some()
 }
 
-impl Others {
+impl OtherItems {
     fn item(&self, json: Box<str>) -> Item {
         static HASHER: OnceLock<DefaultHashBuilder> = OnceLock::new();
         let key = HASHER.get_or_init(Default::default).hash_one(&*json);
@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn numbers_build_ids_of_the_same_file_name() {
-        let mut others = Others::default();
+        let mut others = OtherItems::default();
         for number in 0..60_000 {
             let build_id = serde_json::json!({"build_id": number, "filename": "/lib/libc.so.6"});
             others.keep_build_id(build_id, Value::Null, &Ignore::default());

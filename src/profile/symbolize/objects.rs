@@ -256,13 +256,13 @@ fn missing(report: &ObjectReport) -> MissingSymbols {
         (Some(_), _) if is_used => "no function at these addresses".to_owned(),
         (Some(pid), _) => format!("no perf-{pid}.map"),
         (None, _) if is_used => {
-            "no symbols; install its debug symbols, or name their directory with --debug-dir".to_owned()
+            "no symbols; install its debug symbols or use --debug-dir DIR".to_owned()
         }
         (None, Some(attempt)) => attempt.to_string(),
         (None, None) if key.path.as_os_str().as_encoded_bytes().starts_with(b"[kernel") => {
-            "no symbols of this kernel; name them with --kallsyms or --vmlinux".to_owned()
+            "no kernel symbols; use --kallsyms FILE or --vmlinux FILE".to_owned()
         }
-        (None, None) => "no matching file; name the directory with the recorded files with --symfs".to_owned(),
+        (None, None) => "no matching file; use --symfs DIR".to_owned(),
     };
     MissingSymbols { reason, attempts: attempts.iter().map(ToString::to_string).collect() }
 }

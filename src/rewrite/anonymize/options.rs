@@ -41,8 +41,8 @@ pub const SETTINGS: &[PassOption] = &[
         &KEY,
         &["--anonymize"],
         Outputs::All,
-        "File with a secret key of at least 16 bytes; with the same key, equal names have equal replacements in all recordings \
-         [default: a random key, which is not stored]",
+        "File with a secret key of at least 16 bytes; with the same key, the same name gets the same replacement in all \
+         recordings [default: a random key, which is not stored]",
     ),
 ];
 

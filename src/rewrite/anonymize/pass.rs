@@ -93,19 +93,19 @@ impl Pass for AnonymizePass {
         let occurs = |what: Category| summary.replaced[what as usize] > 0;
         let replaced = of(&|what| occurs(what) && what.is_replaced());
         if !replaced.is_empty() {
-            ledger.note(format!("anonymized: replaced {}", counted(replaced)));
+            ledger.change(format!("anonymized: replaced {}", counted(replaced)));
         }
         let removed = of(&|what| occurs(what) && !what.is_replaced());
         let others = summary.removed.iter().map(|(what, count)| format!("{what} ({count})"));
         let removed: Vec<_> =
             Some(counted(removed)).filter(|text| !text.is_empty()).into_iter().chain(others).collect();
         if !removed.is_empty() {
-            ledger.note(format!("anonymized: removed {}", removed.join(", ")));
+            ledger.change(format!("anonymized: removed {}", removed.join(", ")));
         }
         let remaining = of(&|what| kept.has(what)).into_iter().map(Category::text);
         let remaining: Vec<_> =
             remaining.chain(["sizes, counts, CPUs and the events of perf, the kernel and the hardware"]).collect();
-        ledger.note(format!("anonymized: kept {}", remaining.join(", ")));
+        ledger.change(format!("anonymized: kept {}", remaining.join(", ")));
     }
 }
 

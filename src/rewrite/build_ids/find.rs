@@ -35,7 +35,7 @@ pub struct Cache {
 
 /// Why an object has no build ID, with details.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Why {
+pub struct MissingBuildId {
     /// The reason.
     pub reason: Reason,
     /// Details about the object; may be empty.
@@ -61,7 +61,7 @@ pub enum Reason {
     Several,
 }
 
-impl From<Reason> for Why {
+impl From<Reason> for MissingBuildId {
     fn from(reason: Reason) -> Self {
         Self { reason, detail: String::new() }
     }
@@ -101,7 +101,7 @@ impl<'a> Finder<'a> {
     ///
     /// # Errors
     /// Why no build ID was found.
-    pub fn find(&self, object: &Object, file: &FileKey, end: u64) -> Result<Option<Id>, Why> {
+    pub fn find(&self, object: &Object, file: &FileKey, end: u64) -> Result<Option<Id>, MissingBuildId> {
         let name = &*object.name;
         if name == KERNEL {
             return self.kernel().or_else(|why| self.cached(name, file, None, &why).map(Some).ok_or(why));
@@ -123,21 +123,24 @@ impl<'a> Finder<'a> {
     }
 
     /// Reads the build ID of a local file, if it is the recorded one.
-    fn read_here(&self, path: &Path, recorded: Option<Inode>, end: u64) -> Result<Option<Id>, Why> {
+    fn read_here(&self, path: &Path, recorded: Option<Inode>, end: u64) -> Result<Option<Id>, MissingBuildId> {
         let metadata = fs::metadata(path).map_err(|e| unreadable(&e))?;
         let here = Inode::of_file(&metadata);
         if recorded.is_some_and(|recorded| !here.is_some_and(|here| here.is(&recorded))) {
-            return Err(Why { reason: Reason::OtherFile, detail: "another inode".to_owned() });
+            return Err(MissingBuildId { reason: Reason::OtherFile, detail: "another inode".to_owned() });
         }
         // A compiler's new output may reuse the inode of the old one.
         if self.written.zip(metadata.modified().ok()).is_some_and(|(recording, file)| file > recording) {
-            return Err(Why { reason: Reason::OtherFile, detail: "modified after the recording".to_owned() });
+            return Err(MissingBuildId {
+                reason: Reason::OtherFile,
+                detail: "modified after the recording".to_owned(),
+            });
         }
         read(path, end)
     }
 
     /// The kernel's build ID, from the running kernel or its file.
-    fn kernel(&self) -> Result<Option<Id>, Why> {
+    fn kernel(&self) -> Result<Option<Id>, MissingBuildId> {
         if let Some(root) = &self.options.symfs {
             let Some(release) = &self.osrelease else { return Err(Reason::Unproven.into()) };
             let places = [
@@ -148,7 +151,7 @@ impl<'a> Finder<'a> {
                 format!("lib/modules/{release}/build/vmlinux"),
             ];
             let ids = places.iter().filter_map(|place| read(&root.join(place), 0).ok().flatten());
-            let missing = || Why { reason: Reason::NotFound, detail: format!("vmlinux-{release}") };
+            let missing = || MissingBuildId { reason: Reason::NotFound, detail: format!("vmlinux-{release}") };
             return ids.into_iter().next().map(Some).ok_or_else(missing);
         }
         match self.host {
@@ -170,7 +173,7 @@ impl<'a> Finder<'a> {
 
     /// The cached build ID: of the same file, which the cache links, or of the only file of the name if the file no longer exists
     /// or the cache is of the recording.
-    fn cached(&self, name: &[u8], file: &FileKey, end: Option<u64>, why: &Why) -> Option<Id> {
+    fn cached(&self, name: &[u8], file: &FileKey, end: Option<u64>, why: &MissingBuildId) -> Option<Id> {
         let cache = self.options.cache.as_ref()?;
         let directory = below(&cache.dir, Path::new(std::str::from_utf8(name).ok()?));
         let mut ids = Vec::new();
@@ -206,10 +209,13 @@ fn below(root: &Path, path: &Path) -> PathBuf {
 }
 
 /// Reads the build ID of a file, if the file is as large as its mappings.
-fn read(path: &Path, end: u64) -> Result<Option<Id>, Why> {
+fn read(path: &Path, end: u64) -> Result<Option<Id>, MissingBuildId> {
     let size = fs::metadata(path).map_err(|e| unreadable(&e))?.len();
     if !reaches(size, end) {
-        return Err(Why { reason: Reason::OtherFile, detail: format!("{size} bytes, but {end} were mapped") });
+        return Err(MissingBuildId {
+            reason: Reason::OtherFile,
+            detail: format!("{size} bytes, but {end} were mapped"),
+        });
     }
     match elf::read(path) {
         Ok(Elf::Id(id)) => Ok(Some(id)),
@@ -224,12 +230,12 @@ fn reaches(size: u64, end: u64) -> bool {
     end.saturating_sub(size) < PAGE
 }
 
-fn unreadable(error: &io::Error) -> Why {
+fn unreadable(error: &io::Error) -> MissingBuildId {
     match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::InvalidFilename => {
             Reason::NotFound.into()
         }
-        _ => Why { reason: Reason::Unreadable, detail: error.to_string() },
+        _ => MissingBuildId { reason: Reason::Unreadable, detail: error.to_string() },
     }
 }
 

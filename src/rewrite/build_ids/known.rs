@@ -75,7 +75,7 @@ impl KnownBuildIds {
 }
 
 fn shown(bytes: &[u8]) -> String {
-    format!("\"{}\"", String::from_utf8_lossy(bytes))
+    format!("'{}'", String::from_utf8_lossy(bytes))
 }
 
 #[cfg(test)]

@@ -143,15 +143,15 @@ impl ObjectScan {
         let view = SampleView::read(raw.body(), &event.layout, raw.endian()).ok()?;
         let pid = view.task.map_or(0, |(pid, _)| pid);
         let space = Space::from(raw.header().misc.cpu_mode());
-        let seen = self.session.seen(pid).view;
+        let view_id = self.session.mark_running(pid).view;
         if let Some(ip) = view.ip {
-            self.hit(seen, pid, space, ip);
+            self.hit(view_id, pid, space, ip);
         }
         if let Some(chain) = view.callchain {
-            self.chain(seen, pid, space, &chain);
+            self.chain(view_id, pid, space, &chain);
         }
         for address in view.branch_stack.iter().flat_map(branches).flatten() {
-            self.hit(seen, pid, Space::Unknown, address);
+            self.hit(view_id, pid, Space::Unknown, address);
         }
         Some(())
     }
@@ -163,12 +163,12 @@ impl ObjectScan {
         let (_cookie, nr) = (reader.u64()?, reader.u64()?);
         let chain = reader.words(nr)?;
         let (pid, _) = trailer?.task?;
-        let seen = self.session.seen(pid).view;
-        self.chain(seen, pid, Space::User, &chain);
+        let view_id = self.session.mark_running(pid).view;
+        self.chain(view_id, pid, Space::User, &chain);
         Some(())
     }
 
-    fn chain(&mut self, seen: u64, pid: u32, mut space: Space, chain: &Words<'_>) {
+    fn chain(&mut self, view_id: u64, pid: u32, mut space: Space, chain: &Words<'_>) {
         let mut words = chain.iter();
         while let Some(word) = words.next() {
             match Context::of(word) {
@@ -179,16 +179,16 @@ impl ObjectScan {
                     }
                     space = context.into();
                 }
-                None => self.hit(seen, pid, space, word),
+                None => self.hit(view_id, pid, space, word),
             }
         }
     }
 
-    fn hit(&mut self, seen: u64, pid: u32, space: Space, address: u64) {
+    fn hit(&mut self, view_id: u64, pid: u32, space: Space, address: u64) {
         if self.looked_up.len() >= MAX_LOOKED_UP {
             self.looked_up.clear();
         }
-        if !self.looked_up.insert((seen, space, address)) {
+        if !self.looked_up.insert((view_id, space, address)) {
             return;
         }
         let Some(map) = self.session.map_at(pid, space, address) else { return };

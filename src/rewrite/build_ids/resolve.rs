@@ -1,6 +1,6 @@
 //! Determines the build ID of each object, or why it has none.
 
-use super::find::{FindOptions, Finder, Reason, Why};
+use super::find::{FindOptions, Finder, MissingBuildId, Reason};
 use super::host::Host;
 use super::id::Id;
 use super::objects::{FileKey, Object, ObjectScan};
@@ -89,8 +89,8 @@ impl Resolved {
     }
 
     /// Notes that an object has no build ID, unless it is not executable.
-    fn miss(&mut self, object: &Object, why: impl Into<Why>) {
-        let Why { reason, detail } = why.into();
+    fn miss(&mut self, object: &Object, why: impl Into<MissingBuildId>) {
+        let MissingBuildId { reason, detail } = why.into();
         if object.is_code {
             let name = String::from_utf8_lossy(&object.name);
             let shown = if detail.is_empty() { name.into_owned() } else { format!("{name} ({detail})") };

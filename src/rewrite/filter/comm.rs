@@ -92,16 +92,16 @@ impl Filter for CommFilter {
         }
     }
 
-    fn check(&mut self, _: &Meta) -> Result<()> {
+    fn check(&mut self, meta: &Meta) -> Result<()> {
         if self.without_field > 0 {
-            return Err(missing_field(self.option(), "a thread", self.without_field));
+            return Err(missing_field(meta, self.option(), "a thread", self.without_field));
         }
         let missing = self.wanted.iter().find(|wanted| !self.seen.contains_key(wanted.as_bytes()));
         match missing {
             Some(missing) => {
                 let seen: BTreeSet<_> = self.seen.keys().map(|comm| String::from_utf8_lossy(comm)).collect();
-                let noun = Noun { singular: "name", plural: "names" };
-                Err(value_not_found(self.option(), noun, missing, seen.into_iter()))
+                let noun = Noun { singular: "thread name", plural: "thread names", is_text: true };
+                Err(value_not_found(meta, self.option(), noun, missing, seen.into_iter()))
             }
             None => Ok(()),
         }

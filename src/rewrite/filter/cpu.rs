@@ -82,15 +82,15 @@ impl Filter for CpuFilter {
         self.wanted.iter().any(|range| (range.first..=range.last).contains(&cpu))
     }
 
-    fn check(&mut self, _: &Meta) -> Result<()> {
+    fn check(&mut self, meta: &Meta) -> Result<()> {
         if self.without_field > 0 {
-            return Err(missing_field(self.option(), "a CPU", self.without_field));
+            return Err(missing_field(meta, self.option(), "a CPU", self.without_field));
         }
         let missing = self.wanted.iter().find(|range| self.seen.range(range.first..=range.last).next().is_none());
         match missing {
             Some(missing) => {
-                let noun = Noun { singular: "CPU", plural: "CPUs" };
-                Err(value_not_found(self.option(), noun, missing, self.seen.iter()))
+                let noun = Noun { singular: "CPU", plural: "CPUs", is_text: false };
+                Err(value_not_found(meta, self.option(), noun, missing, self.seen.iter()))
             }
             None => Ok(()),
         }

@@ -108,9 +108,9 @@ impl Filter for DsoFilter {
         }
     }
 
-    fn check(&mut self, _: &Meta) -> Result<()> {
+    fn check(&mut self, meta: &Meta) -> Result<()> {
         if self.without_field > 0 {
-            return Err(missing_field(self.option(), "a process or an instruction pointer", self.without_field));
+            return Err(missing_field(meta, self.option(), "a process or an instruction pointer", self.without_field));
         }
         let is_hit =
             |wanted: &&String| self.hit().any(|map| has_name(map, wanted)) || self.has_unmapped && *wanted == UNKNOWN;
@@ -119,8 +119,8 @@ impl Filter for DsoFilter {
                 let unmapped = self.has_unmapped.then(|| UNKNOWN.into());
                 let seen: BTreeSet<_> =
                     self.hit().map(|map| String::from_utf8_lossy(&map.filename)).chain(unmapped).collect();
-                let noun = Noun { singular: "file", plural: "files" };
-                Err(value_not_found(self.option(), noun, missing, seen.into_iter()))
+                let noun = Noun { singular: "file", plural: "files", is_text: true };
+                Err(value_not_found(meta, self.option(), noun, missing, seen.into_iter()))
             }
             None => Ok(()),
         }

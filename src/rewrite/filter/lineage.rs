@@ -7,7 +7,7 @@ use crate::abi::record::RecordType;
 use crate::abi::sample_id::SampleId;
 use crate::abi::sample_type::SampleType;
 use crate::error::Result;
-use crate::rewrite::replacement::recoded;
+use crate::rewrite::replacement::reencode_with;
 use crate::stream::events::{Event, EventIndex};
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
@@ -47,7 +47,7 @@ impl KeptEvents {
         }
         let Some(successor) = self.successor(meta) else { return Ok(None) };
         let id = successor.ids.first().copied().unwrap_or(0);
-        recoded(meta, raw, |record| {
+        reencode_with(meta, raw, |record| {
             if let Body::Lost(lost) = &mut record.body
                 && !self.has_id(meta, lost.id)
             {
@@ -58,7 +58,7 @@ impl KeptEvents {
     }
 
     fn id_index(&self, meta: &Meta, raw: &Raw<'_>) -> Result<Option<Vec<u8>>> {
-        recoded(meta, raw, |record| {
+        reencode_with(meta, raw, |record| {
             if let Body::IdIndex(index) = &mut record.body {
                 let kept: Vec<_> = index.entries.iter().map(|entry| self.has_id(meta, entry.id)).collect();
                 let mut of_entry = kept.iter();

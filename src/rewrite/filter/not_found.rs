@@ -1,6 +1,7 @@
 //! Errors for filter values that no sample has.
 
 use crate::error::Error;
+use crate::stream::meta::Meta;
 use std::fmt::Display;
 
 /// Maximum number of values listed.
@@ -13,31 +14,37 @@ pub struct Noun {
     pub singular: &'static str,
     /// Plural.
     pub plural: &'static str,
+    /// Whether the values are text, which is quoted.
+    pub is_text: bool,
 }
 
 /// The error for a value that no sample has; lists those that samples have.
 pub fn value_not_found<T: Display>(
+    meta: &Meta,
     option: &str,
     noun: Noun,
     wanted: &dyn Display,
-    seen: impl Iterator<Item = T>,
+    sampled: impl Iterator<Item = T>,
 ) -> Error {
-    let seen: Vec<_> = seen.map(|value| value.to_string()).collect();
-    let Noun { singular, plural } = noun;
-    let named = seen[..seen.len().min(NAMED)].join(", ");
-    let seen = match seen.len() {
+    let quoted = |value: &dyn Display| if noun.is_text { format!("'{value}'") } else { value.to_string() };
+    let sampled: Vec<_> = sampled.map(|value| quoted(&value)).collect();
+    let Noun { singular, plural, .. } = noun;
+    let named = sampled[..sampled.len().min(NAMED)].join(", ");
+    let sampled = match sampled.len() {
         0 => "the recording has no samples".to_owned(),
-        1 => format!("all samples are of {named}"),
+        1 => format!("all samples are of {singular} {named}"),
         count if count <= NAMED => format!("there are samples of {count} {plural}: {named}"),
-        count => format!("there are samples of {count} {plural}, the first are: {named}"),
+        count => format!("there are samples of {count} {plural}, including {named}"),
     };
-    Error::not_found(format!("{option}: no samples of {singular} {wanted}; {seen}"))
+    let file = &meta.files[0];
+    Error::not_found(format!("{file}: {option}: no samples of {singular} {}; {sampled}", quoted(wanted)))
 }
 
 /// The error for samples that lack the field to filter by.
-pub fn missing_field(option: &str, field: &str, count: u64) -> Error {
+pub fn missing_field(meta: &Meta, option: &str, field: &str, count: u64) -> Error {
     let (samples, do_not) = if count == 1 { ("sample", "does not") } else { ("samples", "do not") };
     Error::not_found(format!(
-        "{option}: {count} {samples} {do_not} record {field}; use --event to select events that do"
+        "{}: {option}: {count} {samples} {do_not} record {field}; use --event to select events that do",
+        meta.files[0]
     ))
 }

@@ -1,8 +1,8 @@
 //! The common pass of all sample filters.
 
 use super::deferred::DeferredChains;
-use super::places::{Marked, Places};
-use super::related_processes::Related;
+use super::places::{PlaceSet, Places};
+use super::related_processes::RelatedProcesses;
 use crate::abi::feature::FeatureId;
 use crate::abi::feature::sample_time::SampleTime;
 use crate::abi::record::RecordType;
@@ -66,6 +66,11 @@ pub trait Filter {
     /// # Errors
     /// Fails if no sample has a wanted value, or samples lack the field.
     fn check(&mut self, meta: &Meta) -> Result<()>;
+
+    /// Adds warnings to the ledger, at the end.
+    fn report(&self, ledger: &mut Ledger) {
+        let _ = ledger;
+    }
 }
 
 /// The pass of a filter. Records other than samples are kept, except for those that belong to removed samples; SAMPLE_TIME and
@@ -82,8 +87,8 @@ struct Selection {
     /// Times of the first and the last sample.
     times: Option<(u64, u64)>,
     deferred: DeferredChains,
-    related: Option<Related>,
-    marked: Marked,
+    related: Option<RelatedProcesses>,
+    marked: PlaceSet,
     unreadable: u64,
 }
 
@@ -100,7 +105,7 @@ impl<F: Filter> Pass for FilterPass<F> {
     }
 
     fn pre_scan(&mut self) -> Option<PreScan<'_>> {
-        let related = self.filter.is_by_process().then(Related::default);
+        let related = self.filter.is_by_process().then(RelatedProcesses::default);
         self.selection = Selection { related, ..Selection::default() };
         let scan = FilterScan { filter: &mut self.filter, selection: &mut self.selection, places: Places::default() };
         Some(match scan.filter.order() {
@@ -127,6 +132,7 @@ impl<F: Filter> Pass for FilterPass<F> {
     }
 
     fn report(&self, ledger: &mut Ledger) {
+        self.filter.report(ledger);
         if self.selection.unreadable > 0 {
             ledger.note(format!(
                 "{}: {} samples that cannot be decoded are kept",

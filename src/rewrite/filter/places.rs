@@ -49,9 +49,9 @@ impl Places {
 
 /// A set of positions: one bit for every 8 bytes of records.
 #[derive(Debug, Default)]
-pub struct Marked(Vec<u64>);
+pub struct PlaceSet(Vec<u64>);
 
-impl Marked {
+impl PlaceSet {
     /// Adds a position.
     pub fn mark(&mut self, place: u64) {
         let word = (place / 64) as usize;
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn marks_only_the_given_places() {
-        let mut marked = Marked::default();
+        let mut marked = PlaceSet::default();
         [0, 63, 64, 1000].into_iter().for_each(|place| marked.mark(place));
         let has: Vec<_> = (0..2000).filter(|&place| marked.has(place)).collect();
         assert_eq!(has, [0, 63, 64, 1000]);

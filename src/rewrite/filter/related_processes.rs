@@ -79,14 +79,14 @@ pub fn process_of(meta: &Meta, raw: &Raw<'_>) -> Option<u32> {
 
 /// The processes related to kept samples.
 #[derive(Debug, Default)]
-pub struct Related {
+pub struct RelatedProcesses {
     processes: HashSet<u32>,
     /// The latest process added.
     latest: Option<u32>,
     process_tree: ProcessTree,
 }
 
-impl Related {
+impl RelatedProcesses {
     /// Adds the process of a kept sample.
     #[inline]
     pub fn add(&mut self, pid: u32) {

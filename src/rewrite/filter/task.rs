@@ -91,16 +91,16 @@ impl Filter for TaskFilter {
         }
     }
 
-    fn check(&mut self, _: &Meta) -> Result<()> {
+    fn check(&mut self, meta: &Meta) -> Result<()> {
         let noun = match self.number {
-            TaskNumber::Pid => Noun { singular: "process", plural: "processes" },
-            TaskNumber::Tid => Noun { singular: "thread", plural: "threads" },
+            TaskNumber::Pid => Noun { singular: "process", plural: "processes", is_text: false },
+            TaskNumber::Tid => Noun { singular: "thread", plural: "threads", is_text: false },
         };
         if self.without_field > 0 {
-            return Err(missing_field(self.option(), "a process and thread", self.without_field));
+            return Err(missing_field(meta, self.option(), "a process and thread", self.without_field));
         }
         match self.wanted.difference(&self.seen).next() {
-            Some(missing) => Err(value_not_found(self.option(), noun, missing, self.seen.iter())),
+            Some(missing) => Err(value_not_found(meta, self.option(), noun, missing, self.seen.iter())),
             None => Ok(()),
         }
     }

@@ -8,7 +8,9 @@ use crate::abi::feature::sample_time::SampleTime;
 use crate::error::{Error, Result};
 use crate::rewrite::option::{Outputs, Parameter, PassOption};
 use crate::rewrite::request::PassFactory;
+use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
+use std::fmt;
 use std::str::FromStr;
 
 /// `--time`.
@@ -89,6 +91,27 @@ impl FromStr for Interval {
     }
 }
 
+impl fmt::Display for Interval {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (start, end) = (Seconds(self.start), Seconds(self.end));
+        match (self.start, self.end) {
+            (_, u64::MAX) => write!(f, "from {start}"),
+            (0, _) => write!(f, "until {end}"),
+            _ => write!(f, "from {start} to {end}"),
+        }
+    }
+}
+
+/// A time in nanoseconds, shown in seconds.
+struct Seconds(u64);
+
+impl fmt::Display for Seconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = format!("{}.{:09}", self.0 / 1_000_000_000, self.0 % 1_000_000_000);
+        f.write_str(text.trim_end_matches('0').trim_end_matches('.'))
+    }
+}
+
 /// Parses seconds with up to nine decimals.
 fn nanoseconds(text: &str) -> std::result::Result<u64, String> {
     let (seconds, decimals) = text.split_once('.').unwrap_or((text, ""));
@@ -144,22 +167,22 @@ pub struct TimeFilter {
     /// The wanted intervals, once they are known.
     intervals: Option<Vec<Interval>>,
     /// Times of the first and the last sample.
-    seen: Option<(u64, u64)>,
+    sampled: Option<(u64, u64)>,
     without_field: u64,
 }
 
 impl TimeFilter {
     /// Creates a filter of these times.
     pub fn new(wanted: Times) -> Self {
-        Self { wanted, intervals: None, seen: None, without_field: 0 }
+        Self { wanted, intervals: None, sampled: None, without_field: 0 }
     }
 
     /// Resolves shares: of SAMPLE_TIME if present, as in perf, otherwise of the times of the samples.
-    fn resolve(&mut self, meta: &Meta, seen: Option<(u64, u64)>) {
+    fn resolve(&mut self, meta: &Meta, sampled: Option<(u64, u64)>) {
         self.intervals = match &self.wanted {
             Times::Absolute(intervals) => Some(intervals.clone()),
             Times::Shares(shares) => {
-                let times = sample_time(meta).or(seen);
+                let times = sample_time(meta).or(sampled);
                 times.map(|(first, last)| shares.iter().map(|share| share.of(first, last)).collect())
             }
         };
@@ -192,27 +215,30 @@ impl Filter for TimeFilter {
             self.without_field += 1;
             return false;
         };
-        match &self.intervals {
-            Some(intervals) => {
-                time == 0 || intervals.iter().any(|interval| (interval.start..=interval.end).contains(&time))
-            }
-            None => {
-                extend(&mut self.seen, Some(time));
-                true
-            }
-        }
+        extend(&mut self.sampled, Some(time));
+        self.intervals.as_ref().is_none_or(|intervals| {
+            time == 0 || intervals.iter().any(|interval| (interval.start..=interval.end).contains(&time))
+        })
     }
 
     fn check(&mut self, meta: &Meta) -> Result<()> {
         if self.without_field > 0 {
-            return Err(missing_field(self.option(), "a time", self.without_field));
+            return Err(missing_field(meta, self.option(), "a time", self.without_field));
         }
         if self.intervals.is_none() {
-            self.resolve(meta, self.seen);
+            self.resolve(meta, self.sampled);
         }
         match self.intervals {
             Some(_) => Ok(()),
             None => Err(Error::not_found("--time: no sample records a time, so shares of it are undefined")),
+        }
+    }
+
+    fn report(&self, ledger: &mut Ledger) {
+        let (Times::Absolute(intervals), Some((first, last))) = (&self.wanted, self.sampled) else { return };
+        let (first_second, last_second) = (Seconds(first), Seconds(last));
+        for interval in intervals.iter().filter(|interval| interval.end < first || interval.start > last) {
+            ledger.note(format!("--time: no samples {interval}; samples are from {first_second} to {last_second}"));
         }
     }
 }
@@ -235,6 +261,22 @@ mod tests {
         for text in ["", "abc", "1", "2,1", "1,2,3", "1.0000000001,", "-1,2", "1e3,", "1,2 2,3", "3,4 1,2", "1,10%"] {
             assert!(text.parse::<Times>().is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn reports_intervals_without_samples() {
+        let mut filter = TimeFilter::new("1,2 3,4.5 100,".parse().unwrap());
+        filter.sampled = Some((2_500_000_000, 5_000_000_001));
+        let mut ledger = Ledger::default();
+        filter.report(&mut ledger);
+        assert_eq!(
+            ledger.notes(),
+            [
+                "--time: no samples from 1 to 2; samples are from 2.5 to 5.000000001",
+                "--time: no samples from 100; samples are from 2.5 to 5.000000001"
+            ]
+        );
+        assert_eq!(Interval { start: 0, end: 1 }.to_string(), "until 0.000000001");
     }
 
     #[test]

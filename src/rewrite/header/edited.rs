@@ -102,7 +102,7 @@ impl Edited {
                     Some(id) => match self.changed(id) {
                         None => None,
                         Some(None) => removed,
-                        Some(Some(bytes)) => Some(pipe::feature(id, bytes, endian)?.ok_or_else(|| no_place(id))?),
+                        Some(Some(bytes)) => Some(pipe::feature(id, bytes, endian)?.ok_or_else(|| cannot_store(id))?),
                     },
                     None => None,
                 }
@@ -141,18 +141,18 @@ impl Edited {
             }
             records.push(match id {
                 FeatureId::TRACING_DATA => pipe::tracing_data(bytes, endian)?,
-                _ if pipe::has_feature(id) => pipe::feature(id, bytes, endian)?.ok_or_else(|| no_place(id))?,
-                _ => return Err(no_place(id)),
+                _ if pipe::has_feature(id) => pipe::feature(id, bytes, endian)?.ok_or_else(|| cannot_store(id))?,
+                _ => return Err(cannot_store(id)),
             });
         }
         for (misc, build_id) in self.after.build_ids.iter().filter(|build_id| !self.build_ids[0].contains(*build_id)) {
-            records.push(pipe::build_id(*misc, build_id, endian)?.ok_or_else(|| no_place(FeatureId::BUILD_ID))?);
+            records.push(pipe::build_id(*misc, build_id, endian)?.ok_or_else(|| cannot_store(FeatureId::BUILD_ID))?);
         }
         Ok(records)
     }
 }
 
-fn no_place(id: FeatureId) -> Error {
+fn cannot_store(id: FeatureId) -> Error {
     Error::incompatible(format!("a pipe cannot store the feature {id}, or not one of this size; use --container file"))
 }
 
@@ -176,7 +176,7 @@ impl<'a> HeaderRewriter<'a> {
         if meta.container == Container::Pipe && !std::mem::replace(&mut self.has_added, true) {
             for record in self.edited.additions()? {
                 self.changed.record = record;
-                self.changed.pass_at(&mut Noted { sink, meta: &mut self.meta }, meta, place)?;
+                self.changed.pass_at(&mut MetaTracker { sink, meta: &mut self.meta }, meta, place)?;
             }
         }
         Ok(())
@@ -198,7 +198,7 @@ impl<S: Sink + ?Sized> Stage<S> for HeaderRewriter<'_> {
         let is_misplaced = raw.header().kind == RecordType::HEADER_TRACING_DATA
             && self.meta.as_ref().is_some_and(|meta| !meta.features.contains_key(&FeatureId::TRACING_DATA))
             && raw.payload_len() == 0;
-        let mut sink = Noted { sink, meta: &mut self.meta };
+        let mut sink = MetaTracker { sink, meta: &mut self.meta };
         if !is_about_recording(&raw.header()) {
             return sink.record(meta, raw);
         }
@@ -230,12 +230,12 @@ impl<S: Sink + ?Sized> Stage<S> for HeaderRewriter<'_> {
 }
 
 /// Updates the metadata with the records that pass through.
-struct Noted<'a, S: ?Sized> {
+struct MetaTracker<'a, S: ?Sized> {
     sink: &'a mut S,
     meta: &'a mut Option<Meta>,
 }
 
-impl<S: Sink + ?Sized> Sink for Noted<'_, S> {
+impl<S: Sink + ?Sized> Sink for MetaTracker<'_, S> {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         let Some(known) = self.meta else { return self.sink.record(meta, raw) };
         if is_about_recording(&raw.header()) {

@@ -30,15 +30,15 @@ pub const OPTIONS: &[PassOption] = &[
         "Change the value of a feature, such as hostname=build-7; may be given more than once",
         |values| edit(values, &SET, |(id, value)| HeaderEdit::Set(id, value)),
     )
-    .one_each()
+    .pass_per_value()
     .place(Place::AfterAnonymizing),
     PassOption::new(&ADD, Outputs::Records, "Add a feature that the recording does not have", |values| {
         edit(values, &ADD, |(id, value)| HeaderEdit::Add(id, value))
     })
-    .one_each()
+    .pass_per_value()
     .place(Place::AfterAnonymizing),
     PassOption::new(&DROP, Outputs::Records, "Remove a feature", |values| edit(values, &DROP, HeaderEdit::Drop))
-        .one_each(),
+        .pass_per_value(),
 ];
 
 fn edit<T: Clone + 'static>(

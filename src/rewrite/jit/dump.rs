@@ -5,7 +5,7 @@ use crate::abi::jitdump::record::{
     CodeLoad, CodeMove, DebugEntry, DebugInfo, RecordHeader, RecordKind, Terminated, UnwindingInfo,
 };
 use crate::abi::{self, Endian};
-use crate::container::walk::Damage;
+use crate::container::walk::{Damage, DamageKind};
 use crate::error::{Error, Result};
 use crate::object::image::Function;
 use crate::object::lines::Line;
@@ -132,7 +132,7 @@ impl Reader<'_> {
     }
 
     fn report(&mut self, at: usize, what: String) {
-        self.damage.push(Damage::new(self.file, at as u64, what));
+        self.damage.push(Damage::new(DamageKind::CorruptRecord, self.file, at as u64, what));
     }
 
     fn record(&mut self, header: &RecordHeader, body: &Bytes) -> std::result::Result<(), String> {

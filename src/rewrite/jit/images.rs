@@ -1,8 +1,8 @@
 //! Writes image files to temporary names, and moves them into place at the end.
 
-use crate::container::temp_folder::{TempFolder, temporary};
+use crate::container::temp_directory::{TempDirectory, temporary};
 use crate::error::{Error, Result};
-use crate::object::folder::is_elf;
+use crate::object::build_id_directory::is_elf;
 use crate::object::image::Image;
 use crate::rewrite::build_ids::elf::{self, Elf};
 use crate::rewrite::build_ids::id::Id;
@@ -36,7 +36,7 @@ struct PendingImage {
     file: TempPath,
     target: PathBuf,
     // Dropped after the file that is in it.
-    _directory: TempFolder,
+    _directory: TempDirectory,
 }
 
 impl Images {
@@ -74,7 +74,7 @@ impl Images {
         }
         let failed = Error::io(&shown, "cannot create");
         let create = || {
-            let directory = TempFolder::new(Some(&dir))?;
+            let directory = TempDirectory::new(Some(&dir))?;
             let mut builder = temporary();
             #[cfg(unix)]
             {

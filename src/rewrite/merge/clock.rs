@@ -83,16 +83,18 @@ fn compare(first: &Member, other: &Member) -> Result<()> {
         if let [Some(one), Some(two)] = [first, other].map(|member| member.string(id))
             && one != two
         {
-            return refused(format!("its {what} is {two}, not {one}, and clocks differ between machines"));
+            return refused(format!(
+                "its {what} is {two}, not {one}, and clocks of different machines cannot be compared"
+            ));
         }
     }
     if let Some(what) = kernel::differ(first, other) {
-        return refused(format!("{what}, and clocks restart when a machine boots"));
+        return refused(format!("{what}, and clocks restart at boot"));
     }
     if let [Some(one), Some(two)] = [first, other].map(|member| member.meta.clock_data()) {
         let start = |data: ClockData| data.wall_clock_ns.wrapping_sub(data.clockid_ns);
         if start(one).abs_diff(start(two)) > TOLERANCE {
-            let what = "its clock started at another time, as after a reboot or suspend";
+            let what = "its clock started at another time, as after a reboot or a suspend";
             return refused(what.to_owned());
         }
     }

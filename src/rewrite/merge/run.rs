@@ -46,7 +46,7 @@ impl Merge {
         let events = events::merge(&members, &options)?;
         let features = features::merge(&members, &events, &shifts, &options)?;
         let mut meta = members[0].meta.with(events.attrs(), features.features, members[0].meta.event_types.list());
-        (meta.container, meta.folder) = (Container::File, None);
+        (meta.container, meta.directory) = (Container::File, None);
         meta.files = members.iter().flat_map(|member| member.meta.files.clone()).collect();
         meta.build_id_records.clear();
         let mut notes = duplicates::warnings(&members, read);

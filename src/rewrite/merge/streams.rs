@@ -186,8 +186,8 @@ fn feed(member: &Member, part: Part, read: &ReadOptions, size: usize, sender: Sy
     for (kind, count) in feeder.unknown.iter() {
         (0..count).for_each(|_| ledger.dropped(kind, Reason::UnknownEvent));
     }
-    feeder.of_other_kernel.iter().for_each(|(kind, count)| ledger.left_out(kind, "--kernel-from", count));
-    feeder.redundant.iter().for_each(|(kind, count)| ledger.left_out(kind, "merge", count));
+    feeder.of_other_kernel.iter().for_each(|(kind, count)| ledger.removed(kind, "--kernel-from", count));
+    feeder.redundant.iter().for_each(|(kind, count)| ledger.removed(kind, "merge", count));
     Ok(ledger)
 }
 

@@ -14,7 +14,7 @@ use crate::abi::weight::Weight;
 use crate::container::write::{encoded, pipe};
 use crate::error::Result;
 use crate::rewrite::filter::deferred::cookie;
-use crate::rewrite::replacement::{RecordBuffer, recoded};
+use crate::rewrite::replacement::{RecordBuffer, reencode_with};
 use crate::stream::Sink;
 use crate::stream::events::Event;
 use crate::stream::meta::Meta;
@@ -78,7 +78,7 @@ impl<'a> ForVersion<'a> {
                 if self.version.read_format().contains(lost) || !meta.events.of(raw).is_some_and(has_unknown) {
                     return Ok(None);
                 }
-                recoded(meta, raw, |record| {
+                reencode_with(meta, raw, |record| {
                     if let Body::Read(read) = &mut record.body {
                         without_lost(&mut read.values);
                     }
@@ -89,7 +89,7 @@ impl<'a> ForVersion<'a> {
                 if self.version < PerfVersion::MMAP_BUILD_IDS && raw.header().misc.contains(Misc::MMAP_BUILD_ID) =>
             {
                 self.count(Change::MmapBuildId);
-                recoded(meta, raw, |record| {
+                reencode_with(meta, raw, |record| {
                     record.header.misc.remove(Misc::MMAP_BUILD_ID);
                     if let Body::Mmap2(mmap) = &mut record.body {
                         mmap.file = MappedFile::Inode { maj: 0, min: 0, ino: 0, ino_generation: 0 };
@@ -135,11 +135,11 @@ impl<'a> ForVersion<'a> {
         if let Some(chain) = chain {
             let fits = raw.bytes().len() + size_of_val(&*chain) <= usize::from(u16::MAX);
             let is_inserted = fits && !chain.is_empty();
-            let adapted = recoded(meta, raw, |record| adapt(record, Some(if fits { &chain } else { &[] })));
+            let adapted = reencode_with(meta, raw, |record| adapt(record, Some(if fits { &chain } else { &[] })));
             self.count(if is_inserted { Change::UserFrames } else { Change::NoUserFrames });
             return adapted;
         }
-        recoded(meta, raw, |record| adapt(record, None))
+        reencode_with(meta, raw, |record| adapt(record, None))
     }
 }
 

@@ -153,16 +153,16 @@ impl Space {
         let Some(part) = around else {
             let first = self.maps.find(start).map_or(start, |part| part.start);
             self.unmap_all(first..=last, is_packed);
-            return self.lay(start, last, number, is_packed);
+            return self.insert(start, last, number, is_packed);
         };
         self.maps.remove(part.start);
         self.packed.remove(packed(part).start);
         if part.start < start {
-            self.lay(part.start, start - 1, part.value.number, is_packed);
+            self.insert(part.start, start - 1, part.value.number, is_packed);
         }
-        let shift = self.lay(start, last, number, is_packed);
+        let shift = self.insert(start, last, number, is_packed);
         if part.last > last {
-            self.lay(last + 1, part.last, part.value.number, is_packed);
+            self.insert(last + 1, part.last, part.value.number, is_packed);
         }
         shift
     }
@@ -181,7 +181,7 @@ impl Space {
     }
 
     /// Adds a range that overlaps no other, packed into the first gap that is large enough, at the same offset in its page.
-    fn lay(&mut self, start: u64, last: u64, number: u32, is_packed: bool) -> Option<u64> {
+    fn insert(&mut self, start: u64, last: u64, number: u32, is_packed: bool) -> Option<u64> {
         let mut shift = 0;
         if is_packed {
             let to = self.place(start % PAGE, last - start)?;

@@ -35,7 +35,7 @@ pub const OPTIONS: &[PassOption] = &[PassOption::new(
     Choice { name: "remap", help: "Replace addresses so that they do not reveal the address space layout" },
     Choice { name: "discard-unused", help: "Remove mappings without samples, and FINISHED_ROUND records" },
 ])
-.one_each()];
+.pass_per_value()];
 
 /// A quipper pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

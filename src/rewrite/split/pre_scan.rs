@@ -87,15 +87,13 @@ impl Sink for SplitScan {
     fn end(&mut self, _: &Meta) -> Result<()> {
         if self.without_field > 0 {
             let what = match self.by {
-                By::Time(_) | By::Share(_) => "a time",
-                By::Cpu => "a CPU",
-                _ => "a process and thread",
+                By::Time(_) | By::Share(_) => "time; record with perf record --timestamp",
+                By::Cpu => "CPU; record with perf record --sample-cpu",
+                _ => "process and thread",
             };
             let (by, count) = (self.by, self.without_field);
-            let (samples, do_not) = if count == 1 { ("sample", "does not") } else { ("samples", "do not") };
-            return Err(Error::not_found(format!(
-                "{by}: {count} {samples} {do_not} record {what}, so no part can be chosen"
-            )));
+            let (samples, have) = if count == 1 { ("sample", "has") } else { ("samples", "have") };
+            return Err(Error::not_found(format!("{by}: {count} {samples} {have} no {what}")));
         }
         if self.parts.is_empty() {
             return Err(Error::not_found(format!("{}: the recording has no samples to split", self.by)));

@@ -167,7 +167,7 @@ fn part_meta(meta: &Meta, part: &PartSeen, has_file: impl Fn(&[u8]) -> bool) -> 
         features.insert(FeatureId::BUILD_ID, section.into());
     }
     let mut known = meta.with(header.events.into_iter().flatten(), features, &header.event_types);
-    (known.container, known.folder) = (Container::File, None);
+    (known.container, known.directory) = (Container::File, None);
     known.build_id_records.clear();
     Ok(known)
 }
@@ -185,7 +185,7 @@ fn account(ledger: &mut Ledger, written: &Counts, unneeded: &Counts, marks: u64,
         let count = written.of(kind);
         let removed = unneeded.of(kind).max(read.saturating_sub(count).min(read));
         if removed > 0 && count < read {
-            ledger.left_out(kind, by, removed.min(read));
+            ledger.removed(kind, by, removed.min(read));
         }
         let left = ledger.of(kind).unaccounted();
         if count > left {

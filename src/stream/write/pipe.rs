@@ -21,18 +21,18 @@ pub struct ToPipe<W> {
     /// Whether the feature COMPRESSED has been written.
     has_compression: bool,
     /// Features and events that a pipe cannot represent.
-    left_out: Vec<String>,
+    omitted: Vec<String>,
 }
 
 impl<W: Write> ToPipe<W> {
     /// Takes the output.
     pub fn new(out: W, form: Form) -> Self {
-        Self { form, out, records: None, has_compression: false, left_out: Vec::new() }
+        Self { form, out, records: None, has_compression: false, omitted: Vec::new() }
     }
 
     /// Names of features and events that a pipe cannot represent.
-    pub fn left_out(&self) -> &[String] {
-        &self.left_out
+    pub fn omitted(&self) -> &[String] {
+        &self.omitted
     }
 
     /// The output.
@@ -48,7 +48,7 @@ impl<W: Write> ToPipe<W> {
         match record {
             Some(record) => self.write(&record),
             None => {
-                self.left_out.push(what());
+                self.omitted.push(what());
                 Ok(())
             }
         }
@@ -68,7 +68,7 @@ impl<W: Write> ToPipe<W> {
             if pipe::has_feature(id) {
                 self.write_or_skip(pipe::feature(id, bytes, endian)?, || id.to_string())?;
             } else if !matches!(id, FeatureId::TRACING_DATA | FeatureId::BUILD_ID) {
-                self.left_out.push(id.to_string());
+                self.omitted.push(id.to_string());
             }
         }
         let last = features.keys().copied().rfind(|&id| pipe::has_feature(id));

@@ -78,7 +78,7 @@ impl Damage {
         }
         for (name, value) in &self.header {
             let field = Self::HEADER.iter().find(|(known, _)| known == name);
-            let (_, at) = field.ok_or_else(|| refused(format!("{name:?} is not a header field")))?;
+            let (_, at) = field.ok_or_else(|| refused(format!("'{name}' is not a header field")))?;
             let has_field = container == Container::File || *at < PIPE_HEADER_SIZE as usize;
             let place = bytes.get_mut(*at..at + 8).filter(|_| has_field);
             let place = place.ok_or_else(|| refused(format!("its header has no {name}")))?;

@@ -2,9 +2,9 @@
 
 use super::plan::{Program, Scenario, Space};
 use super::run::PAGE;
-use crate::container::temp_folder::folders_of;
+use crate::container::temp_directory::create_parent_directories;
 use crate::error::{Error, Result};
-use crate::object::folder::{by_build_id, is_of_images, write};
+use crate::object::build_id_directory::{by_build_id, is_of_images, write};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -35,7 +35,7 @@ impl Scenario {
         }
         // `.build-id` identifies a directory of images, even without programs.
         let by_id = by_build_id(&[], "elf");
-        folders_of(&by_id, directory)
+        create_parent_directories(&by_id, directory)
             .map(drop)
             .map_err(Error::io(directory.join(by_id).display().to_string(), "cannot write"))
     }

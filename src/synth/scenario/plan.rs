@@ -13,7 +13,7 @@ use crate::container::write::frames::FrameKind;
 use crate::error::Result;
 use crate::object::image::Image;
 use crate::synth::bpf::BpfProgram;
-use crate::synth::{About, Stamp};
+use crate::synth::{Metadata, Stamp};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
@@ -25,7 +25,7 @@ pub struct Scenario {
     /// What readers must see in the recording.
     pub expect: Expect,
     /// Metadata of the recording.
-    pub about: About,
+    pub metadata: Metadata,
     /// Seed of everything random.
     pub seed: u64,
     /// Container to write.
@@ -152,11 +152,11 @@ pub(super) struct Place {
 #[derive(Clone, Debug)]
 pub(super) struct ScenarioRecord {
     pub(super) stamp: Stamp,
-    pub(super) what: What,
+    pub(super) content: RecordContent,
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum What {
+pub(super) enum RecordContent {
     Record { misc: Misc, body: Box<Body>, payload: Vec<u8> },
     Bytes(Vec<u8>),
 }
@@ -179,7 +179,7 @@ impl Scenario {
     /// use perfconv::synth::Scenario;
     ///
     /// let error = Scenario::parse("wrong.toml", "about = \"\"\nduration = \"-1s\"\nevent = []").unwrap_err();
-    /// assert!(error.to_string().starts_with("wrong.toml:2: duration: \"-1s\" is not a duration"), "{error}");
+    /// assert!(error.to_string().starts_with("wrong.toml:2: duration: '-1s' is not a duration"), "{error}");
     /// ```
     ///
     /// # Errors
@@ -191,7 +191,7 @@ impl Scenario {
     /// The same scenario with another byte order.
     #[must_use]
     pub fn on_machine_of(mut self, endian: Endian) -> Self {
-        self.about.endian = endian;
+        self.metadata.endian = endian;
         self.programs.iter_mut().for_each(|program| program.image.target.endian = endian);
         self
     }

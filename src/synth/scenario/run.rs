@@ -1,6 +1,6 @@
 //! Generates the records of a scenario in time order.
 
-use super::plan::{BEGIN, Program, Scenario, ScenarioRecord, Space, Thread, What};
+use super::plan::{BEGIN, Program, RecordContent, Scenario, ScenarioRecord, Space, Thread};
 use super::samples::Samples;
 use super::slices::{Slices, SwitchRecords};
 use crate::abi::record::cgroup::Cgroup;
@@ -69,19 +69,19 @@ impl Scenario {
     /// # Errors
     /// As [`run`](Self::run), and if the records exceed the limit.
     pub fn run_within(&self, scale: u64, limit: u64, sink: &mut dyn Sink) -> Result<(Meta, Ledger)> {
-        let mut about = self.about.clone();
-        super::super::bpf::describe(&self.bpf, &mut about);
-        let events = about.events();
+        let mut metadata = self.metadata.clone();
+        super::super::bpf::describe(&self.bpf, &mut metadata);
+        let events = metadata.events();
         let too_long = || Error::too_large("the recording exceeds the range of its clock");
         let duration = self.duration.checked_mul(scale).ok_or_else(too_long)?;
         BEGIN.checked_add(duration).filter(|&end| end < u64::MAX / 4).ok_or_else(too_long)?;
-        let mut recorder = Recorder::new(&about, sink)?;
+        let mut recorder = Recorder::new(&metadata, sink)?;
         let mut records = self.records.iter().peekable();
         while let Some(given) = records.next_if(|given| given.stamp.time == 0) {
             given.record(&mut recorder)?;
         }
         self.record_initial_state(&mut recorder)?;
-        self.demand_room(&events)?;
+        self.check_memory(&events)?;
         let mut lanes = self.lanes(&events, duration);
         let mut next: BinaryHeap<_> =
             lanes.iter().enumerate().filter_map(|(number, lane)| Some(Reverse((lane.time()?, number)))).collect();
@@ -119,7 +119,7 @@ impl Scenario {
             Container::Directory => return Err(Error::invalid("only files and pipes can be corrupted")),
         };
         if let Some(damage) = &self.damage {
-            damage.on(&mut bytes, container, self.about.endian)?;
+            damage.on(&mut bytes, container, self.metadata.endian)?;
         }
         Ok((bytes, meta, ledger))
     }
@@ -157,7 +157,7 @@ impl Scenario {
     }
 
     /// Checks that one sample for each stack and event fits in memory.
-    fn demand_room(&self, events: &[Event]) -> Result<()> {
+    fn check_memory(&self, events: &[Event]) -> Result<()> {
         let stacks: Vec<_> = self.threads.iter().flat_map(|thread| &thread.stacks).collect();
         let size = |stack| {
             let sizes = events.iter().zip(&self.events).map(|(event, of)| Samples::size(stack, event, of));
@@ -200,9 +200,9 @@ impl Scenario {
 
 impl ScenarioRecord {
     fn record<S: Sink>(&self, recorder: &mut Recorder<S>) -> Result<()> {
-        match &self.what {
-            What::Record { misc, body, payload } => recorder.record_before(*misc, body, self.stamp, payload),
-            What::Bytes(bytes) => recorder.unchecked(bytes),
+        match &self.content {
+            RecordContent::Record { misc, body, payload } => recorder.record_before(*misc, body, self.stamp, payload),
+            RecordContent::Bytes(bytes) => recorder.unchecked(bytes),
         }
     }
 }

@@ -174,7 +174,7 @@ impl<'a> Prepared<'a> {
         sample.weight = weighs.then(|| given.weight.unwrap_or(Weight(0)));
         sample.callchain = has(SampleType::CALLCHAIN).then(|| Callchain { ips: stack.chain.clone() });
         sample.branch_stack = has(SampleType::BRANCH_STACK).then(|| branch_stack(stack, event));
-        let endian = scenario.about.endian;
+        let endian = scenario.metadata.endian;
         sample.raw = has(SampleType::RAW).then(|| raw(stack, thread, event, endian));
         let user = user_frames(stack);
         let registers = scenario.registers;

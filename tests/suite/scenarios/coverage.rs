@@ -92,7 +92,7 @@ fn scenarios_cover_the_whole_format() {
         if scenario.compress.is_some() {
             add("container compressed".to_owned());
         }
-        if scenario.about.endian == perfconv::abi::Endian::Big {
+        if scenario.metadata.endian == perfconv::abi::Endian::Big {
             add("big-endian".to_owned());
         }
         if let Some(damage) = &scenario.damage {

@@ -12,9 +12,9 @@ fn rejects_invalid_scenarios_without_writing() {
     let good = fs::read_to_string(scenario("callgraph.toml")).expect("a scenario");
     for (from, to, message) in [
         ("rate = 1000", "ratio = 1000", "unknown field `ratio`"),
-        ("\"parse\"] }", "\"pars\"] }", "process.thread.stack.frames: unknown function \"pars\""),
+        ("\"parse\"] }", "\"pars\"] }", "process.thread.stack.frames: unknown function 'pars'"),
         ("percent = 60", "percent = 61", "add up to 101, not 100"),
-        ("\"2s\"", "\"-2s\"", "duration: \"-2s\" is not a duration"),
+        ("\"2s\"", "\"-2s\"", "duration: '-2s' is not a duration"),
     ] {
         let text = good.replacen(from, to, 1);
         assert_ne!(text, good);

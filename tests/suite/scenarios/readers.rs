@@ -151,7 +151,7 @@ impl Outcome {
             }
             let header = perf(&["report", "--header-only"], output, images, home);
             let header = collapse_whitespace(&header.stdout);
-            let machine = scenario.about.machine.as_ref().expect("a machine");
+            let machine = scenario.metadata.machine.as_ref().expect("a machine");
             let wanted = ["# cmdline : perf record".to_owned(), format!("# hostname : {}", machine.hostname)];
             self.require(wanted.iter().all(|text| header.contains(text)), || format!("the header is {header}"));
         }

@@ -28,7 +28,7 @@ pub use profile::CompatProfile;
 
 use crate::error::{Error, Result};
 use crate::formats::Direct;
-use crate::formats::options::{FormatOption, OptionValues, Takes};
+use crate::formats::options::{FormatOption, OptionValues, ValueKind};
 use crate::stream::ledger::Ledger;
 use crate::stream::source::Source;
 use pre_scan::PreScan;
@@ -40,7 +40,7 @@ pub const COMPAT: FormatOption = FormatOption {
         "compat",
         "PROGRAM",
         "Write the pprof profile that another program would produce",
-        Takes::Choice(&[(
+        ValueKind::Choice(&[(
             "perf_to_profile",
             "perf_to_profile of perf_data_converter, which pprof uses to read perf.data",
         )]),

@@ -26,7 +26,7 @@ pub struct Expect {
     pub perf_warns: Option<String>,
     /// Checks of perf's output.
     #[serde(default)]
-    pub perf: Vec<Shown>,
+    pub perf: Vec<OutputCheck>,
     /// Number of samples that a reader sees if not all: `perf`, `linux-perf-data`, `perfparser`.
     #[serde(default)]
     pub reads: BTreeMap<String, u64>,
@@ -38,7 +38,7 @@ pub struct Expect {
 /// A check of perf's output.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Shown {
+pub struct OutputCheck {
     /// Arguments of perf.
     pub args: Vec<String>,
     /// Strings that occur in the output in this order; runs of blanks count as one.

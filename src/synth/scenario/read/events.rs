@@ -11,7 +11,7 @@ use crate::synth::scenario::file::event::EventTable;
 use crate::synth::scenario::plan::Sampled;
 use crate::synth::scenario::registers::Registers;
 use crate::synth::tracepoint::Tracepoint;
-use crate::synth::{About, Event};
+use crate::synth::{Event, Metadata};
 use bitflags::Flags;
 use serde_json::{Map, Value};
 use std::ops::Range;
@@ -25,7 +25,12 @@ const MAX_STACK: u32 = 32768;
 
 impl Lines<'_> {
     /// The events and their sampling.
-    pub(super) fn events(&self, file: &File, registers: Option<Registers>, about: &mut About) -> Result<Vec<Sampled>> {
+    pub(super) fn events(
+        &self,
+        file: &File,
+        registers: Option<Registers>,
+        metadata: &mut Metadata,
+    ) -> Result<Vec<Sampled>> {
         let mut groups: Vec<Range<usize>> = Vec::new();
         for (number, table) in file.event.iter().enumerate() {
             let mut event = self.event(table, registers)?;
@@ -37,13 +42,13 @@ impl Lines<'_> {
                 event.attr.size = *size.get_ref();
                 event.attr = event.attr.resized(*size.get_ref() as usize);
             }
-            about.event(event);
+            metadata.event(event);
             match groups.last_mut().filter(|_| table.grouped) {
                 Some(group) => group.end = number + 1,
                 None => groups.push(number..number + 1),
             }
         }
-        groups.iter().filter(|group| group.len() > 1).for_each(|group| about.group(group.start, group.len()));
+        groups.iter().filter(|group| group.len() > 1).for_each(|group| metadata.group(group.start, group.len()));
         let groups = groups.iter().flat_map(|group| group.clone().map(|_| group.clone()));
         let rates = file.event.iter().map(|table| *table.rate.get_ref());
         Ok(rates.zip(groups).map(|(rate, group)| Sampled { rate, group }).collect())
@@ -109,7 +114,7 @@ impl Lines<'_> {
                 self.wrong(
                     name.span(),
                     key,
-                    format!("unknown name {:?}; expected one of: {}", name.get_ref(), known.join(", ")),
+                    format!("unknown name '{}'; expected one of: {}", name.get_ref(), known.join(", ")),
                 )
             };
             F::from_name(name.get_ref()).ok_or_else(what)
@@ -126,7 +131,7 @@ impl Lines<'_> {
                     || "none, as those of this machine are not supported".to_owned(),
                     |known| known.names.join(", "),
                 );
-                self.wrong(name.span(), key, format!("unknown register {:?}; expected one of: {known}", name.get_ref()))
+                self.wrong(name.span(), key, format!("unknown register '{}'; expected one of: {known}", name.get_ref()))
             };
             Ok(mask | 1 << bit.ok_or_else(what)?)
         })
@@ -139,7 +144,7 @@ impl Lines<'_> {
         for (name, value) in given.get_ref() {
             match fields.get_mut(name).filter(|_| name != "stored") {
                 Some(field) => *field = Self::json(value),
-                None => return Err(wrong(format!("unknown attr field {name:?}"))),
+                None => return Err(wrong(format!("unknown attr field '{name}'"))),
             }
         }
         Attr::deserialize(Value::Object(fields)).map_err(|e| wrong(e.to_string()))

@@ -22,7 +22,7 @@ use crate::abi::hex::from_hex;
 use crate::container::read::Container;
 use crate::container::write::frames::FrameKind;
 use crate::error::{Error, Result};
-use crate::synth::{About, Machine};
+use crate::synth::{Machine, Metadata};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::ops::{Range, RangeInclusive};
@@ -36,7 +36,7 @@ pub(super) struct Lines<'a> {
 
 /// The names that stacks are resolved against.
 struct Known<'a> {
-    about: &'a About,
+    metadata: &'a Metadata,
     programs: &'a [Program],
     registers: Option<Registers>,
 }
@@ -67,11 +67,11 @@ impl Lines<'_> {
     pub(super) fn scenario(&self) -> Result<Scenario> {
         let file = self.file()?;
         let registers = Registers::of(file.machine.arch.as_deref().unwrap_or("x86_64"));
-        let (mut about, events) = self.about(&file, registers)?;
-        let (mut programs, bpf) = self.programs(&file, about.endian)?;
-        self.features(&file, &mut about)?;
-        let known = Known { about: &about, programs: &programs, registers };
-        let cpus = about.machine.as_ref().map_or(1, |machine| machine.cpus);
+        let (mut metadata, events) = self.metadata(&file, registers)?;
+        let (mut programs, bpf) = self.programs(&file, metadata.endian)?;
+        self.features(&file, &mut metadata)?;
+        let known = Known { metadata: &metadata, programs: &programs, registers };
+        let cpus = metadata.machine.as_ref().map_or(1, |machine| machine.cpus);
         let (mut processes, mut threads, mut cgroups) = (Vec::new(), Vec::new(), Vec::new());
         let mut pids = HashSet::new();
         for table in &file.process {
@@ -85,7 +85,7 @@ impl Lines<'_> {
             }
             processes.push(process);
         }
-        let records = self.records(&file, &about)?;
+        let records = self.records(&file, &metadata)?;
         let mut branches: Vec<_> =
             threads.iter().flat_map(|thread| &thread.stacks).flat_map(|stack| &stack.branches).collect();
         branches.sort_by_key(|(from, ..)| *from);
@@ -104,12 +104,12 @@ impl Lines<'_> {
             (AttrFlags::KSYMBOL | AttrFlags::BPF_EVENT, !bpf.is_empty()),
         ];
         let flags = flags.into_iter().filter(|(_, is_set)| *is_set).map(|(flags, _)| flags).collect();
-        about.flag_first(flags);
+        metadata.flag_first(flags);
         let damage = file.damage.as_ref().map(|table| self.damage(table, file.container)).transpose()?;
         Ok(Scenario {
             shows: file.about,
             expect: file.expect,
-            about,
+            metadata,
             seed: file.seed,
             container: match file.container {
                 ContainerKey::File => Container::File,
@@ -134,7 +134,7 @@ impl Lines<'_> {
         })
     }
 
-    fn about(&self, file: &File, registers: Option<Registers>) -> Result<(About, Vec<super::plan::Sampled>)> {
+    fn metadata(&self, file: &File, registers: Option<Registers>) -> Result<(Metadata, Vec<super::plan::Sampled>)> {
         let defaults = Machine::default();
         let given = file.machine.clone();
         let machine = Machine {
@@ -151,27 +151,27 @@ impl Lines<'_> {
             let what = format!("{events} events on {cpus} CPUs are too many; their product is at most {MAX_IDS}");
             return Err(self.wrong(0..0, "machine.cpus", what));
         }
-        let mut about = About::default();
-        about.endian = if file.endian == Order::Big { Endian::Big } else { Endian::Little };
-        (about.machine, about.rounds) = (Some(machine), file.rounds);
-        let events = self.events(file, registers, &mut about)?;
-        about.meta()?;
-        Ok((about, events))
+        let mut metadata = Metadata::default();
+        metadata.endian = if file.endian == Order::Big { Endian::Big } else { Endian::Little };
+        (metadata.machine, metadata.rounds) = (Some(machine), file.rounds);
+        let events = self.events(file, registers, &mut metadata)?;
+        metadata.meta()?;
+        Ok((metadata, events))
     }
 
-    fn features(&self, file: &File, about: &mut About) -> Result<()> {
+    fn features(&self, file: &File, metadata: &mut Metadata) -> Result<()> {
         let id_of = |name: &str| (0..256).map(FeatureId).find(|id| id.name() == Some(name));
         for (name, feature) in &file.feature {
             let key = format!("feature.{name}");
             let id = id_of(name).ok_or_else(|| self.wrong(feature.span(), &key, "unknown feature"))?;
             let content = Feature::deserialize(id, Self::fields(feature.get_ref()));
             let content = content.map_err(|e| self.wrong(feature.span(), &key, e))?;
-            self.demand_known(feature, &key, &content)?;
-            about.set(id, content);
+            self.check_known(feature, &key, &content)?;
+            metadata.set(id, content);
         }
         for name in &file.without {
-            let what = || format!("unknown feature {:?}", name.get_ref());
-            about.leave_out(id_of(name.get_ref()).ok_or_else(|| self.wrong(name.span(), "without", what()))?);
+            let what = || format!("unknown feature '{}'", name.get_ref());
+            metadata.omit_feature(id_of(name.get_ref()).ok_or_else(|| self.wrong(name.span(), "without", what()))?);
         }
         Ok(())
     }
@@ -184,7 +184,7 @@ impl Lines<'_> {
         of: &Process,
         known: &Known<'_>,
     ) -> Result<Thread> {
-        let cpus = known.about.machine.as_ref().map_or(1, |machine| machine.cpus);
+        let cpus = known.metadata.machine.as_ref().map_or(1, |machine| machine.cpus);
         let cpu = match &thread.cpu {
             Some(cpu) if *cpu.get_ref() >= cpus => {
                 let what = format!("expected a CPU below {cpus}");
@@ -223,7 +223,7 @@ impl Lines<'_> {
         for name in table.header.keys() {
             if !Damage::HEADER.iter().any(|(known, _)| known == name.get_ref()) {
                 let known: Vec<_> = Damage::HEADER.iter().map(|(name, _)| *name).collect();
-                let what = format!("unknown header field {:?}; expected one of: {}", name.get_ref(), known.join(", "));
+                let what = format!("unknown header field '{}'; expected one of: {}", name.get_ref(), known.join(", "));
                 return Err(self.wrong(name.span(), "damage.header", what));
             }
         }
@@ -271,7 +271,7 @@ impl Lines<'_> {
     }
 
     /// Checks that all keys are fields of the decoded value, by serializing it.
-    fn demand_known(&self, given: &Spanned<Value>, key: &str, read: &impl serde::Serialize) -> Result<()> {
+    fn check_known(&self, given: &Spanned<Value>, key: &str, read: &impl serde::Serialize) -> Result<()> {
         let serialized = serde_json::to_value(read).unwrap_or_default();
         let (Value::Object(given_keys), Value::Object(known)) = (given.get_ref(), &serialized) else { return Ok(()) };
         match given_keys.keys().find(|name| !known.contains_key(*name)) {
@@ -280,7 +280,7 @@ impl Lines<'_> {
                 Err(self.wrong(
                     given.span(),
                     key,
-                    format!("unknown field {name:?}; expected one of: {}", known.join(", ")),
+                    format!("unknown field '{name}'; expected one of: {}", known.join(", ")),
                 ))
             }
             None => Ok(()),

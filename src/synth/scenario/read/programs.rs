@@ -38,7 +38,7 @@ impl Lines<'_> {
         let arch = file.machine.arch.as_deref().unwrap_or("x86_64");
         let machine = machine::of_arch(arch);
         let machine =
-            machine.ok_or_else(|| self.wrong(0..0, "machine.arch", format!("unknown architecture {arch:?}")))?;
+            machine.ok_or_else(|| self.wrong(0..0, "machine.arch", format!("unknown architecture '{arch}'")))?;
         let target = Target { machine, is_64: true, endian };
         let mut programs: Vec<Program> = Vec::new();
         for (number, table) in file.program.iter().enumerate() {
@@ -48,11 +48,11 @@ impl Lines<'_> {
                 return Err(self.wrong(
                     table.path.span(),
                     "program.path",
-                    format!("{path:?} is not an absolute path of a file"),
+                    format!("'{path}' is not an absolute path of a file"),
                 ));
             }
             if programs.iter().any(|other| other.path == *path) {
-                return Err(self.wrong(table.path.span(), "program.path", format!("duplicate path {path:?}")));
+                return Err(self.wrong(table.path.span(), "program.path", format!("duplicate path '{path}'")));
             }
             let base = FIRST_MAP + number as u64 * MAP_STEP;
             let functions = Table { functions: &table.functions, size: &table.function_size, key: "program" };
@@ -107,7 +107,7 @@ impl Lines<'_> {
             let place = place.ok_or_else(|| self.wrong(size.span(), &format!("{key}.function_size"), what()))?;
             let is_name = !name.get_ref().is_empty() && !name.get_ref().contains(['\0', '\n']);
             if functions.insert(name.get_ref().clone(), place).is_some() || !is_name {
-                let what = format!("{:?} is a duplicate or an invalid name", name.get_ref());
+                let what = format!("'{}' is a duplicate or an invalid name", name.get_ref());
                 return Err(self.wrong(name.span(), &format!("{key}.functions"), what));
             }
         }
@@ -122,7 +122,7 @@ impl Lines<'_> {
     ) -> Result<Process> {
         let numbers = table.programs.iter().map(|path| {
             let is_it = |program: &Program| program.space == Space::User && program.path == *path.get_ref();
-            let what = || format!("unknown program {:?}", path.get_ref());
+            let what = || format!("unknown program '{}'", path.get_ref());
             let number = programs.iter().position(is_it);
             number.ok_or_else(|| self.wrong(path.span(), "process.programs", what()))
         });
@@ -135,7 +135,7 @@ impl Lines<'_> {
             (1 + number as u64, path.clone())
         });
         if table.comm.contains('\0') {
-            return Err(Error::invalid(format!("{}: process.comm: {:?} is not a valid name", self.name, table.comm)));
+            return Err(Error::invalid(format!("{}: process.comm: '{}' is not a valid name", self.name, table.comm)));
         }
         Ok(Process { pid: table.pid, is_guest: table.guest, cgroup, programs })
     }

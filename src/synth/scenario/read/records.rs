@@ -9,8 +9,8 @@ use crate::abi::record::{Body, Misc, RecordType};
 use crate::error::Result;
 use crate::synth::scenario::file::File;
 use crate::synth::scenario::file::record::{AuxTable, RecordTable};
-use crate::synth::scenario::plan::{BEGIN, ScenarioRecord, What};
-use crate::synth::{About, Stamp};
+use crate::synth::scenario::plan::{BEGIN, RecordContent, ScenarioRecord};
+use crate::synth::{Metadata, Stamp};
 use std::collections::BTreeMap;
 use toml::Spanned;
 
@@ -18,55 +18,57 @@ use toml::Spanned;
 const MAX_TRACE: usize = 1 << 24;
 
 impl Lines<'_> {
-    pub(super) fn records(&self, file: &File, about: &About) -> Result<Vec<ScenarioRecord>> {
+    pub(super) fn records(&self, file: &File, metadata: &Metadata) -> Result<Vec<ScenarioRecord>> {
         let mut records = Vec::new();
         for (number, (table, event)) in
-            file.event.iter().zip(about.events()).enumerate().filter(|(_, (e, _))| e.lost > 0)
+            file.event.iter().zip(metadata.events()).enumerate().filter(|(_, (e, _))| e.lost > 0)
         {
             let body = Body::Lost(Lost { id: event.ids.first().copied().unwrap_or_default(), lost: table.lost });
             let time = BEGIN.saturating_add(file.duration.get_ref().0 / 2);
             records.push(ScenarioRecord::of(Stamp { event: number, ..Stamp::at(time, 0, 0) }, body));
         }
         for table in &file.record {
-            records.push(self.record(table, about)?);
+            records.push(self.record(table, metadata)?);
         }
         // After the explicit records, which the decoder may depend on, such as TIME_CONV.
         if let Some(aux) = &file.aux {
-            self.aux(aux, about, &mut records)?;
+            self.aux(aux, metadata, &mut records)?;
         }
         records.sort_by_key(|given| given.stamp.time);
         Ok(records)
     }
 
-    fn record(&self, table: &RecordTable, about: &About) -> Result<ScenarioRecord> {
+    fn record(&self, table: &RecordTable, metadata: &Metadata) -> Result<ScenarioRecord> {
         let time = table.at.map_or(0, |at| BEGIN.saturating_add(at.0));
-        let event = self.number(table.event.as_ref(), "record.event", about)?;
+        let event = self.number(table.event.as_ref(), "record.event", metadata)?;
         let stamp = Stamp { event, ..Stamp::at(time, table.pid, table.tid.unwrap_or(table.pid)).on(table.cpu) };
-        let what = match (&table.kind, &table.body, &table.bytes) {
+        let content = match (&table.kind, &table.body, &table.bytes) {
             (Some(kind), Some(given), None) => {
                 let known = (1..RecordType::USER_START.0 * 2).map(RecordType);
                 let found = known.into_iter().find(|known| known.name() == Some(kind.get_ref()));
-                let what = || format!("unknown record type {:?}", kind.get_ref());
+                let what = || format!("unknown record type '{}'", kind.get_ref());
                 let kind = found.ok_or_else(|| self.wrong(kind.span(), "record.type", what()))?;
                 let body = Body::deserialize(kind, Self::fields(given.get_ref()));
                 let body = body.map_err(|e| self.wrong(given.span(), "record.body", e))?;
-                self.demand_known(given, "record.body", &body)?;
+                self.check_known(given, "record.body", &body)?;
                 let payload = table.payload.as_ref().map(|text| self.hex(text, "record.payload")).transpose()?;
                 let misc = table.misc | Misc::from(table.cpumode);
-                What::Record { misc, body: Box::new(body), payload: payload.unwrap_or_default() }
+                RecordContent::Record { misc, body: Box::new(body), payload: payload.unwrap_or_default() }
             }
-            (None, None, Some(bytes)) if table.payload.is_none() => What::Bytes(self.hex(bytes, "record.bytes")?),
+            (None, None, Some(bytes)) if table.payload.is_none() => {
+                RecordContent::Bytes(self.hex(bytes, "record.bytes")?)
+            }
             (kind, body, bytes) => {
                 let span = kind.as_ref().map(Spanned::span).or(body.as_ref().map(Spanned::span));
                 let span = span.or(bytes.as_ref().map(Spanned::span)).unwrap_or(0..0);
                 return Err(self.wrong(span, "record", "expected type and body, or only bytes"));
             }
         };
-        Ok(ScenarioRecord { stamp, what })
+        Ok(ScenarioRecord { stamp, content })
     }
 
-    fn aux(&self, table: &AuxTable, about: &About, records: &mut Vec<ScenarioRecord>) -> Result<()> {
-        let event = self.number(table.event.as_ref(), "aux.event", about)?;
+    fn aux(&self, table: &AuxTable, metadata: &Metadata, records: &mut Vec<ScenarioRecord>) -> Result<()> {
+        let event = self.number(table.event.as_ref(), "aux.event", metadata)?;
         let info = AuxtraceInfo { kind: table.kind, reserved: 0, private: table.private.clone() };
         records.push(ScenarioRecord::of(Stamp::default(), Body::AuxtraceInfo(info)));
         let mut offsets = BTreeMap::<u32, u64>::new();
@@ -89,26 +91,29 @@ impl Lines<'_> {
             let trace = Auxtrace { size: len, offset: *offset, reference, idx, tid: tid as i32, cpu, reserved: 0 };
             *offset += len;
             records.push(ScenarioRecord::of(stamp, Body::Aux(aux)));
-            let what = What::Record {
+            let content = RecordContent::Record {
                 misc: Misc::empty(),
                 body: Box::new(Body::Auxtrace(trace)),
                 payload: bytes.repeat(times),
             };
-            records.push(ScenarioRecord { stamp, what });
+            records.push(ScenarioRecord { stamp, content });
         }
         Ok(())
     }
 
     /// Index of an event by name; the first by default.
-    fn number(&self, name: Option<&Spanned<String>>, key: &str, about: &About) -> Result<usize> {
+    fn number(&self, name: Option<&Spanned<String>>, key: &str, metadata: &Metadata) -> Result<usize> {
         let Some(name) = name else { return Ok(0) };
-        let number = about.events().iter().position(|event| event.name == *name.get_ref());
-        number.ok_or_else(|| self.wrong(name.span(), key, format!("unknown event {:?}", name.get_ref())))
+        let number = metadata.events().iter().position(|event| event.name == *name.get_ref());
+        number.ok_or_else(|| self.wrong(name.span(), key, format!("unknown event '{}'", name.get_ref())))
     }
 }
 
 impl ScenarioRecord {
     fn of(stamp: Stamp, body: Body) -> Self {
-        Self { stamp, what: What::Record { misc: Misc::empty(), body: Box::new(body), payload: Vec::new() } }
+        Self {
+            stamp,
+            content: RecordContent::Record { misc: Misc::empty(), body: Box::new(body), payload: Vec::new() },
+        }
     }
 }

@@ -75,7 +75,7 @@ impl Lines<'_> {
                 self.wrong(
                     name.span(),
                     "process.thread.stack.regs",
-                    format!("{:?} is not a known register, or its value is not a number", name.get_ref()),
+                    format!("'{}' is not a known register, or its value is not a number", name.get_ref()),
                 )
             };
             let number = Self::json(value).as_u64().or_else(|| value.as_i64().map(i64::cast_unsigned));
@@ -89,16 +89,16 @@ impl Lines<'_> {
         if table.raw.is_empty() {
             return Ok(BTreeMap::new());
         }
-        let events = known.about.events();
+        let events = known.metadata.events();
         let values = table.raw.iter().map(|(name, value)| {
             let tracepoints = events.iter().filter_map(|event| event.tracepoint.as_ref());
             let mut fields = tracepoints.flat_map(|tracepoint| &tracepoint.fields);
             let what = |what: &str| {
-                self.wrong(name.span(), "process.thread.stack.raw", format!("{:?} {what}", name.get_ref()))
+                self.wrong(name.span(), "process.thread.stack.raw", format!("'{}' {what}", name.get_ref()))
             };
             let field = fields.find(|field| field.name() == name.get_ref());
             let field = field.ok_or_else(|| what("is not a field of any tracepoint of the scenario"))?;
-            match field.bytes(value, known.about.endian) {
+            match field.bytes(value, known.metadata.endian) {
                 Some(_) => Ok((name.get_ref().clone(), value.clone())),
                 None => Err(what("has a value of the wrong type or size")),
             }
@@ -123,7 +123,7 @@ impl Lines<'_> {
         let key = "process.thread.stack.sample";
         let value = Spanned::new(given.span(), Self::json(&Value::Object(given.get_ref().clone())));
         let sample = Sample::deserialize(value.get_ref()).map_err(|e| self.wrong(given.span(), key, e))?;
-        self.demand_known(&value, key, &sample)?;
+        self.check_known(&value, key, &sample)?;
         let derived = sample.fields() & DERIVED;
         match derived.is_empty() {
             true => Ok(sample),
@@ -144,10 +144,10 @@ fn function(name: &str, process: &Process, programs: &[Program]) -> Parsed<Place
         mapped.chain(kernels).filter(|program| file.is_none_or(|file| program.path.rsplit('/').next() == Some(file)));
     let mut found = candidates.filter_map(|program| Some((program, program.functions.get(function)?)));
     let Some((program, place)) = found.next() else {
-        return Err(format!("unknown function {name:?} in process {}", process.pid));
+        return Err(format!("unknown function '{name}' in process {}", process.pid));
     };
     if found.next().is_some() {
-        return Err(format!("several programs have a function {name:?}; prefix the file name, as in libc.so.6!{name}"));
+        return Err(format!("several programs have a function '{name}'; prefix the file name, as in libc.so.6!{name}"));
     }
     let space = if program.space == Space::User && process.is_guest { Space::GuestUser } else { program.space };
     Ok(Place { space, addr: program.base + place, size: program.function_size })
@@ -155,14 +155,14 @@ fn function(name: &str, process: &Process, programs: &[Program]) -> Parsed<Place
 
 /// `main+0x10 -> loop MISPRED CYCLES=5`.
 fn branch(text: &str, process: &Process, programs: &[Program]) -> Parsed<(u64, u64, u64)> {
-    let wrong = || format!("{text:?} is not a branch; expected for instance 'main+0x10 -> loop MISPRED'");
+    let wrong = || format!("'{text}' is not a branch; expected for instance 'main+0x10 -> loop MISPRED'");
     let (from, to) = text.split_once(" -> ").ok_or_else(wrong)?;
     let address = |text: &str| {
         let (name, offset) = text.split_once("+0x").unwrap_or((text, "0"));
         let place = function(name, process, programs)?;
         let offset = u64::from_str_radix(offset, 16).map_err(|_| wrong())?;
         let is_in = offset < place.size;
-        is_in.then(|| place.addr + offset).ok_or_else(|| format!("{text:?} is outside the function"))
+        is_in.then(|| place.addr + offset).ok_or_else(|| format!("'{text}' is outside the function"))
     };
     let mut words = to.split_whitespace();
     let (from, to) = (address(from)?, address(words.next().ok_or_else(wrong)?)?);
@@ -170,7 +170,7 @@ fn branch(text: &str, process: &Process, programs: &[Program]) -> Parsed<(u64, u
     for word in words {
         let (name, value) = word.split_once('=').unwrap_or((word, "1"));
         let known = BranchFlags::FIELDS.iter().find(|(_, known)| *known == name);
-        let (field, _) = *known.ok_or_else(|| format!("unknown branch flag {name:?}"))?;
+        let (field, _) = *known.ok_or_else(|| format!("unknown branch flag '{name}'"))?;
         let value = value.parse().map_err(|_| wrong())?;
         flags = flags.with(field, value);
         if flags.get(field) != value {

@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 
 /// Options for writing records to another format.
 #[derive(Clone, Debug, Default)]
-pub struct CarryOptions {
+pub struct ConvertOptions {
     /// What passes changed.
-    pub passes: Passed,
+    pub passes: AppliedPasses,
     /// Values of the format's own options.
     pub values: OptionValues,
     /// Unknown fields of the input, written by formats that [keep](super::Format::keeps) them.
@@ -27,7 +27,7 @@ pub struct CarryOptions {
 
 /// What passes changed.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Passed {
+pub struct AppliedPasses {
     /// Whether records may differ from those of the input.
     pub change_records: bool,
     /// Whether quipper's [`Remap`](crate::rewrite::quipper::Quipper::Remap) was among the passes.
@@ -36,7 +36,7 @@ pub struct Passed {
     pub anonymize: bool,
 }
 
-impl Passed {
+impl AppliedPasses {
     /// Whether any pass changed records.
     pub fn any(&self) -> bool {
         self.change_records
@@ -44,25 +44,25 @@ impl Passed {
 }
 
 /// An output for the records of a recording.
-pub trait Carry: Sink {
+pub trait Converter: Sink {
     /// Adds the counts of written records to a ledger, after the end of the stream.
     fn account(&self, ledger: &mut Ledger);
 
     /// Whether other files in the recording's directory are written, too.
-    fn carries_others(&self) -> bool {
+    fn converts_other_files(&self) -> bool {
         false
     }
 }
 
 /// An output that receives the records in time order.
-impl<S: Carry> Carry for Order<S> {
+impl<S: Converter> Converter for Order<S> {
     fn account(&self, ledger: &mut Ledger) {
         self.sink().account(ledger);
     }
 }
 
 /// Creates the output.
-pub type BeginCarry = for<'a> fn(&'a mut dyn Write, &CarryOptions) -> Box<dyn Carry + 'a>;
+pub type BeginConverter = for<'a> fn(&'a mut dyn Write, &ConvertOptions) -> Box<dyn Converter + 'a>;
 
 /// Creates the output in an existing empty directory.
-pub type BeginFolder = fn(&Path, &CarryOptions) -> Result<Box<dyn Carry>>;
+pub type BeginDirectoryConverter = fn(&Path, &ConvertOptions) -> Result<Box<dyn Converter>>;

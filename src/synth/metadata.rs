@@ -61,7 +61,7 @@ impl Default for Machine {
 /// Derived from these: event IDs; IDs and formats of tracepoints; the features EVENT_DESC, GROUP_DESC, TRACING_DATA and
 /// BRANCH_STACK, and those of the machine. A feature that is [set](Self::set) replaces the derived one.
 #[derive(Clone, Debug)]
-pub struct About {
+pub struct Metadata {
     /// Byte order.
     pub endian: Endian,
     /// Machine; `None` to omit its features.
@@ -75,7 +75,7 @@ pub struct About {
     flags_of_first: AttrFlags,
 }
 
-impl Default for About {
+impl Default for Metadata {
     fn default() -> Self {
         Self {
             endian: Endian::Little,
@@ -90,7 +90,7 @@ impl Default for About {
     }
 }
 
-impl About {
+impl Metadata {
     /// `config` of the first tracepoint; further ones are consecutive.
     const FIRST_TRACEPOINT: u64 = 1000;
 
@@ -121,7 +121,7 @@ impl About {
     }
 
     /// Omits a derived feature.
-    pub fn leave_out(&mut self, id: FeatureId) {
+    pub fn omit_feature(&mut self, id: FeatureId) {
         self.omitted.push(id);
     }
 

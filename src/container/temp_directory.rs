@@ -16,13 +16,13 @@ fn directories() -> MutexGuard<'static, BTreeSet<PathBuf>> {
 
 /// A temporary directory, removed when dropped.
 #[derive(Debug)]
-pub struct TempFolder {
+pub struct TempDirectory {
     path: PathBuf,
     /// `Some` until dropped.
     directory: Option<TempDir>,
 }
 
-impl TempFolder {
+impl TempDirectory {
     /// Creates one in `dir`, or in the system's default directory.
     ///
     /// # Errors
@@ -44,7 +44,7 @@ impl TempFolder {
     }
 }
 
-impl Drop for TempFolder {
+impl Drop for TempDirectory {
     fn drop(&mut self) {
         // A signal handler that removes all directories waits for this lock.
         let mut directories = directories();
@@ -66,7 +66,7 @@ pub fn temporary() -> Builder<'static, 'static> {
 ///
 /// # Errors
 /// I/O errors.
-pub fn folders_of(file: &Path, below: &Path) -> io::Result<Vec<PathBuf>> {
+pub fn create_parent_directories(file: &Path, below: &Path) -> io::Result<Vec<PathBuf>> {
     let mut created = Vec::new();
     let mut directory = below.to_owned();
     for part in file.parent().into_iter().flat_map(Path::iter) {
@@ -105,15 +105,15 @@ mod tests {
     fn a_directory_is_removed_on_drop() {
         let outside = tempfile::tempdir().unwrap();
         let entries = || fs::read_dir(outside.path()).unwrap().count();
-        let directory = TempFolder::new(Some(outside.path())).unwrap();
+        let directory = TempDirectory::new(Some(outside.path())).unwrap();
         fs::write(directory.path().join("data"), "x").unwrap();
         drop(directory);
         assert_eq!(entries(), 0);
-        let directory = TempFolder::new(Some(outside.path())).unwrap();
+        let directory = TempDirectory::new(Some(outside.path())).unwrap();
         fs::write(directory.path().join("data"), "x").unwrap();
         remove(directory.path());
         assert_eq!(entries(), 0);
-        assert!(folders_of(Path::new("a/b/file"), directory.path()).is_err());
+        assert!(create_parent_directories(Path::new("a/b/file"), directory.path()).is_err());
         assert_eq!(entries(), 0);
     }
 }

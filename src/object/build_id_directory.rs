@@ -1,7 +1,7 @@
 //! Directories of object files by build ID, in the layout of perf's cache (`perf --buildid-dir DIR`).
 
 use crate::abi::hex::to_hex;
-use crate::container::temp_folder::folders_of;
+use crate::container::temp_directory::create_parent_directories;
 use crate::error::{Error, Result};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
@@ -57,7 +57,7 @@ pub fn write(directory: &Path, file: &Path, content: impl FnOnce(&mut dyn Write)
     let path = directory.join(file);
     let shown = path.display().to_string();
     let write = || {
-        folders_of(file, directory)?;
+        create_parent_directories(file, directory)?;
         let mut out = BufWriter::new(File::create(path)?);
         content(&mut out)?;
         out.flush()
