@@ -5,8 +5,10 @@
 //!
 //! * [`files`]: collects the files of an object; [`entry`]: their paths in an archive.
 //! * [`pack`](mod@pack): creates an archive; [`unpack`](mod@unpack): extracts one into a build ID cache.
+//! * [`open`](mod@open): opens one for a conversion.
 
 pub mod entry;
 pub mod files;
+pub mod open;
 pub mod pack;
 pub mod unpack;

@@ -43,11 +43,44 @@ pub fn extract(archive: impl Read, name: &str, cache: &Path, is_private: bool) -
     let near = directories.find(|path| path.exists()).unwrap_or(cache);
     let directory = TempDirectory::new(Some(near))
         .map_err(Error::io(near.display().to_string(), "cannot create a temporary directory"))?;
-    let found = extract_into(archive, name, directory.path(), is_private)?;
+    let found = extract_into(archive, name, directory.path(), is_private, Members::All)?;
     Ok(Extracted { cache: cache.to_owned(), directory, found })
 }
 
+/// Members to extract.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Members {
+    /// All of them.
+    All,
+    /// The recording.
+    Recording,
+}
+
+/// Extracts members of an archive into a temporary directory.
+///
+/// # Errors
+/// As [`extract`].
+pub fn extract_members(
+    archive: impl Read,
+    name: &str,
+    directory: TempDirectory,
+    members: Members,
+) -> Result<Extracted> {
+    let found = extract_into(archive, name, directory.path(), true, members)?;
+    Ok(Extracted { cache: directory.path().to_owned(), directory, found })
+}
+
 impl Extracted {
+    /// The temporary directory, a build ID cache without links.
+    pub fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// Path of the recording in the temporary directory.
+    pub fn recording(&self) -> Option<PathBuf> {
+        self.found.recording.as_ref().map(|name| self.directory.path().join(name))
+    }
+
     /// Moves everything into place: objects that the cache lacks, and the recording, into the directory `beside`.
     ///
     /// # Errors
@@ -185,7 +218,7 @@ struct Found {
 }
 
 /// Extracts all files into a directory; returns the entries found.
-fn extract_into(archive: impl Read, name: &str, directory: &Path, is_private: bool) -> Result<Found> {
+fn extract_into(archive: impl Read, name: &str, directory: &Path, is_private: bool, members: Members) -> Result<Found> {
     let mut found = Found::default();
     let cannot_read = |e: io::Error| Error::input(name, None, format!("cannot read archive: {e}"));
     let left = Cell::new(u64::MAX);
@@ -216,6 +249,7 @@ fn extract_into(archive: impl Read, name: &str, directory: &Path, is_private: bo
             Some(Entry::Recording(name)) if kind.is_file() && found.recording.is_none() => {
                 PathBuf::from(&*found.recording.insert(name))
             }
+            Some(Entry::File(_)) if kind.is_file() && members == Members::Recording => continue,
             Some(Entry::File(file)) if kind.is_file() => file,
             Some(Entry::Link(link)) if kind == EntryType::Symlink => {
                 let to = entry.link_name().map_err(cannot_read)?.unwrap_or_default().into_owned();

@@ -7,10 +7,11 @@ use super::output::{Output, OutputRules, is_private};
 use super::report::{self, counted, print_message};
 use super::temporary_outputs;
 use perfconv::bundle::entry::RECORDING;
+use perfconv::bundle::open::OpenedArchive;
 use perfconv::bundle::pack::{Packed, pack};
-use perfconv::bundle::unpack::extract;
+use perfconv::bundle::unpack::{Members, extract};
 use perfconv::container::read::ReadOptions;
-use perfconv::container::read::input::Opened;
+use perfconv::container::read::input::{Input, Opened};
 use perfconv::container::write::envelope::{Envelope, Envelopes, strip};
 use perfconv::error::Error;
 use perfconv::rewrite::build_ids::objects::Scope;
@@ -84,6 +85,34 @@ fn envelopes(output: &Path) -> Result<Envelopes, Failure> {
     }
 }
 
+/// Whether an input is an archive, by its name.
+fn is_archive(input: &Path) -> bool {
+    strip(&input.to_string_lossy()).0.ends_with(".tar")
+}
+
+/// Opens an input for a conversion if it is an archive.
+///
+/// # Errors
+/// If it is not one of a recording, or its files cannot be written.
+pub fn opened(input: &Path, members: Members, options: &ReadOptions) -> Result<Option<OpenedArchive>, Failure> {
+    if !is_archive(input) || !input.is_file() {
+        return Ok(None);
+    }
+    let (reader, name) = reader(named(input.to_owned()))?;
+    Ok(Some(OpenedArchive::new(reader, &name, members, options.spool_dir.as_deref())?))
+}
+
+/// The uncompressed bytes of an archive, and its name.
+fn reader(input: Input) -> Result<(Box<dyn Read>, String), Failure> {
+    let name = input.name();
+    let reader: Box<dyn Read> = match input.open(&ReadOptions::default())? {
+        Opened::Bytes(bytes) => Box::new(std::io::Cursor::new(bytes)),
+        Opened::Stream(stream) => stream,
+        Opened::Directory(_) => return Err(Error::input(name, None, "is a directory; expected an archive").into()),
+    };
+    Ok((reader, name))
+}
+
 fn unpack_one(args: &ArchiveArgs) -> Result<ExitCode, Failure> {
     if let Some(option) = args.find.first_given() {
         return Err(Failure::Usage(format!("{option} cannot be used with --unpack")));
@@ -100,13 +129,7 @@ fn unpack_one(args: &ArchiveArgs) -> Result<ExitCode, Failure> {
         }
     };
     let is_private = is_private(&archive);
-    let input = named(archive);
-    let name = input.name();
-    let reader: Box<dyn Read> = match input.open(&ReadOptions::default())? {
-        Opened::Bytes(bytes) => Box::new(std::io::Cursor::new(bytes)),
-        Opened::Stream(stream) => stream,
-        Opened::Directory(_) => return Err(Error::input(name, None, "is a directory; expected an archive").into()),
-    };
+    let (reader, name) = reader(named(archive))?;
     let extracted = extract(reader, &name, &cache, is_private)?;
     let unpacked = {
         let _signals_wait = temporary_outputs::hold();

@@ -7,7 +7,8 @@ use super::input::{NamedInput, Recording};
 use super::output::{Output, OutputRules};
 use super::pending_output::PendingOutput;
 use super::report::Report;
-use super::{batch, profiles, rewrite, temporary_outputs};
+use super::{archive, batch, profiles, rewrite, temporary_outputs};
+use perfconv::bundle::unpack::Members;
 use perfconv::container::read::directory::is_recording;
 use perfconv::container::write::envelope::{self, Envelope, Envelopes};
 use perfconv::convert;
@@ -28,6 +29,7 @@ use perfconv::rewrite::request::PassRequest;
 use perfconv::stream::ledger::Ledger;
 use perfconv::stream::source::Source;
 use perfconv::suggest::unknown;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::slice;
@@ -155,7 +157,11 @@ impl Conversion {
         let output = Output::check(path, &input, rules)?;
         let options = args.read.options();
         let input_name = input.display().to_string();
-        let named = NamedInput::open(input.clone(), args.read.from.as_deref(), &options)?;
+        let members = if format.shows_functions() { Members::All } else { Members::Recording };
+        let archive = archive::opened(&input, members, &options)?;
+        let modified = fs::metadata(&input).and_then(|input| input.modified()).ok();
+        let recording = archive.as_ref().map_or(&*input, |archive| archive.recording());
+        let named = NamedInput::open(recording.to_owned(), args.read.from.as_deref(), &options)?;
         if let Some(copy) = self.copy_of(args, &named) {
             let mut ledger = Ledger::default();
             let written = output.write(|out| {
@@ -193,7 +199,11 @@ impl Conversion {
         let retained = if anonymize { RetainedFields::default() } else { recording.retained_fields() };
         // Names must not enter an anonymized output, and changed addresses have none.
         let has_objects = format.shows_functions() && direct.is_none() && !anonymize && !remap;
-        let objects = if has_objects { symbol_search(values, &args.passes.find) } else { None };
+        let mut objects = if has_objects { symbol_search(values, &args.passes.find) } else { None };
+        if let (Some(objects), Some(archive)) = (&mut objects, &archive) {
+            objects.search.build_id_dirs.insert(0, archive.cache().to_owned());
+            objects.search.recorded = modified;
+        }
         let symbols = SymbolSources { imported, objects: objects.map(Arc::new) };
         let conversion = ConvertOptions {
             passes: AppliedPasses { change_records: passes.change_records(), remap, anonymize },

@@ -15,6 +15,9 @@ const MAX_WARNINGS: usize = 10;
 /// Number of objects without function names printed without `--verbose`.
 const MAX_OBJECTS: usize = 3;
 
+/// Number of digits of a build ID printed without `--verbose`.
+const BUILD_ID_DIGITS: usize = 8;
+
 /// Writer a line to standard error. A failure cannot be reported anywhere.
 pub fn print_message(line: fmt::Arguments<'_>) {
     let _ = writeln!(io::stderr(), "{}", escape_controls(line));

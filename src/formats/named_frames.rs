@@ -6,6 +6,7 @@ use crate::profile::mappings::Mappings;
 use crate::profile::stacks::{FrameId, Stacks};
 use crate::profile::symbolize::{SymbolSources, Symbolization};
 use crate::profile::symbols::Symbols;
+use crate::session::Session;
 use crate::session::map::{Map, MapId};
 use crate::stream::meta::Meta;
 use std::io::Write;
@@ -72,12 +73,12 @@ impl NamedFrames {
     pub fn add(
         &mut self,
         text: &[u8],
-        meta: &Meta,
+        (meta, session): (&Meta, &Session),
         out: &mut dyn Write,
         render: impl FnMut(&mut Vec<u8>, TextFrame<'_>, &Symbols),
     ) -> Result<()> {
         self.text.extend_from_slice(text);
-        if self.text.len() < TEXT { Ok(()) } else { self.write(meta, out, render) }
+        if self.text.len() < TEXT { Ok(()) } else { self.write((meta, session), out, render) }
     }
 
     /// Writer the text, each frame by `render`.
@@ -86,13 +87,13 @@ impl NamedFrames {
     /// Errors of `out`.
     pub fn write(
         &mut self,
-        meta: &Meta,
+        (meta, session): (&Meta, &Session),
         out: &mut dyn Write,
         mut render: impl FnMut(&mut Vec<u8>, TextFrame<'_>, &Symbols),
     ) -> Result<()> {
         let Self { sources, symbolization, mappings, frames, text } = self;
         let symbolization = symbolization.get_or_insert_with(|| Symbolization::new(sources, meta));
-        symbolization.look_up(frames.frames(), mappings.list());
+        symbolization.look_up(frames.frames(), mappings.list(), session.jit_dumps());
         let mut rendered = Vec::new();
         let mut rest = &text[..];
         while let Some((before, frame, after)) = next_frame(rest) {

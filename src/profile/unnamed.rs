@@ -152,7 +152,8 @@ mod tests {
         let profile = Profile { tables: Arc::new(tables), rows, ..Profile::default() };
         let mut unnamed = Unnamed::default();
         unnamed.add(&profile);
-        let object = |name: &str, samples| UnnamedObject { name: name.to_owned(), samples, build_id: None, missing: None };
+        let object =
+            |name: &str, samples| UnnamedObject { name: name.to_owned(), samples, build_id: None, missing: None };
         let objects = vec![object("/bin/app", 10), object("[kernel.kallsyms]", 10)];
         assert_eq!(unnamed, Unnamed { samples: 100, unnamed: 15, kernel: 15, user: 10, objects });
         let text = "15% of samples have frames without function names (kernel 15%, user 10%)";

@@ -20,7 +20,7 @@ use crate::profile::{Frame, Place};
 use crate::session::map::Map;
 use crate::session::names::NameId;
 use crate::session::space::Space;
-use crate::session::{Applied, Session};
+use crate::session::{Applied, JitDumps, Session};
 use crate::stream::Sink;
 use crate::stream::events::EventIndex;
 use crate::stream::ledger::Ledger;
@@ -161,7 +161,7 @@ impl Tables {
         self.maps.extend(self.mappings[known..].iter().map(|mapping| mapping.map.clone()));
         self.frames.append(&mut new.frames);
         if let Some(symbolization) = symbolization {
-            symbolization.look_up(&self.frames, &self.maps);
+            symbolization.look_up(&self.frames, &self.maps, &new.jit_dumps);
             let symbols = symbolization.symbols();
             let mut text = |name| {
                 let text = || String::from_utf8_lossy(symbols.name(name)).into();
@@ -353,6 +353,8 @@ struct NewEntries {
     mappings: Vec<Map>,
     frames: Vec<Frame>,
     threads: Vec<String>,
+    /// All jitdumps so far.
+    jit_dumps: JitDumps,
 }
 
 /// The fields of a sample.
@@ -420,6 +422,7 @@ impl Sender {
         new.mappings.extend_from_slice(&self.resolver.mappings.list()[*mappings..]);
         new.mappings.iter_mut().for_each(|map| build_ids.complete(map));
         new.frames.extend(&self.resolver.stacks.frames()[*frames..]);
+        new.jit_dumps.clone_from(self.session.jit_dumps());
         *events += new.events.len();
         *mappings += new.mappings.len();
         *frames += new.frames.len();

@@ -50,6 +50,8 @@ pub struct Session {
     /// Names of threads and cgroups, interned.
     pub names: Names,
     cgroups: HashMap<u64, NameId>,
+    /// Paths of the jitdumps that processes mapped.
+    jit_dumps: JitDumps,
     /// Exited threads, oldest first.
     ended: VecDeque<ExitedThread>,
     /// Identifiers of views, by the generations of their mappings.
@@ -67,6 +69,9 @@ struct Generations {
     kernel: u64,
     guest: u64,
 }
+
+/// Paths of jitdumps by process.
+pub type JitDumps = HashMap<u32, Box<[u8]>>;
 
 /// Identifier of a view: equal views resolve each address to the same mapping.
 pub type ViewId = u64;
@@ -142,6 +147,8 @@ impl Session {
             map.raise_start_to_kernel();
         } else if Map::may_be_jit_code(&map.filename) {
             map.pid = Some(pid);
+        } else if is_jit_dump(&map.filename) {
+            self.jit_dumps.insert(pid, map.filename.clone());
         }
         let (start, limit, may_be_main) = (map.start, map.limit, map.may_be_main());
         let id = self.map_id(map);
@@ -243,6 +250,11 @@ impl Session {
         self.processes.get(&pid)
     }
 
+    /// The jitdumps that processes mapped last. A program maps its jitdump so that recordings refer to it.
+    pub fn jit_dumps(&self) -> &JitDumps {
+        &self.jit_dumps
+    }
+
     /// A thread by tid.
     pub fn thread(&self, tid: u32) -> Option<&Thread> {
         self.threads.get(&tid)
@@ -301,4 +313,9 @@ impl Session {
             *next
         })
     }
+}
+/// Whether this is the path of a jitdump: `jit-PID.dump`.
+fn is_jit_dump(path: &[u8]) -> bool {
+    let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
+    name.starts_with(b"jit-") && name.ends_with(b".dump")
 }

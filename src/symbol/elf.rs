@@ -76,10 +76,10 @@ impl ElfFiles {
         is_any.then_some(files)
     }
 
-    /// The file with `.debug_info`. Relocatable files are ignored: their sections are not at their final addresses.
+    /// The file with `.debug_info`.
     fn debug_info(&self) -> Option<&Object> {
-        let files = self.object.iter().chain(&self.debug);
-        files.filter(|file| !file.is_relocatable()).find(|file| file.has_dwarf())
+        let mut files = self.object.iter().chain(&self.debug);
+        files.find(|file| file.has_dwarf())
     }
 
     /// The object, or else its debug file.

@@ -37,7 +37,8 @@ impl Source for KernelSource {
     fn open(&self, key: &ObjectKey, attempts: &mut Vec<Attempt>) -> Option<Box<dyn OpenedObject>> {
         let name = key.path.to_string_lossy();
         let is_kernel = KERNELS.iter().any(|start| name.starts_with(start));
-        if self.options.policy == Policy::No || !(is_kernel || is_module(&name)) {
+        let is_module = key.load_address.is_some();
+        if self.options.policy == Policy::No || !(is_kernel || is_module) {
             return None;
         }
         if is_kernel && let Some(object) = Search::new(&self.options, key, attempts).vmlinux() {
@@ -65,7 +66,8 @@ impl Source for KernelSource {
                         continue;
                     }
                     add(&path, Outcome::Used);
-                    return Some(Box::new(Kernel { symbols: kallsyms.table, shift }));
+                    let load_address = key.load_address.unwrap_or(0);
+                    return Some(Box::new(Kernel { symbols: kallsyms.table, shift, load_address }));
                 }
             }
         }
@@ -86,13 +88,6 @@ impl KernelSource {
             (None, None) => Vec::new(),
         }
     }
-}
-
-/// Whether this is the name of a loaded module, as in kallsyms: `[nf_nat]`.
-fn is_module(name: &str) -> bool {
-    const OTHERS: [&str; 6] = ["vdso", "vsyscall", "heap", "stack", "anon", "uprobes"];
-    let name = name.strip_prefix('[').and_then(|name| name.strip_suffix(']'));
-    name.is_some_and(|name| !OTHERS.iter().any(|other| name.starts_with(other)))
 }
 
 /// Reads a whole file. Files in `/proc` report no size, and cannot be mapped.
@@ -125,11 +120,13 @@ fn shift(own: Option<u64>, key: &ObjectKey) -> u64 {
 struct Kernel {
     symbols: SymbolTable,
     shift: u64,
+    /// Address of the module whose symbols are looked up; 0 for the kernel itself.
+    load_address: u64,
 }
 
 impl OpenedObject for Kernel {
     fn address_of_offset(&self, offset: u64) -> Option<u64> {
-        Some(offset)
+        Some(offset.wrapping_add(self.load_address))
     }
 
     fn with_lookup(&self, lookups: &mut dyn FnMut(&dyn Lookup)) {
@@ -290,12 +287,14 @@ mod tests {
         let source = KernelSource::new(Arc::new(SearchOptions { kallsyms: Some(path), ..SearchOptions::default() }));
         let key = |name: &str, address| ObjectKey {
             path: name.into(),
+            load_address: name.starts_with("[nf").then_some(0xffff_ffff_c000_0000),
             reference: Some(Reference { symbol: "_text".to_owned(), address }),
             ..ObjectKey::default()
         };
         let open = |key| source.open(&key, &mut Vec::new());
         let module = open(key("[nf_nat]", 0xffff_ffff_8100_0000)).unwrap();
-        assert_eq!(look_up(&*module, 0xffff_ffff_c000_0004), ["in_module"]);
+        let address = module.address_of_offset(4).unwrap();
+        assert_eq!(look_up(&*module, address), ["in_module"]);
         assert!(open(key("[nf_nat]", 0xffff_ffff_9900_0000)).is_none());
         assert!(open(key("[vdso]", 0)).is_none() && open(key("/bin/ls", 0)).is_none());
     }

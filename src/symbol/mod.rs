@@ -20,7 +20,8 @@
 //! * [`lookup`]: lookup of one address; [`source`]: the interface of symbol sources.
 //! * [`elf`]: object files with their debug files; [`find`]: finds these; [`object`]: one opened file; [`table`]: symbol
 //!   tables; [`dwarf`]: debug information; `gopclntab`: the function table of Go programs.
-//! * [`kernel`]: kallsyms and vmlinux; [`perf_map`]: `perf-PID.map` files.
+//! * [`kernel`]: kallsyms and vmlinux; [`relocation`]: kernel modules.
+//! * [`jit_dump`]: jitdumps; [`perf_map`]: `perf-PID.map` files.
 //! * [`demangle`]: demangling of names; [`symbols`]: interned results.
 
 mod arena;
@@ -31,6 +32,7 @@ pub mod elf;
 pub mod find;
 mod gopclntab;
 mod inflate;
+pub mod jit_dump;
 pub mod kernel;
 pub mod lookup;
 mod nesting;
@@ -38,6 +40,7 @@ pub mod object;
 pub mod perf_map;
 mod plt;
 mod ranges;
+pub mod relocation;
 mod resolve;
 pub mod source;
 pub mod symbols;
@@ -76,6 +79,7 @@ impl Symbolizer {
         let search = Arc::new(search);
         let sources: Vec<Arc<dyn Source>> = vec![
             Arc::new(kernel::KernelSource::new(Arc::clone(&search))),
+            Arc::new(jit_dump::JitDumpSource::new(Arc::clone(&search))),
             Arc::new(perf_map::PerfMapSource::new(Arc::clone(&search))),
             Arc::new(elf::ElfSource::new(search)),
         ];

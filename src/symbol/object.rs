@@ -1,11 +1,13 @@
 //! An opened ELF file: segments, sections, build ID. The file is untrusted.
 
-use super::inflate;
+use super::{inflate, relocation};
 use crate::container::spool::map;
 use crate::rewrite::build_ids::elf;
 use crate::rewrite::build_ids::id::Id;
 use bytes::Bytes;
-use object::elf::{ET_REL, FileHeader32, FileHeader64, PF_X, PT_LOAD, SHF_COMPRESSED, SHF_EXECINSTR, SHT_NOBITS};
+use object::elf::{
+    ET_REL, FileHeader32, FileHeader64, PF_X, PT_LOAD, SHF_ALLOC, SHF_COMPRESSED, SHF_EXECINSTR, SHT_NOBITS,
+};
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader};
 use object::{Endianness, FileKind};
 use std::fs::{self, File};
@@ -43,7 +45,7 @@ pub struct Section {
     pub kind: u32,
     /// Whether it is executable.
     pub is_executable: bool,
-    /// Address in memory.
+    /// Address in memory; for kernel modules as [laid out](relocation::lay_out).
     pub address: u64,
     /// Offset in the file.
     pub offset: u64,
@@ -51,6 +53,12 @@ pub struct Section {
     pub size: u64,
     /// Index of a section that it refers to.
     pub link: usize,
+    /// Index of the section that relocations apply to.
+    pub info: usize,
+    /// Alignment in memory.
+    pub alignment: u64,
+    /// Whether it is loaded to memory.
+    pub is_loaded: bool,
     is_compressed: bool,
 }
 
@@ -119,12 +127,18 @@ impl Object {
                 offset: section.sh_offset(endian).into(),
                 size: section.sh_size(endian).into(),
                 link: section.sh_link(endian) as usize,
+                info: section.sh_info(endian) as usize,
+                alignment: section.sh_addralign(endian).into(),
+                is_loaded: flags & SHF_ALLOC.0 != 0,
                 is_compressed: flags & SHF_COMPRESSED.0 != 0 || name.starts_with(b".zdebug_"),
             }
         };
         let headers = header.section_headers(endian, data).unwrap_or_default();
-        let sections: Vec<Section> = headers.iter().map(section).collect();
+        let mut sections: Vec<Section> = headers.iter().map(section).collect();
         let (machine, is_relocatable) = (header.e_machine(endian).0, header.e_type(endian) == ET_REL);
+        if is_relocatable {
+            relocation::lay_out(&mut sections);
+        }
         let build_id = elf::of_bytes(data);
         let inflated = sections.iter().map(|_| OnceLock::new()).collect();
         let path = path.to_owned();
@@ -195,13 +209,18 @@ impl Object {
     pub fn section_data(&self, index: usize) -> &[u8] {
         let Some(section) = self.sections.get(index) else { return &[] };
         let raw = self.raw(section);
-        if !section.is_compressed {
+        let is_relocated = self.is_relocatable && !section.is_loaded && section.name.starts_with(b".debug_");
+        if !section.is_compressed && !is_relocated {
             return raw;
         }
         let Some(inflated) = self.inflated.get(index) else { return &[] };
-        let inflate = || match section.name.starts_with(b".zdebug_") {
-            true => inflate::old_form(raw),
-            false => inflate::section(raw, self.is_64, self.endian),
+        let inflate = || {
+            let bytes = match section.name.starts_with(b".zdebug_") {
+                _ if !section.is_compressed => Some(raw.to_vec()),
+                true => inflate::old_form(raw),
+                false => inflate::section(raw, self.is_64, self.endian),
+            }?;
+            if is_relocated { relocation::apply(self, index, bytes) } else { Some(bytes) }
         };
         inflated.get_or_init(inflate).as_deref().unwrap_or_default()
     }
@@ -212,7 +231,8 @@ impl Object {
         is_compressed && self.inflated.get(index).is_some_and(|inflated| inflated.get().is_none())
     }
 
-    fn raw(&self, section: &Section) -> &[u8] {
+    /// The bytes of a section in the file.
+    pub fn raw(&self, section: &Section) -> &[u8] {
         let range = usize::try_from(section.offset).ok().zip(usize::try_from(section.size).ok());
         let range = range.and_then(|(start, size)| Some(start..start.checked_add(size)?));
         let has_bytes = section.kind != SHT_NOBITS.0;
@@ -227,10 +247,11 @@ impl Object {
         found.and_then(|(section, offset)| self.raw(section).get(offset as usize..)).unwrap_or_default()
     }
 
-    /// The address of a file offset: in the segment that contains it, or else in one whose pages include it.
+    /// The address of a file offset: in the segment that contains it, or else in one whose pages include it. For kernel modules,
+    /// which have no segments, the offset is that in memory.
     pub fn address_of_offset(&self, offset: u64) -> Option<u64> {
         if self.is_relocatable {
-            return Some(offset);
+            return offset.checked_add(relocation::BASE);
         }
         let is_in =
             |segment: &&Segment| offset.wrapping_sub(segment.offset) < segment.file_size.max(segment.memory_size);

@@ -20,6 +20,10 @@ pub struct ObjectKey {
     pub modified: Option<SystemTime>,
     /// Process ID, for memory without a file.
     pub pid: Option<u32>,
+    /// Path of the jitdump that the process mapped, for memory without a file.
+    pub jit_dump: Option<PathBuf>,
+    /// Address of a kernel module, to which offsets in it are relative.
+    pub load_address: Option<u64>,
     /// Reference symbol, by whose address the symbols of a kernel are relocated.
     pub reference: Option<Reference>,
 }

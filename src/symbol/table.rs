@@ -131,9 +131,10 @@ impl SymbolTable {
                 (start, limit) = (code, u64::MAX);
             }
             if object.is_relocatable() {
-                let Some(section) = section else { continue };
-                start = start.wrapping_add(section.offset);
-                limit = section.offset.saturating_add(section.size);
+                // Code that is discarded after the initialization has no address.
+                let Some(section) = section.filter(|section| section.address != 0) else { continue };
+                start = start.wrapping_add(section.address);
+                limit = section.address.saturating_add(section.size);
             }
             self.symbols.push(Symbol {
                 start,

@@ -551,3 +551,225 @@ fn corrupt_objects_cost_their_own_names() {
     }
     println!("{tried} corrupt objects, {known} addresses with a function");
 }
+
+/// The frames of a sample in the text of perf script, without offsets and objects.
+fn functions(text: &str) -> Vec<Vec<&str>> {
+    let samples = text.split("\n\n").filter(|sample| sample.contains('\t'));
+    let name = |line: &'_ str| -> Option<(usize, usize)> {
+        let start = line.strip_prefix('\t')?.trim_start();
+        let start = line.len() - start.len() + start.find(' ')? + 1;
+        let end = start + line[start..].rfind(" (")?;
+        let end = line[start..end].rfind("+0x").map_or(end, |plus| start + plus);
+        Some((start, end))
+    };
+    samples
+        .map(|sample| sample.lines().filter_map(|line| name(line).map(|(start, end)| &line[start..end])).collect())
+        .collect()
+}
+
+#[test]
+fn jit_code_has_the_functions_of_its_jitdump_without_injection() {
+    let Some(corpus) = corpus() else {
+        println!("skipped: there is no ../shared/symbols");
+        return;
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let output = directory.path().join("out.txt");
+    let status = Command::new(env!("CARGO_BIN_EXE_perfconv"))
+        .arg(corpus.join("rec/d-fp-jitdump.data"))
+        .args(["-q", "-t", "perf-script", "--no-inline", "--symfs"])
+        .arg(corpus.join("symfs"))
+        .arg("-o")
+        .arg(&output)
+        .status()
+        .unwrap();
+    assert!(status.success());
+    let own = fs::read_to_string(&output).unwrap();
+    let perf = unpacked(&corpus.join("golden/d-fp-jitinj.p61.noinline.txt.zst")).unwrap();
+    let (own, perf) = (functions(&own), functions(&perf));
+    assert_eq!(own.len(), perf.len());
+    let mut share = Share::default();
+    for (own, perf) in own.iter().zip(&perf) {
+        // perf injected these functions.
+        for (own, perf) in own.iter().zip(perf).filter(|(_, perf)| perf.to_lowercase().contains("jitd")) {
+            share.add(own == perf);
+        }
+    }
+    println!("{} % of {} frames of JIT code", share.shown(), share.all);
+    assert!(share.all > 800 && share.equal == share.all, "{} of {}", share.equal, share.all);
+    assert!(own.iter().flatten().any(|name| *name == "[unknown]"), "stubs are not in the jitdump");
+}
+
+/// A program, run with these arguments; `None` if it is missing or fails.
+fn ran(program: &str, arguments: &[&str], directory: &Path) -> Option<String> {
+    let output = Command::new(program).args(arguments).current_dir(directory).output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[test]
+fn kernel_modules_have_their_functions_inlined_functions_and_lines() {
+    const SOURCE: &str = "volatile int sum;\n\
+        static inline __attribute__((always_inline)) void add(int by) {\n  sum += by;\n  sum ^= by;\n}\n\
+        __attribute__((section(\".init.text\"))) int init_module(void) {\n  sum = 3;\n  return 0;\n}\n\
+        void first(int by) {\n  add(by);\n  sum -= 2;\n}\n\
+        __attribute__((cold)) void rare(int by) {\n  sum *= by;\n  add(by + 1);\n}\n\
+        void second(int by) {\n  sum++;\n  first(by);\n}\n";
+    let root = tempfile::tempdir().unwrap();
+    let at = |path: &str| root.path().join(path);
+    fs::create_dir_all(at("usr/lib/modules/6.1/kernel")).unwrap();
+    fs::write(at("m.c"), SOURCE).unwrap();
+    let compiled = ran("gcc", &["-g", "-O2", "-fno-pie", "-c", "m.c", "-o", "m.o"], root.path());
+    let linked = compiled.and_then(|_| ran("ld", &["-r", "--build-id=sha1", "m.o", "-o", "m.ko"], root.path()));
+    if linked.is_none() {
+        println!("skipped: there is no gcc or ld");
+        return;
+    }
+    let bytes = fs::read(at("m.ko")).unwrap();
+    let object = Object::parse(Path::new("m.ko"), bytes.clone().into()).unwrap();
+    let sections: Vec<_> = object.sections().iter().filter(|section| section.address != 0).collect();
+    assert!(sections.len() >= 2 && sections.iter().all(|section| !section.name.starts_with(b".init")));
+    let base = object.address_of_offset(0).unwrap();
+    let packed = zstd::encode_all(&bytes[..], 1).unwrap();
+    fs::write(at("usr/lib/modules/6.1/kernel/m.ko.zst"), packed).unwrap();
+
+    let mut search = SearchOptions::default().with_symfs(root.path());
+    let key = |build_id| ObjectKey {
+        path: "/lib/modules/6.1/kernel/m.ko".into(),
+        build_id,
+        load_address: Some(0xffff_ffff_c000_0000),
+        ..ObjectKey::default()
+    };
+    let (mut compared, mut with_inlined) = (0, 0);
+    for section in sections {
+        let name = String::from_utf8_lossy(&section.name).into_owned();
+        let offsets: Vec<u64> = (0..section.size).collect();
+        let mut arguments: Vec<String> = ["-fiae", "m.ko", "-j", &name].map(str::to_owned).into();
+        arguments.extend(offsets.iter().map(|offset| format!("{offset:#x}")));
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let Some(oracle) = ran("addr2line", &arguments, root.path()) else {
+            println!("skipped: there is no addr2line");
+            return;
+        };
+        let mut expected: Vec<Vec<(String, u32)>> = Vec::new();
+        let mut function = None;
+        for line in oracle.lines() {
+            if line.starts_with("0x") {
+                expected.push(Vec::new());
+            } else if let Some(function) = function.take() {
+                expected.last_mut().unwrap().push((function, place(line).1));
+            } else {
+                function = Some(line.to_owned());
+            }
+        }
+        let addresses = offsets.iter().map(|offset| section.address - base + offset).collect();
+        let requests = [Request { key: key(object.build_id()), addresses: Addresses::Offsets(addresses) }];
+        let resolved = Symbolizer::new(Options::default(), search.clone()).resolve(&requests);
+        for (place, expected) in expected.iter().enumerate() {
+            let frames = resolved.symbols.frames(0, place).iter().map(|frame| {
+                let function = frame.function.and_then(|id| resolved.symbols.function(id));
+                let name = function.map_or(&b"??"[..], |function| resolved.symbols.name(function.name));
+                (String::from_utf8_lossy(name).into_owned(), frame.line)
+            });
+            let own: Vec<_> = frames.collect();
+            // binutils takes padding for a part of the function before it.
+            if own.first().is_some_and(|(name, _)| name != "??") {
+                assert_eq!(&own, expected, "{name}+{:#x}", offsets[place]);
+                compared += 1;
+                with_inlined += usize::from(own.len() > 1);
+            }
+        }
+    }
+    println!("{compared} addresses, {with_inlined} with inlined functions");
+    assert!(compared > 40 && with_inlined > 8);
+    // Without its build ID, it may be a module of another build.
+    search.release = Some("6.1".to_owned());
+    let requests = [Request { key: key(None), addresses: Addresses::Offsets(vec![8]) }];
+    let resolved = Symbolizer::new(Options::default(), search).resolve(&requests);
+    assert_eq!(resolved.objects[0].with_function, 0);
+}
+
+/// The text of perf script, without inlined functions, of a recording or an archive.
+fn script(input: &Path, arguments: &[&std::ffi::OsStr], home: &Path) -> String {
+    let output = tempfile::NamedTempFile::new().unwrap();
+    let status = Command::new(env!("CARGO_BIN_EXE_perfconv"))
+        .arg(input)
+        .args(["-q", "-f", "-t", "perf-script", "--no-inline"])
+        .args(arguments)
+        .arg("-o")
+        .arg(output.path())
+        .env("HOME", home)
+        .env_remove("XDG_CACHE_HOME")
+        .status()
+        .unwrap();
+    assert!(status.success());
+    fs::read_to_string(output.path()).unwrap()
+}
+
+/// Number of named frames of programs and libraries.
+fn named_frames(text: &str) -> usize {
+    text.lines().filter(|line| line.starts_with('\t') && line.contains("+0x") && line.contains(" (/")).count()
+}
+
+#[test]
+fn archives_are_converted_with_their_objects() {
+    let Some(corpus) = corpus() else {
+        println!("skipped: there is no ../shared/symbols");
+        return;
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let at = |path: &str| directory.path().join(path);
+    let (recording, symfs) = (corpus.join("rec/d-fp-c.data"), corpus.join("symfs"));
+    let perfconv = |arguments: &[&std::ffi::OsStr]| {
+        let status = Command::new(env!("CARGO_BIN_EXE_perfconv")).arg("archive").args(arguments).arg("-q").status();
+        assert!(status.unwrap().success());
+    };
+    let archive = at("c.tar.zst");
+    perfconv(&[recording.as_ref(), "--symfs".as_ref(), symfs.as_ref(), "-o".as_ref(), archive.as_ref()]);
+    let home = at("home");
+    fs::create_dir(&home).unwrap();
+    let expected = named_frames(&script(&recording, &["--symfs".as_ref(), symfs.as_ref()], &home));
+    let without = named_frames(&script(&recording, &[], &home));
+    let (temporary, spool) = (at("spool"), "--spool-dir".as_ref());
+    fs::create_dir(&temporary).unwrap();
+    let from_archive = script(&archive, &[spool, temporary.as_ref()], &home);
+    println!("{expected} named frames, {without} without files, {} from the archive", named_frames(&from_archive));
+    assert!(without + 1000 < expected && named_frames(&from_archive) == expected);
+    assert_eq!(fs::read_dir(&temporary).unwrap().count(), 0, "temporary files remain");
+
+    // The same objects, unpacked to a directory that is named and to the cache of the user.
+    let unpacked = at("unpacked");
+    perfconv(&[archive.as_ref(), "--unpack".as_ref(), "-o".as_ref(), unpacked.as_ref()]);
+    let named = script(&recording, &["--buildid-dir".as_ref(), unpacked.as_ref()], &home);
+    assert_eq!(named_frames(&named), expected);
+    let alone = tempfile::tempdir().unwrap();
+    fs::rename(&unpacked, alone.path().join(".debug")).unwrap();
+    assert_eq!(named_frames(&script(&recording, &[], alone.path())), expected);
+}
+
+#[test]
+fn a_cache_of_perf_has_the_objects() {
+    let Some(corpus) = corpus() else {
+        println!("skipped: there is no ../shared/symbols");
+        return;
+    };
+    // What `perf archive` packs, and `tar x -C ~/.debug` unpacks.
+    let home = tempfile::tempdir().unwrap();
+    let cache = home.path().join(".debug");
+    let program = corpus.join("symfs/srv/sym/bin/mill-fp");
+    let added =
+        Command::new("perf").arg("--buildid-dir").arg(&cache).args(["buildid-cache", "--add"]).arg(&program).output();
+    if !added.is_ok_and(|output| output.status.success()) {
+        println!("skipped: there is no perf");
+        return;
+    }
+    let recording = corpus.join("rec/d-fp-c.data");
+    let texts = [script(&recording, &[], home.path()), {
+        let empty = tempfile::tempdir().unwrap();
+        script(&recording, &["--buildid-dir".as_ref(), cache.as_ref()], empty.path())
+    }];
+    for text in texts {
+        let named = text.lines().filter(|line| line.contains("+0x") && line.contains("/bin/mill-fp)")).count();
+        println!("{named} named frames");
+        assert!(named > 1000);
+    }
+}

@@ -185,7 +185,9 @@ fn values(matches: &ArgMatches, options: &[FormatOption]) -> OptionValues {
         let value = match option.value_kind {
             ValueKind::Flag => Some(OptionValue::Given),
             ValueKind::Choice(_) => matches.get_one(option.name).cloned().map(OptionValue::Word),
-            ValueKind::List(_) => matches.get_many(option.name).map(|words| OptionValue::List(words.cloned().collect())),
+            ValueKind::List(_) => {
+                matches.get_many(option.name).map(|words| OptionValue::List(words.cloned().collect()))
+            }
             ValueKind::Number { .. } => matches.get_one(option.name).copied().map(OptionValue::Number),
             ValueKind::File => matches.get_one(option.name).cloned().map(OptionValue::File),
             ValueKind::Files => {

@@ -101,7 +101,7 @@ impl<W: Write> Export<W> {
 
     fn write(&mut self, meta: &Meta, text: &[u8]) -> Result<()> {
         match &mut self.named {
-            Some(named) => named.add(text, meta, &mut self.out, named_frame),
+            Some(named) => named.add(text, (meta, &self.session), &mut self.out, named_frame),
             None => self.out.write_all(text).map_err(Error::Output),
         }
     }
@@ -378,7 +378,7 @@ impl<W: Write> Sink for Export<W> {
         }
         self.write(meta, b"\n]}\n")?;
         if let Some(named) = &mut self.named {
-            named.write(meta, &mut self.out, named_frame)?;
+            named.write((meta, &self.session), &mut self.out, named_frame)?;
         }
         self.out.flush().map_err(Error::Output)
     }

@@ -9,7 +9,7 @@ use crate::abi::record::RecordType;
 use crate::abi::sample_type::SampleType;
 use crate::abi::sample_view::SampleView;
 use crate::error::{Error, Result};
-use crate::formats::converter::{Converter, ConvertOptions};
+use crate::formats::converter::{ConvertOptions, Converter};
 use crate::formats::named_frames::{NamedFrames, TextFrame};
 use crate::profile::deferred::{UserFrames, Waiting};
 use crate::profile::dispatch::{DecodedSample, SampleConsumer, dispatch};
@@ -88,7 +88,7 @@ impl<W: Write> Export<W> {
     fn write(&mut self, meta: &Meta, text: &[u8]) -> Result<()> {
         let has_source_lines = self.has_source_lines;
         match &mut self.named {
-            Some(named) => named.add(text, meta, &mut self.out, |out, frame, symbols| {
+            Some(named) => named.add(text, (meta, &self.session), &mut self.out, |out, frame, symbols| {
                 named_frame(out, frame, symbols, has_source_lines);
             }),
             None => self.out.write_all(text).map_err(Error::Output),
@@ -334,7 +334,7 @@ impl<W: Write> Sink for Export<W> {
         }
         let has_source_lines = self.has_source_lines;
         if let Some(named) = &mut self.named {
-            named.write(meta, &mut self.out, |out, frame, symbols| {
+            named.write((meta, &self.session), &mut self.out, |out, frame, symbols| {
                 named_frame(out, frame, symbols, has_source_lines);
             })?;
         }

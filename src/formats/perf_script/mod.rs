@@ -10,7 +10,7 @@ pub use import::{import, recognizes};
 use super::options::{FormatOption, ValueKind};
 use super::{Format, Reader, Writer};
 use crate::container::read::ReadOptions;
-use crate::formats::converter::{Converter, ConvertOptions};
+use crate::formats::converter::{ConvertOptions, Converter};
 use crate::stream::order::Order;
 use export::Export;
 use std::io::{BufWriter, Write};

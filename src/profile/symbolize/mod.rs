@@ -3,6 +3,7 @@
 use super::imported::ImportedProfile;
 use super::symbols::{FrameSymbol, Function, FunctionId, Line, Symbols};
 use super::{Frame, MappingId, Place};
+use crate::session::JitDumps;
 use crate::session::map::Map;
 use crate::stream::meta::Meta;
 use hashbrown::HashMap;
@@ -72,7 +73,9 @@ impl Symbolization {
     }
 
     /// Looks up the frames that are not yet known, of all frames and mappings so far.
-    pub fn look_up(&mut self, frames: &[Frame], mappings: &[Map]) {
+    pub fn look_up(&mut self, frames: &[Frame], mappings: &[Map], jit_dumps: &JitDumps) {
+        #[cfg(not(feature = "symbols"))]
+        let _ = jit_dumps;
         let new = self.known..frames.len();
         self.known = frames.len();
         // Frames without a function in the imported profile.
@@ -91,7 +94,7 @@ impl Symbolization {
         }
         #[cfg(feature = "symbols")]
         if let Some(objects) = &mut self.objects {
-            objects.look_up(&rest, frames, mappings, &mut self.symbols);
+            objects.look_up(&rest, frames, mappings, jit_dumps, &mut self.symbols);
         }
     }
 

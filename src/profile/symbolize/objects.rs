@@ -8,10 +8,12 @@ use crate::profile::{Frame, MappingId, Place};
 use crate::rewrite::build_ids::elf::read_notes;
 use crate::rewrite::build_ids::host::Host;
 use crate::rewrite::build_ids::id::Id;
+use crate::session::JitDumps;
 use crate::session::map::Map;
 use crate::session::names::NameId;
 use crate::stream::meta::Meta;
 use crate::symbol::find::attempt::{Attempt, Outcome};
+use crate::symbol::find::modules::module_name;
 use crate::symbol::find::{Policy, SearchOptions};
 use crate::symbol::{self, Addresses, ObjectKey, ObjectReport, Reference, Request, ResolvedFrame, Symbolizer};
 use hashbrown::HashMap;
@@ -50,8 +52,14 @@ impl SymbolOptions {
         if runs_the_kernel && search.kallsyms.is_none() && is_running_kernel(meta) {
             search.kallsyms = Some("/proc/kallsyms".into());
         }
+        search.release = meta.string(FeatureId::OSRELEASE).filter(|release| is_plain(release));
         search
     }
+}
+
+/// Whether the name of a kernel release can be a part of a path.
+fn is_plain(release: &str) -> bool {
+    !release.is_empty() && !release.starts_with('.') && !release.contains(['/', '\0'])
 }
 
 /// Whether the recorded kernel has the build ID of the running one, or none was recorded.
@@ -92,7 +100,14 @@ impl ObjectSearch {
     }
 
     /// Looks up these frames, and adds what is found to the symbols.
-    pub fn look_up(&mut self, ids: &[u32], frames: &[Frame], mappings: &[Map], symbols: &mut Symbols) {
+    pub fn look_up(
+        &mut self,
+        ids: &[u32],
+        frames: &[Frame],
+        mappings: &[Map],
+        jit_dumps: &JitDumps,
+        symbols: &mut Symbols,
+    ) {
         if self.policy == Policy::No {
             return;
         }
@@ -123,7 +138,7 @@ impl ObjectSearch {
                 }
                 return false;
             }
-            let request = self.request(map, addresses);
+            let request = self.request(map, addresses, jit_dumps);
             let is_any = request.is_some();
             requests.extend(request);
             is_any
@@ -152,18 +167,20 @@ impl ObjectSearch {
     }
 
     /// The request for addresses in a mapping; `None` if it cannot have symbols.
-    fn request(&self, map: &Map, addresses: impl Iterator<Item = u64>) -> Option<Request> {
+    fn request(&self, map: &Map, addresses: impl Iterator<Item = u64>, jit_dumps: &JitDumps) -> Option<Request> {
         // Some recordings have short IDs, such as the 8 bytes of LLD, at a fixed size.
         let build_id = map.build_id.as_deref().or_else(|| self.build_ids.of(map)).and_then(|id| Id::new(unpadded(id)));
-        let key = ObjectKey { path: path(&map.filename), build_id, pid: map.pid, ..ObjectKey::default() };
+        let jit_dump = map.pid.and_then(|pid| jit_dumps.get(&pid)).map(|name| path(name));
+        let key = ObjectKey { path: path(&map.filename), build_id, pid: map.pid, jit_dump, ..ObjectKey::default() };
         if map.is_kernel() {
             let key = ObjectKey { reference: reference(map), ..key };
             return Some(Request { key, addresses: Addresses::Virtual(addresses.collect()) });
         }
-        if let Some(module) = module(map) {
-            // Functions of modules are among those of the kernel.
-            let key = ObjectKey { path: module.into(), reference: self.kernel.clone(), ..key };
-            return Some(Request { key, addresses: Addresses::Virtual(addresses.collect()) });
+        if map.is_of_kernel() && is_module(&map.filename) {
+            // Functions of modules are also among those of the kernel.
+            let key = ObjectKey { reference: self.kernel.clone(), load_address: Some(map.start), ..key };
+            let offsets = addresses.map(|address| address.wrapping_sub(map.start)).collect();
+            return Some(Request { key, addresses: Addresses::Offsets(offsets) });
         }
         // The kernel of a guest is not that of the host.
         let is_guest_kernel = map.filename.starts_with(b"[guest.kernel");
@@ -225,15 +242,9 @@ fn reference(map: &Map) -> Option<Reference> {
     Some(Reference { symbol: symbol.to_owned(), address: map.pgoff })
 }
 
-/// The name of a module as kallsyms has it, `[nf_nat]`, from that name or the path of its file.
-fn module(map: &Map) -> Option<String> {
-    let name = str::from_utf8(map.filename.rsplit(|&byte| byte == b'/').next()?).ok()?;
-    if map.filename.starts_with(b"[") {
-        return map.is_of_kernel().then(|| name.to_owned());
-    }
-    let (stem, rest) = name.split_once(".ko")?;
-    let is_module = rest.is_empty() || rest.starts_with('.');
-    is_module.then(|| format!("[{}]", stem.replace('-', "_")))
+/// Whether this is the name of a kernel module: `[nf_nat]`, or the path of its file.
+fn is_module(name: &[u8]) -> bool {
+    str::from_utf8(name).is_ok_and(|name| module_name(Path::new(name)).is_some())
 }
 
 #[cfg(unix)]
@@ -254,10 +265,8 @@ fn missing(report: &ObjectReport) -> MissingSymbols {
     let hides_addresses = attempts.iter().find(|attempt| matches!(attempt.outcome, Outcome::Unsuitable(_)));
     let reason = match (key.pid, hides_addresses) {
         (Some(_), _) if is_used => "no function at these addresses".to_owned(),
-        (Some(pid), _) => format!("no perf-{pid}.map"),
-        (None, _) if is_used => {
-            "no symbols; install its debug symbols or use --debug-dir DIR".to_owned()
-        }
+        (Some(pid), _) => format!("neither jit-{pid}.dump nor perf-{pid}.map"),
+        (None, _) if is_used => "no symbols; install its debug symbols or use --debug-dir DIR".to_owned(),
         (None, Some(attempt)) => attempt.to_string(),
         (None, None) if key.path.as_os_str().as_encoded_bytes().starts_with(b"[kernel") => {
             "no kernel symbols; use --kallsyms FILE or --vmlinux FILE".to_owned()
@@ -274,10 +283,10 @@ mod tests {
     #[test]
     fn names_of_modules_and_reference_symbols() {
         let map = |name: &[u8]| Map::new(0xffff_ffff_c000_0000, 0x1000, 7, name, None);
-        assert_eq!(module(&map(b"/lib/modules/6.1/fs/nf-nat.ko.xz")).as_deref(), Some("[nf_nat]"));
-        assert_eq!(module(&map(b"[nf_nat]")).as_deref(), Some("[nf_nat]"));
-        assert_eq!(module(&Map::new(0x1000, 0x1000, 0, b"[vdso]", None)), None);
-        assert_eq!(module(&map(b"/lib/libkonfig.kore")), None);
+        let is_module = |name: &[u8]| is_module(name);
+        assert!(is_module(b"/lib/modules/6.1/fs/nf-nat.ko.xz") && is_module(b"[nf_nat]"));
+        assert!(!is_module(b"[vdso]") && !is_module(b"/lib/libkonfig.kore"));
+        assert!(is_plain("6.1.0-18-amd64") && !is_plain("../x") && !is_plain("a/b") && !is_plain(""));
         let text = Reference { symbol: "_text".to_owned(), address: 7 };
         assert_eq!(reference(&map(b"[kernel.kallsyms]_text")), Some(text));
         assert!(reference(&map(b"[kernel.kallsyms]")).is_none());

@@ -20,6 +20,8 @@ pub enum Role {
     Split,
     /// Symbols of a running kernel.
     Kallsyms,
+    /// Functions and lines of JIT code, over time.
+    JitDump,
     /// Functions of JIT code.
     PerfMap,
 }
@@ -34,6 +36,7 @@ impl Role {
             Self::Package => "DWARF package",
             Self::Split => "split DWARF file",
             Self::Kallsyms => "kallsyms",
+            Self::JitDump => "jitdump",
             Self::PerfMap => "perf map",
         }
     }

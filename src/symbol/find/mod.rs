@@ -1,8 +1,9 @@
 //! Finds the files of an object: the object itself, its debug information, and files that these refer to.
 //!
-//! * [`places`]: candidate paths; [`attempt`]: outcomes of the search; [`search`]: opens and checks files.
+//! * [`places`]: candidate paths; [`modules`]: those of kernel modules; [`attempt`]: outcomes of the search; [`search`]: opens and checks files.
 
 pub mod attempt;
+pub mod modules;
 pub mod places;
 pub mod search;
 
@@ -38,9 +39,11 @@ pub struct SearchOptions {
     pub debuginfod_cache: Option<PathBuf>,
     /// Symbols of the recorded kernel.
     pub kallsyms: Option<PathBuf>,
+    /// Release of the recorded kernel, as in `/lib/modules/RELEASE`.
+    pub release: Option<String>,
     /// Image of the recorded kernel.
     pub vmlinux: Option<PathBuf>,
-    /// Directories of `perf-PID.map` files.
+    /// Directories of `perf-PID.map` files and jitdumps.
     pub perf_map_dirs: Vec<PathBuf>,
     /// Time of the recording: without a build ID, files modified later do not match.
     pub recorded: Option<SystemTime>,

@@ -1,5 +1,6 @@
 //! Candidate paths of an object's files. No file is opened here.
 
+use super::SearchOptions;
 use crate::abi::hex::to_hex;
 use crate::rewrite::build_ids::id::Id;
 use std::path::{Component, Path, PathBuf};
@@ -39,6 +40,20 @@ pub fn in_cache(cache: &Path, path: &Path, id: &Id, names: &[&str]) -> Vec<PathB
     let directories = || std::iter::once(&by_id).chain(&by_path);
     let named = directories().flat_map(|directory| names.iter().map(|name| directory.join(name)));
     named.chain(directories().cloned()).collect()
+}
+
+/// Candidates for the image of a kernel, by its release. Which kernel they are of, their build ID shows.
+pub fn vmlinux(options: &SearchOptions) -> Vec<PathBuf> {
+    let Some(release) = &options.release else { return Vec::new() };
+    let of_release = |path: &str| path.replace("RELEASE", release);
+    let below_debug = ["boot/vmlinux-RELEASE", "lib/modules/RELEASE/vmlinux", "usr/lib/modules/RELEASE/vmlinux"];
+    let debug = below_debug.map(of_release);
+    let mut places: Vec<_> =
+        options.debug_dirs.iter().flat_map(|root| debug.iter().map(move |path| root.join(path))).collect();
+    let root = options.symfs.as_deref().unwrap_or(Path::new("/"));
+    let installed = ["boot/vmlinux-RELEASE", "lib/modules/RELEASE/vmlinux", "lib/modules/RELEASE/build/vmlinux"];
+    places.extend(installed.map(|path| root.join(of_release(path))));
+    places
 }
 
 /// A file in debuginfod's cache, by build ID.
@@ -143,6 +158,19 @@ mod tests {
         assert_eq!(shown(&paths), expected);
         assert_eq!(by_build_id(Path::new("/d"), &id()), Path::new("/d/.build-id/ab/cdef.debug"));
         assert_eq!(in_debuginfod_cache(Path::new("/d"), &id(), "debuginfo"), Path::new("/d/abcdef/debuginfo"));
+    }
+
+    #[test]
+    fn places_of_kernels() {
+        let mut options = SearchOptions { debug_dirs: vec!["/d".into()], ..SearchOptions::default() };
+        assert!(vmlinux(&options).is_empty());
+        options.release = Some("6.1".to_owned());
+        let expected = ["/d/boot/vmlinux-6.1", "/d/lib/modules/6.1/vmlinux", "/d/usr/lib/modules/6.1/vmlinux"];
+        let places = vmlinux(&options);
+        assert_eq!(shown(&places)[..3], expected);
+        assert_eq!(shown(&places)[3], "/boot/vmlinux-6.1");
+        options.symfs = Some("/s".into());
+        assert_eq!(shown(&vmlinux(&options))[4], "/s/lib/modules/6.1/vmlinux");
     }
 
     #[test]

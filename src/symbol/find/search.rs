@@ -1,8 +1,8 @@
 //! Opens the files of an object, checks that they are the recorded ones, and remembers what was tried.
 
 use super::attempt::{Attempt, Mismatch, Outcome, Role};
-use super::places;
 use super::{Policy, SearchOptions};
+use super::{modules, places};
 use crate::rewrite::build_ids::id::Id;
 use crate::symbol::object::Object;
 use crate::symbol::source::ObjectKey;
@@ -55,6 +55,7 @@ impl<'a> Search<'a> {
         let mut places: Vec<_> = options.vmlinux.iter().cloned().collect();
         if let Some(id) = &self.key.build_id {
             places.extend(options.debug_dirs.iter().map(|root| places::by_build_id(root, id)));
+            places.extend(places::vmlinux(options));
             for cache in &options.build_id_dirs {
                 places.extend(places::in_cache(cache, Path::new("[kernel.kallsyms]"), id, &["vmlinux", "elf"]));
             }
@@ -66,6 +67,11 @@ impl<'a> Search<'a> {
 
     /// Candidates by the recorded path of the object.
     fn recorded_places(&self) -> Vec<PathBuf> {
+        if self.key.load_address.is_some() {
+            // The same path may be of another build of the kernel.
+            let is_checked = self.key.build_id.is_some() || self.options.policy == Policy::Force;
+            return if is_checked { modules::places(self.options, &self.key.path) } else { Vec::new() };
+        }
         // A replaced file may have been restored, which only its build ID can confirm.
         let name = self.key.path.to_str().filter(|_| self.key.build_id.is_some());
         let path = name.and_then(|name| name.strip_suffix(" (deleted)")).map_or(&*self.key.path, Path::new);
@@ -85,7 +91,7 @@ impl<'a> Search<'a> {
     /// The separate debug file of an object. Without the object, it is found by the recorded build ID alone.
     pub fn debug_file(&mut self, object: Option<&Object>) -> Option<Object> {
         let options = self.options;
-        let recorded = self.key.path.clone();
+        let recorded = modules::without_compression(&self.key.path).to_owned();
         let has_dwarf = |file: &Object| {
             let is_empty = !file.has_dwarf() && file.section_index(b".symtab").is_none();
             is_empty.then_some("has no debug information")
