@@ -81,7 +81,8 @@ mod search {
         search.debug_dirs.splice(0..0, values.files(&DEBUG_DIR).iter().cloned());
         search.vmlinux = values.file(&VMLINUX).map(Into::into);
         search.kallsyms = values.file(&KALLSYMS).map(Into::into);
-        let mut options = SymbolOptions { search, without_inlined: values.is_given(&NO_INLINE), ..<_>::default() };
+        let mut options =
+            SymbolOptions { search, without_inlined: values.is_given(&NO_INLINE), ..SymbolOptions::default() };
         options.lookup.demangle = match values.word(&DEMANGLE) {
             Some("short") => Demangle::Short,
             Some("no") => Demangle::No,

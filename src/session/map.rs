@@ -19,6 +19,8 @@ pub struct Map {
     pub build_id: Option<Box<[u8]>>,
     /// The process, if this [may be JIT code](Self::may_be_jit_code).
     pub pid: Option<u32>,
+    /// Device (major, minor) and inode of the file, if recorded.
+    pub inode: Option<(u32, u32, u64)>,
 }
 
 /// Prefixes of names of memory that can contain JIT code.
@@ -28,7 +30,15 @@ impl Map {
     /// A mapping of `len` bytes, limited to the highest address.
     pub fn new(start: u64, len: u64, pgoff: u64, filename: &[u8], build_id: Option<&[u8]>) -> Self {
         let build_id = build_id.filter(|id| !id.is_empty()).map(Into::into);
-        Self { start, limit: start.saturating_add(len), pgoff, filename: filename.into(), build_id, pid: None }
+        Self {
+            start,
+            limit: start.saturating_add(len),
+            pgoff,
+            filename: filename.into(),
+            build_id,
+            pid: None,
+            inode: None,
+        }
     }
 
     /// Whether this is memory, not a file: it can contain code that a process generated.

@@ -13,7 +13,7 @@ use crate::abi::record::cgroup::Cgroup;
 use crate::abi::record::comm::Comm;
 use crate::abi::record::ksymbol::{Ksymbol, KsymbolFlags};
 use crate::abi::record::mmap::Mmap;
-use crate::abi::record::mmap2::Mmap2;
+use crate::abi::record::mmap2::{MappedFile, Mmap2};
 use crate::abi::record::task::Task;
 use crate::abi::record::{CpuMode, Misc, RecordType};
 use crate::stream::meta::Meta;
@@ -134,7 +134,11 @@ impl Session {
 
     fn mmap2(&mut self, mmap: Mmap2, misc: Misc) {
         let map = Map::new(mmap.addr, mmap.len, mmap.pgoff, mmap.filename.text(), mmap.file.build_id());
-        self.insert(map, mmap.pid, misc);
+        let inode = match mmap.file {
+            MappedFile::Inode { maj, min, ino, .. } if ino != 0 => Some((maj, min, ino)),
+            _ => None,
+        };
+        self.insert(Map { inode, ..map }, mmap.pid, misc);
     }
 
     fn insert(&mut self, mut map: Map, pid: u32, misc: Misc) {

@@ -2,6 +2,7 @@
 
 use super::find::attempt::Attempt;
 use super::lookup::Lookup;
+use crate::rewrite::build_ids::host::Inode;
 use crate::rewrite::build_ids::id::Id;
 use std::fmt;
 use std::path::PathBuf;
@@ -18,6 +19,8 @@ pub struct ObjectKey {
     pub size: Option<u64>,
     /// Modification time of the file, if recorded.
     pub modified: Option<SystemTime>,
+    /// Inode of the file on the recorded machine, if recorded.
+    pub inode: Option<Inode>,
     /// Process ID, for memory without a file.
     pub pid: Option<u32>,
     /// Path of the jitdump that the process mapped, for memory without a file.

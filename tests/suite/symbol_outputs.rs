@@ -312,3 +312,62 @@ fn options_of_symbols_need_an_output_with_functions() {
     assert_eq!(run.status, 2);
     assert!(run.stderr.contains("--symfs requires --build-ids") && run.stderr.contains("functions"), "{}", run.stderr);
 }
+
+#[test]
+fn check_reports_objects_without_functions() {
+    let check = |args: &[&str]| {
+        let mut command = perfconv();
+        command.args(["check", "--symbols"]).arg(recording("c")).args(args).env("HOME", "/nonexistent");
+        run(&mut command)
+    };
+    let files = files();
+    let files = files.to_str().unwrap();
+    let found = check(&["--symfs", files]);
+    let text = String::from_utf8_lossy(&found.stdout).into_owned();
+    assert_eq!(found.status, 3, "{text} {}", found.stderr);
+    let mut lines = text.lines();
+    assert!(lines.next().unwrap().contains("c.data: 96% of samples have frames without function names"), "{text}");
+    assert!(lines.next().unwrap().starts_with("  96% in /usr/lib/x86_64-linux-gnu/libc.so.6 (build ID "), "{text}");
+    assert!(!text.contains("mill-fp"), "{text}");
+    let without = check(&[]);
+    assert!(String::from_utf8_lossy(&without.stdout).contains(" in /srv/sym/bin/mill-fp (build ID "));
+    let json = check(&["--json", "--symfs", files]);
+    let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(json["samples"], 1348);
+    let mut unrelated = perfconv();
+    unrelated.arg("check").arg(recording("c")).args(["--symfs", files]);
+    let unrelated = run(&mut unrelated);
+    assert!(unrelated.status == 2 && unrelated.stderr.contains("--symfs requires --symbols"), "{}", unrelated.stderr);
+}
+
+#[test]
+fn a_file_without_build_id_must_be_the_recorded_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let source = dir.path().join("program.c");
+    let program = dir.path().join("program");
+    fs::write(&source, "int spin(void) { volatile int n = 0; while (n < 300000000) n++; return n; }\nint main(void) { return spin() == 0; }\n").unwrap();
+    let mut cc = Command::new("cc");
+    cc.args(["-O1", "-g", "-Wl,--build-id=none", "-o"]).arg(&program).arg(&source);
+    if !cc.status().is_ok_and(|status| status.success()) {
+        return println!("symbols: skipped: no C compiler");
+    }
+    let data = dir.path().join("perf.data");
+    let mut record = with_time_limit("perf");
+    record.args(["record", "-q", "-e", "cpu-clock", "-o"]).arg(&data).arg(&program).env("HOME", dir.path());
+    if run_other(record.stdin(Stdio::null())).status != 0 {
+        return println!("symbols: skipped: perf cannot record here");
+    }
+    let names_spin = || {
+        let mut command = perfconv();
+        command.arg(&data).args(["-t", "perf-script", "-q"]).env("HOME", dir.path());
+        String::from_utf8(run(&mut command).stdout).unwrap().contains("spin+0x")
+    };
+    assert!(names_spin(), "the recorded file should be used");
+    let copy = dir.path().join("copy");
+    let modified = fs::metadata(&program).unwrap().modified().unwrap();
+    fs::copy(&program, &copy).unwrap();
+    fs::File::options().write(true).open(&copy).unwrap().set_modified(modified).unwrap();
+    fs::rename(&program, dir.path().join("recorded")).unwrap();
+    fs::rename(&copy, &program).unwrap();
+    assert!(!names_spin(), "a file with another inode should not be used");
+}

@@ -416,7 +416,7 @@ mod tests {
         let wrong = |json| read::<Vec<u8>>(json).unwrap_err().to_string();
         assert_eq!(wrong("[1,300]"), "[1]: invalid value: integer `300`, expected u8");
         assert_eq!(wrong("[1.5]"), "[0]: invalid type: floating point `1.5`, expected u8");
-        assert_eq!(wrong(r#"["+1"]"#), r#"[0]: "+1" is not a 64-bit integer"#);
+        assert_eq!(wrong(r#"["+1"]"#), "[0]: '+1' is not a 64-bit integer");
     }
 
     proptest! {

@@ -22,18 +22,67 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// How symbols are searched in object files.
-#[derive(Clone, Debug, Default)]
+/// How functions, inlined functions and lines of stacks are searched: by default in the files of this machine that match the
+/// recorded ones.
+#[derive(Clone, Debug)]
 pub struct SymbolOptions {
     /// How addresses are resolved.
-    pub lookup: symbol::Options,
+    pub(crate) lookup: symbol::Options,
     /// Where files are searched.
-    pub search: SearchOptions,
+    pub(crate) search: SearchOptions,
     /// Omit inlined functions.
-    pub without_inlined: bool,
+    pub(crate) without_inlined: bool,
+}
+
+impl Default for SymbolOptions {
+    fn default() -> Self {
+        Self { lookup: symbol::Options::default(), search: SearchOptions::from_system(), without_inlined: false }
+    }
 }
 
 impl SymbolOptions {
+    /// Searches files below a directory with the files of the recorded machine at their paths.
+    #[must_use]
+    pub fn symfs(mut self, directory: impl AsRef<Path>) -> Self {
+        self.search = self.search.with_symfs(directory.as_ref());
+        self
+    }
+
+    /// Also searches debug files in a directory laid out as `/usr/lib/debug`, before other directories.
+    #[must_use]
+    pub fn debug_dir(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.search.debug_dirs.insert(0, directory.into());
+        self
+    }
+
+    /// Reads functions of the kernel from a copy of `/proc/kallsyms` of the recorded machine.
+    #[must_use]
+    pub fn kallsyms(mut self, file: impl Into<PathBuf>) -> Self {
+        self.search.kallsyms = Some(file.into());
+        self
+    }
+
+    /// Reads functions and lines of the kernel from an image of the recorded kernel.
+    #[must_use]
+    pub fn vmlinux(mut self, file: impl Into<PathBuf>) -> Self {
+        self.search.vmlinux = Some(file.into());
+        self
+    }
+
+    /// Also uses files at the recorded paths that do not match the recorded ones; their names may be wrong.
+    #[must_use]
+    pub fn allow_mismatched_files(mut self) -> Self {
+        self.search.policy = Policy::Force;
+        self
+    }
+
+    /// Omits inlined functions.
+    #[must_use]
+    pub fn without_inlined(mut self) -> Self {
+        self.without_inlined = true;
+        self
+    }
+
     /// The search options for a recording: the running kernel and this machine's map files are only used if it is the recorded
     /// machine.
     fn for_recording(&self, meta: &Meta) -> SearchOptions {
@@ -171,7 +220,9 @@ impl ObjectSearch {
         // Some recordings have short IDs, such as the 8 bytes of LLD, at a fixed size.
         let build_id = map.build_id.as_deref().or_else(|| self.build_ids.of(map)).and_then(|id| Id::new(unpadded(id)));
         let jit_dump = map.pid.and_then(|pid| jit_dumps.get(&pid)).map(|name| path(name));
-        let key = ObjectKey { path: path(&map.filename), build_id, pid: map.pid, jit_dump, ..ObjectKey::default() };
+        let inode = map.inode.map(Into::into);
+        let key =
+            ObjectKey { path: path(&map.filename), build_id, inode, pid: map.pid, jit_dump, ..ObjectKey::default() };
         if map.is_kernel() {
             let key = ObjectKey { reference: reference(map), ..key };
             return Some(Request { key, addresses: Addresses::Virtual(addresses.collect()) });

@@ -44,6 +44,12 @@ pub struct Inode {
     ino: u64,
 }
 
+impl From<(u32, u32, u64)> for Inode {
+    fn from((maj, min, ino): (u32, u32, u64)) -> Self {
+        Self { maj, min, ino }
+    }
+}
+
 impl Inode {
     /// The inode of a mapping, if recorded.
     pub fn of_map(file: &MappedFile) -> Option<Self> {

@@ -72,6 +72,8 @@ pub enum Mismatch {
     Size(u64),
     /// It was modified after the recording.
     Modified,
+    /// It has another inode than the recorded file.
+    Inode,
     /// No build ID was recorded, and the recording may be of another machine.
     Foreign,
 }
@@ -102,6 +104,7 @@ impl fmt::Display for Mismatch {
             Self::Checksum => f.write_str("has another checksum"),
             Self::Size(size) => write!(f, "has {size} bytes"),
             Self::Modified => f.write_str("was modified after it was recorded"),
+            Self::Inode => f.write_str("is another file than the recorded one (inode)"),
             Self::Foreign => f.write_str("may not be the recorded file: it has no recorded build ID"),
         }
     }

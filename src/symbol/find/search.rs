@@ -3,6 +3,7 @@
 use super::attempt::{Attempt, Mismatch, Outcome, Role};
 use super::{Policy, SearchOptions};
 use super::{modules, places};
+use crate::rewrite::build_ids::host::Inode;
 use crate::rewrite::build_ids::id::Id;
 use crate::symbol::object::Object;
 use crate::symbol::source::ObjectKey;
@@ -203,6 +204,10 @@ impl<'a> Search<'a> {
         let metadata = fs::metadata(object.path()).ok()?;
         if key.size.is_some_and(|size| size != metadata.len()) {
             return Some(Mismatch::Size(metadata.len()));
+        }
+        let here = Inode::of_file(&metadata);
+        if self.options.symfs.is_none() && key.inode.zip(here).is_some_and(|(recorded, here)| !here.is(&recorded)) {
+            return Some(Mismatch::Inode);
         }
         let modified = metadata.modified().ok();
         if key.modified.is_some() {
