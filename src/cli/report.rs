@@ -4,6 +4,7 @@ use super::args::ReportArg;
 use perfconv::abi::record::RecordType;
 use perfconv::profile::unnamed::{Unnamed, UnnamedObject};
 use perfconv::stream::ledger::{Entry, Ledger};
+use perfconv::symbol::find::fetch::Notice;
 use serde_json::{Map, Value, json};
 use std::fmt;
 use std::io::{self, Write};
@@ -145,6 +146,15 @@ fn unnamed(unnamed: &Unnamed, verbose: bool) {
     let omitted = unnamed.objects.len().saturating_sub(shown);
     if omitted > 0 {
         say(format_args!("perfconv:   {omitted} more objects; -v shows all"));
+    }
+}
+
+/// Prints a message about a file that is downloaded.
+pub fn fetching(notice: &Notice) {
+    match notice {
+        Notice::Started(what) => say(format_args!("[ perfconv: {what} ]")),
+        Notice::Failed(what) => say(format_args!("perfconv: warning: {what}")),
+        _ => {}
     }
 }
 

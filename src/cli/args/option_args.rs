@@ -137,6 +137,7 @@ fn arg(option: &FormatOption) -> Arg {
             let number = arg.value_parser(value_parser!(i32).range(min..=max));
             number.num_args(0..=1).require_equals(true).default_missing_value(if_missing)
         }
+        Takes::Text => arg.num_args(0..=1).require_equals(true).default_missing_value(""),
         Takes::File => arg.value_parser(value_parser!(PathBuf)),
         Takes::Files => arg.action(ArgAction::Append).value_parser(value_parser!(PathBuf)),
     };
@@ -171,7 +172,7 @@ fn values(matches: &ArgMatches, options: &[FormatOption]) -> OptionValues {
     options.iter().filter(is_given).fold(OptionValues::default(), |values, option| {
         let value = match option.takes {
             Takes::Nothing => Some(OptionValue::Given),
-            Takes::Choice(_) => matches.get_one(option.name).cloned().map(OptionValue::Word),
+            Takes::Choice(_) | Takes::Text => matches.get_one(option.name).cloned().map(OptionValue::Word),
             Takes::List(_) => matches.get_many(option.name).map(|words| OptionValue::List(words.cloned().collect())),
             Takes::Number { .. } => matches.get_one(option.name).copied().map(OptionValue::Number),
             Takes::File => matches.get_one(option.name).cloned().map(OptionValue::File),

@@ -276,7 +276,7 @@ fn missing(report: &ObjectReport) -> String {
     if let Some(attempt) = failed {
         return format!("{attempt}; --symbols force uses it");
     }
-    let failed = attempts.iter().find(|attempt| !matches!(attempt.outcome, Outcome::NotFound));
+    let failed = attempts.iter().find(|attempt| !matches!(attempt.outcome, Outcome::NotFound | Outcome::Downloaded));
     if let Some(attempt) = failed {
         return attempt.to_string();
     }
