@@ -111,7 +111,7 @@ fn unreadable<T>(why: &dyn fmt::Display, out: &mut impl Write) -> Result<Option<
 /// is reported.
 fn check_symbols(path: &Path, args: &CheckArgs, out: &mut impl Write) -> Result<Option<bool>, Failure> {
     let Some(recording) = open(path, args, out)? else { return Ok(None) };
-    let objects = symbol_search(&args.files.values, &args.find.options()).map(Arc::new);
+    let objects = symbol_search(&args.files.values, &args.find.options(), None)?.map(Arc::new);
     let symbols = SymbolSources { imported: recording.imported().cloned(), objects };
     let options = ProfileOptions { symbols, ..ProfileOptions::default() };
     let source = match Source::open(recording.input(), args.read.options()) {

@@ -6,7 +6,7 @@ use super::images::Images;
 use super::input::{NamedInput, Recording};
 use super::output::{Output, OutputRules};
 use super::pending_output::PendingOutput;
-use super::report::Report;
+use super::report::{self, Report};
 use super::{archive, batch, profiles, rewrite, temporary_outputs};
 use perfconv::bundle::unpack::Members;
 use perfconv::container::read::directory::is_recording;
@@ -29,6 +29,7 @@ use perfconv::rewrite::request::PassRequest;
 use perfconv::stream::ledger::Ledger;
 use perfconv::stream::source::Source;
 use perfconv::suggest::unknown;
+use perfconv::symbol::find::fetch::Notice;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -199,10 +200,11 @@ impl Conversion {
         let retained = if anonymize { RetainedFields::default() } else { recording.retained_fields() };
         // Names must not enter an anonymized output, and changed addresses have none.
         let has_objects = format.shows_functions() && direct.is_none() && !anonymize && !remap;
-        let mut objects = if has_objects { symbol_search(values, &args.passes.find) } else { None };
-        if let (Some(objects), Some(archive)) = (&mut objects, &archive) {
-            objects.search.build_id_dirs.insert(0, archive.cache().to_owned());
-            objects.search.recorded = modified;
+        let announce = (!args.quiet).then_some(report::fetching as fn(&Notice));
+        let objects = has_objects.then(|| symbol_search(values, &args.passes.find, announce));
+        let mut objects = objects.transpose()?.flatten();
+        if let Some(archive) = &archive {
+            objects = objects.map(|options| options.build_id_dir(archive.cache()).recorded_until(modified));
         }
         let symbols = SymbolSources { imported, objects: objects.map(Arc::new) };
         let conversion = ConvertOptions {

@@ -5,6 +5,7 @@ use perfconv::abi::record::RecordType;
 use perfconv::profile::unnamed::{Unnamed, UnnamedObject};
 pub use perfconv::stream::ledger::counted;
 use perfconv::stream::ledger::{Entry, Ledger};
+use perfconv::symbol::find::fetch::Notice;
 use serde_json::{Map, Value, json};
 use std::fmt;
 use std::io::{self, Write};
@@ -165,6 +166,15 @@ pub fn unnamed_lines(unnamed: &Unnamed, verbose: bool) -> Vec<String> {
         omitted => lines.push(format!("  {omitted} more objects; -v shows all")),
     }
     lines
+}
+
+/// Prints a message about a file that is downloaded.
+pub fn fetching(notice: &Notice) {
+    match notice {
+        Notice::Started(what) => print_message(format_args!("[ perfconv: {what} ]")),
+        Notice::Failed(what) => print_message(format_args!("perfconv: warning: {what}")),
+        _ => {}
+    }
 }
 
 /// Prints the warnings about an input.

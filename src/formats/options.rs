@@ -44,6 +44,8 @@ pub enum ValueKind {
         /// Value if the number is omitted.
         if_missing: &'static str,
     },
+    /// An optional text after `=`; a word that may be empty.
+    Text,
     /// Path of a file.
     File,
     /// Paths, each given by one use of the option.

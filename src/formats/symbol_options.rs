@@ -3,7 +3,10 @@
 use super::options::{FormatOption, OptionValues, ValueKind};
 
 /// All of them.
-pub const OPTIONS: &[FormatOption] = &[SYMBOLS, DEBUG_DIR, VMLINUX, KALLSYMS, NO_INLINE, DEMANGLE];
+pub const OPTIONS: &[FormatOption] = match cfg!(feature = "debuginfod") {
+    true => &[SYMBOLS, DEBUG_DIR, DEBUGINFOD, VMLINUX, KALLSYMS, NO_INLINE, DEMANGLE],
+    false => &[SYMBOLS, DEBUG_DIR, VMLINUX, KALLSYMS, NO_INLINE, DEMANGLE],
+};
 
 /// The option `--symbols`.
 pub const SYMBOLS: FormatOption = FormatOption {
@@ -26,6 +29,14 @@ pub const DEBUG_DIR: FormatOption = FormatOption::new(
     "DIR",
     "Directory with debug files, laid out as /usr/lib/debug, which is always searched; may be repeated",
     ValueKind::Files,
+);
+
+/// The option `--debuginfod`.
+pub const DEBUGINFOD: FormatOption = FormatOption::new(
+    "debuginfod",
+    "URLS",
+    "Download missing debug files by build ID from debuginfod servers, by default those of DEBUGINFOD_URLS",
+    ValueKind::Text,
 );
 
 /// The option `--vmlinux`.
@@ -59,15 +70,25 @@ pub const DEMANGLE: FormatOption = FormatOption {
 #[cfg(feature = "symbols")]
 mod search {
     use super::*;
+    use crate::error::Result;
     use crate::profile::symbolize::SymbolOptions;
     use crate::rewrite::build_ids::find::FindOptions;
     use crate::symbol::demangle::Demangle;
+    use crate::symbol::find::fetch::{Fetcher, Notice};
     use crate::symbol::find::{Policy, SearchOptions};
 
     /// The search that the values of these options describe, and the directories of build ID searches; `None` for no symbols.
-    pub fn symbol_search(values: &OptionValues, find: &FindOptions) -> Option<SymbolOptions> {
+    /// Downloads are announced by `announce`.
+    ///
+    /// # Errors
+    /// If files are to be downloaded, but no server is named, or there is no directory for them.
+    pub fn symbol_search(
+        values: &OptionValues,
+        find: &FindOptions,
+        announce: Option<fn(&Notice)>,
+    ) -> Result<Option<SymbolOptions>> {
         let policy = match values.word(&SYMBOLS) {
-            Some("no") => return None,
+            Some("no") => return Ok(None),
             Some("force") => Policy::Force,
             _ => Policy::Auto,
         };
@@ -79,6 +100,7 @@ mod search {
             search.build_id_dirs.insert(0, cache.dir.clone());
         }
         search.debug_dirs.splice(0..0, values.files(&DEBUG_DIR).iter().cloned());
+        search.fetcher = fetcher(values, &search, announce)?;
         search.vmlinux = values.file(&VMLINUX).map(Into::into);
         search.kallsyms = values.file(&KALLSYMS).map(Into::into);
         let mut options =
@@ -88,7 +110,39 @@ mod search {
             Some("no") => Demangle::No,
             _ => Demangle::Full,
         };
-        Some(options)
+        Ok(Some(options))
+    }
+
+    #[cfg(feature = "debuginfod")]
+    fn fetcher(
+        values: &OptionValues,
+        search: &SearchOptions,
+        announce: Option<fn(&Notice)>,
+    ) -> Result<Option<Fetcher>> {
+        use crate::error::Error;
+        use crate::symbol::find::debuginfod::{Debuginfod, Limits};
+        let Some(urls) = values.word(&DEBUGINFOD) else { return Ok(None) };
+        let urls = match urls {
+            "" => std::env::var("DEBUGINFOD_URLS").unwrap_or_default(),
+            urls => urls.to_owned(),
+        };
+        let Some(cache) = &search.debuginfod_cache else {
+            let what = "--debuginfod: no directory for downloads is known; set DEBUGINFOD_CACHE_PATH";
+            return Err(Error::not_found(what.to_owned()));
+        };
+        match Debuginfod::new(&urls, cache, Limits::from_environment(), announce) {
+            Some(client) => Ok(Some(Fetcher(std::sync::Arc::new(client)))),
+            None => {
+                let what =
+                    "--debuginfod: no server is named; name one with --debuginfod=http://HOST, or in DEBUGINFOD_URLS";
+                Err(Error::not_found(what.to_owned()))
+            }
+        }
+    }
+
+    #[cfg(not(feature = "debuginfod"))]
+    fn fetcher(_: &OptionValues, _: &SearchOptions, _: Option<fn(&Notice)>) -> Result<Option<Fetcher>> {
+        Ok(None)
     }
 }
 

@@ -29,7 +29,7 @@ pub use samples::{FunctionLine, Mapping, Sample, Samples, StackFrame};
 
 pub use crate::container::limits::Limits;
 pub use crate::container::read::{Container, ReadOptions};
-pub use crate::container::walk::Damage;
+pub use crate::container::walk::{Damage, DamageKind};
 #[cfg(feature = "formats")]
 pub use crate::profile::labels::Label;
 #[cfg(feature = "symbols")]

@@ -202,9 +202,11 @@ impl<'a> DwarfLookup<'a> {
 
 impl Lookup for DwarfLookup<'_> {
     fn look_up(&self, address: u64, found: &mut dyn FnMut(&Frame<'_>)) {
-        let is_known = match self.complete(self.context.find_frames(address)) {
-            Ok(frames) => self.emit(address, frames, found),
-            Err(_) => false,
+        // The last address is in no range, and addr2line would compute the one after it.
+        let frames = (address != u64::MAX).then(|| self.complete(self.context.find_frames(address)));
+        let is_known = match frames {
+            Some(Ok(frames)) => self.emit(address, frames, found),
+            Some(Err(_)) | None => false,
         };
         if !is_known {
             self.files.table.look_up(address, found);

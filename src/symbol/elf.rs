@@ -54,6 +54,8 @@ impl ElfFiles {
         let object = search.object();
         let has_dwarf = object.as_ref().is_some_and(Object::has_dwarf);
         let debug = if has_dwarf { None } else { search.debug_file(object.as_ref()) };
+        let is_any = object.is_some() || debug.is_some();
+        let object = if is_any { object } else { search.fetch_object() };
         let mut files = Self::new(object, debug, Arc::clone(options))?;
         if let Some(main) = files.debug_info() {
             let candidates: Vec<&Object> = files.object.iter().chain(&files.debug).collect();

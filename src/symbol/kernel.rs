@@ -5,6 +5,7 @@ use super::find::attempt::{Attempt, Outcome, Role};
 use super::find::search::Search;
 use super::find::{Policy, SearchOptions, places};
 use super::lookup::{Frame, Lookup};
+use super::object::Object;
 use super::source::{ObjectKey, OpenedObject, Reference, Source};
 use super::table::SymbolTable;
 use crate::container::spool::map;
@@ -42,11 +43,7 @@ impl Source for KernelSource {
             return None;
         }
         if is_kernel && let Some(object) = Search::new(&self.options, key, attempts).vmlinux() {
-            let files = ElfFiles::of_object(object);
-            let own = key.reference.as_ref();
-            let own = own.and_then(|reference| files.table().address_of(reference.symbol.as_bytes()));
-            let shift = shift(own, key);
-            return Some(Box::new(Vmlinux { files, shift }));
+            return Some(Box::new(Vmlinux::new(object, key)));
         }
         let mut add = |path: &Path, outcome| {
             attempts.push(Attempt { role: Role::Kallsyms, path: path.to_owned(), outcome });
@@ -71,7 +68,9 @@ impl Source for KernelSource {
                 }
             }
         }
-        None
+        // Images are large: only if nothing else is available.
+        let fetched = if is_kernel { Search::new(&self.options, key, attempts).fetch_vmlinux() } else { None };
+        fetched.map(|object| Box::new(Vmlinux::new(object, key)) as Box<dyn OpenedObject>)
     }
 }
 
@@ -138,6 +137,16 @@ impl OpenedObject for Kernel {
 struct Vmlinux {
     files: ElfFiles,
     shift: u64,
+}
+
+impl Vmlinux {
+    fn new(object: Object, key: &ObjectKey) -> Self {
+        let files = ElfFiles::of_object(object);
+        let own = key.reference.as_ref();
+        let own = own.and_then(|reference| files.table().address_of(reference.symbol.as_bytes()));
+        let shift = shift(own, key);
+        Self { files, shift }
+    }
 }
 
 impl OpenedObject for Vmlinux {

@@ -12,6 +12,7 @@ pub mod record_count;
 mod rewrites;
 mod scenario;
 mod streams;
+mod symbols;
 mod values;
 
 pub use definitions::{feature, record, sample};
@@ -21,4 +22,5 @@ pub use profiles::{folded, perf_script, pprof};
 pub use rewrites::rewrite;
 pub use scenario::scenario;
 pub use streams::stream;
+pub use symbols::symbols;
 pub use values::encode_decode;

@@ -27,6 +27,7 @@ const TARGETS: &[(&str, Target)] = &[
     ("directory", fuzz::directory),
     ("quipper_text", fuzz::quipper_text),
     ("elf", fuzz::elf),
+    ("symbols", fuzz::symbols),
 ];
 
 #[test]

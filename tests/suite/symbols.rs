@@ -773,3 +773,133 @@ fn a_cache_of_perf_has_the_objects() {
         assert!(named > 1000);
     }
 }
+
+/// A server of files by path, for a test. It runs until the test ends.
+#[cfg(feature = "debuginfod")]
+fn serve(files: HashMap<String, PathBuf>) -> String {
+    use std::io::{BufRead, BufReader, Write};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            let mut lines = BufReader::new(stream.try_clone().unwrap()).lines().map_while(Result::ok);
+            let path = lines.next().and_then(|line| Some(line.split(' ').nth(1)?.to_owned())).unwrap_or_default();
+            lines.find(String::is_empty);
+            let (status, body) = match files.get(&path) {
+                Some(file) => ("200 OK", fs::read(file).unwrap()),
+                None => ("404 Not Found", Vec::new()),
+            };
+            let head = format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());
+            let _ = stream.write_all(&[head.as_bytes(), &body].concat());
+        }
+    });
+    url
+}
+
+/// The text and the messages of a conversion with this server, and an empty or a filled cache.
+#[cfg(feature = "debuginfod")]
+fn downloaded(recording: &Path, url: &str, cache: &Path) -> (String, String) {
+    let output = tempfile::NamedTempFile::new().unwrap();
+    let run = Command::new(env!("CARGO_BIN_EXE_perfconv"))
+        .arg(recording)
+        .args(["-f", "-t", "perf-script", "--no-inline", &format!("--debuginfod={url}"), "-o"])
+        .arg(output.path())
+        .env("HOME", cache)
+        .env("DEBUGINFOD_CACHE_PATH", cache)
+        .env("DEBUGINFOD_TIMEOUT", "2")
+        .output()
+        .unwrap();
+    let messages = String::from_utf8_lossy(&run.stderr).into_owned();
+    assert!(run.status.success(), "{messages}");
+    (fs::read_to_string(output.path()).unwrap(), messages)
+}
+
+#[cfg(feature = "debuginfod")]
+fn frames_of(text: &str, object: &str) -> usize {
+    let end = format!("/bin/{object})");
+    text.lines().filter(|line| line.contains("+0x") && line.contains(&end)).count()
+}
+
+#[test]
+#[cfg(feature = "debuginfod")]
+fn missing_objects_are_downloaded_from_debuginfod_servers() {
+    let Some(corpus) = corpus() else {
+        println!("skipped: there is no ../shared/symbols");
+        return;
+    };
+    let (recording, program) = (corpus.join("rec/d-fp-c.data"), corpus.join("symfs/srv/sym/bin/mill-fp"));
+    let id = Object::open(&program).unwrap().unwrap().build_id().unwrap();
+    for kind in ["debuginfo", "executable"] {
+        let cache = tempfile::tempdir().unwrap();
+        let url = serve([(format!("/buildid/{id}/{kind}"), program.clone())].into());
+        let (text, messages) = downloaded(&recording, &url, cache.path());
+        assert!(frames_of(&text, "mill-fp") > 4000, "{messages}");
+        assert!(
+            messages.contains(&format!("/srv/sym/bin/mill-fp: downloading {url}/buildid/{id}/{kind}")),
+            "{messages}"
+        );
+        let is_complete = kind == "debuginfo";
+        let missing = format!("/srv/sym/bin/mill-fp (build ID {id}): no debuginfod server has its debuginfo");
+        assert_eq!(messages.contains(&missing), !is_complete, "{messages}");
+        // Now the file is in the cache, which is used without a server, too.
+        let again = script(&recording, &["--symbols".as_ref(), "auto".as_ref()], cache.path());
+        assert_eq!(frames_of(&again, "mill-fp"), 0, "the cache is another one");
+        let (again, messages) = downloaded(&recording, "http://127.0.0.1:1", cache.path());
+        assert_eq!(again, text, "{messages}");
+    }
+}
+
+#[test]
+#[cfg(feature = "debuginfod")]
+fn a_debuginfod_server_that_hangs_costs_its_names() {
+    let Some(corpus) = corpus() else {
+        println!("skipped: there is no ../shared/symbols");
+        return;
+    };
+    let (recording, cache) = (corpus.join("rec/d-fp-c.data"), tempfile::tempdir().unwrap());
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let (text, messages) = downloaded(&recording, &url, cache.path());
+    let warning = "perfconv: warning: /srv/sym/bin/mill-fp (build ID 207889b15e1b179344ede81d1d4ea6be94e4bc74)";
+    assert!(messages.contains(warning) && messages.contains("not asked again"), "{messages}");
+    assert!(text.lines().count() > 4000 && frames_of(&text, "mill-fp") == 0);
+}
+
+#[test]
+#[cfg(feature = "debuginfod")]
+fn objects_are_downloaded_from_debians_debuginfod() {
+    let Some(corpus) = corpus() else {
+        println!("skipped: there is no ../shared/symbols");
+        return;
+    };
+    // Another program may take the port before the server does.
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
+    let directory = tempfile::tempdir().unwrap();
+    let server = Command::new("debuginfod")
+        .args(["-F", "-p", &port, "-d", ":memory:"])
+        .arg(corpus.join("symfs/srv/sym/bin"))
+        .env("HOME", directory.path())
+        .env_remove("DEBUGINFOD_URLS")
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn();
+    let Ok(mut server) = server else {
+        println!("skipped: there is no debuginfod");
+        return;
+    };
+    let url = format!("http://127.0.0.1:{port}");
+    let mut found = 0;
+    // The server answers while it still reads the files.
+    for round in 0..60 {
+        std::thread::sleep(std::time::Duration::from_millis(500));
+        let cache = directory.path().join(format!("cache-{round}"));
+        let (text, _) = downloaded(&corpus.join("rec/d-fp-c.data"), &url, &cache);
+        found = frames_of(&text, "mill-fp");
+        if found > 0 {
+            break;
+        }
+    }
+    server.kill().unwrap();
+    server.wait().unwrap();
+    assert!(found > 4000, "{found} frames");
+}

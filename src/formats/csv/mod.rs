@@ -30,5 +30,5 @@ use super::{Format, Writer};
 pub const FORMAT: Format = Format {
     has_functions: true,
     writer: Writer::Directory { begin, is_alike },
-    ..Format::new("csv", "tables in a directory: records by type, records, processes, results")
+    ..Format::new("csv", "directory of tables: records, processes, results")
 };

@@ -21,6 +21,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 /// How functions, inlined functions and lines of stacks are searched: by default in the files of this machine that match the
 /// recorded ones.
@@ -52,6 +53,21 @@ impl SymbolOptions {
     #[must_use]
     pub fn debug_dir(mut self, directory: impl Into<PathBuf>) -> Self {
         self.search.debug_dirs.insert(0, directory.into());
+        self
+    }
+
+    /// Also searches objects and debug files in a build ID cache of perf, before other caches.
+    #[must_use]
+    pub fn build_id_dir(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.search.build_id_dirs.insert(0, directory.into());
+        self
+    }
+
+    /// Sets the time of the recording, after which files without a build ID must not have been modified; by default, the modification
+    /// time of its file.
+    #[must_use]
+    pub fn recorded_until(mut self, time: Option<SystemTime>) -> Self {
+        self.search.recorded = time;
         self
     }
 

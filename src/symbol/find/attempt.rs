@@ -50,6 +50,8 @@ pub enum Outcome {
     Used,
     /// The file is used although it differs from the recorded one, because [`Policy::Force`](super::Policy::Force) is set.
     Forced(Mismatch),
+    /// The file was downloaded to a place where it is searched next.
+    Downloaded,
     /// The file does not exist.
     NotFound,
     /// The file cannot be read, for this reason.
@@ -116,6 +118,7 @@ impl fmt::Display for Attempt {
         match &self.outcome {
             Outcome::Used => write!(f, "used as {}", self.role.name()),
             Outcome::Forced(mismatch) => write!(f, "used as {} although it {mismatch}", self.role.name()),
+            Outcome::Downloaded => f.write_str("downloaded"),
             Outcome::NotFound => f.write_str("not found"),
             Outcome::Unreadable(why) => write!(f, "cannot be read: {why}"),
             Outcome::Unsuitable(why) => f.write_str(why),

@@ -1,12 +1,17 @@
 //! Finds the files of an object: the object itself, its debug information, and files that these refer to.
 //!
+//! * [`fetch`](mod@fetch): downloads files; `debuginfod`: from debuginfod servers.
 //! * [`places`]: candidate paths; [`modules`]: those of kernel modules; [`attempt`]: outcomes of the search; [`search`]: opens and checks files.
 
 pub mod attempt;
+#[cfg(feature = "debuginfod")]
+pub mod debuginfod;
+pub mod fetch;
 pub mod modules;
 pub mod places;
 pub mod search;
 
+use fetch::Fetcher;
 use std::env;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -37,6 +42,8 @@ pub struct SearchOptions {
     pub build_id_dirs: Vec<PathBuf>,
     /// Cache of a debuginfod client.
     pub debuginfod_cache: Option<PathBuf>,
+    /// Fetches files that are not found in these directories.
+    pub fetcher: Option<Fetcher>,
     /// Symbols of the recorded kernel.
     pub kallsyms: Option<PathBuf>,
     /// Release of the recorded kernel, as in `/lib/modules/RELEASE`.

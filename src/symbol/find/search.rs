@@ -1,6 +1,7 @@
 //! Opens the files of an object, checks that they are the recorded ones, and remembers what was tried.
 
 use super::attempt::{Attempt, Mismatch, Outcome, Role};
+use super::fetch::Wanted;
 use super::{Policy, SearchOptions};
 use super::{modules, places};
 use crate::rewrite::build_ids::host::Inode;
@@ -66,6 +67,27 @@ impl<'a> Search<'a> {
         self.first(Role::Object, &places, Expected::Recorded(self.key), |_| None)
     }
 
+    /// Fetches the object itself.
+    pub fn fetch_object(&mut self) -> Option<Object> {
+        self.fetch(Role::Object, self.key.build_id?, |_| None)
+    }
+
+    /// Fetches the image of a kernel.
+    pub fn fetch_vmlinux(&mut self) -> Option<Object> {
+        self.fetch(Role::DebugFile, self.key.build_id?, without_symbols)
+    }
+
+    fn fetch(
+        &mut self,
+        role: Role,
+        build_id: Id,
+        unsuitable: impl Fn(&Object) -> Option<&'static str>,
+    ) -> Option<Object> {
+        let fetcher = self.options.fetcher.as_ref()?;
+        let path = fetcher.0.fetch(&Wanted { object: &self.key.path, build_id, role }, self.attempts)?;
+        self.first(role, &[path], Expected::BuildId(build_id), unsuitable)
+    }
+
     /// Candidates by the recorded path of the object.
     fn recorded_places(&self) -> Vec<PathBuf> {
         if self.key.load_address.is_some() {
@@ -91,12 +113,18 @@ impl<'a> Search<'a> {
 
     /// The separate debug file of an object. Without the object, it is found by the recorded build ID alone.
     pub fn debug_file(&mut self, object: Option<&Object>) -> Option<Object> {
+        let found = self.installed_debug_file(object);
+        // The vdso is a part of the kernel.
+        if found.is_some() || !self.key.path.is_absolute() {
+            return found;
+        }
+        let id = object.map_or(self.key.build_id, Object::build_id)?;
+        self.fetch(Role::DebugFile, id, without_symbols)
+    }
+
+    fn installed_debug_file(&mut self, object: Option<&Object>) -> Option<Object> {
         let options = self.options;
         let recorded = modules::without_compression(&self.key.path).to_owned();
-        let has_dwarf = |file: &Object| {
-            let is_empty = !file.has_dwarf() && file.section_index(b".symtab").is_none();
-            is_empty.then_some("has no debug information")
-        };
         let id = object.map_or(self.key.build_id, Object::build_id);
         if let Some(id) = &id {
             let mut places: Vec<_> = options.debug_dirs.iter().map(|root| places::by_build_id(root, id)).collect();
@@ -106,7 +134,7 @@ impl<'a> Search<'a> {
             let cache = options.debuginfod_cache.as_ref();
             places.extend(cache.map(|cache| places::in_debuginfod_cache(cache, id, "debuginfo")));
             places.extend(places::by_path(&recorded, &options.debug_dirs));
-            let found = self.first(Role::DebugFile, &places, Expected::BuildId(*id), has_dwarf);
+            let found = self.first(Role::DebugFile, &places, Expected::BuildId(*id), without_symbols);
             if found.is_some() {
                 return found;
             }
@@ -116,7 +144,7 @@ impl<'a> Search<'a> {
         let link = path_of(link)?;
         let places = places::linked(object.path(), &recorded, &link, &options.debug_dirs);
         let expected = id.map_or(Expected::Checksum(checksum), Expected::BuildId);
-        self.first(Role::DebugFile, &places, expected, has_dwarf)
+        self.first(Role::DebugFile, &places, expected, without_symbols)
     }
 
     /// The supplementary file of dwz that a file refers to.
@@ -218,6 +246,12 @@ impl<'a> Search<'a> {
     }
 }
 
+/// Why a file is no debug file.
+fn without_symbols(file: &Object) -> Option<&'static str> {
+    let is_empty = !file.has_dwarf() && file.section_index(b".symtab").is_none();
+    is_empty.then_some("has no debug information")
+}
+
 /// Compares the build ID of a file.
 fn differs(object: &Object, id: Id) -> Option<Mismatch> {
     (object.build_id() != Some(id)).then(|| Mismatch::BuildId(object.build_id()))
@@ -233,7 +267,8 @@ fn open(path: &Path) -> Result<Object, Outcome> {
     match Object::open(path) {
         Ok(Some(object)) => Ok(object),
         // Current caches have directories where old ones have files.
-        Ok(None) if path.is_dir() => Err(Outcome::NotFound),
+        // Clients of debuginfod mark missing files by empty ones.
+        Ok(None) if fs::metadata(path).is_ok_and(|file| file.is_dir() || file.len() == 0) => Err(Outcome::NotFound),
         Ok(None) => Err(Outcome::Unsuitable("is no ELF file")),
         Err(e) => Err(match e.kind() {
             ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::InvalidFilename => Outcome::NotFound,

@@ -1,0 +1,46 @@
+//! The interface for files that are fetched from elsewhere, if the user asks for it.
+
+use super::attempt::{Attempt, Role};
+use crate::rewrite::build_ids::id::Id;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A file of an object to fetch.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'a> {
+    /// Path or name of the object.
+    pub object: &'a Path,
+    /// Its build ID.
+    pub build_id: Id,
+    /// The kind of file: [`Role::Object`] or [`Role::DebugFile`].
+    pub role: Role,
+}
+
+/// Fetches files by build ID.
+pub trait Fetch: fmt::Debug + Send + Sync {
+    /// The path of a fetched file; `None` if it is not available. Appends to `attempts` what was tried.
+    fn fetch(&self, wanted: &Wanted<'_>, attempts: &mut Vec<Attempt>) -> Option<PathBuf>;
+}
+
+/// A shared [`Fetch`].
+#[derive(Clone, Debug)]
+pub struct Fetcher(pub Arc<dyn Fetch>);
+
+impl PartialEq for Fetcher {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Fetcher {}
+
+/// A message about a file that is fetched.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Notice {
+    /// A download began.
+    Started(String),
+    /// A file is not available.
+    Failed(String),
+}
