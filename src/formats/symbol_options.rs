@@ -14,10 +14,10 @@ pub const SYMBOLS: FormatOption = FormatOption {
     ..FormatOption::new(
         "symbols",
         "WHICH",
-        "Which files to read the functions of stacks from",
+        "Which object files to read symbols from",
         ValueKind::Choice(&[
             ("auto", "Files with the recorded build ID, or unchanged since the recording on the same machine"),
-            ("no", "None: stacks are addresses"),
+            ("no", "None: print addresses only"),
             ("force", "Also files at the recorded paths that do not match; their names may be wrong"),
         ]),
     )
@@ -58,11 +58,11 @@ pub const DEMANGLE: FormatOption = FormatOption {
     ..FormatOption::new(
         "demangle",
         "HOW",
-        "How to show names of C++ and Rust",
+        "How to demangle C++ and Rust names",
         ValueKind::Choice(&[
             ("full", "With parameters"),
             ("short", "Without parameters and template arguments"),
-            ("no", "As linker symbols"),
+            ("no", "Mangled, as in the symbol table"),
         ]),
     )
 };

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{self, Read, Write};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use perfconv::abi::record::{Body, CpuMode, Misc, lost::LostSamples};
 use perfconv::abi::sample::Sample as Sampled;
@@ -214,7 +214,9 @@ fn acts_as_perf_to_profile_when_called_by_that_name() {
     assert_eq!(Profile::decode(&read[..]).unwrap(), profile);
 
     fs::rename(dir.path("perf_to_profile"), dir.path("link")).unwrap();
-    fs::copy(env!("CARGO_BIN_EXE_perfconv"), dir.path("perf_to_profile")).unwrap();
+    // By another process: a child that a concurrent test forks would inherit the file, open for writing, and it could not be executed.
+    let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_perfconv")).arg(dir.path("perf_to_profile")).status();
+    assert!(copied.is_ok_and(|status| status.success()));
     assert_eq!(dir.perf_to_profile(&fixture("callgraph.data"), "of_copy", &[]).status, 0);
     assert_eq!(dir.profile("of_copy"), profile);
 }

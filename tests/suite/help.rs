@@ -118,7 +118,7 @@ fn long_help_groups_options_under_headings() {
 fn commands_that_write_recordings_offer_no_options_of_other_formats() {
     for command in ["repair", "rewrite"] {
         let text = help(100, &[command, "--help"]);
-        for option in ["--to", "--compat", "--quipper", "--decode", "--labels", "--split-by"] {
+        for option in ["--to", "--compat", "--quipper", "--decode", "--labels", "--split-by", "--demangle"] {
             assert!(!text.contains(option), "{command}: {option}: {text}");
         }
         let options = options(&text);

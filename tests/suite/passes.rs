@@ -209,7 +209,7 @@ fn passes_apply_to_perf_json_and_csv() {
             .unwrap_or_else(|e| panic!("{name}: {e}"));
         let perf_json = |input: &Path, args: &[&str]| {
             let output = scratch(&format!("{name}.passed.json"));
-            let json = convert(input, &output, &[&["-t", "perf-json"][..], args].concat());
+            let json = convert(input, &output, &[&["-t", "perf-json", "--symbols", "no"][..], args].concat());
             let json: serde_json::Value =
                 serde_json::from_slice(&json.unwrap_or_else(|e| panic!("{name}: {e}"))).unwrap();
             json["samples"].clone()
@@ -220,7 +220,7 @@ fn passes_apply_to_perf_json_and_csv() {
         let tables = |input: &Path, args: &[&str]| {
             let dir = tempfile::tempdir().unwrap();
             let tables = dir.path().join("tables");
-            let run = run(perfconv().arg(input).args(["-t", "csv", "-o"]).arg(&tables).args(args));
+            let run = run(perfconv().arg(input).args(["-t", "csv", "--symbols", "no", "-o"]).arg(&tables).args(args));
             assert_eq!(run.status, 0, "{name}: {}", run.stderr);
             fs::read_to_string(tables.join("results.csv")).unwrap()
         };
@@ -241,7 +241,10 @@ fn an_input_directory_is_never_replaced() {
     }
     assert!(fs::read(input.join("data")).unwrap() == before);
     let tables = dir.path().join("tables");
-    assert_eq!(run(perfconv().arg(fixture("plain.data")).args(["-t", "csv", "-o"]).arg(&tables)).status, 0);
+    assert_eq!(
+        run(perfconv().arg(fixture("plain.data")).args(["-t", "csv", "--symbols", "no", "-o"]).arg(&tables)).status,
+        0
+    );
     fs::copy(fixture("plain.data"), tables.join("stat.csv")).unwrap();
     let run = run(perfconv().arg(tables.join("stat.csv")).args(["-t", "csv", "-f", "-o"]).arg(&tables));
     assert_eq!((run.status, run.stderr.contains("cannot overwrite the input")), (1, true), "{}", run.stderr);

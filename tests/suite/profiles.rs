@@ -266,7 +266,9 @@ fn pprof_symbolizes_over_placeholder_names() {
         return writeln!(out, "symbolizing: skipped: perf cannot record here").unwrap();
     }
     let output = path("out.pb.gz");
-    assert_eq!(program::convert(&path("perf.data"), &output).status, 0);
+    let mut convert = program::perfconv();
+    convert.arg(path("perf.data")).args(["--symbols", "no", "-o"]).arg(&output);
+    assert_eq!(program::run(&mut convert).status, 0);
     let top = |options: &[&str]| {
         let mut command = program::with_time_limit(&pprof.to_string_lossy());
         command.args(options).arg("-top").arg(&output).env("PPROF_TMPDIR", dir.path()).stdin(Stdio::null());

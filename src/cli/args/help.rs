@@ -14,7 +14,7 @@ pub const RECORDINGS: &str = "perf.data output";
 /// Heading of the options of all formats written from a profile.
 pub const PROFILES: &str = "Profiles";
 /// Heading of the options of all formats that show functions.
-pub const SYMBOLS: &str = "Functions of stacks";
+pub const SYMBOLS: &str = "Symbols";
 /// Heading of the options that belong to some formats.
 pub const SINGLE_FORMATS: &str = "Options of single formats";
 
@@ -60,7 +60,7 @@ pub fn for_recordings_only(arg: Arg) -> Arg {
         "out_dir" => arg.help("Write one perf.data for each recording to this directory, named after the recording"),
         "to" => arg.hide(true),
         _ => {
-            let is_of_other_formats = matches!(arg.get_help_heading(), Some(PROFILES | SINGLE_FORMATS));
+            let is_of_other_formats = matches!(arg.get_help_heading(), Some(PROFILES | SINGLE_FORMATS | SYMBOLS));
             arg.hide(is_of_other_formats)
         }
     }

@@ -170,7 +170,8 @@ An error means that data is lost or cannot be decoded; a warning, that a rule of
 rely on; a note, that data is newer than this version or has no meaning. The manual, docs/check.md in perfconv's source, explains \
 each code.
 
-Exit status: 0 nothing but notes, 1 a recording cannot be read, 2 usage error, 3 warnings or errors.";
+Exit status: 0 nothing but notes, 1 a recording cannot be read, 2 usage error, 3 warnings or errors, or with --symbols missing \
+function names.";
 
 /// Arguments of `check`.
 #[derive(Args, Debug)]
@@ -179,7 +180,7 @@ pub struct CheckArgs {
     #[arg(value_name = "FILE", required = true)]
     pub inputs: Vec<PathBuf>,
 
-    /// Report instead which objects lack function names, with the share of samples
+    /// Report objects without function names and their share of samples, instead of problems
     #[arg(long)]
     pub symbols: bool,
 
