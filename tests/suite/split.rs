@@ -238,7 +238,7 @@ fn output_directory_is_complete_and_replaces_only_splits() {
         other.stderr
     );
     for (by, status, said) in [
-        ("cpu", 1, "do not record a CPU"),
+        ("cpu", 1, "350 samples have no CPU; record with perf record --sample-cpu"),
         ("dso", 2, "unknown criterion 'dso'; expected one of: time, size, samples, pid, tid, comm, cpu, event"),
         ("time=0s", 2, "requires a time such as 1s"),
         ("samples", 2, "requires a value"),
