@@ -40,9 +40,16 @@ impl WorkDir {
         names
     }
 
+    /// Writes the recording `in.data`, always with the same time, which some outputs contain.
+    fn write_input(&self) {
+        fs::copy(fixture("callgraph.data"), self.path("in.data")).unwrap();
+        let file = fs::File::options().write(true).open(self.path("in.data")).unwrap();
+        file.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_700_000_000)).unwrap();
+    }
+
     /// Runs the program in it, with a recording as `in.data`.
     fn run(&self, arguments: &[&str]) -> Run {
-        fs::copy(fixture("callgraph.data"), self.path("in.data")).unwrap();
+        self.write_input();
         run(perfconv().current_dir(&self.0).args(arguments))
     }
 
@@ -50,7 +57,7 @@ impl WorkDir {
     fn shell(&self, line: &str) -> Run {
         let dir = Path::new(env!("CARGO_BIN_EXE_perfconv")).parent().unwrap().to_str().unwrap();
         let path = format!("{dir}:{}", std::env::var("PATH").unwrap());
-        fs::copy(fixture("callgraph.data"), self.path("in.data")).unwrap();
+        self.write_input();
         run(Command::new("sh").args(["-c", line]).current_dir(&self.0).env("PATH", path).stdin(Stdio::null()))
     }
 }
