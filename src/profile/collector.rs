@@ -269,9 +269,12 @@ impl<'a> Collector<'a> {
     #[inline]
     fn note(&mut self, part: usize, time: Option<u64>, main_map: Option<MapId>) {
         let Self { parts, weights_of_sample, split, .. } = self;
+        if *split != Some(Split::Event) {
+            return parts.part(part).note(time, main_map, weights_of_sample.len() as u64);
+        }
         for &(event, _) in &*weights_of_sample {
-            let part = if *split == Some(Split::Event) { parts.index(Key::Event(event)) } else { part };
-            parts.part(part).note(time, event, main_map);
+            let part = parts.index(Key::Event(event));
+            parts.part(part).note(time, main_map, 1);
         }
     }
 
