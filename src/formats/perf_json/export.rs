@@ -149,7 +149,7 @@ impl<W: Write> Export<W> {
         key(&mut self.line, "callchain");
         self.line.push(b'[');
         match view.callchain {
-            Some(chain) => self.chain(pid, space, view.ip, chain),
+            Some(chain) => self.chain(pid, space, view.ip, chain, raw.call_chain().is_some()),
             None => {
                 let ip = view.ip.unwrap_or(0);
                 self.frame(pid, space, ip, ip);
@@ -158,9 +158,13 @@ impl<W: Write> Export<W> {
         }
     }
 
-    fn chain(&mut self, pid: u32, space: Space, ip: Option<u64>, chain: Words<'_>) -> Option<u64> {
+    /// As in perf, callers in unwound chains have the address of their call.
+    fn chain(&mut self, pid: u32, space: Space, ip: Option<u64>, chain: Words<'_>, is_unwound: bool) -> Option<u64> {
         let ip = ip.filter(|_| !self.is_exact);
-        walk_chain(ip, chain, space, |ip, at, space| self.frame(pid, space, ip, at))
+        walk_chain(ip, chain, space, |ip, at, space| {
+            let ip = if is_unwound && space == Space::User { at } else { ip };
+            self.frame(pid, space, ip, at);
+        })
     }
 
     /// Writer a frame by its recorded address and the address to symbolize.
@@ -354,7 +358,7 @@ impl<W: Write> SampleConsumer for Export<W> {
         let UserFrames { cookie, tid, chain, .. } = frames;
         for sample in self.waiting.take(tid, cookie) {
             self.line = sample.before;
-            self.chain(sample.pid, Space::User, None, chain);
+            self.chain(sample.pid, Space::User, None, chain, false);
             self.line.extend_from_slice(&sample.behind);
             self.write_line(meta)?;
         }

@@ -24,7 +24,7 @@ use super::options::FormatOption;
 use super::{Format, Writer};
 use crate::container::read::ReadOptions;
 use crate::formats::converter::{ConvertOptions, Converter};
-use crate::stream::order::Order;
+use crate::profile::unwinding::Unwinding;
 use export::Export;
 use std::io::{BufWriter, Write};
 
@@ -52,5 +52,5 @@ pub fn recognizes(start: &[u8]) -> bool {
 pub fn begin<'a>(out: &'a mut dyn Write, options: &ConvertOptions) -> Box<dyn Converter + 'a> {
     let export = Export::new(BufWriter::with_capacity(1 << 17, out), options);
     let read = ReadOptions { spool_dir: options.spool_dir.clone(), ..ReadOptions::default() };
-    Box::new(Order::new(export, read))
+    Box::new(Unwinding::in_time_order(&options.symbols, export, read))
 }

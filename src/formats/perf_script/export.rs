@@ -154,9 +154,11 @@ impl<W: Write> Export<W> {
     }
 
     /// The frames of a call chain, one on each line. Returns the cookie of deferred user frames, if any.
-    fn chain(&mut self, pid: u32, space: Space, ip: Option<u64>, chain: Words<'_>) -> Option<u64> {
+    /// As in perf, callers in unwound chains have the address of their call.
+    fn chain(&mut self, pid: u32, space: Space, ip: Option<u64>, chain: Words<'_>, is_unwound: bool) -> Option<u64> {
         walk_chain(ip, chain, space, |ip, at, space| {
             self.text.push(b'\t');
+            let ip = if is_unwound && space == Space::User { at } else { ip };
             self.frame(pid, ChainFrame { ip, at, space });
             self.text.push(b'\n');
         })
@@ -284,7 +286,7 @@ impl<W: Write> SampleConsumer for Export<W> {
             match view.callchain {
                 Some(chain) => {
                     self.text.push(b'\n');
-                    cookie = self.chain(pid, space, view.ip, chain);
+                    cookie = self.chain(pid, space, view.ip, chain, raw.call_chain().is_some());
                 }
                 None if event.layout.sample_type().contains(SampleType::IP) && !is_tracepoint => {
                     let ip = view.ip.unwrap_or(0);
@@ -312,7 +314,7 @@ impl<W: Write> SampleConsumer for Export<W> {
         let UserFrames { cookie, tid, chain, .. } = frames;
         for sample in self.waiting.take(tid, cookie) {
             self.text = sample.text;
-            self.chain(sample.pid, Space::User, None, chain);
+            self.chain(sample.pid, Space::User, None, chain, false);
             self.text.push(b'\n');
             let text = std::mem::take(&mut self.text);
             self.write(meta, &text)?;

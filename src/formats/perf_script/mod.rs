@@ -11,7 +11,7 @@ use super::options::{FormatOption, ValueKind};
 use super::{Format, Reader, Writer};
 use crate::container::read::ReadOptions;
 use crate::formats::converter::{ConvertOptions, Converter};
-use crate::stream::order::Order;
+use crate::profile::unwinding::Unwinding;
 use export::Export;
 use std::io::{BufWriter, Write};
 
@@ -41,5 +41,5 @@ pub const SOURCE_LINES: FormatOption = FormatOption {
 pub fn begin<'a>(out: &'a mut dyn Write, options: &ConvertOptions) -> Box<dyn Converter + 'a> {
     let export = Export::new(BufWriter::with_capacity(1 << 17, out), options);
     let read = ReadOptions { spool_dir: options.spool_dir.clone(), ..ReadOptions::default() };
-    Box::new(Order::new(export, read))
+    Box::new(Unwinding::in_time_order(&options.symbols, export, read))
 }
