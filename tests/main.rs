@@ -63,4 +63,6 @@ mod suite {
     mod symbol_outputs;
     mod symbols;
     mod tracepoints;
+    mod unwind;
+    mod unwind_architectures;
 }

@@ -84,7 +84,7 @@ const ALL: [&Architecture; 9] = [
 impl Architecture {
     /// The architecture of a process: by the name of the recorded machine (`uname -m`), or else the ELF machine of its program.
     pub fn of(arch: Option<&str>, machine: Option<u16>, is_64: bool) -> Option<&'static Self> {
-        let runs = |of: &Self| match arch {
+        let runs = |of: &Self| match arch.filter(|arch| machine::of_arch(arch).is_some()) {
             Some(arch) => of.machines.iter().any(|machine| machine::runs(arch, machine.0.into())),
             None => machine.is_some_and(|machine| of.machines.iter().any(|known| known.0 == machine)),
         };
