@@ -90,7 +90,7 @@ fn each_output_has_the_same_stacks() {
     assert_eq!(of_library, text);
 
     let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("out.pb");
+    let path = directory.path().join("out.pb.gz");
     let path = path.to_str().unwrap();
     output(&["-q", "-o", path, "--no-inline"]);
     let profile = profile(Path::new(path));

@@ -165,7 +165,6 @@ impl Arch {
         let mut table = FrameTable::default();
         let cie = table.add_cie(cie);
         let start = SIZE.next_multiple_of(word).wrapping_neg();
-        let start = if self.is_64 { start } else { start & u64::from(u32::MAX) };
         let mut fde = FrameDescriptionEntry::new(Address::Constant(start), SIZE as u32);
         instructions(&mut fde);
         table.add_fde(cie, fde);
@@ -306,18 +305,18 @@ const COMPLETE: [&str; 3] = ["leaf+4", "work+7", "main+7"];
 
 #[test]
 fn each_architecture_unwinds_through_its_registers() {
-    for arch in ALL {
-        let (frames, messages) = Scene::of(arch).frames();
-        assert_eq!(frames, COMPLETE, "{} {} {messages}", arch.name, arch.machine);
-        assert_eq!(messages, "[] []", "{}", arch.name);
-    }
+    let unwound: Vec<_> = ALL.iter().map(|&arch| (arch.name, arch.is_64, Scene::of(arch).frames())).collect();
+    let is_complete = |frames: &[String], messages: &str| frames == COMPLETE && messages == "[] []";
+    let failed: Vec<_> = unwound.iter().filter(|(.., (frames, messages))| !is_complete(frames, messages)).collect();
+    assert!(failed.is_empty(), "{failed:#?}");
     println!("{} architectures", ALL.len());
 }
 
 #[test]
 fn authentication_codes_and_instruction_sets_are_no_part_of_addresses() {
     for (arch, ignored) in [(AARCH64, 0x2a << 48), (ARM, 1)] {
-        assert_eq!(Scene { ignored, ..Scene::of(arch) }.frames().0, COMPLETE, "{}", arch.name);
+        let (frames, messages) = Scene { ignored, ..Scene::of(arch) }.frames();
+        assert_eq!(frames, COMPLETE, "{} {messages}", arch.name);
     }
 }
 
