@@ -12,12 +12,14 @@ use crate::profile::event::ProfileEvent;
 use crate::profile::options::ProfileOptions;
 use crate::profile::pre_scan::SampleScan;
 use crate::profile::sample_sink::{ResolvedSample, SampleSink};
+use crate::profile::symbolize::SymbolSources;
 use crate::profile::unnamed::Unnamed;
+use crate::profile::unwinding::{Unwinding, Unwound};
 use crate::rewrite::passes::Passes;
 use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
-use crate::stream::order::Order;
 use crate::stream::source::Source;
+use crate::stream::stage::Before;
 use std::io::Write;
 use std::path::Path;
 
@@ -37,7 +39,7 @@ pub fn profile(source: Source, options: &ProfileOptions) -> Result<(Profile, Led
 /// Those of [`profile`].
 pub fn profiles(source: Source, options: &ProfileOptions) -> Result<(Vec<Profile>, Ledger)> {
     let read = source.options().clone();
-    collected(Collector::new(options), read, |sink| source.run(sink))
+    collected(Collector::new(options), &options.symbols, read, |sink| source.run(sink))
 }
 
 /// Converts a recording to profiles after applying passes.
@@ -50,19 +52,22 @@ pub fn passed_profiles(
     passes: &mut Passes,
     options: &ProfileOptions,
 ) -> Result<(Vec<Profile>, Ledger)> {
-    collected(Collector::new(options), read.clone(), |sink| passes.run(input, read, sink))
+    collected(Collector::new(options), &options.symbols, read.clone(), |sink| passes.run(input, read, sink))
 }
 
 fn collected<'a>(
     collector: Collector<'a>,
+    symbols: &SymbolSources,
     read: ReadOptions,
-    run: impl FnOnce(&mut Order<Collector<'a>>) -> Result<(Meta, Ledger)>,
+    run: impl FnOnce(&mut Unwound<Collector<'a>>) -> Result<(Meta, Ledger)>,
 ) -> Result<(Vec<Profile>, Ledger)> {
-    let mut ordered = Order::new(collector, read);
+    let mut ordered = Unwinding::in_time_order(symbols, collector, read);
     let (meta, mut ledger) = run(&mut ordered)?;
-    let (profiles, collected) = ordered.into_inner().finish(&meta)?;
+    let Before { stage, sink } = ordered.into_inner();
+    let (profiles, collected) = sink.finish(&meta)?;
     ledger.account_for_stream();
     ledger.merge(collected);
+    stage.note(&mut ledger);
     Ok((profiles, ledger))
 }
 
@@ -87,7 +92,8 @@ pub fn streamed(
     let mut writer = begin(out, &events, &scan.has_samples(options, &meta));
     let mut counted = CountedStacks { sink: &mut *writer, samples: Vec::new() };
     let collector = Collector::new(options).with_sample_sink(&mut counted);
-    let (profiles, mut ledger) = collected(collector, read.clone(), |sink| passes.run(input, read, sink))?;
+    let run = |sink: &mut Unwound<_>| passes.run(input, read, sink);
+    let (profiles, mut ledger) = collected(collector, &options.symbols, read.clone(), run)?;
     damage.into_iter().for_each(|damage| ledger.damage(damage));
     let samples = counted.samples;
     let profile = profiles.into_iter().next().unwrap_or_default();

@@ -97,6 +97,7 @@
 //! | [`synth`] | synthetic recordings |
 //! | `bundle` | archives of a recording with its object files |
 //! | `symbol` | addresses to functions, inlined functions and lines |
+//! | `unwind` | user stack dumps to frames |
 //! | `profile` | interned stacks and values |
 //! | `inspect` | contents, validity, records as text, differences |
 //! | `formats` | other formats |
@@ -138,6 +139,8 @@ mod modules {
     pub mod symbol;
     pub mod threads;
     pub mod tracepoint;
+    #[cfg(feature = "symbols")]
+    pub mod unwind;
 }
 
 pub use error::{Error, ErrorKind, Result};

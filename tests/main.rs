@@ -65,4 +65,6 @@ mod suite {
     mod symbolizers;
     mod symbols;
     mod tracepoints;
+    mod unwind;
+    mod unwind_architectures;
 }

@@ -4,9 +4,11 @@ use super::options::OptionValues;
 use super::retained_fields::RetainedFields;
 use crate::error::Result;
 use crate::profile::symbolize::SymbolSources;
+use crate::profile::unwinding::Unwinding;
 use crate::stream::Sink;
 use crate::stream::ledger::Ledger;
 use crate::stream::order::Order;
+use crate::stream::stage::Before;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -58,6 +60,14 @@ pub trait Converter: Sink {
 impl<S: Converter> Converter for Order<S> {
     fn account(&self, ledger: &mut Ledger) {
         self.sink().account(ledger);
+    }
+}
+
+/// An output whose samples are unwound.
+impl<S: Converter> Converter for Before<Unwinding, S> {
+    fn account(&self, ledger: &mut Ledger) {
+        self.sink.account(ledger);
+        self.stage.note(ledger);
     }
 }
 

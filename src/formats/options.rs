@@ -35,14 +35,14 @@ pub enum ValueKind {
     Choice(&'static [(&'static str, &'static str)]),
     /// A comma-separated list of these words.
     List(fn() -> Vec<&'static str>),
-    /// An optional number after `=`.
+    /// A number.
     Number {
         /// Minimum.
         min: i32,
         /// Maximum.
         max: i32,
-        /// Value if the number is omitted.
-        if_missing: &'static str,
+        /// Value if the number is omitted. It then follows `=`.
+        if_missing: Option<&'static str>,
     },
     /// An optional text after `=`; a word that may be empty.
     Text,

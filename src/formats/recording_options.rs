@@ -25,7 +25,7 @@ pub const COMPRESS: FormatOption = FormatOption::new(
     "compress",
     "LEVEL",
     "Compress the records, like perf record -z, with a zstd level from 1 (fast) to 22 (small) [default level: 3]",
-    ValueKind::Number { min: 1, max: 22, if_missing: "3" },
+    ValueKind::Number { min: 1, max: 22, if_missing: Some("3") },
 );
 
 /// The option `--endian`.

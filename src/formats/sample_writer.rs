@@ -12,6 +12,7 @@ use crate::profile::dispatch::{DecodedSample, SampleConsumer, dispatch};
 use crate::profile::event::ProfileEvent;
 use crate::profile::frames::walk_chain;
 use crate::profile::symbols::Symbols;
+use crate::profile::unwinding::Unwinding;
 use crate::profile::weights::Weights;
 use crate::session::Session;
 use crate::session::space::Space;
@@ -19,7 +20,6 @@ use crate::stream::Sink;
 use crate::stream::events::{Event, EventIndex};
 use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
-use crate::stream::order::Order;
 use crate::stream::raw::Raw;
 use crate::tracepoint::tracepoints::{Tracepoint, Tracepoints};
 use std::borrow::Cow;
@@ -54,14 +54,13 @@ pub trait SampleFormat {
     fn named_frame(&self, out: &mut Vec<u8>, frame: TextFrame<'_>, symbols: &Symbols);
 
     /// Appends the frames of a call chain. Returns the cookie of deferred user frames, if any.
-    fn chain(
-        &mut self,
-        state: &mut SampleState,
-        (pid, space, ip): (u32, Space, Option<u64>),
-        chain: Words<'_>,
-        out: &mut Vec<u8>,
-    ) -> Option<u64> {
-        walk_chain(ip, chain, space, |ip, at, space| self.frame(state, ChainFrame { pid, ip, at, space }, out))
+    fn chain(&mut self, state: &mut SampleState, chain: Chain<'_>, out: &mut Vec<u8>) -> Option<u64> {
+        let Chain { pid, space, ip, words, is_unwound } = chain;
+        walk_chain(ip, words, space, |ip, at, space| {
+            // As in perf, callers in unwound chains have the address of their call.
+            let ip = if is_unwound && space == Space::User { at } else { ip };
+            self.frame(state, ChainFrame { pid, ip, at, space }, out);
+        })
     }
 }
 
@@ -90,6 +89,29 @@ impl Sample<'_> {
     pub fn space(&self) -> Space {
         self.decoded.raw.header().misc.cpu_mode().into()
     }
+
+    /// The call chain, recorded or unwound.
+    pub fn chain(&self) -> Option<Chain<'_>> {
+        let DecodedSample { raw, view, .. } = self.decoded;
+        let is_unwound = raw.call_chain().is_some();
+        let (pid, space, ip) = (self.pid(), self.space(), view.ip);
+        view.callchain.map(|words| Chain { pid, space, ip, words, is_unwound })
+    }
+}
+
+/// A call chain to write.
+#[derive(Clone, Copy)]
+pub struct Chain<'a> {
+    /// Process.
+    pub pid: u32,
+    /// Address space of the instruction pointer.
+    pub space: Space,
+    /// Instruction pointer, if it precedes the chain.
+    pub ip: Option<u64>,
+    /// Addresses and context markers.
+    pub words: Words<'a>,
+    /// Whether its user frames were unwound from a stack dump.
+    pub is_unwound: bool,
 }
 
 /// A frame to write.
@@ -189,7 +211,7 @@ pub fn begin<'a, F: SampleFormat + 'a>(
         found: Vec::new(),
     };
     let read = ReadOptions { spool_dir: options.spool_dir.clone(), ..ReadOptions::default() };
-    Box::new(Order::new(writer, read))
+    Box::new(Unwinding::in_time_order(&options.symbols, writer, read))
 }
 
 impl<F: SampleFormat, W: Write> SampleWriter<F, W> {
@@ -267,7 +289,8 @@ impl<F: SampleFormat, W: Write> SampleConsumer for SampleWriter<F, W> {
     fn user_frames(&mut self, meta: &Meta, frames: UserFrames<'_>) -> Result<()> {
         let UserFrames { cookie, tid, chain, .. } = frames;
         for Incomplete { mut text, pid } in self.waiting.take(tid, cookie) {
-            self.format.chain(&mut self.state, (pid, Space::User, None), chain, &mut text.before);
+            let chain = Chain { pid, space: Space::User, ip: None, words: chain, is_unwound: false };
+            self.format.chain(&mut self.state, chain, &mut text.before);
             self.write_sample(meta, &text)?;
         }
         Ok(())

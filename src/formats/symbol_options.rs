@@ -4,8 +4,8 @@ use super::options::{FormatOption, OptionValues, ValueKind};
 
 /// All of them.
 pub const OPTIONS: &[FormatOption] = match cfg!(feature = "debuginfod") {
-    true => &[SYMBOLS, DEBUG_DIR, DEBUGINFOD, VMLINUX, KALLSYMS, NO_INLINE, DEMANGLE],
-    false => &[SYMBOLS, DEBUG_DIR, VMLINUX, KALLSYMS, NO_INLINE, DEMANGLE],
+    true => &[SYMBOLS, DEBUG_DIR, DEBUGINFOD, VMLINUX, KALLSYMS, NO_INLINE, DEMANGLE, NO_UNWIND, MAX_STACK],
+    false => &[SYMBOLS, DEBUG_DIR, VMLINUX, KALLSYMS, NO_INLINE, DEMANGLE, NO_UNWIND, MAX_STACK],
 };
 
 /// The option `--symbols`.
@@ -67,6 +67,20 @@ pub const DEMANGLE: FormatOption = FormatOption {
     )
 };
 
+/// The option `--no-unwind`.
+pub const NO_UNWIND: FormatOption = FormatOption {
+    conflicts: &[MAX_STACK.name],
+    ..FormatOption::switch("no-unwind", "Do not unwind the stack dumps of perf record --call-graph dwarf")
+};
+
+/// The option `--max-stack`.
+pub const MAX_STACK: FormatOption = FormatOption::new(
+    "max-stack",
+    "N",
+    "Maximum number of frames of an unwound user stack [default: 127]",
+    ValueKind::Number { min: 1, max: 65536, if_missing: None },
+);
+
 #[cfg(feature = "symbols")]
 mod search {
     use super::*;
@@ -76,6 +90,7 @@ mod search {
     use crate::symbol::demangle::Demangle;
     use crate::symbol::find::fetch::{Fetcher, Notice};
     use crate::symbol::find::{Policy, SearchOptions};
+    use std::num::NonZeroUsize;
 
     /// The search that the values of these options describe, and the directories of build ID searches; `None` for no symbols.
     /// Downloads are announced by `announce`.
@@ -105,6 +120,11 @@ mod search {
         search.kallsyms = values.file(&KALLSYMS).map(Into::into);
         let mut options =
             SymbolOptions { search, without_inlined: values.is_given(&NO_INLINE), ..SymbolOptions::default() };
+        if values.is_given(&NO_UNWIND) {
+            options = options.without_unwinding();
+        } else if let Some(frames) = values.number(&MAX_STACK).and_then(|frames| NonZeroUsize::new(frames as usize)) {
+            options = options.max_stack(frames);
+        }
         options.lookup.demangle = match values.word(&DEMANGLE) {
             Some("short") => Demangle::Short,
             Some("no") => Demangle::No,

@@ -124,8 +124,9 @@ fn table(image: &Image, place: u64, function: &Function, at: u64) -> Option<Fram
     }
     let original = (place + function.size).next_multiple_of(address_size.into());
     let moved = original.wrapping_sub(at);
-    let mask = if image.target.is_64 { u64::MAX } else { u32::MAX.into() };
-    FrameTable::from(&section, &|address| Some(Address::Constant(address.wrapping_add(moved) & mask))).ok()
+    // Code precedes `.eh_frame`: its addresses are negative.
+    let wrapped = |address: u64| if image.target.is_64 { address } else { i64::from(address as i32) as u64 };
+    FrameTable::from(&section, &|address| Some(Address::Constant(wrapped(address.wrapping_add(moved))))).ok()
 }
 
 /// Maximum length of an augmentation string. Five letters are defined.

@@ -99,7 +99,7 @@ impl SampleConsumer for Collector<'_> {
             self.ledger.not_applicable(RecordType::SAMPLE, 1);
             return Ok(());
         }
-        if view.stack_user.is_some_and(|stack| stack.dyn_size > 0) {
+        if raw.call_chain().is_none() && view.stack_user.is_some_and(|stack| stack.dyn_size > 0) {
             self.incomplete.stack_dumps += 1;
         }
         let mode = raw.header().misc.cpu_mode();

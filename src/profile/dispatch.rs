@@ -90,6 +90,9 @@ fn sample(consumer: &mut impl SampleConsumer, meta: &Meta, raw: &Raw<'_>) -> Res
         drop_record(consumer.state().1, meta, raw, &format!("field {field} exceeds its size"));
         return Ok(());
     }
+    if let Some(chain) = raw.call_chain() {
+        view.callchain = Some(chain);
+    }
     consumer.sample(DecodedSample { meta, raw, index, event, view: &view })
 }
 

@@ -19,11 +19,16 @@ pub(crate) mod resolver;
 mod sample_context;
 pub mod sample_sink;
 mod selection;
+#[cfg(feature = "symbols")]
+mod stack_dumps;
 pub mod stacks;
 pub mod symbolize;
 pub mod symbols;
 mod target;
 pub mod unnamed;
+pub mod unwinding;
+#[cfg(feature = "symbols")]
+mod unwound_stacks;
 pub(crate) mod weights;
 
 use crate::session::map::Map;

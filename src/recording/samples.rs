@@ -16,6 +16,7 @@ use crate::profile::resolver::{Resolver, Viewer};
 use crate::profile::stacks::FrameId;
 use crate::profile::symbolize::{SymbolSources, Symbolization};
 use crate::profile::symbols::Line;
+use crate::profile::unwinding::Unwinding;
 use crate::profile::{Frame, Place};
 use crate::session::map::Map;
 use crate::session::names::NameId;
@@ -25,9 +26,9 @@ use crate::stream::Sink;
 use crate::stream::events::EventIndex;
 use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
-use crate::stream::order::Order;
 use crate::stream::raw::Raw;
 use crate::stream::source::Source;
+use crate::stream::stage::Before;
 use hashbrown::HashMap;
 use std::fmt;
 use std::sync::Arc;
@@ -114,11 +115,14 @@ impl Samples {
     pub(super) fn new(input: Input, read: ReadOptions, sources: SymbolSources) -> Result<Self> {
         let source = Source::open(input, read.clone())?;
         let meta = source.meta().clone();
+        let unwound = sources.clone();
         let pull = Pull::new(move |batches| {
-            let mut ordered = Order::new(Sender::new(batches), read);
+            let mut ordered = Unwinding::in_time_order(&unwound, Sender::new(batches), read);
             let (meta, mut ledger) = source.run(&mut ordered)?;
             ledger.account_for_stream();
-            ledger.merge(ordered.into_inner().ledger);
+            let Before { stage, sink } = ordered.into_inner();
+            ledger.merge(sink.ledger);
+            stage.note(&mut ledger);
             Ok((meta, ledger))
         })?;
         let symbolization = sources.is_any().then(|| Symbolization::new(&sources, &meta));
@@ -448,7 +452,8 @@ impl SampleConsumer for Sender {
 
     fn sample(&mut self, sample: DecodedSample<'_>) -> Result<()> {
         let DecodedSample { meta, raw, index, event, view } = sample;
-        self.incomplete.stack_dumps += u64::from(view.stack_user.is_some_and(|stack| stack.dyn_size > 0));
+        let has_dump = view.stack_user.is_some_and(|stack| stack.dyn_size > 0);
+        self.incomplete.stack_dumps += u64::from(has_dump && raw.call_chain().is_none());
         let pid = view.task.map_or(u32::MAX, |(pid, _)| pid);
         let viewer = Viewer { pid, view: self.session.mark_running(pid).view };
         let is_call_stack = event.layout.branch_sample_type().contains(BranchSampleType::CALL_STACK);

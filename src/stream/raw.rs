@@ -6,6 +6,7 @@
 //! copying a recording costs no lookups.
 
 use crate::abi::Endian;
+use crate::abi::bytes::Words;
 use crate::abi::record::RecordHeader;
 use crate::container::block::Block;
 use crate::stream::events::EventIndex;
@@ -25,6 +26,7 @@ pub struct Raw<'a> {
     bytes: &'a [u8],
     payload_len: usize,
     event: Cell<FoundEvent>,
+    call_chain: Option<Words<'a>>,
 }
 
 /// The event of a record, according to a list of events.
@@ -45,7 +47,7 @@ impl<'a> Raw<'a> {
         if at >= BLOCK_LIMIT || payload_len > rest.len() {
             return None;
         }
-        Some(Self { header, endian, block, at, bytes, payload_len, event: Cell::default() })
+        Some(Self { header, endian, block, at, bytes, payload_len, event: Cell::default(), call_chain: None })
     }
 
     /// The header.
@@ -99,6 +101,20 @@ impl<'a> Raw<'a> {
     /// Offset in the file; of a compressed record, that of its frame.
     pub fn offset(&self) -> u64 {
         self.block.offset(self.at)
+    }
+
+    /// The record with an unwound call chain, which replaces the recorded one.
+    pub fn with_call_chain<'b>(&self, call_chain: Words<'b>) -> Raw<'b>
+    where
+        'a: 'b,
+    {
+        Raw { call_chain: Some(call_chain), ..self.clone() }
+    }
+
+    /// The unwound call chain of a sample with a stack dump. As in recorded chains, callers have the address to which they return.
+    #[inline]
+    pub fn call_chain(&self) -> Option<Words<'a>> {
+        self.call_chain
     }
 
     /// Caches the event.

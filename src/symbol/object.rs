@@ -6,7 +6,7 @@ use crate::rewrite::build_ids::elf;
 use crate::rewrite::build_ids::id::Id;
 use bytes::Bytes;
 use object::elf::{
-    ET_REL, FileHeader32, FileHeader64, PF_X, PT_LOAD, SHF_ALLOC, SHF_COMPRESSED, SHF_EXECINSTR, SHT_NOBITS,
+    ET_REL, FileHeader32, FileHeader64, PF_W, PF_X, PT_LOAD, SHF_ALLOC, SHF_COMPRESSED, SHF_EXECINSTR, SHT_NOBITS,
 };
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader};
 use object::{Endianness, FileKind};
@@ -34,6 +34,8 @@ pub struct Segment {
     pub memory_size: u64,
     /// Whether it is executable.
     pub is_executable: bool,
+    /// Whether it is writable, so that its contents in the file may not be those in memory.
+    pub is_writable: bool,
 }
 
 /// A section.
@@ -111,6 +113,7 @@ impl Object {
             address: segment.p_vaddr(endian).into(),
             memory_size: segment.p_memsz(endian).into(),
             is_executable: segment.p_flags(endian).0 & PF_X.0 != 0,
+            is_writable: segment.p_flags(endian).0 & PF_W.0 != 0,
         };
         // If one kind of headers is invalid, the other kind can still be used.
         let headers = header.program_headers(endian, data).unwrap_or_default();
@@ -344,6 +347,7 @@ pub(super) mod tests {
             address,
             memory_size: 0x800,
             is_executable,
+            is_writable: false,
         };
         object.segments = vec![segment(0, 0, false), segment(0x800, 0x1800, true), segment(0x1000, 0x3000, false)];
         assert_eq!(object.address_of_offset(0x10), Some(0x10));

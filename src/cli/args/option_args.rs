@@ -144,12 +144,17 @@ fn arg(option: &FormatOption) -> Arg {
             arg.action(ArgAction::Append).value_delimiter(',').value_parser(words)
         }
         ValueKind::Number { min, max, if_missing } => {
-            let what = format!("expected a {} from {min} to {max}", option.value_name.to_lowercase());
+            let noun = if_missing.map_or("number".to_owned(), |_| option.value_name.to_lowercase());
+            let what = format!("expected a {noun} from {min} to {max}");
             let parse = move |text: &str| match text.parse::<i32>() {
                 Ok(number) if (min..=max).contains(&number) => Ok(number),
                 _ => Err(what.clone()),
             };
-            arg.value_parser(parse).num_args(0..=1).require_equals(true).default_missing_value(if_missing)
+            let arg = arg.value_parser(parse);
+            match if_missing {
+                Some(number) => arg.num_args(0..=1).require_equals(true).default_missing_value(number),
+                None => arg,
+            }
         }
         ValueKind::Text => arg.num_args(0..=1).require_equals(true).default_missing_value(""),
         ValueKind::File => arg.value_parser(value_parser!(PathBuf)),

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::formats::converter::{ConvertOptions, Converter};
 use crate::formats::json::append_hex;
 use crate::formats::named_frames::{NamedFrames, TextFrame};
-use crate::formats::sample_writer::{self, ChainFrame, Sample, SampleFormat, SampleState, SampleText};
+use crate::formats::sample_writer::{self, Chain, ChainFrame, Sample, SampleFormat, SampleState, SampleText};
 use crate::profile::symbols::Symbols;
 use crate::stream::events::Event;
 use crate::stream::meta::Meta;
@@ -101,8 +101,8 @@ impl Json {
         let (pid, space, ip) = (sample.pid(), sample.space(), sample.decoded.view.ip);
         key(out, "callchain");
         out.push(b'[');
-        if let Some(chain) = sample.decoded.view.callchain {
-            return self.chain(state, (pid, space, ip.filter(|_| !self.is_exact)), chain, out);
+        if let Some(chain) = sample.chain() {
+            return self.chain(state, Chain { ip: ip.filter(|_| !self.is_exact), ..chain }, out);
         }
         let ip = ip.unwrap_or(0);
         self.frame(state, ChainFrame { pid, ip, at: ip, space }, out);

@@ -34,10 +34,10 @@ impl SampleFormat for Script {
         if is_tracepoint {
             tracepoint(state, sample, out);
         }
-        match view.callchain {
+        match sample.chain() {
             Some(chain) => {
                 out.push(b'\n');
-                return Ok(self.chain(state, (sample.pid(), sample.space(), view.ip), chain, out));
+                return Ok(self.chain(state, chain, out));
             }
             None if event.layout.sample_type().contains(SampleType::IP) && !is_tracepoint => {
                 let ip = view.ip.unwrap_or(0);

@@ -14,6 +14,8 @@ mod objects;
 
 #[cfg(feature = "symbols")]
 pub use objects::SymbolOptions;
+#[cfg(feature = "symbols")]
+pub(super) use objects::object_key;
 
 /// Where to look up the symbols of frames. By default nowhere.
 #[derive(Clone, Debug, Default)]

@@ -19,6 +19,7 @@ use crate::symbol::{self, Addresses, ObjectKey, ObjectReport, Reference, Request
 use hashbrown::HashMap;
 use std::ffi::OsStr;
 use std::fs;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -33,11 +34,21 @@ pub struct SymbolOptions {
     pub(crate) search: SearchOptions,
     /// Omit inlined functions.
     pub(crate) without_inlined: bool,
+    /// Maximum number of frames of an unwound user stack; `None` to not unwind.
+    pub(crate) max_stack: Option<NonZeroUsize>,
 }
+
+/// Maximum number of frames of an unwound user stack by default, as in perf.
+const MAX_STACK: NonZeroUsize = NonZeroUsize::new(127).unwrap();
 
 impl Default for SymbolOptions {
     fn default() -> Self {
-        Self { lookup: symbol::Options::default(), search: SearchOptions::from_system(), without_inlined: false }
+        Self {
+            lookup: symbol::Options::default(),
+            search: SearchOptions::from_system(),
+            without_inlined: false,
+            max_stack: Some(MAX_STACK),
+        }
     }
 }
 
@@ -99,9 +110,23 @@ impl SymbolOptions {
         self
     }
 
+    /// Does not unwind the user stack dumps of `perf record --call-graph dwarf`.
+    #[must_use]
+    pub fn without_unwinding(mut self) -> Self {
+        self.max_stack = None;
+        self
+    }
+
+    /// Sets the maximum number of frames of an unwound user stack; by default 127, as in perf.
+    #[must_use]
+    pub fn max_stack(mut self, frames: NonZeroUsize) -> Self {
+        self.max_stack = Some(frames);
+        self
+    }
+
     /// The search options for a recording: the running kernel and this machine's map files are only used if it is the recorded
     /// machine.
-    fn for_recording(&self, meta: &Meta) -> SearchOptions {
+    pub(crate) fn for_recording(&self, meta: &Meta) -> SearchOptions {
         let mut search = self.search.clone();
         let host = Host::new(meta.string(FeatureId::HOSTNAME), meta.string(FeatureId::OSRELEASE));
         if search.recorded.is_none() {
@@ -233,12 +258,9 @@ impl ObjectSearch {
 
     /// The request for addresses in a mapping; `None` if it cannot have symbols.
     fn request(&self, map: &Map, addresses: impl Iterator<Item = u64>, jit_dumps: &JitDumps) -> Option<Request> {
-        // Some recordings have short IDs, such as the 8 bytes of LLD, at a fixed size.
-        let build_id = map.build_id.as_deref().or_else(|| self.build_ids.of(map)).and_then(|id| Id::new(unpadded(id)));
         let jit_dump = map.pid.and_then(|pid| jit_dumps.get(&pid)).map(|name| path(name));
-        let inode = map.inode.map(Into::into);
-        let key =
-            ObjectKey { path: path(&map.filename), build_id, inode, pid: map.pid, jit_dump, ..ObjectKey::default() };
+        let key = ObjectKey { jit_dump, ..object_key(map, &self.build_ids) };
+        let build_id = key.build_id;
         if map.is_kernel() {
             let key = ObjectKey { reference: reference(map), ..key };
             return Some(Request { key, addresses: Addresses::Virtual(addresses.collect()) });
@@ -266,6 +288,14 @@ impl ObjectSearch {
     pub fn finish(self) -> ObjectReports {
         self.reports
     }
+}
+
+/// Describes the object of a mapping by what is recorded about it.
+pub fn object_key(map: &Map, build_ids: &BuildIds) -> ObjectKey {
+    // Some recordings have short IDs, such as the 8 bytes of LLD, at a fixed size.
+    let build_id = map.build_id.as_deref().or_else(|| build_ids.of(map)).and_then(|id| Id::new(unpadded(id)));
+    let inode = map.inode.map(Into::into);
+    ObjectKey { path: path(&map.filename), build_id, inode, pid: map.pid, ..ObjectKey::default() }
 }
 
 /// Copies results to the symbols of a profile, each function and name once.

@@ -1,0 +1,83 @@
+//! Counts unwound stacks by their ends.
+
+use crate::session::Session;
+use crate::session::map::MapId;
+use crate::stream::ledger::Ledger;
+use crate::unwind::walk::End;
+use hashbrown::HashMap;
+
+/// Numbers of unwound stacks.
+#[derive(Debug, Default)]
+pub struct UnwoundStacks {
+    complete: u64,
+    at_limit: u64,
+    truncated: u64,
+    damaged: u64,
+    /// By the mapping whose code has no CFI.
+    without_cfi: HashMap<MapId, u64>,
+    /// Stacks whose last frames are from a recorded call chain.
+    pub continued: u64,
+    /// Dumps without the registers that unwinding begins with, or of an unknown architecture.
+    pub without_registers: u64,
+}
+
+/// Number of objects that a message lists.
+const LISTED: usize = 5;
+
+impl UnwoundStacks {
+    /// Counts a stack.
+    pub fn count(&mut self, end: End) {
+        match end {
+            End::Complete => self.complete += 1,
+            End::MaxFrames => self.at_limit += 1,
+            End::Truncated => self.truncated += 1,
+            End::Damaged => self.damaged += 1,
+            End::NoCfi(map) => *self.without_cfi.entry(map).or_default() += 1,
+        }
+    }
+
+    /// Adds to a ledger how many stacks are incomplete, and why.
+    pub fn note(&self, session: &Session, ledger: &mut Ledger) {
+        let Self { complete, at_limit, truncated, damaged, without_cfi, continued, without_registers } = self;
+        let ended: u64 = without_cfi.values().sum();
+        let all = complete + at_limit + truncated + damaged + continued + ended;
+        if ended > 0 {
+            let mut objects: HashMap<&[u8], u64> = HashMap::new();
+            for (&map, count) in without_cfi {
+                *objects.entry(&session.map(map).filename).or_default() += count;
+            }
+            let mut objects: Vec<_> = objects.into_iter().collect();
+            objects.sort_by(|(a, of_a), (b, of_b)| of_b.cmp(of_a).then(a.cmp(b)));
+            let object = |(name, count): &(&[u8], u64)| format!("{} ({count})", String::from_utf8_lossy(name));
+            let mut list: Vec<_> = objects.iter().take(LISTED).map(object).collect();
+            if let Some(others) = objects.len().checked_sub(LISTED).filter(|&others| others > 0) {
+                list.push(format!("{others} others"));
+            }
+            ledger.missing(format!(
+                "user stacks that end where unwind information is missing: {ended} of {all}, in {}; --symfs DIR or \
+                 --debug-dir DIR may provide it",
+                list.join(", ")
+            ));
+        }
+        if *truncated > 0 {
+            ledger.note(format!(
+                "user stacks that are longer than their dumps: {truncated} of {all}; perf record --call-graph dwarf,16384 \
+                 records larger dumps"
+            ));
+        }
+        if *damaged > 0 {
+            ledger.note(format!("user stacks that end at values which are no frame: {damaged} of {all}"));
+        }
+        if *at_limit > 0 {
+            ledger.note(format!(
+                "user stacks that are longer than the limit: {at_limit} of {all}; --max-stack N changes it"
+            ));
+        }
+        if *without_registers > 0 {
+            ledger.missing(format!(
+                "samples whose user stack dumps cannot be unwound: {without_registers}; their registers or the architecture \
+                 are not supported"
+            ));
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! Finds the CFI row of an address in the sections of an object file. The file is untrusted.
+
+use super::arch::Architecture;
+use super::rule::{ExpressionRange, Rule, Saved};
+use crate::symbol::object::Object;
+use gimli::{
+    BaseAddresses, CieOrFde, CommonInformationEntry, DebugFrame, EhFrame, EndianSlice, Expression, RunTimeEndian,
+    Section, UnwindContext, UnwindOffset, UnwindSection, Vendor,
+};
+use hashbrown::HashMap;
+use object::Endianness;
+use object::elf::EM_AARCH64;
+use std::cell::OnceCell;
+use std::ops::Range;
+
+type Data<'a> = EndianSlice<'a, RunTimeEndian>;
+
+/// Maximum length of an augmentation string. Five letters are defined.
+const MAX_AUGMENTATION: usize = 32;
+
+/// Maximum number of rows that are read of one file. A corrupt function can have as many rows as its section has bytes, all of
+/// which precede the one of an address.
+const MAX_ROWS: u64 = 1 << 27;
+
+/// The CFI of a file.
+#[derive(Debug)]
+pub struct Cfi {
+    file: Object,
+    /// FDEs of `.eh_frame`, for files without a usable `.eh_frame_hdr`.
+    eh_frame: OnceCell<Vec<Entry>>,
+    /// FDEs of `.debug_frame`.
+    debug_frame: OnceCell<Vec<Entry>>,
+    rows_left: u64,
+}
+
+/// The addresses of an FDE, and its offset in the section.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    start: u64,
+    end: u64,
+    offset: usize,
+}
+
+/// A compiled row.
+#[derive(Debug)]
+pub struct Row {
+    /// Its addresses.
+    pub addresses: Range<u64>,
+    /// How to unwind from them.
+    pub rule: Rule,
+}
+
+/// What the compilation of a row needs.
+struct Compiler<'a> {
+    address: u64,
+    arch: &'a Architecture,
+    context: &'a mut UnwindContext<usize>,
+    saved: &'a mut Vec<Saved>,
+    rows_left: &'a mut u64,
+}
+
+impl Cfi {
+    /// The CFI of a file.
+    pub fn new(file: Object) -> Self {
+        Self { file, eh_frame: OnceCell::new(), debug_frame: OnceCell::new(), rows_left: MAX_ROWS }
+    }
+
+    /// The file.
+    pub fn file(&self) -> &Object {
+        &self.file
+    }
+
+    /// Compiles the row of an address. Appends the rules of registers to `saved`; `None` if there is no row.
+    pub fn row(
+        &mut self,
+        address: u64,
+        arch: &Architecture,
+        context: &mut UnwindContext<usize>,
+        saved: &mut Vec<Saved>,
+    ) -> Option<Row> {
+        let Self { file, eh_frame, debug_frame, rows_left } = self;
+        let bases = bases(file);
+        let mut compiler = Compiler { address, arch, context, saved, rows_left };
+        let section = eh_frame_of(file);
+        let offset = match SearchTable::new(file) {
+            Some(table) => table.find(address),
+            None => find(eh_frame.get_or_init(|| index(&section, &bases)), address),
+        };
+        let found = offset.and_then(|offset| compiler.row(&section, &bases, offset.into(), false));
+        found.or_else(|| {
+            let section = debug_frame_of(file);
+            let offset = find(debug_frame.get_or_init(|| index(&section, &bases)), address)?;
+            compiler.row(&section, &bases, offset.into(), true)
+        })
+    }
+
+    /// An expression of a rule.
+    pub fn expression(&self, range: ExpressionRange) -> Expression<Data<'_>> {
+        let section = if range.is_in_debug_frame { &b".debug_frame"[..] } else { b".eh_frame" };
+        let bytes = self.file.section(section).get(range.offset as usize..);
+        let bytes = bytes.and_then(|bytes| bytes.get(..range.len as usize)).unwrap_or_default();
+        Expression(EndianSlice::new(bytes, endian(&self.file)))
+    }
+}
+
+impl Compiler<'_> {
+    /// Compiles the row in the FDE at an offset.
+    fn row<'d, S: UnwindSection<Data<'d>> + Section<Data<'d>>>(
+        &mut self,
+        section: &S,
+        bases: &BaseAddresses,
+        offset: S::Offset,
+        is_in_debug_frame: bool,
+    ) -> Option<Row> {
+        let fde = section.fde_from_offset(bases, offset, checked_cie).ok()?;
+        if !fde.contains(self.address) {
+            return None;
+        }
+        let mut rows = fde.rows(section, bases, self.context).ok()?;
+        while let Some(row) = rows.next_row().ok()? {
+            *self.rows_left = self.rows_left.checked_sub(1)?;
+            if row.contains(self.address) {
+                let addresses = row.start_address()..row.end_address();
+                let (column, is_signal) = (fde.cie().return_address_register().0, fde.is_signal_trampoline());
+                let rule = Rule::new(row, column, is_signal, is_in_debug_frame, self.arch, self.saved)?;
+                return Some(Row { addresses, rule });
+            }
+        }
+        None
+    }
+}
+
+/// The FDEs of a section, sorted by address.
+fn index<'d, S: UnwindSection<Data<'d>> + Section<Data<'d>>>(section: &S, bases: &BaseAddresses) -> Vec<Entry> {
+    let mut index = Vec::new();
+    let mut cies: HashMap<usize, CommonInformationEntry<Data<'d>>> = HashMap::new();
+    let mut entries = section.entries(bases);
+    // What precedes a corrupt entry is usable.
+    while let Ok(Some(entry)) = entries.next() {
+        let CieOrFde::Fde(partial) = entry else { continue };
+        let fde = partial.parse(|section, bases, offset| {
+            let key = UnwindOffset::into(offset);
+            if let Some(cie) = cies.get(&key) {
+                return Ok(cie.clone());
+            }
+            let cie = checked_cie(section, bases, offset)?;
+            cies.insert(key, cie.clone());
+            Ok(cie)
+        });
+        let Ok(fde) = fde else { continue };
+        if fde.len() > 0 {
+            index.push(Entry { start: fde.initial_address(), end: fde.end_address(), offset: fde.offset() });
+        }
+    }
+    index.sort_by_key(|entry| entry.start);
+    index
+}
+
+/// The offset of the FDE of an address.
+fn find(index: &[Entry], address: u64) -> Option<usize> {
+    let last = index.partition_point(|entry| entry.start <= address).checked_sub(1)?;
+    Some(index[last]).filter(|entry| address < entry.end).map(|entry| entry.offset)
+}
+
+/// Decodes a CIE whose augmentation string ends soon: it is searched for its end each time.
+fn checked_cie<'d, S: UnwindSection<Data<'d>> + Section<Data<'d>>>(
+    section: &S,
+    bases: &BaseAddresses,
+    offset: S::Offset,
+) -> gimli::Result<CommonInformationEntry<Data<'d>>> {
+    let bytes = section.reader().slice().get(UnwindOffset::into(offset)..).unwrap_or_default();
+    // After length, ID and version.
+    let start = if bytes.starts_with(&[0xff; 4]) { 21 } else { 9 };
+    if bytes.iter().skip(start).take(MAX_AUGMENTATION).all(|&byte| byte != 0) {
+        return Err(gimli::Error::UnknownAugmentation);
+    }
+    section.cie_from_offset(bases, offset)
+}
+
+/// The search table of `.eh_frame_hdr`, in the encoding that linkers use.
+struct SearchTable<'a> {
+    rows: &'a [[u8; 8]],
+    is_big: bool,
+    /// Address of the section, to which the table is relative.
+    base: u64,
+    eh_frame: u64,
+}
+
+impl<'a> SearchTable<'a> {
+    /// The table of a file; `None` if it has none, or in another encoding.
+    fn new(file: &'a Object) -> Option<Self> {
+        const UDATA4: u8 = 0x03;
+        const DATAREL_SDATA4: u8 = 0x3b;
+        let index = file.section_index(b".eh_frame_hdr")?;
+        let bytes = file.section_data(index);
+        let is_big = file.endian() == Endianness::Big;
+        let ([1, pointer, UDATA4, DATAREL_SDATA4], rest) = bytes.split_first_chunk()? else { return None };
+        if !matches!(pointer & 0xf, 0x3 | 0xb) {
+            return None;
+        }
+        let (count, rows) = rest.get(4..)?.split_first_chunk()?;
+        let count = if is_big { u32::from_be_bytes(*count) } else { u32::from_le_bytes(*count) };
+        let rows = rows.as_chunks().0.get(..count as usize)?;
+        let eh_frame = file.sections().get(file.section_index(b".eh_frame")?)?.address;
+        Some(Self { rows, is_big, base: file.sections().get(index)?.address, eh_frame })
+    }
+
+    /// The offset of the FDE that begins last before an address.
+    fn find(&self, address: u64) -> Option<usize> {
+        let word = |bytes: [u8; 4]| {
+            let word = if self.is_big { i32::from_be_bytes(bytes) } else { i32::from_le_bytes(bytes) };
+            self.base.wrapping_add(i64::from(word) as u64)
+        };
+        let halves = |row: &[u8; 8]| {
+            let [a, b, c, d, e, f, g, h] = *row;
+            [[a, b, c, d], [e, f, g, h]].map(word)
+        };
+        let last = self.rows.partition_point(|row| halves(row)[0] <= address).checked_sub(1)?;
+        usize::try_from(halves(&self.rows[last])[1].checked_sub(self.eh_frame)?).ok()
+    }
+}
+
+/// Byte order of a file.
+pub fn endian(file: &Object) -> RunTimeEndian {
+    if file.endian() == Endianness::Big { RunTimeEndian::Big } else { RunTimeEndian::Little }
+}
+
+fn address_size(file: &Object) -> u8 {
+    if file.is_64() { 8 } else { 4 }
+}
+
+fn vendor(file: &Object) -> Vendor {
+    if file.machine() == EM_AARCH64.0 { Vendor::AArch64 } else { Vendor::Default }
+}
+
+fn eh_frame_of(file: &Object) -> EhFrame<Data<'_>> {
+    let mut section = EhFrame::new(file.section(b".eh_frame"), endian(file));
+    section.set_address_size(address_size(file));
+    section.set_vendor(vendor(file));
+    section
+}
+
+fn debug_frame_of(file: &Object) -> DebugFrame<Data<'_>> {
+    let mut section = DebugFrame::new(file.section(b".debug_frame"), endian(file));
+    section.set_address_size(address_size(file));
+    section.set_vendor(vendor(file));
+    section
+}
+
+fn bases(file: &Object) -> BaseAddresses {
+    let address = |name: &[u8]| file.section_index(name).map_or(0, |index| file.sections()[index].address);
+    BaseAddresses::default()
+        .set_eh_frame(address(b".eh_frame"))
+        .set_eh_frame_hdr(address(b".eh_frame_hdr"))
+        .set_text(address(b".text"))
+        .set_got(address(b".got"))
+}

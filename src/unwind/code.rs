@@ -1,0 +1,89 @@
+//! What the unwinder knows about the code at an address, cached by address space and address.
+
+use super::object::RuleId;
+use super::objects::ObjectId;
+use crate::session::map::{Map, MapId};
+use crate::session::space::Space;
+use crate::session::{Session, ViewId};
+
+/// How to unwind from an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Code {
+    /// By a rule of an object.
+    Rule(ObjectId, RuleId),
+    /// A signal trampoline, by the kernel's frame.
+    Trampoline,
+    /// There is no rule in this mapping.
+    NoRule(MapId),
+    /// There is no code.
+    Unmapped,
+}
+
+/// The address space of a process at the time of a sample.
+#[derive(Clone, Copy)]
+pub struct AddressSpace<'a> {
+    /// The mappings.
+    pub session: &'a Session,
+    /// The process.
+    pub pid: u32,
+    /// Version of its mappings.
+    pub view: ViewId,
+}
+
+impl<'a> AddressSpace<'a> {
+    /// The mapping of an address.
+    pub fn map_at(&self, address: u64) -> Option<(MapId, &'a Map)> {
+        let id = self.session.map_at(self.pid, Space::User, address)?;
+        Some((id, self.session.map(id)))
+    }
+}
+
+/// An address in a version of an address space, and whether it was interrupted there instead of calling.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The version.
+    pub view: ViewId,
+    /// The address; for a call, its last byte.
+    pub address: u64,
+    /// Whether the next address, to which a call returns, is a different one.
+    pub is_call: bool,
+}
+
+/// A direct-mapped cache: most frames of a stack are also in other stacks.
+pub struct RecentCode {
+    slots: Box<[Option<(Place, Code)>]>,
+}
+
+impl Default for RecentCode {
+    fn default() -> Self {
+        Self { slots: vec![None; 1 << Self::BITS].into() }
+    }
+}
+
+impl RecentCode {
+    const BITS: u32 = 14;
+
+    /// What is known about a place.
+    #[inline]
+    pub fn get(&self, place: Place) -> Option<Code> {
+        let (cached, code) = self.slots[Self::slot(place)]?;
+        (cached == place).then_some(code)
+    }
+
+    /// Remembers a place.
+    pub fn put(&mut self, place: Place, code: Code) {
+        self.slots[Self::slot(place)] = Some((place, code));
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.slots.fill(None);
+    }
+
+    fn slot(place: Place) -> usize {
+        // An odd number without a pattern spreads the bits to the highest.
+        const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+        let mixed = (place.address ^ place.view.rotate_left(32)).wrapping_mul(SPREAD);
+        (mixed >> (64 - Self::BITS)) as usize
+    }
+}

@@ -1,0 +1,17 @@
+//! Unwinding of user stack dumps (`perf record --call-graph dwarf`) to frames.
+//!
+//! * [`arch`]: registers and conventions of architectures; [`registers`]: their values.
+//! * [`memory`]: the dump; [`cfi`]: CFI of object files, compiled to [`rule`]s; [`expression`]: DWARF expressions.
+//! * [`object`]: an object with its rules; [`objects`]: those of a recording; [`code`]: what is known about an address.
+//! * [`walk`]: the walk from frame to frame.
+
+pub mod arch;
+pub mod cfi;
+pub mod code;
+pub mod expression;
+pub mod memory;
+pub mod object;
+pub mod objects;
+pub mod registers;
+pub mod rule;
+pub mod walk;

@@ -1,0 +1,182 @@
+//! Object files as the unwinder sees them: compiled rules by address, code and constant data.
+
+use super::arch::{Architecture, Trampoline};
+use super::cfi::{Cfi, Row};
+use super::rule::{ExpressionRange, Rule, Saved};
+use crate::abi::Endian;
+use crate::symbol::find::SearchOptions;
+use crate::symbol::find::search::Search;
+use crate::symbol::object::Object;
+use crate::symbol::source::ObjectKey;
+use gimli::{Encoding, EndianSlice, Expression, Format, RunTimeEndian, UnwindContext};
+use object::Endianness;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Index of a rule in its object.
+pub type RuleId = u32;
+
+/// Maximum number of cached rules and ranges.
+const MAX_CACHED: usize = 1 << 20;
+
+/// An object file with a cache of its rules.
+#[derive(Debug)]
+pub struct UnwindObject {
+    key: ObjectKey,
+    options: Arc<SearchOptions>,
+    /// The object, unless it was not found.
+    object: Option<Cfi>,
+    /// Its debug file, once searched.
+    debug: Option<Option<Cfi>>,
+    arch: &'static Architecture,
+    /// Compiled rules by the start of their addresses, with the end; `None` where there is no CFI.
+    ranges: BTreeMap<u64, (u64, Option<CompiledRule>)>,
+    rules: Vec<CompiledRule>,
+    saved: Vec<Saved>,
+}
+
+/// A rule, and the file that it is from.
+#[derive(Clone, Copy, Debug)]
+struct CompiledRule {
+    id: RuleId,
+    rule: Rule,
+    is_of_debug_file: bool,
+}
+
+impl UnwindObject {
+    /// Finds an object.
+    pub fn find(options: &Arc<SearchOptions>, key: ObjectKey, arch: &'static Architecture) -> Self {
+        let mut attempts = Vec::new();
+        let object = Search::new(options, &key, &mut attempts).object();
+        Self { options: Arc::clone(options), ..Self::new(key, object, arch) }
+    }
+
+    /// An object, if it is available.
+    pub fn new(key: ObjectKey, object: Option<Object>, arch: &'static Architecture) -> Self {
+        let object = object.map(Cfi::new);
+        let (ranges, rules, saved) = (BTreeMap::new(), Vec::new(), Vec::new());
+        Self { key, options: Arc::default(), object, debug: None, arch, ranges, rules, saved }
+    }
+
+    /// Whether the object itself is available.
+    pub fn is_found(&self) -> bool {
+        self.object.is_some()
+    }
+
+    fn file(&self) -> Option<&Object> {
+        self.object.as_ref().map(Cfi::file)
+    }
+
+    /// The address in the object of an offset in its file.
+    pub fn address_of_offset(&mut self, offset: u64) -> Option<u64> {
+        if self.object.is_none() {
+            // The segments of a debug file are those of the object.
+            self.search_debug_file();
+        }
+        self.address_in_file(offset)
+    }
+
+    /// The address in the files found so far of an offset.
+    pub fn address_in_file(&self, offset: u64) -> Option<u64> {
+        let debug = || self.debug.as_ref()?.as_ref().map(Cfi::file);
+        self.file().or_else(debug)?.address_of_offset(offset)
+    }
+
+    /// Whether code is at an address; assumed if the object is unavailable.
+    pub fn is_code(&self, address: u64) -> bool {
+        let Some(file) = self.file() else { return true };
+        let mut code = file.segments().iter().filter(|segment| segment.is_executable);
+        code.any(|segment| address.wrapping_sub(segment.address) < segment.memory_size)
+    }
+
+    /// Whether the cache must be cleared before more rules are added.
+    pub fn is_full(&self) -> bool {
+        self.ranges.len().max(self.rules.len()) >= MAX_CACHED
+    }
+
+    /// Clears the cache: numbers of rules become invalid.
+    pub fn clear(&mut self) {
+        self.ranges.clear();
+        self.rules.clear();
+        self.saved.clear();
+    }
+
+    /// The rule of an address.
+    pub fn rule(&mut self, address: u64, context: &mut UnwindContext<usize>) -> Option<RuleId> {
+        if let Some((_, &(end, rule))) = self.ranges.range(..=address).next_back()
+            && address < end
+        {
+            return rule.map(|rule| rule.id);
+        }
+        let compiled = self.compile(address, context);
+        let (addresses, rule) = match compiled {
+            Some((Row { addresses, rule }, is_of_debug_file)) => {
+                let compiled = CompiledRule { id: self.rules.len() as RuleId, rule, is_of_debug_file };
+                self.rules.push(compiled);
+                (addresses, Some(compiled))
+            }
+            None => (address..address.saturating_add(1), None),
+        };
+        self.ranges.insert(addresses.start, (addresses.end, rule));
+        rule.map(|rule| rule.id)
+    }
+
+    fn compile(&mut self, address: u64, context: &mut UnwindContext<usize>) -> Option<(Row, bool)> {
+        let Self { object, saved, arch, .. } = self;
+        if let Some(row) = object.as_mut().and_then(|cfi| cfi.row(address, arch, context, saved)) {
+            return Some((row, false));
+        }
+        self.search_debug_file();
+        let Self { debug, saved, arch, .. } = self;
+        let debug = debug.as_mut()?.as_mut()?;
+        debug.row(address, arch, context, saved).map(|row| (row, true))
+    }
+
+    fn search_debug_file(&mut self) {
+        if self.debug.is_none() {
+            let mut attempts = Vec::new();
+            let mut search = Search::new(&self.options, &self.key, &mut attempts);
+            let debug = search.debug_file(self.object.as_ref().map(Cfi::file));
+            self.debug = Some(debug.map(Cfi::new));
+        }
+    }
+
+    /// A rule, and its rules of registers.
+    #[inline]
+    pub fn compiled(&self, id: RuleId) -> Option<(&Rule, &[Saved])> {
+        let CompiledRule { rule, .. } = self.rules.get(id as usize)?;
+        let (first, len) = rule.registers;
+        Some((rule, self.saved.get(first as usize..)?.get(..usize::from(len))?))
+    }
+
+    /// An expression of a rule.
+    pub fn expression(
+        &self,
+        id: RuleId,
+        range: ExpressionRange,
+    ) -> Option<(Expression<EndianSlice<'_, RunTimeEndian>>, Encoding)> {
+        let is_of_debug_file = self.rules.get(id as usize)?.is_of_debug_file;
+        let cfi = if is_of_debug_file { self.debug.as_ref()?.as_ref() } else { self.object.as_ref() }?;
+        let encoding = Encoding { format: Format::Dwarf32, version: 4, address_size: self.arch.pointer_size };
+        Some((cfi.expression(range), encoding))
+    }
+
+    /// Constant data and code from an address on.
+    pub fn constant(&self, address: u64) -> Option<(&[u8], Endian)> {
+        let file = self.file()?;
+        let offset = |at: u64, size| address.checked_sub(at).filter(|&offset| offset < size);
+        let mut segments = file.segments().iter().filter(|segment| !segment.is_writable);
+        let at = segments.find_map(|segment| {
+            let offset = offset(segment.address, segment.file_size)?;
+            let end = segment.offset.checked_add(segment.file_size)?;
+            Some(segment.offset.checked_add(offset)?..end)
+        })?;
+        let bytes = file.bytes().get(usize::try_from(at.start).ok()?..usize::try_from(at.end).ok()?)?;
+        Some((bytes, if file.endian() == Endianness::Big { Endian::Big } else { Endian::Little }))
+    }
+
+    /// Whether an address is that of a signal trampoline.
+    pub fn is_trampoline(&self, address: u64, trampoline: &Trampoline) -> bool {
+        self.constant(address).is_some_and(|(bytes, _)| bytes.starts_with(trampoline.code))
+    }
+}

@@ -1,0 +1,222 @@
+//! Unwound stack dumps of real recordings in each output, compared with perf.
+
+use super::program::{perfconv, profile, run};
+use perfconv::Recording;
+use perfconv::recording::SymbolOptions;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn directory() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("roundtrip/symbols")
+}
+
+/// A conversion of the recording in the repository, with its program.
+fn convert(args: &[&str]) -> Command {
+    let mut command = perfconv();
+    command.arg(directory().join("dwarf.data")).arg("--symfs").arg(directory().join("files")).args(args);
+    command.env("HOME", "/nonexistent");
+    command
+}
+
+fn output(args: &[&str]) -> (String, String) {
+    let run = run(&mut convert(args));
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    (String::from_utf8(run.stdout).unwrap(), run.stderr)
+}
+
+/// The functions of each sample in perf script text, root first.
+fn stacks(text: &str) -> Vec<Vec<String>> {
+    let samples = text.split("\n\n").filter(|sample| !sample.trim().is_empty());
+    let function = |line: &str| {
+        let name = line.trim().split_once(' ').unwrap().1;
+        name.split("+0x").next().unwrap().split(" (").next().unwrap().to_owned()
+    };
+    let stack = |sample: &str| {
+        let mut frames: Vec<_> = sample.lines().skip(1).map(function).collect();
+        frames.reverse();
+        frames
+    };
+    samples.map(stack).collect()
+}
+
+/// Whether a stack is one that the program can have, by its source.
+fn is_possible(stack: &[String]) -> bool {
+    let Some(rest) = stack.strip_prefix(&["_start".to_owned(), "run".to_owned()]) else { return false };
+    match rest {
+        [] => true,
+        [only] if only == "climb" => true,
+        [first, rest @ ..] if first == "visit" => {
+            let floors = rest.iter().take_while(|name| *name == "floor_of").count();
+            floors <= 12 && matches!(&rest[floors..], [] | [_]) && rest[floors..].iter().all(|leaf| leaf == "climb")
+        }
+        _ => false,
+    }
+}
+
+#[test]
+fn stacks_are_those_of_the_program() {
+    let (text, messages) = output(&["-t", "perf-script", "--no-inline"]);
+    let stacks = stacks(&text);
+    let impossible: Vec<_> = stacks.iter().filter(|stack| !is_possible(stack)).collect();
+    assert!(impossible.is_empty() && stacks.len() > 50, "{} stacks, {impossible:?}", stacks.len());
+    assert!(stacks.iter().any(|stack| stack.len() > 12), "no recursion");
+    assert!(!messages.contains("warning"), "{messages}");
+    println!("{} stacks of {} frames", stacks.len(), stacks.iter().map(Vec::len).sum::<usize>());
+}
+
+#[test]
+fn each_output_has_the_same_stacks() {
+    let text = stacks(&output(&["-t", "perf-script", "--no-inline", "-q"]).0);
+    let json: serde_json::Value =
+        serde_json::from_str(&output(&["-t", "perf-json", "--no-inline", "-q", "-o", "-"]).0).unwrap();
+    let of_json = |sample: &serde_json::Value| -> Vec<String> {
+        let frames = sample["callchain"].as_array().unwrap().iter().rev();
+        frames.map(|frame| frame["symbol"].as_str().unwrap().to_owned()).collect()
+    };
+    let of_json: Vec<_> = json["samples"].as_array().unwrap().iter().map(of_json).collect();
+    assert_eq!(of_json, text);
+
+    let options = SymbolOptions::default().symfs(directory().join("files"));
+    let recording = Recording::open(directory().join("dwarf.data")).unwrap().with_symbols(options);
+    let mut samples = recording.samples().unwrap();
+    let mut of_library = Vec::new();
+    while let Some(sample) = samples.next().unwrap() {
+        let mut stack: Vec<_> = sample.frames().map(|frame| frame.function().unwrap().to_owned()).collect();
+        stack.reverse();
+        of_library.push(stack);
+    }
+    assert_eq!(of_library, text);
+
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("out.pb.gz");
+    let path = path.to_str().unwrap();
+    output(&["-q", "-o", path, "--no-inline"]);
+    let profile = profile(Path::new(path));
+    let name = |index: i64| profile.string_table[index as usize].clone();
+    let functions: BTreeMap<u64, String> =
+        profile.function.iter().map(|function| (function.id, name(function.name))).collect();
+    let locations: BTreeMap<u64, String> = profile
+        .location
+        .iter()
+        .map(|location| (location.id, functions[&location.line[0].function_id].clone()))
+        .collect();
+    let mut of_profile: Vec<Vec<String>> = Vec::new();
+    for sample in &profile.sample {
+        let stack: Vec<_> = sample.location_id.iter().rev().map(|id| locations[id].clone()).collect();
+        (0..sample.value[0]).for_each(|_| of_profile.push(stack.clone()));
+    }
+    let mut sorted = text.clone();
+    sorted.sort();
+    of_profile.sort();
+    assert_eq!(of_profile, sorted);
+}
+
+#[test]
+fn unwinding_can_be_disabled_and_limited() {
+    for args in [&["--no-unwind"][..], &["--symbols", "no"]] {
+        let (text, messages) = output(&[&["-t", "perf-script"], args].concat());
+        assert!(stacks(&text).iter().all(|stack| stack.len() <= 2), "{text}");
+        assert!(!text.contains("_start"), "{args:?}: {messages}");
+    }
+    let (text, messages) = output(&["-t", "perf-script", "--no-inline", "--max-stack", "3"]);
+    let stacks = stacks(&text);
+    assert!(stacks.iter().all(|stack| (1..=3).contains(&stack.len())));
+    assert!(messages.contains("longer than the limit"), "{messages}");
+    let both = run(&mut convert(&["-t", "perf-script", "--no-unwind", "--max-stack", "3"]));
+    assert_eq!(both.status, 2, "{}", both.stderr);
+}
+
+#[test]
+fn missing_programs_are_reported() {
+    let empty = tempfile::tempdir().unwrap();
+    let run = run(perfconv().arg(directory().join("dwarf.data")).arg("--symfs").arg(empty.path()).args([
+        "-t",
+        "perf-script",
+        "--strict",
+        "--buildid-dir",
+        "/nonexistent",
+    ]));
+    assert_eq!(run.status, 3, "{}", run.stderr);
+    let message = "user stacks that end where unwind information is missing: ";
+    assert!(run.stderr.contains(message) && run.stderr.contains("/srv/sym/bin/tower ("), "{}", run.stderr);
+}
+
+/// Frames of a sample: address and object.
+type Frames = Vec<(u64, String)>;
+
+/// The frames of each sample in perf script text, leaf first.
+fn frames(text: &str) -> Vec<Frames> {
+    let mut samples: Vec<Frames> = Vec::new();
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        match line.strip_prefix('\t') {
+            None => samples.push(Vec::new()),
+            Some(frame) => {
+                let (address, rest) = frame.trim().split_once(' ').unwrap_or((frame.trim(), ""));
+                let object = rest.rsplit_once('(').map_or("", |(_, object)| object.trim_end_matches(')'));
+                let address = u64::from_str_radix(address, 16).unwrap_or_else(|_| panic!("{line}"));
+                samples.last_mut().unwrap().push((address, object.to_owned()));
+            }
+        }
+    }
+    samples
+}
+
+/// Whether a frame is not one: perf prints such a caller of functions whose stacks are not in the dump.
+fn is_nothing(frame: &(u64, String)) -> bool {
+    frame.1 == "[unknown]" && frame.0 > 1 << 47
+}
+
+/// perf prints signal trampolines one byte before their start.
+fn is_same(a: &(u64, String), b: &(u64, String)) -> bool {
+    a.1 == b.1 && (a.0 == b.0 || a.0 == b.0 + 1)
+}
+
+#[test]
+fn stacks_equal_those_of_perf_or_are_longer() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/symbols");
+    if !corpus.is_dir() {
+        println!("no recordings beside the repository: nothing is compared");
+        return;
+    }
+    let mut names: Vec<_> = fs::read_dir(corpus.join("rec"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned())
+        .filter(|name| name.starts_with("d-dw"))
+        .collect();
+    names.sort();
+    let (mut files, mut differing) = (0, Vec::new());
+    let mut totals = [0; 3];
+    for name in &names {
+        let golden = corpus.join("golden").join(format!("{name}.p61.noinline.txt.zst"));
+        let Ok(golden) = fs::read(golden) else { continue };
+        let golden = String::from_utf8(zstd::decode_all(&golden[..]).unwrap()).unwrap();
+        let run = run(perfconv()
+            .arg(corpus.join("rec").join(name).with_extension("data"))
+            .arg("--symfs")
+            .arg(corpus.join("symfs"))
+            .args(["-t", "perf-script", "--no-inline", "-q"])
+            .env("HOME", "/nonexistent"));
+        let (ours, theirs) = (frames(&String::from_utf8(run.stdout).unwrap()), frames(&golden));
+        assert_eq!(ours.len(), theirs.len(), "{name}: {}", run.stderr);
+        files += 1;
+        let mut counts = [0; 3];
+        for (ours, theirs) in ours.iter().zip(&theirs) {
+            let bogus = theirs.last().is_some_and(is_nothing);
+            let theirs = &theirs[..theirs.len() - usize::from(bogus)];
+            let is_prefix = theirs.len() <= ours.len() && theirs.iter().zip(ours).all(|(a, b)| is_same(b, a));
+            match (is_prefix, ours.len() == theirs.len()) {
+                (true, true) if bogus => counts[2] += 1,
+                (true, true) => counts[0] += 1,
+                (true, false) => counts[1] += 1,
+                (false, _) => differing.push(format!("{name}: {ours:x?} instead of {theirs:x?}")),
+            }
+        }
+        println!("{name}: {} equal, {} longer, {} without perf's invalid last frame", counts[0], counts[1], counts[2]);
+        totals.iter_mut().zip(counts).for_each(|(total, count)| *total += count);
+    }
+    println!("{files} of {} recordings: {totals:?}, {} differ", names.len(), differing.len());
+    assert!(files > 20, "only {files} recordings compared");
+    assert!(differing.is_empty(), "{}", differing.join("\n"));
+}
