@@ -22,9 +22,11 @@
 //!   tables; [`dwarf`]: debug information; `gopclntab`: the function table of Go programs.
 //! * [`kernel`]: kallsyms and vmlinux; [`relocation`]: kernel modules.
 //! * [`jit_dump`]: jitdumps; [`perf_map`]: `perf-PID.map` files.
+//! * [`custom`]: sources outside of this library.
 //! * [`demangle`]: demangling of names; [`symbols`]: interned results.
 
 mod arena;
+pub mod custom;
 pub mod demangle;
 mod die;
 pub mod dwarf;

@@ -21,7 +21,7 @@ pub enum Addresses {
 }
 
 impl Addresses {
-    fn list(&self) -> &[u64] {
+    pub(crate) fn list(&self) -> &[u64] {
         match self {
             Self::Offsets(list) | Self::Virtual(list) => list,
         }

@@ -12,6 +12,7 @@ use crate::session::JitDumps;
 use crate::session::map::Map;
 use crate::session::names::NameId;
 use crate::stream::meta::Meta;
+use crate::symbol::custom::{CustomSource, SymbolSource};
 use crate::symbol::find::attempt::{Attempt, Outcome};
 use crate::symbol::find::modules::module_name;
 use crate::symbol::find::{Policy, SearchOptions};
@@ -33,11 +34,18 @@ pub struct SymbolOptions {
     pub(crate) search: SearchOptions,
     /// Omit inlined functions.
     pub(crate) without_inlined: bool,
+    /// Sources that take precedence over files, the last one over the others.
+    pub(crate) sources: Vec<CustomSource>,
 }
 
 impl Default for SymbolOptions {
     fn default() -> Self {
-        Self { lookup: symbol::Options::default(), search: SearchOptions::from_system(), without_inlined: false }
+        Self {
+            lookup: symbol::Options::default(),
+            search: SearchOptions::from_system(),
+            without_inlined: false,
+            sources: Vec::new(),
+        }
     }
 }
 
@@ -99,6 +107,20 @@ impl SymbolOptions {
         self
     }
 
+    /// Adds a source of symbols, which takes precedence over files and sources added before.
+    #[must_use]
+    pub fn source(mut self, source: impl SymbolSource + 'static) -> Self {
+        self.sources.push(CustomSource(Arc::new(source)));
+        self
+    }
+
+    /// A symbolizer that searches files as `search` says.
+    pub(crate) fn symbolizer(&self, search: SearchOptions) -> Symbolizer {
+        let mut symbolizer = Symbolizer::new(self.lookup.clone(), search);
+        self.sources.iter().for_each(|source| symbolizer.add_source(Arc::new(source.clone())));
+        symbolizer
+    }
+
     /// The search options for a recording: the running kernel and this machine's map files are only used if it is the recorded
     /// machine.
     fn for_recording(&self, meta: &Meta) -> SearchOptions {
@@ -156,7 +178,7 @@ impl ObjectSearch {
         let search = options.for_recording(meta);
         Self {
             policy: search.policy,
-            symbolizer: Symbolizer::new(options.lookup.clone(), search),
+            symbolizer: options.symbolizer(search),
             without_inlined: options.without_inlined,
             build_ids: BuildIds::new(meta),
             kernel: None,
