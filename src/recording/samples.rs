@@ -133,7 +133,7 @@ impl Samples {
             ledger.merge(ordered.into_inner().ledger);
             Ok((meta, ledger))
         })?;
-        let symbolization = sources.is_any().then(|| Symbolization::new(&sources, &meta));
+        let symbolization = sources.is_any().then(|| Symbolization::new(&sources, &meta).keep_objects());
         Ok(Self { pull, batch: Batch::default(), next: 0, symbolization, tables: Tables::default() })
     }
 

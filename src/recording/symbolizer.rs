@@ -27,7 +27,10 @@ pub struct Symbolizer {
 impl Symbolizer {
     /// Creates a symbolizer that searches files as these options say.
     pub fn new(options: &SymbolOptions) -> Self {
-        Self { inner: options.symbolizer(options.search.clone()), without_inlined: options.without_inlined }
+        Self {
+            inner: options.symbolizer(options.search.clone()).keep_objects(),
+            without_inlined: options.without_inlined,
+        }
     }
 
     /// Looks up offsets in a file: addresses in a process, minus the start of their mapping, plus its file offset. For callers, use

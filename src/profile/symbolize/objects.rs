@@ -186,6 +186,11 @@ impl ObjectSearch {
         }
     }
 
+    /// Keeps objects open between lookups.
+    pub fn keep_objects(self) -> Self {
+        Self { symbolizer: self.symbolizer.keep_objects(), ..self }
+    }
+
     /// Looks up these frames, and adds what is found to the symbols.
     pub fn look_up(
         &mut self,
