@@ -249,7 +249,11 @@ fn extract_into(archive: impl Read, name: &str, directory: &Path, is_private: bo
             Some(Entry::Recording(name)) if kind.is_file() && found.recording.is_none() => {
                 PathBuf::from(&*found.recording.insert(name))
             }
-            Some(Entry::File(_)) if kind.is_file() && members == Members::Recording => continue,
+            Some(Entry::File(_)) if kind.is_file() && members == Members::Recording => {
+                // Reading to the next header is limited.
+                io::copy(&mut entry, &mut io::sink()).map_err(cannot_read)?;
+                continue;
+            }
             Some(Entry::File(file)) if kind.is_file() => file,
             Some(Entry::Link(link)) if kind == EntryType::Symlink => {
                 let to = entry.link_name().map_err(cannot_read)?.unwrap_or_default().into_owned();

@@ -7,6 +7,7 @@ use super::output::stdout_failed;
 use super::report::{counted, escape_controls, object, print_message, unnamed_lines};
 use super::standard_streams::require_stdout;
 use perfconv::abi::record::RecordType;
+use perfconv::bundle::unpack::Members;
 use perfconv::convert;
 use perfconv::formats::symbol_options::symbol_search;
 use perfconv::inspect::check::{Checked, Finding, Rule, Subject, check};
@@ -17,6 +18,7 @@ use perfconv::stream::source::Source;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -66,7 +68,7 @@ fn check_one(path: &Path, args: &CheckArgs, out: &mut impl Write) -> Result<Opti
     let mut written = Ok(());
     let mut similar = SimilarFindings::default();
     let options = args.read.options();
-    let Some(recording) = open(path, args, out)? else { return Ok(None) };
+    let Some(recording) = open(path, Members::Recording, args, out)? else { return Ok(None) };
     let input = recording.input();
     let name = input.name();
     recording.damage().iter().for_each(|damage| print_message(format_args!("perfconv: warning: {damage}")));
@@ -91,9 +93,9 @@ fn check_one(path: &Path, args: &CheckArgs, out: &mut impl Write) -> Result<Opti
     Ok(Some((checked, recording.damage().is_empty())))
 }
 
-/// Opens a recording; `None` if it cannot be read, which is reported.
-fn open(path: &Path, args: &CheckArgs, out: &mut impl Write) -> Result<Option<Recording>, Failure> {
-    match Recording::new(path.to_owned(), args.read.from.as_deref(), &args.read.options()) {
+/// Opens a recording, or these members of an archive; `None` if it cannot be read, which is reported.
+fn open(path: &Path, members: Members, args: &CheckArgs, out: &mut impl Write) -> Result<Option<Recording>, Failure> {
+    match Recording::with_members(path.to_owned(), members, args.read.from.as_deref(), &args.read.options()) {
         Ok(recording) => Ok(Some(recording)),
         Err(Failure::Failed(what)) => unreadable(&what, out),
         Err(usage) => Err(usage),
@@ -110,9 +112,13 @@ fn unreadable<T>(why: &dyn fmt::Display, out: &mut impl Write) -> Result<Option<
 /// Reports the objects that lack function names. Returns whether all samples have them; `None` if the recording cannot be read, which
 /// is reported.
 fn check_symbols(path: &Path, args: &CheckArgs, out: &mut impl Write) -> Result<Option<bool>, Failure> {
-    let Some(recording) = open(path, args, out)? else { return Ok(None) };
-    let objects = symbol_search(&args.files.values, &args.find.options(), None)?.map(Arc::new);
-    let symbols = SymbolSources { imported: recording.imported().cloned(), objects };
+    let Some(recording) = open(path, Members::All, args, out)? else { return Ok(None) };
+    let mut objects = symbol_search(&args.files.values, &args.find.options(), None)?;
+    if let Some(archived) = recording.archived_objects() {
+        let modified = fs::metadata(path).and_then(|archive| archive.modified()).ok();
+        objects = objects.map(|options| options.build_id_dir(archived).recorded_until(modified));
+    }
+    let symbols = SymbolSources { imported: recording.imported().cloned(), objects: objects.map(Arc::new) };
     let options = ProfileOptions { symbols, ..ProfileOptions::default() };
     let source = match Source::open(recording.input(), args.read.options()) {
         Ok(source) => source,

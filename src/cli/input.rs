@@ -1,11 +1,16 @@
 //! Opens the inputs that the user names: a recording as it is, or one converted from another format.
 
+use super::archive;
 use super::failure::Failure;
 use super::standard_streams::announce_terminal_input;
 use perfconv::abi::header;
+use perfconv::bundle::open::OpenedArchive;
+use perfconv::bundle::unpack::Members;
 use perfconv::container::read::ReadOptions;
 use perfconv::container::read::input::Input;
+use perfconv::container::spool::map;
 use perfconv::container::walk::Damage;
+use perfconv::error::Error;
 use perfconv::formats::import::images::Symbols;
 use perfconv::formats::import::{ImportOptions, ImportedRecording, Values, import};
 use perfconv::formats::recognize::{START, readable_format};
@@ -16,6 +21,7 @@ use perfconv::inspect::info::imported::ImportedInfo;
 use perfconv::profile::imported::ImportedProfile;
 use perfconv::stream::ledger::Ledger;
 use perfconv::suggest::unknown;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -34,7 +40,14 @@ impl NamedInput {
     /// # Errors
     /// If `--from` names a format that cannot be read, or the format is unknown.
     pub fn open(path: PathBuf, from: Option<&str>, options: &ReadOptions) -> Result<Self, Failure> {
-        let input = named(path);
+        Self::of(named(path), from, options)
+    }
+
+    /// Determines the format of an input.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    fn of(input: Input, from: Option<&str>, options: &ReadOptions) -> Result<Self, Failure> {
         if let Some(name) = from {
             return Ok(Self { input, format: Some(by_name(FORMATS, name).ok_or_else(|| not_readable(name))?) });
         }
@@ -53,15 +66,47 @@ pub struct Recording {
     import: Option<ImportedRecording>,
     /// Name of the input's format.
     format: &'static str,
+    /// The archive that it is in; it owns temporary files.
+    archive: Option<OpenedArchive>,
 }
 
 impl Recording {
-    /// Opens a recording, with the format determined as by [`NamedInput::open`].
+    /// Opens a recording, or that in an archive, with the format determined as by [`NamedInput::open`].
     ///
     /// # Errors
     /// If the format cannot be read or is unknown, or the input is not in the format.
     pub fn new(path: PathBuf, from: Option<&str>, options: &ReadOptions) -> Result<Self, Failure> {
-        Self::converted(NamedInput::open(path, from, options)?, options, Values::default())
+        Self::with_members(path, Members::Recording, from, options)
+    }
+
+    /// Opens a recording; of an archive, extracts these members.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_members(
+        path: PathBuf,
+        members: Members,
+        from: Option<&str>,
+        options: &ReadOptions,
+    ) -> Result<Self, Failure> {
+        let archive = archive::opened(&path, members, options)?;
+        let input = match &archive {
+            // Messages name the archive.
+            Some(archive) if archive.recording().is_file() => {
+                let bytes = File::open(archive.recording()).and_then(|file| map(&file));
+                let name = path.display().to_string();
+                Input::Bytes { bytes: bytes.map_err(Error::io(&name, "cannot be read"))?, name }
+            }
+            Some(archive) => Input::Path(archive.recording().to_owned()),
+            None => named(path),
+        };
+        let recording = Self::converted(NamedInput::of(input, from, options)?, options, Values::default())?;
+        Ok(Self { archive, ..recording })
+    }
+
+    /// The build ID cache with the objects of the archive that the recording is in.
+    pub fn archived_objects(&self) -> Option<&Path> {
+        self.archive.as_ref().map(OpenedArchive::cache)
     }
 
     /// The recording that an input is, or is converted to.
@@ -71,10 +116,12 @@ impl Recording {
     pub fn converted(named: NamedInput, options: &ReadOptions, values: Values) -> Result<Self, Failure> {
         let NamedInput { input, format } = named;
         match format.map(|format| (format.name, format.reader)) {
-            None | Some((_, Reader::Recording)) => Ok(Self { input, import: None, format: perf_data::FORMAT.name }),
+            None | Some((_, Reader::Recording)) => {
+                Ok(Self { input, import: None, format: perf_data::FORMAT.name, archive: None })
+            }
             Some((format, Reader::Import(how))) => {
                 let import = import(how, input, &ImportOptions { values, ..ImportOptions::from(options) })?;
-                Ok(Self { input: import.input(), import: Some(import), format })
+                Ok(Self { input: import.input(), import: Some(import), format, archive: None })
             }
             Some((name, Reader::Nothing)) => Err(not_readable(name)),
         }

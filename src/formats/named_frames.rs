@@ -92,7 +92,7 @@ impl NamedFrames {
         mut render: impl FnMut(&mut Vec<u8>, TextFrame<'_>, &Symbols),
     ) -> Result<()> {
         let Self { sources, symbolization, mappings, frames, text } = self;
-        let symbolization = symbolization.get_or_insert_with(|| Symbolization::new(sources, meta));
+        let symbolization = symbolization.get_or_insert_with(|| Symbolization::new(sources, meta).keep_objects());
         symbolization.look_up(frames.frames(), mappings.list(), session.jit_dumps());
         let mut rendered = Vec::new();
         let mut rest = &text[..];

@@ -11,6 +11,7 @@ use crate::profile::deferred::{UserFrames, Waiting};
 use crate::profile::dispatch::{DecodedSample, SampleConsumer, dispatch};
 use crate::profile::event::ProfileEvent;
 use crate::profile::frames::walk_chain;
+use crate::profile::symbolize::SymbolSources;
 use crate::profile::symbols::Symbols;
 use crate::profile::unwinding::Unwinding;
 use crate::profile::weights::Weights;
@@ -191,7 +192,7 @@ pub struct SampleWriter<F, W> {
     found: Vec<(EventIndex, u64)>,
 }
 
-/// Begins writing samples in a format. Functions of frames are looked up if `is_named`.
+/// Begins writing samples in a format. Functions of frames are looked up, and stack dumps unwound, if `is_named`.
 pub fn begin<'a, F: SampleFormat + 'a>(
     format: F,
     is_named: bool,
@@ -211,7 +212,8 @@ pub fn begin<'a, F: SampleFormat + 'a>(
         found: Vec::new(),
     };
     let read = ReadOptions { spool_dir: options.spool_dir.clone(), ..ReadOptions::default() };
-    Box::new(Unwinding::in_time_order(&options.symbols, writer, read))
+    let unwinding = if is_named { &options.symbols } else { &SymbolSources::default() };
+    Box::new(Unwinding::in_time_order(unwinding, writer, read))
 }
 
 impl<F: SampleFormat, W: Write> SampleWriter<F, W> {

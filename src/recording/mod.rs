@@ -17,6 +17,8 @@ mod pull;
 mod records;
 mod rewrite;
 mod samples;
+#[cfg(feature = "symbols")]
+mod symbolizer;
 #[cfg(test)]
 mod tests;
 
@@ -26,6 +28,8 @@ pub use profile::ProfileBuilder;
 pub use records::{Record, Records};
 pub use rewrite::Rewrite;
 pub use samples::{FunctionLine, Mapping, Sample, Samples, StackFrame};
+#[cfg(feature = "symbols")]
+pub use symbolizer::{FoundFunctions, Symbolizer};
 
 pub use crate::container::limits::Limits;
 pub use crate::container::read::{Container, ReadOptions};
@@ -38,6 +42,10 @@ pub use crate::profile::symbolize::SymbolOptions;
 pub use crate::rewrite::anonymize::key::Key;
 pub use crate::rewrite::filter::time::{Interval, Share, Times};
 pub use crate::stream::ledger::{Aggregated, Entry, Ledger, Reason};
+#[cfg(feature = "symbols")]
+pub use crate::symbol::custom::{SymbolObject, SymbolSource};
+#[cfg(feature = "symbols")]
+pub use crate::symbol::lookup::Frame as FrameSymbol;
 
 use crate::container::read::input::Input;
 use crate::error::Result;

@@ -65,11 +65,23 @@ struct Tables {
 }
 
 /// A position in a function.
-struct TableLine {
-    function: Arc<str>,
-    file: Arc<str>,
-    line: u32,
-    column: u32,
+#[derive(Debug)]
+pub(super) struct TableLine {
+    pub function: Arc<str>,
+    pub file: Arc<str>,
+    pub line: u32,
+    pub column: u32,
+}
+
+/// The functions at an address, innermost first.
+pub(super) fn function_lines(lines: &[TableLine]) -> impl ExactSizeIterator<Item = FunctionLine<'_>> {
+    lines.iter().enumerate().map(move |(index, TableLine { function, file, line, column })| FunctionLine {
+        name: function,
+        file,
+        line: *line,
+        column: *column,
+        is_inlined: index + 1 < lines.len(),
+    })
 }
 
 /// A function that contains the address of a frame, and the position in its source.
@@ -125,7 +137,7 @@ impl Samples {
             stage.note(&mut ledger);
             Ok((meta, ledger))
         })?;
-        let symbolization = sources.is_any().then(|| Symbolization::new(&sources, &meta));
+        let symbolization = sources.is_any().then(|| Symbolization::new(&sources, &meta).keep_objects());
         Ok(Self { pull, batch: Batch::default(), next: 0, symbolization, tables: Tables::default() })
     }
 
@@ -258,14 +270,7 @@ impl<'a> StackFrame<'a> {
 
     /// The functions that contain the address, innermost first; all but the last are inlined.
     pub fn functions(&self) -> impl ExactSizeIterator<Item = FunctionLine<'a>> + use<'a> {
-        let lines = self.lines;
-        lines.iter().enumerate().map(move |(index, TableLine { function, file, line, column })| FunctionLine {
-            name: function,
-            file,
-            line: *line,
-            column: *column,
-            is_inlined: index + 1 < lines.len(),
-        })
+        function_lines(self.lines)
     }
 
     /// The mapping that contains the address. Equal mappings of several processes are one, at the address of the first.

@@ -22,9 +22,11 @@
 //!   tables; [`dwarf`]: debug information; `gopclntab`: the function table of Go programs.
 //! * [`kernel`]: kallsyms and vmlinux; [`relocation`]: kernel modules.
 //! * [`jit_dump`]: jitdumps; [`perf_map`]: `perf-PID.map` files.
+//! * [`custom`]: sources outside of this library.
 //! * [`demangle`]: demangling of names; [`symbols`]: interned results.
 
 mod arena;
+pub mod custom;
 pub mod demangle;
 mod die;
 pub mod dwarf;
@@ -33,6 +35,7 @@ pub mod find;
 mod gopclntab;
 mod inflate;
 pub mod jit_dump;
+mod kept;
 pub mod kernel;
 pub mod lookup;
 mod nesting;
@@ -52,6 +55,7 @@ pub use symbols::{Function, FunctionId, ResolvedFrame, Symbols};
 
 use demangle::Demangle;
 use find::SearchOptions;
+use kept::KeptObjects;
 use source::Source;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -71,6 +75,8 @@ pub struct Options {
 pub struct Symbolizer {
     options: Options,
     sources: Vec<Arc<dyn Source>>,
+    /// Objects that stay open between calls.
+    kept: Option<Arc<KeptObjects>>,
 }
 
 impl Symbolizer {
@@ -83,12 +89,18 @@ impl Symbolizer {
             Arc::new(perf_map::PerfMapSource::new(Arc::clone(&search))),
             Arc::new(elf::ElfSource::new(search)),
         ];
-        Self { options, sources }
+        Self { options, sources, kept: None }
     }
 
     /// Creates a symbolizer with other sources. The first source that knows an object is used.
     pub fn with_sources(options: Options, sources: Vec<Arc<dyn Source>>) -> Self {
-        Self { options, sources }
+        Self { options, sources, kept: None }
+    }
+
+    /// Keeps objects open between calls, for callers that look up few addresses at a time.
+    #[must_use]
+    pub fn keep_objects(self) -> Self {
+        Self { kept: Some(Arc::default()), ..self }
     }
 
     /// Adds a source that takes precedence over all others.

@@ -2,6 +2,7 @@
 
 use super::Symbolizer;
 use super::find::attempt::Attempt;
+use super::kept::Found;
 use super::nesting::with_stack;
 use super::source::{ObjectKey, OpenedObject};
 use super::symbols::{FrameTable, Symbols};
@@ -21,7 +22,7 @@ pub enum Addresses {
 }
 
 impl Addresses {
-    fn list(&self) -> &[u64] {
+    pub(crate) fn list(&self) -> &[u64] {
         match self {
             Self::Offsets(list) | Self::Virtual(list) => list,
         }
@@ -70,7 +71,7 @@ struct Group<'a> {
 
 /// An opened object, with its unique addresses in ascending order.
 struct Opened {
-    object: Option<Box<dyn OpenedObject>>,
+    object: Option<Arc<dyn OpenedObject>>,
     attempts: Vec<Attempt>,
     /// Addresses to look up.
     addresses: Vec<u64>,
@@ -131,9 +132,8 @@ impl Symbolizer {
     }
 
     fn open(&self, group: &Group<'_>) -> Opened {
-        let mut attempts = Vec::new();
         let key = group.requests.first().map(|(_, request)| &request.key);
-        let object = key.and_then(|key| self.sources.iter().find_map(|source| source.open(key, &mut attempts)));
+        let (object, attempts) = key.map(|key| self.find(key)).unwrap_or_default();
         let converted = |request: &Request| -> Vec<Option<u64>> {
             let Some(object) = &object else { return vec![None; request.addresses.list().len()] };
             match &request.addresses {
@@ -151,6 +151,18 @@ impl Symbolizer {
             .into_iter()
             .map(|(number, list)| (number, list.into_iter().map(|address| address.and_then(place)).collect()));
         Opened { places: places.collect(), object, attempts, addresses }
+    }
+
+    fn find(&self, key: &ObjectKey) -> Found {
+        let open = || {
+            let mut attempts = Vec::new();
+            let object = self.sources.iter().find_map(|source| source.open(key, &mut attempts));
+            (object.map(Arc::from), attempts)
+        };
+        match &self.kept {
+            Some(kept) => kept.get(key, open),
+            None => open(),
+        }
     }
 
     fn look_up(&self, part: &Part) -> FrameTable {

@@ -421,6 +421,18 @@ fn archives_are_converted_with_their_objects() {
     assert!(without + 1000 < expected && named_frames(&from_archive) == expected);
     assert_eq!(fs::read_dir(&temporary).unwrap().count(), 0, "temporary files remain");
 
+    // Other commands read it as well.
+    let output = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_perfconv"));
+        let output = command.args(arguments).arg(&archive).env("HOME", &home).output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let (_, report) = output(&["check", "--symbols"]);
+    assert!(report.starts_with(&archive.display().to_string()) && !report.contains("mill-fp"), "{report}");
+    assert_eq!(output(&["check"]).0, Some(0));
+    let (status, info) = output(&["info", "--stats"]);
+    assert!(status == Some(0) && info.contains("SAMPLE"), "{info}");
+
     // The same objects, unpacked to a directory that is named and to the cache of the user.
     let unpacked = at("unpacked");
     perfconv(&[archive.as_ref(), "--unpack".as_ref(), "-o".as_ref(), unpacked.as_ref()]);

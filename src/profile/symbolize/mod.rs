@@ -74,6 +74,16 @@ impl Symbolization {
         }
     }
 
+    /// Keeps object files open, for frames that become known in many small steps.
+    #[must_use]
+    pub fn keep_objects(self) -> Self {
+        #[cfg(feature = "symbols")]
+        let kept = Self { objects: self.objects.map(objects::ObjectSearch::keep_objects), ..self };
+        #[cfg(not(feature = "symbols"))]
+        let kept = self;
+        kept
+    }
+
     /// Looks up the frames that are not yet known, of all frames and mappings so far.
     pub fn look_up(&mut self, frames: &[Frame], mappings: &[Map], jit_dumps: &JitDumps) {
         #[cfg(not(feature = "symbols"))]

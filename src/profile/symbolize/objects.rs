@@ -12,6 +12,7 @@ use crate::session::JitDumps;
 use crate::session::map::Map;
 use crate::session::names::NameId;
 use crate::stream::meta::Meta;
+use crate::symbol::custom::{CustomSource, SymbolSource};
 use crate::symbol::find::attempt::{Attempt, Outcome};
 use crate::symbol::find::modules::module_name;
 use crate::symbol::find::{Policy, SearchOptions};
@@ -36,6 +37,8 @@ pub struct SymbolOptions {
     pub(crate) without_inlined: bool,
     /// Maximum number of frames of an unwound user stack; `None` to not unwind.
     pub(crate) max_stack: Option<NonZeroUsize>,
+    /// Sources that take precedence over files, the last one over the others.
+    pub(crate) sources: Vec<CustomSource>,
 }
 
 /// Maximum number of frames of an unwound user stack by default, as in perf.
@@ -48,6 +51,7 @@ impl Default for SymbolOptions {
             search: SearchOptions::from_system(),
             without_inlined: false,
             max_stack: Some(MAX_STACK),
+            sources: Vec::new(),
         }
     }
 }
@@ -122,6 +126,18 @@ impl SymbolOptions {
     pub fn max_stack(mut self, frames: NonZeroUsize) -> Self {
         self.max_stack = Some(frames);
         self
+    /// Adds a source of symbols, which takes precedence over files and sources added before.
+    #[must_use]
+    pub fn source(mut self, source: impl SymbolSource + 'static) -> Self {
+        self.sources.push(CustomSource(Arc::new(source)));
+        self
+    }
+
+    /// A symbolizer that searches files as `search` says.
+    pub(crate) fn symbolizer(&self, search: SearchOptions) -> Symbolizer {
+        let mut symbolizer = Symbolizer::new(self.lookup.clone(), search);
+        self.sources.iter().for_each(|source| symbolizer.add_source(Arc::new(source.clone())));
+        symbolizer
     }
 
     /// The search options for a recording: the running kernel and this machine's map files are only used if it is the recorded
@@ -181,12 +197,17 @@ impl ObjectSearch {
         let search = options.for_recording(meta);
         Self {
             policy: search.policy,
-            symbolizer: Symbolizer::new(options.lookup.clone(), search),
+            symbolizer: options.symbolizer(search),
             without_inlined: options.without_inlined,
             build_ids: BuildIds::new(meta),
             kernel: None,
             reports: ObjectReports::default(),
         }
+    }
+
+    /// Keeps objects open between lookups.
+    pub fn keep_objects(self) -> Self {
+        Self { symbolizer: self.symbolizer.keep_objects(), ..self }
     }
 
     /// Looks up these frames, and adds what is found to the symbols.

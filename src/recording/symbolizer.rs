@@ -1,0 +1,89 @@
+//! Functions and lines of addresses without a recording.
+
+use super::samples::{FunctionLine, TableLine, function_lines};
+use crate::profile::symbolize::SymbolOptions;
+use crate::symbol::custom::SymbolObject;
+use crate::symbol::{self, Addresses, Request, ResolvedFrame};
+
+/// Resolves addresses of objects to functions, inlined functions and lines.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use perfconv::recording::{SymbolObject, SymbolOptions, Symbolizer};
+///
+/// let symbolizer = Symbolizer::new(&SymbolOptions::default().symfs("roundtrip/symbols/files"));
+/// let found = symbolizer.look_up(&SymbolObject::new("/srv/sym/bin/mill-fp"), &[0x16a0]);
+/// let functions: Vec<_> = found.functions(0).map(|function| (function.name, function.line)).collect();
+/// assert_eq!(functions, [("hull", 30), ("sieve", 33), ("grind", 39)]);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Symbolizer {
+    inner: symbol::Symbolizer,
+    without_inlined: bool,
+}
+
+impl Symbolizer {
+    /// Creates a symbolizer that searches files as these options say.
+    pub fn new(options: &SymbolOptions) -> Self {
+        Self {
+            inner: options.symbolizer(options.search.clone()).keep_objects(),
+            without_inlined: options.without_inlined,
+        }
+    }
+
+    /// Looks up offsets in a file: addresses in a process, minus the start of their mapping, plus its file offset. For callers, use
+    /// the return address minus 1. Many addresses of an object are best looked up at once.
+    pub fn look_up(&self, object: &SymbolObject, offsets: &[u64]) -> FoundFunctions {
+        self.resolve(object, Addresses::Offsets(offsets.to_vec()))
+    }
+
+    /// Looks up addresses as in the symbol table of a file, or in memory without a file those of its process.
+    pub fn look_up_addresses(&self, object: &SymbolObject, addresses: &[u64]) -> FoundFunctions {
+        self.resolve(object, Addresses::Virtual(addresses.to_vec()))
+    }
+
+    fn resolve(&self, object: &SymbolObject, addresses: Addresses) -> FoundFunctions {
+        let len = addresses.list().len();
+        let resolved = self.inner.resolve(&[Request { key: object.key(), addresses }]);
+        let symbols = &resolved.symbols;
+        let text = |id| String::from_utf8_lossy(symbols.name(id)).into();
+        let line = |frame: &ResolvedFrame| {
+            let function = symbols.function(frame.function?)?;
+            Some(TableLine {
+                function: text(function.name),
+                file: text(frame.file),
+                line: frame.line,
+                column: frame.column,
+            })
+        };
+        let lines = |place| {
+            let frames = symbols.frames(0, place);
+            let frames = if self.without_inlined { &frames[frames.len().saturating_sub(1)..] } else { frames };
+            frames.iter().filter_map(line).collect()
+        };
+        let attempts = resolved.objects.iter().flat_map(|object| &object.attempts);
+        FoundFunctions { attempts: attempts.map(ToString::to_string).collect(), lines: (0..len).map(lines).collect() }
+    }
+}
+
+/// Functions of several addresses.
+#[derive(Debug, Default)]
+pub struct FoundFunctions {
+    lines: Vec<Box<[TableLine]>>,
+    attempts: Vec<String>,
+}
+
+impl FoundFunctions {
+    /// The functions that contain an address, given by its index, innermost first; all but the last are inlined. Empty if none is
+    /// known.
+    pub fn functions(&self, index: usize) -> impl ExactSizeIterator<Item = FunctionLine<'_>> {
+        function_lines(self.lines.get(index).map_or(&[], |lines| lines))
+    }
+
+    /// The files that were tried, each with the outcome.
+    pub fn attempts(&self) -> &[String] {
+        &self.attempts
+    }
+}
