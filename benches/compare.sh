@@ -40,7 +40,7 @@ job 'pprof' deep "$perfconv $deep -f -o $out.pb.gz" 'perf script -F ip' "perf sc
 job 'quipper proto' deep "$perfconv $deep -f -o $out.pb_data" 'perf script -F ip' "perf script -F ip -i $deep"
 job 'from a PerfDataProto' deep "$perfconv $out.pb_data -f -o $out.data" 'cp' "cp $deep $out.perf"
 job 'quipper text' deep "$perfconv $deep -t quipper-text -o /dev/null" 'perf script -F ip' "perf script -F ip -i $deep"
-job 'from a pprof' deep "$perfconv $out.pb.gz -f -o $out.data" 'perf script -F ip' "perf script -F ip -i $deep"
+job 'from pprof' deep "$perfconv $out.pb.gz -f -o $out.data" 'perf script -F ip' "perf script -F ip -i $deep"
 rm -rf "$out".*
 job 'perf-json' deep "$perfconv $deep -f -t perf-json -o $out.json" 'perf data convert' \
     "perf data convert --force --to-json $out.perf -i $deep"

@@ -11,7 +11,7 @@ use crate::profile::collector::Collector;
 use crate::profile::event::ProfileEvent;
 use crate::profile::options::ProfileOptions;
 use crate::profile::pre_scan::SampleScan;
-use crate::profile::sample_sink::{TakeSamples, TakenSample};
+use crate::profile::sample_sink::{ResolvedSample, SampleSink};
 use crate::profile::symbolize::SymbolSources;
 use crate::profile::unnamed::Unnamed;
 use crate::profile::unwinding::{Unwinding, Unwound};
@@ -91,7 +91,7 @@ pub fn streamed(
     let events: Vec<_> = meta.events.list().iter().map(ProfileEvent::from).collect();
     let mut writer = begin(out, &events, &scan.has_samples(options, &meta));
     let mut counted = CountedStacks { sink: &mut *writer, samples: Vec::new() };
-    let collector = Collector::new(options).passing_samples_to(&mut counted);
+    let collector = Collector::new(options).with_sample_sink(&mut counted);
     let run = |sink: &mut Unwound<_>| passes.run(input, read, sink);
     let (profiles, mut ledger) = collected(collector, &options.symbols, read.clone(), run)?;
     damage.into_iter().for_each(|damage| ledger.damage(damage));
@@ -105,17 +105,17 @@ pub fn streamed(
 
 /// Counts the samples of each stack, and forwards them.
 struct CountedStacks<'a> {
-    sink: &'a mut dyn TakeSamples,
+    sink: &'a mut dyn SampleSink,
     /// By stack number.
     samples: Vec<u64>,
 }
 
-impl TakeSamples for CountedStacks<'_> {
-    fn take(&mut self, sample: &TakenSample<'_>) -> Result<()> {
+impl SampleSink for CountedStacks<'_> {
+    fn sample(&mut self, sample: &ResolvedSample<'_>) -> Result<()> {
         let stack = sample.stack as usize;
         self.samples.resize(self.samples.len().max(stack + 1), 0);
         self.samples[stack] += sample.samples * sample.weights.len() as u64;
-        self.sink.take(sample)
+        self.sink.sample(sample)
     }
 }
 

@@ -61,6 +61,8 @@ mod suite {
     mod split;
     mod stacks;
     mod symbol_outputs;
+    mod symbol_programs;
+    mod symbolizers;
     mod symbols;
     mod tracepoints;
     mod unwind;

@@ -27,13 +27,13 @@ pub fn run(args: &ConvertArgs, directory: &Path) -> Result<ExitCode, Failure> {
         // Split profiles are a directory each. An unknown format is reported by `Conversion::new`.
         _ => String::new(),
     };
-    let inputs: Vec<_> = args.input.iter().chain(&args.further_inputs).collect();
+    let inputs = &args.inputs;
     if inputs.is_empty() {
         return Err(Failure::Usage("--out-dir: no recording is named; name some, such as *.data".to_owned()));
     }
     let mut jobs = Vec::new();
     let mut by_output = BTreeMap::new();
-    for &input in &inputs {
+    for input in inputs {
         let Some(stem) = stem(input) else {
             let what = format!("--out-dir: {}: cannot derive an output name; convert it with -o", input.display());
             return Err(Failure::Usage(what));

@@ -167,7 +167,7 @@ impl SimilarFindings {
         *count
     }
 
-    /// Writer how many findings were not printed.
+    /// Writes how many findings were not printed.
     fn write_omitted(&self, name: &str, out: &mut impl Write) -> io::Result<()> {
         let name = escape_controls(name);
         for ((rule, kind), count) in self.0.iter().filter(|&(_, &count)| count > MAX_SIMILAR) {

@@ -316,7 +316,7 @@ pub fn repair(mut args: ConvertArgs) -> Result<ExitCode, Failure> {
 /// # Errors
 /// If there are any.
 pub fn reject_further_inputs(args: &ConvertArgs) -> Result<(), Failure> {
-    match args.further_inputs.first() {
+    match args.inputs.get(1) {
         None => Ok(()),
         Some(further) => {
             let further = further.display();

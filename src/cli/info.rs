@@ -50,7 +50,7 @@ pub fn run(args: InfoArgs) -> Result<ExitCode, Failure> {
 /// If there is no recording, or it cannot be read.
 pub fn summary(args: &ConvertArgs) -> Result<ExitCode, Failure> {
     convert::reject_further_inputs(args)?;
-    let (input, is_named) = (args.input(), args.input.is_some() || args.input_option.is_some());
+    let (input, is_named) = (args.input(), !args.inputs.is_empty() || args.input_option.is_some());
     if !is_named && !input.exists() {
         let what = "perf.data: not found in this directory; name a recording, or make one with perf record -g ./app \
                     (see -h)";

@@ -74,7 +74,7 @@ fn usage_message(error: &clap::Error) -> String {
 fn run() -> Result<ExitCode, Failure> {
     let cli: Cli = arguments()?;
     if cli.command.is_none() {
-        unknown_command::check(cli.convert.input.as_deref())?;
+        unknown_command::check(cli.convert.inputs.first().map(|input| input.as_path()))?;
     }
     match cli.command {
         Some(Command::Convert(args)) => convert::run(*args),

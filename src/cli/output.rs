@@ -335,7 +335,7 @@ pub fn is_private(input: &Path) -> bool {
         let is_owner_only = |found: fs::Metadata| found.permissions().mode() & 0o077 == 0;
         let is_private = |path: &Path| fs::metadata(path).is_ok_and(is_owner_only);
         if input == Path::new("-") {
-            // A pipe belongs to whoever has it open, whatever its permissions.
+            // The permissions of a pipe do not restrict the process that has it open.
             let stdin = Handle::stdin().and_then(|stdin| stdin.as_file().metadata());
             stdin.is_ok_and(|found| found.is_file() && is_owner_only(found))
         } else {

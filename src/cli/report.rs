@@ -19,7 +19,7 @@ const MAX_OBJECTS: usize = 3;
 /// Number of digits of a build ID printed without `--verbose`.
 const BUILD_ID_DIGITS: usize = 8;
 
-/// Writer a line to standard error. A failure cannot be reported anywhere.
+/// Writes a line to standard error. A failure cannot be reported anywhere.
 pub fn print_message(line: fmt::Arguments<'_>) {
     let _ = writeln!(io::stderr(), "{}", escape_controls(line));
 }

@@ -9,7 +9,7 @@ use crate::container::write::envelope::Envelope;
 use crate::error::Result;
 use crate::profile::Profile;
 use crate::profile::event::ProfileEvent;
-use crate::profile::sample_sink::TakeSamples;
+use crate::profile::sample_sink::SampleSink;
 use crate::rewrite::quipper::Quipper;
 use crate::stream::events::EventIndex;
 use crate::stream::ledger::Ledger;
@@ -161,7 +161,7 @@ pub type BeginStreamed =
     for<'a> fn(&'a mut dyn Write, &[ProfileEvent], &BTreeSet<EventIndex>) -> Box<dyn Streamed + 'a>;
 
 /// An output for samples one by one.
-pub trait Streamed: TakeSamples {
+pub trait Streamed: SampleSink {
     /// Writes everything that follows the samples, of a profile without rows.
     ///
     /// # Errors

@@ -26,6 +26,7 @@ pub mod quipper;
 pub mod recognize;
 pub mod recording_options;
 pub mod retained_fields;
+pub mod sample_writer;
 pub mod symbol_options;
 pub mod table;
 // Integration tests of the program use it, too.

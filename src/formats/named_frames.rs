@@ -81,7 +81,7 @@ impl NamedFrames {
         if self.text.len() < TEXT { Ok(()) } else { self.write((meta, session), out, render) }
     }
 
-    /// Writer the text, each frame by `render`.
+    /// Writes the text, each frame by `render`.
     ///
     /// # Errors
     /// Errors of `out`.

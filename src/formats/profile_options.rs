@@ -38,8 +38,10 @@ pub const LOST: FormatOption = FormatOption {
 };
 
 /// The option `--data-addresses`.
-pub const DATA_ADDRESSES: FormatOption =
-    FormatOption::switch("data-addresses", "Add the data address as a frame above the leaf");
+pub const DATA_ADDRESSES: FormatOption = FormatOption::switch(
+    "data-addresses",
+    "Add the data address of a sample as a frame, called by the function that accessed it",
+);
 
 /// The option `--thread-types`.
 pub const THREAD_TYPES: FormatOption = FormatOption::new(

@@ -12,8 +12,7 @@ pub const OPTIONS: &[FormatOption] = &[CONTAINER, COMPRESS, ENDIAN, ALLOW_MIXED,
 pub const CONTAINER: FormatOption = FormatOption::new(
     "container",
     "CONTAINER",
-    "Container of the perf.data output [default: pipe for standard output, otherwise that of the input; merge and \
-     synth: file]",
+    "Container of the perf.data output [default: that of the input, but pipe for standard output; merge and synth: file]",
     ValueKind::Choice(&[
         ("file", "File with header and sections"),
         ("pipe", "Stream of records, as perf record writes it to a pipe"),
@@ -33,7 +32,7 @@ pub const COMPRESS: FormatOption = FormatOption::new(
 pub const ENDIAN: FormatOption = FormatOption::new(
     "endian",
     "ORDER",
-    "Byte order of the perf.data output [default: that of the recording, or of the first one]",
+    "Byte order of the perf.data output [default: that of the input; merge: of the first input]",
     ValueKind::Choice(&[("little", "x86, and nearly all Arm and RISC-V"), ("big", "s390x")]),
 );
 

@@ -6,13 +6,13 @@ use super::event::{ProfileEvent, period};
 use super::frames::SampledStack;
 use super::labels::{self, Label, LabelSets, LabelValue, LabelledSample};
 use super::mappings::Mappings;
-use super::omissions::{self, Missing};
+use super::omissions::{self, IncompleteStacks};
 use super::options::{ProfileOptions, Split};
 use super::parts::{Key, Parts, packed, unpacked};
 use super::resolved::{self, Counted, ResolvedStacks};
 use super::resolver::{Resolved, Resolver, Viewer};
-use super::sample_owners::{Owner, Owners};
-use super::sample_sink::{TakeSamples, TakenSample};
+use super::sample_context::{SampleContext, SampleContexts};
+use super::sample_sink::{ResolvedSample, SampleSink};
 use super::selection::Selection;
 use super::stacks::FrameId;
 use super::symbolize::{SymbolSources, Symbolization};
@@ -45,9 +45,9 @@ pub struct Collector<'a> {
     /// Labels that the user selected, which the recording must have.
     selected_labels: Vec<Label>,
     selection: Selection,
-    owners: Owners,
+    contexts: SampleContexts,
     /// Receives samples one by one, instead of collecting rows.
-    taker: Option<&'a mut dyn TakeSamples>,
+    sink: Option<&'a mut dyn SampleSink>,
     session: Session,
     /// The threads that perf was asked to record (THREAD_MAP).
     threads: Option<ThreadMap>,
@@ -59,7 +59,7 @@ pub struct Collector<'a> {
     weights: Weights,
     waiting: Waiting,
     parts: Parts,
-    missing: Missing,
+    incomplete: IncompleteStacks,
     symbols: SymbolSources,
     /// Number of samples in the profile.
     samples: u64,
@@ -100,15 +100,15 @@ impl SampleConsumer for Collector<'_> {
             return Ok(());
         }
         if raw.call_chain().is_none() && view.stack_user.is_some_and(|stack| stack.dyn_size > 0) {
-            self.missing.stack_dumps += 1;
+            self.incomplete.stack_dumps += 1;
         }
         let mode = raw.header().misc.cpu_mode();
         let sample = LabelledSample { view, layout: &event.layout, mode, comm: None };
-        let Self { owners, session, label_sets, parts, labels, .. } = self;
-        let owner = owners.of(session, (label_sets, parts), sample, labels);
-        self.note(owner.part, view.time, owner.main_map);
+        let Self { contexts, session, label_sets, parts, labels, .. } = self;
+        let context = contexts.of(session, (label_sets, parts), sample, labels);
+        self.note(context.part, view.time, context.main_map);
         self.samples += 1;
-        self.take(owner, mode, view, &event.layout)
+        self.take(context, mode, view, &event.layout)
     }
 
     fn user_frames(&mut self, _: &Meta, frames: UserFrames<'_>) -> Result<()> {
@@ -121,7 +121,7 @@ impl SampleConsumer for Collector<'_> {
         for sample in samples {
             let known = self.resolver.stacks.count();
             let is_whole = user_frames.len() <= room;
-            self.missing.too_deep += u64::from(!is_whole);
+            self.incomplete.too_deep += u64::from(!is_whole);
             let frames = [&*sample.frames, if is_whole { &user_frames } else { &[] }].concat();
             self.complete(sample, &frames)?;
             if self.resolver.stacks.count() > known {
@@ -150,7 +150,7 @@ impl<'a> Collector<'a> {
             data_addresses: options.data_addresses,
             selected_labels: options.labels.clone().unwrap_or_default(),
             selection: Selection::new(options.events.clone()),
-            owners: Owners::new(options),
+            contexts: SampleContexts::new(options),
             symbols: options.symbols.clone(),
             resolver: Resolver::new(Mappings::new(options.symbols.has_objects())),
             ..Self::default()
@@ -158,39 +158,45 @@ impl<'a> Collector<'a> {
     }
 
     /// Passes samples on one by one; the profile then has no rows.
-    pub fn passing_samples_to(self, taker: &'a mut dyn TakeSamples) -> Self {
-        Self { taker: Some(taker), ..self }
+    pub fn with_sample_sink(self, sink: &'a mut dyn SampleSink) -> Self {
+        Self { sink: Some(sink), ..self }
     }
 
     /// Adds the current sample. Most samples have a stack already seen in the same address space; these are counted in the cache.
-    fn take(&mut self, owner: Owner, mode: CpuMode, view: &SampleView<'_>, layout: &SampleLayout) -> Result<()> {
-        let viewer = Viewer { pid: view.task.map_or(u32::MAX, |(pid, _)| pid), view: owner.view };
+    fn take(
+        &mut self,
+        context: SampleContext,
+        mode: CpuMode,
+        view: &SampleView<'_>,
+        layout: &SampleLayout,
+    ) -> Result<()> {
+        let viewer = Viewer { pid: view.task.map_or(u32::MAX, |(pid, _)| pid), view: context.view };
         let is_call_stack = layout.branch_sample_type().contains(BranchSampleType::CALL_STACK);
         let calls = view.branch_stack.filter(|calls| is_call_stack && !calls.is_empty());
         let sampled = SampledStack { ip: view.ip, space: mode.into(), callchain: view.callchain, calls };
         if calls.is_some() || self.data_addresses {
             let data = view.addr.filter(|&data| self.data_addresses && data != 0);
             let resolved = self.resolver.stack(&self.session, viewer, &sampled, data);
-            return self.add_or_wait(owner, view, resolved);
+            return self.add_or_wait(context, view, resolved);
         }
         let row = match *self.weights_of_sample {
-            [(event, value)] if self.taker.is_none() => Some((event, value)),
+            [(event, value)] if self.sink.is_none() => Some((event, value)),
             _ => None,
         };
         let row_key = row.map_or([0; 2], |(event, _)| {
-            let part = self.part_of(owner.part, event);
-            let labels = owner.labels.unwrap_or_else(|| self.label_sets.id(&self.labels));
+            let part = self.part_of(context.part, event);
+            let labels = context.labels.unwrap_or_else(|| self.label_sets.id(&self.labels));
             [packed(part, labels), event.into()]
         });
         let chain = view.callchain.map(|chain| chain.as_chunks()).unwrap_or_default();
-        let key = resolved::Key { view: [owner.view, row_key[0], row_key[1]], ip: view.ip, mode, chain };
+        let key = resolved::Key { view: [context.view, row_key[0], row_key[1]], ip: view.ip, mode, chain };
         let known = match self.resolved.find(&key) {
             Some(known) => known,
             None => {
                 let resolved = self.resolver.stack(&self.session, viewer, &sampled, None);
                 if resolved.cookie.is_some() {
                     // A cookie is unique, so caching is useless.
-                    return self.add_or_wait(owner, view, resolved);
+                    return self.add_or_wait(context, view, resolved);
                 }
                 if !self.resolved.has_room(&key) {
                     self.add_counted();
@@ -201,8 +207,8 @@ impl<'a> Collector<'a> {
         match row {
             Some((_, value)) => self.resolved.count(known, value),
             None => {
-                self.read_labels(owner);
-                self.add(owner.part, known.stack, 1)?;
+                self.read_labels(context);
+                self.add(context.part, known.stack, 1)?;
             }
         }
         Ok(())
@@ -217,9 +223,9 @@ impl<'a> Collector<'a> {
     }
 
     /// Adds the current sample, or stores it until its deferred user frames arrive.
-    fn add_or_wait(&mut self, owner: Owner, view: &SampleView<'_>, resolved: Resolved) -> Result<()> {
-        self.read_labels(owner);
-        let part = owner.part;
+    fn add_or_wait(&mut self, context: SampleContext, view: &SampleView<'_>, resolved: Resolved) -> Result<()> {
+        self.read_labels(context);
+        let part = context.part;
         let (Some(cookie), Some((_, tid))) = (resolved.cookie, view.task) else {
             return self.add(part, resolved.stack, 1);
         };
@@ -230,8 +236,8 @@ impl<'a> Collector<'a> {
     }
 
     /// Fills the labels of the current sample from their ID, if only that is known.
-    fn read_labels(&mut self, owner: Owner) {
-        if let Some(labels) = owner.labels {
+    fn read_labels(&mut self, context: SampleContext) {
+        if let Some(labels) = context.labels {
             self.labels.clear();
             self.labels.extend_from_slice(self.label_sets.labels(labels));
         }
@@ -239,10 +245,10 @@ impl<'a> Collector<'a> {
 
     /// Adds the current sample with this stack.
     fn add(&mut self, part: usize, stack: u32, samples: u64) -> Result<()> {
-        let Self { taker, resolver, session, labels, weights_of_sample: weights, .. } = self;
-        if let Some(taker) = taker {
+        let Self { sink, resolver, session, labels, weights_of_sample: weights, .. } = self;
+        if let Some(sink) = sink {
             let (frames, names) = (resolver.stacks.stack(stack), &session.names);
-            return taker.take(&TakenSample { stack, frames, labels, weights, samples, names });
+            return sink.sample(&ResolvedSample { stack, frames, labels, weights, samples, names });
         }
         let labels = self.label_sets.id(&self.labels);
         for at in 0..self.weights_of_sample.len() {
@@ -263,9 +269,12 @@ impl<'a> Collector<'a> {
     #[inline]
     fn note(&mut self, part: usize, time: Option<u64>, main_map: Option<MapId>) {
         let Self { parts, weights_of_sample, split, .. } = self;
+        if *split != Some(Split::Event) {
+            return parts.part(part).note(time, main_map, weights_of_sample.len() as u64);
+        }
         for &(event, _) in &*weights_of_sample {
-            let part = if *split == Some(Split::Event) { parts.index(Key::Event(event)) } else { part };
-            parts.part(part).note(time, event, main_map);
+            let part = parts.index(Key::Event(event));
+            parts.part(part).note(time, main_map, 1);
         }
     }
 
@@ -317,13 +326,13 @@ impl<'a> Collector<'a> {
         self.selection.check(meta)?;
         labels::check(&self.selected_labels, meta)?;
         for sample in self.waiting.take_all() {
-            self.missing.deferred += 1;
+            self.incomplete.deferred += 1;
             let frames = sample.frames.clone();
             self.complete(sample, &frames)?;
         }
         self.add_counted();
         self.ledger.emitted(RecordType::SAMPLE, self.samples);
-        self.missing.note(&mut self.ledger);
+        self.incomplete.note(&mut self.ledger);
         let samples = self.ledger.of(RecordType::SAMPLE);
         if samples.emitted + samples.dropped() == 0 {
             let not_applicable = samples.not_applicable;

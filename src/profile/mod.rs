@@ -16,7 +16,7 @@ pub mod pre_scan;
 mod programs;
 pub(crate) mod resolved;
 pub(crate) mod resolver;
-mod sample_owners;
+mod sample_context;
 pub mod sample_sink;
 mod selection;
 #[cfg(feature = "symbols")]

@@ -7,7 +7,7 @@ use crate::stream::meta::Meta;
 
 /// Samples whose stacks are incomplete in the profile.
 #[derive(Default)]
-pub struct Missing {
+pub struct IncompleteStacks {
     /// Samples with a user stack dump instead of a call chain.
     pub stack_dumps: u64,
     /// Samples whose deferred user frames are missing.
@@ -16,7 +16,7 @@ pub struct Missing {
     pub too_deep: u64,
 }
 
-impl Missing {
+impl IncompleteStacks {
     /// Adds notes to the ledger.
     pub fn note(&self, ledger: &mut Ledger) {
         let Self { stack_dumps, deferred, too_deep } = self;

@@ -15,7 +15,7 @@ pub struct ProfileOptions {
     pub split: Option<Split>,
     /// Count lost samples as samples of a `[lost]` stack.
     pub lost_as_samples: bool,
-    /// Add the data address as a frame above the leaf.
+    /// Add the data address of a sample as its innermost frame, called by the function that accessed it.
     pub data_addresses: bool,
     /// User-defined types of threads, by thread ID.
     pub thread_types: HashMap<u32, String>,

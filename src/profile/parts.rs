@@ -50,8 +50,6 @@ pub struct Part {
     places: HashMap<(StackId, LabelsId, EventIndex), u32>,
     /// The events with samples.
     pub has_samples: BTreeSet<EventIndex>,
-    /// The event of the latest sample.
-    latest: Option<EventIndex>,
     /// Times of the first and the last sample; `first > last` without samples.
     first: u64,
     last: u64,
@@ -144,21 +142,20 @@ impl Part {
                 known.samples = known.samples.saturating_add(row.samples);
                 known.value = known.value.saturating_add(row.value);
             }
-            None => rows.push(row),
+            None => {
+                self.has_samples.insert(row.event);
+                rows.push(row);
+            }
         }
     }
 
-    /// Records the time, event and program of a sample.
+    /// Records the time and program of values of a sample.
     #[inline]
-    pub fn note(&mut self, time: Option<u64>, event: EventIndex, main_map: Option<MapId>) {
+    pub fn note(&mut self, time: Option<u64>, main_map: Option<MapId>, values: u64) {
         if let Some(time) = time.filter(|&time| is_time(time)) {
             (self.first, self.last) = (self.first.min(time), self.last.max(time));
         }
-        self.programs.count(main_map);
-        if self.latest != Some(event) {
-            self.latest = Some(event);
-            self.has_samples.insert(event);
-        }
+        self.programs.count(main_map, values);
     }
 
     /// Times of the first and the last sample.

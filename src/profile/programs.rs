@@ -27,14 +27,14 @@ struct Program<'a> {
 const LAUNCHER: u64 = 10;
 
 impl Programs {
-    /// Counts a sample of a process by its program.
+    /// Counts samples of a process by its program.
     #[inline]
-    pub fn count(&mut self, main_map: Option<MapId>) {
+    pub fn count(&mut self, main_map: Option<MapId>, samples: u64) {
         if self.latest.0 != main_map {
             self.store_latest();
             self.latest.0 = main_map;
         }
-        self.latest.1 += 1;
+        self.latest.1 += samples;
     }
 
     fn store_latest(&mut self) {

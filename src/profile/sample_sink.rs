@@ -7,17 +7,17 @@ use crate::session::names::Names;
 use crate::stream::events::EventIndex;
 
 /// Receives samples one by one.
-pub trait TakeSamples {
+pub trait SampleSink {
     /// Processes a sample.
     ///
     /// # Errors
     /// Fails if processing cannot continue.
-    fn take(&mut self, sample: &TakenSample<'_>) -> Result<()>;
+    fn sample(&mut self, sample: &ResolvedSample<'_>) -> Result<()>;
 }
 
 /// A resolved sample.
 #[derive(Clone, Copy, Debug)]
-pub struct TakenSample<'a> {
+pub struct ResolvedSample<'a> {
     /// ID of its stack.
     pub stack: StackId,
     /// Its stack, leaf first.

@@ -11,7 +11,7 @@ use crate::profile::dispatch::{DecodedSample, SampleConsumer, count_lost, dispat
 use crate::profile::event::{ProfileEvent, period};
 use crate::profile::frames::SampledStack;
 use crate::profile::mappings::BuildIds;
-use crate::profile::omissions::Missing;
+use crate::profile::omissions::IncompleteStacks;
 use crate::profile::resolver::{Resolver, Viewer};
 use crate::profile::stacks::FrameId;
 use crate::profile::symbolize::{SymbolSources, Symbolization};
@@ -390,7 +390,7 @@ struct Sender {
     resolver: Resolver,
     build_ids: Option<BuildIds>,
     waiting: Waiting<Incomplete>,
-    missing: Missing,
+    incomplete: IncompleteStacks,
     /// Indexes of the thread names already sent.
     threads: HashMap<NameId, u32>,
     /// Numbers of events, mappings and frames already sent.
@@ -407,7 +407,7 @@ impl Sender {
             resolver: Resolver::default(),
             build_ids: None,
             waiting: Waiting::default(),
-            missing: Missing::default(),
+            incomplete: IncompleteStacks::default(),
             threads: HashMap::new(),
             sent: (0, 0, 0),
         }
@@ -453,7 +453,7 @@ impl SampleConsumer for Sender {
     fn sample(&mut self, sample: DecodedSample<'_>) -> Result<()> {
         let DecodedSample { meta, raw, index, event, view } = sample;
         let has_dump = view.stack_user.is_some_and(|stack| stack.dyn_size > 0);
-        self.missing.stack_dumps += u64::from(has_dump && raw.call_chain().is_none());
+        self.incomplete.stack_dumps += u64::from(has_dump && raw.call_chain().is_none());
         let pid = view.task.map_or(u32::MAX, |(pid, _)| pid);
         let viewer = Viewer { pid, view: self.session.mark_running(pid).view };
         let is_call_stack = event.layout.branch_sample_type().contains(BranchSampleType::CALL_STACK);
@@ -491,7 +491,7 @@ impl SampleConsumer for Sender {
         for sample in waiting {
             let fits = user.len() <= room;
             room = room.saturating_sub(user.len());
-            self.missing.too_deep += u64::from(!fits);
+            self.incomplete.too_deep += u64::from(!fits);
             self.batch.add(sample.fields, &[&sample.frames, if fits { &user } else { &[] }], &mut self.ledger);
             self.send_if_full(meta)?;
         }
@@ -513,11 +513,11 @@ impl Sink for Sender {
 
     fn end(&mut self, meta: &Meta) -> Result<()> {
         for sample in self.waiting.take_all() {
-            self.missing.deferred += 1;
+            self.incomplete.deferred += 1;
             self.batch.add(sample.fields, &[&sample.frames], &mut self.ledger);
             self.send_if_full(meta)?;
         }
-        self.missing.note(&mut self.ledger);
+        self.incomplete.note(&mut self.ledger);
         self.send(meta)
     }
 }

@@ -175,6 +175,11 @@ impl Events {
         if self.list.len() == 1 && !self.is_incomplete {
             return Some((0, first));
         }
+        self.by_id_of(raw, first)
+    }
+
+    #[inline(never)]
+    fn by_id_of(&self, raw: &Raw<'_>, first: &Event) -> Option<(EventIndex, &Event)> {
         let index = raw.event(self.state, || match self.id_of(raw, first) {
             None | Some(0) => Some(0),
             Some(id) => self.by_id(id),

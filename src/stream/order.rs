@@ -5,6 +5,7 @@
 //! spilled to temporary files.
 
 use crate::abi::record::{RecordHeader, RecordType};
+use crate::container::block::Block;
 use crate::container::read::{Container, ReadOptions};
 use crate::container::walk::payload;
 use crate::error::{Error, Result};
@@ -103,27 +104,36 @@ impl<S: Sink> Order<S> {
 
     #[inline]
     fn emit(&mut self, meta: &Meta, entry: Entry) -> Result<()> {
+        let Self { sink, blocks, events, .. } = self;
         let place = entry.place;
-        let at = place.at();
-        let block = self.blocks.block(place);
-        let own = packed_records::unpack(block, at);
-        let (block, at) = own.as_ref().map_or((block, at), |own| (own, 0));
-        if let Some(header) = RecordHeader::peek(&block.bytes[at..], meta.endian) {
-            // Only records of perf have payloads.
-            let payload = match header.kind < RecordType::USER_START {
-                true => 0,
-                false => payload(&block.bytes, at, meta.endian),
-            };
-            if let Some(raw) = Raw::new(header, meta.endian, block, at, payload) {
-                if let event @ Some(_) = place.event() {
-                    raw.keep_event(FoundEvent { state: self.events, event });
-                }
-                self.sink.record(meta, &raw)?;
+        let block = blocks.block(place);
+        let found = FoundEvent { state: *events, event: place.event() };
+        if packed_records::is_packed(block) {
+            if let Some(own) = packed_records::unpack(block, place.at()) {
+                pass(sink, meta, &own, 0, found)?;
             }
+        } else {
+            pass(sink, meta, block, place.at(), found)?;
         }
-        self.blocks.release(place);
+        blocks.release(place);
         Ok(())
     }
+}
+
+/// Passes on the record at an offset of a block.
+#[inline]
+fn pass(sink: &mut impl Sink, meta: &Meta, block: &Block, at: usize, found: FoundEvent) -> Result<()> {
+    let Some(header) = RecordHeader::peek(&block.bytes[at..], meta.endian) else { return Ok(()) };
+    // Only records of perf have payloads.
+    let payload = match header.kind < RecordType::USER_START {
+        true => 0,
+        false => payload(&block.bytes, at, meta.endian),
+    };
+    let Some(raw) = Raw::new(header, meta.endian, block, at, payload) else { return Ok(()) };
+    if found.event.is_some() {
+        raw.keep_event(found);
+    }
+    sink.record(meta, &raw)
 }
 
 impl<S: Sink> Sink for Order<S> {
@@ -166,7 +176,7 @@ mod tests {
     use crate::abi::attr::Attr;
     use crate::abi::attr_flags::AttrFlags;
     use crate::abi::sample_type::SampleType;
-    use crate::container::block::{Block, Origin};
+    use crate::container::block::Origin;
     use crate::container::read::file::FileAttr;
     use std::collections::BTreeMap;
 

@@ -27,11 +27,14 @@ pub fn block() -> Block {
     Block { bytes: Bytes::new(), source: 0, base: 0, origin: Origin::File, in_memory: true, serial: SERIAL }
 }
 
-/// Restores the block of the record at an offset; `None` if `block` is not packed.
+/// Whether a block consists of packed records.
+#[inline]
+pub fn is_packed(block: &Block) -> bool {
+    block.serial == SERIAL
+}
+
+/// Restores the block of the packed record at an offset.
 pub fn unpack(block: &Block, at: usize) -> Option<Block> {
-    if block.serial != SERIAL {
-        return None;
-    }
     let (base, rest) = block.bytes.get(at..)?.split_first_chunk()?;
     let (serial, rest) = rest.split_first_chunk()?;
     let (source, rest) = rest.split_first_chunk()?;

@@ -4,6 +4,7 @@ use super::field::{Field, Kind, Place};
 use crate::abi::Endian;
 use crate::abi::bytes::Reader;
 use crate::abi::text::until_nul;
+use std::fmt;
 
 /// The value of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +63,25 @@ impl<'a> Value<'a> {
             Kind::Numbers(size) => Self::Numbers(Numbers { bytes, size, is_signed: field.is_signed, endian }),
             Kind::Bytes => Self::Bytes(bytes),
         })
+    }
+}
+
+/// Formats a value as perf does.
+impl fmt::Display for Value<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Signed(number) => number.fmt(f),
+            Self::Unsigned(number) => number.fmt(f),
+            Self::Pointer(address) => write!(f, "{address:#x}"),
+            Self::Text(bytes) => f.write_str(&String::from_utf8_lossy(bytes)),
+            Self::Numbers(Numbers { bytes, .. }) | Self::Bytes(bytes) => {
+                f.write_str("ARRAY[")?;
+                for (at, byte) in bytes.iter().enumerate() {
+                    write!(f, "{}{byte:02x}", if at == 0 { "" } else { ", " })?;
+                }
+                f.write_str("]")
+            }
+        }
     }
 }
 
@@ -124,6 +144,14 @@ mod tests {
             panic!("numbers")
         };
         assert_eq!(numbers.iter().collect::<Vec<_>>(), [Value::Signed(0x1234), Value::Signed(-2)]);
+    }
+
+    #[test]
+    fn values_are_formatted_as_by_perf() {
+        assert_eq!(Value::Signed(-3).to_string(), "-3");
+        assert_eq!(Value::Pointer(0xffff).to_string(), "0xffff");
+        assert_eq!(Value::Text(b"cat").to_string(), "cat");
+        assert_eq!(Value::Bytes(&[0, 0xab]).to_string(), "ARRAY[00, ab]");
     }
 
     #[test]

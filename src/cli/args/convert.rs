@@ -25,11 +25,7 @@ const OUTPUT_HELP: &str = "File to write, or - for standard output. Its extensio
 pub struct ConvertArgs {
     /// Recording to read: a file, a directory, or - for standard input; several with --out-dir [default: perf.data]
     #[arg(value_name = "IN", conflicts_with = "input_option")]
-    pub input: Option<PathBuf>,
-
-    /// Further recordings, with --out-dir
-    #[arg(value_name = "IN", hide = true)]
-    pub further_inputs: Vec<PathBuf>,
+    pub inputs: Vec<PathBuf>,
 
     /// File to write, or - for standard output
     #[arg(short, long, value_name = "OUT", help_heading = OUTPUT, long_help = OUTPUT_HELP)]
@@ -55,7 +51,7 @@ pub struct ConvertArgs {
     #[arg(long, value_name = "LEVEL", value_parser = level, help_heading = OUTPUT)]
     pub level: Option<u32>,
 
-    /// Exit with status 3 if anything of the input is missing from the output
+    /// Exit with status 3 if records of the input were dropped, or the output lacks data
     #[arg(long, help_heading = OUTPUT)]
     pub strict: bool,
 
@@ -105,7 +101,7 @@ impl ConvertArgs {
 
     /// The recording to read.
     pub fn input(&self) -> PathBuf {
-        self.input.clone().or(self.input_option.clone()).unwrap_or_else(|| PathBuf::from(DEFAULT_INPUT))
+        self.inputs.first().or(self.input_option.as_ref()).cloned().unwrap_or_else(|| PathBuf::from(DEFAULT_INPUT))
     }
 
     /// Whether no argument selects an output or its format.

@@ -147,7 +147,7 @@ impl InjectArgs {
         let container = if self.output == Path::new("-") { "pipe" } else { "file" };
         let container = OptionValue::Word(container.to_owned());
         Ok(ConvertArgs {
-            input: Some(self.input),
+            inputs: vec![self.input],
             output: Some(self.output),
             of_records: OptionValues::default().with(&CONTAINER, container).into(),
             passes: PassArgs { list: self.passes.requests()?, ..PassArgs::default() },

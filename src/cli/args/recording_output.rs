@@ -11,7 +11,7 @@ pub struct WrittenArgs {
     #[command(flatten)]
     pub form: OptionArgs<FormOptions>,
 
-    /// Exit with status 3 if anything of the input is missing from the output
+    /// Exit with status 3 if records of the input were dropped, or the output lacks data
     #[arg(long)]
     pub strict: bool,
 

@@ -1,4 +1,4 @@
-//! Writer `counters.csv`: the counts of `perf stat record`.
+//! Writes `counters.csv`: the counts of `perf stat record`.
 
 use super::tables::failed;
 use crate::abi;
@@ -12,7 +12,7 @@ use crate::stream::raw::Raw;
 use csv::Writer;
 use std::fs::File;
 
-/// Writer a row per count, once the end of its round gives the time.
+/// Writes a row per count, once the end of its round gives the time.
 #[derive(Default)]
 pub struct Counters {
     targets: Targets,

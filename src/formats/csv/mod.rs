@@ -1,4 +1,4 @@
-//! Writer a recording as tables, one file each in a directory.
+//! Writes a recording as tables, one file each in a directory.
 //!
 //! | file | one row per | columns |
 //! |---|---|---|

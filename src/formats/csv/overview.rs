@@ -1,4 +1,4 @@
-//! Writer `overview.csv`: all records.
+//! Writes `overview.csv`: all records.
 
 use super::tables::failed;
 use crate::abi;
@@ -18,7 +18,7 @@ use csv::Writer;
 use std::fmt::Write as _;
 use std::fs::File;
 
-/// Writer a row per record.
+/// Writes a row per record.
 pub struct Overview {
     out: Writer<File>,
     nr: u64,

@@ -1,4 +1,4 @@
-//! Writer `processes.csv`: processes with their lifetimes and samples.
+//! Writes `processes.csv`: processes with their lifetimes and samples.
 
 use super::tables::failed;
 use crate::abi;
@@ -96,7 +96,7 @@ impl Processes {
         }
     }
 
-    /// Writer the table.
+    /// Writes the table.
     pub fn write(&self, mut out: Writer<File>) -> Result<()> {
         if self.rows.is_empty() {
             let columns = ["pid", "name", "maps", "fork_time", "exit_time", "samples", "period"];

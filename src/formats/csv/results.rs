@@ -1,4 +1,4 @@
-//! Writer `results.csv`: samples by address.
+//! Writes `results.csv`: samples by address.
 
 use super::tables::failed;
 use crate::error::{Error, Result};
@@ -70,7 +70,7 @@ impl Results {
         self.0.entry((event, map, ip)).or_default().add(Sum { samples: 1, period });
     }
 
-    /// Writer the table, sorted by event and descending sample count.
+    /// Writes the table, sorted by event and descending sample count.
     pub fn write(&self, mut out: Writer<File>, meta: &Meta, session: &Session, sources: &SymbolSources) -> Result<()> {
         let (mut mappings, mut frames) = (Mappings::new(sources.has_objects()), Stacks::default());
         let mut frame = |id, ip| frames.frame_id(mappings.frame(id, session.map(id), ip));

@@ -1,4 +1,4 @@
-//! Writer all tables in one pass.
+//! Writes all tables in one pass.
 
 use super::counters::Counters;
 use super::overview::Overview;

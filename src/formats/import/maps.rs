@@ -16,7 +16,7 @@ impl ProcessMaps {
         self.0.find(address).is_some_and(|part| part.value == map)
     }
 
-    /// Adds a map, replacing what is there.
+    /// Adds a map, replacing the parts of others that it overlaps.
     pub fn map(&mut self, number: u32, map: &SourceMapping) {
         if map.start < map.limit {
             self.0.insert(map.start, map.limit - 1, number);

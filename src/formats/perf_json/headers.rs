@@ -1,4 +1,4 @@
-//! Writer the headers object.
+//! Writes the headers object.
 
 use super::text::{field, number};
 use crate::abi::feature::{Feature, FeatureId};

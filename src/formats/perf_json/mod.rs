@@ -22,16 +22,11 @@ mod text;
 
 use super::options::FormatOption;
 use super::{Format, Writer};
-use crate::container::read::ReadOptions;
-use crate::formats::converter::{ConvertOptions, Converter};
-use crate::profile::unwinding::Unwinding;
-use export::Export;
-use std::io::{BufWriter, Write};
 
 /// The JSON of `perf data convert --to-json`.
 pub const FORMAT: Format = Format {
     has_functions: true,
-    writer: Writer::Converter(begin),
+    writer: Writer::Converter(export::begin),
     recognizes,
     is_distinctive: true,
     options: &[EXACT],
@@ -46,11 +41,4 @@ pub const EXACT: FormatOption =
 pub fn recognizes(start: &[u8]) -> bool {
     let object = start.trim_ascii_start().strip_prefix(b"{");
     object.is_some_and(|object| object.trim_ascii_start().starts_with(b"\"linux-perf-json-version\""))
-}
-
-/// Begins writing a recording as perf's JSON.
-pub fn begin<'a>(out: &'a mut dyn Write, options: &ConvertOptions) -> Box<dyn Converter + 'a> {
-    let export = Export::new(BufWriter::with_capacity(1 << 17, out), options);
-    let read = ReadOptions { spool_dir: options.spool_dir.clone(), ..ReadOptions::default() };
-    Box::new(Unwinding::in_time_order(&options.symbols, export, read))
 }

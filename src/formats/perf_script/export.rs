@@ -1,115 +1,74 @@
-//! Writer samples as perf script does by default.
+//! Writes samples as perf script does by default.
 
 use super::SOURCE_LINES;
-use crate::abi;
 use crate::abi::attr::AttrType;
-use crate::abi::bytes::Words;
-use crate::abi::feature::FeatureId;
-use crate::abi::record::RecordType;
 use crate::abi::sample_type::SampleType;
-use crate::abi::sample_view::SampleView;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::formats::converter::{ConvertOptions, Converter};
 use crate::formats::named_frames::{NamedFrames, TextFrame};
-use crate::profile::deferred::{UserFrames, Waiting};
-use crate::profile::dispatch::{DecodedSample, SampleConsumer, dispatch};
-use crate::profile::event::ProfileEvent;
-use crate::profile::frames::walk_chain;
+use crate::formats::sample_writer::{self, ChainFrame, Sample, SampleFormat, SampleState, SampleText};
 use crate::profile::symbols::{Line, Symbols};
-use crate::profile::weights::Weights;
-use crate::session::Session;
 use crate::session::map::Map;
-use crate::session::space::Space;
-use crate::stream::Sink;
-use crate::stream::events::{Event, EventIndex};
-use crate::stream::ledger::Ledger;
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
-use crate::tracepoint::tracepoints::Tracepoints;
-use crate::tracepoint::value::Value;
 use std::io::Write;
 
-/// Writer samples as text.
-pub struct Export<W> {
-    out: W,
-    named: Option<NamedFrames>,
+/// Samples as text.
+struct Script {
     has_source_lines: bool,
-    session: Session,
-    ledger: Ledger,
-    /// Read at the first sample of a tracepoint.
-    tracepoints: Option<Tracepoints>,
-    /// Names of events, and the length of the longest.
-    events: Vec<String>,
-    event_width: usize,
-    weights: Weights,
-    waiting: Waiting<Incomplete>,
-    /// Scratch buffers: the text of the current sample, and the events that it counts for.
-    text: Vec<u8>,
-    found: Vec<(EventIndex, u64)>,
+    /// Number of known events, and the length of the longest name.
+    events: (usize, usize),
 }
 
-/// The text of a sample whose user frames are deferred, and its process.
-struct Incomplete {
-    text: Vec<u8>,
-    pid: u32,
+/// Begins writing samples as text.
+pub fn begin<'a>(out: &'a mut dyn Write, options: &ConvertOptions) -> Box<dyn Converter + 'a> {
+    let has_source_lines = options.values.word(&SOURCE_LINES).is_some();
+    sample_writer::begin(Script { has_source_lines, events: (0, 0) }, true, out, options)
 }
 
-/// A frame to print.
-#[derive(Clone, Copy)]
-struct ChainFrame {
-    /// Recorded address.
-    ip: u64,
-    /// Address whose function is printed: for a caller, in the call before the return address.
-    at: u64,
-    space: Space,
-}
-
-impl<W: Write> Export<W> {
-    /// Creates the sink.
-    pub fn new(out: W, options: &ConvertOptions) -> Self {
-        let has_source_lines = options.values.word(&SOURCE_LINES).is_some();
-        Self {
-            out,
-            named: NamedFrames::new(&options.symbols),
-            has_source_lines,
-            session: Session::default(),
-            ledger: Ledger::default(),
-            tracepoints: None,
-            events: Vec::new(),
-            event_width: 0,
-            weights: Weights::default(),
-            waiting: Waiting::default(),
-            text: Vec::new(),
-            found: Vec::new(),
+impl SampleFormat for Script {
+    fn sample(&mut self, state: &mut SampleState, sample: &Sample<'_>, text: &mut SampleText) -> Result<Option<u64>> {
+        let out = &mut text.before;
+        text.behind.push(b'\n');
+        self.head(state, sample, out);
+        let (event, view) = (sample.decoded.event, sample.decoded.view);
+        let is_tracepoint = event.attr.kind == AttrType::TRACEPOINT;
+        if is_tracepoint {
+            tracepoint(state, sample, out);
         }
+        match sample.chain() {
+            Some(chain) => {
+                out.push(b'\n');
+                return Ok(self.chain(state, chain, out));
+            }
+            None if event.layout.sample_type().contains(SampleType::IP) && !is_tracepoint => {
+                let ip = view.ip.unwrap_or(0);
+                out.push(b' ');
+                frame(state, ChainFrame { pid: sample.pid(), ip, at: ip, space: sample.space() }, out);
+            }
+            None => {}
+        }
+        Ok(None)
     }
 
-    /// Writer the text of a sample.
-    fn write(&mut self, meta: &Meta, text: &[u8]) -> Result<()> {
-        let has_source_lines = self.has_source_lines;
-        match &mut self.named {
-            Some(named) => named.add(text, (meta, &self.session), &mut self.out, |out, frame, symbols| {
-                named_frame(out, frame, symbols, has_source_lines);
-            }),
-            None => self.out.write_all(text).map_err(Error::Output),
-        }
+    fn frame(&mut self, state: &mut SampleState, chain_frame: ChainFrame, out: &mut Vec<u8>) {
+        out.push(b'\t');
+        frame(state, chain_frame, out);
+        out.push(b'\n');
     }
 
+    fn named_frame(&self, out: &mut Vec<u8>, frame: TextFrame<'_>, symbols: &Symbols) {
+        named_frame(out, frame, symbols, self.has_source_lines);
+    }
+}
+
+impl Script {
     /// Thread, CPU, time, period and event.
-    fn head(&mut self, meta: &Meta, event: &Event, view: &SampleView<'_>, of: EventIndex, period: Option<u64>) {
-        let known = self.events.len();
-        self.events.extend(meta.events.list().iter().skip(known).map(|event| ProfileEvent::from(event).name));
-        if known < self.events.len() {
-            self.event_width = self.events.iter().map(String::len).max().unwrap_or(0);
+    fn head(&mut self, state: &mut SampleState, sample: &Sample<'_>, text: &mut Vec<u8>) {
+        let names = state.event_names(sample.decoded.meta);
+        if self.events.0 < names.len() {
+            self.events = (names.len(), names.iter().map(String::len).max().unwrap_or(0));
         }
-        let Self { text, session, events, event_width, .. } = self;
-        let tid = view.task.map_or(u32::MAX, |(_, tid)| tid);
-        let comm = session.thread(tid).and_then(|thread| thread.comm);
-        let comm = match comm {
-            Some(comm) => String::from_utf8_lossy(session.names.name(comm)).into_owned(),
-            None if tid == 0 => "swapper".to_owned(),
-            None => format!(":{}", tid as i32),
-        };
+        let (event, view, tid) = (sample.decoded.event, sample.decoded.view, sample.tid());
+        let comm = state.comm(tid);
         // Writing to a vector cannot fail.
         let _ = match view.callchain {
             Some(_) => write!(text, "{comm} "),
@@ -123,66 +82,44 @@ impl<W: Write> Export<W> {
             let _ = write!(text, "{:5}.{:06}: ", time / 1_000_000_000, time / 1000 % 1_000_000);
         }
         let is_tracepoint = event.attr.kind == AttrType::TRACEPOINT;
-        if let Some(period) = period.filter(|_| !is_tracepoint) {
+        if let Some(period) = sample.period.filter(|_| !is_tracepoint) {
             let _ = write!(text, "{period:10} ");
         }
-        let width = *event_width;
-        let _ = write!(text, "{:>width$}: ", events[of as usize]);
+        let width = self.events.1;
+        let _ = write!(text, "{:>width$}: ", state.event_names(sample.decoded.meta)[sample.event as usize]);
     }
+}
 
-    /// Fields of a tracepoint, by name.
-    fn tracepoint(&mut self, meta: &Meta, event: &Event, view: &SampleView<'_>) {
-        let tracepoints = self.tracepoints.get_or_insert_with(|| {
-            let data = meta.features.get(&FeatureId::TRACING_DATA);
-            data.map(|data| Tracepoints::read(data)).unwrap_or_default()
-        });
-        let (Some(tracepoint), Some(payload)) = (tracepoints.get(event.attr.config), view.raw) else { return };
-        for (found, value) in tracepoint.values(payload).filter(|(found, _)| !found.name.starts_with("common_")) {
-            if self.text.last() != Some(&b' ') {
-                self.text.push(b' ');
-            }
-            let _ = write!(self.text, "{}=", found.name);
-            let _ = match value {
-                Value::Signed(number) => write!(self.text, "{number}"),
-                Value::Unsigned(number) => write!(self.text, "{number}"),
-                Value::Pointer(number) => write!(self.text, "{number:#x}"),
-                Value::Text(bytes) => write!(self.text, "{}", String::from_utf8_lossy(bytes)),
-                Value::Numbers(numbers) => write!(self.text, "{}", abi::hex::to_hex(numbers.bytes)),
-                Value::Bytes(bytes) => write!(self.text, "{}", abi::hex::to_hex(bytes)),
-            };
+/// Fields of a tracepoint, by name.
+fn tracepoint(state: &mut SampleState, sample: &Sample<'_>, text: &mut Vec<u8>) {
+    let (meta, event, view) = (sample.decoded.meta, sample.decoded.event, sample.decoded.view);
+    let (Some(tracepoint), Some(payload)) = (state.tracepoint(meta, event), view.raw) else { return };
+    for (found, value) in tracepoint.values(payload).filter(|(found, _)| !found.name.starts_with("common_")) {
+        if text.last() != Some(&b' ') {
+            text.push(b' ');
         }
+        let _ = write!(text, "{}={value}", found.name);
     }
+}
 
-    /// The frames of a call chain, one on each line. Returns the cookie of deferred user frames, if any.
-    /// As in perf, callers in unwound chains have the address of their call.
-    fn chain(&mut self, pid: u32, space: Space, ip: Option<u64>, chain: Words<'_>, is_unwound: bool) -> Option<u64> {
-        walk_chain(ip, chain, space, |ip, at, space| {
-            self.text.push(b'\t');
-            let ip = if is_unwound && space == Space::User { at } else { ip };
-            self.frame(pid, ChainFrame { ip, at, space });
-            self.text.push(b'\n');
-        })
-    }
-
-    /// A frame: address, function and file.
-    fn frame(&mut self, pid: u32, frame: ChainFrame) {
-        let Self { text, named, session, .. } = self;
-        let ChainFrame { ip, at, space } = frame;
-        let Some(id) = session.map_at(pid, space, ip) else {
-            let _ = write!(text, "{ip:16x} [unknown] ([unknown])");
-            return;
-        };
-        let map = session.map(id);
-        let Some(named) = named else {
-            let _ = write!(text, "{:16x} [unknown] ({})", printed(map, ip), file(map));
-            return;
-        };
-        let mut before = vec![(ip - at) as u8];
-        let _ = write!(before, "{:16x} ", printed(map, ip));
-        named.begin_frame(text, &before, id, map, at);
-        let _ = write!(text, "({})", file(map));
-        NamedFrames::end_frame(text);
-    }
+/// A frame: address, function and file.
+fn frame(state: &mut SampleState, frame: ChainFrame, text: &mut Vec<u8>) {
+    let SampleState { named, session, .. } = state;
+    let ChainFrame { pid, ip, at, space } = frame;
+    let Some(id) = session.map_at(pid, space, ip) else {
+        let _ = write!(text, "{ip:16x} [unknown] ([unknown])");
+        return;
+    };
+    let map = session.map(id);
+    let Some(named) = named else {
+        let _ = write!(text, "{:16x} [unknown] ({})", printed(map, ip), file(map));
+        return;
+    };
+    let mut before = vec![(ip - at) as u8];
+    let _ = write!(before, "{:16x} ", printed(map, ip));
+    named.begin_frame(text, &before, id, map, at);
+    let _ = write!(text, "({})", file(map));
+    NamedFrames::end_frame(text);
 }
 
 /// The address as perf prints it: in a file, as an address of the file.
@@ -199,7 +136,7 @@ fn file(map: &Map) -> String {
     }
 }
 
-/// Writer a frame, on one line for each function at its address, innermost first.
+/// Writes a frame, on one line for each function at its address, innermost first.
 fn named_frame(out: &mut Vec<u8>, frame: TextFrame<'_>, symbols: &Symbols, has_source_lines: bool) {
     let Some((&return_size, address)) = frame.before.split_first() else { return };
     let lines = symbols.lines(frame.id);
@@ -250,96 +187,4 @@ fn object_address(out: &mut Vec<u8>, frame: TextFrame<'_>) {
     let short = file.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
     let address = String::from_utf8_lossy(&frame.before[1..]);
     let _ = write!(out, "\n  {}[{}]", String::from_utf8_lossy(short), address.trim());
-}
-
-impl<W: Write> Converter for Export<W> {
-    fn account(&self, ledger: &mut Ledger) {
-        ledger.account_for_stream();
-        ledger.merge(self.ledger.clone());
-    }
-}
-
-impl<W: Write> SampleConsumer for Export<W> {
-    fn state(&mut self) -> (&mut Session, &mut Ledger) {
-        (&mut self.session, &mut self.ledger)
-    }
-
-    fn sample(&mut self, sample: DecodedSample<'_>) -> Result<()> {
-        let DecodedSample { meta, raw, index, event, view } = sample;
-        self.found.clear();
-        self.weights.of(view, index, &meta.events, &mut self.found);
-        if self.found.is_empty() {
-            self.ledger.not_applicable(RecordType::SAMPLE, 1);
-            return Ok(());
-        }
-        let pid = view.task.map_or(u32::MAX, |(pid, _)| pid);
-        let space: Space = raw.header().misc.cpu_mode().into();
-        let found = std::mem::take(&mut self.found);
-        for &(of, added) in &found {
-            self.text.clear();
-            self.head(meta, event, view, of, view.period.map(|_| added));
-            let is_tracepoint = event.attr.kind == AttrType::TRACEPOINT;
-            if is_tracepoint {
-                self.tracepoint(meta, event, view);
-            }
-            let mut cookie = None;
-            match view.callchain {
-                Some(chain) => {
-                    self.text.push(b'\n');
-                    cookie = self.chain(pid, space, view.ip, chain, raw.call_chain().is_some());
-                }
-                None if event.layout.sample_type().contains(SampleType::IP) && !is_tracepoint => {
-                    let ip = view.ip.unwrap_or(0);
-                    self.text.push(b' ');
-                    self.frame(pid, ChainFrame { ip, at: ip, space });
-                }
-                None => {}
-            }
-            let text = std::mem::take(&mut self.text);
-            match (cookie, view.task) {
-                (Some(cookie), Some((pid, tid))) => self.waiting.add(tid, cookie, Incomplete { text, pid }),
-                _ => {
-                    self.write(meta, &text)?;
-                    self.write(meta, b"\n")?;
-                    self.text = text;
-                }
-            }
-        }
-        self.found = found;
-        self.ledger.emitted(RecordType::SAMPLE, 1);
-        Ok(())
-    }
-
-    fn user_frames(&mut self, meta: &Meta, frames: UserFrames<'_>) -> Result<()> {
-        let UserFrames { cookie, tid, chain, .. } = frames;
-        for sample in self.waiting.take(tid, cookie) {
-            self.text = sample.text;
-            self.chain(sample.pid, Space::User, None, chain, false);
-            self.text.push(b'\n');
-            let text = std::mem::take(&mut self.text);
-            self.write(meta, &text)?;
-        }
-        Ok(())
-    }
-}
-
-impl<W: Write> Sink for Export<W> {
-    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        dispatch(self, meta, raw)
-    }
-
-    fn end(&mut self, meta: &Meta) -> Result<()> {
-        // Samples whose user frames never came.
-        for mut sample in self.waiting.take_all() {
-            sample.text.push(b'\n');
-            self.write(meta, &sample.text)?;
-        }
-        let has_source_lines = self.has_source_lines;
-        if let Some(named) = &mut self.named {
-            named.write((meta, &self.session), &mut self.out, |out, frame, symbols| {
-                named_frame(out, frame, symbols, has_source_lines);
-            })?;
-        }
-        self.out.flush().map_err(Error::Output)
-    }
 }

@@ -9,17 +9,12 @@ pub use import::{import, recognizes};
 
 use super::options::{FormatOption, ValueKind};
 use super::{Format, Reader, Writer};
-use crate::container::read::ReadOptions;
-use crate::formats::converter::{ConvertOptions, Converter};
-use crate::profile::unwinding::Unwinding;
-use export::Export;
-use std::io::{BufWriter, Write};
 
 /// The text output of perf script.
 pub const FORMAT: Format = Format {
     extensions: &[("script", None)],
     has_functions: true,
-    writer: Writer::Converter(begin),
+    writer: Writer::Converter(export::begin),
     reader: Reader::Import(import),
     recognizes,
     options: &[SOURCE_LINES],
@@ -36,10 +31,3 @@ pub const SOURCE_LINES: FormatOption = FormatOption {
         ValueKind::Choice(&[("+srcline", "File and line of each frame")]),
     )
 };
-
-/// Begins writing samples as text.
-pub fn begin<'a>(out: &'a mut dyn Write, options: &ConvertOptions) -> Box<dyn Converter + 'a> {
-    let export = Export::new(BufWriter::with_capacity(1 << 17, out), options);
-    let read = ReadOptions { spool_dir: options.spool_dir.clone(), ..ReadOptions::default() };
-    Box::new(Unwinding::in_time_order(&options.symbols, export, read))
-}

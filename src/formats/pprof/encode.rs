@@ -11,7 +11,7 @@ use crate::formats::Streamed;
 use crate::profile::event::ProfileEvent;
 use crate::profile::imported::{ImportedProfile, ProfileHeader, SampleType};
 use crate::profile::labels::{LabelKey, LabelValue};
-use crate::profile::sample_sink::{TakeSamples, TakenSample};
+use crate::profile::sample_sink::{ResolvedSample, SampleSink};
 use crate::profile::stacks::FrameId;
 use crate::profile::symbols::{Origin, Symbols};
 use crate::profile::{MappingId, Profile};
@@ -360,8 +360,8 @@ impl Known {
     }
 }
 
-impl TakeSamples for Encoder<'_> {
-    fn take(&mut self, sample: &TakenSample<'_>) -> Result<()> {
+impl SampleSink for Encoder<'_> {
+    fn sample(&mut self, sample: &ResolvedSample<'_>) -> Result<()> {
         self.begin(sample.frames, sample.labels, sample.names, None);
         for &(event, value) in sample.weights {
             self.value(event, sample.samples, value);

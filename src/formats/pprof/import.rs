@@ -1,4 +1,4 @@
-//! Imports a pprof profile as a recording.
+//! Imports pprof profiles as recordings.
 
 use super::functions::is_synthetic;
 use super::parts;

@@ -18,7 +18,7 @@ mod valid;
 
 pub use encode::{begin, write};
 pub use import::{copy, import};
-pub use recognize::recognises;
+pub use recognize::is_pprof;
 
 use super::{Format, Reader, WriteProfile, Writer};
 use crate::container::write::envelope::Envelope;
@@ -31,7 +31,7 @@ pub const FORMAT: Format = Format {
     writer: Writer::Profile(WriteProfile { write, streamed: Some(begin), direct: compat::direct }),
     reader: Reader::Import(import),
     copy: Some(copy),
-    recognizes: recognises,
+    recognizes: is_pprof,
     options: &[compat::COMPAT],
     ..Format::new("pprof", "profile.proto, for pprof, Go PGO, Pyroscope, Parca")
 };

@@ -40,7 +40,7 @@ const PROFILE: &[(u32, Shape)] = &[
 ];
 
 /// Whether an input has the shape of a profile, with a sample type or a sample.
-pub fn recognises(start: &[u8]) -> bool {
+pub fn is_pprof(start: &[u8]) -> bool {
     let is_of_samples = |(number, content): (u64, &[u8])| matches!(number, 1 | 2) && !content.is_empty();
     fits(start, PROFILE) && contents(start).any(is_of_samples)
 }

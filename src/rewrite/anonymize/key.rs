@@ -12,7 +12,7 @@ const LETTERS: &[u8; 16] = b"BCDFGHJKLMNPQRTV";
 /// Length of a replacement name; a comm has at most 15 bytes.
 pub const NAME: usize = 12;
 
-/// A secret key. Whoever has it can check whether a replacement is that of a guessed name. Equal keys give equal replacements.
+/// A secret key. Anyone who has it can check whether a replacement is that of a guessed name. Equal keys give equal replacements.
 #[derive(Clone)]
 pub struct Key(Hmac<Sha256>);
 

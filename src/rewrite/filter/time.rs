@@ -20,9 +20,9 @@ const TIME: Parameter<Times> = Parameter::once("--time", "TIMES", str::parse);
 pub const OPTIONS: &[PassOption] = &[PassOption::new(
     &TIME,
     Outputs::All,
-    "Keep only samples of these times, as perf script takes them: START,STOP in seconds, either may be omitted, several \
-     separated by spaces; or shares of the time between the first and the last sample: 10%-30%, or 10%/2 (the second \
-     tenth), separated by commas",
+    "Keep only samples of these times, in the syntax of perf script: START,STOP in seconds, either may be omitted, several \
+     intervals separated by spaces; or parts of the time between the first and the last sample, separated by commas: \
+     10%-30%, or 10%/2 (the second tenth)",
     |values| {
         let wanted = values.one(&TIME)?;
         Ok(PassFactory::filter(move || TimeFilter::new(wanted.clone())))

@@ -24,7 +24,7 @@ pub const SETTINGS: &[PassOption] = &[
         &JIT_DIR,
         &["--jit", "--perf-map"],
         Outputs::All,
-        "Directory for the images that --jit and --perf-map write [default: that of the output]",
+        "Directory to which --jit and --perf-map write their ELF images [default: that of the output]",
     ),
 ];
 

@@ -32,7 +32,7 @@ const NAME: Parameter<()> = Parameter::flag("--jit");
 pub const OPTION: PassOption = PassOption::new(
     &NAME,
     Outputs::All,
-    "Map functions compiled at run time to images, using the jitdumps that the recording maps",
+    "Add symbols of JIT-compiled functions from jitdumps: write their code to ELF images and map these in the recording",
     |values| {
         let (places, values) = (values.of(&JIT_DUMP), values.clone());
         Ok(PassFactory::new(move |context| {

@@ -38,7 +38,8 @@ const PERF_MAP: Parameter<Vec<PathBuf>> = Parameter::optional("--perf-map", "PAT
 pub const OPTIONS: &[PassOption] = &[PassOption::new(
     &PERF_MAP,
     Outputs::All,
-    "Map functions of /tmp/perf-PID.map files, or of those in a directory, to images; may be given more than once",
+    "Add symbols of JIT-compiled functions from /tmp/perf-PID.map, or from the files at PATH, in the same way; may be given \
+         more than once",
     |values| {
         let (places, values) = (values.of(&PERF_MAP).concat(), values.clone());
         Ok(PassFactory::new(move |context| PerfMapPass::new(places.clone(), ImageOptions::new(&values, context))))

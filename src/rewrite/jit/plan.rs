@@ -126,7 +126,7 @@ impl Plan {
             return Err(Error::input(recorded, None, format!("jitdump not found{hint}")));
         };
         let file = path.display().to_string();
-        // If the user gives one directory, several jitdumps of the same name cannot be told apart.
+        // If the user gives one directory, several jitdumps of the same name cannot be distinguished.
         if !self.read.insert(path.clone()) {
             return Err(Error::input(
                 recorded,

@@ -1,4 +1,4 @@
-//! Determines the owner of samples: address space, labels and part.
+//! Address space, labels and part of samples.
 
 use super::labels::{Label, LabelReader, LabelSets, LabelValue, LabelledSample, LabelsId};
 use super::options::{ProfileOptions, Split};
@@ -6,20 +6,20 @@ use super::parts::{Key, Parts};
 use crate::session::map::MapId;
 use crate::session::{Session, ViewId};
 
-/// Determines the owner of samples.
+/// Determines the contexts of samples.
 #[derive(Default)]
-pub struct Owners {
+pub struct SampleContexts {
     split: Option<Split>,
     reader: LabelReader,
     /// Whether all samples of a process have the same labels and part.
     is_by_process: bool,
-    /// Cache of the latest owners by process; used if `is_by_process`.
-    latest: [Option<CachedOwner>; Self::LATEST],
+    /// Cache of the latest contexts by process; used if `is_by_process`.
+    latest: [Option<CachedContext>; Self::LATEST],
 }
 
-/// The owner of a sample.
+/// Address space, labels and part of a sample.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Owner {
+pub struct SampleContext {
     /// Version of the address space.
     pub view: ViewId,
     /// Mapping of the program that the process runs.
@@ -30,15 +30,15 @@ pub struct Owner {
     pub labels: Option<LabelsId>,
 }
 
-/// A cached owner, valid for one state of the session.
+/// A cached context, valid for one state of the session.
 #[derive(Clone, Copy)]
-struct CachedOwner {
+struct CachedContext {
     pid: u32,
     state: u64,
-    owner: Owner,
+    context: SampleContext,
 }
 
-impl Owners {
+impl SampleContexts {
     /// Number of cached processes.
     const LATEST: usize = 16;
 
@@ -56,7 +56,7 @@ impl Owners {
         Self { split: options.split, reader, is_by_process, ..Self::default() }
     }
 
-    /// The owner of a sample. Labels that differ between samples of a process are read into `labels`.
+    /// The context of a sample. Labels that differ between samples of a process are read into `labels`.
     #[inline]
     pub fn of(
         &mut self,
@@ -64,12 +64,12 @@ impl Owners {
         (sets, parts): (&mut LabelSets, &mut Parts),
         sample: LabelledSample<'_>,
         labels: &mut Vec<LabelValue>,
-    ) -> Owner {
+    ) -> SampleContext {
         if let Some((pid, _)) = sample.view.task
             && let Some(cached) = &self.latest[pid as usize % Self::LATEST]
             && (cached.pid, cached.state) == (pid, session.state())
         {
-            return cached.owner;
+            return cached.context;
         }
         self.look_up(session, (sets, parts), sample, labels)
     }
@@ -81,17 +81,17 @@ impl Owners {
         (sets, parts): (&mut LabelSets, &mut Parts),
         sample: LabelledSample<'_>,
         labels: &mut Vec<LabelValue>,
-    ) -> Owner {
+    ) -> SampleContext {
         let pid = sample.view.task.map(|(pid, _)| pid);
         let seen = session.mark_running(pid.unwrap_or(u32::MAX));
         labels.clear();
         self.reader.read(&LabelledSample { comm: seen.comm, ..sample }, session, labels);
         let part = parts.index(Key::of(self.split, pid, sample.view.cgroup, session));
         let labels = self.is_by_process.then(|| sets.id(labels));
-        let owner = Owner { view: seen.view, main_map: seen.main_map, part, labels };
+        let context = SampleContext { view: seen.view, main_map: seen.main_map, part, labels };
         if let Some(pid) = pid.filter(|_| self.is_by_process) {
-            self.latest[pid as usize % Self::LATEST] = Some(CachedOwner { pid, state: session.state(), owner });
+            self.latest[pid as usize % Self::LATEST] = Some(CachedContext { pid, state: session.state(), context });
         }
-        owner
+        context
     }
 }

@@ -1,0 +1,320 @@
+//! Writes samples in time order as text, each with the state of its thread: what formats without aggregation share.
+
+use super::converter::{ConvertOptions, Converter};
+use super::named_frames::{NamedFrames, TextFrame};
+use crate::abi::bytes::Words;
+use crate::abi::feature::FeatureId;
+use crate::abi::record::RecordType;
+use crate::container::read::ReadOptions;
+use crate::error::{Error, Result};
+use crate::profile::deferred::{UserFrames, Waiting};
+use crate::profile::dispatch::{DecodedSample, SampleConsumer, dispatch};
+use crate::profile::event::ProfileEvent;
+use crate::profile::frames::walk_chain;
+use crate::profile::symbols::Symbols;
+use crate::profile::unwinding::Unwinding;
+use crate::profile::weights::Weights;
+use crate::session::Session;
+use crate::session::space::Space;
+use crate::stream::Sink;
+use crate::stream::events::{Event, EventIndex};
+use crate::stream::ledger::Ledger;
+use crate::stream::meta::Meta;
+use crate::stream::raw::Raw;
+use crate::tracepoint::tracepoints::{Tracepoint, Tracepoints};
+use std::borrow::Cow;
+use std::io::{BufWriter, Write};
+
+/// A text format with an entry for each sample.
+pub trait SampleFormat {
+    /// Text between two samples.
+    const SEPARATOR: &'static [u8] = b"";
+
+    /// Text after the last sample.
+    const END: &'static [u8] = b"";
+
+    /// Appends the text before the first sample.
+    ///
+    /// # Errors
+    /// Fails if the text cannot be written.
+    fn begin(&mut self, _meta: &Meta, _out: &mut Vec<u8>) -> Result<()> {
+        Ok(())
+    }
+
+    /// Appends the text of a sample. Returns the cookie of deferred user frames, if any.
+    ///
+    /// # Errors
+    /// Fails if the text cannot be written.
+    fn sample(&mut self, state: &mut SampleState, sample: &Sample<'_>, text: &mut SampleText) -> Result<Option<u64>>;
+
+    /// Appends a frame of a call chain.
+    fn frame(&mut self, state: &mut SampleState, frame: ChainFrame, out: &mut Vec<u8>);
+
+    /// Appends a frame for each function at its address, innermost first.
+    fn named_frame(&self, out: &mut Vec<u8>, frame: TextFrame<'_>, symbols: &Symbols);
+
+    /// Appends the frames of a call chain. Returns the cookie of deferred user frames, if any.
+    fn chain(&mut self, state: &mut SampleState, chain: Chain<'_>, out: &mut Vec<u8>) -> Option<u64> {
+        let Chain { pid, space, ip, words, is_unwound } = chain;
+        walk_chain(ip, words, space, |ip, at, space| {
+            // As in perf, callers in unwound chains have the address of their call.
+            let ip = if is_unwound && space == Space::User { at } else { ip };
+            self.frame(state, ChainFrame { pid, ip, at, space }, out);
+        })
+    }
+}
+
+/// A sample, and the event that it counts for.
+pub struct Sample<'a> {
+    /// The record.
+    pub decoded: DecodedSample<'a>,
+    /// The event.
+    pub event: EventIndex,
+    /// How much it counts, if the recording has periods.
+    pub period: Option<u64>,
+}
+
+impl Sample<'_> {
+    /// Process; -1 if unknown.
+    pub fn pid(&self) -> u32 {
+        self.decoded.view.task.map_or(u32::MAX, |(pid, _)| pid)
+    }
+
+    /// Thread; -1 if unknown.
+    pub fn tid(&self) -> u32 {
+        self.decoded.view.task.map_or(u32::MAX, |(_, tid)| tid)
+    }
+
+    /// Address space of the instruction pointer.
+    pub fn space(&self) -> Space {
+        self.decoded.raw.header().misc.cpu_mode().into()
+    }
+
+    /// The call chain, recorded or unwound.
+    pub fn chain(&self) -> Option<Chain<'_>> {
+        let DecodedSample { raw, view, .. } = self.decoded;
+        let is_unwound = raw.call_chain().is_some();
+        let (pid, space, ip) = (self.pid(), self.space(), view.ip);
+        view.callchain.map(|words| Chain { pid, space, ip, words, is_unwound })
+    }
+}
+
+/// A call chain to write.
+#[derive(Clone, Copy)]
+pub struct Chain<'a> {
+    /// Process.
+    pub pid: u32,
+    /// Address space of the instruction pointer.
+    pub space: Space,
+    /// Instruction pointer, if it precedes the chain.
+    pub ip: Option<u64>,
+    /// Addresses and context markers.
+    pub words: Words<'a>,
+    /// Whether its user frames were unwound from a stack dump.
+    pub is_unwound: bool,
+}
+
+/// A frame to write.
+#[derive(Clone, Copy)]
+pub struct ChainFrame {
+    /// Process.
+    pub pid: u32,
+    /// Recorded address.
+    pub ip: u64,
+    /// Address whose function is written: for a caller, in the call before the return address.
+    pub at: u64,
+    /// Address space.
+    pub space: Space,
+}
+
+/// Text of a sample, in two parts between which more frames can be added.
+#[derive(Default)]
+pub struct SampleText {
+    /// Text up to the last frame.
+    pub before: Vec<u8>,
+    /// Text after the frames.
+    pub behind: Vec<u8>,
+}
+
+/// The state of the machine at a sample, and what formats look up in it.
+pub struct SampleState {
+    /// Processes, threads and mappings.
+    pub session: Session,
+    /// Frames whose functions are looked up later; `None` if they are not.
+    pub named: Option<NamedFrames>,
+    /// Read at the first sample of a tracepoint.
+    tracepoints: Option<Tracepoints>,
+    events: Vec<String>,
+}
+
+impl SampleState {
+    /// Name of a thread as perf prints it: `swapper` for the idle threads, and the ID if it is unknown.
+    pub fn comm(&self, tid: u32) -> Cow<'_, str> {
+        match self.session.thread(tid).and_then(|thread| thread.comm) {
+            Some(comm) => String::from_utf8_lossy(self.session.names.name(comm)),
+            None if tid == 0 => "swapper".into(),
+            None => format!(":{}", tid as i32).into(),
+        }
+    }
+
+    /// Names of all events.
+    pub fn event_names(&mut self, meta: &Meta) -> &[String] {
+        let known = self.events.len();
+        self.events.extend(meta.events.list().iter().skip(known).map(|event| ProfileEvent::from(event).name));
+        &self.events
+    }
+
+    /// The format of an event's tracepoint.
+    pub fn tracepoint(&mut self, meta: &Meta, event: &Event) -> Option<&Tracepoint> {
+        let read = || meta.features.get(&FeatureId::TRACING_DATA).map(|data| Tracepoints::read(data));
+        self.tracepoints.get_or_insert_with(|| read().unwrap_or_default()).get(event.attr.config)
+    }
+}
+
+/// A sample that waits for its user frames.
+struct Incomplete {
+    text: SampleText,
+    pid: u32,
+}
+
+/// Writes samples in a format.
+pub struct SampleWriter<F, W> {
+    format: F,
+    out: W,
+    state: SampleState,
+    ledger: Ledger,
+    weights: Weights,
+    waiting: Waiting<Incomplete>,
+    has_begun: bool,
+    /// Scratch buffers: the text of the current sample, and the events that it counts for.
+    text: SampleText,
+    found: Vec<(EventIndex, u64)>,
+}
+
+/// Begins writing samples in a format. Functions of frames are looked up if `is_named`.
+pub fn begin<'a, F: SampleFormat + 'a>(
+    format: F,
+    is_named: bool,
+    out: &'a mut dyn Write,
+    options: &ConvertOptions,
+) -> Box<dyn Converter + 'a> {
+    let named = NamedFrames::new(&options.symbols).filter(|_| is_named);
+    let writer = SampleWriter {
+        format,
+        out: BufWriter::with_capacity(1 << 17, out),
+        state: SampleState { session: Session::default(), named, tracepoints: None, events: Vec::new() },
+        ledger: Ledger::default(),
+        weights: Weights::default(),
+        waiting: Waiting::default(),
+        has_begun: false,
+        text: SampleText::default(),
+        found: Vec::new(),
+    };
+    let read = ReadOptions { spool_dir: options.spool_dir.clone(), ..ReadOptions::default() };
+    Box::new(Unwinding::in_time_order(&options.symbols, writer, read))
+}
+
+impl<F: SampleFormat, W: Write> SampleWriter<F, W> {
+    fn write(&mut self, meta: &Meta, text: &[u8]) -> Result<()> {
+        let Self { format, out, state: SampleState { session, named, .. }, .. } = self;
+        match named {
+            Some(named) => {
+                named.add(text, (meta, session), out, |out, frame, symbols| format.named_frame(out, frame, symbols))
+            }
+            None => out.write_all(text).map_err(Error::Output),
+        }
+    }
+
+    fn write_sample(&mut self, meta: &Meta, text: &SampleText) -> Result<()> {
+        if self.has_begun {
+            self.write(meta, F::SEPARATOR)?;
+        } else {
+            self.begin(meta)?;
+        }
+        self.write(meta, &text.before)?;
+        self.write(meta, &text.behind)
+    }
+
+    /// Writes what precedes the first sample.
+    fn begin(&mut self, meta: &Meta) -> Result<()> {
+        self.has_begun = true;
+        let mut text = Vec::new();
+        self.format.begin(meta, &mut text)?;
+        self.write(meta, &text)
+    }
+}
+
+impl<F: SampleFormat, W: Write> Converter for SampleWriter<F, W> {
+    fn account(&self, ledger: &mut Ledger) {
+        ledger.account_for_stream();
+        ledger.merge(self.ledger.clone());
+    }
+}
+
+impl<F: SampleFormat, W: Write> SampleConsumer for SampleWriter<F, W> {
+    fn state(&mut self) -> (&mut Session, &mut Ledger) {
+        (&mut self.state.session, &mut self.ledger)
+    }
+
+    fn sample(&mut self, decoded: DecodedSample<'_>) -> Result<()> {
+        let DecodedSample { meta, index, view, .. } = decoded;
+        // As in perf, counter values count as a sample of each event whose counter increased.
+        let mut found = std::mem::take(&mut self.found);
+        found.clear();
+        self.weights.of(view, index, &meta.events, &mut found);
+        if found.is_empty() {
+            self.found = found;
+            self.ledger.not_applicable(RecordType::SAMPLE, 1);
+            return Ok(());
+        }
+        for &(event, added) in &found {
+            let mut text = std::mem::take(&mut self.text);
+            text.before.clear();
+            text.behind.clear();
+            let sample = Sample { decoded, event, period: view.period.map(|_| added) };
+            let cookie = self.format.sample(&mut self.state, &sample, &mut text)?;
+            match (cookie, view.task) {
+                (Some(cookie), Some((pid, tid))) => self.waiting.add(tid, cookie, Incomplete { text, pid }),
+                _ => {
+                    self.write_sample(meta, &text)?;
+                    self.text = text;
+                }
+            }
+        }
+        self.found = found;
+        self.ledger.emitted(RecordType::SAMPLE, 1);
+        Ok(())
+    }
+
+    fn user_frames(&mut self, meta: &Meta, frames: UserFrames<'_>) -> Result<()> {
+        let UserFrames { cookie, tid, chain, .. } = frames;
+        for Incomplete { mut text, pid } in self.waiting.take(tid, cookie) {
+            let chain = Chain { pid, space: Space::User, ip: None, words: chain, is_unwound: false };
+            self.format.chain(&mut self.state, chain, &mut text.before);
+            self.write_sample(meta, &text)?;
+        }
+        Ok(())
+    }
+}
+
+impl<F: SampleFormat, W: Write> Sink for SampleWriter<F, W> {
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+        dispatch(self, meta, raw)
+    }
+
+    fn end(&mut self, meta: &Meta) -> Result<()> {
+        // Samples whose user frames never came.
+        for Incomplete { text, .. } in self.waiting.take_all() {
+            self.write_sample(meta, &text)?;
+        }
+        if !self.has_begun {
+            self.begin(meta)?;
+        }
+        self.write(meta, F::END)?;
+        let Self { format, out, state: SampleState { session, named, .. }, .. } = self;
+        if let Some(named) = named {
+            named.write((meta, session), out, |out, frame, symbols| format.named_frame(out, frame, symbols))?;
+        }
+        self.out.flush().map_err(Error::Output)
+    }
+}
