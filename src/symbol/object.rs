@@ -72,6 +72,7 @@ pub struct Object {
     is_64: bool,
     endian: Endianness,
     machine: u16,
+    entry: u64,
     is_relocatable: bool,
     build_id: Option<Id>,
     segments: Vec<Segment>,
@@ -142,10 +143,22 @@ impl Object {
         if is_relocatable {
             relocation::lay_out(&mut sections);
         }
-        let build_id = elf::of_bytes(data);
+        let (build_id, entry) = (elf::of_bytes(data), header.e_entry(endian).into());
         let inflated = sections.iter().map(|_| OnceLock::new()).collect();
         let path = path.to_owned();
-        Some(Self { path, bytes, is_64, endian, machine, is_relocatable, build_id, segments, sections, inflated })
+        Some(Self {
+            path,
+            bytes,
+            is_64,
+            endian,
+            machine,
+            entry,
+            is_relocatable,
+            build_id,
+            segments,
+            sections,
+            inflated,
+        })
     }
 
     /// Path that the file was opened with.
@@ -171,6 +184,11 @@ impl Object {
     /// `e_machine`.
     pub fn machine(&self) -> u16 {
         self.machine
+    }
+
+    /// Address at which a program begins; 0 if the file is no program.
+    pub fn entry(&self) -> u64 {
+        self.entry
     }
 
     /// Whether it is relocatable (not linked), as kernel modules are: symbols are relative to sections.

@@ -13,6 +13,8 @@ pub enum Code {
     Rule(ObjectId, RuleId),
     /// A signal trampoline, by the kernel's frame.
     Trampoline,
+    /// The function has no caller.
+    Outermost,
     /// There is no rule in this mapping.
     NoRule(MapId),
     /// There is no code.

@@ -161,6 +161,14 @@ impl UnwindObject {
         Some((cfi.expression(range), encoding))
     }
 
+    /// Whether an address is in the function at which the kernel starts a program, or in what follows it in a dynamic linker. It has
+    /// no caller.
+    pub fn is_entry(&self, address: u64) -> bool {
+        /// More than the size of these functions, which are written by hand.
+        const SIZE: u64 = 128;
+        self.file().is_some_and(|file| file.entry() != 0 && address.wrapping_sub(file.entry()) < SIZE)
+    }
+
     /// Constant data and code from an address on.
     pub fn constant(&self, address: u64) -> Option<(&[u8], Endian)> {
         let file = self.file()?;

@@ -55,9 +55,6 @@ struct Caller {
     is_interrupted: bool,
 }
 
-/// Why there is no caller.
-type NoCaller = End;
-
 impl Unwinder {
     /// Creates an unwinder for stacks of at most `max_frames` frames.
     pub fn new(objects: Objects, max_frames: usize) -> Self {
@@ -85,6 +82,7 @@ impl Unwinder {
             let caller = match code {
                 Code::Rule(object, rule) => self.apply(object, rule, &registers, &memory),
                 Code::Trampoline => interrupted(&registers, &memory),
+                Code::Outermost => Err(End::Complete),
                 Code::NoRule(map) => self.without_cfi(map, is_leaf, &registers, &memory),
                 Code::Unmapped => Err(End::Damaged),
             };
@@ -147,7 +145,11 @@ impl Unwinder {
         if arch.trampoline.is_some_and(|trampoline| object.is_trampoline(start, &trampoline)) {
             return Code::Trampoline;
         }
-        object.rule(address, &mut self.context).map_or(no_rule, |rule| Code::Rule(id, rule))
+        match object.rule(address, &mut self.context) {
+            Some(rule) => Code::Rule(id, rule),
+            None if object.is_entry(address) => Code::Outermost,
+            None => no_rule,
+        }
     }
 
     /// Whether there is code at an address, as far as is known.
@@ -164,13 +166,7 @@ impl Unwinder {
     }
 
     /// The caller by a rule.
-    fn apply(
-        &self,
-        object: ObjectId,
-        id: RuleId,
-        registers: &Registers,
-        memory: &Memory<'_>,
-    ) -> Result<Caller, NoCaller> {
+    fn apply(&self, object: ObjectId, id: RuleId, registers: &Registers, memory: &Memory<'_>) -> Result<Caller, End> {
         let arch = memory.arch;
         let compiled = self.objects.get(object).and_then(|object| Some((object, object.compiled(id)?)));
         let Some((object, (rule, saved))) = compiled else { return Err(End::Damaged) };
@@ -223,7 +219,7 @@ impl Unwinder {
         is_leaf: bool,
         registers: &Registers,
         memory: &Memory<'_>,
-    ) -> Result<Caller, NoCaller> {
+    ) -> Result<Caller, End> {
         let Memory { arch, dump, space } = *memory;
         let size = arch.pointer_size;
         let stack_pointer = registers.get(arch.stack_pointer).ok_or(End::Damaged)?;
@@ -298,7 +294,7 @@ fn end(why: Failed) -> End {
 }
 
 /// The function that a signal interrupted, by the registers that the kernel saved.
-fn interrupted(registers: &Registers, memory: &Memory<'_>) -> Result<Caller, NoCaller> {
+fn interrupted(registers: &Registers, memory: &Memory<'_>) -> Result<Caller, End> {
     let Memory { arch, dump, .. } = *memory;
     let (trampoline, stack_pointer) = arch.trampoline.zip(registers.get(arch.stack_pointer)).ok_or(End::Damaged)?;
     let size = arch.pointer_size;

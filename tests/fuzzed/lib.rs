@@ -13,6 +13,7 @@ mod rewrites;
 mod scenario;
 mod streams;
 mod symbols;
+mod unwind;
 mod values;
 
 pub use definitions::{feature, record, sample};
@@ -23,4 +24,5 @@ pub use rewrites::rewrite;
 pub use scenario::scenario;
 pub use streams::stream;
 pub use symbols::symbols;
+pub use unwind::unwind;
 pub use values::encode_decode;

@@ -1,5 +1,6 @@
 //! Unwound stack dumps of real recordings in each output, compared with perf.
 
+use super::fuzz_corpus::fuzz;
 use super::program::{perfconv, profile, run};
 use perfconv::Recording;
 use perfconv::recording::SymbolOptions;
@@ -219,4 +220,33 @@ fn stacks_equal_those_of_perf_or_are_longer() {
     println!("{files} of {} recordings: {totals:?}, {} differ", names.len(), differing.len());
     assert!(files > 20, "only {files} recordings compared");
     assert!(differing.is_empty(), "{}", differing.join("\n"));
+}
+
+/// Inputs of the fuzz target with changed bytes.
+#[test]
+fn corrupt_objects_and_dumps_do_no_harm() {
+    const CHANGED: usize = 150;
+    let inputs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzzed/corpus/unwind");
+    let mut inputs: Vec<_> = fs::read_dir(inputs).unwrap().map(|entry| entry.unwrap().path()).collect();
+    inputs.sort();
+    let mut state = 1_u64;
+    let mut random = |below: usize| {
+        state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        (state >> 33) as usize % below
+    };
+    for path in &inputs {
+        let input = fs::read(path).unwrap();
+        // Head and dump; ELF header; CFI, which follows the code.
+        let ranges = [1..180, 180..400, 4096 + 200..input.len()];
+        for number in 0..CHANGED {
+            let mut changed = input.clone();
+            for _ in 0..1 + random(4) {
+                let range = &ranges[number % ranges.len()];
+                let values = [0, 1, 0x7f, 0x80, 0xff, random(256) as u8];
+                changed[range.start + random(range.len())] = values[random(values.len())];
+            }
+            fuzz::unwind(&changed);
+        }
+    }
+    println!("{} inputs, {CHANGED} changes of each", inputs.len());
 }
