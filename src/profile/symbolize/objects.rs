@@ -126,6 +126,8 @@ impl SymbolOptions {
     pub fn max_stack(mut self, frames: NonZeroUsize) -> Self {
         self.max_stack = Some(frames);
         self
+    }
+
     /// Adds a source of symbols, which takes precedence over files and sources added before.
     #[must_use]
     pub fn source(mut self, source: impl SymbolSource + 'static) -> Self {
