@@ -133,7 +133,8 @@ impl StackDumps {
 
     /// Adds to a ledger how many stacks are incomplete, and why.
     pub fn note(&self, ledger: &mut Ledger) {
-        self.stacks.note(&self.session, ledger);
+        let objects = self.machine.as_ref().map(|machine| machine.unwinder.objects());
+        self.stacks.note(&self.session, objects, ledger);
     }
 }
 

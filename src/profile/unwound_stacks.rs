@@ -3,6 +3,7 @@
 use crate::session::Session;
 use crate::session::map::MapId;
 use crate::stream::ledger::Ledger;
+use crate::unwind::objects::Objects;
 use crate::unwind::walk::End;
 use hashbrown::HashMap;
 
@@ -37,20 +38,25 @@ impl UnwoundStacks {
     }
 
     /// Adds to a ledger how many stacks are incomplete, and why.
-    pub fn note(&self, session: &Session, ledger: &mut Ledger) {
+    pub fn note(&self, session: &Session, objects: Option<&Objects>, ledger: &mut Ledger) {
         let Self { complete, at_limit, truncated, damaged, without_cfi, continued, without_registers } = self;
         let ended: u64 = without_cfi.values().sum();
         let all = complete + at_limit + truncated + damaged + continued + ended;
         if ended > 0 {
-            let mut objects: HashMap<&[u8], u64> = HashMap::new();
+            let mut ends: HashMap<(&[u8], bool), u64> = HashMap::new();
             for (&map, count) in without_cfi {
-                *objects.entry(&session.map(map).filename).or_default() += count;
+                let object = objects.and_then(|objects| objects.known(map));
+                let is_missing = object.is_some_and(|object| !object.is_found());
+                *ends.entry((&session.map(map).filename, is_missing)).or_default() += count;
             }
-            let mut objects: Vec<_> = objects.into_iter().collect();
-            objects.sort_by(|(a, of_a), (b, of_b)| of_b.cmp(of_a).then(a.cmp(b)));
-            let object = |(name, count): &(&[u8], u64)| format!("{} ({count})", String::from_utf8_lossy(name));
-            let mut list: Vec<_> = objects.iter().take(LISTED).map(object).collect();
-            if let Some(others) = objects.len().checked_sub(LISTED).filter(|&others| others > 0) {
+            let mut ends: Vec<_> = ends.into_iter().collect();
+            ends.sort_by(|(a, of_a), (b, of_b)| of_b.cmp(of_a).then(a.cmp(b)));
+            let end = |&((name, is_missing), count): &((&[u8], bool), u64)| {
+                let why = if is_missing { ", no matching file" } else { "" };
+                format!("{} ({count}{why})", String::from_utf8_lossy(name))
+            };
+            let mut list: Vec<_> = ends.iter().take(LISTED).map(end).collect();
+            if let Some(others) = ends.len().checked_sub(LISTED).filter(|&others| others > 0) {
                 list.push(format!("{others} others"));
             }
             ledger.missing(format!(

@@ -255,3 +255,104 @@ fn bases(file: &Object) -> BaseAddresses {
         .set_text(address(b".text"))
         .set_got(address(b".got"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::unwind::rule::Cfa;
+    use object::elf::{EM_X86_64, ET_DYN};
+    use std::path::Path;
+
+    /// CFI of functions of 16 bytes at these addresses, without a search table.
+    fn eh_frame(addresses: &[u64]) -> Vec<u8> {
+        use gimli::write::{Address, CallFrameInstruction, EhFrame, EndianVec, FrameDescriptionEntry, FrameTable};
+        use gimli::{Encoding, Format, X86_64};
+        let encoding = Encoding { format: Format::Dwarf32, version: 1, address_size: 8 };
+        let mut cie = gimli::write::CommonInformationEntry::new(encoding, 1, -8, X86_64::RA);
+        cie.add_instruction(CallFrameInstruction::Cfa(X86_64::RSP, 8));
+        cie.add_instruction(CallFrameInstruction::Offset(X86_64::RA, -8));
+        let mut table = FrameTable::default();
+        let cie = table.add_cie(cie);
+        for &address in addresses {
+            let mut fde = FrameDescriptionEntry::new(Address::Constant(address), 16);
+            fde.add_instruction(4, CallFrameInstruction::CfaOffset(32));
+            table.add_fde(cie, fde);
+        }
+        let mut section = EhFrame(EndianVec::new(RunTimeEndian::Little));
+        table.write_eh_frame(&mut section).unwrap();
+        section.0.into_vec()
+    }
+
+    /// An ELF file with one section.
+    fn file(name: &str, data: &[u8]) -> Object {
+        let mut bytes = [&b"\x7fELF\x02\x01\x01"[..], &[0; 9]].concat();
+        let names = [b"\0.shstrtab\0", name.as_bytes(), b"\0"].concat();
+        let (data_at, names_at) = (64, 64 + data.len());
+        let sections_at = (names_at + names.len()).next_multiple_of(8);
+        bytes.extend(ET_DYN.0.to_le_bytes());
+        bytes.extend(EM_X86_64.0.to_le_bytes());
+        bytes.extend(1_u32.to_le_bytes());
+        bytes.extend([0, 0, sections_at as u64].iter().flat_map(|word| word.to_le_bytes()));
+        bytes.extend([0; 4]);
+        bytes.extend([64_u16, 56, 0, 64, 3, 1].iter().flat_map(|half| half.to_le_bytes()));
+        bytes.extend_from_slice(data);
+        bytes.extend(&names);
+        bytes.resize(sections_at + 64, 0);
+        for (name, kind, at, size) in [(1_u32, 3_u32, names_at, names.len()), (11, 1, data_at, data.len())] {
+            bytes.extend([name, kind].iter().flat_map(|word| word.to_le_bytes()));
+            let words = [0, 0, at as u64, size as u64, 0, 1, 0];
+            bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+        }
+        Object::parse(Path::new("x"), bytes.into()).unwrap()
+    }
+
+    fn rows(cfi: &mut Cfi, addresses: &[u64]) -> Vec<Option<(Range<u64>, i64)>> {
+        let arch = Architecture::of(Some("x86_64"), None, true).unwrap();
+        let (mut context, mut saved) = (UnwindContext::new(), Vec::new());
+        let row = |&address| {
+            let Row { addresses, rule } = cfi.row(address, arch, &mut context, &mut saved)?;
+            // Changed sections have other rules.
+            let offset = if let Cfa::Register(7, offset) = rule.cfa { offset } else { i64::MIN };
+            Some((addresses, offset))
+        };
+        addresses.iter().map(row).collect()
+    }
+
+    #[test]
+    fn rows_are_found_without_a_search_table() {
+        let mut cfi = Cfi::new(file(".eh_frame", &eh_frame(&[0x3000, 0x1000])));
+        let found = rows(&mut cfi, &[0x1003, 0x1004, 0x100f, 0x1010, 0x3000, 0xfff]);
+        let [start, rest] = [(0x1000..0x1004, 8), (0x1004..0x1010, 32)].map(Some);
+        assert_eq!(found, [start, rest.clone(), rest, None, Some((0x3000..0x3004, 8)), None]);
+    }
+
+    #[test]
+    fn corrupt_sections_have_no_rows_or_others() {
+        let whole = eh_frame(&[0x1000, 0x2000]);
+        for len in 0..whole.len() {
+            rows(&mut Cfi::new(file(".eh_frame", &whole[..len])), &[0x1000, 0x2000]);
+        }
+        for (at, value) in (0..whole.len()).flat_map(|at| [0, 0x7f, 0x80, 0xff].map(|value| (at, value))) {
+            let mut changed = whole.clone();
+            changed[at] = value;
+            for name in [".eh_frame", ".debug_frame"] {
+                rows(&mut Cfi::new(file(name, &changed)), &[0x1000, 0x1008, 0x2000]);
+            }
+        }
+    }
+
+    #[test]
+    fn an_endless_augmentation_is_rejected() {
+        let mut changed = eh_frame(&[0x1000]);
+        changed[9..].fill(b'z');
+        assert_eq!(rows(&mut Cfi::new(file(".eh_frame", &changed)), &[0x1000]), [None]);
+    }
+
+    #[test]
+    fn the_number_of_rows_is_limited() {
+        let mut cfi = Cfi::new(file(".eh_frame", &eh_frame(&[0x1000])));
+        cfi.rows_left = 3;
+        let found = rows(&mut cfi, &[0x1000, 0x1008, 0x1000]);
+        assert_eq!(found.iter().map(Option::is_some).collect::<Vec<_>>(), [true, true, false]);
+    }
+}

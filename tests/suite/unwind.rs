@@ -141,7 +141,11 @@ fn missing_programs_are_reported() {
     ]));
     assert_eq!(run.status, 3, "{}", run.stderr);
     let message = "user stacks that end where unwind information is missing: ";
-    assert!(run.stderr.contains(message) && run.stderr.contains("/srv/sym/bin/tower ("), "{}", run.stderr);
+    assert!(
+        run.stderr.contains(message) && run.stderr.contains("/srv/sym/bin/tower (98, no matching file)"),
+        "{}",
+        run.stderr
+    );
 }
 
 /// Frames of a sample: address and object.
