@@ -129,11 +129,10 @@ impl Json {
             "branch_stack",
         ];
         for (found, value) in tracepoint.values(payload) {
-            let value = format_args!("{value}");
             if !self.is_exact && SAMPLE_FIELDS.contains(&&*found.name) {
-                field(out, &format!("_{}", found.name), &value)?;
+                field(out, &format!("_{}", found.name), &format_args!("{value}"))?;
             } else {
-                field(out, &found.name, &value)?;
+                field(out, &found.name, &format_args!("{value}"))?;
             }
         }
         Ok(())
