@@ -20,6 +20,7 @@ mod suite {
     mod faults;
     mod files;
     mod filters;
+    mod folded;
     mod fuzz_corpus;
     mod goldens;
     mod header_edits;

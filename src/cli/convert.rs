@@ -249,8 +249,8 @@ impl Conversion {
                 (ledger, written)
             }
             (None, Writer::Profile(writes)) => {
-                let format = profiles::ProfileFormat { format, writes };
-                let profile = profiles::options(values, args.passes.values(&EVENT).concat(), symbols)?;
+                let format = profiles::ProfileFormat { format, writes, values };
+                let profile = profiles::options(&format, args.passes.values(&EVENT).concat(), symbols)?;
                 let (ledger, written, names) =
                     profiles::run(input, &options, &mut passes, &format, &output, envelopes, &profile)?;
                 unnamed = Some(names);

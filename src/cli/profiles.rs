@@ -25,11 +25,13 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 /// The profile format to write.
-pub struct ProfileFormat {
+pub struct ProfileFormat<'a> {
     /// The format.
     pub format: &'static Format,
     /// The functions that write it.
     pub writes: WriteProfile,
+    /// The values of its options.
+    pub values: &'a OptionValues,
 }
 
 /// A written profile: the ledger, the pending output, and the frames without function names.
@@ -43,7 +45,7 @@ pub fn run<'a>(
     input: Input,
     read: &ReadOptions,
     passes: &mut Passes,
-    format: &ProfileFormat,
+    format: &ProfileFormat<'_>,
     output: &'a Output,
     envelopes: &Envelopes,
     options: &ProfileOptions,
@@ -66,7 +68,7 @@ pub fn run<'a>(
             let (profiles, ledger) = passed_profiles(input, read, passes, options)?;
             let unnamed = unnamed(&profiles);
             let profile = profiles.into_iter().next().unwrap_or_default();
-            let written = output.write(|out| envelopes.around(out, |out| write(&profile, out)))?;
+            let written = output.write(|out| envelopes.around(out, |out| write(&profile, format.values, out)))?;
             Ok((ledger, written, unnamed))
         }
     }
@@ -104,10 +106,11 @@ fn stream_samples<'a>(
 /// # Errors
 /// If the arguments are invalid.
 pub fn options(
-    values: &OptionValues,
+    format: &ProfileFormat<'_>,
     events: Vec<String>,
     symbols: SymbolSources,
 ) -> std::result::Result<ProfileOptions, Failure> {
+    let values = format.values;
     let keys = values.list(&LABELS);
     let labels = keys.map(|keys| keys.iter().filter_map(|key| Label::by_key(key)).collect::<Vec<_>>());
     if keys.is_some_and(|keys| keys.len() > 1 && keys.iter().any(|key| key == NO_LABELS)) {
@@ -120,6 +123,7 @@ pub fn options(
     }
     Ok(ProfileOptions {
         labels,
+        default_labels: format.writes.labels,
         events,
         split: split(values),
         lost_as_samples: values.is_given(&LOST),
@@ -146,20 +150,20 @@ fn thread_types(path: &Path) -> std::result::Result<HashMap<u32, String>, Failur
 }
 
 /// Writes each profile to a file with its name.
-fn write_each(profiles: &[Profile], directory: &Path, format: &ProfileFormat, envelopes: &Envelopes) -> Result<()> {
+fn write_each(profiles: &[Profile], directory: &Path, format: &ProfileFormat<'_>, envelopes: &Envelopes) -> Result<()> {
     let mut names = FileNames::default();
     for profile in profiles {
         let name = names.unique(profile.name.as_deref().unwrap_or("all"));
         let path = directory.join(name + &full_extension(format, envelopes));
         let file = File::create_new(&path).map_err(Error::io(path.display().to_string(), "cannot create"))?;
         let mut out = BufWriter::with_capacity(1 << 17, file);
-        envelopes.around(&mut out, |out| (format.writes.write)(profile, out))?;
+        envelopes.around(&mut out, |out| (format.writes.write)(profile, format.values, out))?;
         out.flush().map_err(Error::Output)?;
     }
     Ok(())
 }
 
-fn full_extension(format: &ProfileFormat, envelopes: &Envelopes) -> String {
+fn full_extension(format: &ProfileFormat<'_>, envelopes: &Envelopes) -> String {
     let extension = extension(format.format);
     let packed = envelopes.list.iter().rev().map(|envelope| match envelope {
         Envelope::Gzip => ".gz",

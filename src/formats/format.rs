@@ -9,6 +9,7 @@ use crate::container::write::envelope::Envelope;
 use crate::error::Result;
 use crate::profile::Profile;
 use crate::profile::event::ProfileEvent;
+use crate::profile::labels::Label;
 use crate::profile::sample_sink::SampleSink;
 use crate::rewrite::quipper::Quipper;
 use crate::stream::events::EventIndex;
@@ -142,12 +143,21 @@ impl Writer {
 /// How a profile is written.
 #[derive(Clone, Copy, Debug)]
 pub struct WriteProfile {
-    /// Writes a profile.
-    pub write: fn(&Profile, &mut dyn Write) -> Result<()>,
+    /// Writes a profile, given the values of the options.
+    pub write: fn(&Profile, &OptionValues, &mut dyn Write) -> Result<()>,
+    /// Labels of samples by default, if not those of [all profiles](crate::profile::options::ProfileOptions::DEFAULT_LABELS).
+    pub labels: Option<&'static [Label]>,
     /// Writes samples one by one, if the format supports that.
     pub streamed: Option<BeginStreamed>,
     /// Writes a recording without a [`Profile`], if these values require that.
     pub direct: fn(&OptionValues) -> Option<Direct>,
+}
+
+impl WriteProfile {
+    /// A format that is only written from a complete profile.
+    pub const fn new(write: fn(&Profile, &OptionValues, &mut dyn Write) -> Result<()>) -> Self {
+        Self { write, labels: None, streamed: None, direct: |_| None }
+    }
 }
 
 /// Reads a recording, and returns a function that writes the output.

@@ -5,6 +5,8 @@
 pub mod converter;
 #[cfg(feature = "csv")]
 pub mod csv;
+#[cfg(feature = "flamegraph")]
+pub mod flamegraph;
 pub mod folded;
 mod format;
 pub mod import;
@@ -51,6 +53,8 @@ pub const FORMATS: &[Format] = &[
     #[cfg(feature = "json")]
     perf_json::FORMAT,
     folded::FORMAT,
+    #[cfg(feature = "flamegraph")]
+    flamegraph::FORMAT,
     perf_script::FORMAT,
     #[cfg(feature = "csv")]
     csv::FORMAT,

@@ -44,8 +44,11 @@ pub enum ValueKind {
         /// Value if the number is omitted. It then follows `=`.
         if_missing: Option<&'static str>,
     },
-    /// An optional text after `=`; a word that may be empty.
-    Text,
+    /// A text; a word that may be empty.
+    Text {
+        /// Whether it may be omitted. It then follows `=`.
+        is_optional: bool,
+    },
     /// Path of a file.
     File,
     /// Paths, each given by one use of the option.

@@ -36,7 +36,7 @@ pub const DEBUGINFOD: FormatOption = FormatOption::new(
     "debuginfod",
     "URLS",
     "Download missing debug files by build ID from debuginfod servers, by default those of DEBUGINFOD_URLS",
-    ValueKind::Text,
+    ValueKind::Text { is_optional: true },
 );
 
 /// The option `--vmlinux`.

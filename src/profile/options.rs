@@ -7,8 +7,10 @@ use hashbrown::HashMap;
 /// What a profile contains.
 #[derive(Clone, Debug, Default)]
 pub struct ProfileOptions {
-    /// Labels of samples, which the recording must have; by default [these](Self::DEFAULT_LABELS), if it has them.
+    /// Labels of samples, which the recording must have.
     pub labels: Option<Vec<Label>>,
+    /// Labels of samples if none are selected, where the recording has them; by default [these](Self::DEFAULT_LABELS).
+    pub default_labels: Option<&'static [Label]>,
     /// Names of the selected events, with or without modifiers; all events if empty.
     pub events: Vec<String>,
     /// Write one profile for each of these.

@@ -48,7 +48,11 @@ impl SampleContexts {
         // Selected labels replace those of the imported profile.
         let imported = options.symbols.imported.clone().filter(|_| options.labels.is_none());
         let has_imported = imported.as_ref().is_some_and(|imported| !imported.labels.is_empty());
-        let labels = options.labels.clone().or(own).unwrap_or(ProfileOptions::DEFAULT_LABELS.to_vec());
+        let labels = options
+            .labels
+            .clone()
+            .or(own)
+            .unwrap_or_else(|| options.default_labels.unwrap_or(ProfileOptions::DEFAULT_LABELS).to_vec());
         let is_by_process = !has_imported
             && labels.iter().all(|label| matches!(label, Label::Pid | Label::Comm))
             && matches!(options.split, None | Some(Split::Pid | Split::Comm | Split::Event));

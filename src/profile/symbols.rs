@@ -144,8 +144,13 @@ impl Symbols {
 
     /// The number of leading frames of a stack that are one location: inlined ones, and the one they are inlined into.
     pub fn location_len(&self, stack: &[u32]) -> usize {
-        let inlined = stack.iter().take_while(|&&frame| self.of(frame).is_inlined).count();
+        let inlined = stack.iter().take_while(|&&frame| self.is_inlined(frame)).count();
         stack.len().min(inlined + 1)
+    }
+
+    /// Whether a frame of an imported profile is inlined into the next frame of its stack.
+    pub fn is_inlined(&self, frame: u32) -> bool {
+        self.of(frame).is_inlined
     }
 
     /// Returns a function.

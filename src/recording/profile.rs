@@ -5,6 +5,7 @@ use super::output::PathOutput;
 use crate::container::write::envelope::Envelopes;
 use crate::convert::passed_profiles;
 use crate::error::{Error, Result};
+use crate::formats::options::OptionValues;
 use crate::formats::table::by_file_name;
 use crate::formats::{FORMATS, Writer};
 use crate::profile::Profile;
@@ -60,12 +61,13 @@ impl<'a> ProfileBuilder<'a> {
     /// If the recording cannot be read, or has no such event or label.
     #[cfg(feature = "internals")]
     pub fn collect(&self) -> Result<(Profile, Ledger)> {
-        self.read()
+        self.read(None)
     }
 
-    fn read(&self) -> Result<(Profile, Ledger)> {
+    fn read(&self, default_labels: Option<&'static [Label]>) -> Result<(Profile, Ledger)> {
         let Recording { input, read, damage, .. } = self.recording;
-        let (profiles, mut ledger) = passed_profiles(input.clone(), read, &mut Passes::default(), &self.options)?;
+        let options = ProfileOptions { default_labels, ..self.options.clone() };
+        let (profiles, mut ledger) = passed_profiles(input.clone(), read, &mut Passes::default(), &options)?;
         damage.iter().for_each(|damage| ledger.damage(damage.clone()));
         Ok((profiles.into_iter().next().unwrap_or_default(), ledger))
     }
@@ -86,9 +88,11 @@ impl<'a> ProfileBuilder<'a> {
             )));
         };
         let output = PathOutput::new(path, self.overwrite, &self.recording.input)?;
-        let (profile, ledger) = self.read()?;
+        let (profile, ledger) = self.read(format.labels)?;
         let envelopes = Envelopes { list, level: None };
-        output.write_stream(|out| envelopes.around(out, |out| (format.write)(&profile, out)))?.put_in_place()?;
+        output
+            .write_stream(|out| envelopes.around(out, |out| (format.write)(&profile, &OptionValues::default(), out)))?
+            .put_in_place()?;
         Ok(ledger)
     }
 }

@@ -12,8 +12,19 @@ const COMMANDS: [&str; 13] = [
 ];
 
 /// Formats of the program.
-const FORMATS: [&str; 10] =
-    ["perf.data", "pprof", "quipper", "quipper-text", "jsonl", "json", "perf-json", "folded", "perf-script", "csv"];
+const FORMATS: [&str; 11] = [
+    "perf.data",
+    "pprof",
+    "quipper",
+    "quipper-text",
+    "jsonl",
+    "json",
+    "perf-json",
+    "folded",
+    "flamegraph",
+    "perf-script",
+    "csv",
+];
 
 /// Maximum number of lines of `-h`.
 const LINES: usize = 40;

@@ -156,7 +156,8 @@ fn arg(option: &FormatOption) -> Arg {
                 None => arg,
             }
         }
-        ValueKind::Text => arg.num_args(0..=1).require_equals(true).default_missing_value(""),
+        ValueKind::Text { is_optional: true } => arg.num_args(0..=1).require_equals(true).default_missing_value(""),
+        ValueKind::Text { is_optional: false } => arg,
         ValueKind::File => arg.value_parser(value_parser!(PathBuf)),
         ValueKind::Files => arg.action(ArgAction::Append).value_parser(value_parser!(PathBuf)),
     };
@@ -190,7 +191,9 @@ fn values(matches: &ArgMatches, options: &[FormatOption]) -> OptionValues {
     options.iter().filter(is_given).fold(OptionValues::default(), |values, option| {
         let value = match option.value_kind {
             ValueKind::Flag => Some(OptionValue::Given),
-            ValueKind::Choice(_) | ValueKind::Text => matches.get_one(option.name).cloned().map(OptionValue::Word),
+            ValueKind::Choice(_) | ValueKind::Text { .. } => {
+                matches.get_one(option.name).cloned().map(OptionValue::Word)
+            }
             ValueKind::List(_) => {
                 matches.get_many(option.name).map(|words| OptionValue::List(words.cloned().collect()))
             }

@@ -28,7 +28,11 @@ pub const FORMAT: Format = Format {
     extensions: &[("pb", None), ("pprof", Some(Envelope::Gzip)), ("prof", Some(Envelope::Gzip))],
     envelope: Some(Envelope::Gzip),
     is_binary: true,
-    writer: Writer::Profile(WriteProfile { write, streamed: Some(begin), direct: compat::direct }),
+    writer: Writer::Profile(WriteProfile {
+        streamed: Some(begin),
+        direct: compat::direct,
+        ..WriteProfile::new(|profile, _, out| write(profile, out))
+    }),
     reader: Reader::Import(import),
     copy: Some(copy),
     recognizes: is_pprof,

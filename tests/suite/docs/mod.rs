@@ -30,6 +30,7 @@ mod links;
 mod page;
 mod tools;
 
+use super::program::{perfconv, run};
 use page::{Block, Page, Part};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -116,6 +117,27 @@ fn terminal_capture_is_current() {
         current == output.stdout,
         "docs/capture.svg differs from what docs/capture.sh prints; PERFCONV_UPDATE_DOCS=1 writes it"
     );
+}
+
+#[test]
+fn flame_graph_is_current() {
+    let symbols = Path::new(ROOT).join("roundtrip/symbols");
+    let image = run(perfconv().arg(symbols.join("words.data")).arg("--symfs").arg(symbols.join("files")).args([
+        "-t",
+        "flamegraph",
+        "--title",
+        "Counting words",
+        "--width",
+        "1000",
+        "-q",
+    ]));
+    assert_eq!(image.status, 0, "{}", image.stderr);
+    let path = Path::new(ROOT).join("docs/flamegraph.svg");
+    if is_update() {
+        fs::write(&path, &image.stdout).expect("docs/flamegraph.svg is writable");
+    }
+    let current = fs::read(&path).expect("docs/flamegraph.svg is readable");
+    assert!(current == image.stdout, "docs/flamegraph.svg is not current; PERFCONV_UPDATE_DOCS=1 writes it");
 }
 
 #[test]

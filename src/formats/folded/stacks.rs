@@ -1,0 +1,109 @@
+//! Stacks of frame names with their counts.
+
+use super::WEIGHT;
+use super::frame_names::FrameNames;
+use crate::error::{Error, Result};
+use crate::formats::options::OptionValues;
+use crate::formats::profile_options::LABELS;
+use crate::profile::labels::{Label, LabelKey, LabelValue};
+use crate::profile::{Profile, Row, Tables};
+use crate::session::names::{NameId, Names};
+use crate::session::slices::Slices;
+use std::borrow::Cow;
+
+/// The stacks of a profile by the names of their frames, root first: stacks whose frames have equal names are one.
+pub struct FoldedStacks {
+    names: Names,
+    stacks: Slices<NameId>,
+    /// By stack.
+    counts: Vec<u64>,
+}
+
+impl FoldedStacks {
+    /// The stacks of a profile of one event.
+    ///
+    /// # Errors
+    /// If the profile has samples of several events.
+    pub fn new(profile: &Profile, values: &OptionValues) -> Result<Self> {
+        check_events(profile)?;
+        let tables = &*profile.tables;
+        let mut frames = FrameNames::new(tables, values);
+        let has_default_labels = values.list(&LABELS).is_none();
+        let by_period = values.word(&WEIGHT) != Some("samples");
+        let mut stacks: Slices<NameId> = Slices::default();
+        let (mut counts, mut stack) = (Vec::new(), Vec::new());
+        for row in &profile.rows {
+            stack.clear();
+            for root in roots(tables.labels.labels(row.labels), tables, has_default_labels) {
+                stack.push(frames.name_id(&root));
+            }
+            for &frame in tables.stacks.stack(row.stack).iter().rev() {
+                stack.extend_from_slice(frames.of(frame));
+            }
+            let index = stacks.id(&stack) as usize;
+            if index == counts.len() {
+                counts.push(0_u64);
+            }
+            counts[index] = counts[index].saturating_add(count(row, tables, by_period));
+        }
+        Ok(Self { names: frames.into_names(), stacks, counts })
+    }
+
+    /// The stacks with their counts, sorted by the names of their frames. Stacks without a count are omitted.
+    pub fn sorted(&self) -> impl Iterator<Item = (impl Iterator<Item = &[u8]>, u64)> {
+        let names = |index: usize| self.stacks.get(index as u32).iter().map(|&id| self.names.name(id));
+        let mut order: Vec<_> = (0..self.counts.len()).filter(|&index| self.counts[index] > 0).collect();
+        order.sort_by(|&a, &b| names(a).cmp(names(b)));
+        order.into_iter().map(move |index| (names(index), self.counts[index]))
+    }
+}
+
+/// Fails if a profile has samples of several events, whose counts cannot be added.
+fn check_events(profile: &Profile) -> Result<()> {
+    if profile.has_samples.len() < 2 {
+        return Ok(());
+    }
+    let name = |&event: &u32| profile.tables.events[event as usize].name.as_str();
+    let names: Vec<_> = profile.has_samples.iter().map(name).collect();
+    Err(Error::invalid(format!(
+        "the profile has samples of several events: {}; choose one with --event, or write a file for each with --split-by event",
+        names.join(", ")
+    )))
+}
+
+fn count(row: &Row, tables: &Tables, by_period: bool) -> u64 {
+    // The values of an imported profile are its counts, unless it also has a number of samples.
+    let types = tables.events[row.event as usize].sample_types.as_ref();
+    if by_period || types.is_some_and(|types| types.samples.is_none()) { row.value } else { row.samples }
+}
+
+/// The frames before the first recorded one: the thread, as `comm`, `comm-PID` or `comm-PID/TID`, then other labels. By default,
+/// the thread ID only replaces a missing name.
+fn roots(labels: &[LabelValue], tables: &Tables, has_default_labels: bool) -> Vec<Vec<u8>> {
+    let name = |value: u64| tables.names.name(NameId(value as u32));
+    let (mut comm, mut pid, mut tid) = (None, None, None);
+    let mut roots = Vec::new();
+    for label in labels {
+        let LabelKey::Known(known) = label.key else { continue };
+        match known {
+            Label::Comm | Label::ThreadComm => comm = Some(Cow::Borrowed(name(label.value))),
+            Label::Pid => pid = Some(label.value as u32 as i32),
+            Label::Tid => tid = Some(label.value as u32 as i32),
+            _ if known.unit().is_some() => roots.push(format!("{} {}", known.key(), label.value).into_bytes()),
+            _ => roots.push([known.key().as_bytes(), b" ", name(label.value)].concat()),
+        }
+    }
+    let unnamed = |id: i32| Cow::Owned(if id == 0 { b"swapper".to_vec() } else { format!(":{id}").into_bytes() });
+    let comm = comm.or_else(|| tid.or(pid).map(unnamed));
+    let Some(mut root) = comm.map(Cow::into_owned) else { return roots };
+    // As in other tools, counts are separated by a space.
+    root.iter_mut().filter(|byte| **byte == b' ').for_each(|byte| *byte = b'_');
+    let pid_text = pid.map_or("?".to_owned(), |pid| pid.to_string());
+    if let Some(tid) = tid.filter(|_| !has_default_labels) {
+        root.extend_from_slice(format!("-{pid_text}/{tid}").as_bytes());
+    } else if pid.is_some() {
+        root.extend_from_slice(format!("-{pid_text}").as_bytes());
+    }
+    roots.insert(0, root);
+    roots
+}

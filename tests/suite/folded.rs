@@ -1,0 +1,173 @@
+//! Folded stacks and flame graphs, compared with inferno's reading of perf script text.
+
+use super::files::{self, Recording};
+use super::program::{self, note_missing_oracle, perfconv, run};
+use inferno::collapse::Collapse;
+use inferno::collapse::perf::{Folder, Options};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Counts by stack.
+type Stacks = BTreeMap<String, u64>;
+
+fn stacks(text: &str) -> Stacks {
+    let mut stacks = Stacks::new();
+    for line in text.lines() {
+        let (stack, count) = line.rsplit_once(' ').expect("a count");
+        *stacks.entry(stack.to_owned()).or_default() += count.parse::<u64>().expect("a number");
+    }
+    stacks
+}
+
+/// The stacks that inferno reads from perf script text.
+fn collapse(text: &[u8]) -> Stacks {
+    let mut folded = Vec::new();
+    Folder::from(Options::default()).collapse(text, &mut folded).expect("text of perf script");
+    stacks(&String::from_utf8(folded).expect("UTF-8"))
+}
+
+fn convert(input: &Path, args: &[&str]) -> program::Run {
+    run(perfconv().arg(input).args(["-o", "-", "-q"]).args(args).env("HOME", "/nonexistent"))
+}
+
+fn with_symbols(name: &str) -> (PathBuf, String) {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("roundtrip/symbols");
+    (directory.join(name).with_extension("data"), directory.join("files").display().to_string())
+}
+
+/// A stack without what inferno omits of operators: `operator()` becomes `operator`.
+fn without_operators(stacks: Stacks) -> Stacks {
+    let mut equal = Stacks::new();
+    for (stack, count) in stacks {
+        *equal.entry(stack.replace("operator()", "operator")).or_default() += count;
+    }
+    equal
+}
+
+#[test]
+fn stacks_are_those_that_inferno_reads_from_our_perf_script_text() {
+    let compare = |recording: &Recording| {
+        let folded = convert(&recording.path, &["-t", "folded"]);
+        if folded.status != 0 {
+            let is_several = folded.stderr.contains("samples of several events");
+            return Ok(Err(if is_several { "several events" } else { "unreadable" }));
+        }
+        let script = convert(&recording.path, &["-t", "perf-script"]);
+        let text = String::from_utf8_lossy(&script.stdout).into_owned();
+        // Samples without a call chain have their frame on the line of the event, where inferno does not look for it.
+        if text.lines().next().is_none_or(|line| !line.trim_end().ends_with(':')) {
+            return Ok(Err("no call chains"));
+        }
+        let (ours, expected) = (stacks(&String::from_utf8_lossy(&folded.stdout)), collapse(text.as_bytes()));
+        let ours = without_operators(ours);
+        if ours == expected {
+            return Ok(Ok(ours.len()));
+        }
+        let ours_only = ours.iter().find(|(stack, count)| expected.get(*stack) != Some(count));
+        let expected_only = expected.iter().find(|(stack, count)| ours.get(*stack) != Some(count));
+        Err(format!("{}: {ours_only:?} instead of {expected_only:?}", recording.name))
+    };
+    let recordings: Vec<_> = files::share(8);
+    let results = program::for_each(&recordings, compare);
+    let (mut compared, mut equal, mut skipped, mut failures) = (0, 0, BTreeMap::<&str, usize>::new(), Vec::new());
+    for result in results {
+        match result {
+            Ok(Ok(count)) => (compared, equal) = (compared + 1, equal + count),
+            Ok(Err(reason)) => *skipped.entry(reason).or_default() += 1,
+            Err(failure) => failures.push(failure),
+        }
+    }
+    eprintln!("folded: {equal} stacks of {compared} recordings equal inferno's; skipped: {skipped:?}");
+    assert!(failures.is_empty(), "{} of {}:\n{}", failures.len(), recordings.len(), failures.join("\n"));
+    assert!(compared >= 5, "compared only {compared} recordings");
+}
+
+#[test]
+fn stacks_with_functions_are_those_of_perf_script_and_inferno() {
+    if run(Command::new("sh").args(["-c", "command -v perf"])).status != 0 {
+        return note_missing_oracle("perf");
+    }
+    for name in ["words", "c", "cxx"] {
+        let (recording, files) = with_symbols(name);
+        let script = program::run_other(
+            Command::new("perf").arg("script").arg("--no-inline").arg("--symfs").arg(&files).arg("-i").arg(&recording),
+        );
+        // Kernel functions depend on whether this machine runs the recorded kernel.
+        let user_only = |stacks: Stacks| -> Stacks {
+            stacks.into_iter().filter(|(stack, _)| !stack.contains("[kernel") && !stack.contains("entry_")).collect()
+        };
+        let expected = user_only(collapse(&script.stdout));
+        let ours = convert(&recording, &["-t", "folded", "--symfs", &files, "--no-inline", "--demangle", "short"]);
+        let ours = user_only(without_operators(stacks(&String::from_utf8_lossy(&ours.stdout))));
+        let equal = expected.iter().filter(|(stack, count)| ours.get(*stack) == Some(count)).count();
+        eprintln!("folded: {name}: {equal} of {} stacks equal those of perf script", expected.len());
+        assert!(equal == expected.len() && equal > 5, "{name}: {ours:#?} instead of {expected:#?}");
+    }
+}
+
+#[test]
+fn options_change_first_frame_counts_and_suffixes() {
+    let (recording, files) = with_symbols("words");
+    let folded = |args: &[&str]| {
+        let run = convert(&recording, &[&["-t", "folded", "--symfs", &files], args].concat());
+        assert_eq!(run.status, 0, "{}", run.stderr);
+        stacks(&String::from_utf8(run.stdout).unwrap())
+    };
+    let first =
+        |stacks: Stacks| stacks.keys().next().and_then(|stack| stack.split(';').next().map(str::to_owned)).unwrap();
+    assert_eq!(first(folded(&[])), "words");
+    assert_eq!(first(folded(&["--labels", "thread_comm,pid"])), "words-20648");
+    assert_eq!(first(folded(&["--labels", "comm,pid,tid"])), "words-20648/20648");
+    assert_eq!(first(folded(&["--labels", "none"])), "_start");
+    assert_eq!(first(folded(&["--labels", "execution_mode"])), "execution_mode Host User");
+    assert_eq!(folded(&["--weight", "samples"]).values().sum::<u64>(), 495);
+    assert_eq!(folded(&[]).values().sum::<u64>(), 495 * 1_001_001);
+    let inlined = folded(&["--annotate", "inlined,kernel"]);
+    assert!(inlined.keys().any(|stack| stack.ends_with(";find;is_same_[i]")), "{inlined:?}");
+    let unknown = run(perfconv().arg(&recording).args(["-t", "folded", "--symbols", "no", "--addresses", "-q"]));
+    assert!(String::from_utf8(unknown.stdout).unwrap().contains(";[words <117d>]"), "names have addresses");
+}
+
+#[test]
+fn several_events_are_rejected_and_can_be_chosen() {
+    let two = files::fixture("two-events.data");
+    for format in ["folded", "flamegraph"] {
+        let all = run(perfconv().arg(&two).args(["-o", "-", "-t", format]));
+        assert_eq!(all.status, 1, "{}", all.stderr);
+        assert!(
+            all.stderr.contains("samples of several events: cpu-clock, task-clock; choose one with --event"),
+            "{}",
+            all.stderr
+        );
+        assert_eq!(convert(&two, &["-t", format, "--event", "cpu-clock"]).status, 0);
+    }
+}
+
+#[test]
+fn folded_stacks_convert_to_themselves() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("in.folded");
+    let text = "a b;main;work;leaf 12\nmain;idle 3\nmain;idle_[k];x 4\n";
+    std::fs::write(&path, text).unwrap();
+    let run = convert(&path, &["-t", "folded", "--annotate", "kernel"]);
+    assert_eq!(String::from_utf8(run.stdout).unwrap(), text);
+}
+
+#[test]
+fn flame_graphs_show_each_function() {
+    let (recording, files) = with_symbols("words");
+    let draw = |args: &[&str]| {
+        let run = convert(&recording, &[&["-t", "flamegraph", "--symfs", &files], args].concat());
+        assert_eq!(run.status, 0, "{}", run.stderr);
+        String::from_utf8(run.stdout).unwrap()
+    };
+    let image = draw(&["--title", "Words & <counts>", "--width", "900"]);
+    assert!(image.contains("<svg") && image.contains("width=\"900\"") && image.contains("Words &amp; &lt;counts&gt;"));
+    for function in ["_start", "main", "count_words", "find", "is_same", "hash"] {
+        assert!(image.contains(&format!("<title>{function} (")), "{function}");
+    }
+    assert_eq!(image, draw(&["--title", "Words & <counts>", "--width", "900"]), "equal inputs are equal images");
+    let other = draw(&["--icicle", "--reverse", "--colors", "mem", "--weight", "samples"]);
+    assert!(other.contains("495 samples, 100%") || other.contains("(495 samples"), "{}", &other[..2000]);
+}
