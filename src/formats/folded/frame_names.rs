@@ -101,9 +101,7 @@ impl<'a> FrameNames<'a> {
             None => self.text.extend_from_slice(b"unknown"),
             Some(map) if map.is_kernel() => self.text.extend_from_slice(b"[kernel.kallsyms]"),
             // Generated code, under the name of the file that perf looks for.
-            Some(Map { pid: Some(pid), filename, .. })
-                if !filename.starts_with(b"[") || filename.starts_with(b"[anon") =>
-            {
+            Some(Map { pid: Some(pid), filename, .. }) if !filename.starts_with(b"[") => {
                 self.text.extend_from_slice(format!("perf-{pid}.map").as_bytes());
             }
             Some(map) => {

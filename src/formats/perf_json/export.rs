@@ -28,12 +28,14 @@ struct Json {
     with_time: bool,
     /// Files of frames; created at the first sample, when build IDs are known.
     objects: Option<Objects>,
+    /// Scratch buffer: the text of a frame before its function.
+    frame_start: Vec<u8>,
 }
 
 /// Begins writing a recording as perf's JSON. The time when the file was written is omitted from anonymized recordings.
 pub fn begin<'a>(out: &'a mut dyn Write, options: &ConvertOptions) -> Box<dyn Converter + 'a> {
     let is_exact = options.values.is_given(&EXACT);
-    let format = Json { is_exact, with_time: !options.passes.anonymize, objects: None };
+    let format = Json { is_exact, with_time: !options.passes.anonymize, objects: None, frame_start: Vec::new() };
     sample_writer::begin(format, !is_exact, out, options)
 }
 
@@ -72,15 +74,17 @@ impl SampleFormat for Json {
         if out.last() != Some(&b'[') {
             out.push(b',');
         }
-        let mut start = b"{\"ip\":\"".to_vec();
-        append_hex(&mut start, ip);
+        let Self { is_exact, objects, frame_start: start, .. } = self;
+        start.clear();
+        start.extend_from_slice(b"{\"ip\":\"");
+        append_hex(start, ip);
         start.push(b'"');
-        let map = if self.is_exact { None } else { session.map_at(pid, space, ip) };
+        let map = if *is_exact { None } else { session.map_at(pid, space, ip) };
         match (named.as_mut(), map) {
-            (Some(named), Some(map)) => named.begin_frame(out, &start, map, session.map(map), at),
-            _ => out.extend_from_slice(&start),
+            (Some(named), Some(map)) => named.begin_frame(out, start, map, session.map(map), at),
+            _ => out.extend_from_slice(start),
         }
-        if let Some((map, objects)) = map.zip(self.objects.as_mut()) {
+        if let Some((map, objects)) = map.zip(objects.as_mut()) {
             out.extend_from_slice(objects.of(map, session));
         }
         out.push(b'}');
