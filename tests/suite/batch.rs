@@ -112,7 +112,7 @@ fn warnings_name_the_recording() {
         path
     });
     let dir = work.path().join("out");
-    let all = run(perfconv().args(&inputs).arg("--out-dir").arg(&dir));
+    let all = run(perfconv().args(&inputs).arg("--no-unwind").arg("--out-dir").arg(&dir));
     assert_eq!(all.status, 0, "{}", all.stderr);
     for input in &inputs {
         let begins = format!("{}: ", input.display());
