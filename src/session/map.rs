@@ -1,5 +1,7 @@
 //! A mapping of a file or of anonymous memory.
 
+use std::borrow::Cow;
+
 /// Index of a [`Map`] in its [`Session`](super::Session).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MapId(pub u32);
@@ -58,6 +60,24 @@ impl Map {
     /// Whether this is the kernel itself, by its names in perf.
     pub fn is_kernel(&self) -> bool {
         self.filename.starts_with(b"[kernel.kallsyms]")
+    }
+
+    /// The file as perf prints it; for memory with code of a process, the file that could name its functions.
+    pub fn printed_file(&self) -> Cow<'_, [u8]> {
+        match self.pid {
+            _ if self.is_kernel() => Cow::Borrowed(b"[kernel.kallsyms]"),
+            Some(pid) if !self.filename.starts_with(b"[") => Cow::Owned(format!("/tmp/perf-{pid}.map").into_bytes()),
+            _ => Cow::Borrowed(&self.filename),
+        }
+    }
+
+    /// An address as perf prints it: in a file, as an address of the file.
+    pub fn printed_address(&self, address: u64) -> u64 {
+        if self.is_of_kernel() || self.pid.is_some() {
+            address
+        } else {
+            address.wrapping_sub(self.start).wrapping_add(self.pgoff)
+        }
     }
 
     /// The path without the suffix that the kernel adds for a deleted file.

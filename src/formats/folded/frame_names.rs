@@ -7,6 +7,7 @@ use crate::profile::{Frame, Place, Tables};
 use crate::session::map::{Map, cut_name};
 use crate::session::names::{NameId, Names};
 use crate::session::space::Space;
+use std::borrow::Cow;
 use std::io::Write;
 use std::ops::Range;
 
@@ -44,8 +45,13 @@ impl<'a> FrameNames<'a> {
     /// Interns another name.
     pub fn name_id(&mut self, name: &[u8]) -> NameId {
         self.text.clear();
-        self.text.extend(name.iter().map(|&byte| if byte == b';' { b':' } else { byte }));
+        self.push_name(name);
         self.names.id(&self.text)
+    }
+
+    /// Appends a name to the text, without the separator of frames.
+    fn push_name(&mut self, name: &[u8]) {
+        self.text.extend(name.iter().map(|&byte| if byte == b';' { b':' } else { byte }));
     }
 
     /// The interned names.
@@ -80,8 +86,7 @@ impl<'a> FrameNames<'a> {
             if name.is_empty() {
                 self.unknown(place, map);
             } else {
-                let name = without_parameters(name);
-                self.text.extend(name.iter().map(|&byte| if byte == b';' { b':' } else { byte }));
+                self.push_name(without_parameters(name));
             }
             let is_inlined = depth + 1 < lines.len() || symbols.is_inlined(frame);
             self.push(place, map, is_inlined);
@@ -97,23 +102,12 @@ impl<'a> FrameNames<'a> {
     /// Writes the name of a frame without symbols: its file in brackets.
     fn unknown(&mut self, frame: Frame, map: Option<&Map>) {
         self.text.push(b'[');
-        match map {
-            None => self.text.extend_from_slice(b"unknown"),
-            Some(map) if map.is_kernel() => self.text.extend_from_slice(b"[kernel.kallsyms]"),
-            // Generated code, under the name of the file that perf looks for.
-            Some(Map { pid: Some(pid), filename, .. }) if !filename.starts_with(b"[") => {
-                self.text.extend_from_slice(format!("perf-{pid}.map").as_bytes());
-            }
-            Some(map) => {
-                let name = &*map.filename;
-                let last = name.rsplit(|&byte| byte == b'/').next().filter(|last| !last.is_empty());
-                let name = cut_name(last.unwrap_or(name)).iter();
-                self.text.extend(name.map(|&byte| if byte == b';' { b':' } else { byte }));
-            }
-        }
+        let file = map.map_or(Cow::Borrowed(&b"unknown"[..]), Map::printed_file);
+        let last = file.rsplit(|&byte| byte == b'/').next().filter(|last| !last.is_empty());
+        self.push_name(cut_name(last.unwrap_or(&file)));
         if self.has_addresses {
             // Writing to a vector cannot fail.
-            let _ = write!(self.text, " <{:x}>", file_address(frame, map));
+            let _ = write!(self.text, " <{:x}>", map.map_or(frame.address, |map| map.printed_address(frame.address)));
         }
         self.text.push(b']');
     }
@@ -132,14 +126,6 @@ impl<'a> FrameNames<'a> {
             self.text.extend_from_slice(b"_[j]");
         }
         self.functions.push(self.names.id(&self.text));
-    }
-}
-
-/// The address as perf prints it: in a user file, its offset.
-fn file_address(frame: Frame, map: Option<&Map>) -> u64 {
-    match map {
-        Some(map) if !map.is_of_kernel() => frame.address.wrapping_sub(map.start).wrapping_add(map.pgoff),
-        _ => frame.address,
     }
 }
 

@@ -112,28 +112,19 @@ fn frame(state: &mut SampleState, frame: ChainFrame, text: &mut Vec<u8>) {
     };
     let map = session.map(id);
     let Some(named) = named else {
-        let _ = write!(text, "{:16x} [unknown] ({})", printed(map, ip), file(map));
+        let _ = write!(text, "{:16x} [unknown] ({})", map.printed_address(ip), file(map));
         return;
     };
     let mut before = vec![(ip - at) as u8];
-    let _ = write!(before, "{:16x} ", printed(map, ip));
+    let _ = write!(before, "{:16x} ", map.printed_address(ip));
     named.begin_frame(text, &before, id, map, at);
     let _ = write!(text, "({})", file(map));
     NamedFrames::end_frame(text);
 }
 
-/// The address as perf prints it: in a file, as an address of the file.
-fn printed(map: &Map, ip: u64) -> u64 {
-    if map.is_of_kernel() || map.pid.is_some() { ip } else { ip.wrapping_sub(map.start).wrapping_add(map.pgoff) }
-}
-
-/// The file of a mapping; for memory with code of a process, the file that could name its functions.
+/// The file of a mapping.
 fn file(map: &Map) -> String {
-    match map.pid {
-        _ if map.is_kernel() => "[kernel.kallsyms]".to_owned(),
-        Some(pid) if !map.filename.starts_with(b"[") => format!("/tmp/perf-{pid}.map"),
-        _ => String::from_utf8_lossy(&map.filename).into_owned(),
-    }
+    String::from_utf8_lossy(&map.printed_file()).into_owned()
 }
 
 /// Writes a frame, on one line for each function at its address, innermost first.
