@@ -90,15 +90,15 @@
 //! | `threads` | worker pools that preserve order |
 //! | `tracepoint` | tracepoint formats and fields |
 //! | `container` | files, pipes, directories and compressed frames |
-//! | `object` | ELF images |
+//! | `object` | object files and images: build IDs, jitdumps, perf maps |
 //! | `stream` | records in order, with their events |
 //! | `session` | processes, threads and mappings over time |
-//! | `rewrite` | passes over records |
-//! | [`synth`] | synthetic recordings |
-//! | `bundle` | archives of a recording with its object files |
 //! | `symbol` | addresses to functions, inlined functions and lines |
 //! | `unwind` | user stack dumps to frames |
 //! | `profile` | interned stacks and values |
+//! | `rewrite` | passes over records |
+//! | [`synth`] | synthetic recordings |
+//! | `bundle` | archives of a recording with its object files |
 //! | `inspect` | contents, validity, records as text, differences |
 //! | `formats` | other formats |
 //! | `convert` | conversion of a recording to a profile or another format |
@@ -128,7 +128,7 @@ mod modules {
     pub mod formats;
     #[cfg(feature = "inspect")]
     pub mod inspect;
-    #[cfg(any(feature = "rewrite", feature = "synth"))]
+    #[cfg(any(feature = "rewrite", feature = "symbols", feature = "synth"))]
     pub mod object;
     pub mod profile;
     pub mod rewrite;

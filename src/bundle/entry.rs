@@ -1,7 +1,7 @@
 //! Entries of an archive, identified by their paths.
 
 use crate::abi::hex::from_hex;
-use crate::rewrite::build_ids::id::Id;
+use crate::object::build_id::Id;
 use std::path::{Component, Path, PathBuf};
 
 /// Name of a recording without a usable name of its own.

@@ -1,9 +1,9 @@
 //! Collects the files of an object by its build ID.
 
 use crate::container::spool::map;
-use crate::rewrite::build_ids::elf::{self, Elf};
+use crate::object::build_id::Id;
+use crate::object::build_id_note::{self, Elf};
 use crate::rewrite::build_ids::find::FindOptions;
-use crate::rewrite::build_ids::id::Id;
 use crate::rewrite::build_ids::objects::KERNEL;
 use bytes::Bytes;
 use std::ffi::OsString;
@@ -50,7 +50,7 @@ pub fn files(name: &[u8], id: Id, options: &FindOptions) -> Vec<ObjectFile> {
         let found = candidates.into_iter().find(|path| accept(path));
         files.extend(found.map(|path| ObjectFile { name: kind, path }));
     };
-    let has_id = |path: &Path| elf::read(path).is_ok_and(|found| found == Elf::Id(id));
+    let has_id = |path: &Path| build_id_note::read(path).is_ok_and(|found| found == Elf::Id(id));
     let cached = |kind: &str| cached(name, id, kind, options);
     if name == "[vdso]" {
         add("vdso", cached("vdso"), &has_id);
@@ -101,7 +101,7 @@ fn debug_files(root: &Path, name: &str, id: Id) -> Vec<PathBuf> {
 
 /// Whether the running kernel has this build ID, and its symbol addresses are readable.
 fn is_running(id: Id) -> bool {
-    let is_same = elf::read_notes(Path::new("/sys/kernel/notes")).is_ok_and(|found| found == Some(id));
+    let is_same = build_id_note::read_notes(Path::new("/sys/kernel/notes")).is_ok_and(|found| found == Some(id));
     let has_addresses = |symbols: String| {
         symbols.lines().any(|line| line.starts_with(|char: char| char.is_ascii_hexdigit() && char != '0'))
     };

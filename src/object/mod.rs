@@ -1,12 +1,20 @@
-//! ELF images for code without a file: generated at run time, or known only by its symbols.
+//! Object files: their identity, and images of code without a file, generated at run time or known only by its symbols.
 //!
+//! * [`build_id`]: build IDs; [`build_id_note`]: those of ELF files; [`host`]: whether a local file is the recorded one.
+//! * [`jit_dump`], [`perf_map`]: descriptions of code generated at run time; [`jit_files`]: locates them.
 //! * [`image`]: contents of an image; [`write`](mod@write): its encoding as a file; [`machine`]: its machine.
 //! * [`build_id_directory`]: directories of images.
 //! * [`lines`]: source lines; [`unwind`]: unwind tables.
 
+pub mod build_id;
 pub mod build_id_directory;
+pub mod build_id_note;
+pub mod host;
 pub mod image;
+pub mod jit_dump;
+pub mod jit_files;
 pub mod lines;
 pub mod machine;
+pub mod perf_map;
 pub mod unwind;
 pub mod write;

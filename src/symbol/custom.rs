@@ -3,7 +3,7 @@
 use super::find::attempt::Attempt;
 use super::lookup::{Frame, Lookup};
 use super::source::{ObjectKey, OpenedObject, Source};
-use crate::rewrite::build_ids::id::Id;
+use crate::object::build_id::Id;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Functions and lines of JIT code from jitdumps.
 //!
 //! Frames are looked up after their samples were aggregated, without their times. Of functions that were at the same address one
-//! after the other, the last takes precedence, as in a perf map; [`--jit`](crate::rewrite::jit) distinguishes them by time.
+//! after the other, the last takes precedence, as in a perf map; `--jit` distinguishes them by time.
 
 use super::find::attempt::{Attempt, Outcome, Role};
 use super::find::places::below;
@@ -11,8 +11,8 @@ use super::perf_map::PerfMapSource;
 use super::source::{ObjectKey, OpenedObject, Source};
 use crate::container::spool::map;
 use crate::object::image::Function;
-use crate::rewrite::jit::dump::{Dump, EventKind};
-use crate::rewrite::jit::find::dump_pid;
+use crate::object::jit_dump::{Dump, EventKind};
+use crate::object::jit_files::dump_pid;
 use crate::session::map::Map;
 use hashbrown::{HashMap, HashSet};
 use std::collections::BTreeMap;

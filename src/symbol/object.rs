@@ -2,8 +2,8 @@
 
 use super::{inflate, relocation};
 use crate::container::spool::map;
-use crate::rewrite::build_ids::elf;
-use crate::rewrite::build_ids::id::Id;
+use crate::object::build_id::Id;
+use crate::object::build_id_note;
 use bytes::Bytes;
 use object::elf::{
     ET_REL, FileHeader32, FileHeader64, PF_W, PF_X, PT_LOAD, SHF_ALLOC, SHF_COMPRESSED, SHF_EXECINSTR, SHT_NOBITS,
@@ -143,7 +143,7 @@ impl Object {
         if is_relocatable {
             relocation::lay_out(&mut sections);
         }
-        let (build_id, entry) = (elf::of_bytes(data), header.e_entry(endian).into());
+        let (build_id, entry) = (build_id_note::of_bytes(data), header.e_entry(endian).into());
         let inflated = sections.iter().map(|_| OnceLock::new()).collect();
         let path = path.to_owned();
         Some(Self {

@@ -5,7 +5,7 @@ use super::find::{Policy, SearchOptions};
 use super::lookup::{Frame, Lookup};
 use super::source::{ObjectKey, OpenedObject, Source};
 use crate::container::spool::map;
-use crate::rewrite::jit::map_file::MapFile;
+use crate::object::perf_map::MapFile;
 use crate::session::map::Map;
 use std::fs::{self, File};
 use std::io::ErrorKind;

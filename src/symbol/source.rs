@@ -2,8 +2,8 @@
 
 use super::find::attempt::Attempt;
 use super::lookup::Lookup;
-use crate::rewrite::build_ids::host::Inode;
-use crate::rewrite::build_ids::id::Id;
+use crate::object::build_id::Id;
+use crate::object::host::Inode;
 use std::fmt;
 use std::path::PathBuf;
 use std::time::SystemTime;

@@ -14,10 +14,10 @@ use perfconv::container::read::{ReadOptions, input::Input};
 use perfconv::container::write::pipe;
 use perfconv::formats::import::{Import, ImportOptions, import};
 use perfconv::formats::{json as json_format, quipper as quipper_format};
-use perfconv::rewrite::build_ids::elf::{self, Elf};
+use perfconv::object::build_id_note::{self, Elf};
+use perfconv::object::perf_map::MapFile;
 use perfconv::rewrite::build_ids::known::KnownBuildIds;
 use perfconv::rewrite::jit::images::ImageOptions;
-use perfconv::rewrite::jit::map_file::MapFile;
 use perfconv::rewrite::jit::pass::JitPass;
 use perfconv::rewrite::passes::Passes;
 use perfconv::stream::source::Source;
@@ -49,7 +49,7 @@ pub fn elf(bytes: &[u8]) {
         let lines = bytes.split(|&byte| byte == b'\n').count();
         assert!(known.len() <= lines, "{} build IDs in {lines} lines", known.len());
     }
-    if let Ok(Elf::Id(id)) = elf::read(&path) {
+    if let Ok(Elf::Id(id)) = build_id_note::read(&path) {
         assert!(
             bytes.windows(id.bytes().len()).any(|window| window == id.bytes()),
             "the file should contain the build ID"
@@ -88,7 +88,7 @@ pub fn jitdump(bytes: &[u8]) {
     let image = dir.path().join("jit-1.so");
     match passes.run(input, &read, &mut count) {
         Ok(_) => {
-            let id = elf::read(&image).expect("the image should exist");
+            let id = build_id_note::read(&image).expect("the image should exist");
             assert!(matches!(id, Elf::Id(_)), "the image should have a build ID");
         }
         Err(_) => assert!(!image.exists(), "a rejected jitdump should leave no image"),

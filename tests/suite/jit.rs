@@ -10,7 +10,7 @@ use perfconv::abi::record::{CpuMode, RecordType};
 use perfconv::abi::sample_view::SampleView;
 use perfconv::abi::{self, Endian};
 use perfconv::container::read::{ReadOptions, input::Input};
-use perfconv::rewrite::jit::dump::{Dump, EventKind};
+use perfconv::object::jit_dump::{Dump, EventKind};
 use perfconv::stream::Sink;
 use perfconv::stream::meta::Meta;
 use perfconv::stream::raw::Raw;

@@ -2,12 +2,12 @@
 
 use super::{MissingSymbols, ObjectReports};
 use crate::abi::feature::FeatureId;
+use crate::object::build_id::Id;
+use crate::object::build_id_note::read_notes;
+use crate::object::host::Host;
 use crate::profile::mappings::{BuildIds, unpadded};
 use crate::profile::symbols::{Function, FunctionId, Line, Symbols};
 use crate::profile::{Frame, MappingId, Place};
-use crate::rewrite::build_ids::elf::read_notes;
-use crate::rewrite::build_ids::host::Host;
-use crate::rewrite::build_ids::id::Id;
 use crate::session::JitDumps;
 use crate::session::map::Map;
 use crate::session::names::NameId;

@@ -1,13 +1,13 @@
 //! Searches the build ID of an object: in the user's list, in the files of this machine or below `--symfs`, in the running
 //! kernel, in the build ID cache.
 
-use super::elf::{self, Elf};
-use super::host::{Host, Inode};
-use super::id::Id;
 use super::known::KnownBuildIds;
 use super::objects::{FileKey, KERNEL, Object};
 use crate::abi::hex::from_hex;
 use crate::abi::record::CpuMode;
+use crate::object::build_id::Id;
+use crate::object::build_id_note::{self, Elf};
+use crate::object::host::{Host, Inode};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -156,7 +156,7 @@ impl<'a> Finder<'a> {
         }
         match self.host {
             Host::Other(_) => Err(Reason::OtherHost.into()),
-            Host::This { runs_the_kernel: true } => match elf::read_notes(Path::new("/sys/kernel/notes")) {
+            Host::This { runs_the_kernel: true } => match build_id_note::read_notes(Path::new("/sys/kernel/notes")) {
                 Ok(id) => id.map(Some).ok_or(Reason::NoId.into()),
                 Err(e) => Err(unreadable(&e)),
             },
@@ -168,7 +168,7 @@ impl<'a> Finder<'a> {
     fn loaded_module(&self, module: &str) -> Option<Id> {
         let is_here = self.options.symfs.is_none() && self.host == Host::This { runs_the_kernel: true };
         let notes = format!("/sys/module/{module}/notes/.note.gnu.build-id");
-        is_here.then(|| elf::read_notes(Path::new(&notes)).ok().flatten()).flatten()
+        is_here.then(|| build_id_note::read_notes(Path::new(&notes)).ok().flatten()).flatten()
     }
 
     /// The cached build ID: of the same file, which the cache links, or of the only file of the name if the file no longer exists
@@ -185,7 +185,7 @@ impl<'a> Finder<'a> {
                 (_, None) => true,
                 (None, Some(_)) => false,
                 (Some(metadata), Some(end)) => {
-                    reaches(metadata.len(), end) && elf::read(&path).ok() == Some(Elf::Id(id))
+                    reaches(metadata.len(), end) && build_id_note::read(&path).ok() == Some(Elf::Id(id))
                 }
             };
             let inodes = file.inode.zip(metadata.as_ref().and_then(Inode::of_file));
@@ -217,7 +217,7 @@ fn read(path: &Path, end: u64) -> Result<Option<Id>, MissingBuildId> {
             detail: format!("{size} bytes, but {end} were mapped"),
         });
     }
-    match elf::read(path) {
+    match build_id_note::read(path) {
         Ok(Elf::Id(id)) => Ok(Some(id)),
         Ok(Elf::NoId) => Err(Reason::NoId.into()),
         Ok(Elf::Other) => Ok(None),

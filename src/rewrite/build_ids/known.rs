@@ -1,7 +1,7 @@
 //! Build IDs given by the user: `--known-build-ids`.
 
-use super::id::Id;
 use crate::abi::hex::from_hex;
+use crate::object::build_id::Id;
 use hashbrown::HashMap;
 use std::fs;
 

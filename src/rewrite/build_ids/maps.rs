@@ -1,13 +1,13 @@
 //! Stores build IDs in mapping records: `--mmap2-buildids`, `--mmap2-buildid-all`.
 
 use super::find::FindOptions;
-use super::id::Id;
 use super::objects::{ObjectScan, PROT_EXEC, Scope, mapped};
 use super::resolve::Resolved;
 use crate::abi::record::mmap2::Mmap2;
 use crate::abi::record::{Body, Misc, Record, RecordType};
 use crate::container::write::encoded;
 use crate::error::Result;
+use crate::object::build_id::Id;
 use crate::rewrite::each::Each;
 use crate::rewrite::mmap::{Mmap, Names};
 use crate::rewrite::option::{Outputs, Parameter, PassOption};

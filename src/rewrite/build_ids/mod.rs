@@ -4,15 +4,11 @@
 //! * [`maps`]: stores them in mapping records.
 //! * [`objects`]: collects the mapped files, and those that contain samples.
 //! * [`resolve`]: determines the build ID of each file, or why it has none.
-//! * [`find`]: searches build IDs; [`host`]: whether a local file is the recorded one; [`elf`]: build IDs of ELF files.
+//! * [`find`]: searches build IDs.
 //! * [`known`]: build IDs given by the user.
-//! * [`id`]: the build ID type.
 //! * [`options`]: options of the search.
 
-pub mod elf;
 pub mod find;
-pub mod host;
-pub mod id;
 pub mod known;
 pub mod maps;
 pub mod objects;

@@ -1,13 +1,13 @@
 //! Collects the mapped files, and those that contain samples.
 
-use super::host::Inode;
-use super::id::Id;
 use crate::abi::bytes::{Reader, Words};
 use crate::abi::callchain::Context;
 use crate::abi::record::mmap2::MappedFile;
 use crate::abi::record::{CpuMode, Misc, RecordType};
 use crate::abi::sample_view::SampleView;
 use crate::error::Result;
+use crate::object::build_id::Id;
+use crate::object::host::Inode;
 use crate::rewrite::mmap::{Mmap, Names};
 use crate::rewrite::quipper::remap::branches;
 use crate::session::Session;

@@ -1,11 +1,11 @@
 //! Determines the build ID of each object, or why it has none.
 
 use super::find::{FindOptions, Finder, MissingBuildId, Reason};
-use super::host::Host;
-use super::id::Id;
 use super::objects::{FileKey, Object, ObjectScan};
 use crate::abi::feature::FeatureId;
 use crate::abi::record::CpuMode;
+use crate::object::build_id::Id;
+use crate::object::host::Host;
 use crate::stream::ledger::Ledger;
 use hashbrown::HashMap;
 use std::collections::{BTreeMap, BTreeSet};

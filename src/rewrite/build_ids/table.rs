@@ -1,10 +1,10 @@
 //! Stores build IDs in the table of a file, or in the records of a pipe: `--build-ids`, `--buildid-all`.
 
 use super::find::FindOptions;
-use super::id::Id;
 use super::objects::{ObjectScan, Scope};
 use super::resolve::Resolved;
 use crate::error::Result;
+use crate::object::build_id::Id;
 use crate::rewrite::header::Header;
 use crate::rewrite::option::{Outputs, Parameter, PassOption};
 use crate::rewrite::pass::{Pass, PreScan};

@@ -2,10 +2,10 @@
 
 use crate::container::temp_directory::{TempDirectory, temporary};
 use crate::error::{Error, Result};
+use crate::object::build_id::Id;
 use crate::object::build_id_directory::is_elf;
+use crate::object::build_id_note::{self, Elf};
 use crate::object::image::Image;
-use crate::rewrite::build_ids::elf::{self, Elf};
-use crate::rewrite::build_ids::id::Id;
 use hashbrown::HashSet;
 use std::fs;
 use std::io::{BufWriter, Write};
@@ -62,7 +62,7 @@ impl Images {
         }
         if fs::symlink_metadata(&target).is_ok() {
             let id = Id::new(&image.build_id());
-            if id.is_some_and(|id| elf::read(&target).is_ok_and(|found| found == Elf::Id(id))) {
+            if id.is_some_and(|id| build_id_note::read(&target).is_ok_and(|found| found == Elf::Id(id))) {
                 return Ok(target);
             }
             if !self.options.overwrite {

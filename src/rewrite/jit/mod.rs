@@ -1,7 +1,5 @@
 //! Symbols for code compiled at run time: generates ELF images of it, and records that map them.
 //!
-//! * [`dump`]: reads jitdumps; [`map_file`]: reads `perf-PID.map` files.
-//! * [`find`]: locates these files.
 //! * [`plan`]: the mappings to insert for a jitdump; [`pass`](mod@pass): the pass that inserts them.
 //! * [`perf_map`]: the pass that maps anonymous memory to images of `perf-PID.map` files.
 //! * [`live`]: tracks which functions are at which addresses.
@@ -10,11 +8,8 @@
 //! * [`options`]: options of the passes.
 
 pub mod clock;
-pub mod dump;
-pub mod find;
 pub mod images;
 pub mod live;
-pub mod map_file;
 pub mod options;
 pub mod pass;
 pub mod perf_map;

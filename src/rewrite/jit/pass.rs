@@ -1,6 +1,5 @@
 //! Maps the functions of jitdumps to images: `--jit`.
 
-use super::find::{dump_pid, is_for_code};
 use super::images::{ImageOptions, Images};
 use super::live::Live;
 use super::options::JIT_DUMP;
@@ -11,6 +10,7 @@ use crate::abi::record::{Record, RecordType};
 use crate::container::block::Origin;
 use crate::container::read::ReadOptions;
 use crate::error::Result;
+use crate::object::jit_files::{dump_pid, is_for_code};
 use crate::rewrite::mmap::{Mmap, Names};
 use crate::rewrite::option::{Outputs, Parameter, PassOption};
 use crate::rewrite::pass::{Pass, PreScan};

@@ -1,8 +1,6 @@
 //! Maps the memory of functions in `perf-PID.map` files to images: `--perf-map`.
 
-use super::find::{is_for_code, locate};
 use super::images::{ImageOptions, Images};
-use super::map_file::MapFile;
 use crate::abi::feature::FeatureId;
 use crate::abi::record::mmap2::Mmap2;
 use crate::abi::record::{Body, Misc, Record, RecordType};
@@ -10,9 +8,11 @@ use crate::abi::text::PaddedStr;
 use crate::container::spool::map;
 use crate::container::write::encoded;
 use crate::error::{Error, Result};
+use crate::object::build_id::Id;
 use crate::object::image::{Function, Image};
+use crate::object::jit_files::{is_for_code, locate};
 use crate::object::machine;
-use crate::rewrite::build_ids::id::Id;
+use crate::object::perf_map::MapFile;
 use crate::rewrite::build_ids::objects::PROT_EXEC;
 use crate::rewrite::each::Each;
 use crate::rewrite::mmap::{Mmap, Names};

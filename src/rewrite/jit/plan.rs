@@ -1,8 +1,6 @@
 //! Plans the mappings to insert for jitdumps.
 
 use super::clock::Clock;
-use super::dump::{Dump, Event, EventKind};
-use super::find::locate;
 use super::images::Images;
 use super::live::Live;
 use crate::abi::feature::FeatureId;
@@ -14,9 +12,11 @@ use crate::container::spool::map;
 use crate::container::walk::Damage;
 use crate::container::write::encoded;
 use crate::error::{Error, Result};
+use crate::object::build_id::Id;
 use crate::object::image::{Function, Image};
+use crate::object::jit_dump::{Dump, Event, EventKind};
+use crate::object::jit_files::locate;
 use crate::object::machine;
-use crate::rewrite::build_ids::id::Id;
 use crate::rewrite::build_ids::objects::PROT_EXEC;
 use crate::stream::meta::Meta;
 use hashbrown::{HashMap, HashSet};

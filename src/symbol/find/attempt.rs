@@ -1,6 +1,6 @@
 //! Attempts to find a file, and their outcomes.
 
-use crate::rewrite::build_ids::id::Id;
+use crate::object::build_id::Id;
 use std::fmt;
 use std::path::PathBuf;
 

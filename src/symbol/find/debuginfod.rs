@@ -5,7 +5,7 @@ use super::attempt::{Attempt, Outcome, Role};
 use super::fetch::{Fetch, Notice, Wanted};
 use super::places::in_debuginfod_cache;
 use crate::container::temp_directory::TempDirectory;
-use crate::rewrite::build_ids::elf::{self, Elf};
+use crate::object::build_id_note::{self, Elf};
 use std::collections::BTreeSet;
 use std::env;
 use std::fs::{self, File};
@@ -138,7 +138,7 @@ impl Debuginfod {
             file.write_all(&buffer[..read]).map_err(stored)?;
         }
         drop(file);
-        if elf::read(&temporary).ok() != Some(Elf::Id(wanted.build_id)) {
+        if build_id_note::read(&temporary).ok() != Some(Elf::Id(wanted.build_id)) {
             return Err(Failure::File("the file has another build ID".to_owned()));
         }
         fs::rename(&temporary, to).map_err(stored)
@@ -259,7 +259,7 @@ mod tests {
     }
 
     fn fetch(client: &Debuginfod, role: Role) -> Fetched {
-        let build_id = crate::rewrite::build_ids::elf::of_bytes(&image(62, true, Endian::Little)).unwrap();
+        let build_id = crate::object::build_id_note::of_bytes(&image(62, true, Endian::Little)).unwrap();
         let mut attempts = Vec::new();
         let path = client.fetch(&Wanted { object: Path::new("/bin/app"), build_id, role }, &mut attempts);
         Fetched { path, outcomes: attempts.into_iter().map(|attempt| attempt.outcome).collect() }

@@ -1,7 +1,7 @@
 //! The interface for files that are fetched from elsewhere, if the user asks for it.
 
 use super::attempt::{Attempt, Role};
-use crate::rewrite::build_ids::id::Id;
+use crate::object::build_id::Id;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

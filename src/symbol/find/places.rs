@@ -2,7 +2,7 @@
 
 use super::SearchOptions;
 use crate::abi::hex::to_hex;
-use crate::rewrite::build_ids::id::Id;
+use crate::object::build_id::Id;
 use std::path::{Component, Path, PathBuf};
 
 /// A path below a directory; `None` if it would lead out of the directory.

@@ -1,5 +1,7 @@
 //! Reads jitdumps: which functions were at which addresses, and when.
 
+use super::image::Function;
+use super::lines::Line;
 use crate::abi::jitdump::header::Header;
 use crate::abi::jitdump::record::{
     CodeLoad, CodeMove, DebugEntry, DebugInfo, RecordHeader, RecordKind, Terminated, UnwindingInfo,
@@ -7,8 +9,6 @@ use crate::abi::jitdump::record::{
 use crate::abi::{self, Endian};
 use crate::container::walk::{Damage, DamageKind};
 use crate::error::{Error, Result};
-use crate::object::image::Function;
-use crate::object::lines::Line;
 use bytes::Bytes;
 
 /// The contents of a jitdump.

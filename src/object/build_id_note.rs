@@ -1,6 +1,6 @@
 //! Reads build IDs (GNU notes) of untrusted ELF files.
 
-use super::id::Id;
+use super::build_id::Id;
 use object::elf::{ELF_NOTE_GNU, FileHeader32, FileHeader64, NT_GNU_BUILD_ID};
 use object::read::elf::{FileHeader, NoteIterator, ProgramHeader, SectionHeader};
 use object::{Endianness, FileKind, ReadCache, ReadRef};
