@@ -27,6 +27,7 @@ use crate::rewrite::perf_version::PerfVersionPass;
 use crate::rewrite::split::by::By;
 use crate::rewrite::split::run::{SplitOptions, split};
 use crate::stream::Sink;
+use crate::stream::ledger::{Ledger, Reason};
 use crate::stream::source::Source;
 use crate::stream::write::file::ToFile;
 use crate::stream::write::form::Form;
@@ -63,7 +64,9 @@ fn recording() -> Recording {
 fn with([record, feature]: [&str; 2]) -> Recording {
     let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("roundtrip/fixtures/plain.data");
     let mut lines = lines(&Recording::open(fixture).unwrap());
-    lines.insert(lines.len() - 1, feature.to_owned());
+    if !feature.is_empty() {
+        lines.insert(lines.len() - 1, feature.to_owned());
+    }
     let sample = lines.iter().rposition(|line| line.contains("\"SAMPLE\"")).unwrap();
     lines.insert(sample + 1, record.to_owned());
     // A clock that other recordings share.
@@ -159,19 +162,42 @@ fn merging_remaps_processes_and_events_and_shifts_times() {
             r#"{{"feature":"CLOCK_DATA","content":{{"version":1,"clockid":1,"wall_clock_ns":{wall},"clockid_ns":0}}}}"#
         )
     };
-    let member = |wall| with([RECORD, &format!("{}\n{FEATURE}", clock(wall))]);
-    let members = [member(1_000), member(5_000)];
-    let read = ReadOptions::default();
-    let options = MergeOptions { align_wall: true, offset_pids: true, ..MergeOptions::default() };
-    let merge = Merge::open(members.iter().map(|member| member.input.clone()).collect(), &read, options).unwrap();
-    let file = tempfile::NamedTempFile::new().unwrap();
-    merge.run(&read, &mut ToFile::new(file.reopen().unwrap(), Form::default())).unwrap();
-    let (records, feature) = found(&Recording::open(file.path()).unwrap());
+    let with_feature = |wall| with([RECORD, &format!("{}\n{FEATURE}", clock(wall))]);
+    let without_feature = |wall| with([RECORD, &clock(wall)]);
+    let (records, feature) = found(&merged([without_feature(1_000), with_feature(5_000)]).0);
     let [first, second] = &records[..] else { panic!("{records:?}") };
     assert_eq!([first.pid, second.pid], [PID, PID + PID_STEP]);
     assert_eq!(second.time - first.time, 4_000);
     assert_ne!(first.id, second.id);
-    assert_eq!(feature.map(|feature| feature.pid), Some(PID));
+    let feature = feature.unwrap();
+    assert_eq!((feature.pid, feature.time), (second.pid, second.time));
+
+    // Equal sections of different processes differ in the result.
+    let (both, ledger) = merged([with_feature(1_000), with_feature(5_000)]);
+    assert_eq!(found(&both).1, None);
+    assert!(ledger.notes().iter().any(|note| note.contains("differ and are dropped: EXAMPLE")), "{:?}", ledger.notes());
+}
+
+#[test]
+fn merging_drops_malformed_records_and_reports_malformed_features() {
+    let malformed =
+        || with([r#"{"record":"EXAMPLE","raw":"AAAAAAAAAAA="}"#, r#"{"feature":"EXAMPLE","raw":"AAAAAAAAAAA="}"#]);
+    let (result, ledger) = merged([recording(), malformed()]);
+    assert_eq!(found(&result).0.len(), 1);
+    assert_eq!(ledger.of(RecordType::EXAMPLE).dropped, [(Reason::Damaged, 1)].into());
+    let (_, ledger) = merged([with([RECORD, ""]), malformed()]);
+    assert!(ledger.notes().iter().any(|note| note.contains("cannot be decoded") && note.ends_with(": EXAMPLE")));
+}
+
+/// The result of merging two recordings of different machines.
+fn merged(members: [Recording; 2]) -> (Recording, Ledger) {
+    let read = ReadOptions::default();
+    let has_clock = members.iter().all(|member| member.features().unwrap().get(FeatureId::CLOCK_DATA).is_some());
+    let options = MergeOptions { align_wall: has_clock, offset_pids: true, ..MergeOptions::default() };
+    let merge = Merge::open(members.iter().map(|member| member.input.clone()).collect(), &read, options).unwrap();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let (_, ledger) = merge.run(&read, &mut ToFile::new(file.reopen().unwrap(), Form::default())).unwrap();
+    (Recording::from_bytes("merged.data", fs::read(file.path()).unwrap()).unwrap(), ledger)
 }
 
 #[test]

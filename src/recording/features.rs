@@ -1,7 +1,7 @@
 //! Metadata of a recording: machine, command and events.
 
 use crate::abi::attr::Attr;
-use crate::abi::feature::{Feature, FeatureContext, FeatureId};
+use crate::abi::feature::{Feature, FeatureId};
 use crate::container::read::input::Input;
 use crate::container::read::{Container, ReadOptions};
 use crate::error::Result;
@@ -43,9 +43,7 @@ impl Features {
     /// A feature section, decoded.
     pub fn get(&self, id: FeatureId) -> Option<Feature> {
         let bytes = self.meta.features.get(&id)?;
-        let cpus = self.meta.features.get(&FeatureId::NRCPUS).map(AsRef::as_ref);
-        let context = FeatureContext::new(cpus, self.meta.endian);
-        Some(Feature::read(id, bytes, self.meta.endian, &context).0)
+        Some(Feature::read(id, bytes, self.meta.endian, &self.meta.feature_context()).0)
     }
 
     /// The IDs of the feature sections, sorted.

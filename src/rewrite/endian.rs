@@ -2,7 +2,7 @@
 
 use super::pass::{Pass, PreScan};
 use crate::abi::Endian;
-use crate::abi::feature::{Feature, FeatureContext, FeatureId, FeatureSection};
+use crate::abi::feature::{Feature, FeatureSection};
 use crate::abi::record::{Body, Record, RecordContext, RecordType};
 use crate::abi::sample::Sample;
 use crate::error::{Error, Result};
@@ -105,7 +105,7 @@ impl Sink for EndianPass {
         if meta.endian == self.to {
             return Ok(());
         }
-        let context = FeatureContext::new(meta.features.get(&FeatureId::NRCPUS).map(AsRef::as_ref), meta.endian);
+        let context = meta.feature_context();
         for (&id, bytes) in &meta.features {
             match FeatureSection::read(id, bytes, meta.endian, &context).feature {
                 Feature::Opaque(_) => self.add_unconverted("unknown or malformed features"),

@@ -5,7 +5,7 @@ use crate::abi::feature::clock_data::ClockData;
 use crate::abi::feature::group_desc::GroupDesc;
 use crate::abi::feature::string::{PerfStr, StrList};
 use crate::abi::feature::tracing_data::TracingData;
-use crate::abi::feature::{FeatureId, build_ids, event_desc};
+use crate::abi::feature::{FeatureContext, FeatureId, build_ids, event_desc};
 use crate::abi::header::EventType;
 use crate::abi::record::RecordType;
 use crate::abi::record::build_id::BuildId;
@@ -266,6 +266,11 @@ impl Meta {
             Some((_, event)) => event.context(raw.endian()),
             None => RecordContext { endian: raw.endian(), layout: SampleLayout::default(), sample_id_all: false },
         }
+    }
+
+    /// Context for decoding a feature section.
+    pub fn feature_context(&self) -> FeatureContext {
+        FeatureContext::new(self.features.get(&FeatureId::NRCPUS).map(AsRef::as_ref), self.endian)
     }
 
     /// A string feature, such as [`FeatureId::VERSION`].

@@ -11,7 +11,7 @@ use super::value_writer::append;
 use super::{DECODE, TRACEPOINTS, directory_files};
 use crate::abi::attr::AttrType;
 use crate::abi::feature::auxtrace::AuxtraceIndex;
-use crate::abi::feature::{Feature, FeatureContext, FeatureId, FeatureSection};
+use crate::abi::feature::{Feature, FeatureId, FeatureSection};
 use crate::abi::header::EventType;
 use crate::abi::record::RecordType;
 use crate::abi::tokens::Unsupported;
@@ -152,7 +152,7 @@ impl<W: Write> Export<W> {
     }
 
     fn feature(&mut self, meta: &Meta, id: FeatureId, bytes: &[u8]) -> Result<()> {
-        let section = FeatureSection::read(id, bytes, meta.endian, &feature_context(meta));
+        let section = FeatureSection::read(id, bytes, meta.endian, &meta.feature_context());
         let (room, tail) = left_over(bytes.len() - section.tail.len(), &section.tail, |covered| covered);
         match &section.feature {
             Feature::Opaque(bytes) => {
@@ -180,10 +180,6 @@ impl<W: Write> Export<W> {
 /// Text before and after each object but the first.
 fn between(is_document: bool) -> (&'static [u8], &'static [u8]) {
     if is_document { (b",\n", b"") } else { (b"", b"\n") }
-}
-
-fn feature_context(meta: &Meta) -> FeatureContext {
-    FeatureContext::new(meta.features.get(&FeatureId::NRCPUS).map(AsRef::as_ref), meta.endian)
 }
 
 impl<W: Write> Converter for Export<W> {
@@ -252,7 +248,7 @@ impl<W: Write> Sink for Export<W> {
         let frame = (is_frame || is_in_frame && self.frames > 0).then_some(self.frames);
         let info = RecordInfo { context: meta.context(raw), nr, frame, tracepoint: self.tracepoint(meta, raw) };
         if kind == RecordType::HEADER_FEATURE {
-            let context = feature_context(meta);
+            let context = meta.feature_context();
             return self.write_with(|out| render::feature_record(out, raw, &info, &context));
         }
         self.queue.push(raw, info, &mut self.out)?;

@@ -4,7 +4,7 @@ use super::proto::PerfDataProto;
 use super::proto::perf_data_proto as proto;
 use super::text::md5_prefix;
 use crate::abi::feature::string::{PerfStr, StrList};
-use crate::abi::feature::{Feature, FeatureContext, FeatureId, build_ids, event_desc};
+use crate::abi::feature::{Feature, FeatureId, build_ids, event_desc};
 use crate::abi::header::FeatureBits;
 use crate::abi::record::Misc;
 use crate::abi::record::build_id::BuildId;
@@ -50,7 +50,7 @@ pub fn events(meta: &Meta) -> Vec<FileAttr> {
 /// Describes all features that the schema models.
 pub fn describe(meta: &Meta, message: &mut PerfDataProto) {
     describe_names(meta, message);
-    let context = FeatureContext::new(meta.features.get(&FeatureId::NRCPUS).map(AsRef::as_ref), meta.endian);
+    let context = meta.feature_context();
     let mut texts = StringMetadata::default();
     for (&id, bytes) in &meta.features {
         if let Some(text) = string_field(id, &mut texts) {

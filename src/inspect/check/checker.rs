@@ -5,10 +5,10 @@ use super::flow::{AuxtraceRecords, Frame, Rounds};
 use super::layout::Layout;
 use super::{attrs, features, records, references, tracepoints};
 use crate::abi;
+use crate::abi::feature::FeatureId;
 use crate::abi::feature::auxtrace::AuxtraceIndex;
 use crate::abi::feature::compressed::Compression;
 use crate::abi::feature::tracing_data::TracingData;
-use crate::abi::feature::{FeatureContext, FeatureId};
 use crate::abi::header::FileHeader;
 use crate::abi::record::{Body, RecordType};
 use crate::container::block::Origin;
@@ -116,7 +116,7 @@ impl<'a> Checker<'a> {
     }
 
     fn feature(&mut self, meta: &Meta, id: FeatureId, bytes: &[u8], file: &str, offset: Option<u64>) {
-        let context = FeatureContext::new(meta.features.get(&FeatureId::NRCPUS).map(AsRef::as_ref), meta.endian);
+        let context = meta.feature_context();
         let report = |rule, what| self.findings.add(file, offset, Subject::Feature(id), rule, what);
         features::check(id, bytes, meta.endian, &context, meta.events.list().len(), report);
     }

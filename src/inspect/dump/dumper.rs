@@ -1,7 +1,7 @@
 //! Prints records as text.
 
 use super::{hex, text};
-use crate::abi::feature::{Feature, FeatureContext, FeatureId};
+use crate::abi::feature::{Feature, FeatureId};
 use crate::abi::record::named_misc::NamedMisc;
 use crate::abi::record::{Body, Misc, Record, RecordType};
 use crate::abi::sample_id::SampleId;
@@ -162,7 +162,7 @@ impl<W: Write> Dumper<W> {
 fn decoded_feature(meta: &Meta, body: &Body) -> Option<DecodedFeature> {
     let Body::HeaderFeature(record) = body else { return None };
     let id = record.id().filter(|_| !record.data.is_empty())?;
-    let context = FeatureContext::new(meta.features.get(&FeatureId::NRCPUS).map(AsRef::as_ref), meta.endian);
+    let context = meta.feature_context();
     match Feature::read(id, &record.data, meta.endian, &context) {
         (Feature::Opaque(_), _) => None,
         (content, _) => Some(DecodedFeature { feature: id, content }),

@@ -9,7 +9,7 @@ use crate::abi::feature::event_desc::EventDesc;
 use crate::abi::feature::group_desc::Group;
 use crate::abi::feature::pmu_caps::Caps;
 use crate::abi::feature::string::PerfStr;
-use crate::abi::feature::{Feature, FeatureContext, FeatureId};
+use crate::abi::feature::{Feature, FeatureId};
 use crate::abi::header::{FileHeader, Magic};
 use crate::container::read::Container;
 use crate::inspect::dump::text;
@@ -40,7 +40,7 @@ pub fn lines(meta: &Meta) -> Vec<String> {
 
 /// The features, decoded.
 pub fn features(meta: &Meta) -> Vec<(FeatureId, Feature)> {
-    let context = FeatureContext::new(meta.features.get(&FeatureId::NRCPUS).map(AsRef::as_ref), meta.endian);
+    let context = meta.feature_context();
     let features = meta.features.iter();
     features.map(|(&id, bytes)| (id, Feature::read(id, bytes, meta.endian, &context).0)).collect()
 }

@@ -53,7 +53,7 @@ impl Replacer {
     /// # Errors
     /// None in practice: writing to memory does not fail.
     pub fn feature(&mut self, id: FeatureId, bytes: &[u8], meta: &Meta) -> Result<Option<Vec<u8>>> {
-        let context = FeatureContext::new(meta.features.get(&FeatureId::NRCPUS).map(AsRef::as_ref), meta.endian);
+        let context = meta.feature_context();
         let section = self.section(FeatureSection::read(id, bytes, meta.endian, &context));
         section.map(|section| encoded(section.to_bytes(meta.endian))).transpose()
     }

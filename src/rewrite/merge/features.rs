@@ -6,12 +6,13 @@ use super::formats;
 use super::kernel;
 use super::member::Member;
 use super::options::MergeOptions;
+use super::remap::{RecordRemapper, TooLarge};
 use crate::abi;
 use crate::abi::Endian;
-use crate::abi::feature::FeatureId;
 use crate::abi::feature::build_ids;
 use crate::abi::feature::numa_topology::NumaTopology;
 use crate::abi::feature::sample_time::SampleTime;
+use crate::abi::feature::{Feature, FeatureId, FeatureSection};
 use crate::abi::record::Misc;
 use crate::abi::record::build_id::BuildId;
 use crate::container::write::encoded;
@@ -46,40 +47,79 @@ const GENERATED: [FeatureId; 9] = [
 /// Features that can only be decoded together with NRCPUS.
 const BY_CPU: [FeatureId; 2] = [FeatureId::CPU_TOPOLOGY, FeatureId::CPU_DOMAIN_INFO];
 
-/// Merges the features of recordings.
+/// Merges the features of recordings; `remappers` are those of their records.
 ///
 /// # Errors
-/// Fails if tracepoint formats conflict, or a value does not fit in its feature.
-pub fn merge(members: &[Member], merged: &Merged, shifts: &[u64], options: &MergeOptions) -> Result<MergedFeatures> {
+/// Fails if tracepoint formats conflict, a process ID is too large, or a value does not fit in its feature.
+pub fn merge(
+    members: &[Member],
+    remappers: &[RecordRemapper],
+    merged: &Merged,
+    shifts: &[u64],
+    options: &MergeOptions,
+) -> Result<MergedFeatures> {
     let endian = endian(members);
     let mut result = MergedFeatures::default();
     let ids: BTreeSet<_> = members.iter().flat_map(|member| member.meta.features.keys().copied()).collect();
-    let mut differing = Vec::new();
+    let (mut differing, mut unchanged) = (Vec::new(), Vec::new());
     for id in ids.into_iter().filter(|id| !GENERATED.contains(id)) {
-        let chosen = options.features_from.and_then(|number| members[number].meta.features.get(&id));
-        let mut sections = members.iter().filter_map(|member| member.meta.features.get(&id));
-        let Some(first) = sections.next() else { continue };
-        if sections.all(|other| is_alike(id, first, other, endian)) {
-            result.features.insert(id, chosen.unwrap_or(first).clone());
-        } else if let Some(chosen) = chosen {
-            result.features.insert(id, chosen.clone());
-        } else {
-            differing.push(id);
+        let (mut sections, mut is_unchanged) = (Vec::new(), false);
+        for (number, (member, remapper)) in members.iter().zip(remappers).enumerate() {
+            let Some(section) = member.meta.features.get(&id) else { continue };
+            let remapped = remapped(id, section, member, remapper)?;
+            is_unchanged |= remapped.is_none();
+            sections.push((number, remapped.unwrap_or_else(|| section.clone())));
+        }
+        let Some((_, first)) = sections.first() else { continue };
+        let chosen = sections.iter().find(|(number, _)| options.features_from == Some(*number));
+        let is_common = sections.iter().all(|(_, section)| is_alike(id, first, section, endian));
+        match chosen.or(sections.first().filter(|_| is_common)) {
+            Some((_, section)) => {
+                result.features.insert(id, section.clone());
+                unchanged.extend(is_unchanged.then_some(id));
+            }
+            None => differing.push(id),
         }
     }
     if differing.contains(&FeatureId::NRCPUS) {
         differing.extend(BY_CPU.iter().filter(|id| result.features.remove(*id).is_some()));
     }
+    let names = |ids: &[FeatureId]| ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     if !differing.is_empty() {
-        let names: Vec<_> = differing.iter().map(ToString::to_string).collect();
         let what = format!(
             "these features differ and are dropped: {}; use --features-from to keep those of one recording",
-            names.join(", ")
+            names(&differing)
         );
         result.notes.push(what);
     }
+    if !unchanged.is_empty() {
+        result.notes.push(format!(
+            "these features cannot be decoded; any process IDs, times or event IDs in them are unchanged: {}",
+            names(&unchanged)
+        ));
+    }
     result.generate(members, merged, shifts, options, endian)?;
     Ok(result)
+}
+
+/// A feature section of a recording with the processes, times and event IDs of the result; `None` if it cannot be decoded but may
+/// have to be changed.
+fn remapped(id: FeatureId, bytes: &Bytes, member: &Member, remapper: &RecordRemapper) -> Result<Option<Bytes>> {
+    if remapper.is_same() {
+        return Ok(Some(bytes.clone()));
+    }
+    let endian = member.meta.endian;
+    let recorded = FeatureSection::read(id, bytes, endian, &member.meta.feature_context());
+    if matches!(recorded.feature, Feature::Opaque(_)) {
+        return Ok(None);
+    }
+    let mut section = recorded.clone();
+    let too_large = |task: TooLarge| Error::incompatible(format!("{}: the feature {id}: {task}", member.name));
+    remapper.feature(&mut section).map_err(too_large)?;
+    if section == recorded {
+        return Ok(Some(bytes.clone()));
+    }
+    encoded(section.to_bytes(endian)).map(|bytes| Some(bytes.into()))
 }
 
 /// Whether two sections are equal, ignoring the free memory in NUMA_TOPOLOGY.

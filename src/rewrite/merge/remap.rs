@@ -1,13 +1,14 @@
-//! Remaps records to the event IDs, fields, times and processes of a merge.
+//! Remaps records and features to the event IDs, fields, times and processes of a merge.
 //!
 //! Event IDs are in samples (IDENTIFIER, ID, STREAM_ID and counter values), in trailers, and in LOST, THROTTLE, UNTHROTTLE, READ,
 //! ID_INDEX and EVENT_UPDATE records; HEADER_ATTR and EVENT_DESC are generated. Recordings with other IDs, of `perf stat` or with
-//! unknown record types, are [rejected](super::compatibility).
+//! unknown record types, are [rejected](super::compatibility); records that do not match their definition are dropped.
 
 use super::events::{EventPlan, Plan};
 use super::options::PID_STEP;
 use super::patch::{bytes_of, change_u32, change_u64, u64_at};
 use crate::abi::Endian;
+use crate::abi::feature::FeatureSection;
 use crate::abi::fields::{FieldVisitor, TaskField};
 use crate::abi::read_format::ReadFormat;
 use crate::abi::record::{Body, RecordHeader, RecordType};
@@ -20,10 +21,11 @@ use crate::stream::events::is_time;
 use crate::stream::ledger::Reason;
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
+use std::fmt;
 use std::io::Cursor;
 
 /// Remaps the records of one recording.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct RecordRemapper {
     plan: Plan,
     /// Wrapping offset of times.
@@ -39,7 +41,7 @@ impl RecordRemapper {
     }
 
     /// Whether records are unchanged.
-    fn is_same(&self) -> bool {
+    pub fn is_same(&self) -> bool {
         self.plan.is_same && self.shift == 0 && self.pids.is_none()
     }
 
@@ -49,18 +51,32 @@ impl RecordRemapper {
         if is_time(time) { time.wrapping_add(self.shift) } else { time }
     }
 
-    fn task(&self, meta: &Meta, raw: &Raw<'_>, task: u32) -> Result<u32> {
+    /// Remaps a process or thread ID.
+    fn task(&self, task: u32) -> std::result::Result<u32, TooLarge> {
         let Some(pids) = self.pids else { return Ok(task) };
         // The idle task and the kernel are common to all machines.
         if task == 0 || task > i32::MAX as u32 {
             return Ok(task);
         }
-        if task < PID_STEP {
-            return Ok(task + pids);
-        }
-        let file = &meta.files[raw.block().source as usize];
-        let what = format!("--offset-pids: process or thread ID {task} is too large to be offset");
-        Err(Error::input(file, raw.offset(), what))
+        if task < PID_STEP { Ok(task + pids) } else { Err(TooLarge(task)) }
+    }
+
+    /// Remaps the fields of a feature section. The bytes beyond its definition are unchanged.
+    ///
+    /// # Errors
+    /// Fails if a process ID is too large.
+    pub fn feature(&self, section: &mut FeatureSection) -> std::result::Result<(), TooLarge> {
+        self.visit(None, |visitor| section.feature.visit_fields(visitor))
+    }
+
+    fn visit(
+        &self,
+        own: Option<&EventPlan>,
+        visit: impl FnOnce(&mut dyn FieldVisitor),
+    ) -> std::result::Result<(), TooLarge> {
+        let mut fields = RemapFields { remapper: self, own, failure: None };
+        visit(&mut fields);
+        fields.failure.map_or(Ok(()), Err)
     }
 
     /// Appends the remapped record without its payload; or appends nothing and returns why the record is dropped.
@@ -73,16 +89,21 @@ impl RecordRemapper {
         if raw.header().kind < RecordType::USER_START && meta.events.of(raw).is_none() {
             return Ok(Some(Reason::UnknownEvent));
         }
-        if self.is_same() {
+        let is_remapped = if self.is_same() {
             out.extend_from_slice(raw.bytes());
+            true
         } else if raw.header().kind == RecordType::SAMPLE {
-            self.sample(meta, raw, out)?;
+            self.sample(meta, raw, out)?
         } else if raw.header().kind < RecordType::USER_START {
-            self.with_trailer(meta, raw, out)?;
+            self.with_trailer(meta, raw, out)?
         } else {
             out.extend_from_slice(raw.bytes());
             let body = start + RecordHeader::SIZE..start + raw.header().len();
-            self.remap_fields(meta, raw, None, &mut out[body])?;
+            self.remap_fields(meta, raw, None, &mut out[body])?
+        };
+        if !is_remapped {
+            out.truncate(start);
+            return Ok(Some(Reason::Damaged));
         }
         let len = out.len() - start;
         if len != raw.header().len() {
@@ -95,8 +116,9 @@ impl RecordRemapper {
         Ok(None)
     }
 
-    fn sample(&self, meta: &Meta, raw: &Raw<'_>, out: &mut Vec<u8>) -> Result<()> {
-        let Some((index, event)) = meta.events.of(raw) else { return Ok(()) };
+    /// Appends a remapped sample; returns false if its fields do not fit its size.
+    fn sample(&self, meta: &Meta, raw: &Raw<'_>, out: &mut Vec<u8>) -> Result<bool> {
+        let Some((index, event)) = meta.events.of(raw) else { return Ok(false) };
         let (from, endian) = (&event.layout, raw.endian());
         let plan = &self.plan.events[index as usize];
         let body = raw.body();
@@ -109,6 +131,9 @@ impl RecordRemapper {
         out.extend_from_slice(body);
         for (field, at) in from.head() {
             let at = start + at;
+            if at + 8 > out.len() {
+                return Ok(false);
+            }
             match field {
                 SampleField::Identifier | SampleField::Id | SampleField::StreamId => {
                     change_u64(out, at, endian, |id| self.plan.id(id, plan));
@@ -118,32 +143,36 @@ impl RecordRemapper {
                 _ => {}
             }
         }
-        if let Some(word) = from.word_at(SampleField::Read) {
-            self.values(out, start + 8 * word, endian, from.read_format());
-        }
-        Ok(())
+        Ok(match from.word_at(SampleField::Read) {
+            Some(word) => self.values(out, start + 8 * word, endian, from.read_format()),
+            None => true,
+        })
     }
 
-    /// Remaps the IDs of counter values.
-    fn values(&self, out: &mut [u8], mut at: usize, endian: Endian, format: ReadFormat) {
+    /// Remaps the IDs of counter values; returns false if the bytes are too short.
+    fn values(&self, out: &mut [u8], mut at: usize, endian: Endian, format: ReadFormat) -> bool {
         if !format.contains(ReadFormat::ID) {
-            return;
+            return true;
         }
         let has = |bit| usize::from(format.contains(bit));
         let times = has(ReadFormat::TOTAL_TIME_ENABLED) + has(ReadFormat::TOTAL_TIME_RUNNING);
         let each = 8 * (2 + has(ReadFormat::LOST));
         let (count, first) = match format.contains(ReadFormat::GROUP) {
-            true => (u64_at(out, at, endian).unwrap_or(0), 8 * (1 + times) + 8),
+            true => match u64_at(out, at, endian) {
+                Some(count) => (count, 8 * (1 + times) + 8),
+                None => return false,
+            },
             false => (1, 8 * (1 + times)),
         };
         at += first;
         for _ in 0..count {
             if at + 8 > out.len() {
-                return;
+                return false;
             }
             change_u64(out, at, endian, |id| self.plan.known(id));
             at += each;
         }
+        true
     }
 
     /// Remaps consecutive process and thread IDs.
@@ -153,22 +182,24 @@ impl RecordRemapper {
         }
         for at in (0..count).map(|nth| at + 4 * nth) {
             let Some(task) = super::patch::u32_at(out, at, raw.endian()) else { return Ok(()) };
-            let task = self.task(meta, raw, task)?;
+            let task = self.task(task).map_err(|task| task.at(meta, raw))?;
             change_u32(out, at, raw.endian(), |_| task);
         }
         Ok(())
     }
 
-    /// Remaps a kernel record other than a sample.
-    fn with_trailer(&self, meta: &Meta, raw: &Raw<'_>, out: &mut Vec<u8>) -> Result<()> {
-        let Some((index, _)) = meta.events.of(raw) else { return Ok(()) };
+    /// Appends a remapped kernel record other than a sample; returns false if its fields do not fit its size.
+    fn with_trailer(&self, meta: &Meta, raw: &Raw<'_>, out: &mut Vec<u8>) -> Result<bool> {
+        let Some((index, _)) = meta.events.of(raw) else { return Ok(false) };
         let plan = &self.plan.events[index as usize];
         let (body, trailer) = meta.events.split(raw);
         let endian = raw.endian();
         let start = out.len();
         out.extend_from_slice(&raw.bytes()[..RecordHeader::SIZE + body.len()]);
         let at = start + RecordHeader::SIZE;
-        self.remap_fields(meta, raw, Some(plan), &mut out[at..])?;
+        if !self.remap_fields(meta, raw, Some(plan), &mut out[at..])? {
+            return Ok(false);
+        }
         let id = trailer.and_then(|trailer| trailer.identifier.or(trailer.id));
         // Records that perf synthesizes have an ID of 0, and the trailer layout of the first event.
         let is_synthesized = trailer.is_none() || id == Some(0);
@@ -179,8 +210,9 @@ impl RecordRemapper {
             Some(id) => self.plan.id(id, plan),
             None => plan.id,
         };
-        let mut task = recorded.task.unwrap_or_default();
-        task = (self.task(meta, raw, task.0)?, self.task(meta, raw, task.1)?);
+        let (pid, tid) = recorded.task.unwrap_or_default();
+        let task = |task| self.task(task).map_err(|task| task.at(meta, raw));
+        let task = (task(pid)?, task(tid)?);
         let stream_id = recorded.stream_id.map_or(id, |id| if id == 0 { 0 } else { self.plan.id(id, plan) });
         let trailer = SampleId {
             task: Some(task),
@@ -191,44 +223,59 @@ impl RecordRemapper {
             identifier: Some(id),
         };
         trailer.append(layout.trailer(), endian, out);
-        Ok(())
+        Ok(true)
     }
 
-    /// Remaps the fields of a record other than a sample in place; `own` is the record's event, if any.
-    fn remap_fields(&self, meta: &Meta, raw: &Raw<'_>, own: Option<&EventPlan>, body: &mut [u8]) -> Result<()> {
+    /// Remaps the fields of a record other than a sample in place; returns false if it does not match its definition. `own` is the
+    /// record's event, if any.
+    fn remap_fields(&self, meta: &Meta, raw: &Raw<'_>, own: Option<&EventPlan>, body: &mut [u8]) -> Result<bool> {
         let len = body.len();
         let RecordHeader { kind, misc, .. } = raw.header();
         let (mut fields, tail) = Body::read(kind, misc, body, &meta.context(raw));
-        let covered = len - tail.len();
-        let mut remap = RemapFields { remapper: self, meta, raw, own, failure: None };
-        fields.visit_fields(&mut remap);
-        if let Some(failure) = remap.failure {
-            return Err(failure);
+        if matches!(fields, Body::Opaque(_)) {
+            return Ok(false);
         }
+        let covered = len - tail.len();
+        self.visit(own, |visitor| fields.visit_fields(visitor)).map_err(|task| task.at(meta, raw))?;
         let mut bytes = Cursor::new(Vec::with_capacity(len));
         let written = fields.write(&mut bytes, raw.endian());
         let bytes = encoded(written.map(|()| bytes.into_inner()))?;
-        // A definition should write as many bytes as it reads.
-        if bytes.len() == covered {
+        // A definition writes as many bytes as it reads, unless the record contradicts it.
+        let is_covered = bytes.len() == covered;
+        if is_covered {
             body[..covered].copy_from_slice(&bytes);
         }
-        Ok(())
+        Ok(is_covered)
+    }
+}
+
+/// A process or thread ID that is too large to be offset.
+#[derive(Debug)]
+pub struct TooLarge(u32);
+
+impl TooLarge {
+    fn at(self, meta: &Meta, raw: &Raw<'_>) -> Error {
+        Error::input(&meta.files[raw.block().source as usize], raw.offset(), self.to_string())
+    }
+}
+
+impl fmt::Display for TooLarge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "--offset-pids: process or thread ID {} is too large to be offset", self.0)
     }
 }
 
 /// Remaps references to events, times and processes.
 struct RemapFields<'a> {
     remapper: &'a RecordRemapper,
-    meta: &'a Meta,
-    raw: &'a Raw<'a>,
     own: Option<&'a EventPlan>,
-    failure: Option<Error>,
+    failure: Option<TooLarge>,
 }
 
 impl FieldVisitor for RemapFields<'_> {
     fn task(&mut self, mut task: TaskField<'_>) {
         let Some(number) = task.get() else { return };
-        match self.remapper.task(self.meta, self.raw, number) {
+        match self.remapper.task(number) {
             Ok(number) => task.set(number),
             Err(failure) => self.failure = self.failure.take().or(Some(failure)),
         }

@@ -23,7 +23,7 @@ const ONCE: [RecordType; 3] = [RecordType::TIME_CONV, RecordType::THREAD_MAP, Re
 #[derive(Debug)]
 pub struct Merge {
     members: Vec<Member>,
-    events: events::Merged,
+    remappers: Vec<RecordRemapper>,
     shifts: Vec<u64>,
     options: MergeOptions,
     meta: Meta,
@@ -44,14 +44,19 @@ impl Merge {
         let shifts = clock::shifts(&members, options.align_wall)?;
         kernel::check(&members, options.kernel_from)?;
         let events = events::merge(&members, &options)?;
-        let features = features::merge(&members, &events, &shifts, &options)?;
+        let remapper = |(number, (plan, &shift)): (usize, (&events::Plan, &u64))| {
+            let pids = options.offset_pids.then_some(PID_STEP * number as u32);
+            RecordRemapper::new(plan.clone(), shift, pids)
+        };
+        let remappers: Vec<_> = events.plans.iter().zip(&shifts).enumerate().map(remapper).collect();
+        let features = features::merge(&members, &remappers, &events, &shifts, &options)?;
         let mut meta = members[0].meta.with(events.attrs(), features.features, members[0].meta.event_types.list());
         (meta.container, meta.directory) = (Container::File, None);
         meta.files = members.iter().flat_map(|member| member.meta.files.clone()).collect();
         meta.build_id_records.clear();
         let mut notes = duplicates::warnings(&members, read);
         notes.extend(features.notes);
-        Ok(Self { members, events, shifts, options, meta, notes })
+        Ok(Self { members, remappers, shifts, options, meta, notes })
     }
 
     /// The metadata of the result.
@@ -88,18 +93,16 @@ impl Merge {
         let Self { members, options, .. } = self;
         let mut source = 0;
         let mut parts = Vec::new();
-        for (number, (member, plan)) in members.iter().zip(&self.events.plans).enumerate() {
-            let shift = self.shifts[number];
-            let pids = options.offset_pids.then_some(PID_STEP * number as u32);
+        for (number, member) in members.iter().enumerate() {
             let is_redundant = |kind: &RecordType| {
                 let is_wrong = *kind == RecordType::TIME_CONV && options.align_wall;
                 is_wrong || members[..number].iter().any(|other| other.scan.counts.of(*kind) > 0)
             };
             parts.push(Part {
-                remapper: RecordRemapper::new(plan.clone(), shift, pids),
+                remapper: self.remappers[number].clone(),
                 without_kernel: options.kernel_from.is_some_and(|chosen| chosen != number),
                 without: ONCE.into_iter().filter(is_redundant).collect(),
-                first: member.scan.first.map_or(0, |first| first.wrapping_add(shift)),
+                first: member.scan.first.map_or(0, |first| first.wrapping_add(self.shifts[number])),
                 source,
             });
             source += member.meta.files.len() as u32;

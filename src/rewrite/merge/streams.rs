@@ -13,7 +13,7 @@ use crate::rewrite::rounds::Rounds;
 use crate::rewrite::sort::{Sort, Untimed};
 use crate::stream::Sink;
 use crate::stream::counts::Counts;
-use crate::stream::ledger::{Ledger, Reason};
+use crate::stream::ledger::Ledger;
 use crate::stream::meta::{Meta, is_header};
 use crate::stream::order::Order;
 use crate::stream::raw::Raw;
@@ -172,7 +172,7 @@ fn feed(member: &Member, part: Part, read: &ReadOptions, size: usize, sender: Sy
         bytes: Vec::with_capacity(size),
         items: Vec::new(),
         is_done: false,
-        unknown: Counts::default(),
+        dropped: Ledger::default(),
         of_other_kernel: Counts::default(),
         redundant: Counts::default(),
     };
@@ -183,9 +183,7 @@ fn feed(member: &Member, part: Part, read: &ReadOptions, size: usize, sender: Sy
     };
     member.damage.iter().for_each(|damage| ledger.damage(damage.clone()));
     ledger.name_notes(&member.name);
-    for (kind, count) in feeder.unknown.iter() {
-        (0..count).for_each(|_| ledger.dropped(kind, Reason::UnknownEvent));
-    }
+    ledger.merge(feeder.dropped);
     feeder.of_other_kernel.iter().for_each(|(kind, count)| ledger.removed(kind, "--kernel-from", count));
     feeder.redundant.iter().for_each(|(kind, count)| ledger.removed(kind, "merge", count));
     Ok(ledger)
@@ -202,7 +200,8 @@ struct Feeder {
     key: u64,
     /// Whether the receiver is closed.
     is_done: bool,
-    unknown: Counts,
+    /// The records that cannot be remapped, and why.
+    dropped: Ledger,
     of_other_kernel: Counts,
     redundant: Counts,
 }
@@ -243,8 +242,8 @@ impl Sink for Feeder {
         }
         let time = meta.events.time(raw).map(|time| self.part.remapper.time(time));
         let at = self.bytes.len();
-        if self.part.remapper.append(meta, raw, &mut self.bytes)?.is_some() {
-            self.unknown.add(kind);
+        if let Some(reason) = self.part.remapper.append(meta, raw, &mut self.bytes)? {
+            self.dropped.dropped(kind, reason);
             return Ok(());
         }
         self.key = self.key.max(time.unwrap_or(0));

@@ -2,7 +2,7 @@
 
 use crate::abi;
 use crate::abi::Endian;
-use crate::abi::feature::{FeatureContext, FeatureId, FeatureSection, build_ids};
+use crate::abi::feature::{FeatureId, FeatureSection, build_ids};
 use crate::abi::record::{Record, RecordHeader, RecordType};
 use crate::abi::sample_words::SampleWords;
 use crate::container::block::Origin;
@@ -126,7 +126,7 @@ impl Form {
         if self.is_same_endian(meta) {
             return Ok(bytes.to_vec());
         }
-        let context = FeatureContext::new(meta.features.get(&FeatureId::NRCPUS).map(AsRef::as_ref), meta.endian);
+        let context = meta.feature_context();
         encoded(FeatureSection::read(id, bytes, meta.endian, &context).to_bytes(self.endian(meta)))
     }
 
