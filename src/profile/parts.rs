@@ -45,9 +45,10 @@ pub enum Key {
 pub struct Part {
     /// Its key.
     pub key: Key,
+    /// Rows, at first sorted ones with unique keys, then new ones.
     rows: Vec<Row>,
-    /// Row indexes by key.
-    places: HashMap<(StackId, LabelsId, EventIndex), u32>,
+    /// Number of rows at which those with equal keys are merged.
+    merge_at: usize,
     /// The events with samples.
     pub has_samples: BTreeSet<EventIndex>,
     /// Times of the first and the last sample; `first > last` without samples.
@@ -133,20 +134,32 @@ impl Row {
 }
 
 impl Part {
-    /// Adds samples to the row with the same key.
+    /// Adds samples.
     pub fn add(&mut self, row: Row) {
-        let Self { rows, places, .. } = self;
-        let place = *places.entry(row.key()).or_insert(rows.len() as u32);
-        match rows.get_mut(place as usize) {
-            Some(known) => {
-                known.samples = known.samples.saturating_add(row.samples);
-                known.value = known.value.saturating_add(row.value);
-            }
-            None => {
-                self.has_samples.insert(row.event);
-                rows.push(row);
-            }
+        if self.rows.last().is_none_or(|last| last.event != row.event) {
+            self.has_samples.insert(row.event);
         }
+        self.rows.push(row);
+        if self.rows.len() >= self.merge_at {
+            self.merge();
+        }
+    }
+
+    /// Sorts the rows, and merges those with the same key.
+    fn merge(&mut self) {
+        /// Few rows are not worth merging.
+        const MIN_ROWS: usize = 1 << 16;
+        let Self { rows, merge_at, .. } = self;
+        rows.sort_unstable_by_key(Row::key);
+        rows.dedup_by(|row, merged| {
+            let is_same = row.key() == merged.key();
+            if is_same {
+                merged.samples = merged.samples.saturating_add(row.samples);
+                merged.value = merged.value.saturating_add(row.value);
+            }
+            is_same
+        });
+        *merge_at = (2 * rows.len()).max(MIN_ROWS);
     }
 
     /// Records the time and program of values of a sample.
@@ -172,8 +185,7 @@ impl Part {
 
     /// The rows, sorted by stack.
     pub fn rows(&mut self) -> Vec<Row> {
-        let mut rows = std::mem::take(&mut self.rows);
-        rows.sort_unstable_by_key(Row::key);
-        rows
+        self.merge();
+        std::mem::take(&mut self.rows)
     }
 }

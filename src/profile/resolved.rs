@@ -2,8 +2,7 @@
 
 use super::stacks::StackId;
 use crate::abi::record::CpuMode;
-use hashbrown::{DefaultHashBuilder, HashTable};
-use std::hash::{BuildHasher, Hasher};
+use crate::session::id_table::{IdTable, KeyHash};
 
 /// A word of an entry: in native byte order, or as recorded if it is only compared.
 type Word = [u8; 8];
@@ -52,9 +51,8 @@ const MAX_ENTRIES: usize = 1 << 18;
 ///
 /// It is cleared when full: old versions of an address space do not return, nor do their keys.
 pub struct ResolvedStacks<const N: usize> {
-    hasher: DefaultHashBuilder,
     /// Start of each entry.
-    table: HashTable<u32>,
+    starts: IdTable,
     /// Consecutive entries: stack, counts, head of the key, view, chain. The parts of an entry are adjacent, because most of the
     /// time of a lookup is spent waiting for memory.
     entries: Vec<Word>,
@@ -83,7 +81,7 @@ pub struct Counted<const N: usize> {
 
 impl<const N: usize> Default for ResolvedStacks<N> {
     fn default() -> Self {
-        Self { hasher: <_>::default(), table: HashTable::new(), entries: Vec::new() }
+        Self { starts: IdTable::default(), entries: Vec::new() }
     }
 }
 
@@ -91,10 +89,19 @@ impl<const N: usize> ResolvedStacks<N> {
     /// Looks up the stack of a key.
     #[inline]
     pub fn find(&self, key: &Key<'_, N>) -> Option<Cached> {
-        let [_, ip] = key.head();
-        let hash = hash(&self.hasher, key.view.into_iter(), ip, key.chain);
-        let at = *self.table.find(hash, |&at| key.is_of(&self.entries[at as usize..]))?;
+        let at = self.starts.find(self.hash(key), |at| key.is_of(&self.entries[at as usize..]))?;
         Some(Cached { stack: number(self.entries[at as usize]) as StackId, at })
+    }
+
+    #[inline]
+    fn hash(&self, key: &Key<'_, N>) -> KeyHash {
+        // An odd number without a pattern, because the numbers of the view are small.
+        const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+        let view = key
+            .view
+            .iter()
+            .fold(key.ip.unwrap_or(0), |all, number| (all ^ number).wrapping_mul(SPREAD).rotate_left(29));
+        self.starts.hash((view, key.chain.as_flattened()))
     }
 
     /// Counts a sample of a stack just found.
@@ -108,33 +115,28 @@ impl<const N: usize> ResolvedStacks<N> {
 
     /// Whether a key can be added without clearing the cache and its counts.
     pub fn has_room(&self, key: &Key<'_, N>) -> bool {
-        self.entries.len() + key.chain.len() <= MAX_WORDS && self.table.len() < MAX_ENTRIES
+        self.entries.len() + key.chain.len() <= MAX_WORDS && self.starts.count() < MAX_ENTRIES
     }
 
     /// Adds the stack of a new key.
     pub fn insert(&mut self, key: &Key<'_, N>, stack: StackId) -> Cached {
         if !self.has_room(key) {
             self.entries.clear();
-            self.table.clear();
+            self.starts.clear();
         }
-        let Self { hasher, table, entries } = self;
-        let at = entries.len() as u32;
+        let at = self.entries.len() as u32;
+        self.starts.insert(self.hash(key), at);
+        let entries = &mut self.entries;
         entries.extend([stack.into(), 0, 0].map(u64::to_ne_bytes));
         entries.extend(key.head());
         entries.extend(key.view.iter().map(|number| number.to_ne_bytes()));
         entries.extend(key.chain);
-        let hash_of = |&at: &u32| {
-            let entry = &entries[at as usize + COUNTS..];
-            let (view, chain) = (&entry[2..2 + N], &entry[2 + N..][..chain_len(entry)]);
-            hash(hasher, view.iter().copied().map(number), entry[1], chain)
-        };
-        table.insert_unique(hash_of(&at), at, hash_of);
         Cached { stack, at }
     }
 
     /// Clears the cache and returns its counts.
     pub fn take_counted(&mut self) -> impl Iterator<Item = Counted<N>> {
-        self.table.clear();
+        self.starts.clear();
         let entries = std::mem::take(&mut self.entries);
         let mut at = 0;
         let all = std::iter::from_fn(move || {
@@ -156,16 +158,6 @@ fn chain_len(entry: &[Word]) -> usize {
 #[inline]
 fn number(word: Word) -> u64 {
     u64::from_ne_bytes(word)
-}
-
-#[inline]
-fn hash(hasher: &DefaultHashBuilder, view: impl Iterator<Item = u64>, ip: Word, chain: &[Word]) -> u64 {
-    // An odd number without a pattern, because the numbers of the view are small.
-    const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mut state = hasher.build_hasher();
-    state.write_u64(view.fold(number(ip), |all, number| (all ^ number).wrapping_mul(SPREAD).rotate_left(29)));
-    state.write(chain.as_flattened());
-    state.finish()
 }
 
 #[cfg(test)]

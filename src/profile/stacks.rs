@@ -1,9 +1,8 @@
 //! Interned frames and stacks.
 
 use super::Frame;
+use crate::session::id_table::IdTable;
 use crate::session::slices::Slices;
-use hashbrown::{DefaultHashBuilder, HashTable};
-use std::hash::BuildHasher;
 
 /// ID of a frame in [`Stacks`].
 pub type FrameId = u32;
@@ -14,21 +13,18 @@ pub type StackId = u32;
 /// Interned frames and stacks. A stack is a list of frames, leaf first.
 #[derive(Debug, Default)]
 pub struct Stacks {
-    hasher: DefaultHashBuilder,
     frames: Vec<Frame>,
-    frame_table: HashTable<FrameId>,
+    frame_ids: IdTable,
     stacks: Slices<FrameId>,
 }
 
 impl Stacks {
     /// Interns a frame.
     pub fn frame_id(&mut self, frame: Frame) -> FrameId {
-        let Self { hasher, frames, frame_table, .. } = self;
-        let id = frames.len() as FrameId;
-        let same = |&id: &FrameId| frames[id as usize] == frame;
-        let entry = frame_table.entry(hasher.hash_one(frame), same, |&id| hasher.hash_one(frames[id as usize]));
-        let id = *entry.or_insert(id).get();
-        if id as usize == frames.len() {
+        let Self { frames, frame_ids, .. } = self;
+        let new = frames.len() as FrameId;
+        let id = frame_ids.find_or_insert(frame_ids.hash(frame), new, |id| frames[id as usize] == frame);
+        if id == new {
             frames.push(frame);
         }
         id

@@ -1,5 +1,6 @@
 //! State of the machine over time: processes, threads and their mappings.
 
+pub mod id_table;
 pub mod map;
 pub mod maps;
 pub mod names;

@@ -1,37 +1,37 @@
 //! Interned slices.
 
-use hashbrown::{DefaultHashBuilder, HashTable};
-use std::hash::{BuildHasher, Hash};
+use super::id_table::IdTable;
+use std::hash::Hash;
 
 /// Interned slices: names, stacks, sets of labels. Their elements are contiguous in one arena.
 #[derive(Debug)]
 pub struct Slices<T> {
-    hasher: DefaultHashBuilder,
     arena: Vec<T>,
     /// End of each slice in the arena.
     ends: Vec<usize>,
-    table: HashTable<u32>,
+    ids: IdTable,
 }
 
 impl<T> Default for Slices<T> {
     fn default() -> Self {
-        Self { hasher: <_>::default(), arena: Vec::new(), ends: Vec::new(), table: HashTable::new() }
+        Self { arena: Vec::new(), ends: Vec::new(), ids: IdTable::default() }
     }
 }
 
 impl<T: Copy + Eq + Hash> Slices<T> {
     /// Interns a slice.
     pub fn id(&mut self, slice: &[T]) -> u32 {
-        let Self { hasher, arena, ends, table } = self;
-        let id = ends.len() as u32;
-        let same = |&id: &u32| get(arena, ends, id) == slice;
-        let entry = table.entry(hasher.hash_one(slice), same, |&id| hasher.hash_one(get(arena, ends, id)));
-        let id = *entry.or_insert(id).get();
-        if id as usize == ends.len() {
-            arena.extend_from_slice(slice);
-            ends.push(arena.len());
-        }
-        id
+        let Self { arena, ends, ids } = self;
+        let new = ends.len() as u32;
+        let id = ids.find_or_insert(ids.hash(slice), new, |id| get(arena, ends, id) == slice);
+        if id == new { self.push(slice) } else { id }
+    }
+
+    /// Adds a slice that is known to be new. It is not found by [`Self::id`].
+    pub fn push(&mut self, slice: &[T]) -> u32 {
+        self.arena.extend_from_slice(slice);
+        self.ends.push(self.arena.len());
+        self.ends.len() as u32 - 1
     }
 
     /// Total number of elements.

@@ -105,14 +105,13 @@ impl<'a> Encoder<'a> {
     /// Returns the ID of a location, assigning one if needed.
     fn location(&mut self, frames: &[FrameId]) -> u64 {
         let Self { locations, location_ids, .. } = self;
-        let mut id = |frames: &[FrameId]| u64::from(locations.id(frames)) + 1;
-        let &[frame] = frames else { return id(frames) };
+        let &[frame] = frames else { return u64::from(locations.id(frames)) + 1 };
         let index = frame as usize;
         if location_ids.len() <= index {
             location_ids.resize(index + 1, 0);
         }
         if location_ids[index] == 0 {
-            location_ids[index] = id(frames);
+            location_ids[index] = u64::from(locations.push(frames)) + 1;
         }
         location_ids[index]
     }

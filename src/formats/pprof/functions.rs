@@ -1,5 +1,6 @@
 //! Functions of a profile. A frame without a symbol has a synthetic function named after its address, such as
-//! `libc.so.6+0x2a1b0`, so that every consumer shows a name.
+//! `libc.so.6+0x2a1b0`, so that every consumer shows a name. All frames outside any mapping share one, `[unknown]`: in libraries
+//! without frame pointers they are mostly not code, and differ in each stack.
 //!
 //! Mappings with such frames do not set `has_functions`, so that pprof symbolizes them if it has the binaries.
 
@@ -68,7 +69,7 @@ impl Functions {
                 let offset = offset(map, frame.address);
                 (Container::File(file.filename, offset.is_some()), offset, &*file.last)
             }
-            Place::Outside(space) => (Container::Space(space_name(space)), Some(frame.address), space_name(space)),
+            Place::Outside(space) => (Container::Space(space_name(space)), None, space_name(space)),
         };
         let id = *ids.entry((container, offset.unwrap_or(0))).or_insert(new);
         if id != new {
@@ -108,8 +109,9 @@ pub fn is_synthetic(name: &str, map: Option<&Map>, address: u64) -> bool {
     let Some(map) = map else {
         let spaces = [Space::Unknown, Space::Kernel, Space::Hypervisor, Space::GuestKernel, Space::GuestUser];
         return spaces.into_iter().any(|space| {
+            // Until version 0.1, the name contained the address.
             write_name(&mut synthetic, space_name(space), Some(address));
-            synthetic == name
+            address != 0 && name == space_name(space) || synthetic == name
         });
     };
     let is_inside = (map.start..map.limit).contains(&address);

@@ -258,9 +258,9 @@ impl<'a> Reader<'a> {
     fn is_kernel(&self, location: &proto::Location) -> bool {
         let function = location.line.last().and_then(|line| self.ids.functions.get(&line.function_id));
         let name = function.map_or("", |&place| self.text(self.profile.function[place].name));
-        match name.split_once('+') {
-            Some(("[kernel]", _)) => true,
-            Some(("[unknown]", _)) => false,
+        match name.split('+').next() {
+            Some("[kernel]") => true,
+            Some("[unknown]") => false,
             _ => location.address >= 1 << 63,
         }
     }
